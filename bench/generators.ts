@@ -9,7 +9,11 @@ const ENTRY = fileURLToPath(new URL('./generator/main.js', import.meta.url));
 const SLACK_MS = 180_000;
 
 /** Called at the edges of the measured window; the generator does not wait for them. */
-export interface Marks { connected?: () => void; windowStart?: () => void; windowEnd?: () => void }
+export interface Marks {
+  connected?: () => void;
+  windowStart?: () => void;
+  windowEnd?: () => void;
+}
 
 export class Generator {
   private readonly child: ChildProcess;
@@ -26,7 +30,9 @@ export class Generator {
     this.settled = new Promise((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error(`the generator (${job.kind}) did not finish in time`)), limitMs);
       timer.unref();
-      this.child.once('exit', (code, signal) => reject(new Error(`the generator (${job.kind}) ended: ${signal ?? code}`)));
+      this.child.once('exit', (code, signal) =>
+        reject(new Error(`the generator (${job.kind}) ended: ${signal ?? code}`)),
+      );
       this.child.on('message', (message) => {
         const answer = message as Answer;
         if (answer.kind === 'connected') {
@@ -55,7 +61,7 @@ export class Generator {
   /** @returns the job's figures; the process has ended by then. @throws what made the job fail. */
   async result<Result>(): Promise<Result> {
     try {
-      return await this.settled as Result;
+      return (await this.settled) as Result;
     } finally {
       this.finish();
       await endProcess(this.child);

@@ -10,11 +10,15 @@ const MEBIBYTE = 1024 * 1024;
 type LoadJob = MqttClosedJob | MqttFloodJob | HttpClosedJob | MqttPacedJob;
 
 /**
- * Runs the job and returns the values of a sample. `ratePerSecond` is the figure: what was acknowledged in the window, or, of a
- * server that stores, the rows that became visible in it if those were fewer.
+ * Runs the job and returns the values of a sample. `ratePerSecond` is the figure: what was acknowledged in the window,
+ * or, of a server that stores, the rows that became visible in it if those were fewer.
  * @param caughtUp called when all is stored, before anything else is waited for.
  */
-export async function loadRound(subject: Subject, job: LoadJob, caughtUp?: () => unknown): Promise<Record<string, number>> {
+export async function loadRound(
+  subject: Subject,
+  job: LoadJob,
+  caughtUp?: () => unknown,
+): Promise<Record<string, number>> {
   const countsRows = subject.rows !== undefined && !(job.kind === 'http-closed' && job.managedObjects === true);
   const rowsBefore = countsRows ? await subject.rows!() : undefined;
   const edges: Promise<{ rows: number; timeMs: number }>[] = [];
@@ -28,9 +32,9 @@ export async function loadRound(subject: Subject, job: LoadJob, caughtUp?: () =>
   const values = windowValues(result);
   if (rowsBefore !== undefined) {
     const [first, last] = await Promise.all(edges);
-    values['storedPerSecond'] = 1000 * (last!.rows - first!.rows) / (last!.timeMs - first!.timeMs);
+    values['storedPerSecond'] = (1000 * (last!.rows - first!.rows)) / (last!.timeMs - first!.timeMs);
     const begunMs = performance.now();
-    const stored = await rowsAfter(subject, rowsBefore + result.totalCount) - rowsBefore;
+    const stored = (await rowsAfter(subject, rowsBefore + result.totalCount)) - rowsBefore;
     values['catchUpMs'] = performance.now() - begunMs;
     values['missingRows'] = Math.max(0, result.totalCount - stored);
     values['surplusRows'] = Math.max(0, stored - result.totalSent);
@@ -45,15 +49,16 @@ function windowValues(result: WindowResult): Record<string, number> {
   const { before, after, windowCount, measuredMs } = result;
   const serverSeconds = after.serverCpuSeconds - before.serverCpuSeconds;
   const childSeconds = after.childCpuSeconds - before.childCpuSeconds;
-  const others = after.machineCpuSeconds - before.machineCpuSeconds - serverSeconds - childSeconds - result.generatorCpuSeconds;
+  const others =
+    after.machineCpuSeconds - before.machineCpuSeconds - serverSeconds - childSeconds - result.generatorCpuSeconds;
   const values: Record<string, number> = {
-    acknowledgedPerSecond: 1000 * windowCount / measuredMs,
-    serverCpuPercent: 100_000 * serverSeconds / measuredMs,
-    engineCpuPercent: 100_000 * childSeconds / measuredMs,
-    generatorCpuPercent: 100_000 * result.generatorCpuSeconds / measuredMs,
-    othersCpuPercent: 100_000 * Math.max(0, others) / measuredMs,
-    serverMicrosPerMessage: 1e6 * serverSeconds / windowCount,
-    engineMicrosPerMessage: 1e6 * childSeconds / windowCount,
+    acknowledgedPerSecond: (1000 * windowCount) / measuredMs,
+    serverCpuPercent: (100_000 * serverSeconds) / measuredMs,
+    engineCpuPercent: (100_000 * childSeconds) / measuredMs,
+    generatorCpuPercent: (100_000 * result.generatorCpuSeconds) / measuredMs,
+    othersCpuPercent: (100_000 * Math.max(0, others)) / measuredMs,
+    serverMicrosPerMessage: (1e6 * serverSeconds) / windowCount,
+    engineMicrosPerMessage: (1e6 * childSeconds) / windowCount,
     serverMebibytes: after.serverBytes / MEBIBYTE,
     engineMebibytes: after.childBytes / MEBIBYTE,
     failed: result.failed,
@@ -81,7 +86,14 @@ async function rowsAfter(subject: Subject, wanted: number): Promise<number> {
 /** A moderate load beside a probe; ended by `kill`. */
 export function backgroundLoad(subject: Subject, ratePerSecond: number, measureMs: number): Generator {
   return new Generator({
-    kind: 'mqtt-paced', target: subject.mqtt, connections: 100, ratePerSecond, burst: 1, clientPrefix: 'bench-', warmUpMs: 0,
-    measureMs, pids: [],
+    kind: 'mqtt-paced',
+    target: subject.mqtt,
+    connections: 100,
+    ratePerSecond,
+    burst: 1,
+    clientPrefix: 'bench-',
+    warmUpMs: 0,
+    measureMs,
+    pids: [],
   });
 }

@@ -10,20 +10,31 @@ export function facts(options: Options, root: string): [string, string][] {
   return [
     ['date', new Date().toISOString()],
     ['commit', commit(root)],
-    ['machine', `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB, Linux ${release()}`],
+    [
+      'machine',
+      `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB, Linux ${release()}`,
+    ],
     ['load average at the start', readFileSync('/proc/loadavg', 'utf8').split(' ').slice(0, 3).join(' ')],
     ['Node', process.version],
     ['mosquitto', firstWords('/usr/sbin/mosquitto', ['-h'])],
     ['data', `${options.dataRoot} (${output('stat', ['-f', '-c', '%T', options.dataRoot])})`],
-    ['cores', `server ${SERVER_CORE}, engine ${options.engineCore ?? `${SERVER_CORE} (the server's)`}, generator ${GENERATOR_CORE}`],
+    [
+      'cores',
+      `server ${SERVER_CORE}, engine ${options.engineCore ?? `${SERVER_CORE} (the server's)`}, generator ${GENERATOR_CORE}`,
+    ],
     ['descriptors for each process', String(descriptorLimit())],
-    ['rounds', `${options.rounds}, each ${options.warmUpMs / 1000} s warm-up and ${options.measureMs / 1000} s measured`],
+    [
+      'rounds',
+      `${options.rounds}, each ${options.warmUpMs / 1000} s warm-up and ${options.measureMs / 1000} s measured`,
+    ],
   ];
 }
 
 function commit(root: string): string {
   const hash = output('git', ['-C', root, 'rev-parse', '--short', 'HEAD']);
-  return output('git', ['-C', root, 'status', '--porcelain', '--untracked-files=no']) === '' ? hash : `${hash} with changes`;
+  return output('git', ['-C', root, 'status', '--porcelain', '--untracked-files=no']) === ''
+    ? hash
+    : `${hash} with changes`;
 }
 
 function firstWords(command: string, args: string[]): string {

@@ -20,7 +20,9 @@ function print(text: string): void {
 function select(options: Options): Scenario[] {
   const unknown = options.only.filter((name) => !SCENARIOS.some((scenario) => scenario.name === name));
   if (unknown.length > 0) throw new Error(`--only ${unknown.join(',')}: no such scenario`);
-  return SCENARIOS.filter((scenario) => options.only.length === 0 ? scenario.standard : options.only.includes(scenario.name));
+  return SCENARIOS.filter((scenario) =>
+    options.only.length === 0 ? scenario.standard : options.only.includes(scenario.name),
+  );
 }
 
 async function run(options: Options, scenarios: Scenario[]): Promise<void> {
@@ -33,7 +35,8 @@ async function run(options: Options, scenarios: Scenario[]): Promise<void> {
   const begunMs = performance.now();
   let failures = 0;
   const record = await runScenarios(scenarios, options, resultFile, {
-    progress: (text) => void process.stderr.write(`  ${((performance.now() - begunMs) / 1000).toFixed(0)} s  ${text}\n`),
+    progress: (text) =>
+      void process.stderr.write(`  ${((performance.now() - begunMs) / 1000).toFixed(0)} s  ${text}\n`),
     finished: (scenario, samples) => {
       const table = scenarioTable(scenario, samples);
       if (table.length > 1) print(`\n${scenario.name}: ${scenario.question}\n${textTable(table)}`);
@@ -46,7 +49,10 @@ async function run(options: Options, scenarios: Scenario[]): Promise<void> {
   print(`\n${textTable(verdictTable(record.samples))}`);
   for (const note of record.notes) print(note);
   const report = join(options.out, 'latest.md');
-  writeFileSync(report, markdownReport({ facts: machineFacts, scenarios: SCENARIOS, samples: record.samples, notes: record.notes }));
+  writeFileSync(
+    report,
+    markdownReport({ facts: machineFacts, scenarios: SCENARIOS, samples: record.samples, notes: record.notes }),
+  );
   print(`\n${((performance.now() - begunMs) / 1000).toFixed(0)} s; ${resultFile}; ${report}`);
   process.exit(failures === 0 ? 0 : 1);
 }
@@ -62,11 +68,12 @@ function main(): void {
     process.exit(2);
   }
   if (options.list) {
-    for (const scenario of SCENARIOS) print(`${scenario.name}${scenario.standard ? '' : ' (only by --only)'}: ${scenario.question}`);
+    for (const scenario of SCENARIOS)
+      print(`${scenario.name}${scenario.standard ? '' : ' (only by --only)'}: ${scenario.question}`);
     return;
   }
   run(options, scenarios).catch((error: unknown) => {
-    process.stderr.write(`bench: ${error instanceof Error ? error.stack ?? error.message : String(error)}\n`);
+    process.stderr.write(`bench: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
     process.exit(1);
   });
 }

@@ -54,19 +54,41 @@ const ENGINE_CORES: Record<string, string> = { 0: '0', 1: '1', any: '0,1' };
 /** @throws with a message for the user. */
 export function parseOptions(args: string[], defaultOut: string): Options {
   const { values } = parseArgs({
-    args, options: {
-      only: { type: 'string' }, rounds: { type: 'string' }, seconds: { type: 'string' }, 'warm-up': { type: 'string' },
-      quick: { type: 'boolean' }, out: { type: 'string' }, data: { type: 'string' }, 'engine-core': { type: 'string' },
-      'no-peers': { type: 'boolean' }, 'peers-only': { type: 'boolean' }, server: { type: 'string' }, idle: { type: 'string' },
-      stored: { type: 'string' }, 'list-objects': { type: 'string' }, 'list-alarms': { type: 'string' }, 'list-events': { type: 'string' },
-      'list-others': { type: 'string' }, 'list-requests': { type: 'string' }, list: { type: 'boolean' },
+    args,
+    options: {
+      only: { type: 'string' },
+      rounds: { type: 'string' },
+      seconds: { type: 'string' },
+      'warm-up': { type: 'string' },
+      quick: { type: 'boolean' },
+      out: { type: 'string' },
+      data: { type: 'string' },
+      'engine-core': { type: 'string' },
+      'no-peers': { type: 'boolean' },
+      'peers-only': { type: 'boolean' },
+      server: { type: 'string' },
+      idle: { type: 'string' },
+      stored: { type: 'string' },
+      'list-objects': { type: 'string' },
+      'list-alarms': { type: 'string' },
+      'list-events': { type: 'string' },
+      'list-others': { type: 'string' },
+      'list-requests': { type: 'string' },
+      list: { type: 'boolean' },
     },
   });
   const quick = values.quick ?? false;
   const engine = values['engine-core'];
-  if (engine !== undefined && ENGINE_CORES[engine] === undefined) throw new Error(`--engine-core ${engine}: 0, 1 or any`);
+  if (engine !== undefined && ENGINE_CORES[engine] === undefined)
+    throw new Error(`--engine-core ${engine}: 0, 1 or any`);
   return {
-    only: values.only === undefined ? [] : values.only.split(',').map((name) => name.trim()).filter((name) => name !== ''),
+    only:
+      values.only === undefined
+        ? []
+        : values.only
+            .split(',')
+            .map((name) => name.trim())
+            .filter((name) => name !== ''),
     rounds: positive('--rounds', values.rounds, quick ? 1 : 3),
     measureMs: positive('--seconds', values.seconds, 2) * 1000,
     warmUpMs: positive('--warm-up', values['warm-up'], 1) * 1000,

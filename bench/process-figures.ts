@@ -57,8 +57,13 @@ function diskBytes(pid: number): number {
 /** Reads the usage of `pids`: the first is the server, the others its children. */
 export function readUsage(pids: readonly number[]): Usage {
   const usage: Usage = {
-    timeMs: performance.now(), serverCpuSeconds: 0, childCpuSeconds: 0, serverBytes: 0, childBytes: 0,
-    machineCpuSeconds: machineCpuSeconds(), each: [],
+    timeMs: performance.now(),
+    serverCpuSeconds: 0,
+    childCpuSeconds: 0,
+    serverBytes: 0,
+    childBytes: 0,
+    machineCpuSeconds: machineCpuSeconds(),
+    each: [],
   };
   for (let index = 0; index < pids.length; index++) {
     const pid = pids[index]!;

@@ -29,11 +29,14 @@ export interface StartOptions {
 /** Starts a process, pinned; it is registered for the end before this returns. */
 export function startProcess(options: StartOptions): ChildProcess {
   const line = [...prefix(options.core), options.command, ...options.args];
-  const log = options.logFile === undefined ? 'inherit' as const : openSync(options.logFile, 'a');
+  const log = options.logFile === undefined ? ('inherit' as const) : openSync(options.logFile, 'a');
   const stdio: StdioOptions = ['ignore', log === 'inherit' ? 2 : log, log];
   if (options.channel === true) stdio.push('ipc');
   const child = spawn(line[0]!, line.slice(1), {
-    stdio, detached: true, env: { ...process.env, ...options.env }, serialization: 'json',
+    stdio,
+    detached: true,
+    env: { ...process.env, ...options.env },
+    serialization: 'json',
   });
   if (log !== 'inherit') closeSync(log);
   running.add(child);

@@ -10,19 +10,57 @@ const DISTURBED_PERCENT = 10;
 
 /** Headings of values. */
 const HEADINGS: Record<string, string> = {
-  ratePerSecond: 'rate /s', acknowledgedPerSecond: 'acked /s', storedPerSecond: 'stored /s', serverMicrosPerMessage: 'server µs each',
-  engineMicrosPerMessage: 'engine µs each', serverCpuPercent: 'server CPU %', engineCpuPercent: 'engine CPU %',
-  generatorCpuPercent: 'generator CPU %', othersCpuPercent: 'others CPU %', engineMebibytes: 'engine MiB',
-  serverMebibytes: 'server MiB', catchUpMs: 'catch-up ms', missingRows: 'missing',
-  surplusRows: 'surplus', failed: 'failed', p50Ms: 'p50 ms', p99Ms: 'p99 ms', maximumMs: 'max ms', lateBursts: 'late bursts',
-  probes: 'probes', lost: 'lost', bytesPerConnection: 'bytes each', connections: 'connections', openAtEnd: 'open at the end',
-  queries: 'queries', smallestAnswerBytes: 'smallest answer', readyMs: 'ready ms', caughtUpMs: 'caught up ms', replayed: 'replayed',
-  rateRatio: 'rate, × embedded', cpuMicros: 'CPU µs each', cpuRatio: 'CPU, × embedded', nodeMicros: 'node µs', natsMicros: 'NATS µs',
-  redisMicros: 'Redis µs', clickHouseMicros: 'ClickHouse µs', nodeDiskBytes: 'node disk B', natsDiskBytes: 'NATS disk B',
-  redisDiskBytes: 'Redis disk B', clickHouseDiskBytes: 'ClickHouse disk B', natsInBytes: 'NATS in B', natsOutBytes: 'NATS out B',
-  redisInBytes: 'Redis in B', redisOutBytes: 'Redis out B', nodeBytes: 'node RAM B', natsBytes: 'NATS RAM B', redisBytes: 'Redis RAM B',
+  ratePerSecond: 'rate /s',
+  acknowledgedPerSecond: 'acked /s',
+  storedPerSecond: 'stored /s',
+  serverMicrosPerMessage: 'server µs each',
+  engineMicrosPerMessage: 'engine µs each',
+  serverCpuPercent: 'server CPU %',
+  engineCpuPercent: 'engine CPU %',
+  generatorCpuPercent: 'generator CPU %',
+  othersCpuPercent: 'others CPU %',
+  engineMebibytes: 'engine MiB',
+  serverMebibytes: 'server MiB',
+  catchUpMs: 'catch-up ms',
+  missingRows: 'missing',
+  surplusRows: 'surplus',
+  failed: 'failed',
+  p50Ms: 'p50 ms',
+  p99Ms: 'p99 ms',
+  maximumMs: 'max ms',
+  lateBursts: 'late bursts',
+  probes: 'probes',
+  lost: 'lost',
+  bytesPerConnection: 'bytes each',
+  connections: 'connections',
+  openAtEnd: 'open at the end',
+  queries: 'queries',
+  smallestAnswerBytes: 'smallest answer',
+  readyMs: 'ready ms',
+  caughtUpMs: 'caught up ms',
+  replayed: 'replayed',
+  rateRatio: 'rate, × embedded',
+  cpuMicros: 'CPU µs each',
+  cpuRatio: 'CPU, × embedded',
+  nodeMicros: 'node µs',
+  natsMicros: 'NATS µs',
+  redisMicros: 'Redis µs',
+  clickHouseMicros: 'ClickHouse µs',
+  nodeDiskBytes: 'node disk B',
+  natsDiskBytes: 'NATS disk B',
+  redisDiskBytes: 'Redis disk B',
+  clickHouseDiskBytes: 'ClickHouse disk B',
+  natsInBytes: 'NATS in B',
+  natsOutBytes: 'NATS out B',
+  redisInBytes: 'Redis in B',
+  redisOutBytes: 'Redis out B',
+  nodeBytes: 'node RAM B',
+  natsBytes: 'NATS RAM B',
+  redisBytes: 'Redis RAM B',
   clickHouseBytes: 'ClickHouse RAM B',
-  acknowledged: 'acknowledged', missing: 'missing', surplus: 'surplus',
+  acknowledged: 'acknowledged',
+  missing: 'missing',
+  surplus: 'surplus',
 };
 
 export function number(value: number): string {
@@ -39,7 +77,13 @@ export function scenarioTable(scenario: Scenario, samples: readonly Sample[]): s
   const rows = subjects.map((subject) => {
     const cells = columns.map((column) => number(median(valuesOf(own, scenario.name, subject, column))));
     const first = valuesOf(own, scenario.name, subject, columns[0]!);
-    return [subject, cells[0]!, `${(100 * spread(first)).toFixed(0)} %`, ...cells.slice(1), saturation(own, scenario.name, subject)];
+    return [
+      subject,
+      cells[0]!,
+      `${(100 * spread(first)).toFixed(0)} %`,
+      ...cells.slice(1),
+      saturation(own, scenario.name, subject),
+    ];
   });
   const headings = columns.map((column) => HEADINGS[column] ?? column);
   return [['', headings[0]!, 'spread', ...headings.slice(1), 'saturated'], ...rows];
@@ -60,7 +104,9 @@ function saturation(samples: readonly Sample[], scenario: string, subject: strin
 export function verdictTable(samples: readonly Sample[]): string[][] {
   const rows = verdicts(samples).map((verdict) => [
     verdict.target.what + (verdict.target.relativeTo === undefined ? '' : `, against ${verdict.target.relativeTo}`),
-    wanted(verdict), measured(verdict), `${(100 * verdict.spread).toFixed(0)} %`,
+    wanted(verdict),
+    measured(verdict),
+    `${(100 * verdict.spread).toFixed(0)} %`,
     verdict.met === undefined ? 'not measured' : verdict.met ? 'met' : 'MISSED',
   ]);
   return [['work', 'to reach', 'measured', 'spread', ''], ...rows];
@@ -78,22 +124,32 @@ function measured(verdict: Verdict): string {
 /** @returns the table with aligned columns. */
 export function textTable(rows: readonly string[][]): string {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  const line = (row: string[]): string => row.map((cell, column) => column === 0 ? cell.padEnd(widths[0]!)
-    : cell.padStart(widths[column]!)).join('  ');
+  const line = (row: string[]): string =>
+    row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!))).join('  ');
   return rows.map((row) => line(row).trimEnd()).join('\n');
 }
 
 export function markdownTable(rows: readonly string[][]): string {
   const line = (row: readonly string[]): string => `| ${row.join(' | ')} |`;
-  return [line(rows[0]!), line(rows[0]!.map((_, column) => column === 0 ? '---' : '---:')), ...rows.slice(1).map(line)].join('\n');
+  return [
+    line(rows[0]!),
+    line(rows[0]!.map((_, column) => (column === 0 ? '---' : '---:'))),
+    ...rows.slice(1).map(line),
+  ].join('\n');
 }
 
 export interface ReportInput {
-  facts: readonly [string, string][]; scenarios: readonly Scenario[]; samples: readonly Sample[]; notes: readonly string[];
+  facts: readonly [string, string][];
+  scenarios: readonly Scenario[];
+  samples: readonly Sample[];
+  notes: readonly string[];
 }
 
 export function markdownReport(input: ReportInput): string {
-  const parts = ['# Load suite: results', markdownTable([['', ''], ...input.facts.map(([name, value]) => [name, value])])];
+  const parts = [
+    '# Load suite: results',
+    markdownTable([['', ''], ...input.facts.map(([name, value]) => [name, value])]),
+  ];
   parts.push('## Figures to reach', markdownTable(verdictTable(input.samples)));
   for (const scenario of input.scenarios) {
     const table = scenarioTable(scenario, input.samples);

@@ -8,7 +8,10 @@ import { Millrace } from './subjects/millrace.ts';
 import { startMosquitto, startNodePeer } from './subjects/peers.ts';
 import { isOurs, type Subject, type SubjectName } from './subjects/subject.ts';
 
-export interface RunRecord { samples: Sample[]; notes: string[] }
+export interface RunRecord {
+  samples: Sample[];
+  notes: string[];
+}
 
 /** Called after each scenario: with all samples so far, or with the reason why it failed. */
 export interface RunHooks {
@@ -17,9 +20,15 @@ export interface RunHooks {
   progress(text: string): void;
 }
 
-/** @param resultFile gets a JSON line for each sample as soon as it is known. A failed scenario does not stop the others. */
+/**
+ * @param resultFile gets a JSON line for each sample as soon as it is known. A failed scenario does not stop the
+ * others.
+ */
 export async function runScenarios(
-  scenarios: readonly Scenario[], options: Options, resultFile: string, hooks: RunHooks,
+  scenarios: readonly Scenario[],
+  options: Options,
+  resultFile: string,
+  hooks: RunHooks,
 ): Promise<RunRecord> {
   const record: RunRecord = { samples: [], notes: [] };
   const root = mkdtempSync(join(options.dataRoot, 'millrace-bench-'));
@@ -28,7 +37,9 @@ export async function runScenarios(
     const started: Subject[] = [];
     let number = 0;
     const context: Context = {
-      options, rounds: options.rounds, samples: record.samples,
+      options,
+      rounds: options.rounds,
+      samples: record.samples,
       start: async (name) => {
         const directory = join(root, `${scenario.name}-${++number}`);
         mkdirSync(directory, { recursive: true });
@@ -52,7 +63,8 @@ export async function runScenarios(
       hooks.failed(scenario, error as Error);
     } finally {
       for (const subject of started) await subject.stop();
-      for (let index = 1; index <= number; index++) rmSync(join(root, `${scenario.name}-${index}`), { recursive: true, force: true });
+      for (let index = 1; index <= number; index++)
+        rmSync(join(root, `${scenario.name}-${index}`), { recursive: true, force: true });
     }
   }
   return record;
@@ -67,7 +79,8 @@ function startSubject(name: SubjectName, directory: string, options: Options): P
   if (name === 'millrace') {
     return Millrace.start({ directory, engineCore: options.engineCore, entry: options.server });
   }
-  if (name === 'millrace-distributed') return startCluster(name, 1, { directory, engineCore: undefined, entry: options.server });
+  if (name === 'millrace-distributed')
+    return startCluster(name, 1, { directory, engineCore: undefined, entry: options.server });
   if (name === 'millrace-3') return startCluster(name, 3, { directory, engineCore: undefined, entry: options.server });
   return name.startsWith('mosquitto') ? startMosquitto(name, directory) : startNodePeer(name, directory);
 }

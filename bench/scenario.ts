@@ -3,7 +3,12 @@ import type { Options } from './options.ts';
 import type { Subject, SubjectName } from './subjects/subject.ts';
 
 /** One round of one subject: a line of the results file. */
-export interface Sample { scenario: string; subject: string; round: number; values: Record<string, number> }
+export interface Sample {
+  scenario: string;
+  subject: string;
+  round: number;
+  values: Record<string, number>;
+}
 
 export interface Context {
   readonly options: Options;
@@ -33,6 +38,8 @@ export interface Scenario {
 /** @returns the median of a value over the rounds so far, NaN without any. */
 export function valuesOf(samples: readonly Sample[], scenario: string, subject: string, value: string): number[] {
   return samples
-    .filter((sample) => sample.scenario === scenario && sample.subject === subject && sample.values[value] !== undefined)
+    .filter(
+      (sample) => sample.scenario === scenario && sample.subject === subject && sample.values[value] !== undefined,
+    )
     .map((sample) => sample.values[value]!);
 }

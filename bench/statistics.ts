@@ -49,22 +49,32 @@ export class Histogram {
   /** @returns the numbers that travel to the report. */
   summary(): LatencySummary {
     return {
-      count: this.count, p50Ms: this.percentileMs(0.5), p99Ms: this.percentileMs(0.99), maximumMs: this.maximumMicros / 1000,
+      count: this.count,
+      p50Ms: this.percentileMs(0.5),
+      p99Ms: this.percentileMs(0.99),
+      maximumMs: this.maximumMicros / 1000,
     };
   }
 }
 
-export interface LatencySummary { count: number; p50Ms: number; p99Ms: number; maximumMs: number }
+export interface LatencySummary {
+  count: number;
+  p50Ms: number;
+  p99Ms: number;
+  maximumMs: number;
+}
 
 function bucketOf(value: number): number {
   if (value < LINEAR_LIMIT) return value;
   const exponent = 31 - Math.clz32(value);
-  return LINEAR_LIMIT + (exponent - 6) * BUCKETS_PER_DOUBLING + ((value >>> (exponent - 5)) & (BUCKETS_PER_DOUBLING - 1));
+  return (
+    LINEAR_LIMIT + (exponent - 6) * BUCKETS_PER_DOUBLING + ((value >>> (exponent - 5)) & (BUCKETS_PER_DOUBLING - 1))
+  );
 }
 
 function upperEdge(bucket: number): number {
   if (bucket < LINEAR_LIMIT) return bucket;
   const exponent = 6 + Math.floor((bucket - LINEAR_LIMIT) / BUCKETS_PER_DOUBLING);
   const step = (bucket - LINEAR_LIMIT) % BUCKETS_PER_DOUBLING;
-  return (2 ** exponent) + (step + 1) * (2 ** (exponent - 5));
+  return 2 ** exponent + (step + 1) * 2 ** (exponent - 5);
 }

@@ -17,32 +17,137 @@ export interface TargetFigure {
 const millrace = { subject: 'millrace', value: 'ratePerSecond', unit: '×' } as const;
 
 export const TARGETS: readonly TargetFigure[] = [
-  { ...millrace, what: 'QoS 1, 100 connections, 16 in flight', scenario: 'qos1-100x16', relativeTo: 'mosquitto', atLeast: 1.8 },
-  { ...millrace, what: 'QoS 1, 100 connections, 16 in flight', scenario: 'qos1-100x16', relativeTo: 'aedes-relay', atLeast: 2.5 },
-  { ...millrace, what: 'QoS 1, 1,000 connections, 1 in flight', scenario: 'qos1-1000x1', relativeTo: 'mosquitto', atLeast: 0.45 },
-  { ...millrace, what: 'QoS 1, 1,000 connections, 1 in flight', scenario: 'qos1-1000x1', relativeTo: 'aedes-relay', atLeast: 1.3 },
-  { ...millrace, what: 'QoS 0, 100 connections, rows visible', scenario: 'qos0-100', relativeTo: 'mosquitto', atLeast: 1.5 },
-  { ...millrace, what: 'POST of one measurement, 512 connections', scenario: 'http-one', relativeTo: 'bare-uws', atLeast: 0.45 },
-  { ...millrace, what: 'POST of one measurement, 512 connections', scenario: 'http-one', relativeTo: 'fastify', atLeast: 1 },
+  {
+    ...millrace,
+    what: 'QoS 1, 100 connections, 16 in flight',
+    scenario: 'qos1-100x16',
+    relativeTo: 'mosquitto',
+    atLeast: 1.8,
+  },
+  {
+    ...millrace,
+    what: 'QoS 1, 100 connections, 16 in flight',
+    scenario: 'qos1-100x16',
+    relativeTo: 'aedes-relay',
+    atLeast: 2.5,
+  },
+  {
+    ...millrace,
+    what: 'QoS 1, 1,000 connections, 1 in flight',
+    scenario: 'qos1-1000x1',
+    relativeTo: 'mosquitto',
+    atLeast: 0.45,
+  },
+  {
+    ...millrace,
+    what: 'QoS 1, 1,000 connections, 1 in flight',
+    scenario: 'qos1-1000x1',
+    relativeTo: 'aedes-relay',
+    atLeast: 1.3,
+  },
+  {
+    ...millrace,
+    what: 'QoS 0, 100 connections, rows visible',
+    scenario: 'qos0-100',
+    relativeTo: 'mosquitto',
+    atLeast: 1.5,
+  },
+  {
+    ...millrace,
+    what: 'POST of one measurement, 512 connections',
+    scenario: 'http-one',
+    relativeTo: 'bare-uws',
+    atLeast: 0.45,
+  },
+  {
+    ...millrace,
+    what: 'POST of one measurement, 512 connections',
+    scenario: 'http-one',
+    relativeTo: 'fastify',
+    atLeast: 1,
+  },
   { ...millrace, what: 'POST of 1,000 measurements', scenario: 'http-1000', relativeTo: 'bare-uws', atLeast: 0.5 },
-  { what: 'acknowledgement at half load, p99', scenario: 'latency', subject: 'millrace', value: 'p99Ms', atMost: 25, unit: 'ms' },
-  { what: 'to a live subscriber, p99', scenario: 'live', subject: 'to subscriber', value: 'p99Ms', atMost: 50, unit: 'ms' },
-  { what: 'to a query without a flush, p99', scenario: 'live', subject: 'to query', value: 'p99Ms', atMost: 1_000, unit: 'ms' },
-  { what: 'idle MQTT connection', scenario: 'idle', subject: 'millrace', value: 'bytesPerConnection', atMost: 8_192, unit: 'bytes' },
-  { what: 'new connections', scenario: 'connect', subject: 'millrace', value: 'ratePerSecond', atLeast: 5_000, unit: '/s' },
-  { what: 'last 100 values of one device, p99', scenario: 'queries', subject: 'list', value: 'p99Ms', atMost: 50, unit: 'ms' },
-  { what: 'one hour of one series, p99', scenario: 'queries', subject: 'series', value: 'p99Ms', atMost: 50, unit: 'ms' },
+  {
+    what: 'acknowledgement at half load, p99',
+    scenario: 'latency',
+    subject: 'millrace',
+    value: 'p99Ms',
+    atMost: 25,
+    unit: 'ms',
+  },
+  {
+    what: 'to a live subscriber, p99',
+    scenario: 'live',
+    subject: 'to subscriber',
+    value: 'p99Ms',
+    atMost: 50,
+    unit: 'ms',
+  },
+  {
+    what: 'to a query without a flush, p99',
+    scenario: 'live',
+    subject: 'to query',
+    value: 'p99Ms',
+    atMost: 1_000,
+    unit: 'ms',
+  },
+  {
+    what: 'idle MQTT connection',
+    scenario: 'idle',
+    subject: 'millrace',
+    value: 'bytesPerConnection',
+    atMost: 8_192,
+    unit: 'bytes',
+  },
+  {
+    what: 'new connections',
+    scenario: 'connect',
+    subject: 'millrace',
+    value: 'ratePerSecond',
+    atLeast: 5_000,
+    unit: '/s',
+  },
+  {
+    what: 'last 100 values of one device, p99',
+    scenario: 'queries',
+    subject: 'list',
+    value: 'p99Ms',
+    atMost: 50,
+    unit: 'ms',
+  },
+  {
+    what: 'one hour of one series, p99',
+    scenario: 'queries',
+    subject: 'series',
+    value: 'p99Ms',
+    atMost: 50,
+    unit: 'ms',
+  },
   ...['8 over http', '64 over http', '8 over mqtt', '64 over mqtt'].map((subject) => ({
-    what: `PUBACK beside wrong passwords, ${subject}, p99`, scenario: 'password-flood', subject, relativeTo: `before ${subject}`,
-    value: 'p99Ms', atMost: 3, unit: '×',
+    what: `PUBACK beside wrong passwords, ${subject}, p99`,
+    scenario: 'password-flood',
+    subject,
+    relativeTo: `before ${subject}`,
+    value: 'p99Ms',
+    atMost: 3,
+    unit: '×',
   })),
   {
-    what: 'server process under full load, 10,000 connections', scenario: 'qos1-10000x1', subject: 'millrace', value: 'serverMebibytes',
-    atMost: 400, unit: 'MiB',
+    what: 'server process under full load, 10,000 connections',
+    scenario: 'qos1-10000x1',
+    subject: 'millrace',
+    value: 'serverMebibytes',
+    atMost: 400,
+    unit: 'MiB',
   },
 ];
 
-export interface Verdict { target: TargetFigure; measured: number; spread: number; met: boolean | undefined }
+export interface Verdict {
+  target: TargetFigure;
+  measured: number;
+  spread: number;
+  met: boolean | undefined;
+}
 
 /** @returns a verdict for each target; `met` is undefined where the run has no figure for it. */
 export function verdicts(samples: readonly Sample[]): Verdict[] {
@@ -50,7 +155,9 @@ export function verdicts(samples: readonly Sample[]): Verdict[] {
     const figures = ratios(samples, target);
     const measured = median(figures);
     if (Number.isNaN(measured)) return { target, measured, spread: 0, met: undefined };
-    const met = (target.atLeast === undefined || measured >= target.atLeast) && (target.atMost === undefined || measured <= target.atMost);
+    const met =
+      (target.atLeast === undefined || measured >= target.atLeast) &&
+      (target.atMost === undefined || measured <= target.atMost);
     return { target, measured, spread: spread(figures), met };
   });
 }

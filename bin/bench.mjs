@@ -8,7 +8,7 @@ checkNode();
 await ensureInstalled();
 await ensurePrograms({ mosquitto: 'mosquitto' });
 const main = join(root, 'dist', 'bench', 'main.js');
-if (!await ensureBuilt() || !existsSync(main)) {
+if (!(await ensureBuilt()) || !existsSync(main)) {
   say('the build failed');
   process.exit(1);
 }

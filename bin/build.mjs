@@ -3,4 +3,4 @@ import { checkNode, ensureBuilt, ensureInstalled } from './setup.mjs';
 
 checkNode();
 await ensureInstalled();
-process.exitCode = await ensureBuilt() ? 0 : 1;
+process.exitCode = (await ensureBuilt()) ? 0 : 1;

@@ -4,6 +4,6 @@ import { join } from 'node:path';
 import { ensureBuilt, ensureInstalled, root } from './setup.mjs';
 
 await ensureInstalled();
-if (!await ensureBuilt()) process.exit(1);
+if (!(await ensureBuilt())) process.exit(1);
 const { configurationPage } = await import(new URL('../dist/src/config/config.js', import.meta.url).href);
 writeFileSync(join(root, 'docs', 'configuration.md'), configurationPage());

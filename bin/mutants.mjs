@@ -1,14 +1,24 @@
 /**
- * `npm run mutants [-- <part of a promise, a rule, a symbol or a test>…]`: takes the rules of test/mutants/rules.ts out of the sources, one at a time, and
- * runs the test that must fail then. First the same tests run as they are, and must pass. Each worker has a copy of the repository; the working tree is not
- * touched. Ends with `N rules: N held, N not`, and with exit code 1 when a test did not notice that its rule was gone.
+ * `npm run mutants [-- <part of a promise, a rule, a symbol or a test>…]`: takes the rules of test/mutants/rules.ts out
+ * of the sources, one at a time, and runs the test that must fail then. First the same tests run as they are, and must
+ * pass. Each worker has a copy of the repository; the working tree is not touched. Ends with `N rules: N held, N not`,
+ * and with exit code 1 when a test did not notice that its rule was gone.
  */
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { buildTests, checkNode, checkTypes, compiledTestPath, ensureBuilt, ensureInstalled, root, say } from './setup.mjs';
+import {
+  buildTests,
+  checkNode,
+  checkTypes,
+  compiledTestPath,
+  ensureBuilt,
+  ensureInstalled,
+  root,
+  say,
+} from './setup.mjs';
 
 const WORKERS = Number(process.env.MILLRACE_MUTANT_WORKERS ?? 2);
 const TIMEOUT_SECONDS = 240;
@@ -16,9 +26,15 @@ const TIMEOUT_SECONDS = 240;
 const NOT_COPIED = new Set(['node_modules', '.git', '.tap', 'data', join('bench', 'results')]);
 
 /** As in tsconfig.json, for one file alone. */
-const COMPILER_OPTIONS = { target: 'ES2022', module: 'ESNext', verbatimModuleSyntax: true, rewriteRelativeImportExtensions: true };
+const COMPILER_OPTIONS = {
+  target: 'ES2022',
+  module: 'ESNext',
+  verbatimModuleSyntax: true,
+  rewriteRelativeImportExtensions: true,
+};
 
-const compiled = (tree, file) => ['dist', 'dist-test'].map((folder) => join(tree, folder, file.replace(/\.ts$/, '.js')));
+const compiled = (tree, file) =>
+  ['dist', 'dist-test'].map((folder) => join(tree, folder, file.replace(/\.ts$/, '.js')));
 
 /** A copy of the repository as it is built. */
 function copyTree() {
@@ -31,13 +47,20 @@ function copyTree() {
 /** Of tests that run. */
 const groups = new Set();
 
-/** Runs the compiled form of a test file in a copy; resolves to the first failed point, or undefined when all passed. */
+/**
+ * Runs the compiled form of a test file in a copy; resolves to the first failed point, or undefined when all passed.
+ */
 function runTest(tree, test) {
   return new Promise((resolve) => {
     const file = join(tree, compiledTestPath(test).slice(root.length));
     const env = { ...process.env, TAP: '1', TAP_BAIL: '1', TAP_TIMEOUT: String(TIMEOUT_SECONDS) };
     // A group of its own, so that nothing that the test started is left.
-    const child = spawn(process.execPath, [file], { cwd: tree, detached: true, stdio: ['ignore', 'pipe', 'ignore'], env });
+    const child = spawn(process.execPath, [file], {
+      cwd: tree,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'ignore'],
+      env,
+    });
     groups.add(child.pid);
     const end = () => {
       groups.delete(child.pid);
@@ -48,7 +71,9 @@ function runTest(tree, test) {
       }
     };
     let output = '';
-    child.stdout.on('data', (chunk) => { output += chunk; });
+    child.stdout.on('data', (chunk) => {
+      output += chunk;
+    });
     const timer = setTimeout(end, (TIMEOUT_SECONDS + 20) * 1000);
     child.on('exit', (code, signal) => {
       clearTimeout(timer);
@@ -57,8 +82,14 @@ function runTest(tree, test) {
       if (code === 0) return resolve(isSkipped ? { isSkipped } : undefined);
       const failed = /^ *not ok \d* ?-? ?(.*)$/m.exec(output);
       if (failed === null) return resolve({ point: `ended with ${signal ?? code}` });
-      const title = output.slice(0, failed.index).match(/# Subtest: .*/g)?.at(-1)?.slice(11);
-      return resolve({ point: [title, failed[1].replace(/ \{$/, '')].filter((text) => text !== undefined).join(' > ') });
+      const title = output
+        .slice(0, failed.index)
+        .match(/# Subtest: .*/g)
+        ?.at(-1)
+        ?.slice(11);
+      return resolve({
+        point: [title, failed[1].replace(/ \{$/, '')].filter((text) => text !== undefined).join(' > '),
+      });
     });
   });
 }
@@ -66,22 +97,28 @@ function runTest(tree, test) {
 /** The source without the rule, compiled; throws what is wrong with the change. */
 function mutate(typescript, sources, { symbol, change }) {
   const { file, text } = sources.without(symbol, change);
-  const { outputText, diagnostics } = typescript.transpileModule(text, { compilerOptions: COMPILER_OPTIONS, reportDiagnostics: true });
-  if (diagnostics.length > 0) throw new Error(`${file}: ${typescript.flattenDiagnosticMessageText(diagnostics[0].messageText, '\n')}`);
+  const { outputText, diagnostics } = typescript.transpileModule(text, {
+    compilerOptions: COMPILER_OPTIONS,
+    reportDiagnostics: true,
+  });
+  if (diagnostics.length > 0)
+    throw new Error(`${file}: ${typescript.flattenDiagnosticMessageText(diagnostics[0].messageText, '\n')}`);
   return { file, outputText };
 }
 
 /** Takes tasks from a list, some at a time. */
 async function share(trees, tasks, work) {
   const left = [...tasks];
-  await Promise.all(trees.map(async (tree) => {
-    for (let task = left.shift(); task !== undefined; task = left.shift()) await work(tree, task);
-  }));
+  await Promise.all(
+    trees.map(async (tree) => {
+      for (let task = left.shift(); task !== undefined; task = left.shift()) await work(tree, task);
+    }),
+  );
 }
 
 checkNode();
 await ensureInstalled();
-if (!await ensureBuilt() || !await buildTests() || !await checkTypes()) {
+if (!(await ensureBuilt()) || !(await buildTests()) || !(await checkTypes())) {
   say('the build failed');
   process.exit(1);
 }

@@ -1,6 +1,7 @@
 /**
- * Puts the builds of uWebSockets.js for this machine into dist/native, in a form that loads on older glibc too; see src/api/http/engines/uws-binaries.ts.
- * `node bin/native.mjs --print` writes the digests of all builds of the package, for that table.
+ * Puts the builds of uWebSockets.js for this machine into dist/native, in a form that loads on older glibc too; see
+ * src/api/http/engines/uws-binaries.ts. `node bin/native.mjs --print` writes the digests of all builds of the package,
+ * for that table.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
@@ -13,7 +14,8 @@ const target = join(root, 'dist', 'native');
 
 const digestOf = (bytes) => createHash('sha256').update(bytes).digest('hex');
 const table = () => import('../dist/src/api/http/engines/uws-binaries.js');
-const keysHere = ({ UWS_BINARIES }) => Object.keys(UWS_BINARIES).filter((key) => key.startsWith(`${process.platform}_${process.arch}_`));
+const keysHere = ({ UWS_BINARIES }) =>
+  Object.keys(UWS_BINARIES).filter((key) => key.startsWith(`${process.platform}_${process.arch}_`));
 
 /** True when no build for this machine is missing in dist/native. */
 export async function isNativeThere() {
@@ -32,11 +34,17 @@ export async function prepareNative() {
     if (existsSync(path) && digestOf(readFileSync(path)) === binaries.UWS_BINARIES[key].digest) continue;
     const require = (what, bytes, digest) => {
       const found = digestOf(bytes);
-      if (found !== digest) throw new Error(`${what} is refused: its SHA-256 digest is ${found}, not ${digest} of src/api/http/engines/uws-binaries.ts`);
+      if (found !== digest)
+        throw new Error(
+          `${what} is refused: its SHA-256 digest is ${found}, not ${digest} of src/api/http/engines/uws-binaries.ts`,
+        );
       return bytes;
     };
-    const source = require(join(packageFolder, name), readFileSync(join(packageFolder, name)), binaries.UWS_BINARIES[key].source);
-    const copy = require(`the copy of ${name} for older glibc`, forOlderGlibc(source), binaries.UWS_BINARIES[key].digest);
+    const source = require(join(packageFolder, name), readFileSync(join(packageFolder, name)), binaries.UWS_BINARIES[
+      key
+    ].source);
+    const copy = require(`the copy of ${name} for older glibc`, forOlderGlibc(source), binaries.UWS_BINARIES[key]
+      .digest);
     // A server that runs has the old file open: it is replaced, not written over.
     writeFileSync(join(target, `.${name}.${process.pid}`), copy, { mode: 0o644 });
     renameSync(join(target, `.${name}.${process.pid}`), path);
@@ -45,8 +53,12 @@ export async function prepareNative() {
 
 if (process.argv[1] === fileURLToPath(import.meta.url) && process.argv[2] === '--print') {
   const { forOlderGlibc } = await import('../dist/src/api/http/engines/elf-glibc.js');
-  for (const name of readdirSync(packageFolder).filter((name) => /^uws_linux_(?:x64|arm64)_(?:115|127|137)\.node$/.test(name)).sort()) {
+  for (const name of readdirSync(packageFolder)
+    .filter((name) => /^uws_linux_(?:x64|arm64)_(?:115|127|137)\.node$/.test(name))
+    .sort()) {
     const source = readFileSync(join(packageFolder, name));
-    process.stdout.write(`  ${name.slice(4, -5)}: {\n    source: '${digestOf(source)}',\n    digest: '${digestOf(forOlderGlibc(source))}',\n  },\n`);
+    process.stdout.write(
+      `  ${name.slice(4, -5)}: {\n    source: '${digestOf(source)}',\n    digest: '${digestOf(forOlderGlibc(source))}',\n  },\n`,
+    );
   }
 }

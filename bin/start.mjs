@@ -5,7 +5,7 @@ import { checkNode, ensureBuilt, ensureInstalled, root, say } from './setup.mjs'
 
 checkNode();
 await ensureInstalled();
-if (!await ensureBuilt()) {
+if (!(await ensureBuilt())) {
   say('the build failed');
   process.exit(1);
 }

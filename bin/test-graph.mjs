@@ -10,7 +10,13 @@ const STARTS_PROCESSES = /["'](?:(?:node:)?child_process|node:cluster)["']/;
 /** Such a test may read any file of the repository, and so may a tool of it. */
 const READS_REPOSITORY = /\bimport\.meta\b|["'][^"'\n]*\/helpers\/root\.js["']/;
 
-const OF_EVERY_TEST = ['package-lock.json', 'package.json', 'bin/tap/together.mjs', 'bin/tap/instance.mjs', 'dist-test/node_modules/tap/tap.mjs'];
+const OF_EVERY_TEST = [
+  'package-lock.json',
+  'package.json',
+  'bin/tap/together.mjs',
+  'bin/tap/instance.mjs',
+  'dist-test/node_modules/tap/tap.mjs',
+];
 
 const files = new Map();
 
@@ -19,10 +25,16 @@ function fileAt(path) {
   let file = files.get(path);
   if (file === undefined) {
     const text = readFileSync(path, 'utf8');
-    const neighbours = [...text.matchAll(NEIGHBOURS)].map(([, name]) => join(dirname(path), name)).filter((one) => existsSync(one));
+    const neighbours = [...text.matchAll(NEIGHBOURS)]
+      .map(([, name]) => join(dirname(path), name))
+      .filter((one) => existsSync(one));
     const isOfTests = relative(root, path).startsWith(join('dist-test', 'test'));
-    file = { neighbours, startsProcesses: STARTS_PROCESSES.test(text), readsRepository: isOfTests && READS_REPOSITORY.test(text),
-      digest: createHash('sha256').update(text).digest('hex') };
+    file = {
+      neighbours,
+      startsProcesses: STARTS_PROCESSES.test(text),
+      readsRepository: isOfTests && READS_REPOSITORY.test(text),
+      digest: createHash('sha256').update(text).digest('hex'),
+    };
     files.set(path, file);
   }
   return file;
@@ -50,7 +62,7 @@ function commonDigest() {
 export function digestOf(testFile) {
   const parts = partsOf(testFile);
   if (parts.some((path) => fileAt(path).readsRepository)) return undefined;
-  const hash = createHash('sha256').update(common ??= commonDigest());
+  const hash = createHash('sha256').update((common ??= commonDigest()));
   for (const path of parts) hash.update(`${path} ${fileAt(path).digest}\n`);
   return hash.digest('hex');
 }

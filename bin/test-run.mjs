@@ -6,7 +6,10 @@ import { createInterface } from 'node:readline';
 import { compiledTestPath, root } from './setup.mjs';
 import { TapCount } from './tap/count.mjs';
 
-/** For a whole file, the only limit of its tests but for deadlines of conditions; long, because four files run at the same time on slow machines. */
+/**
+ * For a whole file, the only limit of its tests but for deadlines of conditions; long, because four files run at the
+ * same time on slow machines.
+ */
 const FILE_SECONDS = 900;
 /** For a file to end by itself, behind its time. */
 const GRACE_MS = 30_000;
@@ -18,7 +21,12 @@ const INDENT = '    ';
 
 const isCi = process.env.CI === 'true';
 export const isOnly = process.argv.includes('--only');
-const environment = { ...process.env, TAP: '1', TAP_TIMEOUT: String(FILE_SECONDS), ...(isOnly ? { TAP_ONLY: '1' } : {}) };
+const environment = {
+  ...process.env,
+  TAP: '1',
+  TAP_TIMEOUT: String(FILE_SECONDS),
+  ...(isOnly ? { TAP_ONLY: '1' } : {}),
+};
 
 /** The lines of failed points, with their diagnostics. */
 function failedLines(lines) {
@@ -70,13 +78,15 @@ export class TestRun {
   skip(name, reason, isMissing) {
     const isFailure = isCi && isMissing;
     this[isFailure ? 'failed' : 'skipped'] += 1;
-    console.log(`${isFailure ? 'FAILED (skipped on CI)' : 'skipped'} ${name}: ${reason === '' ? 'no reason given' : reason}`);
+    console.log(
+      `${isFailure ? 'FAILED (skipped on CI)' : 'skipped'} ${name}: ${reason === '' ? 'no reason given' : reason}`,
+    );
   }
 
   /**
    * Runs files, each in a process of its own, some at a time, in their order.
-   * @param items `{file, title, prepare, isHosted, node}`: what stands behind the name, a function that resolves to the environment, whether one of
-   * the hosts is needed, and the path of another Node.
+   * @param items `{file, title, prepare, isHosted, node}`: what stands behind the name, a function that resolves to the
+   * environment, whether one of the hosts is needed, and the path of another Node.
    */
   async apart(items, { jobs, hosts = 0 }) {
     const queue = [...items];
@@ -94,11 +104,18 @@ export class TestRun {
     await Promise.all(Array.from({ length: jobs }, work));
   }
 
-  /** Runs files that start no process in a few processes (tap/together.mjs). @param onPassed called with each file of which nothing failed or was skipped. */
+  /**
+   * Runs files that start no process in a few processes (tap/together.mjs). @param onPassed called with each file of
+   * which nothing failed or was skipped.
+   */
   async together(files, processes, onPassed = () => undefined) {
     const queue = [...files];
-    const show = (file, result) => { if (this.#show({ file }, result)) onPassed(file); };
-    const work = async () => { while (queue.length > 0) await this.#runTogether(queue, show); };
+    const show = (file, result) => {
+      if (this.#show({ file }, result)) onPassed(file);
+    };
+    const work = async () => {
+      while (queue.length > 0) await this.#runTogether(queue, show);
+    };
     await Promise.all(Array.from({ length: Math.min(processes, files.length) }, work));
   }
 
@@ -111,7 +128,11 @@ export class TestRun {
 
   #spawn(args, env, stdin, node = process.execPath) {
     // Places in messages are those of the sources.
-    const child = spawn(node, ['--enable-source-maps', ...args], { cwd: root, env: { ...environment, ...env }, stdio: [stdin, 'pipe', 'inherit'] });
+    const child = spawn(node, ['--enable-source-maps', ...args], {
+      cwd: root,
+      env: { ...environment, ...env },
+      stdio: [stdin, 'pipe', 'inherit'],
+    });
     this.#children.add(child);
     const ended = new Promise((resolve) => {
       child.once('error', (error) => resolve(`could not be started: ${error.message}`));
@@ -134,15 +155,18 @@ export class TestRun {
     const lines = [];
     let failure;
     let hasPlan = false;
-    const timer = setTimeout(() => {
-      failure = `did not end within ${Math.round(took() / 1_000)} s and was killed`;
-      child.kill('SIGKILL');
-    }, FILE_SECONDS * 1_000 + GRACE_MS);
+    const timer = setTimeout(
+      () => {
+        failure = `did not end within ${Math.round(took() / 1_000)} s and was killed`;
+        child.kill('SIGKILL');
+      },
+      FILE_SECONDS * 1_000 + GRACE_MS,
+    );
     for await (const line of createInterface({ input: child.stdout })) {
       lines.push(line);
       hasPlan ||= /^1\.\.\d/.test(line);
     }
-    failure ??= await ended ?? (hasPlan ? undefined : 'ended without a plan');
+    failure ??= (await ended) ?? (hasPlan ? undefined : 'ended without a plan');
     clearTimeout(timer);
     return { lines, failure, ms: took() };
   }
@@ -201,14 +225,27 @@ export class TestRun {
       lines.push(`not ok - ${failure}`);
     }
     const skipsAll = count.passed + count.failed + count.skipped === 0;
-    const reason = skipsAll ? lines.map((line) => /^1\.\.0(?: # *(?:SKIP *)?(.*))?$/i.exec(line)).find((match) => match !== null)?.[1] ?? '' : '';
+    const reason = skipsAll
+      ? (lines.map((line) => /^1\.\.0(?: # *(?:SKIP *)?(.*))?$/i.exec(line)).find((match) => match !== null)?.[1] ?? '')
+      : '';
     const skips = skipsAll ? [{ name: file, reason }] : count.skips;
     const isGood = count.failed === 0;
     const ending = `${isGood ? 'ok' : 'not ok'} - ${file}${title} # time=${ms.toFixed(0)}ms`;
     this.#report.write([`# Subtest: ${file}${title}`, ...lines.map((line) => INDENT + line), ending, ''].join('\n'));
-    if (!isGood) console.log(failedLines(lines).map((line) => INDENT + line).join('\n'));
-    const numbers = [[count.passed, 'passed'], [count.failed, 'failed'], [skips.length, 'skipped']].filter(([number]) => number > 0);
-    console.log(`${isGood ? 'ok    ' : 'FAILED'} ${file}${title}  ${numbers.map((part) => part.join(' ')).join(', ')}  ${(ms / 1_000).toFixed(1)} s`);
+    if (!isGood)
+      console.log(
+        failedLines(lines)
+          .map((line) => INDENT + line)
+          .join('\n'),
+      );
+    const numbers = [
+      [count.passed, 'passed'],
+      [count.failed, 'failed'],
+      [skips.length, 'skipped'],
+    ].filter(([number]) => number > 0);
+    console.log(
+      `${isGood ? 'ok    ' : 'FAILED'} ${file}${title}  ${numbers.map((part) => part.join(' ')).join(', ')}  ${(ms / 1_000).toFixed(1)} s`,
+    );
     this.passed += count.passed;
     this.failed += count.failed;
     for (const skip of skips) this.skip(skip.name, skip.reason, MISSING_PROGRAM.test(skip.reason));

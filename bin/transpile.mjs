@@ -1,6 +1,6 @@
 /**
- * TypeScript to JavaScript, a file for a file but for some packages, about a second for all of it. Types are checked elsewhere: `npm run typecheck`,
- * `npm run check`.
+ * TypeScript to JavaScript, a file for a file but for some packages, about a second for all of it. Types are checked
+ * elsewhere: `npm run typecheck`, `npm run check`.
  */
 import { readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -9,7 +9,9 @@ import { join, relative } from 'node:path';
 const FILES_STAY_APART = {
   name: 'files-stay-apart',
   setup(build) {
-    build.onResolve({ filter: /\.ts$/ }, ({ kind, path }) => (kind === 'entry-point' ? undefined : { path: path.replace(/\.ts$/, '.js'), external: true }));
+    build.onResolve({ filter: /\.ts$/ }, ({ kind, path }) =>
+      kind === 'entry-point' ? undefined : { path: path.replace(/\.ts$/, '.js'), external: true },
+    );
   },
 };
 
@@ -24,7 +26,10 @@ const ownTap = (root, outDir) => ({
   },
 });
 
-/** Packages of very many small files, which took half of the CPU time of a start: each of their entries becomes one file below this folder. */
+/**
+ * Packages of very many small files, which took half of the CPU time of a start: each of their entries becomes one file
+ * below this folder.
+ */
 const JOINED_PACKAGES = ['typebox', 'typebox/compile'];
 const JOINED_FOLDER = join('src', 'packages');
 const joinedName = (specifier) => specifier.replaceAll('/', '-');
@@ -33,17 +38,22 @@ const joinedPackages = (root) => ({
   name: 'joined-packages',
   setup(build) {
     build.onResolve({ filter: /^typebox(\/|$)/ }, ({ path, resolveDir }) => {
-      if (!JOINED_PACKAGES.includes(path)) return { errors: [{ text: `${path} is not in JOINED_PACKAGES of bin/transpile.mjs` }] };
+      if (!JOINED_PACKAGES.includes(path))
+        return { errors: [{ text: `${path} is not in JOINED_PACKAGES of bin/transpile.mjs` }] };
       const file = relative(resolveDir, join(root, JOINED_FOLDER, `${joinedName(path)}.js`)).replaceAll('\\', '/');
       return { path: file.startsWith('.') ? file : `./${file}`, external: true };
     });
   },
 });
 
-const joinPackages = (build, { root, outDir }) => build({
-  ...OPTIONS, absWorkingDir: root, entryPoints: Object.fromEntries(JOINED_PACKAGES.map((name) => [joinedName(name), name])),
-  outdir: join(outDir, JOINED_FOLDER), splitting: true,
-});
+const joinPackages = (build, { root, outDir }) =>
+  build({
+    ...OPTIONS,
+    absWorkingDir: root,
+    entryPoints: Object.fromEntries(JOINED_PACKAGES.map((name) => [joinedName(name), name])),
+    outdir: join(outDir, JOINED_FOLDER),
+    splitting: true,
+  });
 
 const OPTIONS = { bundle: true, format: 'esm', platform: 'node', target: 'node20', logLevel: 'warning' };
 
@@ -64,23 +74,47 @@ async function withEsbuild(work) {
 }
 
 function transpileWith(build, { root, folders, outDir }) {
-  const entryPoints = folders.flatMap((folder) => readdirSync(join(root, folder), { recursive: true })
-    .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts')).map((name) => join(folder, name)));
+  const entryPoints = folders.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true })
+      .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))
+      .map((name) => join(folder, name)),
+  );
   return build({
-    ...OPTIONS, absWorkingDir: root, entryPoints, outdir: outDir, outbase: '.', packages: 'external',
-    plugins: [FILES_STAY_APART, joinedPackages(root), ownTap(root, outDir)], treeShaking: false, sourcemap: true, sourcesContent: false,
+    ...OPTIONS,
+    absWorkingDir: root,
+    entryPoints,
+    outdir: outDir,
+    outbase: '.',
+    packages: 'external',
+    plugins: [FILES_STAY_APART, joinedPackages(root), ownTap(root, outDir)],
+    treeShaking: false,
+    sourcemap: true,
+    sourcesContent: false,
   });
 }
 
-/** Writes over what is in `outDir`: a server that runs from there may still load a file. @returns false when a file could not be read. */
-export const transpile = (options) => withEsbuild((build) => Promise.all([transpileWith, joinPackages].map((work) => work(build, options))));
+/**
+ * Writes over what is in `outDir`: a server that runs from there may still load a file. @returns false when a file
+ * could not be read.
+ */
+export const transpile = (options) =>
+  withEsbuild((build) => Promise.all([transpileWith, joinPackages].map((work) => work(build, options))));
 
-const joinTap = (build, { root, outDir }) => build({
-  ...OPTIONS, absWorkingDir: root, entryPoints: ['tap'], outfile: join(outDir, 'node_modules', 'tap', 'tap.mjs'),
-  alias: { 'async-hook-domain': './bin/tap/error-domain.mjs' },
-  banner: { js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);" },
-});
+const joinTap = (build, { root, outDir }) =>
+  build({
+    ...OPTIONS,
+    absWorkingDir: root,
+    entryPoints: ['tap'],
+    outfile: join(outDir, 'node_modules', 'tap', 'tap.mjs'),
+    alias: { 'async-hook-domain': './bin/tap/error-domain.mjs' },
+    banner: {
+      js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
+    },
+  });
 
-/** The same, and tap in one file, which finds the tests of errors that nobody catches at less cost. It leaves frames of a folder of that name out of stacks. */
-export const transpileTests = (options) => withEsbuild((build) =>
-  Promise.all([transpileWith, joinPackages, joinTap].map((work) => work(build, options))));
+/**
+ * The same, and tap in one file, which finds the tests of errors that nobody catches at less cost. It leaves frames of
+ * a folder of that name out of stacks.
+ */
+export const transpileTests = (options) =>
+  withEsbuild((build) => Promise.all([transpileWith, joinPackages, joinTap].map((work) => work(build, options))));

@@ -9,7 +9,11 @@ import { measure, type Load } from './window.ts';
 const READ_BUFFER_BYTES = 64 * 1024;
 const readBuffer = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
 
-interface Client { socket: Socket; reader: ResponseReader; request: PostRequest }
+interface Client {
+  socket: Socket;
+  reader: ResponseReader;
+  request: PostRequest;
+}
 
 class HttpLoop implements Load {
   sent = 0;
@@ -31,14 +35,22 @@ class HttpLoop implements Load {
   async open(): Promise<void> {
     const { target, sources, measurementsPerBody } = this.job;
     for (let index = 0; index < this.job.connections; index++) {
-      const request = this.job.managedObjects === true ? managedObjectRequest(target)
-        : postRequest(target, sources, measurementsPerBody === 1 ? index : 0, measurementsPerBody);
+      const request =
+        this.job.managedObjects === true
+          ? managedObjectRequest(target)
+          : postRequest(target, sources, measurementsPerBody === 1 ? index : 0, measurementsPerBody);
       const reader = new ResponseReader();
       await new Promise<void>((resolve, reject) => {
-        const client: Client = { reader, request, socket: connect({
-          host: target.host, port: portOf(target, index), noDelay: true,
-          onread: { buffer: readBuffer, callback: (length, bytes) => this.answered(client, bytes as Buffer, length) },
-        }) };
+        const client: Client = {
+          reader,
+          request,
+          socket: connect({
+            host: target.host,
+            port: portOf(target, index),
+            noDelay: true,
+            onread: { buffer: readBuffer, callback: (length, bytes) => this.answered(client, bytes as Buffer, length) },
+          }),
+        };
         client.socket.once('connect', resolve).on('error', (error) => {
           this.fail(error.message);
           reject(error);
@@ -93,7 +105,9 @@ class HttpLoop implements Load {
   }
 }
 
-export async function runHttpClosed(job: HttpClosedJob): Promise<WindowResult | { totalCount: number; elapsedMs: number }> {
+export async function runHttpClosed(
+  job: HttpClosedJob,
+): Promise<WindowResult | { totalCount: number; elapsedMs: number }> {
   const load = new HttpLoop(job);
   await load.open();
   answer({ kind: 'connected', count: job.connections });
@@ -106,7 +120,8 @@ export async function runHttpClosed(job: HttpClosedJob): Promise<WindowResult | 
       return { totalCount: load.counted, elapsedMs: performance.now() - begun };
     }
     const result = await measure(load, job);
-    if (load.failed > 0) process.stderr.write(`bench: ${load.failed} requests failed, the first: ${load.firstFailure}\n`);
+    if (load.failed > 0)
+      process.stderr.write(`bench: ${load.failed} requests failed, the first: ${load.firstFailure}\n`);
     return result;
   } finally {
     load.close();

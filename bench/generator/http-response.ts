@@ -41,7 +41,8 @@ function contentLength(chunk: Buffer, end: number): number {
     const at = chunk.indexOf(name);
     if (at < 0 || at >= end) continue;
     let value = 0;
-    for (let index = at + name.length; chunk[index]! >= 48 && chunk[index]! <= 57; index++) value = value * 10 + chunk[index]! - 48;
+    for (let index = at + name.length; chunk[index]! >= 48 && chunk[index]! <= 57; index++)
+      value = value * 10 + chunk[index]! - 48;
     return value;
   }
   throw new Error(`a response without Content-Length: ${chunk.subarray(0, end).toString('latin1')}`);

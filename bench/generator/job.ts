@@ -3,14 +3,17 @@ import type { LatencySummary } from '../statistics.ts';
 import type { Usage } from '../process-figures.ts';
 
 export interface Target {
-  host: string; port: number; userName: string; password: string;
+  host: string;
+  port: number;
+  userName: string;
+  password: string;
   /** Ports of the other nodes of a cluster: connections take all of them in turn. */
   otherPorts?: number[];
 }
 
 /** @returns where the connection of this number goes. */
 export function portOf(target: Target, index: number): number {
-  const ports = [target.port, ...target.otherPorts ?? []];
+  const ports = [target.port, ...(target.otherPorts ?? [])];
   return ports[index % ports.length]!;
 }
 
@@ -23,7 +26,10 @@ interface Windowed {
 
 /** QoS 1, closed loop: each connection keeps `inFlight` messages unacknowledged. */
 export interface MqttClosedJob extends Windowed {
-  kind: 'mqtt-closed'; target: Target; connections: number; inFlight: number;
+  kind: 'mqtt-closed';
+  target: Target;
+  connections: number;
+  inFlight: number;
   /** One more connection subscribes (QoS 0) to what is published and reads it. */
   subscribe?: boolean;
   /** The server is killed during the window: closed connections are no failure. */
@@ -32,40 +38,84 @@ export interface MqttClosedJob extends Windowed {
 
 /** QoS 0; a PINGREQ ends each burst and its PINGRESP lets the next one go. `subscribe` counts what is relayed. */
 export interface MqttFloodJob extends Windowed {
-  kind: 'mqtt-flood'; target: Target; connections: number; burst: number; bursts: number; subscribe: boolean;
+  kind: 'mqtt-flood';
+  target: Target;
+  connections: number;
+  burst: number;
+  bursts: number;
+  subscribe: boolean;
 }
 
 /** QoS 1, open loop: bursts at fixed times, whatever the acknowledgements do. */
 export interface MqttPacedJob extends Windowed {
-  kind: 'mqtt-paced'; target: Target; connections: number; ratePerSecond: number; burst: number; clientPrefix: string;
+  kind: 'mqtt-paced';
+  target: Target;
+  connections: number;
+  ratePerSecond: number;
+  burst: number;
+  clientPrefix: string;
 }
 
 /** Opens `count` connections one after the other, `parallel` at a time, and measures until the last CONNACK. */
-export interface MqttConnectJob { kind: 'mqtt-connect'; target: Target; count: number; parallel: number; pids: number[] }
+export interface MqttConnectJob {
+  kind: 'mqtt-connect';
+  target: Target;
+  count: number;
+  parallel: number;
+  pids: number[];
+}
 
 /** Opens connections and holds them until told to finish. */
-export interface MqttIdleJob { kind: 'mqtt-idle'; target: Target; count: number; clientPrefix: string }
+export interface MqttIdleJob {
+  kind: 'mqtt-idle';
+  target: Target;
+  count: number;
+  clientPrefix: string;
+}
 
 /** POST, closed loop: one request at a time on each keep-alive connection. */
 export interface HttpClosedJob extends Windowed {
-  kind: 'http-closed'; target: Target; connections: number; sources: string[]; measurementsPerBody: number;
+  kind: 'http-closed';
+  target: Target;
+  connections: number;
+  sources: string[];
+  measurementsPerBody: number;
   /** Ends after this many requests instead of after the window. */
   requests?: number;
   /** Time of the first body's measurements (ms since 1970) and the step from one body to the next. */
-  firstTimeMs: number; stepMs: number;
+  firstTimeMs: number;
+  stepMs: number;
   /** POST a managed object instead, and count these. */
   managedObjects?: boolean;
 }
 
 /** Publishes numbered measurements of one device and waits for each at a WebSocket subscriber. */
-export interface LiveJob { kind: 'live'; target: Target; httpPort: number; measureMs: number; ratePerSecond: number; clientId: string }
+export interface LiveJob {
+  kind: 'live';
+  target: Target;
+  httpPort: number;
+  measureMs: number;
+  ratePerSecond: number;
+  clientId: string;
+}
 
 /** Publishes a numbered measurement and polls a query without a flush until it is there. */
-export interface VisibleJob { kind: 'visible'; target: Target; httpPort: number; measureMs: number; probes: number; clientPrefix: string }
+export interface VisibleJob {
+  kind: 'visible';
+  target: Target;
+  httpPort: number;
+  measureMs: number;
+  probes: number;
+  clientPrefix: string;
+}
 
 /** GETs the paths in turn on one connection; paths may be many, `name` says which histogram each belongs to. */
 export interface QueryJob {
-  kind: 'query'; target: Target; measureMs: number; warmUpMs: number; queries: { name: string; path: string }[];
+  kind: 'query';
+  target: Target;
+  measureMs: number;
+  warmUpMs: number;
+  queries: { name: string; path: string }[];
   /** Ends after this many requests instead of after the window; there is no warm-up then. */
   requests?: number;
   /** Server process first: what its CPU time is read of at both ends. */
@@ -73,15 +123,31 @@ export interface QueryJob {
 }
 
 /** Wrong passwords of invented names, `concurrent` at a time, until told to finish. */
-export interface WrongPasswordsJob { kind: 'wrong-passwords'; target: Target; protocol: 'http' | 'mqtt'; concurrent: number }
+export interface WrongPasswordsJob {
+  kind: 'wrong-passwords';
+  target: Target;
+  protocol: 'http' | 'mqtt';
+  concurrent: number;
+}
 
-export type Job = MqttClosedJob | MqttFloodJob | MqttPacedJob | MqttConnectJob | MqttIdleJob | HttpClosedJob | LiveJob | VisibleJob
-  | QueryJob | WrongPasswordsJob;
+export type Job =
+  | MqttClosedJob
+  | MqttFloodJob
+  | MqttPacedJob
+  | MqttConnectJob
+  | MqttIdleJob
+  | HttpClosedJob
+  | LiveJob
+  | VisibleJob
+  | QueryJob
+  | WrongPasswordsJob;
 
 /** Figures of a measured window. */
 export interface WindowResult {
   measuredMs: number;
-  /** Messages acknowledged (QoS 1), answered (HTTP), relayed (QoS 0 with a subscriber) or sent and passed by (QoS 0). */
+  /**
+   * Messages acknowledged (QoS 1), answered (HTTP), relayed (QoS 0 with a subscriber) or sent and passed by (QoS 0).
+   */
   windowCount: number;
   /** The same from the first message to the last, warm-up and drain included. */
   totalCount: number;
@@ -98,10 +164,25 @@ export interface WindowResult {
 }
 
 export interface ConnectResult {
-  count: number; elapsedMs: number; generatorCpuSeconds: number; before: Usage; after: Usage; latency: LatencySummary;
+  count: number;
+  elapsedMs: number;
+  generatorCpuSeconds: number;
+  before: Usage;
+  after: Usage;
+  latency: LatencySummary;
 }
-export interface ProbeResult { sent: number; lost: number; latency: LatencySummary }
-export interface QueryResult { latencies: Record<string, LatencySummary>; failed: number; smallestAnswerBytes: number; before: Usage; after: Usage }
+export interface ProbeResult {
+  sent: number;
+  lost: number;
+  latency: LatencySummary;
+}
+export interface QueryResult {
+  latencies: Record<string, LatencySummary>;
+  failed: number;
+  smallestAnswerBytes: number;
+  before: Usage;
+  after: Usage;
+}
 
 export type Answer =
   | { kind: 'connected'; count: number }

@@ -33,7 +33,9 @@ class BayeuxSubscriber {
     this.socket.on('error', (error) => process.stderr.write(`bench: subscriber: ${error.message}\n`));
     const token = this.authorization.slice('Basic '.length);
     const shaken = await this.call('/meta/handshake', {
-      version: '1.0', minimumVersion: '1.0', supportedConnectionTypes: ['websocket'],
+      version: '1.0',
+      minimumVersion: '1.0',
+      supportedConnectionTypes: ['websocket'],
       ext: { 'com.cumulocity.authn': { token } },
     });
     this.clientId = shaken.clientId ?? '';
@@ -78,11 +80,20 @@ class BayeuxSubscriber {
   }
 }
 
-interface BayeuxMessage { channel: string; successful?: boolean; clientId?: string }
+interface BayeuxMessage {
+  channel: string;
+  successful?: boolean;
+  clientId?: string;
+}
 
 export async function runLive(job: LiveJob): Promise<ProbeResult> {
   const httpTarget = { ...job.target, port: job.httpPort };
-  const [device] = await openConnections({ target: job.target, count: 1, parallel: 1, clientPrefix: job.clientId }) as [MqttConnection];
+  const [device] = (await openConnections({
+    target: job.target,
+    count: 1,
+    parallel: 1,
+    clientPrefix: job.clientId,
+  })) as [MqttConnection];
   device.socket.write(publishPacket('200,c8y_BenchProbe,n,0,', 1));
   const rest = new RestClient(httpTarget);
   const source = await sourceOfSerial(rest, `${job.clientId}0`);
@@ -109,7 +120,7 @@ export async function runLive(job: LiveJob): Promise<ProbeResult> {
   for (let index = 1; performance.now() - startMs < job.measureMs; index++) {
     while (performance.now() < startMs + index * stepMs) await sleep(1);
     sentMs[index] = performance.now();
-    device.socket.write(publishPacket(`200,c8y_BenchProbe,n,${index},`, index % 65535 + 1));
+    device.socket.write(publishPacket(`200,c8y_BenchProbe,n,${index},`, (index % 65535) + 1));
   }
   const sent = sentMs.length - 1;
   for (let waitedMs = 0; latency.count < sent && waitedMs < LAST_WAIT_MS; waitedMs += 10) await sleep(10);

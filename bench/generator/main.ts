@@ -13,16 +13,26 @@ import { runWrongPasswords } from './wrong-passwords.ts';
 
 function run(job: Job): Promise<unknown> {
   switch (job.kind) {
-    case 'mqtt-closed': return runMqttClosed(job);
-    case 'mqtt-flood': return runMqttFlood(job);
-    case 'mqtt-paced': return runMqttPaced(job);
-    case 'mqtt-connect': return runMqttConnect(job);
-    case 'mqtt-idle': return runMqttIdle(job);
-    case 'http-closed': return runHttpClosed(job);
-    case 'live': return runLive(job);
-    case 'visible': return runVisible(job);
-    case 'query': return runQuery(job);
-    case 'wrong-passwords': return runWrongPasswords(job);
+    case 'mqtt-closed':
+      return runMqttClosed(job);
+    case 'mqtt-flood':
+      return runMqttFlood(job);
+    case 'mqtt-paced':
+      return runMqttPaced(job);
+    case 'mqtt-connect':
+      return runMqttConnect(job);
+    case 'mqtt-idle':
+      return runMqttIdle(job);
+    case 'http-closed':
+      return runHttpClosed(job);
+    case 'live':
+      return runLive(job);
+    case 'visible':
+      return runVisible(job);
+    case 'query':
+      return runQuery(job);
+    case 'wrong-passwords':
+      return runWrongPasswords(job);
   }
 }
 
@@ -31,7 +41,9 @@ process.once('message', (job) => {
   const finish = untilFinish();
   run(job as Job)
     .then((result) => answer({ kind: 'result', result }))
-    .catch((error: unknown) => answer({ kind: 'failed', message: error instanceof Error ? error.message : String(error) }))
+    .catch((error: unknown) =>
+      answer({ kind: 'failed', message: error instanceof Error ? error.message : String(error) }),
+    )
     .then(() => finish)
     .then(() => process.exit(0));
 });

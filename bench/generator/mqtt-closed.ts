@@ -80,7 +80,7 @@ class ClosedLoop implements Load {
       const at = layout.starts[index]! + PACKET_ID_OFFSET;
       run[at] = packetId >> 8;
       run[at + 1] = packetId & 0xff;
-      run[layout.digits[index]!] = 48 + packetId % 10;
+      run[layout.digits[index]!] = 48 + (packetId % 10);
     }
     this.sent += count;
     this.writers[connection.index]!(connection.views[count]!);
@@ -89,7 +89,10 @@ class ClosedLoop implements Load {
 
 export async function runMqttClosed(job: MqttClosedJob): Promise<WindowResult> {
   const connections = await openConnections({
-    target: job.target, count: job.connections, parallel: PARALLEL_OPENS, clientPrefix: 'bench-',
+    target: job.target,
+    count: job.connections,
+    parallel: PARALLEL_OPENS,
+    clientPrefix: 'bench-',
   });
   const subscriber = job.subscribe ? await subscribeAll(job.target) : undefined;
   // What is relayed is read and forgotten: only acknowledgements are counted.
@@ -97,7 +100,8 @@ export async function runMqttClosed(job: MqttClosedJob): Promise<WindowResult> {
   answer({ kind: 'connected', count: connections.length });
   const result = await measure(new ClosedLoop(connections, job.inFlight), job);
   const lost = connections.filter((connection) => connection.closed).length;
-  if (lost > 0 && job.serverDies !== true) throw new Error(`${lost} connections were closed by the server during the load`);
+  if (lost > 0 && job.serverDies !== true)
+    throw new Error(`${lost} connections were closed by the server during the load`);
   await closeConnections(subscriber === undefined ? connections : [...connections, subscriber]);
   return result;
 }

@@ -16,14 +16,22 @@ export async function runMqttConnect(job: MqttConnectJob): Promise<ConnectResult
   const cpuBefore = process.cpuUsage();
   const before = readUsage(job.pids);
   const opened = await openConnections({
-    target, count: job.count, parallel, clientPrefix: 'bench-', onOpened: (micros) => latency.add(micros),
+    target,
+    count: job.count,
+    parallel,
+    clientPrefix: 'bench-',
+    onOpened: (micros) => latency.add(micros),
   });
   const after = readUsage(job.pids);
   const cpu = process.cpuUsage(cpuBefore);
   await closeConnections([...first, ...opened]);
   return {
-    count: job.count, elapsedMs: after.timeMs - before.timeMs, generatorCpuSeconds: (cpu.user + cpu.system) / 1e6,
-    before, after, latency: latency.summary(),
+    count: job.count,
+    elapsedMs: after.timeMs - before.timeMs,
+    generatorCpuSeconds: (cpu.user + cpu.system) / 1e6,
+    before,
+    after,
+    latency: latency.summary(),
   };
 }
 

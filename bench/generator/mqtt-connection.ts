@@ -28,7 +28,9 @@ export class MqttConnection {
     this.index = index;
     let ready = false;
     this.socket = connect({
-      host: target.host, port: portOf(target, index), noDelay: true,
+      host: target.host,
+      port: portOf(target, index),
+      noDelay: true,
       onread: {
         buffer: readBuffer,
         callback: (length: number, bytes: Uint8Array): boolean => {
@@ -36,7 +38,9 @@ export class MqttConnection {
           else {
             ready = true;
             const accepted = length === 4 && bytes[0] === CONNACK && bytes[3] === 0;
-            onReady(accepted ? undefined : new Error(`CONNACK ${Buffer.from(bytes.subarray(0, length)).toString('hex')}`));
+            onReady(
+              accepted ? undefined : new Error(`CONNACK ${Buffer.from(bytes.subarray(0, length)).toString('hex')}`),
+            );
           }
           return true;
         },
@@ -55,7 +59,13 @@ export class MqttConnection {
 
 function ignoreBytes(): void {}
 
-export interface OpenOptions { target: Target; count: number; parallel: number; clientPrefix: string; onOpened?: (micros: number) => void }
+export interface OpenOptions {
+  target: Target;
+  count: number;
+  parallel: number;
+  clientPrefix: string;
+  onOpened?: (micros: number) => void;
+}
 
 /** Opens connections, `parallel` at a time. @throws the first refusal. */
 export function openConnections(options: OpenOptions): Promise<MqttConnection[]> {
@@ -65,16 +75,18 @@ export function openConnections(options: OpenOptions): Promise<MqttConnection[]>
     const openNext = (): void => {
       const index = connections.length;
       const begun = performance.now();
-      connections.push(new MqttConnection(options.target, index, `${options.clientPrefix}${index}`, (error) => {
-        if (error !== undefined) {
-          reject(new Error(`connection ${index} of ${options.count}: ${error.message}`));
-          return;
-        }
-        options.onOpened?.((performance.now() - begun) * 1000);
-        opened++;
-        if (opened === options.count) resolve(connections);
-        else if (connections.length < options.count) openNext();
-      }));
+      connections.push(
+        new MqttConnection(options.target, index, `${options.clientPrefix}${index}`, (error) => {
+          if (error !== undefined) {
+            reject(new Error(`connection ${index} of ${options.count}: ${error.message}`));
+            return;
+          }
+          options.onOpened?.((performance.now() - begun) * 1000);
+          opened++;
+          if (opened === options.count) resolve(connections);
+          else if (connections.length < options.count) openNext();
+        }),
+      );
     };
     for (let index = 0; index < Math.min(options.parallel, options.count); index++) openNext();
   });

@@ -28,10 +28,11 @@ class Flood implements Load {
     this.job = job;
     for (let variant = 0; variant < VARIANTS; variant++) {
       const run = publishRun(job.burst, variant & 1, 0);
-      for (let index = 0; index < job.burst; index++) run.bytes[run.digits[index]!] = 48 + (variant + index) % 10;
+      for (let index = 0; index < job.burst; index++) run.bytes[run.digits[index]!] = 48 + ((variant + index) % 10);
       this.variants.push(Buffer.concat([run.bytes, PINGREQ]));
     }
-    for (const connection of connections) connection.onBytes = (one, bytes, length) => this.answered(one, bytes, length);
+    for (const connection of connections)
+      connection.onBytes = (one, bytes, length) => this.answered(one, bytes, length);
   }
 
   start(): void {
@@ -83,7 +84,10 @@ class Flood implements Load {
 
 export async function runMqttFlood(job: MqttFloodJob): Promise<WindowResult> {
   const connections = await openConnections({
-    target: job.target, count: job.connections, parallel: PARALLEL_OPENS, clientPrefix: 'bench-',
+    target: job.target,
+    count: job.connections,
+    parallel: PARALLEL_OPENS,
+    clientPrefix: 'bench-',
   });
   const load = new Flood(connections, job);
   if (job.subscribe) {

@@ -1,6 +1,6 @@
 /**
- * QoS 1 in an open loop: bursts leave at fixed times, and each message's latency counts from the time it was due, so that a
- * server that stalls is charged for everything that waited.
+ * QoS 1 in an open loop: bursts leave at fixed times, and each message's latency counts from the time it was due, so
+ * that a server that stalls is charged for everything that waited.
  */
 import type { MqttPacedJob, WindowResult } from './job.ts';
 import { Histogram } from '../statistics.ts';
@@ -38,8 +38,9 @@ class PacedLoop implements Load {
     this.job = job;
     this.dueMs = new Float64Array(connections.length * REMEMBERED);
     this.halves = new Uint8Array(connections.length);
-    this.burstEveryMs = 1000 * job.burst / job.ratePerSecond;
-    for (const connection of connections) connection.onBytes = (one, bytes, length) => this.acknowledged(one, bytes, length);
+    this.burstEveryMs = (1000 * job.burst) / job.ratePerSecond;
+    for (const connection of connections)
+      connection.onBytes = (one, bytes, length) => this.acknowledged(one, bytes, length);
   }
 
   start(): void {
@@ -82,8 +83,8 @@ class PacedLoop implements Load {
       const at = run.starts[index]! + PACKET_ID_OFFSET;
       run.bytes[at] = packetId >> 8;
       run.bytes[at + 1] = packetId & 0xff;
-      run.bytes[run.digits[index]!] = 48 + packetId % 10;
-      this.dueMs[connection.index * REMEMBERED + packetId % REMEMBERED] = dueMs;
+      run.bytes[run.digits[index]!] = 48 + (packetId % 10);
+      this.dueMs[connection.index * REMEMBERED + (packetId % REMEMBERED)] = dueMs;
     }
     this.sent += this.job.burst;
     connection.socket.write(run.bytes);
@@ -106,8 +107,8 @@ class PacedLoop implements Load {
           connection.partial = 3;
           break;
         default: {
-          const packetId = this.halves[connection.index]! << 8 | byte;
-          const dueMs = this.dueMs[connection.index * REMEMBERED + packetId % REMEMBERED]!;
+          const packetId = (this.halves[connection.index]! << 8) | byte;
+          const dueMs = this.dueMs[connection.index * REMEMBERED + (packetId % REMEMBERED)]!;
           this.latency.add((nowMs - dueMs) * 1000);
           this.counted++;
           connection.partial = 0;
@@ -119,7 +120,10 @@ class PacedLoop implements Load {
 
 export async function runMqttPaced(job: MqttPacedJob): Promise<WindowResult> {
   const connections = await openConnections({
-    target: job.target, count: job.connections, parallel: PARALLEL_OPENS, clientPrefix: job.clientPrefix,
+    target: job.target,
+    count: job.connections,
+    parallel: PARALLEL_OPENS,
+    clientPrefix: job.clientPrefix,
   });
   const load = new PacedLoop(connections, job);
   answer({ kind: 'connected', count: connections.length });

@@ -20,7 +20,8 @@ function text(value: string): Buffer {
 }
 
 function packet(header: number, body: Buffer): Buffer {
-  if (body.length > 127) return Buffer.concat([Buffer.from([header, (body.length & 0x7f) | 0x80, body.length >> 7]), body]);
+  if (body.length > 127)
+    return Buffer.concat([Buffer.from([header, (body.length & 0x7f) | 0x80, body.length >> 7]), body]);
   return Buffer.concat([Buffer.from([header, body.length]), body]);
 }
 
@@ -31,13 +32,19 @@ export function connectPacket(clientId: string, userName: string, password: stri
 }
 
 export function subscribePacket(packetId: number, topicFilter: string): Buffer {
-  return packet(0x82, Buffer.concat([Buffer.from([packetId >> 8, packetId & 0xff]), text(topicFilter), Buffer.from([0])]));
+  return packet(
+    0x82,
+    Buffer.concat([Buffer.from([packetId >> 8, packetId & 0xff]), text(topicFilter), Buffer.from([0])]),
+  );
 }
 
 /** @param packetId 0 for QoS 0. */
 export function publishPacket(payload: string, packetId: number): Buffer {
   const id = packetId === 0 ? Buffer.alloc(0) : Buffer.from([packetId >> 8, packetId & 0xff]);
-  return packet(packetId === 0 ? PUBLISH : PUBLISH | 2, Buffer.concat([text(UPSTREAM_TOPIC), id, Buffer.from(payload)]));
+  return packet(
+    packetId === 0 ? PUBLISH : PUBLISH | 2,
+    Buffer.concat([text(UPSTREAM_TOPIC), id, Buffer.from(payload)]),
+  );
 }
 
 /** `count` PUBLISH packets in one buffer, with the place of each. */

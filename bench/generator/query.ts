@@ -22,7 +22,8 @@ export async function runQuery(job: QueryJob): Promise<QueryResult> {
     const answered = await rest.get(query.path);
     const endedMs = performance.now();
     if (answered.status !== 200) {
-      if (failed++ === 0) process.stderr.write(`bench: GET ${query.path}: ${answered.status} ${answered.body.slice(0, 300)}\n`);
+      if (failed++ === 0)
+        process.stderr.write(`bench: GET ${query.path}: ${answered.status} ${answered.body.slice(0, 300)}\n`);
     } else if (begunMs - startMs >= warmUpMs) {
       histograms.get(query.name)!.add((endedMs - begunMs) * 1000);
       smallestAnswerBytes = Math.min(smallestAnswerBytes, answered.body.length);

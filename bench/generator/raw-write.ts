@@ -1,10 +1,12 @@
 /**
- * Writes to a socket past the stream machinery, which costs more than the system call. Right only while the bytes fit the
- * kernel's buffer, as in a closed loop with a small window; anything else goes through the stream.
+ * Writes to a socket past the stream machinery, which costs more than the system call. Right only while the bytes fit
+ * the kernel's buffer, as in a closed loop with a small window; anything else goes through the stream.
  */
 import type { Socket } from 'node:net';
 
-interface StreamHandle { writeBuffer(request: object, bytes: Buffer): number }
+interface StreamHandle {
+  writeBuffer(request: object, bytes: Buffer): number;
+}
 type WriteRequest = new () => { handle?: object; oncomplete?: () => void; bytes?: Buffer };
 
 const WriteWrap = loadWriteWrap();

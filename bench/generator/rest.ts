@@ -3,7 +3,10 @@ import { Agent, request } from 'node:http';
 import { basicAuthorization } from './http-request.ts';
 import type { Target } from './job.ts';
 
-export interface RestAnswer { status: number; body: string }
+export interface RestAnswer {
+  status: number;
+  body: string;
+}
 
 /** A client with one connection; calls run one after the other. */
 export class RestClient {
@@ -28,20 +31,36 @@ export class RestClient {
     this.agent.destroy();
   }
 
-  private call(method: string, path: string, body: string | undefined, headers: Record<string, string>): Promise<RestAnswer> {
+  private call(
+    method: string,
+    path: string,
+    body: string | undefined,
+    headers: Record<string, string>,
+  ): Promise<RestAnswer> {
     return new Promise((resolve, reject) => {
-      const call = request({
-        host: this.target.host, port: this.target.port, method, path, agent: this.agent,
-        headers: {
-          authorization: this.authorization, accept: 'application/json', ...headers,
-          ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }),
+      const call = request(
+        {
+          host: this.target.host,
+          port: this.target.port,
+          method,
+          path,
+          agent: this.agent,
+          headers: {
+            authorization: this.authorization,
+            accept: 'application/json',
+            ...headers,
+            ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }),
+          },
         },
-      }, (response) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') }));
-        response.on('error', reject);
-      });
+        (response) => {
+          const chunks: Buffer[] = [];
+          response.on('data', (chunk: Buffer) => chunks.push(chunk));
+          response.on('end', () =>
+            resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString('utf8') }),
+          );
+          response.on('error', reject);
+        },
+      );
       call.on('error', reject);
       call.end(body);
     });

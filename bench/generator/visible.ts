@@ -13,7 +13,12 @@ const GIVE_UP_MS = 10_000;
 const NO_FLUSH = { 'X-Millrace-No-Flush': 'true' };
 
 export async function runVisible(job: VisibleJob): Promise<ProbeResult> {
-  const devices = await openConnections({ target: job.target, count: job.probes, parallel: job.probes, clientPrefix: job.clientPrefix });
+  const devices = await openConnections({
+    target: job.target,
+    count: job.probes,
+    parallel: job.probes,
+    clientPrefix: job.clientPrefix,
+  });
   for (const device of devices) device.socket.write(publishPacket('200,c8y_BenchProbe,n,0,', 1));
   answer({ kind: 'connected', count: devices.length });
   const latency = new Histogram();
@@ -24,16 +29,20 @@ export async function runVisible(job: VisibleJob): Promise<ProbeResult> {
   return { ...counters, latency: latency.summary() };
 }
 
-interface ProbeState { endMs: number; latency: Histogram; counters: { sent: number; lost: number } }
+interface ProbeState {
+  endMs: number;
+  latency: Histogram;
+  counters: { sent: number; lost: number };
+}
 
 async function probe(job: VisibleJob, device: MqttConnection, state: ProbeState): Promise<void> {
   const rest = new RestClient({ ...job.target, port: job.httpPort });
   const source = await sourceOfSerial(rest, `${job.clientPrefix}${device.index}`);
   const path = `/measurement/measurements?source=${source}&dateFrom=1970-01-01&revert=true&pageSize=1`;
-  await sleep(device.index * 37 % 250); // the probes do not ask in step
+  await sleep((device.index * 37) % 250); // the probes do not ask in step
   for (let sequence = 1; performance.now() < state.endMs; sequence++) {
     const begunMs = performance.now();
-    device.socket.write(publishPacket(`200,c8y_BenchProbe,n,${sequence},`, sequence % 65535 + 1));
+    device.socket.write(publishPacket(`200,c8y_BenchProbe,n,${sequence},`, (sequence % 65535) + 1));
     state.counters.sent++;
     const wanted = new RegExp(`"c8y_BenchProbe":\\{"n":\\{[^}]*"value":${sequence}\\b`);
     let seen = false;

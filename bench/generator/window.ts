@@ -25,11 +25,15 @@ export interface Load {
 }
 
 /** Runs the load through warm-up and window; tells the suite both edges. */
-export async function measure(load: Load, times: { warmUpMs: number; measureMs: number; pids: number[] }): Promise<WindowResult> {
+export async function measure(
+  load: Load,
+  times: { warmUpMs: number; measureMs: number; pids: number[] },
+): Promise<WindowResult> {
   load.start();
   const deadline = performance.now() + FIRST_ANSWERS_LIMIT_MS;
   while (load.isWarm !== undefined && !load.isWarm()) {
-    if (performance.now() > deadline) throw new Error(`not every connection was answered within ${FIRST_ANSWERS_LIMIT_MS} ms`);
+    if (performance.now() > deadline)
+      throw new Error(`not every connection was answered within ${FIRST_ANSWERS_LIMIT_MS} ms`);
     await sleep(5);
   }
   await sleep(times.warmUpMs);
@@ -46,8 +50,14 @@ export async function measure(load: Load, times: { warmUpMs: number; measureMs: 
   load.stop();
   await drain(load);
   return {
-    measuredMs: after.timeMs - before.timeMs, windowCount: countAfter - countBefore, totalCount: load.counted, totalSent: load.sent,
-    failed: load.failed, generatorCpuSeconds: (cpu.user + cpu.system) / 1e6, before, after,
+    measuredMs: after.timeMs - before.timeMs,
+    windowCount: countAfter - countBefore,
+    totalCount: load.counted,
+    totalSent: load.sent,
+    failed: load.failed,
+    generatorCpuSeconds: (cpu.user + cpu.system) / 1e6,
+    before,
+    after,
   };
 }
 

@@ -1,9 +1,15 @@
 /**
- * A tenant's inventory, alarms, events, operations and audit records, as statements that make them inside of the engine. Ids are far
- * above those that the server gives; kinds of things are spread by their number, so that each filter has a known share.
+ * A tenant's inventory, alarms, events, operations and audit records, as statements that make them inside of the
+ * engine. Ids are far above those that the server gives; kinds of things are spread by their number, so that each
+ * filter has a known share.
  */
 
-export interface Sizes { readonly objects: number; readonly alarms: number; readonly events: number; readonly others: number }
+export interface Sizes {
+  readonly objects: number;
+  readonly alarms: number;
+  readonly events: number;
+  readonly others: number;
+}
 
 export const FIRST_OBJECT = 1_000_000_000;
 export const FIRST_ALARM = 2_000_000_000;
@@ -14,7 +20,10 @@ export const FIRST_AUDIT = 5_000_000_000;
 export const OBJECTS_PER_DEVICE = 10;
 /** Every tenth alarm, event and operation is of the first device: its lists have a page 1,000 too. */
 export const HOT_SHARE = 10;
-/** The first object is a group: this share of all objects are its child assets. Each further thousandth object is a group of 100. */
+/**
+ * The first object is a group: this share of all objects are its child assets. Each further thousandth object is a
+ * group of 100.
+ */
 export const GROUP_SHARE = 5;
 /** Rows of one statement. */
 export const CHUNK = 500_000;
@@ -26,17 +35,28 @@ const time = (column: string): string => `formatDateTime(${column}, '%Y-%m-%dT%H
 const moment = (count: number, endMs: number): string =>
   `fromUnixTimestamp64Milli(toInt64(${endMs - SPAN_MS} + intDiv(number * ${SPAN_MS}, ${count}) + cityHash64(number) % 60000), 'UTC')`;
 const deviceOf = (objects: number, salt: string): string =>
-  `toUInt64(${FIRST_OBJECT} + if(number % ${HOT_SHARE} = 0, 0, cityHash64(number, '${salt}') % ${Math.ceil(objects / OBJECTS_PER_DEVICE)}) `
-  + `* ${OBJECTS_PER_DEVICE})`;
+  `toUInt64(${FIRST_OBJECT} + if(number % ${HOT_SHARE} = 0, 0, cityHash64(number, '${salt}') % ${Math.ceil(objects / OBJECTS_PER_DEVICE)}) ` +
+  `* ${OBJECTS_PER_DEVICE})`;
 const tail = `1 AS version, 0 AS deleted, 0 AS shard, 1 AS seq`;
 
-type Statement = (sizes: Sizes, endMs: number, tenant: number) => {
-  readonly table: string; readonly firstId: number; readonly count: number; readonly columns: string; readonly sql: string;
+type Statement = (
+  sizes: Sizes,
+  endMs: number,
+  tenant: number,
+) => {
+  readonly table: string;
+  readonly firstId: number;
+  readonly count: number;
+  readonly columns: string;
+  readonly sql: string;
 };
 
 const objects: Statement = (sizes, endMs, tenant) => ({
-  table: 'managed_objects', firstId: FIRST_OBJECT, count: sizes.objects,
-  columns: 'tenant, id, type, name, owner, creation_time, last_updated, fragments, parents, doc, version, deleted, shard, seq',
+  table: 'managed_objects',
+  firstId: FIRST_OBJECT,
+  count: sizes.objects,
+  columns:
+    'tenant, id, type, name, owner, creation_time, last_updated, fragments, parents, doc, version, deleted, shard, seq',
   sql: `SELECT ${tenant} AS tenant, toUInt64(${FIRST_OBJECT} + number) AS id, concat('c8y_Type', toString(number % 97)) AS type,
     concat('Object ', toString(cityHash64(number) % 1000000)) AS name, concat('owner', toString(number % 31)) AS owner,
     ${moment(sizes.objects, endMs)} AS creation_time, creation_time AS last_updated,
@@ -54,8 +74,11 @@ const objects: Statement = (sizes, endMs, tenant) => ({
 });
 
 const alarms: Statement = (sizes, endMs, tenant) => ({
-  table: 'alarms', firstId: FIRST_ALARM, count: sizes.alarms,
-  columns: 'tenant, id, source, type, time, creation_time, last_updated, status, severity, count, fragments, doc, version, deleted, shard, seq',
+  table: 'alarms',
+  firstId: FIRST_ALARM,
+  count: sizes.alarms,
+  columns:
+    'tenant, id, source, type, time, creation_time, last_updated, status, severity, count, fragments, doc, version, deleted, shard, seq',
   sql: `SELECT ${tenant} AS tenant, toUInt64(${FIRST_ALARM} + number) AS id, ${deviceOf(sizes.objects, 'alarm')} AS source,
     concat('c8y_Alarm', toString(number % 53)) AS type, ${moment(sizes.alarms, endMs)} AS time, time AS creation_time, time AS last_updated,
     multiIf(number % 20 = 1, 'ACTIVE', number % 20 = 2, 'ACKNOWLEDGED', 'CLEARED') AS status,
@@ -66,7 +89,9 @@ const alarms: Statement = (sizes, endMs, tenant) => ({
 });
 
 const events: Statement = (sizes, endMs, tenant) => ({
-  table: 'events', firstId: FIRST_EVENT, count: sizes.events,
+  table: 'events',
+  firstId: FIRST_EVENT,
+  count: sizes.events,
   columns: 'tenant, id, source, type, time, creation_time, last_updated, fragments, doc, version, deleted, shard, seq',
   sql: `SELECT ${tenant} AS tenant, toUInt64(${FIRST_EVENT} + number) AS id, ${deviceOf(sizes.objects, 'event')} AS source,
     concat('c8y_Event', toString(number % 101)) AS type, ${moment(sizes.events, endMs)} AS time, time AS creation_time, time AS last_updated,
@@ -77,7 +102,9 @@ const events: Statement = (sizes, endMs, tenant) => ({
 });
 
 const operations: Statement = (sizes, endMs, tenant) => ({
-  table: 'operations', firstId: FIRST_OPERATION, count: sizes.others,
+  table: 'operations',
+  firstId: FIRST_OPERATION,
+  count: sizes.others,
   columns: 'tenant, id, source, bulk, status, creation_time, fragments, doc, version, deleted, shard, seq',
   sql: `SELECT ${tenant} AS tenant, toUInt64(${FIRST_OPERATION} + number) AS id, ${deviceOf(sizes.objects, 'operation')} AS source,
     0 AS bulk, multiIf(number % 50 = 1, 'PENDING', number % 50 = 2, 'EXECUTING', number % 50 = 3, 'FAILED', 'SUCCESSFUL') AS status,
@@ -87,7 +114,9 @@ const operations: Statement = (sizes, endMs, tenant) => ({
 });
 
 const audits: Statement = (sizes, endMs, tenant) => ({
-  table: 'audits', firstId: FIRST_AUDIT, count: sizes.others,
+  table: 'audits',
+  firstId: FIRST_AUDIT,
+  count: sizes.others,
   columns: 'tenant, id, source, type, time, creation_time, user, application, doc, version, deleted, shard, seq',
   sql: `SELECT ${tenant} AS tenant, toUInt64(${FIRST_AUDIT} + number) AS id, toString(${FIRST_ALARM} + cityHash64(number) % ${sizes.alarms}) AS source,
     ['Alarm', 'Operation', 'User', 'Inventory'][1 + number % 4] AS type, ${moment(sizes.others, endMs)} AS time, time AS creation_time,
@@ -96,7 +125,13 @@ const audits: Statement = (sizes, endMs, tenant) => ({
       '","creationTime":"', ${time('time')}, '","user":"', user, '","application":"cockpit","severity":"INFORMATION"}') AS doc, ${tail}`,
 });
 
-export interface Fill { readonly table: string; readonly firstId: number; readonly from: number; readonly rows: number; readonly sql: string }
+export interface Fill {
+  readonly table: string;
+  readonly firstId: number;
+  readonly from: number;
+  readonly rows: number;
+  readonly sql: string;
+}
 
 /** INSERT statements, table by table. @param endMs the latest time of the data. */
 export function* fillStatements(sizes: Sizes, endMs: number, tenant: number): Generator<Fill> {
@@ -104,7 +139,13 @@ export function* fillStatements(sizes: Sizes, endMs: number, tenant: number): Ge
     const { table, firstId, count, columns, sql } = make(sizes, endMs, tenant);
     for (let from = 0; from < count; from += CHUNK) {
       const rows = Math.min(CHUNK, count - from);
-      yield { table, firstId, from, rows, sql: `INSERT INTO ${table} (${columns}) SELECT ${columns} FROM (${sql} FROM numbers(${from}, ${rows}))` };
+      yield {
+        table,
+        firstId,
+        from,
+        rows,
+        sql: `INSERT INTO ${table} (${columns}) SELECT ${columns} FROM (${sql} FROM numbers(${from}, ${rows}))`,
+      };
     }
   }
 }

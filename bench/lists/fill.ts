@@ -1,4 +1,7 @@
-/** Writes the data of the scenario `lists` straight into the stores of a server that is stopped: rows made in the engine, documents read back. */
+/**
+ * Writes the data of the scenario `lists` straight into the stores of a server that is stopped: rows made in the
+ * engine, documents read back.
+ */
 import { join } from 'node:path';
 import type { Log } from '../../src/ports/log.ts';
 import { ClickHouse } from '../../src/store/clickhouse/adapter.ts';
@@ -19,7 +22,8 @@ const CODES: Readonly<Record<string, string>> = { managed_objects: 'M', alarms: 
 /** Key of the tenant that the suite uses. */
 const TENANT_KEY = 'T0/t1';
 
-const report = (details: object, message: string): void => void process.stderr.write(`${message} ${JSON.stringify(details)}\n`);
+const report = (details: object, message: string): void =>
+  void process.stderr.write(`${message} ${JSON.stringify(details)}\n`);
 const log: Log = { debug() {}, info() {}, warn: report, error: report, isLevelEnabled: () => false, child: () => log };
 
 /** @param data directory of the server, which has been started once. @param endMs the latest time of the data. */
@@ -42,8 +46,11 @@ export async function fill(data: string, sizes: Sizes, endMs: number, progress: 
 }
 
 /** Of the rows with ids from `first` on, a chunk of them; of objects also their links. */
-async function copyDocuments(clickHouse: ClickHouse, lmdb: LmdbEnvironment, { tenant, table, first }: { tenant: number; table: string; first: number }):
-  Promise<void> {
+async function copyDocuments(
+  clickHouse: ClickHouse,
+  lmdb: LmdbEnvironment,
+  { tenant, table, first }: { tenant: number; table: string; first: number },
+): Promise<void> {
   const code = CODES[table];
   if (code === undefined) return;
   const parents = table === 'managed_objects' ? 'parents' : '[] AS parents';
@@ -62,7 +69,8 @@ async function copyDocuments(clickHouse: ClickHouse, lmdb: LmdbEnvironment, { te
     });
   };
   const rows = clickHouse.streamRows<{ id: number; doc: string; parents: number[] }>(
-    `SELECT id, doc, ${parents} FROM ${table} WHERE tenant = ${tenant} AND id >= ${first} AND id < ${first + CHUNK} ORDER BY id`);
+    `SELECT id, doc, ${parents} FROM ${table} WHERE tenant = ${tenant} AND id >= ${first} AND id < ${first + CHUNK} ORDER BY id`,
+  );
   for await (const some of rows) {
     batch.push(...some);
     if (batch.length >= BATCH) await write();

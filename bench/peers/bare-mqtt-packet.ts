@@ -1,4 +1,7 @@
-/** A server that parses with mqtt-packet and only acknowledges: what Node can do with a packet if it does nothing with it. */
+/**
+ * A server that parses with mqtt-packet and only acknowledges: what Node can do with a packet if it does nothing with
+ * it.
+ */
 import { createServer } from 'node:net';
 import { parser as createParser } from 'mqtt-packet';
 

@@ -1,4 +1,7 @@
-/** A bare uWebSockets.js handler that collects the body, JSON.parses it and answers 201: the ceiling of an HTTP server here. */
+/**
+ * A bare uWebSockets.js handler that collects the body, JSON.parses it and answers 201: the ceiling of an HTTP server
+ * here.
+ */
 import type { LibraryResponse } from '../../src/api/http/library.ts';
 import { loadUws } from '../../src/api/http/engines/uws.ts';
 

@@ -2,7 +2,11 @@
 import fastify from 'fastify';
 
 const server = fastify({ logger: false, bodyLimit: 64 * 1024 * 1024 });
-const parse = (_request: unknown, body: string | Buffer, done: (error: Error | null, value?: unknown) => void): void => {
+const parse = (
+  _request: unknown,
+  body: string | Buffer,
+  done: (error: Error | null, value?: unknown) => void,
+): void => {
   try {
     done(null, JSON.parse(body as string));
   } catch (error) {

@@ -12,6 +12,21 @@ import { queries } from './queries.ts';
 import { restart } from './restart.ts';
 
 export const SCENARIOS: readonly Scenario[] = [
-  qos1Few, qos1Many, qos1Most, qos0, httpOne, httpThousand, acknowledgement, liveAndVisible, idleConnections, newConnections, queries,
-  restart, soak, cluster, handOver, lists, passwordFlood,
+  qos1Few,
+  qos1Many,
+  qos1Most,
+  qos0,
+  httpOne,
+  httpThousand,
+  acknowledgement,
+  liveAndVisible,
+  idleConnections,
+  newConnections,
+  queries,
+  restart,
+  soak,
+  cluster,
+  handOver,
+  lists,
+  passwordFlood,
 ];

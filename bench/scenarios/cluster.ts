@@ -1,6 +1,7 @@
 /**
- * What the distribution costs: the same loads on one embedded node, on one node over NATS, Redis and ClickHouse, and on three of them.
- * CPU time of all processes by kind counts, from the first connection until everything is stored: all of them share one core here.
+ * What the distribution costs: the same loads on one embedded node, on one node over NATS, Redis and ClickHouse, and on
+ * three of them. CPU time of all processes by kind counts, from the first connection until everything is stored: all of
+ * them share one core here.
  */
 import type { HttpClosedJob, MqttClosedJob } from '../generator/job.ts';
 import { Generator } from '../generators.ts';
@@ -24,34 +25,71 @@ const IDLE_MAX = 10_000;
 
 const LOADS: Record<string, (subject: Subject, context: Context) => Promise<MqttClosedJob | HttpClosedJob>> = {
   'qos1 100x16': async (subject, context) => ({
-    kind: 'mqtt-closed', target: subject.mqtt, connections: 100, inFlight: 16, pids: subject.pids(), ...times(context),
+    kind: 'mqtt-closed',
+    target: subject.mqtt,
+    connections: 100,
+    inFlight: 16,
+    pids: subject.pids(),
+    ...times(context),
   }),
   'qos1 1000x1': async (subject, context) => ({
-    kind: 'mqtt-closed', target: subject.mqtt, connections: 1_000, inFlight: 1, pids: subject.pids(), ...times(context),
+    kind: 'mqtt-closed',
+    target: subject.mqtt,
+    connections: 1_000,
+    inFlight: 1,
+    pids: subject.pids(),
+    ...times(context),
   }),
   'POST of one': async (subject, context) => ({
-    kind: 'http-closed', target: subject.http, connections: HTTP_CONNECTIONS, measurementsPerBody: 1, sources: await makeSources(subject, SOURCES),
-    firstTimeMs: Date.now(), stepMs: 1, pids: subject.pids(), ...times(context),
+    kind: 'http-closed',
+    target: subject.http,
+    connections: HTTP_CONNECTIONS,
+    measurementsPerBody: 1,
+    sources: await makeSources(subject, SOURCES),
+    firstTimeMs: Date.now(),
+    stepMs: 1,
+    pids: subject.pids(),
+    ...times(context),
   }),
   'POST of an object': async (subject, context) => ({
-    kind: 'http-closed', target: subject.http, connections: HTTP_CONNECTIONS, measurementsPerBody: 1, sources: [], managedObjects: true,
-    firstTimeMs: 0, stepMs: 0, pids: subject.pids(), ...times(context),
+    kind: 'http-closed',
+    target: subject.http,
+    connections: HTTP_CONNECTIONS,
+    measurementsPerBody: 1,
+    sources: [],
+    managedObjects: true,
+    firstTimeMs: 0,
+    stepMs: 0,
+    pids: subject.pids(),
+    ...times(context),
   }),
 };
 
-const times = ({ options: { warmUpMs, measureMs } }: Context): { warmUpMs: number; measureMs: number } => ({ warmUpMs, measureMs });
+const times = ({ options: { warmUpMs, measureMs } }: Context): { warmUpMs: number; measureMs: number } => ({
+  warmUpMs,
+  measureMs,
+});
 
 interface Reading {
-  cpuSeconds: Record<string, number>; residentBytes: Record<string, number>; diskBytes: Record<string, number>; traffic: Record<string, number>;
+  cpuSeconds: Record<string, number>;
+  residentBytes: Record<string, number>;
+  diskBytes: Record<string, number>;
+  traffic: Record<string, number>;
 }
 
 /** Sums of the processes of each kind. */
 async function read(subject: Subject): Promise<Reading> {
   const kinds = subject.kinds!();
   const { each } = readUsage(subject.pids());
-  const reading: Reading = { cpuSeconds: {}, residentBytes: {}, diskBytes: {}, traffic: await subject.traffic?.() ?? {} };
+  const reading: Reading = {
+    cpuSeconds: {},
+    residentBytes: {},
+    diskBytes: {},
+    traffic: (await subject.traffic?.()) ?? {},
+  };
   for (const value of ['cpuSeconds', 'residentBytes', 'diskBytes'] as const) {
-    for (const [index, kind] of kinds.entries()) reading[value][kind] = (reading[value][kind] ?? 0) + each[index]![value];
+    for (const [index, kind] of kinds.entries())
+      reading[value][kind] = (reading[value][kind] ?? 0) + each[index]![value];
   }
   return reading;
 }
@@ -60,12 +98,13 @@ async function read(subject: Subject): Promise<Reading> {
 function costs(before: Reading, after: Reading, count: number): Record<string, number> {
   const values: Record<string, number> = { cpuMicros: 0 };
   for (const kind of KINDS.filter((one) => after.cpuSeconds[one] !== undefined)) {
-    const micros = 1e6 * (after.cpuSeconds[kind]! - before.cpuSeconds[kind]!) / count;
+    const micros = (1e6 * (after.cpuSeconds[kind]! - before.cpuSeconds[kind]!)) / count;
     values[`${kind}Micros`] = micros;
     values['cpuMicros']! += micros;
     values[`${kind}DiskBytes`] = (after.diskBytes[kind]! - before.diskBytes[kind]!) / count;
   }
-  for (const [name, bytes] of Object.entries(after.traffic)) values[`${name}Bytes`] = (bytes - before.traffic[name]!) / count;
+  for (const [name, bytes] of Object.entries(after.traffic))
+    values[`${name}Bytes`] = (bytes - before.traffic[name]!) / count;
   return values;
 }
 
@@ -92,7 +131,9 @@ const settle = (ms: number): Promise<void> => new Promise((resolve) => setTimeou
 
 async function runLoads(context: Context, name: SubjectName, round: number): Promise<void> {
   const record = (load: string, values: Record<string, number>): void => {
-    const embedded = context.samples.find((sample) => sample.scenario === 'cluster' && sample.round === round && sample.subject === `${load}, ${EMBEDDED}`);
+    const embedded = context.samples.find(
+      (sample) => sample.scenario === 'cluster' && sample.round === round && sample.subject === `${load}, ${EMBEDDED}`,
+    );
     const base = embedded?.values ?? (name === EMBEDDED ? values : undefined);
     if (base?.['ratePerSecond'] !== undefined) values['rateRatio'] = values['ratePerSecond']! / base['ratePerSecond'];
     if (base !== undefined) values['cpuRatio'] = values['cpuMicros']! / base['cpuMicros']!;
@@ -118,18 +159,43 @@ async function runLoads(context: Context, name: SubjectName, round: number): Pro
 }
 
 export const cluster: Scenario = {
-  name: 'cluster', standard: false,
+  name: 'cluster',
+  standard: false,
   columns: [
-    'cpuMicros', 'cpuRatio', 'ratePerSecond', 'rateRatio', 'nodeMicros', 'natsMicros', 'redisMicros', 'clickHouseMicros', 'natsInBytes', 'natsOutBytes',
-    'redisInBytes', 'redisOutBytes', 'nodeDiskBytes', 'natsDiskBytes', 'redisDiskBytes', 'clickHouseDiskBytes', 'nodeBytes', 'natsBytes', 'redisBytes',
-    'clickHouseBytes', 'missingRows', 'surplusRows', 'failed', 'generatorCpuPercent',
+    'cpuMicros',
+    'cpuRatio',
+    'ratePerSecond',
+    'rateRatio',
+    'nodeMicros',
+    'natsMicros',
+    'redisMicros',
+    'clickHouseMicros',
+    'natsInBytes',
+    'natsOutBytes',
+    'redisInBytes',
+    'redisOutBytes',
+    'nodeDiskBytes',
+    'natsDiskBytes',
+    'redisDiskBytes',
+    'clickHouseDiskBytes',
+    'nodeBytes',
+    'natsBytes',
+    'redisBytes',
+    'clickHouseBytes',
+    'missingRows',
+    'surplusRows',
+    'failed',
+    'generatorCpuPercent',
   ],
-  question: 'What the distribution costs: CPU µs of all processes for each message (or connection), and as a ratio to one embedded node in the same round',
+  question:
+    'What the distribution costs: CPU µs of all processes for each message (or connection), and as a ratio to one embedded node in the same round',
   run: async (context) => {
     const missing = clusterMissing();
     if (missing !== undefined) throw new Error(missing);
-    context.note('cluster: nodes, NATS, Redis and ClickHouse share one core, so the rate of a cluster here is that of one core divided by the CPU time of '
-      + 'a message: it says what distribution costs, not what three machines do.');
+    context.note(
+      'cluster: nodes, NATS, Redis and ClickHouse share one core, so the rate of a cluster here is that of one core divided by the CPU time of ' +
+        'a message: it says what distribution costs, not what three machines do.',
+    );
     for (let round = 1; round <= context.rounds; round++) {
       for (const name of context.chosen(SUBJECTS)) await runLoads(context, name, round);
     }

@@ -16,7 +16,8 @@ const SETTLE_MS = 2_000;
 const PEERS: readonly SubjectName[] = ['millrace', 'mosquitto', 'bare-mqtt-packet'];
 
 export const newConnections: Scenario = {
-  name: 'connect', standard: true,
+  name: 'connect',
+  standard: true,
   question: `New MQTT connections a second: ${NEW_CONNECTIONS} from TCP to CONNACK, ${PARALLEL} at a time, one user name`,
   columns: ['ratePerSecond', 'p50Ms', 'p99Ms', 'serverMicrosPerMessage', 'serverCpuPercent', 'generatorCpuPercent'],
   run: async (context) => {
@@ -26,16 +27,26 @@ export const newConnections: Scenario = {
       for (const subject of subjects) {
         context.progress(`connect: round ${round}, ${subject.name}`);
         const result = await generate<ConnectResult>({
-          kind: 'mqtt-connect', target: subject.mqtt, count: NEW_CONNECTIONS, parallel: PARALLEL, pids: subject.pids(),
+          kind: 'mqtt-connect',
+          target: subject.mqtt,
+          count: NEW_CONNECTIONS,
+          parallel: PARALLEL,
+          pids: subject.pids(),
         });
         const serverSeconds = result.after.serverCpuSeconds - result.before.serverCpuSeconds;
-        context.record({ scenario: 'connect', subject: subject.name, round, values: {
-          ratePerSecond: 1000 * result.count / result.elapsedMs,
-          p50Ms: result.latency.p50Ms, p99Ms: result.latency.p99Ms,
-          serverMicrosPerMessage: 1e6 * serverSeconds / result.count,
-          serverCpuPercent: 100_000 * serverSeconds / result.elapsedMs,
-          generatorCpuPercent: 100_000 * result.generatorCpuSeconds / result.elapsedMs,
-        } });
+        context.record({
+          scenario: 'connect',
+          subject: subject.name,
+          round,
+          values: {
+            ratePerSecond: (1000 * result.count) / result.elapsedMs,
+            p50Ms: result.latency.p50Ms,
+            p99Ms: result.latency.p99Ms,
+            serverMicrosPerMessage: (1e6 * serverSeconds) / result.count,
+            serverCpuPercent: (100_000 * serverSeconds) / result.elapsedMs,
+            generatorCpuPercent: (100_000 * result.generatorCpuSeconds) / result.elapsedMs,
+          },
+        });
         await untilQuiet(subject);
       }
     }
@@ -49,7 +60,8 @@ async function settledBytes(subject: Subject): Promise<number> {
 }
 
 export const idleConnections: Scenario = {
-  name: 'idle', standard: true,
+  name: 'idle',
+  standard: true,
   question: 'Resident memory of the server process for each idle MQTT connection (a fresh server for each round)',
   columns: ['bytesPerConnection', 'connections', 'serverMebibytes', 'openAtEnd'],
   run: async (context) => {
@@ -60,7 +72,12 @@ export const idleConnections: Scenario = {
       for (const name of context.chosen(['millrace', 'mosquitto', 'aedes', 'bare-mqtt-packet'])) {
         context.progress(`idle: round ${round}, ${name}`);
         const subject = await context.start(name);
-        const first = new Generator({ kind: 'mqtt-idle', target: subject.mqtt, count: FIRST_CONNECTIONS, clientPrefix: 'bench-first-' });
+        const first = new Generator({
+          kind: 'mqtt-idle',
+          target: subject.mqtt,
+          count: FIRST_CONNECTIONS,
+          clientPrefix: 'bench-first-',
+        });
         await first.connected();
         const before = await settledBytes(subject);
         const held = new Generator({ kind: 'mqtt-idle', target: subject.mqtt, count, clientPrefix: 'bench-' });
@@ -70,9 +87,17 @@ export const idleConnections: Scenario = {
         first.finish();
         const { open } = await held.result<{ open: number }>();
         await first.result();
-        context.record({ scenario: 'idle', subject: subject.name, round, values: {
-          bytesPerConnection: (after - before) / count, connections: count, serverMebibytes: after / (1024 * 1024), openAtEnd: open,
-        } });
+        context.record({
+          scenario: 'idle',
+          subject: subject.name,
+          round,
+          values: {
+            bytesPerConnection: (after - before) / count,
+            connections: count,
+            serverMebibytes: after / (1024 * 1024),
+            openAtEnd: open,
+          },
+        });
         await subject.stop();
       }
     }

@@ -29,7 +29,8 @@ class Prober {
   async #probe(id: string, node: Millrace): Promise<void> {
     for (let count = 1; !this.#isStopped; count++) {
       const begunMs = performance.now();
-      if (await node.updateObject(id, { bench_Count: { count } })) this.latencies.add(1_000 * (performance.now() - begunMs));
+      if (await node.updateObject(id, { bench_Count: { count } }))
+        this.latencies.add(1_000 * (performance.now() - begunMs));
       else this.failed++;
       await settle(GAP_MS);
     }
@@ -38,9 +39,18 @@ class Prober {
 
 const settle = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-interface SetUp { readonly ids: readonly string[]; readonly nodes: readonly Millrace[] }
+interface SetUp {
+  readonly ids: readonly string[];
+  readonly nodes: readonly Millrace[];
+}
 
-async function probe(context: Context, subject: string, round: number, setUp: SetUp, move: () => Promise<void>): Promise<void> {
+async function probe(
+  context: Context,
+  subject: string,
+  round: number,
+  setUp: SetUp,
+  move: () => Promise<void>,
+): Promise<void> {
   context.progress(`hand-over: round ${round}, ${subject}`);
   const prober = new Prober(setUp.ids, setUp.nodes);
   await settle(QUIET_MS);
@@ -48,21 +58,34 @@ async function probe(context: Context, subject: string, round: number, setUp: Se
   await settle(QUIET_MS);
   await prober.stop();
   const { latencies, failed } = prober;
-  context.record({ scenario: 'hand-over', subject, round, values: {
-    maximumMs: latencies.maximumMicros / 1_000, p50Ms: latencies.percentileMs(0.5), p99Ms: latencies.percentileMs(0.99), failed, probes: latencies.count,
-  } });
+  context.record({
+    scenario: 'hand-over',
+    subject,
+    round,
+    values: {
+      maximumMs: latencies.maximumMicros / 1_000,
+      p50Ms: latencies.percentileMs(0.5),
+      p99Ms: latencies.percentileMs(0.99),
+      failed,
+      probes: latencies.count,
+    },
+  });
 }
 
 export const handOver: Scenario = {
-  name: 'hand-over', standard: false,
+  name: 'hand-over',
+  standard: false,
   columns: ['maximumMs', 'p50Ms', 'p99Ms', 'failed', 'probes'],
-  question: 'Three nodes, of which one stops, comes back and is killed: the longest time that an update of an object waited for its answer over the others',
+  question:
+    'Three nodes, of which one stops, comes back and is killed: the longest time that an update of an object waited for its answer over the others',
   run: async (context) => {
     const missing = clusterMissing();
     if (missing !== undefined) throw new Error(missing);
-    context.note('hand-over: nodes, NATS, Redis and ClickHouse share one core: what a node needs to stop or to start delays the others. '
-      + 'Leases have their default time.');
-    const cluster = await context.start('millrace-3') as Cluster;
+    context.note(
+      'hand-over: nodes, NATS, Redis and ClickHouse share one core: what a node needs to stop or to start delays the others. ' +
+        'Leases have their default time.',
+    );
+    const cluster = (await context.start('millrace-3')) as Cluster;
     const [leaving, ...staying] = cluster.nodes;
     const ids: string[] = [];
     for (let index = 0; index < OBJECTS; index++) ids.push(await cluster.createDevice(`bench-hand-over-${index}`));

@@ -20,29 +20,52 @@ async function highestRate(context: Context, subject: Subject): Promise<number> 
   if (!Number.isNaN(known)) return known;
   context.progress(`latency: highest rate of ${subject.name}`);
   const values = await loadRound(subject, {
-    kind: 'mqtt-closed', target: subject.mqtt, connections: CONNECTIONS, inFlight: 16, pids: subject.pids(),
-    warmUpMs: context.options.warmUpMs, measureMs: context.options.measureMs,
+    kind: 'mqtt-closed',
+    target: subject.mqtt,
+    connections: CONNECTIONS,
+    inFlight: 16,
+    pids: subject.pids(),
+    warmUpMs: context.options.warmUpMs,
+    measureMs: context.options.measureMs,
   });
   return values['ratePerSecond']!;
 }
 
 export const acknowledgement: Scenario = {
-  name: 'latency', standard: true,
-  question: 'Time from the moment a QoS 1 message is due to its PUBACK, at half of the highest rate (open loop, 100 connections)',
-  columns: ['p99Ms', 'p50Ms', 'maximumMs', 'acknowledgedPerSecond', 'lateBursts', 'serverCpuPercent', 'engineCpuPercent',
-    'generatorCpuPercent', 'othersCpuPercent'],
+  name: 'latency',
+  standard: true,
+  question:
+    'Time from the moment a QoS 1 message is due to its PUBACK, at half of the highest rate (open loop, 100 connections)',
+  columns: [
+    'p99Ms',
+    'p50Ms',
+    'maximumMs',
+    'acknowledgedPerSecond',
+    'lateBursts',
+    'serverCpuPercent',
+    'engineCpuPercent',
+    'generatorCpuPercent',
+    'othersCpuPercent',
+  ],
   run: async (context) => {
     const subjects: { subject: Subject; ratePerSecond: number }[] = [];
     for (const name of context.chosen(['millrace', 'mosquitto'] satisfies SubjectName[])) {
       const subject = await context.start(name);
-      subjects.push({ subject, ratePerSecond: Math.max(1, Math.round(await highestRate(context, subject) / 2)) });
+      subjects.push({ subject, ratePerSecond: Math.max(1, Math.round((await highestRate(context, subject)) / 2)) });
     }
     for (let round = 1; round <= context.rounds; round++) {
       for (const { subject, ratePerSecond } of subjects) {
         context.progress(`latency: round ${round}, ${subject.name}, ${ratePerSecond} a second`);
         const values = await loadRound(subject, {
-          kind: 'mqtt-paced', target: subject.mqtt, connections: CONNECTIONS, ratePerSecond, burst: BURST, clientPrefix: 'bench-',
-          pids: subject.pids(), warmUpMs: context.options.warmUpMs, measureMs: context.options.measureMs,
+          kind: 'mqtt-paced',
+          target: subject.mqtt,
+          connections: CONNECTIONS,
+          ratePerSecond,
+          burst: BURST,
+          clientPrefix: 'bench-',
+          pids: subject.pids(),
+          warmUpMs: context.options.warmUpMs,
+          measureMs: context.options.measureMs,
         });
         context.record({ scenario: 'latency', subject: subject.name, round, values });
       }
@@ -57,7 +80,8 @@ function probeValues(result: ProbeResult): Record<string, number> {
 }
 
 export const liveAndVisible: Scenario = {
-  name: 'live', standard: true,
+  name: 'live',
+  standard: true,
   question: `Time from publication to a WebSocket subscriber, and to a query without a flush, beside ${BACKGROUND_RATE} messages a second`,
   columns: ['p99Ms', 'p50Ms', 'maximumMs', 'probes', 'lost'],
   run: async (context) => {
@@ -72,12 +96,25 @@ export const liveAndVisible: Scenario = {
         const target = subject.mqtt;
         const httpPort = subject.http.port;
         const live = new Generator({
-          kind: 'live', target, httpPort, measureMs, ratePerSecond: LIVE_RATE, clientId: `bench-live-${round}-`,
+          kind: 'live',
+          target,
+          httpPort,
+          measureMs,
+          ratePerSecond: LIVE_RATE,
+          clientId: `bench-live-${round}-`,
         });
         const visible = new Generator({
-          kind: 'visible', target, httpPort, measureMs, probes: VISIBLE_PROBES, clientPrefix: `bench-visible-${round}-`,
+          kind: 'visible',
+          target,
+          httpPort,
+          measureMs,
+          probes: VISIBLE_PROBES,
+          clientPrefix: `bench-visible-${round}-`,
         });
-        const [liveResult, visibleResult] = await Promise.all([live.result<ProbeResult>(), visible.result<ProbeResult>()]);
+        const [liveResult, visibleResult] = await Promise.all([
+          live.result<ProbeResult>(),
+          visible.result<ProbeResult>(),
+        ]);
         context.record({ scenario: 'live', subject: 'to subscriber', round, values: probeValues(liveResult) });
         context.record({ scenario: 'live', subject: 'to query', round, values: probeValues(visibleResult) });
       } finally {

@@ -30,22 +30,28 @@ function variantsOf(list: ListUnderTest): { name: string; path: string }[] {
       { name: `p${DEEP_PAGE} ${LARGE} total`, tail: `pageSize=${LARGE}&currentPage=${DEEP_PAGE}&withTotalPages=true` },
     );
   }
-  return variants.map(({ name, tail }) => ({ name: `${list.name}, ${name}`, path: `${list.path}${list.path.includes('?') ? '&' : '?'}${tail}` }));
+  return variants.map(({ name, tail }) => ({
+    name: `${list.name}, ${name}`,
+    path: `${list.path}${list.path.includes('?') ? '&' : '?'}${tail}`,
+  }));
 }
 
 export const lists: Scenario = {
-  name: 'lists', standard: false,
+  name: 'lists',
+  standard: false,
   question: `Pages of every list among stored entities, beside ${INGEST_RATE} new measurements a second`,
   columns: ['p99Ms', 'p50Ms', 'maximumMs', 'cpuMsEach', 'queries', 'failed', 'smallestAnswerBytes'],
   run: async (context) => {
     if (context.chosen(['millrace']).length === 0) return;
     const { requests, ...sizes } = context.options.lists;
-    const subject = await context.start('millrace') as Millrace;
+    const subject = (await context.start('millrace')) as Millrace;
     await subject.stop();
     const endMs = Date.now();
     const begunMs = performance.now();
     await fill(subject.data, sizes, endMs, context.progress);
-    context.note(`lists: ${JSON.stringify(sizes)} were stored in ${((performance.now() - begunMs) / 1000).toFixed(0)} s`);
+    context.note(
+      `lists: ${JSON.stringify(sizes)} were stored in ${((performance.now() - begunMs) / 1000).toFixed(0)} s`,
+    );
     await subject.startProcess();
     for (let round = 1; round <= context.rounds; round++) {
       context.progress(`lists: round ${round}`);
@@ -54,17 +60,33 @@ export const lists: Scenario = {
         await background.connected();
         for (const query of listsOf(sizes, endMs).flatMap(variantsOf)) {
           const result = await generate<QueryResult>({
-            kind: 'query', target: subject.http, warmUpMs: 0, measureMs: LIST_MS, requests, queries: [query], pids: subject.pids(),
+            kind: 'query',
+            target: subject.http,
+            warmUpMs: 0,
+            measureMs: LIST_MS,
+            requests,
+            queries: [query],
+            pids: subject.pids(),
           });
           const latency = result.latencies[query.name]!;
           const { before, after } = result;
-          const cpuSeconds = after.serverCpuSeconds + after.childCpuSeconds - before.serverCpuSeconds - before.childCpuSeconds;
+          const cpuSeconds =
+            after.serverCpuSeconds + after.childCpuSeconds - before.serverCpuSeconds - before.childCpuSeconds;
           if (latency.count === 0) throw new Error(`${query.name} failed: GET ${query.path}`);
-          context.record({ scenario: 'lists', subject: query.name, round, values: {
-            p99Ms: latency.p99Ms, p50Ms: latency.p50Ms, maximumMs: latency.maximumMs, queries: latency.count, failed: result.failed,
-            smallestAnswerBytes: result.smallestAnswerBytes,
-            cpuMsEach: 1000 * cpuSeconds / Math.max(1, latency.count),
-          } });
+          context.record({
+            scenario: 'lists',
+            subject: query.name,
+            round,
+            values: {
+              p99Ms: latency.p99Ms,
+              p50Ms: latency.p50Ms,
+              maximumMs: latency.maximumMs,
+              queries: latency.count,
+              failed: result.failed,
+              smallestAnswerBytes: result.smallestAnswerBytes,
+              cpuMsEach: (1000 * cpuSeconds) / Math.max(1, latency.count),
+            },
+          });
         }
       } finally {
         await background.kill();

@@ -14,16 +14,34 @@ const FLOOD_BEFORE_MS = 1_000;
 const BACKLOG_LIMIT_MS = 30_000;
 
 export const passwordFlood: Scenario = {
-  name: 'password-flood', standard: false,
+  name: 'password-flood',
+  standard: false,
   question: `Time to PUBACK at ${RATE_PER_SECOND} messages a second (open loop, ${PUBLISHERS} connections), without and with clients that send wrong passwords`,
-  columns: ['p99Ms', 'p50Ms', 'maximumMs', 'lateBursts', 'wrongPasswords', 'serverCpuPercent', 'generatorCpuPercent', 'othersCpuPercent'],
+  columns: [
+    'p99Ms',
+    'p50Ms',
+    'maximumMs',
+    'lateBursts',
+    'wrongPasswords',
+    'serverCpuPercent',
+    'generatorCpuPercent',
+    'othersCpuPercent',
+  ],
   run: async (context) => {
     if (context.chosen(['millrace']).length === 0) return;
     const subject = await context.start('millrace');
-    const measure = (): Promise<Record<string, number>> => loadRound(subject, {
-      kind: 'mqtt-paced', target: subject.mqtt, connections: PUBLISHERS, ratePerSecond: RATE_PER_SECOND, burst: 1, clientPrefix: 'bench-',
-      pids: subject.pids(), warmUpMs: context.options.warmUpMs, measureMs: context.options.measureMs,
-    });
+    const measure = (): Promise<Record<string, number>> =>
+      loadRound(subject, {
+        kind: 'mqtt-paced',
+        target: subject.mqtt,
+        connections: PUBLISHERS,
+        ratePerSecond: RATE_PER_SECOND,
+        burst: 1,
+        clientPrefix: 'bench-',
+        pids: subject.pids(),
+        warmUpMs: context.options.warmUpMs,
+        measureMs: context.options.measureMs,
+      });
     for (let round = 1; round <= context.rounds; round++) {
       for (const protocol of ['http', 'mqtt'] as const) {
         for (const concurrent of CONCURRENT) {
@@ -37,7 +55,12 @@ export const passwordFlood: Scenario = {
           flood.finish();
           const { answered } = await flood.result<{ answered: number }>();
           await untilQuiet(subject, BACKLOG_LIMIT_MS);
-          context.record({ scenario: 'password-flood', subject: name, round, values: { ...values, wrongPasswords: answered } });
+          context.record({
+            scenario: 'password-flood',
+            subject: name,
+            round,
+            values: { ...values, wrongPasswords: answered },
+          });
         }
       }
     }

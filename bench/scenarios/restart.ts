@@ -24,28 +24,42 @@ async function untilVisible(millrace: Millrace, wanted: number): Promise<number>
 }
 
 export const restart: Scenario = {
-  name: 'restart', standard: true,
-  question: 'kill -9 under load with a journal full of unread messages: time until ready and until all is visible; '
-    + 'is anything missing or twice?',
+  name: 'restart',
+  standard: true,
+  question:
+    'kill -9 under load with a journal full of unread messages: time until ready and until all is visible; ' +
+    'is anything missing or twice?',
   columns: ['readyMs', 'caughtUpMs', 'replayed', 'acknowledged', 'missing', 'surplus'],
   run: async (context) => {
     if (context.chosen(['millrace']).length === 0) return;
-    const millrace = await context.start('millrace') as Millrace;
+    const millrace = (await context.start('millrace')) as Millrace;
     context.progress('restart: load with the engine halted');
     let halted = 0;
     const result = await new Promise<WindowResult>((resolve, reject) => {
-      const generator = new Generator({
-        kind: 'mqtt-closed', target: millrace.mqtt, connections: CONNECTIONS, inFlight: IN_FLIGHT, pids: [], serverDies: true,
-        warmUpMs: BEFORE_MS, measureMs: HALTED_MS + AFTER_KILL_MS,
-      }, {
-        windowStart: () => {
-          halted = millrace.signalEngine('SIGSTOP');
-          setTimeout(() => millrace.kill().catch(reject), HALTED_MS);
+      const generator = new Generator(
+        {
+          kind: 'mqtt-closed',
+          target: millrace.mqtt,
+          connections: CONNECTIONS,
+          inFlight: IN_FLIGHT,
+          pids: [],
+          serverDies: true,
+          warmUpMs: BEFORE_MS,
+          measureMs: HALTED_MS + AFTER_KILL_MS,
         },
-      });
+        {
+          windowStart: () => {
+            halted = millrace.signalEngine('SIGSTOP');
+            setTimeout(() => millrace.kill().catch(reject), HALTED_MS);
+          },
+        },
+      );
       generator.result<WindowResult>().then(resolve, reject);
     });
-    if (halted === 0) context.note('restart: the server has no engine process to halt; the journal was only as full as it happened to be');
+    if (halted === 0)
+      context.note(
+        'restart: the server has no engine process to halt; the journal was only as full as it happened to be',
+      );
     context.progress('restart: starting again');
     const begunMs = performance.now();
     await millrace.startProcess();
@@ -55,10 +69,19 @@ export const restart: Scenario = {
     const caughtUpMs = performance.now() - begunMs;
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     const atRest = await millrace.visibleMeasurements();
-    context.record({ scenario: 'restart', subject: 'millrace', round: 1, values: {
-      readyMs, caughtUpMs, replayed: visible - first, acknowledged: result.totalCount,
-      missing: Math.max(0, result.totalCount - atRest), surplus: Math.max(0, atRest - result.totalSent),
-    } });
+    context.record({
+      scenario: 'restart',
+      subject: 'millrace',
+      round: 1,
+      values: {
+        readyMs,
+        caughtUpMs,
+        replayed: visible - first,
+        acknowledged: result.totalCount,
+        missing: Math.max(0, result.totalCount - atRest),
+        surplus: Math.max(0, atRest - result.totalSent),
+      },
+    });
     await millrace.stop();
   },
 };

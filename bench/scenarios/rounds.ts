@@ -8,9 +8,21 @@ export type LoadJob = MqttClosedJob | MqttFloodJob | HttpClosedJob;
 
 /** Columns of a comparison's table. */
 export const LOAD_COLUMNS = [
-  'ratePerSecond', 'acknowledgedPerSecond', 'storedPerSecond', 'serverMicrosPerMessage', 'engineMicrosPerMessage', 'serverCpuPercent',
-  'engineCpuPercent', 'generatorCpuPercent', 'othersCpuPercent', 'serverMebibytes', 'engineMebibytes', 'catchUpMs', 'missingRows',
-  'surplusRows', 'failed',
+  'ratePerSecond',
+  'acknowledgedPerSecond',
+  'storedPerSecond',
+  'serverMicrosPerMessage',
+  'engineMicrosPerMessage',
+  'serverCpuPercent',
+  'engineCpuPercent',
+  'generatorCpuPercent',
+  'othersCpuPercent',
+  'serverMebibytes',
+  'engineMebibytes',
+  'catchUpMs',
+  'missingRows',
+  'surplusRows',
+  'failed',
 ] as const;
 
 export interface Comparison {
@@ -21,7 +33,10 @@ export interface Comparison {
   job: (subject: Subject) => LoadJob;
 }
 
-/** Runs A B C A B C …, so that a slow minute of the machine meets all of them. A peer that fails is left out from then on, with a note. */
+/**
+ * Runs A B C A B C …, so that a slow minute of the machine meets all of them. A peer that fails is left out from then
+ * on, with a note.
+ */
 export async function compare(context: Context, comparison: Comparison): Promise<void> {
   let subjects: Subject[] = [];
   for (const name of context.chosen(comparison.subjects)) {
@@ -37,7 +52,9 @@ export async function compare(context: Context, comparison: Comparison): Promise
         context.record({ scenario: comparison.scenario, subject: subject.name, round, values });
       } catch (error) {
         if (isOurs(subject.name)) throw error;
-        context.note(`${comparison.scenario}: without ${subject.name} from round ${round} on: ${(error as Error).message}`);
+        context.note(
+          `${comparison.scenario}: without ${subject.name} from round ${round} on: ${(error as Error).message}`,
+        );
         subjects = subjects.filter((other) => other !== subject);
         await subject.stop();
       }

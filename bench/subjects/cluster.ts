@@ -1,4 +1,7 @@
-/** Nodes over a NATS server, a Redis server and the embedded ClickHouse in a process of its own, all on the server's core. */
+/**
+ * Nodes over a NATS server, a Redis server and the embedded ClickHouse in a process of its own, all on the server's
+ * core.
+ */
 import { spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -15,13 +18,16 @@ const SHARDS = 64;
 const CLICKHOUSE_ENTRY = fileURLToPath(new URL('../peers/clickhouse.js', import.meta.url));
 /** What the nodes of a cluster have to agree on. */
 const SHARED = {
-  MILLRACE_MANAGEMENT_PASSWORD: 'bench-only-password', MILLRACE_BOOTSTRAP_PASSWORD: 'bench-only-password',
+  MILLRACE_MANAGEMENT_PASSWORD: 'bench-only-password',
+  MILLRACE_BOOTSTRAP_PASSWORD: 'bench-only-password',
   MILLRACE_SECRET_KEY: 'bench-only-key-0123456789-0123456789-0123456789',
 };
 
 /** Reason why no cluster can be started here; undefined when one can. */
 export function clusterMissing(): string | undefined {
-  const absent = ['nats-server', 'redis-server'].find((program) => spawnSync(program, ['--version'], { stdio: 'ignore' }).error !== undefined);
+  const absent = ['nats-server', 'redis-server'].find(
+    (program) => spawnSync(program, ['--version'], { stdio: 'ignore' }).error !== undefined,
+  );
   return absent === undefined ? undefined : `${absent} is not installed`;
 }
 
@@ -60,12 +66,16 @@ export class Cluster implements Subject {
   }
 
   async start(nodeCount: number): Promise<void> {
-    const environment = { ...SHARED, ...await this.startServers() };
+    const environment = { ...SHARED, ...(await this.startServers()) };
     for (let index = 1; index <= nodeCount; index++) {
       const directory = join(this.options.directory, `node-${index}`);
-      this.nodes.push(await Millrace.start({
-        ...this.options, directory, environment: { ...environment, MILLRACE_NODE_NAME: `bench-${index}` },
-      }));
+      this.nodes.push(
+        await Millrace.start({
+          ...this.options,
+          directory,
+          environment: { ...environment, MILLRACE_NODE_NAME: `bench-${index}` },
+        }),
+      );
     }
     await this.untilShared();
   }
@@ -90,11 +100,17 @@ export class Cluster implements Subject {
 
   /** Counted by NATS (payloads and subjects of clients) and by Redis (bytes of its sockets). */
   async traffic(): Promise<Record<string, number>> {
-    const nats = await (await fetch(`http://127.0.0.1:${this.monitorPort}/varz`)).json() as { in_bytes: number; out_bytes: number };
+    const nats = (await (await fetch(`http://127.0.0.1:${this.monitorPort}/varz`)).json()) as {
+      in_bytes: number;
+      out_bytes: number;
+    };
     const redis = await redisInfo(this.redisPort);
     const counter = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(redis)?.[1]);
     return {
-      natsIn: nats.in_bytes, natsOut: nats.out_bytes, redisIn: counter('total_net_input_bytes'), redisOut: counter('total_net_output_bytes'),
+      natsIn: nats.in_bytes,
+      natsOut: nats.out_bytes,
+      redisIn: counter('total_net_input_bytes'),
+      redisOut: counter('total_net_output_bytes'),
     };
   }
 
@@ -106,7 +122,8 @@ export class Cluster implements Subject {
   /** The first node first: figures that know one server process take that. */
   private processes(): [ProcessKind, number][] {
     const found: [ProcessKind, number][] = this.nodes.flatMap((node) => node.pids()).map((pid) => ['node', pid]);
-    for (const [kind, child] of this.servers) for (const pid of [child.pid!, ...descendants(child.pid!)]) found.push([kind, pid]);
+    for (const [kind, child] of this.servers)
+      for (const pid of [child.pid!, ...descendants(child.pid!)]) found.push([kind, pid]);
     return found;
   }
 
@@ -117,19 +134,46 @@ export class Cluster implements Subject {
     this.monitorPort = await freePort();
     this.redisPort = redisPort;
     await this.startServer('nats', natsPort, 'nats-server', [
-      '-js', '-sd', join(directory, 'nats'), '-a', '127.0.0.1', '-p', String(natsPort), '-m', String(this.monitorPort),
+      '-js',
+      '-sd',
+      join(directory, 'nats'),
+      '-a',
+      '127.0.0.1',
+      '-p',
+      String(natsPort),
+      '-m',
+      String(this.monitorPort),
     ]);
     await this.startServer('redis', redisPort, 'redis-server', [
-      '--port', String(redisPort), '--bind', '127.0.0.1', '--dir', directory, '--appendonly', 'yes', '--appendfsync', 'everysec', '--save', '',
-      '--maxmemory-policy', 'noeviction',
+      '--port',
+      String(redisPort),
+      '--bind',
+      '127.0.0.1',
+      '--dir',
+      directory,
+      '--appendonly',
+      'yes',
+      '--appendfsync',
+      'everysec',
+      '--save',
+      '',
+      '--maxmemory-policy',
+      'noeviction',
     ]);
     return {
-      MILLRACE_NATS: `nats://127.0.0.1:${natsPort}`, MILLRACE_REDIS: `redis://127.0.0.1:${redisPort}`, MILLRACE_CLICKHOUSE: await this.startClickHouse(),
+      MILLRACE_NATS: `nats://127.0.0.1:${natsPort}`,
+      MILLRACE_REDIS: `redis://127.0.0.1:${redisPort}`,
+      MILLRACE_CLICKHOUSE: await this.startClickHouse(),
     };
   }
 
   private async startServer(kind: ProcessKind, port: number, command: string, args: string[]): Promise<void> {
-    const child = startProcess({ command, args, core: SERVER_CORE, logFile: join(this.options.directory, `${kind}.log`) });
+    const child = startProcess({
+      command,
+      args,
+      core: SERVER_CORE,
+      logFile: join(this.options.directory, `${kind}.log`),
+    });
     this.servers.push([kind, child]);
     await untilListening(port, START_LIMIT_MS, child);
   }
@@ -137,17 +181,25 @@ export class Cluster implements Subject {
   private async startClickHouse(): Promise<string> {
     const { directory } = this.options;
     const child = startProcess({
-      command: process.execPath, args: [CLICKHOUSE_ENTRY, join(directory, 'clickhouse')], core: SERVER_CORE, channel: true,
+      command: process.execPath,
+      args: [CLICKHOUSE_ENTRY, join(directory, 'clickhouse')],
+      core: SERVER_CORE,
+      channel: true,
       logFile: join(directory, 'clickhouse.log'),
     });
     this.servers.push(['clickHouse', child]);
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error('the embedded ClickHouse did not start in time')), START_LIMIT_MS);
+      const timer = setTimeout(
+        () => reject(new Error('the embedded ClickHouse did not start in time')),
+        START_LIMIT_MS,
+      );
       child.once('message', (message) => {
         clearTimeout(timer);
         resolve((message as { url: string }).url);
       });
-      child.once('exit', () => reject(new Error(`the embedded ClickHouse ended; see ${join(directory, 'clickhouse.log')}`)));
+      child.once('exit', () =>
+        reject(new Error(`the embedded ClickHouse ended; see ${join(directory, 'clickhouse.log')}`)),
+      );
     });
   }
 
@@ -169,9 +221,14 @@ function redisInfo(port: number): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = '';
     const socket = new Socket();
-    socket.setEncoding('utf8').once('error', reject).connect(port, '127.0.0.1', () => socket.write('INFO stats\r\nQUIT\r\n'));
-    socket.on('data', (chunk: string) => {
-      text += chunk;
-    }).once('close', () => resolve(text));
+    socket
+      .setEncoding('utf8')
+      .once('error', reject)
+      .connect(port, '127.0.0.1', () => socket.write('INFO stats\r\nQUIT\r\n'));
+    socket
+      .on('data', (chunk: string) => {
+        text += chunk;
+      })
+      .once('close', () => resolve(text));
   });
 }

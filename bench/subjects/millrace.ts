@@ -60,12 +60,27 @@ export class Millrace implements Subject {
   async startProcess(): Promise<void> {
     const begunMs = performance.now();
     this.child = startProcess({
-      command: process.execPath, core: SERVER_CORE, logFile: join(this.options.directory, 'millrace.log'),
+      command: process.execPath,
+      core: SERVER_CORE,
+      logFile: join(this.options.directory, 'millrace.log'),
       args: [
-        this.options.entry ?? DEFAULT_ENTRY, 'serve', '--host', '127.0.0.1', '--http-port', String(this.http.port),
-        '--mqtt-port', String(this.mqtt.port), '--data', join(this.options.directory, 'data'),
+        this.options.entry ?? DEFAULT_ENTRY,
+        'serve',
+        '--host',
+        '127.0.0.1',
+        '--http-port',
+        String(this.http.port),
+        '--mqtt-port',
+        String(this.mqtt.port),
+        '--data',
+        join(this.options.directory, 'data'),
       ],
-      env: { MILLRACE_ADMIN_PASSWORD: PASSWORD, MILLRACE_METRICS_ACCESS: 'everyone', NODE_ENV: 'production', ...this.options.environment },
+      env: {
+        MILLRACE_ADMIN_PASSWORD: PASSWORD,
+        MILLRACE_METRICS_ACCESS: 'everyone',
+        NODE_ENV: 'production',
+        ...this.options.environment,
+      },
     });
     await this.untilReady(begunMs);
     this.readyAfterMs = performance.now() - begunMs;
@@ -83,7 +98,7 @@ export class Millrace implements Subject {
   }
 
   kinds(): ProcessKind[] {
-    return this.pids().map((_, index) => index === 0 ? 'node' : 'clickHouse');
+    return this.pids().map((_, index) => (index === 0 ? 'node' : 'clickHouse'));
   }
 
   /** @returns the value of a metric without labels. */
@@ -97,7 +112,14 @@ export class Millrace implements Subject {
     let rows = Number.NaN;
     for (const line of text.split('\n')) {
       if (!line.startsWith(`${ROWS_METRIC}{`) || !line.includes('table="measurements"')) continue;
-      rows = (Number.isNaN(rows) ? 0 : rows) + Number(line.slice(line.lastIndexOf('}') + 1).trim().split(' ')[0]);
+      rows =
+        (Number.isNaN(rows) ? 0 : rows) +
+        Number(
+          line
+            .slice(line.lastIndexOf('}') + 1)
+            .trim()
+            .split(' ')[0],
+        );
     }
     return Number.isNaN(rows) ? 0 : rows;
   }
@@ -107,25 +129,32 @@ export class Millrace implements Subject {
     const response = await this.fetch('/measurement/measurements?pageSize=1&withTotalElements=true', {
       headers: { accept: 'application/json', 'X-Millrace-No-Flush': 'true' },
     });
-    const body = await response.json() as { statistics?: { totalElements?: number } };
-    if (body.statistics?.totalElements === undefined) throw new Error(`no totalElements: ${JSON.stringify(body).slice(0, 300)}`);
+    const body = (await response.json()) as { statistics?: { totalElements?: number } };
+    if (body.statistics?.totalElements === undefined)
+      throw new Error(`no totalElements: ${JSON.stringify(body).slice(0, 300)}`);
     return body.statistics.totalElements;
   }
 
   /** Creates a device over REST. @returns its id. */
   async createDevice(name: string): Promise<string> {
     const response = await this.fetch('/inventory/managedObjects', {
-      method: 'POST', body: JSON.stringify({ name, type: 'c8y_Bench', c8y_IsDevice: {} }),
+      method: 'POST',
+      body: JSON.stringify({ name, type: 'c8y_Bench', c8y_IsDevice: {} }),
       headers: { accept: 'application/json', 'content-type': 'application/json' },
     });
-    if (response.status !== 201) throw new Error(`POST managedObjects: ${response.status} ${(await response.text()).slice(0, 300)}`);
-    return (await response.json() as { id: string }).id;
+    if (response.status !== 201)
+      throw new Error(`POST managedObjects: ${response.status} ${(await response.text()).slice(0, 300)}`);
+    return ((await response.json()) as { id: string }).id;
   }
 
   /** Merges fragments into an object. @returns whether it was answered with 200. */
   async updateObject(id: string, fragments: object): Promise<boolean> {
     const headers = { accept: 'application/json', 'content-type': 'application/json' };
-    const response = await this.fetch(`/inventory/managedObjects/${id}`, { method: 'PUT', body: JSON.stringify(fragments), headers });
+    const response = await this.fetch(`/inventory/managedObjects/${id}`, {
+      method: 'PUT',
+      body: JSON.stringify(fragments),
+      headers,
+    });
     await response.text();
     return response.status === 200;
   }
@@ -157,23 +186,32 @@ export class Millrace implements Subject {
   private fetch(path: string, init: RequestInit = {}): Promise<Response> {
     const authorization = `Basic ${Buffer.from(`${USER}:${PASSWORD}`).toString('base64')}`;
     return fetch(`http://127.0.0.1:${this.http.port}${path}`, {
-      ...init, headers: { authorization, ...init.headers as Record<string, string> }, signal: AbortSignal.timeout(READY_LIMIT_MS),
+      ...init,
+      headers: { authorization, ...(init.headers as Record<string, string>) },
+      signal: AbortSignal.timeout(READY_LIMIT_MS),
     });
   }
 
   private async untilReady(begunMs: number): Promise<void> {
     while (performance.now() - begunMs < READY_LIMIT_MS) {
-      if (hasEnded(this.child!)) throw new Error(`millrace ended at its start; see ${join(this.options.directory, 'millrace.log')}`);
-      const ready = await this.fetch('/health/ready').then((response) => response.status === 200, () => false);
+      if (hasEnded(this.child!))
+        throw new Error(`millrace ended at its start; see ${join(this.options.directory, 'millrace.log')}`);
+      const ready = await this.fetch('/health/ready').then(
+        (response) => response.status === 200,
+        () => false,
+      );
       if (ready) return;
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    throw new Error(`millrace is not ready after ${READY_LIMIT_MS} ms; see ${join(this.options.directory, 'millrace.log')}`);
+    throw new Error(
+      `millrace is not ready after ${READY_LIMIT_MS} ms; see ${join(this.options.directory, 'millrace.log')}`,
+    );
   }
 
   private placeEngine(): void {
     const core = this.options.engineCore;
     if (core === undefined) return;
-    for (const pid of this.pids().slice(1)) execFileSync('taskset', ['-a', '-p', '-c', core, String(pid)], { stdio: 'ignore' });
+    for (const pid of this.pids().slice(1))
+      execFileSync('taskset', ['-a', '-p', '-c', core, String(pid)], { stdio: 'ignore' });
   }
 }

@@ -12,7 +12,10 @@ export interface Subject {
   readonly http: Target;
   /** The server's process first, then its children. */
   pids(): number[];
-  /** Kind of each of the pids, in their order (node, NATS, Redis, ClickHouse); undefined where there is nothing to tell apart. */
+  /**
+   * Kind of each of the pids, in their order (node, NATS, Redis, ClickHouse); undefined where there is nothing to tell
+   * apart.
+   */
   kinds?(): ProcessKind[];
   /** Bytes that other processes have sent to the servers of a cluster, and got from them. */
   traffic?(): Promise<Record<string, number>>;
@@ -26,8 +29,17 @@ export interface Subject {
 export type ProcessKind = 'node' | 'nats' | 'redis' | 'clickHouse';
 
 /** `-relay`: the same server, with one subscriber (QoS 0) to everything that is published. */
-export type SubjectName = 'millrace' | 'millrace-distributed' | 'millrace-3' | 'mosquitto' | 'mosquitto-relay' | 'aedes' | 'aedes-relay'
-  | 'bare-mqtt-packet' | 'bare-uws' | 'fastify';
+export type SubjectName =
+  | 'millrace'
+  | 'millrace-distributed'
+  | 'millrace-3'
+  | 'mosquitto'
+  | 'mosquitto-relay'
+  | 'aedes'
+  | 'aedes-relay'
+  | 'bare-mqtt-packet'
+  | 'bare-uws'
+  | 'fastify';
 
 /** The others are peers. */
 export const isOurs = (name: string): boolean => name.startsWith('millrace');
@@ -54,7 +66,10 @@ export async function untilListening(port: number, limitMs: number, child: Child
   for (;;) {
     const open = await new Promise<boolean>((resolve) => {
       const socket = new Socket();
-      socket.once('connect', () => resolve(true)).once('error', () => resolve(false)).connect(port, '127.0.0.1');
+      socket
+        .once('connect', () => resolve(true))
+        .once('error', () => resolve(false))
+        .connect(port, '127.0.0.1');
       socket.once('connect', () => socket.destroy());
     });
     if (open) return;

@@ -1,7 +1,7 @@
 /**
- * Counts test points in TAP, line by line. A point that closes a subtest is not counted beside the points inside it, unless
- * it failed on its own account (a timeout, a wrong plan). Knows both forms of subtests: `# Subtest` before the indented
- * block, and `ok 1 - name {` … `}` around it.
+ * Counts test points in TAP, line by line. A point that closes a subtest is not counted beside the points inside it,
+ * unless it failed on its own account (a timeout, a wrong plan). Knows both forms of subtests: `# Subtest` before the
+ * indented block, and `ok 1 - name {` … `}` around it.
  */
 const POINT = /^( *)(not ok|ok)\b(?: +(\d+))?(?: +-)?(.*)$/;
 const INDENT = 4;
@@ -17,7 +17,10 @@ export class TapCount {
   #diagnosticIndent = -1;
   #onPoint;
 
-  /** @param onPoint called for every point when it ends: `{ok, name, depth, directive, reason, isCounted, ms}`; `ms` is what tap says it took, or undefined. */
+  /**
+   * @param onPoint called for every point when it ends: `{ok, name, depth, directive, reason, isCounted, ms}`; `ms` is
+   * what tap says it took, or undefined.
+   */
   constructor(onPoint = () => {}) {
     this.#onPoint = onPoint;
   }
@@ -51,8 +54,15 @@ export class TapCount {
     const directive = /(?<!\\)#\s*(SKIP|TODO)\b\s*(.*?)(?:\s*\{)?\s*$/i.exec(rest);
     const time = /(?<!\\)# *time=([0-9.]+)ms/.exec(rest);
     const point = {
-      ok: word === 'ok', depth, name: rest.replace(/(?<!\\)#\s*(time=|SKIP|TODO).*$/i, '').replace(/\{ *$/, '').trim(),
-      directive: directive?.[1].toUpperCase(), reason: directive?.[2] ?? '', ms: time === null ? undefined : Number(time[1]),
+      ok: word === 'ok',
+      depth,
+      name: rest
+        .replace(/(?<!\\)#\s*(time=|SKIP|TODO).*$/i, '')
+        .replace(/\{ *$/, '')
+        .trim(),
+      directive: directive?.[1].toUpperCase(),
+      reason: directive?.[2] ?? '',
+      ms: time === null ? undefined : Number(time[1]),
     };
     if (isBlock) {
       this.#children[depth + 1] = { count: 0, failed: 0 };

@@ -1,6 +1,7 @@
 /**
- * In place of the package async-hook-domain in the tap of the tests: gives an error that nobody catches to the test in which it began. That package
- * follows each promise until it is collected, which took a quarter of the CPU time of test processes.
+ * In place of the package async-hook-domain in the tap of the tests: gives an error that nobody catches to the test in
+ * which it began. That package follows each promise until it is collected, which took a quarter of the CPU time of test
+ * processes.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 
@@ -15,11 +16,14 @@ function handle(error, type, isRejection) {
   if (domain === undefined) return false;
   domain.onerror(error, type);
   // The process goes on.
-  if (!isRejection) process.setUncaughtExceptionCaptureCallback(() => process.setUncaughtExceptionCaptureCallback(null));
+  if (!isRejection)
+    process.setUncaughtExceptionCaptureCallback(() => process.setUncaughtExceptionCaptureCallback(null));
   return true;
 }
 
-process.on('uncaughtExceptionMonitor', (error, type) => { handle(error, type, false); });
+process.on('uncaughtExceptionMonitor', (error, type) => {
+  handle(error, type, false);
+});
 process.emit = (name, ...args) => {
   const isOurs = name === 'unhandledRejection' && process.listenerCount(name) === 0;
   return isOurs ? handle(args[0], name, true) : emit.call(process, name, ...args);

@@ -1,7 +1,8 @@
 /**
- * `node bin/tap/together.mjs <seconds for a file>`: runs compiled test files that start no process in this one, one after the other, as lines of
- * standard input name them; each is a subtest, behind which comes a line `# ended {"left", "mb"}`: what of it is still open,
- * which is a failure, and the memory of the process. What all of them load is loaded once.
+ * `node bin/tap/together.mjs <seconds for a file>`: runs compiled test files that start no process in this one, one
+ * after the other, as lines of standard input name them; each is a subtest, behind which comes a line `# ended {"left",
+ * "mb"}`: what of it is still open, which is a failure, and the memory of the process. What all of them load is loaded
+ * once.
  */
 import { createInterface } from 'node:readline';
 import { compiledTestPath } from '../setup.mjs';
@@ -23,10 +24,12 @@ function openResources() {
 
 /** Waits for the end of what was opened since. @returns the kinds of what stays open. */
 async function leftOpen(before) {
-  for (const deadlineMs = Date.now() + CLOSE_MS; ;) {
+  for (const deadlineMs = Date.now() + CLOSE_MS; ; ) {
     const left = [...openResources()].filter(([kind, count]) => count > (before.get(kind) ?? 0)).map(([kind]) => kind);
     if (left.length === 0 || Date.now() > deadlineMs) return left;
-    await new Promise((resolve) => { setTimeout(resolve, CHECK_MS); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, CHECK_MS);
+    });
   }
 }
 
@@ -36,7 +39,9 @@ const input = createInterface({ input: process.stdin });
 
 async function run(file) {
   // So that this one line of input is not under way any more.
-  await new Promise((resolve) => { setTimeout(resolve); });
+  await new Promise((resolve) => {
+    setTimeout(resolve);
+  });
   const before = openResources();
   await tap.test(file, { timeout: Number(process.argv[2]) * 1_000 }, async (t) => {
     files.set(file, t);
@@ -44,8 +49,14 @@ async function run(file) {
   });
   files.delete(file);
   // Not as a comment of tap: it would wait for the next test.
-  process.stdout.write(`# ended ${JSON.stringify({ left: await leftOpen(before), mb: Math.round(process.memoryUsage().rss / 1_048_576) })}\n`);
+  process.stdout.write(
+    `# ended ${JSON.stringify({ left: await leftOpen(before), mb: Math.round(process.memoryUsage().rss / 1_048_576) })}\n`,
+  );
 }
 
-input.on('line', (file) => { work = work.then(() => run(file)); });
-input.on('close', () => { void work.then(() => tap.end()); });
+input.on('line', (file) => {
+  work = work.then(() => run(file));
+});
+input.on('close', () => {
+  void work.then(() => tap.end());
+});

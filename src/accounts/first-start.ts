@@ -35,19 +35,35 @@ export interface FirstAccounts {
 }
 
 /**
- * Creates the accounts that are missing. A configured password is given to an account once: what its user has set since stays, as does whether it is
- * enabled. A start with another one replaces it, so that a forgotten password can be replaced.
+ * Creates the accounts that are missing. A configured password is given to an account once: what its user has set since
+ * stays, as does whether it is enabled. A start with another one replaces it, so that a forgotten password can be
+ * replaced.
  * @param keep stores generated passwords where they can be found again.
  */
-export async function createFirstAccounts(documents: Documents, tenants: Tenants, settings: AccountSettings, hashes: PasswordHashes,
-  keep: (generated: ReadonlyMap<string, string>) => Promise<void>): Promise<FirstAccounts> {
+export async function createFirstAccounts(
+  documents: Documents,
+  tenants: Tenants,
+  settings: AccountSettings,
+  hashes: PasswordHashes,
+  keep: (generated: ReadonlyMap<string, string>) => Promise<void>,
+): Promise<FirstAccounts> {
   const generated = new Map<string, string>();
   const changes: DocumentChange[] = [];
   let anyExisted = false;
   const wanted = [
     { tenant: tenants.default.id, userName: settings.adminUser, password: settings.adminPassword, roles: ROLES },
-    { tenant: MANAGEMENT_TENANT, userName: settings.managementUser, password: settings.managementPassword, roles: ROLES },
-    { tenant: MANAGEMENT_TENANT, userName: BOOTSTRAP_USER, password: settings.bootstrapPassword, roles: [BOOTSTRAP_ROLE] },
+    {
+      tenant: MANAGEMENT_TENANT,
+      userName: settings.managementUser,
+      password: settings.managementPassword,
+      roles: ROLES,
+    },
+    {
+      tenant: MANAGEMENT_TENANT,
+      userName: BOOTSTRAP_USER,
+      password: settings.bootstrapPassword,
+      roles: [BOOTSTRAP_ROLE],
+    },
   ];
   for (const account of wanted) {
     const kind = kindOfName(account.userName);
@@ -58,21 +74,36 @@ export async function createFirstAccounts(documents: Documents, tenants: Tenants
     const existing = await documents.get('user', number, account.userName);
     if (existing !== undefined) anyExisted = true;
     if (existing !== undefined && account.password === undefined) continue;
-    const old = existing === undefined ? undefined : JSON.parse(existing) as StoredUser;
-    if (account.password !== undefined && old?.configured !== undefined && await matches(account.password, old.configured)) continue;
+    const old = existing === undefined ? undefined : (JSON.parse(existing) as StoredUser);
+    if (
+      account.password !== undefined &&
+      old?.configured !== undefined &&
+      (await matches(account.password, old.configured))
+    )
+      continue;
     const password = account.password ?? generatePassword(isLong ? BOOTSTRAP_PASSWORD_LENGTH : PASSWORD_LENGTH);
     if (account.password === undefined) generated.set(`${account.tenant}/${account.userName}`, password);
     // The same password again leaves tokens and its date alone.
-    const isSame = old !== undefined && await matches(password, old.password);
+    const isSame = old !== undefined && (await matches(password, old.password));
     const hash = isSame ? old.password : await hashes.hash(password, isLong ? 'generated' : kind, FIRST_TURN);
     const user: StoredUser = {
-      ...old, userName: account.userName, password: hash, roles: account.roles, enabled: true, doc: old?.doc ?? '{}',
-      tokenGeneration: (old?.tokenGeneration ?? 0) + (isSame ? 0 : 1), ...(account.password === undefined ? {} : { configured: hash }),
+      ...old,
+      userName: account.userName,
+      password: hash,
+      roles: account.roles,
+      enabled: true,
+      doc: old?.doc ?? '{}',
+      tokenGeneration: (old?.tokenGeneration ?? 0) + (isSame ? 0 : 1),
+      ...(account.password === undefined ? {} : { configured: hash }),
     };
     changes.push({ collection: 'user', tenant: number, id: account.userName, value: JSON.stringify(user) });
   }
-  const admins = new Map([[tenants.default.id, settings.adminUser], [MANAGEMENT_TENANT, settings.managementUser]]);
-  for (const { id, number } of tenants.all) changes.push(...await missingGroups(documents, number, admins.get(id), changes));
+  const admins = new Map([
+    [tenants.default.id, settings.adminUser],
+    [MANAGEMENT_TENANT, settings.managementUser],
+  ]);
+  for (const { id, number } of tenants.all)
+    changes.push(...(await missingGroups(documents, number, admins.get(id), changes)));
   // First kept, then valid: a password that nobody has seen would lock everybody out.
   if (generated.size > 0) await keep(generated);
   if (changes.length > 0) await documents.commit(changes, undefined);
@@ -80,18 +111,26 @@ export async function createFirstAccounts(documents: Documents, tenants: Tenants
 }
 
 /** The predefined groups of a tenant that has none yet, with its administrator in `admins`. */
-async function missingGroups(documents: Documents, tenant: number, admin: string | undefined,
-  users: readonly DocumentChange[]): Promise<DocumentChange[]> {
-  if (await documents.get('group', tenant, GROUPS_MADE_KEY) !== undefined) return [];
+async function missingGroups(
+  documents: Documents,
+  tenant: number,
+  admin: string | undefined,
+  users: readonly DocumentChange[],
+): Promise<DocumentChange[]> {
+  if ((await documents.get('group', tenant, GROUPS_MADE_KEY)) !== undefined) return [];
   const changes: DocumentChange[] = predefinedRecords().map((record) => ({ ...record, tenant }));
   if (admin === undefined) return changes;
-  const text = users.find((change) => change.collection === 'user' && change.tenant === tenant && change.id === admin)?.value
-    ?? await documents.get('user', tenant, admin);
+  const text =
+    users.find((change) => change.collection === 'user' && change.tenant === tenant && change.id === admin)?.value ??
+    (await documents.get('user', tenant, admin));
   if (text === undefined) return changes;
   const user = JSON.parse(text) as StoredUser;
-  const groups = [...new Set([...user.groups ?? [], ADMINS_GROUP])];
-  return [...changes, { collection: 'user', tenant, id: admin, value: JSON.stringify({ ...user, groups }) },
-    { collection: 'groupMember', tenant, id: memberKey(ADMINS_GROUP, admin), value: '1' }];
+  const groups = [...new Set([...(user.groups ?? []), ADMINS_GROUP])];
+  return [
+    ...changes,
+    { collection: 'user', tenant, id: admin, value: JSON.stringify({ ...user, groups }) },
+    { collection: 'groupMember', tenant, id: memberKey(ADMINS_GROUP, admin), value: '1' },
+  ];
 }
 
 function generatePassword(length: number): string {

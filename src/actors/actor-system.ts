@@ -1,6 +1,6 @@
 /**
- * Feeds durable groups to the actors and commits what they decide: one commit of documents for each group, then replies,
- * notifications and follow-up commands (design 1 to 3).
+ * Feeds durable groups to the actors and commits what they decide: one commit of documents for each group, then
+ * replies, notifications and follow-up commands (design 1 to 3).
  */
 import { COMMAND } from '../model/commands/kinds.ts';
 import type { Command } from '../model/commands/command.ts';
@@ -30,12 +30,17 @@ import { NotLoaded, StateView, StoreFailed } from './runtime/state-view.ts';
 export const OUTBOX_PREFIX = 'rows/';
 export const outboxKey = (lastSeq: number): string => OUTBOX_PREFIX + String(lastSeq).padStart(16, '0');
 
-/** Groups without commands between two saves of the position; on a shard, which may change its owner at any time, fewer. */
+/**
+ * Groups without commands between two saves of the position; on a shard, which may change its owner at any time, fewer.
+ */
 const PASSED_GROUPS_MAX = 256;
 const SHARD_PASSED_GROUPS_MAX = 16;
 const EMPTY = Buffer.alloc(0);
 
-interface Reply { resolve: (answer: unknown) => void; reject: (error: Error) => void }
+interface Reply {
+  resolve: (answer: unknown) => void;
+  reject: (error: Error) => void;
+}
 
 /** One journal group on its way through the actors. */
 interface Group {
@@ -45,7 +50,10 @@ interface Group {
   records: Buffer;
   /** Node that appended it. */
   readonly gateway: string;
-  /** Handled again after a restart: follow-ups wait for `resumeFollowUps`, their numbers come behind what is still to be replayed. */
+  /**
+   * Handled again after a restart: follow-ups wait for `resumeFollowUps`, their numbers come behind what is still to be
+   * replayed.
+   */
   readonly isReplay: boolean;
   outstanding: number;
   /** Characters that its commands write, see actors/runtime/group-size.ts. */
@@ -69,7 +77,10 @@ interface Outcome {
   readonly handledSeq: number;
 }
 
-interface Delivery { readonly command: JournalCommand; readonly group: Group }
+interface Delivery {
+  readonly command: JournalCommand;
+  readonly group: Group;
+}
 
 export interface UsageCount {
   count(tenant: number, counter: 'measurements_created'): void;
@@ -95,7 +106,10 @@ export interface ShardRole {
   readonly pendingOf: (shard: number, pendingId: string) => string | undefined | Promise<string | undefined>;
   /** The outcome of a command, once its state is committed and its follow-ups are handled. */
   readonly onOutcome: (gateway: string, seq: number, answer: unknown, error: PlatformError | undefined) => void;
-  /** The group up to `lastSeq` writes more than one commit takes, after `count` of its commands: nothing of it is written, and the system has stopped. */
+  /**
+   * The group up to `lastSeq` writes more than one commit takes, after `count` of its commands: nothing of it is
+   * written, and the system has stopped.
+   */
   readonly onTooLarge: (lastSeq: number, count: number) => void;
 }
 
@@ -116,11 +130,17 @@ export interface ActorSystemOptions {
   readonly onObjectChanged: (id: number) => void;
   /** An object is no longer below another one. */
   readonly onLinksEnded: () => void;
-  /** Told of each group, in order, once all of it is decided (at once, on a store that answers at once); before its commit. */
+  /**
+   * Told of each group, in order, once all of it is decided (at once, on a store that answers at once); before its
+   * commit.
+   */
   readonly onDecided?: (group: DecidedGroup) => void;
   /** Absent where one system has all actors. */
   readonly shard?: ShardRole;
-  /** A command is set aside because its handler failed, which is an error of the server: it has no effect and is answered `general/internal`. */
+  /**
+   * A command is set aside because its handler failed, which is an error of the server: it has no effect and is
+   * answered `general/internal`.
+   */
   readonly onSetAside?: (command: JournalCommand, error: Error, reference: string) => void;
 }
 
@@ -130,7 +150,10 @@ export class ActorSystem {
   commandsCount = 0;
   /** Commands that were set aside. */
   setAsideCount = 0;
-  /** Subscribers on this node were told of the measurements up to here before: a shard that is loaded anew does not tell them again. */
+  /**
+   * Subscribers on this node were told of the measurements up to here before: a shard that is loaded anew does not tell
+   * them again.
+   */
   toldSeq = 0;
   readonly #options: ActorSystemOptions;
   readonly #state: StateView;
@@ -169,7 +192,8 @@ export class ActorSystem {
   /**
    * Handles a durable group. JSON commands go to their actors, measurements to their subscribers.
    * @param records may change after the call where one system has all actors; the system of a shard keeps them.
-   * @param replayThrough only in recovery, before anything new is appended: commands up to here are in the state already.
+   * @param replayThrough only in recovery, before anything new is appended: commands up to here are in the state
+   * already.
    * @param gateway the node that appended it.
    * @returns the sequence of its last record.
    */
@@ -202,7 +226,17 @@ export class ActorSystem {
       return lastSeq;
     }
     const group: Group = {
-      firstSeq, lastSeq, records, gateway, isReplay, outstanding: commands.length, chars: 0, contexts: [], outcomes: [], rows: [], counts,
+      firstSeq,
+      lastSeq,
+      records,
+      gateway,
+      isReplay,
+      outstanding: commands.length,
+      chars: 0,
+      contexts: [],
+      outcomes: [],
+      rows: [],
+      counts,
     };
     this.#groups.push(group);
     this.#current = group;
@@ -212,11 +246,15 @@ export class ActorSystem {
     this.#current = undefined;
     this.#commitFinished();
     // Still under way: the caller's buffer is about to be used again.
-    if (this.#groups.includes(group) && !this.#options.shard) group.records = this.#options.onDecided ? Buffer.from(records) : EMPTY;
+    if (this.#groups.includes(group) && !this.#options.shard)
+      group.records = this.#options.onDecided ? Buffer.from(records) : EMPTY;
     return lastSeq;
   }
 
-  /** A group without commands changes no state; the position is saved now and then, so that a restart need not read them all. */
+  /**
+   * A group without commands changes no state; the position is saved now and then, so that a restart need not read them
+   * all.
+   */
   #passedGroup(lastSeq: number, counts: Counts | undefined): void {
     // The state contains it as soon as what is under way is on disk: the journal may be trimmed.
     this.#emptySeq = lastSeq;
@@ -226,13 +264,20 @@ export class ActorSystem {
     if (this.#passedCount >= (this.#options.shard ? SHARD_PASSED_GROUPS_MAX : PASSED_GROUPS_MAX)) this.savePassed();
   }
 
-  /** Saves the position behind groups without commands, if there are any since the last save: what is behind it is not handled again. */
+  /**
+   * Saves the position behind groups without commands, if there are any since the last save: what is behind it is not
+   * handled again.
+   */
   savePassed(): void {
     if (this.#passedCount === 0 || this.#isStopped) return;
     const counts = this.#takePassed();
     this.#options.documents.commit([], this.#emptySeq).then(
-      () => { if (counts) this.#count(counts); },
-      (error: Error) => { this.#options.onCommitFailed(error); },
+      () => {
+        if (counts) this.#count(counts);
+      },
+      (error: Error) => {
+        this.#options.onCommitFailed(error);
+      },
     );
   }
 
@@ -243,14 +288,17 @@ export class ActorSystem {
     return counts;
   }
 
-  /** On a shard once the group is committed: whoever takes the shard over handles it again, and counts it, if it is not. */
+  /**
+   * On a shard once the group is committed: whoever takes the shard over handles it again, and counts it, if it is not.
+   */
   #countMeasurement(tenant: number, counts: Counts | undefined): void {
     if (counts) counts.set(tenant, (counts.get(tenant) ?? 0) + 1);
     else this.#options.usage?.count(tenant, 'measurements_created');
   }
 
   #count(counts: Counts): void {
-    for (const [tenant, count] of counts) for (let counted = 0; counted < count; counted += 1) this.#options.usage?.count(tenant, 'measurements_created');
+    for (const [tenant, count] of counts)
+      for (let counted = 0; counted < count; counted += 1) this.#options.usage?.count(tenant, 'measurements_created');
   }
 
   /** Rows of commands with a sequence in (after, through] whose outbox entry may not be on disk yet. */
@@ -267,24 +315,40 @@ export class ActorSystem {
     await this.#followUps.resume(this.#options.documents);
   }
 
-  /** Whether the command is carried out with all that follows from it: its answer has been sent, or is owed by nobody any more. */
-  isOver(seq: number): boolean { return seq <= this.committedSeq && !this.#followUps.isWaiting(seq); }
+  /**
+   * Whether the command is carried out with all that follows from it: its answer has been sent, or is owed by nobody
+   * any more.
+   */
+  isOver(seq: number): boolean {
+    return seq <= this.committedSeq && !this.#followUps.isWaiting(seq);
+  }
 
   /** Resolves when every commit so far is on disk. */
   async settled(): Promise<void> {
-    while (this.#groups.length > 0) await new Promise((resolve) => { setImmediate(resolve); });
+    while (this.#groups.length > 0)
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
     await this.#commits;
   }
 
   /** Groups that are not committed yet. */
-  get underWayCount(): number { return this.#groups.length + this.#commitsUnderWay; }
+  get underWayCount(): number {
+    return this.#groups.length + this.#commitsUnderWay;
+  }
 
   /** Resolves when at most `count` groups are under way, or when the system has been stopped. */
   async whenBelow(count: number): Promise<void> {
-    while (this.underWayCount > count && !this.#isStopped) await new Promise<void>((resolve) => { this.#committedWaiters.push(resolve); });
+    while (this.underWayCount > count && !this.#isStopped)
+      await new Promise<void>((resolve) => {
+        this.#committedWaiters.push(resolve);
+      });
   }
 
-  /** Nothing is handled, sent or answered any more; commits under way may still take effect. The documents see to it that later ones do not. */
+  /**
+   * Nothing is handled, sent or answered any more; commits under way may still take effect. The documents see to it
+   * that later ones do not.
+   */
   stop(): void {
     this.#isStopped = true;
     this.#followUps.stop();
@@ -295,14 +359,25 @@ export class ActorSystem {
     for (const resolve of this.#committedWaiters.splice(0)) resolve();
   }
 
-  get mailboxCount(): number { return this.#mailboxes.size; }
-  get pendingCount(): number { return this.#followUps.count; }
+  get mailboxCount(): number {
+    return this.#mailboxes.size;
+  }
+  get pendingCount(): number {
+    return this.#followUps.count;
+  }
 
   #deliver(command: JournalCommand, group: Group): void {
     const key = typeof command.key === 'number' ? command.key : `${command.tenant}/${command.key}`;
     let mailbox = this.#mailboxes.get(key);
     if (!mailbox) {
-      mailbox = new Mailbox<Delivery>((next) => { this.#handle(next.command, next.group); }, () => { this.#mailboxes.delete(key); });
+      mailbox = new Mailbox<Delivery>(
+        (next) => {
+          this.#handle(next.command, next.group);
+        },
+        () => {
+          this.#mailboxes.delete(key);
+        },
+      );
       this.#mailboxes.set(key, mailbox);
     }
     mailbox.receive({ command, group });
@@ -317,7 +392,13 @@ export class ActorSystem {
     try {
       const handledSeq = command.pendingId === undefined ? undefined : this.#handledBefore(command.pendingId);
       if (handledSeq !== undefined) {
-        group.outcomes.push({ seq: command.seq, answer: undefined, error: undefined, pendingId: undefined, handledSeq });
+        group.outcomes.push({
+          seq: command.seq,
+          answer: undefined,
+          error: undefined,
+          pendingId: undefined,
+          handledSeq,
+        });
         this.#handled(command, group);
         return;
       }
@@ -329,7 +410,10 @@ export class ActorSystem {
       if (thrown instanceof NotLoaded || thrown instanceof StoreFailed) throw thrown;
       error = thrown instanceof PlatformError ? thrown : this.#setAside(command, thrown as Error);
     }
-    const entries = error === undefined ? context.followUps.map((followUp, index) => this.#followUps.entry(command, followUp, index)) : [];
+    const entries =
+      error === undefined
+        ? context.followUps.map((followUp, index) => this.#followUps.entry(command, followUp, index))
+        : [];
     if (error === undefined) error = this.#tooLarge(context, entries, group);
     const effective = error ? new ActorContext(command, this.#state) : context;
     if (this.#isStopped) return;
@@ -346,7 +430,8 @@ export class ActorSystem {
   #tooLarge(context: ActorContext, entries: readonly DocumentChange[], group: Group): PlatformError | undefined {
     const { shard } = this.#options;
     const size = shard === undefined ? 0 : charsOf(context, entries);
-    if (size > COMMAND_CHARS_MAX) return new PlatformError('general/change-too-large', { size, limit: COMMAND_CHARS_MAX });
+    if (size > COMMAND_CHARS_MAX)
+      return new PlatformError('general/change-too-large', { size, limit: COMMAND_CHARS_MAX });
     group.chars += size;
     if (group.chars <= GROUP_CHARS_MAX || group.contexts.length === 0) return undefined;
     this.stop();
@@ -354,18 +439,26 @@ export class ActorSystem {
     return undefined;
   }
 
-  /** Whoever handled it again, after a restart or a take-over, would come to the same end: it must not hold up what is behind it. */
+  /**
+   * Whoever handled it again, after a restart or a take-over, would come to the same end: it must not hold up what is
+   * behind it.
+   */
   #setAside(command: JournalCommand, error: Error): PlatformError {
     const { seq, shard, kind, tenant, key } = command;
     const reference = `${shard}-${seq}`;
     this.setAsideCount += 1;
-    this.#options.log.error({ err: error, reference, seq, shard, kind, tenant, key, position: this.committedSeq },
-      'a command could not be handled, which is an error of the server; it is set aside and has no effect');
+    this.#options.log.error(
+      { err: error, reference, seq, shard, kind, tenant, key, position: this.committedSeq },
+      'a command could not be handled, which is an error of the server; it is set aside and has no effect',
+    );
     this.#options.onSetAside?.(command, error, reference);
     return new PlatformError('general/internal', { reference });
   }
 
-  /** A record that cannot be read has no actor; it would not be read by any next owner either. A follow-up counts as handled. */
+  /**
+   * A record that cannot be read has no actor; it would not be read by any next owner either. A follow-up counts as
+   * handled.
+   */
   #setDamagedAside(command: JournalCommand, error: Error, group: Group): void {
     const { seq, pendingId } = command;
     group.outcomes.push({ seq, answer: undefined, error: this.#setAside(command, error), pendingId, handledSeq: seq });
@@ -383,8 +476,9 @@ export class ActorSystem {
   }
 
   /**
-   * The sequence under which a follow-up was handled before (0: nobody knows any more), undefined when it was not. One that another shard
-   * sent is new when it has no marker, looked for first, and still stands in that shard's `pending`: its marker goes after its entry.
+   * The sequence under which a follow-up was handled before (0: nobody knows any more), undefined when it was not. One
+   * that another shard sent is new when it has no marker, looked for first, and still stands in that shard's `pending`:
+   * its marker goes after its entry.
    */
   #handledBefore(pendingId: string): number | undefined {
     // Sent twice by a resume after a crash: its first handling removed the entry.
@@ -392,7 +486,9 @@ export class ActorSystem {
     const marker = this.#state.get('meta', 0, HANDLED_PREFIX + pendingId);
     if (marker !== undefined) return Number(marker);
     const shard = shardOfPending(pendingId) as number;
-    const entry = this.#state.foreign(`pending of ${pendingId}`, () => this.#options.shard?.pendingOf(shard, pendingId));
+    const entry = this.#state.foreign(`pending of ${pendingId}`, () =>
+      this.#options.shard?.pendingOf(shard, pendingId),
+    );
     return entry === undefined ? 0 : undefined;
   }
 
@@ -403,8 +499,14 @@ export class ActorSystem {
 
   /** Another shard has handled what this one sent. What a crash leaves is sent again, and found to be handled. */
   #removePending(pendingIds: readonly string[]): void {
-    this.#options.documents.commit(pendingIds.map((id) => ({ collection: 'pending' as const, tenant: 0, id, value: undefined })), undefined)
-      .catch((error: Error) => { if (!this.#isStopped) this.#options.onCommitFailed(error); });
+    this.#options.documents
+      .commit(
+        pendingIds.map((id) => ({ collection: 'pending' as const, tenant: 0, id, value: undefined })),
+        undefined,
+      )
+      .catch((error: Error) => {
+        if (!this.#isStopped) this.#options.onCommitFailed(error);
+      });
   }
 
   #handled(command: JournalCommand, group: Group): void {
@@ -423,7 +525,12 @@ export class ActorSystem {
       if (this.#options.shard) group.rows = newestRows(group.rows, group.contexts);
       if (group.rows.length > 0) {
         this.#uncommittedRows.set(group.lastSeq, group.rows);
-        changes.push({ collection: 'meta', tenant: 0, id: outboxKey(group.lastSeq), value: JSON.stringify(group.rows) });
+        changes.push({
+          collection: 'meta',
+          tenant: 0,
+          id: outboxKey(group.lastSeq),
+          value: JSON.stringify(group.rows),
+        });
       }
       this.#options.onDecided?.(group);
       this.#commitsUnderWay += 1;
@@ -433,7 +540,9 @@ export class ActorSystem {
           for (const counts of [passed, group.counts]) if (counts) this.#count(counts);
           this.#committed(group, changes);
         },
-        (error: Error) => { this.#options.onCommitFailed(error); },
+        (error: Error) => {
+          this.#options.onCommitFailed(error);
+        },
       );
       this.#commits = this.#commits.then(() => commit);
     }
@@ -442,23 +551,30 @@ export class ActorSystem {
   #committed(group: Group, changes: readonly DocumentChange[]): void {
     this.#commitsUnderWay -= 1;
     if (this.#isStopped) return;
-    this.committedSeq = this.#commitsUnderWay === 0 && this.#groups.length === 0 ? Math.max(group.lastSeq, this.#emptySeq) : group.lastSeq;
+    this.committedSeq =
+      this.#commitsUnderWay === 0 && this.#groups.length === 0
+        ? Math.max(group.lastSeq, this.#emptySeq)
+        : group.lastSeq;
     this.#state.committed(changes, group.lastSeq);
     this.#uncommittedRows.delete(group.lastSeq);
     for (const context of group.contexts) {
       if (!group.isReplay) this.#followUps.send(context);
       const { kind, key, tenant, body } = context.command;
-      if (typeof key === 'number' && (kind === COMMAND.MANAGED_OBJECT_UPDATE || kind === COMMAND.MANAGED_OBJECT_DELETE)) this.#options.onObjectChanged(key);
+      if (typeof key === 'number' && (kind === COMMAND.MANAGED_OBJECT_UPDATE || kind === COMMAND.MANAGED_OBJECT_DELETE))
+        this.#options.onObjectChanged(key);
       else if (kind === COMMAND.PARENT_REMOVE) this.#options.onLinksEnded();
       if (context.changedUser !== undefined) this.#options.onUserChanged(tenant, context.changedUser);
       // One that was refused has none.
-      if (kind === COMMAND.RECORDS_CHANGE && context.changes.length > 0) this.#options.onRecordsChanged(tenant, (body as RecordsChange).changes);
-      if (isStored(context.command.mode)) for (const notification of context.notifications) this.#options.usage?.changed(notification);
+      if (kind === COMMAND.RECORDS_CHANGE && context.changes.length > 0)
+        this.#options.onRecordsChanged(tenant, (body as RecordsChange).changes);
+      if (isStored(context.command.mode))
+        for (const notification of context.notifications) this.#options.usage?.changed(notification);
       if (!isNotified(context.command.mode)) continue;
       for (const notification of context.notifications) this.#options.bus.publish(notification);
     }
     for (const { seq, answer, error, pendingId, handledSeq } of group.outcomes) {
-      if (error && pendingId !== undefined) this.#options.log.warn({ seq, code: error.code, error: error.message }, 'a follow-up command was refused');
+      if (error && pendingId !== undefined)
+        this.#options.log.warn({ seq, code: error.code, error: error.message }, 'a follow-up command was refused');
       this.#followUps.whenDone(handledSeq, pendingId, () => this.#answer(group.gateway, seq, answer, error));
     }
     if (this.#committedWaiters.length > 0) this.#wakeWaiters();
@@ -476,14 +592,19 @@ export class ActorSystem {
 
   #notifyMeasurement(records: Buffer, at: number): void {
     const tenant = records.readUInt32LE(at + 8);
-    if (!this.#options.bus.hasSubscribers(tenant, 'measurements') || !isNotified(records[at + 6] as ProcessingMode)) return;
+    if (!this.#options.bus.hasSubscribers(tenant, 'measurements') || !isNotified(records[at + 6] as ProcessingMode))
+      return;
     // Nobody is told of a damaged one; the projector sets it aside.
     if (!isWholeMeasurement(new DataView(records.buffer, records.byteOffset, records.length), at)) return;
     const measurement = decodeMeasurement(records, at);
     let text: string | undefined;
     this.#options.bus.publish({
-      tenant, area: 'measurements', source: String(measurement.source), action: 'CREATE',
-      isUnstored: !isStored(records[at + 6] as ProcessingMode), text: () => (text ??= entityText(measurement)),
+      tenant,
+      area: 'measurements',
+      source: String(measurement.source),
+      action: 'CREATE',
+      isUnstored: !isStored(records[at + 6] as ProcessingMode),
+      text: () => (text ??= entityText(measurement)),
     });
   }
 }

@@ -7,12 +7,30 @@ import { issueDeviceCredentials } from './handlers/users/device-credentials.ts';
 import { addChild, addParent, removeChild, removeParent } from './handlers/inventory/child-links.ts';
 import type { Handler } from './runtime/context.ts';
 import { changeEventBinary, createEvent, deleteEvent, updateEvent } from './handlers/event.ts';
-import { bindExternalId, ensureDevice, forgetExternalId, noteExternalId, unbindExternalId } from './handlers/external-id.ts';
-import { createManagedObject, deleteManagedObject, removeLinks, updateManagedObject } from './handlers/inventory/managed-object.ts';
+import {
+  bindExternalId,
+  ensureDevice,
+  forgetExternalId,
+  noteExternalId,
+  unbindExternalId,
+} from './handlers/external-id.ts';
+import {
+  createManagedObject,
+  deleteManagedObject,
+  removeLinks,
+  updateManagedObject,
+} from './handlers/inventory/managed-object.ts';
 import { removeSubscriptions } from './handlers/notification-subscription.ts';
 import { createOperation, deleteOperation, updateOperation } from './handlers/operation.ts';
 import {
-  addSessionMessage, expireSession, noteReceivingShard, receivePacket, releasePacket, removeSession, removeSessionMessage, saveSession,
+  addSessionMessage,
+  expireSession,
+  noteReceivingShard,
+  receivePacket,
+  releasePacket,
+  removeSession,
+  removeSessionMessage,
+  saveSession,
 } from './handlers/sessions/session.ts';
 import { listReceipts, putReceipt, removeReceipts } from './handlers/sessions/receipts.ts';
 import { createAuditRecord } from './runtime/audit.ts';

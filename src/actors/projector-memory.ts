@@ -8,11 +8,14 @@ import type { DocumentChange, Documents } from './runtime/documents.ts';
 export const PROGRESS_KEY = 'projector';
 const PAGE = 1_000;
 
-interface Saved<Intent> { position: number; intent?: Intent }
+interface Saved<Intent> {
+  position: number;
+  intent?: Intent;
+}
 
 /** What stands in a shard's documents about its projector. */
 export function parseProgress<Intent>(text: string | undefined): { position: number; intent: Intent | undefined } {
-  const saved = text === undefined ? { position: 0 } : JSON.parse(text) as Saved<Intent>;
+  const saved = text === undefined ? { position: 0 } : (JSON.parse(text) as Saved<Intent>);
   return { position: saved.position, intent: saved.intent };
 }
 
@@ -47,15 +50,20 @@ export class ProjectorMemory<Intent = InsertIntent> implements ProjectorProgress
     // First what is not on disk yet: whatever is committed in between is then found twice, not missed.
     const uncommitted = this.#actors.uncommittedRows(after, through);
     const entries = await this.#entries(after, through, true);
-    const rows = entries.flatMap(({ value }) => JSON.parse(value) as HistoryRow[]).filter(({ seq }) => seq > after && seq <= through);
+    const rows = entries
+      .flatMap(({ value }) => JSON.parse(value) as HistoryRow[])
+      .filter(({ seq }) => seq > after && seq <= through);
     return [...rows, ...uncommitted];
   }
 
-  /** Entries of groups whose last sequence is in (after, through]. @param withNext also the next one: its group may begin in this range. */
+  /**
+   * Entries of groups whose last sequence is in (after, through]. @param withNext also the next one: its group may
+   * begin in this range.
+   */
   async #entries(after: number, through: number, withNext = false): Promise<{ id: string; value: string }[]> {
     const found: { id: string; value: string }[] = [];
     const last = outboxKey(through);
-    for (let from = outboxKey(after); ;) {
+    for (let from = outboxKey(after); ; ) {
       const page = await this.#documents.list('meta', 0, OUTBOX_PREFIX, { after: from, limit: PAGE });
       for (const entry of page) {
         if (entry.id <= last || withNext) found.push(entry);
@@ -67,6 +75,9 @@ export class ProjectorMemory<Intent = InsertIntent> implements ProjectorProgress
   }
 
   async #save(changes: DocumentChange[]): Promise<void> {
-    await this.#documents.commit([...changes, { collection: 'meta', tenant: 0, id: PROGRESS_KEY, value: JSON.stringify(this.#saved) }], undefined);
+    await this.#documents.commit(
+      [...changes, { collection: 'meta', tenant: 0, id: PROGRESS_KEY, value: JSON.stringify(this.#saved) }],
+      undefined,
+    );
   }
 }

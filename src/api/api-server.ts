@@ -1,13 +1,21 @@
 /**
- * The HTTP front end: takes a request through routing, authentication, roles, media types, body and validation to its handler, and its
- * answer back. Everything that all resources have in common is here or in the files that this one uses.
+ * The HTTP front end: takes a request through routing, authentication, roles, media types, body and validation to its
+ * handler, and its answer back. Everything that all resources have in common is here or in the files that this one
+ * uses.
  */
 import { randomBytes } from 'node:crypto';
 import { secondFactorError } from '../accounts/login/second-factor.ts';
 import { PlatformError, refusedBy } from '../model/errors.ts';
 import { ANONYMOUS, type LoginCaller } from '../model/access/principal.ts';
 import { ApiRequest, type RequestOwner } from './request/request.ts';
-import { HeaderAuthentication, XSRF_HEADER, credentialsText, isCookie, isFromOwnPage, isRememberedPassword } from './request/authentication.ts';
+import {
+  HeaderAuthentication,
+  XSRF_HEADER,
+  credentialsText,
+  isCookie,
+  isFromOwnPage,
+  isRememberedPassword,
+} from './request/authentication.ts';
 import { baseUrlOf, calledAs, hostCalled, type CalledAs } from './http/base-url.ts';
 import { APPLICATION_HEADERS } from './request/application-key.ts';
 import { BYTES_BEFORE_LOGIN_MAX, BodyBudget } from './http/body-budget.ts';
@@ -15,7 +23,13 @@ import { guardOf } from './http/connection-guard.ts';
 import { BrokenBody } from './http/body-stream.ts';
 import { EarlySockets } from './http/early-sockets.ts';
 import { TenantCors } from './request/cors.ts';
-import { CROSS_SITE_LIMIT, crossSiteOrigin, isOfOtherOrigin, isSimpleType, refuseCrossSite } from './request/cross-site.ts';
+import {
+  CROSS_SITE_LIMIT,
+  crossSiteOrigin,
+  isOfOtherOrigin,
+  isSimpleType,
+  refuseCrossSite,
+} from './request/cross-site.ts';
 import type { HttpExchange } from './http/exchange.ts';
 import type { HttpLibrary } from './http/library.ts';
 import { HttpServer } from './http/server.ts';
@@ -54,19 +68,41 @@ export class ApiServer implements RequestOwner {
       now: () => platform.now(),
     });
     this.cors = new TenantCors(platform);
-    const { bodiesBytesMax, bodiesMax, bodiesEarlyBytesMax, bodiesEarlyMax, bodiesPausedMsMax, bodyMaxBytes, jsonBodyMaxBytes, answerStalledMsMax,
-      requestsMax, answersBytesMax } = platform.config;
+    const {
+      bodiesBytesMax,
+      bodiesMax,
+      bodiesEarlyBytesMax,
+      bodiesEarlyMax,
+      bodiesPausedMsMax,
+      bodyMaxBytes,
+      jsonBodyMaxBytes,
+      answerStalledMsMax,
+      requestsMax,
+      answersBytesMax,
+    } = platform.config;
     this.bodies = new BodyBudget({
-      bytesMax: bodiesBytesMax, bodiesMax, earlyBytesMax: bodiesEarlyBytesMax, earlyBodiesMax: bodiesEarlyMax, pausedMsMax: bodiesPausedMsMax,
-      largestBytes: Math.max(bodyMaxBytes, jsonBodyMaxBytes), refusals: platform.refusals, requestsMax, answersBytesMax,
+      bytesMax: bodiesBytesMax,
+      bodiesMax,
+      earlyBytesMax: bodiesEarlyBytesMax,
+      earlyBodiesMax: bodiesEarlyMax,
+      pausedMsMax: bodiesPausedMsMax,
+      largestBytes: Math.max(bodyMaxBytes, jsonBodyMaxBytes),
+      refusals: platform.refusals,
+      requestsMax,
+      answersBytesMax,
     });
     this.early = new EarlySockets(platform);
     this.server = new HttpServer({
-      library, early: this.early, ...guardOf(platform),
-      log: platform.log, bodies: this.bodies, stalledMsMax: answerStalledMsMax,
+      library,
+      early: this.early,
+      ...guardOf(platform),
+      log: platform.log,
+      bodies: this.bodies,
+      stalledMsMax: answerStalledMsMax,
       onStalled: (exchange) => this.reportStalled(exchange),
       onRequest: (exchange) => this.accept(exchange),
-      onFailure: (exchange, error) => this.fail((exchange.context as ApiRequest | undefined) ?? this.requestOf(exchange), error),
+      onFailure: (exchange, error) =>
+        this.fail((exchange.context as ApiRequest | undefined) ?? this.requestOf(exchange), error),
     });
   }
 
@@ -103,7 +139,9 @@ export class ApiServer implements RequestOwner {
     return this.server.webSocketCount;
   }
 
-  get proxies(): TrustedProxies { return this.platform.config.trustedProxies ?? NO_PROXIES; }
+  get proxies(): TrustedProxies {
+    return this.platform.config.trustedProxies ?? NO_PROXIES;
+  }
 
   private requestOf(exchange: HttpExchange): ApiRequest {
     const request = new ApiRequest(this.platform, exchange, this);
@@ -114,7 +152,10 @@ export class ApiServer implements RequestOwner {
     // Also with a base URL of the configuration: the host names the tenant.
     const hops = this.proxies.hopsOf(exchange);
     // Where the first value counts it is in the first line.
-    const called = calledAs((name) => (hops > 0 && hops < Infinity ? exchange.headerValues(name).join(',') : exchange.header(name)), hops);
+    const called = calledAs(
+      (name) => (hops > 0 && hops < Infinity ? exchange.headerValues(name).join(',') : exchange.header(name)),
+      hops,
+    );
     request.called = called;
     if (request.origin !== '') request.calledHost = hostCalled(called);
     return request;
@@ -138,20 +179,31 @@ export class ApiServer implements RequestOwner {
     if (request.compiled !== undefined) this.readHead(request, request.compiled.route);
     const access = request.compiled?.route.access ?? 'user';
     const credentials =
-      access === 'public' ? '' : credentialsText({ authorization: exchange.header('authorization'), cookie: exchange.header('cookie') });
+      access === 'public'
+        ? ''
+        : credentialsText({ authorization: exchange.header('authorization'), cookie: exchange.header('cookie') });
     if (request.method !== 'GET') this.lookForOtherPage(request, credentials);
     if (credentials === '') {
-      if (access !== 'public' && access !== 'optional') this.challenge(request, new PlatformError('general/no-credentials'));
+      if (access !== 'public' && access !== 'optional')
+        this.challenge(request, new PlatformError('general/no-credentials'));
       else this.authoriseAnonymous(request);
       return;
     }
-    if (this.platform.usage !== undefined) request.isOfApplication = APPLICATION_HEADERS.some((name) => exchange.header(name) !== '');
+    if (this.platform.usage !== undefined)
+      request.isOfApplication = APPLICATION_HEADERS.some((name) => exchange.header(name) !== '');
     if (isCookie(credentials)) request.xsrfToken = exchange.header(XSRF_HEADER);
     if (this.platform.basicRestrictions?.isAny === true) request.userAgent = exchange.header('user-agent');
     let principal: ReturnType<HeaderAuthentication['authenticate']>;
     try {
-      principal = this.authentication.authenticate(credentials, () => (request.called === undefined ? '' : hostCalled(request.called)),
-        () => ({ tfaToken: exchange.header('tfatoken'), handlesSecondFactor: true, caller: callerAtHead(request, this.proxies) }));
+      principal = this.authentication.authenticate(
+        credentials,
+        () => (request.called === undefined ? '' : hostCalled(request.called)),
+        () => ({
+          tfaToken: exchange.header('tfatoken'),
+          handlesSecondFactor: true,
+          caller: callerAtHead(request, this.proxies),
+        }),
+      );
     } catch (error) {
       this.fail(request, error);
       return;
@@ -161,11 +213,16 @@ export class ApiServer implements RequestOwner {
   }
 
   /** @param principal undefined when the credentials are wrong, or `refusal` says why they are not taken. */
-  private identified(request: ApiRequest, principal: ApiRequest['principal'] | undefined, refusal?: PlatformError): void {
+  private identified(
+    request: ApiRequest,
+    principal: ApiRequest['principal'] | undefined,
+    refusal?: PlatformError,
+  ): void {
     if (principal === undefined) {
       const { access, takesEndedCookie } = request.compiled?.route ?? {};
       // A page cannot take an HttpOnly cookie away: what is for everybody is so beside one that has ended, too.
-      if (request.xsrfToken !== undefined && (access === 'optional' || takesEndedCookie === true)) this.authorise(request);
+      if (request.xsrfToken !== undefined && (access === 'optional' || takesEndedCookie === true))
+        this.authorise(request);
       else this.challenge(request, refusal ?? new PlatformError('security/unauthorized'));
       return;
     }
@@ -210,7 +267,10 @@ export class ApiServer implements RequestOwner {
   /** Under which names pages of this server are called: as the client and its proxy tell, and as it is set. */
   private ownHosts(called: CalledAs | undefined): string[] {
     const { baseUrl } = this.platform.config;
-    return [...called === undefined ? [] : [called.host, hostCalled(called)], ...baseUrl === undefined ? [] : [new URL(baseUrl).host]];
+    return [
+      ...(called === undefined ? [] : [called.host, hostCalled(called)]),
+      ...(baseUrl === undefined ? [] : [new URL(baseUrl).host]),
+    ];
   }
 
   /** Answers a request that the page of another site may have made its user's browser send. @returns whether it did. */
@@ -251,31 +311,44 @@ export class ApiServer implements RequestOwner {
       .catch((error: unknown) => {
         if (request.exchange.isOver) return;
         // Then the credentials have ended with it.
-        if (error instanceof PlatformError && error.code === 'login/tenant-suspended') this.identified(request, undefined, error);
+        if (error instanceof PlatformError && error.code === 'login/tenant-suspended')
+          this.identified(request, undefined, error);
         else this.fail(request, error);
       });
   }
 
   /** Who opens a WebSocket; undefined without credentials. */
-  identifyUpgrade(channel: Upgraded, caller: LoginCaller):
-    { principal: ReturnType<HeaderAuthentication['authenticate']>; isOfCookie: boolean } | undefined {
+  identifyUpgrade(
+    channel: Upgraded,
+    caller: LoginCaller,
+  ): { principal: ReturnType<HeaderAuthentication['authenticate']>; isOfCookie: boolean } | undefined {
     const header = (name: string): string => channel.head.headers.get(name) ?? '';
     const called = this.calledBy(channel);
     const credentials = credentialsText({ authorization: header('authorization'), cookie: header('cookie') });
     if (credentials === '') return undefined;
-    // No page can set a header of an upgrade: the browser has added them by itself. A page of another origin logs in by its messages.
-    const isNamed = (): boolean => this.cors.of({ principal: ANONYMOUS, calledHost: hostCalled(called) }).isNamed(header('origin'));
+    // No page can set a header of an upgrade: the browser has added them by itself. A page of another origin logs in by
+    // its messages.
+    const isNamed = (): boolean =>
+      this.cors.of({ principal: ANONYMOUS, calledHost: hostCalled(called) }).isNamed(header('origin'));
     if (isOfOtherOrigin(header, this.ownHosts(called)) && !isNamed()) {
       this.platform.refusals.count(CROSS_SITE_LIMIT);
       return undefined;
     }
     try {
-      const found = this.authentication.authenticate(credentials, () => hostCalled(called), () => ({ tfaToken: header('tfatoken'), caller }));
+      const found = this.authentication.authenticate(
+        credentials,
+        () => hostCalled(called),
+        () => ({ tfaToken: header('tfatoken'), caller }),
+      );
       const taken = (principal: ApiRequest['principal'] | undefined): ApiRequest['principal'] | undefined => {
-        if (principal !== undefined && !this.mayLogIn(principal, header('user-agent'))) throw new PlatformError('login/basic-forbidden');
+        if (principal !== undefined && !this.mayLogIn(principal, header('user-agent')))
+          throw new PlatformError('login/basic-forbidden');
         return principal;
       };
-      return { principal: found instanceof Promise ? found.then(taken) : taken(found), isOfCookie: isCookie(credentials) };
+      return {
+        principal: found instanceof Promise ? found.then(taken) : taken(found),
+        isOfCookie: isCookie(credentials),
+      };
     } catch (error) {
       return { principal: Promise.reject(error as Error), isOfCookie: false };
     }
@@ -306,14 +379,20 @@ export class ApiServer implements RequestOwner {
     if (request.method === 'GET') {
       request.skipsFlush = exchange.header('x-millrace-no-flush') === 'true';
     } else {
-      request.applicationKey = exchange.header('x-platform-application-key') || exchange.header('x-cumulocity-application-key');
+      request.applicationKey =
+        exchange.header('x-platform-application-key') || exchange.header('x-cumulocity-application-key');
       request.isDeviceTraffic = request.applicationKey === '';
       request.contentType = parseContentType(exchange.header('content-type'));
-      request.modeName = exchange.header('x-platform-processing-mode') || exchange.header('x-cumulocity-processing-mode');
+      request.modeName =
+        exchange.header('x-platform-processing-mode') || exchange.header('x-cumulocity-processing-mode');
     }
-    const shown = route.takesCertificate === true && this.proxies.hopsOf(exchange) > 0 ? this.platform.config.deviceCertificateHeader : undefined;
+    const shown =
+      route.takesCertificate === true && this.proxies.hopsOf(exchange) > 0
+        ? this.platform.config.deviceCertificateHeader
+        : undefined;
     if (shown !== undefined) request.certificateHeaders = exchange.headerValues(shown);
-    if (route.headers !== undefined) request.headers = Object.fromEntries(route.headers.map((name) => [name, headerText(exchange, name)]));
+    if (route.headers !== undefined)
+      request.headers = Object.fromEntries(route.headers.map((name) => [name, headerText(exchange, name)]));
   }
 
   /** Who asks is known: may he? */
@@ -341,7 +420,10 @@ export class ApiServer implements RequestOwner {
     const entry = this.router.find(path, request.method)?.entry;
     if (entry === undefined) throw new PlatformError('general/unknown-path', { path });
     const allowed = allowedMethods(entry);
-    this.answerError(request, new PlatformError('general/method-not-allowed', { method, path, allowed }), ['Allow', allowed]);
+    this.answerError(request, new PlatformError('general/method-not-allowed', { method, path, allowed }), [
+      'Allow',
+      allowed,
+    ]);
   }
 
   /** Nothing happens when it is being read already: `authorise` came later than the first part of it. */
@@ -390,7 +472,9 @@ export class ApiServer implements RequestOwner {
       chooseMediaType(request, route);
       if (request.modeName !== '') readMode(request);
       if (route.body !== undefined && (route.body.form ?? 'json') === 'json') readJson(request, compiled);
-      const answer = isListOfDevice(request) ? findChildrenOfDevice(request).then(() => route.handle(request)) : route.handle(request);
+      const answer = isListOfDevice(request)
+        ? findChildrenOfDevice(request).then(() => route.handle(request))
+        : route.handle(request);
       if (answer === ANSWERED) return;
       if (answer instanceof Promise) {
         answer
@@ -415,7 +499,8 @@ export class ApiServer implements RequestOwner {
     if (text !== '' && !request.wantsBody && answer.status < 300) text = '';
     if (text !== '') {
       const type =
-        answer.contentType ?? (request.kind === 'json' ? JSON_TYPE : vendorType(answer.mediaType ?? 'entity', request.accept.isBranded));
+        answer.contentType ??
+        (request.kind === 'json' ? JSON_TYPE : vendorType(answer.mediaType ?? 'entity', request.accept.isBranded));
       headers.push('Content-Type', type, 'X-Content-Type-Options', 'nosniff');
     }
     if (answer.location !== undefined) headers.push('Location', answer.location);
@@ -424,12 +509,20 @@ export class ApiServer implements RequestOwner {
   }
 
   stream(request: ApiRequest, status: number, contentType: string): void {
-    request.exchange.startStream(status, this.beginAnswer(request, ['Content-Type', contentType, 'X-Content-Type-Options', 'nosniff']));
+    request.exchange.startStream(
+      status,
+      this.beginAnswer(request, ['Content-Type', contentType, 'X-Content-Type-Options', 'nosniff']),
+    );
     this.platform.onAnswered?.(request.method, status, undefined);
   }
 
-  async sendContent(request: ApiRequest, status: number, headers: readonly string[], totalBytes: number,
-    pieces: AsyncIterable<Uint8Array>): Promise<void> {
+  async sendContent(
+    request: ApiRequest,
+    status: number,
+    headers: readonly string[],
+    totalBytes: number,
+    pieces: AsyncIterable<Uint8Array>,
+  ): Promise<void> {
     const all = this.beginAnswer(request, headers);
     this.platform.onAnswered?.(request.method, status, undefined);
     await request.exchange.respondSized(status, all, totalBytes, pieces);
@@ -453,7 +546,10 @@ export class ApiServer implements RequestOwner {
 
   private reportStalled({ method, path }: HttpExchange): void {
     this.platform.refusals.count(STALLED_LIMIT);
-    this.platform.log.warn({ method, path, limit: STALLED_LIMIT }, 'an answer was broken off: its client takes nothing of it');
+    this.platform.log.warn(
+      { method, path, limit: STALLED_LIMIT },
+      'an answer was broken off: its client takes nothing of it',
+    );
   }
 
   fail(request: ApiRequest, error: unknown): void {
@@ -462,11 +558,18 @@ export class ApiServer implements RequestOwner {
       if (request.bodyStream !== undefined && 'limit' in error) this.platform.refusals.count(String(error.limit));
       // Who obeyed it would have a stored command carried out twice.
       const isToRepeat = error.status === 429 || (error.status === 503 && !error.code.startsWith('commands/'));
-      this.answerError(request, error, isToRepeat ? ['Retry-After', String(error.details['retryAfterSeconds'] ?? 1)] : []);
+      this.answerError(
+        request,
+        error,
+        isToRepeat ? ['Retry-After', String(error.details['retryAfterSeconds'] ?? 1)] : [],
+      );
       return;
     }
     const reference = randomBytes(6).toString('hex');
-    this.platform.log.error({ err: error, reference, method: request.method, path: request.exchange.path }, 'a request failed');
+    this.platform.log.error(
+      { err: error, reference, method: request.method, path: request.exchange.path },
+      'a request failed',
+    );
     this.answerError(request, new PlatformError('general/internal', { reference }), []);
   }
 
@@ -486,7 +589,8 @@ export class ApiServer implements RequestOwner {
   private countRefusal({ method, exchange }: ApiRequest, { status, code, message }: PlatformError): void {
     const { refusals, log } = this.platform;
     refusals.count(`http/${status}`);
-    if (log.isLevelEnabled('debug')) log.debug({ method, path: exchange.path, code, reason: message }, 'a request was refused');
+    if (log.isLevelEnabled('debug'))
+      log.debug({ method, path: exchange.path, code, reason: message }, 'a request was refused');
   }
 
   private respond(request: ApiRequest, status: number, headers: string[] | readonly string[], text: string): void {
@@ -495,6 +599,10 @@ export class ApiServer implements RequestOwner {
     request.exchange.respond(status, this.beginAnswer(request, headers), text);
     if (this.platform.onAnswered === undefined) return;
     const isHeldBack = request.compiled?.route.isHeldBack === true;
-    this.platform.onAnswered(request.method, status, isHeldBack ? undefined : performance.now() - request.exchange.receivedAt);
+    this.platform.onAnswered(
+      request.method,
+      status,
+      isHeldBack ? undefined : performance.now() - request.exchange.receivedAt,
+    );
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Lists of records (users, groups, tenants, applications, …) as CSV, JSON lines or Parquet, like those of entities (export.ts): the pages of the list one
- * after the other, each made when the client has taken what was before it. Columns are the members that the schema of the answer names; all
- * others are one JSON object in `fragments`.
+ * Lists of records (users, groups, tenants, applications, …) as CSV, JSON lines or Parquet, like those of entities
+ * (export.ts): the pages of the list one after the other, each made when the client has taken what was before it.
+ * Columns are the members that the schema of the answer names; all others are one JSON object in `fragments`.
  */
 import type { TSchema } from 'typebox';
 import { joinMembers, splitElements, splitMembers, stringMember } from '../model/documents/json-document.ts';
@@ -33,7 +33,9 @@ export const OBJECTS_PAGE_SIZE = 100;
 const APPLICATIONS_PAGE_SIZE = 20;
 const pageSizeOf = (schemaName: string): number => {
   if (/^(application(Reference)?|tenant)Collection$/.test(schemaName)) return APPLICATIONS_PAGE_SIZE;
-  return /^(managedObject|user|group|inventoryRole|bulkOperation)/.test(schemaName) ? OBJECTS_PAGE_SIZE : RECORDS_PAGE_SIZE;
+  return /^(managedObject|user|group|inventoryRole|bulkOperation)/.test(schemaName)
+    ? OBJECTS_PAGE_SIZE
+    : RECORDS_PAGE_SIZE;
 };
 
 interface JsonSchema {
@@ -51,15 +53,22 @@ const FRAGMENTS = 'fragments';
 export function withExport(route: Route): Route {
   const { answers, handle, query = {} } = route;
   const answer: RouteAnswer | undefined = answers[0];
-  const shape = route.method === 'GET' && answer?.mediaType !== undefined ? listShape(answer.schema ?? answer.mediaType) : undefined;
+  const shape =
+    route.method === 'GET' && answer?.mediaType !== undefined
+      ? listShape(answer.schema ?? answer.mediaType)
+      : undefined;
   if (shape === undefined || answer?.contentTypes !== undefined || route.produces !== undefined) return route;
   const hasPages = 'pageSize' in query;
   return {
-    ...route, query: { ...query, ...EXPORT_PARAMETERS }, produces: ['vendor', 'json', ...EXPORT_KINDS],
+    ...route,
+    query: { ...query, ...EXPORT_PARAMETERS },
+    produces: ['vendor', 'json', ...EXPORT_KINDS],
     answers: [{ ...answer, contentTypes: EXPORT_TYPES }, ...answers.slice(1)],
     handle(request) {
       const format = exportFormat(request);
-      return format === undefined ? handle(request) : exportPages(request, format, { shape, handle, isWhole: !hasPages || request.query.has('pageSize') });
+      return format === undefined
+        ? handle(request)
+        : exportPages(request, format, { shape, handle, isWhole: !hasPages || request.query.has('pageSize') });
     },
   };
 }
@@ -83,10 +92,17 @@ async function* pagesOf(request: ApiRequest, list: PagedList): AsyncGenerator<re
   }
 }
 
-interface ListPage { readonly items: readonly ExportRow[]; readonly hasNext: boolean }
+interface ListPage {
+  readonly items: readonly ExportRow[];
+  readonly hasNext: boolean;
+}
 
 /** Pages may be short, of what may not be read, and are not the last for that: the link to the next one decides. */
-async function readPage(request: ApiRequest, { shape, handle, isWhole }: PagedList, current: number): Promise<ListPage> {
+async function readPage(
+  request: ApiRequest,
+  { shape, handle, isWhole }: PagedList,
+  current: number,
+): Promise<ListPage> {
   if (!isWhole) request.page = pageOfSize(shape.pageSize, current);
   const answer: Answer | typeof ANSWERED = await handle(request);
   if (answer === ANSWERED) throw new Error('a list answers with a text');
@@ -102,15 +118,16 @@ function shapeOf({ columns }: ListShape): ExportShape {
   return {
     columns,
     texts: async (rows) => rows.map(([item]) => item),
-    values: async (rows) => rows.map(([item]) => {
-      const members = splitMembers(item);
-      return columns.map(({ name, type }) => {
-        if (name === FRAGMENTS) return joinMembers([...members].filter(([member]) => !known.has(member)));
-        const text = members.get(name);
-        if (type === 'integer') return Number(text);
-        return text === undefined || text === 'null' ? '' : stringMember(members, name) ?? text;
-      });
-    }),
+    values: async (rows) =>
+      rows.map(([item]) => {
+        const members = splitMembers(item);
+        return columns.map(({ name, type }) => {
+          if (name === FRAGMENTS) return joinMembers([...members].filter(([member]) => !known.has(member)));
+          const text = members.get(name);
+          if (type === 'integer') return Number(text);
+          return text === undefined || text === 'null' ? '' : (stringMember(members, name) ?? text);
+        });
+      }),
   };
 }
 
@@ -120,9 +137,12 @@ const COLLECTION = /(Collection|Binaries)$/;
 /** @returns undefined for what is no collection and no array. */
 function listShape(schemaName: string): ListShape | undefined {
   const collection = schemaOf(schemaName);
-  if (collection?.type === 'array') return { name: undefined, columns: columnsOf(collection.items), pageSize: RECORDS_PAGE_SIZE };
+  if (collection?.type === 'array')
+    return { name: undefined, columns: columnsOf(collection.items), pageSize: RECORDS_PAGE_SIZE };
   if (!COLLECTION.test(schemaName)) return undefined;
-  const found = Object.entries(collection?.properties ?? {}).find(([, { type, items }]) => type === 'array' && items?.$ref !== undefined);
+  const found = Object.entries(collection?.properties ?? {}).find(
+    ([, { type, items }]) => type === 'array' && items?.$ref !== undefined,
+  );
   if (found === undefined) return undefined;
   const [name, { items }] = found;
   return { name, columns: columnsOf(schemaOf(items?.$ref?.split('/').at(-1) ?? '')), pageSize: pageSizeOf(schemaName) };
@@ -132,12 +152,16 @@ function listShape(schemaName: string): ListShape | undefined {
 function columnsOf(item: JsonSchema | undefined): readonly ParquetColumn[] {
   const members = new Map<string, JsonSchema>();
   const required = new Set<string>();
-  for (const part of [item, ...item?.allOf ?? []]) {
-    for (const [member, schema] of Object.entries(part?.properties ?? {})) if (member !== 'self') members.set(member, schema);
+  for (const part of [item, ...(item?.allOf ?? [])]) {
+    for (const [member, schema] of Object.entries(part?.properties ?? {}))
+      if (member !== 'self') members.set(member, schema);
     for (const member of part?.required ?? []) required.add(member);
   }
-  const typeOf = (member: string, { type }: JsonSchema): ParquetColumn['type'] => (type === 'integer' && required.has(member) ? 'integer' : 'string');
-  const columns = [...members].map(([member, schema]): ParquetColumn => ({ name: member, type: typeOf(member, schema) }));
+  const typeOf = (member: string, { type }: JsonSchema): ParquetColumn['type'] =>
+    type === 'integer' && required.has(member) ? 'integer' : 'string';
+  const columns = [...members].map(
+    ([member, schema]): ParquetColumn => ({ name: member, type: typeOf(member, schema) }),
+  );
   return [...columns, { name: FRAGMENTS, type: 'string' }];
 }
 

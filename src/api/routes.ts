@@ -59,7 +59,9 @@ const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancest
 
 /** What stands in the table at the place of the tenant of `/user/{tenant}/…`. */
 function fixedSegments(routes: readonly Route[]): Set<string> {
-  return new Set(routes.map(({ path }) => /^\/user\/([^/{]+)/.exec(path)?.[1]).filter((segment) => segment !== undefined));
+  return new Set(
+    routes.map(({ path }) => /^\/user\/([^/{]+)/.exec(path)?.[1]).filter((segment) => segment !== undefined),
+  );
 }
 
 /** @param further routes of other parts of the server, for instance Bayeux. */
@@ -121,8 +123,15 @@ export function apiRoutes(further: readonly Route[] = []): Route[] {
       access: 'public',
       summary: 'This API as OpenAPI 3.1',
       produces: ['json', 'vendor', 'html'],
-      answers: [{ status: 200, description: 'OpenAPI document', contentTypes: ['application/json'],
-        json: open({ openapi: Text, info: Fragments, paths: Fragments }), example: { openapi: '3.1.0', info: {}, paths: {} } }],
+      answers: [
+        {
+          status: 200,
+          description: 'OpenAPI document',
+          contentTypes: ['application/json'],
+          json: open({ openapi: Text, info: Fragments, paths: Fragments }),
+          example: { openapi: '3.1.0', info: {}, paths: {} },
+        },
+      ],
       handle: (request) => ({
         status: 200,
         contentType: JSON_TYPE,

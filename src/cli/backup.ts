@@ -2,7 +2,14 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
-import { copyDirectory, copySynchronised, isEmptyOrAbsent, makeBackup, sealDirectory, VOLATILE_NAMES } from '../operate/backup/files.ts';
+import {
+  copyDirectory,
+  copySynchronised,
+  isEmptyOrAbsent,
+  makeBackup,
+  sealDirectory,
+  VOLATILE_NAMES,
+} from '../operate/backup/files.ts';
 import type { BackupOptions } from './backup-settings.ts';
 import { askServer, lockHolder } from '../operate/control.ts';
 import { PRIVATE_DIRECTORY_MODE } from '../operate/data-directory.ts';
@@ -23,16 +30,22 @@ export async function backup(options: BackupOptions, target: string, version: st
   if (`${to}${sep}`.startsWith(`${data}${sep}`)) {
     throw new CommandError(`the backup ${to} lies inside the data directory ${data}; take a place outside`);
   }
-  if (!await isEmptyOrAbsent(to)) throw new CommandError(`${to} is not empty; a backup takes an empty or absent directory`);
+  if (!(await isEmptyOrAbsent(to)))
+    throw new CommandError(`${to} is not empty; a backup takes an empty or absent directory`);
   if (!existsSync(data)) throw new CommandError(`the data directory ${data} does not exist; name it with --data`);
   const answer = await askServer(data, { command: 'backup', to });
   if (answer) {
-    if (!answer.ok) throw new CommandError(`the running server could not make the backup: ${answer.error ?? 'it gave no reason'}`);
+    if (!answer.ok)
+      throw new CommandError(`the running server could not make the backup: ${answer.error ?? 'it gave no reason'}`);
     process.stderr.write(`the running server made the backup in ${to}\n`);
   } else {
     const holder = lockHolder(data);
-    if (holder !== undefined) throw new CommandError(`process ${holder} holds ${data} and offers no control socket; stop it first`);
-    if (isRestoreWaiting(data)) throw new CommandError(`a restored backup waits in ${data}; start the server, or restore again, before the next backup`);
+    if (holder !== undefined)
+      throw new CommandError(`process ${holder} holds ${data} and offers no control socket; stop it first`);
+    if (isRestoreWaiting(data))
+      throw new CommandError(
+        `a restored backup waits in ${data}; start the server, or restore again, before the next backup`,
+      );
     const { bytes, files } = await backupOffline(data, to, version).catch((error: Error) => {
       throw new CommandError(`the backup could not be made: ${error.message}`);
     });
@@ -62,6 +75,8 @@ async function copyDocuments(from: string, to: string): Promise<void> {
   const environment = open({ path: from, readOnly: true });
   try {
     await environment.backup(to, true);
-  } finally { await environment.close(); }
+  } finally {
+    await environment.close();
+  }
   await sealDirectory(to);
 }

@@ -1,4 +1,6 @@
-/** The commands and their flags, parsed by commander; values are checked by the settings tables, all mistakes at once. */
+/**
+ * The commands and their flags, parsed by commander; values are checked by the settings tables, all mistakes at once.
+ */
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { loadConfig, loadDataSettings, SETTINGS } from '../config/config.ts';
@@ -9,7 +11,11 @@ import { helpText } from '../config/text.ts';
 import { SIMULATE_SETTINGS } from './simulate/settings.ts';
 
 /** What commander found: flags by setting name, and what is wrong with the command line itself. */
-interface ParsedFlags { flags: Record<string, unknown>; mistakes: string[]; words: string[] }
+interface ParsedFlags {
+  flags: Record<string, unknown>;
+  mistakes: string[];
+  words: string[];
+}
 
 interface CommandEntry {
   readonly name: string;
@@ -22,30 +28,41 @@ interface CommandEntry {
 
 const COMMANDS: readonly CommandEntry[] = [
   {
-    name: 'serve', description: 'run the server', settings: SETTINGS,
+    name: 'serve',
+    description: 'run the server',
+    settings: SETTINGS,
     run: async (parsed) => {
       const loaded = loadConfig({ flags: parsed.flags, environment: process.env }, parsed.mistakes);
       return (await import('./serve.ts')).serve(loaded);
     },
   },
   {
-    name: 'simulate', description: 'run a fleet of simulated devices against a server', settings: SIMULATE_SETTINGS,
+    name: 'simulate',
+    description: 'run a fleet of simulated devices against a server',
+    settings: SIMULATE_SETTINGS,
     run: async (parsed) => (await import('./simulate/simulate.ts')).simulate(read(SIMULATE_SETTINGS, parsed)),
   },
   {
-    name: 'doctor', description: 'check whether this machine can run the server', settings: [...SETTINGS, REPAIR_SETTING],
+    name: 'doctor',
+    description: 'check whether this machine can run the server',
+    settings: [...SETTINGS, REPAIR_SETTING],
     run: async (parsed) => {
       const loaded = loadConfig({ flags: parsed.flags, environment: process.env }, parsed.mistakes);
       return (await import('./doctor/doctor.ts')).doctor(loaded.config, parsed.flags['repair'] === true);
     },
   },
   {
-    name: 'backup', description: 'copy the data directory, of a stopped or a running server', settings: BACKUP_SETTINGS,
+    name: 'backup',
+    description: 'copy the data directory, of a stopped or a running server',
+    settings: BACKUP_SETTINGS,
     words: ['to'],
-    run: async (parsed) => (await import('./backup.ts')).backup(ofData(BACKUP_SETTINGS, parsed), parsed.words[0], packageVersion()),
+    run: async (parsed) =>
+      (await import('./backup.ts')).backup(ofData(BACKUP_SETTINGS, parsed), parsed.words[0], packageVersion()),
   },
   {
-    name: 'restore', description: 'put a backup back into the data directory, of a stopped or a running server', settings: RESTORE_SETTINGS,
+    name: 'restore',
+    description: 'put a backup back into the data directory, of a stopped or a running server',
+    settings: RESTORE_SETTINGS,
     words: ['from'],
     run: async (parsed) => (await import('./restore.ts')).restore(ofData(RESTORE_SETTINGS, parsed), parsed.words[0]),
   },
@@ -65,8 +82,11 @@ function ofData<Table extends readonly Setting[]>(table: Table, parsed: ParsedFl
 export function packageVersion(): string {
   for (const up of ['../../', '../../../']) {
     try {
-      return (JSON.parse(readFileSync(new URL(`${up}package.json`, import.meta.url), 'utf8')) as { version: string }).version;
-    } catch { /* not at this height: built code lies one directory deeper than the source */ }
+      return (JSON.parse(readFileSync(new URL(`${up}package.json`, import.meta.url), 'utf8')) as { version: string })
+        .version;
+    } catch {
+      /* not at this height: built code lies one directory deeper than the source */
+    }
   }
   return 'unknown';
 }
@@ -78,9 +98,17 @@ export function packageVersion(): string {
  */
 export async function runCommand(argv: readonly string[]): Promise<number> {
   let code = EXIT_OK;
-  const program = new Command('millrace').description('IoT platform server: MQTT, HTTP and WebSocket in; durable, live data out')
-    .version(packageVersion()).exitOverride().addHelpCommand(true);
-  for (const entry of COMMANDS) program.addCommand(commandOf(entry, (result) => { code = result; }));
+  const program = new Command('millrace')
+    .description('IoT platform server: MQTT, HTTP and WebSocket in; durable, live data out')
+    .version(packageVersion())
+    .exitOverride()
+    .addHelpCommand(true);
+  for (const entry of COMMANDS)
+    program.addCommand(
+      commandOf(entry, (result) => {
+        code = result;
+      }),
+    );
   try {
     await program.parseAsync([...argv], { from: 'user' });
     return code;
@@ -88,11 +116,14 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_OK : EXIT_USAGE;
     if (error instanceof SettingsError) {
       const title = error.mistakes.length === 1 ? 'one mistake' : `${error.mistakes.length} mistakes`;
-      process.stderr.write(`millrace: ${title} in the command line or configuration:\n${
-        error.mistakes.map((mistake) => `  - ${mistake}\n`).join('')}See millrace <command> --help.\n`);
+      process.stderr.write(
+        `millrace: ${title} in the command line or configuration:\n${error.mistakes
+          .map((mistake) => `  - ${mistake}\n`)
+          .join('')}See millrace <command> --help.\n`,
+      );
       return EXIT_USAGE;
     }
-    const message = error instanceof CommandError ? error.message : (error as Error).stack ?? String(error);
+    const message = error instanceof CommandError ? error.message : ((error as Error).stack ?? String(error));
     process.stderr.write(`millrace: ${message}\n`);
     return EXIT_FAILED;
   }
@@ -101,8 +132,13 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
 function commandOf(entry: CommandEntry, done: (code: number) => void): Command {
   const words = entry.words ?? [];
   // Unknown flags and missing values are collected as mistakes of ours: commander would stop at the first of them.
-  const command = new Command(entry.name).description(entry.description).exitOverride().allowUnknownOption().allowExcessArguments();
-  for (const setting of entry.settings) command.option(setting.type === 'switch' ? `--${setting.name}` : `--${setting.name} [value]`);
+  const command = new Command(entry.name)
+    .description(entry.description)
+    .exitOverride()
+    .allowUnknownOption()
+    .allowExcessArguments();
+  for (const setting of entry.settings)
+    command.option(setting.type === 'switch' ? `--${setting.name}` : `--${setting.name} [value]`);
   const usage = [...words.map((word) => `<${word}>`), '[flags]'].join(' ');
   command.configureHelp({
     formatHelp: () => `Usage: millrace ${entry.name} ${usage}\n\n${entry.description}\n\n${helpText(entry.settings)}`,
@@ -111,7 +147,9 @@ function commandOf(entry: CommandEntry, done: (code: number) => void): Command {
     const flags: Record<string, unknown> = {};
     for (const setting of entry.settings) {
       // A value that is absent and one that is `false` differ: commander leaves the former undefined.
-      const value: unknown = command.getOptionValue(command.options.find((option) => option.name() === setting.name)!.attributeName());
+      const value: unknown = command.getOptionValue(
+        command.options.find((option) => option.name() === setting.name)!.attributeName(),
+      );
       if (value !== undefined) flags[setting.name] = value;
     }
     const { mistakes, rest } = strayArguments(command.args, entry);
@@ -130,7 +168,8 @@ function strayArguments(args: readonly string[], entry: CommandEntry): { mistake
       const flag = argument.split('=')[0];
       mistakes.push(`Unknown option ${flag} for ${entry.name}${suggestion(flag, known)}`);
     } else if (rest.length < needed.length) rest.push(argument);
-    else if (index === 0 || !args[index - 1].startsWith('-')) mistakes.push(`"${argument}" is one argument too many for ${entry.name}`);
+    else if (index === 0 || !args[index - 1].startsWith('-'))
+      mistakes.push(`"${argument}" is one argument too many for ${entry.name}`);
   });
   for (const word of needed.slice(rest.length)) mistakes.push(`<${word}> is missing: the directory of the backup`);
   return { mistakes, rest };

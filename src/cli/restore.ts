@@ -24,7 +24,7 @@ export async function restore(options: RestoreOptions, source: string): Promise<
   const data = resolve(options.data);
   const from = resolve(source);
   const state = await askServer(data, { command: 'state' }, STATE_TIMEOUT_MS);
-  if (!options.force && (state !== undefined || !await isEmptyOrAbsent(data))) {
+  if (!options.force && (state !== undefined || !(await isEmptyOrAbsent(data)))) {
     const what = state === undefined ? 'is not empty' : 'is the data of a running server';
     throw new CommandError(`${data} ${what}; --force replaces what is in it, or take another --data`);
   }
@@ -40,8 +40,16 @@ async function restoreOffline(data: string, from: string): Promise<void> {
   const lock = await DataLock.take(data).catch(asCommandError);
   try {
     const bytes = await stageRestore(data, from, manifest).catch(asCommandError);
-    await finishRestore(data, () => endOrphan(join(data, CLICKHOUSE_DIRECTORY), { warn: (_details, text) => { process.stderr.write(`${text}\n`); } }));
-    process.stderr.write(`${manifest.files.length} files with ${bytes} bytes restored to ${data}; the backup was made at ${manifest.time}\n`);
+    await finishRestore(data, () =>
+      endOrphan(join(data, CLICKHOUSE_DIRECTORY), {
+        warn: (_details, text) => {
+          process.stderr.write(`${text}\n`);
+        },
+      }),
+    );
+    process.stderr.write(
+      `${manifest.files.length} files with ${bytes} bytes restored to ${data}; the backup was made at ${manifest.time}\n`,
+    );
   } finally {
     await lock.release();
   }
@@ -50,9 +58,12 @@ async function restoreOffline(data: string, from: string): Promise<void> {
 /** @param run of the server that was asked: another one is there when it has started on the backup. */
 async function restoreRunning(data: string, from: string, run: unknown): Promise<void> {
   const answer = await askServer(data, { command: 'restore', from });
-  if (!answer?.ok) throw new CommandError(`the running server could not restore the backup: ${answer?.error ?? 'it has ended'}`);
-  process.stderr.write(`${Number(answer.files)} files with ${Number(answer.bytes)} bytes copied; the server starts again on them\n`);
-  for (const endMs = Date.now() + TAKEN_OVER_MS; Date.now() < endMs;) {
+  if (!answer?.ok)
+    throw new CommandError(`the running server could not restore the backup: ${answer?.error ?? 'it has ended'}`);
+  process.stderr.write(
+    `${Number(answer.files)} files with ${Number(answer.bytes)} bytes copied; the server starts again on them\n`,
+  );
+  for (const endMs = Date.now() + TAKEN_OVER_MS; Date.now() < endMs; ) {
     await delay(ASKED_EVERY_MS);
     // While it stops and starts nobody answers.
     const state = await askServer(data, { command: 'state' }, STATE_TIMEOUT_MS).catch(() => undefined);
@@ -61,7 +72,9 @@ async function restoreRunning(data: string, from: string, run: unknown): Promise
       return;
     }
   }
-  throw new CommandError(`no server answered on the backup within ${TAKEN_OVER_MS} ms: the server's log says how far it is; its next start is on the backup`);
+  throw new CommandError(
+    `no server answered on the backup within ${TAKEN_OVER_MS} ms: the server's log says how far it is; its next start is on the backup`,
+  );
 }
 
 function asCommandError(error: Error): never {

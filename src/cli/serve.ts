@@ -10,17 +10,20 @@ export type StartServer = (config: Config, log: Log) => Promise<RunningServer>;
 
 /**
  * A Ctrl-C reaches the process twice under `npm start`: the terminal signals the whole group, and npm (11, run-script's
- * signal-manager.js) hands its own SIGINT on. A SIGINT behind a SIGINT within this time is that, not a person who wants the process
- * to end at once. SIGTERM comes from programs, which send it to one process: two of them are two.
+ * signal-manager.js) hands its own SIGINT on. A SIGINT behind a SIGINT within this time is that, not a person who wants
+ * the process to end at once. SIGTERM comes from programs, which send it to one process: two of them are two.
  */
 const SIGNAL_ECHO_MS = 400;
 /** Where the binary of a package does not load. */
-const NATIVE_REMEDY = 'Millrace needs glibc 2.34 and the C++ library of GCC 11, or newer (Debian 12, Ubuntu 22.04, RHEL 9); '
-  + 'millrace doctor tests each package';
+const NATIVE_REMEDY =
+  'Millrace needs glibc 2.34 and the C++ library of GCC 11, or newer (Debian 12, Ubuntu 22.04, RHEL 9); ' +
+  'millrace doctor tests each package';
 /** Nobody waits for a stop that a restore asked for. */
 const RESTORE_STOP_MS = 60_000;
 
-/** Runs until a signal; the exit code is 0 after an orderly stop, 1 when starting or stopping failed. Ends the process. */
+/**
+ * Runs until a signal; the exit code is 0 after an orderly stop, 1 when starting or stopping failed. Ends the process.
+ */
 export async function serve(loaded: LoadedConfig, startServer?: StartServer): Promise<number> {
   const { config, warnings } = loaded;
   const processLog = createLog({ level: config.logLevel, format: config.logFormat });
@@ -35,7 +38,10 @@ export async function serve(loaded: LoadedConfig, startServer?: StartServer): Pr
     return await runUntilStopped(start, config, log, stopSignal);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    log.error({ err: error }, `the server could not start: ${message}${code === 'ERR_DLOPEN_FAILED' ? `; ${NATIVE_REMEDY}` : ''}`);
+    log.error(
+      { err: error },
+      `the server could not start: ${message}${code === 'ERR_DLOPEN_FAILED' ? `; ${NATIVE_REMEDY}` : ''}`,
+    );
     return EXIT_FAILED;
   } finally {
     processLog.flush();
@@ -54,29 +60,56 @@ function reloadOnHangUp(log: Log): void {
 }
 
 /** Starts again when a backup was restored. @throws what a start says. */
-async function runUntilStopped(start: StartServer, config: Config, log: Log, stopSignal: Promise<string>): Promise<number> {
+async function runUntilStopped(
+  start: StartServer,
+  config: Config,
+  log: Log,
+  stopSignal: Promise<string>,
+): Promise<number> {
   for (;;) {
     const server = await start(config, log);
     process.stdout.write(screen(config, server));
-    onHangUp = () => { void server.reload(); };
+    onHangUp = () => {
+      void server.reload();
+    };
     const signal = await Promise.race([stopSignal, server.staged]);
     onHangUp = () => undefined;
-    log.info(signal === undefined ? {} : { signal }, signal === undefined ? 'stopping, to start again on a restored backup' : 'stopping');
+    log.info(
+      signal === undefined ? {} : { signal },
+      signal === undefined ? 'stopping, to start again on a restored backup' : 'stopping',
+    );
     const isRestore = signal === undefined;
-    const code = await stopWithin(server, isRestore ? Math.max(config.shutdownTimeoutMs, RESTORE_STOP_MS) : config.shutdownTimeoutMs, log);
+    const code = await stopWithin(
+      server,
+      isRestore ? Math.max(config.shutdownTimeoutMs, RESTORE_STOP_MS) : config.shutdownTimeoutMs,
+      log,
+    );
     if (!isRestore || code !== EXIT_OK) return code;
     // The next start puts the backup in place, whoever makes it.
-    if (await Promise.race([stopSignal, new Promise<undefined>((resolve) => { setImmediate(resolve, undefined); })]) !== undefined) return code;
+    if (
+      (await Promise.race([
+        stopSignal,
+        new Promise<undefined>((resolve) => {
+          setImmediate(resolve, undefined);
+        }),
+      ])) !== undefined
+    )
+      return code;
   }
 }
 
 async function stopWithin(server: RunningServer, timeoutMs: number, log: Log): Promise<number> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<'late'>((resolve) => { timer = setTimeout(() => resolve('late'), timeoutMs); });
+  const late = new Promise<'late'>((resolve) => {
+    timer = setTimeout(() => resolve('late'), timeoutMs);
+  });
   try {
     const startMs = Date.now();
-    if (await Promise.race([server.stop(), late]) === 'late') {
-      log.error({ timeoutMs }, 'stopping took longer than shutdown-timeout-ms; what was acknowledged is in the journal');
+    if ((await Promise.race([server.stop(), late])) === 'late') {
+      log.error(
+        { timeoutMs },
+        'stopping took longer than shutdown-timeout-ms; what was acknowledged is in the journal',
+      );
       return EXIT_FAILED;
     }
     log.info({ durationMs: Date.now() - startMs }, 'stopped');
@@ -89,7 +122,9 @@ async function stopWithin(server: RunningServer, timeoutMs: number, log: Log): P
   }
 }
 
-/** Resolves at the first SIGTERM or SIGINT, also one that comes while the server starts; a second one ends the process. */
+/**
+ * Resolves at the first SIGTERM or SIGINT, also one that comes while the server starts; a second one ends the process.
+ */
 function waitForSignal(processLog: ProcessLog): Promise<string> {
   return new Promise((resolve) => {
     let first: { readonly signal: string; readonly atMs: number } | undefined;
@@ -132,8 +167,12 @@ export function screen(config: Config, server: RunningServer): string {
   const opsHost = config.opsHost.includes(':') ? `[${config.opsHost}]` : config.opsHost;
   const shownPassword = server.generatedPassword ?? '<password>';
   const login = `${config.tenant}/${config.adminUser}`;
-  const password = server.generatedPassword !== undefined ? `${server.generatedPassword}  (generated, shown only now)`
-    : server.firstStart ? '(as given by the configuration)' : undefined;
+  const password =
+    server.generatedPassword !== undefined
+      ? `${server.generatedPassword}  (generated, shown only now)`
+      : server.firstStart
+        ? '(as given by the configuration)'
+        : undefined;
   const lines = [
     '',
     '  Millrace is running',
@@ -145,11 +184,15 @@ export function screen(config: Config, server: RunningServer): string {
     `  tenant         ${config.tenant}`,
     `  administrator  ${config.adminUser}`,
     ...(password === undefined ? [] : [`  password       ${password}`]),
-    ...(server.mqttPort === undefined ? [] : ['',
-    '  Send a measurement, then list the measurements:',
-    '',
-    `  mosquitto_pub -h ${host} -p ${server.mqttPort} -i my-device -u ${login} -P ${quoted(shownPassword)} -t s/us -m '211,21.5' -q 1`,
-    `  curl -u ${quoted(`${login}:${shownPassword}`)} '${url}/measurement/measurements?pageSize=5'`]),
+    ...(server.mqttPort === undefined
+      ? []
+      : [
+          '',
+          '  Send a measurement, then list the measurements:',
+          '',
+          `  mosquitto_pub -h ${host} -p ${server.mqttPort} -i my-device -u ${login} -P ${quoted(shownPassword)} -t s/us -m '211,21.5' -q 1`,
+          `  curl -u ${quoted(`${login}:${shownPassword}`)} '${url}/measurement/measurements?pageSize=5'`,
+        ]),
     '',
   ];
   return `${lines.join('\n')}\n`;
@@ -157,5 +200,5 @@ export function screen(config: Config, server: RunningServer): string {
 
 /** For a POSIX shell: as it is when nothing in it is special, else in single quotes. */
 function quoted(text: string): string {
-  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll('\'', '\'\\\'\'')}'`;
+  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

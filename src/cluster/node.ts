@@ -1,6 +1,7 @@
 /**
- * One node of a cluster, made from ports: what gateways put records into and send commands through, the shards that it owns, its projector,
- * and what it tells and is told by other nodes. The server's composition supplies the adapters and uses the parts.
+ * One node of a cluster, made from ports: what gateways put records into and send commands through, the shards that it
+ * owns, its projector, and what it tells and is told by other nodes. The server's composition supplies the adapters and
+ * uses the parts.
  */
 import type { UsageCount } from '../actors/actor-system.ts';
 import { DataDeletion } from '../actors/handlers/data-deletion.ts';
@@ -30,7 +31,10 @@ import type { ShardLeases } from './shards/leases.ts';
 import { ShardOwner } from './shard-owner.ts';
 import { Visibility } from './gateway/visibility.ts';
 
-/** A node that leaves waits so long in all for the follow-ups and the projector of its shards, which are handed over a few at a time. */
+/**
+ * A node that leaves waits so long in all for the follow-ups and the projector of its shards, which are handed over a
+ * few at a time.
+ */
 const LEAVE_MS = 2_000;
 const TRIM_MS = 1_000;
 const SAVE_MS = 1_000;
@@ -42,7 +46,10 @@ const DELETION_VISIBLE_MS = 30_000;
 /** Which of these commands are over: asked of a shard's owner by gateways that wait for answers. */
 const OVER = 'over';
 const OVER_TIMEOUT_MS = 1_000;
-interface OverRequest { readonly shard: number; readonly seqs: readonly number[] }
+interface OverRequest {
+  readonly shard: number;
+  readonly seqs: readonly number[];
+}
 
 /** By then a node that starts has heard of the others. */
 const MEMBERS_KNOWN_MS = 3_000;
@@ -112,45 +119,85 @@ export class ClusterNode {
     this.#options = options;
     const { messages, leases, journal, documents, blocks, history, caches, log, refusals } = options;
     this.intake = new GatewayJournal({
-      journal, nodeId: messages.nodeId, journalBytesMax: options.journalBytesMax,
-      ...(options.refusal ? { refusal: options.refusal } : {}), ...(options.onCommitted ? { onCommitted: options.onCommitted } : {}),
+      journal,
+      nodeId: messages.nodeId,
+      journalBytesMax: options.journalBytesMax,
+      ...(options.refusal ? { refusal: options.refusal } : {}),
+      ...(options.onCommitted ? { onCommitted: options.onCommitted } : {}),
       onError: (error) => {
         // Its message is the name of the limit.
         if (error instanceof JournalUnavailable) refusals.count(error.message);
-        log.warn({ error: limitText(error.message) }, 'a group could not be stored in the journal; its senders are told');
+        log.warn(
+          { error: limitText(error.message) },
+          'a group could not be stored in the journal; its senders are told',
+        );
       },
     });
     this.commands = new CommandGateway({
-      intake: this.intake, refusals, answerTimeoutMs: options.answerTimeoutMs, overOf: (shard, seqs) => this.#overOf(shard, seqs),
+      intake: this.intake,
+      refusals,
+      answerTimeoutMs: options.answerTimeoutMs,
+      overOf: (shard, seqs) => this.#overOf(shard, seqs),
       refusal: () => this.#noOwners,
     });
     messages.answer(OVER, (payload) => {
       const { shard, seqs } = JSON.parse(Buffer.from(payload).toString()) as OverRequest;
-      return Buffer.from(JSON.stringify(this.owners[shard].overOf(seqs).filter((seq) => !this.outcomes.isSending(shard, seq))));
+      return Buffer.from(
+        JSON.stringify(this.owners[shard].overOf(seqs).filter((seq) => !this.outcomes.isSending(shard, seq))),
+      );
     });
     this.outcomes = new OutcomeSender({
-      messages, take: (shard, answers) => this.commands.take(shard, answers), onChanged: (changes) => caches.onChanged(changes),
-      onRecordsChanged: (tenant, changes) => caches.onRecordsChanged(tenant, changes), refusals, log,
+      messages,
+      take: (shard, answers) => this.commands.take(shard, answers),
+      onChanged: (changes) => caches.onChanged(changes),
+      onRecordsChanged: (tenant, changes) => caches.onRecordsChanged(tenant, changes),
+      refusals,
+      log,
     });
     this.deletion = new DataDeletion({
-      history, commands: this.commands, bus: options.bus, isBounded: true, ...(options.isDiskFull ? { isDiskFull: options.isDiskFull } : {}),
+      history,
+      commands: this.commands,
+      bus: options.bus,
+      isBounded: true,
+      ...(options.isDiskFull ? { isDiskFull: options.isDiskFull } : {}),
     });
     this.projector = new ClusterProjector({
-      journal, blocks, history, quarantine: options.quarantine, rowsMax: options.projectorRowsMax, intervalMs: options.projectorIntervalMs, log,
+      journal,
+      blocks,
+      history,
+      quarantine: options.quarantine,
+      rowsMax: options.projectorRowsMax,
+      intervalMs: options.projectorIntervalMs,
+      log,
       runDeletion: (command, isVisible) => this.#delete(command, isVisible),
       awaitSources: (gone, ofShard, timeoutMs) => this.#awaitSources(gone, ofShard, timeoutMs),
-      blockOf: async (shard) => parseProgress<BlockIntent>(await documents.reader.inShard(shard).get('meta', 0, PROGRESS_KEY)).intent?.token,
+      blockOf: async (shard) =>
+        parseProgress<BlockIntent>(await documents.reader.inShard(shard).get('meta', 0, PROGRESS_KEY)).intent?.token,
       onInserted: (table, rows) => options.onInserted?.(table, rows),
       ...(options.isHistoryAway ? { isHistoryAway: options.isHistoryAway } : {}),
       ...(options.uncertainTries === undefined ? {} : { uncertainTries: options.uncertainTries }),
     });
-    this.owners = Array.from({ length: SHARD_COUNT }, (_, shard) => new ShardOwner({
-      shard, documents, journal, projector: this.projector, outcomes: this.outcomes, bus: options.bus, log, quarantine: options.quarantine,
-      ...(options.usage ? { usage: options.usage } : {}),
-      deliver: (command, pendingId) => this.commands.deliver(command, pendingId),
-    }));
+    this.owners = Array.from(
+      { length: SHARD_COUNT },
+      (_, shard) =>
+        new ShardOwner({
+          shard,
+          documents,
+          journal,
+          projector: this.projector,
+          outcomes: this.outcomes,
+          bus: options.bus,
+          log,
+          quarantine: options.quarantine,
+          ...(options.usage ? { usage: options.usage } : {}),
+          deliver: (command, pendingId) => this.commands.deliver(command, pendingId),
+        }),
+    );
     this.visibility = new Visibility({
-      messages, leases, journal, acknowledgedSeq: (shard) => this.intake.acknowledgedSeq(shard),
+      messages,
+      leases,
+      journal,
+      acknowledgedSeq: (shard) => this.intake.acknowledgedSeq(shard),
       visibleHere: async (shard, seq, timeoutMs, query) => {
         await this.projector.visible(shard, seq, timeoutMs, query);
         if (query !== undefined) await this.deletion.settled(query);
@@ -184,29 +231,52 @@ export class ClusterNode {
     });
     this.visibility.membersChanged();
     this.#every(TRIM_MS, () => this.trim());
-    this.#every(SAVE_MS, async () => { for (const owner of this.owners) owner.savePassed(); });
-    this.#every(SWEEP_MS, async () => { for (const owner of this.owners) await owner.sweep(); });
+    this.#every(SAVE_MS, async () => {
+      for (const owner of this.owners) owner.savePassed();
+    });
+    this.#every(SWEEP_MS, async () => {
+      for (const owner of this.owners) await owner.sweep();
+    });
     this.#every(AGE_MS, async () => caches.age());
   }
 
   /** Shards whose lease this node has, and those of them that it serves. */
-  get ownedCount(): number { return this.#options.leases.owned.size; }
-  get inServiceCount(): number { return this.owners.filter(({ isInService }) => isInService).length; }
-  /** Commands that this node's actors have handled since its start, and those of them whose handler failed: they are set aside. */
-  get commandsCount(): number { return sum(this.owners, (owner) => owner.commandsCount); }
-  get commandsSetAsideCount(): number { return sum(this.owners, (owner) => owner.setAsideCount); }
+  get ownedCount(): number {
+    return this.#options.leases.owned.size;
+  }
+  get inServiceCount(): number {
+    return this.owners.filter(({ isInService }) => isInService).length;
+  }
+  /**
+   * Commands that this node's actors have handled since its start, and those of them whose handler failed: they are set
+   * aside.
+   */
+  get commandsCount(): number {
+    return sum(this.owners, (owner) => owner.commandsCount);
+  }
+  get commandsSetAsideCount(): number {
+    return sum(this.owners, (owner) => owner.setAsideCount);
+  }
   /** Follow-ups on their way from this node's shards. */
-  get followUpsCount(): number { return sum(this.owners, (owner) => owner.pendingCount); }
+  get followUpsCount(): number {
+    return sum(this.owners, (owner) => owner.pendingCount);
+  }
 
   async #overOf(shard: number, seqs: readonly number[]): Promise<readonly number[]> {
     const { leases, messages } = this.#options;
     const owner = leases.ownerOf(shard);
     if (owner === undefined) return [];
     const request: OverRequest = { shard, seqs };
-    return JSON.parse(Buffer.from(await messages.request(owner, OVER, Buffer.from(JSON.stringify(request)), OVER_TIMEOUT_MS)).toString()) as number[];
+    return JSON.parse(
+      Buffer.from(
+        await messages.request(owner, OVER, Buffer.from(JSON.stringify(request)), OVER_TIMEOUT_MS),
+      ).toString(),
+    ) as number[];
   }
 
-  /** Resolves when everything that any node acknowledged before the call can be queried: for ClickHouseHistoryReader. */
+  /**
+   * Resolves when everything that any node acknowledged before the call can be queried: for ClickHouseHistoryReader.
+   */
   visible(timeoutMs: number, query?: HistoryQuery): Promise<void> {
     return this.visibility.visible(timeoutMs, query);
   }
@@ -250,22 +320,30 @@ export class ClusterNode {
     const timer = setInterval(() => {
       if (isRunning || this.#isStopped) return;
       isRunning = true;
-      run().catch((error: Error) => this.#options.log.warn({ error: error.message }, 'work of the cluster failed; it is tried again'))
-        .finally(() => { isRunning = false; });
+      run()
+        .catch((error: Error) =>
+          this.#options.log.warn({ error: error.message }, 'work of the cluster failed; it is tried again'),
+        )
+        .finally(() => {
+          isRunning = false;
+        });
     }, intervalMs);
     timer.unref();
     this.#timers.push(timer);
   }
 
   /**
-   * A DELETE by filters. Sequences are over all shards, so that what was acknowledged before the command has a smaller one, and what came
-   * after its answer a larger one (docs/cluster.md). The first must be in the history before it is deleted there.
+   * A DELETE by filters. Sequences are over all shards, so that what was acknowledged before the command has a smaller
+   * one, and what came after its answer a larger one (docs/cluster.md). The first must be in the history before it is
+   * deleted there.
    */
   async #delete(command: JournalCommand, isVisible = false): Promise<void> {
     const { table, filter } = command.body as DataDelete;
     const source = Number(filter.source ?? filter.deviceId);
-    const shards = Number.isSafeInteger(source) && source > 0 ? [shardOf(command.tenant, source)]
-      : Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
+    const shards =
+      Number.isSafeInteger(source) && source > 0
+        ? [shardOf(command.tenant, source)]
+        : Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
     if (!isVisible) await this.visibility.visibleBefore(command.seq, shards, DELETION_VISIBLE_MS);
     await this.deletion.run(command);
     if (table !== 'measurements') this.visibility.deletionDone();
@@ -274,8 +352,10 @@ export class ClusterNode {
   async #awaitSources(gone: readonly JournalCommand[], ofShard: number, timeoutMs: number): Promise<void> {
     const shards = new Set(gone.map(({ tenant, body }) => shardOf(tenant, Number((body as SourceDelete).source))));
     shards.delete(ofShard);
-    if (shards.size > 0) await this.visibility.visibleBefore(Math.max(...gone.map(({ seq }) => seq)), [...shards], timeoutMs);
+    if (shards.size > 0)
+      await this.visibility.visibleBefore(Math.max(...gone.map(({ seq }) => seq)), [...shards], timeoutMs);
   }
 }
 
-const sum = (owners: readonly ShardOwner[], of: (owner: ShardOwner) => number): number => owners.reduce((total, owner) => total + of(owner), 0);
+const sum = (owners: readonly ShardOwner[], of: (owner: ShardOwner) => number): number =>
+  owners.reduce((total, owner) => total + of(owner), 0);

@@ -1,6 +1,6 @@
 /**
- * One shard in service on this node: takes it over, follows its journal through an actor system of its own, sends its outcomes, and lets go
- * of it, in order or at once. Nothing here ends the process: what is away is waited for.
+ * One shard in service on this node: takes it over, follows its journal through an actor system of its own, sends its
+ * outcomes, and lets go of it, in order or at once. Nothing here ends the process: what is away is waited for.
  */
 import { ActorSystem } from '../actors/actor-system.ts';
 import type { DecidedGroup, UsageCount } from '../actors/actor-system.ts';
@@ -31,7 +31,10 @@ const LAST_ROWS_MS = 250;
 const RESTART_MS = 1_000;
 /** In `meta` of the shard while it has no owner: the last one has told everything that it had committed. */
 const TOLD_KEY = 'told';
-/** In `meta` of the shard once the store has come back with an older state: rows of the history may be there up to this sequence. */
+/**
+ * In `meta` of the shard once the store has come back with an older state: rows of the history may be there up to this
+ * sequence.
+ */
 const UNCERTAIN_KEY = 'uncertain';
 
 export interface ShardOwnerOptions {
@@ -78,7 +81,9 @@ export class ShardOwner {
   #toldSeq = 0;
   /** The store came back with an older state. */
   #hasLostState = false;
-  /** Groups up to here are handled in parts of so many records: one of them changes more at once than a commit takes. */
+  /**
+   * Groups up to here are handled in parts of so many records: one of them changes more at once than a commit takes.
+   */
   #parts: { readonly throughSeq: number; readonly records: number } | undefined;
   /** Of services that have ended. */
   #commandsBefore = 0;
@@ -89,23 +94,40 @@ export class ShardOwner {
     this.#options = options;
   }
 
-  get isInService(): boolean { return this.#service !== undefined; }
+  get isInService(): boolean {
+    return this.#service !== undefined;
+  }
   /** Groups that are not committed yet. */
-  get underWayCount(): number { return this.#service?.actors.underWayCount ?? 0; }
-  get pendingCount(): number { return this.#service?.actors.pendingCount ?? 0; }
+  get underWayCount(): number {
+    return this.#service?.actors.underWayCount ?? 0;
+  }
+  get pendingCount(): number {
+    return this.#service?.actors.pendingCount ?? 0;
+  }
   /** Commands handled since the start of the node; one that is handled again after a take-over counts again. */
-  get commandsCount(): number { return this.#commandsBefore + (this.#service?.actors.commandsCount ?? 0); }
+  get commandsCount(): number {
+    return this.#commandsBefore + (this.#service?.actors.commandsCount ?? 0);
+  }
   /** Commands that were set aside since the start of the node, because their handler failed. */
-  get setAsideCount(): number { return this.#setAsideBefore + (this.#service?.actors.setAsideCount ?? 0); }
-  get committedSeq(): number { return this.#service?.actors.committedSeq ?? 0; }
-  /** Of commands whose senders wait: those that are over, see ActorSystem.isOver. None while a former owner's follow-ups are still to come. */
+  get setAsideCount(): number {
+    return this.#setAsideBefore + (this.#service?.actors.setAsideCount ?? 0);
+  }
+  get committedSeq(): number {
+    return this.#service?.actors.committedSeq ?? 0;
+  }
+  /**
+   * Of commands whose senders wait: those that are over, see ActorSystem.isOver. None while a former owner's follow-ups
+   * are still to come.
+   */
   overOf(seqs: readonly number[]): readonly number[] {
     const service = this.#service;
     return service?.isResumed === true ? seqs.filter((seq) => service.actors.isOver(seq)) : [];
   }
 
   /** The journal of the shard behind it is needed. */
-  async durablePosition(): Promise<number> { return await this.#service?.documents.durablePosition() ?? 0; }
+  async durablePosition(): Promise<number> {
+    return (await this.#service?.documents.durablePosition()) ?? 0;
+  }
 
   /** The shard is ours: resolves when it is in service. @throws Fenced when a later owner has it already. */
   async acquire(epoch: number): Promise<void> {
@@ -132,14 +154,27 @@ export class ShardOwner {
     await this.#tellAgain(service);
     if (service.isEnded) throw new Fenced(`shard ${shard} was lost while it was taken over`);
     // What a former owner left between two shards is sent again; what handles it knows whether it is new.
-    service.actors.resumeFollowUps().then(() => { service.isResumed = true; }, (error: Error) => this.#failed(service, error));
-    service.follower = journal.follow(shard, position, (group) => this.#take(service, group), (error) => this.#failed(service, error));
+    service.actors.resumeFollowUps().then(
+      () => {
+        service.isResumed = true;
+      },
+      (error: Error) => this.#failed(service, error),
+    );
+    service.follower = journal.follow(
+      shard,
+      position,
+      (group) => this.#take(service, group),
+      (error) => this.#failed(service, error),
+    );
     log.debug({ shard, epoch, position }, 'shard in service');
   }
 
-  /** What the projector's progress has lost may be in the history: whoever owns the shard until it has passed that looks before it inserts. */
+  /**
+   * What the projector's progress has lost may be in the history: whoever owns the shard until it has passed that looks
+   * before it inserts.
+   */
   async #uncertainThrough(documents: ShardDocuments): Promise<number> {
-    const stored = Number(await documents.get('meta', 0, UNCERTAIN_KEY) ?? 0);
+    const stored = Number((await documents.get('meta', 0, UNCERTAIN_KEY)) ?? 0);
     if (!this.#hasLostState) return stored;
     const { shard, journal } = this.#options;
     const through = Math.max(stored, await journal.lastSeq(shard));
@@ -148,9 +183,12 @@ export class ShardOwner {
     return through;
   }
 
-  /** What the former owner had committed may not have been told: nothing of it can come any more, and all nodes read again what they remember. */
+  /**
+   * What the former owner had committed may not have been told: nothing of it can come any more, and all nodes read
+   * again what they remember.
+   */
   async #tellAgain({ documents }: Service): Promise<void> {
-    if (await documents.get('meta', 0, TOLD_KEY) === undefined) this.tellAgain();
+    if ((await documents.get('meta', 0, TOLD_KEY)) === undefined) this.tellAgain();
     else await documents.commit([{ collection: 'meta', tenant: 0, id: TOLD_KEY, value: undefined }], undefined);
   }
 
@@ -163,9 +201,15 @@ export class ShardOwner {
     const { shard, documents: stores, outcomes, bus, log, deliver, projector, usage, quarantine } = this.#options;
     const routed = new RoutedDocuments(shard, documents, stores.reader, (error) => this.#failed(service, error));
     const actors = new ActorSystem({
-      documents: routed, bus, log, append: deliver,
-      onCommitFailed: () => { /* The documents tell of it, whoever has committed. */ },
-      onUserChanged: (tenant, { userName, keepsConnections }) => outcomes.changed({ kind: 'user', tenant, id: userName, keepsConnections }),
+      documents: routed,
+      bus,
+      log,
+      append: deliver,
+      onCommitFailed: () => {
+        /* The documents tell of it, whoever has committed. */
+      },
+      onUserChanged: (tenant, { userName, keepsConnections }) =>
+        outcomes.changed({ kind: 'user', tenant, id: userName, keepsConnections }),
       onObjectChanged: (id) => outcomes.changed({ kind: 'object', tenant: 0, id: String(id) }),
       onLinksEnded: () => outcomes.changed(LINKS_ENDED),
       onRecordsChanged: (tenant, changes) => outcomes.recordsChanged(tenant, changes),
@@ -173,7 +217,10 @@ export class ShardOwner {
       onSetAside: (command, error) => {
         if (service.isEnded) return;
         quarantine.add(entryOfCommand(command, error, actors.committedSeq)).catch((failure: Error) => {
-          log.error({ shard, seq: command.seq, error: failure.message }, 'a command that was set aside could not be written into the quarantine');
+          log.error(
+            { shard, seq: command.seq, error: failure.message },
+            'a command that was set aside could not be written into the quarantine',
+          );
         });
       },
       onDecided: (group: DecidedGroup) => {
@@ -192,14 +239,23 @@ export class ShardOwner {
     actors.committedSeq = position;
     actors.toldSeq = this.#toldSeq;
     const service: Service = {
-      epoch, documents, routed, actors, follower: undefined, givenSeq: position, decidedSeq: position, isResumed: false, isEnded: false,
+      epoch,
+      documents,
+      routed,
+      actors,
+      follower: undefined,
+      givenSeq: position,
+      decidedSeq: position,
+      isResumed: false,
+      isEnded: false,
     };
     return service;
   }
 
   #take(service: Service, group: ShardGroup): void | Promise<void> {
     if (service.isEnded) return undefined;
-    if (group.firstSeq <= Math.max(service.givenSeq, this.#parts?.throughSeq ?? 0)) return this.#takeParts(service, group);
+    if (group.firstSeq <= Math.max(service.givenSeq, this.#parts?.throughSeq ?? 0))
+      return this.#takeParts(service, group);
     service.actors.handleGroup(group.firstSeq, group.records, undefined, group.gateway);
     service.givenSeq = Math.max(service.givenSeq, group.lastSeq);
     return service.actors.underWayCount > UNDER_WAY_MAX ? service.actors.whenBelow(UNDER_WAY_LOW) : undefined;
@@ -208,7 +264,7 @@ export class ShardOwner {
   /** What is left of a group of which a part was handled before, or that is too large for one commit. */
   async #takeParts(service: Service, { firstSeq, records, gateway }: ShardGroup): Promise<void> {
     let [from, fromSeq, seq] = [0, firstSeq, firstSeq - 1];
-    for (let at = 0; at < records.length && !service.isEnded;) {
+    for (let at = 0; at < records.length && !service.isEnded; ) {
       at += records.readUInt32LE(at);
       seq += 1;
       if (seq > service.givenSeq) {
@@ -222,14 +278,20 @@ export class ShardOwner {
     }
   }
 
-  /** Nothing of the group was written: it is handled again, in parts. @param count of its commands that are not too many. */
+  /**
+   * Nothing of the group was written: it is handled again, in parts. @param count of its commands that are not too
+   * many.
+   */
   #divide(service: Service, lastSeq: number, count: number): void {
     if (service.isEnded) return;
     const { shard, log } = this.#options;
     const isAgain = this.#parts !== undefined && lastSeq <= this.#parts.throughSeq;
     const records = Math.max(1, Math.floor(Math.min(count, isAgain ? this.#parts!.records : count) / 2));
     this.#parts = { throughSeq: Math.max(lastSeq, this.#parts?.throughSeq ?? 0), records };
-    log.warn({ shard, lastSeq, records }, 'a group of the journal changes more at once than a commit takes; it is handled in parts');
+    log.warn(
+      { shard, lastSeq, records },
+      'a group of the journal changes more at once than a commit takes; it is handled in parts',
+    );
     // Its measurements were told.
     this.#toldSeq = Math.max(this.#toldSeq, lastSeq);
     this.#restart(service.epoch, 0);
@@ -251,14 +313,17 @@ export class ShardOwner {
     service.actors.savePassed();
     // Whoever is behind `whenBelow` has told its outcomes, and a commit takes longer than a turn.
     const told = { collection: 'meta', tenant: 0, id: TOLD_KEY, value: String(service.epoch) } as const;
-    if (!service.isEnded) await service.documents.commit([told], service.givenSeq).catch((error: Error) => this.#failed(service, error));
+    if (!service.isEnded)
+      await service.documents.commit([told], service.givenSeq).catch((error: Error) => this.#failed(service, error));
     await this.#options.projector.release(this.shard, Math.min(LAST_ROWS_MS, leftMs()));
     this.lose();
   }
 
   async #waitForFollowUps({ actors }: Service, timeoutMs: number): Promise<void> {
-    for (const deadline = performance.now() + timeoutMs; actors.pendingCount > 0 && performance.now() < deadline;) {
-      await new Promise((resolve) => { setTimeout(resolve, 5); });
+    for (const deadline = performance.now() + timeoutMs; actors.pendingCount > 0 && performance.now() < deadline; ) {
+      await new Promise((resolve) => {
+        setTimeout(resolve, 5);
+      });
     }
   }
 
@@ -292,10 +357,12 @@ export class ShardOwner {
     if (!service) return 0;
     const { actors, documents } = service;
     return sweepMarkers({
-      documents, reader: this.#options.documents.reader,
+      documents,
+      reader: this.#options.documents.reader,
       handled: async () => {
         const { givenSeq } = service;
-        while (!service.isEnded && actors.underWayCount > 0 && actors.committedSeq < givenSeq) await actors.whenBelow(actors.underWayCount - 1);
+        while (!service.isEnded && actors.underWayCount > 0 && actors.committedSeq < givenSeq)
+          await actors.whenBelow(actors.underWayCount - 1);
         return !service.isEnded;
       },
     });

@@ -6,7 +6,10 @@ import { dirname, resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
 
 /** A setting's name without the dashes, and its value: nothing is checked when it is not given. */
-export interface FileSetting { readonly name: string; readonly path: string | undefined }
+export interface FileSetting {
+  readonly name: string;
+  readonly path: string | undefined;
+}
 
 const CERTIFICATE = /-----BEGIN (?<kind>(?:X509 |TRUSTED )?CERTIFICATE)-----[^-]+-----END \k<kind>-----/g;
 
@@ -37,7 +40,8 @@ export function checkKeyPair(keyFile: FileSetting, certificateFile: FileSetting,
   if (certificate === undefined || key === undefined) return;
   const [given, other] = [keyFile, certificateFile].map(({ name, path }) => `--${name} is "${path}"`);
   try {
-    if (!certificate.checkPrivateKey(key)) mistakes.push(`${given} and ${other}; they take a key and the certificate of that key`);
+    if (!certificate.checkPrivateKey(key))
+      mistakes.push(`${given} and ${other}; they take a key and the certificate of that key`);
     else createSecureContext({ key: keyText, cert: certificateText });
   } catch (error) {
     mistakes.push(`${given} and ${other}; they take what TLS takes (${(error as Error).message})`);
@@ -45,7 +49,11 @@ export function checkKeyPair(keyFile: FileSetting, certificateFile: FileSetting,
 }
 
 /** @returns the first one, which is the own one of a chain. */
-function parseCertificates({ name, path }: FileSetting, content: Buffer | undefined, mistakes: string[]): X509Certificate | undefined {
+function parseCertificates(
+  { name, path }: FileSetting,
+  content: Buffer | undefined,
+  mistakes: string[],
+): X509Certificate | undefined {
   if (content === undefined) return undefined;
   try {
     const texts = content.toString('latin1').match(CERTIFICATE);
@@ -62,7 +70,9 @@ function parseKey({ name, path }: FileSetting, content: Buffer | undefined, mist
   try {
     return createPrivateKey(content);
   } catch (error) {
-    mistakes.push(`--${name} is "${path}"; it takes a private key in PEM that is not encrypted (${(error as Error).message})`);
+    mistakes.push(
+      `--${name} is "${path}"; it takes a private key in PEM that is not encrypted (${(error as Error).message})`,
+    );
     return undefined;
   }
 }
@@ -71,7 +81,8 @@ function parseKey({ name, path }: FileSetting, content: Buffer | undefined, mist
 export function checkDataDirectory(path: string, mistakes: string[]): void {
   for (let place = resolve(path); ; place = dirname(place)) {
     try {
-      if (!statSync(place).isDirectory()) mistakes.push(`--data is "${path}"; it takes a directory, and ${place} is none`);
+      if (!statSync(place).isDirectory())
+        mistakes.push(`--data is "${path}"; it takes a directory, and ${place} is none`);
       return;
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;

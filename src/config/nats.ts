@@ -3,7 +3,10 @@ import type { TlsFiles } from './tls-files.ts';
 
 /** How to reach NATS. */
 export interface NatsSettings extends TlsFiles {
-  /** URLs separated by commas: all `nats://` or all `tls://`, with `user:password@` or `token@` where needed. Certificates count for `tls://` only. */
+  /**
+   * URLs separated by commas: all `nats://` or all `tls://`, with `user:password@` or `token@` where needed.
+   * Certificates count for `tls://` only.
+   */
   readonly servers: string;
   /** Shown in the server's list of connections. */
   readonly name: string;
@@ -11,19 +14,34 @@ export interface NatsSettings extends TlsFiles {
   readonly credentialsFile?: string;
 }
 
-const readUrls = (servers: string): URL[] => servers.split(',').map((text) => text.trim()).filter((text) => text !== '').map((text) => {
-  const withScheme = text.includes('://') ? text : `nats://${text}`;
-  if (!URL.canParse(withScheme) || !/^(nats|tls):$/.test(new URL(withScheme).protocol) || new URL(withScheme).hostname === '') {
-    throw new TypeError(`${text.replace(/\/\/[^@]*@/, '//***@')} is not a URL of NATS: nats://host:4222 or tls://host:4222`);
-  }
-  return new URL(withScheme);
-});
+const readUrls = (servers: string): URL[] =>
+  servers
+    .split(',')
+    .map((text) => text.trim())
+    .filter((text) => text !== '')
+    .map((text) => {
+      const withScheme = text.includes('://') ? text : `nats://${text}`;
+      if (
+        !URL.canParse(withScheme) ||
+        !/^(nats|tls):$/.test(new URL(withScheme).protocol) ||
+        new URL(withScheme).hostname === ''
+      ) {
+        throw new TypeError(
+          `${text.replace(/\/\/[^@]*@/, '//***@')} is not a URL of NATS: nats://host:4222 or tls://host:4222`,
+        );
+      }
+      return new URL(withScheme);
+    });
 
-/** @throws TypeError for URLs that cannot be understood, or contradict each other or the file of credentials. It repeats no password. */
+/**
+ * @throws TypeError for URLs that cannot be understood, or contradict each other or the file of credentials. It repeats
+ * no password.
+ */
 export function natsUrlsOf({ servers, credentialsFile }: Pick<NatsSettings, 'servers' | 'credentialsFile'>): URL[] {
   const urls = readUrls(servers);
   if (urls.length === 0) throw new TypeError('a URL of NATS is missing: nats://host:4222');
-  if (new Set(urls.map(({ protocol }) => protocol)).size > 1) throw new TypeError('the URLs of NATS mix nats:// and tls://; they take one of both');
+  if (new Set(urls.map(({ protocol }) => protocol)).size > 1)
+    throw new TypeError('the URLs of NATS mix nats:// and tls://; they take one of both');
   try {
     for (const { username, password } of urls) decodeURIComponent(username + password);
   } catch {
@@ -38,4 +56,7 @@ export function natsUrlsOf({ servers, credentialsFile }: Pick<NatsSettings, 'ser
 }
 
 /** Hosts without their passwords, for the log. */
-export const serverNames = ({ servers }: Pick<NatsSettings, 'servers'>): string => readUrls(servers).map(({ host }) => host).join(',');
+export const serverNames = ({ servers }: Pick<NatsSettings, 'servers'>): string =>
+  readUrls(servers)
+    .map(({ host }) => host)
+    .join(',');

@@ -1,13 +1,16 @@
 /**
- * Where Redis is: one URL for a server, a comma separated list for a Redis Cluster, `?sentinel=<name>` for servers behind sentinels.
- * Grammar and examples are in docs/redis.md.
+ * Where Redis is: one URL for a server, a comma separated list for a Redis Cluster, `?sentinel=<name>` for servers
+ * behind sentinels. Grammar and examples are in docs/redis.md.
  */
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
 import { tlsOptionsOf } from './tls-files.ts';
 import type { TlsFiles } from './tls-files.ts';
 
-export interface RedisAddress { readonly host: string; readonly port: number }
+export interface RedisAddress {
+  readonly host: string;
+  readonly port: number;
+}
 
 /** What a text of the setting `redis` means. */
 export interface RedisTarget {
@@ -33,14 +36,21 @@ const OPTIONS = ['cluster', 'sentinel', 'sentinel-password', 'ca'];
  * @throws Error with what is wrong and what the setting takes; it does not repeat a password.
  */
 export function readRedisTarget(text: string, files: TlsFiles = {}): RedisTarget {
-  const urls = text.split(',').map((part) => part.trim()).filter((part) => part !== '').map(readUrl);
+  const urls = text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+    .map(readUrl);
   if (urls.length === 0) throw new Error('no URL of Redis is given; it takes redis://<host>:<port> or rediss://…');
   const [first] = urls;
-  const option = (name: string): string | undefined => urls.map(({ searchParams }) => searchParams.get(name)).find((value) => value !== null) ?? undefined;
+  const option = (name: string): string | undefined =>
+    urls.map(({ searchParams }) => searchParams.get(name)).find((value) => value !== null) ?? undefined;
   const master = option('sentinel');
   const isCluster = master === undefined && (urls.length > 1 || option('cluster') !== undefined);
-  if (master === '') throw new Error('?sentinel= names no master; it takes the name under which the sentinels watch it');
-  if (urls.some(({ protocol }) => protocol !== first.protocol)) throw new Error('the URLs of Redis mix redis:// and rediss://; they take one of both');
+  if (master === '')
+    throw new Error('?sentinel= names no master; it takes the name under which the sentinels watch it');
+  if (urls.some(({ protocol }) => protocol !== first.protocol))
+    throw new Error('the URLs of Redis mix redis:// and rediss://; they take one of both');
   const database = databaseOf(urls);
   if (isCluster && database !== 0) throw new Error(`a Redis Cluster has only the database 0, not ${database}`);
   const withLogin = urls.find(({ username, password }) => username !== '' || password !== '');
@@ -49,12 +59,15 @@ export function readRedisTarget(text: string, files: TlsFiles = {}): RedisTarget
   return {
     kind: master !== undefined ? 'sentinel' : isCluster ? 'cluster' : 'server',
     addresses: urls.map((url) => ({
-      host: url.hostname.replace(/^\[|\]$/g, ''), port: url.port === '' ? (master === undefined ? PORT : SENTINEL_PORT) : Number(url.port),
+      host: url.hostname.replace(/^\[|\]$/g, ''),
+      port: url.port === '' ? (master === undefined ? PORT : SENTINEL_PORT) : Number(url.port),
     })),
     database,
     ...(withLogin && withLogin.username !== '' ? { username: decodeURIComponent(withLogin.username) } : {}),
     ...(withLogin && withLogin.password !== '' ? { password: decodeURIComponent(withLogin.password) } : {}),
-    ...(first.protocol === 'rediss:' ? { tls: { ...tlsOptionsOf(files), ...(ca === undefined ? {} : { ca: readFileSync(ca) }) } } : {}),
+    ...(first.protocol === 'rediss:'
+      ? { tls: { ...tlsOptionsOf(files), ...(ca === undefined ? {} : { ca: readFileSync(ca) }) } }
+      : {}),
     ...(master === undefined ? {} : { master }),
     ...(sentinelPassword === undefined ? {} : { sentinelPassword }),
   };
@@ -67,7 +80,8 @@ export function describeRedisTarget({ kind, addresses, master, tls }: RedisTarge
 }
 
 function readUrl(text: string): URL {
-  if (!URL.canParse(text)) throw new Error('a URL of Redis cannot be read; it takes redis://[<user>[:<password>]@]<host>[:<port>]');
+  if (!URL.canParse(text))
+    throw new Error('a URL of Redis cannot be read; it takes redis://[<user>[:<password>]@]<host>[:<port>]');
   const url = new URL(text);
   if (url.protocol !== 'redis:' && url.protocol !== 'rediss:') {
     throw new Error(`a URL of Redis begins with ${url.protocol}//; it takes redis:// or rediss://`);
@@ -79,7 +93,8 @@ function readUrl(text: string): URL {
     throw new Error('user or password in a URL of Redis cannot be decoded: % is written as %25 there');
   }
   for (const name of url.searchParams.keys()) {
-    if (!OPTIONS.includes(name)) throw new Error(`a URL of Redis has the option ${name}; it takes ${OPTIONS.join(', ')}`);
+    if (!OPTIONS.includes(name))
+      throw new Error(`a URL of Redis has the option ${name}; it takes ${OPTIONS.join(', ')}`);
   }
   return url;
 }

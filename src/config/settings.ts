@@ -1,7 +1,7 @@
 /**
  * Settings: a small table describes each one, and from the table come flags, environment names, file keys, checking,
- * the help text, the masked print and the table of the documentation. src/config/config.ts holds the server's table; commands
- * with arguments of their own (simulate, backup, restore) have theirs beside them.
+ * the help text, the masked print and the table of the documentation. src/config/config.ts holds the server's table;
+ * commands with arguments of their own (simulate, backup, restore) have theirs beside them.
  */
 import { isIP } from 'node:net';
 
@@ -31,17 +31,27 @@ export interface Setting {
   readonly file?: boolean;
 }
 
-type Camel<Name extends string> = Name extends `${infer Head}-${infer Rest}` ? `${Head}${Capitalize<Camel<Rest>>}` : Name;
+type Camel<Name extends string> = Name extends `${infer Head}-${infer Rest}`
+  ? `${Head}${Capitalize<Camel<Rest>>}`
+  : Name;
 
-type Given<S extends Setting> =
-  S['type'] extends 'integer' ? number :
-  S['type'] extends 'switch' ? boolean :
-  S extends { readonly choices: readonly (infer Choice)[] } ? Choice : string;
+type Given<S extends Setting> = S['type'] extends 'integer'
+  ? number
+  : S['type'] extends 'switch'
+    ? boolean
+    : S extends { readonly choices: readonly (infer Choice)[] }
+      ? Choice
+      : string;
 
-/** The values of a table: camelCase names, `undefined` only where the default is null and the setting is not required. */
+/**
+ * The values of a table: camelCase names, `undefined` only where the default is null and the setting is not required.
+ */
 export type SettingValues<Table extends readonly Setting[]> = {
-  readonly [S in Table[number] as Camel<S['name']>]:
-  S extends { readonly required: true } ? Given<S> : S['default'] extends null ? Given<S> | undefined : Given<S>;
+  readonly [S in Table[number] as Camel<S['name']>]: S extends { readonly required: true }
+    ? Given<S>
+    : S['default'] extends null
+      ? Given<S> | undefined
+      : Given<S>;
 };
 
 /** Where values come from, in order of precedence; keys of `flags` and `file` are setting names. */
@@ -72,7 +82,14 @@ const NUMERIC_LABEL = /^(?:\d+|0[xX][0-9A-Fa-f]*)$/;
 /** The longest value that a message repeats. */
 const SHOWN_VALUE_LENGTH_MAX = 80;
 
-const UNITS: Readonly<Record<string, number>> = { '': 1, B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4 };
+const UNITS: Readonly<Record<string, number>> = {
+  '': 1,
+  B: 1,
+  KiB: 1024,
+  MiB: 1024 ** 2,
+  GiB: 1024 ** 3,
+  TiB: 1024 ** 4,
+};
 
 export function camelCase(name: string): string {
   return name.replace(/-(\w)/g, (_whole, letter: string) => letter.toUpperCase());
@@ -86,10 +103,12 @@ export function environmentName(setting: Setting): string | null {
 
 /**
  * Reads every setting of the table: flag before environment before file before default.
- * @returns the values by camelCase name, the mistakes, and the names of the mistaken settings, which keep their default, and of those that were given.
+ * @returns the values by camelCase name, the mistakes, and the names of the mistaken settings, which keep their
+ * default, and of those that were given.
  */
 export function readSettings<Table extends readonly Setting[]>(
-  table: Table, sources: SettingSources,
+  table: Table,
+  sources: SettingSources,
 ): { values: SettingValues<Table>; mistakes: string[]; mistaken: Set<string>; given: Set<string> } {
   const values: Record<string, unknown> = {};
   const mistakes: string[] = [];
@@ -112,7 +131,8 @@ export function readSettings<Table extends readonly Setting[]>(
       continue;
     }
     const checked = checkValue(setting, found.value);
-    if ('limit' in checked) refuse(setting, `${found.where} is ${shown(setting, found.value)}; it takes ${checked.limit}`);
+    if ('limit' in checked)
+      refuse(setting, `${found.where} is ${shown(setting, found.value)}; it takes ${checked.limit}`);
     else values[camelCase(setting.name)] = checked.value;
   }
   mistakes.push(...unknownFileKeys(table, sources));
@@ -125,7 +145,7 @@ function missing(setting: Setting): string {
 }
 
 function unknownFileKeys(table: readonly Setting[], sources: SettingSources): string[] {
-  const settings = [...table, ...sources.fileSettings ?? []];
+  const settings = [...table, ...(sources.fileSettings ?? [])];
   const known = settings.filter((setting) => setting.file !== false).map((setting) => setting.name);
   return Object.keys(sources.file ?? {})
     .filter((key) => !known.includes(key))
@@ -139,9 +159,12 @@ function findValue(setting: Setting, sources: SettingSources): { value: unknown;
   const fromEnvironment = variable === null ? undefined : sources.environment[variable];
   // An empty variable is what `NAME=` in a compose file leaves behind: not given.
   if (fromEnvironment !== undefined && fromEnvironment !== '') return { value: fromEnvironment, where: variable! };
-  const inFile = setting.file === false || !sources.file || !Object.hasOwn(sources.file, setting.name)
-    ? undefined : sources.file[setting.name];
-  if (inFile !== undefined && inFile !== null) return { value: inFile, where: `"${setting.name}" in ${sources.fileName}` };
+  const inFile =
+    setting.file === false || !sources.file || !Object.hasOwn(sources.file, setting.name)
+      ? undefined
+      : sources.file[setting.name];
+  if (inFile !== undefined && inFile !== null)
+    return { value: inFile, where: `"${setting.name}" in ${sources.fileName}` };
   return undefined;
 }
 
@@ -164,10 +187,20 @@ export function limitWords(setting: Setting): string {
   if (setting.type === 'switch') return 'true or false';
   if (setting.type === 'url') return 'an http or https URL without query';
   if (setting.type === 'host') return 'an IP address or a host name';
-  const range = minimum !== undefined && maximum !== undefined ? ` from ${minimum} to ${maximum}`
-    : minimum !== undefined ? ` of at least ${minimum}` : maximum !== undefined ? ` of at most ${maximum}` : '';
+  const range =
+    minimum !== undefined && maximum !== undefined
+      ? ` from ${minimum} to ${maximum}`
+      : minimum !== undefined
+        ? ` of at least ${minimum}`
+        : maximum !== undefined
+          ? ` of at most ${maximum}`
+          : '';
   if (setting.type === 'integer') return `an integer${range}${setting.unit ? ` (${setting.unit})` : ''}`;
-  const text = setting.unit ? `a ${setting.unit}` : range === '' ? 'a text that is not empty' : `a text${range} characters`;
+  const text = setting.unit
+    ? `a ${setting.unit}`
+    : range === ''
+      ? 'a text that is not empty'
+      : `a text${range} characters`;
   return setting.pattern ? `${text}: ${setting.pattern.words}` : text;
 }
 
@@ -179,7 +212,8 @@ function checkValue(setting: Setting, value: unknown): { value: unknown } | { li
   }
   if (setting.type === 'integer') {
     const number = integer(value, setting.unit);
-    const inRange = number !== undefined && number >= (setting.minimum ?? -Infinity) && number <= (setting.maximum ?? Infinity);
+    const inRange =
+      number !== undefined && number >= (setting.minimum ?? -Infinity) && number <= (setting.maximum ?? Infinity);
     return inRange ? { value: number } : { limit };
   }
   if (typeof value !== 'string' || value === '' || /[\0\r\n]/.test(value)) return { limit };
@@ -206,11 +240,17 @@ function isPlainUrl(value: string): boolean {
   return (url.protocol === 'http:' || url.protocol === 'https:') && url.search === '' && url.hash === '';
 }
 
-/** An address, or the form of a name: whose last part is a number is meant as an IPv4 address, and 999.1.1.1 is none. */
+/**
+ * An address, or the form of a name: whose last part is a number is meant as an IPv4 address, and 999.1.1.1 is none.
+ */
 function isHost(value: string): boolean {
   if (isIP(value) !== 0) return true;
   const labels = value.replace(/\.$/, '').split('.');
-  return value.length <= HOST_LENGTH_MAX && labels.every((label) => HOST_LABEL.test(label)) && !NUMERIC_LABEL.test(labels[labels.length - 1]);
+  return (
+    value.length <= HOST_LENGTH_MAX &&
+    labels.every((label) => HOST_LABEL.test(label)) &&
+    !NUMERIC_LABEL.test(labels[labels.length - 1])
+  );
 }
 
 /** `, did you mean "x"?` for the nearest known name within three edits, else an empty text. */

@@ -1,11 +1,18 @@
-/** What people read about settings: the help of a command, the table of the documentation, the print with secrets masked. */
+/**
+ * What people read about settings: the help of a command, the table of the documentation, the print with secrets
+ * masked.
+ */
 import { camelCase, environmentName, limitWords, type Setting } from './settings.ts';
 
 const HELP_WIDTH = 100;
 const HELP_INDENT = 30;
 const MASK = '********';
 
-const BYTE_UNITS = [['GiB', 1024 ** 3], ['MiB', 1024 ** 2], ['KiB', 1024]] as const;
+const BYTE_UNITS = [
+  ['GiB', 1024 ** 3],
+  ['MiB', 1024 ** 2],
+  ['KiB', 1024],
+] as const;
 
 function valueText(setting: Setting, value: unknown): string {
   if (value === null || value === undefined) return 'none';
@@ -15,7 +22,9 @@ function valueText(setting: Setting, value: unknown): string {
 }
 
 function takes(setting: Setting): string {
-  return setting.type === 'choice' ? setting.choices!.join('|') : setting.unit ?? (setting.type === 'integer' ? 'number' : setting.type);
+  return setting.type === 'choice'
+    ? setting.choices!.join('|')
+    : (setting.unit ?? (setting.type === 'integer' ? 'number' : setting.type));
 }
 
 /** The options part of a command's `--help`: flag, meaning, default, limits and environment name of every setting. */
@@ -27,9 +36,12 @@ export function helpText(table: readonly Setting[]): string {
     const facts = [
       setting.default === null || setting.type === 'switch' ? '' : `default ${valueText(setting, setting.default)}`,
       setting.minimum !== undefined && setting.type === 'integer' && setting.maximum !== undefined
-        ? `${setting.minimum} to ${valueText(setting, setting.maximum)}` : '',
+        ? `${setting.minimum} to ${valueText(setting, setting.maximum)}`
+        : '',
       variable ?? '',
-    ].filter((fact) => fact !== '').join('; ');
+    ]
+      .filter((fact) => fact !== '')
+      .join('; ');
     const text = wrap(`${setting.description}${facts === '' ? '' : ` [${facts}]`}`, HELP_WIDTH - HELP_INDENT);
     if (flag.length > HELP_INDENT - 2) lines.push(flag, ...text.map((line) => ' '.repeat(HELP_INDENT) + line));
     else lines.push(flag.padEnd(HELP_INDENT) + text[0], ...text.slice(1).map((line) => ' '.repeat(HELP_INDENT) + line));
@@ -54,8 +66,10 @@ export function markdownTable(table: readonly Setting[]): string {
   const rows = table.map((setting) => {
     const variable = environmentName(setting);
     const value = setting.default === null ? 'none' : `\`${valueText(setting, setting.default)}\``;
-    return `| \`--${setting.name}\` | ${variable === null ? '' : `\`${variable}\``} | ${value} `
-      + `| ${cell(limitWords(setting))} | ${cell(setting.description)}${setting.secret ? ' Secret: never printed.' : ''} |`;
+    return (
+      `| \`--${setting.name}\` | ${variable === null ? '' : `\`${variable}\``} | ${value} ` +
+      `| ${cell(limitWords(setting))} | ${cell(setting.description)}${setting.secret ? ' Secret: never printed.' : ''} |`
+    );
   });
   return `${['| flag | environment | default | takes | meaning |', '|---|---|---|---|---|', ...rows].join('\n')}\n`;
 }
@@ -66,7 +80,7 @@ export function maskedValues(table: readonly Setting[], values: object): Record<
   for (const setting of table) {
     const value: unknown = Reflect.get(values, camelCase(setting.name));
     if (value === undefined) continue;
-    masked[setting.name] = setting.secret ? MASK : value as string | number | boolean;
+    masked[setting.name] = setting.secret ? MASK : (value as string | number | boolean);
   }
   return masked;
 }

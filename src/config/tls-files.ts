@@ -1,6 +1,6 @@
 /**
- * Certificates for connections to NATS, Redis and ClickHouse: one set for the three, as the settings give it. What is in the files is read when a
- * connection is made ready, so a missing file is an error of the start.
+ * Certificates for connections to NATS, Redis and ClickHouse: one set for the three, as the settings give it. What is
+ * in the files is read when a connection is made ready, so a missing file is an error of the start.
  */
 import { readFileSync } from 'node:fs';
 
@@ -14,9 +14,14 @@ export interface TlsFiles {
 }
 
 /** How to mend trouble with certificates: for the doctors. */
-export const TLS_REMEDY = 'the names in its certificate; trust its certificate authority with --ca-certificate, and give --client-certificate if it wants one';
+export const TLS_REMEDY =
+  'the names in its certificate; trust its certificate authority with --ca-certificate, and give --client-certificate if it wants one';
 
-interface TlsSettings { readonly caCertificate?: string | undefined; readonly clientCertificate?: string | undefined; readonly clientKey?: string | undefined }
+interface TlsSettings {
+  readonly caCertificate?: string | undefined;
+  readonly clientCertificate?: string | undefined;
+  readonly clientKey?: string | undefined;
+}
 
 export function tlsFilesOf({ caCertificate, clientCertificate, clientKey }: TlsSettings): TlsFiles {
   return {
@@ -27,7 +32,11 @@ export function tlsFilesOf({ caCertificate, clientCertificate, clientKey }: TlsS
 }
 
 /** As node:tls takes it. @throws Error for a file that cannot be read. */
-export function tlsOptionsOf({ caFile, certificateFile, keyFile }: TlsFiles): { ca?: Buffer; cert?: Buffer; key?: Buffer } {
+export function tlsOptionsOf({ caFile, certificateFile, keyFile }: TlsFiles): {
+  ca?: Buffer;
+  cert?: Buffer;
+  key?: Buffer;
+} {
   return {
     ...(caFile === undefined ? {} : { ca: readFileSync(caFile) }),
     ...(certificateFile === undefined ? {} : { cert: readFileSync(certificateFile) }),

@@ -3,10 +3,14 @@ import { BlockList, isIP } from 'node:net';
 
 const HOPS = /^[1-9]\d?$/;
 
-export const PROXIES_RULE = 'no, yes, a number of proxies from 1 to 99, or addresses and networks such as 10.0.0.0/8, comma separated';
+export const PROXIES_RULE =
+  'no, yes, a number of proxies from 1 to 99, or addresses and networks such as 10.0.0.0/8, comma separated';
 
 export class TrustedProxies {
-  /** Of named values (host, protocol, port, path) the one so many places from the right counts; all of them: the first. 0: none is believed. */
+  /**
+   * Of named values (host, protocol, port, path) the one so many places from the right counts; all of them: the first.
+   * 0: none is believed.
+   */
   readonly #hops: number;
   readonly #networks: BlockList | undefined;
 
@@ -19,13 +23,17 @@ export class TrustedProxies {
 
   /**
    * @param connection its other end is read only when proxies are known by address.
-   * @returns from which place from the right the named values of a request are taken: 0 for none, Infinity for the first.
+   * @returns from which place from the right the named values of a request are taken: 0 for none, Infinity for the
+   * first.
    */
   hopsOf(connection: { readonly remoteAddress: string }): number {
     return this.#networks === undefined || isIn(this.#networks, connection.remoteAddress) ? this.#hops : 0;
   }
 
-  /** @param told by whom each proxy was asked, the nearest proxy's last; without ports. @returns the client; '' for an empty list. */
+  /**
+   * @param told by whom each proxy was asked, the nearest proxy's last; without ports. @returns the client; '' for an
+   * empty list.
+   */
   clientAmong(told: readonly string[]): string {
     const networks = this.#networks;
     if (networks !== undefined) return told.findLast((address) => !isIn(networks, address)) ?? told[0] ?? '';

@@ -9,18 +9,24 @@ import type { ParameterBinder } from './inventory-query/sql.ts';
 export const INNER_MAX = 20_000;
 
 /**
- * @returns a condition on `column` that holds for the agent and all below it by the links of devices and services, however many they are: only objects
- * that have children themselves are bound. Undefined when more than INNER_MAX have.
+ * @returns a condition on `column` that holds for the agent and all below it by the links of devices and services,
+ * however many they are: only objects that have children themselves are bound. Undefined when more than INNER_MAX have.
  */
-export async function agentDevicesCondition(column: string, agent: string, readers: HierarchyReaders, binder: ParameterBinder): Promise<string | undefined> {
+export async function agentDevicesCondition(
+  column: string,
+  agent: string,
+  readers: HierarchyReaders,
+  binder: ParameterBinder,
+): Promise<string | undefined> {
   const inner = new Set([Number(agent)]);
-  for (let level = [...inner]; level.length > 0;) {
+  for (let level = [...inner]; level.length > 0; ) {
     const parameters = new Parameters({ tenant: readers.tenant });
     const isChild = await childrenCondition(level, AGENT_LINKS, readers, parameters);
     const rows = await readers.history.query<{ id: number | string }>(
-      `SELECT id FROM managed_objects FINAL WHERE tenant = {tenant:UInt32} AND ${isChild} `
-      + `AND id IN (SELECT arrayJoin(parents) FROM managed_objects FINAL WHERE tenant = {tenant:UInt32}) LIMIT ${parameters.bind('UInt32', INNER_MAX + 1)}`,
-      parameters.values);
+      `SELECT id FROM managed_objects FINAL WHERE tenant = {tenant:UInt32} AND ${isChild} ` +
+        `AND id IN (SELECT arrayJoin(parents) FROM managed_objects FINAL WHERE tenant = {tenant:UInt32}) LIMIT ${parameters.bind('UInt32', INNER_MAX + 1)}`,
+      parameters.values,
+    );
     level = rows.map(({ id }) => Number(id)).filter((id) => !inner.has(id));
     for (const id of level) inner.add(id);
     if (inner.size > INNER_MAX) return undefined;

@@ -1,4 +1,7 @@
-/** Exports under way, bounded, and their queries, which leave room for those of lists. Each node of a cluster counts for itself. */
+/**
+ * Exports under way, bounded, and their queries, which leave room for those of lists. Each node of a cluster counts for
+ * itself.
+ */
 import { refusedBy } from '../model/errors.ts';
 import type { Principal } from '../model/access/principal.ts';
 import type { Refusals } from '../ports/refusals.ts';
@@ -20,7 +23,10 @@ export class Exports {
     this.#refusals = refusals;
     const { user, server } = EXPORTS_MAX;
     this.#turns = new Turns({
-      refusals, running: { all: QUERIES_MAX }, waiting: { all: server, ofUser: user }, limits: { all: 'exports/of-server', ofUser: 'exports/of-user' },
+      refusals,
+      running: { all: QUERIES_MAX },
+      waiting: { all: server, ofUser: user },
+      limits: { all: 'exports/of-server', ofUser: 'exports/of-user' },
     });
   }
 
@@ -29,9 +35,16 @@ export class Exports {
     return this.#counts.get('') ?? 0;
   }
 
-  /** An export begins. @returns to be called when it has ended. @throws PlatformError `general/busy` when there are too many. */
+  /**
+   * An export begins. @returns to be called when it has ended. @throws PlatformError `general/busy` when there are too
+   * many.
+   */
   begin({ tenantNumber, userName }: Holder): () => void {
-    const places = [['user', `${tenantNumber}/${userName}`], ['tenant', String(tenantNumber)], ['server', '']] as const;
+    const places = [
+      ['user', `${tenantNumber}/${userName}`],
+      ['tenant', String(tenantNumber)],
+      ['server', ''],
+    ] as const;
     for (const [name, key] of places) {
       if ((this.#counts.get(key) ?? 0) < EXPORTS_MAX[name]) continue;
       const limit = `exports/of-${name}`;
@@ -48,8 +61,15 @@ export class Exports {
     };
   }
 
-  /** Runs a bounded query of an export, which has at most one at a time. Tenants take turns, and so do the users of a tenant. */
-  async query<Result>({ tenantNumber, userName }: Holder, run: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
+  /**
+   * Runs a bounded query of an export, which has at most one at a time. Tenants take turns, and so do the users of a
+   * tenant.
+   */
+  async query<Result>(
+    { tenantNumber, userName }: Holder,
+    run: () => Promise<Result>,
+    signal?: AbortSignal,
+  ): Promise<Result> {
     await this.#turns.begin(tenantNumber, userName, signal);
     try {
       return await run();

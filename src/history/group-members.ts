@@ -1,4 +1,7 @@
-/** The devices of a group: of a static one everything below it, of a dynamic one what its query finds now (docs/spec/inventory.md#groups). */
+/**
+ * The devices of a group: of a static one everything below it, of a dynamic one what its query finds now
+ * (docs/spec/inventory.md#groups).
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { BULK_DEVICES_MAX } from '../model/entities/bulk-operation.ts';
 import type { StoredBulkOperation } from '../model/entities/bulk-operation.ts';
@@ -41,16 +44,24 @@ export async function devicesOfGroup(readers: GroupReaders, groupId: string, dev
   if (text === undefined) throw new GroupError('does not exist');
   const members = splitMembers(text);
   const isDynamic = stringMember(members, 'type') === DYNAMIC_TYPE || members.has('c8y_IsDynamicGroup');
-  const devices = isDynamic ? await devicesOfQuery(readers, members, devicesMax) : await devicesBelow(readers, groupId, devicesMax);
+  const devices = isDynamic
+    ? await devicesOfQuery(readers, members, devicesMax)
+    : await devicesBelow(readers, groupId, devicesMax);
   return devices.sort((one, other) => Number(one) - Number(other));
 }
 
-/** Ids of the devices that a bulk operation is for: of its group, or those where the operation of another one has FAILED. @throws as devicesOfGroup. */
-export async function bulkTargets(readers: GroupReaders, { groupId, failedParentId }: Pick<StoredBulkOperation, 'groupId' | 'failedParentId'>):
-  Promise<string[]> {
+/**
+ * Ids of the devices that a bulk operation is for: of its group, or those where the operation of another one has
+ * FAILED. @throws as devicesOfGroup.
+ */
+export async function bulkTargets(
+  readers: GroupReaders,
+  { groupId, failedParentId }: Pick<StoredBulkOperation, 'groupId' | 'failedParentId'>,
+): Promise<string[]> {
   if (groupId !== undefined) return devicesOfGroup(readers, groupId, BULK_DEVICES_MAX);
-  const sql = 'SELECT DISTINCT toString(source) AS deviceId FROM operations FINAL WHERE tenant = {tenant:UInt32} AND bulk = {bulk:UInt64} '
-    + "AND status = 'FAILED' ORDER BY deviceId LIMIT {limit:UInt32}";
+  const sql =
+    'SELECT DISTINCT toString(source) AS deviceId FROM operations FINAL WHERE tenant = {tenant:UInt32} AND bulk = {bulk:UInt64} ' +
+    "AND status = 'FAILED' ORDER BY deviceId LIMIT {limit:UInt32}";
   const parameters = { tenant: readers.tenant, bulk: Number(failedParentId), limit: BULK_DEVICES_MAX + 1 };
   const rows = await readers.history.query<{ deviceId: string }>(sql, parameters);
   if (rows.length > BULK_DEVICES_MAX) throw new GroupTooLarge(`has more than ${BULK_DEVICES_MAX} failed devices`);
@@ -59,7 +70,11 @@ export async function bulkTargets(readers: GroupReaders, { groupId, failedParent
 
 const tooLarge = (devicesMax: number): GroupTooLarge => new GroupTooLarge(`has more than ${devicesMax} devices`);
 
-async function devicesBelow({ tenant, documents }: GroupReaders, groupId: string, devicesMax: number): Promise<string[]> {
+async function devicesBelow(
+  { tenant, documents }: GroupReaders,
+  groupId: string,
+  devicesMax: number,
+): Promise<string[]> {
   const devices: string[] = [];
   const reached = new Set([groupId]);
   let open = [groupId];
@@ -94,8 +109,13 @@ async function devicesBelow({ tenant, documents }: GroupReaders, groupId: string
 }
 
 async function* childrenOf(documents: DocumentReader, tenant: number, prefix: string): AsyncIterable<string> {
-  for (let after: string | undefined; ;) {
-    const page = await documents.list('children', tenant, prefix, after === undefined ? { limit: PAGE } : { after, limit: PAGE });
+  for (let after: string | undefined; ; ) {
+    const page = await documents.list(
+      'children',
+      tenant,
+      prefix,
+      after === undefined ? { limit: PAGE } : { after, limit: PAGE },
+    );
     for (const { id } of page) yield id.slice(prefix.length);
     if (page.length < PAGE) return;
     await nextTurn();
@@ -110,8 +130,9 @@ async function devicesOfQuery(readers: GroupReaders, group: Members, devicesMax:
   const parameters = new Parameters({ tenant: readers.tenant });
   const conditions = await lookUpHierarchy(filter, readers, parameters);
   const condition = filter === undefined ? '1' : new QueryCompiler(parameters, { conditions }).condition(filter);
-  const sql = "SELECT toString(id) AS deviceId FROM managed_objects FINAL WHERE tenant = {tenant:UInt32} AND has(fragments, 'c8y_IsDevice') "
-    + `AND ${condition} ORDER BY id LIMIT ${parameters.bind('UInt32', devicesMax + 1)}`;
+  const sql =
+    "SELECT toString(id) AS deviceId FROM managed_objects FINAL WHERE tenant = {tenant:UInt32} AND has(fragments, 'c8y_IsDevice') " +
+    `AND ${condition} ORDER BY id LIMIT ${parameters.bind('UInt32', devicesMax + 1)}`;
   const rows = await readers.history.query<{ deviceId: string }>(sql, parameters.values);
   if (rows.length > devicesMax) throw tooLarge(devicesMax);
   return rows.map(({ deviceId }) => deviceId);

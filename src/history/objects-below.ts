@@ -11,7 +11,8 @@ export interface ObjectsBelow {
 }
 
 /**
- * SELECT of the ids of the roots and of everything below them. Each step is distinct, so that many paths to one object do not multiply.
+ * SELECT of the ids of the roots and of everything below them. Each step is distinct, so that many paths to one object
+ * do not multiply.
  * @param roots place of a bound Array(UInt64).
  */
 export function belowSql(roots: string): string {

@@ -1,6 +1,7 @@
 /**
- * Totals of large collections, kept for 10 s (docs/spec/paging.md#totals): counting them reads the keys of all that match, and dashboards
- * ask for them again and again. Those of small collections are counted each time, so that who adds one sees it counted.
+ * Totals of large collections, kept for 10 s (docs/spec/paging.md#totals): counting them reads the keys of all that
+ * match, and dashboards ask for them again and again. Those of small collections are counted each time, so that who
+ * adds one sees it counted.
  */
 /** Smaller totals are not kept. */
 export const KEPT_FROM = 100_000;
@@ -20,13 +21,16 @@ export class TotalCache {
     this.#totalsMax = totalsMax;
   }
 
-  get size(): number { return this.#known.size; }
+  get size(): number {
+    return this.#known.size;
+  }
 
   /** @param key names what is counted, the tenant and all conditions included. */
   async total(key: string, count: () => Promise<number>): Promise<number> {
     const known = this.#known.get(key);
     if (known !== undefined && this.#now() < known.until) return known.total;
-    // Somebody else's count may have begun before the caller's last change: it is taken for a large one only. Its failure is its own.
+    // Somebody else's count may have begun before the caller's last change: it is taken for a large one only. Its
+    // failure is its own.
     const running = this.#underWay.get(key);
     if (running !== undefined) {
       const theirs = await running.catch(() => 0);

@@ -42,7 +42,10 @@ const OVER_LIMIT_CONNECTIONS = 500;
 const BACKLOG = 4_096;
 /** Time until a TLS handshake must be done; the connect timeout starts after it. */
 const TLS_HANDSHAKE_MS = 10_000;
-/** TLS checks that the client has the key of its certificate; whether somebody trusts the certificate is for the application to say. */
+/**
+ * TLS checks that the client has the key of its certificate; whether somebody trusts the certificate is for the
+ * application to say.
+ */
 const CLIENT_CERTIFICATES = { requestCert: true, rejectUnauthorized: false } as const;
 
 export interface MqttServerOptions {
@@ -52,7 +55,9 @@ export interface MqttServerOptions {
   readonly metrics: MqttMetrics;
   readonly limits?: Partial<MqttLimits>;
   /** Of each connection of a tenant, instead of `limits`. */
-  readonly rateOf?: (tenantNumber: number) => { readonly messagesPerSecond: number; readonly queueMessages: number | undefined } | undefined;
+  readonly rateOf?: (
+    tenantNumber: number,
+  ) => { readonly messagesPerSecond: number; readonly queueMessages: number | undefined } | undefined;
   /** As of pacing/shares.ts; several by default. */
   readonly isOnlyTenant?: () => boolean;
   /** Milliseconds since 1970; Date.now by default. */
@@ -95,9 +100,14 @@ export class MqttServer {
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.#strangers = new Strangers(this.limits.connections);
     const now = options.now ?? Date.now;
-    const limitHit = (limit: LimitName, reason: string, session: Session): void => this.#limitHit(limit, reason, session);
+    const limitHit = (limit: LimitName, reason: string, session: Session): void =>
+      this.#limitHit(limit, reason, session);
     const clock = options.clock ?? { isBelieved: true, read: async () => now() };
-    this.sessions = new SessionRegistry({ store: options.store, limits: this.limits, limitHit, now, clock }, this.#wheel, options.elsewhere);
+    this.sessions = new SessionRegistry(
+      { store: options.store, limits: this.limits, limitHit, now, clock },
+      this.#wheel,
+      options.elsewhere,
+    );
     this.#context = this.#createContext(now, limitHit);
   }
 
@@ -123,9 +133,12 @@ export class MqttServer {
 
   /** Begins to take connections; may be called again for TLS or another address. @throws the socket's error. */
   async listen(options: ListenOptions): Promise<AddressInfo> {
-    const server = options.tls === undefined
-      ? createServer({ noDelay: true, pauseOnConnect: false }, (socket) => this.#acceptSocket(socket))
-      : createTlsServer({ handshakeTimeout: TLS_HANDSHAKE_MS, ...CLIENT_CERTIFICATES, ...options.tls }, (socket) => this.#acceptSocket(socket));
+    const server =
+      options.tls === undefined
+        ? createServer({ noDelay: true, pauseOnConnect: false }, (socket) => this.#acceptSocket(socket))
+        : createTlsServer({ handshakeTimeout: TLS_HANDSHAKE_MS, ...CLIENT_CERTIFICATES, ...options.tls }, (socket) =>
+            this.#acceptSocket(socket),
+          );
     server.on('connection', options.tls === undefined ? this.#onSocket : this.#onTlsSocket);
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
@@ -170,14 +183,15 @@ export class MqttServer {
 
   /**
    * Takes a connection of any transport, for instance a WebSocket of the sub-protocol `mqtt` or `mqttv3.1`.
-   * @returns the object whose `received`, `drained` and `transportClosed` the transport calls; undefined when there are too
-   * many connections: then the transport was destroyed.
+   * @returns the object whose `received`, `drained` and `transportClosed` the transport calls; undefined when there are
+   * too many connections: then the transport was destroyed.
    */
   accept(transport: Transport): Connection | undefined {
     if (this.#isClosing || !this.#hasRoom()) {
       if (!this.#isClosing) this.#options.metrics.count(LIMIT.CONNECTIONS);
       const { log } = this.#options;
-      if (log.isLevelEnabled('debug')) log.debug({ remoteAddress: transport.remoteAddress, limit: LIMIT.CONNECTIONS }, 'mqtt not accepted');
+      if (log.isLevelEnabled('debug'))
+        log.debug({ remoteAddress: transport.remoteAddress, limit: LIMIT.CONNECTIONS }, 'mqtt not accepted');
       transport.destroy();
       return undefined;
     }
@@ -221,7 +235,10 @@ export class MqttServer {
   disconnectRevoked(tenantNumber: number, serials: ReadonlySet<string>): void {
     for (const connection of this.#connections) {
       const principal = connection.principal as Connection['principal'] | undefined;
-      if (principal?.tenantNumber === tenantNumber && principal.certificateSerials?.some((serial) => serials.has(serial)) === true) {
+      if (
+        principal?.tenantNumber === tenantNumber &&
+        principal.certificateSerials?.some((serial) => serials.has(serial)) === true
+      ) {
         connection.disconnect(REASON.NOT_AUTHORIZED, 'the certificate was revoked');
       }
     }
@@ -231,18 +248,29 @@ export class MqttServer {
   disconnectTenant(tenantNumber: number): void {
     for (const connection of this.#connections) {
       const principal = connection.principal as Connection['principal'] | undefined;
-      if (principal !== undefined && dependsOn(principal, tenantNumber)) connection.disconnect(REASON.NOT_AUTHORIZED, 'the tenant was suspended or deleted');
+      if (principal !== undefined && dependsOn(principal, tenantNumber))
+        connection.disconnect(REASON.NOT_AUTHORIZED, 'the tenant was suspended or deleted');
     }
   }
 
   /** Stops: no new connections, DISCONNECT 0x8B (5.0) to the others, then after `graceMs` the rest is cut off. */
   async close(graceMs: number): Promise<void> {
     this.#isClosing = true;
-    const closed = this.#listeners.map((listener) => new Promise<void>((resolve) => { listener.close(() => resolve()); }));
-    for (const connection of this.#connections) connection.close(REASON.SERVER_SHUTTING_DOWN, 'the server is shutting down');
+    const closed = this.#listeners.map(
+      (listener) =>
+        new Promise<void>((resolve) => {
+          listener.close(() => resolve());
+        }),
+    );
+    for (const connection of this.#connections)
+      connection.close(REASON.SERVER_SHUTTING_DOWN, 'the server is shutting down');
     if (this.#connections.size > 0) {
-      const empty = new Promise<void>((resolve) => { this.#onEmpty = resolve; });
-      const timeout = setTimeout(() => { for (const connection of this.#connections) connection.transport.destroy(); }, graceMs);
+      const empty = new Promise<void>((resolve) => {
+        this.#onEmpty = resolve;
+      });
+      const timeout = setTimeout(() => {
+        for (const connection of this.#connections) connection.transport.destroy();
+      }, graceMs);
       await empty;
       clearTimeout(timeout);
     }
@@ -288,7 +316,10 @@ export class MqttServer {
     const limit = LIMIT.CONNECTIONS_BEFORE_LOGIN;
     if (this.#wheel.tick - this.#loggedTick >= LOG_SECONDS) {
       this.#loggedTick = this.#wheel.tick;
-      log.warn({ limit, maximum: this.#strangers.maximum }, 'mqtt closes connections before login in favour of new ones');
+      log.warn(
+        { limit, maximum: this.#strangers.maximum },
+        'mqtt closes connections before login in favour of new ones',
+      );
     }
     if (!(stranger instanceof Connection)) {
       metrics.count(limit);
@@ -296,7 +327,8 @@ export class MqttServer {
       stranger.destroy();
       return;
     }
-    if (stranger.state === STATE.CONNECTING) refuse(stranger, REASON.SERVER_BUSY, 'too many connections before login', limit);
+    if (stranger.state === STATE.CONNECTING)
+      refuse(stranger, REASON.SERVER_BUSY, 'too many connections before login', limit);
     else stranger.close(REASON.SERVER_BUSY, 'too many connections without CONNECT', limit);
     this.#strangers.delete(stranger);
     stranger.transport.destroy();
@@ -305,14 +337,18 @@ export class MqttServer {
   }
 
   /** Connections of all transports, and sockets in their TLS handshakes. */
-  get #open(): number { return this.#connections.size + this.#handshakes.size; }
+  get #open(): number {
+    return this.#connections.size + this.#handshakes.size;
+  }
 
   readonly #onSocket = (socket: Socket): void => {
     this.#socketsCount += 1;
     socket.once('close', this.#onSocketClosed);
   };
 
-  readonly #onSocketClosed = (): void => { this.#socketsCount -= 1; };
+  readonly #onSocketClosed = (): void => {
+    this.#socketsCount -= 1;
+  };
 
   #acceptSocket(socket: Socket): void {
     if (socket.destroyed) return;
@@ -328,7 +364,13 @@ export class MqttServer {
     const { application, store, log, metrics } = this.#options;
     const receivedCounts = [0, 0, 0];
     return {
-      application, store, log, metrics, now, limitHit, receivedCounts,
+      application,
+      store,
+      log,
+      metrics,
+      now,
+      limitHit,
+      receivedCounts,
       limits: this.limits,
       shares: new Shares(LIMIT.CONNECTIONS, this.limits.connections, this.#options.isOnlyTenant),
       counted: new Set(),
@@ -357,8 +399,14 @@ export class MqttServer {
       },
       rateBucket: (tenantNumber) => {
         const rate = this.#options.rateOf?.(tenantNumber);
-        const limits = rate === undefined ? this.limits
-          : { ...this.limits, rateMessagesPerSecond: rate.messagesPerSecond, rateQueueMessages: rate.queueMessages ?? this.limits.rateQueueMessages };
+        const limits =
+          rate === undefined
+            ? this.limits
+            : {
+                ...this.limits,
+                rateMessagesPerSecond: rate.messagesPerSecond,
+                rateQueueMessages: rate.queueMessages ?? this.limits.rateQueueMessages,
+              };
         return limits.rateMessagesPerSecond > 0 ? new RateBucket(limits, now()) : undefined;
       },
       throttle: (connection) => this.#throttle(connection),
@@ -369,18 +417,23 @@ export class MqttServer {
 
   #throttle(connection: Connection): void {
     this.#throttled.add(connection);
-    if (this.#ticker !== undefined) this.#throttleTicker ??= setInterval(() => this.releaseThrottled(), THROTTLE_MS).unref();
+    if (this.#ticker !== undefined)
+      this.#throttleTicker ??= setInterval(() => this.releaseThrottled(), THROTTLE_MS).unref();
   }
 
   /** In this order: will, link, session. A delayed will keeps the link until it is sent or not needed. */
   #ended(connection: Connection, isClean: boolean): void {
     leave(connection);
-    if (connection.state === STATE.ENDING && !this.#context.counted.has(connection)) this.#strangers.refused(connection);
+    if (connection.state === STATE.ENDING && !this.#context.counted.has(connection))
+      this.#strangers.refused(connection);
     const { link, session, will } = connection;
     this.#throttled.delete(connection);
-    const close = (): void => { connection.link = undefined; };
+    const close = (): void => {
+      connection.link = undefined;
+    };
     try {
-      // The read that ended the connection may have brought messages before: `PUBLISH, DISCONNECT` is one segment as a rule.
+      // The read that ended the connection may have brought messages before: `PUBLISH, DISCONNECT` is one segment as a
+      // rule.
       link?.endOfRead();
     } catch (error) {
       this.#options.log.error({ err: error, clientId: connection.clientId }, 'mqtt link failed at the end of a read');
@@ -422,7 +475,8 @@ export class MqttServer {
   #gone(connection: Connection): void {
     this.#connections.delete(connection);
     this.#strangers.delete(connection);
-    if (this.#context.counted.delete(connection)) this.#context.shares.give(connection.principal.tenantNumber, connection.principal.userName);
+    if (this.#context.counted.delete(connection))
+      this.#context.shares.give(connection.principal.tenantNumber, connection.principal.userName);
     this.#options.metrics.connections(this.#connections.size);
     if (this.#connections.size === 0) this.#onEmpty?.();
   }
@@ -430,7 +484,8 @@ export class MqttServer {
   #limitHit(limit: LimitName, reason: string, session: Session): void {
     const { log, metrics } = this.#options;
     metrics.count(limit);
-    if (log.isLevelEnabled('debug')) log.debug({ limit, tenantNumber: session.tenantNumber, session: session.key }, reason);
+    if (log.isLevelEnabled('debug'))
+      log.debug({ limit, tenantNumber: session.tenantNumber, session: session.key }, reason);
   }
 }
 

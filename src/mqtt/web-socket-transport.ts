@@ -34,9 +34,15 @@ class WebSocketTransport implements Transport {
     this.clientAddress = address;
   }
 
-  get remoteAddress(): string { return this.#socket.remoteAddress; }
-  write(bytes: Buffer): boolean { return this.#socket.send(bytes, true); }
-  pause(): void { this.#isPaused = true; }
+  get remoteAddress(): string {
+    return this.#socket.remoteAddress;
+  }
+  write(bytes: Buffer): boolean {
+    return this.#socket.send(bytes, true);
+  }
+  pause(): void {
+    this.#isPaused = true;
+  }
 
   resume(): void {
     this.#isPaused = false;
@@ -48,8 +54,12 @@ class WebSocketTransport implements Transport {
     }
   }
 
-  end(): void { this.#socket.end(CLOSE_NORMAL, ''); }
-  destroy(): void { this.#socket.end(CLOSE_NORMAL, ''); }
+  end(): void {
+    this.#socket.end(CLOSE_NORMAL, '');
+  }
+  destroy(): void {
+    this.#socket.end(CLOSE_NORMAL, '');
+  }
 
   received(chunk: Buffer, waitingBytesMax: number): void {
     // Before login the connection itself bounds what it holds, and counts it.
@@ -60,17 +70,27 @@ class WebSocketTransport implements Transport {
     this.#waiting.push(chunk);
     this.#waitingBytes += chunk.length;
     if (this.#waitingBytes <= waitingBytesMax) return;
-    // The connection holds what it is given now, as far as the same limit goes: it tells the client, the log and the counter.
+    // The connection holds what it is given now, as far as the same limit goes: it tells the client, the log and the
+    // counter.
     this.#waitingBytes = 0;
     for (const waiting of this.#waiting.splice(0)) this.listener?.received(waiting);
   }
 }
 
 /** Handlers for the WebSocket route `/mqtt`. @param addressOf the client's, also behind a proxy. */
-export function mqttWebSocketHandlers<Socket extends MqttWebSocket>(server: MqttServer, addressOf: (socket: Socket) => ClientAddress = () => NO_ADDRESS): {
-  protocols: string[]; isBoundElsewhere: boolean; idleTimeoutSeconds: number; maxPayloadBytes: number;
-  open(socket: Socket): void; message(socket: Socket, data: Buffer, binary: boolean): void; drain(socket: Socket): void;
-  close(socket: Socket, code: number, reason: string): void } {
+export function mqttWebSocketHandlers<Socket extends MqttWebSocket>(
+  server: MqttServer,
+  addressOf: (socket: Socket) => ClientAddress = () => NO_ADDRESS,
+): {
+  protocols: string[];
+  isBoundElsewhere: boolean;
+  idleTimeoutSeconds: number;
+  maxPayloadBytes: number;
+  open(socket: Socket): void;
+  message(socket: Socket, data: Buffer, binary: boolean): void;
+  drain(socket: Socket): void;
+  close(socket: Socket, code: number, reason: string): void;
+} {
   const transports = new Map<Socket, WebSocketTransport>();
   return {
     protocols: ['mqtt', 'mqttv3.1'],
@@ -88,13 +108,19 @@ export function mqttWebSocketHandlers<Socket extends MqttWebSocket>(server: Mqtt
       if (binary) transports.get(socket)?.received(data, server.limits.heldBytes);
       else socket.end(CLOSE_UNSUPPORTED, 'MQTT packets come in binary frames');
     },
-    drain(socket) { transports.get(socket)?.listener?.drained(); },
+    drain(socket) {
+      transports.get(socket)?.listener?.drained();
+    },
     close(socket, code, reason) {
       const connection = transports.get(socket)?.listener;
       transports.delete(socket);
       // The library has cut it off: the client hears nothing, log and counter do.
       if (code === CLOSED_WITHOUT_FRAME && reason === TOO_BIG) {
-        connection?.close(REASON.PACKET_TOO_LARGE, `a WebSocket message has more than ${server.limits.heldBytes} bytes`, LIMIT.FRAME_BYTES);
+        connection?.close(
+          REASON.PACKET_TOO_LARGE,
+          `a WebSocket message has more than ${server.limits.heldBytes} bytes`,
+          LIMIT.FRAME_BYTES,
+        );
       }
       connection?.transportClosed();
     },

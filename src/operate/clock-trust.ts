@@ -1,7 +1,8 @@
 /**
- * Tells whether the wall clock can be believed by what deletes data by age. The credible time is the newest confirmed time, which is kept as a
- * record and so in the journal, plus what a clock that counts since the machine's boot has counted since. A wall clock that differs by more than
- * the limit is believed after it ran steadily, with the server, for the settling time: a machine that was off for months waits once, not for ever.
+ * Tells whether the wall clock can be believed by what deletes data by age. The credible time is the newest confirmed
+ * time, which is kept as a record and so in the journal, plus what a clock that counts since the machine's boot has
+ * counted since. A wall clock that differs by more than the limit is believed after it ran steadily, with the server,
+ * for the settling time: a machine that was off for months waits once, not for ever.
  */
 import { readFileSync } from 'node:fs';
 import { uptime } from 'node:os';
@@ -28,12 +29,21 @@ const PART_MS = 60_000;
 /** A confirmed time is written down this often. */
 const MARK_EVERY_MS = 600_000;
 const WARN_EVERY_MS = 3_600_000;
-/** The credible time follows a wall clock within the limit by this share of the time that passes, so that many small steps are one large one. */
+/**
+ * The credible time follows a wall clock within the limit by this share of the time that passes, so that many small
+ * steps are one large one.
+ */
 const SLEW_SHARE = 0.01;
 const HOUR_MS = 3_600_000;
 
-/** A clock that nobody sets: it counts on while the machine sleeps. `boot` names the start of the machine that it counts from. */
-export interface SteadyClock { readonly boot: string; now(): number }
+/**
+ * A clock that nobody sets: it counts on while the machine sleeps. `boot` names the start of the machine that it counts
+ * from.
+ */
+export interface SteadyClock {
+  readonly boot: string;
+  now(): number;
+}
 
 /** As stored. Times are ms since 1970, `up` is of the steady clock of `boot`. */
 interface Mark {
@@ -59,7 +69,10 @@ export interface ClockTrustOptions {
   readonly log: Log;
 }
 
-interface Both { readonly wall: number; readonly up: number }
+interface Both {
+  readonly wall: number;
+  readonly up: number;
+}
 
 export class ClockTrust implements ExpiryClock {
   readonly #options: ClockTrustOptions;
@@ -75,15 +88,22 @@ export class ClockTrust implements ExpiryClock {
   }
 
   /** As of the last look. */
-  get isWaiting(): boolean { return this.#isWaiting; }
+  get isWaiting(): boolean {
+    return this.#isWaiting;
+  }
 
-  get isBelieved(): boolean { return !this.#isWaiting && this.#isTogether(this.#both()); }
+  get isBelieved(): boolean {
+    return !this.#isWaiting && this.#isTogether(this.#both());
+  }
 
   /** @returns the wall clock's time, or undefined while it is not believed. */
   async read(): Promise<number | undefined> {
     const both = this.#both();
     const isRecent = both.up - (this.#looked?.up ?? -Infinity) < LOOK_MS && this.#isTogether(both);
-    if (!isRecent) await (this.#looking ??= this.#look(both).finally(() => { this.#looking = undefined; }));
+    if (!isRecent)
+      await (this.#looking ??= this.#look(both).finally(() => {
+        this.#looking = undefined;
+      }));
     return this.#isWaiting ? undefined : both.wall;
   }
 
@@ -100,7 +120,8 @@ export class ClockTrust implements ExpiryClock {
   async #look(both: Both): Promise<void> {
     const { documents, differenceMaxMs, newestKnown, steady } = this.#options;
     const text = await documents.get(RETENTION_RULES, SERVER_WIDE, CLOCK_KEY);
-    const mark = text === undefined ? { wall: await newestKnown() ?? both.wall, boot: '', up: 0 } : JSON.parse(text) as Mark;
+    const mark =
+      text === undefined ? { wall: (await newestKnown()) ?? both.wall, boot: '', up: 0 } : (JSON.parse(text) as Mark);
     const before = this.#looked;
     this.#looked = both;
     const known = this.#credible ?? (mark.boot === steady.boot && mark.up <= both.up ? mark : undefined);
@@ -110,14 +131,19 @@ export class ClockTrust implements ExpiryClock {
       const slewMax = known === undefined ? Infinity : (both.up - known.up) * SLEW_SHARE;
       this.#confirm({ wall: expected + Math.max(-slewMax, Math.min(slewMax, difference)), up: both.up });
       const isOld = this.#credible!.wall - mark.wall >= MARK_EVERY_MS;
-      if (text === undefined || isOld || mark.pending !== undefined) await this.#write(text, this.#markOf(this.#credible!));
+      if (text === undefined || isOld || mark.pending !== undefined)
+        await this.#write(text, this.#markOf(this.#credible!));
       return;
     }
     await this.#wait(both, before, { text, mark, difference });
   }
 
   /** Goes on waiting, or believes the clock when it has settled. */
-  async #wait(both: Both, before: Both | undefined, { text, mark, difference }: { text: string | undefined; mark: Mark; difference: number }): Promise<void> {
+  async #wait(
+    both: Both,
+    before: Both | undefined,
+    { text, mark, difference }: { text: string | undefined; mark: Mark; difference: number },
+  ): Promise<void> {
     const { differenceMaxMs, settleMs, refusals, log } = this.#options;
     const passedMs = before === undefined ? 0 : both.up - before.up;
     const hasJumped = before !== undefined && Math.abs(both.wall - before.wall - passedMs) > differenceMaxMs;
@@ -128,7 +154,10 @@ export class ClockTrust implements ExpiryClock {
     const ranMs = isSame ? pending.ranMs + Math.max(0, Math.min(sinceMs, passedMs)) : 0;
     const days = (difference / HOUR_MS / 24).toFixed(1);
     if (ranMs >= settleMs) {
-      log.warn({ differenceMs: difference, ranMs }, 'the clock is believed from now on: it ran steadily since it differed from the journal');
+      log.warn(
+        { differenceMs: difference, ranMs },
+        'the clock is believed from now on: it ran steadily since it differed from the journal',
+      );
       this.#isWaiting = false;
       this.#confirm(both);
       await this.#write(text, this.#markOf(both));
@@ -137,10 +166,18 @@ export class ClockTrust implements ExpiryClock {
     if (!this.#isWaiting) refusals.count(CLOCK_LIMIT);
     if (!this.#isWaiting || both.up - this.#warnedAt >= WARN_EVERY_MS) {
       this.#warnedAt = both.up;
-      log.warn({ limit: CLOCK_LIMIT, clock: textOf(both.wall), expected: textOf(both.wall - difference), differenceMs: difference,
-        differenceMaxMs, waitsMs: settleMs - ranMs },
-      `retention and the end of MQTT sessions wait: the clock differs by ${days} days from the journal's newest time; set the clock, `
-        + 'or start with --retention-clock-settle-ms 0 when it is right');
+      log.warn(
+        {
+          limit: CLOCK_LIMIT,
+          clock: textOf(both.wall),
+          expected: textOf(both.wall - difference),
+          differenceMs: difference,
+          differenceMaxMs,
+          waitsMs: settleMs - ranMs,
+        },
+        `retention and the end of MQTT sessions wait: the clock differs by ${days} days from the journal's newest time; set the clock, ` +
+          'or start with --retention-clock-settle-ms 0 when it is right',
+      );
     }
     this.#isWaiting = true;
     await this.#write(text, { wall: mark.wall, boot: mark.boot, up: mark.up, pending: { wall: both.wall, ranMs } });
@@ -148,7 +185,11 @@ export class ClockTrust implements ExpiryClock {
 
   #confirm(both: Both): void {
     this.#credible = both;
-    if (this.#isWaiting) this.#options.log.info({ clock: textOf(both.wall) }, 'the clock agrees with the journal: what waited for it goes on');
+    if (this.#isWaiting)
+      this.#options.log.info(
+        { clock: textOf(both.wall) },
+        'the clock agrees with the journal: what waited for it goes on',
+      );
     this.#isWaiting = false;
   }
 
@@ -161,12 +202,17 @@ export class ClockTrust implements ExpiryClock {
     const change: RecordChange = { collection: RETENTION_RULES, id: CLOCK_KEY, expected, value: JSON.stringify(mark) };
     try {
       await commands.request({
-        kind: COMMAND.RECORDS_CHANGE, tenant: SERVER_WIDE, key: TENANT_KEY, mode: PROCESSING_MODE.PERSISTENT, receivedAt: now(),
+        kind: COMMAND.RECORDS_CHANGE,
+        tenant: SERVER_WIDE,
+        key: TENANT_KEY,
+        mode: PROCESSING_MODE.PERSISTENT,
+        receivedAt: now(),
         body: { changes: [withDigest(change)] },
       });
     } catch (error) {
       // Another node wrote it, or nothing can be written now: the next look tries again.
-      if (error instanceof PlatformError) log.debug({ error: error.message }, 'the confirmed time was not written down');
+      if (error instanceof PlatformError)
+        log.debug({ error: error.message }, 'the confirmed time was not written down');
       else throw error;
     }
   }

@@ -25,13 +25,17 @@ export class ControlSocket {
     const server = createServer((socket) => {
       let text = '';
       socket.setEncoding('utf8');
-      socket.on('error', (error) => { this.#log.debug({ error: error.message }, 'control connection failed'); });
+      socket.on('error', (error) => {
+        this.#log.debug({ error: error.message }, 'control connection failed');
+      });
       socket.on('data', (chunk: string) => {
         text += chunk;
         const end = text.indexOf('\n');
         if (end < 0 && text.length <= LINE_BYTES_MAX) return;
         socket.pause();
-        void this.#answer(text.slice(0, Math.max(end, 0))).then((answer) => { socket.end(`${JSON.stringify(answer)}\n`); });
+        void this.#answer(text.slice(0, Math.max(end, 0))).then((answer) => {
+          socket.end(`${JSON.stringify(answer)}\n`);
+        });
       });
     });
     await new Promise<void>((resolve, reject) => {
@@ -44,7 +48,10 @@ export class ControlSocket {
 
   async close(): Promise<void> {
     const server = this.#server;
-    if (server) await new Promise((resolve) => { server.close(resolve); });
+    if (server)
+      await new Promise((resolve) => {
+        server.close(resolve);
+      });
     await rm(this.#path, { force: true });
   }
 
@@ -52,8 +59,11 @@ export class ControlSocket {
     try {
       const request = JSON.parse(line) as Record<string, unknown>;
       const handler = this.#handlers.get(String(request.command));
-      if (!handler) throw new Error(`unknown command ${String(request.command)}; it takes ${[...this.#handlers.keys()].join(', ')}`);
-      return { ok: true, ...await handler(request) };
+      if (!handler)
+        throw new Error(
+          `unknown command ${String(request.command)}; it takes ${[...this.#handlers.keys()].join(', ')}`,
+        );
+      return { ok: true, ...(await handler(request)) };
     } catch (error) {
       this.#log.warn({ error: (error as Error).message }, 'a control command failed');
       return { ok: false, error: (error as Error).message };

@@ -1,4 +1,6 @@
-/** Talks to a running server over the Unix socket in its data directory: one JSON line asked, one JSON line answered. */
+/**
+ * Talks to a running server over the Unix socket in its data directory: one JSON line asked, one JSON line answered.
+ */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { connect } from 'node:net';
 import { basename, join } from 'node:path';
@@ -15,14 +17,22 @@ const ANSWER_MAX_BYTES = 1024 * 1024;
 /** Long enough for the largest backup; the server answers when it is done. */
 const ANSWER_TIMEOUT_MS = 6 * 60 * 60 * 1000;
 
-export interface ControlAnswer { readonly ok: boolean; readonly error?: string; readonly [key: string]: unknown }
+export interface ControlAnswer {
+  readonly ok: boolean;
+  readonly error?: string;
+  readonly [key: string]: unknown;
+}
 
 /**
  * Sends one request to the server that runs on the data directory.
  * @returns its answer, or undefined when nothing listens there.
  * @throws CommandError when the server breaks off or answers what is no JSON line.
  */
-export function askServer(data: string, request: object, timeoutMs = ANSWER_TIMEOUT_MS): Promise<ControlAnswer | undefined> {
+export function askServer(
+  data: string,
+  request: object,
+  timeoutMs = ANSWER_TIMEOUT_MS,
+): Promise<ControlAnswer | undefined> {
   return new Promise((resolve, reject) => {
     const socket = connect({ path: join(data, CONTROL_SOCKET_NAME) });
     let isOpen = false;
@@ -42,7 +52,11 @@ export function askServer(data: string, request: object, timeoutMs = ANSWER_TIME
       if (end < 0 && text.length > ANSWER_MAX_BYTES) fail(`its line is longer than ${ANSWER_MAX_BYTES} bytes`);
       if (end < 0) return;
       socket.destroy();
-      try { resolve(JSON.parse(text.slice(0, end)) as ControlAnswer); } catch (error) { fail((error as Error).message); }
+      try {
+        resolve(JSON.parse(text.slice(0, end)) as ControlAnswer);
+      } catch (error) {
+        fail((error as Error).message);
+      }
     });
     socket.on('error', (error: NodeJS.ErrnoException) => {
       if (isOpen) fail(error.message);
@@ -57,15 +71,25 @@ export function askServer(data: string, request: object, timeoutMs = ANSWER_TIME
 export async function isServerRunning(data: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ path: join(data, CONTROL_SOCKET_NAME) });
-    socket.on('connect', () => { socket.destroy(); resolve(true); });
+    socket.on('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
     socket.on('error', () => resolve(false));
   });
 }
 
-/** The live process that the data directory's lock names, when there is one: it holds the directory without a control socket. */
+/**
+ * The live process that the data directory's lock names, when there is one: it holds the directory without a control
+ * socket.
+ */
 export function lockHolder(data: string): number | undefined {
   let text: string;
-  try { text = readFileSync(join(data, LOCK_NAME), 'utf8').trim(); } catch { return undefined; /* no lock, nobody holds it */ }
+  try {
+    text = readFileSync(join(data, LOCK_NAME), 'utf8').trim();
+  } catch {
+    return undefined; /* no lock, nobody holds it */
+  }
   const match = /^(\d+)\b|"pid"\s*:\s*(\d+)/.exec(text);
   const pid = Number(match?.[1] ?? match?.[2] ?? 0);
   if (pid <= 0 || pid === process.pid) return undefined;
@@ -80,7 +104,9 @@ export function lockHolder(data: string): number | undefined {
   try {
     // After a restart of the machine or container another program may have the number.
     return basename(readlinkSync(`/proc/${pid}/exe`)).startsWith('node') ? pid : undefined;
-  } catch { return pid; /* no /proc or another user's process: a live process counts as the holder */ }
+  } catch {
+    return pid; /* no /proc or another user's process: a live process counts as the holder */
+  }
 }
 
 /** From /proc; undefined where there is none, or no such process. */
@@ -89,7 +115,9 @@ function processState(pid: number): { isZombie: boolean; threads: number } | und
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return { isZombie: fields[0] === 'Z' || fields[0] === 'X', threads: Number(fields[17]) };
-  } catch { return undefined; /* not on this system, or gone */ }
+  } catch {
+    return undefined; /* not on this system, or gone */
+  }
 }
 
 /** Whether the process was killed and is being torn down: it has no program any more, or SIGKILL waits for it. */

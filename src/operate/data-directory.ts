@@ -1,4 +1,7 @@
-/** Makes the data directory, and those of its copies: for nobody but their owner, since password hashes and all data lie in them. */
+/**
+ * Makes the data directory, and those of its copies: for nobody but their owner, since password hashes and all data lie
+ * in them.
+ */
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { syncDirectory } from '../store/files/sync-directory.ts';
@@ -7,7 +10,8 @@ export const PRIVATE_DIRECTORY_MODE = 0o700;
 export const PRIVATE_FILE_MODE = 0o600;
 
 /**
- * @param path absolute. @returns nothing; a directory that is there stays as it is. @throws Error that names the directory and the reason.
+ * @param path absolute. @returns nothing; a directory that is there stays as it is. @throws Error that names the
+ * directory and the reason.
  */
 export async function makeDataDirectory(path: string): Promise<void> {
   try {
@@ -18,17 +22,22 @@ export async function makeDataDirectory(path: string): Promise<void> {
 }
 
 /**
- * Parents that are missing are made too, one by one: Node's recursive mkdir tries for ever where nothing can be made, as under /proc.
- * @param path absolute. @returns nothing; a directory that is there stays as it is. @throws the file system's error, or Error.
+ * Parents that are missing are made too, one by one: Node's recursive mkdir tries for ever where nothing can be made,
+ * as under /proc.
+ * @param path absolute. @returns nothing; a directory that is there stays as it is. @throws the file system's error, or
+ * Error.
  */
 export async function makePrivateDirectory(path: string): Promise<void> {
-  const isThere = await stat(path).then((found) => {
-    if (!found.isDirectory()) throw new Error(`${path} is not a directory`);
-    return true;
-  }, (error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return false;
-    throw error;
-  });
+  const isThere = await stat(path).then(
+    (found) => {
+      if (!found.isDirectory()) throw new Error(`${path} is not a directory`);
+      return true;
+    },
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return false;
+      throw error;
+    },
+  );
   if (isThere) return;
   await makePrivateDirectory(dirname(path));
   await mkdir(path, { mode: PRIVATE_DIRECTORY_MODE });

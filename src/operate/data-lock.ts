@@ -1,4 +1,7 @@
-/** `<data>/lock`: one server uses a data directory at a time. Held from before anything is opened until everything is closed. */
+/**
+ * `<data>/lock`: one server uses a data directory at a time. Held from before anything is opened until everything is
+ * closed.
+ */
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,13 +20,18 @@ export class DataLock {
     this.#path = path;
   }
 
-  /** @throws Error that names the process which holds the directory. A lock whose process is gone counts for nothing; one that was killed is waited for. */
+  /**
+   * @throws Error that names the process which holds the directory. A lock whose process is gone counts for nothing;
+   * one that was killed is waited for.
+   */
   static async take(data: string): Promise<DataLock> {
     const path = join(data, LOCK_NAME);
     for (let attempt = 0; attempt < 2; attempt += 1) {
       const holder = await holderOf(data);
-      if (holder !== undefined || await isServerRunning(data)) {
-        throw new Error(`another server${holder === undefined ? '' : ` (process ${holder})`} uses the data directory ${data}`);
+      if (holder !== undefined || (await isServerRunning(data))) {
+        throw new Error(
+          `another server${holder === undefined ? '' : ` (process ${holder})`} uses the data directory ${data}`,
+        );
       }
       try {
         const file = await open(path, 'wx');
@@ -48,7 +56,8 @@ async function holderOf(data: string): Promise<number | undefined> {
   const sinceAt = performance.now();
   for (;;) {
     const holder = lockHolder(data);
-    if (holder === undefined || performance.now() - sinceAt >= (isEnding(holder) ? ENDING_MS_MAX : GRACE_MS)) return holder;
+    if (holder === undefined || performance.now() - sinceAt >= (isEnding(holder) ? ENDING_MS_MAX : GRACE_MS))
+      return holder;
     await sleep(LOOK_EVERY_MS);
   }
 }

@@ -1,7 +1,13 @@
-/** What the process may open, and who gets how much of it: MQTT, HTTP, and a reserve for files, stores and other servers. */
+/**
+ * What the process may open, and who gets how much of it: MQTT, HTTP, and a reserve for files, stores and other
+ * servers.
+ */
 import { readFileSync } from 'node:fs';
 
-/** For listeners, files of the stores, uploads, other servers, and 500 MQTT connections above the limit that get their CONNECT answered. */
+/**
+ * For listeners, files of the stores, uploads, other servers, and 500 MQTT connections above the limit that get their
+ * CONNECT answered.
+ */
 const RESERVED = 1_000;
 /** HTTP gets as much at least, or a quarter of all where that is less: MQTT connections cannot take it. */
 const HTTP_MIN = 2_000;
@@ -32,17 +38,27 @@ export interface ConnectionBounds {
 
 /** @returns text of /proc/self/limits; undefined where the system does not tell it. */
 export function processLimits(): string | undefined {
-  try { return readFileSync('/proc/self/limits', 'utf8'); } catch { return undefined; }
+  try {
+    return readFileSync('/proc/self/limits', 'utf8');
+  } catch {
+    return undefined;
+  }
 }
 
-/** @param limits text of /proc/self/limits. @returns how many files the process may open; undefined when that is not known. */
+/**
+ * @param limits text of /proc/self/limits. @returns how many files the process may open; undefined when that is not
+ * known.
+ */
 export function descriptorsMax(limits: string | undefined): number | undefined {
   const text = limits === undefined ? undefined : /^Max open files\s+(\S+)/m.exec(limits)?.[1];
   if (text === undefined) return undefined;
   return text === 'unlimited' ? Infinity : Number(text);
 }
 
-/** @param descriptors of the process; undefined when that is not known. MQTT gets less than its setting where it has to, at least a quarter. */
+/**
+ * @param descriptors of the process; undefined when that is not known. MQTT gets less than its setting where it has to,
+ * at least a quarter.
+ */
 export function connectionBounds(descriptors: number | undefined, config: ConnectionSettings): ConnectionBounds {
   const all = descriptors === undefined || Number.isNaN(descriptors) ? Infinity : descriptors;
   const quarter = Math.floor(all / 4);
@@ -50,6 +66,7 @@ export function connectionBounds(descriptors: number | undefined, config: Connec
   const http = config.httpConnectionsMax > 0 ? Math.min(config.httpConnectionsMax, Math.floor(all / 2)) : derived;
   // Behind a proxy all connections come from its address.
   const ofAddress = config.trustProxy !== 'no' ? http : Math.ceil(http * ADDRESS_SHARE);
-  const httpAddress = config.httpAddressConnectionsMax > 0 ? Math.min(http, config.httpAddressConnectionsMax) : ofAddress;
+  const httpAddress =
+    config.httpAddressConnectionsMax > 0 ? Math.min(http, config.httpAddressConnectionsMax) : ofAddress;
   return { http, httpAddress, mqtt: Math.min(config.mqttConnectionsMax, Math.max(quarter, all - RESERVED - http)) };
 }

@@ -30,10 +30,19 @@ export class DiskGuard {
    * @param options.freeBytesOf as the file system says when absent. Asked again only when it has answered.
    * @param options.warnBytes with less the log warns, once until there is more again; 0 when absent.
    * @param options.everyMs between two looks; 250 when absent.
-   * @param options.unreadToldAt so many looks have to fail one after the other until the log says so, once; 1 when absent.
+   * @param options.unreadToldAt so many looks have to fail one after the other until the log says so, once; 1 when
+   * absent.
    */
-  constructor(options: { path: string; freeBytesMin: number; warnBytes?: number; log: Log; limit?: DiskLimit; everyMs?: number; unreadToldAt?: number;
-    freeBytesOf?: (path: string) => Promise<number> }) {
+  constructor(options: {
+    path: string;
+    freeBytesMin: number;
+    warnBytes?: number;
+    log: Log;
+    limit?: DiskLimit;
+    everyMs?: number;
+    unreadToldAt?: number;
+    freeBytesOf?: (path: string) => Promise<number>;
+  }) {
     this.#path = options.path;
     this.#limit = options.limit ?? 'disk/free-bytes';
     this.#everyMs = options.everyMs ?? CHECK_EVERY_MS;
@@ -46,7 +55,9 @@ export class DiskGuard {
 
   async start(): Promise<void> {
     await this.check();
-    this.#timer = setInterval(() => { void this.check(); }, this.#everyMs);
+    this.#timer = setInterval(() => {
+      void this.check();
+    }, this.#everyMs);
     this.#timer.unref();
   }
 
@@ -62,18 +73,23 @@ export class DiskGuard {
       this.#unreadCount = 0;
     } catch (error) {
       this.#unreadCount += 1;
-      if (this.#unreadCount === this.#unreadToldAt) this.#log.error({ path: this.#path, error: (error as Error).message }, 'the free space cannot be read');
+      if (this.#unreadCount === this.#unreadToldAt)
+        this.#log.error({ path: this.#path, error: (error as Error).message }, 'the free space cannot be read');
       return;
     } finally {
       this.#isLooking = false;
     }
     const isLow = this.freeBytes < this.#warnBytes;
-    if (isLow && !this.#isLow) this.#log.warn({ path: this.#path, freeBytes: this.freeBytes, warnBytes: this.#warnBytes }, 'the disk fills up');
+    if (isLow && !this.#isLow)
+      this.#log.warn({ path: this.#path, freeBytes: this.freeBytes, warnBytes: this.#warnBytes }, 'the disk fills up');
     this.#isLow = isLow;
     const before = this.refusal;
     this.refusal = this.freeBytes < this.#freeBytesMin ? this.#limit : undefined;
     if (this.refusal && !before) {
-      this.#log.error({ path: this.#path, freeBytes: this.freeBytes, limitBytes: this.#freeBytesMin }, 'the disk is nearly full: writes are refused');
+      this.#log.error(
+        { path: this.#path, freeBytes: this.freeBytes, limitBytes: this.#freeBytesMin },
+        'the disk is nearly full: writes are refused',
+      );
     } else if (before && !this.refusal) {
       this.#log.info({ path: this.#path, freeBytes: this.freeBytes }, 'the disk has room again: writes are taken');
     }

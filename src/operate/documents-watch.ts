@@ -1,11 +1,14 @@
 /**
- * Knows whether the documents can be read and written: the result of the last commit, how long the oldest one under way takes, and a read
- * that is begun whenever somebody asks. Nobody waits for any of it.
+ * Knows whether the documents can be read and written: the result of the last commit, how long the oldest one under way
+ * takes, and a read that is begun whenever somebody asks. Nobody waits for any of it.
  */
 import type { DocumentChange, Documents } from '../actors/runtime/documents.ts';
 import type { Collection } from '../model/commands/collections.ts';
 
-/** A commit or a read that takes longer means that the store is stuck. A commit takes milliseconds, on a slow disk some hundred. */
+/**
+ * A commit or a read that takes longer means that the store is stuck. A commit takes milliseconds, on a slow disk some
+ * hundred.
+ */
 const STUCK_MS = 5_000;
 const PROBE_ID = 'schema';
 
@@ -28,16 +31,26 @@ export class WatchedDocuments implements Documents {
     return this.#documents.get(collection, tenant, id);
   }
 
-  getMany(collection: Collection, tenant: number, ids: readonly string[]): (string | undefined)[] | Promise<(string | undefined)[]> {
+  getMany(
+    collection: Collection,
+    tenant: number,
+    ids: readonly string[],
+  ): (string | undefined)[] | Promise<(string | undefined)[]> {
     return this.#documents.getMany(collection, tenant, ids);
   }
 
-  list(collection: Collection, tenant: number, prefix: string, options: { after?: string; limit: number }):
-    { id: string; value: string }[] | Promise<{ id: string; value: string }[]> {
+  list(
+    collection: Collection,
+    tenant: number,
+    prefix: string,
+    options: { after?: string; limit: number },
+  ): { id: string; value: string }[] | Promise<{ id: string; value: string }[]> {
     return this.#documents.list(collection, tenant, prefix, options);
   }
 
-  position(): number | Promise<number> { return this.#documents.position(); }
+  position(): number | Promise<number> {
+    return this.#documents.position();
+  }
 
   async commit(changes: Iterable<DocumentChange>, position: number | undefined): Promise<void> {
     const commit = { beganAt: this.#now() };
@@ -53,10 +66,18 @@ export class WatchedDocuments implements Documents {
     }
   }
 
-  /** Why the documents cannot be used now; undefined when they can. Begins a read whose result counts here or, if it takes long, later. */
+  /**
+   * Why the documents cannot be used now; undefined when they can. Begins a read whose result counts here or, if it
+   * takes long, later.
+   */
   fault(): string | undefined {
     if (this.#readBeganAt === undefined) this.#probe();
-    return this.#commitError ?? this.#readError ?? this.#stuck('a commit', this.#oldestCommit()) ?? this.#stuck('a read', this.#readBeganAt);
+    return (
+      this.#commitError ??
+      this.#readError ??
+      this.#stuck('a commit', this.#oldestCommit()) ??
+      this.#stuck('a read', this.#readBeganAt)
+    );
   }
 
   #oldestCommit(): number | undefined {

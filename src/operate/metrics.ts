@@ -73,16 +73,22 @@ export class Metrics implements Refusals {
     this.#log = log;
     this.#delay.enable();
     const refusals = this.#refusals;
-    this.registry.registerMetric(new Counter({
-      name: 'millrace_refusals_total', help: 'What was refused, dropped, delayed or disconnected, by the limit that it hit', labelNames: ['limit'],
-      registers: [],
-      collect() {
-        this.reset();
-        for (const [limit, count] of refusals) this.inc({ limit }, count);
-      },
-    }));
+    this.registry.registerMetric(
+      new Counter({
+        name: 'millrace_refusals_total',
+        help: 'What was refused, dropped, delayed or disconnected, by the limit that it hit',
+        labelNames: ['limit'],
+        registers: [],
+        collect() {
+          this.reset();
+          for (const [limit, count] of refusals) this.inc({ limit }, count);
+        },
+      }),
+    );
     this.messages = this.counter('millrace_messages_total', 'Messages by protocol and result', ['protocol', 'result']);
-    this.gauge('millrace_resident_memory_bytes', 'Resident memory of the server process', () => process.memoryUsage.rss());
+    this.gauge('millrace_resident_memory_bytes', 'Resident memory of the server process', () =>
+      process.memoryUsage.rss(),
+    );
     this.gauge('millrace_heap_used_bytes', 'JavaScript heap in use', () => process.memoryUsage().heapUsed);
     this.gauge('millrace_event_loop_delay_p99_seconds', 'Event-loop delay since the last scrape', () => {
       const seconds = this.#delay.percentile(99) / 1e9;
@@ -103,23 +109,47 @@ export class Metrics implements Refusals {
 
   /** A value that is read when somebody asks. */
   gauge(name: string, help: string, read: () => number): void {
-    this.registry.registerMetric(new Gauge({ name, help, registers: [], collect() { this.set(read()); } }));
+    this.registry.registerMetric(
+      new Gauge({
+        name,
+        help,
+        registers: [],
+        collect() {
+          this.set(read());
+        },
+      }),
+    );
   }
 
   /** A count that only grows, kept elsewhere and read when somebody asks. */
   total(name: string, help: string, read: () => number): void {
-    this.registry.registerMetric(new Counter({ name, help, registers: [], collect() {
-      this.reset();
-      this.inc(read());
-    } }));
+    this.registry.registerMetric(
+      new Counter({
+        name,
+        help,
+        registers: [],
+        collect() {
+          this.reset();
+          this.inc(read());
+        },
+      }),
+    );
   }
 
   /** A family of values with one label, read when somebody asks. */
   gauges(name: string, help: string, label: string, read: () => Iterable<readonly [string, number]>): void {
-    this.registry.registerMetric(new Gauge({ name, help, labelNames: [label], registers: [], collect() {
-      this.reset();
-      for (const [value, number] of read()) this.set({ [label]: value }, number);
-    } }));
+    this.registry.registerMetric(
+      new Gauge({
+        name,
+        help,
+        labelNames: [label],
+        registers: [],
+        collect() {
+          this.reset();
+          for (const [value, number] of read()) this.set({ [label]: value }, number);
+        },
+      }),
+    );
   }
 
   counter(name: string, help: string, labelNames: string[]): Counter {
@@ -132,11 +162,20 @@ export class Metrics implements Refusals {
   }
 
   async text(): Promise<string> {
-    return `${await this.registry.metrics()}\n`
-      + LatencyHistogram.head(ACKNOWLEDGEMENT, 'Time from the receipt of a PUBLISH or a writing request until its PUBACK, PUBREC or answer is written')
-      + this.mqttLatency.toText() + this.httpLatency.toText()
-      + LatencyHistogram.head(COMMIT, 'Time from the first record of a group commit until it is durable, counted for each record')
-      + this.commitLatency.toText();
+    return (
+      `${await this.registry.metrics()}\n` +
+      LatencyHistogram.head(
+        ACKNOWLEDGEMENT,
+        'Time from the receipt of a PUBLISH or a writing request until its PUBACK, PUBREC or answer is written',
+      ) +
+      this.mqttLatency.toText() +
+      this.httpLatency.toText() +
+      LatencyHistogram.head(
+        COMMIT,
+        'Time from the first record of a group commit until it is durable, counted for each record',
+      ) +
+      this.commitLatency.toText()
+    );
   }
 
   stop(): void {

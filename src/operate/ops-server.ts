@@ -1,6 +1,6 @@
 /**
- * The operator's port: metrics, and readiness with its details, without credentials. It listens on the loopback address unless it is set
- * otherwise, and stays usable when accounts cannot be read.
+ * The operator's port: metrics, and readiness with its details, without credentials. It listens on the loopback address
+ * unless it is set otherwise, and stays usable when accounts cannot be read.
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -14,7 +14,9 @@ const JSON_TYPE = 'application/json;charset=UTF-8';
 const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 export interface OpsServerOptions {
-  readonly health: () => Promise<{ readonly ready: boolean; readonly parts: object }> | { readonly ready: boolean; readonly parts: object };
+  readonly health: () =>
+    | Promise<{ readonly ready: boolean; readonly parts: object }>
+    | { readonly ready: boolean; readonly parts: object };
   readonly metricsText: () => Promise<string>;
   readonly log: Log;
 }
@@ -48,14 +50,22 @@ export class OpsServer {
 
   async close(): Promise<void> {
     if (!this.#server.listening) return;
-    const closed = new Promise<void>((resolve) => { this.#server.close(() => resolve()); });
+    const closed = new Promise<void>((resolve) => {
+      this.#server.close(() => resolve());
+    });
     this.#server.closeAllConnections();
     await closed;
   }
 
   async #answer({ method, url }: IncomingMessage, response: ServerResponse): Promise<void> {
     const send = (status: number, type: string, text: string): void => {
-      response.writeHead(status, { 'Content-Type': type, 'X-Content-Type-Options': 'nosniff', 'Content-Length': Buffer.byteLength(text) }).end(text);
+      response
+        .writeHead(status, {
+          'Content-Type': type,
+          'X-Content-Type-Options': 'nosniff',
+          'Content-Length': Buffer.byteLength(text),
+        })
+        .end(text);
     };
     const path = (url ?? '').split('?')[0];
     if (method !== 'GET' && method !== 'HEAD') send(405, JSON_TYPE, '{"message":"GET and HEAD only"}');

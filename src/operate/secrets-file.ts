@@ -12,7 +12,7 @@ export class SecretsFile implements SecretsStore {
   }
 
   async add(secrets: ReadonlyMap<string, string>): Promise<void> {
-    await this.#write({ ...await this.#read(), ...Object.fromEntries(secrets) });
+    await this.#write({ ...(await this.#read()), ...Object.fromEntries(secrets) });
   }
 
   async read(name: string): Promise<string | undefined> {

@@ -4,7 +4,9 @@ import type { Metrics } from './metrics.ts';
 export interface MeteredServer {
   readonly mqtt: { readonly connectionsCount: number; readonly earlyBytes: number };
   readonly api: {
-    readonly connectionCount: number; readonly requestCount: number; readonly webSocketCount: number;
+    readonly connectionCount: number;
+    readonly requestCount: number;
+    readonly webSocketCount: number;
     readonly bodies: { readonly known: { readonly bytes: number }; readonly early: { readonly bytes: number } };
   };
   readonly history: { readonly runningCount: number; readonly waitingCount: number };
@@ -14,14 +16,42 @@ export interface MeteredServer {
 
 export function registerServerMetrics(metrics: Metrics, { mqtt, api, bayeux, history, sweeper }: MeteredServer): void {
   metrics.gauges('millrace_connections', 'Open connections', 'protocol', () => [
-    ['mqtt', mqtt.connectionsCount], ['http', api.connectionCount], ['websocket', api.webSocketCount], ['http-under-way', api.requestCount],
-    ['bayeux-session', bayeux.sessionCount]]);
-  metrics.gauges('millrace_http_bodies_bytes', 'Bytes held of request bodies, by whether their sender is known', 'sender', () => [
-    ['known', api.bodies.known.bytes], ['before-login', api.bodies.early.bytes]]);
-  metrics.gauge('millrace_mqtt_before_login_bytes', 'Bytes held of MQTT connections whose CONNECT is not answered', () => mqtt.earlyBytes);
+    ['mqtt', mqtt.connectionsCount],
+    ['http', api.connectionCount],
+    ['websocket', api.webSocketCount],
+    ['http-under-way', api.requestCount],
+    ['bayeux-session', bayeux.sessionCount],
+  ]);
+  metrics.gauges(
+    'millrace_http_bodies_bytes',
+    'Bytes held of request bodies, by whether their sender is known',
+    'sender',
+    () => [
+      ['known', api.bodies.known.bytes],
+      ['before-login', api.bodies.early.bytes],
+    ],
+  );
+  metrics.gauge(
+    'millrace_mqtt_before_login_bytes',
+    'Bytes held of MQTT connections whose CONNECT is not answered',
+    () => mqtt.earlyBytes,
+  );
   metrics.gauges('millrace_bayeux_queue_size', 'What waits for subscribers', 'queue', () => [
-    ['messages', bayeux.queuedMessageCount], ['bytes', bayeux.queuedBytes]]);
-  metrics.gauges('millrace_history_queries', 'Queries of the history that run, and that wait for their turn', 'state', () => [
-    ['running', history.runningCount], ['waiting', history.waitingCount]]);
-  metrics.total('millrace_mqtt_sessions_expired_total', 'Stored MQTT sessions that were removed because their time was over', () => sweeper.expiredCount);
+    ['messages', bayeux.queuedMessageCount],
+    ['bytes', bayeux.queuedBytes],
+  ]);
+  metrics.gauges(
+    'millrace_history_queries',
+    'Queries of the history that run, and that wait for their turn',
+    'state',
+    () => [
+      ['running', history.runningCount],
+      ['waiting', history.waitingCount],
+    ],
+  );
+  metrics.total(
+    'millrace_mqtt_sessions_expired_total',
+    'Stored MQTT sessions that were removed because their time was over',
+    () => sweeper.expiredCount,
+  );
 }

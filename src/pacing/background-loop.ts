@@ -1,4 +1,7 @@
-/** What the parts that run by the clock have in common: a loop with pauses that a wake-up, or the end of the process, breaks off. */
+/**
+ * What the parts that run by the clock have in common: a loop with pauses that a wake-up, or the end of the process,
+ * breaks off.
+ */
 export class BackgroundLoop {
   isStopped = false;
   #running: Promise<void> | undefined;
@@ -27,7 +30,10 @@ export class BackgroundLoop {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, durationMs);
       if (options.isIdle) timer.unref();
-      this.#endPause = () => { clearTimeout(timer); resolve(); };
+      this.#endPause = () => {
+        clearTimeout(timer);
+        resolve();
+      };
     });
   }
 }

@@ -1,6 +1,9 @@
 /** Bounds of one page of a list. */
 
-/** Documents of a page, in characters; a larger page is refused: `general/page-too-large`, counted as `lists/page-bytes`. */
+/**
+ * Documents of a page, in characters; a larger page is refused: `general/page-too-large`, counted as
+ * `lists/page-bytes`.
+ */
 export const PAGE_BYTES_MAX = 64 * 1024 * 1024;
 export const PAGE_BYTES_LIMIT = 'lists/page-bytes';
 

@@ -1,7 +1,8 @@
 /**
- * Parts of a pool that all tenants share. A user may hold up to four times what is free, a tenant up to nine times: one that is alone gets 80 and 90
- * hundredths of the pool, and the nearer the pool is to its end, the more of the rest is for those that hold little. Where the server has one
- * tenant only, there is hardly anybody to leave room to: 95 and 99 hundredths.
+ * Parts of a pool that all tenants share. A user may hold up to four times what is free, a tenant up to nine times: one
+ * that is alone gets 80 and 90 hundredths of the pool, and the nearer the pool is to its end, the more of the rest is
+ * for those that hold little. Where the server has one tenant only, there is hardly anybody to leave room to: 95 and 99
+ * hundredths.
  */
 
 /** Of what is free, times this. */
@@ -10,8 +11,13 @@ const FACTORS_OF_ONLY_TENANT = { user: 19, tenant: 99 } as const;
 /** Entries of holders with nothing are kept up to this many: most take again soon, and messages need no new entries. */
 const KEPT_MAX = 1_000;
 
-interface OfUser { held: number }
-interface OfTenant { held: number; readonly users: Map<string, OfUser> }
+interface OfUser {
+  held: number;
+}
+interface OfTenant {
+  held: number;
+  readonly users: Map<string, OfUser>;
+}
 
 export class Shares {
   readonly maximum: number;
@@ -21,7 +27,10 @@ export class Shares {
   readonly #isOnlyTenant: () => boolean;
   #used = 0;
 
-  /** @param limit the pool's name, for instance `mqtt/connections`. @param isOnlyTenant whether the server has one tenant, beside its operator's. */
+  /**
+   * @param limit the pool's name, for instance `mqtt/connections`. @param isOnlyTenant whether the server has one
+   * tenant, beside its operator's.
+   */
   constructor(limit: string, maximum: number, isOnlyTenant = (): boolean => false) {
     this.#isOnlyTenant = isOnlyTenant;
     this.#limits = { all: limit, ofTenant: `${limit}-of-tenant`, ofUser: `${limit}-of-user` };
@@ -57,9 +66,9 @@ export class Shares {
   /** As `take`, beyond every bound. */
   add(tenant: number, user: string, amount = 1): void {
     let ofTenant = this.#tenants.get(tenant);
-    if (ofTenant === undefined) this.#tenants.set(tenant, ofTenant = { held: 0, users: new Map() });
+    if (ofTenant === undefined) this.#tenants.set(tenant, (ofTenant = { held: 0, users: new Map() }));
     let ofUser = ofTenant.users.get(user);
-    if (ofUser === undefined) ofTenant.users.set(user, ofUser = { held: 0 });
+    if (ofUser === undefined) ofTenant.users.set(user, (ofUser = { held: 0 }));
     this.#used += amount;
     ofTenant.held += amount;
     ofUser.held += amount;

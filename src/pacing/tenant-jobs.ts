@@ -1,7 +1,8 @@
 /**
- * Works off what tenants have under way as records of the collection `job`: of each tenant the first job that is due, a page at a time, so that none
- * starves another. A job that fails, or waits for something, is left alone for a while, and holds up nobody else. A job is there until it is done: what
- * a crash, or a shard that moves, interrupts goes on at its last page.
+ * Works off what tenants have under way as records of the collection `job`: of each tenant the first job that is due, a
+ * page at a time, so that none starves another. A job that fails, or waits for something, is left alone for a while,
+ * and holds up nobody else. A job is there until it is done: what a crash, or a shard that moves, interrupts goes on at
+ * its last page.
  */
 import { BackgroundLoop } from './background-loop.ts';
 import type { DocumentReader } from '../ports/document-reader.ts';
@@ -37,8 +38,8 @@ export interface TenantJobsOptions {
   /** Does a page of a job and stores how far it is, or removes it. Repeatable. Breaks off when `isStopped` says so. */
   readonly page: (tenant: number, job: Job, isStopped: () => boolean) => Promise<JobPage>;
   /**
-   * Asked after a page that failed, `failures` times since it went on last: ends a job that would fail for ever, and tells its tenant. @returns whether it
-   * is ended; without it none is.
+   * Asked after a page that failed, `failures` times since it went on last: ends a job that would fail for ever, and
+   * tells its tenant. @returns whether it is ended; without it none is.
    */
   readonly giveUp?: (tenant: number, job: Job, error: unknown, failures: number) => Promise<boolean>;
   /** Growing, ms; `performance.now()` when absent. */
@@ -46,9 +47,15 @@ export interface TenantJobsOptions {
   readonly log: Log;
 }
 
-export interface Job { readonly id: string; readonly value: string }
+export interface Job {
+  readonly id: string;
+  readonly value: string;
+}
 /** `failures` since it went on last. */
-interface Pause { readonly until: number; readonly failures: number }
+interface Pause {
+  readonly until: number;
+  readonly failures: number;
+}
 
 export class TenantJobs {
   /** Pages that failed. */
@@ -97,7 +104,10 @@ export class TenantJobs {
     this.#loop.wake();
   }
 
-  /** One page of the first due job of each tenant. @returns false when there was none: nothing is to be done before something is due or told. */
+  /**
+   * One page of the first due job of each tenant. @returns false when there was none: nothing is to be done before
+   * something is due or told.
+   */
   async step(): Promise<boolean> {
     const startAt = this.#now();
     if (startAt >= this.#passAt) {
@@ -110,7 +120,7 @@ export class TenantJobs {
       if (this.#loop.isStopped) return false;
       // Before it is looked at: who is told of meanwhile is looked at again.
       this.#due.delete(tenant);
-      if (!await this.#page(tenant)) continue;
+      if (!(await this.#page(tenant))) continue;
       this.#due.add(tenant);
       isMore = true;
     }
@@ -129,7 +139,8 @@ export class TenantJobs {
       job = await this.#next(tenant);
       if (job === undefined) return false;
       const result = await page(tenant, job, () => this.#loop.isStopped);
-      if (result === 'later') this.#pause(tenant, job.id, { until: this.#now() + LATER_MS, failures: this.#failuresOf(tenant, job.id) });
+      if (result === 'later')
+        this.#pause(tenant, job.id, { until: this.#now() + LATER_MS, failures: this.#failuresOf(tenant, job.id) });
       else this.#resume(tenant, job.id);
     } catch (error) {
       await this.#failed(tenant, job, error);
@@ -145,7 +156,7 @@ export class TenantJobs {
     const now = this.#now();
     if ((paused?.get(ALL)?.until ?? 0) > now) return undefined;
     const seen = new Set<string>();
-    for (let after = ''; ;) {
+    for (let after = ''; ; ) {
       const jobs = await documents.list('job', tenant, prefix, { limit: LIST_MAX, ...(after === '' ? {} : { after }) });
       this.#resume(tenant, ALL);
       for (const job of jobs) {
@@ -159,29 +170,37 @@ export class TenantJobs {
     return undefined;
   }
 
-  #failuresOf(tenant: number, id: string): number { return this.#paused.get(tenant)?.get(id)?.failures ?? 0; }
+  #failuresOf(tenant: number, id: string): number {
+    return this.#paused.get(tenant)?.get(id)?.failures ?? 0;
+  }
 
   /** @param job undefined when the jobs could not be read. */
   async #failed(tenant: number, job: Job | undefined, error: unknown): Promise<void> {
     this.failuresCount += 1;
     const id = job?.id ?? ALL;
     const failures = this.#failuresOf(tenant, id) + 1;
-    if (job !== undefined && await this.#isGivenUp(tenant, job, error, failures)) return this.#resume(tenant, id);
+    if (job !== undefined && (await this.#isGivenUp(tenant, job, error, failures))) return this.#resume(tenant, id);
     const retryMs = Math.min(RETRY_FIRST_MS * 2 ** (failures - 1), RETRY_LAST_MS);
     this.#pause(tenant, id, { until: this.#now() + retryMs, failures });
-    this.#options.log.warn({ err: error, tenant, job: id, failures, retryMs }, `${this.#options.name} could not go on; trying again`);
+    this.#options.log.warn(
+      { err: error, tenant, job: id, failures, retryMs },
+      `${this.#options.name} could not go on; trying again`,
+    );
   }
 
   async #isGivenUp(tenant: number, job: Job, error: unknown, failures: number): Promise<boolean> {
     const { giveUp, log, name } = this.#options;
     try {
-      if (await giveUp?.(tenant, job, error, failures) !== true) return false;
+      if ((await giveUp?.(tenant, job, error, failures)) !== true) return false;
     } catch (failure) {
       log.warn({ err: failure, tenant, job: job.id }, `${name} could not be ended`);
       return false;
     }
     this.givenUpCount += 1;
-    log.error({ err: error, tenant, job: job.id, failures }, `${name} has failed for good: it is ended, and what it has not done stays undone`);
+    log.error(
+      { err: error, tenant, job: job.id, failures },
+      `${name} has failed for good: it is ended, and what it has not done stays undone`,
+    );
     return true;
   }
 
@@ -201,7 +220,7 @@ export class TenantJobs {
   }
 
   #forget(tenant: number): void {
-    for (const id of [...this.#paused.get(tenant)?.keys() ?? []]) this.#resume(tenant, id);
+    for (const id of [...(this.#paused.get(tenant)?.keys() ?? [])]) this.#resume(tenant, id);
   }
 
   async #run(): Promise<void> {
@@ -215,4 +234,5 @@ export class TenantJobs {
   }
 }
 
-const dueAt = (jobs: ReadonlyMap<string, Pause>): number => Math.min(...Array.from(jobs.values(), ({ until }) => until));
+const dueAt = (jobs: ReadonlyMap<string, Pause>): number =>
+  Math.min(...Array.from(jobs.values(), ({ until }) => until));

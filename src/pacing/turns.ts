@@ -1,13 +1,15 @@
 /**
- * Turns at work of which only so much may run at once: checks of passwords, queries of the history. Tenants take turns, and so do the users of a
- * tenant, so that a tenant or user with much work delays its own work and not that of others.
+ * Turns at work of which only so much may run at once: checks of passwords, queries of the history. Tenants take turns,
+ * and so do the users of a tenant, so that a tenant or user with much work delays its own work and not that of others.
  */
 import { refusedBy } from '../model/errors.ts';
 import type { Refusals } from '../ports/refusals.ts';
 
 export interface TurnsOptions {
   readonly refusals: Refusals;
-  /** What may run at once: of all, of one tenant, of one user. Keep the last two lower where running work lasts long. */
+  /**
+   * What may run at once: of all, of one tenant, of one user. Keep the last two lower where running work lasts long.
+   */
   readonly running: { readonly all: number; readonly ofTenant?: number; readonly ofUser?: number };
   /** What may wait. Above `all` the newest of the user with most, in the tenant with most, is refused. */
   readonly waiting: { readonly all: number; readonly ofUser: number };
@@ -17,9 +19,19 @@ export interface TurnsOptions {
   readonly limits: { readonly all: string; readonly ofUser: string; readonly wait?: string };
 }
 
-interface Waiting { readonly begin: () => void; readonly refuse: (error: Error) => void }
-interface OfUser { running: number; readonly waiting: Waiting[] }
-interface OfTenant { running: number; waiting: number; readonly users: Map<string, OfUser> }
+interface Waiting {
+  readonly begin: () => void;
+  readonly refuse: (error: Error) => void;
+}
+interface OfUser {
+  running: number;
+  readonly waiting: Waiting[];
+}
+interface OfTenant {
+  running: number;
+  waiting: number;
+  readonly users: Map<string, OfUser>;
+}
 
 export class Turns {
   readonly #options: TurnsOptions;
@@ -83,7 +95,11 @@ export class Turns {
   }
 
   #wait(tenant: number, user: string, signal: AbortSignal | undefined): Promise<void> {
-    const { waiting: { all }, waitMsMax, limits } = this.#options;
+    const {
+      waiting: { all },
+      waitMsMax,
+      limits,
+    } = this.#options;
     return new Promise<void>((resolve, reject) => {
       let timer: NodeJS.Timeout | undefined;
       const settled = (): void => {
@@ -91,8 +107,14 @@ export class Turns {
         signal?.removeEventListener('abort', leave);
       };
       const waiting: Waiting = {
-        begin: () => { settled(); resolve(); },
-        refuse: (error) => { settled(); reject(error); },
+        begin: () => {
+          settled();
+          resolve();
+        },
+        refuse: (error) => {
+          settled();
+          reject(error);
+        },
       };
       const leave = (): void => {
         this.#remove(tenant, user, waiting);
@@ -145,9 +167,9 @@ export class Turns {
 
   #held(tenant: number, user: string): [OfTenant, OfUser] {
     let ofTenant = this.#tenants.get(tenant);
-    if (ofTenant === undefined) this.#tenants.set(tenant, ofTenant = { running: 0, waiting: 0, users: new Map() });
+    if (ofTenant === undefined) this.#tenants.set(tenant, (ofTenant = { running: 0, waiting: 0, users: new Map() }));
     let ofUser = ofTenant.users.get(user);
-    if (ofUser === undefined) ofTenant.users.set(user, ofUser = { running: 0, waiting: [] });
+    if (ofUser === undefined) ofTenant.users.set(user, (ofUser = { running: 0, waiting: [] }));
     return [ofTenant, ofUser];
   }
 
@@ -174,7 +196,11 @@ export class Turns {
 }
 
 /** The key with the largest value; of equal ones `preferred`. */
-function largest<Key, Value>(map: ReadonlyMap<Key, Value>, preferred: Key | undefined, sizeOf: (value: Value) => number): Key {
+function largest<Key, Value>(
+  map: ReadonlyMap<Key, Value>,
+  preferred: Key | undefined,
+  sizeOf: (value: Value) => number,
+): Key {
   let found = preferred;
   let size = preferred === undefined ? -1 : sizeOf(map.get(preferred) as Value);
   for (const [key, value] of map) {

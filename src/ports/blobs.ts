@@ -1,7 +1,7 @@
 /**
- * Port of the store for large binary content: inventory binaries, event attachments, application archives. Content is written whole before the
- * command that refers to it is journaled, and never changed; content that nobody refers to is removed by a sweep.
- * Implemented in src/store on files (embedded) and on JetStream's object store (cluster).
+ * Port of the store for large binary content: inventory binaries, event attachments, application archives. Content is
+ * written whole before the command that refers to it is journaled, and never changed; content that nobody refers to is
+ * removed by a sweep. Implemented in src/store on files (embedded) and on JetStream's object store (cluster).
  */
 import { randomBytes } from 'node:crypto';
 
@@ -10,7 +10,8 @@ const KEY_BYTES = 16;
 export type Content = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
 /** A new key: 32 digits, and behind a hyphen the number of the tenant that the content counts for. */
-export const newBlobKey = (tenant?: number): string => `${randomBytes(KEY_BYTES).toString('hex')}${tenant === undefined ? '' : `-${tenant}`}`;
+export const newBlobKey = (tenant?: number): string =>
+  `${randomBytes(KEY_BYTES).toString('hex')}${tenant === undefined ? '' : `-${tenant}`}`;
 
 export interface Blobs {
   /**
@@ -20,10 +21,16 @@ export interface Blobs {
    */
   put(content: Content, limitBytes: number, tenant?: number): Promise<{ readonly key: string; readonly bytes: number }>;
   /** Bytes `from` to `through` (inclusive), all when left out. @returns undefined when there is no such content. */
-  read(key: string, range?: { readonly from: number; readonly through: number }): Promise<AsyncIterable<Uint8Array> | undefined>;
+  read(
+    key: string,
+    range?: { readonly from: number; readonly through: number },
+  ): Promise<AsyncIterable<Uint8Array> | undefined>;
   /** Forgets the content; nothing happens when it is gone. @returns its bytes where they are known. */
   remove(key: string): Promise<number | void>;
-  /** Keys in no order, with the time they were written (ms since 1970), for the sweep, and their bytes where they are known. */
+  /**
+   * Keys in no order, with the time they were written (ms since 1970), for the sweep, and their bytes where they are
+   * known.
+   */
   keys(): AsyncIterable<{ readonly key: string; readonly writtenAt: number; readonly bytes?: number }>;
 }
 

@@ -13,7 +13,8 @@ export interface HistoryReader {
   /**
    * Runs a SELECT after everything acknowledged before this call has become visible (read your writes).
    * `sql` has `{name:Type}` places, values are bound. Tables: see src/store/clickhouse/schema.ts.
-   * @param asker absent for the server's own queries, which take turns as the tenant of the parameters and have no time limit.
+   * @param asker absent for the server's own queries, which take turns as the tenant of the parameters and have no time
+   * limit.
    * @throws PlatformError `general/history-unavailable`, `general/query-too-large`, `general/busy`.
    */
   query<Row>(sql: string, params: Readonly<Record<string, unknown>>, asker?: QueryAsker): Promise<Row[]>;

@@ -57,11 +57,28 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
   const retention = retentionPart(core, clock);
   const statistics = statisticsPart(core, accounts, files);
   const parts: readonly Part[] = [
-    accounts, rightsPart(core, accounts, devices, realtime), devices, realtime, files, availability, tenantJobsPart(core), bulkOperationsPart(core), retention,
+    accounts,
+    rightsPart(core, accounts, devices, realtime),
+    devices,
+    realtime,
+    files,
+    availability,
+    tenantJobsPart(core),
+    bulkOperationsPart(core),
+    retention,
     statistics,
   ];
-  for (const { recordsChanged } of parts) if (recordsChanged !== undefined) core.events.recordListeners.push(recordsChanged);
-  const api = httpServer(core, engine, bounds, { accounts, devices, realtime, files, availability, retention, statistics });
+  for (const { recordsChanged } of parts)
+    if (recordsChanged !== undefined) core.events.recordListeners.push(recordsChanged);
+  const api = httpServer(core, engine, bounds, {
+    accounts,
+    devices,
+    realtime,
+    files,
+    availability,
+    retention,
+    statistics,
+  });
   const { mqtt, sweeper } = devices;
   const { bayeux } = realtime;
   core.registerMetrics();
@@ -78,10 +95,14 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
   const generatedPassword = await core.secrets.take(`${config.tenant}/${config.adminUser}`);
   for (const part of parts) part.start?.();
   return {
-    ...ports, httpEngine: engine.description, firstStart: core.accounts.isFirstStart,
+    ...ports,
+    httpEngine: engine.description,
+    firstStart: core.accounts.isFirstStart,
     ...(generatedPassword === undefined ? {} : { generatedPassword }),
     staged: doors.staged,
-    reload: async () => { await tls?.reload(); },
+    reload: async () => {
+      await tls?.reload();
+    },
     async stop() {
       tls?.stop?.();
       api.stopListening();
@@ -94,9 +115,20 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
   };
 }
 
-async function openPorts({ config, isGateway }: ServerCore, { doors: { control, ops }, mqtt, api, tls }: {
-  readonly doors: OperatorDoors; readonly mqtt: MqttServer; readonly api: ApiServer; readonly tls: TlsPart | undefined;
-}): Promise<Pick<RunningServer, 'httpPort' | 'mqttPort' | 'mqttTlsPort' | 'opsPort'>> {
+async function openPorts(
+  { config, isGateway }: ServerCore,
+  {
+    doors: { control, ops },
+    mqtt,
+    api,
+    tls,
+  }: {
+    readonly doors: OperatorDoors;
+    readonly mqtt: MqttServer;
+    readonly api: ApiServer;
+    readonly tls: TlsPart | undefined;
+  },
+): Promise<Pick<RunningServer, 'httpPort' | 'mqttPort' | 'mqttTlsPort' | 'opsPort'>> {
   const { host } = config;
   await control.listen();
   const opsPort = config.opsPort === 0 ? undefined : await ops.listen(config.opsHost, config.opsPort);
@@ -104,15 +136,23 @@ async function openPorts({ config, isGateway }: ServerCore, { doors: { control, 
   const mqttTlsPort = tls ? (await mqtt.listen({ host, port: config.mqttTlsPort, tls: tls.pair })).port : undefined;
   // Last: whoever reads there that the server is ready may connect anywhere.
   const httpPort = await api.listen({ host, port: config.httpPort });
-  const mqttPorts = { ...(mqttPort === undefined ? {} : { mqttPort }), ...(mqttTlsPort === undefined ? {} : { mqttTlsPort }) };
+  const mqttPorts = {
+    ...(mqttPort === undefined ? {} : { mqttPort }),
+    ...(mqttTlsPort === undefined ? {} : { mqttTlsPort }),
+  };
   return { httpPort, ...(opsPort === undefined ? {} : { opsPort }), ...mqttPorts };
 }
 
 /** Waits for the end of background work, and no longer than `limitMs`. */
 async function endsWithin(work: Promise<unknown>, limitMs: number, log: ServerCore['log']): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<'late'>((resolve) => { timer = setTimeout(() => resolve('late'), limitMs); });
-  const ended = work.catch((error: Error) => log.warn({ error: error.message }, 'background work did not end in order; it goes on at the next start'));
-  if (await Promise.race([ended, late]) === 'late') log.warn({ limitMs }, 'background work still waits for a store; it goes on at the next start');
+  const late = new Promise<'late'>((resolve) => {
+    timer = setTimeout(() => resolve('late'), limitMs);
+  });
+  const ended = work.catch((error: Error) =>
+    log.warn({ error: error.message }, 'background work did not end in order; it goes on at the next start'),
+  );
+  if ((await Promise.race([ended, late])) === 'late')
+    log.warn({ limitMs }, 'background work still waits for a store; it goes on at the next start');
   clearTimeout(timer);
 }

@@ -1,4 +1,7 @@
-/** Topics of JSON over MQTT (docs/spec/mqtt-json.md#topics): `[t/|q/|c/]<api>/<resource>/<action>[/<id>]`, a leading slash is tolerated. */
+/**
+ * Topics of JSON over MQTT (docs/spec/mqtt-json.md#topics): `[t/|q/|c/]<api>/<resource>/<action>[/<id>]`, a leading
+ * slash is tolerated.
+ */
 import { PROCESSING_MODE, type ProcessingMode } from '../model/commands/processing-mode.ts';
 
 export type JsonArea = 'measurements' | 'events' | 'alarms' | 'managedObjects';
@@ -9,12 +12,18 @@ export interface JsonTopic {
   readonly mode: ProcessingMode;
   readonly area: JsonArea;
   readonly action: JsonAction;
-  /** The entity of `update` and `delete` (for managed objects an external ID or an id), the parent of `createChildDevice`. */
+  /**
+   * The entity of `update` and `delete` (for managed objects an external ID or an id), the parent of
+   * `createChildDevice`.
+   */
   readonly id?: string;
 }
 
 /** Area and actions of `<api>/<resource>`; the value says whether an id follows the action. */
-interface Resource { readonly area: JsonArea; readonly actions: Readonly<Partial<Record<string, boolean>>> }
+interface Resource {
+  readonly area: JsonArea;
+  readonly actions: Readonly<Partial<Record<string, boolean>>>;
+}
 
 const RESOURCES: ReadonlyMap<string, Resource> = new Map<string, Resource>([
   ['measurement/measurements', { area: 'measurements', actions: { create: false, createBulk: false, delete: true } }],
@@ -40,17 +49,24 @@ export function parseJsonTopic(topic: string): JsonTopic | undefined {
   }
   const action = levels[2];
   if (!Object.hasOwn(actions, action)) return undefined;
-  if (actions[action] === false) return levels.length === 3 ? { kind: 'json', mode, area, action: action as JsonAction } : undefined;
-  return levels.length === 4 && levels[3] !== '' ? { kind: 'json', mode, area, action: action as JsonAction, id: levels[3] } : undefined;
+  if (actions[action] === false)
+    return levels.length === 3 ? { kind: 'json', mode, area, action: action as JsonAction } : undefined;
+  return levels.length === 4 && levels[3] !== ''
+    ? { kind: 'json', mode, area, action: action as JsonAction, id: levels[3] }
+    : undefined;
 }
 
 /** Mode of the first level; PERSISTENT when it is no mode but an API already. */
 function jsonMode(level: string): ProcessingMode {
   switch (level) {
-    case 't': return PROCESSING_MODE.TRANSIENT;
-    case 'q': return PROCESSING_MODE.QUIESCENT;
-    case 'c': return PROCESSING_MODE.CEP;
-    default: return PROCESSING_MODE.PERSISTENT;
+    case 't':
+      return PROCESSING_MODE.TRANSIENT;
+    case 'q':
+      return PROCESSING_MODE.QUIESCENT;
+    case 'c':
+      return PROCESSING_MODE.CEP;
+    default:
+      return PROCESSING_MODE.PERSISTENT;
   }
 }
 
@@ -58,7 +74,8 @@ function jsonPublishFilters(): string[] {
   const filters: string[] = [];
   for (const prefix of ['', '/', 't/', 'q/', 'c/', '/t/', '/q/', '/c/']) {
     for (const [path, { actions }] of RESOURCES) {
-      for (const [action, hasId] of Object.entries(actions)) filters.push(`${prefix}${path}/${action}${hasId === true ? '/+' : ''}`);
+      for (const [action, hasId] of Object.entries(actions))
+        filters.push(`${prefix}${path}/${action}${hasId === true ? '/+' : ''}`);
     }
     filters.push(`${prefix}inventory/managedObjects/+/childDevices/create`);
   }

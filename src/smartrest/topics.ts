@@ -1,9 +1,13 @@
-/** Topics of devices (docs/spec/mqtt.md#topics): what a PUBLISH means, and which topic filters a device may subscribe to. */
+/**
+ * Topics of devices (docs/spec/mqtt.md#topics): what a PUBLISH means, and which topic filters a device may subscribe
+ * to.
+ */
 import { PROCESSING_MODE, type ProcessingMode } from '../model/commands/processing-mode.ts';
 import { JSON_PUBLISH_FILTERS, parseJsonTopic, type JsonTopic } from './json-topics.ts';
 
 /** What is published on a topic. Callers keep the answers by topic: this is not made for the hot path. */
-export type PublishTopic = JsonTopic
+export type PublishTopic =
+  | JsonTopic
   /** `s/us[/<child>]`: rows of static templates. */
   | { readonly kind: 'static'; readonly mode: ProcessingMode; readonly child?: string }
   /** `s/ud[/<child>]`: rows of the default template collection of the client ID. */
@@ -18,15 +22,23 @@ export type PublishTopic = JsonTopic
   | { readonly kind: 'credentials' }
   /** `s/uat`: request for a token. */
   | { readonly kind: 'token' }
-  /** Nothing: acknowledged and ignored. `isSmartRest` = mistyped rather than foreign, the device gets a row on `s/e` (docs/spec/mqtt.md#acknowledgement). */
+  /**
+   * Nothing: acknowledged and ignored. `isSmartRest` = mistyped rather than foreign, the device gets a row on `s/e`
+   * (docs/spec/mqtt.md#acknowledgement).
+   */
   | { readonly kind: 'unknown'; readonly isSmartRest: boolean };
 
-const MODES: ReadonlyMap<string, ProcessingMode> = new Map([['s', PROCESSING_MODE.PERSISTENT], ['t', PROCESSING_MODE.TRANSIENT],
-  ['q', PROCESSING_MODE.QUIESCENT], ['c', PROCESSING_MODE.CEP]]);
+const MODES: ReadonlyMap<string, ProcessingMode> = new Map([
+  ['s', PROCESSING_MODE.PERSISTENT],
+  ['t', PROCESSING_MODE.TRANSIENT],
+  ['q', PROCESSING_MODE.QUIESCENT],
+  ['c', PROCESSING_MODE.CEP],
+]);
 
 /** @param topic a topic name as text or its UTF-8 bytes (copied). */
 export function classifyPublish(topic: string | Uint8Array): PublishTopic {
-  const name = typeof topic === 'string' ? topic : Buffer.from(topic.buffer, topic.byteOffset, topic.byteLength).toString('utf8');
+  const name =
+    typeof topic === 'string' ? topic : Buffer.from(topic.buffer, topic.byteOffset, topic.byteLength).toString('utf8');
   return parseRowTopic(name) ?? parseJsonTopic(name) ?? { kind: 'unknown', isSmartRest: isLikeSmartRest(name) };
 }
 
@@ -38,14 +50,22 @@ function parseRowTopic(topic: string): PublishTopic | undefined {
   const count = levels.length;
   const isPersistent = mode === PROCESSING_MODE.PERSISTENT;
   switch (direction) {
-    case 'us': return count > 3 ? undefined : { kind: 'static', mode, ...childOf(first) };
-    case 'ud': return count > 3 ? undefined : { kind: 'default', mode, ...childOf(first) };
-    case 'uc': return count < 3 || count > 4 ? undefined : { kind: 'custom', mode, xid: first, ...childOf(second) };
-    case 'ul': return count === 3 ? { kind: 'smartRest1', mode, xid: first } : undefined;
-    case 'ut': return count === 3 && isPersistent ? { kind: 'templates', xid: first } : undefined;
-    case 'ucr': return count === 2 && isPersistent ? { kind: 'credentials' } : undefined;
-    case 'uat': return count === 2 && isPersistent ? { kind: 'token' } : undefined;
-    default: return undefined;
+    case 'us':
+      return count > 3 ? undefined : { kind: 'static', mode, ...childOf(first) };
+    case 'ud':
+      return count > 3 ? undefined : { kind: 'default', mode, ...childOf(first) };
+    case 'uc':
+      return count < 3 || count > 4 ? undefined : { kind: 'custom', mode, xid: first, ...childOf(second) };
+    case 'ul':
+      return count === 3 ? { kind: 'smartRest1', mode, xid: first } : undefined;
+    case 'ut':
+      return count === 3 && isPersistent ? { kind: 'templates', xid: first } : undefined;
+    case 'ucr':
+      return count === 2 && isPersistent ? { kind: 'credentials' } : undefined;
+    case 'uat':
+      return count === 2 && isPersistent ? { kind: 'token' } : undefined;
+    default:
+      return undefined;
   }
 }
 
@@ -83,22 +103,31 @@ export const RECEIVE = {
 } as const;
 
 /** Subscriptions that make pending operations flow and count as a connection for operations (7.6). */
-export const RECEIVES_OPERATIONS = RECEIVE.STATIC | RECEIVE.CUSTOM | RECEIVE.DEFAULT | RECEIVE.SMARTREST1_OPERATIONS
-  | RECEIVE.JSON_OPERATIONS;
+export const RECEIVES_OPERATIONS =
+  RECEIVE.STATIC | RECEIVE.CUSTOM | RECEIVE.DEFAULT | RECEIVE.SMARTREST1_OPERATIONS | RECEIVE.JSON_OPERATIONS;
 
 const RECEIVE_FILTERS: readonly (readonly [string, number])[] = [
-  ['s/ds', RECEIVE.STATIC], ['s/dc/+', RECEIVE.CUSTOM], ['s/dd', RECEIVE.DEFAULT], ['s/dt', RECEIVE.TEMPLATES],
-  ['s/dl', RECEIVE.SMARTREST1_RESPONSES], ['s/dl/+', RECEIVE.SMARTREST1_RESPONSES],
-  ['s/ol', RECEIVE.SMARTREST1_OPERATIONS], ['s/ol/+', RECEIVE.SMARTREST1_OPERATIONS],
-  ['s/dcr', RECEIVE.CREDENTIALS], ['s/dat', RECEIVE.TOKEN], ['s/e', RECEIVE.ERRORS],
-  ['devicecontrol/notifications', RECEIVE.JSON_OPERATIONS], ['error', RECEIVE.JSON_ERRORS],
+  ['s/ds', RECEIVE.STATIC],
+  ['s/dc/+', RECEIVE.CUSTOM],
+  ['s/dd', RECEIVE.DEFAULT],
+  ['s/dt', RECEIVE.TEMPLATES],
+  ['s/dl', RECEIVE.SMARTREST1_RESPONSES],
+  ['s/dl/+', RECEIVE.SMARTREST1_RESPONSES],
+  ['s/ol', RECEIVE.SMARTREST1_OPERATIONS],
+  ['s/ol/+', RECEIVE.SMARTREST1_OPERATIONS],
+  ['s/dcr', RECEIVE.CREDENTIALS],
+  ['s/dat', RECEIVE.TOKEN],
+  ['s/e', RECEIVE.ERRORS],
+  ['devicecontrol/notifications', RECEIVE.JSON_OPERATIONS],
+  ['error', RECEIVE.JSON_ERRORS],
 ];
 
 const PUBLISH_FILTERS: readonly string[] = [...rowPublishFilters(), ...JSON_PUBLISH_FILTERS];
 
 /**
  * Decides on a topic filter (docs/spec/mqtt.md#topics).
- * @returns the bits of RECEIVE that it can match; 0 = refuse it, because it matches no receive topic or also a publish topic, or
+ * @returns the bits of RECEIVE that it can match; 0 = refuse it, because it matches no receive topic or also a publish
+ * topic, or
  *   is no valid filter.
  */
 export function receivedBy(topicFilter: string): number {
@@ -113,7 +142,9 @@ export function receivedBy(topicFilter: string): number {
 }
 
 function isValidFilter(levels: readonly string[]): boolean {
-  return levels.every((level, index) => level === '+' || (level === '#' ? index === levels.length - 1 : !/[+#\0]/.test(level)));
+  return levels.every(
+    (level, index) => level === '+' || (level === '#' ? index === levels.length - 1 : !/[+#\0]/.test(level)),
+  );
 }
 
 /** Whether some topic matches both filters. */
@@ -131,7 +162,15 @@ function haveCommonTopic(one: readonly string[], other: readonly string[]): bool
 function rowPublishFilters(): string[] {
   const filters = ['s/ut/+', 's/ucr', 's/uat'];
   for (const mode of MODES.keys()) {
-    filters.push(`${mode}/us`, `${mode}/us/+`, `${mode}/ud`, `${mode}/ud/+`, `${mode}/uc/+`, `${mode}/uc/+/+`, `${mode}/ul/+`);
+    filters.push(
+      `${mode}/us`,
+      `${mode}/us/+`,
+      `${mode}/ud`,
+      `${mode}/ud/+`,
+      `${mode}/uc/+`,
+      `${mode}/uc/+/+`,
+      `${mode}/ul/+`,
+    );
   }
   return filters;
 }

@@ -1,4 +1,7 @@
-/** Ids from blocks that are reserved in the document store: unique over restarts, growing, below 2^53 (design, Identifiers). */
+/**
+ * Ids from blocks that are reserved in the document store: unique over restarts, growing, below 2^53 (design,
+ * Identifiers).
+ */
 import type { Documents } from '../actors/runtime/documents.ts';
 import { shardOf, shardOfId } from '../ingest/journal/command-record.ts';
 import type { ActorKey } from '../model/commands/command.ts';
@@ -24,7 +27,7 @@ export class IdBlocks implements IdSource {
 
   static async open(documents: Documents, onError: (error: Error) => void): Promise<IdBlocks> {
     const ids = new IdBlocks(documents, onError);
-    ids.#next = Number(await documents.get('meta', 0, KEY) ?? FIRST_ID);
+    ids.#next = Number((await documents.get('meta', 0, KEY)) ?? FIRST_ID);
     ids.#end = ids.#next;
     await ids.#reserve();
     return ids;
@@ -47,8 +50,12 @@ export class IdBlocks implements IdSource {
   }
 
   // One process gives all ids, and so all of them in order.
-  async nextInOrder(): Promise<number> { return this.next(); }
-  async nextBesideInOrder(tenant: number, keys: readonly ActorKey[]): Promise<number[]> { return keys.map((key) => this.nextBeside(tenant, key)); }
+  async nextInOrder(): Promise<number> {
+    return this.next();
+  }
+  async nextBesideInOrder(tenant: number, keys: readonly ActorKey[]): Promise<number[]> {
+    return keys.map((key) => this.nextBeside(tenant, key));
+  }
 
   /** An id is only given out when the reservation of its block is on disk. */
   async #reserve(): Promise<void> {

@@ -7,15 +7,21 @@ export const SCHEMA_DOCUMENT = { collection: 'meta', tenant: 0, id: ID, value: S
 
 /** @throws Error for a newer version. */
 export async function checkSchema(documents: Pick<DocumentReader, 'get'>, place: string): Promise<void> {
-  const version = Number(await documents.get('meta', 0, ID) ?? SCHEMA_VERSION);
-  if (version > SCHEMA_VERSION) throw new Error(`${place} has schema ${version}; this version of Millrace knows ${SCHEMA_VERSION}`);
+  const version = Number((await documents.get('meta', 0, ID)) ?? SCHEMA_VERSION);
+  if (version > SCHEMA_VERSION)
+    throw new Error(`${place} has schema ${version}; this version of Millrace knows ${SCHEMA_VERSION}`);
 }
 
 /**
- * Makes tables between the check of the stored version and writing this one. The tables of a newer version are not touched, and a start that is cut
- * off leaves the older version, which makes them again.
+ * Makes tables between the check of the stored version and writing this one. The tables of a newer version are not
+ * touched, and a start that is cut off leaves the older version, which makes them again.
  */
-export async function withSchema({ documents, place, makeTables, save }: {
+export async function withSchema({
+  documents,
+  place,
+  makeTables,
+  save,
+}: {
   readonly documents: Pick<DocumentReader, 'get'>;
   /** For the message of the error. */
   readonly place: string;

@@ -5,13 +5,27 @@ import type { Command } from '../../src/model/commands/command.ts';
 import type { RecordsChange } from '../../src/model/commands/records.ts';
 import type { Log } from '../../src/ports/log.ts';
 
-function open(fails = false): { audit: LoginAudit; written: string[]; texts: string[]; refused: string[]; warned: object[]; clock: { now: number } } {
+function open(fails = false): {
+  audit: LoginAudit;
+  written: string[];
+  texts: string[];
+  refused: string[];
+  warned: object[];
+  clock: { now: number };
+} {
   const written: string[] = [];
   const texts: string[] = [];
   const refused: string[] = [];
   const warned: object[] = [];
   const clock = { now: 60_000 };
-  const log: Log = { debug() {}, info() {}, warn: (details) => void warned.push(details as object), error() {}, isLevelEnabled: () => true, child: () => log };
+  const log: Log = {
+    debug() {},
+    info() {},
+    warn: (details) => void warned.push(details as object),
+    error() {},
+    isLevelEnabled: () => true,
+    child: () => log,
+  };
   const request = async <Answer>(command: Command): Promise<Answer> => {
     const [entry] = (command.body as RecordsChange).audits ?? [];
     written.push(`${command.tenant} ${entry.user}: ${entry.activity}`);
@@ -19,7 +33,12 @@ function open(fails = false): { audit: LoginAudit; written: string[]; texts: str
     if (fails) throw new Error('busy');
     return undefined as Answer;
   };
-  const audit = new LoginAudit({ commands: { request }, refusals: { count: (limit) => void refused.push(limit) }, log, now: () => clock.now });
+  const audit = new LoginAudit({
+    commands: { request },
+    refusals: { count: (limit) => void refused.push(limit) },
+    log,
+    now: () => clock.now,
+  });
   return { audit, written, texts, refused, warned, clock };
 }
 
@@ -30,7 +49,10 @@ t.test('failed ones: the first of a user at once, the others of its minute as on
   for (const _ of [1, 2]) audit.attempted(2, 'bob', false);
   t.same(written, ['2 ada: Login failed', '3 ada: Login failed', '2 bob: Login failed']);
   audit.flush();
-  t.same(texts.slice(3), ["12 further logins of user 'ada' failed within a minute", "Another login of user 'bob' failed within a minute"]);
+  t.same(texts.slice(3), [
+    "12 further logins of user 'ada' failed within a minute",
+    "Another login of user 'bob' failed within a minute",
+  ]);
   audit.flush();
   t.equal(written.length, 5, 'once');
   for (let index = 0; index < FAILED_USERS_MAX + 3; index += 1) audit.attempted(2, `guess ${index}`, false);
@@ -54,6 +76,8 @@ t.test('successful ones: of people, now and then', async (t) => {
 t.test('a record that cannot be written is in the log', async (t) => {
   const { audit, warned } = open(true);
   audit.attempted(2, 'x'.repeat(5_000), false);
-  await new Promise((resolve) => { setImmediate(resolve); });
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
   t.match(warned, [{ activity: 'Login failed', user: 'x'.repeat(200) }]);
 });

@@ -1,4 +1,7 @@
-/** Checks of passwords under attack: who waits for whom, what a lock refuses, what the time tells, and which hash stays stored. */
+/**
+ * Checks of passwords under attack: who waits for whom, what a lock refuses, what the time tells, and which hash stays
+ * stored.
+ */
 import t from 'tap';
 import type { Test } from 'tap';
 import { CachingAuthenticator } from '../../src/accounts/login/authenticator.ts';
@@ -22,8 +25,12 @@ const ELSEWHERE = clientAddress('203.0.113.9');
 class Client implements LoginCaller {
   leave: () => void = () => undefined;
   readonly address: ClientAddress;
-  constructor(address: ClientAddress = NO_ADDRESS) { this.address = address; }
-  onLeft(callback: () => void): void { this.leave = callback; }
+  constructor(address: ClientAddress = NO_ADDRESS) {
+    this.address = address;
+  }
+  onLeft(callback: () => void): void {
+    this.leave = callback;
+  }
 }
 
 async function open(t: Test, options: { failuresMax?: number; addressFailuresMax?: number; cost?: number } = {}) {
@@ -38,19 +45,44 @@ async function open(t: Test, options: { failuresMax?: number; addressFailuresMax
   const keys = new QuickKeys();
   const hashes = quickHashes({ keys, refusals, ...options });
   const { failuresMax = 0, addressFailuresMax = 0 } = options;
-  const guard = new LoginGuard({ failuresMax, addressFailuresMax, windowMs: 300_000, lockMs: 60_000, log, refusals, now: () => clock.now });
+  const guard = new LoginGuard({
+    failuresMax,
+    addressFailuresMax,
+    windowMs: 300_000,
+    lockMs: 60_000,
+    log,
+    refusals,
+    now: () => clock.now,
+  });
   const renewed: HashRenewal[] = [];
-  const authenticator = new CachingAuthenticator({ documents, tenants, refusals, now: () => clock.now, hashes, guard, log,
-    renewHash: (_tenant, renewal) => { renewed.push(renewal); return Promise.resolve(true); } });
+  const authenticator = new CachingAuthenticator({
+    documents,
+    tenants,
+    refusals,
+    now: () => clock.now,
+    hashes,
+    guard,
+    log,
+    renewHash: (_tenant, renewal) => {
+      renewed.push(renewal);
+      return Promise.resolve(true);
+    },
+  });
   const put = async (userName: string, password: string, extra: object = {}): Promise<void> => {
     const user = { userName, password, roles: ['R'], enabled: true, doc: '{}', ...extra };
-    await documents.commit([{ collection: 'user', tenant: tenants.default.number, id: userName, value: JSON.stringify(user) }], undefined);
+    await documents.commit(
+      [{ collection: 'user', tenant: tenants.default.number, id: userName, value: JSON.stringify(user) }],
+      undefined,
+    );
     authenticator.forget(tenants.default.number, userName);
   };
-  const hash = (password: string, kind: 'chosen' | 'device' = 'chosen'): Promise<string> => hashes.hash(password, kind, { tenant: 0, account: '' });
+  const hash = (password: string, kind: 'chosen' | 'device' = 'chosen'): Promise<string> =>
+    hashes.hash(password, kind, { tenant: 0, account: '' });
   const login = async (userName: string, password: string, address = NO_ADDRESS): Promise<string> => {
     try {
-      return (await authenticator.authenticate(userName, password, { caller: new Client(address) }))?.userName ?? 'wrong';
+      return (
+        (await authenticator.authenticate(userName, password, { caller: new Client(address) }))?.userName ?? 'wrong'
+      );
     } catch (error) {
       return (error as { code: string }).code;
     }
@@ -65,14 +97,20 @@ async function open(t: Test, options: { failuresMax?: number; addressFailuresMax
 /** @returns what lets held keys go, one after the other. */
 function hold(keys: QuickKeys): () => Promise<void> {
   const waiting: (() => void)[] = [];
-  keys.hold = () => new Promise<void>((resolve) => { waiting.push(resolve); });
+  keys.hold = () =>
+    new Promise<void>((resolve) => {
+      waiting.push(resolve);
+    });
   return async () => {
     waiting.shift()?.();
     await settled();
   };
 }
 
-const settled = (): Promise<void> => new Promise((resolve) => { setTimeout(resolve, 1); });
+const settled = (): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, 1);
+  });
 
 t.test('a lock that begins while guesses wait refuses them, also the right one', async (t) => {
   const { keys, login, counted } = await open(t, { failuresMax: 3 });
@@ -91,7 +129,7 @@ t.test('pauses double up to an hour, and begin anew after a day', async (t) => {
   for (let round = 0; round < 8; round += 1) {
     t.equal(await login('ada', `guess${round}`), 'wrong');
     let minutes = 0;
-    for (; await login('ada', `next${round}`) === 'login/locked'; minutes += 1) clock.now += 60_000;
+    for (; (await login('ada', `next${round}`)) === 'login/locked'; minutes += 1) clock.now += 60_000;
     pauses.push(minutes);
     clock.now += 4 * 60_000;
     // The guess that ended the loop began a pause as well: its end is waited for.
@@ -109,28 +147,39 @@ t.test('an address that guesses for many accounts is locked, not those who guess
   const { login, warned } = await open(t, { failuresMax: 5, addressFailuresMax: 4 });
   for (const name of ['ada', 'bob', 'eve', 'cyd']) t.equal(await login(name, 'guess', ELSEWHERE), 'wrong');
   t.equal(await login('bob', 'right', ELSEWHERE), 'login/address-locked');
-  t.match(warned, [{ address: '203.0.113.9', failures: 4, pauseMs: 60_000, limit: 'accounts/login-failures-of-address' }]);
+  t.match(warned, [
+    { address: '203.0.113.9', failures: 4, pauseMs: 60_000, limit: 'accounts/login-failures-of-address' },
+  ]);
   t.equal(await login('bob', 'right', HOME), 'bob');
-  for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) t.equal(await login(name, 'guess', clientAddress('192.168.1.1')), 'wrong', 'a proxy may have it');
+  for (const name of ['a', 'b', 'c', 'd', 'e', 'f'])
+    t.equal(await login(name, 'guess', clientAddress('192.168.1.1')), 'wrong', 'a proxy may have it');
 });
 
-t.test('a lock keeps no user out who was in before from the same address, and lets a stranger not try the password', async (t) => {
-  const { login, put, keys } = await open(t, { failuresMax: 3 });
-  t.equal(await login('ada', 'right', HOME), 'ada');
-  for (const guess of ['a', 'b', 'c']) await login('ada', guess, ELSEWHERE);
-  t.equal(await login('ada', 'right', ELSEWHERE), 'login/locked', 'though the password is remembered');
-  t.equal(await login('ada', 'right', HOME), 'ada');
-  for (const guess of ['d', 'e', 'f']) t.equal(await login('ada', guess, HOME), 'wrong', 'the lock is of the other address');
-  t.equal(await login('ada', 'right', HOME), 'ada', 'a password that was right passes the lock of its own address');
-  const hashed = keys.passwords.length;
-  for (let index = 0; index < 101; index += 1) t.equal(await login('ada', `guess${index}`, HOME), 'login/locked');
-  t.equal(await login('ada', 'right', HOME), 'login/locked', 'nobody guesses behind the address of a user');
-  t.equal(keys.passwords.length, hashed);
-  await put('device_x', hashGenerated('144 bits'));
-  for (const guess of ['a', 'b', 'c']) await login('device_x', guess, ELSEWHERE);
-  t.equal(await login('device_x', 'd', ELSEWHERE), 'login/locked');
-  t.equal(await login('device_x', '144 bits', ELSEWHERE), 'device_x', 'a generated password is never locked: it cannot be guessed');
-});
+t.test(
+  'a lock keeps no user out who was in before from the same address, and lets a stranger not try the password',
+  async (t) => {
+    const { login, put, keys } = await open(t, { failuresMax: 3 });
+    t.equal(await login('ada', 'right', HOME), 'ada');
+    for (const guess of ['a', 'b', 'c']) await login('ada', guess, ELSEWHERE);
+    t.equal(await login('ada', 'right', ELSEWHERE), 'login/locked', 'though the password is remembered');
+    t.equal(await login('ada', 'right', HOME), 'ada');
+    for (const guess of ['d', 'e', 'f'])
+      t.equal(await login('ada', guess, HOME), 'wrong', 'the lock is of the other address');
+    t.equal(await login('ada', 'right', HOME), 'ada', 'a password that was right passes the lock of its own address');
+    const hashed = keys.passwords.length;
+    for (let index = 0; index < 101; index += 1) t.equal(await login('ada', `guess${index}`, HOME), 'login/locked');
+    t.equal(await login('ada', 'right', HOME), 'login/locked', 'nobody guesses behind the address of a user');
+    t.equal(keys.passwords.length, hashed);
+    await put('device_x', hashGenerated('144 bits'));
+    for (const guess of ['a', 'b', 'c']) await login('device_x', guess, ELSEWHERE);
+    t.equal(await login('device_x', 'd', ELSEWHERE), 'login/locked');
+    t.equal(
+      await login('device_x', '144 bits', ELSEWHERE),
+      'device_x',
+      'a generated password is never locked: it cannot be guessed',
+    );
+  },
+);
 
 t.test('a client that repeats an old password locks nothing, and costs one hash', async (t) => {
   const { keys, login, clock, put, hash } = await open(t, { failuresMax: 3, addressFailuresMax: 5 });
@@ -157,8 +206,10 @@ t.test('a flood of checks of an account does not tell a stranger which password 
   const next = hold(keys);
   const from = (index: number): ClientAddress => clientAddress(`192.0.2.${index}`);
   const answered: string[] = [];
-  const guess = (password: string, address: ClientAddress): void => void login('ada', password, address).then((answer) => answered.push(`${password}: ${answer}`));
-  // Two of one hash: a thread is busy, one guess waits. The address of the right one is new in the same read as a wrong one.
+  const guess = (password: string, address: ClientAddress): void =>
+    void login('ada', password, address).then((answer) => answered.push(`${password}: ${answer}`));
+  // Two of one hash: a thread is busy, one guess waits. The address of the right one is new in the same read as a wrong
+  // one.
   for (let index = 0; index < 2; index += 1) guess(`guess${index}`, from(index));
   guess('right', ELSEWHERE);
   await settled();
@@ -184,7 +235,8 @@ t.test('guesses of one address lock the account nowhere else, also right after a
   const { login, warned, counted } = await open(t, { failuresMax: 3 });
   for (let index = 0; index < 20; index += 1) await login('ada', `guess${index}`, ELSEWHERE);
   t.equal(await login('ada', 'right', ELSEWHERE), 'login/locked');
-  for (let device = 1; device < 50; device += 1) t.equal(await login('ada', 'right', clientAddress(`198.51.100.${device}`)), 'ada');
+  for (let device = 1; device < 50; device += 1)
+    t.equal(await login('ada', 'right', clientAddress(`198.51.100.${device}`)), 'ada');
   t.match(warned, [{ account: 't1/ada', address: '203.0.113.9', failures: 3, limit: 'accounts/login-failures' }]);
   const network = (host: number): ClientAddress => clientAddress(`2001:db8:1:2::${host}`);
   for (let host = 1; host <= 3; host += 1) t.equal(await login('bob', `guess${host}`, network(host)), 'wrong');
@@ -194,9 +246,11 @@ t.test('guesses of one address lock the account nowhere else, also right after a
 
 t.test('guesses from many addresses lock an account at ten times the number, not for familiar addresses', async (t) => {
   const { login, clock, warned } = await open(t, { failuresMax: 3 });
-  const guessFrom = (index: number): Promise<string> => login('ada', `guess${index}`, clientAddress(`192.0.2.${index}`));
+  const guessFrom = (index: number): Promise<string> =>
+    login('ada', `guess${index}`, clientAddress(`192.0.2.${index}`));
   t.equal(await login('ada', 'right', HOME), 'ada');
-  for (let minute = 0; minute < 60; minute += 1, clock.now += 60_000) t.equal(await guessFrom(minute), 'wrong', 'one a minute');
+  for (let minute = 0; minute < 60; minute += 1, clock.now += 60_000)
+    t.equal(await guessFrom(minute), 'wrong', 'one a minute');
   t.equal(await login('ada', 'right', clientAddress('198.51.100.8')), 'ada');
   clock.now += 300_000;
   for (let index = 100; index < 130; index += 1) t.equal(await guessFrom(index), 'wrong');
@@ -210,10 +264,20 @@ t.test('guesses from many addresses lock an account at ten times the number, not
 
 t.test('guesses lock the account with which all new devices register nowhere else', async (t) => {
   const { login, hash, documents, keys } = await open(t, { failuresMax: 3, addressFailuresMax: 5 });
-  const user = { userName: 'devicebootstrap', password: await hash('public', 'device'), roles: ['ROLE_DEVICE_BOOTSTRAP'], enabled: true, doc: '{}' };
-  await documents.commit([{ collection: 'user', tenant: 1, id: 'devicebootstrap', value: JSON.stringify(user) }], undefined);
+  const user = {
+    userName: 'devicebootstrap',
+    password: await hash('public', 'device'),
+    roles: ['ROLE_DEVICE_BOOTSTRAP'],
+    enabled: true,
+    doc: '{}',
+  };
+  await documents.commit(
+    [{ collection: 'user', tenant: 1, id: 'devicebootstrap', value: JSON.stringify(user) }],
+    undefined,
+  );
   const from = (network: string, index: number): ClientAddress => clientAddress(`${network}.${index}`);
-  const register = (address: ClientAddress, password = 'public'): Promise<string> => login('management/devicebootstrap', password, address);
+  const register = (address: ClientAddress, password = 'public'): Promise<string> =>
+    login('management/devicebootstrap', password, address);
   t.equal(await register(HOME), 'devicebootstrap');
   for (let index = 0; index < 40; index += 1) t.equal(await register(from('192.0.2', index), `guess${index}`), 'wrong');
   for (let index = 0; index < 40; index += 1) t.equal(await register(from('198.51.100', index)), 'devicebootstrap');
@@ -235,7 +299,11 @@ t.test('an answer that is remembered by the header tells a stranger nothing eith
   const { authenticator, tenants, keys, login, clock } = await open(t);
   const http = new HeaderAuthentication({ authenticator, tenants, tokens: undefined as never, now: () => clock.now });
   const ask = (address: ClientAddress): ReturnType<typeof http.authenticate> =>
-    http.authenticate(`Basic ${Buffer.from('t1/ada:right').toString('base64')}`, () => '', () => ({ caller: new Client(address) }));
+    http.authenticate(
+      `Basic ${Buffer.from('t1/ada:right').toString('base64')}`,
+      () => '',
+      () => ({ caller: new Client(address) }),
+    );
   t.match(await ask(HOME), { userName: 'ada' });
   t.notOk(ask(ELSEWHERE) instanceof Promise, 'at once while nothing is checked');
   const next = hold(keys);
@@ -245,7 +313,7 @@ t.test('an answer that is remembered by the header tells a stranger nothing eith
   t.ok(elsewhere instanceof Promise, 'in turn');
   await settled();
   await next();
-  t.same([await guess, (await elsewhere as Principal).userName], ['wrong', 'ada']);
+  t.same([await guess, ((await elsewhere) as Principal).userName], ['wrong', 'ada']);
   t.same(keys.passwords, ['right', 'guess']);
 });
 
@@ -261,8 +329,14 @@ t.test('a device password that an older server generated gets the fast hash at t
   await put('device_weak', await stored('aaaaaaaaaaaaaaaaaaaaaaaa'));
   await put('device_file', await hash(generated, 'device'));
   await put('service_x', await stored(generated), { service: { application: '1', owner: 1 } });
-  for (const [name, password] of [['device_old', generated], ['device_chosen', 'Secret-1'], ['device_weak', 'aaaaaaaaaaaaaaaaaaaaaaaa'],
-    ['device_file', generated], ['service_x', generated]]) t.equal(await login(name, password), name);
+  for (const [name, password] of [
+    ['device_old', generated],
+    ['device_chosen', 'Secret-1'],
+    ['device_weak', 'aaaaaaaaaaaaaaaaaaaaaaaa'],
+    ['device_file', generated],
+    ['service_x', generated],
+  ])
+    t.equal(await login(name, password), name);
   await settled();
   t.equal(renewed.length, 1);
   t.match(renewed, [{ userName: 'device_old' }]);
@@ -279,7 +353,11 @@ t.test('the first login of a user waits for no invented names', async (t) => {
   for (let turn = 0; turn < 3; turn += 1) await next();
   t.equal(await real, 'ada');
   t.ok(keys.passwords.indexOf('right') <= 2, 'at most one of them is hashed between');
-  t.equal(counted.filter((limit) => limit === 'authentication/checks-of-account').length, 1_399, 'of one address a hundred wait');
+  t.equal(
+    counted.filter((limit) => limit === 'authentication/checks-of-account').length,
+    1_399,
+    'of one address a hundred wait',
+  );
   keys.hold = () => Promise.resolve();
   await next();
   const answers = await Promise.all(strangers);
@@ -305,7 +383,9 @@ t.test('clients that have left leave the queue', async (t) => {
   const first = login('bob', 'guess');
   await settled();
   const clients = Array.from({ length: 50 }, () => new Client());
-  const answers = clients.map((caller, index) => Promise.resolve(authenticator.authenticate('ada', `guess${index}`, { caller })));
+  const answers = clients.map((caller, index) =>
+    Promise.resolve(authenticator.authenticate('ada', `guess${index}`, { caller })),
+  );
   const [one, other] = [new Client(), new Client()];
   const shared = [one, other].map((caller) => Promise.resolve(authenticator.authenticate('ada', 'right', { caller })));
   await settled();
@@ -314,18 +394,23 @@ t.test('clients that have left leave the queue', async (t) => {
   one.leave();
   t.equal(hashes.waitingCount, 1);
   for (let index = 0; index < 3; index += 1) await next();
-  t.equal((await shared[1] as Principal).userName, 'ada', 'another one still waits for the same check');
-  t.same(await Promise.all(answers), clients.map(() => undefined));
+  t.equal(((await shared[1]) as Principal).userName, 'ada', 'another one still waits for the same check');
+  t.same(
+    await Promise.all(answers),
+    clients.map(() => undefined),
+  );
   t.equal(await first, 'wrong');
   t.same(keys.passwords, ['guess', 'right']);
 });
 
 t.test('a current password that is shown again: repeated ones take one hash, different ones lock', async (t) => {
   const { authenticator, keys, hashes, login, clock, put, hash } = await open(t, { failuresMax: 3 });
-  const principal = await authenticator.authenticate('ada', 'right', { caller: new Client(HOME) }) as Principal;
+  const principal = (await authenticator.authenticate('ada', 'right', { caller: new Client(HOME) })) as Principal;
   keys.passwords.length = 0;
   const confirm = (password: string, signal?: AbortSignal): Promise<unknown> =>
-    authenticator.confirm(principal, password, { address: HOME, ...(signal === undefined ? {} : { signal }) }).catch(({ code, name }: { code?: unknown; name: string }) => (typeof code === 'string' ? code : name));
+    authenticator
+      .confirm(principal, password, { address: HOME, ...(signal === undefined ? {} : { signal }) })
+      .catch(({ code, name }: { code?: unknown; name: string }) => (typeof code === 'string' ? code : name));
   t.same(new Set(await Promise.all(Array.from({ length: 50 }, () => confirm('old')))), new Set([false]), 'at once');
   for (let index = 0; index < 50; index += 1) t.equal(await confirm('old'), false);
   t.same(keys.passwords, ['old']);
@@ -369,9 +454,13 @@ t.test('what is computed for a wrong password does not tell whether there is suc
     return [...keys.costs];
   };
   for (const name of ['ada', 'invented', 'new', 'service_x']) t.same(await costsOf(name), [17], name);
-  for (const name of ['device_generated', 'device_chosen', 'device_invented']) t.same(await costsOf(name), [14, 17], name);
+  for (const name of ['device_generated', 'device_chosen', 'device_invented'])
+    t.same(await costsOf(name), [14, 17], name);
   keys.costs.length = 0;
-  t.same([await login('device_chosen', 'chosen'), await login('device_generated', '144 bits')], ['device_chosen', 'device_generated']);
+  t.same(
+    [await login('device_chosen', 'chosen'), await login('device_generated', '144 bits')],
+    ['device_chosen', 'device_generated'],
+  );
   t.same(keys.costs, [14], 'right ones of devices take little or nothing');
 });
 
@@ -382,8 +471,15 @@ t.test('a hash of other parameters is replaced at the login', async (t) => {
   await put('ada', old);
   await put('device_x', ofDevice);
   await put('service_x', old, { service: { application: '1', owner: 1 } });
-  t.same([await login('ada', 'guess'), await login('device_x', 'right'), await login('service_x', 'right'), await login('bob', 'right')],
-    ['wrong', 'device_x', 'service_x', 'bob']);
+  t.same(
+    [
+      await login('ada', 'guess'),
+      await login('device_x', 'right'),
+      await login('service_x', 'right'),
+      await login('bob', 'right'),
+    ],
+    ['wrong', 'device_x', 'service_x', 'bob'],
+  );
   t.same(renewed, [], 'a wrong password, the cost of devices, a hash that is stored twice, the cost of now');
   t.equal(await login('ada', 'right'), 'ada');
   await settled();
@@ -396,7 +492,12 @@ t.test('a hash of other parameters is replaced at the login', async (t) => {
 });
 
 t.test('addresses: what stands for one client', async (t) => {
-  const check = (socket: string, key: string, isOfClient: boolean, forwarded?: { xForwardedFor?: string; forwarded?: string }): void => {
+  const check = (
+    socket: string,
+    key: string,
+    isOfClient: boolean,
+    forwarded?: { xForwardedFor?: string; forwarded?: string },
+  ): void => {
     const told = forwarded === undefined ? undefined : { xForwardedFor: '', forwarded: '', ...forwarded };
     t.same(clientAddress(socket, told), { key, isOfClient }, `${socket} ${JSON.stringify(forwarded)}`);
   };
@@ -405,13 +506,39 @@ t.test('addresses: what stands for one client', async (t) => {
   check('0000:0000:0000:0000:0000:ffff:c633:6407', '198.51.100.7', true);
   check('2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64', true);
   check('2001:db8::1', '2001:db8:0:0::/64', true);
-  for (const local of ['127.0.0.1', '10.1.2.3', '172.16.0.1', '172.31.255.1', '192.168.1.1', '169.254.1.1', '100.64.0.1']) check(local, local, false);
+  for (const local of [
+    '127.0.0.1',
+    '10.1.2.3',
+    '172.16.0.1',
+    '172.31.255.1',
+    '192.168.1.1',
+    '169.254.1.1',
+    '100.64.0.1',
+  ])
+    check(local, local, false);
   for (const near of ['172.32.0.1', '100.128.0.1', '11.0.0.1', '192.169.1.1']) check(near, near, true);
-  for (const [local, key] of [['::1', '0:0:0:0::/64'], ['fe80::1%eth0', 'fe80:0:0:0::/64'], ['fd00::1', 'fd00:0:0:0::/64']]) check(local, key, false);
+  for (const [local, key] of [
+    ['::1', '0:0:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['fd00::1', 'fd00:0:0:0::/64'],
+  ])
+    check(local, key, false);
   check('127.0.0.1', '203.0.113.9', true, { xForwardedFor: '1.1.1.1, 203.0.113.9' });
   check('127.0.0.1', '10.0.0.5', true, { xForwardedFor: '10.0.0.5:4711' });
   check('127.0.0.1', '2001:db8:0:0::/64', true, { forwarded: 'for=1.1.1.1, for="[2001:db8::1]:80";proto=https' });
   check('127.0.0.1', '127.0.0.1', false, { xForwardedFor: '' });
   check('127.0.0.1', '', false, { xForwardedFor: 'unknown' });
-  for (const none of ['', 'x', '1.2.3', '1.2.3.256', '1.2.3.4.5', ':', '1:2', '1::2::3:4:5:6:7:8:9', 'fffff::1', '::ffff:1.2.3']) check(none, '', false);
+  for (const none of [
+    '',
+    'x',
+    '1.2.3',
+    '1.2.3.256',
+    '1.2.3.4.5',
+    ':',
+    '1:2',
+    '1::2::3:4:5:6:7:8:9',
+    'fffff::1',
+    '::ffff:1.2.3',
+  ])
+    check(none, '', false);
 });

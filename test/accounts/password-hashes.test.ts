@@ -2,12 +2,19 @@
 import t from 'tap';
 import { stat } from 'node:fs/promises';
 import { PasswordHashes } from '../../src/accounts/passwords/hashes.ts';
-import { hashGenerated, matchesGenerated, newScrypt, parseScrypt, scryptText } from '../../src/model/access/password-hash.ts';
+import {
+  hashGenerated,
+  matchesGenerated,
+  newScrypt,
+  parseScrypt,
+  scryptText,
+} from '../../src/model/access/password-hash.ts';
 
 const TURN = { tenant: 1, account: 'a' };
 const hashes = new PasswordHashes({ refusals: { count: () => undefined }, cost: 14, threads: 1 });
 t.teardown(() => hashes.stop());
-const verify = (password: string, stored: string): Promise<boolean> => hashes.inTurn(TURN, (slow) => slow.verify(password, stored, 'chosen'));
+const verify = (password: string, stored: string): Promise<boolean> =>
+  hashes.inTurn(TURN, (slow) => slow.verify(password, stored, 'chosen'));
 
 t.test('a stored hash names its algorithm and parameters; those of older servers are read', async (t) => {
   const [one, two] = [await hashes.hash('grüße-1', 'chosen', TURN), await hashes.hash('grüße-1', 'chosen', TURN)];
@@ -18,9 +25,24 @@ t.test('a stored hash names its algorithm and parameters; those of older servers
   const before = 'scrypt$AAECAwQFBgcICQoLDA0ODw==$ZSFNRJM9KM49dsGp7cKzI2U5PDA1QigT84ovcDjgi8k=';
   t.same([await verify('mill-Race-7', before), await verify('mill-Race-8', before)], [true, false]);
   const generated = hashGenerated('x');
-  t.same([matchesGenerated('x', generated), matchesGenerated('y', generated), matchesGenerated('x', one), await verify('x', generated)],
-    [true, false, false, false]);
-  for (const stored of ['', '$', 'scrypt$$', '$scrypt$ln=30,r=8,p=1$c2FsdHNhbHQ$AAAA', one.replace('p=1', 'p=99'), one.slice(0, -1), one.replace('scrypt', 'other')]) {
+  t.same(
+    [
+      matchesGenerated('x', generated),
+      matchesGenerated('y', generated),
+      matchesGenerated('x', one),
+      await verify('x', generated),
+    ],
+    [true, false, false, false],
+  );
+  for (const stored of [
+    '',
+    '$',
+    'scrypt$$',
+    '$scrypt$ln=30,r=8,p=1$c2FsdHNhbHQ$AAAA',
+    one.replace('p=1', 'p=99'),
+    one.slice(0, -1),
+    one.replace('scrypt', 'other'),
+  ]) {
     t.equal(parseScrypt(stored), undefined, stored);
     t.notOk(await verify('', stored), stored);
   }
@@ -32,7 +54,13 @@ t.test('hashing takes none of the threads with which files are read and the jour
   t.teardown(() => many.stop());
   const slow = scryptText({ ...newScrypt({ ln: 14, r: 8, p: 4 }), key: Buffer.alloc(32, 1) });
   let done = 0;
-  const all = Array.from({ length: 8 }, (_, index) => many.inTurn(TURN, (work) => work.verify(`password${index}`, slow, 'chosen')).then(() => { done += 1; }));
+  const all = Array.from({ length: 8 }, (_, index) =>
+    many
+      .inTurn(TURN, (work) => work.verify(`password${index}`, slow, 'chosen'))
+      .then(() => {
+        done += 1;
+      }),
+  );
   t.equal(many.runningCount, 8);
   for (let file = 0; file < 8; file += 1) await stat('/');
   t.equal(done, 0, 'files are looked at while all passwords are being hashed');

@@ -8,7 +8,14 @@ import { startApi } from '../api/helpers/api.ts';
 import { FakePlatform } from '../api/helpers/fake-platform.ts';
 
 const REQUIRED = JSON.stringify({ twoFactorAuthenticationEnabled: true });
-const user = (userName: string, more: Partial<StoredUser> = {}): StoredUser => ({ userName, password: 'x', roles: [], enabled: true, doc: '{}', ...more });
+const user = (userName: string, more: Partial<StoredUser> = {}): StoredUser => ({
+  userName,
+  password: 'x',
+  roles: [],
+  enabled: true,
+  doc: '{}',
+  ...more,
+});
 const service = { application: '7', owner: 2 };
 
 t.test('names of microservices do not make one', async (t) => {
@@ -16,20 +23,27 @@ t.test('names of microservices do not make one', async (t) => {
   for (const userName of ['ada', 'service_bob', 'servicebootstrap_bob']) {
     t.ok(isPerson(user(userName)), userName);
     t.equal(await secondFactor.need(2, user(userName, { doc: REQUIRED })), 'SETUP', userName);
-    t.equal(await secondFactor.need(2, user(userName, { doc: REQUIRED, service })), undefined, `${userName}, made by the server`);
+    t.equal(
+      await secondFactor.need(2, user(userName, { doc: REQUIRED, service })),
+      undefined,
+      `${userName}, made by the server`,
+    );
   }
   t.notOk(isPerson(user('bootstrap', { roles: ['ROLE_DEVICE_BOOTSTRAP'] })));
 });
 
-t.test('a device is one by its name, unless somebody made it by hand or its own field asks for a second factor', async (t) => {
-  const fake = new FakePlatform();
-  const secondFactor = fake.platform().accounts.secondFactor as SecondFactor;
-  fake.put('option', 'two-factor-authentication\nenforced', JSON.stringify({ value: 'true' }));
-  t.equal(await secondFactor.need(2, user('ada')), 'SETUP');
-  t.equal(await secondFactor.need(2, user('device_1')), undefined);
-  t.equal(await secondFactor.need(2, user('device_2', { isPerson: true })), 'SETUP');
-  t.equal(await secondFactor.need(2, user('device_bob', { doc: REQUIRED })), 'SETUP');
-});
+t.test(
+  'a device is one by its name, unless somebody made it by hand or its own field asks for a second factor',
+  async (t) => {
+    const fake = new FakePlatform();
+    const secondFactor = fake.platform().accounts.secondFactor as SecondFactor;
+    fake.put('option', 'two-factor-authentication\nenforced', JSON.stringify({ value: 'true' }));
+    t.equal(await secondFactor.need(2, user('ada')), 'SETUP');
+    t.equal(await secondFactor.need(2, user('device_1')), undefined);
+    t.equal(await secondFactor.need(2, user('device_2', { isPerson: true })), 'SETUP');
+    t.equal(await secondFactor.need(2, user('device_bob', { doc: REQUIRED })), 'SETUP');
+  },
+);
 
 t.test('a group is renamed by who has its roles, admins by nobody', async (t) => {
   const { call, fake } = await startApi(t);

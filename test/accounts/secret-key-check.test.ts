@@ -18,7 +18,9 @@ t.test('the first key is kept as a fingerprint, and another one is refused', asy
   const [text, ...others] = [...stored.values()];
   t.same(others, []);
   t.match(text, /^[0-9a-f]{64}$/);
-  await t.rejects(checkSecretKey(documents, `${KEY}x`), { message: /^--secret-key is another one than that of the cluster/ });
+  await t.rejects(checkSecretKey(documents, `${KEY}x`), {
+    message: /^--secret-key is another one than that of the cluster/,
+  });
   t.same([...stored.values()], [text], 'the stored one stays');
   t.doesNotThrow(() => requireSame(fingerprintOf(KEY), text));
   t.throws(() => requireSame('', text));

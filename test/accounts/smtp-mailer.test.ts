@@ -8,42 +8,82 @@ import type { SmtpTls } from '../../src/accounts/mail/smtp.ts';
 import type { MailResult } from '../../src/accounts/mail/mailer.ts';
 import { until } from '../helpers/until.ts';
 
-interface Received { readonly from: string; readonly to: string[]; readonly text: string; readonly user: string }
+interface Received {
+  readonly from: string;
+  readonly to: string[];
+  readonly text: string;
+  readonly user: string;
+}
 
 /** @param refuse the answer to a recipient; undefined takes it. */
-async function startSmtp(t: Test, refuse: (address: string) => number | undefined = () => undefined, port = 0): Promise<{ port: number; received: Received[] }> {
+async function startSmtp(
+  t: Test,
+  refuse: (address: string) => number | undefined = () => undefined,
+  port = 0,
+): Promise<{ port: number; received: Received[] }> {
   const received: Received[] = [];
   const server = new SMTPServer({
-    disabledCommands: ['STARTTLS'], allowInsecureAuth: true, logger: false,
-    onAuth: ({ username, password }, _session, done) => (password === 'secret' ? done(null, { user: username }) : done(new Error('wrong password'))),
+    disabledCommands: ['STARTTLS'],
+    allowInsecureAuth: true,
+    logger: false,
+    onAuth: ({ username, password }, _session, done) =>
+      password === 'secret' ? done(null, { user: username }) : done(new Error('wrong password')),
     onRcptTo: ({ address }, _session, done) => {
       const responseCode = refuse(address);
       done(responseCode === undefined ? null : Object.assign(new Error('refused'), { responseCode }));
     },
     onData: (stream, session, done) => {
       let text = '';
-      stream.on('data', (chunk: Buffer) => { text += chunk.toString(); });
+      stream.on('data', (chunk: Buffer) => {
+        text += chunk.toString();
+      });
       stream.on('end', () => {
         const { mailFrom, rcptTo } = session.envelope;
-        received.push({ from: mailFrom === false ? '' : mailFrom.address, to: rcptTo.map(({ address }) => address), text, user: String(session.user) });
+        received.push({
+          from: mailFrom === false ? '' : mailFrom.address,
+          to: rcptTo.map(({ address }) => address),
+          text,
+          user: String(session.user),
+        });
         done();
       });
     },
   });
-  await new Promise<void>((resolve) => { server.listen(port, '127.0.0.1', () => resolve()); });
-  t.teardown(() => new Promise<void>((resolve) => { server.close(() => resolve()); }));
+  await new Promise<void>((resolve) => {
+    server.listen(port, '127.0.0.1', () => resolve());
+  });
+  t.teardown(
+    () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      }),
+  );
   return { port: (server.server.address() as AddressInfo).port, received };
 }
 
-function newMailer(t: Test, port: number, further: { retryMs?: readonly number[]; waitingMax?: number; password?: string; tls?: SmtpTls } = {}) {
+function newMailer(
+  t: Test,
+  port: number,
+  further: { retryMs?: readonly number[]; waitingMax?: number; password?: string; tls?: SmtpTls } = {},
+) {
   const results: MailResult[] = [];
   const counted: string[] = [];
   const logged: string[] = [];
-  const write = (_details: object, message: string): void => { logged.push(message); };
+  const write = (_details: object, message: string): void => {
+    logged.push(message);
+  };
   const log: any = { debug: write, info: write, warn: write, error: write };
   const { password = 'secret', ...settings } = further;
-  const mailer = new SmtpMailer({ url: `smtp://mill:${password}@127.0.0.1:${port}`, tls: 'auto', from: 'The Mill <mill@example.com>', count: (result) => results.push(result),
-    refusals: { count: (limit) => counted.push(limit) }, log, now: Date.now, ...settings });
+  const mailer = new SmtpMailer({
+    url: `smtp://mill:${password}@127.0.0.1:${port}`,
+    tls: 'auto',
+    from: 'The Mill <mill@example.com>',
+    count: (result) => results.push(result),
+    refusals: { count: (limit) => counted.push(limit) },
+    log,
+    now: Date.now,
+    ...settings,
+  });
   t.teardown(() => mailer.stop());
   return { mailer, results, counted, logged };
 }
@@ -55,19 +95,32 @@ t.test('a mail is sent, with login, sender and one recipient', async (t) => {
   await mailer.send(mailTo('ada@example.com'));
   await mailer.send(mailTo('a@example.com, b@example.com'));
   await until('both are sent or given up', () => results.length === 2);
-  t.match(received[0], { from: 'mill@example.com', to: ['ada@example.com'], user: 'mill', text: /From: The Mill <mill@example.com>[\s\S]*Subject: Set your password/ });
-  t.notOk(received.some(({ to }) => to.length > 1), 'an address with a comma does not become two');
+  t.match(received[0], {
+    from: 'mill@example.com',
+    to: ['ada@example.com'],
+    user: 'mill',
+    text: /From: The Mill <mill@example.com>[\s\S]*Subject: Set your password/,
+  });
+  t.notOk(
+    received.some(({ to }) => to.length > 1),
+    'an address with a comma does not become two',
+  );
   t.equal(mailer.waitingCount, 0);
 });
 
 t.test('the mail server says later: tried again, others go first', async (t) => {
   let tries = 0;
-  const { port, received } = await startSmtp(t, (address) => (address === 'grey@example.com' && (tries += 1) <= 2 ? 451 : undefined));
+  const { port, received } = await startSmtp(t, (address) =>
+    address === 'grey@example.com' && (tries += 1) <= 2 ? 451 : undefined,
+  );
   const { mailer, results } = newMailer(t, port, { retryMs: [20, 20, 20] });
   await mailer.send(mailTo('grey@example.com'));
   await mailer.send(mailTo('ada@example.com'));
   await until('both are sent', () => received.length === 2);
-  t.same(received.map(({ to }) => to[0]), ['ada@example.com', 'grey@example.com']);
+  t.same(
+    received.map(({ to }) => to[0]),
+    ['ada@example.com', 'grey@example.com'],
+  );
   await until('counted', () => results.length === 4);
   t.same([...results].sort(), ['retried', 'retried', 'sent', 'sent']);
 });

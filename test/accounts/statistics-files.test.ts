@@ -1,6 +1,17 @@
-/** Files with the usage of all tenants: one for each month that is over, made once, and how many are kept (docs/spec/statistics.md#files). */
+/**
+ * Files with the usage of all tenants: one for each month that is over, made once, and how many are kept
+ * (docs/spec/statistics.md#files).
+ */
 import t from 'tap';
-import { REAL_FILES_MAX, StatisticsFiles, TEST_FILES_MAX, WAITING_LIMIT, WAITING_MAX, monthBefore, statisticsFileBlobs } from '../../src/accounts/tenants/statistics-files.ts';
+import {
+  REAL_FILES_MAX,
+  StatisticsFiles,
+  TEST_FILES_MAX,
+  WAITING_LIMIT,
+  WAITING_MAX,
+  monthBefore,
+  statisticsFileBlobs,
+} from '../../src/accounts/tenants/statistics-files.ts';
 import type { StoredStatisticsFile } from '../../src/accounts/tenants/statistics-files.ts';
 import type { Tenant } from '../../src/accounts/tenants/tenants.ts';
 import type { Command } from '../../src/model/commands/command.ts';
@@ -12,9 +23,10 @@ import { until } from '../helpers/until.ts';
 
 /** alarms_created, alarms_updated, events_created, … as the table has them. */
 const COUNTS = Array.from({ length: 13 }, (_, index) => index + 1).join('\t');
-const HEAD = 'tenantId,parentTenantId,tenantDomain,tenantCompany,day,alarmsCreatedCount,alarmsUpdatedCount,eventsCreatedCount,eventsUpdatedCount,'
-  + 'measurementsCreatedCount,inventoriesCreatedCount,inventoriesUpdatedCount,totalResourceCreateAndUpdateCount,deviceCount,deviceEndpointCount,'
-  + 'deviceWithChildrenCount,deviceRequestCount,requestCount,storageSize\r\n';
+const HEAD =
+  'tenantId,parentTenantId,tenantDomain,tenantCompany,day,alarmsCreatedCount,alarmsUpdatedCount,eventsCreatedCount,eventsUpdatedCount,' +
+  'measurementsCreatedCount,inventoriesCreatedCount,inventoriesUpdatedCount,totalResourceCreateAndUpdateCount,deviceCount,deviceEndpointCount,' +
+  'deviceWithChildrenCount,deviceRequestCount,requestCount,storageSize\r\n';
 
 const AUDIT = { type: 'Tenant', activity: 'Statistics file generated', text: 't', user: 'ada' };
 
@@ -32,24 +44,45 @@ class Rig {
   readonly blobs = new MemoryBlobs();
   readonly files = new StatisticsFiles({
     documents: {
-      get: (_collection, _tenant, id) => this.records.get(id), getMany: () => [],
+      get: (_collection, _tenant, id) => this.records.get(id),
+      getMany: () => [],
       list: () => [...this.records].map(([id, value]) => ({ id, value })),
     },
-    commands: { request: async <Answer>(command: Command): Promise<Answer> => {
-      if (this.failure !== undefined) throw this.failure;
-      const { changes, audits = [] } = command.body as RecordsChange;
-      for (const { id, expected } of changes) if (this.records.get(id) !== expected) throw new PlatformError('general/changed-meanwhile');
-      for (const { id, value } of changes) value === undefined ? this.records.delete(id) : this.records.set(id, value);
-      this.audits.push(...audits);
-      return undefined as Answer;
-    } },
-    history: {
-      query: async <Row>(_sql: string, params: object) => { this.asked.push(params); return this.rows.slice(0, 1).map((row) => ({ row })) as Row[]; },
-      stream: async () => (async function* (rows: string[]) { for (const row of rows) yield Buffer.from(`${row}\n`); })(this.rows),
+    commands: {
+      request: async <Answer>(command: Command): Promise<Answer> => {
+        if (this.failure !== undefined) throw this.failure;
+        const { changes, audits = [] } = command.body as RecordsChange;
+        for (const { id, expected } of changes)
+          if (this.records.get(id) !== expected) throw new PlatformError('general/changed-meanwhile');
+        for (const { id, value } of changes)
+          value === undefined ? this.records.delete(id) : this.records.set(id, value);
+        this.audits.push(...audits);
+        return undefined as Answer;
+      },
     },
-    blobs: this.blobs, ids: { nextInOrder: async () => (this.nextId += 1) }, isMine: () => this.isMine,
-    tenants: { byNumber: (number) => (number === 2 ? { id: 'acme', number: 2, parent: 'management', company: 'Pumps, "big"' } as Tenant : undefined) },
-    flush: async () => { this.flushed += 1; }, refusals: { count: (limit) => void this.refused.push(limit) }, log: quiet, now: () => this.nowMs,
+    history: {
+      query: async <Row>(_sql: string, params: object) => {
+        this.asked.push(params);
+        return this.rows.slice(0, 1).map((row) => ({ row })) as Row[];
+      },
+      stream: async () =>
+        (async function* (rows: string[]) {
+          for (const row of rows) yield Buffer.from(`${row}\n`);
+        })(this.rows),
+    },
+    blobs: this.blobs,
+    ids: { nextInOrder: async () => (this.nextId += 1) },
+    isMine: () => this.isMine,
+    tenants: {
+      byNumber: (number) =>
+        number === 2 ? ({ id: 'acme', number: 2, parent: 'management', company: 'Pumps, "big"' } as Tenant) : undefined,
+    },
+    flush: async () => {
+      this.flushed += 1;
+    },
+    refusals: { count: (limit) => void this.refused.push(limit) },
+    log: quiet,
+    now: () => this.nowMs,
   });
 
   async content(file: StoredStatisticsFile): Promise<string> {
@@ -72,18 +105,35 @@ t.test('a month that is over gets its file, once', async (t) => {
   t.strictSame([rig.asked, [...rig.records]], [[], []], 'not here');
   rig.isMine = true;
   await rig.files.step();
-  t.strictSame(rig.asked.at(-1), { from: '2026-01-01', to: '2026-01-31' }, 'minutes after the end of a month it is not over');
+  t.strictSame(
+    rig.asked.at(-1),
+    { from: '2026-01-01', to: '2026-01-31' },
+    'minutes after the end of a month it is not over',
+  );
   const [first] = await rig.files.list();
-  t.match(first, { id: 'real-2026-01', type: 'REAL', dateFrom: '2026-01-01T00:00:00.000Z', dateTo: '2026-01-31T23:59:59.999Z' });
+  t.match(first, {
+    id: 'real-2026-01',
+    type: 'REAL',
+    dateFrom: '2026-01-01T00:00:00.000Z',
+    dateTo: '2026-01-31T23:59:59.999Z',
+  });
   t.equal(rig.flushed, 1, 'what was counted is written down first');
   rig.nowMs += 600_000;
   await rig.files.step();
   await rig.files.step();
-  t.strictSame((await rig.files.list()).map(({ id }) => id), ['real-2026-02', 'real-2026-01'], 'the newest first');
+  t.strictSame(
+    (await rig.files.list()).map(({ id }) => id),
+    ['real-2026-02', 'real-2026-01'],
+    'the newest first',
+  );
   t.equal(rig.flushed, 2);
-  const file = await rig.files.ofMonth('2026-02') as StoredStatisticsFile;
+  const file = (await rig.files.ofMonth('2026-02')) as StoredStatisticsFile;
   const text = await rig.content(file);
-  t.equal(text, `${HEAD}acme,management,,"Pumps, ""big""",2026-02-03,1,2,3,4,5,6,7,28,10,11,12,9,8,13\r\n`, 'without those of tenants that are gone');
+  t.equal(
+    text,
+    `${HEAD}acme,management,,"Pumps, ""big""",2026-02-03,1,2,3,4,5,6,7,28,10,11,12,9,8,13\r\n`,
+    'without those of tenants that are gone',
+  );
   t.equal(file.bytes, Buffer.byteLength(text));
   t.strictSame(statisticsFileBlobs(JSON.stringify(file)), [file.blob]);
   t.equal(await rig.files.ofMonth('2026-03'), undefined);
@@ -103,7 +153,9 @@ t.test('another node was faster: nothing is left behind; without an answer the c
   t.strictSame([[...rig.records], rig.blobs.contents.size], [[], 0]);
   rig.failure = new PlatformError('commands/answer-timeout');
   await t.rejects(rig.files.step(), { code: 'commands/answer-timeout' });
-  await t.rejects(rig.files.createTest({ from: '2026-02-01', to: '2026-02-02' }, AUDIT), { code: 'commands/answer-timeout' });
+  await t.rejects(rig.files.createTest({ from: '2026-02-01', to: '2026-02-02' }, AUDIT), {
+    code: 'commands/answer-timeout',
+  });
   t.equal(rig.blobs.contents.size, 2, 'the records may be written all the same: the sweep decides');
 });
 
@@ -138,7 +190,11 @@ t.test('files that are made at the same time', async (t) => {
 });
 
 t.test('a report that breaks off is none', async (t) => {
-  for (const wrong of ['Code: 159. DB::Exception: Timeout', '2\t2026-02-03\t1\t2', `2\t2026-02-03\t${COUNTS.replace('5', 'x')}`]) {
+  for (const wrong of [
+    'Code: 159. DB::Exception: Timeout',
+    '2\t2026-02-03\t1\t2',
+    `2\t2026-02-03\t${COUNTS.replace('5', 'x')}`,
+  ]) {
     const rig = new Rig();
     rig.rows.push(wrong);
     await t.rejects(rig.files.createTest({ from: '2026-02-01', to: '2026-02-03' }, AUDIT), /a report broke off/, wrong);
@@ -148,7 +204,11 @@ t.test('a report that breaks off is none', async (t) => {
 
 t.test('only so many wait', async (t) => {
   const rig = new Rig();
-  const results = await Promise.allSettled(Array.from({ length: WAITING_MAX + 2 }, () => rig.files.createTest({ from: '2026-02-01', to: '2026-02-03' }, AUDIT)));
+  const results = await Promise.allSettled(
+    Array.from({ length: WAITING_MAX + 2 }, () =>
+      rig.files.createTest({ from: '2026-02-01', to: '2026-02-03' }, AUDIT),
+    ),
+  );
   t.equal(results.filter(({ status }) => status === 'fulfilled').length, WAITING_MAX);
   t.match(results.at(-1), { reason: { code: 'statistics/busy', status: 503, message: /statistics\/files-waiting/ } });
   t.strictSame(rig.refused, [WAITING_LIMIT, WAITING_LIMIT]);

@@ -17,7 +17,17 @@ import type { UserDelete } from '../../src/model/commands/users.ts';
 import { PlatformError } from '../../src/model/errors.ts';
 import { isAsExpected } from '../../src/model/commands/record-change.ts';
 
-const COLLECTIONS = ['managedObject', 'children', 'externalId', 'user', 'option', 'session', 'sessionMessage', 'application', 'subscription'] as const;
+const COLLECTIONS = [
+  'managedObject',
+  'children',
+  'externalId',
+  'user',
+  'option',
+  'session',
+  'sessionMessage',
+  'application',
+  'subscription',
+] as const;
 const log = { debug() {}, info() {}, warn() {}, error() {}, isLevelEnabled: () => false, child: () => log };
 
 /** Of a node of a cluster. */
@@ -38,8 +48,12 @@ class Rig {
   readonly warnings: any[] = [];
   deletion = this.#create();
 
-  put(collection: Collection, tenant: number, id: string, value = '{}'): void { this.documents.set(`${collection}|${tenant}|${id}`, value); }
-  of(tenant: number): string[] { return [...this.documents.keys()].filter((key) => key.split('|')[1] === String(tenant)); }
+  put(collection: Collection, tenant: number, id: string, value = '{}'): void {
+    this.documents.set(`${collection}|${tenant}|${id}`, value);
+  }
+  of(tenant: number): string[] {
+    return [...this.documents.keys()].filter((key) => key.split('|')[1] === String(tenant));
+  }
   get job(): any {
     const text = this.documents.get(`job|0|${deletionKey(7)}`);
     return text === undefined ? undefined : JSON.parse(text);
@@ -56,27 +70,65 @@ class Rig {
     this.rows.set(tenant, 10);
   }
 
-  begin(): void { this.put('job', 0, deletionKey(7), JSON.stringify({ number: 7, notBefore: this.nowMs })); }
-  crash(): void { this.failsAfter = Infinity; this.#hasEnded = false; this.deletion = this.#create(); }
+  begin(): void {
+    this.put('job', 0, deletionKey(7), JSON.stringify({ number: 7, notBefore: this.nowMs }));
+  }
+  crash(): void {
+    this.failsAfter = Infinity;
+    this.#hasEnded = false;
+    this.deletion = this.#create();
+  }
 
   #create(): TenantDeletion {
     const documents: DocumentReader = {
       get: (collection, tenant, id) => this.documents.get(`${collection}|${tenant}|${id}`),
       getMany: () => [],
-      list: (collection, tenant, prefix, { limit }) => [...this.documents].filter(([key]) => key.startsWith(`${collection}|${tenant}|${prefix}`))
-        .slice(0, limit).map(([key, value]) => ({ id: key.slice(`${collection}|${tenant}|`.length), value })),
+      list: (collection, tenant, prefix, { limit }) =>
+        [...this.documents]
+          .filter(([key]) => key.startsWith(`${collection}|${tenant}|${prefix}`))
+          .slice(0, limit)
+          .map(([key, value]) => ({ id: key.slice(`${collection}|${tenant}|`.length), value })),
     };
     const commands = { request: async <Answer>(command: Command) => this.#handle(command) as Answer };
-    const others = [{ id: 't8', number: 8 }, { id: 't9', number: 9 }];
-    const tenants = { all: others, default: others[0], byNumber: () => undefined, byId: () => undefined, byDomain: () => undefined };
+    const others = [
+      { id: 't8', number: 8 },
+      { id: 't9', number: 9 },
+    ];
+    const tenants = {
+      all: others,
+      default: others[0],
+      byNumber: () => undefined,
+      byId: () => undefined,
+      byDomain: () => undefined,
+    };
     const blobs = { remove: async (key: string) => void this.blobs.delete(key) } as unknown as Blobs;
     return new TenantDeletion({
-      documents, commands,
+      documents,
+      commands,
       removeApplications: (tenant, userName) =>
-        removeApplicationsOf({ platform: { documents, commands, tenants, blobs, now: () => this.nowMs, refusals: { count: () => undefined } }, principal: { userName } }, tenant),
+        removeApplicationsOf(
+          {
+            platform: {
+              documents,
+              commands,
+              tenants,
+              blobs,
+              now: () => this.nowMs,
+              refusals: { count: () => undefined },
+            },
+            principal: { userName },
+          },
+          tenant,
+        ),
       collections: [...COLLECTIONS],
-      rows: { has: async (tenant) => (this.rows.get(tenant) ?? 0) > 0, remove: async (tenant) => void this.rows.delete(tenant) },
-      isMine: () => this.isMine, log: { ...log, warn: (fields: any) => void this.warnings.push(fields) }, now: () => this.nowMs, quietMs: 60_000,
+      rows: {
+        has: async (tenant) => (this.rows.get(tenant) ?? 0) > 0,
+        remove: async (tenant) => void this.rows.delete(tenant),
+      },
+      isMine: () => this.isMine,
+      log: { ...log, warn: (fields: any) => void this.warnings.push(fields) },
+      now: () => this.nowMs,
+      quietMs: 60_000,
     });
   }
 
@@ -86,8 +138,10 @@ class Rig {
       this.#hasEnded = true;
       throw new Error('the process ended');
     }
-    if (command.tenant === this.broken) throw new PlatformError('general/payload-too-large', { limit: COMMAND_BYTES_MAX });
-    if (JSON.stringify(command.body).length > COMMAND_BYTES_MAX) throw new PlatformError('general/payload-too-large', { limit: COMMAND_BYTES_MAX });
+    if (command.tenant === this.broken)
+      throw new PlatformError('general/payload-too-large', { limit: COMMAND_BYTES_MAX });
+    if (JSON.stringify(command.body).length > COMMAND_BYTES_MAX)
+      throw new PlatformError('general/payload-too-large', { limit: COMMAND_BYTES_MAX });
     if (command.kind === COMMAND.DOCUMENTS_REMOVE) {
       const { collection, ids } = command.body as DocumentsRemove;
       for (const id of ids) {
@@ -97,7 +151,8 @@ class Rig {
       return undefined;
     }
     if (command.kind === COMMAND.USER_DELETE) {
-      if (!this.documents.delete(`user|${command.tenant}|${(command.body as UserDelete).userName}`)) throw new PlatformError('users/not-found', { id: '' });
+      if (!this.documents.delete(`user|${command.tenant}|${(command.body as UserDelete).userName}`))
+        throw new PlatformError('users/not-found', { id: '' });
       return undefined;
     }
     for (const change of (command.body as RecordsChange).changes) {
@@ -111,7 +166,7 @@ class Rig {
   }
 
   async run(): Promise<void> {
-    for (let steps = 0; steps < 100 && await this.deletion.step(); steps += 1);
+    for (let steps = 0; steps < 100 && (await this.deletion.step()); steps += 1);
     if (this.#hasEnded) throw new Error('the process ended');
   }
 }
@@ -167,15 +222,35 @@ t.test('a crash at any moment leaves no user of its microservices in other tenan
   const begun = (): Rig => {
     const rig = new Rig();
     rig.fill(7);
-    for (const [id, ownerNumber] of [['41', 7], ['42', 7], ['43', 9]] as const) {
-      const application = { id, key: `key${id}`, name: `app${id}`, type: 'MICROSERVICE', ownerNumber } as StoredApplication;
+    for (const [id, ownerNumber] of [
+      ['41', 7],
+      ['42', 7],
+      ['43', 9],
+    ] as const) {
+      const application = {
+        id,
+        key: `key${id}`,
+        name: `app${id}`,
+        type: 'MICROSERVICE',
+        ownerNumber,
+      } as StoredApplication;
       rig.put('application', 0, id, JSON.stringify(application));
-      rig.put('application', 0, attachmentKey(id, '1'), JSON.stringify({ id: '1', application: id, blob: `blob${id}` }));
+      rig.put(
+        'application',
+        0,
+        attachmentKey(id, '1'),
+        JSON.stringify({ id: '1', application: id, blob: `blob${id}` }),
+      );
       rig.blobs.add(`blob${id}`);
       for (const unique of uniqueKeys(application)) rig.put('application', 0, unique.id, id);
       for (const tenant of [7, 8, 9]) {
         rig.put('subscription', tenant, id, '{"at":1}');
-        rig.put('application', tenant, `service\n${id}`, JSON.stringify({ userName: `service_app${id}`, secret: 's', hash: 'h' }));
+        rig.put(
+          'application',
+          tenant,
+          `service\n${id}`,
+          JSON.stringify({ userName: `service_app${id}`, secret: 's', hash: 'h' }),
+        );
         rig.put('application', tenant, `user\nservice_app${id}`, JSON.stringify({ application: id, kind: 'service' }));
         rig.put('user', tenant, `service_app${id}`);
       }
@@ -187,7 +262,10 @@ t.test('a crash at any moment leaves no user of its microservices in other tenan
   await whole.run();
   const left = [...whole.documents].sort();
   t.same([...whole.blobs], ['blob43']);
-  t.same(left.map(([key]) => key).filter((key) => /app4[12]|\n4[12]$|\|4[12]$|4[12]\n/.test(key)), []);
+  t.same(
+    left.map(([key]) => key).filter((key) => /app4[12]|\n4[12]$|\|4[12]$|4[12]\n/.test(key)),
+    [],
+  );
   t.ok(whole.documents.has('user|8|service_app43'), 'that of somebody else stays');
   for (let failsAfter = 0; failsAfter < 40; failsAfter += 1) {
     const rig = begun();
@@ -205,7 +283,12 @@ t.test('applications that come late, of a request that was under way, go too', a
   await rig.run();
   rig.nowMs += 30_000;
   rig.put('application', 0, 'name\n7\nlate', '41');
-  rig.put('application', 0, '41', JSON.stringify({ id: '41', key: '', name: 'late', type: 'MICROSERVICE', ownerNumber: 7 }));
+  rig.put(
+    'application',
+    0,
+    '41',
+    JSON.stringify({ id: '41', key: '', name: 'late', type: 'MICROSERVICE', ownerNumber: 7 }),
+  );
   await rig.run();
   t.notOk(rig.documents.has('application|0|41'));
   t.equal(rig.job.emptySince, rig.nowMs, 'and the time begins again');
@@ -225,9 +308,16 @@ t.test('requests of new devices, which lie among the records of the server', asy
   rig.put('deviceRequest', 0, joinKey(8, 'device_y'), '{"groupId":"1"}');
   rig.begin();
   await rig.run();
-  t.same(rig.of(0).filter((key) => key.startsWith('deviceRequest')).sort(), [
-    requestKey('b1'), tenantKey(8, 'b1'), requestKey('c1'), tenantKey(77, 'c1'), joinKey(8, 'device_y'),
-  ].map((id) => `deviceRequest|0|${id}`).sort(), 'those of others stay, also one whose id was given again');
+  t.same(
+    rig
+      .of(0)
+      .filter((key) => key.startsWith('deviceRequest'))
+      .sort(),
+    [requestKey('b1'), tenantKey(8, 'b1'), requestKey('c1'), tenantKey(77, 'c1'), joinKey(8, 'device_y')]
+      .map((id) => `deviceRequest|0|${id}`)
+      .sort(),
+    'those of others stay, also one whose id was given again',
+  );
   t.equal(rig.job.emptySince, rig.nowMs);
 });
 
@@ -256,7 +346,11 @@ t.test('a deletion that fails holds up no other, and is tried again later and la
   await rig.run();
   t.same([rig.of(7), rig.of(9)], [[], []]);
   t.not(rig.of(8).length, 0);
-  t.match(rig.warnings, [{ tenantNumber: 8, retryMs: 5_000, error: /921600/ }], 'once: not with each look at the others');
+  t.match(
+    rig.warnings,
+    [{ tenantNumber: 8, retryMs: 5_000, error: /921600/ }],
+    'once: not with each look at the others',
+  );
   rig.nowMs += 5_000;
   await rig.run();
   t.match(rig.warnings.slice(1), [{ tenantNumber: 8, retryMs: 10_000 }]);
@@ -277,17 +371,35 @@ t.test('what is removed may be large: no command is larger than one takes', asyn
   for (let index = 0; index < 110; index += 1) {
     // As long as an id may be.
     const id = `${index}-`.padEnd(700, 'é');
-    rig.put('deviceRequest', 0, requestKey(id), JSON.stringify({ id, tenant: 7, status: 'ACCEPTED', customProperties: JSON.stringify({ quotes }) }));
+    rig.put(
+      'deviceRequest',
+      0,
+      requestKey(id),
+      JSON.stringify({ id, tenant: 7, status: 'ACCEPTED', customProperties: JSON.stringify({ quotes }) }),
+    );
     rig.put('deviceRequest', 0, tenantKey(7, id), '1');
     for (let count = 0; count < 6; count += 1) rig.put('session', 7, `${count}${id}`);
   }
   rig.put('application', 0, '41', JSON.stringify({ id: '41', key: 'k', name: 'n', type: 'HOSTED', ownerNumber: 7 }));
-  for (const [field, value] of [['key', 'k'], ['name', 'n']]) rig.put('application', 0, `${field}\n7\n${value}`, '41');
+  for (const [field, value] of [
+    ['key', 'k'],
+    ['name', 'n'],
+  ])
+    rig.put('application', 0, `${field}\n7\n${value}`, '41');
   const manifest = JSON.stringify({ name: 'n'.repeat(900_000) });
-  for (const id of ['1', '2', '3', '4', '5']) rig.put('application', 0, attachmentKey('41', id), JSON.stringify({ id, application: '41', blob: `blob${id}`, manifest }));
+  for (const id of ['1', '2', '3', '4', '5'])
+    rig.put(
+      'application',
+      0,
+      attachmentKey('41', id),
+      JSON.stringify({ id, application: '41', blob: `blob${id}`, manifest }),
+    );
   rig.begin();
   await rig.run();
   t.same(rig.warnings, []);
   t.same(rig.of(7), []);
-  t.same(rig.of(0).filter((key) => !key.startsWith('job')), []);
+  t.same(
+    rig.of(0).filter((key) => !key.startsWith('job')),
+    [],
+  );
 });

@@ -20,10 +20,13 @@ function world() {
   const key = (collection: Collection, tenant: number, id: string): string => `${tenant} ${collection} ${id}`;
   const documents = {
     get: (collection: Collection, tenant: number, id: string) => stored.get(key(collection, tenant, id)),
-    getMany: (collection: Collection, tenant: number, ids: readonly string[]) => ids.map((id) => stored.get(key(collection, tenant, id))),
+    getMany: (collection: Collection, tenant: number, ids: readonly string[]) =>
+      ids.map((id) => stored.get(key(collection, tenant, id))),
     list: (collection: Collection, tenant: number, prefix: string) => {
       const start = key(collection, tenant, '');
-      return [...stored].filter(([name]) => name.startsWith(start + prefix)).map(([name, value]) => ({ id: name.slice(start.length), value }));
+      return [...stored]
+        .filter(([name]) => name.startsWith(start + prefix))
+        .map(([name, value]) => ({ id: name.slice(start.length), value }));
     },
   };
   const commands = {
@@ -35,7 +38,8 @@ function world() {
       }
       const { changes, audits: written = [] } = command.body as RecordsChange;
       for (const { collection, id, expected, value } of changes) {
-        if (documents.get(collection, command.tenant, id) !== expected) throw new PlatformError('general/changed-meanwhile', { collection, id });
+        if (documents.get(collection, command.tenant, id) !== expected)
+          throw new PlatformError('general/changed-meanwhile', { collection, id });
         if (value === undefined) stored.delete(key(collection, command.tenant, id));
         else stored.set(key(collection, command.tenant, id), value);
       }
@@ -47,9 +51,25 @@ function world() {
   const clock = { now: Date.UTC(2026, 0, 1) };
   const now = (): number => clock.now;
   const refusals = { count: (limit: string) => void counted.push(limit) };
-  const tenants = { byId: (id: string) => (id === 't1' ? TENANT : undefined), byNumber: (number: number) => (number === TENANT.number ? TENANT : undefined) };
-  const newTokens = (secretKey?: string): Tokens => new Tokens({ documents, commands, tenants, refusals, now, changed: { generation: 0 }, key: new SigningKey({ documents, commands, now, secretKey }) });
-  const put = (user: object): void => void stored.set(key('user', 2, 'ada'), JSON.stringify({ userName: 'ada', password: 'x', roles: ['R'], enabled: true, doc: '{}', ...user }));
+  const tenants = {
+    byId: (id: string) => (id === 't1' ? TENANT : undefined),
+    byNumber: (number: number) => (number === TENANT.number ? TENANT : undefined),
+  };
+  const newTokens = (secretKey?: string): Tokens =>
+    new Tokens({
+      documents,
+      commands,
+      tenants,
+      refusals,
+      now,
+      changed: { generation: 0 },
+      key: new SigningKey({ documents, commands, now, secretKey }),
+    });
+  const put = (user: object): void =>
+    void stored.set(
+      key('user', 2, 'ada'),
+      JSON.stringify({ userName: 'ada', password: 'x', roles: ['R'], enabled: true, doc: '{}', ...user }),
+    );
   put({});
   return { stored, clock, counted, newTokens, put, audits };
 }
@@ -61,7 +81,12 @@ t.test('a token is good from its second to its last, and for its user only', asy
   t.ok(issued);
   const { token, xsrfToken, expiresAt } = issued!;
   t.equal(expiresAt, clock.now + 300_000);
-  t.match(await tokens.authenticate(token), { tenant: 't1', tenantNumber: 2, userName: 'ada', session: { xsrfToken, expiresAt } });
+  t.match(await tokens.authenticate(token), {
+    tenant: 't1',
+    tenantNumber: 2,
+    userName: 'ada',
+    session: { xsrfToken, expiresAt },
+  });
   clock.now += 299_000;
   t.ok(await tokens.authenticate(token));
   clock.now += 1_000;
@@ -101,12 +126,26 @@ t.test('logouts: one session, many, of all', async (t) => {
   await tokens.revoke((await tokens.authenticate(one))!);
   t.equal(await tokens.authenticate(one), undefined);
   t.ok(await tokens.authenticate(other));
-  await Promise.all([tokens.revokeAll(2, { user: 'admin' }), tokens.revokeAll(2, { user: 'boss', application: 'app' })]);
-  t.same(audits, [{ type: 'User', activity: 'All users logged out', text: 'All users logged out: the tokens of all users of the tenant have ended', user: 'admin' }],
-    'one has done it for both');
+  await Promise.all([
+    tokens.revokeAll(2, { user: 'admin' }),
+    tokens.revokeAll(2, { user: 'boss', application: 'app' }),
+  ]);
+  t.same(
+    audits,
+    [
+      {
+        type: 'User',
+        activity: 'All users logged out',
+        text: 'All users logged out: the tokens of all users of the tenant have ended',
+        user: 'admin',
+      },
+    ],
+    'one has done it for both',
+  );
   t.equal(await tokens.authenticate(other), undefined);
   t.ok(await tokens.authenticate(await open()), 'a new login is good again');
-  for (let count = 1; count < REVOCATIONS_OF_USER_MAX; count += 1) await tokens.revoke((await tokens.authenticate(await open()))!);
+  for (let count = 1; count < REVOCATIONS_OF_USER_MAX; count += 1)
+    await tokens.revoke((await tokens.authenticate(await open()))!);
   const kept = await open();
   t.ok(await tokens.authenticate(kept));
   await tokens.revoke((await tokens.authenticate(await open()))!);
@@ -115,7 +154,11 @@ t.test('logouts: one session, many, of all', async (t) => {
   t.same(counted, ['accounts/logouts-of-user']);
   clock.now += 4_000_000;
   await tokens.revoke((await tokens.authenticate(await open()))!);
-  t.equal([...stored.keys()].filter((name) => name.includes('tokenRevocation ada')).length, 1, 'those of tokens that are over are forgotten');
+  t.equal(
+    [...stored.keys()].filter((name) => name.includes('tokenRevocation ada')).length,
+    1,
+    'those of tokens that are over are forgotten',
+  );
 });
 
 t.test('the guard: so many failures in a time lock for a time; the table is bounded', async (t) => {
@@ -123,9 +166,19 @@ t.test('the guard: so many failures in a time lock for a time; the table is boun
   const [warned, counted]: [object[], string[]] = [[], []];
   const log = { warn: (details: object) => void warned.push(details) } as unknown as Log;
   const newGuard = (failuresMax: number): LoginGuard =>
-    new LoginGuard({ failuresMax, addressFailuresMax: 0, windowMs: 1_000, lockMs: 500, log, refusals: { count: (limit) => void counted.push(limit) }, now: () => now });
+    new LoginGuard({
+      failuresMax,
+      addressFailuresMax: 0,
+      windowMs: 1_000,
+      lockMs: 500,
+      log,
+      refusals: { count: (limit) => void counted.push(limit) },
+      now: () => now,
+    });
   const guard = newGuard(3);
-  const fail = (times: number, account = 'a'): void => { for (let index = 0; index < times; index += 1) guard.failed(account, NO_ADDRESS); };
+  const fail = (times: number, account = 'a'): void => {
+    for (let index = 0; index < times; index += 1) guard.failed(account, NO_ADDRESS);
+  };
   fail(2);
   t.doesNotThrow(() => guard.check('a', NO_ADDRESS));
   now += 1_000;
@@ -151,9 +204,19 @@ t.test('the guard: so many failures in a time lock for a time; the table is boun
 
 t.test('passwords: what is allowed, and how strong it is', async (t) => {
   for (const [password, allowed, strength] of [
-    ['12345', false, 'RED'], ['123456', true, 'RED'], ['x'.repeat(32), true, 'RED'], ['x'.repeat(33), false, 'RED'], ['Grüße-1äö', true, 'GREEN'],
-    ['пароль-1', false, 'YELLOW'], ['a\nbcdef', false, 'RED'], ['abcdefgh', true, 'RED'], ['Abcdefgh', true, 'RED'], ['Abcdefg1', true, 'YELLOW'],
-    ['Abcdef1-', true, 'GREEN'], ['Abc1-', false, 'RED'], ['Abcde1-', true, 'RED'],
+    ['12345', false, 'RED'],
+    ['123456', true, 'RED'],
+    ['x'.repeat(32), true, 'RED'],
+    ['x'.repeat(33), false, 'RED'],
+    ['Grüße-1äö', true, 'GREEN'],
+    ['пароль-1', false, 'YELLOW'],
+    ['a\nbcdef', false, 'RED'],
+    ['abcdefgh', true, 'RED'],
+    ['Abcdefgh', true, 'RED'],
+    ['Abcdefg1', true, 'YELLOW'],
+    ['Abcdef1-', true, 'GREEN'],
+    ['Abc1-', false, 'RED'],
+    ['Abcde1-', true, 'RED'],
   ] as const) {
     t.equal(isAllowedPassword(password), allowed, password);
     t.equal(passwordStrength(password), strength, password);
@@ -161,14 +224,17 @@ t.test('passwords: what is allowed, and how strong it is', async (t) => {
   t.equal(passwordStrength('Abcdef1-', 12), 'RED');
 });
 
-t.test('a logout counts on a node whose clock is behind, after a node ahead has removed those of tokens that ended', async (t) => {
-  const { clock, newTokens } = world();
-  const tokens = newTokens();
-  const [first, second] = [await tokens.issue(ADA, 300, ''), await tokens.issue(ADA, 1_200, '')];
-  const [principal, other] = [await tokens.authenticate(first!.token), await tokens.authenticate(second!.token)];
-  await tokens.revoke(principal!);
-  clock.now += 600_000;
-  await tokens.revoke(other!);
-  clock.now -= 599_000;
-  t.equal(await tokens.authenticate(first!.token), undefined);
-});
+t.test(
+  'a logout counts on a node whose clock is behind, after a node ahead has removed those of tokens that ended',
+  async (t) => {
+    const { clock, newTokens } = world();
+    const tokens = newTokens();
+    const [first, second] = [await tokens.issue(ADA, 300, ''), await tokens.issue(ADA, 1_200, '')];
+    const [principal, other] = [await tokens.authenticate(first!.token), await tokens.authenticate(second!.token)];
+    await tokens.revoke(principal!);
+    clock.now += 600_000;
+    await tokens.revoke(other!);
+    clock.now -= 599_000;
+    t.equal(await tokens.authenticate(first!.token), undefined);
+  },
+);

@@ -17,12 +17,23 @@ class Rig {
       if (this.isFailing) throw new Error('away');
       for (const text of texts) this.written.push({ table, row: JSON.parse(text) });
     },
-    history: { query: async <Row>(sql: string) => { this.queriesCount += 1; return (sql.includes('AS bytes FROM') ? [{ bytes: 7 }] : [{ device_count: 3 }]) as Row[]; } },
-    tenants: () => this.existing, isMine: (tenant) => tenant === 5, log, now: () => this.nowMs,
+    history: {
+      query: async <Row>(sql: string) => {
+        this.queriesCount += 1;
+        return (sql.includes('AS bytes FROM') ? [{ bytes: 7 }] : [{ device_count: 3 }]) as Row[];
+      },
+    },
+    tenants: () => this.existing,
+    isMine: (tenant) => tenant === 5,
+    log,
+    now: () => this.nowMs,
   });
 
   rows(table = 'tenant_usage'): any[] {
-    return this.written.splice(0).filter((entry) => entry.table === table).map(({ row }) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== 0)));
+    return this.written
+      .splice(0)
+      .filter((entry) => entry.table === table)
+      .map(({ row }) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== 0)));
   }
 }
 
@@ -43,7 +54,17 @@ t.test('increments of each tenant', async (t) => {
   await rig.usage.flush();
   t.same(rig.rows(), [
     { tenant: 5, day: '2024-05-02', requests: 3, measurements_created: 1 },
-    { tenant: 6, day: '2024-05-02', requests: 1, alarms_created: 1, alarms_updated: 1, events_created: 1, events_updated: 1, inventories_created: 1, inventories_updated: 1 },
+    {
+      tenant: 6,
+      day: '2024-05-02',
+      requests: 1,
+      alarms_created: 1,
+      alarms_updated: 1,
+      events_created: 1,
+      events_updated: 1,
+      inventories_created: 1,
+      inventories_updated: 1,
+    },
   ]);
   await rig.usage.flush();
   t.same(rig.rows(), [], 'nothing twice');
@@ -73,7 +94,10 @@ t.test('days are apart; a tenant that is gone is left out', async (t) => {
   rig.usage.count(6, 'requests', 2);
   rig.existing = [5];
   await rig.usage.flush();
-  t.same(rig.rows(), [{ tenant: 5, day: '2024-05-02', requests: 1 }, { tenant: 5, day: '2024-05-03', requests: 2 }]);
+  t.same(rig.rows(), [
+    { tenant: 5, day: '2024-05-02', requests: 1 },
+    { tenant: 5, day: '2024-05-03', requests: 2 },
+  ]);
 });
 
 t.test('sizes: of the own tenants, three times a day, and for who asks', async (t) => {
@@ -82,7 +106,10 @@ t.test('sizes: of the own tenants, three times a day, and for who asks', async (
   t.equal(rig.queriesCount, 0);
   rig.nowMs += 60_000;
   await rig.usage.step();
-  t.same(rig.rows('tenant_sizes').map(({ tenant, device_count }) => ({ tenant, device_count })), [{ tenant: 5, device_count: 3 }]);
+  t.same(
+    rig.rows('tenant_sizes').map(({ tenant, device_count }) => ({ tenant, device_count })),
+    [{ tenant: 5, device_count: 3 }],
+  );
   await rig.usage.refreshSizes(5);
   t.same(rig.rows('tenant_sizes'), [], 'not twice in a minute');
   rig.nowMs += 60_000;

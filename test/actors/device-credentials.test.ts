@@ -1,4 +1,7 @@
-/** The end of an accepted request: it goes and the user of another tenant comes, together and once, also over a crash (docs/spec/device-registration.md#credentials). */
+/**
+ * The end of an accepted request: it goes and the user of another tenant comes, together and once, also over a crash
+ * (docs/spec/device-registration.md#credentials).
+ */
 import t from 'tap';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { joinKey, requestKey, tenantKey } from '../../src/model/entities/device-request.ts';
@@ -8,18 +11,31 @@ import type { Platform } from './platform.ts';
 const REQUEST = '{"id":"4711"}';
 const user = (platform: Platform): { password: string } | undefined => {
   const text = platform.stored.get('user', TENANT, 'device_4711');
-  return text === undefined ? undefined : JSON.parse(text) as { password: string };
+  return text === undefined ? undefined : (JSON.parse(text) as { password: string });
 };
 const requests = (platform: Platform): string[] => platform.ids('deviceRequest', '', 0);
 
 async function withRequest(platform: Platform): Promise<Platform> {
-  await platform.request({ kind: COMMAND.RECORDS_CHANGE, tenant: 0, key: 't', body: { changes: [
-    { collection: 'deviceRequest', id: requestKey('4711'), value: REQUEST }, { collection: 'deviceRequest', id: tenantKey(TENANT, '4711'), value: '1' }] } });
+  await platform.request({
+    kind: COMMAND.RECORDS_CHANGE,
+    tenant: 0,
+    key: 't',
+    body: {
+      changes: [
+        { collection: 'deviceRequest', id: requestKey('4711'), value: REQUEST },
+        { collection: 'deviceRequest', id: tenantKey(TENANT, '4711'), value: '1' },
+      ],
+    },
+  });
   return platform;
 }
-const issue = (platform: Platform, password: string, more: object = {}): Promise<unknown> => platform.request({
-  kind: COMMAND.DEVICE_CREDENTIALS_ISSUE, tenant: 0, key: 't', body: { id: '4711', expected: REQUEST, tenant: TENANT, user: { userName: 'device_4711', password }, ...more },
-});
+const issue = (platform: Platform, password: string, more: object = {}): Promise<unknown> =>
+  platform.request({
+    kind: COMMAND.DEVICE_CREDENTIALS_ISSUE,
+    tenant: 0,
+    key: 't',
+    body: { id: '4711', expected: REQUEST, tenant: TENANT, user: { userName: 'device_4711', password }, ...more },
+  });
 
 t.test('once', async (t) => {
   const platform = await withRequest(openPlatform(t));

@@ -19,19 +19,37 @@ const parsed = ({ doc }: { doc: string }): Record<string, unknown> => JSON.parse
 
 t.test('events', async (t) => {
   const platform = await withDevice(openPlatform(t));
-  const create = (id: string, doc: string, extra: Partial<Sent> = {}) => platform.request({
-    kind: COMMAND.EVENT_CREATE, key: 5, body: { id, type: 'T', time: NOW, doc }, ...extra });
-  const { doc } = await create('700', '{"10":1.0,"type":"T","time":"2024-05-02","id":"1","source":{"id":"9"},"lastUpdated":"x","x":{}}');
-  t.equal(doc, `{"id":"700","source":{"id":"5"},"10":1.0,"type":"T","time":"2024-05-02T00:00:00.000Z","x":{},`
-    + `"creationTime":"${TIME}","lastUpdated":"${TIME}"}`);
+  const create = (id: string, doc: string, extra: Partial<Sent> = {}) =>
+    platform.request({ kind: COMMAND.EVENT_CREATE, key: 5, body: { id, type: 'T', time: NOW, doc }, ...extra });
+  const { doc } = await create(
+    '700',
+    '{"10":1.0,"type":"T","time":"2024-05-02","id":"1","source":{"id":"9"},"lastUpdated":"x","x":{}}',
+  );
+  t.equal(
+    doc,
+    `{"id":"700","source":{"id":"5"},"10":1.0,"type":"T","time":"2024-05-02T00:00:00.000Z","x":{},` +
+      `"creationTime":"${TIME}","lastUpdated":"${TIME}"}`,
+  );
   t.equal(platform.stored.get('event', 1, '700'), doc);
-  t.match(JSON.parse(platform.rows[0].text), { id: 700, source: 5, type: 'T', time: '2024-05-02 00:00:00.000', fragments: ['10', 'x'],
-    doc, deleted: 0 });
+  t.match(JSON.parse(platform.rows[0].text), {
+    id: 700,
+    source: 5,
+    type: 'T',
+    time: '2024-05-02 00:00:00.000',
+    fragments: ['10', 'x'],
+    doc,
+    deleted: 0,
+  });
   await t.rejects(create('701', '{}', { key: 6 }), { code: 'source/not-found' });
-  const update = (id: string, doc: string) => platform.request({ kind: COMMAND.EVENT_UPDATE, key: 5, receivedAt: LATER,
-    body: { id, doc } });
-  t.match(parsed(await update('700', '{"text":"new","x":null,"id":"8","source":{"id":"6"}}')),
-    { id: '700', text: 'new', source: { id: '5' }, x: undefined, lastUpdated: new Date(LATER).toISOString() });
+  const update = (id: string, doc: string) =>
+    platform.request({ kind: COMMAND.EVENT_UPDATE, key: 5, receivedAt: LATER, body: { id, doc } });
+  t.match(parsed(await update('700', '{"text":"new","x":null,"id":"8","source":{"id":"6"}}')), {
+    id: '700',
+    text: 'new',
+    source: { id: '5' },
+    x: undefined,
+    lastUpdated: new Date(LATER).toISOString(),
+  });
   const before = platform.notifications.length;
   await update('700', '{"text":"new"}');
   t.equal(platform.notifications.length, before);
@@ -40,14 +58,21 @@ t.test('events', async (t) => {
   await create('703', '{"type":"T"}', { mode: PROCESSING_MODE.QUIESCENT });
   await create('704', '{"type":"T"}', { mode: PROCESSING_MODE.CEP });
   t.same(platform.ids('event'), ['700', '703']);
-  t.same(platform.notifications.filter(({ action }) => action === 'CREATE').map(({ text }) => (JSON.parse(text) as { id: string }).id),
-    ['700', '702']);
-  await create('705', '{"type":"T"}', { body: { id: '705', type: 'T', time: NOW, doc: '{"type":"T"}',
-    managedObjectDoc: '{"c8y_Position":{"lat":1.50}}' } });
+  t.same(
+    platform.notifications
+      .filter(({ action }) => action === 'CREATE')
+      .map(({ text }) => (JSON.parse(text) as { id: string }).id),
+    ['700', '702'],
+  );
+  await create('705', '{"type":"T"}', {
+    body: { id: '705', type: 'T', time: NOW, doc: '{"type":"T"}', managedObjectDoc: '{"c8y_Position":{"lat":1.50}}' },
+  });
   t.match(platform.stored.get('managedObject', 1, '5'), '"c8y_Position":{"lat":1.50}', 'done when the answer comes');
   await platform.request({ kind: COMMAND.EVENT_DELETE, key: 5, body: { id: '700' } });
   t.same(platform.ids('event'), ['703', '705']);
-  await t.rejects(platform.request({ kind: COMMAND.EVENT_DELETE, key: 5, body: { id: '700' } }), { code: 'event/not-found' });
+  await t.rejects(platform.request({ kind: COMMAND.EVENT_DELETE, key: 5, body: { id: '700' } }), {
+    code: 'event/not-found',
+  });
 });
 
 t.test('a member that is null at the creation is none; inside of members null stays', async (t) => {
@@ -69,10 +94,18 @@ t.test('a member that is null at the creation is none; inside of members null st
 t.test('only the server says that an event has a binary', async (t) => {
   const platform = await withDevice(openPlatform(t));
   const forged = '"c8y_IsBinary":{"name":"f"},"c8y_IsIncompleteBinary":{"range":"0-1/2"}';
-  const made = await platform.request({ kind: COMMAND.EVENT_CREATE, key: 5, body: { id: '700', type: 'T', time: NOW, doc: `{"type":"T",${forged}}` } });
+  const made = await platform.request({
+    kind: COMMAND.EVENT_CREATE,
+    key: 5,
+    body: { id: '700', type: 'T', time: NOW, doc: `{"type":"T",${forged}}` },
+  });
   t.match(parsed(made), { type: 'T', c8y_IsBinary: undefined, c8y_IsIncompleteBinary: undefined });
   const marks = '{"c8y_IsBinary":{"name":"real"},"c8y_IsIncompleteBinary":null}';
-  await platform.request({ kind: COMMAND.EVENT_BINARY_CHANGE, key: 5, body: { id: '700', expected: undefined, value: '{"parts":[]}', marks } });
+  await platform.request({
+    kind: COMMAND.EVENT_BINARY_CHANGE,
+    key: 5,
+    body: { id: '700', expected: undefined, value: '{"parts":[]}', marks },
+  });
   for (const doc of [`{${forged}}`, '{"c8y_IsBinary":null}']) {
     const changed = await platform.request({ kind: COMMAND.EVENT_UPDATE, key: 5, body: { id: '700', doc } });
     t.match(parsed(changed), { c8y_IsBinary: { name: 'real' }, c8y_IsIncompleteBinary: undefined }, doc);
@@ -81,9 +114,17 @@ t.test('only the server says that an event has a binary', async (t) => {
 
 t.test('times at the edges of the calendar make rows that the history takes', async (t) => {
   const platform = await withDevice(openPlatform(t));
-  for (const [index, time] of ['9999-12-31T23:59:59-18:00', '0000-01-01T00:00:00+18:00', '0001-01-01', '9999-12-31'].entries()) {
-    await platform.request({ kind: COMMAND.EVENT_CREATE, key: 5,
-      body: { id: String(800 + index), type: 'T', time: 0, doc: `{"type":"T","time":"${time}"}` } });
+  for (const [index, time] of [
+    '9999-12-31T23:59:59-18:00',
+    '0000-01-01T00:00:00+18:00',
+    '0001-01-01',
+    '9999-12-31',
+  ].entries()) {
+    await platform.request({
+      kind: COMMAND.EVENT_CREATE,
+      key: 5,
+      body: { id: String(800 + index), type: 'T', time: 0, doc: `{"type":"T","time":"${time}"}` },
+    });
     const row = JSON.parse(platform.rows.at(-1)?.text ?? '') as { time: string };
     t.match(row.time, /^(19|2[0-2])\d\d-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}$/, `${time} became ${row.time}`);
   }
@@ -91,8 +132,21 @@ t.test('times at the edges of the calendar make rows that the history takes', as
 
 t.test('what no column can hold does not hold up the history', async (t) => {
   const platform = await withDevice(openPlatform(t));
-  for (const [index, [text, want]] of ([['-5', 0], ['1.5', 0], ['x', 0], ['1e30', 0], ['', 0], ['12', 12]] as const).entries()) {
-    await platform.request({ kind: COMMAND.OPERATION_CREATE, key: 5, body: { id: String(910 + index), user: 'a', doc: `{"bulkOperationId":"${text}"}` } });
+  for (const [index, [text, want]] of (
+    [
+      ['-5', 0],
+      ['1.5', 0],
+      ['x', 0],
+      ['1e30', 0],
+      ['', 0],
+      ['12', 12],
+    ] as const
+  ).entries()) {
+    await platform.request({
+      kind: COMMAND.OPERATION_CREATE,
+      key: 5,
+      body: { id: String(910 + index), user: 'a', doc: `{"bulkOperationId":"${text}"}` },
+    });
     t.equal((JSON.parse(platform.rows.at(-1)?.text ?? '') as { bulk: number }).bulk, want, text);
   }
   const doc = '{"type":"T\\ud800","\\udc00x":1,"text":"\\ud83d\\ude00"}';
@@ -102,11 +156,26 @@ t.test('what no column can hold does not hold up the history', async (t) => {
   t.match(row.doc, '"type":"T\\ud800","\\udc00x":1', 'the document keeps what was sent');
 });
 
-const alarm = (platform: Platform, id: string,
-  extra: { type?: string; doc?: string; status?: string; key?: number; mode?: 0 | 1 | 2 | 3; at?: number } = {}) =>
-  platform.request({ kind: COMMAND.ALARM_CREATE, key: extra.key ?? 5, mode: extra.mode ?? 0, receivedAt: extra.at ?? NOW, body: {
-    id, type: extra.type ?? 'A', time: NOW, severity: 'MAJOR', status: extra.status ?? 'ACTIVE', user: 'ada',
-    doc: extra.doc ?? `{"type":"${extra.type ?? 'A'}","text":"t","time":"2024-05-02","severity":"MAJOR"}` } });
+const alarm = (
+  platform: Platform,
+  id: string,
+  extra: { type?: string; doc?: string; status?: string; key?: number; mode?: 0 | 1 | 2 | 3; at?: number } = {},
+) =>
+  platform.request({
+    kind: COMMAND.ALARM_CREATE,
+    key: extra.key ?? 5,
+    mode: extra.mode ?? 0,
+    receivedAt: extra.at ?? NOW,
+    body: {
+      id,
+      type: extra.type ?? 'A',
+      time: NOW,
+      severity: 'MAJOR',
+      status: extra.status ?? 'ACTIVE',
+      user: 'ada',
+      doc: extra.doc ?? `{"type":"${extra.type ?? 'A'}","text":"t","time":"2024-05-02","severity":"MAJOR"}`,
+    },
+  });
 const alarmUpdate = (platform: Platform, id: string, doc: string) =>
   platform.request({ kind: COMMAND.ALARM_UPDATE, key: 5, receivedAt: LATER, body: { id, doc, user: 'ada' } });
 
@@ -114,16 +183,37 @@ t.test('alarms: one open alarm of a type', async (t) => {
   const platform = await withDevice(openPlatform(t));
   await platform.create('6');
   const first = await alarm(platform, '700');
-  t.equal(first.doc, `{"id":"700","source":{"id":"5"},"type":"A","text":"t","time":"2024-05-02T00:00:00.000Z","severity":"MAJOR",`
-    + `"status":"ACTIVE","count":1,`
-    + `"creationTime":"${TIME}","lastUpdated":"${TIME}"}`);
-  const repeat = parsed(await alarm(platform, '701', { at: LATER, status: 'CLEARED',
-    doc: '{"type":"A","text":"other","time":"2024-06-01","severity":"MINOR","x":1}' }));
-  t.match(repeat, { id: '700', count: 2, text: 't', severity: 'MAJOR', status: 'ACTIVE', time: '2024-06-01',
+  t.equal(
+    first.doc,
+    `{"id":"700","source":{"id":"5"},"type":"A","text":"t","time":"2024-05-02T00:00:00.000Z","severity":"MAJOR",` +
+      `"status":"ACTIVE","count":1,` +
+      `"creationTime":"${TIME}","lastUpdated":"${TIME}"}`,
+  );
+  const repeat = parsed(
+    await alarm(platform, '701', {
+      at: LATER,
+      status: 'CLEARED',
+      doc: '{"type":"A","text":"other","time":"2024-06-01","severity":"MINOR","x":1}',
+    }),
+  );
+  t.match(repeat, {
+    id: '700',
+    count: 2,
+    text: 't',
+    severity: 'MAJOR',
+    status: 'ACTIVE',
+    time: '2024-06-01',
     firstOccurrenceTime: '2024-05-02T00:00:00.000Z',
-    firstOccurenceTime: '2024-05-02T00:00:00.000Z', x: undefined, creationTime: TIME, lastUpdated: new Date(LATER).toISOString() });
-  t.match(parsed(await alarm(platform, '702', { doc: '{"type":"A","time":"2024-07-01"}' })), { id: '700', count: 3,
-    firstOccurrenceTime: '2024-05-02T00:00:00.000Z' });
+    firstOccurenceTime: '2024-05-02T00:00:00.000Z',
+    x: undefined,
+    creationTime: TIME,
+    lastUpdated: new Date(LATER).toISOString(),
+  });
+  t.match(parsed(await alarm(platform, '702', { doc: '{"type":"A","time":"2024-07-01"}' })), {
+    id: '700',
+    count: 3,
+    firstOccurrenceTime: '2024-05-02T00:00:00.000Z',
+  });
   t.match(parsed(await alarm(platform, '703', { type: 'B' })), { id: '703', count: 1 });
   t.match(parsed(await alarm(platform, '704', { key: 6 })), { id: '704', count: 1 });
   await alarmUpdate(platform, '700', '{"status":"ACKNOWLEDGED"}');
@@ -135,8 +225,18 @@ t.test('alarms: one open alarm of a type', async (t) => {
   t.match(parsed(await alarm(platform, '708', { type: 'C' })), { id: '708', count: 1 });
   await t.rejects(alarm(platform, '709', { key: 99 }), { code: 'source/not-found' });
   const counts = (id: string): unknown => platform.get('managedObject', id)?.['c8y_ActiveAlarmsStatus'];
-  t.same([counts('5'), counts('6')], [3, 1].map((major) => ({ critical: 0, major, minor: 0, warning: 0 })), 'the open ones');
-  t.same(platform.notifications.filter(({ area }) => area === 'alarms').map(({ action }) => action[0]).join(''), 'CUUCCUUUCCC');
+  t.same(
+    [counts('5'), counts('6')],
+    [3, 1].map((major) => ({ critical: 0, major, minor: 0, warning: 0 })),
+    'the open ones',
+  );
+  t.same(
+    platform.notifications
+      .filter(({ area }) => area === 'alarms')
+      .map(({ action }) => action[0])
+      .join(''),
+    'CUUCCUUUCCC',
+  );
 });
 
 t.test('alarms: many of a type that are opened again', async (t) => {
@@ -145,8 +245,14 @@ t.test('alarms: many of a type that are opened again', async (t) => {
   for (const id of ids) await alarm(platform, id, { status: 'CLEARED' });
   await Promise.all(ids.map((id) => alarmUpdate(platform, id, '{"status":"ACTIVE"}')));
   t.match(platform.get('managedObject', '5'), { c8y_ActiveAlarmsStatus: { major: 40 } });
-  const stored = [...platform.stored.list('openAlarm', TENANT, '', { limit: 1_000 }), ...platform.stored.list('openAlarmLink', TENANT, '', { limit: 1_000 })];
-  t.ok(stored.every(({ value }) => value.length < 20), 'no document grows with their number');
+  const stored = [
+    ...platform.stored.list('openAlarm', TENANT, '', { limit: 1_000 }),
+    ...platform.stored.list('openAlarmLink', TENANT, '', { limit: 1_000 }),
+  ];
+  t.ok(
+    stored.every(({ value }) => value.length < 20),
+    'no document grows with their number',
+  );
   const repeated = async (): Promise<string> => String(parsed(await alarm(platform, '9999')).id);
   t.equal(await repeated(), '1000', 'a repeat counts for the one that is open for longest');
   await alarmUpdate(platform, '1000', '{"status":"CLEARED"}');
@@ -169,7 +275,10 @@ t.test('alarms: of another type', async (t) => {
   await alarm(platform, '700');
   await alarmUpdate(platform, '700', '{"type":"B"}');
   t.same(platform.ids('openAlarm'), ['5\nB']);
-  t.match([parsed(await alarm(platform, '701')), parsed(await alarm(platform, '702', { type: 'B' }))], [{ id: '701' }, { id: '700', count: 2 }]);
+  t.match(
+    [parsed(await alarm(platform, '701')), parsed(await alarm(platform, '702', { type: 'B' }))],
+    [{ id: '701' }, { id: '700', count: 2 }],
+  );
 });
 
 t.test('alarms: updates', async (t) => {
@@ -179,15 +288,26 @@ t.test('alarms: updates', async (t) => {
   const { doc } = await alarmUpdate(platform, '700', '{"status":"ACTIVE","severity":"MAJOR"}');
   t.match(doc, `"lastUpdated":"${TIME}"`);
   t.equal(platform.notifications.length, before, 'the same data: no notification');
-  t.same(platform.rows.map(({ table }) => table), ['audits', 'managed_objects', 'alarms'], 'nor another row');
-  t.match(parsed(await alarmUpdate(platform, '700',
-    '{"id":"1","self":"x","count":99,"creationTime":null,"lastUpdated":"x","source":{"id":"6"},"text":"n"}')),
-    { id: '700', count: 1, source: { id: '5' }, creationTime: TIME, text: 'n', self: undefined });
+  t.same(
+    platform.rows.map(({ table }) => table),
+    ['audits', 'managed_objects', 'alarms'],
+    'nor another row',
+  );
+  t.match(
+    parsed(
+      await alarmUpdate(
+        platform,
+        '700',
+        '{"id":"1","self":"x","count":99,"creationTime":null,"lastUpdated":"x","source":{"id":"6"},"text":"n"}',
+      ),
+    ),
+    { id: '700', count: 1, source: { id: '5' }, creationTime: TIME, text: 'n', self: undefined },
+  );
   await alarmUpdate(platform, '700', '{"status":"CLEARED"}');
   await alarmUpdate(platform, '700', '{"status":"ACTIVE"}');
   t.match(parsed(await alarm(platform, '701')), { id: '700', count: 2 }, 'reopened: repeats are its own');
-  const ofType = (type: string, doc: string) => platform.request({ kind: COMMAND.ALARM_OF_TYPE_UPDATE, key: 5,
-    body: { type, doc, user: 'a' } });
+  const ofType = (type: string, doc: string) =>
+    platform.request({ kind: COMMAND.ALARM_OF_TYPE_UPDATE, key: 5, body: { type, doc, user: 'a' } });
   await ofType('A', '{"severity":"CRITICAL"}');
   t.match(platform.get('alarm', '700'), { severity: 'CRITICAL' });
   await ofType('A', '{"status":"CLEARED"}');
@@ -199,7 +319,10 @@ t.test('alarms: updates', async (t) => {
   t.same(platform.ids('alarm'), ['700', '703'], 'alarms know no CEP: nobody else would hear of it');
   await platform.request({ kind: COMMAND.ALARM_DELETE, key: 5, body: { id: '703' } });
   t.same([platform.ids('alarm'), platform.ids('openAlarm')], [['700'], []]);
-  const long = await alarm(platform, '704', { type: 'x'.repeat(3_000) }).then(() => 'taken', (error: { code: string }) => error.code);
+  const long = await alarm(platform, '704', { type: 'x'.repeat(3_000) }).then(
+    () => 'taken',
+    (error: { code: string }) => error.code,
+  );
   t.equal(long, 'validation/invalid-field', 'a type that no key can hold is refused, the server goes on');
   await alarm(platform, '705');
 });
@@ -209,30 +332,52 @@ t.test('operations', async (t) => {
   await platform.create('6');
   await platform.create('7');
   await platform.request({ kind: COMMAND.CHILD_ADD, key: 5, body: { kind: 'childDevices', child: '6', parent: '5' } });
-  const create = (id: string, fragment: string, key = 5) => platform.request({ kind: COMMAND.OPERATION_CREATE, key, body: {
-    id, user: 'ada', doc: `{"deviceId":"${key}","${fragment}":{"n":1.0},"status":"FAILED","id":"1"}` } });
-  t.equal((await create('700', 'c8y_Restart')).doc,
-    `{"id":"700","deviceId":"5","status":"PENDING","creationTime":"${TIME}","c8y_Restart":{"n":1.0}}`);
+  const create = (id: string, fragment: string, key = 5) =>
+    platform.request({
+      kind: COMMAND.OPERATION_CREATE,
+      key,
+      body: { id, user: 'ada', doc: `{"deviceId":"${key}","${fragment}":{"n":1.0},"status":"FAILED","id":"1"}` },
+    });
+  t.equal(
+    (await create('700', 'c8y_Restart')).doc,
+    `{"id":"700","deviceId":"5","status":"PENDING","creationTime":"${TIME}","c8y_Restart":{"n":1.0}}`,
+  );
   await create('1701', 'c8y_Restart');
   await create('702', 'c8y_Command');
   t.match(parsed(await create('703', 'c8y_Restart', 6)), { deviceId: '6' });
   await t.rejects(create('704', 'x', 7), { code: 'devicecontrol/no-agent' });
   await t.rejects(create('704', 'x', 99), { code: 'source/not-found' });
-  const update = (body: object) => platform.request({ kind: COMMAND.OPERATION_UPDATE, key: 5, body: { doc: '{}', user: 'a', ...body } });
+  const update = (body: object) =>
+    platform.request({ kind: COMMAND.OPERATION_UPDATE, key: 5, body: { doc: '{}', user: 'a', ...body } });
   const next = (fragment: string, fromStatus: string, doc: string) => update({ fragment, fromStatus, doc });
-  t.match(parsed(await next('c8y_Restart', 'PENDING', '{"status":"EXECUTING"}')), { id: '700' }, 'the oldest, by number');
+  t.match(
+    parsed(await next('c8y_Restart', 'PENDING', '{"status":"EXECUTING"}')),
+    { id: '700' },
+    'the oldest, by number',
+  );
   t.match(parsed(await next('c8y_Restart', 'PENDING', '{"status":"EXECUTING"}')), { id: '1701' });
   await t.rejects(next('c8y_Restart', 'PENDING', '{}'), { code: 'devicecontrol/no-operation' });
-  t.match(parsed(await next('c8y_Restart', 'EXECUTING', '{"status":"FAILED","failureReason":"r"}')), { id: '700', failureReason: 'r' });
-  t.same(platform.ids('openOperation', '5\n').map((id) => Number(id.slice(2))), [702, 1701]);
-  t.match(parsed(await update({ id: '700', doc: '{"status":"SUCCESSFUL"}' })), { status: 'SUCCESSFUL', failureReason: undefined });
+  t.match(parsed(await next('c8y_Restart', 'EXECUTING', '{"status":"FAILED","failureReason":"r"}')), {
+    id: '700',
+    failureReason: 'r',
+  });
+  t.same(
+    platform.ids('openOperation', '5\n').map((id) => Number(id.slice(2))),
+    [702, 1701],
+  );
+  t.match(parsed(await update({ id: '700', doc: '{"status":"SUCCESSFUL"}' })), {
+    status: 'SUCCESSFUL',
+    failureReason: undefined,
+  });
   const before = platform.notifications.length;
   await update({ id: '700', doc: '{"status":"SUCCESSFUL"}' });
   t.equal(platform.notifications.length, before);
   await update({ all: true, fromStatus: 'EXECUTING', doc: '{"status":"FAILED","failureReason":"restarted"}' });
   t.same(platform.ids('openOperation'), ['5\n0000000000000702', '6\n0000000000000703']);
-  t.match(parsed(await update({ id: '702', doc: '{"id":"9","deviceId":"9","creationTime":"x","status":"EXECUTING"}' })), { id: '702',
-    deviceId: '5', creationTime: TIME });
+  t.match(
+    parsed(await update({ id: '702', doc: '{"id":"9","deviceId":"9","creationTime":"x","status":"EXECUTING"}' })),
+    { id: '702', deviceId: '5', creationTime: TIME },
+  );
   await update({ id: '703', doc: '{"status":"EXECUTING"}' });
   t.match(platform.get('operation', '703'), { status: 'EXECUTING' }, "a child's operation, named by its id");
   const entry = () => platform.documents.get('openOperation', 1, '5\n0000000000000702');
@@ -256,35 +401,70 @@ t.test('operations', async (t) => {
 
 t.test('sessions: subscriptions, queued messages, packet ids of QoS 2', async (t) => {
   const platform = openPlatform(t);
-  const send = (kind: Sent['kind'], body: { session: string; [name: string]: unknown }) => platform.request({ kind,
-    key: `s:${body.session}`, body });
-  await send(COMMAND.SESSION_SAVE, { session: 'a', subscriptions: [['s/ds', 1]], expirySeconds: 60, disconnectedAt: 0 });
+  const send = (kind: Sent['kind'], body: { session: string; [name: string]: unknown }) =>
+    platform.request({ kind, key: `s:${body.session}`, body });
+  await send(COMMAND.SESSION_SAVE, {
+    session: 'a',
+    subscriptions: [['s/ds', 1]],
+    expirySeconds: 60,
+    disconnectedAt: 0,
+  });
   await send(COMMAND.SESSION_RECEIVE, { session: 'a', id: 7 });
   await send(COMMAND.SESSION_RECEIVE, { session: 'a', id: 7 });
   await send(COMMAND.SESSION_RECEIVE, { session: 'a', id: 65_535 });
   await send(COMMAND.SESSION_SAVE, { session: 'a', subscriptions: [], expirySeconds: 9, disconnectedAt: 5 });
-  t.same(platform.get('session', 'a'), { subscriptions: [], expirySeconds: 9, disconnectedAt: 5, received: [7, 65_535] });
+  t.same(platform.get('session', 'a'), {
+    subscriptions: [],
+    expirySeconds: 9,
+    disconnectedAt: 5,
+    received: [7, 65_535],
+  });
   await send(COMMAND.SESSION_RELEASE, { session: 'a', id: 7 });
   await send(COMMAND.SESSION_RELEASE, { session: 'a', id: 8 });
   t.same(platform.get('session', 'a')?.received, [65_535]);
   const message = { topic: 't', payload: 'aGk=', qos: 1 };
-  for (const [session, id] of [['a', 2], ['a', 10], ['a', 1], ['a\nb', 3],
-    ['ab', 4]] as const) await send(COMMAND.SESSION_MESSAGE_ADD, { session, id, ...message });
-  t.same(platform.ids('sessionMessage', 'a\n0').map((key) => Number(key.slice(2))), [1, 2, 10]);
+  for (const [session, id] of [
+    ['a', 2],
+    ['a', 10],
+    ['a', 1],
+    ['a\nb', 3],
+    ['ab', 4],
+  ] as const)
+    await send(COMMAND.SESSION_MESSAGE_ADD, { session, id, ...message });
+  t.same(
+    platform.ids('sessionMessage', 'a\n0').map((key) => Number(key.slice(2))),
+    [1, 2, 10],
+  );
   await send(COMMAND.SESSION_MESSAGE_ADD, { session: 'a', id: 1, ...message, isReleased: true });
-  t.same([1, 10].map((id) => platform.get('sessionMessage', messageKey('a', id))), [{ ...message, isReleased: true }, message], 'PUBREC has come');
+  t.same(
+    [1, 10].map((id) => platform.get('sessionMessage', messageKey('a', id))),
+    [{ ...message, isReleased: true }, message],
+    'PUBREC has come',
+  );
   await send(COMMAND.SESSION_MESSAGE_REMOVE, { session: 'a', id: 2 });
   await send(COMMAND.SESSION_REMOVE, { session: 'a' });
   t.same(platform.ids('session'), []);
-  t.same(platform.ids('sessionMessage'), ['a\nb\n0000000000000003', 'ab\n0000000000000004'], 'those of other sessions stay');
+  t.same(
+    platform.ids('sessionMessage'),
+    ['a\nb\n0000000000000003', 'ab\n0000000000000004'],
+    'those of other sessions stay',
+  );
 });
 
 t.test('users', async (t) => {
   const platform = openPlatform(t);
-  const put = (body: object) => platform.request({ kind: COMMAND.USER_PUT, key: 't', body: { userName: 'eve', ...body } });
+  const put = (body: object) =>
+    platform.request({ kind: COMMAND.USER_PUT, key: 't', body: { userName: 'eve', ...body } });
   await put({ password: 'hash', roles: ['R'], doc: '{"email":"e","10":1}', mustBeNew: true });
   await t.rejects(put({ password: 'other', mustBeNew: true }), { code: 'users/duplicate' });
-  const first = { userName: 'eve', password: 'hash', roles: ['R'], groups: [], enabled: true, shouldResetPassword: false };
+  const first = {
+    userName: 'eve',
+    password: 'hash',
+    roles: ['R'],
+    groups: [],
+    enabled: true,
+    shouldResetPassword: false,
+  };
   t.match(platform.get('user', 'eve'), { ...first, doc: '{"email":"e","10":1}', lastPasswordChange: /\d+/ });
   const generation = (): number => (platform.get('user', 'eve') as { tokenGeneration: number }).tokenGeneration;
   const ends = async (body: object, does: boolean): Promise<void> => {
@@ -307,45 +487,98 @@ t.test('users', async (t) => {
   t.ok(platform.get('groupMember', '7\neve'));
   await t.rejects(put({ userName: 'nick' }), { code: 'users/alias-duplicate' });
   await put({ userName: 'ann' });
-  for (const alias of ['ann', 'eve', 'nick']) await t.rejects(put({ userName: 'ann', alias: alias === 'ann' ? 'eve' : alias }), { code: 'users/alias-duplicate' });
+  for (const alias of ['ann', 'eve', 'nick'])
+    await t.rejects(put({ userName: 'ann', alias: alias === 'ann' ? 'eve' : alias }), {
+      code: 'users/alias-duplicate',
+    });
   await t.rejects(put({ userName: 'nobody', mustExist: true }), { code: 'users/not-found' });
-  await change([{ collection: 'inventoryAssignment', id: 'eve\n1', value: '{}' }, { collection: 'inventoryAssignment', id: 'eve2\n1', value: '{}' }]);
+  await change([
+    { collection: 'inventoryAssignment', id: 'eve\n1', value: '{}' },
+    { collection: 'inventoryAssignment', id: 'eve2\n1', value: '{}' },
+  ]);
   await platform.request({ kind: COMMAND.USER_DELETE, key: 't', body: { userName: 'ann' } });
   await platform.request({ kind: COMMAND.USER_DELETE, key: 't', body: { userName: 'eve' } });
-  for (const [collection, id] of [['groupMember', '7\neve'], ['userAlias', 'nick'], ['inventoryAssignment', 'eve\n1']] as const) {
+  for (const [collection, id] of [
+    ['groupMember', '7\neve'],
+    ['userAlias', 'nick'],
+    ['inventoryAssignment', 'eve\n1'],
+  ] as const) {
     t.notOk(platform.get(collection, id), `${collection} goes with the user`);
   }
   t.ok(platform.get('inventoryAssignment', 'eve2\n1'));
-  await t.rejects(platform.request({ kind: COMMAND.USER_DELETE, key: 't', body: { userName: 'eve' } }), { code: 'users/not-found' });
-  t.same([...new Set(platform.usersChanged)], ['1/eve stays', '1/eve', '1/ann stays', '1/ann'], 'whoever caches users is told; of what was refused nobody is');
+  await t.rejects(platform.request({ kind: COMMAND.USER_DELETE, key: 't', body: { userName: 'eve' } }), {
+    code: 'users/not-found',
+  });
+  t.same(
+    [...new Set(platform.usersChanged)],
+    ['1/eve stays', '1/eve', '1/ann stays', '1/ann'],
+    'whoever caches users is told; of what was refused nobody is',
+  );
 });
 
 t.test('which changes of a user end connections', async (t) => {
   const platform = openPlatform(t);
-  const put = (body: object) => platform.request({ kind: COMMAND.USER_PUT, key: 't', body: { userName: 'eve', ...body } });
+  const put = (body: object) =>
+    platform.request({ kind: COMMAND.USER_PUT, key: 't', body: { userName: 'eve', ...body } });
   await put({ password: 'hash', roles: ['R'] });
-  await platform.request({ kind: COMMAND.RECORDS_CHANGE, key: 't', body: { changes: [{ collection: 'group', id: '7', value: '{}' }] } });
+  await platform.request({
+    kind: COMMAND.RECORDS_CHANGE,
+    key: 't',
+    body: { changes: [{ collection: 'group', id: '7', value: '{}' }] },
+  });
   const told = async (body: object): Promise<string[]> => {
     platform.usersChanged.length = 0;
     await put(body).catch(() => undefined);
     return platform.usersChanged;
   };
-  for (const body of [{ doc: '{"customProperties":{"a":1},"firstName":"E"}' }, { doc: '{"devicePermissions":null}' }, { shouldResetPassword: true }, { roles: ['R'], enabled: true }]) {
+  for (const body of [
+    { doc: '{"customProperties":{"a":1},"firstName":"E"}' },
+    { doc: '{"devicePermissions":null}' },
+    { shouldResetPassword: true },
+    { roles: ['R'], enabled: true },
+  ]) {
     t.same(await told(body), ['1/eve stays'], JSON.stringify(body));
   }
-  for (const body of [{ roles: [] }, { addGroups: [7] }, { removeGroups: [7] }, { alias: 'nick' }, { password: 'other' }, { endsTokens: true }, { enabled: false }, { enabled: true },
-    { doc: '{"devicePermissions":{"5":["ALARM:*:READ"]}}' }, { doc: '{"devicePermissions":{}}' }]) {
+  for (const body of [
+    { roles: [] },
+    { addGroups: [7] },
+    { removeGroups: [7] },
+    { alias: 'nick' },
+    { password: 'other' },
+    { endsTokens: true },
+    { enabled: false },
+    { enabled: true },
+    { doc: '{"devicePermissions":{"5":["ALARM:*:READ"]}}' },
+    { doc: '{"devicePermissions":{}}' },
+  ]) {
     t.same(await told(body), ['1/eve'], JSON.stringify(body));
   }
-  for (const body of [{ mustBeNew: true }, { addGroups: [8] }, { userName: 'nobody', mustExist: true }]) t.same(await told(body), [], JSON.stringify(body));
+  for (const body of [{ mustBeNew: true }, { addGroups: [8] }, { userName: 'nobody', mustExist: true }])
+    t.same(await told(body), [], JSON.stringify(body));
 });
 
 t.test('an alarm that is opened again beside a newer one of its type', async (t) => {
   const platform = await withDevice(openPlatform(t));
-  const create = (id: string) => platform.request({ kind: COMMAND.ALARM_CREATE, key: 5,
-    body: { id, type: 'A', time: NOW, severity: 'MAJOR', status: 'ACTIVE', doc: '{"type":"A","text":"x"}', user: 'admin' } });
-  const put = (id: string, status: string) => platform.request({ kind: COMMAND.ALARM_UPDATE, key: 5,
-    body: { id, doc: `{"status":"${status}"}`, user: 'admin' } });
+  const create = (id: string) =>
+    platform.request({
+      kind: COMMAND.ALARM_CREATE,
+      key: 5,
+      body: {
+        id,
+        type: 'A',
+        time: NOW,
+        severity: 'MAJOR',
+        status: 'ACTIVE',
+        doc: '{"type":"A","text":"x"}',
+        user: 'admin',
+      },
+    });
+  const put = (id: string, status: string) =>
+    platform.request({
+      kind: COMMAND.ALARM_UPDATE,
+      key: 5,
+      body: { id, doc: `{"status":"${status}"}`, user: 'admin' },
+    });
   await create('800');
   await put('800', 'CLEARED');
   await create('801');

@@ -24,8 +24,12 @@ import { LmdbJournal } from '../../src/store/lmdb/journal.ts';
 import { PATIENCE } from '../helpers/until.ts';
 
 export const silentLog: Log = {
-  debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined, isLevelEnabled: () => false,
-    child: () => silentLog,
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  isLevelEnabled: () => false,
+  child: () => silentLog,
 };
 
 export const TENANT = 1;
@@ -34,9 +38,11 @@ export const NOW = Date.UTC(2026, 10, 21, 6);
 /** Waits for a condition, turn by turn of the event loop. */
 export async function until(condition: () => boolean | Promise<boolean>, what = 'the condition'): Promise<void> {
   const deadline = Date.now() + 20_000 * PATIENCE;
-  while (!await condition()) {
+  while (!(await condition())) {
     if (Date.now() > deadline) throw new Error(`${what} did not come true`);
-    await new Promise((resolve) => { setImmediate(resolve); });
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
   }
 }
 
@@ -53,7 +59,10 @@ export function openEnvironment(t: Test): LmdbEnvironment {
 /** A process that is gone: what it began never ends and nothing more of it takes effect. */
 const never = <Value>(): Promise<Value> => new Promise<Value>(() => undefined);
 
-/** Documents that end with the process, each read optionally answered later. Reads and commits keep their order, as on one connection. */
+/**
+ * Documents that end with the process, each read optionally answered later. Reads and commits keep their order, as on
+ * one connection.
+ */
 export class CrashingDocuments implements Documents {
   /** Called before a commit: true = the process ends here, and the commit with it. */
   crashBefore: (position: number | undefined) => boolean = () => false;
@@ -72,13 +81,19 @@ export class CrashingDocuments implements Documents {
   get(collection: Collection, tenant: number, id: string): string | undefined | Promise<string | undefined> {
     return this.#inOrder(() => this.#documents.get(collection, tenant, id));
   }
-  getMany(collection: Collection, tenant: number, ids: readonly string[]): (string | undefined)[] | Promise<(string | undefined)[]> {
+  getMany(
+    collection: Collection,
+    tenant: number,
+    ids: readonly string[],
+  ): (string | undefined)[] | Promise<(string | undefined)[]> {
     return this.#inOrder(() => this.#documents.getMany(collection, tenant, ids));
   }
   list(collection: Collection, tenant: number, prefix: string, options: { after?: string; limit: number }) {
     return this.#inOrder(() => this.#documents.list(collection, tenant, prefix, options));
   }
-  position(): number { return this.#documents.position(); }
+  position(): number {
+    return this.#documents.position();
+  }
 
   async commit(changes: Iterable<DocumentChange>, position: number | undefined): Promise<void> {
     const kept = [...changes];
@@ -97,14 +112,24 @@ export class CrashingDocuments implements Documents {
 
   #inOrder<Value>(read: () => Value): Value | Promise<Value> {
     if (!this.#isAsync) return read();
-    const done = this.#last.then(() => new Promise<Value>((resolve) => { setImmediate(() => resolve(read())); }));
+    const done = this.#last.then(
+      () =>
+        new Promise<Value>((resolve) => {
+          setImmediate(() => resolve(read()));
+        }),
+    );
     this.#last = done;
     return done;
   }
 }
 
 export interface Sent {
-  kind: CommandKind; key: ActorKey; body: object; mode?: ProcessingMode; receivedAt?: number; tenant?: number;
+  kind: CommandKind;
+  key: ActorKey;
+  body: object;
+  mode?: ProcessingMode;
+  receivedAt?: number;
+  tenant?: number;
 }
 
 export class Platform {
@@ -129,14 +154,22 @@ export class Platform {
     this.stored = new LmdbDocuments(environment);
     this.documents = new CrashingDocuments(this.stored, options.isAsync ?? false);
     const bus: LiveBus = {
-      hasSubscribers: () => true, subscribe: () => () => undefined,
+      hasSubscribers: () => true,
+      subscribe: () => () => undefined,
       publish: (notification) => {
         this.notifications.push({ ...notification, text: notification.text(), committedSeq: this.stored.position() });
       },
     };
     this.actors = new ActorSystem({
-      documents: this.documents, bus, log: silentLog, onCommitFailed: (error) => { throw error; },
-      onUserChanged: (tenant, { userName, keepsConnections }) => { this.usersChanged.push(`${tenant}/${userName}${keepsConnections ? ' stays' : ''}`); },
+      documents: this.documents,
+      bus,
+      log: silentLog,
+      onCommitFailed: (error) => {
+        throw error;
+      },
+      onUserChanged: (tenant, { userName, keepsConnections }) => {
+        this.usersChanged.push(`${tenant}/${userName}${keepsConnections ? ' stays' : ''}`);
+      },
       onObjectChanged: () => undefined,
       onLinksEnded: () => undefined,
       onRecordsChanged: () => undefined,
@@ -144,21 +177,34 @@ export class Platform {
         this.rows.push(...rows);
         if (!isReplay) this.onGroup(firstSeq, lastSeq, records, rows);
       },
-      append: (command, pendingId) => (this.documents.isCrashed ? never() : this.commands.appendFollowUp(command, pendingId)),
+      append: (command, pendingId) =>
+        this.documents.isCrashed ? never() : this.commands.appendFollowUp(command, pendingId),
     });
     const { journal, documents } = this;
     this.group = new GroupCommit({
       journal: {
-        get lastSeq() { return journal.lastSeq; }, get sizeBytes() { return journal.sizeBytes; }, read: (seq) => journal.read(seq),
-          trim: (seq) => journal.trim(seq),
+        get lastSeq() {
+          return journal.lastSeq;
+        },
+        get sizeBytes() {
+          return journal.sizeBytes;
+        },
+        read: (seq) => journal.read(seq),
+        trim: (seq) => journal.trim(seq),
         append: async (firstSeq, records, count) => {
           if (documents.isCrashed) return never();
           await journal.append(firstSeq, records, count);
           return documents.isCrashed ? never() : undefined;
         },
       },
-      journalBytesMax: 1e10, refusal: () => undefined, onError: (error) => { throw error; },
-      onDurable: (firstSeq, records) => { this.actors.handleGroup(firstSeq, records); },
+      journalBytesMax: 1e10,
+      refusal: () => undefined,
+      onError: (error) => {
+        throw error;
+      },
+      onDurable: (firstSeq, records) => {
+        this.actors.handleGroup(firstSeq, records);
+      },
     });
     this.commands = new CommandBus({ group: this.group, replies: this.actors, refusals: { count: () => undefined } });
     this.memory = new ProjectorMemory(this.documents, this.actors);
@@ -168,11 +214,11 @@ export class Platform {
   async recover(): Promise<this> {
     const from = this.stored.position();
     this.actors.committedSeq = from;
-    for (let seq = from + 1; ;) {
+    for (let seq = from + 1; ; ) {
       const batch = this.journal.read(seq);
       if (!batch) break;
       const lastSeq = this.actors.handleGroup(batch.firstSeq, batch.records, from);
-      if (!await this.settled()) return this;
+      if (!(await this.settled())) return this;
       seq = lastSeq + 1;
     }
     await this.actors.resumeFollowUps();
@@ -202,14 +248,27 @@ export class Platform {
   async crash(options: { isAsync?: boolean } = {}): Promise<Platform> {
     this.documents.isCrashed = true;
     await this.environment.root.flushed;
-    await new Promise((resolve) => { setImmediate(resolve); });
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
     await this.environment.root.flushed;
     return new Platform(this.environment, options);
   }
 
-  measure(source: number, values: readonly number[], options: { id?: number; mode?: ProcessingMode } = {}): Promise<void> {
+  measure(
+    source: number,
+    values: readonly number[],
+    options: { id?: number; mode?: ProcessingMode } = {},
+  ): Promise<void> {
     const record = encodeMeasurement({
-      tenant: TENANT, source, id: options.id ?? (this.#measurementId += 1), time: NOW, mode: options.mode ?? 0, type: 'T', document: '', receivedAt: NOW,
+      tenant: TENANT,
+      source,
+      id: options.id ?? (this.#measurementId += 1),
+      time: NOW,
+      mode: options.mode ?? 0,
+      type: 'T',
+      document: '',
+      receivedAt: NOW,
       values: values.map((value, index) => ({ fragment: 'f', series: `s${index}`, value, unit: '' })),
     });
     return this.append(record);
@@ -219,15 +278,18 @@ export class Platform {
   append(record: Buffer): Promise<void> {
     return new Promise((resolve, reject) => {
       record.copy(this.group.buffer, this.group.reserve(record.length));
-      this.group.append(record.length, { durable: () => resolve(), flushDurable: () => undefined,
-        failed: (_token, error) => reject(error) }, 0);
+      this.group.append(
+        record.length,
+        { durable: () => resolve(), flushDurable: () => undefined, failed: (_token, error) => reject(error) },
+        0,
+      );
     });
   }
 
   /** The stored document, parsed; undefined when there is none. */
   get(collection: Collection, id: string): Record<string, unknown> | undefined {
     const text = this.stored.get(collection, TENANT, id);
-    return text === undefined ? undefined : JSON.parse(text) as Record<string, unknown>;
+    return text === undefined ? undefined : (JSON.parse(text) as Record<string, unknown>);
   }
 
   ids(collection: Collection, prefix = '', tenant = TENANT): string[] {
@@ -237,13 +299,19 @@ export class Platform {
   /** Everything that is stored but the journal's positions and the outbox. */
   snapshot(): Record<string, string> {
     const found: Record<string, string> = {};
-    for (const { key, value } of this.environment.documents.getRange({})) if (!key.startsWith('m0/')) found[key] = value;
+    for (const { key, value } of this.environment.documents.getRange({}))
+      if (!key.startsWith('m0/')) found[key] = value;
     return found;
   }
 
   create(id: string, doc = '{}', extra: object = {}): Promise<{ doc: string }> {
-    return this.request({ kind: COMMAND.MANAGED_OBJECT_CREATE, key: Number(id), body: { id, owner: 'ada', doc, ...extra } });
+    return this.request({
+      kind: COMMAND.MANAGED_OBJECT_CREATE,
+      key: Number(id),
+      body: { id, owner: 'ada', doc, ...extra },
+    });
   }
 }
 
-export const openPlatform = (t: Test, options: { isAsync?: boolean } = {}): Platform => new Platform(openEnvironment(t), options);
+export const openPlatform = (t: Test, options: { isAsync?: boolean } = {}): Platform =>
+  new Platform(openEnvironment(t), options);

@@ -1,4 +1,6 @@
-/** Changes of records: compare and set, with their audit records, also those that belong into the log of another tenant. */
+/**
+ * Changes of records: compare and set, with their audit records, also those that belong into the log of another tenant.
+ */
 import t from 'tap';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
 import type { RecordsChange } from '../../src/model/commands/records.ts';
@@ -6,13 +8,24 @@ import { withDigest } from '../../src/model/commands/record-change.ts';
 import { TENANT, openPlatform } from './platform.ts';
 import type { Platform } from './platform.ts';
 
-const change = (platform: Platform, body: RecordsChange): Promise<unknown> => platform.request({ kind: COMMAND.RECORDS_CHANGE, tenant: 0, key: 't', body });
-const audits = (platform: Platform): any[] => platform.rows.filter(({ table }) => table === 'audits').map(({ text }) => JSON.parse(text));
-const audit = { type: 'Tenant', activity: 'Tenant created', text: 'Tenant created: acme', user: 'admin', source: 'acme' };
+const change = (platform: Platform, body: RecordsChange): Promise<unknown> =>
+  platform.request({ kind: COMMAND.RECORDS_CHANGE, tenant: 0, key: 't', body });
+const audits = (platform: Platform): any[] =>
+  platform.rows.filter(({ table }) => table === 'audits').map(({ text }) => JSON.parse(text));
+const audit = {
+  type: 'Tenant',
+  activity: 'Tenant created',
+  text: 'Tenant created: acme',
+  user: 'admin',
+  source: 'acme',
+};
 
 t.test('change and audit record are of one command', async (t) => {
   const platform = openPlatform(t);
-  await change(platform, { changes: [{ collection: 'tenant', id: 'acme', expected: undefined, value: '{}' }], audits: [{ ...audit, tenant: TENANT }, audit] });
+  await change(platform, {
+    changes: [{ collection: 'tenant', id: 'acme', expected: undefined, value: '{}' }],
+    audits: [{ ...audit, tenant: TENANT }, audit],
+  });
   t.equal(platform.stored.get('tenant', 0, 'acme'), '{}');
   const [other, own] = audits(platform);
   t.match(other, { tenant: TENANT, source: 'acme', user: 'admin' }, 'into the log of the tenant that did it');
@@ -24,7 +37,10 @@ t.test('change and audit record are of one command', async (t) => {
 
 t.test('a refused change leaves no audit record', async (t) => {
   const platform = openPlatform(t);
-  await t.rejects(change(platform, { changes: [{ collection: 'tenant', id: 'acme', expected: 'x', value: '{}' }], audits: [audit] }), { code: 'general/changed-meanwhile' });
+  await t.rejects(
+    change(platform, { changes: [{ collection: 'tenant', id: 'acme', expected: 'x', value: '{}' }], audits: [audit] }),
+    { code: 'general/changed-meanwhile' },
+  );
   t.same(audits(platform), []);
 });
 
@@ -32,10 +48,19 @@ t.test('a sum is kept with the records, and bounded', async (t) => {
   const platform = openPlatform(t);
   const bound = (maximum: number, limit: string) => ({ maximum, limit, error: 'options/too-large' as const });
   const bounds = { count: bound(3, 'a/count'), bytes: bound(100, 'a/bytes') };
-  const add = (count: number, bytes: number, id: string, before?: { count: number; bytes: number }): Promise<unknown> => change(platform, {
-    changes: [{ collection: 'option', id, expected: undefined, value: 'x' }],
-    totals: [{ collection: 'option', id: '\ntotal', added: { count, bytes }, bounds, ...(before === undefined ? {} : { before }) }],
-  });
+  const add = (count: number, bytes: number, id: string, before?: { count: number; bytes: number }): Promise<unknown> =>
+    change(platform, {
+      changes: [{ collection: 'option', id, expected: undefined, value: 'x' }],
+      totals: [
+        {
+          collection: 'option',
+          id: '\ntotal',
+          added: { count, bytes },
+          bounds,
+          ...(before === undefined ? {} : { before }),
+        },
+      ],
+    });
   const kept = (): unknown => JSON.parse(platform.stored.get('option', 0, '\ntotal') ?? 'null');
   await add(1, 10, 'a', { count: 1, bytes: 50 });
   t.same(kept(), { count: 2, bytes: 60 }, 'it begins with what was there');
@@ -47,7 +72,10 @@ t.test('a sum is kept with the records, and bounded', async (t) => {
   t.same(kept(), { count: 3, bytes: 65 });
   await add(-3, -65, 'd');
   t.equal(kept(), null, 'nothing is left of a sum of nothing');
-  await add(-1, 7, 'e', { count: 9, bytes: 500 }).then(() => t.fail('more bytes, above the bound'), () => undefined);
+  await add(-1, 7, 'e', { count: 9, bytes: 500 }).then(
+    () => t.fail('more bytes, above the bound'),
+    () => undefined,
+  );
   await add(-1, -7, 'e', { count: 9, bytes: 500 });
   t.same(kept(), { count: 8, bytes: 493 }, 'what is above the bound already may become less');
 });
@@ -59,7 +87,9 @@ t.test('a digest in the place of a long text', async (t) => {
     change(platform, { changes: [withDigest({ collection: 'application', id: '1', expected, value })] });
   await t.rejects(put(text, '{}'), { code: 'general/changed-meanwhile' }, 'there is none');
   await put(undefined, text);
-  t.notOk(JSON.stringify(withDigest({ collection: 'application', id: '1', expected: text, value: undefined })).length > 200);
+  t.notOk(
+    JSON.stringify(withDigest({ collection: 'application', id: '1', expected: text, value: undefined })).length > 200,
+  );
   await t.rejects(put(`${text} `, '{}'), { code: 'general/changed-meanwhile' });
   await t.rejects(put(undefined, '{}'), { code: 'general/changed-meanwhile' });
   t.equal(platform.stored.get('application', 0, '1'), text);
@@ -71,6 +101,8 @@ t.test('a digest in the place of a long text', async (t) => {
 
 t.test('a job knows the sequence of the command that stored it', async (t) => {
   const platform = openPlatform(t);
-  await change(platform, { changes: [{ collection: 'job', id: 'a/1', expected: undefined, value: '{"after":0}', isPositioned: true }] });
+  await change(platform, {
+    changes: [{ collection: 'job', id: 'a/1', expected: undefined, value: '{"after":0}', isPositioned: true }],
+  });
   t.same(JSON.parse(platform.stored.get('job', 0, 'a/1') ?? ''), { after: 0, seq: platform.journal.lastSeq });
 });

@@ -1,5 +1,17 @@
 /** Backup and restore: offline copies, the manifest, the refusals, and the request to a running server. */
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync, existsSync, appendFileSync, renameSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  existsSync,
+  appendFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { open } from 'lmdb';
@@ -42,8 +54,9 @@ t.test('what is backed up comes back', async (t) => {
 
 /** What in the directory, itself included, others than the owner can get at. */
 function openToOthers(directory: string): string[] {
-  return ['', ...readdirSync(directory, { recursive: true, encoding: 'utf8' })]
-    .filter((name) => (statSync(join(directory, name)).mode & 0o077) !== 0);
+  return ['', ...readdirSync(directory, { recursive: true, encoding: 'utf8' })].filter(
+    (name) => (statSync(join(directory, name)).mode & 0o077) !== 0,
+  );
 }
 
 t.test('copies are for their owner alone, as the data directory is', async (t) => {
@@ -85,7 +98,9 @@ t.test('documents are copied consistently while another process writes', async (
   const made = millrace(['backup', '--data', data, copy]);
   let count = 0;
   let isDone = false;
-  void made.finally(() => { isDone = true; });
+  void made.finally(() => {
+    isDone = true;
+  });
   while (!isDone) {
     count += 1;
     await documents.put('count', count);
@@ -120,13 +135,20 @@ t.test('restore refuses', async (t) => {
   const manifestPath = join(other, 'backup.json');
   const manifest = JSON.parse(readFileSync(manifestPath, 'utf8')) as object;
   writeFileSync(manifestPath, JSON.stringify({ ...manifest, schema: 999 }));
-  t.match((await millrace(['restore', '--data', data, '--force', other])).stderr, /has schema 999; this version of Millrace knows \d/);
+  t.match(
+    (await millrace(['restore', '--data', data, '--force', other])).stderr,
+    /has schema 999; this version of Millrace knows \d/,
+  );
   writeFileSync(manifestPath, JSON.stringify(manifest));
   const checked = await checkBackup(other);
   await t.rejects(stageRestore(data, other, checked, 2 ** 60), /bytes free; the copy beside the data needs 1152921504/);
   t.equal((await millrace(['restore', '--data', join(data, 'deeper', 'x'), other])).code, 0, 'below a directory');
   await t.rejects(stageRestore(directory, other, checked), /lies inside the data directory/);
-  t.same(readdirSync(data).filter((name) => name.startsWith('.restor')), [], 'nothing is left of what was refused');
+  t.same(
+    readdirSync(data).filter((name) => name.startsWith('.restor')),
+    [],
+    'nothing is left of what was refused',
+  );
 });
 
 t.test('backup refuses', async (t) => {
@@ -142,13 +164,17 @@ t.test('backup refuses', async (t) => {
   await check(directory, /is not empty/);
   symlinkSync('/etc/hostname', join(data, 'clickhouse', 'link'));
   mkdirSync(join(directory, 'empty'));
-  for (const name of ['absent-yet', 'empty']) await check(join(directory, name), /the backup could not be made: .* cannot be copied with it/);
+  for (const name of ['absent-yet', 'empty'])
+    await check(join(directory, name), /the backup could not be made: .* cannot be copied with it/);
   t.notOk(existsSync(join(directory, 'absent-yet')), 'nothing is left of what failed');
   t.same(readdirSync(join(directory, 'empty')), []);
   rmSync(join(data, 'clickhouse', 'link'));
   writeFileSync(join(data, 'lock'), String(process.pid));
   await check(join(directory, 'copy'), /process \d+ holds/);
-  t.match((await millrace(['backup', '--data', join(directory, 'absent'), join(directory, 'copy')])).stderr, /the data directory .* does not exist/);
+  t.match(
+    (await millrace(['backup', '--data', join(directory, 'absent'), join(directory, 'copy')])).stderr,
+    /the data directory .* does not exist/,
+  );
 });
 
 t.test('a running server is asked', async (t) => {
@@ -162,7 +188,9 @@ t.test('a running server is asked', async (t) => {
       socket.write(`${answer}\n`);
     });
   });
-  await new Promise<void>((done) => { server.listen(join(data, 'control.sock'), done); });
+  await new Promise<void>((done) => {
+    server.listen(join(data, 'control.sock'), done);
+  });
   t.teardown(() => server.close());
   const to = join(scratchDirectory(t), 'copy');
   t.equal((await millrace(['backup', '--data', data, to])).code, 0);
@@ -184,8 +212,14 @@ t.test('the manifest finds what is missing, changed or added', async (t) => {
   symlinkSync('one', join(from, 'a/other'));
   t.equal(await copyDirectory(from, to, ['skipped']), 'a/onea/twothree'.length);
   const manifest = await writeManifest(to, { version: '1', timeMs: 0, checksums: false });
-  t.same(manifest.files.map((file) => file.path), ['a/one', 'a/two', 'three']);
-  t.same(manifest.links, [{ path: 'a/link', target: '../three' }, { path: 'a/other', target: 'one' }]);
+  t.same(
+    manifest.files.map((file) => file.path),
+    ['a/one', 'a/two', 'three'],
+  );
+  t.same(manifest.links, [
+    { path: 'a/link', target: '../three' },
+    { path: 'a/other', target: 'one' },
+  ]);
   t.equal(manifest.time, '1970-01-01T00:00:00.000Z');
   t.same((await verifyManifest(to)).problems, []);
   rmSync(join(to, 'a/link'));
@@ -195,9 +229,14 @@ t.test('the manifest finds what is missing, changed or added', async (t) => {
   rmSync(join(to, 'a/one'));
   appendFileSync(join(to, 'a/two'), '!');
   writeFileSync(join(to, 'four'), '');
-  t.same((await verifyManifest(to)).problems,
-    ['a/one is missing', 'a/two has 6 bytes instead of 5', 'four is not in the manifest', 'a/link is not a link to ../three',
-      'a/other is not a link to one', 'the link a/new is not in the manifest']);
+  t.same((await verifyManifest(to)).problems, [
+    'a/one is missing',
+    'a/two has 6 bytes instead of 5',
+    'four is not in the manifest',
+    'a/link is not a link to ../three',
+    'a/other is not a link to one',
+    'the link a/new is not in the manifest',
+  ]);
   writeFileSync(join(to, 'backup.json'), JSON.stringify({ ...manifest, files: [{ path: '../x', sizeBytes: 1 }] }));
   t.match((await verifyManifest(to)).problems, [/lacks its time, version or list/]);
 });
@@ -213,21 +252,36 @@ t.test('a link that leads out of the directory is refused', async (t) => {
 
 /** A server on a data directory, with the first tenant's administrator. */
 async function serve(data: string, port = 0): Promise<{ url: string; stop(): Promise<number | null> }> {
-  const running = start(COMMAND, ['serve', '--host', '127.0.0.1', '--http-port', String(port), '--mqtt-port', '0', '--data', data],
-    { MILLRACE_ADMIN_PASSWORD: 'secret-1' });
+  const running = start(
+    COMMAND,
+    ['serve', '--host', '127.0.0.1', '--http-port', String(port), '--mqtt-port', '0', '--data', data],
+    { MILLRACE_ADMIN_PASSWORD: 'secret-1' },
+  );
   await until('the screen', () => running.output().stdout.includes('curl') || running.child.exitCode !== null);
   const url = /http:\/\/[\d.:]+/.exec(running.output().stdout)?.[0];
   if (url === undefined) throw new Error(running.output().stderr);
-  return { url, stop: async () => { running.child.kill('SIGTERM'); return (await running.ended).code; } };
+  return {
+    url,
+    stop: async () => {
+      running.child.kill('SIGTERM');
+      return (await running.ended).code;
+    },
+  };
 }
 
-const HEADERS = { authorization: `Basic ${Buffer.from('t1/admin:secret-1').toString('base64')}`, 'content-type': 'application/json',
-  accept: 'application/json' };
+const HEADERS = {
+  authorization: `Basic ${Buffer.from('t1/admin:secret-1').toString('base64')}`,
+  'content-type': 'application/json',
+  accept: 'application/json',
+};
 
 async function call(url: string, body?: object): Promise<Record<string, any>> {
-  const answer = await fetch(url, { headers: HEADERS, ...(body ? { method: 'POST', body: JSON.stringify(body) } : {}) });
+  const answer = await fetch(url, {
+    headers: HEADERS,
+    ...(body ? { method: 'POST', body: JSON.stringify(body) } : {}),
+  });
   if (!answer.ok) throw new Error(`${url} answered ${answer.status}: ${await answer.text()}`);
-  return await answer.json() as Record<string, any>;
+  return (await answer.json()) as Record<string, any>;
 }
 
 t.test('a server on a restored backup has what the first one stored', async (t) => {
@@ -235,8 +289,12 @@ t.test('a server on a restored backup has what the first one stored', async (t) 
   const data = join(directory, 'data');
   const first = await serve(data);
   const { id } = await call(`${first.url}/inventory/managedObjects`, { name: 'kept', c8y_IsDevice: {} });
-  await call(`${first.url}/measurement/measurements`,
-    { source: { id }, type: 'kept', time: '2026-01-01T00:00:00.000Z', a: { b: { value: 7 } } });
+  await call(`${first.url}/measurement/measurements`, {
+    source: { id },
+    type: 'kept',
+    time: '2026-01-01T00:00:00.000Z',
+    a: { b: { value: 7 } },
+  });
   t.equal((await call(`${first.url}/measurement/measurements?source=${id}`)).measurements.length, 1);
   const [running, stopped] = [join(directory, 'running'), join(directory, 'stopped')];
   const byServer = await millrace(['backup', '--data', data, running]);
@@ -262,10 +320,17 @@ t.test('a running server takes a backup over', async (t) => {
   const directory = scratchDirectory(t);
   const [data, copy] = ['data', 'copy'].map((name) => join(directory, name));
   const server = await serve(data, await freePort());
-  const measure = (id: string, value: number) => call(`${server.url}/measurement/measurements`,
-    { source: { id }, type: 'kept', time: '2026-01-01T00:00:00.000Z', a: { b: { value } } });
-  const valuesOf = async (id: string): Promise<number[]> => (await call(`${server.url}/measurement/measurements?source=${id}`)).measurements
-    .map((measurement: { a: { b: { value: number } } }) => measurement.a.b.value);
+  const measure = (id: string, value: number) =>
+    call(`${server.url}/measurement/measurements`, {
+      source: { id },
+      type: 'kept',
+      time: '2026-01-01T00:00:00.000Z',
+      a: { b: { value } },
+    });
+  const valuesOf = async (id: string): Promise<number[]> =>
+    (await call(`${server.url}/measurement/measurements?source=${id}`)).measurements.map(
+      (measurement: { a: { b: { value: number } } }) => measurement.a.b.value,
+    );
   const { id } = await call(`${server.url}/inventory/managedObjects`, { name: 'kept', c8y_IsDevice: {} });
   await measure(id, 7);
   t.equal((await millrace(['backup', '--data', data, copy])).code, 0);
@@ -281,7 +346,10 @@ t.test('a running server takes a backup over', async (t) => {
     t.match(restored.stderr, /the server runs on the backup of 2/);
     t.same(await valuesOf(id), [7], 'history');
     t.notOk((await fetch(`${server.url}/inventory/managedObjects/${later}`, { headers: HEADERS })).ok, 'documents');
-    t.same(readdirSync(data).filter((name) => name.startsWith('.restor')), []);
+    t.same(
+      readdirSync(data).filter((name) => name.startsWith('.restor')),
+      [],
+    );
     await measure(id, 10 + round);
     t.same(await valuesOf(id), [7, 10 + round]);
   }

@@ -1,4 +1,6 @@
-/** The command line as a process: usage errors, help, and `serve`'s screen and signals with a stand-in for the server. */
+/**
+ * The command line as a process: usage errors, help, and `serve`'s screen and signals with a stand-in for the server.
+ */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { existsSync, writeFileSync } from 'node:fs';
@@ -11,13 +13,28 @@ import { DIST } from '../helpers/root.ts';
 
 t.test('a wrong command line ends with 2 and names all mistakes', async (t) => {
   const data = join(scratchDirectory(t), 'data');
-  const args = ['serve', '--data', data, '--http-port', '99999', '--mqtt-prot', '1', '--log-level=loud', 'extra', '--tenant'];
+  const args = [
+    'serve',
+    '--data',
+    data,
+    '--http-port',
+    '99999',
+    '--mqtt-prot',
+    '1',
+    '--log-level=loud',
+    'extra',
+    '--tenant',
+  ];
   const result = await millrace(args, { MILLRACE_PROJECTOR_BATCH_ROWS: '-5' });
   t.equal(result.code, 2);
   t.equal(result.stdout, '');
   const expected = [
-    '6 mistakes', '--http-port is "99999"; it takes an integer from 0 to 65535', 'Unknown option --mqtt-prot for serve, did you mean',
-    '--log-level is "loud"', '"extra" is one argument too many', '--tenant is given without a value',
+    '6 mistakes',
+    '--http-port is "99999"; it takes an integer from 0 to 65535',
+    'Unknown option --mqtt-prot for serve, did you mean',
+    '--log-level is "loud"',
+    '"extra" is one argument too many',
+    '--tenant is given without a value',
     'MILLRACE_PROJECTOR_BATCH_ROWS is "-5"',
   ];
   for (const text of expected) t.ok(result.stderr.includes(text), `${text}\n${result.stderr}`);
@@ -42,9 +59,24 @@ t.test('values that only the disk or the network would refuse end with 2 too, an
   const [junk, data] = [join(directory, 'junk.pem'), join(directory, 'data')];
   writeFileSync(junk, 'junk');
   const serve = ['serve', '--http-port', '0', '--mqtt-port', '0'];
-  const result = await millrace([...serve, '--data', data, '--host', '999.1.1.1', '--tls-key', junk, '--tls-certificate', directory]);
+  const result = await millrace([
+    ...serve,
+    '--data',
+    data,
+    '--host',
+    '999.1.1.1',
+    '--tls-key',
+    junk,
+    '--tls-certificate',
+    directory,
+  ]);
   t.equal(result.code, 2, result.stderr);
-  for (const text of ['3 mistakes', '--host is "999.1.1.1"; it takes an IP address or a host name', '--tls-key is ', '--tls-certificate is ']) {
+  for (const text of [
+    '3 mistakes',
+    '--host is "999.1.1.1"; it takes an IP address or a host name',
+    '--tls-key is ',
+    '--tls-certificate is ',
+  ]) {
     t.ok(result.stderr.includes(text), `${text}\n${result.stderr}`);
   }
   t.notOk(existsSync(data));
@@ -64,10 +96,17 @@ t.test('help is made from the schema', async (t) => {
 });
 
 /** A process that runs `serve` over a server whose stop takes `stopMs`; never resolves when negative. */
-function serveStandIn(t: Tap, stopMs: number, flags: Record<string, string> = {}, environment: Record<string, string> = {}): Running {
+function serveStandIn(
+  t: Tap,
+  stopMs: number,
+  flags: Record<string, string> = {},
+  environment: Record<string, string> = {},
+): Running {
   const script = join(scratchDirectory(t), 'serve.mjs');
   const module = (name: string): string => JSON.stringify(pathToFileURL(join(DIST, 'src', name)).href);
-  writeFileSync(script, `
+  writeFileSync(
+    script,
+    `
     import { loadConfig } from ${module('config/config.js')};
     import { serve } from ${module('cli/serve.js')};
     setInterval(() => {}, 1000);
@@ -78,7 +117,8 @@ function serveStandIn(t: Tap, stopMs: number, flags: Record<string, string> = {}
       return { httpPort: 1, mqttPort: 2, httpEngine: 'of the stand-in', firstStart: true, generatedPassword: 'abc', staged: new Promise(() => {}), reload: async () => undefined, stop };
     };
     process.exit(await serve(loadConfig({ flags: ${JSON.stringify(flags)}, environment: process.env }), server));
-  `);
+  `,
+  );
   return start(script, [], environment);
 }
 
@@ -99,18 +139,30 @@ t.test('SIGTERM and SIGINT stop in order and exit with 0', async (t) => {
 
 t.test('a second signal ends at once, also one right behind the first', async (t) => {
   const started = { npm_lifecycle_event: 'start' };
-  const cases = [['SIGTERM', 'SIGTERM', {}], ['SIGTERM', 'SIGTERM', started], ['SIGINT', 'SIGTERM', started], ['SIGTERM', 'SIGINT', started],
-    ['SIGINT', 'SIGINT', {}]] as const;
-  await Promise.all(cases.map(async ([first, second, environment]) => {
-    const running = serveStandIn(t, -1, { 'shutdown-timeout-ms': '600000' }, { npm_lifecycle_event: 'test', ...environment });
-    await isUp(running);
-    running.child.kill(first);
-    await until('the stop begins', () => running.output().stderr.includes('"msg":"stopping"'));
-    running.child.kill(second);
-    const { code, stderr } = await running.ended;
-    t.equal(code, 1, `${first} ${second} ${JSON.stringify(environment)}`);
-    t.match(stderr, /"msg":"a second signal: ending at once"/);
-  }));
+  const cases = [
+    ['SIGTERM', 'SIGTERM', {}],
+    ['SIGTERM', 'SIGTERM', started],
+    ['SIGINT', 'SIGTERM', started],
+    ['SIGTERM', 'SIGINT', started],
+    ['SIGINT', 'SIGINT', {}],
+  ] as const;
+  await Promise.all(
+    cases.map(async ([first, second, environment]) => {
+      const running = serveStandIn(
+        t,
+        -1,
+        { 'shutdown-timeout-ms': '600000' },
+        { npm_lifecycle_event: 'test', ...environment },
+      );
+      await isUp(running);
+      running.child.kill(first);
+      await until('the stop begins', () => running.output().stderr.includes('"msg":"stopping"'));
+      running.child.kill(second);
+      const { code, stderr } = await running.ended;
+      t.equal(code, 1, `${first} ${second} ${JSON.stringify(environment)}`);
+      t.match(stderr, /"msg":"a second signal: ending at once"/);
+    }),
+  );
 });
 
 t.test('the SIGINT that npm start repeats is no second signal, a third one is', async (t) => {
@@ -119,7 +171,9 @@ t.test('the SIGINT that npm start repeats is no second signal, a third one is', 
   running.child.kill('SIGINT');
   await until('the stop begins', () => running.output().stderr.includes('"msg":"stopping"'));
   running.child.kill('SIGINT');
-  await new Promise((done) => { setTimeout(done, 300); });
+  await new Promise((done) => {
+    setTimeout(done, 300);
+  });
   t.equal(running.child.exitCode, null, 'still stopping');
   running.child.kill('SIGINT');
   t.equal((await running.ended).code, 1);
@@ -149,17 +203,31 @@ t.test('the screen and the log', async (t) => {
   await isUp(running);
   running.child.kill('SIGTERM');
   const { stdout, stderr } = await running.ended;
-  t.match(stdout, /http:\/\/localhost:1\n[\s\S]*MQTT port {6}2\n {2}HTTP engine {4}of the stand-in\n[\s\S]*tenant {9}t1\n[\s\S]*administrator {2}admin\n[\s\S]*abc {2}\(generated, shown only now\)\n/);
+  t.match(
+    stdout,
+    /http:\/\/localhost:1\n[\s\S]*MQTT port {6}2\n {2}HTTP engine {4}of the stand-in\n[\s\S]*tenant {9}t1\n[\s\S]*administrator {2}admin\n[\s\S]*abc {2}\(generated, shown only now\)\n/,
+  );
   for (const line of stderr.trim().split('\n')) t.ok(JSON.parse(line), 'JSON when standard error is no terminal');
   t.notMatch(stdout + stderr, /hidden-word/);
 });
 
 t.test('the screen', async (t) => {
   const { config } = loadConfig({ flags: { host: '192.0.2.7', tenant: 'acme' }, environment: {} });
-  const server = { httpPort: 81, mqttPort: 82, httpEngine: 'node:http, slower', firstStart: false, staged: new Promise<void>(() => undefined), reload: async () => undefined, stop: async () => undefined };
+  const server = {
+    httpPort: 81,
+    mqttPort: 82,
+    httpEngine: 'node:http, slower',
+    firstStart: false,
+    staged: new Promise<void>(() => undefined),
+    reload: async () => undefined,
+    stop: async () => undefined,
+  };
   const later = screen(config, server);
   t.notMatch(later, /password {7}/, 'no password after the first start');
-  t.match(later, 'mosquitto_pub -h 192.0.2.7 -p 82 -i my-device -u acme/admin -P \'<password>\' -t s/us -m \'211,21.5\' -q 1');
+  t.match(
+    later,
+    "mosquitto_pub -h 192.0.2.7 -p 82 -i my-device -u acme/admin -P '<password>' -t s/us -m '211,21.5' -q 1",
+  );
   t.match(later, 'http://192.0.2.7:81/measurement/measurements');
   t.match(screen(config, { ...server, firstStart: true }), 'as given by the configuration');
 });

@@ -1,4 +1,6 @@
-/** The simulation: devices are seeded and realistic, the histogram is bounded, the client speaks to a foreign broker. */
+/**
+ * The simulation: devices are seeded and realistic, the histogram is bounded, the client speaks to a foreign broker.
+ */
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 import { generate, parser as createParser } from 'mqtt-packet';
@@ -69,9 +71,13 @@ t.test('percentiles are within 4 % and memory is bounded', async (t) => {
 
 async function freePort(): Promise<number> {
   const server = createServer();
-  await new Promise<void>((done) => { server.listen(0, '127.0.0.1', done); });
+  await new Promise<void>((done) => {
+    server.listen(0, '127.0.0.1', done);
+  });
   const { port } = server.address() as { port: number };
-  await new Promise((done) => { server.close(done); });
+  await new Promise((done) => {
+    server.close(done);
+  });
   return port;
 }
 
@@ -90,13 +96,25 @@ t.test('what was not acknowledged is sent again, and no more is in flight than m
     socket.on('data', (chunk) => parser.parse(chunk));
     socket.on('error', () => socket.destroy());
   });
-  await new Promise<void>((done) => { broker.listen(0, '127.0.0.1', done); });
+  await new Promise<void>((done) => {
+    broker.listen(0, '127.0.0.1', done);
+  });
   t.teardown(() => broker.close());
   const { port } = broker.address() as { port: number };
   let closed = 0;
   let acknowledged = 0;
-  const link = new MqttLink({ host: '127.0.0.1', port, clientId: 'again', username: 'u', password: 'p', inFlightMax: 2 },
-    { connected: () => undefined, closed: () => { closed += 1; }, acknowledged: () => { acknowledged += 1; } });
+  const link = new MqttLink(
+    { host: '127.0.0.1', port, clientId: 'again', username: 'u', password: 'p', inFlightMax: 2 },
+    {
+      connected: () => undefined,
+      closed: () => {
+        closed += 1;
+      },
+      acknowledged: () => {
+        acknowledged += 1;
+      },
+    },
+  );
   t.teardown(() => link.end());
   link.open();
   await until('connected', () => link.canSend);
@@ -123,7 +141,19 @@ t.test('a fleet against mosquitto', { skip: missing('mosquitto') }, async (t) =>
   const port = await freePort();
   const broker = spawn('mosquitto', ['-p', String(port)], { stdio: 'ignore' });
   t.teardown(() => broker.kill('SIGKILL'));
-  const common = ['simulate', '--mqtt-port', String(port), '--password', 'x', '--host', '127.0.0.1', '--devices', '40', '--rate', '400'];
+  const common = [
+    'simulate',
+    '--mqtt-port',
+    String(port),
+    '--password',
+    'x',
+    '--host',
+    '127.0.0.1',
+    '--devices',
+    '40',
+    '--rate',
+    '400',
+  ];
   let timed = await millrace([...common, '--duration', '2']);
   // The broker may still be starting at the first try.
   await until('the broker answers', async () => {
@@ -136,7 +166,10 @@ t.test('a fleet against mosquitto', { skip: missing('mosquitto') }, async (t) =>
   t.equal(result['errors'], 0, timed.stderr);
   t.equal(result['acknowledged'], result['sent']);
   t.ok(result['sent'] > 400 && result['sent'] < 900, `${result['sent']} at 400 a second for 2 s`);
-  t.match(timed.stderr, /connected 40\/40 {2}sent\/s \d+ {2}acknowledged\/s \d+ {2}latency p50 [\d.]+ ms, p99 (?!0\.0 )[\d.]+ ms {2}errors 0\n/);
+  t.match(
+    timed.stderr,
+    /connected 40\/40 {2}sent\/s \d+ {2}acknowledged\/s \d+ {2}latency p50 [\d.]+ ms, p99 (?!0\.0 )[\d.]+ ms {2}errors 0\n/,
+  );
 
   const endless = start(COMMAND, common);
   await until('a line of the display', () => endless.output().stderr.includes('connected 40/40'));
@@ -146,26 +179,55 @@ t.test('a fleet against mosquitto', { skip: missing('mosquitto') }, async (t) =>
   t.ok(JSON.parse(ended.stdout).acknowledged > 0);
 });
 
-t.test('connections that break are opened again and nothing is forgotten', { skip: missing('mosquitto') }, async (t) => {
-  const port = await freePort();
-  const spawnBroker = (): ReturnType<typeof spawn> => spawn('mosquitto', ['-p', String(port)], { stdio: 'ignore' });
-  let broker = spawnBroker();
-  t.teardown(() => broker.kill('SIGKILL'));
-  const isUp = async (): Promise<boolean> => (await millrace(['simulate', '--mqtt-port', String(port), '--password', 'x',
-    '--host', '127.0.0.1', '--duration', '1', '--devices', '1'])).code === 0;
-  await until('the broker answers', isUp);
-  const fleet = start(COMMAND, ['simulate', '--mqtt-port', String(port), '--password', 'x', '--host', '127.0.0.1',
-    '--devices', '20', '--rate', '200']);
-  await until('all connected', () => fleet.output().stderr.includes('connected 20/20'));
-  broker.kill('SIGKILL');
-  await until('the loss shows', () => fleet.output().stderr.includes('connected 0/20'));
-  broker = spawnBroker();
-  const before = fleet.output().stderr.length;
-  await until('all connected again', () => fleet.output().stderr.slice(before).includes('connected 20/20'));
-  fleet.child.kill('SIGINT');
-  const { stdout } = await fleet.ended;
-  const result = JSON.parse(stdout) as Record<string, number>;
-  t.ok(result['errors'] >= 20);
-  t.match(fleet.output().stderr, /errors \d+ \(.+\)\n/);
-  t.equal(result['acknowledged'], result['sent']);
-});
+t.test(
+  'connections that break are opened again and nothing is forgotten',
+  { skip: missing('mosquitto') },
+  async (t) => {
+    const port = await freePort();
+    const spawnBroker = (): ReturnType<typeof spawn> => spawn('mosquitto', ['-p', String(port)], { stdio: 'ignore' });
+    let broker = spawnBroker();
+    t.teardown(() => broker.kill('SIGKILL'));
+    const isUp = async (): Promise<boolean> =>
+      (
+        await millrace([
+          'simulate',
+          '--mqtt-port',
+          String(port),
+          '--password',
+          'x',
+          '--host',
+          '127.0.0.1',
+          '--duration',
+          '1',
+          '--devices',
+          '1',
+        ])
+      ).code === 0;
+    await until('the broker answers', isUp);
+    const fleet = start(COMMAND, [
+      'simulate',
+      '--mqtt-port',
+      String(port),
+      '--password',
+      'x',
+      '--host',
+      '127.0.0.1',
+      '--devices',
+      '20',
+      '--rate',
+      '200',
+    ]);
+    await until('all connected', () => fleet.output().stderr.includes('connected 20/20'));
+    broker.kill('SIGKILL');
+    await until('the loss shows', () => fleet.output().stderr.includes('connected 0/20'));
+    broker = spawnBroker();
+    const before = fleet.output().stderr.length;
+    await until('all connected again', () => fleet.output().stderr.slice(before).includes('connected 20/20'));
+    fleet.child.kill('SIGINT');
+    const { stdout } = await fleet.ended;
+    const result = JSON.parse(stdout) as Record<string, number>;
+    t.ok(result['errors'] >= 20);
+    t.match(fleet.output().stderr, /errors \d+ \(.+\)\n/);
+    t.equal(result['acknowledged'], result['sent']);
+  },
+);

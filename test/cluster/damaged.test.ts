@@ -1,4 +1,7 @@
-/** A record of the journal that cannot be decoded is set aside; the shard goes on behind it. And what a full journal says. */
+/**
+ * A record of the journal that cannot be decoded is set aside; the shard goes on behind it. And what a full journal
+ * says.
+ */
 import t from 'tap';
 import { encodeCommand, shardOf } from '../../src/ingest/journal/command-record.ts';
 import { OFFSET_COUNT, encodeMeasurement } from '../../src/ingest/measurements/record.ts';
@@ -14,25 +17,52 @@ t.test('a record whose body is no JSON', async (t) => {
   const [node] = cluster.nodes;
   const owner = cluster.ownerOf(SOURCE);
   const append = (kind: number): Promise<void> => {
-    const record = encodeCommand({ kind: kind as typeof COMMAND.EVENT_CREATE, tenant: TENANT, key: SOURCE, mode: 0, receivedAt: NOW, body: {} as never });
+    const record = encodeCommand({
+      kind: kind as typeof COMMAND.EVENT_CREATE,
+      tenant: TENANT,
+      key: SOURCE,
+      mode: 0,
+      receivedAt: NOW,
+      body: {} as never,
+    });
     record[record.length - 1] = 0x21;
     return new Promise((resolve, reject) => {
-      node.node.intake.appendAll(record, record.length, 1, { durable: () => resolve(), flushDurable: () => undefined, failed: (_token, error) => reject(error) }, 0);
+      node.node.intake.appendAll(
+        record,
+        record.length,
+        1,
+        { durable: () => resolve(), flushDurable: () => undefined, failed: (_token, error) => reject(error) },
+        0,
+      );
     });
   };
   await node.measure(SOURCE, 1);
   await append(COMMAND.MANAGED_OBJECT_CREATE);
   await append(COMMAND.DATA_DELETE);
   await node.measure(SOURCE, 2);
-  await node.request({ kind: COMMAND.MANAGED_OBJECT_CREATE, key: SOURCE, body: { id: String(SOURCE), owner: 'ada', doc: '{}' } });
+  await node.request({
+    kind: COMMAND.MANAGED_OBJECT_CREATE,
+    key: SOURCE,
+    body: { id: String(SOURCE), owner: 'ada', doc: '{}' },
+  });
   await node.node.visible(5_000);
-  t.same(cluster.history.values.map(({ value }) => value), [1, 2]);
+  t.same(
+    cluster.history.values.map(({ value }) => value),
+    [1, 2],
+  );
   t.same(cluster.history.ids('managed_objects'), [SOURCE]);
-  t.match(owner.quarantine.entries, [{ kind: 'command', shard: shardOf(TENANT, SOURCE), row: { body: { record: /^[A-Za-z0-9+/]+=*$/ } } }, { kind: 'command' }]);
+  t.match(owner.quarantine.entries, [
+    { kind: 'command', shard: shardOf(TENANT, SOURCE), row: { body: { record: /^[A-Za-z0-9+/]+=*$/ } } },
+    { kind: 'command' },
+  ]);
   t.equal(owner.node.commandsSetAsideCount, 2);
   owner.kill();
   await cluster.settled();
-  t.equal(cluster.all.flatMap(({ quarantine }) => quarantine.entries).length, 2, 'the next owner does not come by it again');
+  t.equal(
+    cluster.all.flatMap(({ quarantine }) => quarantine.entries).length,
+    2,
+    'the next owner does not come by it again',
+  );
 });
 
 t.test('a measurement that cannot be decoded: by who fills the block, and by who finds it begun', async (t) => {
@@ -40,7 +70,17 @@ t.test('a measurement that cannot be decoded: by who fills the block, and by who
     const cluster = await TestCluster.of(t, 2, { intervalMs: 3_600_000 });
     const owner = cluster.ownerOf(SOURCE);
     const other = cluster.nodes.find((node) => node !== owner) as typeof owner;
-    const record = encodeMeasurement({ tenant: TENANT, source: SOURCE, id: 9, time: NOW, mode: 0, type: 'T', document: '', receivedAt: NOW, values: [] });
+    const record = encodeMeasurement({
+      tenant: TENANT,
+      source: SOURCE,
+      id: 9,
+      time: NOW,
+      mode: 0,
+      type: 'T',
+      document: '',
+      receivedAt: NOW,
+      values: [],
+    });
     record.writeUInt16LE(1, OFFSET_COUNT);
     let isBegun = false;
     if (isKilled) {
@@ -53,7 +93,13 @@ t.test('a measurement that cannot be decoded: by who fills the block, and by who
     }
     await other.measure(SOURCE, 1);
     await new Promise<void>((resolve, reject) => {
-      other.node.intake.appendAll(record, record.length, 1, { durable: () => resolve(), flushDurable: () => undefined, failed: (_token, error) => reject(error) }, 0);
+      other.node.intake.appendAll(
+        record,
+        record.length,
+        1,
+        { durable: () => resolve(), flushDurable: () => undefined, failed: (_token, error) => reject(error) },
+        0,
+      );
     });
     await other.measure(SOURCE, 2);
     if (isKilled) {
@@ -62,8 +108,18 @@ t.test('a measurement that cannot be decoded: by who fills the block, and by who
       await cluster.settled();
     }
     await other.node.visible(20_000);
-    t.same(cluster.history.values.map(({ value }) => value), [1, 2]);
-    const entry = { kind: 'measurement', table: 'measurements', shard: shardOf(TENANT, SOURCE), id: 9, error: /cannot be decoded/, row: { source: SOURCE } };
+    t.same(
+      cluster.history.values.map(({ value }) => value),
+      [1, 2],
+    );
+    const entry = {
+      kind: 'measurement',
+      table: 'measurements',
+      shard: shardOf(TENANT, SOURCE),
+      id: 9,
+      error: /cannot be decoded/,
+      row: { source: SOURCE },
+    };
     t.match(owner.quarantine.entries, [entry]);
     t.match(other.quarantine.entries, isKilled ? [entry] : []);
   }
@@ -73,7 +129,9 @@ t.test('a journal that is full: the answer and the counter name the limit and it
   const cluster = await TestCluster.of(t, 1);
   const [node] = cluster.nodes;
   node.ports.journal.append = () => Promise.reject(new JournalUnavailable('journal/bytes'));
-  await t.rejects(node.request({ kind: COMMAND.MANAGED_OBJECT_CREATE, key: SOURCE, body: { id: '1', owner: 'ada', doc: '{}' } }),
-    { code: 'general/busy', message: /journal\/bytes \(the journal has reached --journal-max-bytes\)/ });
+  await t.rejects(
+    node.request({ kind: COMMAND.MANAGED_OBJECT_CREATE, key: SOURCE, body: { id: '1', owner: 'ada', doc: '{}' } }),
+    { code: 'general/busy', message: /journal\/bytes \(the journal has reached --journal-max-bytes\)/ },
+  );
   await until(() => node.refused.includes('journal/bytes'), 'counted');
 });

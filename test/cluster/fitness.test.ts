@@ -5,20 +5,33 @@ import type { Lack, Member } from '../../src/cluster/shards/leases.ts';
 import { StoreWatch } from '../../src/cluster/peers/store-watch.ts';
 
 const SETTLE_MS = 100;
-const turn = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
+const turn = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 
 /** `members` as `a b:documents c:history`. */
 function read(text: string): Member[] {
-  return text.split(' ').filter((part) => part !== '').map((part) => {
-    const [nodeId, lacks] = part.split(':');
-    return { nodeId, roles: ['shard'], isLeaving: false, lacks: lacks as Lack | undefined };
-  });
+  return text
+    .split(' ')
+    .filter((part) => part !== '')
+    .map((part) => {
+      const [nodeId, lacks] = part.split(':');
+      return { nodeId, roles: ['shard'], isLeaving: false, lacks: lacks as Lack | undefined };
+    });
 }
 
 t.test('what members lack counts when it has stayed the same', async (t) => {
   const fitness = new Fitness(SETTLE_MS);
   const check = (now: number, members: string, want: string): void => {
-    t.equal(fitness.fittest(read(members), now).map(({ nodeId }) => nodeId).join(' '), want, `${now}: ${members}`);
+    t.equal(
+      fitness
+        .fittest(read(members), now)
+        .map(({ nodeId }) => nodeId)
+        .join(' '),
+      want,
+      `${now}: ${members}`,
+    );
   };
   check(0, '', '');
   check(0, 'a b c', 'a b c');
@@ -48,7 +61,12 @@ t.test('a store is away when it has not answered for so long', async (t) => {
   let now = 0;
   let answer: () => Promise<void> = () => Promise.resolve();
   const changes: boolean[] = [];
-  const watch = new StoreWatch({ ask: () => answer(), awayMs: 60_000, now: () => now, onChanged: () => changes.push(watch.isAway) });
+  const watch = new StoreWatch({
+    ask: () => answer(),
+    awayMs: 60_000,
+    now: () => now,
+    onChanged: () => changes.push(watch.isAway),
+  });
   t.teardown(() => watch.stop());
   const look = async (at: number): Promise<void> => {
     now = at;
@@ -66,7 +84,10 @@ t.test('a store is away when it has not answered for so long', async (t) => {
   t.same([watch.isAway, watch.problem], [false, undefined]);
   // One that hangs is not asked a second time, and is away all the same.
   let asked = 0;
-  answer = () => { asked += 1; return new Promise(() => undefined); };
+  answer = () => {
+    asked += 1;
+    return new Promise(() => undefined);
+  };
   await look(130_000);
   await look(150_000);
   await look(180_001);

@@ -1,4 +1,7 @@
-/** The gateways' own code over a cluster: devices over MQTT and bodies of measurements, with documents that answer later. */
+/**
+ * The gateways' own code over a cluster: devices over MQTT and bodies of measurements, with documents that answer
+ * later.
+ */
 import t from 'tap';
 import { shardOf } from '../../src/ingest/journal/command-record.ts';
 import { JsonMeasurementIntake } from '../../src/ingest/measurements/intake.ts';
@@ -17,11 +20,21 @@ import type { TestNode } from './memory/nodes.ts';
 
 function idsOf(cluster: TestCluster): IdSource {
   let last = 5_000;
-  return { next: () => last += 1, peek: () => last + 1, nextBeside: (_tenant, key) => Number(cluster.idBeside(key)), nextInOrder: async () => last += 1,
-    nextBesideInOrder: async (_tenant, keys) => keys.map((key) => Number(cluster.idBeside(key))) };
+  return {
+    next: () => (last += 1),
+    peek: () => last + 1,
+    nextBeside: (_tenant, key) => Number(cluster.idBeside(key)),
+    nextInOrder: async () => (last += 1),
+    nextBesideInOrder: async (_tenant, keys) => keys.map((key) => Number(cluster.idBeside(key))),
+  };
 }
 
-const principal: Principal = { tenant: 't1', tenantNumber: 1, userName: 'ada', roles: new Set(['ROLE_DEVICE', 'ROLE_MEASUREMENT_ADMIN']) };
+const principal: Principal = {
+  tenant: 't1',
+  tenantNumber: 1,
+  userName: 'ada',
+  roles: new Set(['ROLE_DEVICE', 'ROLE_MEASUREMENT_ADMIN']),
+};
 const refusals = { count: () => undefined };
 
 /** A connection that offers its messages again when it is told to. */
@@ -35,10 +48,23 @@ class Device {
 
   constructor(application: DeviceApplication, clientId: string) {
     const connection: DeviceConnection = {
-      principal, clientId, protocolVersion: 5, isPersistent: false, rejected: () => undefined, flush: () => undefined, disconnect: () => undefined,
-      acknowledge: (packetId) => { this.acknowledged.push(packetId); },
-      deliver: ({ topic, payload }) => { this.sent.push(`${topic} ${Buffer.from(payload).toString()}`); },
-      resume: () => { this.#isBlocked = false; this.#offer(); },
+      principal,
+      clientId,
+      protocolVersion: 5,
+      isPersistent: false,
+      rejected: () => undefined,
+      flush: () => undefined,
+      disconnect: () => undefined,
+      acknowledge: (packetId) => {
+        this.acknowledged.push(packetId);
+      },
+      deliver: ({ topic, payload }) => {
+        this.sent.push(`${topic} ${Buffer.from(payload).toString()}`);
+      },
+      resume: () => {
+        this.#isBlocked = false;
+        this.#offer();
+      },
     };
     this.#link = application.open(connection);
   }
@@ -54,15 +80,25 @@ class Device {
       const { topic, payload, packetId } = this.#queue[0];
       const chunk = Buffer.from(topic + payload);
       const end = Buffer.byteLength(topic);
-      if (this.#link.publish(chunk, 0, end, end, chunk.length, 1, packetId) === PUBLISH_RESULT.BUSY) this.#isBlocked = true;
+      if (this.#link.publish(chunk, 0, end, end, chunk.length, 1, packetId) === PUBLISH_RESULT.BUSY)
+        this.#isBlocked = true;
       else this.#queue.shift();
     }
   }
 }
 
-const applicationOf = (cluster: TestCluster, { node, documents }: TestNode): DeviceApplication => new DeviceApplication({
-  authenticator: { authenticate: () => principal, current: (one) => one, stillHolds: async () => true }, commands: node.commands, group: node.intake, documents: documents.reader, ids: idsOf(cluster),
-  bus: { hasSubscribers: () => false, publish: () => undefined, subscribe: () => () => undefined }, refusals, log: silentLog, now: () => NOW });
+const applicationOf = (cluster: TestCluster, { node, documents }: TestNode): DeviceApplication =>
+  new DeviceApplication({
+    authenticator: { authenticate: () => principal, current: (one) => one, stillHolds: async () => true },
+    commands: node.commands,
+    group: node.intake,
+    documents: documents.reader,
+    ids: idsOf(cluster),
+    bus: { hasSubscribers: () => false, publish: () => undefined, subscribe: () => () => undefined },
+    refusals,
+    log: silentLog,
+    now: () => NOW,
+  });
 
 t.test('a device with children: created, in order, acknowledged in order, all of it in the history', async (t) => {
   const cluster = await TestCluster.of(t, 3);
@@ -74,10 +110,17 @@ t.test('a device with children: created, in order, acknowledged in order, all of
     device.publish(`s/us/child${round % 4}`, '400,type,text');
   }
   await until(() => device.acknowledged.length === 80, 'acknowledged');
-  t.same(device.acknowledged, Array.from({ length: 80 }, (_, index) => index + 1), 'in the order of the packets');
+  t.same(
+    device.acknowledged,
+    Array.from({ length: 80 }, (_, index) => index + 1),
+    'in the order of the packets',
+  );
   t.same(device.sent, []);
   await cluster.nodes[1].node.visible(20_000);
-  t.same(cluster.history.values.map(({ value }) => value).sort((x, y) => x - y), Array.from({ length: 40 }, (_, index) => (index < 20 ? index : 80 + index)));
+  t.same(
+    cluster.history.values.map(({ value }) => value).sort((x, y) => x - y),
+    Array.from({ length: 40 }, (_, index) => (index < 20 ? index : 80 + index)),
+  );
   t.equal(cluster.history.ids('managed_objects').length, 5);
   t.equal(cluster.history.ids('events').length, 20);
   t.equal(cluster.history.ids('alarms').length, 1);
@@ -91,18 +134,47 @@ t.test('a device with children: created, in order, acknowledged in order, all of
 t.test('a body of several sources is acknowledged as a whole', async (t) => {
   const cluster = await TestCluster.of(t, 3);
   const [node, other] = cluster.nodes;
-  await Promise.all(Array.from({ length: 10 }, (_, index) => other.request({ kind: COMMAND.MANAGED_OBJECT_CREATE, key: 300 + index,
-    body: { id: String(300 + index), owner: 'ada', doc: '{}' } })));
-  const intake = new JsonMeasurementIntake({ group: node.node.intake, sources: new Sources(node.documents.reader), ids: idsOf(cluster), refusals, now: () => NOW });
-  const body = (sources: readonly number[]): Buffer => Buffer.from(JSON.stringify({ measurements: sources.map((source, index) => (
-    { source: { id: String(source) }, type: 'T', time: '2026-01-01T00:00:00Z', f: { s: { value: index } } })) }));
-  const post = (sources: readonly number[]): Promise<PostedMeasurements> => new Promise((resolve, reject) => {
-    intake.post(body(sources), principal, 0, true, (error: PlatformError | undefined, answer) => { if (answer) resolve(answer); else reject(error as PlatformError); });
+  await Promise.all(
+    Array.from({ length: 10 }, (_, index) =>
+      other.request({
+        kind: COMMAND.MANAGED_OBJECT_CREATE,
+        key: 300 + index,
+        body: { id: String(300 + index), owner: 'ada', doc: '{}' },
+      }),
+    ),
+  );
+  const intake = new JsonMeasurementIntake({
+    group: node.node.intake,
+    sources: new Sources(node.documents.reader),
+    ids: idsOf(cluster),
+    refusals,
+    now: () => NOW,
   });
-  const { documents } = await post(Array.from({ length: 1_000 }, (_, index) => 300 + index % 10));
+  const body = (sources: readonly number[]): Buffer =>
+    Buffer.from(
+      JSON.stringify({
+        measurements: sources.map((source, index) => ({
+          source: { id: String(source) },
+          type: 'T',
+          time: '2026-01-01T00:00:00Z',
+          f: { s: { value: index } },
+        })),
+      }),
+    );
+  const post = (sources: readonly number[]): Promise<PostedMeasurements> =>
+    new Promise((resolve, reject) => {
+      intake.post(body(sources), principal, 0, true, (error: PlatformError | undefined, answer) => {
+        if (answer) resolve(answer);
+        else reject(error as PlatformError);
+      });
+    });
+  const { documents } = await post(Array.from({ length: 1_000 }, (_, index) => 300 + (index % 10)));
   t.equal(documents.length, 1_000);
   await other.node.visible(20_000);
-  t.same(cluster.history.values.map(({ value }) => value).sort((x, y) => x - y), Array.from({ length: 1_000 }, (_, index) => index));
+  t.same(
+    cluster.history.values.map(({ value }) => value).sort((x, y) => x - y),
+    Array.from({ length: 1_000 }, (_, index) => index),
+  );
   await t.rejects(post([300, 999]), { code: 'source/not-found' });
   cluster.shared.cut(node.nodeId);
   await t.rejects(post([300]), { code: 'general/busy', details: { limit: 'journal/unavailable' } });
@@ -117,9 +189,14 @@ t.test('sources and what is remembered of them: aged, forgotten, not remembered 
     get: () => {
       reads += 1;
       const text = `{"owner":"${owner}"}`;
-      return isHeld ? new Promise((resolve) => { held.push(() => resolve(text)); }) : text;
+      return isHeld
+        ? new Promise((resolve) => {
+            held.push(() => resolve(text));
+          })
+        : text;
     },
-    getMany: () => [], list: () => [],
+    getMany: () => [],
+    list: () => [],
   });
   const find = async (): Promise<string> => (await sources.find(1, 5))?.owner ?? '';
   t.equal(await find(), 'ada');

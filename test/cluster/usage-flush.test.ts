@@ -8,16 +8,31 @@ t.test('every node writes before the answer', async (t) => {
   const cluster = new InMemoryCluster();
   const written: string[] = [];
   const warnings: string[] = [];
-  const log = { ...silentLog, warn: (details: object) => { warnings.push((details as { node: string }).node); } } as typeof silentLog;
+  const log = {
+    ...silentLog,
+    warn: (details: object) => {
+      warnings.push((details as { node: string }).node);
+    },
+  } as typeof silentLog;
   let failure: Error | undefined;
   const members = ['a', 'b', 'c'].map((name) => ({ nodeId: name }));
-  const nodes = Object.fromEntries(members.map(({ nodeId }) => [nodeId, new UsageFlush({
-    flush: async () => {
-      await new Promise((resolve) => { setImmediate(resolve); });
-      if (failure !== undefined && nodeId === 'a') throw failure;
-      written.push(nodeId);
-    },
-  }, { messages: cluster.node(nodeId, undefined, nodeId).messages, leases: { members: members as never }, log })]));
+  const nodes = Object.fromEntries(
+    members.map(({ nodeId }) => [
+      nodeId,
+      new UsageFlush(
+        {
+          flush: async () => {
+            await new Promise((resolve) => {
+              setImmediate(resolve);
+            });
+            if (failure !== undefined && nodeId === 'a') throw failure;
+            written.push(nodeId);
+          },
+        },
+        { messages: cluster.node(nodeId, undefined, nodeId).messages, leases: { members: members as never }, log },
+      ),
+    ]),
+  );
   await nodes['a'].flush();
   t.same(written.sort(), ['a', 'b', 'c']);
   cluster.kill('b');

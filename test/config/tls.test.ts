@@ -1,4 +1,7 @@
-/** Certificates of a private authority, and of this client, for NATS, Redis and ClickHouse alike; and what the doctor says without them. */
+/**
+ * Certificates of a private authority, and of this client, for NATS, Redis and ClickHouse alike; and what the doctor
+ * says without them.
+ */
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
@@ -26,27 +29,78 @@ t.test('one authority and one client certificate for the three', { skip }, async
   const authority = factory.authority('authority');
   const server = factory.issue('server', authority, { hosts: 'DNS:localhost,IP:127.0.0.1' });
   const client = factory.issue('client', authority);
-  const nats = await startNats(t, { config: `
+  const nats = await startNats(t, {
+    config: `
     tls { cert_file: "${server.file}", key_file: "${server.keyFile}", ca_file: "${authority.file}", verify: true }
-    authorization { user: me, password: "${PASSWORD}" }` });
+    authorization { user: me, password: "${PASSWORD}" }`,
+  });
   const redisPort = await freePort();
-  await startRedis(t, '--tls-port', String(redisPort), '--tls-cert-file', server.file, '--tls-key-file', server.keyFile, '--tls-ca-cert-file', authority.file,
-    '--tls-auth-clients', 'yes', '--user', 'me', 'on', `>${PASSWORD}`, '~*', '+@all', '--maxmemory-policy', 'noeviction');
+  await startRedis(
+    t,
+    '--tls-port',
+    String(redisPort),
+    '--tls-cert-file',
+    server.file,
+    '--tls-key-file',
+    server.keyFile,
+    '--tls-ca-cert-file',
+    authority.file,
+    '--tls-auth-clients',
+    'yes',
+    '--user',
+    'me',
+    'on',
+    `>${PASSWORD}`,
+    '~*',
+    '+@all',
+    '--maxmemory-policy',
+    'noeviction',
+  );
   const logins = new Set<string | undefined>();
   // Every query has no rows.
-  const clickHouse = createServer({ cert: server.certificate, key: server.key, ca: authority.certificate, requestCert: true, rejectUnauthorized: true },
-    (request, response) => { logins.add(request.headers.authorization); response.end('[]'); });
-  await new Promise<void>((done) => { clickHouse.listen(0, '127.0.0.1', done); });
-  t.teardown(() => { clickHouse.closeAllConnections(); clickHouse.close(); });
+  const clickHouse = createServer(
+    {
+      cert: server.certificate,
+      key: server.key,
+      ca: authority.certificate,
+      requestCert: true,
+      rejectUnauthorized: true,
+    },
+    (request, response) => {
+      logins.add(request.headers.authorization);
+      response.end('[]');
+    },
+  );
+  await new Promise<void>((done) => {
+    clickHouse.listen(0, '127.0.0.1', done);
+  });
+  t.teardown(() => {
+    clickHouse.closeAllConnections();
+    clickHouse.close();
+  });
   const login = `me:${encodeURIComponent(PASSWORD)}@localhost`;
-  const urls = { nats: `tls://${login}:${nats.port}`, redis: `rediss://${login}:${redisPort}`, clickhouse: `https://${login}:${(clickHouse.address() as AddressInfo).port}` };
-  const flags = { ...urls, 'admin-password': 'a-Secret-1', 'management-password': 'a-Secret-1', 'bootstrap-password': 'a-Secret-1', 'secret-key': 'k'.repeat(32) };
-  const configOf = (more: object): ReturnType<typeof loadConfig>['config'] => loadConfig({ flags: { ...flags, ...more }, environment: {} }).config;
+  const urls = {
+    nats: `tls://${login}:${nats.port}`,
+    redis: `rediss://${login}:${redisPort}`,
+    clickhouse: `https://${login}:${(clickHouse.address() as AddressInfo).port}`,
+  };
+  const flags = {
+    ...urls,
+    'admin-password': 'a-Secret-1',
+    'management-password': 'a-Secret-1',
+    'bootstrap-password': 'a-Secret-1',
+    'secret-key': 'k'.repeat(32),
+  };
+  const configOf = (more: object): ReturnType<typeof loadConfig>['config'] =>
+    loadConfig({ flags: { ...flags, ...more }, environment: {} }).config;
   const given = { 'ca-certificate': authority.file, 'client-certificate': client.file, 'client-key': client.keyFile };
   const config = configOf(given);
   const tls = tlsFilesOf(config);
 
-  const connection = await NatsConnection.open({ servers: urls.nats, name: 'test', ...tls }, { log: silentLog, timeoutMs: TIMEOUT_MS });
+  const connection = await NatsConnection.open(
+    { servers: urls.nats, name: 'test', ...tls },
+    { log: silentLog, timeoutMs: TIMEOUT_MS },
+  );
   t.equal((await connection.manager.getAccountInfo()).streams, 0, 'NATS');
   await connection.close();
   const redis = new RedisConnection({ target: readRedisTarget(urls.redis, tls), log: silentLog, name: 'test' });
@@ -62,13 +116,26 @@ t.test('one authority and one client certificate for the three', { skip }, async
   await history.close();
 
   const found = await clusterFindings(config);
-  t.match(found.find(({ name }) => name === 'redis'), { state: 'ok' });
-  t.match(found.find(({ name }) => name === 'NATS'), { state: 'ok' });
-  t.notMatch(found.map(({ fact, remedy }) => `${fact} ${remedy}`).join('\n'), /trust its/, 'no trouble with certificates');
+  t.match(
+    found.find(({ name }) => name === 'redis'),
+    { state: 'ok' },
+  );
+  t.match(
+    found.find(({ name }) => name === 'NATS'),
+    { state: 'ok' },
+  );
+  t.notMatch(
+    found.map(({ fact, remedy }) => `${fact} ${remedy}`).join('\n'),
+    /trust its/,
+    'no trouble with certificates',
+  );
 
   // Each file alone is not enough.
-  for (const [more, what] of [[{}, 'nothing'], [{ 'ca-certificate': authority.file }, 'no client certificate'],
-    [{ 'client-certificate': client.file, 'client-key': client.keyFile }, 'no authority']] as const) {
+  for (const [more, what] of [
+    [{}, 'nothing'],
+    [{ 'ca-certificate': authority.file }, 'no client certificate'],
+    [{ 'client-certificate': client.file, 'client-key': client.keyFile }, 'no authority'],
+  ] as const) {
     const failed = (await clusterFindings(configOf(more))).filter(({ state }) => state === 'fail');
     t.same(failed.map(({ name }) => name).sort(), ['ClickHouse', 'NATS', 'redis'], what);
   }
@@ -77,12 +144,18 @@ t.test('one authority and one client certificate for the three', { skip }, async
 t.test('mistakes', async (t) => {
   const mistakes = (flags: object): string => {
     try {
-      loadConfig({ flags: { nats: 'tls://x', redis: 'rediss://x', clickhouse: 'https://x', ...flags }, environment: {} });
+      loadConfig({
+        flags: { nats: 'tls://x', redis: 'rediss://x', clickhouse: 'https://x', ...flags },
+        environment: {},
+      });
       return '';
     } catch (error) {
       return (error as Error).message;
     }
   };
   t.match(mistakes({ 'client-key': '/nowhere.key' }), /--client-key is given without --client-certificate/);
-  t.match(mistakes({ 'client-key': '/nowhere.key', 'client-certificate': '/nowhere.pem' }), /--client-certificate is "\/nowhere.pem"; it takes a file[^]*--client-key is/);
+  t.match(
+    mistakes({ 'client-key': '/nowhere.key', 'client-certificate': '/nowhere.pem' }),
+    /--client-certificate is "\/nowhere.pem"; it takes a file[^]*--client-key is/,
+  );
 });

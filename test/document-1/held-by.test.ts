@@ -9,8 +9,16 @@ t.test('tests that run whenever the file does', async (t) => {
     ['in a loop', "for (const name of ['a', 'b']) t.test(`of ${name}`, () => {});", ['of a', 'of b']],
     ['in a comment', "// t.test('one', () => {});", []],
     ['in a text', 'const text = "t.test(\'one\')";', []],
-    ['left out', "t.test('one', { skip: true }, () => {}); t.test('two', { todo: 'later' }, () => {}); t.skip('three', () => {});", []],
-    ['under a condition', "if (isThere) t.test('one', () => {}); isThere && t.test('two', () => {}); isThere ? t.test('three', () => {}) : undefined;", []],
+    [
+      'left out',
+      "t.test('one', { skip: true }, () => {}); t.test('two', { todo: 'later' }, () => {}); t.skip('three', () => {});",
+      [],
+    ],
+    [
+      'under a condition',
+      "if (isThere) t.test('one', () => {}); isThere && t.test('two', () => {}); isThere ? t.test('three', () => {}) : undefined;",
+      [],
+    ],
     ['in a function that perhaps nobody calls', "function check() { t.test('one', () => {}); }", []],
     ['in one that is left out', "t.test('one', { skip: true }, (t) => { t.test('two', () => {}); });", []],
   ];

@@ -1,4 +1,7 @@
-/** Whether the tests that rows name are there and run: read from the sources of their files, where nothing else in them looks like a test. */
+/**
+ * Whether the tests that rows name are there and run: read from the sources of their files, where nothing else in them
+ * looks like a test.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
@@ -13,14 +16,29 @@ const TABLES: Readonly<Record<string, readonly RuleTable[]>> = { 'document-1/rul
 const known = new Map<string, readonly string[]>();
 
 const isTest = (node: ts.Node): node is ts.CallExpression =>
-  ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression) && node.expression.name.text === 'test' && node.expression.expression.getText() === 't';
+  ts.isCallExpression(node) &&
+  ts.isPropertyAccessExpression(node.expression) &&
+  node.expression.name.text === 'test' &&
+  node.expression.expression.getText() === 't';
 
-/** It is called whenever the file is run: in no function but those of tests, under no condition, without options that leave it out. */
+/**
+ * It is called whenever the file is run: in no function but those of tests, under no condition, without options that
+ * leave it out.
+ */
 function isRun(test: ts.CallExpression): boolean {
-  if (test.arguments.some((argument) => ts.isObjectLiteralExpression(argument) && /\b(skip|todo)\b/.test(argument.getText()))) return false;
+  if (
+    test.arguments.some(
+      (argument) => ts.isObjectLiteralExpression(argument) && /\b(skip|todo)\b/.test(argument.getText()),
+    )
+  )
+    return false;
   for (let node: ts.Node = test; !ts.isSourceFile(node); node = node.parent) {
-    const isCondition = ts.isIfStatement(node) || ts.isConditionalExpression(node) || ts.isSwitchStatement(node) || ts.isTryStatement(node)
-      || (ts.isBinaryExpression(node) && node.operatorToken.kind !== ts.SyntaxKind.EqualsToken);
+    const isCondition =
+      ts.isIfStatement(node) ||
+      ts.isConditionalExpression(node) ||
+      ts.isSwitchStatement(node) ||
+      ts.isTryStatement(node) ||
+      (ts.isBinaryExpression(node) && node.operatorToken.kind !== ts.SyntaxKind.EqualsToken);
     if (isCondition) return false;
     if (ts.isFunctionLike(node) && !isTest(node.parent)) return false;
     if (node !== test && isTest(node) && !isRun(node)) return false;
@@ -44,19 +62,27 @@ export function titlesOf(text: string): string[] {
     ts.forEachChild(node, visit);
   };
   visit(source);
-  return [...titles, ...templates.flatMap(({ head, templateSpans: [span] }) => literals.map((one) => `${head.text}${one}${span.literal.text}`))];
+  return [
+    ...titles,
+    ...templates.flatMap(({ head, templateSpans: [span] }) =>
+      literals.map((one) => `${head.text}${one}${span.literal.text}`),
+    ),
+  ];
 }
 
 /** @param file below `test/`, without its ending. @returns the titles of the tests that it runs. */
 export function testTitles(file: string): readonly string[] {
-  const found = known.get(file) ?? (file in TABLES
-    ? TABLES[file].flatMap(({ rows }) => rows.map(({ row }) => row))
-    : titlesOf(readFileSync(join(ROOT, 'test', `${file}.test.ts`), 'utf8')));
+  const found =
+    known.get(file) ??
+    (file in TABLES
+      ? TABLES[file].flatMap(({ rows }) => rows.map(({ row }) => row))
+      : titlesOf(readFileSync(join(ROOT, 'test', `${file}.test.ts`), 'utf8')));
   known.set(file, found);
   return found;
 }
 
 /** The file runs a test with exactly this title, once. */
 export function checkHeldBy(t: Test, heldBy: RuleRow['heldBy'] = []): void {
-  for (const [file, title] of heldBy) t.equal(testTitles(file).filter((one) => one === title).length, 1, `test/${file} runs '${title}'`);
+  for (const [file, title] of heldBy)
+    t.equal(testTitles(file).filter((one) => one === title).length, 1, `test/${file} runs '${title}'`);
 }

@@ -1,6 +1,7 @@
 /**
- * How the rows of document 1 (1-core-rest.md) are written down here: a file for each of its parts, in its order and under its headings, so that
- * the two can be laid side by side. The runners `*.test.ts` of this folder exercise each row on a running server.
+ * How the rows of document 1 (1-core-rest.md) are written down here: a file for each of its parts, in its order and
+ * under its headings, so that the two can be laid side by side. The runners `*.test.ts` of this folder exercise each
+ * row on a running server.
  */
 import type { Test } from 'tap';
 import type { Reply, Rest } from '../helpers/running/server.ts';
@@ -15,7 +16,10 @@ export interface RuleRow {
   readonly heldBy?: readonly (readonly [file: string, title: string])[];
 }
 
-export interface RuleTable { readonly heading: string; readonly rows: readonly RuleRow[] }
+export interface RuleTable {
+  readonly heading: string;
+  readonly rows: readonly RuleRow[];
+}
 
 /** What a POST or a PUT makes of a field. */
 export type Use = 'mandatory' | 'optional' | 'no';
@@ -34,7 +38,9 @@ export interface FieldRow {
   /** Column Visibility of tenants. */
   readonly visibility?: 'public' | 'private';
   /** A value for POST and another for PUT. A function makes values that have to be new. */
-  readonly values?: readonly [post: unknown, put: unknown] | ((world: World) => readonly [unknown, unknown] | Promise<readonly [unknown, unknown]>);
+  readonly values?:
+    | readonly [post: unknown, put: unknown]
+    | ((world: World) => readonly [unknown, unknown] | Promise<readonly [unknown, unknown]>);
   /** The only values there are. */
   readonly oneOf?: readonly string[];
   /** Refused on POST, beside what is of another JSON type. */
@@ -85,7 +91,12 @@ export interface Call {
 }
 
 /** A call that was answered as its row says. */
-export interface Answered { readonly world: World; readonly rest: Rest; readonly sent: Call; readonly reply: Reply }
+export interface Answered {
+  readonly world: World;
+  readonly rest: Rest;
+  readonly sent: Call;
+  readonly reply: Reply;
+}
 
 export interface EndpointRow {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -113,4 +124,7 @@ export interface EndpointRow {
   readonly by?: 'management' | 'bootstrap' | 'serviceBootstrap';
 }
 
-export interface EndpointTable { readonly heading: string; readonly rows: readonly EndpointRow[] }
+export interface EndpointTable {
+  readonly heading: string;
+  readonly rows: readonly EndpointRow[];
+}

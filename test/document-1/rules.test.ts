@@ -1,4 +1,7 @@
-/** Each rule of document 1 that is no field and no endpoint (states.ts, rules.ts): checked here, or by the test that the row names. */
+/**
+ * Each rule of document 1 that is no field and no endpoint (states.ts, rules.ts): checked here, or by the test that the
+ * row names.
+ */
 import t from 'tap';
 import { checkHeldBy } from './held-by.ts';
 import { RULES } from './rules.ts';
@@ -20,5 +23,10 @@ for (const { heading, rows } of [...STATES, ...RULES]) {
 }
 
 t.test('nothing was wrong meanwhile', async (t) => {
-  t.same(world.server.complaints.filter((line) => !/refused by the limit|no mail server is connected/.test(line)).slice(0, 5), []);
+  t.same(
+    world.server.complaints
+      .filter((line) => !/refused by the limit|no mail server is connected/.test(line))
+      .slice(0, 5),
+    [],
+  );
 });

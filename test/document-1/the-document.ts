@@ -28,7 +28,13 @@ export function linesOf(text: string): Line[] {
     if (!isRow) columns = undefined;
     if (line.startsWith('#')) heading = line.replace(/^#+\s*/, '');
     else if (isRow && columns === undefined) columns = cellsOf(line);
-    else if (isRow && !/^[|\s:-]+$/.test(line)) lines.push({ heading, text: cellsOf(line).join(' | '), cells: cellsOf(line), columns: columns as readonly string[] });
+    else if (isRow && !/^[|\s:-]+$/.test(line))
+      lines.push({
+        heading,
+        text: cellsOf(line).join(' | '),
+        cells: cellsOf(line),
+        columns: columns as readonly string[],
+      });
     else if (!isRow && line !== '') lines.push({ heading, text: line });
   }
   return lines;
@@ -36,6 +42,8 @@ export function linesOf(text: string): Line[] {
 
 /** Its text; undefined where there is no document. */
 export function documentText(): string | undefined {
-  const path = FOLDERS.filter((folder) => folder !== undefined).map((folder) => join(folder, '1-core-rest.md')).find((one) => existsSync(one));
+  const path = FOLDERS.filter((folder) => folder !== undefined)
+    .map((folder) => join(folder, '1-core-rest.md'))
+    .find((one) => existsSync(one));
   return path === undefined ? undefined : readFileSync(path, 'utf8');
 }

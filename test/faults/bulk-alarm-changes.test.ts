@@ -10,13 +10,21 @@ t.test('kill -9 while alarms are being cleared', async (t) => {
   const data = scratchDirectory(t);
   const server = await startServer(t, { data });
   const device = await server.rest.createDevice('Many');
-  const raise = (rest: Rest, type: string): Promise<unknown> => rest.request('POST', '/alarm/alarms', { headers: { accept: '' },
-    body: { source: { id: device }, type, text: 't', time: TIME, severity: 'MINOR' } });
-  for (let start = 0; start < ALARMS; start += 300) await Promise.all(Array.from({ length: 300 }, (_, index) => raise(server.rest, `type ${start + index}`)));
-  const counted = async (rest: Rest, query: string): Promise<number> => Number((await rest.get(`/alarm/alarms/count?source=${device}&${query}`)).text);
+  const raise = (rest: Rest, type: string): Promise<unknown> =>
+    rest.request('POST', '/alarm/alarms', {
+      headers: { accept: '' },
+      body: { source: { id: device }, type, text: 't', time: TIME, severity: 'MINOR' },
+    });
+  for (let start = 0; start < ALARMS; start += 300)
+    await Promise.all(Array.from({ length: 300 }, (_, index) => raise(server.rest, `type ${start + index}`)));
+  const counted = async (rest: Rest, query: string): Promise<number> =>
+    Number((await rest.get(`/alarm/alarms/count?source=${device}&${query}`)).text);
   t.equal(await counted(server.rest, 'status=ACTIVE'), ALARMS);
   // The answer may not come any more.
-  const answer = server.rest.put(`/alarm/alarms?source=${device}&status=ACTIVE`, { status: 'CLEARED' }).then(({ status }) => status, () => 0);
+  const answer = server.rest.put(`/alarm/alarms?source=${device}&status=ACTIVE`, { status: 'CLEARED' }).then(
+    ({ status }) => status,
+    () => 0,
+  );
   await eventually('it has begun', async () => (await counted(server.rest, 'status=CLEARED')) > 0);
   await server.stop('SIGKILL');
   t.comment(`answered with ${await answer}`);

@@ -7,7 +7,10 @@ const DEVICES = 60;
 const KILLS = 4;
 const RAMP_SECONDS = 0.05;
 
-interface Bulk { readonly status: string; readonly progress: { readonly pending: number; readonly all: number } }
+interface Bulk {
+  readonly status: string;
+  readonly progress: { readonly pending: number; readonly all: number };
+}
 
 t.test('the ramp goes on where it was', async (t) => {
   const random = seeded(t);
@@ -17,16 +20,31 @@ t.test('the ramp goes on where it was', async (t) => {
     if (answer.status !== 201) throw new Error(`POST ${path}: ${answer.status} ${answer.text}`);
     return answer.json<Answer>();
   };
-  const group = (await post<{ id: string }>('/inventory/managedObjects', { name: 'G', type: 'c8y_DeviceGroup', c8y_IsDeviceGroup: {} })).id;
+  const group = (
+    await post<{ id: string }>('/inventory/managedObjects', {
+      name: 'G',
+      type: 'c8y_DeviceGroup',
+      c8y_IsDeviceGroup: {},
+    })
+  ).id;
   const devices: string[] = [];
   for (let index = 0; index < DEVICES; index += 1) {
-    const { id } = await post<{ id: string }>('/inventory/managedObjects', { name: `D${index}`, c8y_IsDevice: {}, com_platform_model_Agent: {} });
+    const { id } = await post<{ id: string }>('/inventory/managedObjects', {
+      name: `D${index}`,
+      c8y_IsDevice: {},
+      com_platform_model_Agent: {},
+    });
     await post(`/inventory/managedObjects/${group}/childAssets`, { managedObject: { id } });
     devices.push(id);
   }
-  const { id } = await post<{ id: string }>('/devicecontrol/bulkoperations',
-    { groupId: group, startDate: '2024-01-01T00:00:00.000Z', creationRamp: RAMP_SECONDS, operationPrototype: { c8y_Restart: {} } });
-  const read = async (): Promise<Bulk> => (await server.http('GET', `/devicecontrol/bulkoperations/${id}`)).json<Bulk>();
+  const { id } = await post<{ id: string }>('/devicecontrol/bulkoperations', {
+    groupId: group,
+    startDate: '2024-01-01T00:00:00.000Z',
+    creationRamp: RAMP_SECONDS,
+    operationPrototype: { c8y_Restart: {} },
+  });
+  const read = async (): Promise<Bulk> =>
+    (await server.http('GET', `/devicecontrol/bulkoperations/${id}`)).json<Bulk>();
   let killsInTheMiddle = 0;
   for (let kill = 0; kill < KILLS; kill += 1) {
     await delay(random() * 500);

@@ -1,4 +1,7 @@
-/** The disk is nearly full: writes are refused with the limit's name, reads work, nothing breaks; with room again all goes on. */
+/**
+ * The disk is nearly full: writes are refused with the limit's name, reads work, nothing breaks; with room again all
+ * goes on.
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,13 +28,19 @@ t.test('less free space than --disk-free-min-bytes', async (t) => {
   const { bavail, bsize } = statfsSync(server.data);
   await server.start({ args: ['--disk-free-min-bytes', String(bavail * bsize * 2)] });
   const writes: [string, string, object][] = [
-    ['POST', '/measurement/measurements', body], ['POST', '/inventory/managedObjects', { name: 'x' }],
-    ['POST', '/event/events', { source: { id: device }, type: 'x', text: 'x', time: body.time }], ['PUT', `/inventory/managedObjects/${device}`, { name: 'y' }],
+    ['POST', '/measurement/measurements', body],
+    ['POST', '/inventory/managedObjects', { name: 'x' }],
+    ['POST', '/event/events', { source: { id: device }, type: 'x', text: 'x', time: body.time }],
+    ['PUT', `/inventory/managedObjects/${device}`, { name: 'y' }],
   ];
   for (const [method, path, document] of writes) {
     const answer = await server.http(method, path, document);
     t.equal(answer.status, 503, `${method} ${path}`);
-    t.match(answer.json<object>(), { error: /^general\//, message: /disk\/free-bytes|The disk has less/ }, 'the body names the limit');
+    t.match(
+      answer.json<object>(),
+      { error: /^general\//, message: /disk\/free-bytes|The disk has less/ },
+      'the body names the limit',
+    );
   }
   const client = await RawMqtt.connect(server.mqttPort, { clientId: 'full', version: 5 });
   client.publish('s/us', '200,a,b,1', 1, 1);
@@ -43,7 +52,7 @@ t.test('less free space than --disk-free-min-bytes', async (t) => {
   const health = await server.ready();
   t.equal(health.status, 503);
   t.equal(health.parts['disk'].ready, false, '/health/ready names the disk');
-  t.ok(await server.metric('millrace_refusals_total{limit="disk/free-bytes"}') > 0, 'refusals are counted');
+  t.ok((await server.metric('millrace_refusals_total{limit="disk/free-bytes"}')) > 0, 'refusals are counted');
   t.equal((await server.terminate()).code, 0);
   await server.start({ args: [] });
   t.equal((await server.http('POST', '/measurement/measurements', body)).status, 201, 'works again without the limit');
@@ -62,17 +71,28 @@ t.test('what gives space back is taken, a few times', async (t) => {
   const created = await server.http('POST', '/retention/retentions', { dataType: 'EVENT', maximumAge: 1 });
   t.equal(created.status, 201, 'a further rule');
   t.equal((await server.http('DELETE', `/event/events?source=${device}`)).status, 204);
-  await until('the event is gone', async () => (await server.http('GET', `/event/events?source=${device}`)).json<{ events: unknown[] }>().events.length === 0);
+  await until(
+    'the event is gone',
+    async () =>
+      (await server.http('GET', `/event/events?source=${device}`)).json<{ events: unknown[] }>().events.length === 0,
+  );
   const statuses: number[] = [];
-  for (let age = 4; age < 40 && !statuses.includes(503); age += 1) statuses.push((await server.http('PUT', '/retention/retentions/1', { maximumAge: age })).status);
+  for (let age = 4; age < 40 && !statuses.includes(503); age += 1)
+    statuses.push((await server.http('PUT', '/retention/retentions/1', { maximumAge: age })).status);
   t.ok(statuses.length > 10 && statuses.at(-1) === 503, `then it is refused as all else: ${statuses}`);
   t.equal((await server.terminate()).code, 0);
   const full = await server.start({ args: ['--disk-free-min-bytes', String(bavail * bsize * 3)] });
-  t.equal((await full.http('PUT', '/retention/retentions/1', { maximumAge: 2 })).status, 503, 'half of the reserve stays');
+  t.equal(
+    (await full.http('PUT', '/retention/retentions/1', { maximumAge: 2 })).status,
+    503,
+    'half of the reserve stays',
+  );
 });
 
 function mount(path: string): boolean {
-  return spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', path], { stdio: 'ignore' }).status === 0;
+  return (
+    spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', path], { stdio: 'ignore' }).status === 0
+  );
 }
 
 function unmount(path: string): void {
@@ -99,7 +119,10 @@ function smallDisk(t: { teardown(action: () => void): void }): string {
 
 const skip = mountingFails();
 
-const freeBytes = (path: string): number => { const { bavail, bsize } = statfsSync(path); return bavail * bsize; };
+const freeBytes = (path: string): number => {
+  const { bavail, bsize } = statfsSync(path);
+  return bavail * bsize;
+};
 
 function ballast(path: string, leaveBytes: number): () => void {
   const file = join(path, 'ballast');
@@ -115,24 +138,40 @@ function ballast(path: string, leaveBytes: number): () => void {
 
 t.test('a small disk is filled under load', { skip }, async (t) => {
   const path = smallDisk(t);
-  const server = await new ServerProcess(t, { data: join(path, 'data') }).start({ args: ['--disk-free-min-bytes', String(FREE_MIN_BYTES)] });
+  const server = await new ServerProcess(t, { data: join(path, 'data') }).start({
+    args: ['--disk-free-min-bytes', String(FREE_MIN_BYTES)],
+  });
   const { pid } = server;
-  const devices = [new DeviceSender(server, 'disk-0', { gapMs: 25 }), new DeviceSender(server, 'disk-1', { gapMs: 25 })];
+  const devices = [
+    new DeviceSender(server, 'disk-0', { gapMs: 25 }),
+    new DeviceSender(server, 'disk-1', { gapMs: 25 }),
+  ];
   const many = [new HttpSender(server, 'many-0', 1_000), new HttpSender(server, 'many-1', 1_000)];
   for (const sender of many) await sender.open();
   const runs = [...devices, ...many].map((sender) => sender.run());
   await until('acknowledgements arrive', () => devices.every(({ lastAckMs }) => lastAckMs > 0));
   const remove = ballast(path, FREE_MIN_BYTES + ROOM_BYTES);
   await until('writes are refused', () => many.every(({ otherAnswers }) => otherAnswers.size > 0), 60_000);
-  t.comment(`refused with ${freeBytes(path)} bytes free; ${many.map(({ collections }) => collections.acknowledged.size).join(' ')} collections`);
+  t.comment(
+    `refused with ${freeBytes(path)} bytes free; ${many.map(({ collections }) => collections.acknowledged.size).join(' ')} collections`,
+  );
   t.ok(freeBytes(path) > FREE_MIN_BYTES / 4, 'refused well before the end');
-  for (const { otherAnswers } of many) for (const [what] of otherAnswers) t.match(what, /^503 .*(disk\/free-bytes|The disk has less)/);
+  for (const { otherAnswers } of many)
+    for (const [what] of otherAnswers) t.match(what, /^503 .*(disk\/free-bytes|The disk has less)/);
   t.equal((await server.http('GET', '/inventory/managedObjects?pageSize=5')).status, 200, 'reads work');
   const before = many.map(({ collections }) => collections.acknowledged.size);
   remove();
-  await until('writes are taken again', () => many.every(({ collections }, index) => collections.acknowledged.size > before[index] + 2), 30_000);
+  await until(
+    'writes are taken again',
+    () => many.every(({ collections }, index) => collections.acknowledged.size > before[index] + 2),
+    30_000,
+  );
   const beforeDevices = devices.map(({ acknowledgedCount }) => acknowledgedCount);
-  await until('devices are acknowledged again', () => devices.every(({ acknowledgedCount }, index) => acknowledgedCount > beforeDevices[index] + 20), 30_000);
+  await until(
+    'devices are acknowledged again',
+    () => devices.every(({ acknowledgedCount }, index) => acknowledgedCount > beforeDevices[index] + 20),
+    30_000,
+  );
   for (const sender of [...devices, ...many]) sender.stop();
   await Promise.all(runs);
   t.equal(server.pid, pid);
@@ -141,45 +180,75 @@ t.test('a small disk is filled under load', { skip }, async (t) => {
   await checkAccount(t, server, devices, many);
 });
 
-// With the guard, which looks four times a second, and without it. A commit of documents that fails ends the server: it must not go on with a
-// state that is not on disk; journal and restart keep the account.
-for (const freeMinBytes of [FREE_MIN_BYTES, 0]) t.test(`somebody else takes all space, --disk-free-min-bytes ${freeMinBytes}`, { skip }, async (t) => {
-  const path = smallDisk(t);
-  const server = await new ServerProcess(t, { data: join(path, 'data') }).start({ args: ['--disk-free-min-bytes', String(freeMinBytes)] });
-  const devices = [new DeviceSender(server, 'gone-0', { mixed: true, gapMs: 25 }), new DeviceSender(server, 'gone-1', { gapMs: 25 })];
-  const many = [new HttpSender(server, 'many', 1_000, { gapMs: 20 })];
-  for (const sender of many) await sender.open();
-  const runs = [...devices, ...many].map((sender) => sender.run());
-  await until('acknowledgements arrive', () => devices.every(({ lastAckMs }) => lastAckMs > 0));
-  const remove = ballast(path, 0);
-  await until('writes are refused, or the server has ended', () => !server.isAlive || many[0].otherAnswers.size > 0, 20_000);
-  const survived = server.isAlive;
-  t.comment(`the server ${survived ? 'went on' : 'ended'}; ${[...many[0].otherAnswers.keys()].join(' ')}`);
-  t.comment(server.stderr.split('\n').filter((line) => /"level":[56]0/.test(line)).map((line) => line.slice(0, 1_500)).slice(0, 2).join('\n'));
-  const log = server.stderr;
-  remove();
-  for (const device of devices) {
-    const before = device.acknowledgedCount;
-    await until('devices are acknowledged again', async () => {
-      // A commit of documents that fails ends the process, perhaps only now.
-      if (!server.isAlive) await server.start();
-      return device.acknowledgedCount > before + 20;
-    }, 30_000);
-  }
-  for (const sender of [...devices, ...many]) sender.stop();
-  await Promise.all(runs);
-  if (!survived) t.match(server.stderr + log, /Commit failed|ENOSPC|No space/i, 'the log says why');
-  await server.caughtUp();
-  await checkAccount(t, server, devices, many);
-});
+// With the guard, which looks four times a second, and without it. A commit of documents that fails ends the server: it
+// must not go on with a state that is not on disk; journal and restart keep the account.
+for (const freeMinBytes of [FREE_MIN_BYTES, 0])
+  t.test(`somebody else takes all space, --disk-free-min-bytes ${freeMinBytes}`, { skip }, async (t) => {
+    const path = smallDisk(t);
+    const server = await new ServerProcess(t, { data: join(path, 'data') }).start({
+      args: ['--disk-free-min-bytes', String(freeMinBytes)],
+    });
+    const devices = [
+      new DeviceSender(server, 'gone-0', { mixed: true, gapMs: 25 }),
+      new DeviceSender(server, 'gone-1', { gapMs: 25 }),
+    ];
+    const many = [new HttpSender(server, 'many', 1_000, { gapMs: 20 })];
+    for (const sender of many) await sender.open();
+    const runs = [...devices, ...many].map((sender) => sender.run());
+    await until('acknowledgements arrive', () => devices.every(({ lastAckMs }) => lastAckMs > 0));
+    const remove = ballast(path, 0);
+    await until(
+      'writes are refused, or the server has ended',
+      () => !server.isAlive || many[0].otherAnswers.size > 0,
+      20_000,
+    );
+    const survived = server.isAlive;
+    t.comment(`the server ${survived ? 'went on' : 'ended'}; ${[...many[0].otherAnswers.keys()].join(' ')}`);
+    t.comment(
+      server.stderr
+        .split('\n')
+        .filter((line) => /"level":[56]0/.test(line))
+        .map((line) => line.slice(0, 1_500))
+        .slice(0, 2)
+        .join('\n'),
+    );
+    const log = server.stderr;
+    remove();
+    for (const device of devices) {
+      const before = device.acknowledgedCount;
+      await until(
+        'devices are acknowledged again',
+        async () => {
+          // A commit of documents that fails ends the process, perhaps only now.
+          if (!server.isAlive) await server.start();
+          return device.acknowledgedCount > before + 20;
+        },
+        30_000,
+      );
+    }
+    for (const sender of [...devices, ...many]) sender.stop();
+    await Promise.all(runs);
+    if (!survived) t.match(server.stderr + log, /Commit failed|ENOSPC|No space/i, 'the log says why');
+    await server.caughtUp();
+    await checkAccount(t, server, devices, many);
+  });
 
-async function checkAccount(t: Test, server: ServerProcess, devices: readonly DeviceSender[], many: readonly HttpSender[]): Promise<void> {
+async function checkAccount(
+  t: Test,
+  server: ServerProcess,
+  devices: readonly DeviceSender[],
+  many: readonly HttpSender[],
+): Promise<void> {
   const problems: string[] = [];
   const ids = new Map<string, number>(many.map((sender) => [sender.name, Number(sender.device)]));
   for (const device of devices) ids.set(device.name, Number(await server.deviceOf(device.name)));
   t.equal((await server.terminate()).code, 0, 'stops in order');
-  const rows = await readHistory<{ source: number; value: number }>(server.data, `SELECT source, value FROM measurements ORDER BY seq`);
-  const valuesOf = (name: string): number[] => rows.filter(({ source }) => source === ids.get(name)).map(({ value }) => value);
+  const rows = await readHistory<{ source: number; value: number }>(
+    server.data,
+    `SELECT source, value FROM measurements ORDER BY seq`,
+  );
+  const valuesOf = (name: string): number[] =>
+    rows.filter(({ source }) => source === ids.get(name)).map(({ value }) => value);
   for (const device of devices) problems.push(...account(device.name, device.measurements, valuesOf(device.name)));
   for (const sender of many) problems.push(...account(sender.name, sender.ledger, valuesOf(sender.name)));
   t.strictSame(problems, [], `the account of ${rows.length} measurements is exact`);

@@ -1,6 +1,7 @@
 /**
- * Hostile Bayeux messages over HTTP and WebSocket, hostile rows and documents over MQTT, on real connections and as a user of one tenant: no crash, no
- * 500, nothing of the other tenant. Each run sends the same: MILLRACE_TEST_SEED has it send others, MILLRACE_TEST_FUZZ_MS makes each part longer.
+ * Hostile Bayeux messages over HTTP and WebSocket, hostile rows and documents over MQTT, on real connections and as a
+ * user of one tenant: no crash, no 500, nothing of the other tenant. Each run sends the same: MILLRACE_TEST_SEED has it
+ * send others, MILLRACE_TEST_FUZZ_MS makes each part longer.
  */
 import t from 'tap';
 import type { Test } from 'tap';
@@ -20,17 +21,37 @@ const server = await startServer(t);
 const { rest } = server;
 t.comment(`seed ${SEED}`);
 const own = await rest.createDevice('own');
-await server.management.create('/tenant/tenants', { id: 'two', company: MARK, domain: 'two-x', adminName: 'boss', adminEmail: 'boss@example.com', adminPass: PASSWORD });
+await server.management.create('/tenant/tenants', {
+  id: 'two',
+  company: MARK,
+  domain: 'two-x',
+  adminName: 'boss',
+  adminEmail: 'boss@example.com',
+  adminPass: PASSWORD,
+});
 const victim = new Rest(server.url, 'two/boss', PASSWORD);
 const foreign = await victim.createDevice(MARK, { my_Secret: MARK });
-const alarm = await victim.create('/alarm/alarms', { source: { id: foreign }, type: MARK, text: MARK, severity: 'MAJOR', time: TIME });
+const alarm = await victim.create('/alarm/alarms', {
+  source: { id: foreign },
+  type: MARK,
+  text: MARK,
+  severity: 'MAJOR',
+  time: TIME,
+});
 const operation = await victim.create('/devicecontrol/operations', { deviceId: foreign, description: MARK });
 await victim.create(`/identity/globalIds/${foreign}/externalIds`, { type: 'c8y_Serial', externalId: 'two-serial' });
 const IDS = [own, foreign, alarm.id, operation.id, 'two-serial', 'two', '*'];
 
-const state = async (): Promise<string> => JSON.stringify([await victim.read(`/inventory/managedObjects/${foreign}?withChildren=true`), await victim.read(`/alarm/alarms/${alarm.id}`),
-  await victim.read(`/devicecontrol/operations/${operation.id}`), await victim.read('/inventory/managedObjects?pageSize=2000'), await victim.read('/event/events?pageSize=2000')]
-  .map(({ self: _, ...document }) => document));
+const state = async (): Promise<string> =>
+  JSON.stringify(
+    [
+      await victim.read(`/inventory/managedObjects/${foreign}?withChildren=true`),
+      await victim.read(`/alarm/alarms/${alarm.id}`),
+      await victim.read(`/devicecontrol/operations/${operation.id}`),
+      await victim.read('/inventory/managedObjects?pageSize=2000'),
+      await victim.read('/event/events?pageSize=2000'),
+    ].map(({ self: _, ...document }) => document),
+  );
 const before = await state();
 
 const text = (random: Random): string => (random.chance(0.5) ? random.of(IDS) : random.of(TEXTS));
@@ -45,13 +66,39 @@ function anything(random: Random, depth = 0): unknown {
   return Object.fromEntries(Array.from({ length: random.below(4) }, () => [text(random), anything(random, depth + 1)]));
 }
 
-const AREAS = ['alarms', 'events', 'operations', 'measurements', 'managedobjects', 'alarmsWithChildren', 'eventsWithChildren', 'nothing'];
+const AREAS = [
+  'alarms',
+  'events',
+  'operations',
+  'measurements',
+  'managedobjects',
+  'alarmsWithChildren',
+  'eventsWithChildren',
+  'nothing',
+];
 
 function bayeux(random: Random, clientId: string): unknown {
-  const channel = random.of(['/meta/handshake', '/meta/subscribe', '/meta/subscribe', '/meta/unsubscribe', '/meta/connect', '/meta/disconnect', '/meta/x', `/alarms/${foreign}`]);
+  const channel = random.of([
+    '/meta/handshake',
+    '/meta/subscribe',
+    '/meta/subscribe',
+    '/meta/unsubscribe',
+    '/meta/connect',
+    '/meta/disconnect',
+    '/meta/x',
+    `/alarms/${foreign}`,
+  ]);
   // A connect would wait for what comes: the server is asked not to.
-  const message: Record<string, unknown> = { id: '1', channel, version: '1.0', clientId: random.chance(0.8) ? clientId : text(random), advice: { timeout: 0 },
-    supportedConnectionTypes: ['long-polling', 'websocket'], connectionType: random.of(['long-polling', 'websocket']), subscription: `/${random.of(AREAS)}/${text(random)}` };
+  const message: Record<string, unknown> = {
+    id: '1',
+    channel,
+    version: '1.0',
+    clientId: random.chance(0.8) ? clientId : text(random),
+    advice: { timeout: 0 },
+    supportedConnectionTypes: ['long-polling', 'websocket'],
+    connectionType: random.of(['long-polling', 'websocket']),
+    subscription: `/${random.of(AREAS)}/${text(random)}`,
+  };
   for (const name of Object.keys(message)) {
     if (name === 'advice' || !random.chance(0.12)) continue;
     if (random.chance(0.4)) delete message[name];
@@ -63,7 +110,11 @@ function bayeux(random: Random, clientId: string): unknown {
 
 /** One message, several, or a broken text. */
 function body(random: Random, clientId: string): string {
-  const json = JSON.stringify(random.chance(0.05) ? anything(random) : Array.from({ length: 1 + random.below(3) }, () => bayeux(random, clientId)));
+  const json = JSON.stringify(
+    random.chance(0.05)
+      ? anything(random)
+      : Array.from({ length: 1 + random.below(3) }, () => bayeux(random, clientId)),
+  );
   if (!random.chance(0.1)) return json;
   const at = random.below(json.length);
   return random.chance(0.5) ? json.slice(0, at) : `${json.slice(0, at)}${random.of(TEXTS)}${json.slice(at)}`;
@@ -73,23 +124,49 @@ async function isUnharmed(t: Test, complaint: string | undefined): Promise<void>
   t.equal(complaint, undefined, `seed ${SEED}`);
   t.ok(server.isRunning, 'the server runs');
   t.equal(await state(), before, 'the other tenant is as it was');
-  t.same(server.complaints.filter((line) => !/refused by the limit|"limit":/.test(line)).slice(0, 3), [], 'nothing was complained about');
+  t.same(
+    server.complaints.filter((line) => !/refused by the limit|"limit":/.test(line)).slice(0, 3),
+    [],
+    'nothing was complained about',
+  );
 }
 
 t.test('Bayeux over HTTP', async (t) => {
   const random = new Random(SEED);
-  const send = (sent: string, path: string): Promise<Response> => fetch(server.url + path, { method: 'POST', body: sent, signal: AbortSignal.timeout(20_000 * PATIENCE),
-    headers: { 'content-type': 'application/json', authorization: `Basic ${Buffer.from(`t1/admin:${PASSWORD}`).toString('base64')}` } });
-  const [{ clientId }] = await (await send('[{"channel":"/meta/handshake","version":"1.0","supportedConnectionTypes":["long-polling"]}]', '/cep/realtime')).json() as [{ clientId: string }];
+  const send = (sent: string, path: string): Promise<Response> =>
+    fetch(server.url + path, {
+      method: 'POST',
+      body: sent,
+      signal: AbortSignal.timeout(20_000 * PATIENCE),
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Basic ${Buffer.from(`t1/admin:${PASSWORD}`).toString('base64')}`,
+      },
+    });
+  const [{ clientId }] = (await (
+    await send(
+      '[{"channel":"/meta/handshake","version":"1.0","supportedConnectionTypes":["long-polling"]}]',
+      '/cep/realtime',
+    )
+  ).json()) as [{ clientId: string }];
   const until = Date.now() + DURATION_MS;
   let complaint: string | undefined;
   let count = 0;
   while (Date.now() < until && complaint === undefined) {
     const sent = body(random, clientId);
-    const reply = await send(sent, random.of(['/cep/realtime', '/notification/realtime', '/devicecontrol/notifications', '/notification/operations'])).catch((error: Error) => error);
+    const reply = await send(
+      sent,
+      random.of([
+        '/cep/realtime',
+        '/notification/realtime',
+        '/devicecontrol/notifications',
+        '/notification/operations',
+      ]),
+    ).catch((error: Error) => error);
     const answered = reply instanceof Error ? reply.message : await reply.text();
     count += 1;
-    if (reply instanceof Error || reply.status >= 500 || answered.includes(MARK)) complaint = `${reply instanceof Error ? '' : reply.status} ${answered.slice(0, 300)} to ${sent.slice(0, 600)}`;
+    if (reply instanceof Error || reply.status >= 500 || answered.includes(MARK))
+      complaint = `${reply instanceof Error ? '' : reply.status} ${answered.slice(0, 300)} to ${sent.slice(0, 600)}`;
   }
   t.comment(`${count} requests`);
   await isUnharmed(t, complaint);
@@ -101,20 +178,38 @@ t.test('Bayeux over WebSocket', async (t) => {
   const seen: string[] = [];
   let count = 0;
   while (Date.now() < until) {
-    const socket = new WebSocket(`ws://127.0.0.1:${server.httpPort}${random.of(['/cep/realtime', '/notification/realtime'])}`);
+    const socket = new WebSocket(
+      `ws://127.0.0.1:${server.httpPort}${random.of(['/cep/realtime', '/notification/realtime'])}`,
+    );
     let clientId = 'none';
     socket.on('message', (data) => {
       const answered = String(data);
       if (answered.includes(MARK) || /"error":"50\d/.test(answered)) seen.push(answered.slice(0, 300));
       clientId = /"clientId":"([^"]+)"/.exec(answered)?.[1] ?? clientId;
     });
-    await new Promise((resolve, reject) => { socket.once('open', resolve); socket.once('error', reject); });
+    await new Promise((resolve, reject) => {
+      socket.once('open', resolve);
+      socket.once('error', reject);
+    });
     const token = Buffer.from(`t1/admin:${PASSWORD}`).toString('base64');
-    socket.send(JSON.stringify([{ id: '0', channel: '/meta/handshake', version: '1.0', supportedConnectionTypes: ['websocket'], ext: { 'com.cumulocity.authn': { token } } }]));
+    socket.send(
+      JSON.stringify([
+        {
+          id: '0',
+          channel: '/meta/handshake',
+          version: '1.0',
+          supportedConnectionTypes: ['websocket'],
+          ext: { 'com.cumulocity.authn': { token } },
+        },
+      ]),
+    );
     for (let index = 0; index < 60 && socket.readyState === socket.OPEN; index += 1) {
       socket.send(random.chance(0.03) ? Buffer.from(body(random, clientId)) : body(random, clientId));
       count += 1;
-      if (index % 5 === 0) await new Promise((resolve) => { setImmediate(resolve); });
+      if (index % 5 === 0)
+        await new Promise((resolve) => {
+          setImmediate(resolve);
+        });
     }
     await victim.put(`/alarm/alarms/${alarm.id}`, { text: MARK });
     socket.terminate();
@@ -123,19 +218,84 @@ t.test('Bayeux over WebSocket', async (t) => {
   await isUnharmed(t, seen[0]);
 });
 
-const TOPICS = ['s/us', 't/us', 'q/us', 'c/us', 's/us/own-child', 's/us/two-serial', 'measurement/measurements/create', 'measurement/measurements/createBulk', 'event/events/create',
-  'event/events/createBulk', 'alarm/alarms/create', 'alarm/alarms/createBulk', 'inventory/managedObjects/create', `inventory/managedObjects/update/${foreign}`, 'inventory/managedObjects/update/two-serial',
-  `alarm/alarms/update/${alarm.id}`, `alarm/alarms/delete/${alarm.id}`, `inventory/managedObjects/${foreign}/childDevices/create`, `event/events/update/${alarm.id}`];
-const TEMPLATES = ['100', '101', '102', '105', '110', '112', '114', '117', '119', '125', '200', '201', '210', '211', '212', '301', '302', '303', '304', '305', '306', '400', '401', '402', '500', '501', '502',
-  '503', '504', '505', '506', '507', '999', ''];
+const TOPICS = [
+  's/us',
+  't/us',
+  'q/us',
+  'c/us',
+  's/us/own-child',
+  's/us/two-serial',
+  'measurement/measurements/create',
+  'measurement/measurements/createBulk',
+  'event/events/create',
+  'event/events/createBulk',
+  'alarm/alarms/create',
+  'alarm/alarms/createBulk',
+  'inventory/managedObjects/create',
+  `inventory/managedObjects/update/${foreign}`,
+  'inventory/managedObjects/update/two-serial',
+  `alarm/alarms/update/${alarm.id}`,
+  `alarm/alarms/delete/${alarm.id}`,
+  `inventory/managedObjects/${foreign}/childDevices/create`,
+  `event/events/update/${alarm.id}`,
+];
+const TEMPLATES = [
+  '100',
+  '101',
+  '102',
+  '105',
+  '110',
+  '112',
+  '114',
+  '117',
+  '119',
+  '125',
+  '200',
+  '201',
+  '210',
+  '211',
+  '212',
+  '301',
+  '302',
+  '303',
+  '304',
+  '305',
+  '306',
+  '400',
+  '401',
+  '402',
+  '500',
+  '501',
+  '502',
+  '503',
+  '504',
+  '505',
+  '506',
+  '507',
+  '999',
+  '',
+];
 
 function row(random: Random): string {
-  const fields = Array.from({ length: random.below(7) }, () => (random.chance(0.3) ? `"${text(random)}"` : random.chance(0.3) ? random.of(['21.5', TIME, 'CRITICAL', 'c8y_Restart']) : text(random)));
+  const fields = Array.from({ length: random.below(7) }, () =>
+    random.chance(0.3)
+      ? `"${text(random)}"`
+      : random.chance(0.3)
+        ? random.of(['21.5', TIME, 'CRITICAL', 'c8y_Restart'])
+        : text(random),
+  );
   return [random.of(TEMPLATES), ...fields].join(',');
 }
 
 function document(random: Random): string {
-  const base: Record<string, unknown> = { type: text(random), time: TIME, text: text(random), severity: 'MAJOR', source: { id: random.of(IDS) }, f: { s: { value: 1 } } };
+  const base: Record<string, unknown> = {
+    type: text(random),
+    time: TIME,
+    text: text(random),
+    severity: 'MAJOR',
+    source: { id: random.of(IDS) },
+    f: { s: { value: 1 } },
+  };
   for (const name of Object.keys(base)) if (random.chance(0.25)) base[name] = anything(random);
   const list = random.of(['measurements', 'events', 'alarms']);
   const json = JSON.stringify(random.chance(0.3) ? { [list]: [base, anything(random)] } : base);
@@ -152,9 +312,16 @@ t.test('rows and documents over MQTT', async (t) => {
     for (const topic of ['s/ds', 's/e', 'error', 's/dt']) await device.client.subscribeAsync(topic, { qos: 1 });
     for (let index = 0; index < 150 && device.client.connected && Date.now() < until; index += 1) {
       const topic = random.of(TOPICS);
-      const payload = /^\w\/us/.test(topic) ? Array.from({ length: 1 + random.below(4) }, () => row(random)).join('\n') : document(random);
+      const payload = /^\w\/us/.test(topic)
+        ? Array.from({ length: 1 + random.below(4) }, () => row(random)).join('\n')
+        : document(random);
       // What is refused may end the connection, the next round makes another.
-      await Promise.race([device.publish(topic, payload.slice(0, 16_000)).catch(() => undefined /* closed */), new Promise((resolve) => { device.client.once('close', () => resolve(undefined)); })]);
+      await Promise.race([
+        device.publish(topic, payload.slice(0, 16_000)).catch(() => undefined /* closed */),
+        new Promise((resolve) => {
+          device.client.once('close', () => resolve(undefined));
+        }),
+      ]);
       count += 1;
     }
     seen.push(...device.received.filter((message) => message.includes(MARK) || /internalError/.test(message)));

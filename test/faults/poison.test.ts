@@ -1,4 +1,7 @@
-/** Rows that a real ClickHouse refuses (a constraint that was added to its tables): set aside, also when the server is killed on the way. */
+/**
+ * Rows that a real ClickHouse refuses (a constraint that was added to its tables): set aside, also when the server is
+ * killed on the way.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -28,7 +31,12 @@ async function command(data: string, ...statements: string[]): Promise<void> {
 
 const linesOf = (server: ServerProcess): any[] => {
   const path = join(server.data, 'quarantine.jsonl');
-  return existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter((line) => line !== '').map((line) => JSON.parse(line)) : [];
+  return existsSync(path)
+    ? readFileSync(path, 'utf8')
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line))
+    : [];
 };
 
 t.test('measurements, an event and a kill in the middle of the halving', async (t) => {
@@ -38,8 +46,11 @@ t.test('measurements, an event and a kill in the middle of the halving', async (
   await server.caughtUp();
   t.same((await server.ready()).parts['quarantine'], { ready: true, count: 0, sizeBytes: 0 });
   await server.terminate();
-  await command(server.data, `ALTER TABLE measurements ADD CONSTRAINT well CHECK value != ${POISON}`,
-    `ALTER TABLE events ADD CONSTRAINT well CHECK type != 'poison'`);
+  await command(
+    server.data,
+    `ALTER TABLE measurements ADD CONSTRAINT well CHECK value != ${POISON}`,
+    `ALTER TABLE events ADD CONSTRAINT well CHECK type != 'poison'`,
+  );
   const sent: number[] = [];
   const poisoned: number[] = [];
   await server.start();
@@ -69,41 +80,86 @@ t.test('measurements, an event and a kill in the middle of the halving', async (
   t.equal(status, 200, 'ready: everything else goes on');
   t.equal(parts['quarantine']['count'], poisoned.length + 1);
   t.equal(await server.metric('millrace_quarantine_entries'), poisoned.length + 1);
-  t.ok(await server.metric('millrace_projector_set_aside_total') >= 1);
-  await until('the log names the event', () => /"?table"?[:=]\s*"?events/.test(server.stderr) && server.stderr.includes('quarantine'));
+  t.ok((await server.metric('millrace_projector_set_aside_total')) >= 1);
+  await until(
+    'the log names the event',
+    () => /"?table"?[:=]\s*"?events/.test(server.stderr) && server.stderr.includes('quarantine'),
+  );
   const lines = linesOf(server);
-  t.same(lines.filter(({ kind }) => kind === 'measurement').map(({ row }) => row.values[0].value).sort((a, b) => a - b), poisoned);
-  t.match(lines.filter(({ kind }) => kind === 'row'), [{ table: 'events', code: 469, error: /well/ }]);
-  t.ok(lines.every(({ position, shard, seq, error }) => position < seq && shard >= 0 && shard < 64 && /469|VIOLATED|Constraint/i.test(error)));
+  t.same(
+    lines
+      .filter(({ kind }) => kind === 'measurement')
+      .map(({ row }) => row.values[0].value)
+      .sort((a, b) => a - b),
+    poisoned,
+  );
+  t.match(
+    lines.filter(({ kind }) => kind === 'row'),
+    [{ table: 'events', code: 469, error: /well/ }],
+  );
+  t.ok(
+    lines.every(
+      ({ position, shard, seq, error }) =>
+        position < seq && shard >= 0 && shard < 64 && /469|VIOLATED|Constraint/i.test(error),
+    ),
+  );
   t.equal((await server.terminate()).code, 0);
-  const rows = await readHistory<{ value: number }>(server.data, `SELECT value FROM measurements WHERE series = 'n' ORDER BY value`);
-  t.same(rows.map(({ value }) => value), sent, 'each of the others exactly once');
-  t.same(await readHistory(server.data, 'SELECT type FROM events FINAL ORDER BY type'), [{ type: 'fine' }, { type: 'good' }]);
+  const rows = await readHistory<{ value: number }>(
+    server.data,
+    `SELECT value FROM measurements WHERE series = 'n' ORDER BY value`,
+  );
+  t.same(
+    rows.map(({ value }) => value),
+    sent,
+    'each of the others exactly once',
+  );
+  t.same(await readHistory(server.data, 'SELECT type FROM events FINAL ORDER BY type'), [
+    { type: 'fine' },
+    { type: 'good' },
+  ]);
 });
 
-t.test('a batch of the journal that cannot be read: set aside by doctor --repair or by the next start, which says so', async (t) => {
-  const server = await new ServerProcess(t).start();
-  const device = await server.createDevice('damaged');
-  await server.caughtUp();
-  const { openLmdb } = await import(pathToFileURL(join(DIST, 'src/store/lmdb/environment.js')).href);
-  for (const isRepair of [true, false]) {
-    await server.terminate();
-    const environment = openLmdb(join(server.data, 'documents'));
-    const [last] = [...environment.journal.getKeys({ reverse: true, limit: 1 })];
-    await environment.journal.put(last, Buffer.from([0, 0, 0, 0]));
-    await environment.close();
-    const doctor = (...flags: string[]): ReturnType<typeof millrace> => millrace(['doctor', '--http-port', '0', '--mqtt-port', '0', '--data', server.data, ...flags]);
-    t.match((await doctor()).stdout, /^fail +journal .*records \d+ to \d+ of the journal .* cannot be read: millrace doctor --repair/m);
-    if (isRepair) {
-      t.match((await doctor('--repair')).stdout, /^warn +journal .*set aside/m);
-      t.match((await doctor()).stdout, /^ok +journal /m);
-    }
-    await server.start();
-    if (!isRepair) t.match(server.stderr, /"level":50.*of the journal .*cannot be read; they were set aside/);
-    const answer = await server.http('POST', '/measurement/measurements', { source: { id: device }, time: TIME, type: 'x', f: { n: { value: 1 } } });
-    t.equal(answer.status, 201, 'the server goes on');
+t.test(
+  'a batch of the journal that cannot be read: set aside by doctor --repair or by the next start, which says so',
+  async (t) => {
+    const server = await new ServerProcess(t).start();
+    const device = await server.createDevice('damaged');
     await server.caughtUp();
-  }
-  t.same(linesOf(server).map(({ kind, table }) => [kind, table]), [['batch', 'journal'], ['batch', 'journal']]);
-  t.equal((await server.ready()).parts['quarantine']['count'], 2);
-});
+    const { openLmdb } = await import(pathToFileURL(join(DIST, 'src/store/lmdb/environment.js')).href);
+    for (const isRepair of [true, false]) {
+      await server.terminate();
+      const environment = openLmdb(join(server.data, 'documents'));
+      const [last] = [...environment.journal.getKeys({ reverse: true, limit: 1 })];
+      await environment.journal.put(last, Buffer.from([0, 0, 0, 0]));
+      await environment.close();
+      const doctor = (...flags: string[]): ReturnType<typeof millrace> =>
+        millrace(['doctor', '--http-port', '0', '--mqtt-port', '0', '--data', server.data, ...flags]);
+      t.match(
+        (await doctor()).stdout,
+        /^fail +journal .*records \d+ to \d+ of the journal .* cannot be read: millrace doctor --repair/m,
+      );
+      if (isRepair) {
+        t.match((await doctor('--repair')).stdout, /^warn +journal .*set aside/m);
+        t.match((await doctor()).stdout, /^ok +journal /m);
+      }
+      await server.start();
+      if (!isRepair) t.match(server.stderr, /"level":50.*of the journal .*cannot be read; they were set aside/);
+      const answer = await server.http('POST', '/measurement/measurements', {
+        source: { id: device },
+        time: TIME,
+        type: 'x',
+        f: { n: { value: 1 } },
+      });
+      t.equal(answer.status, 201, 'the server goes on');
+      await server.caughtUp();
+    }
+    t.same(
+      linesOf(server).map(({ kind, table }) => [kind, table]),
+      [
+        ['batch', 'journal'],
+        ['batch', 'journal'],
+      ],
+    );
+    t.equal((await server.ready()).parts['quarantine']['count'], 2);
+  },
+);

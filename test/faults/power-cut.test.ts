@@ -43,12 +43,23 @@ t.test('the disk of these tests loses what was not synchronised, and nothing els
 const silent = { debug() {}, info() {}, warn() {}, error() {}, isLevelEnabled: () => false, child: () => silent };
 
 /** The engine on a disk: what one statement leaves when the power is cut right behind its answer. */
-async function engineOn(t: Test, disk: LossyDisk): Promise<{ query<Row>(sql: string): Promise<Row[]>; command(sql: string, settings?: Record<string, string>): Promise<void>; cut(): Promise<void> }> {
+async function engineOn(
+  t: Test,
+  disk: LossyDisk,
+): Promise<{
+  query<Row>(sql: string): Promise<Row[]>;
+  command(sql: string, settings?: Record<string, string>): Promise<void>;
+  cut(): Promise<void>;
+}> {
   const directory = join(disk.path, 'engine');
   let embedded!: EmbeddedClickHouse;
   let client!: ClickHouse;
   const start = async (): Promise<void> => {
-    embedded = new EmbeddedClickHouse({ directory, log: silent, childPath: join(DIST, 'src/store/embedded-clickhouse/child.js') });
+    embedded = new EmbeddedClickHouse({
+      directory,
+      log: silent,
+      childPath: join(DIST, 'src/store/embedded-clickhouse/child.js'),
+    });
     client = new ClickHouse({ url: await embedded.start(), log: silent });
   };
   const end = async (): Promise<void> => {
@@ -73,7 +84,8 @@ async function engineOn(t: Test, disk: LossyDisk): Promise<{ query<Row>(sql: str
 t.test('the engine keeps what it has answered: inserts, merges, statements that delete', { skip }, async (t) => {
   const disk = new LossyDisk(t);
   const engine = await engineOn(t, disk);
-  const ids = async (): Promise<number[]> => (await engine.query<{ id: number }>('SELECT id FROM kept ORDER BY id')).map(({ id }) => id);
+  const ids = async (): Promise<number[]> =>
+    (await engine.query<{ id: number }>('SELECT id FROM kept ORDER BY id')).map(({ id }) => id);
   await engine.command('CREATE TABLE kept (id UInt64, text String) ENGINE = MergeTree ORDER BY id');
   for (const id of [1, 2, 3]) await engine.command(`INSERT INTO kept SELECT ${id}, 'x'`);
   await engine.cut();
@@ -81,7 +93,11 @@ t.test('the engine keeps what it has answered: inserts, merges, statements that 
   await engine.command('OPTIMIZE TABLE kept FINAL');
   await engine.cut();
   t.same(await ids(), [1, 2, 3]);
-  t.same(await engine.query(`SELECT name FROM system.parts WHERE table = 'kept' AND active`), [{ name: 'all_1_3_1' }], 'the part that a merge made: its sources may be removed');
+  t.same(
+    await engine.query(`SELECT name FROM system.parts WHERE table = 'kept' AND active`),
+    [{ name: 'all_1_3_1' }],
+    'the part that a merge made: its sources may be removed',
+  );
   await engine.command('ALTER TABLE kept DELETE WHERE id = 2', { mutations_sync: '0' });
   await engine.cut();
   await until('the statement is carried out', async () => (await ids()).length === 2);
@@ -106,16 +122,28 @@ t.test('power cuts at random moments of mixed load', { skip }, async (t) => {
   await delay(random() * 4_000);
   await cutPower(disk, server);
   await server.start();
-  const devices = Array.from({ length: DEVICES }, (_, index) => new DeviceSender(server, `cut-${index}`, { mixed: true, gapMs: 25 }));
-  const posts = [new HttpSender(server, 'single', 1, { gapMs: 10 }), new HttpSender(server, 'many', 1_000, { gapMs: 60 })];
+  const devices = Array.from(
+    { length: DEVICES },
+    (_, index) => new DeviceSender(server, `cut-${index}`, { mixed: true, gapMs: 25 }),
+  );
+  const posts = [
+    new HttpSender(server, 'single', 1, { gapMs: 10 }),
+    new HttpSender(server, 'many', 1_000, { gapMs: 60 }),
+  ];
   const entities = [0, 1, 2].map((index) => new EntitySender(server, `entities-${index}`));
   for (const sender of [...posts, ...entities]) await sender.open();
   const senders = [...devices, ...posts, ...entities];
   const runs = senders.map((sender) => sender.run());
   const areAcknowledged = async (): Promise<void> => {
-    const [ofDevices, ofEntities] = [devices, entities].map((list) => list.map(({ acknowledgedCount }) => acknowledgedCount));
-    await until('acknowledgements arrive', () => devices.every(({ acknowledgedCount }, index) => acknowledgedCount > ofDevices[index])
-      && entities.every(({ acknowledgedCount }, index) => acknowledgedCount > ofEntities[index] + 3));
+    const [ofDevices, ofEntities] = [devices, entities].map((list) =>
+      list.map(({ acknowledgedCount }) => acknowledgedCount),
+    );
+    await until(
+      'acknowledgements arrive',
+      () =>
+        devices.every(({ acknowledgedCount }, index) => acknowledgedCount > ofDevices[index]) &&
+        entities.every(({ acknowledgedCount }, index) => acknowledgedCount > ofEntities[index] + 3),
+    );
   };
 
   for (let cut = 0; cut < CUTS; cut += 1) {
@@ -141,34 +169,58 @@ t.test('power cuts at random moments of mixed load', { skip }, async (t) => {
   await server.start();
 
   for (const device of devices) t.ok(device.acknowledgedCount > 50, `${device.name} got through`);
-  t.strictSame(devices.flatMap(({ errors }) => errors), [], 'no errors on s/e');
+  t.strictSame(
+    devices.flatMap(({ errors }) => errors),
+    [],
+    'no errors on s/e',
+  );
   for (const { otherAnswers } of [...posts, ...entities]) {
     // Between the cut and the end of the processes the server may still say that it cannot write.
-    t.strictSame([...otherAnswers.keys()].filter((what) => !/: 5\d\d |^5\d\d /.test(what)), [], 'nothing was refused');
+    t.strictSame(
+      [...otherAnswers.keys()].filter((what) => !/: 5\d\d |^5\d\d /.test(what)),
+      [],
+      'nothing was refused',
+    );
   }
   const ids = new Map<string, number>(posts.map(({ name, device }) => [name, Number(device)]));
   for (const { name } of devices) ids.set(name, Number(await server.deviceOf(name)));
   await server.caughtUp();
   t.equal((await server.terminate()).code, 0, 'stops in order');
 
-  const all = await readHistory<{ kind: string; source: number; number: number; isChanged: number }>(server.data, [
-    `SELECT 'measurements' AS kind, source, toUInt32(value) AS number, 0 AS isChanged, seq AS place FROM measurements WHERE fragment = 'fault'`,
-    ...['events', 'alarms'].map((table) => `SELECT '${table} over MQTT' AS kind, source, toUInt32(substring(JSONExtractString(doc, 'text'), 7)) AS number, 0 AS isChanged, id AS place
-      FROM ${table} FINAL WHERE type LIKE 'fault_%'${table === 'alarms' ? ' AND count = 1' : ''}`),
-    ...entities.flatMap((sender) => ENTITY_KINDS.map((kind) => sender.selectOf(kind))),
-  ].join(' UNION ALL ').replace(/^/, 'SELECT kind, source, number, isChanged FROM (') + ') ORDER BY place');
-  const rowsOf = (kind: string, name?: string): typeof all => all.filter((row) => row.kind === kind && (name === undefined || row.source === ids.get(name)));
+  const all = await readHistory<{ kind: string; source: number; number: number; isChanged: number }>(
+    server.data,
+    [
+      `SELECT 'measurements' AS kind, source, toUInt32(value) AS number, 0 AS isChanged, seq AS place FROM measurements WHERE fragment = 'fault'`,
+      ...['events', 'alarms'].map(
+        (
+          table,
+        ) => `SELECT '${table} over MQTT' AS kind, source, toUInt32(substring(JSONExtractString(doc, 'text'), 7)) AS number, 0 AS isChanged, id AS place
+      FROM ${table} FINAL WHERE type LIKE 'fault_%'${table === 'alarms' ? ' AND count = 1' : ''}`,
+      ),
+      ...entities.flatMap((sender) => ENTITY_KINDS.map((kind) => sender.selectOf(kind))),
+    ]
+      .join(' UNION ALL ')
+      .replace(/^/, 'SELECT kind, source, number, isChanged FROM (') + ') ORDER BY place',
+  );
+  const rowsOf = (kind: string, name?: string): typeof all =>
+    all.filter((row) => row.kind === kind && (name === undefined || row.source === ids.get(name)));
   const numbersOf = (kind: string, name?: string): number[] => rowsOf(kind, name).map(({ number }) => number);
   const problems: string[] = [];
   for (const { name, measurements, events, alarms } of devices) {
-    problems.push(...account(name, measurements, numbersOf('measurements', name)), ...account(`${name} events`, events, numbersOf('events over MQTT', name)),
-      ...account(`${name} alarms`, alarms, numbersOf('alarms over MQTT', name)));
+    problems.push(
+      ...account(name, measurements, numbersOf('measurements', name)),
+      ...account(`${name} events`, events, numbersOf('events over MQTT', name)),
+      ...account(`${name} alarms`, alarms, numbersOf('alarms over MQTT', name)),
+    );
   }
   for (const { name, ledger } of posts) problems.push(...account(name, ledger, numbersOf('measurements', name)));
   for (const sender of entities) {
     ids.set(sender.name, Number(sender.device));
     for (const kind of ENTITY_KINDS) {
-      problems.push(...account(`${sender.name} ${kind}`, sender.created[kind], numbersOf(kind, sender.name)), ...sender.changesMissing(kind, rowsOf(kind, sender.name)));
+      problems.push(
+        ...account(`${sender.name} ${kind}`, sender.created[kind], numbersOf(kind, sender.name)),
+        ...sender.changesMissing(kind, rowsOf(kind, sender.name)),
+      );
     }
   }
   t.comment(Array.from(new Set(all.map(({ kind }) => kind)), (kind) => `${kind} ${numbersOf(kind).length}`).join(', '));

@@ -14,7 +14,9 @@ t.test('SIGTERM under load', async (t) => {
   const runs = [...devices, single].map((sender) => sender.run());
   for (let round = 0; round < ROUNDS; round += 1) {
     const before = devices.map(({ acknowledgedCount }) => acknowledgedCount);
-    await until('acknowledgements arrive', () => devices.every(({ acknowledgedCount }, index) => acknowledgedCount > before[index]));
+    await until('acknowledgements arrive', () =>
+      devices.every(({ acknowledgedCount }, index) => acknowledgedCount > before[index]),
+    );
     await delay(500);
     const { code, durationMs } = await server.terminate();
     t.equal(code, 0, 'exit code 0');
@@ -24,7 +26,14 @@ t.test('SIGTERM under load', async (t) => {
   for (const sender of [...devices, single]) sender.stop();
   await Promise.all(runs);
   const problems: string[] = [];
-  for (const device of devices) problems.push(...account(device.name, device.measurements, await measurementsOf(server, await server.deviceOf(device.name) ?? '')));
+  for (const device of devices)
+    problems.push(
+      ...account(
+        device.name,
+        device.measurements,
+        await measurementsOf(server, (await server.deviceOf(device.name)) ?? ''),
+      ),
+    );
   problems.push(...account(single.name, single.ledger, await measurementsOf(server, single.device)));
   t.strictSame(problems, [], 'the account is exact');
 });

@@ -1,4 +1,7 @@
-/** As much of a browser as `@c8y/client` looks for: cookies, session storage, relative URLs, uploads that tell their progress. */
+/**
+ * As much of a browser as `@c8y/client` looks for: cookies, session storage, relative URLs, uploads that tell their
+ * progress.
+ */
 import { request as httpRequest } from 'node:http';
 import type { Teardown } from './running/server.ts';
 
@@ -18,15 +21,30 @@ function uploadsOf(page: string): new () => EventTarget {
       this.#url = new URL(url, page).href;
     }
 
-    setRequestHeader(name: string, value: unknown): void { this.#headers[name] = String(value); }
+    setRequestHeader(name: string, value: unknown): void {
+      this.#headers[name] = String(value);
+    }
 
     send(body: Buffer): void {
-      const sent = httpRequest(this.#url, { method: this.#method, headers: { ...this.#headers, 'content-length': body.length } }, (response) => {
-        this.status = response.statusCode ?? 0;
-        response.setEncoding('utf8').on('data', (piece: string) => { this.responseText += piece; }).on('end', () => this.#end());
-      });
+      const sent = httpRequest(
+        this.#url,
+        { method: this.#method, headers: { ...this.#headers, 'content-length': body.length } },
+        (response) => {
+          this.status = response.statusCode ?? 0;
+          response
+            .setEncoding('utf8')
+            .on('data', (piece: string) => {
+              this.responseText += piece;
+            })
+            .on('end', () => this.#end());
+        },
+      );
       sent.on('error', () => this.#end());
-      sent.on('finish', () => { this.upload.dispatchEvent(Object.assign(new Event('progress'), { loaded: body.length, total: body.length, lengthComputable: true })); });
+      sent.on('finish', () => {
+        this.upload.dispatchEvent(
+          Object.assign(new Event('progress'), { loaded: body.length, total: body.length, lengthComputable: true }),
+        );
+      });
       sent.end(body);
     }
 
@@ -52,7 +70,10 @@ class Cookies {
 
   /** @param hidden also those that scripts do not see. */
   text(hidden: boolean): string {
-    return [...this.#kept].filter(([, { isHidden }]) => hidden || !isHidden).map(([name, { value }]) => `${name}=${value}`).join('; ');
+    return [...this.#kept]
+      .filter(([, { isHidden }]) => hidden || !isHidden)
+      .map(([name, { value }]) => `${name}=${value}`)
+      .join('; ');
   }
 }
 
@@ -65,7 +86,12 @@ export interface Page {
 /** A page of the server at the URL, until the test ends. */
 export function openPage(t: Teardown, url: string): Page {
   const cookies = new Cookies();
-  const page: Page = { get cookie() { return cookies.text(false); }, storage: new Map() };
+  const page: Page = {
+    get cookie() {
+      return cookies.text(false);
+    },
+    storage: new Map(),
+  };
   const fetchWithCookies = async (to: string, init: RequestInit = {}): Promise<Response> => {
     const sent = cookies.text(true);
     const response = await fetch(to, sent === '' ? init : { ...init, headers: { ...init.headers, cookie: sent } });
@@ -74,12 +100,19 @@ export function openPage(t: Teardown, url: string): Page {
   };
   const globals = globalThis as Record<string, any>;
   const values: Record<string, unknown> = {
-    document: page, window: { location: new URL(url), setTimeout, clearTimeout, console, fetch: fetchWithCookies },
-    sessionStorage: { getItem: (key: string) => page.storage.get(key) ?? null, removeItem: (key: string) => { page.storage.delete(key); } },
+    document: page,
+    window: { location: new URL(url), setTimeout, clearTimeout, console, fetch: fetchWithCookies },
+    sessionStorage: {
+      getItem: (key: string) => page.storage.get(key) ?? null,
+      removeItem: (key: string) => {
+        page.storage.delete(key);
+      },
+    },
     XMLHttpRequest: uploadsOf(url),
   };
   const before = Object.keys(values).map((name) => [name, Object.getOwnPropertyDescriptor(globals, name)] as const);
-  for (const [name, value] of Object.entries(values)) Object.defineProperty(globals, name, { value, configurable: true, writable: true, enumerable: true });
+  for (const [name, value] of Object.entries(values))
+    Object.defineProperty(globals, name, { value, configurable: true, writable: true, enumerable: true });
   t.teardown(() => {
     for (const [name, descriptor] of before) {
       if (descriptor === undefined) delete globals[name];

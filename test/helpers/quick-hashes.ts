@@ -1,4 +1,7 @@
-/** The gate of password hashes without its threads: keys take no time, unless a test holds them up, and what was computed can be looked at. */
+/**
+ * The gate of password hashes without its threads: keys take no time, unless a test holds them up, and what was
+ * computed can be looked at.
+ */
 import { createHmac } from 'node:crypto';
 import { PasswordHashes } from '../../src/accounts/passwords/hashes.ts';
 import type { KeyDerivation } from '../../src/accounts/passwords/threads.ts';
@@ -24,6 +27,13 @@ export class QuickKeys implements KeyDerivation {
   }
 }
 
-export const quickHashes = (options: { readonly keys?: QuickKeys; readonly cost?: number; readonly waitingMax?: number; readonly threads?: number;
-  readonly refusals?: { count(limit: string): void } } = {}): PasswordHashes =>
+export const quickHashes = (
+  options: {
+    readonly keys?: QuickKeys;
+    readonly cost?: number;
+    readonly waitingMax?: number;
+    readonly threads?: number;
+    readonly refusals?: { count(limit: string): void };
+  } = {},
+): PasswordHashes =>
   new PasswordHashes({ refusals: { count: () => undefined }, cost: 17, threads: 1, keys: new QuickKeys(), ...options });

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * Deadlines of tests are written for a machine with two idle cores, and multiplied with this: on a slower one four files run at the same time.
- * A condition that comes to hold takes no longer for it.
+ * Deadlines of tests are written for a machine with two idle cores, and multiplied with this: on a slower one four
+ * files run at the same time. A condition that comes to hold takes no longer for it.
  */
 export const PATIENCE = 4;
 
@@ -18,11 +18,13 @@ const CHECK_GROWTH = 0.05;
 export async function until(what: string, condition: () => unknown, timeoutMs = 20_000): Promise<void> {
   const limitMs = timeoutMs * PATIENCE;
   const startMs = Date.now();
-  while (!await condition()) {
+  while (!(await condition())) {
     const waitedMs = Date.now() - startMs;
     if (waitedMs > limitMs) throw new Error(`not within ${limitMs} ms: ${what}`);
     const checkMs = Math.min(CHECK_MAX_MS, CHECK_MIN_MS + waitedMs * CHECK_GROWTH);
-    await new Promise((done) => { setTimeout(done, checkMs); });
+    await new Promise((done) => {
+      setTimeout(done, checkMs);
+    });
   }
 }
 

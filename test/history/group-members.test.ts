@@ -10,16 +10,29 @@ async function readsInOneTurn(groups: number, devicesOfEach: number): Promise<{ 
   let inTurn = 0;
   let most = 0;
   let isOver = false;
-  const read = (): void => { most = Math.max(most, ++inTurn); };
+  const read = (): void => {
+    most = Math.max(most, ++inTurn);
+  };
   const childrenOf = (prefix: string): string[] => {
     const [node, kind] = prefix.split('\n');
-    if (node === '1') return kind === 'childAssets' ? Array.from({ length: groups }, (_, group) => String(10 + group)) : [];
-    return kind === 'childDevices' ? Array.from({ length: devicesOfEach }, (_, index) => `${node}${String(index).padStart(6, '0')}`) : [];
+    if (node === '1')
+      return kind === 'childAssets' ? Array.from({ length: groups }, (_, group) => String(10 + group)) : [];
+    return kind === 'childDevices'
+      ? Array.from({ length: devicesOfEach }, (_, index) => `${node}${String(index).padStart(6, '0')}`)
+      : [];
   };
   const documents = {
     get: () => '{"type":"c8y_DeviceGroup"}',
-    getMany: (_collection: string, _tenant: number, ids: string[]) => { read(); return ids.map((id) => (id.length > 6 ? '{"c8y_IsDevice":{}}' : '{}')); },
-    list: (_collection: string, _tenant: number, prefix: string, { after, limit }: { after?: string; limit: number }) => {
+    getMany: (_collection: string, _tenant: number, ids: string[]) => {
+      read();
+      return ids.map((id) => (id.length > 6 ? '{"c8y_IsDevice":{}}' : '{}'));
+    },
+    list: (
+      _collection: string,
+      _tenant: number,
+      prefix: string,
+      { after, limit }: { after?: string; limit: number },
+    ) => {
       read();
       const ids = childrenOf(prefix).map((child) => `${prefix}${child}`);
       const from = after === undefined ? 0 : ids.indexOf(after) + 1;

@@ -5,7 +5,14 @@ import { startApi } from '../api/helpers/api.ts';
 
 /** Counts what it is told to; `counted` tells how often. */
 function counter(): { total: number; counted: number; count: () => Promise<number> } {
-  const self = { total: 0, counted: 0, count: () => { self.counted += 1; return Promise.resolve(self.total); } };
+  const self = {
+    total: 0,
+    counted: 0,
+    count: () => {
+      self.counted += 1;
+      return Promise.resolve(self.total);
+    },
+  };
   return self;
 }
 
@@ -34,12 +41,23 @@ t.test('a small total is counted each time, a large one after 10 s', async (t) =
 
 t.test('a count under way is shared by those who want the same, when it is large', async (t) => {
   const cache = new TotalCache(() => 0);
-  for (const [total, counts] of [[KEPT_FROM, 1], [7, 2]] as const) {
+  for (const [total, counts] of [
+    [KEPT_FROM, 1],
+    [7, 2],
+  ] as const) {
     let finish = (_: number): void => undefined;
     let counted = 0;
-    const slow = (): Promise<number> => { counted += 1; return new Promise((resolve) => { finish = resolve; }); };
+    const slow = (): Promise<number> => {
+      counted += 1;
+      return new Promise((resolve) => {
+        finish = resolve;
+      });
+    };
     const first = cache.total(`of ${total}`, slow);
-    const second = cache.total(`of ${total}`, () => { counted += 1; return Promise.resolve(total); });
+    const second = cache.total(`of ${total}`, () => {
+      counted += 1;
+      return Promise.resolve(total);
+    });
     finish(total);
     t.same([await first, await second, counted], [total, total, counts]);
   }
@@ -70,7 +88,10 @@ t.test('pages of operations and measurements ask for it, by tenant and condition
     fake.rows.push(...(path.startsWith('/measurement') ? count : [[{ entityId: '1', at: 1 }], ...count]));
     return (await api.call('GET', path)).json.statistics.totalElements;
   };
-  for (const path of ['/devicecontrol/operations?pageSize=1&withTotalElements=true', '/measurement/measurements?pageSize=1&withTotalElements=true']) {
+  for (const path of [
+    '/devicecontrol/operations?pageSize=1&withTotalElements=true',
+    '/measurement/measurements?pageSize=1&withTotalElements=true',
+  ]) {
     t.equal(await totals(`${path}&status=PENDING&type=a`, KEPT_FROM), KEPT_FROM, path);
     t.equal(await totals(`${path}&status=PENDING&type=a`), KEPT_FROM, 'known');
     t.equal(await totals(`${path}&status=FAILED&type=b`, KEPT_FROM + 5), KEPT_FROM + 5, 'other conditions');

@@ -12,27 +12,43 @@ import { missing } from '../helpers/tools.ts';
 
 const FOLDER = join(ROOT, 'deploy');
 const files = (folder: string, ending: RegExp): { name: string; text: string }[] =>
-  readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => ending.test(name))
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => ending.test(name))
     .map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }));
 
 t.test('environment variables are settings', async (t) => {
   const known = new Set(SETTINGS.map((setting) => environmentName(setting)));
   const used = files(FOLDER, /\.(ya?ml|example|md)$/).flatMap(({ name, text }) =>
-    [...text.matchAll(/\bMILLRACE_[A-Z_]+[A-Z]\b/g)].map(([variable]) => ({ name, variable })));
+    [...text.matchAll(/\bMILLRACE_[A-Z_]+[A-Z]\b/g)].map(([variable]) => ({ name, variable })),
+  );
   t.ok(used.length > 10, 'some were found');
-  t.same(used.filter(({ variable }) => !known.has(variable)), []);
+  t.same(
+    used.filter(({ variable }) => !known.has(variable)),
+    [],
+  );
 });
 
 t.test('metrics exist', async (t) => {
-  const source = files(join(ROOT, 'src'), /\.ts$/).map(({ text }) => text).join('\n');
+  const source = files(join(ROOT, 'src'), /\.ts$/)
+    .map(({ text }) => text)
+    .join('\n');
   const used = files(FOLDER, /\.(ya?ml|json)$/).flatMap(({ name, text }) =>
-    [...text.matchAll(/\bmillrace_[a-z_]+[a-z]\b/g)].map(([metric]) => ({ name, metric: metric.replace(/_bucket$/, '') })));
+    [...text.matchAll(/\bmillrace_[a-z_]+[a-z]\b/g)].map(([metric]) => ({
+      name,
+      metric: metric.replace(/_bucket$/, ''),
+    })),
+  );
   t.ok(used.length > 10, 'some were found');
-  t.same(used.filter(({ metric }) => !source.includes(`'${metric}'`)), []);
+  t.same(
+    used.filter(({ metric }) => !source.includes(`'${metric}'`)),
+    [],
+  );
 });
 
 t.test('the dashboard is JSON with panels', async (t) => {
-  const dashboard = JSON.parse(readFileSync(join(FOLDER, 'grafana/millrace.json'), 'utf8')) as { panels: { targets: { expr: string }[] }[] };
+  const dashboard = JSON.parse(readFileSync(join(FOLDER, 'grafana/millrace.json'), 'utf8')) as {
+    panels: { targets: { expr: string }[] }[];
+  };
   t.ok(dashboard.panels.length > 5);
   for (const { targets } of dashboard.panels) t.ok(targets.every(({ expr }) => expr.includes('millrace_')));
 });
@@ -45,23 +61,41 @@ t.test('HAProxy bounds what strangers hold: a time for each head, and places for
   const [head, ...parts] = readFileSync(join(FOLDER, 'compose/haproxy.cfg'), 'utf8').split(/^(?=backend |frontend )/m);
   const frontends = parts.filter((part) => part.startsWith('frontend '));
   const placesOf = (text: string): number => Number(/^ {2}maxconn (\d+)$/m.exec(text)?.[1]);
-  t.same(frontends.map((part) => part.split('\n', 1)[0]), ['frontend http', 'frontend mqtt']);
+  t.same(
+    frontends.map((part) => part.split('\n', 1)[0]),
+    ['frontend http', 'frontend mqtt'],
+  );
   t.match(frontends[0], /^ {2}timeout http-request 10s$/m);
-  t.equal(frontends.map(placesOf).reduce((sum, places) => sum + places), placesOf(head), 'neither can take the places of the other');
+  t.equal(
+    frontends.map(placesOf).reduce((sum, places) => sum + places),
+    placesOf(head),
+    'neither can take the places of the other',
+  );
 });
 
 t.test('HAProxy asks nodes in HTTP/1.1, which both HTTP engines speak', async (t) => {
-  const backends = readFileSync(join(FOLDER, 'compose/haproxy.cfg'), 'utf8').split(/^(?=backend |frontend )/m).filter((part) => part.startsWith('backend '));
+  const backends = readFileSync(join(FOLDER, 'compose/haproxy.cfg'), 'utf8')
+    .split(/^(?=backend |frontend )/m)
+    .filter((part) => part.startsWith('backend '));
   t.equal(backends.length, 3);
-  for (const backend of backends) t.match(backend, /^ {2}option httpchk\n {2}http-check send meth GET uri \/health\/ready ver HTTP\/1\.1 hdr Host \S+\n/m);
+  for (const backend of backends)
+    t.match(
+      backend,
+      /^ {2}option httpchk\n {2}http-check send meth GET uri \/health\/ready ver HTTP\/1\.1 hdr Host \S+\n/m,
+    );
 });
 
 t.test('HAProxy removes or replaces every header of a client that the nodes believe', (t) => {
-  const frontend = /^frontend http\n(?: .*\n)+/m.exec(readFileSync(join(FOLDER, 'compose/haproxy.cfg'), 'utf8'))?.[0] ?? '';
+  const frontend =
+    /^frontend http\n(?: .*\n)+/m.exec(readFileSync(join(FOLDER, 'compose/haproxy.cfg'), 'utf8'))?.[0] ?? '';
   const believed = ['api/http/base-url.ts', 'api/request/login-caller.ts'].flatMap((file) =>
-    [...readFileSync(join(ROOT, 'src', file), 'utf8').matchAll(/'(x-forwarded-[a-z]+|forwarded)'/g)].map(([, name]) => name));
+    [...readFileSync(join(ROOT, 'src', file), 'utf8').matchAll(/'(x-forwarded-[a-z]+|forwarded)'/g)].map(
+      ([, name]) => name,
+    ),
+  );
   t.ok(new Set(believed).size >= 6, 'some were found');
-  for (const name of new Set(believed)) t.match(frontend, new RegExp(`^ {2}http-request (?:del|set)-header ${name}(?: |$)`, 'im'), name);
+  for (const name of new Set(believed))
+    t.match(frontend, new RegExp(`^ {2}http-request (?:del|set)-header ${name}(?: |$)`, 'im'), name);
   t.end();
 });
 

@@ -1,18 +1,40 @@
-/** A history store in memory that behaves like ClickHouse: blocks with a known token change nothing, newer versions replace rows. */
+/**
+ * A history store in memory that behaves like ClickHouse: blocks with a known token change nothing, newer versions
+ * replace rows.
+ */
 import { SELECT_PAGE } from '../../src/ingest/projector/history-writer.ts';
-import type { Before, HistoryWriter, MeasurementDeletion, StatementState } from '../../src/ingest/projector/history-writer.ts';
+import type {
+  Before,
+  HistoryWriter,
+  MeasurementDeletion,
+  StatementState,
+} from '../../src/ingest/projector/history-writer.ts';
 import type { MeasurementColumns } from '../../src/ingest/measurements/columns.ts';
 import type { DataDelete } from '../../src/model/commands/deletion.ts';
 
-export interface Value { tenant: number; id: number; seq: number; part: number; source: number; value: number }
+export interface Value {
+  tenant: number;
+  id: number;
+  seq: number;
+  part: number;
+  source: number;
+  value: number;
+}
 
-const isOf = ({ source = '', sources = source }: DataDelete['filter'], asked: number | undefined): boolean => asked !== undefined && sources.split(',').map(Number).includes(asked);
+const isOf = ({ source = '', sources = source }: DataDelete['filter'], asked: number | undefined): boolean =>
+  asked !== undefined && sources.split(',').map(Number).includes(asked);
 
 export class FakeHistory implements HistoryWriter {
   values: Value[] = [];
   readonly tokens = new Map<string, string>();
   /** table -> id -> the row of the newest version */
-  readonly tables = new Map<string, Map<number, { id: number; version: number; deleted: number; tenant?: number; source?: number; creation_time?: string }>>();
+  readonly tables = new Map<
+    string,
+    Map<
+      number,
+      { id: number; version: number; deleted: number; tenant?: number; source?: number; creation_time?: string }
+    >
+  >();
   readonly log: string[] = [];
   /** The error with which the store refuses a value of a measurement, the id of a row, or the source of a DELETE. */
   refuses: (what: { value?: number; id?: number; deleted?: string }) => Error | undefined = () => undefined;
@@ -28,11 +50,21 @@ export class FakeHistory implements HistoryWriter {
   after: (call: string) => Promise<void> | void = () => undefined;
 
   async insertMeasurements(columns: MeasurementColumns, token: string): Promise<void> {
-    const rows = Array.from({ length: columns.rowCount }, (_, row) => (
-      { tenant: columns.tenant[row], id: columns.id[row], seq: columns.seq[row], part: columns.part[row], source: columns.source[row], value: columns.value[row] }));
+    const rows = Array.from({ length: columns.rowCount }, (_, row) => ({
+      tenant: columns.tenant[row],
+      id: columns.id[row],
+      seq: columns.seq[row],
+      part: columns.part[row],
+      source: columns.source[row],
+      value: columns.value[row],
+    }));
     await this.before(`measurements ${token}`);
     for (const { value } of rows) this.#check({ value });
-    for (const partition of new Set(rows.map(this.partitionOf))) this.#keep(rows.filter((row) => this.partitionOf(row) === partition), `${token} ${partition}`);
+    for (const partition of new Set(rows.map(this.partitionOf)))
+      this.#keep(
+        rows.filter((row) => this.partitionOf(row) === partition),
+        `${token} ${partition}`,
+      );
     this.log.push(`measurements ${token}`);
     await this.after(`measurements ${token}`);
   }
@@ -41,8 +73,10 @@ export class FakeHistory implements HistoryWriter {
     // The order of rows is nothing that the deduplication looks at.
     const text = JSON.stringify(rows.toSorted((a, b) => a.seq - b.seq || a.part - b.part));
     const known = this.tokens.get(token);
-    // Parts and what is restored leave out rows of shards that have passed the block: ClickHouse looks at the token alone.
-    if (known !== undefined && known !== text && !token.includes('/') && !isPartOf(rows, known)) throw new Error(`the block ${token} is another one now`);
+    // Parts and what is restored leave out rows of shards that have passed the block: ClickHouse looks at the token
+    // alone.
+    if (known !== undefined && known !== text && !token.includes('/') && !isPartOf(rows, known))
+      throw new Error(`the block ${token} is another one now`);
     if (known !== undefined) return;
     this.tokens.set(token, text);
     if (this.loses(token)) throw new Error('the store was killed');
@@ -50,7 +84,9 @@ export class FakeHistory implements HistoryWriter {
   }
 
   async storedMeasurements(columns: MeasurementColumns): Promise<ReadonlyMap<number, number>> {
-    const asked = new Set(Array.from({ length: columns.rowCount }, (_, row) => `${columns.id[row]} ${columns.seq[row]}`));
+    const asked = new Set(
+      Array.from({ length: columns.rowCount }, (_, row) => `${columns.id[row]} ${columns.seq[row]}`),
+    );
     await this.before('stored');
     return new Map(this.values.filter(({ id, seq }) => asked.has(`${id} ${seq}`)).map(({ id, seq }) => [seq, id]));
   }
@@ -70,21 +106,45 @@ export class FakeHistory implements HistoryWriter {
     await this.before(`delete ${seq}`);
     this.#check({ deleted: String(filter.source) });
     if (!this.isDeleted()) return 'under way';
-    this.values = this.values.filter((value) => value.seq > seq || value.tenant !== tenant || !isOf(filter, value.source));
+    this.values = this.values.filter(
+      (value) => value.seq > seq || value.tenant !== tenant || !isOf(filter, value.source),
+    );
     this.log.push(`delete ${seq}`);
     await this.after(`delete ${seq}`);
     return 'done';
   }
 
-  async selectMeasurements({ tenant, filter, seq }: MeasurementDeletion, afterId: number, limit: number): Promise<{ id: number; source: number }[]> {
-    const found = this.values.filter((value) => value.seq <= seq && value.tenant === tenant && isOf(filter, value.source) && value.id > afterId);
-    return [...new Map(found.map(({ id, source }) => [id, source]))].map(([id, source]) => ({ id, source })).sort((a, b) => a.id - b.id).slice(0, limit);
+  async selectMeasurements(
+    { tenant, filter, seq }: MeasurementDeletion,
+    afterId: number,
+    limit: number,
+  ): Promise<{ id: number; source: number }[]> {
+    const found = this.values.filter(
+      (value) => value.seq <= seq && value.tenant === tenant && isOf(filter, value.source) && value.id > afterId,
+    );
+    return [...new Map(found.map(({ id, source }) => [id, source]))]
+      .map(([id, source]) => ({ id, source }))
+      .sort((a, b) => a.id - b.id)
+      .slice(0, limit);
   }
 
-  async select(tenant: number, table: string, filter: DataDelete['filter'], afterId = 0, before?: Before): Promise<{ id: number; source: number }[]> {
+  async select(
+    tenant: number,
+    table: string,
+    filter: DataDelete['filter'],
+    afterId = 0,
+    before?: Before,
+  ): Promise<{ id: number; source: number }[]> {
     this.#check({ deleted: String(filter.source) });
-    return [...this.tables.get(table)?.values() ?? []].filter((row) => !row.deleted && row.tenant === tenant && isOf(filter, row.source) && row.id > afterId)
-      .filter((row) => before === undefined || row.version <= before.seq || !('lastUpdatedFrom' in filter) && Date.parse(`${row.creation_time?.replace(' ', 'T').replace(/Z$/, '')}Z`) <= before.time)
+    return [...(this.tables.get(table)?.values() ?? [])]
+      .filter((row) => !row.deleted && row.tenant === tenant && isOf(filter, row.source) && row.id > afterId)
+      .filter(
+        (row) =>
+          before === undefined ||
+          row.version <= before.seq ||
+          (!('lastUpdatedFrom' in filter) &&
+            Date.parse(`${row.creation_time?.replace(' ', 'T').replace(/Z$/, '')}Z`) <= before.time),
+      )
       .sort((a, b) => a.id - b.id)
       .slice(0, SELECT_PAGE)
       .map(({ id, source }) => ({ id, source: source as number }));
@@ -96,7 +156,10 @@ export class FakeHistory implements HistoryWriter {
   }
 
   ids(table: string): number[] {
-    return [...this.tables.get(table)?.values() ?? []].filter(({ deleted }) => !deleted).map(({ id }) => id).sort((a, b) => a - b);
+    return [...(this.tables.get(table)?.values() ?? [])]
+      .filter(({ deleted }) => !deleted)
+      .map(({ id }) => id)
+      .sort((a, b) => a - b);
   }
 }
 

@@ -5,23 +5,54 @@ import { GoneSources, deletionsOf } from '../../src/ingest/projector/gone-source
 import { COMMAND } from '../../src/model/commands/kinds.ts';
 
 const gone = (seq: number, source: number, tenant = 1, mode = 0): JournalCommand =>
-  ({ kind: COMMAND.SOURCE_DELETE, tenant, key: 't', mode, seq, shard: 0, receivedAt: seq, pendingId: undefined, body: { source: String(source) } }) as JournalCommand;
+  ({
+    kind: COMMAND.SOURCE_DELETE,
+    tenant,
+    key: 't',
+    mode,
+    seq,
+    shard: 0,
+    receivedAt: seq,
+    pendingId: undefined,
+    body: { source: String(source) },
+  }) as JournalCommand;
 
 t.test('one source, several, tenants and modes apart', async (t) => {
   t.strictSame(deletionsOf([]), []);
   const [first, ...others] = deletionsOf([gone(7, 5)]);
-  t.strictSame(first, { ...gone(7, 5), kind: COMMAND.DATA_DELETE, body: { table: 'measurements', filter: { source: '5' } } });
-  t.strictSame(others.map(({ body }) => (body as { table: string }).table), ['events', 'alarms', 'operations']);
+  t.strictSame(first, {
+    ...gone(7, 5),
+    kind: COMMAND.DATA_DELETE,
+    body: { table: 'measurements', filter: { source: '5' } },
+  });
+  t.strictSame(
+    others.map(({ body }) => (body as { table: string }).table),
+    ['events', 'alarms', 'operations'],
+  );
   const several = deletionsOf([gone(1, 5), gone(2, 6), gone(3, 5), gone(4, 9, 2), gone(5, 7, 1, 2)]);
-  t.strictSame(several.filter(({ body }) => (body as { table: string }).table === 'events').map(({ seq, tenant, mode, body }) => [seq, tenant, mode, (body as { filter: object }).filter]),
-    [[3, 1, 0, { sources: '5,6' }], [4, 2, 0, { source: '9' }], [5, 1, 2, { source: '7' }]]);
+  t.strictSame(
+    several
+      .filter(({ body }) => (body as { table: string }).table === 'events')
+      .map(({ seq, tenant, mode, body }) => [seq, tenant, mode, (body as { filter: object }).filter]),
+    [
+      [3, 1, 0, { sources: '5,6' }],
+      [4, 2, 0, { source: '9' }],
+      [5, 1, 2, { source: '7' }],
+    ],
+  );
 });
 
 t.test('so many at once that a statement can take them', async (t) => {
   const deletions = deletionsOf(Array.from({ length: 2_500 }, (_, index) => gone(index, index + 1)));
   t.equal(deletions.length, 12);
-  t.equal(new Set(deletions.flatMap(({ body }) => (body as { filter: { sources: string } }).filter.sources.split(','))).size, 2_500);
-  t.strictSame(deletions.map(({ seq }) => seq), [999, 999, 999, 999, 1_999, 1_999, 1_999, 1_999, 2_499, 2_499, 2_499, 2_499]);
+  t.equal(
+    new Set(deletions.flatMap(({ body }) => (body as { filter: { sources: string } }).filter.sources.split(','))).size,
+    2_500,
+  );
+  t.strictSame(
+    deletions.map(({ seq }) => seq),
+    [999, 999, 999, 999, 1_999, 1_999, 1_999, 1_999, 2_499, 2_499, 2_499, 2_499],
+  );
 });
 
 t.test('who waits for them, and their bound', async (t) => {

@@ -7,7 +7,10 @@ import type { Journal } from '../../src/ingest/journal/journal.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { Random } from '../smartrest/random.ts';
 
-export interface OpenJournal { readonly journal: Journal; close(): Promise<void> }
+export interface OpenJournal {
+  readonly journal: Journal;
+  close(): Promise<void>;
+}
 
 /** One place where an adapter keeps its journal; opened several times, one after the other. */
 export interface JournalPlace {
@@ -18,17 +21,25 @@ export interface JournalPlace {
 
 /** A batch of records with consecutive numbers in their bodies, so that each can be accounted for. */
 export function batchOf(firstNumber: number, count: number, padding = 0): Buffer {
-  return Buffer.concat(Array.from({ length: count }, (_, index) => encodeCommand({
-    kind: COMMAND.EVENT_DELETE, tenant: 1, key: firstNumber + index, mode: 0, receivedAt: 0,
-      body: { n: firstNumber + index, x: 'x'.repeat(padding) },
-  })));
+  return Buffer.concat(
+    Array.from({ length: count }, (_, index) =>
+      encodeCommand({
+        kind: COMMAND.EVENT_DELETE,
+        tenant: 1,
+        key: firstNumber + index,
+        mode: 0,
+        receivedAt: 0,
+        body: { n: firstNumber + index, x: 'x'.repeat(padding) },
+      }),
+    ),
+  );
 }
 
 /** In a child process: appends batches for ever and prints the last sequence of each when it is acknowledged. */
 export async function writeUntilKilled(journal: Journal): Promise<void> {
   for (;;) {
     const first = journal.lastSeq + 1;
-    const count = 1 + first % 50;
+    const count = 1 + (first % 50);
     await journal.append(first, batchOf(first, count, first % 700), count);
     process.stdout.write(`${journal.lastSeq}\n`);
   }
@@ -37,7 +48,7 @@ export async function writeUntilKilled(journal: Journal): Promise<void> {
 /** Reads everything from `seq` on as the server does. @returns the numbers of all records, in order. */
 export async function readAll(journal: Journal, seq = 1): Promise<number[]> {
   const numbers: number[] = [];
-  for (let next = seq; ;) {
+  for (let next = seq; ; ) {
     const batch = await journal.read(next);
     if (!batch) return numbers;
     let at = 0;
@@ -49,7 +60,8 @@ export async function readAll(journal: Journal, seq = 1): Promise<number[]> {
   }
 }
 
-const range = (first: number, last: number): number[] => Array.from({ length: last - first + 1 }, (_, index) => first + index);
+const range = (first: number, last: number): number[] =>
+  Array.from({ length: last - first + 1 }, (_, index) => first + index);
 
 export function journalContract(t: Test, name: string, newPlace: (t: Test) => JournalPlace): void {
   t.test(`${name}: an empty journal`, async (t) => {
@@ -74,7 +86,18 @@ export function journalContract(t: Test, name: string, newPlace: (t: Test) => Jo
       t.same([journal.lastSeq, journal.sizeBytes], [first - 1, bytes]);
     }
     t.same(await readAll(journal), range(1, 49));
-    for (const [seq, want] of [[0, 1], [1, 1], [2, 2], [4, 2], [6, 2], [7, 7], [8, 7], [9, 9], [48, 9], [49, 49]]) {
+    for (const [seq, want] of [
+      [0, 1],
+      [1, 1],
+      [2, 2],
+      [4, 2],
+      [6, 2],
+      [7, 7],
+      [8, 7],
+      [9, 9],
+      [48, 9],
+      [49, 49],
+    ]) {
       t.equal((await journal.read(seq))?.firstSeq, want, `sequence ${seq}`);
     }
     t.equal(await journal.read(50), undefined);
@@ -159,10 +182,11 @@ export function journalContract(t: Test, name: string, newPlace: (t: Test) => Jo
         opened = await place.open();
       } else {
         const seq = Math.max(1, trimmed + 1, random.below(lastSeq + 2));
-        if (JSON.stringify(await readAll(journal, seq)) !== JSON.stringify(range(seq,
-          lastSeq))) t.fail(`from ${seq} of ${lastSeq}, seed ${random.seed}`);
+        if (JSON.stringify(await readAll(journal, seq)) !== JSON.stringify(range(seq, lastSeq)))
+          t.fail(`from ${seq} of ${lastSeq}, seed ${random.seed}`);
       }
-      if (opened.journal.lastSeq !== lastSeq) t.fail(`lastSeq ${opened.journal.lastSeq}, want ${lastSeq}, seed ${random.seed}`);
+      if (opened.journal.lastSeq !== lastSeq)
+        t.fail(`lastSeq ${opened.journal.lastSeq}, want ${lastSeq}, seed ${random.seed}`);
     }
     await opened.close();
     t.pass(`seed ${random.seed}`);
@@ -172,12 +196,16 @@ export function journalContract(t: Test, name: string, newPlace: (t: Test) => Jo
     const random = new Random();
     const place = newPlace(t);
     for (let round = 0; round < 4; round += 1) {
-      const child = spawn(process.execPath,
-        [...place.writer], { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, NODE_OPTIONS: '' } });
+      const child = spawn(process.execPath, [...place.writer], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+        env: { ...process.env, NODE_OPTIONS: '' },
+      });
       let acknowledged = 0;
       const killAt = 20 + random.below(200);
       let lines = 0;
-      const ended = new Promise<void>((resolve) => { child.on('close', () => resolve()); });
+      const ended = new Promise<void>((resolve) => {
+        child.on('close', () => resolve());
+      });
       for await (const line of createInterface({ input: child.stdout })) {
         acknowledged = Number(line);
         lines += 1;
@@ -189,7 +217,10 @@ export function journalContract(t: Test, name: string, newPlace: (t: Test) => Jo
       t.ok(journal.lastSeq >= acknowledged, `${journal.lastSeq} of ${acknowledged} acknowledged, seed ${random.seed}`);
       const numbers = await readAll(journal);
       t.equal(numbers.length, journal.lastSeq);
-      t.ok(numbers.every((number, index) => number === index + 1), 'none missing, none twice, in order');
+      t.ok(
+        numbers.every((number, index) => number === index + 1),
+        'none missing, none twice, in order',
+      );
       await close();
     }
   });

@@ -2,14 +2,31 @@
 import t from 'tap';
 import { Interner } from '../../src/ingest/measurements/interner.ts';
 import { MeasurementColumns } from '../../src/ingest/measurements/columns.ts';
-import { OFFSET_TYPE_LENGTH, TYPE_IS_FRAGMENT, decodeMeasurement, encodeMeasurement } from '../../src/ingest/measurements/record.ts';
+import {
+  OFFSET_TYPE_LENGTH,
+  TYPE_IS_FRAGMENT,
+  decodeMeasurement,
+  encodeMeasurement,
+} from '../../src/ingest/measurements/record.ts';
 import type { MeasurementValue } from '../../src/ingest/measurements/record.ts';
 import { Random } from '../smartrest/random.ts';
 
-const record = (values: readonly MeasurementValue[],
-  extra: { type?: string; document?: string; source?: number; form?: number; id?: number } = {}): Buffer => encodeMeasurement({
-  tenant: 7, source: extra.source ?? 2 ** 40, id: extra.id ?? 2 ** 50, time: -5, mode: 0, type: extra.type ?? 'T', document: extra.document ?? '',
-    values, receivedAt: 0, form: extra.form ?? 0 });
+const record = (
+  values: readonly MeasurementValue[],
+  extra: { type?: string; document?: string; source?: number; form?: number; id?: number } = {},
+): Buffer =>
+  encodeMeasurement({
+    tenant: 7,
+    source: extra.source ?? 2 ** 40,
+    id: extra.id ?? 2 ** 50,
+    time: -5,
+    mode: 0,
+    type: extra.type ?? 'T',
+    document: extra.document ?? '',
+    values,
+    receivedAt: 0,
+    form: extra.form ?? 0,
+  });
 const viewOf = (buffer: Buffer): DataView => new DataView(buffer.buffer, buffer.byteOffset, buffer.length);
 
 t.test('interner: equal bytes have one number, others another, over growth and clearing', (t) => {
@@ -18,8 +35,12 @@ t.test('interner: equal bytes have one number, others another, over growth and c
   for (let round = 0; round < 3; round += 1) {
     const model = new Map<string, number>();
     for (let step = 0; step < 20_000; step += 1) {
-      const text = random.below(3) === 0 ? 'same' : random.below(2) === 0 ? `n${random.below(5_000)}` : random.pick(['', 'ä温', 'a', 'aa',
-        'b', '\u0000']);
+      const text =
+        random.below(3) === 0
+          ? 'same'
+          : random.below(2) === 0
+            ? `n${random.below(5_000)}`
+            : random.pick(['', 'ä温', 'a', 'aa', 'b', '\u0000']);
       const bytes = Buffer.from(`<${text}>`);
       const number = interner.intern(bytes, 1, bytes.length - 2);
       const want = model.get(text) ?? model.size;
@@ -35,11 +56,23 @@ t.test('interner: equal bytes have one number, others another, over growth and c
   t.end();
 });
 
-const rowsOf = (columns: MeasurementColumns) => Array.from({ length: columns.rowCount }, (_, row) => ({
-  tenant: columns.tenant[row], source: columns.source[row], time: columns.time[row], id: columns.id[row], part: columns.part[row],
-  type: columns.types.values[columns.type[row]], fragment: columns.fragments.values[columns.fragment[row]],
-  series: columns.seriesNames.values[columns.series[row]], unit: columns.units.values[columns.unit[row]], value: columns.value[row],
-  shard: columns.shard[row], seq: columns.seq[row], documentLength: columns.documentLength[row], form: columns.form[row] }));
+const rowsOf = (columns: MeasurementColumns) =>
+  Array.from({ length: columns.rowCount }, (_, row) => ({
+    tenant: columns.tenant[row],
+    source: columns.source[row],
+    time: columns.time[row],
+    id: columns.id[row],
+    part: columns.part[row],
+    type: columns.types.values[columns.type[row]],
+    fragment: columns.fragments.values[columns.fragment[row]],
+    series: columns.seriesNames.values[columns.series[row]],
+    unit: columns.units.values[columns.unit[row]],
+    value: columns.value[row],
+    shard: columns.shard[row],
+    seq: columns.seq[row],
+    documentLength: columns.documentLength[row],
+    form: columns.form[row],
+  }));
 
 t.test('random records become the rows that they decode to', (t) => {
   const random = new Random();
@@ -49,11 +82,19 @@ t.test('random records become the rows that they decode to', (t) => {
     const want: object[] = [];
     const documents: string[] = [];
     for (let seq = round * 1_000; !columns.isFull; seq += 1) {
-      const values = Array.from({ length: random.below(6) },
-        () => ({ fragment: random.pick(texts), series: random.pick(texts), unit: random.pick(texts),
-        value: random.pick([0, -1.5, 1e300, 1 / 3]) }));
+      const values = Array.from({ length: random.below(6) }, () => ({
+        fragment: random.pick(texts),
+        series: random.pick(texts),
+        unit: random.pick(texts),
+        value: random.pick([0, -1.5, 1e300, 1 / 3]),
+      }));
       const document = random.pick(['', '', '{"ä":1.0}', `{"x":"${'y'.repeat(5_000)}"}`]);
-      let bytes = record(values, { type: random.pick(texts), document, source: 1 + random.below(100), form: random.pick([0, 7, 2 ** 49]) });
+      let bytes = record(values, {
+        type: random.pick(texts),
+        document,
+        source: 1 + random.below(100),
+        form: random.pick([0, 7, 2 ** 49]),
+      });
       if (values.length > 0 && document === '' && random.below(3) === 0) {
         // The short form: the type is the first fragment.
         bytes = record(values, { type: '' });
@@ -63,18 +104,35 @@ t.test('random records become the rows that they decode to', (t) => {
       columns.add(batch, viewOf(batch), bytes.length, seq);
       const decoded = decodeMeasurement(bytes, 0);
       if (document !== '') documents.push(document);
-      (values.length > 0 ? decoded.values : [{ fragment: '', series: '', unit: '', value: 0 }]).forEach((value, part) => {
-        want.push({ tenant: 7, source: decoded.source, time: -5, id: 2 ** 50, part, type: decoded.type, ...value, shard: bytes[4], seq,
-          documentLength: part === 0 ? Buffer.byteLength(document) : 0, form: decoded.form });
-      });
+      (values.length > 0 ? decoded.values : [{ fragment: '', series: '', unit: '', value: 0 }]).forEach(
+        (value, part) => {
+          want.push({
+            tenant: 7,
+            source: decoded.source,
+            time: -5,
+            id: 2 ** 50,
+            part,
+            type: decoded.type,
+            ...value,
+            shard: bytes[4],
+            seq,
+            documentLength: part === 0 ? Buffer.byteLength(document) : 0,
+            form: decoded.form,
+          });
+        },
+      );
     }
     const rows = rowsOf(columns);
     t.strictSame(rows.length, want.length);
-    const wrong = rows.findIndex((row, index) => Object.entries(row).some(([name,
-      value]) => value !== (want[index] as Record<string, unknown>)[name]));
+    const wrong = rows.findIndex((row, index) =>
+      Object.entries(row).some(([name, value]) => value !== (want[index] as Record<string, unknown>)[name]),
+    );
     t.equal(wrong, -1, `row ${wrong}: ${JSON.stringify([rows[wrong], want[wrong]])}, seed ${random.seed}`);
     t.equal(columns.documents.toString('utf8', 0, columns.documentBytes), documents.join(''));
-    t.equal(columns.hasForms, rows.some(({ form }) => form !== 0));
+    t.equal(
+      columns.hasForms,
+      rows.some(({ form }) => form !== 0),
+    );
     columns.clear();
     t.equal(columns.hasForms, false);
     t.same([columns.rowCount, columns.documentBytes, columns.types.size], [0, 0, 0]);
@@ -89,15 +147,36 @@ t.test('some of the rows', (t) => {
   for (let id = 1; id <= 200; id += 1) {
     const document = random.pick(['', `{"ä":${id}}`]);
     documents.set(id, document);
-    const bytes = record(Array.from({ length: random.below(4) }, () => ({ fragment: random.pick(['f', 'ä温']), series: `s${random.below(99)}`, unit: '', value: id })),
-      { type: `t${random.below(9)}`, document, source: id, id, form: random.pick([0, 7]) });
+    const bytes = record(
+      Array.from({ length: random.below(4) }, () => ({
+        fragment: random.pick(['f', 'ä温']),
+        series: `s${random.below(99)}`,
+        unit: '',
+        value: id,
+      })),
+      { type: `t${random.below(9)}`, document, source: id, id, form: random.pick([0, 7]) },
+    );
     columns.add(bytes, viewOf(bytes), 0, id);
   }
   const all = rowsOf(columns);
-  for (const gone of [new Set<number>(), new Set(documents.keys()), new Set([...documents.keys()].filter(() => random.below(2) === 0))]) {
+  for (const gone of [
+    new Set<number>(),
+    new Set(documents.keys()),
+    new Set([...documents.keys()].filter(() => random.below(2) === 0)),
+  ]) {
     const rest = columns.where((row) => !gone.has(columns.id[row]));
-    t.same(rowsOf(rest), all.filter(({ id }) => !gone.has(id)), `seed ${random.seed}`);
-    t.equal(rest.documents.toString('utf8', 0, rest.documentBytes), [...documents].filter(([id]) => !gone.has(id)).map(([, text]) => text).join(''));
+    t.same(
+      rowsOf(rest),
+      all.filter(({ id }) => !gone.has(id)),
+      `seed ${random.seed}`,
+    );
+    t.equal(
+      rest.documents.toString('utf8', 0, rest.documentBytes),
+      [...documents]
+        .filter(([id]) => !gone.has(id))
+        .map(([, text]) => text)
+        .join(''),
+    );
     t.ok(rest.hasForms || rowsOf(rest).every(({ form }) => form === 0));
   }
   t.same(rowsOf(columns), all, 'which stay as they are');
@@ -138,6 +217,10 @@ t.test('full by rows, by bytes of documents, by distinct texts; one measurement 
   while (!texts.isFull) add(texts, record(Array.from({ length: 1_000 }, () => value(`n${number++}`))));
   t.ok(texts.seriesNames.size >= 55_535 && texts.seriesNames.size < 65_536, `${texts.seriesNames.size} names`);
   add(texts, record(Array.from({ length: 9_000 }, () => value(`n${number++}`))));
-  t.equal(texts.seriesNames.values[texts.series[texts.rowCount - 1]], `n${number - 1}`, 'the last index still fits 16 bits');
+  t.equal(
+    texts.seriesNames.values[texts.series[texts.rowCount - 1]],
+    `n${number - 1}`,
+    'the last index still fits 16 bits',
+  );
   t.end();
 });

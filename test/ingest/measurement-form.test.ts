@@ -1,6 +1,16 @@
-/** The form of a measurement: the canonical one is 0, every other gives its text, converted values have no decimals of their own. */
+/**
+ * The form of a measurement: the canonical one is 0, every other gives its text, converted values have no decimals of
+ * their own.
+ */
 import t from 'tap';
-import { FORM_DECIMALS_MAX, NO_FORM, decimalsForm, formedText, layoutForm, timeForm } from '../../src/ingest/measurements/form.ts';
+import {
+  FORM_DECIMALS_MAX,
+  NO_FORM,
+  decimalsForm,
+  formedText,
+  layoutForm,
+  timeForm,
+} from '../../src/ingest/measurements/form.ts';
 import { parseTime } from '../../src/model/documents/iso-time.ts';
 import { measurementText } from '../../src/model/entities/measurement.ts';
 
@@ -16,7 +26,9 @@ t.test('orders: 24 of them, each its own number', (t) => {
       for (const fragment of places) {
         if (new Set([source, type, fragment]).size < 3) continue;
         const starts = [0, source, type, fragment] as const;
-        const order = [0, 1, 2, 3].sort((one, other) => starts[one] - starts[other]).map((index) => ['time', 'source', 'type', 'f'][index]);
+        const order = [0, 1, 2, 3]
+          .sort((one, other) => starts[one] - starts[other])
+          .map((index) => ['time', 'source', 'type', 'f'][index]);
         const form = layoutForm([...starts], false);
         numbers.add(form);
         t.same(Object.keys(JSON.parse(formedText(parts, form)) as object), order);
@@ -30,16 +42,43 @@ t.test('orders: 24 of them, each its own number', (t) => {
 });
 
 t.test('times: what has a form comes back, what has none says so', (t) => {
-  for (const text of ['2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00Z', '2026-01-01 00:00:00', '2026-01-01T00:00:00.1Z', '2026-01-01T00:00:00.12Z',
-    '2026-01-01T00:00:00.1234Z', '2026-01-01T00:00:00.000000001+00:00', '1969-12-31T23:59:59.999999999Z', '0000-01-01T00:00:00.999999+18:59',
-    '9999-12-31T23:59:59.000-18:59', '2026-01-01T00:00:00-0001', '2026-01-01T00:00:00+05', '2024-02-29T12:00:00.5-03:30']) {
+  for (const text of [
+    '2026-01-01T00:00:00.000Z',
+    '2026-01-01T00:00:00Z',
+    '2026-01-01 00:00:00',
+    '2026-01-01T00:00:00.1Z',
+    '2026-01-01T00:00:00.12Z',
+    '2026-01-01T00:00:00.1234Z',
+    '2026-01-01T00:00:00.000000001+00:00',
+    '1969-12-31T23:59:59.999999999Z',
+    '0000-01-01T00:00:00.999999+18:59',
+    '9999-12-31T23:59:59.000-18:59',
+    '2026-01-01T00:00:00-0001',
+    '2026-01-01T00:00:00+05',
+    '2024-02-29T12:00:00.5-03:30',
+  ]) {
     const form = timeOf(text);
     t.ok(form >= 0 && Number.isSafeInteger(form + decimalsForm(FORM_DECIMALS_MAX)), text);
-    t.equal((JSON.parse(formedText({ ...parts, time: parseTime(text) ?? NaN }, form + layoutForm([1, 0, 2, 3], false))) as { time: string }).time, text);
+    t.equal(
+      (
+        JSON.parse(formedText({ ...parts, time: parseTime(text) ?? NaN }, form + layoutForm([1, 0, 2, 3], false))) as {
+          time: string;
+        }
+      ).time,
+      text,
+    );
   }
   t.equal(timeOf('2026-01-01T00:00:00.000Z'), 0);
-  for (const text of ['2026-01-01', '2026-01-01T00:00Z', '2026-01-01t00:00:00Z', '2026-01-01T00:00:00z', '2026-01-01T00:00:00,1Z', '2026-01-01T00:00:00-00:00',
-    '2026-01-01T00:00:00.0000000000Z']) t.equal(timeOf(text), NO_FORM, text);
+  for (const text of [
+    '2026-01-01',
+    '2026-01-01T00:00Z',
+    '2026-01-01t00:00:00Z',
+    '2026-01-01T00:00:00z',
+    '2026-01-01T00:00:00,1Z',
+    '2026-01-01T00:00:00-00:00',
+    '2026-01-01T00:00:00.0000000000Z',
+  ])
+    t.equal(timeOf(text), NO_FORM, text);
   t.end();
 });
 
@@ -49,6 +88,9 @@ t.test('decimals, and a unit before its value', (t) => {
   t.match(text(2, false, true), '{"value":20.00,"unit":"C"}');
   t.match(text(2, true, true), '{"unit":"C","value":20.00}');
   t.match(text(2, true, false), '{"unit":"C","value":20}', 'converted to another unit');
-  t.equal(formedText({ ...parts, values: [value, { ...value, series: 'u' }] }, 7), measurementText({ ...parts, values: [value, { ...value, series: 'u' }] }));
+  t.equal(
+    formedText({ ...parts, values: [value, { ...value, series: 'u' }] }, 7),
+    measurementText({ ...parts, values: [value, { ...value, series: 'u' }] }),
+  );
   t.end();
 });

@@ -1,4 +1,6 @@
-/** The projector over real journal and documents with a history store that can be slow, away or cut off in the middle. */
+/**
+ * The projector over real journal and documents with a history store that can be slow, away or cut off in the middle.
+ */
 import t from 'tap';
 import { decodeMeasurement } from '../../src/ingest/measurements/record.ts';
 import type { HistoryQuery } from '../../src/ingest/projector/history-query.ts';
@@ -33,7 +35,10 @@ t.test('follows live: one block when somebody looks, one when the interval ends,
   await until(() => timed.projector.position === 73, 'the interval');
   t.same(numbers(history), range(0, 73));
   await timed.projector.stop();
-  t.same(timed.inserted.filter((entry) => !entry.startsWith('measurements')), []);
+  t.same(
+    timed.inserted.filter((entry) => !entry.startsWith('measurements')),
+    [],
+  );
 });
 
 t.test('a block with many rows waits longer than one with few, and not for ever', async (t) => {
@@ -50,7 +55,7 @@ t.test('a block with many rows waits longer than one with few, and not for ever'
     await until(() => running.projector.position === last, 'the insert');
     return performance.now() - from;
   };
-  t.ok(await insertedAfter(range(0, 2_000)) >= 2.5 * intervalMs, 'many: two and a half intervals');
+  t.ok((await insertedAfter(range(0, 2_000))) >= 2.5 * intervalMs, 'many: two and a half intervals');
   t.equal(history.values.length, 2_001);
   await insertedAfter([1]);
   t.equal(history.values.length, 2_003);
@@ -66,11 +71,21 @@ t.test('values of one measurement are parts of one row id, what is not stored le
   const history = new FakeHistory();
   const running = await start(t, new Platform(openEnvironment(t)), history);
   await running.platform.measure(5, [1, 2, 3]);
-  for (const mode of [PROCESSING_MODE.TRANSIENT, PROCESSING_MODE.CEP]) await running.platform.measure(5, [99], { mode });
+  for (const mode of [PROCESSING_MODE.TRANSIENT, PROCESSING_MODE.CEP])
+    await running.platform.measure(5, [99], { mode });
   await running.platform.measure(5, [4], { mode: PROCESSING_MODE.QUIESCENT });
   await running.platform.measure(6, []);
   await visible(running);
-  t.same(history.values.map(({ seq, part, value }) => [seq, part, value]), [[1, 0, 1], [1, 1, 2], [1, 2, 3], [4, 0, 4], [5, 0, 0]]);
+  t.same(
+    history.values.map(({ seq, part, value }) => [seq, part, value]),
+    [
+      [1, 0, 1],
+      [1, 1, 2],
+      [1, 2, 3],
+      [4, 0, 4],
+      [5, 0, 0],
+    ],
+  );
   await running.platform.measure(5, [99], { mode: PROCESSING_MODE.TRANSIENT });
   await visible(running);
   t.equal(running.projector.position, 6, 'the position passes what leaves no row');
@@ -81,7 +96,9 @@ t.test('slower history: the projector lags, reads the journal later, loses and d
   const history = new FakeHistory();
   const running = await start(t, new Platform(openEnvironment(t)), history, { rowsMax: 20 });
   let open: () => void = () => undefined;
-  const gate = new Promise<void>((resolve) => { open = resolve; });
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
   history.before = () => gate;
   for (let round = 0; round < 20; round += 1) await measure(running.platform, round * 15, 15);
   t.ok(running.projector.isLagging);
@@ -95,7 +112,11 @@ t.test('slower history: the projector lags, reads the journal later, loses and d
   await measure(running.platform, 300, 5);
   await visible(running);
   t.same(numbers(history), range(0, 305));
-  t.same(running.positions, [...running.positions].sort((a, b) => a - b), 'the position only grows');
+  t.same(
+    running.positions,
+    [...running.positions].sort((a, b) => a - b),
+    'the position only grows',
+  );
   await running.projector.stop();
 });
 
@@ -103,7 +124,9 @@ t.test('history away for a while: retried with the same token, waiting ends with
   const history = new FakeHistory();
   const running = await start(t, new Platform(openEnvironment(t)), history);
   let isAway = true;
-  history.before = () => { if (isAway) throw new Error('connection refused'); };
+  history.before = () => {
+    if (isAway) throw new Error('connection refused');
+  };
   await measure(running.platform, 0, 5);
   await t.rejects(running.projector.visible(5, 150), /connection refused/);
   await measure(running.platform, 5, 5);
@@ -133,14 +156,24 @@ t.test('a crash between any two steps of a block: built again, same token, same 
     await running.platform.create('5');
     await visible(running);
     const { documents } = running.platform;
-    const end = (): Promise<void> => { documents.isCrashed = true; return new Promise(() => undefined); };
+    const end = (): Promise<void> => {
+      documents.isCrashed = true;
+      return new Promise(() => undefined);
+    };
     if (step === 'intent saved') history.before = (call) => (call.startsWith('measurements') ? end() : undefined);
     if (step === 'inserted') history.after = (call) => (call.startsWith('measurements') ? end() : undefined);
     if (step === 'rows inserted') history.after = (call) => (call.startsWith('events') ? end() : undefined);
-    await Promise.all([measure(running.platform, 0, 5), running.platform.request(event(700)), measure(running.platform, 5, 12)]);
+    await Promise.all([
+      measure(running.platform, 0, 5),
+      running.platform.request(event(700)),
+      measure(running.platform, 5, 12),
+    ]);
     if (step === 'position saved') {
       let saves = 0;
-      documents.crashAfter = (position) => { saves += position === undefined ? 1 : 0; return saves === 2; };
+      documents.crashAfter = (position) => {
+        saves += position === undefined ? 1 : 0;
+        return saves === 2;
+      };
     }
     void running.projector.visible(running.platform.group.lastAppendedSeq, 1_000).catch(() => undefined);
     await until(() => documents.isCrashed, step);
@@ -152,32 +185,41 @@ t.test('a crash between any two steps of a block: built again, same token, same 
     await visible(running);
     t.same(numbers(history), range(0, 20), step);
     t.same(history.ids('events'), [700], step);
-    t.equal(new Set(history.log.filter((call) => call.startsWith('measurements')).map((call) => call.split('-')[0])).size,
-      history.tokens.size, `${step}: no block begins where another one began`);
+    t.equal(
+      new Set(history.log.filter((call) => call.startsWith('measurements')).map((call) => call.split('-')[0])).size,
+      history.tokens.size,
+      `${step}: no block begins where another one began`,
+    );
     await running.projector.stop();
   }
 });
 
-t.test('a store that was killed knows the token of rows that it lost: they are inserted with the next one', async (t) => {
-  for (const partitions of [1, 2, 3]) {
-    for (let losses = 1; losses <= 4; losses += 1) {
-      const history = new FakeHistory();
-      history.partitionOf = ({ value }) => value % partitions;
-      let left = losses;
-      history.loses = () => { left -= 1; return left >= 0; };
-      const running = await start(t, new Platform(openEnvironment(t)), history, { rowsMax: 100 });
-      await measure(running.platform, 0, 10);
-      await visible(running);
-      t.same(numbers(history), range(0, 10), `${losses} losses, ${partitions} months`);
-      t.ok(left <= 0);
-      await measure(running.platform, 10, 10);
-      await visible(running);
-      t.same(numbers(history), range(0, 20));
-      t.equal(history.log.at(-1), 'measurements 11-20', 'nothing is looked for that was answered at once');
-      await running.projector.stop();
+t.test(
+  'a store that was killed knows the token of rows that it lost: they are inserted with the next one',
+  async (t) => {
+    for (const partitions of [1, 2, 3]) {
+      for (let losses = 1; losses <= 4; losses += 1) {
+        const history = new FakeHistory();
+        history.partitionOf = ({ value }) => value % partitions;
+        let left = losses;
+        history.loses = () => {
+          left -= 1;
+          return left >= 0;
+        };
+        const running = await start(t, new Platform(openEnvironment(t)), history, { rowsMax: 100 });
+        await measure(running.platform, 0, 10);
+        await visible(running);
+        t.same(numbers(history), range(0, 10), `${losses} losses, ${partitions} months`);
+        t.ok(left <= 0);
+        await measure(running.platform, 10, 10);
+        await visible(running);
+        t.same(numbers(history), range(0, 20));
+        t.equal(history.log.at(-1), 'measurements 11-20', 'nothing is looked for that was answered at once');
+        await running.projector.stop();
+      }
     }
-  }
-});
+  },
+);
 
 t.test('so does the start after server and store were killed together', async (t) => {
   const history = new FakeHistory();
@@ -185,7 +227,10 @@ t.test('so does the start after server and store were killed together', async (t
   let running = await start(t, new Platform(openEnvironment(t)), history, { rowsMax: 100 });
   for (const lost of ['1-4 1', '1-4/again-1 1', '1-4/again-2 1', undefined]) {
     const { documents } = running.platform;
-    history.loses = (token) => { documents.isCrashed ||= token === lost; return documents.isCrashed; };
+    history.loses = (token) => {
+      documents.isCrashed ||= token === lost;
+      return documents.isCrashed;
+    };
     if (lost === '1-4 1') await measure(running.platform, 0, 4);
     if (lost === undefined) break;
     void running.projector.visible(running.platform.group.lastAppendedSeq, 1_000).catch(() => undefined);
@@ -204,7 +249,10 @@ t.test('stopping while a begun block is repeated leaves it for the next start', 
   let running = await start(t, new Platform(openEnvironment(t)), history, { rowsMax: 100 });
   for (let round = 0; round < 30; round += 1) await measure(running.platform, round, 1);
   const { documents } = running.platform;
-  history.after = () => { documents.isCrashed = true; return new Promise(() => undefined); };
+  history.after = () => {
+    documents.isCrashed = true;
+    return new Promise(() => undefined);
+  };
   void running.projector.visible(running.platform.group.lastAppendedSeq, 1_000).catch(() => undefined);
   await until(() => documents.isCrashed);
   history.after = () => undefined;
@@ -225,17 +273,31 @@ t.test('a DELETE waits for everything before it and for nothing behind it, also 
     await platform.create('5');
     await visible(running);
     let open: () => void = () => undefined;
-    const gate = new Promise<void>((resolve) => { open = resolve; });
+    const gate = new Promise<void>((resolve) => {
+      open = resolve;
+    });
     if (isLagging) {
       history.before = () => gate;
       await measure(platform, 100, 60);
       await until(() => running.projector.isLagging);
     }
-    const remove = (table: string) => platform.request({ kind: COMMAND.DATA_DELETE, key: 't', body: { table, filter: { source: '5' } } });
+    const remove = (table: string) =>
+      platform.request({ kind: COMMAND.DATA_DELETE, key: 't', body: { table, filter: { source: '5' } } });
     // A request is appended a microtask later: so are these, in order with them.
-    const inOrder = async (first: number, count: number): Promise<void> => { await null; await measure(platform, first, count); };
-    await Promise.all([platform.request(event(701)), inOrder(1, 3), remove('events'), platform.request(event(702)), inOrder(4, 2),
-      remove('measurements'), platform.request(event(703)), inOrder(6, 2)]);
+    const inOrder = async (first: number, count: number): Promise<void> => {
+      await null;
+      await measure(platform, first, count);
+    };
+    await Promise.all([
+      platform.request(event(701)),
+      inOrder(1, 3),
+      remove('events'),
+      platform.request(event(702)),
+      inOrder(4, 2),
+      remove('measurements'),
+      platform.request(event(703)),
+      inOrder(6, 2),
+    ]);
     history.before = () => undefined;
     open();
     await visible(running);
@@ -250,18 +312,27 @@ t.test('a DELETE waits for everything before it and for nothing behind it, also 
 t.test('while a DELETE runs only those wait who read what it removes, or have rows behind it', async (t) => {
   const history = new FakeHistory();
   let open: () => void = () => undefined;
-  const gate = new Promise<void>((resolve) => { open = resolve; });
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
   const running = await start(t, new Platform(openEnvironment(t)), history, { beforeDeletion: () => gate });
   const { platform, projector } = running;
   await platform.create('5');
   await platform.request(event(701));
   await visible(running);
-  const remove = platform.request({ kind: COMMAND.DATA_DELETE, key: 't', body: { table: 'events', filter: { source: '5' } } });
+  const remove = platform.request({
+    kind: COMMAND.DATA_DELETE,
+    key: 't',
+    body: { table: 'events', filter: { source: '5' } },
+  });
   // Behind it in the same group: a request is appended a microtask later.
   await null;
   await Promise.all([remove, measure(platform, 1, 1)]);
   const seen = async (query: HistoryQuery): Promise<boolean> =>
-    projector.visible(platform.group.lastAppendedSeq, 300, query).then(() => true, () => false);
+    projector.visible(platform.group.lastAppendedSeq, 300, query).then(
+      () => true,
+      () => false,
+    );
   t.equal(await seen({ tables: ['events'], tenant: 1 }), false, 'its own waits');
   t.equal(await seen({ tables: ['events'] }), false, 'of any tenant');
   t.equal(await seen({ tables: ['measurements'], tenant: 1 }), false, 'rows behind it wait');
@@ -277,21 +348,31 @@ t.test('while a DELETE runs only those wait who read what it removes, or have ro
 t.test('what objects leave that are gone is deleted together, behind the rows of their block', async (t) => {
   const history = new FakeHistory();
   let open: () => void = () => undefined;
-  const gate = new Promise<void>((resolve) => { open = resolve; });
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
   const seen: string[] = [];
-  const running = await start(t, new Platform(openEnvironment(t)), history, { beforeDeletion: (command) => {
-    seen.push(`${(command.body as { table: string }).table} ${JSON.stringify((command.body as { filter: object }).filter)}`);
-    return gate;
-  } });
+  const running = await start(t, new Platform(openEnvironment(t)), history, {
+    beforeDeletion: (command) => {
+      seen.push(
+        `${(command.body as { table: string }).table} ${JSON.stringify((command.body as { filter: object }).filter)}`,
+      );
+      return gate;
+    },
+  });
   const { platform, projector } = running;
   await platform.create('5');
   await platform.request(event(701));
   await measure(platform, 1, 3);
   // In one group: a request is appended a microtask later.
-  const gone = (source: string): Promise<unknown> => platform.request({ kind: COMMAND.SOURCE_DELETE, key: 't', body: { source } });
+  const gone = (source: string): Promise<unknown> =>
+    platform.request({ kind: COMMAND.SOURCE_DELETE, key: 't', body: { source } });
   await Promise.all([gone('5'), gone('77'), gone('78'), platform.request(event(702))]);
   const isSeen = async (query: HistoryQuery): Promise<boolean> =>
-    projector.visible(platform.group.lastAppendedSeq, 300, query).then(() => true, () => false);
+    projector.visible(platform.group.lastAppendedSeq, 300, query).then(
+      () => true,
+      () => false,
+    );
   t.equal(await isSeen({ tables: ['events'], tenant: 1 }), false, 'lists of the tenant wait');
   t.equal(await isSeen({ tables: ['measurements'], tenant: 1, source: 5 }), false, 'and who reads such a source');
   t.equal(await isSeen({ tables: ['measurements'], tenant: 1, source: 6 }), true, 'not who reads another');
@@ -301,41 +382,62 @@ t.test('what objects leave that are gone is deleted together, behind the rows of
   open();
   await visible(running);
   await visible(running);
-  t.strictSame(seen, ['measurements', 'events', 'alarms', 'operations'].map((table) => `${table} {"sources":"5,77,78"}`), 'each table once');
+  t.strictSame(
+    seen,
+    ['measurements', 'events', 'alarms', 'operations'].map((table) => `${table} {"sources":"5,77,78"}`),
+    'each table once',
+  );
   t.same([history.ids('events'), numbers(history)], [[], []]);
   await projector.stop();
 });
 
-t.test('who asked behind a DELETE, while it runs, sees nothing of what it took; others do not wait for more', async (t) => {
-  const history = new FakeHistory();
-  let open: () => void = () => undefined;
-  let gate = Promise.resolve();
-  const running = await start(t, new Platform(openEnvironment(t)), history, { beforeDeletion: () => gate });
-  const { platform, projector } = running;
-  await platform.create('5');
-  for (let round = 0; round < 5; round += 1) {
-    const ids = [800, 801, 802].map((id) => id + 10 * round);
-    await Promise.all(ids.map((id) => platform.request(event(id))));
-    await visible(running);
-    gate = new Promise((resolve) => { open = resolve; });
-    await platform.request({ kind: COMMAND.DATA_DELETE, key: 't', body: { table: 'events', filter: { source: '5' } } });
-    const asked = platform.group.lastAppendedSeq;
-    const seen = Promise.all([undefined, { tables: ['events'], tenant: 1 }].map((query) => projector.visible(asked, 5_000, query).then(() => history.ids('events'))));
-    await t.resolves(projector.visible(asked, 5_000, { tables: ['events'], tenant: 2 }));
-    t.same(history.ids('events'), ids, 'another tenant does not wait for the DELETE');
-    open();
-    t.same(await seen, [[], []]);
-  }
-  await projector.stop();
-});
+t.test(
+  'who asked behind a DELETE, while it runs, sees nothing of what it took; others do not wait for more',
+  async (t) => {
+    const history = new FakeHistory();
+    let open: () => void = () => undefined;
+    let gate = Promise.resolve();
+    const running = await start(t, new Platform(openEnvironment(t)), history, { beforeDeletion: () => gate });
+    const { platform, projector } = running;
+    await platform.create('5');
+    for (let round = 0; round < 5; round += 1) {
+      const ids = [800, 801, 802].map((id) => id + 10 * round);
+      await Promise.all(ids.map((id) => platform.request(event(id))));
+      await visible(running);
+      gate = new Promise((resolve) => {
+        open = resolve;
+      });
+      await platform.request({
+        kind: COMMAND.DATA_DELETE,
+        key: 't',
+        body: { table: 'events', filter: { source: '5' } },
+      });
+      const asked = platform.group.lastAppendedSeq;
+      const seen = Promise.all(
+        [undefined, { tables: ['events'], tenant: 1 }].map((query) =>
+          projector.visible(asked, 5_000, query).then(() => history.ids('events')),
+        ),
+      );
+      await t.resolves(projector.visible(asked, 5_000, { tables: ['events'], tenant: 2 }));
+      t.same(history.ids('events'), ids, 'another tenant does not wait for the DELETE');
+      open();
+      t.same(await seen, [[], []]);
+    }
+    await projector.stop();
+  },
+);
 
 t.test('rows of actors arrive at least once, and the outbox is emptied', async (t) => {
   const history = new FakeHistory();
   let running = await start(t, new Platform(openEnvironment(t)), history);
   await running.platform.create('5');
   await running.platform.request(event(701));
-  history.after = (call) => { if (call.startsWith('events')) { running.platform.documents.isCrashed = true; return new Promise(() =>
-    undefined); } };
+  history.after = (call) => {
+    if (call.startsWith('events')) {
+      running.platform.documents.isCrashed = true;
+      return new Promise(() => undefined);
+    }
+  };
   void running.projector.visible(running.platform.group.lastAppendedSeq, 1_000).catch(() => undefined);
   await until(() => running.platform.documents.isCrashed);
   history.after = () => undefined;
@@ -367,14 +469,19 @@ t.test('groups with nothing but measurements let the journal be trimmed', async 
 t.test('random load, delays, failures and crashes: each row is there exactly once', async (t) => {
   const random = new Random();
   const history = new FakeHistory();
-  const options = (): { rowsMax: number; intervalMs: number } => ({ rowsMax: 1 + random.below(40),
-    intervalMs: random.pick([1, 5, HOUR_MS]) });
+  const options = (): { rowsMax: number; intervalMs: number } => ({
+    rowsMax: 1 + random.below(40),
+    intervalMs: random.pick([1, 5, HOUR_MS]),
+  });
   let running = await start(t, new Platform(openEnvironment(t)), history, options());
   await running.platform.create('5');
   let nextId = 1_000;
   let crashes = 0;
   const turns = async (count: number): Promise<void> => {
-    for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => { setImmediate(resolve); });
+    for (let turn = 0; turn < count; turn += 1)
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
   };
   const misbehave = async (): Promise<void> => {
     const { documents } = running.platform;
@@ -396,11 +503,24 @@ t.test('random load, delays, failures and crashes: each row is there exactly onc
     if (kind < 6) {
       for (let count = random.below(15); count > 0; count -= 1) {
         const id = nextId++;
-        void platform.measure(5, Array.from({ length: random.below(4) }, () => random.below(100)), { id }).then(() => { acknowledgedMeasurements.add(id); });
+        void platform
+          .measure(
+            5,
+            Array.from({ length: random.below(4) }, () => random.below(100)),
+            { id },
+          )
+          .then(() => {
+            acknowledgedMeasurements.add(id);
+          });
       }
     } else if (kind < 9) {
       const id = nextId++;
-      platform.request(event(id)).then(() => { acknowledgedEvents.add(id); }, () => undefined);
+      platform.request(event(id)).then(
+        () => {
+          acknowledgedEvents.add(id);
+        },
+        () => undefined,
+      );
     } else {
       void running.projector.visible(platform.journal.lastSeq, 1_000).catch(() => undefined);
     }
@@ -419,12 +539,24 @@ t.test('random load, delays, failures and crashes: each row is there exactly onc
   const keys = history.values.map(({ seq, part }) => `${seq}/${part}`);
   t.equal(new Set(keys).size, keys.length, `none twice, seed ${random.seed}`);
   const ids = new Set(history.values.map(({ id }) => id));
-  t.same([...acknowledgedMeasurements].filter((id) => !ids.has(id)), [], `no measurement is missing, seed ${random.seed}`);
-  t.same([...acknowledgedEvents].filter((id) => !history.ids('events').includes(id)), [], `no event is missing, seed ${random.seed}`);
-  t.same(history.ids('events').map(String), running.platform.ids('event'), `events of documents and history, seed ${random.seed}`);
+  t.same(
+    [...acknowledgedMeasurements].filter((id) => !ids.has(id)),
+    [],
+    `no measurement is missing, seed ${random.seed}`,
+  );
+  t.same(
+    [...acknowledgedEvents].filter((id) => !history.ids('events').includes(id)),
+    [],
+    `no event is missing, seed ${random.seed}`,
+  );
+  t.same(
+    history.ids('events').map(String),
+    running.platform.ids('event'),
+    `events of documents and history, seed ${random.seed}`,
+  );
   await running.projector.stop();
   // The journal is trimmed; what is left of it must all be in the history.
-  for (let seq = 1; ;) {
+  for (let seq = 1; ; ) {
     const batch = running.platform.journal.read(seq);
     if (!batch) break;
     seq = batch.firstSeq;
@@ -432,8 +564,8 @@ t.test('random load, delays, failures and crashes: each row is there exactly onc
       if (batch.records[at + 5] !== COMMAND.MEASUREMENT) continue;
       const { values } = decodeMeasurement(batch.records, at);
       const stored = history.values.filter((value) => value.seq === seq).map(({ value }) => value);
-      if (JSON.stringify(stored) !== JSON.stringify(values.length === 0 ? [0] : values.map(({ value }) =>
-        value))) t.fail(`${seq}, seed ${random.seed}`);
+      if (JSON.stringify(stored) !== JSON.stringify(values.length === 0 ? [0] : values.map(({ value }) => value)))
+        t.fail(`${seq}, seed ${random.seed}`);
     }
   }
 });

@@ -9,18 +9,36 @@ export interface QuarantinePlace {
   fill(isFull: boolean): Promise<void> | void;
 }
 
-const entryOf = (seq: number, more: Partial<QuarantineEntry> = {}): QuarantineEntry =>
-  ({ kind: 'row', table: 'events', seq, shard: 1, id: 2, position: 0, code: 6, error: 'e', row: '\u2028\n', ...more });
+const entryOf = (seq: number, more: Partial<QuarantineEntry> = {}): QuarantineEntry => ({
+  kind: 'row',
+  table: 'events',
+  seq,
+  shard: 1,
+  id: 2,
+  position: 0,
+  code: 6,
+  error: 'e',
+  row: '\u2028\n',
+  ...more,
+});
 const LONG = 'x'.repeat(10_000);
 
 export function quarantineContract(t: Test, name: string, newPlace: (t: Test) => Promise<QuarantinePlace>): void {
   t.test(`${name}: an entry is kept once, by its name`, async (t) => {
     const { quarantine } = await newPlace(t);
-    t.same([quarantine.count, quarantine.sizeBytes, quarantine.isFull, quarantine.has(entryOf(1))], [0, 0, false, false]);
+    t.same(
+      [quarantine.count, quarantine.sizeBytes, quarantine.isFull, quarantine.has(entryOf(1))],
+      [0, 0, false, false],
+    );
     await quarantine.add(entryOf(1));
     await quarantine.add(entryOf(1, { row: 'again', position: 9 }));
     t.same([quarantine.count, quarantine.has(entryOf(1))], [1, true]);
-    const others = [entryOf(2), entryOf(1, { id: 3 }), entryOf(1, { table: 'alarms' }), entryOf(1, { kind: 'deletion' })];
+    const others = [
+      entryOf(2),
+      entryOf(1, { id: 3 }),
+      entryOf(1, { table: 'alarms' }),
+      entryOf(1, { kind: 'deletion' }),
+    ];
     t.notOk(others.some((entry) => quarantine.has(entry)));
     for (const entry of others) await quarantine.add(entry);
     t.same([quarantine.count, others.every((entry) => quarantine.has(entry))], [5, true]);
@@ -30,8 +48,13 @@ export function quarantineContract(t: Test, name: string, newPlace: (t: Test) =>
     const { quarantine, fill } = await newPlace(t);
     await quarantine.add(entryOf(1));
     await fill(true);
-    t.ok(await quarantine.add(entryOf(2, { row: LONG })).catch((error: unknown) => error) instanceof QuarantineFullError);
-    t.same([quarantine.isFull, quarantine.count, quarantine.has(entryOf(2)), quarantine.has(entryOf(1))], [true, 1, false, true]);
+    t.ok(
+      (await quarantine.add(entryOf(2, { row: LONG })).catch((error: unknown) => error)) instanceof QuarantineFullError,
+    );
+    t.same(
+      [quarantine.isFull, quarantine.count, quarantine.has(entryOf(2)), quarantine.has(entryOf(1))],
+      [true, 1, false, true],
+    );
     await quarantine.add(entryOf(1));
     t.equal(quarantine.count, 1, 'what is there needs no room');
     await fill(false);

@@ -20,5 +20,10 @@ quarantineContract(t, 'a file', async (t) => {
 
 quarantineContract(t, 'in memory', async () => {
   const quarantine = new MemoryQuarantine();
-  return { quarantine, fill: (isFull) => { quarantine.isFull = isFull; } };
+  return {
+    quarantine,
+    fill: (isFull) => {
+      quarantine.isFull = isFull;
+    },
+  };
 });

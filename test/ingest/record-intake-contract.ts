@@ -25,15 +25,34 @@ class Sink implements AcknowledgementSink {
   readonly told: string[] = [];
   readonly isOrdered: boolean;
   #unflushed = 0;
-  constructor(isOrdered = true) { this.isOrdered = isOrdered; }
-  durable(token: number): void { this.told.push(`durable ${token}`); this.#unflushed += 1; }
-  failed(token: number): void { this.told.push(`failed ${token}`); this.#unflushed += 1; }
-  flushDurable(): void { this.#unflushed = 0; }
-  get isFlushed(): boolean { return this.#unflushed === 0; }
+  constructor(isOrdered = true) {
+    this.isOrdered = isOrdered;
+  }
+  durable(token: number): void {
+    this.told.push(`durable ${token}`);
+    this.#unflushed += 1;
+  }
+  failed(token: number): void {
+    this.told.push(`failed ${token}`);
+    this.#unflushed += 1;
+  }
+  flushDurable(): void {
+    this.#unflushed = 0;
+  }
+  get isFlushed(): boolean {
+    return this.#unflushed === 0;
+  }
 }
 
 const recordOf = (key: number, n: number, padding = 0): Buffer =>
-  encodeCommand({ kind: COMMAND.EVENT_DELETE, tenant: TENANT, key, mode: 0, receivedAt: 0, body: { n, x: 'x'.repeat(padding) } });
+  encodeCommand({
+    kind: COMMAND.EVENT_DELETE,
+    tenant: TENANT,
+    key,
+    mode: 0,
+    receivedAt: 0,
+    body: { n, x: 'x'.repeat(padding) },
+  });
 
 function put({ intake }: RecordIntakePlace, key: number, sink: Sink, token: number, padding = 0): boolean {
   const record = recordOf(key, token, padding);
@@ -56,26 +75,40 @@ function numbersOf({ appends }: RecordIntakePlace, key: number): number[] {
   });
 }
 
-const countOf = ({ appends }: RecordIntakePlace): number => appends.reduce((sum, records) => sum + countRecords(records), 0);
+const countOf = ({ appends }: RecordIntakePlace): number =>
+  appends.reduce((sum, records) => sum + countRecords(records), 0);
 /** Acknowledges whatever the journal gets, until it is so. */
-const settledUntil = (place: RecordIntakePlace, what: string, isSo: () => boolean, error?: Error): Promise<unknown> => until(what, () => {
-  place.settle(error);
-  return isSo();
-});
+const settledUntil = (place: RecordIntakePlace, what: string, isSo: () => boolean, error?: Error): Promise<unknown> =>
+  until(what, () => {
+    place.settle(error);
+    return isSo();
+  });
 
 export function recordIntakeContract(t: Test, name: string, newPlace: () => RecordIntakePlace): void {
   t.test(`${name}: each record is in the journal in the order of its actor, and told once it is durable`, async (t) => {
     const place = newPlace();
     const [ordered, other] = [new Sink(), new Sink(false)];
-    for (let token = 1; token <= 20; token += 1) t.ok(put(place, token % 2 === 0 ? A : B, token % 5 === 0 ? other : ordered, token));
+    for (let token = 1; token <= 20; token += 1)
+      t.ok(put(place, token % 2 === 0 ? A : B, token % 5 === 0 ? other : ordered, token));
     await until('the journal is given something', () => place.appends.length > 0);
     t.same([ordered.told, other.told], [[], []], 'nothing is durable yet');
     place.intake.acknowledgeInOrder(ordered, 21);
     await settledUntil(place, 'all are told', () => ordered.told.length === 17 && other.told.length === 4);
-    t.same(ordered.told, Array.from({ length: 21 }, (_, index) => index + 1).filter((token) => token % 5 !== 0).map((token) => `durable ${token}`));
+    t.same(
+      ordered.told,
+      Array.from({ length: 21 }, (_, index) => index + 1)
+        .filter((token) => token % 5 !== 0)
+        .map((token) => `durable ${token}`),
+    );
     t.same([...other.told].sort(), ['durable 10', 'durable 15', 'durable 20', 'durable 5']);
     await until('and written', () => ordered.isFlushed && other.isFlushed);
-    t.same([numbersOf(place, A), numbersOf(place, B)], [[2, 4, 6, 8, 10, 12, 14, 16, 18, 20], [1, 3, 5, 7, 9, 11, 13, 15, 17, 19]]);
+    t.same(
+      [numbersOf(place, A), numbersOf(place, B)],
+      [
+        [2, 4, 6, 8, 10, 12, 14, 16, 18, 20],
+        [1, 3, 5, 7, 9, 11, 13, 15, 17, 19],
+      ],
+    );
   });
 
   t.test(`${name}: what has no record is acknowledged at once when nothing is before it`, async (t) => {
@@ -96,7 +129,13 @@ export function recordIntakeContract(t: Test, name: string, newPlace: () => Reco
     put(place, B, sink, 3);
     await settledUntil(place, 'all are told', () => sink.told.length === 3);
     t.same(sink.told, ['durable 1', 'durable 2', 'durable 3']);
-    t.same([numbersOf(place, A), numbersOf(place, B)], [[1, 10, 12, 13], [11, 14, 3]]);
+    t.same(
+      [numbersOf(place, A), numbersOf(place, B)],
+      [
+        [1, 10, 12, 13],
+        [11, 14, 3],
+      ],
+    );
   });
 
   t.test(`${name}: what the journal refuses has failed, and what comes then goes on`, async (t) => {
@@ -121,13 +160,21 @@ export function recordIntakeContract(t: Test, name: string, newPlace: () => Reco
     while (token < 1_000 && put(place, A, sink, token, 100_000)) token += 1;
     t.ok(token < 1_000, `${token} records of 100,000 bytes`);
     let calls = 0;
-    place.intake.whenFree(() => { calls += 1; });
+    place.intake.whenFree(() => {
+      calls += 1;
+    });
     const all = Buffer.concat([recordOf(A, token), recordOf(A, token + 1)]);
     place.intake.appendAll(all, all.length, 2, sink, token);
     await settledUntil(place, 'it is called', () => calls > 0);
     await settledUntil(place, 'what waited by itself is told', () => sink.told.length === token);
-    t.same(sink.told, Array.from({ length: token }, (_, index) => `durable ${index + 1}`));
-    t.same([calls, countOf(place), numbersOf(place, A)], [1, token + 1, Array.from({ length: token + 1 }, (_, index) => index + 1)]);
+    t.same(
+      sink.told,
+      Array.from({ length: token }, (_, index) => `durable ${index + 1}`),
+    );
+    t.same(
+      [calls, countOf(place), numbersOf(place, A)],
+      [1, token + 1, Array.from({ length: token + 1 }, (_, index) => index + 1)],
+    );
     t.ok(put(place, A, sink, token + 2));
   });
 

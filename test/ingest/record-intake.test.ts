@@ -16,7 +16,12 @@ class HeldAppends {
   /** @param onStored called when it is there. */
   hold<Value>(records: Buffer, onStored: () => Value): Promise<Value> {
     this.appends.push(Buffer.from(records));
-    return new Promise((resolve, reject) => { this.#held.push((error) => { if (error) reject(error); else resolve(onStored()); }); });
+    return new Promise((resolve, reject) => {
+      this.#held.push((error) => {
+        if (error) reject(error);
+        else resolve(onStored());
+      });
+    });
   }
 
   settle(error?: Error): void {
@@ -27,27 +32,59 @@ class HeldAppends {
 }
 
 const placeOf = (held: HeldAppends, intake: RecordIntakePlace['intake']): RecordIntakePlace => ({
-  intake, appends: held.appends, settle: (error) => held.settle(error), setSize: (bytes) => { held.sizeBytes = bytes; },
+  intake,
+  appends: held.appends,
+  settle: (error) => held.settle(error),
+  setSize: (bytes) => {
+    held.sizeBytes = bytes;
+  },
 });
 
 recordIntakeContract(t, 'a single node', () => {
   const held = new HeldAppends();
   let lastSeq = 0;
   const journal: Journal = {
-    get lastSeq() { return lastSeq; }, get sizeBytes() { return held.sizeBytes; }, read: () => undefined, trim: () => undefined,
-    append: (firstSeq, records, count) => held.hold(records, () => { lastSeq = firstSeq + count - 1; }),
+    get lastSeq() {
+      return lastSeq;
+    },
+    get sizeBytes() {
+      return held.sizeBytes;
+    },
+    read: () => undefined,
+    trim: () => undefined,
+    append: (firstSeq, records, count) =>
+      held.hold(records, () => {
+        lastSeq = firstSeq + count - 1;
+      }),
   };
-  return placeOf(held, new GroupCommit({
-    journal, journalBytesMax: JOURNAL_BYTES_MAX, refusal: () => undefined, onDurable: () => undefined, onError: () => undefined,
-  }));
+  return placeOf(
+    held,
+    new GroupCommit({
+      journal,
+      journalBytesMax: JOURNAL_BYTES_MAX,
+      refusal: () => undefined,
+      onDurable: () => undefined,
+      onError: () => undefined,
+    }),
+  );
 });
 
 recordIntakeContract(t, 'a node of a cluster', () => {
   const held = new HeldAppends();
   let lastGroup = 0;
   const journal = {
-    get sizeBytes() { return held.sizeBytes; }, unavailable: undefined,
-    append: (_shard: number, _groupId: string, records: Buffer) => held.hold(records, () => { lastGroup += 1; return lastGroup * 4_096; }),
+    get sizeBytes() {
+      return held.sizeBytes;
+    },
+    unavailable: undefined,
+    append: (_shard: number, _groupId: string, records: Buffer) =>
+      held.hold(records, () => {
+        lastGroup += 1;
+        return lastGroup * 4_096;
+      }),
   } as unknown as ShardJournal;
-  return placeOf(held, new GatewayJournal({ journal, nodeId: 'n', journalBytesMax: JOURNAL_BYTES_MAX, onError: () => undefined }));
+  return placeOf(
+    held,
+    new GatewayJournal({ journal, nodeId: 'n', journalBytesMax: JOURNAL_BYTES_MAX, onError: () => undefined }),
+  );
 });

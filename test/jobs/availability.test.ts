@@ -1,4 +1,7 @@
-/** Availability and alarm counters on real actors, with a clock (docs/spec/availability.md, docs/spec/alarms.md#counters). */
+/**
+ * Availability and alarm counters on real actors, with a clock (docs/spec/availability.md,
+ * docs/spec/alarms.md#counters).
+ */
 import t from 'tap';
 import type { Test } from 'tap';
 import { AvailabilityMonitor } from '../../src/jobs/availability/monitor.ts';
@@ -12,29 +15,63 @@ import { until } from '../helpers/until.ts';
 const MINUTE_MS = 60_000;
 const ALARM_TYPE = 'c8y_UnavailabilityAlarm';
 
-interface Clock { now: number }
+interface Clock {
+  now: number;
+}
 
-function monitorOf(platform: Platform, clock: Clock, more: { connected?: Set<number>; isMine?: boolean; ownedSince?: () => number | undefined; stepDevices?: number; heardMax?: number } = {}) {
+function monitorOf(
+  platform: Platform,
+  clock: Clock,
+  more: {
+    connected?: Set<number>;
+    isMine?: boolean;
+    ownedSince?: () => number | undefined;
+    stepDevices?: number;
+    heardMax?: number;
+  } = {},
+) {
   let id = 1_000_000;
   const counted: string[] = [];
-  const next = (): number => { id += 1; return id; };
+  const next = (): number => {
+    id += 1;
+    return id;
+  };
   const monitor = new AvailabilityMonitor({
-    commands: platform.commands, documents: platform.documents, ids: { next, peek: next, nextBeside: next } as never, tenants: () => [TENANT],
+    commands: platform.commands,
+    documents: platform.documents,
+    ids: { next, peek: next, nextBeside: next } as never,
+    tenants: () => [TENANT],
     isMine: () => more.isMine ?? true,
-    isConnected: (_tenant, device) => more.connected?.has(device) ?? false, refusals: { count: (limit) => void counted.push(limit) }, log: silentLog, now: () => clock.now,
-    ...(more.ownedSince === undefined ? {} : { ownedSince: more.ownedSince }), ...(more.stepDevices === undefined ? {} : { stepDevices: more.stepDevices }),
+    isConnected: (_tenant, device) => more.connected?.has(device) ?? false,
+    refusals: { count: (limit) => void counted.push(limit) },
+    log: silentLog,
+    now: () => clock.now,
+    ...(more.ownedSince === undefined ? {} : { ownedSince: more.ownedSince }),
+    ...(more.stepDevices === undefined ? {} : { stepDevices: more.stepDevices }),
     ...(more.heardMax === undefined ? {} : { heardMax: more.heardMax }),
   });
   /** The rest of the pass under way, and a whole one. */
-  const pass = async (): Promise<void> => { for (let ends = 0; ends < 2; ends += await monitor.step() ? 1 : 0); };
+  const pass = async (): Promise<void> => {
+    for (let ends = 0; ends < 2; ends += (await monitor.step()) ? 1 : 0);
+  };
   return { monitor, counted, pass };
 }
 
-const required = (minutes: unknown): string => JSON.stringify({ c8y_IsDevice: {}, c8y_RequiredAvailability: { responseInterval: minutes } });
+const required = (minutes: unknown): string =>
+  JSON.stringify({ c8y_IsDevice: {}, c8y_RequiredAvailability: { responseInterval: minutes } });
 const update = (platform: Platform, id: string, doc: object, at = NOW) =>
-  platform.request({ kind: COMMAND.MANAGED_OBJECT_UPDATE, key: Number(id), receivedAt: at, body: { doc: JSON.stringify(doc), mayChangeOwner: false } });
+  platform.request({
+    kind: COMMAND.MANAGED_OBJECT_UPDATE,
+    key: Number(id),
+    receivedAt: at,
+    body: { doc: JSON.stringify(doc), mayChangeOwner: false },
+  });
 const object = (platform: Platform, id: string): any => platform.get('managedObject', id);
-const alarmsOf = (platform: Platform, id: string): any[] => platform.ids('alarm').map((alarm) => platform.get('alarm', alarm) as any).filter(({ source }) => source.id === id);
+const alarmsOf = (platform: Platform, id: string): any[] =>
+  platform
+    .ids('alarm')
+    .map((alarm) => platform.get('alarm', alarm) as any)
+    .filter(({ source }) => source.id === id);
 
 t.test('the interval and the states', async (t) => {
   const interval = (value: string, want: number | undefined, written = value): void => {
@@ -47,7 +84,8 @@ t.test('the interval and the states', async (t) => {
   interval('{"responseInterval":-1,"x":1.0}', -1);
   interval('{"responseInterval":40000,"x":1.0}', 32_767, '{"responseInterval":32767,"x":1.0}');
   interval('{"responseInterval":"-99999"}', -32_768, '{"responseInterval":-32768}');
-  for (const none of ['{}', '5', 'null', '[]', '{"responseInterval":"x"}', '{"responseInterval":true}']) interval(none, undefined);
+  for (const none of ['{}', '5', 'null', '[]', '{"responseInterval":"x"}', '{"responseInterval":true}'])
+    interval(none, undefined);
   const state = (more: object): Parameters<typeof statusOf>[0] => ({ lastMessage: 0, isSilent: false, ...more });
   t.equal(statusOf(state({}), true), 'UNAVAILABLE');
   t.equal(statusOf(state({ interval: 0, isSilent: true }), true), 'MAINTENANCE');
@@ -72,19 +110,32 @@ t.test('a device falls silent and speaks again', async (t) => {
   await pass();
   await pass();
   t.equal(object(platform, '1').c8y_Availability.status, 'UNAVAILABLE');
-  t.match(alarmsOf(platform, '1'), [{ type: ALARM_TYPE, severity: 'MAJOR', status: 'ACTIVE', count: 1, text: 'No data received from the device within required interval.' }]);
+  t.match(alarmsOf(platform, '1'), [
+    {
+      type: ALARM_TYPE,
+      severity: 'MAJOR',
+      status: 'ACTIVE',
+      count: 1,
+      text: 'No data received from the device within required interval.',
+    },
+  ]);
   t.match(object(platform, '1').c8y_ActiveAlarmsStatus, { critical: 0, major: 1, minor: 0, warning: 0 });
   t.equal(object(platform, '1').lastUpdated, lastUpdated, 'no change of the object');
   clock.now += MINUTE_MS;
   monitor.heard(TENANT, 1, clock.now);
   await monitor.step();
-  t.match(object(platform, '1').c8y_Availability, { status: 'AVAILABLE', lastMessage: new Date(clock.now).toISOString() });
+  t.match(object(platform, '1').c8y_Availability, {
+    status: 'AVAILABLE',
+    lastMessage: new Date(clock.now).toISOString(),
+  });
   t.match(alarmsOf(platform, '1'), [{ status: 'CLEARED' }]);
   t.equal(object(platform, '1').c8y_ActiveAlarmsStatus.major, 0);
   clock.now += 6 * MINUTE_MS;
   await pass();
   t.equal(alarmsOf(platform, '1').length, 2, 'silent again: another alarm');
-  const statuses = platform.notifications.filter(({ area, action }) => area === 'managedobjects' && action === 'UPDATE').map(({ text }) => JSON.parse(text).c8y_Availability.status);
+  const statuses = platform.notifications
+    .filter(({ area, action }) => area === 'managedobjects' && action === 'UPDATE')
+    .map(({ text }) => JSON.parse(text).c8y_Availability.status);
   t.same([...new Set(statuses)].sort(), ['AVAILABLE', 'UNAVAILABLE']);
 });
 
@@ -92,7 +143,10 @@ t.test('the alarm about silence ends with the monitoring', async (t) => {
   const platform = openPlatform(t);
   const clock = { now: NOW };
   const { monitor, pass } = monitorOf(platform, clock);
-  for (const [id, end] of [['1', { responseInterval: 0 }], ['2', null]] as const) {
+  for (const [id, end] of [
+    ['1', { responseInterval: 0 }],
+    ['2', null],
+  ] as const) {
     await platform.create(id, required(5));
     clock.now += 6 * MINUTE_MS;
     await pass();
@@ -106,7 +160,13 @@ t.test('the alarm about silence ends with the monitoring', async (t) => {
     t.equal(object(platform, id).c8y_Availability.status, 'AVAILABLE');
     clock.now += 6 * MINUTE_MS;
     await pass();
-    t.same(alarmsOf(platform, id).map(({ status }) => status).sort(), ['ACTIVE', 'CLEARED'], 'silent again: another one');
+    t.same(
+      alarmsOf(platform, id)
+        .map(({ status }) => status)
+        .sort(),
+      ['ACTIVE', 'CLEARED'],
+      'silent again: another one',
+    );
   }
 });
 
@@ -139,12 +199,18 @@ t.test('maintenance', async (t) => {
   await pass();
   t.same(object(platform, '1').c8y_Connection, { status: 'CONNECTED' });
   await update(platform, '1', { c8y_RequiredAvailability: { responseInterval: 0 } });
-  t.match(object(platform, '1'), { c8y_Availability: { status: 'MAINTENANCE' }, c8y_Connection: { status: 'MAINTENANCE' } });
+  t.match(object(platform, '1'), {
+    c8y_Availability: { status: 'MAINTENANCE' },
+    c8y_Connection: { status: 'MAINTENANCE' },
+  });
   clock.now += 100 * MINUTE_MS;
   await pass();
   t.same(alarmsOf(platform, '1'), []);
   await update(platform, '1', { c8y_RequiredAvailability: { responseInterval: 5 } }, clock.now);
-  t.match(object(platform, '1'), { c8y_Availability: { status: 'AVAILABLE' }, c8y_Connection: { status: 'CONNECTED' } });
+  t.match(object(platform, '1'), {
+    c8y_Availability: { status: 'AVAILABLE' },
+    c8y_Connection: { status: 'CONNECTED' },
+  });
   await pass();
   t.equal(object(platform, '1').c8y_Availability.status, 'UNAVAILABLE', 'it has been silent all the time');
   connected.delete(1);
@@ -176,9 +242,22 @@ t.test('a critical alarm makes its source unavailable while it is open', async (
   const platform = openPlatform(t);
   const clock = { now: NOW };
   await platform.create('1', required(5));
-  const alarm = (id: string, severity: string, status = 'ACTIVE') => platform.request({ kind: COMMAND.ALARM_CREATE, key: 1,
-    body: { id, type: `t${id}`, time: NOW, severity, status, user: 'ada', doc: JSON.stringify({ type: `t${id}`, text: 'x', time: new Date(NOW).toISOString() }) } });
-  const change = (id: string, doc: object) => platform.request({ kind: COMMAND.ALARM_UPDATE, key: 1, body: { id, doc: JSON.stringify(doc), user: 'ada' } });
+  const alarm = (id: string, severity: string, status = 'ACTIVE') =>
+    platform.request({
+      kind: COMMAND.ALARM_CREATE,
+      key: 1,
+      body: {
+        id,
+        type: `t${id}`,
+        time: NOW,
+        severity,
+        status,
+        user: 'ada',
+        doc: JSON.stringify({ type: `t${id}`, text: 'x', time: new Date(NOW).toISOString() }),
+      },
+    });
+  const change = (id: string, doc: object) =>
+    platform.request({ kind: COMMAND.ALARM_UPDATE, key: 1, body: { id, doc: JSON.stringify(doc), user: 'ada' } });
   await alarm('10', 'CRITICAL');
   t.equal(object(platform, '1').c8y_Availability.status, 'UNAVAILABLE');
   await monitorOf(platform, clock).pass();
@@ -192,23 +271,94 @@ t.test('a critical alarm makes its source unavailable while it is open', async (
 
 t.test('counters of open alarms', async (t) => {
   const platform = openPlatform(t);
-  await platform.create('1', '{"c8y_ActiveAlarmsStatus":{"critical":9},"c8y_Availability":{"status":"x"},"c8y_Connection":{}}');
-  t.same(['c8y_ActiveAlarmsStatus', 'c8y_Availability', 'c8y_Connection'].filter((name) => name in object(platform, '1')), [], 'only the server writes them');
-  const body = (id: string, type: string, severity: string, status: string) => ({ id, type, time: NOW, severity, status, user: 'ada', doc: JSON.stringify({ type, text: 'x' }) });
+  await platform.create(
+    '1',
+    '{"c8y_ActiveAlarmsStatus":{"critical":9},"c8y_Availability":{"status":"x"},"c8y_Connection":{}}',
+  );
+  t.same(
+    ['c8y_ActiveAlarmsStatus', 'c8y_Availability', 'c8y_Connection'].filter((name) => name in object(platform, '1')),
+    [],
+    'only the server writes them',
+  );
+  const body = (id: string, type: string, severity: string, status: string) => ({
+    id,
+    type,
+    time: NOW,
+    severity,
+    status,
+    user: 'ada',
+    doc: JSON.stringify({ type, text: 'x' }),
+  });
   const counts = (): string => JSON.stringify(object(platform, '1').c8y_ActiveAlarmsStatus ?? null);
   const steps: [string, Parameters<Platform['request']>[0], string][] = [
-    ['a new one', { kind: COMMAND.ALARM_CREATE, key: 1, body: body('10', 'a', 'MAJOR', 'ACTIVE') }, '{"critical":0,"major":1,"minor":0,"warning":0}'],
-    ['the same again', { kind: COMMAND.ALARM_CREATE, key: 1, body: body('11', 'a', 'CRITICAL', 'ACTIVE') }, '{"critical":0,"major":1,"minor":0,"warning":0}'],
-    ['another', { kind: COMMAND.ALARM_CREATE, key: 1, body: body('12', 'b', 'WARNING', 'ACKNOWLEDGED') }, '{"critical":0,"major":1,"minor":0,"warning":1}'],
-    ['a cleared one', { kind: COMMAND.ALARM_CREATE, key: 1, body: body('13', 'c', 'MINOR', 'CLEARED') }, '{"critical":0,"major":1,"minor":0,"warning":1}'],
-    ['another severity', { kind: COMMAND.ALARM_UPDATE, key: 1, body: { id: '10', doc: '{"severity":"MINOR"}', user: 'ada' } }, '{"critical":0,"major":0,"minor":1,"warning":1}'],
-    ['acknowledged', { kind: COMMAND.ALARM_UPDATE, key: 1, body: { id: '10', doc: '{"status":"ACKNOWLEDGED"}', user: 'ada' } }, '{"critical":0,"major":0,"minor":1,"warning":1}'],
-    ['cleared', { kind: COMMAND.ALARM_UPDATE, key: 1, body: { id: '10', doc: '{"status":"CLEARED"}', user: 'ada' } }, '{"critical":0,"major":0,"minor":0,"warning":1}'],
-    ['opened again', { kind: COMMAND.ALARM_UPDATE, key: 1, body: { id: '10', doc: '{"status":"ACTIVE","severity":"CRITICAL"}', user: 'ada' } }, '{"critical":1,"major":0,"minor":0,"warning":1}'],
-    ['cleared by its type', { kind: COMMAND.ALARM_OF_TYPE_UPDATE, key: 1, body: { type: 'b', doc: '{"status":"CLEARED"}', user: 'ada' } }, '{"critical":1,"major":0,"minor":0,"warning":0}'],
-    ['deleted', { kind: COMMAND.ALARM_DELETE, key: 1, body: { id: '10' } }, '{"critical":0,"major":0,"minor":0,"warning":0}'],
-    ['not stored', { kind: COMMAND.ALARM_CREATE, key: 1, mode: 1, body: body('14', 'd', 'MAJOR', 'ACTIVE') }, '{"critical":0,"major":0,"minor":0,"warning":0}'],
-    ['written by a client', { kind: COMMAND.MANAGED_OBJECT_UPDATE, key: 1, body: { doc: '{"c8y_ActiveAlarmsStatus":null}', mayChangeOwner: true } }, '{"critical":0,"major":0,"minor":0,"warning":0}'],
+    [
+      'a new one',
+      { kind: COMMAND.ALARM_CREATE, key: 1, body: body('10', 'a', 'MAJOR', 'ACTIVE') },
+      '{"critical":0,"major":1,"minor":0,"warning":0}',
+    ],
+    [
+      'the same again',
+      { kind: COMMAND.ALARM_CREATE, key: 1, body: body('11', 'a', 'CRITICAL', 'ACTIVE') },
+      '{"critical":0,"major":1,"minor":0,"warning":0}',
+    ],
+    [
+      'another',
+      { kind: COMMAND.ALARM_CREATE, key: 1, body: body('12', 'b', 'WARNING', 'ACKNOWLEDGED') },
+      '{"critical":0,"major":1,"minor":0,"warning":1}',
+    ],
+    [
+      'a cleared one',
+      { kind: COMMAND.ALARM_CREATE, key: 1, body: body('13', 'c', 'MINOR', 'CLEARED') },
+      '{"critical":0,"major":1,"minor":0,"warning":1}',
+    ],
+    [
+      'another severity',
+      { kind: COMMAND.ALARM_UPDATE, key: 1, body: { id: '10', doc: '{"severity":"MINOR"}', user: 'ada' } },
+      '{"critical":0,"major":0,"minor":1,"warning":1}',
+    ],
+    [
+      'acknowledged',
+      { kind: COMMAND.ALARM_UPDATE, key: 1, body: { id: '10', doc: '{"status":"ACKNOWLEDGED"}', user: 'ada' } },
+      '{"critical":0,"major":0,"minor":1,"warning":1}',
+    ],
+    [
+      'cleared',
+      { kind: COMMAND.ALARM_UPDATE, key: 1, body: { id: '10', doc: '{"status":"CLEARED"}', user: 'ada' } },
+      '{"critical":0,"major":0,"minor":0,"warning":1}',
+    ],
+    [
+      'opened again',
+      {
+        kind: COMMAND.ALARM_UPDATE,
+        key: 1,
+        body: { id: '10', doc: '{"status":"ACTIVE","severity":"CRITICAL"}', user: 'ada' },
+      },
+      '{"critical":1,"major":0,"minor":0,"warning":1}',
+    ],
+    [
+      'cleared by its type',
+      { kind: COMMAND.ALARM_OF_TYPE_UPDATE, key: 1, body: { type: 'b', doc: '{"status":"CLEARED"}', user: 'ada' } },
+      '{"critical":1,"major":0,"minor":0,"warning":0}',
+    ],
+    [
+      'deleted',
+      { kind: COMMAND.ALARM_DELETE, key: 1, body: { id: '10' } },
+      '{"critical":0,"major":0,"minor":0,"warning":0}',
+    ],
+    [
+      'not stored',
+      { kind: COMMAND.ALARM_CREATE, key: 1, mode: 1, body: body('14', 'd', 'MAJOR', 'ACTIVE') },
+      '{"critical":0,"major":0,"minor":0,"warning":0}',
+    ],
+    [
+      'written by a client',
+      {
+        kind: COMMAND.MANAGED_OBJECT_UPDATE,
+        key: 1,
+        body: { doc: '{"c8y_ActiveAlarmsStatus":null}', mayChangeOwner: true },
+      },
+      '{"critical":0,"major":0,"minor":0,"warning":0}',
+    ],
   ];
   t.equal(counts(), 'null', 'not before the first alarm');
   for (const [title, command, want] of steps) {
@@ -228,7 +378,13 @@ t.test('pages, and devices of other processes', async (t) => {
   await other.pass();
   t.equal(platform.ids('alarm').length, 0);
   await own.pass();
-  t.same(Array.from({ length: 7 }, (_, index) => object(platform, String(index + 1)).c8y_Availability.status === 'AVAILABLE'), [false, false, false, true, false, false, false]);
+  t.same(
+    Array.from(
+      { length: 7 },
+      (_, index) => object(platform, String(index + 1)).c8y_Availability.status === 'AVAILABLE',
+    ),
+    [false, false, false, true, false, false, false],
+  );
 });
 
 t.test('a device that connects before its new owner judges, and of which nothing is stored', async (t) => {

@@ -16,7 +16,14 @@ async function sweeperOf(stepKeys: number, isMine = true) {
   const { documents, blobs, log } = fake.platform();
   const keys: string[] = [];
   for (let index = 0; index < 7; index += 1) keys.push((await blobs.put([Buffer.from(String(index))], 9)).key);
-  const references = [documentReferences(documents, () => [2, 3], 'managedObject', (value) => [(JSON.parse(value) as { key: string }).key])];
+  const references = [
+    documentReferences(
+      documents,
+      () => [2, 3],
+      'managedObject',
+      (value) => [(JSON.parse(value) as { key: string }).key],
+    ),
+  ];
   const clock = { now: Date.now() };
   const sweeper = new BlobSweeper({ blobs, references, isMine: () => isMine, log, now: () => clock.now, stepKeys });
   return { fake, keys, clock, sweeper };

@@ -1,7 +1,16 @@
-/** The ramp of bulk operations on the real actors: exact whatever commit a crash comes before, bounded, driven by what is stored. */
+/**
+ * The ramp of bulk operations on the real actors: exact whatever commit a crash comes before, bounded, driven by what
+ * is stored.
+ */
 import t from 'tap';
 import type { Test } from 'tap';
-import { BULK_WATCHED_MAX, BULK_WATCHED_PREFIX, bulkActiveKey, bulkKey, bulkWatchedKey } from '../../src/model/entities/bulk-operation.ts';
+import {
+  BULK_WATCHED_MAX,
+  BULK_WATCHED_PREFIX,
+  bulkActiveKey,
+  bulkKey,
+  bulkWatchedKey,
+} from '../../src/model/entities/bulk-operation.ts';
 import type { StoredBulkOperation } from '../../src/model/entities/bulk-operation.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
 import type { ActorKey } from '../../src/model/commands/command.ts';
@@ -20,36 +29,87 @@ async function withGroup(platform: Platform, count: number): Promise<string[]> {
   await platform.create(GROUP, '{"type":"c8y_DeviceGroup","c8y_IsDeviceGroup":{}}');
   const devices = Array.from({ length: count }, (_, index) => String(200 + index));
   for (const id of devices) {
-    await platform.create(id, '{"c8y_IsDevice":{},"com_platform_model_Agent":{}}', { parent: { id: GROUP, kind: 'childAssets' } });
+    await platform.create(id, '{"c8y_IsDevice":{},"com_platform_model_Agent":{}}', {
+      parent: { id: GROUP, kind: 'childAssets' },
+    });
   }
   return devices;
 }
 
 async function schedule(platform: Platform, more: Partial<StoredBulkOperation> = {}): Promise<void> {
   const { id = BULK } = more;
-  const stored: StoredBulkOperation = { id, owner: 'ada', groupId: GROUP, startDate: '', startsAt: NOW, creationRamp: 1, prototype: '{"c8y_Restart":{}}', fragments: '{}',
-    status: 'ACTIVE', targets: 0, done: 0, missing: 0, ...more };
-  await platform.request({ kind: COMMAND.RECORDS_CHANGE, key: 't', body: { changes: [
-    { collection: 'bulkOperation', id: bulkKey(id), value: JSON.stringify(stored) }, { collection: 'bulkOperation', id: bulkActiveKey(id), value: '1' }] } });
+  const stored: StoredBulkOperation = {
+    id,
+    owner: 'ada',
+    groupId: GROUP,
+    startDate: '',
+    startsAt: NOW,
+    creationRamp: 1,
+    prototype: '{"c8y_Restart":{}}',
+    fragments: '{}',
+    status: 'ACTIVE',
+    targets: 0,
+    done: 0,
+    missing: 0,
+    ...more,
+  };
+  await platform.request({
+    kind: COMMAND.RECORDS_CHANGE,
+    key: 't',
+    body: {
+      changes: [
+        { collection: 'bulkOperation', id: bulkKey(id), value: JSON.stringify(stored) },
+        { collection: 'bulkOperation', id: bulkActiveKey(id), value: '1' },
+      ],
+    },
+  });
 }
 
-interface Clock { now: number }
-function schedulerOf(platform: Platform, clock: Clock, isMine = (): boolean => true,
-  more: { documents?: DocumentReader; counts?: () => object[]; refused?: (limit: string) => void } = {}): BulkOperationScheduler {
+interface Clock {
+  now: number;
+}
+function schedulerOf(
+  platform: Platform,
+  clock: Clock,
+  isMine = (): boolean => true,
+  more: { documents?: DocumentReader; counts?: () => object[]; refused?: (limit: string) => void } = {},
+): BulkOperationScheduler {
   const next = (): number => {
     nextId += 1;
     return nextId;
   };
-  const ids = { next, peek: () => nextId + 1, nextBeside: next, nextInOrder: async () => next(), nextBesideInOrder: async (_: number, keys: readonly ActorKey[]) => keys.map(next) };
+  const ids = {
+    next,
+    peek: () => nextId + 1,
+    nextBeside: next,
+    nextInOrder: async () => next(),
+    nextBesideInOrder: async (_: number, keys: readonly ActorKey[]) => keys.map(next),
+  };
   return new BulkOperationScheduler({
-    commands: platform.commands, documents: more.documents ?? platform.documents, ids, tenants: () => [TENANT], isMine,
-    history: { query: async <Row>() => (more.counts?.() ?? []) as Row[], stream: async () => { throw new Error('no stream'); } },
-    refusals: { count: more.refused ?? (() => undefined) }, log: silentLog, now: () => clock.now,
+    commands: platform.commands,
+    documents: more.documents ?? platform.documents,
+    ids,
+    tenants: () => [TENANT],
+    isMine,
+    history: {
+      query: async <Row>() => (more.counts?.() ?? []) as Row[],
+      stream: async () => {
+        throw new Error('no stream');
+      },
+    },
+    refusals: { count: more.refused ?? (() => undefined) },
+    log: silentLog,
+    now: () => clock.now,
   });
 }
 
-const bulkOf = (platform: Platform): StoredBulkOperation => platform.get('bulkOperation', bulkKey(BULK)) as unknown as StoredBulkOperation;
-const devicesWithOperation = (platform: Platform): string[] => platform.ids('operation').map((id) => (platform.get('operation', id) as { deviceId: string }).deviceId).sort();
+const bulkOf = (platform: Platform): StoredBulkOperation =>
+  platform.get('bulkOperation', bulkKey(BULK)) as unknown as StoredBulkOperation;
+const devicesWithOperation = (platform: Platform): string[] =>
+  platform
+    .ids('operation')
+    .map((id) => (platform.get('operation', id) as { deviceId: string }).deviceId)
+    .sort();
 
 t.test('one after the other, from startDate on', async (t) => {
   const platform = openPlatform(t);
@@ -58,7 +118,14 @@ t.test('one after the other, from startDate on', async (t) => {
   await schedule(platform, { startsAt: NOW + 10_000 });
   const scheduler = schedulerOf(platform, clock);
   t.equal(await scheduler.step(), NOW + 10_000, 'it says when it is due');
-  const rows: [at: number, operations: number][] = [[9_999, 0], [10_000, 0], [10_001, 1], [11_000, 2], [11_500, 2], [12_000, 3]];
+  const rows: [at: number, operations: number][] = [
+    [9_999, 0],
+    [10_000, 0],
+    [10_001, 1],
+    [11_000, 2],
+    [11_500, 2],
+    [12_000, 3],
+  ];
   for (const [at, operations] of rows) {
     clock.now = NOW + at;
     await scheduler.step();
@@ -67,8 +134,16 @@ t.test('one after the other, from startDate on', async (t) => {
   t.match(bulkOf(platform), { status: 'COMPLETED', done: 3, targets: 3 });
   t.same(devicesWithOperation(platform), devices);
   await scheduler.step();
-  t.same(platform.ids('bulkOperation').sort(), [bulkKey(BULK), bulkWatchedKey(BULK)], 'the record is left, and what has its operations counted');
-  t.match(platform.get('operation', platform.ids('operation')[0]), { bulkOperationId: BULK, c8y_Restart: {}, status: 'PENDING' });
+  t.same(
+    platform.ids('bulkOperation').sort(),
+    [bulkKey(BULK), bulkWatchedKey(BULK)],
+    'the record is left, and what has its operations counted',
+  );
+  t.match(platform.get('operation', platform.ids('operation')[0]), {
+    bulkOperationId: BULK,
+    c8y_Restart: {},
+    status: 'PENDING',
+  });
 });
 
 t.test('after a time in which it did not run there is no burst', async (t) => {
@@ -110,7 +185,8 @@ t.test('a batch is bounded', async (t) => {
 t.test('those that are not due are not read again, whatever goes on beside them', async (t) => {
   const platform = openPlatform(t);
   await withGroup(platform, 40);
-  for (let index = 0; index < 60; index += 1) await schedule(platform, { id: String(1_000 + index), startsAt: NOW + 3_600_000 });
+  for (let index = 0; index < 60; index += 1)
+    await schedule(platform, { id: String(1_000 + index), startsAt: NOW + 3_600_000 });
   await schedule(platform, { creationRamp: 0 });
   const clock = { now: NOW };
   const reads = new Map<string, number>();
@@ -119,7 +195,8 @@ t.test('those that are not due are not read again, whatever goes on beside them'
       reads.set(id, (reads.get(id) ?? 0) + 1);
       return platform.documents.get(collection, tenant, id);
     },
-    getMany: (...args) => platform.documents.getMany(...args), list: (...args) => platform.documents.list(...args),
+    getMany: (...args) => platform.documents.getMany(...args),
+    list: (...args) => platform.documents.list(...args),
   };
   const scheduler = schedulerOf(platform, clock, undefined, { documents });
   let steps = 0;
@@ -130,7 +207,8 @@ t.test('those that are not due are not read again, whatever goes on beside them'
   }
   t.match(bulkOf(platform), { status: 'COMPLETED', done: 40 });
   for (let step = 0; step < 4; step += 1) await scheduler.step();
-  const readings = (): number[] => Array.from({ length: 60 }, (_, index) => reads.get(bulkKey(String(1_000 + index))) ?? 0);
+  const readings = (): number[] =>
+    Array.from({ length: 60 }, (_, index) => reads.get(bulkKey(String(1_000 + index))) ?? 0);
   t.same(new Set(readings()), new Set([1]), `each was read once in ${steps} steps`);
   clock.now = NOW + 60_001;
   for (let step = 0; step < 60; step += 1) {
@@ -159,13 +237,19 @@ t.test('what became of the operations is kept', async (t) => {
   await withGroup(platform, 5);
   await schedule(platform, { creationRamp: 0 });
   const clock = { now: NOW };
-  let counts: object[] = [{ bulkId: BULK, status: 'SUCCESSFUL', total: 4 }, { bulkId: BULK, status: 'PENDING', total: '1' }];
+  let counts: object[] = [
+    { bulkId: BULK, status: 'SUCCESSFUL', total: 4 },
+    { bulkId: BULK, status: 'PENDING', total: '1' },
+  ];
   const scheduler = schedulerOf(platform, clock, undefined, { counts: () => counts });
   for (let step = 0; step < 6; step += 1) await scheduler.step();
   await scheduler.watch.step();
   t.match(bulkOf(platform), { status: 'COMPLETED', counts: { SUCCESSFUL: 4, PENDING: 1 } });
   t.ok(platform.get('bulkOperation', bulkWatchedKey(BULK)), 'one is not over');
-  counts = [{ bulkId: BULK, status: 'SUCCESSFUL', total: 4 }, { bulkId: BULK, status: 'FAILED', total: 1 }];
+  counts = [
+    { bulkId: BULK, status: 'SUCCESSFUL', total: 4 },
+    { bulkId: BULK, status: 'FAILED', total: 1 },
+  ];
   await scheduler.watch.step();
   t.match(bulkOf(platform), { counts: { PENDING: 1 } }, 'not before it is due');
   clock.now += 10_000;
@@ -179,7 +263,10 @@ t.test('operations that were deleted before they were counted are not waited for
   await withGroup(platform, 5);
   await schedule(platform, { creationRamp: 0 });
   const clock = { now: NOW };
-  let counts: object[] = [{ bulkId: BULK, status: 'SUCCESSFUL', total: 1 }, { bulkId: BULK, status: 'EXECUTING', total: 1 }];
+  let counts: object[] = [
+    { bulkId: BULK, status: 'SUCCESSFUL', total: 1 },
+    { bulkId: BULK, status: 'EXECUTING', total: 1 },
+  ];
   for (let step = 0; step < 6; step += 1) await schedulerOf(platform, clock).step();
   const scheduler = schedulerOf(platform, clock, undefined, { counts: () => counts });
   await scheduler.watch.step();
@@ -196,15 +283,19 @@ t.test('a history that does not answer holds up no ramp', async (t) => {
   const clock = { now: NOW };
   for (let index = 0; index < 30; index += 1) await schedule(platform, { id: String(1_000 + index), creationRamp: 0 });
   let queries = 0;
-  const scheduler = schedulerOf(platform, clock, undefined, { counts: () => {
-    queries += 1;
-    throw new PlatformError('general/history-unavailable');
-  } });
+  const scheduler = schedulerOf(platform, clock, undefined, {
+    counts: () => {
+      queries += 1;
+      throw new PlatformError('general/history-unavailable');
+    },
+  });
   for (let step = 0; step < 12; step += 1) await scheduler.step();
   t.equal(platform.ids('bulkOperation').filter((id) => id.startsWith(BULK_WATCHED_PREFIX)).length, 30);
   t.equal(queries, 0, 'the ramps ask it for nothing');
   await schedule(platform);
-  scheduler.recordsChanged(TENANT, [{ collection: 'bulkOperation', id: bulkKey(BULK), expected: undefined, value: '' }]);
+  scheduler.recordsChanged(TENANT, [
+    { collection: 'bulkOperation', id: bulkKey(BULK), expected: undefined, value: '' },
+  ]);
   const operations = platform.ids('operation').length;
   await scheduler.watch.step();
   t.equal(queries, 1, 'one query for many');
@@ -225,10 +316,18 @@ t.test('of too many that are counted the oldest are given up', async (t) => {
   const ids = Array.from({ length: BULK_WATCHED_MAX + 2 }, (_, index) => String(1_000 + index));
   const changes = ids.map((id) => ({ collection: 'bulkOperation', id: bulkWatchedKey(id), value: '1' }));
   for (let start = 0; start < changes.length; start += 1_000) {
-    await platform.request({ kind: COMMAND.RECORDS_CHANGE, key: 't', body: { changes: changes.slice(start, start + 1_000) } });
+    await platform.request({
+      kind: COMMAND.RECORDS_CHANGE,
+      key: 't',
+      body: { changes: changes.slice(start, start + 1_000) },
+    });
   }
   const counted: string[] = [];
-  await schedulerOf(platform, { now: NOW }, undefined, { refused: (limit) => { counted.push(limit); } }).watch.step();
+  await schedulerOf(platform, { now: NOW }, undefined, {
+    refused: (limit) => {
+      counted.push(limit);
+    },
+  }).watch.step();
   t.same(counted, ['bulk-operations/watched']);
   t.notOk(platform.get('bulkOperation', bulkWatchedKey(ids[1])));
   t.ok(platform.get('bulkOperation', bulkWatchedKey(ids[BULK_WATCHED_MAX + 1])));
@@ -240,7 +339,9 @@ async function run(platform: Platform, clock: Clock): Promise<void> {
   for (let step = 0; step < 50 && bulkOf(platform)?.status === 'ACTIVE' && !platform.documents.isCrashed; step += 1) {
     clock.now += 700;
     let isOver = false;
-    void scheduler.step().then(() => { isOver = true; });
+    void scheduler.step().then(() => {
+      isOver = true;
+    });
     await until(() => isOver || platform.documents.isCrashed);
   }
 }

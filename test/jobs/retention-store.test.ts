@@ -20,43 +20,83 @@ t.test('events go in lots, and no further one when it is not wanted any more', a
     events = events.filter(({ id }) => String(id) !== (command.body as { id: string }).id);
     return undefined as never;
   };
-  const removal = new RetentionRemoval({ history, visible: async () => undefined, commands: { request }, documents: {} as never, counted: {} as never, now: () => 1 });
+  const removal = new RetentionRemoval({
+    history,
+    visible: async () => undefined,
+    commands: { request },
+    documents: {} as never,
+    counted: {} as never,
+    now: () => 1,
+  });
   let asked = 0;
-  const left = await removal.remove(2, TARGET, '', '200', async () => { asked += 1; return asked <= 2; });
+  const left = await removal.remove(2, TARGET, '', '200', async () => {
+    asked += 1;
+    return asked <= 2;
+  });
   t.same([left, events.length], [72, 72], 'after two lots');
   t.same([await removal.remove(2, TARGET, '', '200', () => false), events.length], [72, 72], 'only what is left');
   t.same([await removal.remove(2, TARGET, '', '200', () => true), events.length], [0, 0]);
 });
 
-t.test('with too little free space entities stay, also in the middle of a part; whole parts of rows are dropped all the same', async (t) => {
-  let events = Array.from({ length: 100 }, (_, index) => ({ id: index + 1, source: 5 }));
-  let asked = 0;
-  const requireRoom = (): void => {
-    asked += 1;
-    if (asked > 1) throw refusedBy('disk/free-bytes');
-  };
-  const history = {
-    entities: async () => [...events],
-    removeMonth: async (_kind: string, _tenant: number, _target: object, _month: string, required: () => void) => { required(); },
-  } as unknown as ClickHouseRetention;
-  const request = async (command: Command): Promise<never> => {
-    events = events.filter(({ id }) => String(id) !== (command.body as { id: string }).id);
-    return undefined as never;
-  };
-  const removal = new RetentionRemoval({ history, visible: async () => undefined, commands: { request }, documents: {} as never, counted: {} as never, requireRoom, now: () => 1 });
-  await t.rejects(removal.remove(2, TARGET, '', '100', () => true), { code: 'general/disk-full' });
-  t.equal(events.length, 36);
-  t.equal(await removal.remove(2, TARGET, '', '100', () => false), 36, 'what is left can be asked');
-  await t.rejects(removal.remove(2, { ...TARGET, dataType: 'MEASUREMENT' }, '', '202601', () => true), { code: 'general/disk-full' }, 'the history decides');
-});
+t.test(
+  'with too little free space entities stay, also in the middle of a part; whole parts of rows are dropped all the same',
+  async (t) => {
+    let events = Array.from({ length: 100 }, (_, index) => ({ id: index + 1, source: 5 }));
+    let asked = 0;
+    const requireRoom = (): void => {
+      asked += 1;
+      if (asked > 1) throw refusedBy('disk/free-bytes');
+    };
+    const history = {
+      entities: async () => [...events],
+      removeMonth: async (_kind: string, _tenant: number, _target: object, _month: string, required: () => void) => {
+        required();
+      },
+    } as unknown as ClickHouseRetention;
+    const request = async (command: Command): Promise<never> => {
+      events = events.filter(({ id }) => String(id) !== (command.body as { id: string }).id);
+      return undefined as never;
+    };
+    const removal = new RetentionRemoval({
+      history,
+      visible: async () => undefined,
+      commands: { request },
+      documents: {} as never,
+      counted: {} as never,
+      requireRoom,
+      now: () => 1,
+    });
+    await t.rejects(
+      removal.remove(2, TARGET, '', '100', () => true),
+      { code: 'general/disk-full' },
+    );
+    t.equal(events.length, 36);
+    t.equal(await removal.remove(2, TARGET, '', '100', () => false), 36, 'what is left can be asked');
+    await t.rejects(
+      removal.remove(2, { ...TARGET, dataType: 'MEASUREMENT' }, '', '202601', () => true),
+      { code: 'general/disk-full' },
+      'the history decides',
+    );
+  },
+);
 
 t.test('a month of rows goes at once, or is counted', async (t) => {
   const removed: string[] = [];
   const history = {
-    removeMonth: async (_kind: string, _tenant: number, _target: object, month: string) => { removed.push(month); },
-    nextMonth: async (_kind: string, _tenant: number, _target: object, after: string) => (after < '202601' ? { through: '202601', count: 7 } : undefined),
+    removeMonth: async (_kind: string, _tenant: number, _target: object, month: string) => {
+      removed.push(month);
+    },
+    nextMonth: async (_kind: string, _tenant: number, _target: object, after: string) =>
+      after < '202601' ? { through: '202601', count: 7 } : undefined,
   } as unknown as ClickHouseRetention;
-  const removal = new RetentionRemoval({ history, visible: async () => undefined, commands: {} as never, documents: {} as never, counted: {} as never, now: () => 1 });
+  const removal = new RetentionRemoval({
+    history,
+    visible: async () => undefined,
+    commands: {} as never,
+    documents: {} as never,
+    counted: {} as never,
+    now: () => 1,
+  });
   const target = { ...TARGET, dataType: 'MEASUREMENT' } as const;
   t.equal(await removal.remove(2, target, '', '202601', () => false), 7);
   t.equal(await removal.remove(2, target, '', '202512', () => false), 0, 'its month is empty');
@@ -66,19 +106,53 @@ t.test('a month of rows goes at once, or is counted', async (t) => {
 });
 
 t.test('what became of operations is kept for bulk operations that are not over, before any goes', async (t) => {
-  const stored = { owner: 'ada', groupId: '1', startDate: '', startsAt: 0, creationRamp: 60, prototype: '{}', fragments: '{}', targets: 9, missing: 0, nextAt: 1 };
+  const stored = {
+    owner: 'ada',
+    groupId: '1',
+    startDate: '',
+    startsAt: 0,
+    creationRamp: 60,
+    prototype: '{}',
+    fragments: '{}',
+    targets: 9,
+    missing: 0,
+    nextAt: 1,
+  };
   const records = new Map<string, string>([
-    [bulkKey('7'), JSON.stringify({ ...stored, id: '7', status: 'ACTIVE', done: 4, planned: [['3', '99']], counts: { SUCCESSFUL: 3, FAILED: 1 } })], [bulkActiveKey('7'), '1'],
-    [bulkKey('8'), JSON.stringify({ ...stored, id: '8', status: 'COMPLETED', targets: 2, done: 2 })], [bulkWatchedKey('8'), '1'],
+    [
+      bulkKey('7'),
+      JSON.stringify({
+        ...stored,
+        id: '7',
+        status: 'ACTIVE',
+        done: 4,
+        planned: [['3', '99']],
+        counts: { SUCCESSFUL: 3, FAILED: 1 },
+      }),
+    ],
+    [bulkActiveKey('7'), '1'],
+    [bulkKey('8'), JSON.stringify({ ...stored, id: '8', status: 'COMPLETED', targets: 2, done: 2 })],
+    [bulkWatchedKey('8'), '1'],
     [bulkKey('9'), JSON.stringify({ ...stored, id: '9', status: 'COMPLETED', counts: { SUCCESSFUL: 9 } })],
   ]);
   const documents = {
-    getMany: (collection: string, _tenant: number, ids: readonly string[]) => ids.map((id) => (collection === 'operation' ? '{}' : records.get(id))),
-    list: (_collection: string, _tenant: number, prefix: string) => [...records].filter(([id]) => id.startsWith(prefix)).map(([id, value]) => ({ id, value })),
+    getMany: (collection: string, _tenant: number, ids: readonly string[]) =>
+      ids.map((id) => (collection === 'operation' ? '{}' : records.get(id))),
+    list: (_collection: string, _tenant: number, prefix: string) =>
+      [...records].filter(([id]) => id.startsWith(prefix)).map(([id, value]) => ({ id, value })),
   } as unknown as DocumentReader;
   // Of 7 two have gone already, and the one that is not ticked off is there.
-  const rows: object[] = [{ bulkId: '7', status: 'SUCCESSFUL', total: 2 }, { bulkId: '7', status: 'PENDING', total: 1 }, { bulkId: '8', status: 'SUCCESSFUL', total: 2 }];
-  const counted = { query: async <Row>() => rows as Row[], stream: async () => { throw new Error('no stream'); } };
+  const rows: object[] = [
+    { bulkId: '7', status: 'SUCCESSFUL', total: 2 },
+    { bulkId: '7', status: 'PENDING', total: 1 },
+    { bulkId: '8', status: 'SUCCESSFUL', total: 2 },
+  ];
+  const counted = {
+    query: async <Row>() => rows as Row[],
+    stream: async () => {
+      throw new Error('no stream');
+    },
+  };
   const done: string[] = [];
   let refusals = 1;
   const request = async (command: Command): Promise<never> => {
@@ -95,8 +169,20 @@ t.test('what became of operations is kept for bulk operations that are not over,
     }
     return undefined as never;
   };
-  const history = { entities: async () => [{ id: 1, source: 5 }, { id: 2, source: 6 }] } as unknown as ClickHouseRetention;
-  const removal = new RetentionRemoval({ history, visible: async () => undefined, commands: { request }, documents, counted, now: () => 1 });
+  const history = {
+    entities: async () => [
+      { id: 1, source: 5 },
+      { id: 2, source: 6 },
+    ],
+  } as unknown as ClickHouseRetention;
+  const removal = new RetentionRemoval({
+    history,
+    visible: async () => undefined,
+    commands: { request },
+    documents,
+    counted,
+    now: () => 1,
+  });
   t.equal(await removal.remove(2, { ...TARGET, dataType: 'OPERATION' }, '', '2', () => true), 0);
   t.same(done, ['kept', 'kept', 'deleted', 'deleted']);
   t.match(JSON.parse(records.get(bulkKey('7')) as string), { counts: { SUCCESSFUL: 3, PENDING: 1, FAILED: 1 } });

@@ -12,17 +12,30 @@ function world(options: { bytesMax?: number; other?: number; blobs?: MemoryBlobs
   const { blobs = new MemoryBlobs(), bytesMax = 0, other = 0 } = options;
   const counted: string[] = [];
   const files: TenantFiles = new TenantFiles({
-    blobs, bytesMax, log: silent, now: () => 0, refusals: { count: (limit) => void counted.push(limit) },
+    blobs,
+    bytesMax,
+    log: silent,
+    now: () => 0,
+    refusals: { count: (limit) => void counted.push(limit) },
     freeBytes: () => DISK_BYTES - other - files.bytes,
   });
-  const put = (tenant: number | undefined, mib: number): Promise<{ key: string }> => files.put(Array.from({ length: mib }, () => Buffer.alloc(MIB)), 2_000 * MIB, tenant);
+  const put = (tenant: number | undefined, mib: number): Promise<{ key: string }> =>
+    files.put(
+      Array.from({ length: mib }, () => Buffer.alloc(MIB)),
+      2_000 * MIB,
+      tenant,
+    );
   return { files, blobs, counted, put };
 }
 
 t.test('a tenant leaves a tenth of the disk to the others', async (t) => {
   const { files, put, counted } = world();
   await put(1, 890);
-  await t.rejects(put(1, 50), { code: 'files/too-many-bytes', status: 422, message: /9\d+ bytes.*files\/tenant-share/ });
+  await t.rejects(put(1, 50), {
+    code: 'files/too-many-bytes',
+    status: 422,
+    message: /9\d+ bytes.*files\/tenant-share/,
+  });
   t.equal(files.bytesOf(1), 890 * MIB, 'what was written of it is given back');
   const { key } = await put(2, 80);
   await put(undefined, 1);

@@ -4,11 +4,15 @@ import { BlobTooLarge } from '../../src/ports/blobs.ts';
 import type { Blobs } from '../../src/ports/blobs.ts';
 
 /** One place where an adapter keeps content; opened several times, one after the other. */
-export interface BlobsPlace { open(): Promise<{ readonly blobs: Blobs; close(): Promise<void> }> }
+export interface BlobsPlace {
+  open(): Promise<{ readonly blobs: Blobs; close(): Promise<void> }>;
+}
 
 async function* slowly(pieces: readonly Uint8Array[]): AsyncIterable<Uint8Array> {
   for (const piece of pieces) {
-    await new Promise((resolve) => { setImmediate(resolve); });
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
     yield piece;
   }
 }
@@ -37,7 +41,11 @@ export function blobsContract(t: Test, name: string, newPlace: (t: Test) => Blob
 
   test('what was put is read', async (t, blobs) => {
     const large = Buffer.alloc(1_000_003).map((_, index) => index % 251);
-    for (const [title, pieces] of [['nothing', []], ['one byte', [Buffer.from('x')]], ['several pieces', [large.subarray(0, 7), large.subarray(7)]]] as const) {
+    for (const [title, pieces] of [
+      ['nothing', []],
+      ['one byte', [Buffer.from('x')]],
+      ['several pieces', [large.subarray(0, 7), large.subarray(7)]],
+    ] as const) {
       const whole = Buffer.concat(pieces);
       for (const content of [pieces, slowly(pieces)]) {
         const { key, bytes } = await blobs.put(content, 2_000_000);
@@ -80,7 +88,10 @@ export function blobsContract(t: Test, name: string, newPlace: (t: Test) => Blob
     await blobs.put([Buffer.alloc(10)], 10);
     const before = await keysOf(blobs);
     for (const pieces of [[Buffer.alloc(11)], slowly([Buffer.alloc(6), Buffer.alloc(5)])]) {
-      const failure: unknown = await blobs.put(pieces, 10).then(() => undefined, (error: Error) => error);
+      const failure: unknown = await blobs.put(pieces, 10).then(
+        () => undefined,
+        (error: Error) => error,
+      );
       t.ok(failure instanceof BlobTooLarge, String(failure));
     }
     t.same(await keysOf(blobs), before);

@@ -1,21 +1,52 @@
 /** What follows from the record of a bulk operation (docs/spec/bulk-operations.md#status). */
 import t from 'tap';
-import { bulkGeneralStatus, bulkProgress, countsWithDeleted, dueOperations, isOverAsCounted } from '../../src/model/entities/bulk-operation.ts';
+import {
+  bulkGeneralStatus,
+  bulkProgress,
+  countsWithDeleted,
+  dueOperations,
+  isOverAsCounted,
+} from '../../src/model/entities/bulk-operation.ts';
 import type { OperationCounts, StoredBulkOperation } from '../../src/model/entities/bulk-operation.ts';
 
 const STORED: StoredBulkOperation = {
-  id: '7', owner: 'ada', groupId: '1', startDate: '2024-01-01T00:00:00.000Z', startsAt: 0, creationRamp: 1, prototype: '{}', fragments: '{}', status: 'ACTIVE',
-  targets: 10, done: 0, missing: 0,
+  id: '7',
+  owner: 'ada',
+  groupId: '1',
+  startDate: '2024-01-01T00:00:00.000Z',
+  startsAt: 0,
+  creationRamp: 1,
+  prototype: '{}',
+  fragments: '{}',
+  status: 'ACTIVE',
+  targets: 10,
+  done: 0,
+  missing: 0,
 };
 
 t.test('progress adds up, whatever is under way', async (t) => {
-  const rows: [what: string, stored: Partial<StoredBulkOperation>, counts: OperationCounts, progress: [pending: number, executing: number, successful: number, failed: number]][] = [
+  const rows: [
+    what: string,
+    stored: Partial<StoredBulkOperation>,
+    counts: OperationCounts,
+    progress: [pending: number, executing: number, successful: number, failed: number],
+  ][] = [
     ['before the start', {}, {}, [10, 0, 0, 0]],
     ['in the middle', { nextAt: 1, done: 4 }, { PENDING: 1, EXECUTING: 1, SUCCESSFUL: 1, FAILED: 1 }, [7, 1, 1, 1]],
-    ['operations that are newer than the record', { nextAt: 1, done: 4, planned: [] }, { PENDING: 5, EXECUTING: 1 }, [9, 1, 0, 0]],
+    [
+      'operations that are newer than the record',
+      { nextAt: 1, done: 4, planned: [] },
+      { PENDING: 5, EXECUTING: 1 },
+      [9, 1, 0, 0],
+    ],
     ['a device that is gone', { nextAt: 1, done: 4, missing: 1 }, { PENDING: 3 }, [9, 0, 0, 1]],
     ['operations that are not seen yet', { nextAt: 1, done: 10, status: 'COMPLETED' }, { SUCCESSFUL: 6 }, [4, 0, 6, 0]],
-    ['cancelled, with some that are not seen yet', { nextAt: 1, done: 4, status: 'DELETED' }, { FAILED: 1 }, [3, 0, 0, 1]],
+    [
+      'cancelled, with some that are not seen yet',
+      { nextAt: 1, done: 4, status: 'DELETED' },
+      { FAILED: 1 },
+      [3, 0, 0, 1],
+    ],
     ['cancelled', { nextAt: 1, done: 4, status: 'DELETED' }, { PENDING: 3, FAILED: 1 }, [3, 0, 0, 1]],
     ['cancelled before the start', { status: 'DELETED' }, {}, [0, 0, 0, 0]],
   ];
@@ -23,9 +54,19 @@ t.test('progress adds up, whatever is under way', async (t) => {
     const all = pending + executing + successful + failed;
     t.same(bulkProgress({ ...STORED, ...stored }, counts), { pending, failed, executing, successful, all }, what);
   }
-  const over: StoredBulkOperation = { ...STORED, nextAt: 1, done: 9, missing: 1, status: 'COMPLETED', counts: { SUCCESSFUL: 5 } };
-  t.same(bulkProgress({ ...over, targets: 9 }, { SUCCESSFUL: 3 }, true), { pending: 0, failed: 4, executing: 0, successful: 5, all: 9 },
-    'what nobody had counted before it was deleted has failed');
+  const over: StoredBulkOperation = {
+    ...STORED,
+    nextAt: 1,
+    done: 9,
+    missing: 1,
+    status: 'COMPLETED',
+    counts: { SUCCESSFUL: 5 },
+  };
+  t.same(
+    bulkProgress({ ...over, targets: 9 }, { SUCCESSFUL: 3 }, true),
+    { pending: 0, failed: 4, executing: 0, successful: 5, all: 9 },
+    'what nobody had counted before it was deleted has failed',
+  );
 });
 
 t.test('general status', async (t) => {
@@ -52,13 +93,30 @@ t.test('operations that were deleted stay in the counts', async (t) => {
     ['nothing is gone', { FAILED: 3 }, { SUCCESSFUL: 5 }, { SUCCESSFUL: 5 }],
     ['failed ones are gone', { SUCCESSFUL: 4, FAILED: 1 }, { SUCCESSFUL: 4 }, { SUCCESSFUL: 4, FAILED: 1 }],
     ['all are gone', { SUCCESSFUL: 4, FAILED: 1 }, {}, { SUCCESSFUL: 4, FAILED: 1 }],
-    ['gone, while another one has succeeded', { PENDING: 3, FAILED: 2 }, { SUCCESSFUL: 3 }, { SUCCESSFUL: 3, FAILED: 2 }],
-    ['one that was waiting is gone, with its device', { PENDING: 1, SUCCESSFUL: 4 }, { SUCCESSFUL: 4 }, { SUCCESSFUL: 4, FAILED: 1 }],
+    [
+      'gone, while another one has succeeded',
+      { PENDING: 3, FAILED: 2 },
+      { SUCCESSFUL: 3 },
+      { SUCCESSFUL: 3, FAILED: 2 },
+    ],
+    [
+      'one that was waiting is gone, with its device',
+      { PENDING: 1, SUCCESSFUL: 4 },
+      { SUCCESSFUL: 4 },
+      { SUCCESSFUL: 4, FAILED: 1 },
+    ],
     ['more are there than were counted', { FAILED: 1 }, { PENDING: 6 }, { PENDING: 6 }],
     ['never counted', undefined, { SUCCESSFUL: 3 }, { SUCCESSFUL: 3 }],
   ];
   for (const [what, before, live, counts] of rows) {
-    const stored = { ...STORED, nextAt: 1, status: 'COMPLETED', targets: 5, done: 5, ...(before === undefined ? {} : { counts: before }) } as StoredBulkOperation;
+    const stored = {
+      ...STORED,
+      nextAt: 1,
+      status: 'COMPLETED',
+      targets: 5,
+      done: 5,
+      ...(before === undefined ? {} : { counts: before }),
+    } as StoredBulkOperation;
     t.same(countsWithDeleted(stored, live), counts, what);
     t.same(countsWithDeleted({ ...stored, counts }, live), counts, `${what}: counted again`);
     t.equal(isOverAsCounted(stored, counts), counts.PENDING === undefined && before !== undefined, what);
@@ -67,8 +125,14 @@ t.test('operations that were deleted stay in the counts', async (t) => {
   }
   const stored = { ...STORED, nextAt: 1, done: 5 };
   t.same(countsWithDeleted(stored, { SUCCESSFUL: 3 }, true), { SUCCESSFUL: 3, FAILED: 2 }, 'never counted, all seen');
-  t.same(countsWithDeleted({ ...stored, done: 0, status: 'DELETED', counts: { PENDING: 2, SUCCESSFUL: 3 } } as StoredBulkOperation, {}), { SUCCESSFUL: 3, FAILED: 2 },
-    'cancelled while its first operations were created: they were counted and not ticked off');
+  t.same(
+    countsWithDeleted(
+      { ...stored, done: 0, status: 'DELETED', counts: { PENDING: 2, SUCCESSFUL: 3 } } as StoredBulkOperation,
+      {},
+    ),
+    { SUCCESSFUL: 3, FAILED: 2 },
+    'cancelled while its first operations were created: they were counted and not ticked off',
+  );
 });
 
 t.test('how many operations are due', async (t) => {
@@ -83,6 +147,10 @@ t.test('how many operations are due', async (t) => {
     [1, 5_000, 999_000, 1, 1_000_000],
   ];
   for (const [creationRamp, nextAt, now, count, next] of rows) {
-    t.same(dueOperations({ creationRamp, ...(nextAt === undefined ? {} : { nextAt }) }, now, 100), { count, nextAt: next }, `${creationRamp} ${nextAt} ${now}`);
+    t.same(
+      dueOperations({ creationRamp, ...(nextAt === undefined ? {} : { nextAt }) }, now, 100),
+      { count, nextAt: next },
+      `${creationRamp} ${nextAt} ${now}`,
+    );
   }
 });

@@ -17,21 +17,38 @@ t.test('the canonical document of a measurement', (t) => {
   const base = { time: Date.UTC(2024, 4, 2, 10), sourceId: '251', type: 'c8y_"Env"' };
   const head = '{"time":"2024-05-02T10:00:00.000Z","source":{"id":"251"},"type":"c8y_\\"Env\\""';
   t.equal(measurementText({ ...base, values: [] }), `${head}}`);
-  t.equal(measurementText({ ...base, values: [{ fragment: 'f', series: 'T', value: '21.50', unit: '°C' }] }),
-    `${head},"f":{"T":{"value":21.50,"unit":"°C"}}}`);
-  t.equal(measurementText({ ...base, values: [
-    { fragment: 'f', series: 'T', value: 1, unit: '' }, { fragment: '__proto__', series: '1', value: 2, unit: 'x"' },
-    { fragment: 'f', series: 'h', value: 3, unit: '' }, { fragment: 'f', series: 'T', value: 4, unit: '' }] }),
-  `${head},"f":{"T":{"value":4},"h":{"value":3}},"__proto__":{"1":{"value":2,"unit":"x\\""}}}`);
+  t.equal(
+    measurementText({ ...base, values: [{ fragment: 'f', series: 'T', value: '21.50', unit: '°C' }] }),
+    `${head},"f":{"T":{"value":21.50,"unit":"°C"}}}`,
+  );
+  t.equal(
+    measurementText({
+      ...base,
+      values: [
+        { fragment: 'f', series: 'T', value: 1, unit: '' },
+        { fragment: '__proto__', series: '1', value: 2, unit: 'x"' },
+        { fragment: 'f', series: 'h', value: 3, unit: '' },
+        { fragment: 'f', series: 'T', value: 4, unit: '' },
+      ],
+    }),
+    `${head},"f":{"T":{"value":4},"h":{"value":3}},"__proto__":{"1":{"value":2,"unit":"x\\""}}}`,
+  );
   t.end();
 });
 
 t.test('numbers keep what was sent where JSON allows it', (t) => {
-  const cases = [['21.50', '21.50'], ['+21.5', '21.5'], ['007', '7'], ['-0', '-0'], ['1e3', '1e3'], ['+1E-7', '1e-7'],
-    ['9007199254740993', '9007199254740993']];
+  const cases = [
+    ['21.50', '21.50'],
+    ['+21.5', '21.5'],
+    ['007', '7'],
+    ['-0', '-0'],
+    ['1e3', '1e3'],
+    ['+1E-7', '1e-7'],
+    ['9007199254740993', '9007199254740993'],
+  ];
   for (const [text, want] of cases) t.equal(toJsonNumber(text, parseNumber(text) as number), want, text);
-  for (const text of ['', ' 1', '0x10', 'NaN', 'Infinity', '1e999', '1,5', '.5', '5.', '--1', '1e']) t.equal(parseNumber(text), undefined,
-    text);
+  for (const text of ['', ' 1', '0x10', 'NaN', 'Infinity', '1e999', '1,5', '.5', '5.', '--1', '1e'])
+    t.equal(parseNumber(text), undefined, text);
   t.end();
 });
 
@@ -46,22 +63,49 @@ const failure = (run: () => unknown): string => {
 
 t.test('alarms', (t) => {
   const alarm = '{"type":"x","text":"t","time":"2024-05-02","severity":"MAJOR"}';
-  t.same(checkNewAlarm(parseMembers(alarm)), { type: 'x', text: 't', time: Date.UTC(2024, 4, 2), severity: 'MAJOR', status: 'ACTIVE' });
-  t.equal(failure(() => checkNewAlarm(parseMembers('{"type":"x"}'))),
-    'Following mandatory fields should be included: severity,text,time');
-  t.match(failure(() => checkNewAlarm(parseMembers(alarm.replace('MAJOR', 'major')))), 'The field severity has the value major');
-  t.match(failure(() => checkNewAlarm(parseMembers(alarm.replace('"t"', '7')))), 'The field text has the value 7');
-  t.match(failure(() => checkNewAlarm(parseMembers(alarm.replace('2024-05-02', 'x')))), 'ISO 8601');
-  t.match(failure(() => checkNewAlarm(parseMembers(alarm.replace('"text"', '"status":"OPEN","text"')))), 'ACTIVE, ACKNOWLEDGED, CLEARED');
-  const ofType = (type: string): string => failure(() => checkNewAlarm(parseMembers(alarm.replace('"x"', JSON.stringify(type)))));
+  t.same(checkNewAlarm(parseMembers(alarm)), {
+    type: 'x',
+    text: 't',
+    time: Date.UTC(2024, 4, 2),
+    severity: 'MAJOR',
+    status: 'ACTIVE',
+  });
+  t.equal(
+    failure(() => checkNewAlarm(parseMembers('{"type":"x"}'))),
+    'Following mandatory fields should be included: severity,text,time',
+  );
+  t.match(
+    failure(() => checkNewAlarm(parseMembers(alarm.replace('MAJOR', 'major')))),
+    'The field severity has the value major',
+  );
+  t.match(
+    failure(() => checkNewAlarm(parseMembers(alarm.replace('"t"', '7')))),
+    'The field text has the value 7',
+  );
+  t.match(
+    failure(() => checkNewAlarm(parseMembers(alarm.replace('2024-05-02', 'x')))),
+    'ISO 8601',
+  );
+  t.match(
+    failure(() => checkNewAlarm(parseMembers(alarm.replace('"text"', '"status":"OPEN","text"')))),
+    'ACTIVE, ACKNOWLEDGED, CLEARED',
+  );
+  const ofType = (type: string): string =>
+    failure(() => checkNewAlarm(parseMembers(alarm.replace('"x"', JSON.stringify(type)))));
   t.match(ofType(''), 'The field type');
   t.match(ofType('ä'.repeat(ALARM_TYPE_BYTES_MAX / 2 + 1)), '1 to 1000 bytes');
   t.match(ofType('a\u0001'), 'without control characters');
   t.match(ofType('a\ud800'), 'without control characters');
   t.equal(ofType('ä'.repeat(ALARM_TYPE_BYTES_MAX / 2)), 'nothing was thrown');
   checkAlarmUpdate(parseMembers('{"status":"CLEARED","text":"x","severity":"MINOR","c8y_X":{}}'));
-  t.match(failure(() => checkAlarmUpdate(parseMembers('{"type":"y"}'))), 'it takes no change');
-  t.match(failure(() => checkAlarmUpdate(parseMembers('{"status":"GONE"}'))), 'The field status has the value GONE');
+  t.match(
+    failure(() => checkAlarmUpdate(parseMembers('{"type":"y"}'))),
+    'it takes no change',
+  );
+  t.match(
+    failure(() => checkAlarmUpdate(parseMembers('{"status":"GONE"}'))),
+    'The field status has the value GONE',
+  );
   t.ok(isOpenStatus('ACKNOWLEDGED'));
   t.notOk(isOpenStatus('CLEARED'));
   t.end();

@@ -1,4 +1,6 @@
-/** The table of errors: every row is used, every place of its message is filled, and its parts are what they have to be. */
+/**
+ * The table of errors: every row is used, every place of its message is filled, and its parts are what they have to be.
+ */
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -8,7 +10,8 @@ import { ROOT } from '../helpers/root.ts';
 
 const rows = Object.entries(ERRORS) as [ErrorCode, ErrorEntry][];
 const table = readFileSync(join(ROOT, 'src/model/errors.ts'), 'utf8');
-const sources = (readdirSync(join(ROOT, 'src'), { recursive: true }) as string[]).filter((path) => path.endsWith('.ts') && path !== join('model', 'errors.ts'))
+const sources = (readdirSync(join(ROOT, 'src'), { recursive: true }) as string[])
+  .filter((path) => path.endsWith('.ts') && path !== join('model', 'errors.ts'))
   .map((path) => ({ path, text: readFileSync(join(ROOT, 'src', path), 'utf8') }));
 const placesOf = (text: string): string[] => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
 
@@ -25,8 +28,13 @@ t.test('every row', async (t) => {
 });
 
 t.test('no row that nobody uses', async (t) => {
-  const unused = rows.filter(([code]) => !sources.some(({ text }) => text.includes(`'${code}'`)) && table.split(`'${code}'`).length < 3);
-  t.same(unused.map(([code]) => code), []);
+  const unused = rows.filter(
+    ([code]) => !sources.some(({ text }) => text.includes(`'${code}'`)) && table.split(`'${code}'`).length < 3,
+  );
+  t.same(
+    unused.map(([code]) => code),
+    [],
+  );
 });
 
 t.test('every place of a message is filled where an error is made', async (t) => {
@@ -37,7 +45,12 @@ t.test('every place of a message is filled where an error is made', async (t) =>
     for (const { path, text } of sources) {
       for (const [, details = ''] of text.matchAll(made)) {
         count += 1;
-        if (!details.includes('...')) t.same(places.filter((name) => !new RegExp(`\\b${name}\\b`).test(details)), [], `${code} in ${path}`);
+        if (!details.includes('...'))
+          t.same(
+            places.filter((name) => !new RegExp(`\\b${name}\\b`).test(details)),
+            [],
+            `${code} in ${path}`,
+          );
       }
     }
   }
@@ -45,14 +58,24 @@ t.test('every place of a message is filled where an error is made', async (t) =>
 });
 
 t.test('what a client sent is cut in a message, and cannot fill another place', async (t) => {
-  const { message } = new PlatformError('general/invalid-parameter', { name: '{limit}', value: 'v'.repeat(5_000), limit: '$& $1 {name}' });
+  const { message } = new PlatformError('general/invalid-parameter', {
+    name: '{limit}',
+    value: 'v'.repeat(5_000),
+    limit: '$& $1 {name}',
+  });
   t.ok(message.length < 400);
   t.match(message, /^The parameter \{limit\} has the value v+…; it takes \$& \$1 \{name\}$/);
 });
 
-t.test('what MQTT 5 is told of a store: a quota where something is used up, else that it is away or busy', async (t) => {
-  for (const limit of ['journal/bytes', 'journal/storage', 'disk/free-bytes']) t.equal(refusedBy(limit).mqttReason, 0x97, limit);
-  for (const limit of ['journal/unavailable', 'journal/unreachable', 'authentication/checks-waiting']) t.equal(refusedBy(limit).mqttReason, 0x89, limit);
-  for (const code of ['general/documents-unavailable', 'general/history-unavailable'] as const) t.equal(new PlatformError(code, { reason: 'away' }).mqttReason, 0x88, code);
-  t.equal(new PlatformError('commands/answer-timeout', { limit: 1 }).mqttReason, 0x88);
-});
+t.test(
+  'what MQTT 5 is told of a store: a quota where something is used up, else that it is away or busy',
+  async (t) => {
+    for (const limit of ['journal/bytes', 'journal/storage', 'disk/free-bytes'])
+      t.equal(refusedBy(limit).mqttReason, 0x97, limit);
+    for (const limit of ['journal/unavailable', 'journal/unreachable', 'authentication/checks-waiting'])
+      t.equal(refusedBy(limit).mqttReason, 0x89, limit);
+    for (const code of ['general/documents-unavailable', 'general/history-unavailable'] as const)
+      t.equal(new PlatformError(code, { reason: 'away' }).mqttReason, 0x88, code);
+    t.equal(new PlatformError('commands/answer-timeout', { limit: 1 }).mqttReason, 0x88);
+  },
+);

@@ -2,7 +2,15 @@
 import t from 'tap';
 import { PlatformError } from '../../src/model/errors.ts';
 import {
-  NESTING_MAX, compact, joinMembers, mergeMembers, parseMembers, requireShallow, splitElements, splitMembers, stringMember,
+  NESTING_MAX,
+  compact,
+  joinMembers,
+  mergeMembers,
+  parseMembers,
+  requireShallow,
+  splitElements,
+  splitMembers,
+  stringMember,
 } from '../../src/model/documents/json-document.ts';
 import { Random } from '../smartrest/random.ts';
 
@@ -10,7 +18,9 @@ import { Random } from '../smartrest/random.ts';
 const name = (text: string): string => JSON.stringify(text.slice(0, 80)).replace(/[^ -~]/g, '?');
 
 t.test('what was sent comes back, without white space outside of strings', (t) => {
-  const check = (sent: string, want: string = sent): void => { t.equal(joinMembers(parseMembers(sent)), want, name(sent)); };
+  const check = (sent: string, want: string = sent): void => {
+    t.equal(joinMembers(parseMembers(sent)), want, name(sent));
+  };
   check('{}');
   check(' {\t\r\n } ', '{}');
   check('{"b":1,"a":2,"10":3,"2":4,"1":5}');
@@ -29,16 +39,37 @@ t.test('what was sent comes back, without white space outside of strings', (t) =
 });
 
 t.test('what is no JSON is not repeated: it may be a password', (t) => {
-  for (const text of ['{"password":Sec12"}', `{"a":"${'x'.repeat(100)}","password":Sec12-secret,"b":"${'x'.repeat(100)}"}`, '{"password":"Sec12"', 'Sec12', '{"password":"Sec12\t"}']) {
+  for (const text of [
+    '{"password":Sec12"}',
+    `{"a":"${'x'.repeat(100)}","password":Sec12-secret,"b":"${'x'.repeat(100)}"}`,
+    '{"password":"Sec12"',
+    'Sec12',
+    '{"password":"Sec12\t"}',
+  ]) {
     t.throws(() => parseMembers(text), { code: 'general/bad-json' });
-    try { parseMembers(text); } catch (error) { t.notMatch((error as Error).message, /ec12/, (error as Error).message); }
+    try {
+      parseMembers(text);
+    } catch (error) {
+      t.notMatch((error as Error).message, /ec12/, (error as Error).message);
+    }
   }
   t.end();
 });
 
 t.test('JSON that is no object is refused with 422', (t) => {
-  for (const [text, what] of [['[]', 'an array'], [' [{"a":1}] ', 'an array'], ['1', 'a number'], ['"a"', 'a string'], ['null', 'null'], ['true', 'a boolean']]) {
-    t.throws(() => parseMembers(text), { code: 'validation/not-an-object', status: 422, message: `The JSON is ${what}; it takes an object` }, text);
+  for (const [text, what] of [
+    ['[]', 'an array'],
+    [' [{"a":1}] ', 'an array'],
+    ['1', 'a number'],
+    ['"a"', 'a string'],
+    ['null', 'null'],
+    ['true', 'a boolean'],
+  ]) {
+    t.throws(
+      () => parseMembers(text),
+      { code: 'validation/not-an-object', status: 422, message: `The JSON is ${what}; it takes an object` },
+      text,
+    );
   }
   t.end();
 });
@@ -52,11 +83,33 @@ t.test('what is no JSON is refused with 400', (t) => {
       t.ok(error instanceof PlatformError && error.code === 'general/bad-json', name(text));
     }
   };
-  for (const text of ['', ' ', '{', '}', '{}{}', '{"a":1,}', '{a:1}', "{'a':1}", '{"a":01}', '{"a":+1}',
+  for (const text of [
+    '',
+    ' ',
+    '{',
+    '}',
+    '{}{}',
+    '{"a":1,}',
+    '{a:1}',
+    "{'a':1}",
+    '{"a":01}',
+    '{"a":+1}',
     '{"a":.5}',
-    '{"a":1.}', '{"a":NaN}', '{"a":"\t"}', '{"a":"\\x"}', '{"a":1}x', '\ufeff{}', '{\u00a0}', '{"a":1 "b":2}', '{\v}', '{"a"\f:1}',
-      '{"a":"\\u12g4"}',
-    '{"a":undefined}', '{/**/}']) check(text);
+    '{"a":1.}',
+    '{"a":NaN}',
+    '{"a":"\t"}',
+    '{"a":"\\x"}',
+    '{"a":1}x',
+    '\ufeff{}',
+    '{\u00a0}',
+    '{"a":1 "b":2}',
+    '{\v}',
+    '{"a"\f:1}',
+    '{"a":"\\u12g4"}',
+    '{"a":undefined}',
+    '{/**/}',
+  ])
+    check(text);
   check(`{"a":${'['.repeat(NESTING_MAX)}${']'.repeat(NESTING_MAX)}}`);
   check(`{"a":${'{"b":'.repeat(NESTING_MAX)}1${'}'.repeat(NESTING_MAX)}}`);
   check(`{"a":${'['.repeat(2_000_000)}${']'.repeat(2_000_000)}}`);
@@ -84,8 +137,12 @@ t.test('merge: a member replaces the old one as a whole, null removes it', (t) =
   check('{"a":1}', '{}', '{"a":1}', false);
   check('{"a":{"b":1}}', '{ "a" : { "b" : 1 } }', '{"a":{"b":1}}', false);
   check('{"a":1}', '{"a":1.0}', '{"a":1}', false);
-  check('{"a":"\u00dc/","b":{"x":[1e2,{"y":null}],"z":"A"}}', '{"b":{"z":"\\u0041","x":[100.0,{"y":null}]},"a":"\\u00dc\\/"}',
-    '{"a":"\u00dc/","b":{"x":[1e2,{"y":null}],"z":"A"}}', false);
+  check(
+    '{"a":"\u00dc/","b":{"x":[1e2,{"y":null}],"z":"A"}}',
+    '{"b":{"z":"\\u0041","x":[100.0,{"y":null}]},"a":"\\u00dc\\/"}',
+    '{"a":"\u00dc/","b":{"x":[1e2,{"y":null}],"z":"A"}}',
+    false,
+  );
   check('{"a":1,"b":"\u00dc"}', '{"b":"\\u00dc","a":2}', '{"a":2,"b":"\u00dc"}');
   check('{"a":1}', '{"a":"null"}', '{"a":"null"}');
   check('{"a":1}', '{"a":{"b":null}}', '{"a":{"b":null}}');
@@ -96,8 +153,15 @@ t.test('merge: a member replaces the old one as a whole, null removes it', (t) =
 
 t.test('members that hold a string', (t) => {
   const members = parseMembers('{"s":"a\\"\\u00e4","n":1,"o":{},"l":["x"],"z":null,"e":""}');
-  const cases: [string, string | undefined][] = [['s', 'a"ä'], ['e', ''], ['n', undefined], ['o', undefined], ['l', undefined],
-    ['z', undefined], ['?', undefined]];
+  const cases: [string, string | undefined][] = [
+    ['s', 'a"ä'],
+    ['e', ''],
+    ['n', undefined],
+    ['o', undefined],
+    ['l', undefined],
+    ['z', undefined],
+    ['?', undefined],
+  ];
   for (const [name, want] of cases) t.equal(stringMember(members, name), want, name);
   t.same(splitElements('[]'), []);
   t.same(splitElements('[1,{"a":[1,2]},"x,]",[],null]'), ['1', '{"a":[1,2]}', '"x,]"', '[]', 'null']);
@@ -106,8 +170,28 @@ t.test('members that hold a string', (t) => {
 
 t.test('random documents: split, join and compact agree with JSON.parse', (t) => {
   const random = new Random();
-  const texts = ['', 'a', 'b c', '"', '\\', '\\"', '\n', '10', '2', '__proto__', 'ä温😀', '\ud800', ',', ':', '{', '}', '[', ']', ' \\ ',
-    '\u0000'];
+  const texts = [
+    '',
+    'a',
+    'b c',
+    '"',
+    '\\',
+    '\\"',
+    '\n',
+    '10',
+    '2',
+    '__proto__',
+    'ä温😀',
+    '\ud800',
+    ',',
+    ':',
+    '{',
+    '}',
+    '[',
+    ']',
+    ' \\ ',
+    '\u0000',
+  ];
   const space = (): string => random.pick(['', '', '', ' ', '\n\t', '\r ']);
   const value = (depth: number): string => {
     const kind = random.below(depth > 3 ? 4 : 6);
@@ -127,10 +211,12 @@ t.test('random documents: split, join and compact agree with JSON.parse', (t) =>
     const want = JSON.parse(text) as Record<string, unknown>;
     const members = parseMembers(text);
     const again = joinMembers(members);
-    const isRight = again === joinMembers(splitMembers(again)) && compact(again) === again
-      && JSON.stringify(JSON.parse(again)) === JSON.stringify(want)
-      && JSON.stringify([...members.keys()].sort()) === JSON.stringify(Object.keys(want).sort())
-      && [...members].every(([name, part]) => JSON.stringify(JSON.parse(part)) === JSON.stringify(want[name]));
+    const isRight =
+      again === joinMembers(splitMembers(again)) &&
+      compact(again) === again &&
+      JSON.stringify(JSON.parse(again)) === JSON.stringify(want) &&
+      JSON.stringify([...members.keys()].sort()) === JSON.stringify(Object.keys(want).sort()) &&
+      [...members].every(([name, part]) => JSON.stringify(JSON.parse(part)) === JSON.stringify(want[name]));
     if (!isRight) t.fail(`${JSON.stringify(text)}, seed ${random.seed}`);
   }
   t.pass(`seed ${random.seed}`);
@@ -140,6 +226,9 @@ t.test('random documents: split, join and compact agree with JSON.parse', (t) =>
 t.test('JSON that is only read has the same depth', async (t) => {
   const nested = (depth: number): string => `[{"a":"[[[\\"[","b":${'['.repeat(depth)}${']'.repeat(depth)}},[]]`;
   t.doesNotThrow(() => requireShallow(nested(NESTING_MAX - 2)));
-  t.throws(() => requireShallow(nested(NESTING_MAX - 1)), { code: 'general/bad-json', message: /nested deeper than 200/ });
+  t.throws(() => requireShallow(nested(NESTING_MAX - 1)), {
+    code: 'general/bad-json',
+    message: /nested deeper than 200/,
+  });
   t.doesNotThrow(() => requireShallow('[[],'.repeat(10) + '[]' + ']'.repeat(10)), 'what is closed counts no more');
 });

@@ -34,14 +34,21 @@ t.test('the only tenant of a server gets nearly all, until there is another one'
   shares.give(1, 'a', 50);
   t.equal(shares.take(1, 'a'), undefined);
   let count = 0;
-  t.same(fill(new Shares('x', 1_000, () => true), 1, () => `u${count++}`), [990, 'x-of-tenant'], 'many users with little');
+  t.same(
+    fill(new Shares('x', 1_000, () => true), 1, () => `u${count++}`),
+    [990, 'x-of-tenant'],
+    'many users with little',
+  );
   t.end();
 });
 
 t.test('many users of one tenant, each with little', (t) => {
   const shares = new Shares('x', 1_000);
   let count = 0;
-  t.same(fill(shares, 1, () => `u${count++}`), [900, 'x-of-tenant']);
+  t.same(
+    fill(shares, 1, () => `u${count++}`),
+    [900, 'x-of-tenant'],
+  );
   t.same(fill(shares, 2, 'a'), [80, 'x-of-user']);
   t.end();
 });

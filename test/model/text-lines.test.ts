@@ -14,7 +14,11 @@ const lines = async (source: AsyncIterable<Uint8Array>, lengthMax = 100): Promis
 t.test('a text cut in two at every byte', async (t) => {
   const text = Buffer.from('ä,1\n\n€ 2\r\n𝄞\n');
   for (let cut = 0; cut <= text.length; cut += 1) {
-    t.strictSame(await lines(pieces(text.subarray(0, cut), text.subarray(cut))), ['ä,1', '', '€ 2\r', '𝄞'], `cut at ${cut}`);
+    t.strictSame(
+      await lines(pieces(text.subarray(0, cut), text.subarray(cut))),
+      ['ä,1', '', '€ 2\r', '𝄞'],
+      `cut at ${cut}`,
+    );
   }
   t.strictSame(await lines(pieces()), []);
 });

@@ -1,23 +1,33 @@
-/** Turns: tenants and users of a tenant do not hold up each other, running work is bounded by tenant and user, waits end. */
+/**
+ * Turns: tenants and users of a tenant do not hold up each other, running work is bounded by tenant and user, waits
+ * end.
+ */
 import t from 'tap';
 import { PlatformError } from '../../src/model/errors.ts';
 import { Turns } from '../../src/pacing/turns.ts';
 import type { TurnsOptions } from '../../src/pacing/turns.ts';
 
-const settled = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
+const settled = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 
 /** Work by name `<tenant>/<user>/<anything>`, begun in the order of `begun`. */
 function world(options: Partial<TurnsOptions> = {}) {
   const counted: string[] = [];
   const turns = new Turns({
-    refusals: { count: (limit) => void counted.push(limit) }, running: { all: 3, ofTenant: 2, ofUser: 1 }, waiting: { all: 10, ofUser: 5 },
-    limits: { all: 'x/waiting', ofUser: 'x/of-user', wait: 'x/wait' }, ...options,
+    refusals: { count: (limit) => void counted.push(limit) },
+    running: { all: 3, ofTenant: 2, ofUser: 1 },
+    waiting: { all: 10, ofUser: 5 },
+    limits: { all: 'x/waiting', ofUser: 'x/of-user', wait: 'x/wait' },
+    ...options,
   });
   const begun: string[] = [];
   const refused: string[] = [];
   const partsOf = (name: string): [number, string] => [Number(name.split('/')[0]), name.split('/')[1]];
   const begin = (name: string, signal?: AbortSignal): void => {
-    const refuse = (error: Error): void => void refused.push(`${name} ${error instanceof PlatformError ? String(error.details.limit) : error.message}`);
+    const refuse = (error: Error): void =>
+      void refused.push(`${name} ${error instanceof PlatformError ? String(error.details.limit) : error.message}`);
     try {
       const turn = turns.begin(...partsOf(name), signal);
       if (turn === undefined) begun.push(name);

@@ -5,7 +5,10 @@ import { PUBLISH_RESULT } from '../../src/mqtt/sessions/application.ts';
 import type { MqttMetrics } from '../../src/mqtt/connections/metrics.ts';
 import { Harness, publish, seededRandom, settle } from './helpers/harness.ts';
 
-const pause = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms); });
+const pause = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
 
 t.test('any order of adding and acknowledging', async (t) => {
   const seed = Number(process.env['SEED'] ?? Date.now() % 1e6);
@@ -22,15 +25,21 @@ t.test('any order of adding and acknowledging', async (t) => {
       if (random() < 0.4) time += 1_000;
       times.add(time);
       waiting.push(time);
-      if (random() < 0.1) { times.removeLast(); waiting.pop(); }
+      if (random() < 0.1) {
+        times.removeLast();
+        waiting.pop();
+      }
     } else if (choice < 0.9 && acknowledged < waiting.length) {
       times.acknowledged();
       acknowledged += 1;
     } else {
       const reported: number[] = [];
-      times.written({ acknowledged: (durationMs: number, count: number) => {
-        for (let left = count; left > 0; left -= 1) reported.push(Math.round((performance.now() - durationMs - now) / 1_000));
-      } } as unknown as MqttMetrics);
+      times.written({
+        acknowledged: (durationMs: number, count: number) => {
+          for (let left = count; left > 0; left -= 1)
+            reported.push(Math.round((performance.now() - durationMs - now) / 1_000));
+        },
+      } as unknown as MqttMetrics);
       const want = waiting.splice(0, acknowledged).map((added) => Math.round((added - now) / 1_000));
       acknowledged = 0;
       if (`${reported}` !== `${want}`) {
@@ -52,7 +61,11 @@ t.test('PUBACK and PUBREC: what the actors take is in it', async (t) => {
   await pause(30);
   harness.acknowledgeAll();
   t.same(client.takeCommands(), ['puback 1', 'pubrec 2', 'puback 3']);
-  t.same(harness.latencies.map(({ count }) => count), [2, 1], 'one report for each read');
+  t.same(
+    harness.latencies.map(({ count }) => count),
+    [2, 1],
+    'one report for each read',
+  );
   const [first, second] = harness.latencies.map(({ durationMs }) => durationMs);
   t.ok(first >= 55 && second >= 25 && second < first - 25, `${first} ${second}`);
 });
@@ -61,14 +74,17 @@ t.test('a message that is held counts from its receipt, one that is not taken do
   const harness = new Harness();
   const client = await harness.connected('c1');
   let isBusy = true;
-  harness.onPublish = () => isBusy ? PUBLISH_RESULT.BUSY : PUBLISH_RESULT.PENDING;
+  harness.onPublish = () => (isBusy ? PUBLISH_RESULT.BUSY : PUBLISH_RESULT.PENDING);
   client.send(publish('a', '1', 1, 1));
   await pause(40);
   isBusy = false;
   harness.link('c1').connection.resume();
   t.same(client.takeCommands(), ['puback 1']);
   client.send(publish('a', '2', 1, 2));
-  t.same(harness.latencies.map(({ count }) => count), [1, 1]);
+  t.same(
+    harness.latencies.map(({ count }) => count),
+    [1, 1],
+  );
   t.ok(harness.latencies[0].durationMs >= 35, `${harness.latencies[0].durationMs}`);
   t.equal(client.connection!.unacknowledged, 0);
 });
@@ -87,5 +103,8 @@ t.test('messages that are acknowledged within the call leave nothing behind', as
   await settle();
   t.equal(client.take().filter(({ cmd }) => cmd === 'puback').length, 50);
   t.equal(client.connection!.unacknowledged, 0);
-  t.equal(harness.latencies.reduce((sum, { count }) => sum + count, 0), 50);
+  t.equal(
+    harness.latencies.reduce((sum, { count }) => sum + count, 0),
+    50,
+  );
 });

@@ -1,4 +1,7 @@
-/** The link of a device without credentials: one request at a time, answers and faults (docs/spec/device-registration.md#mqtt). */
+/**
+ * The link of a device without credentials: one request at a time, answers and faults
+ * (docs/spec/device-registration.md#mqtt).
+ */
 import t from 'tap';
 import type { DeviceCredentials } from '../../src/model/entities/device-request.ts';
 import { PlatformError } from '../../src/model/errors.ts';
@@ -10,18 +13,53 @@ import { silentLog } from '../actors/platform.ts';
 class Harness {
   readonly events: string[] = [];
   readonly counted: string[] = [];
-  readonly polls: { id: string; token: string | undefined; resolve: (credentials: DeviceCredentials | undefined) => void; reject: (error: Error) => void }[] = [];
+  readonly polls: {
+    id: string;
+    token: string | undefined;
+    resolve: (credentials: DeviceCredentials | undefined) => void;
+    reject: (error: Error) => void;
+  }[] = [];
   readonly link: BootstrapLink;
 
   constructor() {
     const connection: DeviceConnection = {
-      principal: { tenant: 'management', tenantNumber: 1, userName: 'devicebootstrap', roles: new Set(['ROLE_DEVICE_BOOTSTRAP']) }, clientId: 'd:7', protocolVersion: 4,
-      isPersistent: false, acknowledge: (id) => { this.events.push(`ack ${id}`); }, rejected() {}, flush: () => { this.events.push('flush'); },
-      resume: () => { this.events.push('resume'); }, deliver: ({ topic, payload }) => { this.events.push(`${topic} ${Buffer.from(payload).toString()}`); }, disconnect() {},
+      principal: {
+        tenant: 'management',
+        tenantNumber: 1,
+        userName: 'devicebootstrap',
+        roles: new Set(['ROLE_DEVICE_BOOTSTRAP']),
+      },
+      clientId: 'd:7',
+      protocolVersion: 4,
+      isPersistent: false,
+      acknowledge: (id) => {
+        this.events.push(`ack ${id}`);
+      },
+      rejected() {},
+      flush: () => {
+        this.events.push('flush');
+      },
+      resume: () => {
+        this.events.push('resume');
+      },
+      deliver: ({ topic, payload }) => {
+        this.events.push(`${topic} ${Buffer.from(payload).toString()}`);
+      },
+      disconnect() {},
     };
     const poll = (id: string, token: string | undefined): Promise<DeviceCredentials | undefined> =>
-      new Promise((resolve, reject) => { this.polls.push({ id, token, resolve, reject }); });
-    this.link = new BootstrapLink(connection, '7', { registration: { poll }, refusals: { count: (limit) => { this.counted.push(limit); } }, log: silentLog });
+      new Promise((resolve, reject) => {
+        this.polls.push({ id, token, resolve, reject });
+      });
+    this.link = new BootstrapLink(connection, '7', {
+      registration: { poll },
+      refusals: {
+        count: (limit) => {
+          this.counted.push(limit);
+        },
+      },
+      log: silentLog,
+    });
   }
 
   publish(topic: string, payload: string, packetId: number): PublishResult {
@@ -30,7 +68,10 @@ class Harness {
   }
 }
 
-const settled = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
+const settled = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 
 t.test('one request at a time; the PUBACK comes behind the answer', async (t) => {
   const harness = new Harness();
@@ -56,7 +97,10 @@ t.test('faults', async (t) => {
   harness.publish('s/ucr', '', 2);
   harness.polls[1].reject(new Error('of the inside'));
   await settled();
-  t.match(harness.events.filter((event) => event.startsWith('s/e')), [/^s\/e 50,,The device 7 has shown no security token/, /^s\/e 50,,The request for device credentials failed$/]);
+  t.match(
+    harness.events.filter((event) => event.startsWith('s/e')),
+    [/^s\/e 50,,The device 7 has shown no security token/, /^s\/e 50,,The request for device credentials failed$/],
+  );
   t.equal(harness.events.filter((event) => event.startsWith('ack')).length, 2);
   t.equal(harness.publish('s/us', '211,1', 3), PUBLISH_RESULT.DONE);
   t.ok(harness.counted.includes('mqtt/bootstrap-topic'));

@@ -31,7 +31,11 @@ t.test('CONNACK codes of 3.1, 3.1.1 and 5.0', async (t) => {
 t.test('unknown protocol levels and names', async (t) => {
   const harness = new Harness();
   const connect = (name: string, level: number) => {
-    const body = Buffer.concat([Buffer.from([0, name.length]), Buffer.from(name), Buffer.from([level, 2, 0, 0, 0, 1, 97])]);
+    const body = Buffer.concat([
+      Buffer.from([0, name.length]),
+      Buffer.from(name),
+      Buffer.from([level, 2, 0, 0, 0, 1, 97]),
+    ]);
     const client = harness.client();
     client.raw(Buffer.concat([Buffer.from([0x10, body.length]), body]));
     return client;
@@ -59,10 +63,17 @@ t.test('a client id that is empty', async (t) => {
 t.test('what CONNACK of 5.0 announces', async (t) => {
   const harness = new Harness({ sessionExpirySeconds: 100 });
   const client = await harness.connect('c1', 5, { properties: { sessionExpiryInterval: 500 } });
-  t.match(client.take()[0], { sessionPresent: false, properties: {
-    receiveMaximum: 1024, maximumPacketSize: 16384, sessionExpiryInterval: 100, retainAvailable: false,
-    subscriptionIdentifiersAvailable: false, sharedSubscriptionAvailable: false,
-  } });
+  t.match(client.take()[0], {
+    sessionPresent: false,
+    properties: {
+      receiveMaximum: 1024,
+      maximumPacketSize: 16384,
+      sessionExpiryInterval: 100,
+      retainAvailable: false,
+      subscriptionIdentifiersAvailable: false,
+      sharedSubscriptionAvailable: false,
+    },
+  });
   const method = await harness.connect('c2', 5, { properties: { authenticationMethod: 'x' } });
   t.equal(method.take()[0].reasonCode, 0x8c);
 });
@@ -70,7 +81,10 @@ t.test('what CONNACK of 5.0 announces', async (t) => {
 t.test('packets behind CONNECT wait for its answer, in order', async (t) => {
   const harness = new Harness();
   let answer: (value: ReturnType<typeof principalOf>) => void = () => {};
-  harness.authenticate = () => new Promise((resolve) => { answer = resolve; });
+  harness.authenticate = () =>
+    new Promise((resolve) => {
+      answer = resolve;
+    });
   const client = harness.client();
   client.send(connectPacket('c1', 4), publish('a', '1', 1, 1));
   client.send(publish('a', '2', 1, 2));
@@ -78,14 +92,20 @@ t.test('packets behind CONNECT wait for its answer, in order', async (t) => {
   answer(principalOf('u'));
   await until(() => client.packets.length >= 3);
   t.same(client.takeCommands(), ['connack', 'puback 1', 'puback 2']);
-  t.same(harness.received.map((one) => one.payload), ['1', '2']);
+  t.same(
+    harness.received.map((one) => one.payload),
+    ['1', '2'],
+  );
   t.notOk(client.isPaused);
 });
 
 t.test('the client goes while it is being checked', async (t) => {
   const harness = new Harness();
   let answer: (value: ReturnType<typeof principalOf>) => void = () => {};
-  harness.authenticate = () => new Promise((resolve) => { answer = resolve; });
+  harness.authenticate = () =>
+    new Promise((resolve) => {
+      answer = resolve;
+    });
   const one = harness.client();
   one.send(connectPacket('c1', 4));
   one.drop();
@@ -111,7 +131,13 @@ t.test('no CONNECT in time, and no CONNECT at all', async (t) => {
   t.equal(harness.counts.get('mqtt/connect-timeout'), 1);
   harness.advance(5);
   t.ok(silent.isDestroyed, 'cut off when it does not close');
-  const others = [publish('a', 'b'), subscribe(1, ['a', 0]), { cmd: 'pingreq' }, { cmd: 'pubrel', messageId: 1 }, { cmd: 'disconnect' }];
+  const others = [
+    publish('a', 'b'),
+    subscribe(1, ['a', 0]),
+    { cmd: 'pingreq' },
+    { cmd: 'pubrel', messageId: 1 },
+    { cmd: 'disconnect' },
+  ];
   for (const packet of others) {
     const client = harness.client();
     client.send(packet);
@@ -171,7 +197,10 @@ t.test('the pool before login: who has sent CONNECT stays, and who has just come
     return client;
   });
   const silent = Array.from({ length: 150 }, () => harness.client());
-  t.notOk(silent.some(({ isDestroyed }) => isDestroyed), 'their CONNECT may be on its way');
+  t.notOk(
+    silent.some(({ isDestroyed }) => isDestroyed),
+    'their CONNECT may be on its way',
+  );
   harness.advance(3);
   harness.client();
   t.same(silent.map(({ isDestroyed }) => isDestroyed).slice(0, 2), [true, false]);
@@ -181,11 +210,17 @@ t.test('the pool before login: who has sent CONNECT stays, and who has just come
 t.test('connections whose CONNECT is being checked keep no known device out', async (t) => {
   const harness = new Harness({ connections: 120 });
   const waiting = new Set<() => void>();
-  harness.authenticate = (userName, _password, caller) => (userName.startsWith('t1/guess') ? new Promise((resolve) => {
-    const leave = (): void => { waiting.delete(leave); resolve(undefined); };
-    waiting.add(leave);
-    caller?.onLeft(leave);
-  }) : principalOf(userName));
+  harness.authenticate = (userName, _password, caller) =>
+    userName.startsWith('t1/guess')
+      ? new Promise((resolve) => {
+          const leave = (): void => {
+            waiting.delete(leave);
+            resolve(undefined);
+          };
+          waiting.add(leave);
+          caller?.onLeft(leave);
+        })
+      : principalOf(userName);
   const guess = (address: string, index: number): TestClient => {
     const client = harness.client(5);
     client.clientAddress = { key: address, isOfClient: true };
@@ -199,8 +234,14 @@ t.test('connections whose CONNECT is being checked keep no known device out', as
   for (let index = 0; index < 90; index += 1) await harness.connected(`c${index}`);
   t.equal(harness.counts.get('mqtt/connections'), undefined);
   t.equal(harness.counts.get('mqtt/connections-before-login'), 90);
-  t.match(many[599].take(), [{ cmd: 'connack', reasonCode: 0x89, properties: { reasonString: /mqtt\/connections-before-login/ } }]);
-  t.same([many[599].isDestroyed, many[510].isDestroyed, many[509].isDestroyed], [true, true, false], 'the newest of the address with most');
+  t.match(many[599].take(), [
+    { cmd: 'connack', reasonCode: 0x89, properties: { reasonString: /mqtt\/connections-before-login/ } },
+  ]);
+  t.same(
+    [many[599].isDestroyed, many[510].isDestroyed, many[509].isDestroyed],
+    [true, true, false],
+    'the newest of the address with most',
+  );
   t.notOk(few.some(({ isDestroyed }) => isDestroyed));
   t.equal(waiting.size, 530, 'they have left the queue');
   for (const leave of waiting) leave();
@@ -221,7 +262,8 @@ t.test('no user and no tenant takes all connections', async (t) => {
     clients.push(client);
     return client;
   };
-  const isOpen = async (clientId: string, username: string): Promise<boolean> => (await connect(clientId, username)).take()[0].reasonCode === 0;
+  const isOpen = async (clientId: string, username: string): Promise<boolean> =>
+    (await connect(clientId, username)).take()[0].reasonCode === 0;
   for (let index = 0; index < 16; index += 1) t.ok(await isOpen(`a${index}`, 't1/ada'));
   const refuse = async (clientId: string, username: string, reasonString: RegExp): Promise<void> => {
     const client = await connect(clientId, username);
@@ -231,10 +273,16 @@ t.test('no user and no tenant takes all connections', async (t) => {
   await refuse('a16', 't1/ada', /its share of 20 connections \(mqtt\/connections-of-user\)/);
   t.ok(await isOpen('a0', 't1/ada'), 'a device that comes back takes over its connection');
   clients[0].drop();
-  t.ok(await isOpen('b1', 't1/bob') && await isOpen('b2', 't1/bob'), 'another user of the tenant');
+  t.ok((await isOpen('b1', 't1/bob')) && (await isOpen('b2', 't1/bob')), 'another user of the tenant');
   await refuse('b3', 't1/bob', /mqtt\/connections-of-tenant/);
   t.ok(await isOpen('c1', 't2/cy'), 'another tenant');
-  t.match([...harness.counts], [['mqtt/connections-of-user', 1], ['mqtt/connections-of-tenant', 1]]);
+  t.match(
+    [...harness.counts],
+    [
+      ['mqtt/connections-of-user', 1],
+      ['mqtt/connections-of-tenant', 1],
+    ],
+  );
   for (const client of clients) client.drop();
   await settle();
   for (let index = 0; index < 16; index += 1) t.ok(await isOpen(`d${index}`, 't1/ada'), 'all is free again');
@@ -282,7 +330,10 @@ t.test('a user that changes while its password is checked is checked again', asy
   const harness = new Harness();
   let checks = 0;
   let changes = 1;
-  harness.authenticate = async (userName) => { checks += 1; return principalOf(userName); };
+  harness.authenticate = async (userName) => {
+    checks += 1;
+    return principalOf(userName);
+  };
   harness.isCurrent = () => (changes -= 1) < 0;
   const stays = await harness.connect('c1', 4);
   t.match(stays.take(), [{ cmd: 'connack', returnCode: 0 }]);
@@ -291,7 +342,10 @@ t.test('a user that changes while its password is checked is checked again', asy
   changes = 1;
   const disabled = await harness.connect('c2', 4);
   t.match(disabled.take(), [{ cmd: 'connack', returnCode: 4 }], 'he may not log in any more');
-  harness.authenticate = async (userName) => { checks += 1; return principalOf(userName); };
+  harness.authenticate = async (userName) => {
+    checks += 1;
+    return principalOf(userName);
+  };
   changes = 9;
   const restless = await harness.connect('c3', 5);
   t.match(restless.take(), [{ cmd: 'connack', reasonCode: 0x88 }]);

@@ -1,4 +1,7 @@
-/** At debug there is a line for each connection that opens or ends, and for each that is not taken; at other levels none is made. */
+/**
+ * At debug there is a line for each connection that opens or ends, and for each that is not taken; at other levels none
+ * is made.
+ */
 import t from 'tap';
 import { Harness, settle, until } from './helpers/harness.ts';
 
@@ -7,7 +10,9 @@ const taken = (harness: Harness): string[] => harness.debugLines.splice(0).map((
 t.test('one line for an opened connection, one for its end, whoever ends it', async (t) => {
   const harness = new Harness();
   const left = await harness.connected('left', 5);
-  t.match(harness.debugLines, [{ details: { clientId: 'left', tenant: 't1', user: 't1/user', protocolVersion: 5, sessionPresent: false } }]);
+  t.match(harness.debugLines, [
+    { details: { clientId: 'left', tenant: 't1', user: 't1/user', protocolVersion: 5, sessionPresent: false } },
+  ]);
   t.same(taken(harness), ['mqtt connection opened']);
   left.send({ cmd: 'disconnect', reasonCode: 0, properties: {} });
   await settle();

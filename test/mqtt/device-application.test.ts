@@ -24,7 +24,10 @@ class Platform {
   readonly acknowledged: number[] = [];
   readonly disconnected: number[] = [];
   /** Records that were offered together, and the packet identifier of a QoS 2 message. */
-  readonly offered: { readonly count: number; readonly received: { readonly session: string; readonly id: number } | undefined }[] = [];
+  readonly offered: {
+    readonly count: number;
+    readonly received: { readonly session: string; readonly id: number } | undefined;
+  }[] = [];
   isPersistent = false;
   /** Answers of the actors come when the test says so. */
   heldAnswers: (() => void)[] | undefined;
@@ -38,23 +41,39 @@ class Platform {
 
   constructor() {
     const documents = {
-      get: (collection: Collection, _tenant: number, id: string) => this.later(() => this.documents.get(`${collection} ${id}`)),
+      get: (collection: Collection, _tenant: number, id: string) =>
+        this.later(() => this.documents.get(`${collection} ${id}`)),
       getMany: () => [],
       list: (collection: Collection, _tenant: number, prefix: string) => {
         if (this.listFailure) throw this.listFailure;
-        return this.later(() => [...this.documents].filter(([key]) => key.startsWith(`${collection} ${prefix}`))
-          .map(([key, value]) => ({ id: key.slice(collection.length + 1), value })));
+        return this.later(() =>
+          [...this.documents]
+            .filter(([key]) => key.startsWith(`${collection} ${prefix}`))
+            .map(([key, value]) => ({ id: key.slice(collection.length + 1), value })),
+        );
       },
     };
     const log: Log = {
-      debug() {}, info() {}, warn: (_details, message) => { this.warnings.push(message); }, error() {}, isLevelEnabled: () => true, child: () => log,
+      debug() {},
+      info() {},
+      warn: (_details, message) => {
+        this.warnings.push(message);
+      },
+      error() {},
+      isLevelEnabled: () => true,
+      child: () => log,
     };
     const buffer = Buffer.alloc(1_024);
     const group = {
-      buffer, view: new DataView(buffer.buffer, buffer.byteOffset, buffer.length),
+      buffer,
+      view: new DataView(buffer.buffer, buffer.byteOffset, buffer.length),
       acknowledgeInOrder: (sink: AcknowledgementSink, token: number) => sink.durable(token),
-      append: (_bytes: number, sink: AcknowledgementSink, token: number) => { this.openGroup?.push(() => sink.durable(token)); },
-      whenFree() {}, reserve: () => (this.openGroup === undefined ? -1 : 0), refusal: undefined,
+      append: (_bytes: number, sink: AcknowledgementSink, token: number) => {
+        this.openGroup?.push(() => sink.durable(token));
+      },
+      whenFree() {},
+      reserve: () => (this.openGroup === undefined ? -1 : 0),
+      refusal: undefined,
     };
     Object.defineProperty(group, 'refusal', { get: () => this.refusal });
     const commands = {
@@ -64,10 +83,19 @@ class Platform {
         this.bind(body.externalId, '8');
         return { id: '8', created: true };
       },
-      offer: (records: readonly OfferedRecord[], sink: AcknowledgementSink, token: number, received?: ReceivedPacket) => {
-        this.offered.push({ count: records.length, received: received && { session: received.session, id: received.id } });
+      offer: (
+        records: readonly OfferedRecord[],
+        sink: AcknowledgementSink,
+        token: number,
+        received?: ReceivedPacket,
+      ) => {
+        this.offered.push({
+          count: records.length,
+          received: received && { session: received.session, id: received.id },
+        });
         for (const { onAnswer } of records) {
-          if (onAnswer !== undefined && this.heldAnswers !== undefined) this.heldAnswers.push(() => onAnswer.resolve(undefined));
+          if (onAnswer !== undefined && this.heldAnswers !== undefined)
+            this.heldAnswers.push(() => onAnswer.resolve(undefined));
           else onAnswer?.resolve(undefined);
         }
         if (this.heldAnswers === undefined) sink.durable(token);
@@ -77,10 +105,18 @@ class Platform {
     };
     this.application = new DeviceApplication({
       authenticator: { authenticate: () => undefined, current: (principal) => principal, stillHolds: async () => true },
-      commands: commands as never, group: group as never, documents, ids: { next: () => 1, nextBeside: () => 1 } as never,
-      bus: { subscribe: () => () => undefined } as never, refusals: { count() {} }, log, now: () => 0,
+      commands: commands as never,
+      group: group as never,
+      documents,
+      ids: { next: () => 1, nextBeside: () => 1 } as never,
+      bus: { subscribe: () => () => undefined } as never,
+      refusals: { count() {} },
+      log,
+      now: () => 0,
     });
-    this.application.onResult = (result) => { this.results.push(result); };
+    this.application.onResult = (result) => {
+      this.results.push(result);
+    };
   }
 
   later<Value>(read: () => Value): Value | Promise<Value> {
@@ -100,9 +136,24 @@ class Platform {
 
   open(serial: string): PlatformDeviceLink {
     const connection: DeviceConnection = {
-      principal: { tenant: 't1', tenantNumber: 1, userName: 'ada', roles: new Set(['ROLE_DEVICE']) }, clientId: serial, protocolVersion: 4, isPersistent: this.isPersistent,
-      acknowledge: (packetId) => { this.acknowledged.push(packetId); }, rejected() {}, flush() {}, resume: () => { this.resumed += 1; }, deliver: (message) => { this.sent.push(message); },
-      disconnect: (reasonCode) => { this.disconnected.push(reasonCode); },
+      principal: { tenant: 't1', tenantNumber: 1, userName: 'ada', roles: new Set(['ROLE_DEVICE']) },
+      clientId: serial,
+      protocolVersion: 4,
+      isPersistent: this.isPersistent,
+      acknowledge: (packetId) => {
+        this.acknowledged.push(packetId);
+      },
+      rejected() {},
+      flush() {},
+      resume: () => {
+        this.resumed += 1;
+      },
+      deliver: (message) => {
+        this.sent.push(message);
+      },
+      disconnect: (reasonCode) => {
+        this.disconnected.push(reasonCode);
+      },
     };
     return this.application.openDevice(connection);
   }
@@ -140,12 +191,18 @@ t.test('an object with two connected serials: both forget it', async (t) => {
   for (const serial of ['s1', 's2']) platform.bind(serial, '7');
   const links = ['s1', 's2', 's1'].map((serial) => platform.open(serial));
   links[2].closed();
-  t.same(platform.application.operations.linksOf(7).map(({ serial }) => serial), ['s1', 's2']);
+  t.same(
+    platform.application.operations.linksOf(7).map(({ serial }) => serial),
+    ['s1', 's2'],
+  );
   links[1].opened(7, 'lasting');
   t.equal(platform.application.operations.linksOf(7).length, 2, 'opened again');
   platform.documents.clear();
   platform.application.objectChanged(7);
-  t.same(links.slice(0, 2).map(({ source }) => source), [0, 0]);
+  t.same(
+    links.slice(0, 2).map(({ source }) => source),
+    [0, 0],
+  );
   t.same(platform.application.operations.linksOf(7), []);
   for (const link of links.slice(0, 2)) t.equal(publish(link, 's/us', '400,type,text'), PUBLISH_RESULT.BUSY);
   await settle();
@@ -190,13 +247,40 @@ t.test('forms of the client ID, and who may connect', async (t) => {
   platform.bind('s1', '7');
   const { application } = platform;
   const principal = (...roles: string[]) => ({ tenant: 't1', tenantNumber: 1, userName: 'eve', roles: new Set(roles) });
-  for (const clientId of ['s1', 'd:s1', 'd:s1:my-templates']) t.equal(application.sessionKey(principal(), clientId), 's1', clientId);
-  for (const clientId of ['', 'd:', ':s1', 'x:s1', 'x:s1:t', 'd:s1:t:u', 'a/b', 'd:a+b', 's#', 'a\nb', 'x'.repeat(257)]) {
-    t.throws(() => application.sessionKey(principal(), clientId), { message: /the client id/, mqttReason: 0x85 } as object as Error, clientId.slice(0, 20));
+  for (const clientId of ['s1', 'd:s1', 'd:s1:my-templates'])
+    t.equal(application.sessionKey(principal(), clientId), 's1', clientId);
+  for (const clientId of [
+    '',
+    'd:',
+    ':s1',
+    'x:s1',
+    'x:s1:t',
+    'd:s1:t:u',
+    'a/b',
+    'd:a+b',
+    's#',
+    'a\nb',
+    'x'.repeat(257),
+  ]) {
+    t.throws(
+      () => application.sessionKey(principal(), clientId),
+      { message: /the client id/, mqttReason: 0x85 } as object as Error,
+      clientId.slice(0, 20),
+    );
   }
-  const mayConnect = async (clientId: string, ...roles: string[]): Promise<boolean> => application.mayConnect(principal(...roles), clientId);
-  t.same([await mayConnect('new'), await mayConnect('new', 'ROLE_DEVICE'), await mayConnect('s1', 'ROLE_DEVICE')], [false, true, false]);
-  t.same([await mayConnect('s1', 'ROLE_DEVICE_CONTROL_ADMIN'), await mayConnect('d:s1', 'ROLE_DEVICE', 'ROLE_INVENTORY_ADMIN')], [true, true]);
+  const mayConnect = async (clientId: string, ...roles: string[]): Promise<boolean> =>
+    application.mayConnect(principal(...roles), clientId);
+  t.same(
+    [await mayConnect('new'), await mayConnect('new', 'ROLE_DEVICE'), await mayConnect('s1', 'ROLE_DEVICE')],
+    [false, true, false],
+  );
+  t.same(
+    [
+      await mayConnect('s1', 'ROLE_DEVICE_CONTROL_ADMIN'),
+      await mayConnect('d:s1', 'ROLE_DEVICE', 'ROLE_INVENTORY_ADMIN'),
+    ],
+    [true, true],
+  );
 });
 
 t.test('QoS 2 of a session that is kept: the packet id is one commit with the message', async (t) => {
@@ -205,23 +289,38 @@ t.test('QoS 2 of a session that is kept: the packet id is one commit with the me
     platform.bind('s1', '7');
     platform.isPersistent = isPersistent;
     const link = platform.open('s1');
-    for (const [packetId, payload] of ['400,type,text', '211,1', '999'].entries()) publish(link, 's/us', payload, packetId + 1, 2);
+    for (const [packetId, payload] of ['400,type,text', '211,1', '999'].entries())
+      publish(link, 's/us', payload, packetId + 1, 2);
     const received = platform.offered.map((one) => one.received);
-    t.same(received, isPersistent ? [1, 2, 3].map((id) => ({ session: 's1', id })) : [undefined, undefined], 'also of a measurement, and of what is only answered');
-    t.same(platform.offered.slice(0, 2).map(({ count }) => count), [1, 1]);
+    t.same(
+      received,
+      isPersistent ? [1, 2, 3].map((id) => ({ session: 's1', id })) : [undefined, undefined],
+      'also of a measurement, and of what is only answered',
+    );
+    t.same(
+      platform.offered.slice(0, 2).map(({ count }) => count),
+      [1, 1],
+    );
     t.same(platform.acknowledged, [1, 2, 3]);
   }
 });
 
-t.test('a topic that nothing is published on: acknowledged and ignored, with a row on s/e when it is like those of SmartREST', async (t) => {
-  const platform = new Platform();
-  platform.bind('s1', '7');
-  const link = platform.open('s1');
-  for (const [packetId, topic] of ['some/thing', 's/uz'].entries()) t.equal(publish(link, topic, 'x', packetId + 1), PUBLISH_RESULT.PENDING);
-  t.same(platform.acknowledged, [1, 2]);
-  t.same(platform.offered, []);
-  t.same(platform.sent.map(({ topic, payload }) => `${topic} ${Buffer.from(payload).toString()}`), ['s/e 41,,Nothing is published on the topic s/uz']);
-});
+t.test(
+  'a topic that nothing is published on: acknowledged and ignored, with a row on s/e when it is like those of SmartREST',
+  async (t) => {
+    const platform = new Platform();
+    platform.bind('s1', '7');
+    const link = platform.open('s1');
+    for (const [packetId, topic] of ['some/thing', 's/uz'].entries())
+      t.equal(publish(link, topic, 'x', packetId + 1), PUBLISH_RESULT.PENDING);
+    t.same(platform.acknowledged, [1, 2]);
+    t.same(platform.offered, []);
+    t.same(
+      platform.sent.map(({ topic, payload }) => `${topic} ${Buffer.from(payload).toString()}`),
+      ['s/e 41,,Nothing is published on the topic s/uz'],
+    );
+  },
+);
 
 t.test('a measurement is acknowledged when its group is durable', async (t) => {
   const platform = new Platform();
@@ -253,52 +352,99 @@ t.test('acknowledged in order, when the actors have answered; not at all when th
 });
 
 /** Offers a message as a connection does, until it is taken. */
-async function offer(platform: Platform, link: PlatformDeviceLink, topic: string, payload: string, packetId: number): Promise<void> {
+async function offer(
+  platform: Platform,
+  link: PlatformDeviceLink,
+  topic: string,
+  payload: string,
+  packetId: number,
+): Promise<void> {
   for (let round = 0; round < 50; round += 1) {
     const resumed = platform.resumed;
     if (publish(link, topic, payload, packetId) !== PUBLISH_RESULT.BUSY) return;
-    while (platform.resumed === resumed) await new Promise((resolve) => { setTimeout(resolve, 1); });
+    while (platform.resumed === resumed)
+      await new Promise((resolve) => {
+        setTimeout(resolve, 1);
+      });
   }
   throw new Error('never taken');
 }
 
 t.test('a store that answers later decides as one that answers at once', async (t) => {
   const messages: [string, string][] = [
-    ['s/us', '400,type,text'], ['s/us/child', '400,type,text'], ['s/us/other', '400,type,text'],
-    ['s/us', '504,41'], ['s/us', '504,42'], ['s/us', '504,43'],
-    ['event/events/update/51', '{"text":"a"}'], ['event/events/update/52', '{"text":"a"}'],
-    ['measurement/measurements/create', '{"source":{"id":"9"},"type":"T","time":"2026-01-01T00:00:00Z","f":{"s":{"value":1}}}'],
-    ['measurement/measurements/create', '{"source":{"id":"77"},"type":"T","time":"2026-01-01T00:00:00Z","f":{"s":{"value":1}}}'],
-    ['event/events/createBulk', '{"events":[{"externalSource":{"externalId":"child","type":"c8y_Serial"},"type":"a","text":"b","time":"2026-01-01T00:00:00Z"},'
-      + '{"externalSource":{"externalId":"absent","type":"c8y_Serial"},"type":"a","text":"b","time":"2026-01-01T00:00:00Z"}]}'],
+    ['s/us', '400,type,text'],
+    ['s/us/child', '400,type,text'],
+    ['s/us/other', '400,type,text'],
+    ['s/us', '504,41'],
+    ['s/us', '504,42'],
+    ['s/us', '504,43'],
+    ['event/events/update/51', '{"text":"a"}'],
+    ['event/events/update/52', '{"text":"a"}'],
+    [
+      'measurement/measurements/create',
+      '{"source":{"id":"9"},"type":"T","time":"2026-01-01T00:00:00Z","f":{"s":{"value":1}}}',
+    ],
+    [
+      'measurement/measurements/create',
+      '{"source":{"id":"77"},"type":"T","time":"2026-01-01T00:00:00Z","f":{"s":{"value":1}}}',
+    ],
+    [
+      'event/events/createBulk',
+      '{"events":[{"externalSource":{"externalId":"child","type":"c8y_Serial"},"type":"a","text":"b","time":"2026-01-01T00:00:00Z"},' +
+        '{"externalSource":{"externalId":"absent","type":"c8y_Serial"},"type":"a","text":"b","time":"2026-01-01T00:00:00Z"}]}',
+    ],
     ['s/us', '102,service,type,name,up'],
     ['event/events/create', '{"source":{"id":"10"},"type":"a","text":"b","time":"2026-01-01T00:00:00Z"}'],
   ];
-  const outcomes = await Promise.all([false, true].map(async (isLater) => {
-    const platform = new Platform();
-    platform.isLater = isLater;
-    platform.bind('s1', '7');
-    platform.bind('child', '9');
-    platform.bind('other', '10');
-    platform.bind('s11', '11');
-    for (const [key, value] of [
-      ['managedObject 11', '{"owner":"eve"}'], ['managedObject 9', '{"owner":"eve"}'], ['managedObject 10', '{"owner":"eve"}'],
-      ['parents 9\nchildDevices\n8', '1'], ['parents 8\nchildAssets\n7', '1'],
-      ['operation 41', '{"deviceId":"9"}'], ['operation 42', '{"deviceId":"10"}'],
-      ['event 51', '{"source":{"id":"9"}}'], ['event 52', '{"source":{"id":"10"}}'],
-    ]) platform.documents.set(key, value);
-    const link = platform.open('s1');
-    t.same(await platform.application.mayConnect(link.connection.principal, 's11'), false, 'owned by another');
-    t.same(await platform.application.mayConnect(link.connection.principal, 's9'), true, 'a new device');
-    for (const [index, [topic, payload]] of messages.entries()) await offer(platform, link, topic, payload, index + 1);
-    t.equal(link.source, 7);
-    t.same(platform.acknowledged, messages.map((_, index) => index + 1), 'in order');
-    return { ensured: platform.ensured, sent: platform.sent.map(({ topic, payload }) => `${topic} ${payload.toString()}`), results: platform.results };
-  }));
+  const outcomes = await Promise.all(
+    [false, true].map(async (isLater) => {
+      const platform = new Platform();
+      platform.isLater = isLater;
+      platform.bind('s1', '7');
+      platform.bind('child', '9');
+      platform.bind('other', '10');
+      platform.bind('s11', '11');
+      for (const [key, value] of [
+        ['managedObject 11', '{"owner":"eve"}'],
+        ['managedObject 9', '{"owner":"eve"}'],
+        ['managedObject 10', '{"owner":"eve"}'],
+        ['parents 9\nchildDevices\n8', '1'],
+        ['parents 8\nchildAssets\n7', '1'],
+        ['operation 41', '{"deviceId":"9"}'],
+        ['operation 42', '{"deviceId":"10"}'],
+        ['event 51', '{"source":{"id":"9"}}'],
+        ['event 52', '{"source":{"id":"10"}}'],
+      ])
+        platform.documents.set(key, value);
+      const link = platform.open('s1');
+      t.same(await platform.application.mayConnect(link.connection.principal, 's11'), false, 'owned by another');
+      t.same(await platform.application.mayConnect(link.connection.principal, 's9'), true, 'a new device');
+      for (const [index, [topic, payload]] of messages.entries())
+        await offer(platform, link, topic, payload, index + 1);
+      t.equal(link.source, 7);
+      t.same(
+        platform.acknowledged,
+        messages.map((_, index) => index + 1),
+        'in order',
+      );
+      return {
+        ensured: platform.ensured,
+        sent: platform.sent.map(({ topic, payload }) => `${topic} ${payload.toString()}`),
+        results: platform.results,
+      };
+    }),
+  );
   t.same(outcomes[1], outcomes[0]);
   // What is neither the device nor below it, and not its user's, is not for it.
-  const faults = [/^s\/e 50,400,Access is denied/, /^s\/e 50,504,No operation/, /^s\/e 50,504,No operation/, /^error .*Access is denied.*"messageId":8}/,
-    /^error .*source 77 does not exist.*"messageId":10}/, /^error .*identity.*"messageId":11}/, /^error .*Access is denied.*"messageId":13}/];
+  const faults = [
+    /^s\/e 50,400,Access is denied/,
+    /^s\/e 50,504,No operation/,
+    /^s\/e 50,504,No operation/,
+    /^error .*Access is denied.*"messageId":8}/,
+    /^error .*source 77 does not exist.*"messageId":10}/,
+    /^error .*identity.*"messageId":11}/,
+    /^error .*Access is denied.*"messageId":13}/,
+  ];
   t.match(outcomes[0].sent, faults);
   t.equal(outcomes[0].sent.length, faults.length);
   t.equal(outcomes[0].results.length, faults.length);
@@ -312,7 +458,11 @@ t.test('a device whose object is still being made waits for it: nothing is ackno
   await until(() => platform.resumed === 1);
   t.equal(publish(link, 's/us', '400,type,text'), PUBLISH_RESULT.BUSY, 'it asks again');
   t.same(platform.acknowledged, []);
-  t.match(platform.sent.map(({ topic, payload }) => `${topic} ${payload.toString()}`), [/^s\/e 50,400,.*still being made/], 'it is told why it waits');
+  t.match(
+    platform.sent.map(({ topic, payload }) => `${topic} ${payload.toString()}`),
+    [/^s\/e 50,400,.*still being made/],
+    'it is told why it waits',
+  );
   platform.bind('s1', '8');
   await until(() => platform.resumed === 2);
   t.equal(publish(link, 's/us', '400,type,text'), PUBLISH_RESULT.PENDING);
@@ -327,7 +477,9 @@ t.test('a store that does not answer holds the device back', async (t) => {
   platform.readFailure = new Error('away');
   const link = platform.open('s1');
   await t.rejects(Promise.resolve(platform.application.mayConnect(link.connection.principal, 's1')), /away/);
-  setTimeout(() => { platform.readFailure = undefined; }, 50);
+  setTimeout(() => {
+    platform.readFailure = undefined;
+  }, 50);
   await offer(platform, link, 'event/events/update/51', '{"text":"a"}', 1);
   t.same(platform.ensured, ['s1'], 'whose object nobody knew is ensured');
   const closed = platform.open('s1');
@@ -336,35 +488,46 @@ t.test('a store that does not answer holds the device back', async (t) => {
   t.same([...platform.application.operations.linksOf(7)], [], 'who has gone meanwhile is not registered');
 });
 
-t.test('a device that asks faster than its answers are looked up waits; a reply that fails does not stop the others', async (t) => {
-  const platform = new Platform();
-  platform.bind('s1', '7');
-  const link = platform.open('s1');
-  platform.isLater = true;
-  const children = Array.from({ length: 200 }, () => '105').join('\n');
-  t.equal(publish(link, 's/us', `${children}\n123`), PUBLISH_RESULT.PENDING);
-  t.equal(publish(link, 's/us', '123', 2), PUBLISH_RESULT.BUSY);
-  t.same(platform.sent, []);
-  await until(() => platform.resumed === 1);
-  t.equal(publish(link, 's/us', '123', 2), PUBLISH_RESULT.PENDING);
-  await until(() => platform.sent.length === 202);
-  t.same(platform.sent.map(({ payload }) => Buffer.from(payload).toString().slice(0, 3)), [...Array.from({ length: 200 }, () => '106'), '124', '124']);
-  platform.sent.length = 0;
-  platform.listFailure = new Error('the store does not answer');
-  t.equal(publish(link, 's/us', '105\n123', 3), PUBLISH_RESULT.PENDING);
-  await until(() => platform.sent.length === 1);
-  t.same(platform.sent.map(({ payload }) => Buffer.from(payload).toString()), ['124,7']);
-  t.same(platform.warnings, ['a device could not be answered']);
-});
+t.test(
+  'a device that asks faster than its answers are looked up waits; a reply that fails does not stop the others',
+  async (t) => {
+    const platform = new Platform();
+    platform.bind('s1', '7');
+    const link = platform.open('s1');
+    platform.isLater = true;
+    const children = Array.from({ length: 200 }, () => '105').join('\n');
+    t.equal(publish(link, 's/us', `${children}\n123`), PUBLISH_RESULT.PENDING);
+    t.equal(publish(link, 's/us', '123', 2), PUBLISH_RESULT.BUSY);
+    t.same(platform.sent, []);
+    await until(() => platform.resumed === 1);
+    t.equal(publish(link, 's/us', '123', 2), PUBLISH_RESULT.PENDING);
+    await until(() => platform.sent.length === 202);
+    t.same(
+      platform.sent.map(({ payload }) => Buffer.from(payload).toString().slice(0, 3)),
+      [...Array.from({ length: 200 }, () => '106'), '124', '124'],
+    );
+    platform.sent.length = 0;
+    platform.listFailure = new Error('the store does not answer');
+    t.equal(publish(link, 's/us', '105\n123', 3), PUBLISH_RESULT.PENDING);
+    await until(() => platform.sent.length === 1);
+    t.same(
+      platform.sent.map(({ payload }) => Buffer.from(payload).toString()),
+      ['124,7'],
+    );
+    t.same(platform.warnings, ['a device could not be answered']);
+  },
+);
 
-t.test('an object that is not in the tenant is not heard: its id may be that of another tenant\'s device', async (t) => {
+t.test("an object that is not in the tenant is not heard: its id may be that of another tenant's device", async (t) => {
   for (const isLater of [false, true]) {
     const platform = new Platform();
     platform.isLater = isLater;
     platform.bind('s1', '7');
     platform.bind('child', '9');
     const heard: number[] = [];
-    platform.application.onHeard = (_tenant, source) => { heard.push(source); };
+    platform.application.onHeard = (_tenant, source) => {
+      heard.push(source);
+    };
     const link = platform.open('s1');
     (link.connection.principal.roles as Set<string>).add('ROLE_EVENT_ADMIN').add('ROLE_ALARM_ADMIN');
     for (const [index, source] of ['77', '9'].entries()) {

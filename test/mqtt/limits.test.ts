@@ -10,7 +10,9 @@ t.test('a packet that is too large is refused by its header', async (t) => {
     client.raw([first, 0x81, 0x80]);
     t.notOk(client.isEnded);
     client.raw([0x01]);
-    t.match(client.take(), [{ cmd: 'disconnect', reasonCode: 0x95, properties: { reasonString: /16384 bytes \(mqtt\/packet-bytes\)/ } }]);
+    t.match(client.take(), [
+      { cmd: 'disconnect', reasonCode: 0x95, properties: { reasonString: /16384 bytes \(mqtt\/packet-bytes\)/ } },
+    ]);
     t.equal(harness.counts.get('mqtt/packet-bytes'), 1);
     t.equal(client.connection!.heldBytes, 0);
   }
@@ -48,7 +50,7 @@ t.test('keep alive: 1.5 times, any packet counts', async (t) => {
   t.notOk(quiet.isEnded, 'keep alive 0 has no limit');
 });
 
-t.test('keep alive: what a busy platform does not read is not the client\'s silence', async (t) => {
+t.test("keep alive: what a busy platform does not read is not the client's silence", async (t) => {
   const harness = new Harness();
   harness.onPublish = () => PUBLISH_RESULT.BUSY;
   const client = await harness.connected('c1', 5, { keepalive: 10 });
@@ -93,7 +95,11 @@ t.test('over the rate messages wait; over the queue the client goes', async (t) 
   t.equal(harness.received.length, 20);
   harness.nowMs += 500;
   harness.server.releaseThrottled();
-  t.same(harness.received.map((one) => one.payload), Array.from({ length: 25 }, (_, index) => `${index}`), 'in order');
+  t.same(
+    harness.received.map((one) => one.payload),
+    Array.from({ length: 25 }, (_, index) => `${index}`),
+    'in order',
+  );
   t.notOk(client.isPaused);
   client.take();
   for (let id = 100; id < 121; id++) client.send(publish('a', 'x', 1, id));
@@ -107,30 +113,33 @@ t.test('over the rate messages wait; over the queue the client goes', async (t) 
   t.equal(bytes.counts.get('mqtt/rate-queue-bytes'), 1);
 });
 
-t.test('the rate is of each connection: reading goes on, nothing is saved up, and what is not taken is not counted', async (t) => {
-  const harness = new Harness({ rateMessagesPerSecond: 2 });
-  const payloads = () => harness.received.splice(0).map(({ payload }) => payload);
-  const one = await harness.connected('c1');
-  const two = await harness.connected('c2');
-  for (const client of [one, two]) client.send(...['1', '2', '3'].map((payload) => publish('a', payload)));
-  t.same(payloads(), ['1', '2', '1', '2'], 'each has its own');
-  t.same([one.isPaused, two.isPaused], [false, false]);
-  harness.nowMs += 60_000;
-  harness.server.releaseThrottled();
-  t.same(payloads(), ['3', '3']);
-  harness.nowMs += 60_000;
-  one.send(...['4', '5', '6'].map((payload) => publish('a', payload)));
-  t.same(payloads(), ['4', '5'], 'a minute of silence allows no more than a second');
-  harness.nowMs += 1_000;
-  harness.server.releaseThrottled();
-  t.same(payloads(), ['6']);
-  harness.onPublish = () => PUBLISH_RESULT.BUSY;
-  one.send(publish('a', '7'));
-  for (let round = 0; round < 5; round++) harness.link('c1').connection.resume();
-  harness.onPublish = () => PUBLISH_RESULT.PENDING;
-  harness.link('c1').connection.resume();
-  t.same(payloads(), ['7'], 'however often it was offered');
-});
+t.test(
+  'the rate is of each connection: reading goes on, nothing is saved up, and what is not taken is not counted',
+  async (t) => {
+    const harness = new Harness({ rateMessagesPerSecond: 2 });
+    const payloads = () => harness.received.splice(0).map(({ payload }) => payload);
+    const one = await harness.connected('c1');
+    const two = await harness.connected('c2');
+    for (const client of [one, two]) client.send(...['1', '2', '3'].map((payload) => publish('a', payload)));
+    t.same(payloads(), ['1', '2', '1', '2'], 'each has its own');
+    t.same([one.isPaused, two.isPaused], [false, false]);
+    harness.nowMs += 60_000;
+    harness.server.releaseThrottled();
+    t.same(payloads(), ['3', '3']);
+    harness.nowMs += 60_000;
+    one.send(...['4', '5', '6'].map((payload) => publish('a', payload)));
+    t.same(payloads(), ['4', '5'], 'a minute of silence allows no more than a second');
+    harness.nowMs += 1_000;
+    harness.server.releaseThrottled();
+    t.same(payloads(), ['6']);
+    harness.onPublish = () => PUBLISH_RESULT.BUSY;
+    one.send(publish('a', '7'));
+    for (let round = 0; round < 5; round++) harness.link('c1').connection.resume();
+    harness.onPublish = () => PUBLISH_RESULT.PENDING;
+    harness.link('c1').connection.resume();
+    t.same(payloads(), ['7'], 'however often it was offered');
+  },
+);
 
 t.test('the rate and the queue of a tenant', async (t) => {
   const harness = new Harness({ rateMessagesPerSecond: 1, rateQueueMessages: 100 });
@@ -150,7 +159,10 @@ t.test('a client that does not read', async (t) => {
   const open = async (clientId: string, change: Record<string, unknown>) => {
     const client = await harness.connected(clientId, 4, change);
     client.send(subscribe(1, ['a', 1]));
-    while (client.packets.length === 0) await new Promise((resolve) => { setImmediate(resolve); });
+    while (client.packets.length === 0)
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
     client.take();
     client.isReading = false;
     return client;
@@ -169,10 +181,19 @@ t.test('a client that does not read', async (t) => {
   kept.send(publish('a', 'x', 1, 1));
   t.equal(harness.received.length, 0);
   kept.isReading = true;
-  while (harness.store.entries.get('1/c2')!.messages.size < 5) await new Promise((resolve) => { setImmediate(resolve); });
+  while (harness.store.entries.get('1/c2')!.messages.size < 5)
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
   kept.connection!.drained();
   t.equal(harness.received.length, 1);
-  t.same(kept.take().map((packet) => packet.cmd).sort(), ['puback', 'publish', 'publish', 'publish', 'publish', 'publish']);
+  t.same(
+    kept
+      .take()
+      .map((packet) => packet.cmd)
+      .sort(),
+    ['puback', 'publish', 'publish', 'publish', 'publish', 'publish'],
+  );
   t.notOk(kept.isPaused);
   const stalled = await open('c3', {});
   harness.link('c3').connection.deliver(message);
@@ -238,11 +259,16 @@ t.test('properties of PUBLISH in 5.0', async (t) => {
 t.test('what strangers send before CONNECT is answered is bounded, of one connection and in all', async (t) => {
   const harness = new Harness({ earlyBytesAll: 200_000 });
   const answers: ((principal: undefined) => void)[] = [];
-  harness.authenticate = () => new Promise((resolve) => { answers.push(resolve); });
+  harness.authenticate = () =>
+    new Promise((resolve) => {
+      answers.push(resolve);
+    });
   const flood = (client: TestClient, bytes: number): void => client.raw(Buffer.alloc(bytes, 0x30));
   const connecting = (version: 3 | 4 | 5): TestClient => {
     const client = harness.client(version);
-    client.send(connectPacket(`c${harness.server.connectionsCount}`, version, { username: 'stranger', password: 'guess' }));
+    client.send(
+      connectPacket(`c${harness.server.connectionsCount}`, version, { username: 'stranger', password: 'guess' }),
+    );
     return client;
   };
   const one = connecting(5);
@@ -250,7 +276,9 @@ t.test('what strangers send before CONNECT is answered is bounded, of one connec
   t.equal(harness.server.earlyBytes, 60_000);
   t.ok(one.isPaused, 'what comes later stays with the client');
   flood(one, 10_000);
-  t.match(one.take(), [{ cmd: 'connack', reasonCode: 0x97, properties: { reasonString: /65536 bytes.*mqtt\/before-login-bytes\)/ } }]);
+  t.match(one.take(), [
+    { cmd: 'connack', reasonCode: 0x97, properties: { reasonString: /65536 bytes.*mqtt\/before-login-bytes\)/ } },
+  ]);
   t.ok(one.isEnded);
   t.equal(harness.counts.get('mqtt/before-login-bytes'), 1);
   t.equal(harness.server.earlyBytes, 0, 'it is let go at once');
@@ -275,7 +303,10 @@ t.test('what strangers send before CONNECT is answered is bounded, of one connec
 t.test('who is let in before has what was held handled, and it counts no more', async (t) => {
   const harness = new Harness();
   let answer: (principal: ReturnType<typeof principalOf>) => void = () => undefined;
-  harness.authenticate = () => new Promise((resolve) => { answer = resolve; });
+  harness.authenticate = () =>
+    new Promise((resolve) => {
+      answer = resolve;
+    });
   const client = harness.client(4);
   client.send(connectPacket('c1', 4), publish('a', 'x'.repeat(10_000), 1, 1), publish('a', 'y', 1, 2));
   t.ok(harness.server.earlyBytes > 10_000);

@@ -12,7 +12,8 @@ import { settle, until } from './helpers/harness.ts';
 
 const DEVICE = 5;
 const entryId = (id: string, device = DEVICE): string => `${device}\n${id.padStart(16, '0')}`;
-const ids = (from: number, count: number): string[] => Array.from({ length: count }, (_, index) => String(from + index));
+const ids = (from: number, count: number): string[] =>
+  Array.from({ length: count }, (_, index) => String(from + index));
 const rows = (operations: readonly string[]): string[] => operations.map((id) => `511,,${id}`);
 
 class Fixture {
@@ -37,27 +38,70 @@ class Fixture {
         if (this.failure !== undefined && collection === 'operation' && id === '8') throw this.failure;
         return this.documents.get(`${collection} ${id}`);
       },
-      list: (collection: Collection, _tenant: number, prefix: string, { after, limit }: { after?: string; limit: number }) => {
+      list: (
+        collection: Collection,
+        _tenant: number,
+        prefix: string,
+        { after, limit }: { after?: string; limit: number },
+      ) => {
         if (this.listFailure !== undefined && collection === 'parents') throw this.listFailure;
         return this.#keys(`${collection} ${prefix}`)
-        .filter((key) => after === undefined || key > `${collection} ${after}`).slice(0, limit)
-        .map((key) => ({ id: key.slice(collection.length + 1), value: this.documents.get(key)! }));
+          .filter((key) => after === undefined || key > `${collection} ${after}`)
+          .slice(0, limit)
+          .map((key) => ({ id: key.slice(collection.length + 1), value: this.documents.get(key)! }));
       },
     } as unknown as DocumentReader;
-    const bus = { hasSubscribers: () => true, publish() { /* Not used. */ }, subscribe: (_tenant: number, _area: string, listener: (notification: Notification) => void) => {
-      this.#listener = listener;
-      return () => undefined;
-    } };
-    this.delivery = new OperationDelivery({ documents: reader, bus, log: silentLog, refusals: { count() { /* Not looked at. */ } }, retryMs: 1 });
+    const bus = {
+      hasSubscribers: () => true,
+      publish() {
+        /* Not used. */
+      },
+      subscribe: (_tenant: number, _area: string, listener: (notification: Notification) => void) => {
+        this.#listener = listener;
+        return () => undefined;
+      },
+    };
+    this.delivery = new OperationDelivery({
+      documents: reader,
+      bus,
+      log: silentLog,
+      refusals: {
+        count() {
+          /* Not looked at. */
+        },
+      },
+      retryMs: 1,
+    });
     const fixture = this;
-    const session = { acknowledgedMarks: this.marks, hasMark: (mark: string) => this.marks.has(mark), forgetMark: (mark: string) => { this.marks.delete(mark); },
-      get hasRoom() { return fixture.room > 0; }, whenRoom: (listener: () => void) => { this.onRoom = listener; } };
-    this.link = { source: DEVICE, tenantNumber: 1, operationTopics: RECEIVE.STATIC, connection: { isPersistent, session },
-      sendRow: (_topic: string, row: string, _qos: number, { mark, onDropped }: { mark?: string; onDropped: () => void }) => {
+    const session = {
+      acknowledgedMarks: this.marks,
+      hasMark: (mark: string) => this.marks.has(mark),
+      forgetMark: (mark: string) => {
+        this.marks.delete(mark);
+      },
+      get hasRoom() {
+        return fixture.room > 0;
+      },
+      whenRoom: (listener: () => void) => {
+        this.onRoom = listener;
+      },
+    };
+    this.link = {
+      source: DEVICE,
+      tenantNumber: 1,
+      operationTopics: RECEIVE.STATIC,
+      connection: { isPersistent, session },
+      sendRow: (
+        _topic: string,
+        row: string,
+        _qos: number,
+        { mark, onDropped }: { mark?: string; onDropped: () => void },
+      ) => {
         this.sent.push(isPersistent ? mark : row);
         this.dropped.push(onDropped);
         this.room--;
-      } } as unknown as PlatformDeviceLink;
+      },
+    } as unknown as PlatformDeviceLink;
     this.delivery.register(this.link);
   }
 
@@ -70,7 +114,8 @@ class Fixture {
     if (this.#sortedSize !== this.documents.size) {
       this.#sortedSize = this.documents.size;
       this.#sorted.clear();
-      for (const key of [...this.documents.keys()].sort()) this.#sorted.set(objectOf(key), [...this.#sorted.get(objectOf(key)) ?? [], key]);
+      for (const key of [...this.documents.keys()].sort())
+        this.#sorted.set(objectOf(key), [...(this.#sorted.get(objectOf(key)) ?? []), key]);
     }
     return (this.#sorted.get(objectOf(prefix)) ?? []).filter((key) => key.startsWith(prefix));
   }
@@ -84,7 +129,10 @@ class Fixture {
 
   /** @param entry among the open ones; undefined for an operation that has ended. */
   set(id: string, status: string, entry: string | undefined = status, device = DEVICE): void {
-    this.documents.set(`operation ${id}`, `{"id":"${id}","deviceId":"${device}","status":"${status}","c8y_Command":{"text":"${id}"}}`);
+    this.documents.set(
+      `operation ${id}`,
+      `{"id":"${id}","deviceId":"${device}","status":"${status}","c8y_Command":{"text":"${id}"}}`,
+    );
     if (status === 'FAILED') this.documents.delete(`openOperation ${entryId(id, device)}`);
     else this.documents.set(`openOperation ${entryId(id, device)}`, entry);
   }
@@ -102,7 +150,14 @@ class Fixture {
   /** A TRANSIENT one. */
   async tellUnstored(id: string): Promise<void> {
     const text = `{"id":"${id}","deviceId":"${DEVICE}","status":"PENDING","c8y_Command":{"text":"${id}"}}`;
-    this.#listener({ tenant: 1, area: 'operations', source: String(DEVICE), action: 'CREATE', isUnstored: true, text: () => text });
+    this.#listener({
+      tenant: 1,
+      area: 'operations',
+      source: String(DEVICE),
+      action: 'CREATE',
+      isUnstored: true,
+      text: () => text,
+    });
     await settle();
   }
 
@@ -149,7 +204,12 @@ t.test('marks of operations that are over are forgotten', async (t) => {
   for (const mark of ['7 1', '70 1', '8 1', '9 1']) fixture.marks.add(mark);
   await fixture.delivery.deliverPending(fixture.link);
   t.same([...fixture.marks], ['7 1'], 'at the subscription');
-  for (const [id, status, action] of [['71', 'EXECUTING', 'UPDATE'], ['72', 'FAILED', 'UPDATE'], ['73', 'PENDING', 'UPDATE'], ['74', 'PENDING', 'DELETE']] as const) {
+  for (const [id, status, action] of [
+    ['71', 'EXECUTING', 'UPDATE'],
+    ['72', 'FAILED', 'UPDATE'],
+    ['73', 'PENDING', 'UPDATE'],
+    ['74', 'PENDING', 'DELETE'],
+  ] as const) {
     fixture.marks.add(`${id} 1`).add(`${id} 1 55`);
     fixture.set(id, status);
     await fixture.notify(id, action);
@@ -171,7 +231,11 @@ t.test('no more is sent than the session has room for, and nothing is lost', asy
   await fixture.makeRoom(1_000);
   t.equal(fixture.sent.length, 1_600);
   await fixture.makeRoom(1_000);
-  t.same(fixture.sent, rows([...all.filter((id) => id !== '1700'), '5000']), 'in their order, once, and what has begun meanwhile is not');
+  t.same(
+    fixture.sent,
+    rows([...all.filter((id) => id !== '1700'), '5000']),
+    'in their order, once, and what has begun meanwhile is not',
+  );
 });
 
 t.test('operations that become PENDING without room are sent when there is some', async (t) => {
@@ -226,24 +290,27 @@ t.test('an operation whose message was dropped is sent again', async (t) => {
   t.same(fixture.sent, rows(['7', '7']));
 });
 
-t.test('a store that goes away within the walk is asked again, without another operation or subscription', async (t) => {
-  const fixture = new Fixture(false);
-  for (const id of ids(7, 3)) fixture.set(id, 'PENDING');
-  fixture.failure = new PlatformError('general/documents-unavailable');
-  await fixture.delivery.deliverPending(fixture.link);
-  t.same(fixture.sent, rows(['7']));
-  fixture.failure = undefined;
-  await until(() => fixture.sent.length === 3);
-  t.same(fixture.sent, rows(ids(7, 3)), 'each once');
-  const gone = new Fixture(false);
-  gone.set('8', 'PENDING');
-  gone.failure = new PlatformError('general/documents-unavailable');
-  await gone.delivery.deliverPending(gone.link);
-  gone.delivery.unregister(gone.link);
-  gone.failure = undefined;
-  for (let turn = 0; turn < 10; turn += 1) await settle();
-  t.same(gone.sent, [], 'not to a connection that has gone');
-});
+t.test(
+  'a store that goes away within the walk is asked again, without another operation or subscription',
+  async (t) => {
+    const fixture = new Fixture(false);
+    for (const id of ids(7, 3)) fixture.set(id, 'PENDING');
+    fixture.failure = new PlatformError('general/documents-unavailable');
+    await fixture.delivery.deliverPending(fixture.link);
+    t.same(fixture.sent, rows(['7']));
+    fixture.failure = undefined;
+    await until(() => fixture.sent.length === 3);
+    t.same(fixture.sent, rows(ids(7, 3)), 'each once');
+    const gone = new Fixture(false);
+    gone.set('8', 'PENDING');
+    gone.failure = new PlatformError('general/documents-unavailable');
+    await gone.delivery.deliverPending(gone.link);
+    gone.delivery.unregister(gone.link);
+    gone.failure = undefined;
+    for (let turn = 0; turn < 10; turn += 1) await settle();
+    t.same(gone.sent, [], 'not to a connection that has gone');
+  },
+);
 
 t.test('an operation of a child whose gateway could not be found is brought there later', async (t) => {
   const fixture = new Fixture(false);

@@ -12,8 +12,12 @@ const PACKET_BYTES_MAX = 16_384;
 function parse(bytes: Buffer, version: 4 | 5): { packet?: Packet & Record<string, any>; isError: boolean } {
   const parser = mqttPacket.parser({ protocolVersion: version });
   const result: { packet?: Packet & Record<string, any>; isError: boolean } = { isError: false };
-  parser.on('packet', (packet) => { result.packet ??= packet as Packet & Record<string, any>; });
-  parser.on('error', () => { result.isError = true; });
+  parser.on('packet', (packet) => {
+    result.packet ??= packet as Packet & Record<string, any>;
+  });
+  parser.on('error', () => {
+    result.isError = true;
+  });
   try {
     parser.parse(bytes);
   } catch {
@@ -26,11 +30,26 @@ function randomPublish(random: () => number, version: 4 | 5): Buffer {
   const below = (count: number) => Math.floor(random() * count);
   const qos = below(3) as 0 | 1 | 2;
   const topic = ['s/us', 'a', 'measurement/measurements/create', 'ä/ö', '𝄞', 'x'.repeat(1 + below(200))][below(6)];
-  const payload = Buffer.from(Array.from({ length: [0, 1, below(100), 120 + below(10), below(2_000)][below(5)] }, () => below(256)));
+  const payload = Buffer.from(
+    Array.from({ length: [0, 1, below(100), 120 + below(10), below(2_000)][below(5)] }, () => below(256)),
+  );
   const hasProperties = version === 5 && below(2) === 0;
-  const properties = hasProperties ? { userProperties: { a: 'b'.repeat(below(200)) }, messageExpiryInterval: 7 } : undefined;
-  return mqttPacket.generate({ cmd: 'publish', topic, payload, qos, dup: qos > 0 && below(2) === 0, retain: below(2) === 0,
-    messageId: 1 + below(65_535), ...(properties ? { properties } : {}) }, { protocolVersion: version });
+  const properties = hasProperties
+    ? { userProperties: { a: 'b'.repeat(below(200)) }, messageExpiryInterval: 7 }
+    : undefined;
+  return mqttPacket.generate(
+    {
+      cmd: 'publish',
+      topic,
+      payload,
+      qos,
+      dup: qos > 0 && below(2) === 0,
+      retain: below(2) === 0,
+      messageId: 1 + below(65_535),
+      ...(properties ? { properties } : {}),
+    },
+    { protocolVersion: version },
+  );
 }
 
 t.test(`the scanner reads what mqtt-packet reads (SEED=${seed})`, async (t) => {
@@ -64,9 +83,14 @@ t.test(`the scanner reads what mqtt-packet reads (SEED=${seed})`, async (t) => {
         if (!(oracle.isError && scanner.propertiesBytes > 0)) differences.push(describe());
         continue;
       }
-      const same = packet.cmd === 'publish' && packet.topic === chunk.toString('utf8', scanner.topicStart, scanner.topicEnd)
-        && packet.qos === scanner.qos && packet.dup === scanner.isDuplicate && (scanner.qos === 0 || packet.messageId === scanner.packetId);
-      const samePayload = Buffer.compare(Buffer.from(packet.payload), chunk.subarray(scanner.payloadStart, scanner.packetEnd)) === 0;
+      const same =
+        packet.cmd === 'publish' &&
+        packet.topic === chunk.toString('utf8', scanner.topicStart, scanner.topicEnd) &&
+        packet.qos === scanner.qos &&
+        packet.dup === scanner.isDuplicate &&
+        (scanner.qos === 0 || packet.messageId === scanner.packetId);
+      const samePayload =
+        Buffer.compare(Buffer.from(packet.payload), chunk.subarray(scanner.payloadStart, scanner.packetEnd)) === 0;
       // It takes the length of properties that reach beyond its own: then its payload begins elsewhere.
       if (!same || (!samePayload && scanner.propertiesBytes === 0)) differences.push(describe());
     } else if (result === SCAN.INCOMPLETE) {
@@ -97,5 +121,9 @@ t.test('every prefix of a packet is incomplete', async (t) => {
     if (wrong > 0) t.fail(`${frame.toString('hex')}`);
   }
   t.equal(scanner.scan(Buffer.from([0x30, 0xff, 0xff, 0xff, 0xff]), 0, 5, false, PACKET_BYTES_MAX), SCAN.MALFORMED);
-  t.equal(scanner.scan(Buffer.from([0x30, 0x80, 0x80, 0x01]), 0, 4, false, PACKET_BYTES_MAX), SCAN.TOO_LARGE, 'before it has arrived');
+  t.equal(
+    scanner.scan(Buffer.from([0x30, 0x80, 0x80, 0x01]), 0, 4, false, PACKET_BYTES_MAX),
+    SCAN.TOO_LARGE,
+    'before it has arrived',
+  );
 });

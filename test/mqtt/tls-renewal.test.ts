@@ -18,7 +18,12 @@ t.test('key and certificate are read again when their files change', { skip: mis
   copyFileSync(first.file, certificateFile);
   const harness = new Harness();
   const log = { info: () => undefined, error: () => undefined } as never;
-  const { pair, renewal } = await TlsRenewal.open({ keyFile, certificateFile, log, apply: (next) => harness.server.renewTls(next) });
+  const { pair, renewal } = await TlsRenewal.open({
+    keyFile,
+    certificateFile,
+    log,
+    apply: (next) => harness.server.renewTls(next),
+  });
   t.teardown(() => renewal.stop());
   const { port } = await harness.server.listen({ host: '127.0.0.1', port: 0, tls: pair });
   t.teardown(() => harness.server.close(100));
@@ -44,5 +49,8 @@ t.test('key and certificate are read again when their files change', { skip: mis
   await renewal.look();
   t.equal(await served(), 'second.example', 'what cannot be used is not');
   t.equal(renewal.failuresCount, 2);
-  await t.rejects(TlsRenewal.open({ keyFile, certificateFile, log, apply: () => undefined }), 'at the start it is an error');
+  await t.rejects(
+    TlsRenewal.open({ keyFile, certificateFile, log, apply: () => undefined }),
+    'at the start it is an error',
+  );
 });

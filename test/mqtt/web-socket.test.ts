@@ -16,7 +16,9 @@ class Socket implements MqttWebSocket {
 
   constructor(handlers: ReturnType<typeof mqttWebSocketHandlers<Socket>>) {
     this.#handlers = handlers;
-    this.#parser.on('packet', (packet) => { this.packets.push(packet); });
+    this.#parser.on('packet', (packet) => {
+      this.packets.push(packet);
+    });
     handlers.open(this);
   }
 
@@ -35,11 +37,14 @@ class Socket implements MqttWebSocket {
     this.raw(Buffer.concat(packets.map((packet) => encode(packet))));
   }
 
-  raw(bytes: Buffer): void { this.#handlers.message(this, bytes, true); }
+  raw(bytes: Buffer): void {
+    this.#handlers.message(this, bytes, true);
+  }
 }
 
 const encode = (packet: object): Buffer => mqttPacket.generate(packet as Packet, { protocolVersion: 5 });
-const commands = (socket: Socket): string[] => socket.packets.splice(0).map(({ cmd, messageId }) => (messageId === undefined ? cmd : `${cmd} ${messageId}`));
+const commands = (socket: Socket): string[] =>
+  socket.packets.splice(0).map(({ cmd, messageId }) => (messageId === undefined ? cmd : `${cmd} ${messageId}`));
 
 async function connected(harness: Harness) {
   const handlers = mqttWebSocketHandlers<Socket>(harness.server);
@@ -80,9 +85,13 @@ t.test('what comes while the platform is busy waits, in order and within a bound
   harness.onPublish = () => PUBLISH_RESULT.PENDING;
   harness.link('c1').connection.resume();
   t.same(commands(socket), ['puback 1', 'puback 2', 'puback 3']);
-  t.same(harness.received.map(({ payload }) => payload), ['1', '2', '3']);
+  t.same(
+    harness.received.map(({ payload }) => payload),
+    ['1', '2', '3'],
+  );
   harness.onPublish = () => PUBLISH_RESULT.BUSY;
-  for (let id = 4; id < 100 && socket.closedWith === undefined; id++) socket.frame(publish('a', 'x'.repeat(100), 1, id));
+  for (let id = 4; id < 100 && socket.closedWith === undefined; id++)
+    socket.frame(publish('a', 'x'.repeat(100), 1, id));
   t.match(socket.packets, [{ cmd: 'disconnect', reasonCode: 0x97, properties: { reasonString: /mqtt\/held-bytes/ } }]);
 });
 

@@ -3,7 +3,13 @@ import { PUBLISH_RESULT } from '../../src/mqtt/sessions/application.ts';
 import { Harness, settle } from './helpers/harness.ts';
 
 const will = (properties?: object) => ({
-  will: { topic: 's/us', payload: Buffer.from('400,gone'), qos: 1, retain: true, ...(properties ? { properties } : {}) },
+  will: {
+    topic: 's/us',
+    payload: Buffer.from('400,gone'),
+    qos: 1,
+    retain: true,
+    ...(properties ? { properties } : {}),
+  },
 });
 const kept = { clean: false, properties: { sessionExpiryInterval: 100 } };
 
@@ -52,7 +58,11 @@ t.test('a will that the application cannot take yet, or refuses', async (t) => {
 t.test('no will for a user whose rights have ended, also while the will was waiting', async (t) => {
   const harness = new Harness();
   const delayed = { ...will({ willDelayInterval: 10 }), ...kept };
-  for (const answer of [() => false, () => Promise.resolve(false), () => Promise.reject(new Error('the store is away'))]) {
+  for (const answer of [
+    () => false,
+    () => Promise.resolve(false),
+    () => Promise.reject(new Error('the store is away')),
+  ]) {
     harness.stillHolds = () => true;
     const client = await harness.connected('c1', 5, delayed);
     client.drop();
@@ -62,7 +72,7 @@ t.test('no will for a user whose rights have ended, also while the will was wait
     await settle();
     t.same(harness.events, ['closed false']);
   }
-  t.equal(harness.counts.get('mqtt/will-rights'), 2, 'counted but for the store\'s fault');
+  t.equal(harness.counts.get('mqtt/will-rights'), 2, "counted but for the store's fault");
   harness.stillHolds = () => Promise.resolve(true);
   harness.events.length = 0;
   (await harness.connected('c2', 4, will())).drop();
@@ -102,7 +112,9 @@ t.test('will delay of 5.0', async (t) => {
 t.test('wills that are not well-formed', async (t) => {
   const harness = new Harness({ payloadBytes: 10 });
   for (const topic of ['a/+', 'a/#', 'a\0']) {
-    const client = await harness.connect('c1', 4, { will: { topic, payload: Buffer.from('x'), qos: 0, retain: false } });
+    const client = await harness.connect('c1', 4, {
+      will: { topic, payload: Buffer.from('x'), qos: 0, retain: false },
+    });
     t.ok(client.isEnded);
   }
 });
@@ -111,7 +123,13 @@ t.test('a will with too large a payload is refused with the limit; 3.1.1 has no 
   const harness = new Harness({ payloadBytes: 10 });
   const large = { will: { topic: 'a', payload: Buffer.alloc(11), qos: 0, retain: false } };
   const client = await harness.connect('c1', 5, large);
-  t.match(client.take(), [{ cmd: 'connack', reasonCode: 0x95, properties: { reasonString: /11 bytes, more than 10 \(mqtt\/payload-bytes\)/ } }]);
+  t.match(client.take(), [
+    {
+      cmd: 'connack',
+      reasonCode: 0x95,
+      properties: { reasonString: /11 bytes, more than 10 \(mqtt\/payload-bytes\)/ },
+    },
+  ]);
   t.ok(client.isEnded);
   t.equal(harness.counts.get('mqtt/payload-bytes'), 1);
   const old = await harness.connect('c1', 4, large);

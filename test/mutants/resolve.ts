@@ -1,4 +1,6 @@
-/** Finds what rules name, in whatever folder it is: symbols in src/ and test files. Writes a source without its rule. */
+/**
+ * Finds what rules name, in whatever folder it is: symbols in src/ and test files. Writes a source without its rule.
+ */
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import typescript from 'typescript';
@@ -6,25 +8,39 @@ import type { Node, SourceFile } from 'typescript';
 import type { Edit, Operator } from './operators.ts';
 
 /** What a path of names leads to. */
-interface Found { readonly file: string; readonly source: SourceFile; readonly node: Node }
+interface Found {
+  readonly file: string;
+  readonly source: SourceFile;
+  readonly node: Node;
+}
 
 const namesNode = (node: Node, name: string): boolean => {
   const { name: own } = node as { name?: Node };
-  return own !== undefined && (typescript.isIdentifier(own) || typescript.isPrivateIdentifier(own) || typescript.isStringLiteral(own)) && own.text === name;
+  return (
+    own !== undefined &&
+    (typescript.isIdentifier(own) || typescript.isPrivateIdentifier(own) || typescript.isStringLiteral(own)) &&
+    own.text === name
+  );
 };
 
 const isFunctionValue = ({ initializer }: { initializer?: Node }): boolean =>
-  initializer !== undefined && (typescript.isArrowFunction(initializer) || typescript.isFunctionExpression(initializer));
+  initializer !== undefined &&
+  (typescript.isArrowFunction(initializer) || typescript.isFunctionExpression(initializer));
 
 /** Members of a class or of an object; within a function the functions that it declares. */
 function membersOf(node: Node, name: string): Node[] {
   if (typescript.isClassDeclaration(node)) {
-    return name === 'constructor' ? node.members.filter(typescript.isConstructorDeclaration) : node.members.filter((member) => namesNode(member, name));
+    return name === 'constructor'
+      ? node.members.filter(typescript.isConstructorDeclaration)
+      : node.members.filter((member) => namesNode(member, name));
   }
   const found: Node[] = [];
   const visit = (inner: Node): void => {
-    const isMember = typescript.isPropertyAssignment(inner) || typescript.isMethodDeclaration(inner) || typescript.isFunctionDeclaration(inner)
-      || (typescript.isVariableDeclaration(inner) && isFunctionValue(inner));
+    const isMember =
+      typescript.isPropertyAssignment(inner) ||
+      typescript.isMethodDeclaration(inner) ||
+      typescript.isFunctionDeclaration(inner) ||
+      (typescript.isVariableDeclaration(inner) && isFunctionValue(inner));
     if (isMember && namesNode(inner, name)) found.push(inner);
     else typescript.forEachChild(inner, visit);
   };
@@ -34,7 +50,8 @@ function membersOf(node: Node, name: string): Node[] {
 
 function topLevel(source: SourceFile, name: string): Node[] {
   return source.statements.flatMap((statement): Node[] => {
-    if (typescript.isVariableStatement(statement)) return statement.declarationList.declarations.filter((declaration) => namesNode(declaration, name));
+    if (typescript.isVariableStatement(statement))
+      return statement.declarationList.declarations.filter((declaration) => namesNode(declaration, name));
     const isSymbol = typescript.isClassDeclaration(statement) || typescript.isFunctionDeclaration(statement);
     return isSymbol && namesNode(statement, name) ? [statement] : [];
   });
@@ -66,13 +83,16 @@ export class Sources {
   }
 
   #parse(file: string): SourceFile {
-    const known = this.#parsed.get(file) ?? typescript.createSourceFile(file, this.#texts.get(file) as string, typescript.ScriptTarget.ES2022, true);
+    const known =
+      this.#parsed.get(file) ??
+      typescript.createSourceFile(file, this.#texts.get(file) as string, typescript.ScriptTarget.ES2022, true);
     this.#parsed.set(file, known);
     return known;
   }
 
   /**
-   * @param path `name`, `Class.method`, `function.inner`; `Neighbour:name` where several files have the name: the one that declares both.
+   * @param path `name`, `Class.method`, `function.inner`; `Neighbour:name` where several files have the name: the one
+   * that declares both.
    * @throws Error unless there is exactly one.
    */
   find(path: string): Found {
@@ -88,7 +108,9 @@ export class Sources {
     }
     if (found.length === 1) return found[0];
     if (found.length === 0) throw new Error(`${path} is not in src/`);
-    throw new Error(`${path} is in ${found.map(({ file }) => file).join(' and ')}: name a neighbour that one file has, as Neighbour:${names}`);
+    throw new Error(
+      `${path} is in ${found.map(({ file }) => file).join(' and ')}: name a neighbour that one file has, as Neighbour:${names}`,
+    );
   }
 
   /** @returns the file, and its text as TypeScript without the rule. @throws Error when the rule has no place. */
@@ -102,12 +124,14 @@ export class Sources {
 }
 
 /**
- * @param name of a file of test/, without `.test.ts`, with as much of its path as tells it from others. When no file has that path, those with the last
- * part of it count: a file that moves needs no other name.
+ * @param name of a file of test/, without `.test.ts`, with as much of its path as tells it from others. When no file
+ * has that path, those with the last part of it count: a file that moves needs no other name.
  * @returns paths from the root; none when there is no such file.
  */
 export function testFiles(root: string, name: string): string[] {
-  const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' }).map((file) => join('test', file));
+  const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' }).map((file) =>
+    join('test', file),
+  );
   const endingOn = (path: string): string[] => files.filter((file) => file.endsWith(`/${path}.test.ts`));
   const found = endingOn(name);
   return found.length > 0 ? found : endingOn(name.slice(name.lastIndexOf('/') + 1));
@@ -115,6 +139,10 @@ export function testFiles(root: string, name: string): string[] {
 
 /** Edits within another one are left out. */
 export function changed(text: string, edits: readonly Edit[]): string {
-  const outermost = edits.filter((one) => !edits.some((other) => other !== one && other.start <= one.start && other.end >= one.end));
-  return outermost.sort((one, other) => other.start - one.start).reduce((after, { start, end, text: put }) => after.slice(0, start) + put + after.slice(end), text);
+  const outermost = edits.filter(
+    (one) => !edits.some((other) => other !== one && other.start <= one.start && other.end >= one.end),
+  );
+  return outermost
+    .sort((one, other) => other.start - one.start)
+    .reduce((after, { start, end, text: put }) => after.slice(0, start) + put + after.slice(end), text);
 }

@@ -1,10 +1,24 @@
 /**
- * The rules behind what the server promises. `npm run mutants` takes each out of its symbol and runs the test that must fail then (bin/mutants.mjs).
- * A rule belongs here when breaking it loses data, doubles it, or shows it to a user without the right. docs/decisions/0004-mutants-of-promises.md says why.
+ * The rules behind what the server promises. `npm run mutants` takes each out of its symbol and runs the test that must
+ * fail then (bin/mutants.mjs). A rule belongs here when breaking it loses data, doubles it, or shows it to a user
+ * without the right. docs/decisions/0004-mutants-of-promises.md says why.
  *
- * A symbol is found in whatever file of src/ it is, a test by the end of its path. Renaming a variable, or moving a file, changes nothing here.
+ * A symbol is found in whatever file of src/ it is, a test by the end of its path. Renaming a variable, or moving a
+ * file, changes nothing here.
  */
-import { always, dropped, gives, instead, never, returns, swapped, taken, unawaited, valued, without } from './operators.ts';
+import {
+  always,
+  dropped,
+  gives,
+  instead,
+  never,
+  returns,
+  swapped,
+  taken,
+  unawaited,
+  valued,
+  without,
+} from './operators.ts';
 import type { Operator } from './operators.ts';
 
 /** [the rule, the symbol that holds it, what takes it out of the symbol]. */
@@ -15,8 +29,16 @@ type ByTest = Readonly<Record<string, readonly Rule[]>>;
 const STORED: ByTest = {
   'group-commit': [
     ['a sender is acknowledged when its group is durable, not before', 'GroupCommit.#commit', unawaited('append')],
-    ['the actors have a group before its senders are told', 'GroupCommit.#durable', swapped('onDurable', '#acknowledgeBehind')],
-    ['what has no record is acknowledged behind what is still to be written', 'GroupCommit.acknowledgeInOrder', never('recordCount')],
+    [
+      'the actors have a group before its senders are told',
+      'GroupCommit.#durable',
+      swapped('onDurable', '#acknowledgeBehind'),
+    ],
+    [
+      'what has no record is acknowledged behind what is still to be written',
+      'GroupCommit.acknowledgeInOrder',
+      never('recordCount'),
+    ],
     ['senders of a group that could not be written are told', 'GroupCommit.#failed', instead('failed', 'durable')],
     ['what was told to have failed is not written later', 'GroupCommit.#failed', without('emptyGroup')],
     ['numbers of a lost group are given again', 'GroupCommit.#failed', valued('0', '#nextSeq')],
@@ -25,7 +47,11 @@ const STORED: ByTest = {
   ],
   'lmdb/journal': [
     ['a batch that is acknowledged is on disk', 'LmdbJournal.append', unawaited('put')],
-    ['a group is synchronised to the disk before it is acknowledged', 'openLmdb', instead('eventTurnBatching', 'noSync')],
+    [
+      'a group is synchronised to the disk before it is acknowledged',
+      'openLmdb',
+      instead('eventTurnBatching', 'noSync'),
+    ],
     ['a batch that does not follow is refused', 'LmdbJournal.append', never('lastSeq')],
     ['numbering goes on where it was after a restart', 'LmdbJournal.constructor', gives('countRecords', '1')],
     ['trimming keeps what is behind the sequence', 'LmdbJournal.trim', taken(1, 'Infinity')],
@@ -70,8 +96,16 @@ const STORED: ByTest = {
     ['a release that the store refuses is tried again', 'StoreChanges.carryOut', without('add')],
   ],
   'device-application': [
-    ['a measurement is acknowledged when its group is durable', 'PlatformDeviceLink.publish', instead('PENDING', 'DONE')],
-    ['a message is acknowledged when its group is durable', 'PlatformDeviceLink.#publishAny', instead('PENDING', 'DONE')],
+    [
+      'a measurement is acknowledged when its group is durable',
+      'PlatformDeviceLink.publish',
+      instead('PENDING', 'DONE'),
+    ],
+    [
+      'a message is acknowledged when its group is durable',
+      'PlatformDeviceLink.#publishAny',
+      instead('PENDING', 'DONE'),
+    ],
     ['a message is acknowledged when its actors have answered', 'PlatformDeviceLink.durable', dropped('#unanswered')],
     ['a message whose group fails ends its connection', 'PlatformDeviceLink.failed', without('disconnect')],
   ],
@@ -81,15 +115,17 @@ const STORED: ByTest = {
     ['subscriptions survive a restart', 'Session.restore', never('subscriptions')],
     ['a session that is over or discarded leaves the store', 'SessionRegistry.#load', without('remove')],
   ],
-  'sessions/documents': [
-    ['a queued message is a document of the journal', 'addSessionMessage', without('put')],
-  ],
+  'sessions/documents': [['a queued message is a document of the journal', 'addSessionMessage', without('put')]],
 };
 
 const ONCE: ByTest = {
   'actors/recovery': [
     ['what is in the journal twice is handled once', 'ActorSystem.#handledBefore', returns('undefined')],
-    ['what one actor sent another is done with the commit that handles it', 'ActorSystem.#handle', never('#handledChange')],
+    [
+      'what one actor sent another is done with the commit that handles it',
+      'ActorSystem.#handle',
+      never('#handledChange'),
+    ],
   ],
   'ingest/projector': [
     ['what a block is, is written down before its insert', 'ProjectorMemory.saveIntent', valued('undefined', 'intent')],
@@ -97,7 +133,11 @@ const ONCE: ByTest = {
     ['a block that was begun is built again after a crash', 'Projector.#run', never('#repeat')],
     ['a part of a begun block is not inserted when the server stops', 'Projector.#repeat', never('lastSeq', 2)],
     ['rows that the store lost with their token come again', 'HistoryInsert.#restore', returns('undefined')],
-    ['rows of actors leave the outbox when they are in the history', 'ProjectorMemory.savePosition', gives('map', '[]')],
+    [
+      'rows of actors leave the outbox when they are in the history',
+      'ProjectorMemory.savePosition',
+      gives('map', '[]'),
+    ],
     ['a DELETE ends its block', 'Projector:Block.isFull', dropped('deletion')],
     ['what is not to be stored leaves no row', 'Projector.#consume', dropped('isStored')],
   ],
@@ -106,7 +146,11 @@ const ONCE: ByTest = {
   ],
   'cluster/once': [
     ['a shard that is loaded anew tells nothing again', 'ActorSystem.handleGroup', always('toldSeq')],
-    ['documents that come back older: what is in the history is not inserted again', 'ShardOwner.#uncertainThrough', returns('0')],
+    [
+      'documents that come back older: what is in the history is not inserted again',
+      'ShardOwner.#uncertainThrough',
+      returns('0'),
+    ],
   ],
   'redis/documents': [
     ['a former owner of a shard writes nothing', 'RedisDocuments.#judge', always('OK')],
@@ -115,9 +159,7 @@ const ONCE: ByTest = {
   'large-groups': [
     ['what is handled of a group is not handled again with the rest', 'ShardOwner.#takeParts', always('givenSeq')],
   ],
-  'nats/journal': [
-    ['a group whose acknowledgement was lost is stored once', 'NatsJournal.append', without('set', 1)],
-  ],
+  'nats/journal': [['a group whose acknowledgement was lost is stored once', 'NatsJournal.append', without('set', 1)]],
   'id-blocks': [
     ['an id is given when its block is reserved on disk', 'IdBlocks.#reserve', unawaited('commit')],
     ['ids go on behind the reserved block after a restart', 'IdBlocks.open', gives('get', 'undefined')],
@@ -131,7 +173,11 @@ const ONCE: ByTest = {
     ['PUBREL after PUBCOMP was lost is answered again', 'receivePubrel', without('addAcknowledgement', 1)],
     ['a QoS 1 message with the packet identifier of a QoS 2 one releases it', 'reuse', without('release')],
     ['a message that could not be made durable is new when it comes again', 'Connection.rejected', without('rejected')],
-    ['a client that waits over a new connection hears that its message was not stored', 'Session.rejected', without('disconnect')],
+    [
+      'a client that waits over a new connection hears that its message was not stored',
+      'Session.rejected',
+      without('disconnect'),
+    ],
   ],
   'device-application': [
     ['the packet identifier is committed with its message', 'PlatformDeviceLink.#publishAny', never('isPersistent')],
@@ -153,17 +199,33 @@ const ONCE: ByTest = {
   ],
   'session-takeover': [
     ['a session is taken over from another node', 'SessionTakeover.taken', without('request', 2)],
-    ['a session that was opened elsewhere meanwhile is read again', 'SessionRegistry.#openAgain', never('OPEN_ATTEMPTS')],
+    [
+      'a session that was opened elsewhere meanwhile is read again',
+      'SessionRegistry.#openAgain',
+      never('OPEN_ATTEMPTS'),
+    ],
     ['a connection that has gone takes its session from nobody', 'SessionRegistry.#openAgain', dropped('isOver')],
   ],
   'session-receipts': [
     ['what a former holder stores late is no receipt', 'putReceipt', never('isFormerHolder')],
     ['receipts of an earlier session are none of this one', 'SessionReceipts.read', never('isFormerHolder')],
-    ['a part that was stored before a gateway ended is not stored again', 'CommandGateway.#missingParts', always('stored')],
+    [
+      'a part that was stored before a gateway ended is not stored again',
+      'CommandGateway.#missingParts',
+      always('stored'),
+    ],
     ['a session that comes to another node has what the shards received', 'SessionDocuments.load', without('read')],
-    ['a session knows where receipts are before the message is stored', 'PlatformDeviceLink.#announce', always('length')],
+    [
+      'a session knows where receipts are before the message is stored',
+      'PlatformDeviceLink.#announce',
+      always('length'),
+    ],
     ['PUBREL removes receipts', 'releasePacket', without('removeReceiptsOf')],
-    ['a message that may be stored is looked for before it is taken again', 'SessionRegistry.#open', never('isUncertain')],
+    [
+      'a message that may be stored is looked for before it is taken again',
+      'SessionRegistry.#open',
+      never('isUncertain'),
+    ],
   ],
 };
 
@@ -171,24 +233,14 @@ const TENANTS: ByTest = {
   'lmdb/documents': [
     ['documents of a tenant are apart from those of all others', 'LmdbDocuments:keyOf', taken(2, '0')],
   ],
-  'redis/documents': [
-    ['documents of a tenant are apart from those of all others in Redis', 'fieldOf', taken(1, '0')],
-  ],
-  'api/inventory': [
-    ['every list asks for the rows of its tenant', 'HistoryFilter.conditions', valued('[]')],
-  ],
-  'api/measurements': [
-    ['a measurement by its id is of its tenant', 'measurementRoutes:load', valued('0', 'tenant')],
-  ],
-  'api/request-rules': [
-    ['the id of a tenant is no subdomain', 'tenantOfHost', never('login/tenant-id-as-subdomain')],
-  ],
+  'redis/documents': [['documents of a tenant are apart from those of all others in Redis', 'fieldOf', taken(1, '0')]],
+  'api/inventory': [['every list asks for the rows of its tenant', 'HistoryFilter.conditions', valued('[]')]],
+  'api/measurements': [['a measurement by its id is of its tenant', 'measurementRoutes:load', valued('0', 'tenant')]],
+  'api/request-rules': [['the id of a tenant is no subdomain', 'tenantOfHost', never('login/tenant-id-as-subdomain')]],
   'api/subtenants': [
     ['a tenant with the id of a former parent has none of its tenants', 'isParentOf', dropped('parentNumber')],
   ],
-  'e2e/tenants': [
-    ['a tenant is changed by those above it', 'isAbove', returns('true')],
-  ],
+  'e2e/tenants': [['a tenant is changed by those above it', 'isAbove', returns('true')]],
   'e2e/tenants-and-roles': [
     ['a request is of the tenant of its user', 'ApiRequest.tenant', returns('1')],
     ['DELETE by filters deletes in its tenant', 'deleteFilter', instead('tenant = {tenant:UInt32}', '1')],
@@ -197,18 +249,10 @@ const TENANTS: ByTest = {
     ['an application is changed by its owner', 'loadOwn', never('ownerNumber')],
     ['an application is seen by tenants that have it or are offered it', 'loadVisible', never('notFound', 2)],
   ],
-  'measurement-intake': [
-    ['a remembered source of another tenant is none', 'Sources.find', always('tenant')],
-  ],
-  'api/entities': [
-    ['users of another tenant are out of reach', 'requireOwnTenant', returns('undefined')],
-  ],
-  'mqtt/session': [
-    ['sessions are of a tenant', 'SessionRegistry:nameOf', taken(1, '0')],
-  ],
-  'bayeux/delivery': [
-    ['subscribers of a tenant get nothing of another', 'BayeuxRouter.add', taken(1, '1')],
-  ],
+  'measurement-intake': [['a remembered source of another tenant is none', 'Sources.find', always('tenant')]],
+  'api/entities': [['users of another tenant are out of reach', 'requireOwnTenant', returns('undefined')]],
+  'mqtt/session': [['sessions are of a tenant', 'SessionRegistry:nameOf', taken(1, '0')]],
+  'bayeux/delivery': [['subscribers of a tenant get nothing of another', 'BayeuxRouter.add', taken(1, '1')]],
   authenticator: [
     ['the user name names the tenant before the slash', 'CachingAuthenticator.#byPassword', never('byId')],
     ['an unknown tenant has no users', 'CachingAuthenticator.#byPassword', instead('byId', 'byNumber')],
@@ -226,9 +270,21 @@ const RIGHTS: ByTest = {
     ['without the role only the owner of the source writes its data', 'requireOwner', never('isOwner')],
     ['without the role a list of data shows what its user may read', 'limitToOwnedSources', always('isPrivileged')],
     ['a managed object is read with the role or by its owner', 'requireReadable', returns('')],
-    ['a managed object is deleted with the role or by its owner', 'managedObjectRoutes:remove', without('requireOwner')],
-    ['another owner is named by administrators of the inventory', 'managedObjectRoutes:createManagedObject', dropped('hasRole')],
-    ['PUT of another owner is for administrators of the inventory', 'managedObjectRoutes:put', valued('true', 'mayChangeOwner')],
+    [
+      'a managed object is deleted with the role or by its owner',
+      'managedObjectRoutes:remove',
+      without('requireOwner'),
+    ],
+    [
+      'another owner is named by administrators of the inventory',
+      'managedObjectRoutes:createManagedObject',
+      dropped('hasRole'),
+    ],
+    [
+      'PUT of another owner is for administrators of the inventory',
+      'managedObjectRoutes:put',
+      valued('true', 'mayChangeOwner'),
+    ],
   ],
   'e2e/tenants-and-roles': [
     ['a managed object is changed with the role or by its owner', 'managedObjectRoutes:put', without('requireOwner')],
@@ -236,7 +292,11 @@ const RIGHTS: ByTest = {
     ['an alarm is created with the role or by the owner of its source', 'alarmRoutes:post', without('requireOwner')],
     ['an alarm is changed with the role or by the owner of its source', 'alarmRoutes:put', without('requireOwner')],
     ['an alarm is read with the role or by the owner of its source', 'alarmRoutes:get', never('isOwner')],
-    ['a measurement is deleted with the role or by the owner of its source', 'measurementRoutes:remove', without('requireOwner')],
+    [
+      'a measurement is deleted with the role or by the owner of its source',
+      'measurementRoutes:remove',
+      without('requireOwner'),
+    ],
   ],
   'e2e/events': [
     ['an event is read with the role or by the owner of its source', 'eventRoutes:get', never('isOwner')],
@@ -252,16 +312,22 @@ const RIGHTS: ByTest = {
     ['series are read with the role or by the owner of the source', 'series', never('security/forbidden')],
   ],
   'measurement-intake': [
-    ['the intake asks for the role or the owner of the source', 'JsonMeasurementIntake.#checkSource', gives('#grantedTypes', 'undefined')],
+    [
+      'the intake asks for the role or the owner of the source',
+      'JsonMeasurementIntake.#checkSource',
+      gives('#grantedTypes', 'undefined'),
+    ],
   ],
   'api/inventory': [
     ['children are linked with a right to the parent', 'childRoutes:post', without('requireOwner', 1)],
     ['children are linked with a right to each child', 'childRoutes:post', without('requireOwner', 2)],
-    ['without the role a list of managed objects shows what its user may read', 'limitToAccessibleObjects', always('isPrivileged')],
+    [
+      'without the role a list of managed objects shows what its user may read',
+      'limitToAccessibleObjects',
+      always('isPrivileged'),
+    ],
   ],
-  'e2e/alarms': [
-    ['without the role a list of alarms shows what its user may read', 'alarmFilter', never('access')],
-  ],
+  'e2e/alarms': [['without the role a list of alarms shows what its user may read', 'alarmFilter', never('access')]],
   authenticator: [
     ['the password has to be right', 'CachingAuthenticator.#checkPassword', gives('verify', 'true')],
     ['a disabled user does not log in', 'isAdmitted', returns('true')],
@@ -270,10 +336,18 @@ const RIGHTS: ByTest = {
   'device-application': [
     ['a user without the role of devices does not connect', 'DeviceApplication.mayConnect', never('ROLE_DEVICE')],
     ['a device connects as no device of another owner', 'DeviceApplication.mayConnect', gives('ownsOrHasRole', 'true')],
-    ['a device writes itself, what is below it and what is its own', 'DeviceApplication.requireRight', never('isAtOrBelow')],
+    [
+      'a device writes itself, what is below it and what is its own',
+      'DeviceApplication.requireRight',
+      never('isAtOrBelow'),
+    ],
   ],
   'stolen-device': [
-    ['a device connects under no serial of another one', 'DeviceApplication.mayConnect', gives('isSerialOfOther', 'false')],
+    [
+      'a device connects under no serial of another one',
+      'DeviceApplication.mayConnect',
+      gives('isSerialOfOther', 'false'),
+    ],
     ['roles of a registered device count for its own objects', 'globalRoles', gives('has', 'false', 1)],
   ],
   'actors/inventory': [
@@ -281,16 +355,16 @@ const RIGHTS: ByTest = {
     ['a registered device binds no serial of another one', 'bindExternalId', without('requireClaim')],
     ['a registered device creates no object under the serial of another one', 'ensureDevice', without('requireClaim')],
   ],
-  'bootstrap-link': [
-    ['the bootstrap user publishes on s/ucr only', 'BootstrapLink.publish', never('REQUEST_TOPIC')],
-  ],
-  'mqtt/connect': [
-    ['a user who may not connect is refused', 'receiveConnect:connect', never('NOT_AUTHORIZED', 2)],
-  ],
+  'bootstrap-link': [['the bootstrap user publishes on s/ucr only', 'BootstrapLink.publish', never('REQUEST_TOPIC')]],
+  'mqtt/connect': [['a user who may not connect is refused', 'receiveConnect:connect', never('NOT_AUTHORIZED', 2)]],
   'bayeux/protocol': [
     ['without right credentials there is no handshake', 'BayeuxProtocol.#identify', never('UNAUTHORIZED')],
     ['a session is for its user alone', 'BayeuxSessions.find', always('userKey')],
-    ['without credentials a session is found by its secret id when its handshake had them', 'BayeuxSessions.find', always('isAuthenticatedByMessage')],
+    [
+      'without credentials a session is found by its secret id when its handshake had them',
+      'BayeuxSessions.find',
+      always('isAuthenticatedByMessage'),
+    ],
     ['a channel takes its role', 'BayeuxProtocol.#subscribe', gives('openedBy', '[]')],
     ['the sessions of a changed user end', 'BayeuxSessions.endUser', without('end')],
   ],
@@ -302,9 +376,7 @@ const RIGHTS: ByTest = {
     ['an inventory role counts at its object and below', 'isGranted', returns('true')],
     ['you grant only permissions that you hold', 'requireGrants', returns('')],
   ],
-  'users-and-groups': [
-    ['you grant only roles that you hold', 'requireRoles', returns('')],
-  ],
+  'users-and-groups': [['you grant only roles that you hold', 'requireRoles', returns('')]],
 };
 
 const LIMITS: ByTest = {
@@ -318,7 +390,11 @@ const LIMITS: ByTest = {
   ],
   'device-application': [
     ['a message of a device is refused while the disk is nearly full', 'PlatformDeviceLink.publish', never('#refuse')],
-    ['the journal at its bound holds devices back without a disconnect', 'PlatformDeviceLink.#refuse', dropped('journal/bytes')],
+    [
+      'the journal at its bound holds devices back without a disconnect',
+      'PlatformDeviceLink.#refuse',
+      dropped('journal/bytes'),
+    ],
   ],
   shares: [
     ['a user has a share of a pool', 'Shares.refusal', never('ofUser')],
@@ -337,23 +413,22 @@ const LIMITS: ByTest = {
     ['messages over the rate are delayed', 'receivePublish', never('take')],
     ['what a client does not read has a limit', 'Connection.#afterWrite', always('writeBytes')],
   ],
-  'mqtt/session': [
-    ['messages that wait for a device are bounded', 'Session.deliver', without('#boundQueue')],
-  ],
-  'bayeux/queue': [
-    ['what waits for a subscriber is bounded', 'DeliveryQueue.push', never('messageCount', 1)],
-  ],
-  'bayeux/protocol': [
-    ['the sessions of a user are bounded', 'BayeuxSessions.#limitOf', never('sessionsPerUser')],
-  ],
-  'disk-guard': [
-    ['writes are refused below the free bytes', 'DiskGuard.check', valued('undefined', 'refusal')],
-  ],
+  'mqtt/session': [['messages that wait for a device are bounded', 'Session.deliver', without('#boundQueue')]],
+  'bayeux/queue': [['what waits for a subscriber is bounded', 'DeliveryQueue.push', never('messageCount', 1)]],
+  'bayeux/protocol': [['the sessions of a user are bounded', 'BayeuxSessions.#limitOf', never('sessionsPerUser')]],
+  'disk-guard': [['writes are refused below the free bytes', 'DiskGuard.check', valued('undefined', 'refusal')]],
 };
 
 const PROMISES = {
-  'acknowledged = stored': STORED, 'exactly once': ONCE, 'tenants apart': TENANTS, rights: RIGHTS, 'limits that protect all': LIMITS,
+  'acknowledged = stored': STORED,
+  'exactly once': ONCE,
+  'tenants apart': TENANTS,
+  rights: RIGHTS,
+  'limits that protect all': LIMITS,
 };
 
 export const RULES = Object.entries(PROMISES).flatMap(([promise, byTest]) =>
-  Object.entries(byTest).flatMap(([test, rules]) => rules.map(([rule, symbol, change]) => ({ promise, test, rule, symbol, change }))));
+  Object.entries(byTest).flatMap(([test, rules]) =>
+    rules.map(([rule, symbol, change]) => ({ promise, test, rule, symbol, change })),
+  ),
+);

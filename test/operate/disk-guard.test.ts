@@ -9,30 +9,63 @@ import { silentLog, until } from '../actors/platform.ts';
 function guardOver(freeBytesMin: number): { guard: DiskGuard; disk: { freeBytes: number | Error }; logged: string[] } {
   const disk: { freeBytes: number | Error } = { freeBytes: Number.POSITIVE_INFINITY };
   const logged: string[] = [];
-  const log: Log = { ...silentLog, error: (_details, text) => { logged.push(`error ${text}`); }, info: (_details, text) => { logged.push(`info ${text}`); } };
-  const guard = new DiskGuard({ path: '/data', freeBytesMin, log, freeBytesOf: async (path) => {
-    t.equal(path, '/data');
-    if (disk.freeBytes instanceof Error) throw disk.freeBytes;
-    return disk.freeBytes;
-  } });
+  const log: Log = {
+    ...silentLog,
+    error: (_details, text) => {
+      logged.push(`error ${text}`);
+    },
+    info: (_details, text) => {
+      logged.push(`info ${text}`);
+    },
+  };
+  const guard = new DiskGuard({
+    path: '/data',
+    freeBytesMin,
+    log,
+    freeBytesOf: async (path) => {
+      t.equal(path, '/data');
+      if (disk.freeBytes instanceof Error) throw disk.freeBytes;
+      return disk.freeBytes;
+    },
+  });
   return { guard, disk, logged };
 }
 
 t.test('below the limit writes are refused, at it they are taken again; each is logged once', async (t) => {
   const { guard, disk, logged } = guardOver(500);
-  for (const [freeBytes, refusal] of [[1_000, undefined], [500, undefined], [499, 'disk/free-bytes'], [0, 'disk/free-bytes'], [500, undefined]] as const) {
+  for (const [freeBytes, refusal] of [
+    [1_000, undefined],
+    [500, undefined],
+    [499, 'disk/free-bytes'],
+    [0, 'disk/free-bytes'],
+    [500, undefined],
+  ] as const) {
     disk.freeBytes = freeBytes;
     await guard.check();
     t.same([guard.refusal, guard.freeBytes], [refusal, freeBytes]);
   }
-  t.same(logged, ['error the disk is nearly full: writes are refused', 'info the disk has room again: writes are taken']);
+  t.same(logged, [
+    'error the disk is nearly full: writes are refused',
+    'info the disk has room again: writes are taken',
+  ]);
 });
 
 t.test('below a larger limit the log warns, once until there is more again', async (t) => {
   const warned: number[] = [];
   const disk = { freeBytes: 5_000 };
-  const log: Log = { ...silentLog, warn: (details) => { warned.push((details as { freeBytes: number }).freeBytes); } };
-  const guard = new DiskGuard({ path: '/data', freeBytesMin: 10, warnBytes: 1_000, log, freeBytesOf: async () => disk.freeBytes });
+  const log: Log = {
+    ...silentLog,
+    warn: (details) => {
+      warned.push((details as { freeBytes: number }).freeBytes);
+    },
+  };
+  const guard = new DiskGuard({
+    path: '/data',
+    freeBytesMin: 10,
+    warnBytes: 1_000,
+    log,
+    freeBytesOf: async () => disk.freeBytes,
+  });
   for (const freeBytes of [1_000, 999, 500, 1_000, 998]) {
     disk.freeBytes = freeBytes;
     await guard.check();
@@ -54,7 +87,9 @@ t.test('looked at before the start is done, and again by itself', async (t) => {
   const { guard, disk } = guardOver(500);
   disk.freeBytes = 1;
   await guard.start();
-  t.teardown(() => { guard.stop(); });
+  t.teardown(() => {
+    guard.stop();
+  });
   t.equal(guard.refusal, 'disk/free-bytes');
   disk.freeBytes = 500;
   await until(() => guard.refusal === undefined, 'the next look');

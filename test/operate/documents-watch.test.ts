@@ -14,7 +14,13 @@ class Store {
 
   constructor() {
     const documents: Documents = {
-      get: () => { this.reads += 1; return this.read(); }, getMany: () => ['many'], list: () => [{ id: 'a', value: 'b' }], position: () => 7,
+      get: () => {
+        this.reads += 1;
+        return this.read();
+      },
+      getMany: () => ['many'],
+      list: () => [{ id: 'a', value: 'b' }],
+      position: () => 7,
       commit: () => this.write(),
     };
     this.watched = new WatchedDocuments(documents, () => this.now);
@@ -22,11 +28,20 @@ class Store {
 
   get report(): { ready: boolean; documents: Record<string, unknown> } {
     const parts = {
-      journal: { lastSeq: 9, sizeBytes: 1 }, group: { lastAppendedSeq: 9, refusal: undefined }, actors: { committedSeq: 7, pendingCount: 0 },
-      projector: { position: 9 }, disk: { refusal: undefined, freeBytes: 1 }, engine: { state: 'ready', restartsCount: 0 }, handledSeq: () => 9,
-      watchedDocuments: this.watched, quarantine: { isFull: false, count: 0, sizeBytes: 0 },
+      journal: { lastSeq: 9, sizeBytes: 1 },
+      group: { lastAppendedSeq: 9, refusal: undefined },
+      actors: { committedSeq: 7, pendingCount: 0 },
+      projector: { position: 9 },
+      disk: { refusal: undefined, freeBytes: 1 },
+      engine: { state: 'ready', restartsCount: 0 },
+      handledSeq: () => 9,
+      watchedDocuments: this.watched,
+      quarantine: { isFull: false, count: 0, sizeBytes: 0 },
     } as unknown as NodeParts;
-    const { ready, parts: { documents } } = healthOf(singleNodeParts(parts));
+    const {
+      ready,
+      parts: { documents },
+    } = healthOf(singleNodeParts(parts));
     return { ready, documents };
   }
 }
@@ -35,7 +50,10 @@ class Store {
 function open<Value>(): { promise: Promise<Value>; resolve: (value: Value) => void; reject: (error: Error) => void } {
   let resolve: (value: Value) => void = () => undefined;
   let reject: (error: Error) => void = () => undefined;
-  const promise = new Promise<Value>((done, fail) => { resolve = done; reject = fail; });
+  const promise = new Promise<Value>((done, fail) => {
+    resolve = done;
+    reject = fail;
+  });
   return { promise, resolve, reject };
 }
 
@@ -77,7 +95,9 @@ t.test('a commit that does not end', async (t) => {
 
 t.test('reads: one at a time, never waited for', async (t) => {
   const store = new Store();
-  store.read = () => { throw new Error('closed'); };
+  store.read = () => {
+    throw new Error('closed');
+  };
   t.match(store.report, { ready: false, documents: { fault: 'a read failed: closed' } });
   store.read = () => undefined;
   t.match(store.report, { ready: false, documents: { fault: /is not there/ } });
@@ -96,7 +116,9 @@ t.test('reads: one at a time, never waited for', async (t) => {
   t.equal(store.watched.fault(), undefined);
   store.read = () => Promise.reject(new Error('away'));
   store.watched.fault();
-  await new Promise((done) => { setImmediate(done); });
+  await new Promise((done) => {
+    setImmediate(done);
+  });
   store.read = () => open<string>().promise;
   t.equal(store.watched.fault(), 'a read failed: away');
 });

@@ -1,4 +1,7 @@
-/** What /metrics shows: refusals by named limit, latency histograms, and the values that are read from the parts of a server. */
+/**
+ * What /metrics shows: refusals by named limit, latency histograms, and the values that are read from the parts of a
+ * server.
+ */
 import t from 'tap';
 import type { Test } from 'tap';
 import type { Log } from '../../src/ports/log.ts';
@@ -8,9 +11,14 @@ import type { NodeParts } from '../../src/operate/health.ts';
 import { registerServerMetrics } from '../../src/operate/server-metrics.ts';
 import { silentLog } from '../actors/platform.ts';
 
-function newMetrics(t: Test, log: Log = silentLog): { metrics: Metrics; value(name: string): Promise<number | undefined> } {
+function newMetrics(
+  t: Test,
+  log: Log = silentLog,
+): { metrics: Metrics; value(name: string): Promise<number | undefined> } {
   const metrics = new Metrics(log);
-  t.teardown(() => { metrics.stop(); });
+  t.teardown(() => {
+    metrics.stop();
+  });
   const value = async (name: string): Promise<number | undefined> => {
     const line = (await metrics.text()).split('\n').find((text) => text.startsWith(`${name} `));
     return line === undefined ? undefined : Number(line.slice(name.length + 1));
@@ -20,13 +28,21 @@ function newMetrics(t: Test, log: Log = silentLog): { metrics: Metrics; value(na
 
 t.test('a refusal is counted by the name of its limit each time, and logged once in a while', async (t) => {
   const logged: unknown[] = [];
-  const { metrics, value } = newMetrics(t, { ...silentLog, warn: (details) => { logged.push(details); } });
+  const { metrics, value } = newMetrics(t, {
+    ...silentLog,
+    warn: (details) => {
+      logged.push(details);
+    },
+  });
   for (let round = 0; round < 3; round += 1) metrics.count('journal/bytes');
   metrics.count('mqtt/packet-size');
   t.equal(await value('millrace_refusals_total{limit="journal/bytes"}'), 3);
   t.equal(await value('millrace_refusals_total{limit="mqtt/packet-size"}'), 1);
   t.equal(await value('millrace_refusals_total{limit="journal/bytes"}'), 3, 'the same when somebody asks again');
-  t.same(logged, [{ limit: 'journal/bytes', count: 1 }, { limit: 'mqtt/packet-size', count: 1 }]);
+  t.same(logged, [
+    { limit: 'journal/bytes', count: 1 },
+    { limit: 'mqtt/packet-size', count: 1 },
+  ]);
 });
 
 t.test('the latencies are histograms, of MQTT and HTTP apart', async (t) => {
@@ -37,13 +53,21 @@ t.test('the latencies are histograms, of MQTT and HTTP apart', async (t) => {
   metrics.httpLatency.observe(0.001, 1);
   metrics.commitLatency.observe(0.003, 7);
   const name = 'millrace_acknowledgement_latency_seconds';
-  const buckets = await Promise.all(['0.0005', '0.01', '0.025', '5', '+Inf'].map((bound) => value(`${name}_bucket{protocol="mqtt",le="${bound}"}`)));
+  const buckets = await Promise.all(
+    ['0.0005', '0.01', '0.025', '5', '+Inf'].map((bound) => value(`${name}_bucket{protocol="mqtt",le="${bound}"}`)),
+  );
   t.same(buckets, [10, 10, 12, 12, 13], 'each bucket has what is below its bound');
   t.same([await value(`${name}_count{protocol="mqtt"}`), await value(`${name}_count{protocol="http"}`)], [13, 1]);
   t.equal(await value(`${name}_bucket{protocol="http",le="0.001"}`), 1);
   const sum = await value(`${name}_sum{protocol="mqtt"}`);
   t.ok(sum !== undefined && Math.abs(sum - 60.044) < 1e-9, `${sum}`);
-  t.same([await value('millrace_group_commit_latency_seconds_count'), await value('millrace_group_commit_latency_seconds_bucket{le="0.005"}')], [7, 7]);
+  t.same(
+    [
+      await value('millrace_group_commit_latency_seconds_count'),
+      await value('millrace_group_commit_latency_seconds_bucket{le="0.005"}'),
+    ],
+    [7, 7],
+  );
 });
 
 t.test('of the process: resident memory and the delay of the event loop', async (t) => {
@@ -57,26 +81,63 @@ t.test('of the process: resident memory and the delay of the event loop', async 
 t.test('of the listeners and of a single node: each value under its name', async (t) => {
   const { metrics, value } = newMetrics(t);
   registerServerMetrics(metrics, {
-    mqtt: { connectionsCount: 1, earlyBytes: 29 }, sweeper: { expiredCount: 5 },
-    api: { connectionCount: 2, requestCount: 3, webSocketCount: 4, bodies: { known: { bytes: 9 }, early: { bytes: 10 } } },
-    bayeux: { sessionCount: 6, queuedMessageCount: 7, queuedBytes: 8 }, history: { runningCount: 27, waitingCount: 28 } });
-  registerParts(metrics, singleNodeParts({
-    journal: { sizeBytes: 11, lastSeq: 100 }, group: { openBytes: 12, lastAppendedSeq: 113, groupsCount: 14, recordsCount: 15 },
-    actors: { mailboxCount: 16, pendingCount: 17, commandsCount: 18 }, commands: { underWayCount: 19 },
-    projector: { pendingRows: 20, position: 60, insertErrorsCount: 21, setAsideCount: 22 }, quarantine: { count: 23, sizeBytes: 24 },
-    engine: { restartsCount: 25 }, disk: { freeBytes: 26 }, handledSeq: () => 99,
-  } as unknown as NodeParts));
+    mqtt: { connectionsCount: 1, earlyBytes: 29 },
+    sweeper: { expiredCount: 5 },
+    api: {
+      connectionCount: 2,
+      requestCount: 3,
+      webSocketCount: 4,
+      bodies: { known: { bytes: 9 }, early: { bytes: 10 } },
+    },
+    bayeux: { sessionCount: 6, queuedMessageCount: 7, queuedBytes: 8 },
+    history: { runningCount: 27, waitingCount: 28 },
+  });
+  registerParts(
+    metrics,
+    singleNodeParts({
+      journal: { sizeBytes: 11, lastSeq: 100 },
+      group: { openBytes: 12, lastAppendedSeq: 113, groupsCount: 14, recordsCount: 15 },
+      actors: { mailboxCount: 16, pendingCount: 17, commandsCount: 18 },
+      commands: { underWayCount: 19 },
+      projector: { pendingRows: 20, position: 60, insertErrorsCount: 21, setAsideCount: 22 },
+      quarantine: { count: 23, sizeBytes: 24 },
+      engine: { restartsCount: 25 },
+      disk: { freeBytes: 26 },
+      handledSeq: () => 99,
+    } as unknown as NodeParts),
+  );
   const wanted = {
-    'millrace_connections{protocol="mqtt"}': 1, 'millrace_connections{protocol="http"}': 2, 'millrace_connections{protocol="http-under-way"}': 3,
-    'millrace_connections{protocol="websocket"}': 4, 'millrace_mqtt_sessions_expired_total': 5, 'millrace_connections{protocol="bayeux-session"}': 6,
-    'millrace_bayeux_queue_size{queue="messages"}': 7, 'millrace_bayeux_queue_size{queue="bytes"}': 8,
-    'millrace_http_bodies_bytes{sender="known"}': 9, 'millrace_http_bodies_bytes{sender="before-login"}': 10,
-    'millrace_mqtt_before_login_bytes': 29, 'millrace_journal_size_bytes': 11, 'millrace_queue_size{queue="group-open-bytes"}': 12, 'millrace_journal_lag_records': 13,
-    'millrace_group_commits_total': 14, 'millrace_records_total': 15, 'millrace_queue_size{queue="mailboxes"}': 16, 'millrace_queue_size{queue="follow-ups"}': 17,
-    'millrace_commands_total': 18, 'millrace_queue_size{queue="commands-under-way"}': 19, 'millrace_queue_size{queue="projector-rows"}': 20,
-    'millrace_projector_insert_errors_total': 21, 'millrace_projector_set_aside_total': 22, 'millrace_quarantine_entries': 23, 'millrace_quarantine_size_bytes': 24,
-    'millrace_history_queries{state="running"}': 27, 'millrace_history_queries{state="waiting"}': 28,
-    'millrace_clickhouse_restarts_total': 25, 'millrace_disk_free_bytes': 26, 'millrace_projector_lag_records': 39, 'millrace_journal_last_sequence': 100,
+    'millrace_connections{protocol="mqtt"}': 1,
+    'millrace_connections{protocol="http"}': 2,
+    'millrace_connections{protocol="http-under-way"}': 3,
+    'millrace_connections{protocol="websocket"}': 4,
+    millrace_mqtt_sessions_expired_total: 5,
+    'millrace_connections{protocol="bayeux-session"}': 6,
+    'millrace_bayeux_queue_size{queue="messages"}': 7,
+    'millrace_bayeux_queue_size{queue="bytes"}': 8,
+    'millrace_http_bodies_bytes{sender="known"}': 9,
+    'millrace_http_bodies_bytes{sender="before-login"}': 10,
+    millrace_mqtt_before_login_bytes: 29,
+    millrace_journal_size_bytes: 11,
+    'millrace_queue_size{queue="group-open-bytes"}': 12,
+    millrace_journal_lag_records: 13,
+    millrace_group_commits_total: 14,
+    millrace_records_total: 15,
+    'millrace_queue_size{queue="mailboxes"}': 16,
+    'millrace_queue_size{queue="follow-ups"}': 17,
+    millrace_commands_total: 18,
+    'millrace_queue_size{queue="commands-under-way"}': 19,
+    'millrace_queue_size{queue="projector-rows"}': 20,
+    millrace_projector_insert_errors_total: 21,
+    millrace_projector_set_aside_total: 22,
+    millrace_quarantine_entries: 23,
+    millrace_quarantine_size_bytes: 24,
+    'millrace_history_queries{state="running"}': 27,
+    'millrace_history_queries{state="waiting"}': 28,
+    millrace_clickhouse_restarts_total: 25,
+    millrace_disk_free_bytes: 26,
+    millrace_projector_lag_records: 39,
+    millrace_journal_last_sequence: 100,
   };
   const found: Record<string, number | undefined> = {};
   for (const name of Object.keys(wanted)) found[name] = await value(name);

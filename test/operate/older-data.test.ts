@@ -1,6 +1,7 @@
 /**
- * Data of an older version: `fixtures/data-8fbfd87.tar.gz` has the data directory of a server of commit 8fbfd87 that was killed while its history store
- * stood still (`data`, with an unread journal), and a backup that it had made before (`backup`).
+ * Data of an older version: `fixtures/data-8fbfd87.tar.gz` has the data directory of a server of commit 8fbfd87 that
+ * was killed while its history store stood still (`data`, with an unread journal), and a backup that it had made before
+ * (`backup`).
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync } from 'node:fs';
@@ -27,19 +28,39 @@ async function isComplete(t: Test, data: string, rounds: number): Promise<void> 
     return answer.json();
   };
   const device = (await read('/identity/externalIds/c8y_Serial/pump-1')).managedObject.id;
-  t.match(await read(`/inventory/managedObjects/${device}`), { name: 'pump', note: 'Pumpe é', big: 12_345, childDevices: { references: { length: 1 } } });
-  for (const [path, name] of [['/measurement/measurements', 'measurements'], ['/event/events', 'events']] as const) {
+  t.match(await read(`/inventory/managedObjects/${device}`), {
+    name: 'pump',
+    note: 'Pumpe é',
+    big: 12_345,
+    childDevices: { references: { length: 1 } },
+  });
+  for (const [path, name] of [
+    ['/measurement/measurements', 'measurements'],
+    ['/event/events', 'events'],
+  ] as const) {
     const page = await read(`${path}?source=${device}&pageSize=2000&withTotalPages=true`);
     t.equal(page[name].length, OF_EACH_ROUND[name] * rounds, `${name} of ${rounds} rounds`);
     t.equal(new Set(page[name].map(({ id }: { id: string }) => id)).size, page[name].length, 'each once');
   }
-  t.match(await read(`/alarm/alarms?source=${device}`), { alarms: [{ text: 'too hot', severity: 'MAJOR', status: 'ACTIVE' }] });
+  t.match(await read(`/alarm/alarms?source=${device}`), {
+    alarms: [{ text: 'too hot', severity: 'MAJOR', status: 'ACTIVE' }],
+  });
   t.match(await read('/tenant/options/fixture/colour'), { value: 'green' });
   t.ok((await read('/user/t1/groups?pageSize=100')).groups.some(({ name }: { name: string }) => name === 'fixture'));
-  t.equal((await read('/retention/retentions?pageSize=100')).retentionRules.filter(({ maximumAge }: { maximumAge: number }) => maximumAge === 3_650).length, 2);
+  t.equal(
+    (await read('/retention/retentions?pageSize=100')).retentionRules.filter(
+      ({ maximumAge }: { maximumAge: number }) => maximumAge === 3_650,
+    ).length,
+    2,
+  );
   const erna = { authorization: `Basic ${Buffer.from('t1/erna:Erna-Password-1').toString('base64')}` };
   t.equal((await server.http('GET', '/user/currentUser', undefined, erna)).status, 200, 'passwords are known');
-  const written = await server.http('POST', '/event/events', { source: { id: device }, type: 'new', text: 'of this version', time: new Date().toISOString() });
+  const written = await server.http('POST', '/event/events', {
+    source: { id: device },
+    type: 'new',
+    text: 'of this version',
+    time: new Date().toISOString(),
+  });
   t.equal(written.status, 201, 'and it goes on');
   await until('all is in the history', async () => (await server.http('GET', '/health/ready')).status === 200);
   t.equal((await server.terminate()).code, 0);

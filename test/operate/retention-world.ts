@@ -5,7 +5,12 @@ import type { RecordsChange } from '../../src/model/commands/records.ts';
 import { PlatformError } from '../../src/model/errors.ts';
 import { isAsExpected } from '../../src/model/commands/record-change.ts';
 import { RUN_PREFIX } from '../../src/model/entities/retention.ts';
-import type { RetentionRun, RetentionState, RetentionStore, RetentionTarget } from '../../src/model/entities/retention.ts';
+import type {
+  RetentionRun,
+  RetentionState,
+  RetentionStore,
+  RetentionTarget,
+} from '../../src/model/entities/retention.ts';
 import { ClockTrust } from '../../src/operate/clock-trust.ts';
 import { RetentionRunner, newestRetentionDay } from '../../src/jobs/retention/runner.ts';
 
@@ -45,7 +50,7 @@ export class World {
     remove: async (_tenant, _target, after, through, isWanted) => {
       const isOfPart = (id: number): boolean => id > Number(after) && id <= Number(through);
       for (let id = this.events.find(isOfPart); id !== undefined; id = this.events.find(isOfPart)) {
-        if (!await isWanted()) return this.events.filter(isOfPart).length;
+        if (!(await isWanted())) return this.events.filter(isOfPart).length;
         this.events = this.events.filter((other) => other !== id);
         await this.onRemoved(this.events.length);
       }
@@ -66,7 +71,8 @@ export class World {
     const key = (id: string): string => `${command.tenant}/${id}`;
     for (const change of changes) {
       const { id } = change;
-      if (!isAsExpected(change, this.records.get(key(id)))) throw new PlatformError('general/changed-meanwhile', { collection: 'retentionRule', id });
+      if (!isAsExpected(change, this.records.get(key(id))))
+        throw new PlatformError('general/changed-meanwhile', { collection: 'retentionRule', id });
     }
     for (const { id, value } of changes) {
       if (value === undefined) this.records.delete(key(id));
@@ -80,20 +86,51 @@ export class World {
     const commands = { request: async <Answer>(command: Command): Promise<Answer> => world.request(command) as Answer };
     const refusals = { count: (limit: string) => void world.refused.push(limit) };
     const documents: DocumentReader = {
-      get: (_collection, tenant, id) => world.records.get(`${tenant}/${id}`), getMany: () => [],
-      list: (_collection, tenant, prefix, { limit }) => [...world.records].filter(([key]) => key.startsWith(`${tenant}/${prefix}`)).sort()
-          .slice(0, limit).map(([key, value]) => ({ id: key.slice(String(tenant).length + 1), value })),
+      get: (_collection, tenant, id) => world.records.get(`${tenant}/${id}`),
+      getMany: () => [],
+      list: (_collection, tenant, prefix, { limit }) =>
+        [...world.records]
+          .filter(([key]) => key.startsWith(`${tenant}/${prefix}`))
+          .sort()
+          .slice(0, limit)
+          .map(([key, value]) => ({ id: key.slice(String(tenant).length + 1), value })),
     };
     const clock = new ClockTrust({
-      commands, documents, refusals, log: quiet, now: () => world.now, differenceMaxMs: DAY_MS, settleMs: DAY_MS,
+      commands,
+      documents,
+      refusals,
+      log: quiet,
+      now: () => world.now,
+      differenceMaxMs: DAY_MS,
+      settleMs: DAY_MS,
       steady: { boot: String(world.boot), now: () => world.now - world.setForwardMs - world.boot },
       newestKnown: () => newestRetentionDay(documents, world.tenants),
     });
     return new RetentionRunner({
-      commands, documents, clock,
-      store: this.store, ids: { nextInOrder: async () => { world.id += 1; return world.id; } } as never, tenants: () => world.tenants,
-      isMine: (tenant) => !world.foreign.has(tenant), hour: 2, defaultDays, refusals, log: quiet, now: () => world.now,
-      disk: { freeBytes: () => world.freeBytes, warnBytes: 1e9, get isEarly() { return world.isEarly; } },
+      commands,
+      documents,
+      clock,
+      store: this.store,
+      ids: {
+        nextInOrder: async () => {
+          world.id += 1;
+          return world.id;
+        },
+      } as never,
+      tenants: () => world.tenants,
+      isMine: (tenant) => !world.foreign.has(tenant),
+      hour: 2,
+      defaultDays,
+      refusals,
+      log: quiet,
+      now: () => world.now,
+      disk: {
+        freeBytes: () => world.freeBytes,
+        warnBytes: 1e9,
+        get isEarly() {
+          return world.isEarly;
+        },
+      },
     });
   }
 
@@ -109,13 +146,18 @@ export class World {
   }
 
   runs(tenant = 2): RetentionRun[] {
-    return [...this.records].filter(([key]) => key.startsWith(`${tenant}/${RUN_PREFIX}`)).sort().map(([, value]) => JSON.parse(value) as RetentionRun);
+    return [...this.records]
+      .filter(([key]) => key.startsWith(`${tenant}/${RUN_PREFIX}`))
+      .sort()
+      .map(([, value]) => JSON.parse(value) as RetentionRun);
   }
 
-  state(tenant = 2): RetentionState { return JSON.parse(this.records.get(`${tenant}/state`) ?? '{}') as RetentionState; }
+  state(tenant = 2): RetentionState {
+    return JSON.parse(this.records.get(`${tenant}/state`) ?? '{}') as RetentionState;
+  }
 }
 
 export async function stepAll(runner: RetentionRunner): Promise<number> {
-  for (let steps = 1; steps < 1_000; steps += 1) if (!await runner.step()) return steps;
+  for (let steps = 1; steps < 1_000; steps += 1) if (!(await runner.step())) return steps;
   throw new Error('it does not end');
 }

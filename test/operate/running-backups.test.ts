@@ -8,8 +8,14 @@ import { scratchDirectory } from '../helpers/until.ts';
 
 type Tap = Parameters<typeof scratchDirectory>[0];
 
-/** Over a small data directory, an engine that refuses what the real one refuses, and documents whose copy waits for `copied`. */
-function backupsOver(t: Tap, copied: () => Promise<void>): { backups: RunningBackups; directory: string; refused: string[]; isRunning(): boolean } {
+/**
+ * Over a small data directory, an engine that refuses what the real one refuses, and documents whose copy waits for
+ * `copied`.
+ */
+function backupsOver(
+  t: Tap,
+  copied: () => Promise<void>,
+): { backups: RunningBackups; directory: string; refused: string[]; isRunning(): boolean } {
   const directory = scratchDirectory(t);
   const data = join(directory, 'data');
   mkdirSync(join(data, 'blobs'), { recursive: true });
@@ -17,7 +23,9 @@ function backupsOver(t: Tap, copied: () => Promise<void>): { backups: RunningBac
   const refused: string[] = [];
   let isRunning = true;
   const engine = {
-    stop: async () => { isRunning = false; },
+    stop: async () => {
+      isRunning = false;
+    },
     start: async () => {
       if (isRunning) throw new Error('the embedded ClickHouse was started already');
       isRunning = true;
@@ -29,16 +37,25 @@ function backupsOver(t: Tap, copied: () => Promise<void>): { backups: RunningBac
   };
   const environment = { root: { backup } } as unknown as ConstructorParameters<typeof RunningBackups>[0]['environment'];
   const refusals = { count: (limit: string): void => void refused.push(limit) };
-  return { backups: new RunningBackups({ data, version: '1', environment, engine, refusals, freeBytesMin: 0 }), directory, refused, isRunning: () => isRunning };
+  return {
+    backups: new RunningBackups({ data, version: '1', environment, engine, refusals, freeBytesMin: 0 }),
+    directory,
+    refused,
+    isRunning: () => isRunning,
+  };
 }
 
 t.test('a second one is refused while one is under way', async (t) => {
   let release = (): void => undefined;
-  const held = new Promise<void>((resolve) => { release = resolve; });
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
   const { backups, directory, refused, isRunning } = backupsOver(t, () => held);
   const [one, two] = ['one', 'two'].map((name) => join(directory, name));
   const first = backups.make(one);
-  await t.rejects(backups.make(two), { message: `a backup to ${one} is under way, and one is made at a time: try again when it is done` });
+  await t.rejects(backups.make(two), {
+    message: `a backup to ${one} is under way, and one is made at a time: try again when it is done`,
+  });
   t.notOk(existsSync(two));
   await t.rejects(backups.stage(two), /^a backup to .* is under way/);
   t.same(refused, [UNDER_WAY_LIMIT, UNDER_WAY_LIMIT]);
@@ -52,7 +69,9 @@ t.test('a second one is refused while one is under way', async (t) => {
 
 t.test('nothing is left of one that fails, and the next one is taken', async (t) => {
   let failure: Error | undefined = new Error('no space left on device');
-  const { backups, directory, isRunning } = backupsOver(t, async () => { if (failure) throw failure; });
+  const { backups, directory, isRunning } = backupsOver(t, async () => {
+    if (failure) throw failure;
+  });
   const [absent, empty, full] = ['absent', 'empty', 'full'].map((name) => join(directory, name));
   for (const path of [empty, full]) mkdirSync(path);
   writeFileSync(join(full, 'other'), '');

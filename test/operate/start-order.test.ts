@@ -11,7 +11,7 @@ import { freePort } from '../helpers/stores/nats-server.ts';
 import { scratchDirectory } from '../helpers/until.ts';
 
 /** The built server: its ClickHouse child is beside it. */
-const built = async <Module>(path: string): Promise<Module> => await import(join(DIST, 'src', path)) as Module;
+const built = async <Module>(path: string): Promise<Module> => (await import(join(DIST, 'src', path))) as Module;
 
 t.test('HTTP opens last', async (t) => {
   const { MqttServer } = await built<typeof mqtt>('mqtt/server.js');
@@ -19,7 +19,11 @@ t.test('HTTP opens last', async (t) => {
   const { loadConfig } = await built<typeof config>('config/config.js');
   const { startServer } = await built<typeof server>('server/start.js');
   const httpPort = await freePort();
-  const health = (): Promise<number | 'closed'> => fetch(`http://127.0.0.1:${httpPort}/health/ready`).then(({ status }) => status, () => 'closed');
+  const health = (): Promise<number | 'closed'> =>
+    fetch(`http://127.0.0.1:${httpPort}/health/ready`).then(
+      ({ status }) => status,
+      () => 'closed',
+    );
   const answers: [string, number | 'closed'][] = [];
   const { listen } = MqttServer.prototype;
   MqttServer.prototype.listen = async function listenAndLook(options) {
@@ -37,6 +41,13 @@ t.test('HTTP opens last', async (t) => {
   const flags = { data: scratchDirectory(t), host: '127.0.0.1', 'http-port': String(httpPort), 'mqtt-port': '0' };
   const running = await startServer(loadConfig({ flags, environment: {} }).config, silentLog);
   t.teardown(() => running.stop());
-  t.same(answers, [['control', 'closed'], ['MQTT', 'closed']], 'no answer while another door is being opened');
+  t.same(
+    answers,
+    [
+      ['control', 'closed'],
+      ['MQTT', 'closed'],
+    ],
+    'no answer while another door is being opened',
+  );
   t.equal(await health(), 200);
 });

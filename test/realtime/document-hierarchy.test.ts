@@ -3,16 +3,22 @@ import type { DocumentReader } from '../../src/ports/document-reader.ts';
 import { DocumentHierarchy, OwnerAccess } from '../../src/realtime/bayeux/document-hierarchy.ts';
 import { principal } from './helpers.ts';
 
-const LINKS = ['1\nchildDevices\n2', '1\nchildAssets\n3', '2\nchildDevices\n4', '3\nchildAssets\n4', '4\nchildAssets\n1',
-  '11\nchildAssets\n9'];
+const LINKS = [
+  '1\nchildDevices\n2',
+  '1\nchildAssets\n3',
+  '2\nchildDevices\n4',
+  '3\nchildAssets\n4',
+  '4\nchildAssets\n1',
+  '11\nchildAssets\n9',
+];
 
 function createReader(isAsync: boolean): DocumentReader {
   const answer = <Value>(value: Value): Value | Promise<Value> => (isAsync ? Promise.resolve(value) : value);
   return {
     get: (_collection, tenant, id) => answer(tenant === 1 && id === '1' ? '{"owner":"device_1"}' : undefined),
     getMany: () => [],
-    list: (_collection, tenant, prefix) => answer(tenant === 1
-      ? LINKS.filter((id) => id.startsWith(prefix)).map((id) => ({ id, value: '' })) : []),
+    list: (_collection, tenant, prefix) =>
+      answer(tenant === 1 ? LINKS.filter((id) => id.startsWith(prefix)).map((id) => ({ id, value: '' })) : []),
   };
 }
 

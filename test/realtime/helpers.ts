@@ -16,7 +16,10 @@ export const AGENTS_URL = BAYEUX_URLS['/notification/operations'];
 
 export type Message = Record<string, any>;
 
-interface Timer { readonly at: number; readonly callback: () => void }
+interface Timer {
+  readonly at: number;
+  readonly callback: () => void;
+}
 
 /** Timers and immediates run when the test says so. */
 export class ManualClock implements Clock {
@@ -25,18 +28,24 @@ export class ManualClock implements Clock {
   #immediates: (() => void)[] = [];
   immediateCount = 0;
 
-  now(): number { return this.#now; }
+  now(): number {
+    return this.#now;
+  }
   setTimeout(callback: () => void, delayMs: number): Timer {
     const timer = { at: this.#now + delayMs, callback };
     this.#timers.add(timer);
     return timer;
   }
-  clearTimeout(handle: unknown): void { this.#timers.delete(handle as Timer); }
+  clearTimeout(handle: unknown): void {
+    this.#timers.delete(handle as Timer);
+  }
   setImmediate(callback: () => void): void {
     this.immediateCount += 1;
     this.#immediates.push(callback);
   }
-  get timerCount(): number { return this.#timers.size; }
+  get timerCount(): number {
+    return this.#timers.size;
+  }
 
   /** Ends the turn of the event loop. */
   turn(): void {
@@ -61,17 +70,31 @@ export class ManualClock implements Clock {
 
 export class RecordingLog implements Log {
   readonly lines: { level: string; details: Message; message: string }[] = [];
-  debug(details: object, message: string): void { this.lines.push({ level: 'debug', details, message }); }
-  info(details: object, message: string): void { this.lines.push({ level: 'info', details, message }); }
-  warn(details: object, message: string): void { this.lines.push({ level: 'warn', details, message }); }
-  error(details: object, message: string): void { this.lines.push({ level: 'error', details, message }); }
-  isLevelEnabled(): boolean { return true; }
-  child(): Log { return this; }
+  debug(details: object, message: string): void {
+    this.lines.push({ level: 'debug', details, message });
+  }
+  info(details: object, message: string): void {
+    this.lines.push({ level: 'info', details, message });
+  }
+  warn(details: object, message: string): void {
+    this.lines.push({ level: 'warn', details, message });
+  }
+  error(details: object, message: string): void {
+    this.lines.push({ level: 'error', details, message });
+  }
+  isLevelEnabled(): boolean {
+    return true;
+  }
+  child(): Log {
+    return this;
+  }
 }
 
 export class CountingRefusals {
   readonly counts: Record<string, number> = {};
-  count(limit: string): void { this.counts[limit] = (this.counts[limit] ?? 0) + 1; }
+  count(limit: string): void {
+    this.counts[limit] = (this.counts[limit] ?? 0) + 1;
+  }
 }
 
 const ALL_ROLES = ['MEASUREMENT', 'EVENT', 'ALARM', 'INVENTORY', 'DEVICE_CONTROL'].map((area) => `ROLE_${area}_READ`);
@@ -90,7 +113,12 @@ export class TestNotification implements Notification {
   readonly #text: string;
   textCount = 0;
 
-  constructor(area: Notification['area'], source: string, text: string, more: { action?: Notification['action']; tenant?: number; isUnstored?: boolean } = {}) {
+  constructor(
+    area: Notification['area'],
+    source: string,
+    text: string,
+    more: { action?: Notification['action']; tenant?: number; isUnstored?: boolean } = {},
+  ) {
     this.isUnstored = more.isUnstored === true;
     this.area = area;
     this.source = source;
@@ -120,10 +148,15 @@ export function createWorld(options: Partial<BayeuxOptions> = {}): World {
   const refusals = new CountingRefusals();
   const bus = new InProcessLiveBus({ log });
   const server = new BayeuxServer({
-    bus, log, refusals, clock, hierarchy: { ancestors: () => [] },
+    bus,
+    log,
+    refusals,
+    clock,
+    hierarchy: { ancestors: () => [] },
     authenticator: {
       current: (principal) => principal,
-      authenticate: (userName, password) => (userName === 't1/admin' && password === 'secret:1' ? principal() : undefined),
+      authenticate: (userName, password) =>
+        userName === 't1/admin' && password === 'secret:1' ? principal() : undefined,
     },
     ...options,
   });
@@ -145,8 +178,12 @@ export class Poll {
     this.sendCount += 1;
     this.messages = JSON.parse(text);
   }
-  sendBlank(): void { this.blanks += 1; }
-  onAborted(callback: () => void): void { this.abort = callback; }
+  sendBlank(): void {
+    this.blanks += 1;
+  }
+  onAborted(callback: () => void): void {
+    this.abort = callback;
+  }
 }
 
 /** A client of long polling. */
@@ -166,7 +203,11 @@ export class PollingClient {
 
   async post(body: unknown): Promise<Poll> {
     const poll = new Poll();
-    this.world.server.handle(typeof body === 'string' ? body : JSON.stringify(body), { principal: this.principal, urlForm: this.urlForm, baseUrl: this.baseUrl }, poll);
+    this.world.server.handle(
+      typeof body === 'string' ? body : JSON.stringify(body),
+      { principal: this.principal, urlForm: this.urlForm, baseUrl: this.baseUrl },
+      poll,
+    );
     await settle();
     return poll;
   }
@@ -211,7 +252,9 @@ export class TestChannel implements BayeuxChannel {
     if (this.isSlow) this.bufferedBytes += Buffer.byteLength(text);
     return !this.isSlow;
   }
-  end(reason: string): void { this.ended = reason; }
+  end(reason: string): void {
+    this.ended = reason;
+  }
   /** All messages since the last call. */
   take(): Message[] {
     return this.frames.splice(0).flatMap((frame) => JSON.parse(frame));
@@ -223,10 +266,21 @@ export class SocketClient {
   readonly socket: BayeuxSocket;
   clientId = '';
 
-  constructor(world: World, options: { principal?: Principal | undefined; urlForm?: UrlForm; renew?: () => Promise<{ principal: Principal | undefined }> } = {}) {
+  constructor(
+    world: World,
+    options: {
+      principal?: Principal | undefined;
+      urlForm?: UrlForm;
+      renew?: () => Promise<{ principal: Principal | undefined }>;
+    } = {},
+  ) {
     const who = 'principal' in options ? options.principal : principal();
     const { renew } = options;
-    this.socket = world.server.open(this.channel, { principal: who, urlForm: options.urlForm ?? CLIENTS_URL, ...(renew === undefined ? {} : { renew }) });
+    this.socket = world.server.open(this.channel, {
+      principal: who,
+      urlForm: options.urlForm ?? CLIENTS_URL,
+      ...(renew === undefined ? {} : { renew }),
+    });
   }
 
   async ask(...messages: Message[]): Promise<Message[]> {

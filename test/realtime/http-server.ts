@@ -32,48 +32,70 @@ export async function startServer(options: Partial<BayeuxOptions> = {}): Promise
   const refusals = new CountingRefusals();
   const bus = new InProcessLiveBus({ log });
   const server = new BayeuxServer({
-    bus, log, refusals, hierarchy: { ancestors: () => [] }, authenticator: { authenticate, current: (principal) => principal }, ...options,
+    bus,
+    log,
+    refusals,
+    hierarchy: { ancestors: () => [] },
+    authenticator: { authenticate, current: (principal) => principal },
+    ...options,
   });
   let requestCount = 0;
   const principalOf = (request: IncomingMessage): Principal | undefined =>
-    (request.headers.authorization === AUTHORIZATION ? principal() : undefined);
+    request.headers.authorization === AUTHORIZATION ? principal() : undefined;
   const http = createServer(async (request, response) => {
     requestCount += 1;
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    const begin = (): void => void (response.headersSent || response.writeHead(200, { 'content-type': 'application/json' }));
+    const begin = (): void =>
+      void (response.headersSent || response.writeHead(200, { 'content-type': 'application/json' }));
     try {
-      server.handle(Buffer.concat(chunks).toString(), { principal: principalOf(request), urlForm: urlFormOf(request.url as string) as UrlForm }, {
-        send: (text) => {
-          begin();
-          response.end(text);
+      server.handle(
+        Buffer.concat(chunks).toString(),
+        { principal: principalOf(request), urlForm: urlFormOf(request.url as string) as UrlForm },
+        {
+          send: (text) => {
+            begin();
+            response.end(text);
+          },
+          sendBlank: () => {
+            begin();
+            response.write(' ');
+          },
+          onAborted: (callback) => void response.on('close', () => void (response.writableFinished || callback())),
         },
-        sendBlank: () => {
-          begin();
-          response.write(' ');
-        },
-        onAborted: (callback) => void response.on('close', () => void (response.writableFinished || callback())),
-      });
+      );
     } catch (error) {
       response.writeHead((error as { status: number }).status).end();
     }
   });
   const webSockets = new WebSocketServer({ noServer: true });
-  http.on('upgrade', (request, socket, head) => webSockets.handleUpgrade(request, socket, head, (webSocket) => {
-    const bayeux = server.open({
-      send: (text) => {
-        webSocket.send(text, () => bayeux.drained());
-        return webSocket.bufferedAmount === 0;
-      },
-      get bufferedBytes() { return webSocket.bufferedAmount; },
-      end: (reason) => webSocket.close(1008, reason),
-    }, { principal: principalOf(request), urlForm: urlFormOf(request.url as string) as UrlForm });
-    webSocket.on('message', (data) => bayeux.message(String(data)));
-    webSocket.on('close', () => bayeux.closed());
-  }));
+  http.on('upgrade', (request, socket, head) =>
+    webSockets.handleUpgrade(request, socket, head, (webSocket) => {
+      const bayeux = server.open(
+        {
+          send: (text) => {
+            webSocket.send(text, () => bayeux.drained());
+            return webSocket.bufferedAmount === 0;
+          },
+          get bufferedBytes() {
+            return webSocket.bufferedAmount;
+          },
+          end: (reason) => webSocket.close(1008, reason),
+        },
+        { principal: principalOf(request), urlForm: urlFormOf(request.url as string) as UrlForm },
+      );
+      webSocket.on('message', (data) => bayeux.message(String(data)));
+      webSocket.on('close', () => bayeux.closed());
+    }),
+  );
   await new Promise<void>((resolve) => void http.listen(0, '127.0.0.1', resolve));
   return {
-    bus, server, log, refusals, port: (http.address() as AddressInfo).port, requestCount: () => requestCount,
+    bus,
+    server,
+    log,
+    refusals,
+    port: (http.address() as AddressInfo).port,
+    requestCount: () => requestCount,
     close: async () => {
       server.close();
       for (const client of webSockets.clients) client.terminate();

@@ -12,7 +12,9 @@ liveBusContract(t, 'in process', async () => {
 t.test('listeners are called before publish returns', async (t) => {
   const bus = new InProcessLiveBus({ log: new RecordingLog() });
   const seen: string[] = [];
-  bus.subscribe(1, 'alarms', ({ source }) => { seen.push(source); });
+  bus.subscribe(1, 'alarms', ({ source }) => {
+    seen.push(source);
+  });
   bus.publish(new TestNotification('alarms', '1', '{}'));
   t.same(seen, ['1']);
 });
@@ -22,8 +24,12 @@ t.test('a listener that throws is logged once in a while', async (t) => {
   let now = 0;
   const bus = new InProcessLiveBus({ log, now: () => now });
   let count = 0;
-  bus.subscribe(1, 'alarms', () => { throw new Error('broken'); });
-  bus.subscribe(1, 'alarms', () => { count += 1; });
+  bus.subscribe(1, 'alarms', () => {
+    throw new Error('broken');
+  });
+  bus.subscribe(1, 'alarms', () => {
+    count += 1;
+  });
   for (let index = 0; index < 5; index += 1) bus.publish(new TestNotification('alarms', '1', '{}'));
   t.equal(count, 5);
   t.equal(log.lines.length, 1);

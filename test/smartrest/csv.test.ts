@@ -25,7 +25,14 @@ const fieldsOf = (body: string): unknown[] => read(body).map((row) => (typeof ro
 
 t.test('rows (docs/spec/smartrest.md#rows)', (t) => {
   const cases: readonly (readonly [string, string, string[][]])[] = [
-    ['several rows', '1,a\n2,b', [['1', 'a'], ['2', 'b']]],
+    [
+      'several rows',
+      '1,a\n2,b',
+      [
+        ['1', 'a'],
+        ['2', 'b'],
+      ],
+    ],
     ['CR, LF and CRLF', '1\r2\n3\r\n4', [['1'], ['2'], ['3'], ['4']]],
     ['empty lines', '\n\r\n\n1,a\n\n\r\r2\n\n', [['1', 'a'], ['2']]],
     ['empty body', '', []],
@@ -38,7 +45,14 @@ t.test('rows (docs/spec/smartrest.md#rows)', (t) => {
     ['blanks around values', '1, a ,\tb\t', [['1', 'a', 'b']]],
     ['blanks in quotes', '1," a "', [['1', ' a ']]],
     ['blanks around quotes', '1, "a" ,b', [['1', 'a', 'b']]],
-    ['a backslash before the closing quote', '1,"C:\\"\n2,"x"', [['1', 'C:\\'], ['2', 'x']]],
+    [
+      'a backslash before the closing quote',
+      '1,"C:\\"\n2,"x"',
+      [
+        ['1', 'C:\\'],
+        ['2', 'x'],
+      ],
+    ],
     ['a backslash is nothing special otherwise', '1,C:\\dir,"a\\b"', [['1', 'C:\\dir', 'a\\b']]],
     ['quotes in a value without quotes', '1,5" pipe,x', [['1', '5" pipe', 'x']]],
     ['UTF-8', '1,Grüße,"温,度"', [['1', 'Grüße', '温,度']]],
@@ -49,7 +63,10 @@ t.test('rows (docs/spec/smartrest.md#rows)', (t) => {
 });
 
 t.test('rows know their line', (t) => {
-  t.same(read('\n1,"a\nb\r\nc"\r\n\r\n2\r3').map((row) => (row as { line: number }).line), [2, 6, 7]);
+  t.same(
+    read('\n1,"a\nb\r\nc"\r\n\r\n2\r3').map((row) => (row as { line: number }).line),
+    [2, 6, 7],
+  );
   t.end();
 });
 
@@ -68,10 +85,15 @@ t.test('position and first line let a caller go on inside a body', (t) => {
 });
 
 t.test('faulty rows are refused, later ones still read', (t) => {
-  t.same(read('1,"a"b\n2,x'), ['45,1,Line 1: there is text behind the closing quote of a value; a quote inside a value is written twice',
-    { line: 2, fields: ['2', 'x'] }]);
-  t.same(read('1\n400,"never closed\n2,x'), [{ line: 1, fields: ['1'] },
-    '45,400,Line 2: a value begins with a quote that is never closed'], 'what a quote swallowed is not executed');
+  t.same(read('1,"a"b\n2,x'), [
+    '45,1,Line 1: there is text behind the closing quote of a value; a quote inside a value is written twice',
+    { line: 2, fields: ['2', 'x'] },
+  ]);
+  t.same(
+    read('1\n400,"never closed\n2,x'),
+    [{ line: 1, fields: ['1'] }, '45,400,Line 2: a value begins with a quote that is never closed'],
+    'what a quote swallowed is not executed',
+  );
   t.end();
 });
 
@@ -79,13 +101,28 @@ t.test('rows and fields are bounded', (t) => {
   const rows = read('1\n'.repeat(ROWS_MAX + 1));
   t.equal(rows.length, ROWS_MAX + 1);
   t.match(rows.at(-1), `more than ${ROWS_MAX} rows`);
-  t.match(read(`1${','.repeat(FIELDS_MAX)}x\n2`), [new RegExp(`more than ${FIELDS_MAX} parameters`), { fields: ['2'] }]);
+  t.match(read(`1${','.repeat(FIELDS_MAX)}x\n2`), [
+    new RegExp(`more than ${FIELDS_MAX} parameters`),
+    { fields: ['2'] },
+  ]);
   t.end();
 });
 
 t.test('encoding', (t) => {
-  const cases = [['a', 'a'], ['', ''], ['a,b', '"a,b"'], ['a"b', '"a""b"'], ['a\nb', '"a\nb"'], ['a\rb', '"a\rb"'], ['a\tb', '"a\tb"'],
-    [' a', '" a"'], ['a ', '"a "'], ['a b', 'a b'], ['ü', 'ü'], ['\\', '\\']];
+  const cases = [
+    ['a', 'a'],
+    ['', ''],
+    ['a,b', '"a,b"'],
+    ['a"b', '"a""b"'],
+    ['a\nb', '"a\nb"'],
+    ['a\rb', '"a\rb"'],
+    ['a\tb', '"a\tb"'],
+    [' a', '" a"'],
+    ['a ', '"a "'],
+    ['a b', 'a b'],
+    ['ü', 'ü'],
+    ['\\', '\\'],
+  ];
   for (const [value, want] of cases) t.equal(encodeField(value), want, JSON.stringify(value));
   t.equal(encodeRow([516, 'd', 'a', '', '']), '516,d,a,,');
   t.equal(new SmartRestError(45, '200', 'say "x", y').toRow(), '45,200,"say ""x"", y"');
@@ -95,11 +132,16 @@ t.test('encoding', (t) => {
 t.test('what is encoded is decoded', (t) => {
   const random = new Random();
   t.comment(`seed ${random.seed}`);
-  // A backslash right before a quote is left out: docs/spec/smartrest.md#rows gives it two meanings, and the one of `\"` wins where both make sense.
+  // A backslash right before a quote is left out: docs/spec/smartrest.md#rows gives it two meanings, and the one of
+  // `\"` wins where both make sense.
   const pieces = ['a', '"', ',', '\n', '\r', '\t', ' ', 'ü', '温', '\\a', '0', '', '😀', "'"];
   for (let round = 0; round < 5000; round += 1) {
-    const rows = Array.from({ length: 1 + random.below(4) }, () => [String(random.below(1000)),
-      ...Array.from({ length: random.below(5) }, () => Array.from({ length: random.below(6) }, () => random.pick(pieces)).join(''))]);
+    const rows = Array.from({ length: 1 + random.below(4) }, () => [
+      String(random.below(1000)),
+      ...Array.from({ length: random.below(5) }, () =>
+        Array.from({ length: random.below(6) }, () => random.pick(pieces)).join(''),
+      ),
+    ]);
     const want = rows.map((row) => {
       const kept = [...row];
       while (kept.at(-1) === '') kept.pop();
@@ -117,7 +159,9 @@ t.test('what is encoded is decoded', (t) => {
 });
 
 t.test('a body made to be read again and again stays quick', (t) => {
-  const bodies = ['1,"\\"\n', '1,"\n', '1,"""\\"\n', '1,a"b\n', '1,"x""', '1,"\\"a,"'].map((row) => row.repeat(200_000));
+  const bodies = ['1,"\\"\n', '1,"\n', '1,"""\\"\n', '1,a"b\n', '1,"x""', '1,"\\"a,"'].map((row) =>
+    row.repeat(200_000),
+  );
   for (const body of bodies) {
     const start = Date.now();
     read(body);

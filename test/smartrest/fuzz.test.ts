@@ -7,12 +7,39 @@ import { interpretRow, STATIC_TEMPLATES } from '../../src/smartrest/static/templ
 import { classifyPublish, receivedBy } from '../../src/smartrest/topics.ts';
 import { Random } from './random.ts';
 
-const pieces = ['"', '""', '\\"', '\\', ',', ',', ',', '\n', '\r', '\r\n', ' ', 'a', '21.5', '-', 'e5', '2024-05-02', 'T10:00:00Z',
-  'CRITICAL', '°',
-  'true', '__proto__', 'c8y_Command', '\0', '\u2028', ...STATIC_TEMPLATES.keys()];
+const pieces = [
+  '"',
+  '""',
+  '\\"',
+  '\\',
+  ',',
+  ',',
+  ',',
+  '\n',
+  '\r',
+  '\r\n',
+  ' ',
+  'a',
+  '21.5',
+  '-',
+  'e5',
+  '2024-05-02',
+  'T10:00:00Z',
+  'CRITICAL',
+  '°',
+  'true',
+  '__proto__',
+  'c8y_Command',
+  '\0',
+  '\u2028',
+  ...STATIC_TEMPLATES.keys(),
+];
 const context = { serial: 'dev1', isChild: false, now: 0 };
 
-/** Runs a body as a device link does: the scanner first, one row of the general path, and on. @returns rows that were read. */
+/**
+ * Runs a body as a device link does: the scanner first, one row of the general path, and on. @returns rows that were
+ * read.
+ */
 function run(body: Buffer, row: MeasurementRow): number {
   let at = 0;
   let count = 0;
@@ -36,7 +63,8 @@ function readOne(body: Buffer, start: number): number {
     }
   } catch (error) {
     if (!(error instanceof SmartRestError)) throw error;
-    if (/[\r\n]/.test(error.toRow().replace(/"[^"]*"/g, ''))) throw new Error('the error row has a line break', { cause: error });
+    if (/[\r\n]/.test(error.toRow().replace(/"[^"]*"/g, '')))
+      throw new Error('the error row has a line break', { cause: error });
   }
   return rows.position;
 }
@@ -47,9 +75,12 @@ t.test('any bytes give rows or SmartREST errors, and an end', (t) => {
   const row = new MeasurementRow();
   let count = 0;
   for (let round = 0; round < 60_000; round += 1) {
-    const body = round % 3 === 0
-      ? Buffer.from(Array.from({ length: random.below(60) }, () => random.below(256)))
-      : Buffer.from(Array.from({ length: random.below(30) }, () => random.pick(pieces)).join(random.pick(['', '', ','])));
+    const body =
+      round % 3 === 0
+        ? Buffer.from(Array.from({ length: random.below(60) }, () => random.below(256)))
+        : Buffer.from(
+            Array.from({ length: random.below(30) }, () => random.pick(pieces)).join(random.pick(['', '', ','])),
+          );
     try {
       count += run(body, row);
       classifyPublish(body);

@@ -7,15 +7,20 @@ const rows = (operation: object, hasSoftwareTypes = false): string[] =>
   operationRows(parseMembers(JSON.stringify(operation)), { serial: 'dev1', hasSoftwareTypes });
 
 t.test('operations as rows (docs/spec/smartrest.md#rows-to-devices)', (t) => {
-  const packages = [{ name: 'a', version: '1', url: 'u', softwareType: 'apt', action: 'install' }, { name: 'b', version: '2',
-    action: 'delete' }];
+  const packages = [
+    { name: 'a', version: '1', url: 'u', softwareType: 'apt', action: 'install' },
+    { name: 'b', version: '2', action: 'delete' },
+  ];
   const cases: readonly (readonly [object, string[]])[] = [
     [{ c8y_Restart: {} }, ['510,dev1']],
     [{ c8y_Command: { text: 'echo "a", b' } }, ['511,dev1,"echo ""a"", b"']],
     [{ c8y_Configuration: { config: 'a=1\nb=2' } }, ['513,dev1,"a=1\nb=2"']],
     [{ c8y_Firmware: { name: 'fw', version: '1', url: 'u' } }, ['515,dev1,fw,1,u']],
     [{ c8y_Firmware: { name: 'fw', version: '1', url: 'u', isPatch: false } }, ['515,dev1,fw,1,u']],
-    [{ c8y_Firmware: { name: 'fw', version: '1', url: 'u', isPatch: true, dependency: '0.9' } }, ['525,dev1,fw,1,u,0.9']],
+    [
+      { c8y_Firmware: { name: 'fw', version: '1', url: 'u', isPatch: true, dependency: '0.9' } },
+      ['525,dev1,fw,1,u,0.9'],
+    ],
     [{ c8y_SoftwareList: packages }, ['516,dev1,a,1,u,b,2,']],
     [{ c8y_MeasurementRequestOperation: { requestName: 'LOG' } }, ['517,dev1,LOG']],
     [{ c8y_Relay: { relayState: 'OPEN' } }, ['518,dev1,OPEN']],
@@ -24,20 +29,40 @@ t.test('operations as rows (docs/spec/smartrest.md#rows-to-devices)', (t) => {
     [{ c8y_UploadConfigFile: { type: 'app' } }, ['526,dev1,app']],
     [{ c8y_DownloadConfigFile: { url: 'u' } }, ['521,dev1,u']],
     [{ c8y_DownloadConfigFile: { url: 'u', type: 'app' } }, ['524,dev1,u,app']],
-    [{ c8y_LogfileRequest: { logFile: 'sys', dateFrom: '2013-06-22T17:03:14.000+02:00', dateTo: '2013-06-23T00:00:00Z', searchText: '',
-      maximumLines: 1000 } }, ['522,dev1,sys,2013-06-22T17:03:14.000+02:00,2013-06-23T00:00:00Z,,1000']],
+    [
+      {
+        c8y_LogfileRequest: {
+          logFile: 'sys',
+          dateFrom: '2013-06-22T17:03:14.000+02:00',
+          dateTo: '2013-06-23T00:00:00Z',
+          searchText: '',
+          maximumLines: 1000,
+        },
+      },
+      ['522,dev1,sys,2013-06-22T17:03:14.000+02:00,2013-06-23T00:00:00Z,,1000'],
+    ],
     [{ c8y_CommunicationMode: { mode: 'SMS' } }, ['523,dev1,SMS']],
     [{ c8y_SoftwareUpdate: packages }, ['528,dev1,a,1,u,install,b,2,,delete']],
     [{ c8y_RemoteAccessConnect: { hostname: 'h', port: 22, connectionKey: 'k' } }, ['530,dev1,h,22,k']],
-    [{ profileName: 'p', c8y_DeviceProfile: { firmware: { name: 'fw', version: '1', url: 'u', isPatch: true, dependency: 'd' },
-      software: packages,
-      configuration: [{ name: 'n', url: 'cu', type: 'ct' }] } }, ['527,dev1,$FW,fw,1,u,true,d,$SW,a,1,u,install,b,2,,delete,$CONF,cu,ct']],
+    [
+      {
+        profileName: 'p',
+        c8y_DeviceProfile: {
+          firmware: { name: 'fw', version: '1', url: 'u', isPatch: true, dependency: 'd' },
+          software: packages,
+          configuration: [{ name: 'n', url: 'cu', type: 'ct' }],
+        },
+      },
+      ['527,dev1,$FW,fw,1,u,true,d,$SW,a,1,u,install,b,2,,delete,$CONF,cu,ct'],
+    ],
     [{ c8y_DeviceProfile: { software: [], configuration: [{ url: 'cu', type: 'ct' }] } }, ['527,dev1,$CONF,cu,ct']],
     [{ id: '7', status: 'PENDING', description: 'x', my_Operation: { a: 1 } }, []],
     [{ c8y_Restart: {}, my_Other: {}, c8y_Command: { text: 'x' } }, ['510,dev1', '511,dev1,x']],
     [{ c8y_Restart: null }, []],
-    [{ c8y_Command: 'x', c8y_SoftwareList: {}, c8y_Relay: [1], c8y_SoftwareUpdate: [1, null] }, ['511,dev1,', '516,dev1', '518,dev1,',
-      '528,dev1']],
+    [
+      { c8y_Command: 'x', c8y_SoftwareList: {}, c8y_Relay: [1], c8y_SoftwareUpdate: [1, null] },
+      ['511,dev1,', '516,dev1', '518,dev1,', '528,dev1'],
+    ],
   ];
   for (const [operation, want] of cases) t.same(rows(operation), want, JSON.stringify(operation));
   t.same(rows({ c8y_SoftwareUpdate: packages }, true), ['529,dev1,a,1,apt,u,install,b,2,,,delete']);
@@ -49,21 +74,33 @@ t.test('operations as rows (docs/spec/smartrest.md#rows-to-devices)', (t) => {
 
 t.test('what a device answers with 503 and 506 (docs/spec/smartrest.md#results)', (t) => {
   const result = (operation: object, ...parameters: string[]): unknown => {
-    const { members, managedObjectDoc } = operationResult(parseMembers(JSON.stringify(operation)), parameters, Date.UTC(2024, 4, 2));
+    const { members, managedObjectDoc } = operationResult(
+      parseMembers(JSON.stringify(operation)),
+      parameters,
+      Date.UTC(2024, 4, 2),
+    );
     return [Object.fromEntries(members), managedObjectDoc];
   };
-  t.same(result({ c8y_Command: { text: 'ls' } }, 'a\nb'), [{ c8y_Command: '{"text":"ls","result":"a\\nb"}' }, undefined]);
+  t.same(result({ c8y_Command: { text: 'ls' } }, 'a\nb'), [
+    { c8y_Command: '{"text":"ls","result":"a\\nb"}' },
+    undefined,
+  ]);
   t.same(result({ c8y_Command: { text: 'ls' } }), [{}, undefined]);
-  t.same(result({ c8y_LogfileRequest: { logFile: 'x', file: 'old' } }, 'http://x'),
-    [{ c8y_LogfileRequest: '{"logFile":"x","file":"http://x"}' },
-    undefined]);
+  t.same(result({ c8y_LogfileRequest: { logFile: 'x', file: 'old' } }, 'http://x'), [
+    { c8y_LogfileRequest: '{"logFile":"x","file":"http://x"}' },
+    undefined,
+  ]);
   t.same(result({ c8y_RelayArray: ['OPEN'] }, 'CLOSED'), [{}, '{"c8y_RelayArray":["CLOSED"]}']);
   t.same(result({ c8y_Relay: { relayState: 'OPEN' } }, 'OPEN'), [{}, '{"c8y_Relay":{"relayState":"OPEN"}}']);
   t.same(result({ c8y_CommunicationMode: {} }, 'IP'), [{}, '{"c8y_CommunicationMode":{"mode":"IP"}}']);
-  t.same(result({ c8y_DownloadConfigFile: { url: 'u', 'c8y_ConfigurationDump.id': '9' } }),
-    [{}, '{"c8y_ConfigurationDump":{"id":"9","time":"2024-05-02T00:00:00.000Z"}}']);
-  t.same(result({ c8y_DownloadConfigFile: { url: 'u', c8y_ConfigurationDump: { id: '9' } } }, '2024-01-01'),
-    [{}, '{"c8y_ConfigurationDump":{"id":"9","time":"2024-01-01T00:00:00.000Z"}}']);
+  t.same(result({ c8y_DownloadConfigFile: { url: 'u', 'c8y_ConfigurationDump.id': '9' } }), [
+    {},
+    '{"c8y_ConfigurationDump":{"id":"9","time":"2024-05-02T00:00:00.000Z"}}',
+  ]);
+  t.same(result({ c8y_DownloadConfigFile: { url: 'u', c8y_ConfigurationDump: { id: '9' } } }, '2024-01-01'), [
+    {},
+    '{"c8y_ConfigurationDump":{"id":"9","time":"2024-01-01T00:00:00.000Z"}}',
+  ]);
   t.same(result({ c8y_DownloadConfigFile: { url: 'u', type: 'app' } }, 'x'), [{}, undefined]);
   t.same(result({ c8y_Firmware: {} }, 'x'), [{}, undefined]);
   t.end();

@@ -7,15 +7,27 @@ const { PERSISTENT, TRANSIENT, QUIESCENT, CEP } = PROCESSING_MODE;
 
 t.test('what is published (docs/spec/mqtt.md#topics)', (t) => {
   const cases: readonly (readonly [string, object])[] = [
-    ['s/us', { kind: 'static', mode: PERSISTENT }], ['t/us', { kind: 'static', mode: TRANSIENT }],
-    ['q/us', { kind: 'static', mode: QUIESCENT }], ['c/us/child:1', { kind: 'static', mode: CEP, child: 'child:1' }],
-    ['s/ud', { kind: 'default', mode: PERSISTENT }], ['t/ud/c', { kind: 'default', mode: TRANSIENT, child: 'c' }],
-    ['s/uc/x', { kind: 'custom', mode: PERSISTENT, xid: 'x' }], ['q/uc/x/c', { kind: 'custom', mode: QUIESCENT, xid: 'x', child: 'c' }],
-    ['s/ul/x', { kind: 'smartRest1', mode: PERSISTENT, xid: 'x' }], ['s/ut/x', { kind: 'templates', xid: 'x' }],
-    ['s/ucr', { kind: 'credentials' }], ['s/uat', { kind: 'token' }],
+    ['s/us', { kind: 'static', mode: PERSISTENT }],
+    ['t/us', { kind: 'static', mode: TRANSIENT }],
+    ['q/us', { kind: 'static', mode: QUIESCENT }],
+    ['c/us/child:1', { kind: 'static', mode: CEP, child: 'child:1' }],
+    ['s/ud', { kind: 'default', mode: PERSISTENT }],
+    ['t/ud/c', { kind: 'default', mode: TRANSIENT, child: 'c' }],
+    ['s/uc/x', { kind: 'custom', mode: PERSISTENT, xid: 'x' }],
+    ['q/uc/x/c', { kind: 'custom', mode: QUIESCENT, xid: 'x', child: 'c' }],
+    ['s/ul/x', { kind: 'smartRest1', mode: PERSISTENT, xid: 'x' }],
+    ['s/ut/x', { kind: 'templates', xid: 'x' }],
+    ['s/ucr', { kind: 'credentials' }],
+    ['s/uat', { kind: 'token' }],
     ['measurement/measurements/create', { kind: 'json', mode: PERSISTENT, area: 'measurements', action: 'create' }],
-    ['/t/measurement/measurements/createBulk', { kind: 'json', mode: TRANSIENT, area: 'measurements', action: 'createBulk' }],
-    ['measurement/measurements/delete/7', { kind: 'json', mode: PERSISTENT, area: 'measurements', action: 'delete', id: '7' }],
+    [
+      '/t/measurement/measurements/createBulk',
+      { kind: 'json', mode: TRANSIENT, area: 'measurements', action: 'createBulk' },
+    ],
+    [
+      'measurement/measurements/delete/7',
+      { kind: 'json', mode: PERSISTENT, area: 'measurements', action: 'delete', id: '7' },
+    ],
     ['q/event/events/create', { kind: 'json', mode: QUIESCENT, area: 'events', action: 'create' }],
     ['event/events/createBulk', { kind: 'json', mode: PERSISTENT, area: 'events', action: 'createBulk' }],
     ['alarm/alarms/create', { kind: 'json', mode: PERSISTENT, area: 'alarms', action: 'create' }],
@@ -24,10 +36,14 @@ t.test('what is published (docs/spec/mqtt.md#topics)', (t) => {
     ['c/alarm/alarms/createBulk', { kind: 'json', mode: CEP, area: 'alarms', action: 'createBulk' }],
     ['alarm/alarms/update/7', { kind: 'json', mode: PERSISTENT, area: 'alarms', action: 'update', id: '7' }],
     ['inventory/managedObjects/create', { kind: 'json', mode: PERSISTENT, area: 'managedObjects', action: 'create' }],
-    ['inventory/managedObjects/update/dev:1', { kind: 'json', mode: PERSISTENT, area: 'managedObjects', action: 'update', id: 'dev:1' }],
-    ['inventory/managedObjects/7/childDevices/create', { kind: 'json', mode: PERSISTENT, area: 'managedObjects',
-      action: 'createChildDevice',
-      id: '7' }],
+    [
+      'inventory/managedObjects/update/dev:1',
+      { kind: 'json', mode: PERSISTENT, area: 'managedObjects', action: 'update', id: 'dev:1' },
+    ],
+    [
+      'inventory/managedObjects/7/childDevices/create',
+      { kind: 'json', mode: PERSISTENT, area: 'managedObjects', action: 'createChildDevice', id: '7' },
+    ],
   ];
   for (const [topic, want] of cases) {
     t.strictSame(classifyPublish(topic), want, topic);
@@ -37,15 +53,47 @@ t.test('what is published (docs/spec/mqtt.md#topics)', (t) => {
 });
 
 t.test('what is ignored', (t) => {
-  for (const topic of ['s/us/', 's/us/a/b', 's/uc', 's/uc/', 's/uc/x/c/d', 's/ul', 's/ul/x/y', 't/ut/x', 't/ucr', 's/uat/x', 's/ux']) {
+  for (const topic of [
+    's/us/',
+    's/us/a/b',
+    's/uc',
+    's/uc/',
+    's/uc/x/c/d',
+    's/ul',
+    's/ul/x/y',
+    't/ut/x',
+    't/ucr',
+    's/uat/x',
+    's/ux',
+  ]) {
     t.strictSame(classifyPublish(topic), { kind: 'unknown', isSmartRest: true }, topic);
   }
-  for (const topic of ['', '/', 's', 's/', 's/ds', 's/e', 'x/us', '/s/us', 'foo/bar', 'measurement/measurements',
+  for (const topic of [
+    '',
+    '/',
+    's',
+    's/',
+    's/ds',
+    's/e',
+    'x/us',
+    '/s/us',
+    'foo/bar',
+    'measurement/measurements',
     's/measurement/measurements/create',
-    'measurement/measurements/create/7', 'measurement/measurements/update/7', 'measurement/events/create', 'alarm/alarms/delete/7',
-    'alarm/alarms/update', 'alarm/alarms/update/', 'alarm/alarms/constructor', 'event/events/toString',
-      'inventory/managedObjects//childDevices/create',
-    't/t/event/events/create', '//event/events/create', 'devicecontrol/notifications', 'error']) {
+    'measurement/measurements/create/7',
+    'measurement/measurements/update/7',
+    'measurement/events/create',
+    'alarm/alarms/delete/7',
+    'alarm/alarms/update',
+    'alarm/alarms/update/',
+    'alarm/alarms/constructor',
+    'event/events/toString',
+    'inventory/managedObjects//childDevices/create',
+    't/t/event/events/create',
+    '//event/events/create',
+    'devicecontrol/notifications',
+    'error',
+  ]) {
     t.strictSame(classifyPublish(topic), { kind: 'unknown', isSmartRest: false }, topic);
   }
   t.equal(parseJsonTopic('s/us'), undefined);
@@ -54,12 +102,26 @@ t.test('what is ignored', (t) => {
 
 t.test('topic filters that are granted', (t) => {
   const cases: readonly (readonly [string, number])[] = [
-    ['s/ds', RECEIVE.STATIC], ['s/e', RECEIVE.ERRORS], ['s/dt', RECEIVE.TEMPLATES], ['s/dd', RECEIVE.DEFAULT], ['s/dat', RECEIVE.TOKEN],
-    ['s/dcr', RECEIVE.CREDENTIALS], ['s/dc/x', RECEIVE.CUSTOM], ['s/dc/#', RECEIVE.CUSTOM], ['s/dc/+', RECEIVE.CUSTOM],
-    ['s/dl', RECEIVE.SMARTREST1_RESPONSES], ['s/dl/x', RECEIVE.SMARTREST1_RESPONSES], ['s/dl/#', RECEIVE.SMARTREST1_RESPONSES],
-    ['s/ol', RECEIVE.SMARTREST1_OPERATIONS], ['s/ol/x', RECEIVE.SMARTREST1_OPERATIONS], ['s/ol/#', RECEIVE.SMARTREST1_OPERATIONS],
-    ['devicecontrol/notifications', RECEIVE.JSON_OPERATIONS], ['devicecontrol/#', RECEIVE.JSON_OPERATIONS],
-    ['error', RECEIVE.JSON_ERRORS], ['error/#', RECEIVE.JSON_ERRORS], ['s/ds/#', RECEIVE.STATIC],
+    ['s/ds', RECEIVE.STATIC],
+    ['s/e', RECEIVE.ERRORS],
+    ['s/dt', RECEIVE.TEMPLATES],
+    ['s/dd', RECEIVE.DEFAULT],
+    ['s/dat', RECEIVE.TOKEN],
+    ['s/dcr', RECEIVE.CREDENTIALS],
+    ['s/dc/x', RECEIVE.CUSTOM],
+    ['s/dc/#', RECEIVE.CUSTOM],
+    ['s/dc/+', RECEIVE.CUSTOM],
+    ['s/dl', RECEIVE.SMARTREST1_RESPONSES],
+    ['s/dl/x', RECEIVE.SMARTREST1_RESPONSES],
+    ['s/dl/#', RECEIVE.SMARTREST1_RESPONSES],
+    ['s/ol', RECEIVE.SMARTREST1_OPERATIONS],
+    ['s/ol/x', RECEIVE.SMARTREST1_OPERATIONS],
+    ['s/ol/#', RECEIVE.SMARTREST1_OPERATIONS],
+    ['devicecontrol/notifications', RECEIVE.JSON_OPERATIONS],
+    ['devicecontrol/#', RECEIVE.JSON_OPERATIONS],
+    ['error', RECEIVE.JSON_ERRORS],
+    ['error/#', RECEIVE.JSON_ERRORS],
+    ['s/ds/#', RECEIVE.STATIC],
   ];
   for (const [filter, want] of cases) t.equal(receivedBy(filter), want, filter);
   t.ok(receivedBy('s/ds') & RECEIVES_OPERATIONS);
@@ -68,11 +130,38 @@ t.test('topic filters that are granted', (t) => {
 });
 
 t.test('topic filters that are refused', (t) => {
-  for (const filter of ['#', '+/#', 's/#', 's/+', 's/+/x', '+/+', '+/+/#', 's/us', 's/us/#', 's/us/+', 's/uc/x', 's/ut/x', 't/ds', 't/us',
+  for (const filter of [
+    '#',
+    '+/#',
+    's/#',
+    's/+',
+    's/+/x',
+    '+/+',
+    '+/+/#',
+    's/us',
+    's/us/#',
+    's/us/+',
+    's/uc/x',
+    's/ut/x',
+    't/ds',
+    't/us',
     's/ds/x',
-    's/dc', 's/dc/x/y', 'measurement/measurements/create', 'measurement/#', 'event/+/create', '/error', 'foo', 'foo/#', '', 's/dc/#/x',
-      's/dc/x#',
-    's/d+', 's/dc/a+', '$share/g/s/ds', '$SYS/#']) {
+    's/dc',
+    's/dc/x/y',
+    'measurement/measurements/create',
+    'measurement/#',
+    'event/+/create',
+    '/error',
+    'foo',
+    'foo/#',
+    '',
+    's/dc/#/x',
+    's/dc/x#',
+    's/d+',
+    's/dc/a+',
+    '$share/g/s/ds',
+    '$SYS/#',
+  ]) {
     t.equal(receivedBy(filter), 0, filter);
   }
   t.end();

@@ -32,12 +32,25 @@ export async function idsInOrder(t: Test, source: (turn: number) => IdSource): P
     take(id, 'beside, in order');
   }
   const many = await source(2).nextBesideInOrder(TENANT, [...keys, 't', 's:device', keys[0]]);
-  t.same(many.map((id) => shardOfId(TENANT, id)), [...keys, 't', 's:device', keys[0]].map((key) => shardOf(TENANT, key)));
+  t.same(
+    many.map((id) => shardOfId(TENANT, id)),
+    [...keys, 't', 's:device', keys[0]].map((key) => shardOf(TENANT, key)),
+  );
   for (const id of many) take(id, 'many at once');
   t.same(await source(0).nextBesideInOrder(TENANT, []), []);
-  const atOnce = await Promise.all(Array.from({ length: 60 }, (_, turn) => (turn % 2 === 0 ? source(turn).nextInOrder()
-    : source(turn).nextBesideInOrder(TENANT, [keys[turn]]).then(([id]) => id))));
+  const atOnce = await Promise.all(
+    Array.from({ length: 60 }, (_, turn) =>
+      turn % 2 === 0
+        ? source(turn).nextInOrder()
+        : source(turn)
+            .nextBesideInOrder(TENANT, [keys[turn]])
+            .then(([id]) => id),
+    ),
+  );
   const before = last;
   for (const id of atOnce.sort((one, other) => one - other)) take(id, 'at once');
-  t.ok(atOnce.every((id) => id > before), 'all behind what was given before');
+  t.ok(
+    atOnce.every((id) => id > before),
+    'all behind what was given before',
+  );
 }

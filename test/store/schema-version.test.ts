@@ -6,19 +6,24 @@ import { withSchema } from '../../src/store/schema-version.ts';
 function start(stored: string | undefined, isCutOff = false): { steps: string[]; started: Promise<void> } {
   const steps: string[] = [];
   const started = withSchema({
-    documents: { get: () => stored }, place: 'the cluster',
+    documents: { get: () => stored },
+    place: 'the cluster',
     makeTables: async () => {
       if (isCutOff) throw new Error('cut off');
       steps.push('tables');
     },
-    save: async () => { steps.push('version'); },
+    save: async () => {
+      steps.push('version');
+    },
   });
   return { steps, started };
 }
 
 t.test('the tables of a newer version are not touched', async (t) => {
   const { steps, started } = start(String(SCHEMA_VERSION + 1));
-  await t.rejects(started, { message: `the cluster has schema ${SCHEMA_VERSION + 1}; this version of Millrace knows ${SCHEMA_VERSION}` });
+  await t.rejects(started, {
+    message: `the cluster has schema ${SCHEMA_VERSION + 1}; this version of Millrace knows ${SCHEMA_VERSION}`,
+  });
   t.same(steps, []);
 });
 

@@ -1,6 +1,6 @@
 /**
- * Trusted certificates of tenants (docs/spec/certificates.md): what a certificate says, and which tenant a device's chain leads to.
- * All of them are in memory, since a connection is checked against those of every tenant.
+ * Trusted certificates of tenants (docs/spec/certificates.md): what a certificate says, and which tenant a device's
+ * chain leads to. All of them are in memory, since a connection is checked against those of every tenant.
  */
 import { X509Certificate, createHash } from 'node:crypto';
 import type { DocumentReader } from '../../ports/document-reader.ts';
@@ -44,9 +44,16 @@ const CHAIN_MAX = 10;
 
 /** Names of signature algorithms as the API spells them, by object identifier (RFC 8017, 5758, 8410). */
 const ALGORITHMS: Readonly<Record<string, string>> = {
-  '1.2.840.113549.1.1.5': 'SHA1withRSA', '1.2.840.113549.1.1.10': 'RSASSA-PSS', '1.2.840.113549.1.1.11': 'SHA256withRSA',
-  '1.2.840.113549.1.1.12': 'SHA384withRSA', '1.2.840.113549.1.1.13': 'SHA512withRSA', '1.2.840.10045.4.3.2': 'SHA256withECDSA',
-  '1.2.840.10045.4.3.3': 'SHA384withECDSA', '1.2.840.10045.4.3.4': 'SHA512withECDSA', '1.3.101.112': 'Ed25519', '1.3.101.113': 'Ed448',
+  '1.2.840.113549.1.1.5': 'SHA1withRSA',
+  '1.2.840.113549.1.1.10': 'RSASSA-PSS',
+  '1.2.840.113549.1.1.11': 'SHA256withRSA',
+  '1.2.840.113549.1.1.12': 'SHA384withRSA',
+  '1.2.840.113549.1.1.13': 'SHA512withRSA',
+  '1.2.840.10045.4.3.2': 'SHA256withECDSA',
+  '1.2.840.10045.4.3.3': 'SHA384withECDSA',
+  '1.2.840.10045.4.3.4': 'SHA512withECDSA',
+  '1.3.101.112': 'Ed25519',
+  '1.3.101.113': 'Ed448',
 };
 
 /** @returns undefined when the text is no certificate. @param text PEM, or the base64 alone. */
@@ -61,23 +68,39 @@ export function parseCertificate(text: string): X509Certificate | undefined {
   }
 }
 
-type Described = Omit<StoredCertificate, 'name' | 'status' | 'autoRegistrationEnabled' | 'proofOfPossessionValid'
-  | 'proofOfPossessionUnsignedVerificationCode' | 'proofOfPossessionVerificationCodeUsableUntil'>;
+type Described = Omit<
+  StoredCertificate,
+  | 'name'
+  | 'status'
+  | 'autoRegistrationEnabled'
+  | 'proofOfPossessionValid'
+  | 'proofOfPossessionUnsignedVerificationCode'
+  | 'proofOfPossessionVerificationCodeUsableUntil'
+>;
 
 /** What is read from the certificate itself. */
 export function describeCertificate(certificate: X509Certificate): Described {
   const { version, algorithm } = readHead(certificate.raw);
   return {
-    fingerprint: createHash('sha1').update(certificate.raw).digest('hex'), certInPemFormat: certificate.raw.toString('base64'),
-    subject: oneLine(certificate.subject), issuer: oneLine(certificate.issuer), serialNumber: BigInt(`0x${certificate.serialNumber}`).toString(),
-    algorithmName: ALGORITHMS[algorithm] ?? algorithm, version, notBefore: formatTime(Date.parse(certificate.validFrom)),
+    fingerprint: createHash('sha1').update(certificate.raw).digest('hex'),
+    certInPemFormat: certificate.raw.toString('base64'),
+    subject: oneLine(certificate.subject),
+    issuer: oneLine(certificate.issuer),
+    serialNumber: BigInt(`0x${certificate.serialNumber}`).toString(),
+    algorithmName: ALGORITHMS[algorithm] ?? algorithm,
+    version,
+    notBefore: formatTime(Date.parse(certificate.validFrom)),
     notAfter: formatTime(Date.parse(certificate.validTo)),
   };
 }
 
 const oneLine = (name: string | undefined): string => (name ?? '').split('\n').reverse().join(', ');
 
-interface Element { readonly tag: number; readonly start: number; readonly end: number }
+interface Element {
+  readonly tag: number;
+  readonly start: number;
+  readonly end: number;
+}
 
 /** One element of DER. Certificates that X509Certificate has taken are well-formed. */
 function elementAt(bytes: Buffer, offset: number): Element {
@@ -88,7 +111,10 @@ function elementAt(bytes: Buffer, offset: number): Element {
   return { tag: bytes[offset], start, end: start + bytes.readUIntBE(offset + 2, lengthBytes) };
 }
 
-/** Version and signature algorithm: `Certificate ::= SEQUENCE { SEQUENCE { [0] version, serialNumber, signature …` (RFC 5280 section 4.1). */
+/**
+ * Version and signature algorithm: `Certificate ::= SEQUENCE { SEQUENCE { [0] version, serialNumber, signature …` (RFC
+ * 5280 section 4.1).
+ */
 function readHead(der: Buffer): { version: number; algorithm: string } {
   const body = elementAt(der, elementAt(der, 0).start);
   let element = elementAt(der, body.start);
@@ -120,7 +146,9 @@ export function commonNameOf(certificate: X509Certificate): string | undefined {
   return names.length === 1 ? names[0].slice('CN='.length) : undefined;
 }
 
-/** Lower case and without leading zeros, as revocations are compared and stored; undefined for what is no serial number. */
+/**
+ * Lower case and without leading zeros, as revocations are compared and stored; undefined for what is no serial number.
+ */
 export function serialOf(hex: string): string | undefined {
   const digits = hex.trim().replace(/^0x/i, '').toLowerCase();
   return /^[0-9a-f]{1,40}$/.test(digits) ? digits.replace(/^0+(?=.)/, '') : undefined;
@@ -131,22 +159,39 @@ export const serialsOf = (chain: readonly X509Certificate[]): string[] =>
   chain.map(({ serialNumber }) => serialOf(serialNumber)).filter((serial) => serial !== undefined);
 
 export interface TrustAnchor {
-  readonly tenant: number; readonly stored: StoredCertificate; readonly certificate: X509Certificate;
+  readonly tenant: number;
+  readonly stored: StoredCertificate;
+  readonly certificate: X509Certificate;
   /** See `keyOf`. */
   readonly key: string;
 }
 
 /** One question to the trusted certificates. */
-interface Asked { readonly now: number; readonly wantedTenant: number | undefined; readonly budget: CheckBudget }
+interface Asked {
+  readonly now: number;
+  readonly wantedTenant: number | undefined;
+  readonly budget: CheckBudget;
+}
 
 /** Why a chain is not trusted, for the log and the client. */
 export class UntrustedCertificate extends Error {}
 
 /** Whether a certificate of the tenant is still trusted, and none of the chain that came with it is revoked. */
-export async function isStillTrusted(documents: Pick<DocumentReader, 'get' | 'getMany'>, tenant: number, fingerprint: string, serials: readonly string[]):
-  Promise<boolean> {
-  const [text, revoked] = await Promise.all([documents.get('certificate', tenant, fingerprint), documents.getMany('revocation', tenant, serials)]);
-  return text !== undefined && (JSON.parse(text) as StoredCertificate).status === 'ENABLED' && revoked.every((one) => one === undefined);
+export async function isStillTrusted(
+  documents: Pick<DocumentReader, 'get' | 'getMany'>,
+  tenant: number,
+  fingerprint: string,
+  serials: readonly string[],
+): Promise<boolean> {
+  const [text, revoked] = await Promise.all([
+    documents.get('certificate', tenant, fingerprint),
+    documents.getMany('revocation', tenant, serials),
+  ]);
+  return (
+    text !== undefined &&
+    (JSON.parse(text) as StoredCertificate).status === 'ENABLED' &&
+    revoked.every((one) => one === undefined)
+  );
 }
 
 export class TrustedCertificates {
@@ -162,7 +207,8 @@ export class TrustedCertificates {
     for (const tenant of tenants) {
       const rows = await documents.list('certificate', tenant, '', { limit: CERTIFICATES_OF_TENANT_MAX });
       for (const { id, value } of rows) this.#set(tenant, id, value);
-      for (const { id } of await documents.list('revocation', tenant, '', { limit: REVOCATIONS_READ_MAX })) this.#revoke(tenant, id);
+      for (const { id } of await documents.list('revocation', tenant, '', { limit: REVOCATIONS_READ_MAX }))
+        this.#revoke(tenant, id);
     }
   }
 
@@ -181,12 +227,14 @@ export class TrustedCertificates {
   /** The tenant is gone. */
   forgetTenant(tenant: number): void {
     this.#revoked.delete(tenant);
-    for (const [fingerprint, anchors] of this.#byFingerprint) if (anchors.has(tenant)) this.#set(tenant, fingerprint, undefined);
+    for (const [fingerprint, anchors] of this.#byFingerprint)
+      if (anchors.has(tenant)) this.#set(tenant, fingerprint, undefined);
   }
 
   /**
-   * Certificates of authorities are public: anybody can upload them. So who has proven possession wins over who has not, wherever in the chain,
-   * and without a proof nobody gets a device that another tenant has a certificate for too, enabled or not.
+   * Certificates of authorities are public: anybody can upload them. So who has proven possession wins over who has
+   * not, wherever in the chain, and without a proof nobody gets a device that another tenant has a certificate for too,
+   * enabled or not.
    * @param chain the device's own certificate first, as it was sent; that the device has its key was checked by TLS.
    * @param wantedTenant the only one that counts, when the client names it.
    * @throws UntrustedCertificate with the reason.
@@ -194,7 +242,9 @@ export class TrustedCertificates {
   anchorOf(chain: readonly X509Certificate[], now: number, wantedTenant?: number): TrustAnchor {
     const budget = new CheckBudget();
     const levels = this.#levelsOf(chain, { now, wantedTenant, budget });
-    const proven = levels.map((anchors) => anchors.filter(({ stored }) => stored.proofOfPossessionValid)).filter((anchors) => anchors.length > 0);
+    const proven = levels
+      .map((anchors) => anchors.filter(({ stored }) => stored.proofOfPossessionValid))
+      .filter((anchors) => anchors.length > 0);
     const rivals = proven.length > 0 ? proven[0] : levels.flat();
     // What was not checked may be another tenant's.
     if (budget.isExhausted && (rivals.length === 0 || (proven.length === 0 && wantedTenant === undefined))) {
@@ -203,9 +253,13 @@ export class TrustedCertificates {
     }
     if (rivals.length === 0) throw new UntrustedCertificate('no trusted certificate has issued it');
     if (rivals.some(({ tenant }) => tenant !== rivals[0].tenant)) {
-      throw new UntrustedCertificate('several tenants trust its issuer: the user name has to be the tenant, or one of them proves possession');
+      throw new UntrustedCertificate(
+        'several tenants trust its issuer: the user name has to be the tenant, or one of them proves possession',
+      );
     }
-    const anchor = levels.flat().find(({ tenant, stored }) => tenant === rivals[0].tenant && stored.status === 'ENABLED');
+    const anchor = levels
+      .flat()
+      .find(({ tenant, stored }) => tenant === rivals[0].tenant && stored.status === 'ENABLED');
     if (anchor === undefined) throw new UntrustedCertificate('the trusted certificate is disabled');
     requireValid(anchor.certificate, now);
     return this.#notRevoked(anchor, chain);
@@ -216,15 +270,19 @@ export class TrustedCertificates {
     const { now, budget } = asked;
     const path: { readonly certificate: X509Certificate; readonly name: string }[] = [];
     // First, so that what tenants have of one name does not take the checks of the chain.
-    for (let current: X509Certificate | undefined = chain[0]; current !== undefined && path.length < CHAIN_MAX;) {
+    for (let current: X509Certificate | undefined = chain[0]; current !== undefined && path.length < CHAIN_MAX; ) {
       const certificate: X509Certificate = current;
       // What is above one that is not valid counts no more.
       if (path.length > 0 && !isValid(certificate, now)) break;
       requireValid(certificate, now);
       const name = createHash('sha256').update(certificate.raw).digest('base64');
       path.push({ certificate, name });
-      current = chain.find((candidate) => candidate !== certificate && candidate.subject === certificate.issuer
-        && this.#checks.isIssuer(certificate, candidate, { name, key: keyOf(candidate), budget }) === true);
+      current = chain.find(
+        (candidate) =>
+          candidate !== certificate &&
+          candidate.subject === certificate.issuer &&
+          this.#checks.isIssuer(certificate, candidate, { name, key: keyOf(candidate), budget }) === true,
+      );
     }
     return path.map(({ certificate, name }) => this.#anchorsFor(certificate, name, asked));
   }
@@ -232,8 +290,10 @@ export class TrustedCertificates {
   /** Neither one of the chain nor the trusted one may be revoked by the tenant. */
   #notRevoked(anchor: TrustAnchor, chain: readonly X509Certificate[]): TrustAnchor {
     const revoked = this.#revoked.get(anchor.tenant);
-    const serial = revoked === undefined ? undefined : serialsOf([...chain, anchor.certificate]).find((one) => revoked.has(one));
-    if (serial !== undefined) throw new UntrustedCertificate(`the certificate with the serial number ${serial} is revoked`);
+    const serial =
+      revoked === undefined ? undefined : serialsOf([...chain, anchor.certificate]).find((one) => revoked.has(one));
+    if (serial !== undefined)
+      throw new UntrustedCertificate(`the certificate with the serial number ${serial} is revoked`);
     return anchor;
   }
 
@@ -245,11 +305,15 @@ export class TrustedCertificates {
   /** The certificate itself, and those that issued it. */
   #anchorsFor(certificate: X509Certificate, name: string, { wantedTenant, budget }: Asked): TrustAnchor[] {
     const isAsked = ({ tenant }: TrustAnchor): boolean => wantedTenant === undefined || tenant === wantedTenant;
-    const same = [...this.#byFingerprint.get(createHash('sha1').update(certificate.raw).digest('hex'))?.values() ?? []];
+    const same = [
+      ...(this.#byFingerprint.get(createHash('sha1').update(certificate.raw).digest('hex'))?.values() ?? []),
+    ];
     const own = same.filter((anchor) => isAsked(anchor) && anchor.certificate.raw.equals(certificate.raw));
     const issuers: TrustAnchor[] = [];
     this.#bySubject.get(certificate.issuer)?.check((key, fingerprints) => {
-      const anchors = [...fingerprints].flatMap((fingerprint) => [...this.#byFingerprint.get(fingerprint)?.values() ?? []]).filter(isAsked);
+      const anchors = [...fingerprints]
+        .flatMap((fingerprint) => [...(this.#byFingerprint.get(fingerprint)?.values() ?? [])])
+        .filter(isAsked);
       let isRight: boolean | undefined = false;
       for (const anchor of anchors) {
         const result = this.#checks.isIssuer(certificate, anchor.certificate, { name, key, budget });
@@ -289,7 +353,8 @@ export class TrustedCertificates {
 }
 
 function requireValid(certificate: X509Certificate, now: number): void {
-  if (now < Date.parse(certificate.validFrom)) throw new UntrustedCertificate(`it is valid from ${certificate.validFrom} on`);
+  if (now < Date.parse(certificate.validFrom))
+    throw new UntrustedCertificate(`it is valid from ${certificate.validFrom} on`);
   if (now > Date.parse(certificate.validTo)) throw new UntrustedCertificate(`it expired on ${certificate.validTo}`);
 }
 

@@ -1,7 +1,7 @@
 /**
- * Checks of signatures of certificates. Names prove nothing: every tenant can upload authorities with the subject of another one's, and a check
- * of a signature costs about 0.1 ms. So one login gets a bounded number of them, results are remembered, and a key is checked once however many
- * certificates have it.
+ * Checks of signatures of certificates. Names prove nothing: every tenant can upload authorities with the subject of
+ * another one's, and a check of a signature costs about 0.1 ms. So one login gets a bounded number of them, results are
+ * remembered, and a key is checked once however many certificates have it.
  */
 import type { X509Certificate } from 'node:crypto';
 import { createHash } from 'node:crypto';
@@ -15,7 +15,9 @@ const REMEMBERED_MAX = 20_000;
 
 /** Of the public key of a certificate. */
 export const keyOf = (certificate: X509Certificate): string =>
-  createHash('sha256').update(certificate.publicKey.export({ type: 'spki', format: 'der' })).digest('base64');
+  createHash('sha256')
+    .update(certificate.publicKey.export({ type: 'spki', format: 'der' }))
+    .digest('base64');
 
 /** What one login has left. */
 export class CheckBudget {
@@ -29,9 +31,14 @@ export class IssuerChecks {
 
   /**
    * Whether the key of `issuer` signed the certificate; names and extensions are compared too.
-   * @param options.name of the certificate, `options.key` of the issuer (`keyOf`). @returns undefined when the budget is spent.
+   * @param options.name of the certificate, `options.key` of the issuer (`keyOf`). @returns undefined when the budget
+   * is spent.
    */
-  isIssuer(certificate: X509Certificate, issuer: X509Certificate, options: { name: string; key: string; budget: CheckBudget }): boolean | undefined {
+  isIssuer(
+    certificate: X509Certificate,
+    issuer: X509Certificate,
+    options: { name: string; key: string; budget: CheckBudget },
+  ): boolean | undefined {
     if (!issuer.ca || !certificate.checkIssued(issuer)) return false;
     const { name, key, budget } = options;
     const id = `${name} ${key}`;
@@ -49,7 +56,10 @@ export class IssuerChecks {
   }
 }
 
-interface KeyGroup { readonly key: string; readonly fingerprints: Set<string> }
+interface KeyGroup {
+  readonly key: string;
+  readonly fingerprints: Set<string>;
+}
 
 /** Trusted certificates of one subject by their keys, in the order in which the keys are checked. */
 export class SubjectKeys {
@@ -73,8 +83,9 @@ export class SubjectKeys {
   }
 
   /**
-   * Calls `check` with each key and its certificates until it gives undefined. A key that was right comes first next time, and when the checks did
-   * not suffice, those that were wrong come last: so the right one is found after some logins, whoever has added others.
+   * Calls `check` with each key and its certificates until it gives undefined. A key that was right comes first next
+   * time, and when the checks did not suffice, those that were wrong come last: so the right one is found after some
+   * logins, whoever has added others.
    */
   check(check: (key: string, fingerprints: ReadonlySet<string>) => boolean | undefined): void {
     const right: KeyGroup[] = [];

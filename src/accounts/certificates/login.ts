@@ -1,4 +1,7 @@
-/** Logs devices in by their certificates (docs/spec/certificates.md#logins): the common name is the device, the chain says the tenant. */
+/**
+ * Logs devices in by their certificates (docs/spec/certificates.md#logins): the common name is the device, the chain
+ * says the tenant.
+ */
 import type { X509Certificate } from 'node:crypto';
 import type { StoredUser } from '../../model/entities/stored-user.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
@@ -21,7 +24,10 @@ import { isActive } from '../tenants/tenants.ts';
 /** What a device's user may be named (docs/spec/users.md#fields). */
 const DEVICE_ID = /^[^\s/+$:\\\p{Cc}]{1,900}$/u;
 
-export interface CertificateLogin { readonly principal: Principal; readonly deviceId: string }
+export interface CertificateLogin {
+  readonly principal: Principal;
+  readonly deviceId: string;
+}
 
 export interface CertificateLoginsOptions {
   readonly certificates: TrustedCertificates;
@@ -47,7 +53,8 @@ export class CertificateLogins {
   async login(chain: readonly X509Certificate[], userName: string): Promise<CertificateLogin> {
     const { certificates, tenants, documents, refusals, now } = this.#options;
     const deviceId = commonNameOf(chain[0]);
-    if (deviceId === undefined || !DEVICE_ID.test(deviceId)) throw new UntrustedCertificate('its common name is not a device identifier');
+    if (deviceId === undefined || !DEVICE_ID.test(deviceId))
+      throw new UntrustedCertificate('its common name is not a device identifier');
     const wanted = userName === '' ? undefined : tenants.byId(userName.split('/')[0]);
     if (userName !== '' && wanted === undefined) throw new UntrustedCertificate('the user name is not a tenant');
     const anchor = certificates.anchorOf(chain, now(), wanted?.number);
@@ -59,7 +66,15 @@ export class CertificateLogins {
     // What was read before a command may have changed meanwhile.
     if (!isActive(tenants.byNumber(anchor.tenant))) throw new UntrustedCertificate('the tenant is suspended');
     const { stored, certificate } = certificates.anchorOf(chain, now(), anchor.tenant);
-    return { principal: { ...principal, asOf, certificate: stored.fingerprint, certificateSerials: serialsOf([...chain, certificate]) }, deviceId };
+    return {
+      principal: {
+        ...principal,
+        asOf,
+        certificate: stored.fingerprint,
+        certificateSerials: serialsOf([...chain, certificate]),
+      },
+      deviceId,
+    };
   }
 
   async #user(anchor: TrustAnchor, userName: string): Promise<{ readonly user: StoredUser; readonly asOf: number }> {
@@ -75,11 +90,25 @@ export class CertificateLogins {
   }
 
   async #register({ tenant, stored }: TrustAnchor, userName: string): Promise<void> {
-    if (!stored.autoRegistrationEnabled) throw new UntrustedCertificate('the device is not registered, and its issuer does not register devices');
+    if (!stored.autoRegistrationEnabled)
+      throw new UntrustedCertificate('the device is not registered, and its issuer does not register devices');
     const { commands, documents, now } = this.#options;
-    const body: UserPut = { userName, ...await rightsOfDevices(documents, tenant), enabled: true, mustBeNew: true, by: `certificate ${stored.fingerprint}` };
+    const body: UserPut = {
+      userName,
+      ...(await rightsOfDevices(documents, tenant)),
+      enabled: true,
+      mustBeNew: true,
+      by: `certificate ${stored.fingerprint}`,
+    };
     try {
-      await commands.request({ kind: COMMAND.USER_PUT, tenant, key: 't', mode: PROCESSING_MODE.PERSISTENT, receivedAt: now(), body });
+      await commands.request({
+        kind: COMMAND.USER_PUT,
+        tenant,
+        key: 't',
+        mode: PROCESSING_MODE.PERSISTENT,
+        receivedAt: now(),
+        body,
+      });
     } catch (error) {
       // Two connections of one device at once.
       if (!(error instanceof PlatformError) || error.code !== 'users/duplicate') throw error;
@@ -88,6 +117,6 @@ export class CertificateLogins {
 
   async #read(tenant: number, userName: string): Promise<StoredUser | undefined> {
     const text = await this.#options.documents.get('user', tenant, userName);
-    return text === undefined ? undefined : JSON.parse(text) as StoredUser;
+    return text === undefined ? undefined : (JSON.parse(text) as StoredUser);
   }
 }

@@ -1,7 +1,8 @@
 /**
- * Login attempts in the audit log (docs/spec/audit.md#records-of-the-server): each slow check of a password is one. The first failed one of a user is
- * written at once, all others of the same minute as one record with their number. Bounded, since anybody may try: what is beyond is counted, not written.
- * Successful ones are written for people only, and now and then: a session with Basic is checked again and again.
+ * Login attempts in the audit log (docs/spec/audit.md#records-of-the-server): each slow check of a password is one. The
+ * first failed one of a user is written at once, all others of the same minute as one record with their number.
+ * Bounded, since anybody may try: what is beyond is counted, not written. Successful ones are written for people only,
+ * and now and then: a session with Basic is checked again and again.
  */
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { AuditEntry, RecordsChange } from '../../model/commands/records.ts';
@@ -48,7 +49,11 @@ export class LoginAudit {
     const name = userName.slice(0, NAME_LENGTH_MAX);
     if (!(isRight ? this.#takesSuccess(`${tenant}/${name}`, name) : this.#takesFailure(tenant, name))) return;
     this.#write(tenant, {
-      type: 'UserAuthentication', user: name, source: name, activity: isRight ? 'Login' : 'Login failed', severity: isRight ? 'INFORMATION' : 'MINOR',
+      type: 'UserAuthentication',
+      user: name,
+      source: name,
+      activity: isRight ? 'Login' : 'Login failed',
+      severity: isRight ? 'INFORMATION' : 'MINOR',
       text: isRight ? `User '${name}' logged in` : `Login of user '${name}' failed`,
     });
   }
@@ -74,10 +79,18 @@ export class LoginAudit {
   flush(): void {
     for (const { tenant, name, further } of this.#failures.values()) {
       if (further === 0) continue;
-      const text = further === 1
-        ? `Another login of user '${name}' failed within a minute`
-        : `${further} further logins of user '${name}' failed within a minute`;
-      this.#write(tenant, { type: 'UserAuthentication', user: name, source: name, activity: 'Login failed', severity: 'MINOR', text });
+      const text =
+        further === 1
+          ? `Another login of user '${name}' failed within a minute`
+          : `${further} further logins of user '${name}' failed within a minute`;
+      this.#write(tenant, {
+        type: 'UserAuthentication',
+        user: name,
+        source: name,
+        activity: 'Login failed',
+        severity: 'MINOR',
+        text,
+      });
     }
     this.#failures.clear();
   }
@@ -96,7 +109,20 @@ export class LoginAudit {
   #write(tenant: number, entry: AuditEntry): void {
     const { commands, log, now } = this.#options;
     const body: RecordsChange = { changes: [], audits: [entry] };
-    commands.request({ kind: COMMAND.RECORDS_CHANGE, tenant, key: TENANT_KEY, mode: PROCESSING_MODE.PERSISTENT, receivedAt: now(), body })
-      .catch((error: Error) => log.warn({ err: error, user: entry.user, activity: entry.activity }, 'a login attempt could not be written into the audit log'));
+    commands
+      .request({
+        kind: COMMAND.RECORDS_CHANGE,
+        tenant,
+        key: TENANT_KEY,
+        mode: PROCESSING_MODE.PERSISTENT,
+        receivedAt: now(),
+        body,
+      })
+      .catch((error: Error) =>
+        log.warn(
+          { err: error, user: entry.user, activity: entry.activity },
+          'a login attempt could not be written into the audit log',
+        ),
+      );
   }
 }

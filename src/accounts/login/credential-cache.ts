@@ -1,10 +1,15 @@
-/** Principals by their credentials, and by the user who gave them: a change of one user costs the entries of that user. */
+/**
+ * Principals by their credentials, and by the user who gave them: a change of one user costs the entries of that user.
+ */
 import type { Principal } from '../../model/access/principal.ts';
 
 /** Credentials remembered at once; the oldest go first. */
 const SIZE_MAX = 20_000;
 
-interface Remembered { readonly principal: Principal; readonly expiresAt: number }
+interface Remembered {
+  readonly principal: Principal;
+  readonly expiresAt: number;
+}
 
 export class CredentialCache {
   readonly #entries = new Map<string, Remembered>();
@@ -28,7 +33,7 @@ export class CredentialCache {
     this.#entries.set(key, { principal, expiresAt });
     const { tenantNumber, userName } = principal;
     let users = this.#keys.get(tenantNumber);
-    if (users === undefined) this.#keys.set(tenantNumber, users = new Map());
+    if (users === undefined) this.#keys.set(tenantNumber, (users = new Map()));
     const keys = users.get(userName);
     if (keys === undefined) users.set(userName, new Set([key]));
     else keys.add(key);

@@ -1,9 +1,10 @@
 /**
- * Slows down the guessing of passwords (docs/spec/login.md#wrong-passwords). Too many wrong passwords lock the account for the address that they come from, the
- * address for all accounts, and, at ten times the number, the account for all addresses that are not familiar. Each further lock lasts twice as long.
- * A familiar address is one from which a password of the account was right on this node. From there a password that was right before passes each lock.
- * The account with which new devices register is never locked for all addresses: its password is in every new device, and who has one could lock all.
- * Each node counts for itself, in tables of bounded size.
+ * Slows down the guessing of passwords (docs/spec/login.md#wrong-passwords). Too many wrong passwords lock the account
+ * for the address that they come from, the address for all accounts, and, at ten times the number, the account for all
+ * addresses that are not familiar. Each further lock lasts twice as long. A familiar address is one from which a
+ * password of the account was right on this node. From there a password that was right before passes each lock. The
+ * account with which new devices register is never locked for all addresses: its password is in every new device, and
+ * who has one could lock all. Each node counts for itself, in tables of bounded size.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Log } from '../../ports/log.ts';
@@ -14,7 +15,10 @@ import type { Refusals } from '../../ports/refusals.ts';
 import { BOOTSTRAP_USER } from '../../model/access/roles.ts';
 import { MANAGEMENT_TENANT } from '../tenants/tenants.ts';
 
-/** Accounts, addresses and pairs of them that are watched at once, each; the one that failed longest ago is forgotten first. */
+/**
+ * Accounts, addresses and pairs of them that are watched at once, each; the one that failed longest ago is forgotten
+ * first.
+ */
 const WATCHED_MAX = 20_000;
 /** Pairs of account and address whose password was right; the oldest is forgotten first. */
 const FAMILIAR_MAX = 50_000;
@@ -22,9 +26,15 @@ const FAMILIAR_MAX = 50_000;
 const PAUSE_MS_MAX = 3_600_000;
 /** Without a wrong password for this long, the next pause is the shortest again. */
 const FORGOTTEN_MS = 24 * 3_600_000;
-/** Refused passwords of an account from a familiar address during a lock: after them the address is not familiar any more. */
+/**
+ * Refused passwords of an account from a familiar address during a lock: after them the address is not familiar any
+ * more.
+ */
 const FAMILIAR_REFUSED_MAX = 100;
-/** All new devices of all tenants share it. It opens nothing but the registration of a device that its owner has announced. */
+/**
+ * All new devices of all tenants share it. It opens nothing but the registration of a device that its owner has
+ * announced.
+ */
 const BOOTSTRAP_ACCOUNT = `${MANAGEMENT_TENANT}/${BOOTSTRAP_USER}`;
 /** Names of the limits in answers, log and counters. */
 export const ACCOUNT_LOCKED = 'accounts/login-failures';
@@ -33,10 +43,21 @@ export const ADDRESS_LOCKED = 'accounts/login-failures-of-address';
 
 /** The account is locked for all addresses at this multiple of the wrong passwords that lock it for one. */
 const EVERYWHERE_FACTOR = 10;
-/** Wrong passwords of an account that are remembered: a client that repeats an old password guesses nothing. The one used longest ago goes first. */
+/**
+ * Wrong passwords of an account that are remembered: a client that repeats an old password guesses nothing. The one
+ * used longest ago goes first.
+ */
 const KNOWN_WRONG_MAX = 8;
 
-interface Failures { count: number; since: number; lastAt: number; lockedUntil: number; locks: number; refused: number; knownWrong: string[] }
+interface Failures {
+  count: number;
+  since: number;
+  lastAt: number;
+  lockedUntil: number;
+  locks: number;
+  refused: number;
+  knownWrong: string[];
+}
 
 export interface LoginGuardOptions {
   /** Wrong passwords within `windowMs` that lock an account for the address that they come from; 0 never does. */
@@ -71,8 +92,12 @@ class Locks {
     this.#kind = kind;
   }
 
-  get count(): number { return this.#watched.size; }
-  get isAny(): boolean { return this.#lockedUntil > this.#options.now(); }
+  get count(): number {
+    return this.#watched.size;
+  }
+  get isAny(): boolean {
+    return this.#lockedUntil > this.#options.now();
+  }
 
   /** @returns the time until the end of the lock; 0 without one. */
   leftMs(name: string): number {
@@ -118,13 +143,24 @@ class Locks {
     failures.locks += 1;
     failures.refused = 0;
     this.#lockedUntil = Math.max(this.#lockedUntil, failures.lockedUntil);
-    log.warn({ ...details(name), failures: failuresMax, pauseMs, limit }, 'logins are locked for a while after too many wrong passwords');
+    log.warn(
+      { ...details(name), failures: failuresMax, pauseMs, limit },
+      'logins are locked for a while after too many wrong passwords',
+    );
   }
 
   /** @returns the entry of the name, which is forgotten last. */
   #latest(name: string): Failures {
     const now = this.#options.now();
-    const failures = this.#watched.get(name) ?? { count: 0, since: now, lastAt: now, lockedUntil: 0, locks: 0, refused: 0, knownWrong: [] };
+    const failures = this.#watched.get(name) ?? {
+      count: 0,
+      since: now,
+      lastAt: now,
+      lockedUntil: 0,
+      locks: 0,
+      refused: 0,
+      knownWrong: [],
+    };
     this.#watched.delete(name);
     if (this.#watched.size >= WATCHED_MAX) this.#watched.delete(this.#watched.keys().next().value as string);
     this.#watched.set(name, failures);
@@ -158,10 +194,18 @@ export class LoginGuard {
   constructor(options: LoginGuardOptions) {
     const { failuresMax, addressFailuresMax } = options;
     this.#pairs = new Locks(options, { failuresMax, code: 'login/locked', limit: ACCOUNT_LOCKED, details: partsOf });
-    this.#accounts = new Locks(options, { failuresMax: failuresMax * EVERYWHERE_FACTOR, code: 'login/locked', limit: ACCOUNT_LOCKED_EVERYWHERE,
-      details: (account) => ({ account }) });
-    this.#addresses = new Locks(options, { failuresMax: addressFailuresMax, code: 'login/address-locked', limit: ADDRESS_LOCKED,
-      details: (address) => ({ address }) });
+    this.#accounts = new Locks(options, {
+      failuresMax: failuresMax * EVERYWHERE_FACTOR,
+      code: 'login/locked',
+      limit: ACCOUNT_LOCKED_EVERYWHERE,
+      details: (account) => ({ account }),
+    });
+    this.#addresses = new Locks(options, {
+      failuresMax: addressFailuresMax,
+      code: 'login/address-locked',
+      limit: ADDRESS_LOCKED,
+      details: (address) => ({ address }),
+    });
   }
 
   /** @returns what stands for a password that was checked against a stored hash: 128 bits of a keyed hash. */
@@ -177,22 +221,35 @@ export class LoginGuard {
   check(account: string, address: ClientAddress, guess?: string): void {
     const pair = pairOf(account, address);
     const isFamiliar = this.#familiar.has(pair);
-    const refusal = this.#pairs.refusal(pair) ?? (isFamiliar ? undefined : this.#accounts.refusal(account))
-      ?? (address.isOfClient ? this.#addresses.refusal(address.key) : undefined);
+    const refusal =
+      this.#pairs.refusal(pair) ??
+      (isFamiliar ? undefined : this.#accounts.refusal(account)) ??
+      (address.isOfClient ? this.#addresses.refusal(address.key) : undefined);
     if (refusal === undefined) return;
-    if (isFamiliar && !this.#isKnown(account, guess) && this.#pairs.countRefused(pair) > FAMILIAR_REFUSED_MAX) this.#familiar.delete(pair);
+    if (isFamiliar && !this.#isKnown(account, guess) && this.#pairs.countRefused(pair) > FAMILIAR_REFUSED_MAX)
+      this.#familiar.delete(pair);
     throw refusal;
   }
 
-  /** Whether a password that was right before is taken at once from this address. From others it waits for its turn, in which locks count. */
+  /**
+   * Whether a password that was right before is taken at once from this address. From others it waits for its turn, in
+   * which locks count.
+   */
   takesKnown(account: string, address: ClientAddress): boolean {
     const pair = pairOf(account, address);
     if (this.#familiar.has(pair)) return true;
     // Each new device comes from a new address.
-    return account === BOOTSTRAP_ACCOUNT && this.#pairs.leftMs(pair) === 0 && !(address.isOfClient && this.#addresses.leftMs(address.key) > 0);
+    return (
+      account === BOOTSTRAP_ACCOUNT &&
+      this.#pairs.leftMs(pair) === 0 &&
+      !(address.isOfClient && this.#addresses.leftMs(address.key) > 0)
+    );
   }
 
-  /** Whether the password was found wrong against the same stored hash not long ago: it needs no check and does not count again. */
+  /**
+   * Whether the password was found wrong against the same stored hash not long ago: it needs no check and does not
+   * count again.
+   */
   isKnownWrong(account: string, guess: string): boolean {
     if (!this.#isKnown(account, guess)) return false;
     this.#accounts.rememberWrong(account, guess);
@@ -225,10 +282,14 @@ export class LoginGuard {
   }
 
   /** Whether anything is locked now. */
-  get hasLocks(): boolean { return this.#pairs.isAny || this.#accounts.isAny || this.#addresses.isAny; }
+  get hasLocks(): boolean {
+    return this.#pairs.isAny || this.#accounts.isAny || this.#addresses.isAny;
+  }
 
   /** Accounts that are watched. */
-  get accountCount(): number { return this.#accounts.count; }
+  get accountCount(): number {
+    return this.#accounts.count;
+  }
 }
 
 const pairOf = (account: string, { key }: ClientAddress): string => `${account}\n${key}`;

@@ -1,4 +1,7 @@
-/** What tenants set of their ways to log in (docs/spec/login.md#options), and who may not use Basic: asked with each request, so it is in memory. */
+/**
+ * What tenants set of their ways to log in (docs/spec/login.md#options), and who may not use Basic: asked with each
+ * request, so it is in memory.
+ */
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { RecordChange } from '../../model/commands/records.ts';
 
@@ -48,7 +51,8 @@ export class BasicRestrictions {
   }
 
   recordsChanged(tenant: number, changes: readonly RecordChange[]): void {
-    for (const { collection, id, value } of changes) if (collection === 'loginOption' && id === 'BASIC') this.#set(tenant, value);
+    for (const { collection, id, value } of changes)
+      if (collection === 'loginOption' && id === 'BASIC') this.#set(tenant, value);
   }
 
   /** A tenant is gone. */
@@ -57,7 +61,9 @@ export class BasicRestrictions {
   }
 
   /** Whether any tenant has some: otherwise nobody need look at the header. */
-  get isAny(): boolean { return this.#byTenant.size > 0; }
+  get isAny(): boolean {
+    return this.#byTenant.size > 0;
+  }
 
   mayUseBasic(tenant: number, userAgent: string): boolean {
     const restrictions = this.#byTenant.get(tenant);
@@ -65,7 +71,8 @@ export class BasicRestrictions {
   }
 
   #set(tenant: number, text: string | undefined): void {
-    const restrictions = text === undefined ? undefined : (JSON.parse(text) as StoredLoginOption).authenticationRestrictions;
+    const restrictions =
+      text === undefined ? undefined : (JSON.parse(text) as StoredLoginOption).authenticationRestrictions;
     if (restrictions === undefined) this.#byTenant.delete(tenant);
     else this.#byTenant.set(tenant, restrictions);
   }

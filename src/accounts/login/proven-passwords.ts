@@ -1,6 +1,7 @@
 /**
- * Passwords that were right on this node: as long as the stored hash is the one that they were checked against, they need no slow check. From a
- * familiar address (guard.ts) a user gets in while others fill the turns of the account with wrong passwords.
+ * Passwords that were right on this node: as long as the stored hash is the one that they were checked against, they
+ * need no slow check. From a familiar address (guard.ts) a user gets in while others fill the turns of the account with
+ * wrong passwords.
  */
 
 /** The one that was asked for longest ago goes first. */
@@ -35,5 +36,7 @@ export class ProvenPasswords {
     this.#entries.delete(key);
   }
 
-  get size(): number { return this.#entries.size; }
+  get size(): number {
+    return this.#entries.size;
+  }
 }

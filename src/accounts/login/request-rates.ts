@@ -1,7 +1,7 @@
 /**
- * Requests a second of a tenant and of a user: token buckets. The tenant's number is set by who made it (`customProperties`
- * `limit.http.requests`, with `limit.http.queue` more at once), the user's by an option of the tenant; otherwise the configuration decides.
- * Each node of a cluster counts for itself.
+ * Requests a second of a tenant and of a user: token buckets. The tenant's number is set by who made it
+ * (`customProperties` `limit.http.requests`, with `limit.http.queue` more at once), the user's by an option of the
+ * tenant; otherwise the configuration decides. Each node of a cluster counts for itself.
  */
 import { splitMembers } from '../../model/documents/json-document.ts';
 import type { Principal } from '../../model/access/principal.ts';
@@ -9,7 +9,10 @@ import type { Refusals } from '../../ports/refusals.ts';
 import type { WatchedOptions } from '../options/options.ts';
 import type { Tenant, Tenants } from '../tenants/tenants.ts';
 
-/** Buckets at once, of requests and of logins; the one that was used longest ago goes first, and begins full when it comes back. */
+/**
+ * Buckets at once, of requests and of logins; the one that was used longest ago goes first, and begins full when it
+ * comes back.
+ */
 const BUCKETS_MAX = 20_000;
 export const USER_RATE_OPTION = { category: 'limit', key: 'http.requests.user' } as const;
 const TENANT_LIMIT = 'http/tenant-rate';
@@ -26,9 +29,15 @@ export interface RateDecision {
   readonly retryAfterSeconds: number;
 }
 
-interface Bucket { tokens: number; filledAt: number }
+interface Bucket {
+  tokens: number;
+  filledAt: number;
+}
 type Buckets = Map<string, Bucket>;
-interface Rate { readonly perSecond: number; readonly burst: number }
+interface Rate {
+  readonly perSecond: number;
+  readonly burst: number;
+}
 
 export interface RequestRatesOptions {
   readonly tenants: Pick<Tenants, 'byNumber'>;
@@ -58,7 +67,8 @@ export class RequestRates {
   }
 
   /**
-   * The same for a login that is still to be checked, in buckets of its own: who guesses the password of a user takes nothing away from what he does.
+   * The same for a login that is still to be checked, in buckets of its own: who guesses the password of a user takes
+   * nothing away from what he does.
    * @param name as it was sent.
    */
   takeLogin(tenantNumber: number, name: string): RateDecision | undefined {
@@ -69,9 +79,11 @@ export class RequestRates {
     const tenantRate = this.#tenantRate(tenantNumber);
     const userRate = this.#userRate(tenantNumber);
     if (tenantRate === undefined && userRate === undefined) return undefined;
-    const ofUser = userRate === undefined ? undefined : this.#decide(buckets, USER_LIMIT, userRate, `${tenantNumber}/${userName}`);
+    const ofUser =
+      userRate === undefined ? undefined : this.#decide(buckets, USER_LIMIT, userRate, `${tenantNumber}/${userName}`);
     if (ofUser?.isAllowed === false) return ofUser;
-    const ofTenant = tenantRate === undefined ? undefined : this.#decide(buckets, TENANT_LIMIT, tenantRate, String(tenantNumber));
+    const ofTenant =
+      tenantRate === undefined ? undefined : this.#decide(buckets, TENANT_LIMIT, tenantRate, String(tenantNumber));
     if (ofTenant === undefined || ofUser === undefined) return ofTenant ?? ofUser;
     return !ofTenant.isAllowed || ofTenant.remaining < ofUser.remaining ? ofTenant : ofUser;
   }
@@ -83,7 +95,7 @@ export class RequestRates {
   #decide(buckets: Buckets, name: string, { perSecond, burst }: Rate, key: string): RateDecision {
     const now = this.#options.now();
     const bucket = buckets.get(key) ?? { tokens: burst, filledAt: now };
-    bucket.tokens = Math.min(burst, bucket.tokens + Math.max(0, now - bucket.filledAt) * perSecond / 1_000);
+    bucket.tokens = Math.min(burst, bucket.tokens + (Math.max(0, now - bucket.filledAt) * perSecond) / 1_000);
     bucket.filledAt = now;
     const isAllowed = bucket.tokens >= 1;
     if (isAllowed) bucket.tokens -= 1;
@@ -116,13 +128,15 @@ function keep(buckets: Buckets, key: string, bucket: Bucket): void {
 /** @param otherwise 0 for no limit. */
 function tenantRateOf(tenant: Tenant, otherwise: number): Rate | undefined {
   const perSecond = tenantLimit(tenant, 'limit.http.requests') ?? otherwise;
-  return perSecond > 0 ? { perSecond, burst: Math.max(1, perSecond) + (tenantLimit(tenant, 'limit.http.queue') ?? 0) } : undefined;
+  return perSecond > 0
+    ? { perSecond, burst: Math.max(1, perSecond) + (tenantLimit(tenant, 'limit.http.queue') ?? 0) }
+    : undefined;
 }
 
 /** A number of `customProperties`, as text or as number; undefined for anything else. */
 export function tenantLimit({ customProperties }: Tenant, name: string): number | undefined {
   const text = splitMembers(customProperties ?? '{}').get(name);
-  return text === undefined ? undefined : positive(text.startsWith('"') ? JSON.parse(text) as string : text);
+  return text === undefined ? undefined : positive(text.startsWith('"') ? (JSON.parse(text) as string) : text);
 }
 
 /** @returns undefined for what is no number above 0. */

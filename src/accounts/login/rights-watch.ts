@@ -1,4 +1,7 @@
-/** What changed rights and ended tokens mean for those who are connected: remembered credentials are looked at again, live sessions end. */
+/**
+ * What changed rights and ended tokens mean for those who are connected: remembered credentials are looked at again,
+ * live sessions end.
+ */
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { RecordChange } from '../../model/commands/records.ts';
 import type { Log } from '../../ports/log.ts';
@@ -26,7 +29,10 @@ export interface RightsWatchOptions {
   readonly endUsers: (tenant: number, userNames: ReadonlySet<string>) => void;
   /** Ends Bayeux sessions that were opened with a token: of one user, or of all of the tenant. */
   readonly endTokenSessions: (tenant: number, userName: string | undefined) => void;
-  /** Ends Bayeux sessions of registered devices: what they may read in the tenant has changed. MQTT connections read nothing by a role. */
+  /**
+   * Ends Bayeux sessions of registered devices: what they may read in the tenant has changed. MQTT connections read
+   * nothing by a role.
+   */
   readonly endDeviceSessions: (tenant: number) => void;
 }
 
@@ -48,7 +54,8 @@ export class RightsWatch {
       const end = change.id.indexOf('\n');
       if (change.collection === 'inventoryAssignment') this.#endUser(tenant, change.id.slice(0, end));
       // Users of microservices; those of people are changed by commands of their own.
-      else if (change.collection === 'user' && change.expected !== undefined && change.value !== change.expected) this.#endUser(tenant, change.id);
+      else if (change.collection === 'user' && change.expected !== undefined && change.value !== change.expected)
+        this.#endUser(tenant, change.id);
       else if (change.collection === 'tokenRevocation' && change.value !== undefined) {
         endTokenSessions(tenant, end < 0 ? undefined : change.id.slice(0, end));
       } else if (isReadScope(change)) endDeviceSessions(tenant);
@@ -56,16 +63,31 @@ export class RightsWatch {
         const { collection, id } = change;
         const ended = collection === 'group' ? this.#endMembers(tenant, id) : this.#endAssigned(tenant, Number(id));
         ended.catch((error: Error) => {
-          this.#options.log.error({ err: error, tenant, collection, id }, 'live sessions of those who have lost rights could not be ended');
+          this.#options.log.error(
+            { err: error, tenant, collection, id },
+            'live sessions of those who have lost rights could not be ended',
+          );
         });
-      } else if (change.collection === 'group' && isGroupKey(change.id) && change.expected !== undefined && change.value === undefined) {
-        if (this.#harmless.size >= HARMLESS_MAX) for (const oldest of this.#harmless) { this.#harmless.delete(oldest); break; }
+      } else if (
+        change.collection === 'group' &&
+        isGroupKey(change.id) &&
+        change.expected !== undefined &&
+        change.value === undefined
+      ) {
+        if (this.#harmless.size >= HARMLESS_MAX)
+          for (const oldest of this.#harmless) {
+            this.#harmless.delete(oldest);
+            break;
+          }
         this.#harmless.add(`${tenant}/${change.id}`);
       }
     }
   }
 
-  /** The members of a deleted group go step by step, and a slow node finds no more of them when it reads: so each is ended when it goes. */
+  /**
+   * The members of a deleted group go step by step, and a slow node finds no more of them when it reads: so each is
+   * ended when it goes.
+   */
   #endFormerMembers(tenant: number, changes: readonly RecordChange[]): void {
     const names = new Set<string>();
     for (const { collection, id, expected, value } of changes) {
@@ -77,7 +99,8 @@ export class RightsWatch {
   }
 
   /**
-   * Changes were missed: of those who are connected, whoever is gone, disabled or has lost a right is ended. Who only gained something stays, as ever.
+   * Changes were missed: of those who are connected, whoever is gone, disabled or has lost a right is ended. Who only
+   * gained something stays, as ever.
    * @throws what the store says.
    */
   async recheck(connected: ConnectedUsers): Promise<void> {
@@ -86,31 +109,49 @@ export class RightsWatch {
       const entries = [...users];
       for (let from = 0; from < entries.length; from += RECHECKED_AT_ONCE) {
         const some = entries.slice(from, from + RECHECKED_AT_ONCE);
-        const texts = await documents.getMany('user', tenant, some.map(([name]) => name));
-        const stored = texts.map((text) => (text === undefined ? undefined : JSON.parse(text) as StoredUser));
+        const texts = await documents.getMany(
+          'user',
+          tenant,
+          some.map(([name]) => name),
+        );
+        const stored = texts.map((text) => (text === undefined ? undefined : (JSON.parse(text) as StoredUser)));
         const rolesOf = await this.#rolesOfGroups(tenant, stored);
         for (const [index, [name, principals]] of some.entries()) {
           const user = stored[index];
-          if (user === undefined || !user.enabled || await this.#hasLost(tenant, user, principals, rolesOf)) this.#endUser(tenant, name);
+          if (user === undefined || !user.enabled || (await this.#hasLost(tenant, user, principals, rolesOf)))
+            this.#endUser(tenant, name);
         }
       }
     }
   }
 
   /** Of all groups of these users, read once. */
-  async #rolesOfGroups(tenant: number, users: readonly (StoredUser | undefined)[]): Promise<ReadonlyMap<string, readonly string[]>> {
+  async #rolesOfGroups(
+    tenant: number,
+    users: readonly (StoredUser | undefined)[],
+  ): Promise<ReadonlyMap<string, readonly string[]>> {
     const ids = [...new Set(users.flatMap((user) => user?.groups ?? []))].map(String);
     if (ids.length === 0) return new Map();
     const texts = await this.#options.documents.getMany('group', tenant, ids);
-    return new Map(ids.map((id, index) => [id, texts[index] === undefined ? [] : (JSON.parse(texts[index]) as StoredGroup).roles]));
+    return new Map(
+      ids.map((id, index) => [id, texts[index] === undefined ? [] : (JSON.parse(texts[index]) as StoredGroup).roles]),
+    );
   }
 
   /** Inventory roles are read for those alone who had some. */
-  async #hasLost(tenant: number, user: StoredUser, principals: ReadonlySet<Principal>, rolesOf: ReadonlyMap<string, readonly string[]>): Promise<boolean> {
+  async #hasLost(
+    tenant: number,
+    user: StoredUser,
+    principals: ReadonlySet<Principal>,
+    rolesOf: ReadonlyMap<string, readonly string[]>,
+  ): Promise<boolean> {
     const { documents, refusals } = this.#options;
     const ofGroup = (id: number): readonly string[] => rolesOf.get(String(id)) ?? [];
     const scope = await deviceScope(documents, tenant, user);
-    const roles = scope === undefined ? new Set([...user.roles, ...(user.groups ?? []).flatMap(ofGroup)]) : globalRoles(user, ofGroup, scope);
+    const roles =
+      scope === undefined
+        ? new Set([...user.roles, ...(user.groups ?? []).flatMap(ofGroup)])
+        : globalRoles(user, ofGroup, scope);
     const held = [...principals];
     if (held.some((principal) => [...principal.roles].some((role) => !roles.has(role)))) return true;
     if (held.every(({ grants = [] }) => grants.length === 0)) return false;
@@ -125,25 +166,36 @@ export class RightsWatch {
   /** Who only gains something may stay connected. */
   async #endMembers(tenant: number, group: string): Promise<void> {
     const prefix = `${group}\n`;
-    for await (const rows of this.#pages('groupMember', tenant, prefix)) this.#options.endUsers(tenant, new Set(rows.map(({ id }) => id.slice(prefix.length))));
+    for await (const rows of this.#pages('groupMember', tenant, prefix))
+      this.#options.endUsers(tenant, new Set(rows.map(({ id }) => id.slice(prefix.length))));
   }
 
   /** Assignments are kept by user: all of the tenant are looked through. */
   async #endAssigned(tenant: number, role: number): Promise<void> {
     for await (const rows of this.#pages('inventoryAssignment', tenant, '')) {
       const assigned = rows.filter(({ value }) => (JSON.parse(value) as StoredAssignment).roles.includes(role));
-      if (assigned.length > 0) this.#options.endUsers(tenant, new Set(assigned.map(({ id }) => id.slice(0, id.indexOf('\n')))));
+      if (assigned.length > 0)
+        this.#options.endUsers(tenant, new Set(assigned.map(({ id }) => id.slice(0, id.indexOf('\n')))));
     }
   }
 
   /** Others have their turn between two pages. */
-  async * #pages(collection: 'groupMember' | 'inventoryAssignment', tenant: number, prefix: string): AsyncGenerator<{ id: string; value: string }[]> {
-    for (let after: string | undefined; ;) {
-      const rows = await this.#options.documents.list(collection, tenant, prefix, { limit: RECHECKED_AT_ONCE, ...(after === undefined ? {} : { after }) });
+  async *#pages(
+    collection: 'groupMember' | 'inventoryAssignment',
+    tenant: number,
+    prefix: string,
+  ): AsyncGenerator<{ id: string; value: string }[]> {
+    for (let after: string | undefined; ; ) {
+      const rows = await this.#options.documents.list(collection, tenant, prefix, {
+        limit: RECHECKED_AT_ONCE,
+        ...(after === undefined ? {} : { after }),
+      });
       yield rows;
       if (rows.length < RECHECKED_AT_ONCE) return;
       after = rows[rows.length - 1].id;
-      await new Promise((resolve) => { setImmediate(resolve); });
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
     }
   }
 }

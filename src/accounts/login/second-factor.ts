@@ -1,6 +1,7 @@
 /**
- * Two-factor authentication with one-time codes: who needs a code, whether it is right, and what stands for it afterwards. Guessing is held up
- * and a code is good for one login; both are in the record of the user, so that they hold on every node and after a restart.
+ * Two-factor authentication with one-time codes: who needs a code, whether it is right, and what stands for it
+ * afterwards. Guessing is held up and a code is good for one login; both are in the record of the user, so that they
+ * hold on every node and after a restart.
  */
 import { randomBytes } from 'node:crypto';
 import { SignJWT, errors, jwtVerify } from 'jose';
@@ -57,7 +58,9 @@ export interface StoredTotp {
   readonly lockedUntil?: number;
 }
 
-export type CodeResult = { readonly kind: 'RIGHT' | 'WRONG' | 'USED' | 'NO_SECRET' } | { readonly kind: 'LOCKED'; readonly seconds: number };
+export type CodeResult =
+  | { readonly kind: 'RIGHT' | 'WRONG' | 'USED' | 'NO_SECRET' }
+  | { readonly kind: 'LOCKED'; readonly seconds: number };
 
 export interface SecondFactorOptions {
   readonly documents: DocumentReader;
@@ -71,12 +74,14 @@ export interface SecondFactorOptions {
 const placeOf = (tenant: number, userName: string): string => `${tenant}\n${RECORDS}\n${userName}`;
 
 /**
- * Devices and microservices have nobody to type a code. A microservice's user is known by what the server wrote into its record, whatever its name;
- * a device's by its name (docs/spec/users.md#fields), which is a person's when somebody made the user by hand, or its own field asks for a second factor.
+ * Devices and microservices have nobody to type a code. A microservice's user is known by what the server wrote into
+ * its record, whatever its name; a device's by its name (docs/spec/users.md#fields), which is a person's when somebody
+ * made the user by hand, or its own field asks for a second factor.
  */
 export const isPerson = (user: Pick<StoredUser, 'userName' | 'roles' | 'doc' | 'service' | 'isPerson'>): boolean =>
-  user.service === undefined && !user.roles.includes(BOOTSTRAP_ROLE)
-  && (!user.userName.startsWith(DEVICE_USER_PREFIX) || user.isPerson === true || isRequiredOf(user));
+  user.service === undefined &&
+  !user.roles.includes(BOOTSTRAP_ROLE) &&
+  (!user.userName.startsWith(DEVICE_USER_PREFIX) || user.isPerson === true || isRequiredOf(user));
 
 export class SecondFactor {
   readonly #options: SecondFactorOptions;
@@ -87,32 +92,48 @@ export class SecondFactor {
 
   async read(tenant: number, userName: string): Promise<StoredTotp | undefined> {
     const text = await this.#options.documents.get(RECORDS, tenant, userName);
-    return text === undefined ? undefined : JSON.parse(text) as StoredTotp;
+    return text === undefined ? undefined : (JSON.parse(text) as StoredTotp);
   }
 
   /** What the user lacks after a right password; undefined for nothing. */
   async need(tenant: number, user: StoredUser): Promise<SecondFactorNeed | undefined> {
     if (!isPerson(user)) return undefined;
     if ((await this.read(tenant, user.userName))?.isActive === true) return 'CODE';
-    return await this.isForced(tenant, user) ? 'SETUP' : undefined;
+    return (await this.isForced(tenant, user)) ? 'SETUP' : undefined;
   }
 
-  /** By the user's own field, the option `enforced` of the tenant, or `enforced.group`: the name of a group whose members have to. */
+  /**
+   * By the user's own field, the option `enforced` of the tenant, or `enforced.group`: the name of a group whose
+   * members have to.
+   */
   async isForced(tenant: number, user: StoredUser): Promise<boolean> {
     if (!isPerson(user)) return false;
     if (isRequiredOf(user)) return true;
-    const [enforced, group] = await Promise.all([this.#option(tenant, 'enforced'), this.#option(tenant, 'enforced.group')]);
+    const [enforced, group] = await Promise.all([
+      this.#option(tenant, 'enforced'),
+      this.#option(tenant, 'enforced.group'),
+    ]);
     if (enforced === 'true') return true;
-    return group !== undefined && group !== '' && (await groupsOf(this.#options.documents, tenant, user)).some(({ name }) => name === group);
+    return (
+      group !== undefined &&
+      group !== '' &&
+      (await groupsOf(this.#options.documents, tenant, user)).some(({ name }) => name === group)
+    );
   }
 
-  /** A new secret that is not asked for yet; it replaces one that was never activated. @throws PlatformError 409 for an active one. */
+  /**
+   * A new secret that is not asked for yet; it replaces one that was never activated. @throws PlatformError 409 for an
+   * active one.
+   */
   async begin(tenant: number, userName: string, cipher: TextCipher): Promise<string> {
     const secret = newSecret();
     await this.#update(tenant, userName, (old) => {
       if (old?.isActive === true) throw new PlatformError('users/totp-active', { id: userName });
       return {
-        id: randomBytes(9).toString('base64url'), encrypted: cipher.encrypt(secret, placeOf(tenant, userName)), isActive: false, isVerified: false,
+        id: randomBytes(9).toString('base64url'),
+        encrypted: cipher.encrypt(secret, placeOf(tenant, userName)),
+        isActive: false,
+        isVerified: false,
         // A new secret gives no new guesses.
         ...(old?.lockedUntil === undefined ? {} : { lockedUntil: old.lockedUntil }),
       };
@@ -120,56 +141,93 @@ export class SecondFactor {
     return secret;
   }
 
-  /** From now on logging in takes a code. @throws PlatformError 404 without a secret, 422 when no code of it was shown. */
+  /**
+   * From now on logging in takes a code. @throws PlatformError 404 without a secret, 422 when no code of it was shown.
+   */
   async activate(tenant: number, userName: string): Promise<void> {
-    await this.#update(tenant, userName, (old) => {
-      if (old === undefined) throw new PlatformError('users/totp-missing', { id: userName });
-      if (!old.isVerified) throw new PlatformError('users/totp-not-verified');
-      return { ...old, isActive: true };
-    }, {
-      type: 'User', activity: 'Two-factor authentication set up', text: `User '${userName}' logs in with one-time codes`, user: userName, source: userName,
-    });
-  }
-
-  /** Takes the secret away; nothing happens when there is none. @param by of who does it, for the audit log; undefined for a secret never used. */
-  async revoke(tenant: number, userName: string, by: string | undefined): Promise<void> {
-    await this.#update(tenant, userName, () => undefined, by === undefined ? undefined : {
-      type: 'User', activity: 'Two-factor authentication revoked', text: `The secret of user '${userName}' was revoked`, user: by, source: userName,
-    });
+    await this.#update(
+      tenant,
+      userName,
+      (old) => {
+        if (old === undefined) throw new PlatformError('users/totp-missing', { id: userName });
+        if (!old.isVerified) throw new PlatformError('users/totp-not-verified');
+        return { ...old, isActive: true };
+      },
+      {
+        type: 'User',
+        activity: 'Two-factor authentication set up',
+        text: `User '${userName}' logs in with one-time codes`,
+        user: userName,
+        source: userName,
+      },
+    );
   }
 
   /**
-   * Whether the code is right now. One of an active secret is used up by it; the first one, which only shows that the app has the secret, is not.
+   * Takes the secret away; nothing happens when there is none. @param by of who does it, for the audit log; undefined
+   * for a secret never used.
+   */
+  async revoke(tenant: number, userName: string, by: string | undefined): Promise<void> {
+    await this.#update(
+      tenant,
+      userName,
+      () => undefined,
+      by === undefined
+        ? undefined
+        : {
+            type: 'User',
+            activity: 'Two-factor authentication revoked',
+            text: `The secret of user '${userName}' was revoked`,
+            user: by,
+            source: userName,
+          },
+    );
+  }
+
+  /**
+   * Whether the code is right now. One of an active secret is used up by it; the first one, which only shows that the
+   * app has the secret, is not.
    */
   async useCode(tenant: number, userName: string, code: string, cipher: TextCipher): Promise<CodeResult> {
     const { now, refusals, log } = this.#options;
     const time = now();
     let result = { kind: 'NO_SECRET' } as CodeResult;
-    const wrong: AuditEntry = { type: 'UserAuthentication', activity: 'Login failed', severity: 'MINOR', user: userName, source: userName,
-      text: `A one-time code of user '${userName}' was wrong` };
-    await this.#update(tenant, userName, (old) => {
-      if (old === undefined) return undefined;
-      const leftMs = (old.lockedUntil ?? 0) - time;
-      if (leftMs > 0) {
-        result = { kind: 'LOCKED', seconds: Math.ceil(leftMs / 1_000) };
-        return old;
-      }
-      const { wrongCodes, wrongSince, lockedUntil: _, ...others } = old;
-      const step = stepOfCode(cipher.decrypt(old.encrypted, placeOf(tenant, userName)), code, time);
-      if (step === undefined) {
-        result = { kind: 'WRONG' };
-        const isRecent = wrongSince !== undefined && time - wrongSince < WRONG_CODES_WINDOW_MS;
-        const count = (isRecent ? wrongCodes ?? 0 : 0) + 1;
-        if (count >= WRONG_CODES_MAX) return { ...others, lockedUntil: time + CODE_LOCK_MS };
-        return { ...others, wrongCodes: count, wrongSince: isRecent ? wrongSince : time };
-      }
-      if (step <= (old.lastStep ?? -1)) {
-        result = { kind: 'USED' };
-        return old;
-      }
-      result = { kind: 'RIGHT' };
-      return { ...others, isVerified: true, ...(old.isActive ? { lastStep: step, lastUsedAt: time } : {}) };
-    }, () => (result.kind === 'WRONG' ? wrong : undefined));
+    const wrong: AuditEntry = {
+      type: 'UserAuthentication',
+      activity: 'Login failed',
+      severity: 'MINOR',
+      user: userName,
+      source: userName,
+      text: `A one-time code of user '${userName}' was wrong`,
+    };
+    await this.#update(
+      tenant,
+      userName,
+      (old) => {
+        if (old === undefined) return undefined;
+        const leftMs = (old.lockedUntil ?? 0) - time;
+        if (leftMs > 0) {
+          result = { kind: 'LOCKED', seconds: Math.ceil(leftMs / 1_000) };
+          return old;
+        }
+        const { wrongCodes, wrongSince, lockedUntil: _, ...others } = old;
+        const step = stepOfCode(cipher.decrypt(old.encrypted, placeOf(tenant, userName)), code, time);
+        if (step === undefined) {
+          result = { kind: 'WRONG' };
+          const isRecent = wrongSince !== undefined && time - wrongSince < WRONG_CODES_WINDOW_MS;
+          const count = (isRecent ? (wrongCodes ?? 0) : 0) + 1;
+          if (count >= WRONG_CODES_MAX) return { ...others, lockedUntil: time + CODE_LOCK_MS };
+          return { ...others, wrongCodes: count, wrongSince: isRecent ? wrongSince : time };
+        }
+        if (step <= (old.lastStep ?? -1)) {
+          result = { kind: 'USED' };
+          return old;
+        }
+        result = { kind: 'RIGHT' };
+        return { ...others, isVerified: true, ...(old.isActive ? { lastStep: step, lastUsedAt: time } : {}) };
+      },
+      () => (result.kind === 'WRONG' ? wrong : undefined),
+    );
     if (result.kind === 'LOCKED') refusals.count(CODES_LIMIT);
     else if (result.kind === 'WRONG' && ((await this.read(tenant, userName))?.lockedUntil ?? 0) > time) {
       const details = { tenantNumber: tenant, userName, lockMs: CODE_LOCK_MS, limit: CODES_LIMIT };
@@ -178,15 +236,23 @@ export class SecondFactor {
     return result;
   }
 
-  /** A token that stands for a code beside the password, for clients with Basic; good with this secret only. @returns undefined without one. */
+  /**
+   * A token that stands for a code beside the password, for clients with Basic; good with this secret only. @returns
+   * undefined without one.
+   */
   async issueToken(tenant: number, userName: string): Promise<string | undefined> {
     const totp = await this.read(tenant, userName);
     if (totp?.isActive !== true) return undefined;
-    const sent = Number(await this.#option(tenant, 'token.validity') ?? NaN);
-    const minutes = Number.isInteger(sent) && sent >= 1 ? Math.min(sent, TOKEN_MINUTES.maximum) : TOKEN_MINUTES.otherwise;
+    const sent = Number((await this.#option(tenant, 'token.validity')) ?? NaN);
+    const minutes =
+      Number.isInteger(sent) && sent >= 1 ? Math.min(sent, TOKEN_MINUTES.maximum) : TOKEN_MINUTES.otherwise;
     const issuedAt = Math.floor(this.#options.now() / 1_000);
-    return new SignJWT({ tnr: tenant, totp: totp.id }).setProtectedHeader({ alg: 'HS256', typ: 'TFA' }).setSubject(userName).setIssuedAt(issuedAt)
-      .setExpirationTime(issuedAt + minutes * 60).sign(await this.#options.key.read());
+    return new SignJWT({ tnr: tenant, totp: totp.id })
+      .setProtectedHeader({ alg: 'HS256', typ: 'TFA' })
+      .setSubject(userName)
+      .setIssuedAt(issuedAt)
+      .setExpirationTime(issuedAt + minutes * 60)
+      .sign(await this.#options.key.read());
   }
 
   /** Whether the token was issued for the user, with the secret that it has now. */
@@ -194,10 +260,15 @@ export class SecondFactor {
     if (token.length > TOKEN_LENGTH_MAX || !/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return false;
     try {
       const { payload } = await jwtVerify(token, await this.#options.key.read(), {
-        algorithms: ['HS256'], typ: 'TFA', currentDate: new Date(this.#options.now()), requiredClaims: ['sub', 'exp', 'tnr', 'totp'],
+        algorithms: ['HS256'],
+        typ: 'TFA',
+        currentDate: new Date(this.#options.now()),
+        requiredClaims: ['sub', 'exp', 'tnr', 'totp'],
       });
       const totp = await this.read(tenant, userName);
-      return payload.sub === userName && payload['tnr'] === tenant && totp?.isActive === true && payload['totp'] === totp.id;
+      return (
+        payload.sub === userName && payload['tnr'] === tenant && totp?.isActive === true && payload['totp'] === totp.id
+      );
     } catch (error) {
       if (error instanceof errors.JOSEError) return false;
       throw error;
@@ -209,22 +280,39 @@ export class SecondFactor {
     return text === undefined ? undefined : (JSON.parse(text) as { value?: string }).value;
   }
 
-  /** Compare and set, with the audit record in the same command; `decide` is asked again when somebody else was faster. */
-  async #update(tenant: number, userName: string, decide: (old: StoredTotp | undefined) => StoredTotp | undefined,
-    audit?: AuditEntry | (() => AuditEntry | undefined)): Promise<void> {
+  /**
+   * Compare and set, with the audit record in the same command; `decide` is asked again when somebody else was faster.
+   */
+  async #update(
+    tenant: number,
+    userName: string,
+    decide: (old: StoredTotp | undefined) => StoredTotp | undefined,
+    audit?: AuditEntry | (() => AuditEntry | undefined),
+  ): Promise<void> {
     const { documents, commands, now } = this.#options;
     for (let tries = 1; ; tries += 1) {
       const expected = await documents.get(RECORDS, tenant, userName);
-      const next = decide(expected === undefined ? undefined : JSON.parse(expected) as StoredTotp);
+      const next = decide(expected === undefined ? undefined : (JSON.parse(expected) as StoredTotp));
       const value = next === undefined ? undefined : JSON.stringify(next);
       if (value === expected) return;
       const entry = typeof audit === 'function' ? audit() : audit;
-      const body: RecordsChange = { changes: [{ collection: RECORDS, id: userName, expected, value }], ...(entry === undefined ? {} : { audits: [entry] }) };
+      const body: RecordsChange = {
+        changes: [{ collection: RECORDS, id: userName, expected, value }],
+        ...(entry === undefined ? {} : { audits: [entry] }),
+      };
       try {
-        await commands.request({ kind: COMMAND.RECORDS_CHANGE, tenant, key: 't', mode: PROCESSING_MODE.PERSISTENT, receivedAt: now(), body });
+        await commands.request({
+          kind: COMMAND.RECORDS_CHANGE,
+          tenant,
+          key: 't',
+          mode: PROCESSING_MODE.PERSISTENT,
+          receivedAt: now(),
+          body,
+        });
         return;
       } catch (error) {
-        if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile' || tries >= TRIES_MAX) throw error;
+        if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile' || tries >= TRIES_MAX)
+          throw error;
       }
     }
   }
@@ -232,7 +320,8 @@ export class SecondFactor {
 
 /** The field of the user. */
 export const isRequiredOf = (user: Pick<StoredUser, 'doc'>): boolean =>
-  user.doc.includes('"twoFactorAuthenticationEnabled"') && splitMembers(user.doc).get('twoFactorAuthenticationEnabled') === 'true';
+  user.doc.includes('"twoFactorAuthenticationEnabled"') &&
+  splitMembers(user.doc).get('twoFactorAuthenticationEnabled') === 'true';
 
 /** What the answer to a login without its second factor is. */
 export const secondFactorError = (need: SecondFactorNeed): PlatformError =>
@@ -241,7 +330,7 @@ export const secondFactorError = (need: SecondFactorNeed): PlatformError =>
 /** Whether a change of the record changes what logging in takes: then remembered credentials are looked at again. */
 export function changesNeed(expected: string | undefined, value: string | undefined): boolean {
   const idIfActive = (text: string | undefined): string | undefined => {
-    const totp = text === undefined ? undefined : JSON.parse(text) as StoredTotp;
+    const totp = text === undefined ? undefined : (JSON.parse(text) as StoredTotp);
     return totp?.isActive === true ? totp.id : undefined;
   };
   return idIfActive(expected) !== idIfActive(value);

@@ -1,4 +1,7 @@
-/** The key that login tokens are signed with: of the setting `secret-key`, or made once and kept in the records, so that all nodes have it. */
+/**
+ * The key that login tokens are signed with: of the setting `secret-key`, or made once and kept in the records, so that
+ * all nodes have it.
+ */
 import { hkdfSync, randomBytes } from 'node:crypto';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { CommandPort } from '../../ports/command-port.ts';
@@ -26,11 +29,12 @@ export class SigningKey {
 
   constructor(options: SigningKeyOptions) {
     this.#options = options;
-    if (options.secretKey !== undefined) this.#key = new Uint8Array(hkdfSync('sha256', options.secretKey, '', 'millrace login tokens', KEY_BYTES));
+    if (options.secretKey !== undefined)
+      this.#key = new Uint8Array(hkdfSync('sha256', options.secretKey, '', 'millrace login tokens', KEY_BYTES));
   }
 
   async read(): Promise<Uint8Array> {
-    this.#key ??= await this.#stored() ?? await this.#make();
+    this.#key ??= (await this.#stored()) ?? (await this.#make());
     return this.#key;
   }
 
@@ -45,7 +49,14 @@ export class SigningKey {
     const body: RecordsChange = { changes: [{ collection: 'signingKey', id: RECORD, expected: undefined, value }] };
     const { commands, now } = this.#options;
     try {
-      await commands.request({ kind: COMMAND.RECORDS_CHANGE, tenant: SERVER_WIDE, key: 't', mode: PROCESSING_MODE.PERSISTENT, receivedAt: now(), body });
+      await commands.request({
+        kind: COMMAND.RECORDS_CHANGE,
+        tenant: SERVER_WIDE,
+        key: 't',
+        mode: PROCESSING_MODE.PERSISTENT,
+        receivedAt: now(),
+        body,
+      });
     } catch (error) {
       if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile') throw error;
     }

@@ -1,7 +1,8 @@
 /**
- * Login tokens (docs/spec/login.md#tokens): JSON web tokens that carry who, until when, and which generation of the user's credentials. A token
- * ends with its time, a logout, a logout of the whole tenant, a new password, and when its user is disabled or deleted; that of a device which came by a
- * certificate also when this is revoked, or trusted no more.
+ * Login tokens (docs/spec/login.md#tokens): JSON web tokens that carry who, until when, and which generation of the
+ * user's credentials. A token ends with its time, a logout, a logout of the whole tenant, a new password, and when its
+ * user is disabled or deleted; that of a device which came by a certificate also when this is revoked, or trusted no
+ * more.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { SignJWT, errors, jwtVerify } from 'jose';
@@ -33,20 +34,31 @@ export const TOKEN_LENGTH_MAX = 4_096;
 /** Logouts of one user that are remembered until their tokens end; one more ends all tokens of the user. */
 export const REVOCATIONS_OF_USER_MAX = 100;
 /**
- * Clocks of two nodes may differ by this. A token of the node ahead is good at once, though it begins later there; and a logout is kept longer than
- * its token, since a node behind takes this token longer.
+ * Clocks of two nodes may differ by this. A token of the node ahead is good at once, though it begins later there; and
+ * a logout is kept longer than its token, since a node behind takes this token longer.
  */
 const CLOCK_DIFFERENCE_SECONDS = 3_600;
 /** A tenant's record in `tokenRevocation`; those of users have a line feed. */
 const ALL_USERS = '*';
 const ALGORITHM = 'HS256';
 
-export interface IssuedToken { readonly token: string; readonly xsrfToken: string; readonly expiresAt: number }
+export interface IssuedToken {
+  readonly token: string;
+  readonly xsrfToken: string;
+  readonly expiresAt: number;
+}
 
 interface Claims {
-  sub: string; ten: string; jti: string; exp: number; xsrfToken: string; gen: number; tgen: number;
+  sub: string;
+  ten: string;
+  jti: string;
+  exp: number;
+  xsrfToken: string;
+  gen: number;
+  tgen: number;
   /** Of a device: fingerprint of the trusted certificate, serial numbers from its own up to that. */
-  crt?: string; srl?: readonly string[];
+  crt?: string;
+  srl?: readonly string[];
 }
 
 export interface TokensOptions {
@@ -70,28 +82,55 @@ export class Tokens {
   }
 
   /**
-   * @param login as it was checked. @param audience the domain that was called. @param withCode whether a one-time code was shown.
+   * @param login as it was checked. @param audience the domain that was called. @param withCode whether a one-time code
+   * was shown.
    * @returns undefined when the user may not log in any more, or what was checked has changed meanwhile (the password).
    */
-  async issue(login: Pick<Principal, 'tenant' | 'tenantNumber' | 'userName' | 'tokenGeneration' | 'certificate' | 'certificateSerials'>,
-    lifetimeSeconds: number, audience: string, withCode = false): Promise<IssuedToken | undefined> {
+  async issue(
+    login: Pick<
+      Principal,
+      'tenant' | 'tenantNumber' | 'userName' | 'tokenGeneration' | 'certificate' | 'certificateSerials'
+    >,
+    lifetimeSeconds: number,
+    audience: string,
+    withCode = false,
+  ): Promise<IssuedToken | undefined> {
     const { tenant, tenantNumber, userName, tokenGeneration = 0, certificate, certificateSerials = [] } = login;
     const user = await this.#user(tenantNumber, userName);
-    if (user === undefined || !isAdmitted(this.#options.tenants, user) || (user.tokenGeneration ?? 0) !== tokenGeneration) return undefined;
+    if (
+      user === undefined ||
+      !isAdmitted(this.#options.tenants, user) ||
+      (user.tokenGeneration ?? 0) !== tokenGeneration
+    )
+      return undefined;
     const issuedAt = Math.floor(this.#options.now() / 1_000);
     const expiresAt = issuedAt + lifetimeSeconds;
     const xsrfToken = random();
     const claims = {
-      ten: tenant, xsrfToken, tfa: withCode, gen: tokenGeneration, tgen: await this.#tenantGeneration(tenantNumber),
+      ten: tenant,
+      xsrfToken,
+      tfa: withCode,
+      gen: tokenGeneration,
+      tgen: await this.#tenantGeneration(tenantNumber),
       ...(certificate === undefined ? {} : { crt: certificate, srl: certificateSerials }),
     };
-    const token = await new SignJWT(claims).setProtectedHeader({ alg: ALGORITHM, typ: 'JWT' }).setSubject(userName).setIssuer(audience)
-      .setAudience(audience).setIssuedAt(issuedAt).setNotBefore(issuedAt).setExpirationTime(expiresAt).setJti(random())
+    const token = await new SignJWT(claims)
+      .setProtectedHeader({ alg: ALGORITHM, typ: 'JWT' })
+      .setSubject(userName)
+      .setIssuer(audience)
+      .setAudience(audience)
+      .setIssuedAt(issuedAt)
+      .setNotBefore(issuedAt)
+      .setExpirationTime(expiresAt)
+      .setJti(random())
       .sign(await this.#options.key.read());
     return { token, xsrfToken, expiresAt: expiresAt * 1_000 };
   }
 
-  /** @returns undefined when it is no token of ours, or has ended. @throws PlatformError `login/tenant-suspended` for one that would be good otherwise. */
+  /**
+   * @returns undefined when it is no token of ours, or has ended. @throws PlatformError `login/tenant-suspended` for
+   * one that would be good otherwise.
+   */
   async authenticate(token: string): Promise<Principal | undefined> {
     if (token.length > TOKEN_LENGTH_MAX || !/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return undefined;
     const claims = await this.#verified(token);
@@ -99,24 +138,37 @@ export class Tokens {
     if (claims === undefined || tenant === undefined) return undefined;
     const asOf = this.#options.changed.generation;
     const user = await this.#user(tenant.number, claims.sub);
-    if (user === undefined || !isAdmitted(this.#options.tenants, user) || (user.tokenGeneration ?? 0) !== claims.gen) return undefined;
-    if (await this.#tenantGeneration(tenant.number) !== claims.tgen) return undefined;
+    if (user === undefined || !isAdmitted(this.#options.tenants, user) || (user.tokenGeneration ?? 0) !== claims.gen)
+      return undefined;
+    if ((await this.#tenantGeneration(tenant.number)) !== claims.tgen) return undefined;
     const { documents, refusals } = this.#options;
-    if (await documents.get('tokenRevocation', tenant.number, revocationKey(claims.sub, claims.jti)) !== undefined) return undefined;
-    if (claims.crt !== undefined && !await isStillTrusted(documents, tenant.number, claims.crt, claims.srl ?? [])) return undefined;
+    if ((await documents.get('tokenRevocation', tenant.number, revocationKey(claims.sub, claims.jti))) !== undefined)
+      return undefined;
+    if (claims.crt !== undefined && !(await isStillTrusted(documents, tenant.number, claims.crt, claims.srl ?? [])))
+      return undefined;
     if (!isActive(tenant)) throw suspendedError(tenant, refusals);
     const principal = await principalOf(documents, tenant, user, refusals);
-    return { ...principal, asOf, session: { id: claims.jti, expiresAt: claims.exp * 1_000, xsrfToken: claims.xsrfToken } };
+    return {
+      ...principal,
+      asOf,
+      session: { id: claims.jti, expiresAt: claims.exp * 1_000, xsrfToken: claims.xsrfToken },
+    };
   }
 
   /** Ends the token of the principal. */
   async revoke({ tenantNumber, userName, session }: Principal): Promise<void> {
     if (session === undefined) return;
-    const rows = await this.#options.documents.list('tokenRevocation', tenantNumber, `${userName}\n`, { limit: 2 * REVOCATIONS_OF_USER_MAX });
+    const rows = await this.#options.documents.list('tokenRevocation', tenantNumber, `${userName}\n`, {
+      limit: 2 * REVOCATIONS_OF_USER_MAX,
+    });
     const now = this.#options.now();
-    const ended = rows.map((row) => ({ ...row, expiresAt: (JSON.parse(row.value) as { expiresAt: number }).expiresAt }))
-      .filter(({ expiresAt }) => expiresAt <= now).sort((one, other) => other.expiresAt - one.expiresAt);
-    const forgotten = ended.filter(({ expiresAt }, index) => expiresAt + CLOCK_DIFFERENCE_SECONDS * 1_000 <= now || index >= REVOCATIONS_OF_USER_MAX);
+    const ended = rows
+      .map((row) => ({ ...row, expiresAt: (JSON.parse(row.value) as { expiresAt: number }).expiresAt }))
+      .filter(({ expiresAt }) => expiresAt <= now)
+      .sort((one, other) => other.expiresAt - one.expiresAt);
+    const forgotten = ended.filter(
+      ({ expiresAt }, index) => expiresAt + CLOCK_DIFFERENCE_SECONDS * 1_000 <= now || index >= REVOCATIONS_OF_USER_MAX,
+    );
     if (rows.length - ended.length >= REVOCATIONS_OF_USER_MAX) {
       this.#options.refusals.count('accounts/logouts-of-user');
       const body: UserPut = { userName, endsTokens: true, mustExist: true };
@@ -126,8 +178,18 @@ export class Tokens {
     const id = revocationKey(userName, session.id);
     if (rows.some((row) => row.id === id)) return;
     await this.#change(tenantNumber, [
-      ...forgotten.map((row) => ({ collection: 'tokenRevocation' as const, id: row.id, expected: row.value, value: undefined })),
-      { collection: 'tokenRevocation', id, expected: undefined, value: JSON.stringify({ expiresAt: session.expiresAt }) },
+      ...forgotten.map((row) => ({
+        collection: 'tokenRevocation' as const,
+        id: row.id,
+        expected: row.value,
+        value: undefined,
+      })),
+      {
+        collection: 'tokenRevocation',
+        id,
+        expected: undefined,
+        value: JSON.stringify({ expiresAt: session.expiresAt }),
+      },
     ]);
   }
 
@@ -137,8 +199,11 @@ export class Tokens {
     const value = JSON.stringify({ generation: generationOf(expected) + 1 });
     const activity = 'All users logged out';
     try {
-      await this.#change(tenantNumber, [{ collection: 'tokenRevocation', id: ALL_USERS, expected, value }],
-        [{ type: 'User', activity, text: `${activity}: the tokens of all users of the tenant have ended`, ...by }]);
+      await this.#change(
+        tenantNumber,
+        [{ collection: 'tokenRevocation', id: ALL_USERS, expected, value }],
+        [{ type: 'User', activity, text: `${activity}: the tokens of all users of the tenant have ended`, ...by }],
+      );
     } catch (error) {
       // Somebody else has done it since this was asked for.
       if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile') throw error;
@@ -149,11 +214,13 @@ export class Tokens {
     try {
       const now = this.#options.now();
       const { payload } = await jwtVerify(token, await this.#options.key.read(), {
-        algorithms: [ALGORITHM], currentDate: new Date(now), clockTolerance: CLOCK_DIFFERENCE_SECONDS,
+        algorithms: [ALGORITHM],
+        currentDate: new Date(now),
+        clockTolerance: CLOCK_DIFFERENCE_SECONDS,
         requiredClaims: ['sub', 'ten', 'jti', 'exp', 'gen', 'tgen', 'xsrfToken'],
       });
       // The difference counts for the beginning only.
-      return payload.exp! * 1_000 > now ? payload as unknown as Claims : undefined;
+      return payload.exp! * 1_000 > now ? (payload as unknown as Claims) : undefined;
     } catch (error) {
       if (error instanceof errors.JOSEError) return undefined;
       throw error;
@@ -162,10 +229,13 @@ export class Tokens {
 
   async #user(tenant: number, userName: string): Promise<StoredUser | undefined> {
     const text = await this.#options.documents.get('user', tenant, userName);
-    return text === undefined ? undefined : JSON.parse(text) as StoredUser;
+    return text === undefined ? undefined : (JSON.parse(text) as StoredUser);
   }
 
-  /** Whether the certificate that the token was given for is not revoked and leads to one that is still enabled; true for tokens of passwords. */
+  /**
+   * Whether the certificate that the token was given for is not revoked and leads to one that is still enabled; true
+   * for tokens of passwords.
+   */
   async #tenantGeneration(tenant: number): Promise<number> {
     return generationOf(await this.#options.documents.get('tokenRevocation', tenant, ALL_USERS));
   }
@@ -175,13 +245,18 @@ export class Tokens {
     await this.#request(COMMAND.RECORDS_CHANGE, tenant, body);
   }
 
-  async #request(kind: typeof COMMAND.RECORDS_CHANGE | typeof COMMAND.USER_PUT, tenant: number, body: object): Promise<void> {
+  async #request(
+    kind: typeof COMMAND.RECORDS_CHANGE | typeof COMMAND.USER_PUT,
+    tenant: number,
+    body: object,
+  ): Promise<void> {
     const { commands, now } = this.#options;
     await commands.request({ kind, tenant, key: 't', mode: PROCESSING_MODE.PERSISTENT, receivedAt: now(), body });
   }
 }
 
-const generationOf = (text: string | undefined): number => (text === undefined ? 0 : (JSON.parse(text) as { generation: number }).generation);
+const generationOf = (text: string | undefined): number =>
+  text === undefined ? 0 : (JSON.parse(text) as { generation: number }).generation;
 
 /** Compares secrets in a time that does not tell how much of them is right. */
 export function isSameSecret(left: string, right: string): boolean {

@@ -1,4 +1,7 @@
-/** One-time codes of authenticator apps (RFC 6238): six digits, half a minute each, SHA-1, as all such apps understand them. */
+/**
+ * One-time codes of authenticator apps (RFC 6238): six digits, half a minute each, SHA-1, as all such apps understand
+ * them.
+ */
 import { Secret, TOTP } from 'otpauth';
 import qrcode from 'qrcode-generator';
 
@@ -18,9 +21,19 @@ const LABEL_LENGTH_MAX = 100;
 export const newSecret = (): string => new Secret({ size: SECRET_BYTES }).base32;
 
 const totpOf = (secret: string, label = ''): TOTP =>
-  new TOTP({ issuer: ISSUER, label, algorithm: 'SHA1', digits: 6, period: STEP_SECONDS, secret: Secret.fromBase32(secret) });
+  new TOTP({
+    issuer: ISSUER,
+    label,
+    algorithm: 'SHA1',
+    digits: 6,
+    period: STEP_SECONDS,
+    secret: Secret.fromBase32(secret),
+  });
 
-/** @param label who it is for, as the app shows it. @returns a picture of the `otpauth` URL as data URL: the secret goes to no other server. */
+/**
+ * @param label who it is for, as the app shows it. @returns a picture of the `otpauth` URL as data URL: the secret goes
+ * to no other server.
+ */
 export function secretPicture(secret: string, label: string): string {
   const picture = qrcode(0, 'M');
   picture.addData(totpOf(secret, [...label].slice(0, LABEL_LENGTH_MAX).join('')).toString());

@@ -1,4 +1,7 @@
-/** The port for mails to users: over SMTP (smtp.ts) when a server is configured, else into the log, where an operator finds the link. */
+/**
+ * The port for mails to users: over SMTP (smtp.ts) when a server is configured, else into the log, where an operator
+ * finds the link.
+ */
 import type { Log } from '../../ports/log.ts';
 
 export interface Mail {

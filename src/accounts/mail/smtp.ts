@@ -1,6 +1,6 @@
 /**
- * Mails over SMTP. They wait in memory, bounded, and are tried again while the mail server is away: a start in between loses them, and whoever
- * waited for one asks again.
+ * Mails over SMTP. They wait in memory, bounded, and are tried again while the mail server is away: a start in between
+ * loses them, and whoever waited for one asks again.
  */
 import { createTransport } from 'nodemailer';
 import type { Log } from '../../ports/log.ts';
@@ -23,7 +23,10 @@ export type SmtpTls = 'auto' | 'require' | 'try';
 export interface SmtpMailerOptions {
   /** `smtp://user:password@host:port`, or `smtps://` for TLS from the first byte. */
   readonly url: string;
-  /** What becomes of `smtp://` where the mail server offers no STARTTLS. `auto` requires it but of a mail server on this machine. */
+  /**
+   * What becomes of `smtp://` where the mail server offers no STARTTLS. `auto` requires it but of a mail server on this
+   * machine.
+   */
   readonly tls: SmtpTls;
   /** `name@example.com` or `Name <name@example.com>`. */
   readonly from: string;
@@ -35,7 +38,11 @@ export interface SmtpMailerOptions {
   readonly waitingMax?: number;
 }
 
-interface Waiting { readonly mail: Mail; triesCount: number; notBefore: number }
+interface Waiting {
+  readonly mail: Mail;
+  triesCount: number;
+  notBefore: number;
+}
 
 export class SmtpMailer implements Mailer {
   readonly #options: SmtpMailerOptions;
@@ -51,9 +58,13 @@ export class SmtpMailer implements Mailer {
     this.#options = options;
     this.#shares = new Shares(MAILS_LIMIT, options.waitingMax ?? MAILS_WAITING_MAX);
     this.#transport = createTransport({
-      url: options.url, requireTLS: requiresTls(options),
-      connectionTimeout: CONNECT_TIMEOUT_MS, greetingTimeout: CONNECT_TIMEOUT_MS, socketTimeout: SOCKET_TIMEOUT_MS,
-      disableFileAccess: true, disableUrlAccess: true,
+      url: options.url,
+      requireTLS: requiresTls(options),
+      connectionTimeout: CONNECT_TIMEOUT_MS,
+      greetingTimeout: CONNECT_TIMEOUT_MS,
+      socketTimeout: SOCKET_TIMEOUT_MS,
+      disableFileAccess: true,
+      disableUrlAccess: true,
     });
   }
 
@@ -68,7 +79,10 @@ export class SmtpMailer implements Mailer {
     if (limit !== undefined) {
       refusals.count(limit);
       count('refused');
-      log.warn({ to: mail.to, limit, maximum: this.#shares.maximum }, 'a mail is refused: too many wait for the mail server');
+      log.warn(
+        { to: mail.to, limit, maximum: this.#shares.maximum },
+        'a mail is refused: too many wait for the mail server',
+      );
       throw refusedBy(limit);
     }
     this.#waiting.add({ mail, triesCount: 0, notBefore: now() });
@@ -81,7 +95,11 @@ export class SmtpMailer implements Mailer {
     clearTimeout(this.#timer);
     await this.#running;
     this.#transport.close();
-    if (this.#waiting.size > 0) this.#options.log.warn({ mails: this.#waiting.size }, 'mails that waited for the mail server are not sent any more');
+    if (this.#waiting.size > 0)
+      this.#options.log.warn(
+        { mails: this.#waiting.size },
+        'mails that waited for the mail server are not sent any more',
+      );
   }
 
   #wake(): void {
@@ -120,7 +138,12 @@ export class SmtpMailer implements Mailer {
     entry.triesCount += 1;
     try {
       // As an address, not as a list of addresses.
-      await this.#transport.sendMail({ from, to: { name: '', address: mail.to }, subject: mail.subject, text: mail.text });
+      await this.#transport.sendMail({
+        from,
+        to: { name: '', address: mail.to },
+        subject: mail.subject,
+        text: mail.text,
+      });
       this.#end(entry);
       count('sent');
     } catch (error) {
@@ -129,11 +152,17 @@ export class SmtpMailer implements Mailer {
       if (pauseMs === undefined) {
         this.#end(entry);
         count('failed');
-        log.error({ to: mail.to, subject: mail.subject, tries: entry.triesCount, error: message }, 'a mail could not be sent and is given up');
+        log.error(
+          { to: mail.to, subject: mail.subject, tries: entry.triesCount, error: message },
+          'a mail could not be sent and is given up',
+        );
       } else {
         entry.notBefore = now() + pauseMs;
         count('retried');
-        log.warn({ to: mail.to, subject: mail.subject, retryMs: pauseMs, error: message }, 'a mail could not be sent yet');
+        log.warn(
+          { to: mail.to, subject: mail.subject, retryMs: pauseMs, error: message },
+          'a mail could not be sent yet',
+        );
       }
     }
   }
@@ -151,5 +180,6 @@ function isFinal(error: unknown): boolean {
 }
 
 const messageOf = ({ message, code }: Error & { code?: string }): string =>
-  (code !== 'ETLS' ? message
-    : `${message}: the mail server offers no TLS that can be used, which --smtp-tls requires; take smtps:// or a certificate that is trusted`);
+  code !== 'ETLS'
+    ? message
+    : `${message}: the mail server offers no TLS that can be used, which --smtp-tls requires; take smtps:// or a certificate that is trusted`;

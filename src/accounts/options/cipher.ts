@@ -1,4 +1,7 @@
-/** Encryption of what is secret at rest: tenant options whose key begins with `credentials.` (docs/spec/options.md#secret-values). */
+/**
+ * Encryption of what is secret at rest: tenant options whose key begins with `credentials.`
+ * (docs/spec/options.md#secret-values).
+ */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import type { SecretsStore } from '../../ports/secrets.ts';
 
@@ -22,8 +25,9 @@ export class TextCipher {
    * @param former that there was before.
    */
   constructor(secret: string, former?: string) {
-    this.#keys = [secret, ...(former === undefined ? [] : [former])]
-      .map((text) => new Uint8Array(hkdfSync('sha256', text, '', 'millrace options', KEY_BYTES)));
+    this.#keys = [secret, ...(former === undefined ? [] : [former])].map(
+      (text) => new Uint8Array(hkdfSync('sha256', text, '', 'millrace options', KEY_BYTES)),
+    );
   }
 
   /** @returns nonce, tag and text, base64. */
@@ -51,12 +55,16 @@ export class TextCipher {
 
 /** @throws Error for another key or place. */
 function decrypted(key: Uint8Array, bytes: Buffer, place: string): string {
-  const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES)).setAAD(Buffer.from(place))
+  const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES))
+    .setAAD(Buffer.from(place))
     .setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
   return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]).toString('utf8');
 }
 
-/** The key of the setting, or one that is generated once and kept. A server that is given the setting later reads what it has encrypted before. */
+/**
+ * The key of the setting, or one that is generated once and kept. A server that is given the setting later reads what
+ * it has encrypted before.
+ */
 export async function openCipher(setting: string | undefined, secrets: SecretsStore): Promise<TextCipher> {
   const known = await secrets.read(SECRET_NAME);
   if (setting !== undefined) return new TextCipher(setting, known);

@@ -1,11 +1,19 @@
 /**
- * Every hash of a password in this process: who waits takes turns, and as many are computed at once as there are threads for it. A flood of wrong
- * passwords therefore takes no time of the journal, and delays the accounts that it names more than others.
+ * Every hash of a password in this process: who waits takes turns, and as many are computed at once as there are
+ * threads for it. A flood of wrong passwords therefore takes no time of the journal, and delays the accounts that it
+ * names more than others.
  */
 import { availableParallelism } from 'node:os';
 import { timingSafeEqual } from 'node:crypto';
 import { DEVICE_USER_PREFIX } from '../../model/entities/device-request.ts';
-import { hashGenerated, isSameCost, newScrypt, parseScrypt, scryptText, workOf } from '../../model/access/password-hash.ts';
+import {
+  hashGenerated,
+  isSameCost,
+  newScrypt,
+  parseScrypt,
+  scryptText,
+  workOf,
+} from '../../model/access/password-hash.ts';
 import type { ScryptCost, ScryptHash } from '../../model/access/password-hash.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import { BOOTSTRAP_USER } from '../../model/access/roles.ts';
@@ -15,16 +23,25 @@ import type { KeyDerivation } from './threads.ts';
 
 /** Hashes that wait for their turn; further ones are refused unchecked. */
 const WAITING_MAX = 10_000;
-/** Of one account, or of one address whose names mean no account. Clients that send the same password wait for one check together. */
+/**
+ * Of one account, or of one address whose names mean no account. Clients that send the same password wait for one check
+ * together.
+ */
 const WAITING_OF_ACCOUNT_MAX = 100;
 export const CHECKS_WAITING = 'authentication/checks-waiting';
 export const CHECKS_OF_ACCOUNT = 'authentication/checks-of-account';
-/** One thread for two cores leaves the other to the journal and the engine; four take 512 MiB at the cost that is recommended. */
+/**
+ * One thread for two cores leaves the other to the journal and the engine; four take 512 MiB at the cost that is
+ * recommended.
+ */
 const CORES_OF_THREAD = 2;
 const THREADS_MAX = 4;
 /** The tenant in whose turns names are checked that mean no account: all of them together wait like one tenant. */
 const STRANGERS = -1;
-/** Passwords of devices that come from a file are random texts that no person remembers. 10,000 devices that come back at once are checked in minutes. */
+/**
+ * Passwords of devices that come from a file are random texts that no person remembers. 10,000 devices that come back
+ * at once are checked in minutes.
+ */
 const DEVICE_COST: ScryptCost = { ln: 14, r: 8, p: 1 };
 
 /**
@@ -52,9 +69,12 @@ export interface PasswordHashesOptions {
   readonly threads?: number;
 }
 
-/** By the name alone: that of a device, or of the user with whom devices ask for theirs, is in configurations; those of people are in their heads. */
+/**
+ * By the name alone: that of a device, or of the user with whom devices ask for theirs, is in configurations; those of
+ * people are in their heads.
+ */
 export const kindOfName = (userName: string): 'chosen' | 'device' =>
-  (userName.startsWith(DEVICE_USER_PREFIX) || userName === BOOTSTRAP_USER ? 'device' : 'chosen');
+  userName.startsWith(DEVICE_USER_PREFIX) || userName === BOOTSTRAP_USER ? 'device' : 'chosen';
 
 /** What may be computed within a turn, one after the other. */
 export class SlowHashes {
@@ -74,7 +94,8 @@ export class SlowHashes {
   }
 
   /**
-   * A wrong password takes as long as one of a user who does not exist, or who has no password yet: which names mean users is not told by the time.
+   * A wrong password takes as long as one of a user who does not exist, or who has no password yet: which names mean
+   * users is not told by the time.
    * @param stored '' for a user who does not exist. @param kind by the name.
    */
   async verify(password: string, stored: string, kind: PasswordKind): Promise<boolean> {
@@ -106,7 +127,9 @@ export class PasswordHashes {
   constructor({ refusals, cost, waitingMax = WAITING_MAX, threads, keys }: PasswordHashesOptions) {
     const count = threads ?? Math.min(THREADS_MAX, Math.max(1, Math.floor(availableParallelism() / CORES_OF_THREAD)));
     this.#turns = new Turns({
-      refusals, running: { all: count }, waiting: { all: waitingMax, ofUser: WAITING_OF_ACCOUNT_MAX },
+      refusals,
+      running: { all: count },
+      waiting: { all: waitingMax, ofUser: WAITING_OF_ACCOUNT_MAX },
       limits: { all: CHECKS_WAITING, ofUser: CHECKS_OF_ACCOUNT },
     });
     this.#keys = keys ?? new PasswordThreads(count);
@@ -134,9 +157,13 @@ export class PasswordHashes {
 
   /**
    * Waits for a turn of the account, and does the work in it.
-   * @throws PlatformError `general/busy` when too many wait: of this account, or of all, for the newest of the tenant and account that have most.
+   * @throws PlatformError `general/busy` when too many wait: of this account, or of all, for the newest of the tenant
+   * and account that have most.
    */
-  async inTurn<Result>({ tenant, account, signal }: HashTurn, work: (slow: SlowHashes) => Promise<Result>): Promise<Result> {
+  async inTurn<Result>(
+    { tenant, account, signal }: HashTurn,
+    work: (slow: SlowHashes) => Promise<Result>,
+  ): Promise<Result> {
     const isStranger = tenant === STRANGERS;
     if (isStranger) this.#strangers += 1;
     try {

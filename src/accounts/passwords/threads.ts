@@ -1,4 +1,7 @@
-/** The threads that hash passwords (thread.ts). A thread begins with its first task, and does not keep the process from ending. */
+/**
+ * The threads that hash passwords (thread.ts). A thread begins with its first task, and does not keep the process from
+ * ending.
+ */
 import { Worker } from 'node:worker_threads';
 import type { ScryptCost } from '../../model/access/password-hash.ts';
 import type { HashAnswer, HashTask } from './thread.ts';
@@ -10,8 +13,16 @@ export interface KeyDerivation {
   stop(): Promise<void>;
 }
 
-interface Thread { readonly worker: Worker; fail: ((error: Error) => void) | undefined; take: ((answer: HashAnswer) => void) | undefined }
-interface Waiting { readonly task: HashTask; readonly take: (answer: HashAnswer) => void; readonly fail: (error: Error) => void }
+interface Thread {
+  readonly worker: Worker;
+  fail: ((error: Error) => void) | undefined;
+  take: ((answer: HashAnswer) => void) | undefined;
+}
+interface Waiting {
+  readonly task: HashTask;
+  readonly take: (answer: HashAnswer) => void;
+  readonly fail: (error: Error) => void;
+}
 
 export class PasswordThreads implements KeyDerivation {
   readonly #count: number;
@@ -68,7 +79,9 @@ export class PasswordThreads implements KeyDerivation {
       this.#begin();
     });
     let reason = new Error('the thread that hashes passwords ended');
-    worker.on('error', (error) => { reason = error; });
+    worker.on('error', (error) => {
+      reason = error;
+    });
     worker.on('exit', () => {
       const index = this.#idle.indexOf(thread);
       if (index >= 0) this.#idle.splice(index, 1);

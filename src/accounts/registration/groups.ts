@@ -1,6 +1,6 @@
 /**
- * Groups that files with devices name by their path (docs/spec/device-registration.md#files): found, or made once, however many files want them on however
- * many nodes.
+ * Groups that files with devices name by their path (docs/spec/device-registration.md#files): found, or made once,
+ * however many files want them on however many nodes.
  */
 import { createHash } from 'node:crypto';
 import { COMMAND } from '../../model/commands/kinds.ts';
@@ -31,8 +31,15 @@ export interface DeviceGroupParts {
 }
 
 /** A group by its place. `parent` undefined: one without any. */
-interface GroupPlace { readonly tenant: number; readonly parent: string | undefined; readonly name: string }
-interface Claim { readonly key: string; readonly value: string }
+interface GroupPlace {
+  readonly tenant: number;
+  readonly parent: string | undefined;
+  readonly name: string;
+}
+interface Claim {
+  readonly key: string;
+  readonly value: string;
+}
 
 export class DeviceGroups {
   readonly #parts: DeviceGroupParts;
@@ -53,7 +60,9 @@ export class DeviceGroups {
         known = this.#findOrMake({ tenant, parent: group, name: path[length - 1] }, owner);
         this.#known.set(key, known);
         // A later line tries again.
-        known.catch(() => { this.#known.delete(key); });
+        known.catch(() => {
+          this.#known.delete(key);
+        });
       }
       group = await known;
     }
@@ -61,14 +70,15 @@ export class DeviceGroups {
   }
 
   /**
-   * The tenant's actor decides whose id the group gets. Who holds a claim, his own or one that he found, looks once more: before it, somebody else may
-   * have made the group and ended his claim. All who hold one create the same object, which is made once; so the claim of a process that was killed is used.
+   * The tenant's actor decides whose id the group gets. Who holds a claim, his own or one that he found, looks once
+   * more: before it, somebody else may have made the group and ended his claim. All who hold one create the same
+   * object, which is made once; so the claim of a process that was killed is used.
    */
   async #findOrMake(place: GroupPlace, owner: string): Promise<string> {
     const found = await this.#find(place);
     if (found !== undefined) return found;
     const claim = await this.#claim(place);
-    const id = await this.#find(place) ?? await this.#make(claim.value, place, owner);
+    const id = (await this.#find(place)) ?? (await this.#make(claim.value, place, owner));
     await this.#endClaim(place.tenant, claim);
     return id;
   }
@@ -76,9 +86,14 @@ export class DeviceGroups {
   /** A group that a device has made is none of the tenant's: its owner would get at what is put there. */
   async #find({ tenant, parent, name }: GroupPlace): Promise<string | undefined> {
     const place = parent === undefined ? "type = 'c8y_DeviceGroup'" : 'has(parents, {parent:UInt64})';
-    const sql = `SELECT toString(id) AS groupId FROM managed_objects FINAL WHERE tenant = {tenant:UInt32} AND name = {name:String} AND ${place} `
-      + `AND has(fragments, 'c8y_IsDeviceGroup') AND NOT startsWith(owner, '${DEVICE_USER_PREFIX}') ORDER BY id LIMIT 1`;
-    const [found] = await this.#parts.history.query<{ groupId: string }>(sql, { tenant, name, ...(parent === undefined ? {} : { parent: Number(parent) }) });
+    const sql =
+      `SELECT toString(id) AS groupId FROM managed_objects FINAL WHERE tenant = {tenant:UInt32} AND name = {name:String} AND ${place} ` +
+      `AND has(fragments, 'c8y_IsDeviceGroup') AND NOT startsWith(owner, '${DEVICE_USER_PREFIX}') ORDER BY id LIMIT 1`;
+    const [found] = await this.#parts.history.query<{ groupId: string }>(sql, {
+      tenant,
+      name,
+      ...(parent === undefined ? {} : { parent: Number(parent) }),
+    });
     return found?.groupId;
   }
 
@@ -100,7 +115,13 @@ export class DeviceGroups {
 
   async #make(id: string, { tenant, parent, name }: GroupPlace, owner: string): Promise<string> {
     const body: ManagedObjectCreate = {
-      id, owner, doc: JSON.stringify({ name, type: parent === undefined ? 'c8y_DeviceGroup' : 'c8y_DeviceSubGroup', c8y_IsDeviceGroup: {} }),
+      id,
+      owner,
+      doc: JSON.stringify({
+        name,
+        type: parent === undefined ? 'c8y_DeviceGroup' : 'c8y_DeviceSubGroup',
+        c8y_IsDeviceGroup: {},
+      }),
       ...(parent === undefined ? {} : { parent: { id: parent, kind: 'childAssets' as const } }),
     };
     await this.#command(COMMAND.MANAGED_OBJECT_CREATE, tenant, Number(id), body);
@@ -121,8 +142,16 @@ export class DeviceGroups {
   }
 
   async #command(kind: CommandKind, tenant: number, key: ActorKey, body: object): Promise<void> {
-    await this.#parts.commands.request({ kind, tenant, key, mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#parts.now(), body });
+    await this.#parts.commands.request({
+      kind,
+      tenant,
+      key,
+      mode: PROCESSING_MODE.PERSISTENT,
+      receivedAt: this.#parts.now(),
+      body,
+    });
   }
 }
 
-const isChangedMeanwhile = (error: unknown): boolean => error instanceof PlatformError && error.code === 'general/changed-meanwhile';
+const isChangedMeanwhile = (error: unknown): boolean =>
+  error instanceof PlatformError && error.code === 'general/changed-meanwhile';

@@ -1,6 +1,7 @@
 /**
- * Registers the devices of a file, line by line (docs/spec/device-registration.md#files). What a line would meet is looked at before anything is written,
- * and the credentials come last: a line that fails leaves a device in the field as it is. A line may be repeated: it ends what an earlier try began.
+ * Registers the devices of a file, line by line (docs/spec/device-registration.md#files). What a line would meet is
+ * looked at before anything is written, and the credentials come last: a line that fails leaves a device in the field
+ * as it is. A line may be repeated: it ends what an earlier try began.
  */
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { ActorKey } from '../../model/commands/command.ts';
@@ -58,7 +59,10 @@ export class DeviceImport {
     this.#groups = new DeviceGroups(parts);
   }
 
-  /** Announces a device; as the same user did before is no fault. @throws PlatformError 422 when it is announced otherwise. */
+  /**
+   * Announces a device; as the same user did before is no fault. @throws PlatformError 422 when it is announced
+   * otherwise.
+   */
   async announce(line: RegistrationLine, { tenant, by }: ImportOptions): Promise<ImportStatus> {
     const { id } = line;
     if (!isDeviceId(id)) throw new RegistrationFault(`ID takes ${DEVICE_ID_RULE}`);
@@ -84,12 +88,23 @@ export class DeviceImport {
     const groupId = await this.#groups.last(line.path, tenant, by);
     if (taken !== undefined) await this.#registration.handOver(tenant, taken, id);
     const device: DeviceEnsure = {
-      type: idType, externalId: id, id: String(this.#parts.ids.next()), owner: userName, mustOwn: true, doc: line.doc,
+      type: idType,
+      externalId: id,
+      id: String(this.#parts.ids.next()),
+      owner: userName,
+      mustOwn: true,
+      doc: line.doc,
       ...(groupId === undefined ? {} : { parent: { id: groupId, kind: 'childAssets' as const } }),
     };
-    const made = await this.#command<{ id: string; created: boolean }>(COMMAND.DEVICE_ENSURE, tenant, `x:${idType}\n${id}`, device);
-    for (const { type, externalId } of line.externalIds) await this.#bind(tenant, { type, externalId, managedObject: made.id });
-    const isKnown = await this.#parts.documents.get('user', tenant, userName) !== undefined;
+    const made = await this.#command<{ id: string; created: boolean }>(
+      COMMAND.DEVICE_ENSURE,
+      tenant,
+      `x:${idType}\n${id}`,
+      device,
+    );
+    for (const { type, externalId } of line.externalIds)
+      await this.#bind(tenant, { type, externalId, managedObject: made.id });
+    const isKnown = (await this.#parts.documents.get('user', tenant, userName)) !== undefined;
     await this.#command(COMMAND.USER_PUT, tenant, TENANT_KEY, await this.#userOf(tenant, id, password, by));
     return made.created || !isKnown ? 'CREATED' : 'CREDENTIAL_UPDATED';
   }
@@ -109,18 +124,31 @@ export class DeviceImport {
    * @returns the object of the device that has another owner, if it may be taken over.
    * @throws PlatformError when the device's own external ID or another one belongs to another object.
    */
-  async #requireOwnIds({ id, idType, externalIds }: RegistrationLine, { tenant, mayTakeOver }: ImportOptions): Promise<string | undefined> {
+  async #requireOwnIds(
+    { id, idType, externalIds }: RegistrationLine,
+    { tenant, mayTakeOver }: ImportOptions,
+  ): Promise<string | undefined> {
     const { documents } = this.#parts;
     const ids = [{ type: idType, externalId: id }, ...externalIds];
-    const texts = await documents.getMany('externalId', tenant, ids.map(({ type, externalId }) => `${type}\n${externalId}`));
-    const [own, ...others] = texts.map((text) => (text === undefined ? undefined : (JSON.parse(text) as { managedObject: string }).managedObject));
+    const texts = await documents.getMany(
+      'externalId',
+      tenant,
+      ids.map(({ type, externalId }) => `${type}\n${externalId}`),
+    );
+    const [own, ...others] = texts.map((text) =>
+      text === undefined ? undefined : (JSON.parse(text) as { managedObject: string }).managedObject,
+    );
     const foreign = others.findIndex((bound) => bound !== undefined && bound !== own);
     if (foreign >= 0) {
       const { type, externalId } = externalIds[foreign];
       throw new PlatformError('identity/duplicate', { type, value: externalId });
     }
     if (own === undefined) return undefined;
-    const owner = await this.#registration.foreignOwner(tenant, { type: idType, externalId: id, managedObject: own }, mayTakeOver);
+    const owner = await this.#registration.foreignOwner(
+      tenant,
+      { type: idType, externalId: id, managedObject: own },
+      mayTakeOver,
+    );
     return owner === undefined ? undefined : own;
   }
 
@@ -131,22 +159,33 @@ export class DeviceImport {
     } catch (error) {
       if (!(error instanceof PlatformError) || error.code !== 'identity/duplicate') throw error;
       const bound = await this.#parts.documents.get('externalId', tenant, key);
-      if (bound === undefined || (JSON.parse(bound) as { managedObject: string }).managedObject !== body.managedObject) throw error;
+      if (bound === undefined || (JSON.parse(bound) as { managedObject: string }).managedObject !== body.managedObject)
+        throw error;
     }
   }
 
   #command<Answer>(kind: CommandKind, tenant: number, key: ActorKey, body: object): Promise<Answer> {
-    return this.#parts.commands.request<Answer>({ kind, tenant, key, mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#parts.now(), body });
+    return this.#parts.commands.request<Answer>({
+      kind,
+      tenant,
+      key,
+      mode: PROCESSING_MODE.PERSISTENT,
+      receivedAt: this.#parts.now(),
+      body,
+    });
   }
 }
 
 /** @throws RegistrationFault. */
 function requireForm({ id, password, idType, externalIds }: RegistrationLine): void {
   if (!isDeviceId(id)) throw new RegistrationFault(`ID takes ${DEVICE_ID_RULE}`);
-  if (password !== undefined && !isAllowedPassword(password)) throw new RegistrationFault(`CREDENTIALS takes ${PASSWORD_RULE}`);
+  if (password !== undefined && !isAllowedPassword(password))
+    throw new RegistrationFault(`CREDENTIALS takes ${PASSWORD_RULE}`);
   for (const { type, externalId } of [{ type: idType, externalId: id }, ...externalIds]) {
     if (!isKeyText(type + externalId) || Buffer.byteLength(type + externalId) > EXTERNAL_ID_BYTES_MAX) {
-      throw new RegistrationFault(`an external ID takes at most ${EXTERNAL_ID_BYTES_MAX} bytes with its type, ${KEY_TEXT_RULE}`);
+      throw new RegistrationFault(
+        `an external ID takes at most ${EXTERNAL_ID_BYTES_MAX} bytes with its type, ${KEY_TEXT_RULE}`,
+      );
     }
   }
 }

@@ -1,4 +1,7 @@
-/** Registration of new devices, whatever protocol they speak: requests, acceptance and the hand-over of credentials (docs/spec/device-registration.md). */
+/**
+ * Registration of new devices, whatever protocol they speak: requests, acceptance and the hand-over of credentials
+ * (docs/spec/device-registration.md).
+ */
 import { randomBytes } from 'node:crypto';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { AskedBy } from '../../model/commands/command.ts';
@@ -9,8 +12,18 @@ import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { ExternalIdBind } from '../../model/commands/external-ids.ts';
 import type { ManagedObjectUpdate } from '../../model/commands/entities.ts';
 import {
-  DEVICE_ID_RULE, DEVICE_USER_PREFIX, deviceUserOf, isDeviceId, joinKey, requestKey, REQUESTS, REQUESTS_TENANT,
-  SECURITY_TOKEN_LENGTH_MAX, tenantKey, tenantPrefix, TOKEN_POLICIES,
+  DEVICE_ID_RULE,
+  DEVICE_USER_PREFIX,
+  deviceUserOf,
+  isDeviceId,
+  joinKey,
+  requestKey,
+  REQUESTS,
+  REQUESTS_TENANT,
+  SECURITY_TOKEN_LENGTH_MAX,
+  tenantKey,
+  tenantPrefix,
+  TOKEN_POLICIES,
 } from '../../model/entities/device-request.ts';
 import type { DeviceCredentials, StoredDeviceRequest, TokenPolicy } from '../../model/entities/device-request.ts';
 import { PlatformError } from '../../model/errors.ts';
@@ -62,15 +75,29 @@ export class DeviceRegistration {
   /** @throws PlatformError 422 when any tenant has a request with this id already, or for what is no id. */
   async create(tenant: number, wanted: NewDeviceRequest, by: AskedBy): Promise<StoredDeviceRequest> {
     const { id } = wanted;
-    if (!isDeviceId(id)) throw new PlatformError('validation/invalid-field', { area: 'devicecontrol', name: 'id', value: id, limit: DEVICE_ID_RULE });
-    const request: StoredDeviceRequest = { ...wanted, tenant, status: 'WAITING_FOR_CONNECTION', createdAt: this.#parts.now() };
+    if (!isDeviceId(id))
+      throw new PlatformError('validation/invalid-field', {
+        area: 'devicecontrol',
+        name: 'id',
+        value: id,
+        limit: DEVICE_ID_RULE,
+      });
+    const request: StoredDeviceRequest = {
+      ...wanted,
+      tenant,
+      status: 'WAITING_FOR_CONNECTION',
+      createdAt: this.#parts.now(),
+    };
     const duplicate = new PlatformError('devicecontrol/request-duplicate', { id });
-    if (await this.#read(id) !== undefined) throw duplicate;
+    if ((await this.#read(id)) !== undefined) throw duplicate;
     try {
-      await this.#change([
-        { collection: REQUESTS, id: requestKey(id), expected: undefined, value: JSON.stringify(request) },
-        { collection: REQUESTS, id: tenantKey(tenant, id), expected: undefined, value: '1' },
-      ], [auditOf(request, 'created', by)]);
+      await this.#change(
+        [
+          { collection: REQUESTS, id: requestKey(id), expected: undefined, value: JSON.stringify(request) },
+          { collection: REQUESTS, id: tenantKey(tenant, id), expected: undefined, value: '1' },
+        ],
+        [auditOf(request, 'created', by)],
+      );
     } catch (error) {
       throw isChangedMeanwhile(error) ? duplicate : error;
     }
@@ -80,7 +107,7 @@ export class DeviceRegistration {
   /** @throws PlatformError `devicecontrol/request-not-found`, also for one of another tenant. */
   async get(tenant: number, id: string): Promise<StoredDeviceRequest> {
     const text = isDeviceId(id) ? await this.#read(id) : undefined;
-    const request = text === undefined ? undefined : JSON.parse(text) as StoredDeviceRequest;
+    const request = text === undefined ? undefined : (JSON.parse(text) as StoredDeviceRequest);
     if (request?.tenant !== tenant) throw new PlatformError('devicecontrol/request-not-found', { id });
     return request;
   }
@@ -90,12 +117,19 @@ export class DeviceRegistration {
     const text = await this.#read(id);
     if (text === undefined) return false;
     const request = JSON.parse(text) as StoredDeviceRequest;
-    return request.status === 'WAITING_FOR_CONNECTION' && request.tenant === tenant && request.owner === owner && request.groupId === groupId;
+    return (
+      request.status === 'WAITING_FOR_CONNECTION' &&
+      request.tenant === tenant &&
+      request.owner === owner &&
+      request.groupId === groupId
+    );
   }
 
   /** A page, by id. @returns `total` when it is wanted, and whether the page had as many ids as it can. */
-  async page(tenant: number, { offset, size, wantsTotal }: { readonly offset: number; readonly size: number; readonly wantsTotal: boolean }):
-    Promise<{ requests: StoredDeviceRequest[]; isFull: boolean; total: number | undefined }> {
+  async page(
+    tenant: number,
+    { offset, size, wantsTotal }: { readonly offset: number; readonly size: number; readonly wantsTotal: boolean },
+  ): Promise<{ requests: StoredDeviceRequest[]; isFull: boolean; total: number | undefined }> {
     const ids: string[] = [];
     let total = 0;
     for await (const found of this.#ids(tenant)) {
@@ -107,13 +141,14 @@ export class DeviceRegistration {
   }
 
   /** All, by id. */
-  async* all(tenant: number): AsyncGenerator<StoredDeviceRequest> {
+  async *all(tenant: number): AsyncGenerator<StoredDeviceRequest> {
     for await (const ids of this.#ids(tenant)) {
-      for (let index = 0; index < ids.length; index += REQUESTS_AT_ONCE) yield* await this.#readMany(ids.slice(index, index + REQUESTS_AT_ONCE));
+      for (let index = 0; index < ids.length; index += REQUESTS_AT_ONCE)
+        yield* await this.#readMany(ids.slice(index, index + REQUESTS_AT_ONCE));
     }
   }
 
-  async* #ids(tenant: number): AsyncGenerator<string[]> {
+  async *#ids(tenant: number): AsyncGenerator<string[]> {
     const prefix = tenantPrefix(tenant);
     let after: string | undefined;
     for (let count = 0; count < REQUESTS_MAX; count += IDS_AT_ONCE) {
@@ -134,21 +169,30 @@ export class DeviceRegistration {
   /**
    * An object with another owner that the device's serial is bound to becomes the device's.
    * @param options.mayTakeOver whether the user may change the owner of any object.
-   * @throws PlatformError 404; 422 unless the device has asked for credentials, for another token than the device's, and for an object of another
-   * owner that the user may not take over.
+   * @throws PlatformError 404; 422 unless the device has asked for credentials, for another token than the device's,
+   * and for an object of another owner that the user may not take over.
    */
-  async accept(tenant: number, id: string, options: { readonly token: string | undefined; readonly mayTakeOver: boolean; readonly by: AskedBy }):
-    Promise<StoredDeviceRequest> {
+  async accept(
+    tenant: number,
+    id: string,
+    options: { readonly token: string | undefined; readonly mayTakeOver: boolean; readonly by: AskedBy },
+  ): Promise<StoredDeviceRequest> {
     const { token, mayTakeOver, by } = options;
     const policy = await this.tokenPolicy(tenant);
     for (let tries = 1; ; tries += 1) {
       const request = await this.get(tenant, id);
       if (request.status === 'BLOCKED') throw this.#blocked(id);
-      if (request.status !== 'PENDING_ACCEPTANCE') throw new PlatformError('devicecontrol/not-pending', { id, status: request.status });
-      if (policy === 'REQUIRED' && request.securityToken === undefined) throw new PlatformError('devicecontrol/security-token-missing', { id });
-      if (policy !== 'IGNORED' && request.securityToken !== undefined && !isSameSecret(request.securityToken, token ?? '')) {
+      if (request.status !== 'PENDING_ACCEPTANCE')
+        throw new PlatformError('devicecontrol/not-pending', { id, status: request.status });
+      if (policy === 'REQUIRED' && request.securityToken === undefined)
+        throw new PlatformError('devicecontrol/security-token-missing', { id });
+      if (
+        policy !== 'IGNORED' &&
+        request.securityToken !== undefined &&
+        !isSameSecret(request.securityToken, token ?? '')
+      ) {
         // No token is no guess: "accept all" sends none.
-        if ((token ?? '') !== '' && !await this.#countWrongToken(request, tries, by)) continue;
+        if ((token ?? '') !== '' && !(await this.#countWrongToken(request, tries, by))) continue;
         throw new PlatformError('devicecontrol/security-token', { id });
       }
       const taken = await this.#takeOverSerial(request, mayTakeOver);
@@ -174,11 +218,17 @@ export class DeviceRegistration {
    * @returns the owner of the object; undefined when it is the device's user, or the object is deleted.
    * @throws PlatformError `devicecontrol/object-of-other` when an object of another owner may not be taken over.
    */
-  async foreignOwner(tenant: number, { type, externalId, managedObject }: ExternalIdBind, mayTakeOver: boolean): Promise<string | undefined> {
+  async foreignOwner(
+    tenant: number,
+    { type, externalId, managedObject }: ExternalIdBind,
+    mayTakeOver: boolean,
+  ): Promise<string | undefined> {
     const doc = await this.#parts.documents.get('managedObject', tenant, managedObject);
-    const owner = doc === undefined ? deviceUserOf(externalId) : stringMember(splitMembers(doc), 'owner') ?? 'no user';
+    const owner =
+      doc === undefined ? deviceUserOf(externalId) : (stringMember(splitMembers(doc), 'owner') ?? 'no user');
     if (owner === deviceUserOf(externalId)) return undefined;
-    if (!mayTakeOver) throw new PlatformError('devicecontrol/object-of-other', { type, value: externalId, id: managedObject, owner });
+    if (!mayTakeOver)
+      throw new PlatformError('devicecontrol/object-of-other', { type, value: externalId, id: managedObject, owner });
     return owner;
   }
 
@@ -187,20 +237,38 @@ export class DeviceRegistration {
     const body: ManagedObjectUpdate = { doc: JSON.stringify({ owner: deviceUserOf(id) }), mayChangeOwner: true };
     const { commands, now } = this.#parts;
     await commands.request({
-      kind: COMMAND.MANAGED_OBJECT_UPDATE, tenant, key: Number(managedObject), mode: PROCESSING_MODE.PERSISTENT, receivedAt: now(), body });
+      kind: COMMAND.MANAGED_OBJECT_UPDATE,
+      tenant,
+      key: Number(managedObject),
+      mode: PROCESSING_MODE.PERSISTENT,
+      receivedAt: now(),
+      body,
+    });
   }
 
   /** @returns false when another was faster: read again. @throws PlatformError 422 for the last one that is taken. */
   async #countWrongToken(request: StoredDeviceRequest, tries: number, by: AskedBy): Promise<boolean> {
     const wrongTokens = (request.wrongTokens ?? 0) + 1;
     if (wrongTokens < WRONG_TOKENS_MAX) return this.#replace(request, { ...request, wrongTokens }, tries);
-    if (!await this.#replace(request, { ...request, wrongTokens, status: 'BLOCKED' }, tries, auditOf(request, 'blocked', by))) return false;
+    if (
+      !(await this.#replace(
+        request,
+        { ...request, wrongTokens, status: 'BLOCKED' },
+        tries,
+        auditOf(request, 'blocked', by),
+      ))
+    )
+      return false;
     throw this.#blocked(request.id);
   }
 
   #blocked(id: string): PlatformError {
     this.#parts.refusals.count(WRONG_TOKENS_LIMIT);
-    return new PlatformError('devicecontrol/request-blocked', { id, maximum: WRONG_TOKENS_MAX, limit: WRONG_TOKENS_LIMIT });
+    return new PlatformError('devicecontrol/request-blocked', {
+      id,
+      maximum: WRONG_TOKENS_MAX,
+      limit: WRONG_TOKENS_LIMIT,
+    });
   }
 
   /** @throws PlatformError 404. */
@@ -212,7 +280,8 @@ export class DeviceRegistration {
   }
 
   /**
-   * One request of a device for its credentials: notes that it is there, or ends the accepted request and makes its user.
+   * One request of a device for its credentials: notes that it is there, or ends the accepted request and makes its
+   * user.
    * @param shown the security token; an empty one is none.
    * @returns undefined while it is not accepted, and for an id that nobody has announced.
    * @throws PlatformError 422 without a security token where the tenant wants one.
@@ -221,7 +290,12 @@ export class DeviceRegistration {
     const token = shown === '' ? undefined : shown;
     if (token !== undefined && token.length > SECURITY_TOKEN_LENGTH_MAX) {
       const limit = `at most ${SECURITY_TOKEN_LENGTH_MAX} characters`;
-      throw new PlatformError('validation/invalid-field', { area: 'devicecontrol', name: 'securityToken', value: '…', limit });
+      throw new PlatformError('validation/invalid-field', {
+        area: 'devicecontrol',
+        name: 'securityToken',
+        value: '…',
+        limit,
+      });
     }
     for (let tries = 1; ; tries += 1) {
       const text = isDeviceId(id) ? await this.#read(id) : undefined;
@@ -230,18 +304,28 @@ export class DeviceRegistration {
       const tenant = this.#parts.tenants.byNumber(request.tenant);
       if (tenant === undefined || tenant.status === 'SUSPENDED' || request.status === 'BLOCKED') return undefined;
       const policy = await this.tokenPolicy(request.tenant);
-      if (policy === 'REQUIRED' && token === undefined) throw new PlatformError('devicecontrol/security-token-missing', { id });
+      if (policy === 'REQUIRED' && token === undefined)
+        throw new PlatformError('devicecontrol/security-token-missing', { id });
       if (request.status === 'ACCEPTED') {
         // Who accepted has compared the token: only the device that shows it gets the credentials.
-        if (policy !== 'IGNORED' && request.securityToken !== undefined && !isSameSecret(request.securityToken, token ?? '')) return undefined;
+        if (
+          policy !== 'IGNORED' &&
+          request.securityToken !== undefined &&
+          !isSameSecret(request.securityToken, token ?? '')
+        )
+          return undefined;
         const credentials = await this.#issue(request, text, tenant.id, tries);
         if (credentials !== undefined) return credentials;
       } else {
         // A device that starts again may show another token: the last one counts.
         const securityToken = token ?? request.securityToken;
         const isNoted = request.status === 'PENDING_ACCEPTANCE' && securityToken === request.securityToken;
-        const noted: StoredDeviceRequest = { ...request, status: 'PENDING_ACCEPTANCE', ...(securityToken === undefined ? {} : { securityToken }) };
-        if (isNoted || await this.#replace(request, noted, tries)) return undefined;
+        const noted: StoredDeviceRequest = {
+          ...request,
+          status: 'PENDING_ACCEPTANCE',
+          ...(securityToken === undefined ? {} : { securityToken }),
+        };
+        if (isNoted || (await this.#replace(request, noted, tries))) return undefined;
       }
     }
   }
@@ -255,16 +339,26 @@ export class DeviceRegistration {
 
   /**
    * Body of the command that makes or renews a device user; one that is disabled stays so.
-   * @param options.password undefined for a device that shows a certificate instead. @param options.isGenerated from `PASSWORD_BYTES` random ones.
+   * @param options.password undefined for a device that shows a certificate instead. @param options.isGenerated from
+   * `PASSWORD_BYTES` random ones.
    */
-  async userOf(tenant: number, id: string, options: { readonly password?: string | undefined; readonly isGenerated?: boolean; readonly by: string }):
-    Promise<UserPut> {
+  async userOf(
+    tenant: number,
+    id: string,
+    options: { readonly password?: string | undefined; readonly isGenerated?: boolean; readonly by: string },
+  ): Promise<UserPut> {
     const { password, isGenerated = false, by } = options;
     const hash = async (text: string): Promise<string> =>
       this.#parts.hashes.hash(text, isGenerated ? 'generated' : 'device', { tenant, account: by });
     return {
-      userName: deviceUserOf(id), endsTokens: true, isPerson: false, by, ...await rightsOfDevices(this.#parts.documents, tenant),
-      ...(password === undefined ? {} : { password: await hash(password), passwordStrength: passwordStrength(password) }),
+      userName: deviceUserOf(id),
+      endsTokens: true,
+      isPerson: false,
+      by,
+      ...(await rightsOfDevices(this.#parts.documents, tenant)),
+      ...(password === undefined
+        ? {}
+        : { password: await hash(password), passwordStrength: passwordStrength(password) }),
     };
   }
 
@@ -287,7 +381,12 @@ export class DeviceRegistration {
     }
   }
 
-  async #issue(request: StoredDeviceRequest, expected: string, tenantId: string, tries: number): Promise<DeviceCredentials | undefined> {
+  async #issue(
+    request: StoredDeviceRequest,
+    expected: string,
+    tenantId: string,
+    tries: number,
+  ): Promise<DeviceCredentials | undefined> {
     const { id, tenant, owner, groupId } = request;
     const password = randomBytes(PASSWORD_BYTES).toString('base64url');
     const user = await this.userOf(tenant, id, { password, isGenerated: true, by: owner });
@@ -306,12 +405,23 @@ export class DeviceRegistration {
   }
 
   /** @returns false when somebody else was faster: read again. */
-  async #replace(request: StoredDeviceRequest, next: StoredDeviceRequest | undefined, tries: number, audit?: AuditEntry): Promise<boolean> {
+  async #replace(
+    request: StoredDeviceRequest,
+    next: StoredDeviceRequest | undefined,
+    tries: number,
+    audit?: AuditEntry,
+  ): Promise<boolean> {
     const { id, tenant } = request;
-    const changes: RecordChange[] = [{
-      collection: REQUESTS, id: requestKey(id), expected: JSON.stringify(request), value: next === undefined ? undefined : JSON.stringify(next),
-    }];
-    if (next === undefined) changes.push({ collection: REQUESTS, id: tenantKey(tenant, id), expected: '1', value: undefined });
+    const changes: RecordChange[] = [
+      {
+        collection: REQUESTS,
+        id: requestKey(id),
+        expected: JSON.stringify(request),
+        value: next === undefined ? undefined : JSON.stringify(next),
+      },
+    ];
+    if (next === undefined)
+      changes.push({ collection: REQUESTS, id: tenantKey(tenant, id), expected: '1', value: undefined });
     try {
       await this.#change(changes, audit === undefined ? [] : [audit]);
       return true;
@@ -325,25 +435,47 @@ export class DeviceRegistration {
     await this.#command(COMMAND.RECORDS_CHANGE, { changes, audits });
   }
 
-  async #command(kind: typeof COMMAND.RECORDS_CHANGE | typeof COMMAND.DEVICE_CREDENTIALS_ISSUE, body: object): Promise<void> {
+  async #command(
+    kind: typeof COMMAND.RECORDS_CHANGE | typeof COMMAND.DEVICE_CREDENTIALS_ISSUE,
+    body: object,
+  ): Promise<void> {
     await this.#parts.commands.request({
-      kind, tenant: REQUESTS_TENANT, key: TENANT_KEY, mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#parts.now(), body,
+      kind,
+      tenant: REQUESTS_TENANT,
+      key: TENANT_KEY,
+      mode: PROCESSING_MODE.PERSISTENT,
+      receivedAt: this.#parts.now(),
+      body,
     });
   }
 }
 
 /** In the log of the tenant, though the requests are records of the whole server. */
-function auditOf({ id, tenant }: StoredDeviceRequest, what: 'created' | 'accepted' | 'blocked' | 'deleted', by: AskedBy): AuditEntry {
+function auditOf(
+  { id, tenant }: StoredDeviceRequest,
+  what: 'created' | 'accepted' | 'blocked' | 'deleted',
+  by: AskedBy,
+): AuditEntry {
   const activity = `New device request ${what}`;
   return { type: 'Inventory', activity, text: `${activity}: ${id}`, tenant, ...by };
 }
 
-const isChangedMeanwhile = (error: unknown): boolean => error instanceof PlatformError && error.code === 'general/changed-meanwhile';
+const isChangedMeanwhile = (error: unknown): boolean =>
+  error instanceof PlatformError && error.code === 'general/changed-meanwhile';
 
-/** Says at the start which policies of security tokens are in force. @param set those that tenants have set; undefined of one without. */
+/**
+ * Says at the start which policies of security tokens are in force. @param set those that tenants have set; undefined
+ * of one without.
+ */
 export function logTokenPolicies(policyDefault: TokenPolicy, set: readonly (string | undefined)[], log: Log): void {
-  const tenants = Object.fromEntries(TOKEN_POLICIES.map((policy) => [policy, set.filter((value) => value === policy).length]));
+  const tenants = Object.fromEntries(
+    TOKEN_POLICIES.map((policy) => [policy, set.filter((value) => value === policy).length]),
+  );
   const fields = { default: policyDefault, tenantsWithTheirOwn: tenants };
   if (policyDefault !== 'IGNORED' && tenants['IGNORED'] === 0) log.info(fields, 'security tokens of new devices');
-  else log.warn(fields, 'security tokens of new devices are ignored: a tenant that guesses a serial number can register the device of another');
+  else
+    log.warn(
+      fields,
+      'security tokens of new devices are ignored: a tenant that guesses a serial number can register the device of another',
+    );
 }

@@ -1,8 +1,8 @@
 /**
- * Deletes everything that a tenant had: its applications with their users in other tenants, documents by commands to the actors that own them, rows
- * of the history, and, through the sweep of unreferenced content, binaries. Driven by a record that is written together with the end of the tenant:
- * a crash is finished by the next start. Commands that were under way when the tenant ended may still write, so that nothing is taken for gone
- * before it stayed gone for a while.
+ * Deletes everything that a tenant had: its applications with their users in other tenants, documents by commands to
+ * the actors that own them, rows of the history, and, through the sweep of unreferenced content, binaries. Driven by a
+ * record that is written together with the end of the tenant: a crash is finished by the next start. Commands that were
+ * under way when the tenant ended may still write, so that nothing is taken for gone before it stayed gone for a while.
  */
 import type { Collection } from '../../model/commands/collections.ts';
 import type { CommandPort } from '../../ports/command-port.ts';
@@ -11,7 +11,13 @@ import type { DocumentsRemove } from '../../model/commands/deletion.ts';
 import type { RecordChange, RecordsChange } from '../../model/commands/records.ts';
 import { BackgroundLoop } from '../../pacing/background-loop.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
-import { REQUESTS, REQUESTS_TENANT, joinPrefix, requestKey, tenantPrefix } from '../../model/entities/device-request.ts';
+import {
+  REQUESTS,
+  REQUESTS_TENANT,
+  joinPrefix,
+  requestKey,
+  tenantPrefix,
+} from '../../model/entities/device-request.ts';
 import type { StoredDeviceRequest } from '../../model/entities/device-request.ts';
 import { actorOfDocument } from '../../model/commands/document-routing.ts';
 import { PlatformError } from '../../model/errors.ts';
@@ -113,7 +119,10 @@ export class TenantDeletion {
     return this.#loop.stop();
   }
 
-  /** One bounded step of each deletion. One that fails is tried again later, and holds up no other. @returns whether there is more to do at once. */
+  /**
+   * One bounded step of each deletion. One that fails is tried again later, and holds up no other. @returns whether
+   * there is more to do at once.
+   */
   async step(): Promise<boolean> {
     const { documents, isMine } = this.#options;
     if (!isMine()) {
@@ -121,8 +130,11 @@ export class TenantDeletion {
       return false;
     }
     let isMore = false;
-    for (let after: string | undefined; ;) {
-      const jobs = await documents.list('job', SERVER_WIDE, DELETION_PREFIX, { limit: JOBS_READ, ...(after === undefined ? {} : { after }) });
+    for (let after: string | undefined; ; ) {
+      const jobs = await documents.list('job', SERVER_WIDE, DELETION_PREFIX, {
+        limit: JOBS_READ,
+        ...(after === undefined ? {} : { after }),
+      });
       for (const { id, value } of jobs) if (await this.#tryToAdvance(id, value)) isMore = true;
       if (jobs.length < JOBS_READ) return isMore;
       after = jobs[jobs.length - 1].id;
@@ -142,7 +154,10 @@ export class TenantDeletion {
     } catch (error) {
       const pauseMs = failed === undefined ? FAILED_PAUSE_MS : Math.min(FAILED_PAUSE_MAX_MS, 2 * failed.pauseMs);
       this.#failed.set(job.number, { pauseMs, retryAt: now() + pauseMs });
-      log.warn({ tenantNumber: job.number, error: (error as Error).message, retryMs: pauseMs }, 'a tenant could not be deleted yet');
+      log.warn(
+        { tenantNumber: job.number, error: (error as Error).message, retryMs: pauseMs },
+        'a tenant could not be deleted yet',
+      );
       return false;
     }
   }
@@ -151,8 +166,8 @@ export class TenantDeletion {
     const { rows, now, quietMs = QUIET_MS } = this.#options;
     const { emptySince, ...begun } = job;
     // First of all: its microservices have access to other tenants.
-    const hadApplications = !this.#withoutApplications.has(job.number) && await this.#removeApplications(job);
-    if (hadApplications || await this.#removeDocuments(job.number)) {
+    const hadApplications = !this.#withoutApplications.has(job.number) && (await this.#removeApplications(job));
+    if (hadApplications || (await this.#removeDocuments(job.number))) {
       if (emptySince !== undefined) await this.#store(id, text, begun);
       return true;
     }
@@ -196,10 +211,12 @@ export class TenantDeletion {
         if (ids === undefined) byActor.set(actor, [id]);
         else ids.push(id);
       }
-      await Promise.all(Array.from(byActor, ([key, ids]) => {
-        const body: DocumentsRemove = { collection, ids };
-        return this.#request(COMMAND.DOCUMENTS_REMOVE, tenant, key, body);
-      }));
+      await Promise.all(
+        Array.from(byActor, ([key, ids]) => {
+          const body: DocumentsRemove = { collection, ids };
+          return this.#request(COMMAND.DOCUMENTS_REMOVE, tenant, key, body);
+        }),
+      );
       this.removedDocumentsCount += page.length;
       return true;
     }
@@ -207,7 +224,8 @@ export class TenantDeletion {
   }
 
   /**
-   * Requests of new devices are records of the whole server. An id that was taken by another tenant meanwhile is left alone.
+   * Requests of new devices are records of the whole server. An id that was taken by another tenant meanwhile is left
+   * alone.
    * @returns whether there were any.
    */
   async #removeDeviceRequests(tenant: number): Promise<boolean> {
@@ -215,9 +233,14 @@ export class TenantDeletion {
     const page = (prefix: string): Promise<{ id: string; value: string }[]> | { id: string; value: string }[] =>
       documents.list(REQUESTS, REQUESTS_TENANT, prefix, { limit: STEP_REQUESTS });
     const prefix = tenantPrefix(tenant);
-    const own = firstOf([...await page(prefix), ...await page(joinPrefix(tenant))]);
+    const own = firstOf([...(await page(prefix)), ...(await page(joinPrefix(tenant)))]);
     if (own.length === 0) return false;
-    const changes: RecordChange[] = own.map(({ id, value }) => ({ collection: REQUESTS, id, expected: value, value: undefined }));
+    const changes: RecordChange[] = own.map(({ id, value }) => ({
+      collection: REQUESTS,
+      id,
+      expected: value,
+      value: undefined,
+    }));
     for (const { id } of own) {
       if (!id.startsWith(prefix)) continue;
       const key = requestKey(id.slice(prefix.length));
@@ -230,7 +253,12 @@ export class TenantDeletion {
   }
 
   async #store(id: string, expected: string, job: TenantDeletionJob | undefined): Promise<void> {
-    const change: RecordChange = { collection: 'job', id, expected, value: job === undefined ? undefined : JSON.stringify(job) };
+    const change: RecordChange = {
+      collection: 'job',
+      id,
+      expected,
+      value: job === undefined ? undefined : JSON.stringify(job),
+    };
     await this.#changeRecords([change]);
   }
 
@@ -245,7 +273,12 @@ export class TenantDeletion {
     }
   }
 
-  #request(kind: typeof COMMAND.RECORDS_CHANGE | typeof COMMAND.DOCUMENTS_REMOVE, tenant: number, key: string | number, body: object): Promise<unknown> {
+  #request(
+    kind: typeof COMMAND.RECORDS_CHANGE | typeof COMMAND.DOCUMENTS_REMOVE,
+    tenant: number,
+    key: string | number,
+    body: object,
+  ): Promise<unknown> {
     const { commands, now } = this.#options;
     return commands.request({ kind, tenant, key, mode: PROCESSING_MODE.PERSISTENT, receivedAt: now(), body });
   }
@@ -256,7 +289,10 @@ export class TenantDeletion {
       try {
         isMore = await this.step();
       } catch (error) {
-        this.#options.log.warn({ error: (error as Error).message, retryMs: IDLE_PAUSE_MS }, 'the deletions of tenants could not be read');
+        this.#options.log.warn(
+          { error: (error as Error).message, retryMs: IDLE_PAUSE_MS },
+          'the deletions of tenants could not be read',
+        );
       }
       await this.#loop.pause(isMore ? STEP_PAUSE_MS : IDLE_PAUSE_MS, { isIdle: !isMore });
     }

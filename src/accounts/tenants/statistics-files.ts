@@ -1,6 +1,7 @@
 /**
- * Files with the usage of all tenants (docs/spec/statistics.md#files): REAL ones, made once a month of the month before, and TEST ones of any days, when
- * somebody asks. A file is a record of the whole server and content in the blobs; the newest are kept.
+ * Files with the usage of all tenants (docs/spec/statistics.md#files): REAL ones, made once a month of the month
+ * before, and TEST ones of any days, when somebody asks. A file is a record of the whole server and content in the
+ * blobs; the newest are kept.
  */
 import type { Blobs } from '../../ports/blobs.ts';
 import { BlobTooLarge } from '../../ports/blobs.ts';
@@ -77,7 +78,8 @@ export function monthBefore(now: number): DayRange {
   return { from: day(Date.UTC(year, month - 1, 1)), to: day(Date.UTC(year, month, 0)) };
 }
 
-const isChanged = (error: unknown): boolean => error instanceof PlatformError && error.code === 'general/changed-meanwhile';
+const isChanged = (error: unknown): boolean =>
+  error instanceof PlatformError && error.code === 'general/changed-meanwhile';
 const realId = ({ from }: DayRange): string => `real-${from.slice(0, 7)}`;
 
 /** Keys of content that a record names: for the sweep. */
@@ -106,12 +108,14 @@ export class StatisticsFiles {
   async list(): Promise<StoredStatisticsFile[]> {
     const rows = await this.#options.documents.list(STATISTICS_FILES, SERVER_WIDE, '', { limit: LIST_MAX });
     const files = rows.map(({ value }) => JSON.parse(value) as StoredStatisticsFile);
-    return files.sort((a, b) => (a.generationDate === b.generationDate ? 0 : a.generationDate < b.generationDate ? 1 : -1));
+    return files.sort((a, b) =>
+      a.generationDate === b.generationDate ? 0 : a.generationDate < b.generationDate ? 1 : -1,
+    );
   }
 
   async get(id: string): Promise<StoredStatisticsFile | undefined> {
     const value = await this.#options.documents.get(STATISTICS_FILES, SERVER_WIDE, id);
-    return value === undefined ? undefined : JSON.parse(value) as StoredStatisticsFile;
+    return value === undefined ? undefined : (JSON.parse(value) as StoredStatisticsFile);
   }
 
   /** The REAL file of a month, `YYYY-MM`. */
@@ -136,7 +140,7 @@ export class StatisticsFiles {
     const { now, history, isMine, log } = this.#options;
     if (!isMine()) return;
     const range = monthBefore(now() - MONTH_OVER_MS);
-    if (await this.get(realId(range)) !== undefined || !(await isAnyUsage(history, range))) return;
+    if ((await this.get(realId(range))) !== undefined || !(await isAnyUsage(history, range))) return;
     try {
       const { id, bytes } = await this.#create('REAL', realId(range), range, []);
       log.info({ id, bytes, ...range }, 'the statistics file of a month was made');
@@ -147,14 +151,22 @@ export class StatisticsFiles {
   }
 
   /** One after the other: each reads the usage of all tenants. */
-  async #create(type: StoredStatisticsFile['type'], id: string, range: DayRange, audits: readonly AuditEntry[]): Promise<StoredStatisticsFile> {
+  async #create(
+    type: StoredStatisticsFile['type'],
+    id: string,
+    range: DayRange,
+    audits: readonly AuditEntry[],
+  ): Promise<StoredStatisticsFile> {
     if (this.#waitingCount >= WAITING_MAX) {
       this.#options.refusals.count(WAITING_LIMIT);
       throw new PlatformError('statistics/busy', { limit: WAITING_LIMIT, maximum: WAITING_MAX });
     }
     this.#waitingCount += 1;
     const made = this.#making.then(() => this.#make(type, id, range, audits));
-    this.#making = made.then(() => undefined, () => undefined);
+    this.#making = made.then(
+      () => undefined,
+      () => undefined,
+    );
     try {
       return await made;
     } finally {
@@ -162,15 +174,29 @@ export class StatisticsFiles {
     }
   }
 
-  async #make(type: StoredStatisticsFile['type'], id: string, range: DayRange, audits: readonly AuditEntry[]): Promise<StoredStatisticsFile> {
+  async #make(
+    type: StoredStatisticsFile['type'],
+    id: string,
+    range: DayRange,
+    audits: readonly AuditEntry[],
+  ): Promise<StoredStatisticsFile> {
     const { blobs, flush, now } = this.#options;
     await flush();
     const { key, bytes } = await this.#write(range);
     const file: StoredStatisticsFile = {
-      id, type, dateFrom: `${range.from}T00:00:00.000Z`, dateTo: `${range.to}T23:59:59.999Z`, generationDate: formatTime(now()), blob: key, bytes,
+      id,
+      type,
+      dateFrom: `${range.from}T00:00:00.000Z`,
+      dateTo: `${range.to}T23:59:59.999Z`,
+      generationDate: formatTime(now()),
+      blob: key,
+      bytes,
     };
     try {
-      await this.#change([{ collection: STATISTICS_FILES, id, expected: undefined, value: JSON.stringify(file) }], audits);
+      await this.#change(
+        [{ collection: STATISTICS_FILES, id, expected: undefined, value: JSON.stringify(file) }],
+        audits,
+      );
     } catch (error) {
       // Without an answer it may have been written all the same: then the sweep decides.
       if (error instanceof PlatformError && error.status < 500) await blobs.remove(key);
@@ -183,7 +209,10 @@ export class StatisticsFiles {
   async #write(range: DayRange): Promise<{ key: string; bytes: number }> {
     const { history, tenants, blobs, refusals } = this.#options;
     try {
-      return await blobs.put(usageReport(history, range, (number) => tenants.byNumber(number)), FILE_BYTES_MAX);
+      return await blobs.put(
+        usageReport(history, range, (number) => tenants.byNumber(number)),
+        FILE_BYTES_MAX,
+      );
     } catch (error) {
       if (!(error instanceof BlobTooLarge)) throw error;
       refusals.count(FILE_BYTES_LIMIT);
@@ -196,7 +225,10 @@ export class StatisticsFiles {
     const files = (await this.list()).filter((file) => file.type === type);
     for (const file of files.slice(type === 'REAL' ? REAL_FILES_MAX : TEST_FILES_MAX)) {
       try {
-        await this.#change([{ collection: STATISTICS_FILES, id: file.id, expected: JSON.stringify(file), value: undefined }], []);
+        await this.#change(
+          [{ collection: STATISTICS_FILES, id: file.id, expected: JSON.stringify(file), value: undefined }],
+          [],
+        );
       } catch (error) {
         // Another request, which made a file at the same time, was faster.
         if (!isChanged(error)) throw error;
@@ -208,7 +240,12 @@ export class StatisticsFiles {
   async #change(changes: readonly RecordChange[], audits: readonly AuditEntry[]): Promise<void> {
     const body: RecordsChange = { changes, ...(audits.length > 0 ? { audits } : {}) };
     await this.#options.commands.request({
-      kind: COMMAND.RECORDS_CHANGE, tenant: SERVER_WIDE, key: TENANT_KEY, mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#options.now(), body,
+      kind: COMMAND.RECORDS_CHANGE,
+      tenant: SERVER_WIDE,
+      key: TENANT_KEY,
+      mode: PROCESSING_MODE.PERSISTENT,
+      receivedAt: this.#options.now(),
+      body,
     });
   }
 

@@ -66,22 +66,29 @@ export class Tenants {
    * @param admins names of administrators that the configuration decides, by tenant.
    */
   async open(documents: Documents, admins: ReadonlyMap<string, string> = new Map()): Promise<void> {
-    for (const { value } of await documents.list('tenant', SERVER_WIDE, '', { limit: TENANTS_MAX })) this.#add(JSON.parse(value) as Tenant);
+    for (const { value } of await documents.list('tenant', SERVER_WIDE, '', { limit: TENANTS_MAX }))
+      this.#add(JSON.parse(value) as Tenant);
     const text = await documents.get(REGISTRY.collection, SERVER_WIDE, REGISTRY.id);
-    let { nextNumber, version } = text === undefined ? { nextNumber: 1, version: 0 } : JSON.parse(text) as TenantRegistry;
+    let { nextNumber, version } =
+      text === undefined ? { nextNumber: 1, version: 0 } : (JSON.parse(text) as TenantRegistry);
     nextNumber = Math.max(nextNumber, 1, ...Array.from(this.#byNumber.keys(), (number) => number + 1));
     for (const id of [MANAGEMENT_TENANT, this.#defaultId]) {
       if (this.#byId.has(id)) continue;
       const creationTime = formatTime(Date.now());
-      const tenant: Tenant = id === MANAGEMENT_TENANT
-        ? { id, number: nextNumber, allowCreateTenants: true, creationTime } : { id, number: nextNumber, parent: MANAGEMENT_TENANT, creationTime };
+      const tenant: Tenant =
+        id === MANAGEMENT_TENANT
+          ? { id, number: nextNumber, allowCreateTenants: true, creationTime }
+          : { id, number: nextNumber, parent: MANAGEMENT_TENANT, creationTime };
       nextNumber += 1;
       version += 1;
       const registry: TenantRegistry = { nextNumber, version };
-      await documents.commit([
-        { collection: 'tenant', tenant: SERVER_WIDE, id, value: JSON.stringify(tenant) },
-        { collection: REGISTRY.collection, tenant: SERVER_WIDE, id: REGISTRY.id, value: JSON.stringify(registry) },
-      ], undefined);
+      await documents.commit(
+        [
+          { collection: 'tenant', tenant: SERVER_WIDE, id, value: JSON.stringify(tenant) },
+          { collection: REGISTRY.collection, tenant: SERVER_WIDE, id: REGISTRY.id, value: JSON.stringify(registry) },
+        ],
+        undefined,
+      );
       this.#add(tenant);
     }
     this.#admins = admins;
@@ -96,21 +103,34 @@ export class Tenants {
       if (collection !== 'tenant') continue;
       const old = this.#byId.get(id);
       if (old !== undefined) this.#remove(old);
-      const tenant = value === undefined ? undefined : JSON.parse(value) as Tenant;
+      const tenant = value === undefined ? undefined : (JSON.parse(value) as Tenant);
       if (tenant !== undefined) this.#add(tenant);
-      if (old !== undefined && (tenant === undefined || tenant.number !== old.number || tenant.status === 'SUSPENDED')) ended.push(old);
+      if (old !== undefined && (tenant === undefined || tenant.number !== old.number || tenant.status === 'SUSPENDED'))
+        ended.push(old);
     }
     return ended;
   }
 
-  byId(id: string): Tenant | undefined { return this.#byId.get(id); }
-  byNumber(number: number): Tenant | undefined { return this.#byNumber.get(number); }
+  byId(id: string): Tenant | undefined {
+    return this.#byId.get(id);
+  }
+  byNumber(number: number): Tenant | undefined {
+    return this.#byNumber.get(number);
+  }
   /** @param domain lower case. */
-  byDomain(domain: string): Tenant | undefined { return this.#byDomain.get(domain); }
-  get all(): Iterable<Tenant> { return this.#byId.values(); }
-  get numbers(): number[] { return Array.from(this.#byId.values(), ({ number }) => number); }
+  byDomain(domain: string): Tenant | undefined {
+    return this.#byDomain.get(domain);
+  }
+  get all(): Iterable<Tenant> {
+    return this.#byId.values();
+  }
+  get numbers(): number[] {
+    return Array.from(this.#byId.values(), ({ number }) => number);
+  }
   /** Whether there is none beside the first two: the management tenant and the default one. */
-  get isOnlyOne(): boolean { return this.#byId.size <= 2; }
+  get isOnlyOne(): boolean {
+    return this.#byId.size <= 2;
+  }
 
   get default(): Tenant {
     const tenant = this.#byId.get(this.#defaultId);
@@ -129,7 +149,8 @@ export class Tenants {
   #remove(tenant: Tenant): void {
     this.#byId.delete(tenant.id);
     this.#byNumber.delete(tenant.number);
-    if (tenant.domain !== undefined && this.#byDomain.get(tenant.domain)?.number === tenant.number) this.#byDomain.delete(tenant.domain);
+    if (tenant.domain !== undefined && this.#byDomain.get(tenant.domain)?.number === tenant.number)
+      this.#byDomain.delete(tenant.domain);
   }
 }
 
@@ -141,16 +162,16 @@ export const isParentOf = (parent: Pick<Tenant, 'id' | 'number'>, tenant: Tenant
 export const isAbove = (by: { readonly tenant: string; readonly tenantNumber: number }, tenant: Tenant): boolean =>
   by.tenant === MANAGEMENT_TENANT || isParentOf({ id: by.tenant, number: by.tenantNumber }, tenant);
 
-
 /** A suspended tenant's requests are all answered with 401 (docs/spec/tenants.md#suspension). */
-export const isActive = (tenant: Tenant | undefined): tenant is Tenant => tenant !== undefined && tenant.status !== 'SUSPENDED';
+export const isActive = (tenant: Tenant | undefined): tenant is Tenant =>
+  tenant !== undefined && tenant.status !== 'SUSPENDED';
 
 /** Name of the limit in counters. */
 export const SUSPENDED = 'tenants/suspended';
 
 /**
- * For who has shown right credentials of one of its users: to all others a suspended tenant looks like one that there is not
- * (docs/spec/tenants.md#suspension).
+ * For who has shown right credentials of one of its users: to all others a suspended tenant looks like one that there
+ * is not (docs/spec/tenants.md#suspension).
  */
 export function suspendedError({ id }: Pick<Tenant, 'id'>, refusals: Refusals): PlatformError {
   refusals.count(SUSPENDED);
@@ -158,6 +179,9 @@ export function suspendedError({ id }: Pick<Tenant, 'id'>, refusals: Refusals): 
 }
 
 /** Whether the user may log in: neither disabled nor of a microservice whose owner is suspended or gone. */
-export function isAdmitted(tenants: Pick<Tenants, 'byNumber'>, user: { readonly enabled: boolean; readonly service?: { readonly owner: number } }): boolean {
+export function isAdmitted(
+  tenants: Pick<Tenants, 'byNumber'>,
+  user: { readonly enabled: boolean; readonly service?: { readonly owner: number } },
+): boolean {
   return user.enabled && (user.service === undefined || isActive(tenants.byNumber(user.service.owner)));
 }

@@ -1,14 +1,24 @@
 /**
- * What tenants use (docs/spec/statistics.md): counted in memory by day and written down every minute as increments, so that the nodes of a
- * cluster add up. A crash loses the last minute at most. Sizes (devices, storage) are asked from the history three times a day.
+ * What tenants use (docs/spec/statistics.md): counted in memory by day and written down every minute as increments, so
+ * that the nodes of a cluster add up. A crash loses the last minute at most. Sizes (devices, storage) are asked from
+ * the history three times a day.
  */
 import type { HistoryReader } from '../../ports/history-reader.ts';
 import type { Notification } from '../../ports/live-bus.ts';
 import type { Log } from '../../ports/log.ts';
 
 /** Columns of the table `tenant_usage`, in its order. */
-export const USAGE_COUNTERS = ['alarms_created', 'alarms_updated', 'events_created', 'events_updated', 'measurements_created', 'inventories_created',
-  'inventories_updated', 'requests', 'device_requests'] as const;
+export const USAGE_COUNTERS = [
+  'alarms_created',
+  'alarms_updated',
+  'events_created',
+  'events_updated',
+  'measurements_created',
+  'inventories_created',
+  'inventories_updated',
+  'requests',
+  'device_requests',
+] as const;
 export type UsageCounter = (typeof USAGE_COUNTERS)[number];
 export type UsageCounts = Record<UsageCounter, number>;
 
@@ -19,10 +29,14 @@ const SIZES_AGE_MAX_MS = 60_000;
 const DAY_MS = 86_400_000;
 
 const CREATED: Readonly<Partial<Record<Notification['area'], UsageCounter>>> = {
-  alarms: 'alarms_created', events: 'events_created', managedobjects: 'inventories_created',
+  alarms: 'alarms_created',
+  events: 'events_created',
+  managedobjects: 'inventories_created',
 };
 const UPDATED: Readonly<Partial<Record<Notification['area'], UsageCounter>>> = {
-  alarms: 'alarms_updated', events: 'events_updated', managedobjects: 'inventories_updated',
+  alarms: 'alarms_updated',
+  events: 'events_updated',
+  managedobjects: 'inventories_updated',
 };
 
 /** The day in UTC, `YYYY-MM-DD`. */
@@ -91,9 +105,14 @@ export class Usage {
 
   start(): void {
     this.#timer = setInterval(() => {
-      this.#running = this.#running.then(() => this.step()).catch((error: Error) => {
-        this.#options.log.warn({ error: error.message, retryMs: FLUSH_MS }, 'usage statistics could not be written; they are kept');
-      });
+      this.#running = this.#running
+        .then(() => this.step())
+        .catch((error: Error) => {
+          this.#options.log.warn(
+            { error: error.message, retryMs: FLUSH_MS },
+            'usage statistics could not be written; they are kept',
+          );
+        });
     }, FLUSH_MS);
     this.#timer.unref();
   }
@@ -102,7 +121,9 @@ export class Usage {
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#running;
-    await this.flush().catch((error: Error) => { this.#options.log.warn({ error: error.message }, 'the last usage statistics could not be written'); });
+    await this.flush().catch((error: Error) => {
+      this.#options.log.warn({ error: error.message }, 'the last usage statistics could not be written');
+    });
   }
 
   async step(): Promise<void> {
@@ -121,7 +142,10 @@ export class Usage {
     this.#waiting = new Map();
     if (rows.length === 0) return;
     try {
-      await this.#options.insert('tenant_usage', rows.map(({ tenant, day, counts }) => JSON.stringify({ tenant, day, ...counts })));
+      await this.#options.insert(
+        'tenant_usage',
+        rows.map(({ tenant, day, counts }) => JSON.stringify({ tenant, day, ...counts })),
+      );
     } catch (error) {
       for (const { tenant, day, counts } of rows) this.#wait(tenant, day, counts);
       throw error;
@@ -135,7 +159,9 @@ export class Usage {
     if (asked !== undefined && now() - asked < SIZES_AGE_MAX_MS) return;
     const [devices] = await history.query<object>(DEVICES_SQL, { tenant });
     const storage_size = await this.#storage(tenant);
-    await insert('tenant_sizes', [JSON.stringify({ tenant, day: dayOf(now()), ...devices, storage_size, version: now() })]);
+    await insert('tenant_sizes', [
+      JSON.stringify({ tenant, day: dayOf(now()), ...devices, storage_size, version: now() }),
+    ]);
     this.#sizesAt.set(tenant, now());
   }
 
@@ -147,7 +173,7 @@ export class Usage {
     const [{ bytes }] = await history.query<{ bytes: number }>(BINARIES_SQL, { tenant });
     const ofTable = ({ table, rows }: { table: string; rows: number }): number => {
       const all = tables.find((candidate) => candidate.table === table);
-      return all === undefined || all.rows === 0 ? 0 : all.bytes * rows / all.rows;
+      return all === undefined || all.rows === 0 ? 0 : (all.bytes * rows) / all.rows;
     };
     return Math.round(shares.reduce((sum, share) => sum + ofTable(share), bytes));
   }
@@ -174,8 +200,11 @@ export class Usage {
 const DEVICES_SQL = `WITH devices AS (SELECT id, parents FROM managed_objects FINAL WHERE tenant = {tenant:UInt32} AND has(fragments, 'c8y_IsDevice'))
 SELECT count() AS device_count, countIf(id IN (SELECT arrayJoin(parents) FROM devices)) AS device_with_children_count,
   device_count - device_with_children_count AS device_endpoint_count FROM devices`;
-const PARTS_SQL = 'SELECT table, sum(bytes_on_disk) AS bytes, sum(rows) AS rows FROM system.parts WHERE active AND database = currentDatabase() GROUP BY table';
+const PARTS_SQL =
+  'SELECT table, sum(bytes_on_disk) AS bytes, sum(rows) AS rows FROM system.parts WHERE active AND database = currentDatabase() GROUP BY table';
 const SIZED_TABLES = ['measurements', 'managed_objects', 'events', 'alarms', 'operations', 'audits'];
-const ROWS_SQL = SIZED_TABLES.map((table) => `SELECT '${table}' AS table, count() AS rows FROM ${table} WHERE tenant = {tenant:UInt32}`).join(' UNION ALL ');
+const ROWS_SQL = SIZED_TABLES.map(
+  (table) => `SELECT '${table}' AS table, count() AS rows FROM ${table} WHERE tenant = {tenant:UInt32}`,
+).join(' UNION ALL ');
 const BINARIES_SQL = `SELECT sum(JSONExtractUInt(doc, 'length')) AS bytes FROM managed_objects FINAL
 WHERE tenant = {tenant:UInt32} AND has(fragments, 'c8y_IsBinary')`;

@@ -17,7 +17,10 @@ export class ChangedUsers {
     this.#max = max;
   }
 
-  /** Grows with each change. Taken before a user is read, it says what the reading cannot have seen: what has changed `since`. */
+  /**
+   * Grows with each change. Taken before a user is read, it says what the reading cannot have seen: what has changed
+   * `since`.
+   */
   get generation(): number {
     return this.#generation;
   }

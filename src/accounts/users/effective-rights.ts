@@ -1,4 +1,6 @@
-/** What a user may do: the union over direct roles, groups, inventory roles and device permissions (docs/spec/users.md). */
+/**
+ * What a user may do: the union over direct roles, groups, inventory roles and device permissions (docs/spec/users.md).
+ */
 import type { StoredUser } from '../../model/entities/stored-user.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import { DEVICE_ROLES, DEVICES_GROUP } from '../../model/entities/device-request.ts';
@@ -20,19 +22,28 @@ export interface EffectiveRights {
 }
 
 /** @returns the groups of a user that exist, by their ids. */
-export async function groupsOf(documents: DocumentReader, tenant: number, user: Pick<StoredUser, 'groups'>): Promise<StoredGroup[]> {
+export async function groupsOf(
+  documents: DocumentReader,
+  tenant: number,
+  user: Pick<StoredUser, 'groups'>,
+): Promise<StoredGroup[]> {
   const ids = user.groups ?? [];
   if (ids.length === 0) return [];
   const texts = await documents.getMany('group', tenant, ids.map(String));
   return texts.filter((text) => text !== undefined).map((text) => JSON.parse(text) as StoredGroup);
 }
 
-export async function effectiveRights(documents: DocumentReader, tenant: number, user: StoredUser, refusals: Refusals): Promise<EffectiveRights> {
+export async function effectiveRights(
+  documents: DocumentReader,
+  tenant: number,
+  user: StoredUser,
+  refusals: Refusals,
+): Promise<EffectiveRights> {
   const groups = await groupsOf(documents, tenant, user);
   const roles = new Set([...user.roles, ...groups.flatMap((group) => group.roles)]);
   const grants = [
     ...[user.doc, ...groups.map(({ doc }) => doc)].flatMap(devicePermissionGrants),
-    ...await assignedGrants(documents, tenant, user.userName),
+    ...(await assignedGrants(documents, tenant, user.userName)),
   ];
   // Fewer rights than assigned, never more.
   if (grants.length > GRANTS_MAX) refusals.count(GRANTS_LIMIT);
@@ -40,8 +51,12 @@ export async function effectiveRights(documents: DocumentReader, tenant: number,
 }
 
 /** The rights of a device user but for those that registration gives to every device. */
-export async function rightsBeyondDevice(documents: DocumentReader, tenant: number, user: StoredUser, refusals: Refusals):
-  Promise<Pick<EffectiveRights, 'roles' | 'grants'>> {
+export async function rightsBeyondDevice(
+  documents: DocumentReader,
+  tenant: number,
+  user: StoredUser,
+  refusals: Refusals,
+): Promise<Pick<EffectiveRights, 'roles' | 'grants'>> {
   const group = await documents.get('group', tenant, String(DEVICES_GROUP));
   const ofDevices = group === undefined ? DEVICE_ROLES : (JSON.parse(group) as StoredGroup).roles;
   const groups = (user.groups ?? []).filter((id) => id !== DEVICES_GROUP);
@@ -69,25 +84,46 @@ async function assignedGrants(documents: DocumentReader, tenant: number, userNam
   const assignments = rows.map(({ value }) => JSON.parse(value) as StoredAssignment);
   const ids = [...new Set(assignments.flatMap(({ roles }) => roles))].map(String);
   const texts = await documents.getMany('inventoryRole', tenant, ids);
-  const roles = new Map(texts.filter((text) => text !== undefined).map((text) => {
-    const role = JSON.parse(text) as StoredInventoryRole;
-    return [role.id, role];
-  }));
-  return assignments.flatMap(({ managedObject, roles: assigned }) => assigned.flatMap((id) => (roles.get(id)?.permissions ?? []).map((permission) => ({
-    root: Number(managedObject), type: permission.type, scope: permission.scope as GrantScope, permission: permission.permission as GrantPermission,
-  }))));
+  const roles = new Map(
+    texts
+      .filter((text) => text !== undefined)
+      .map((text) => {
+        const role = JSON.parse(text) as StoredInventoryRole;
+        return [role.id, role];
+      }),
+  );
+  return assignments.flatMap(({ managedObject, roles: assigned }) =>
+    assigned.flatMap((id) =>
+      (roles.get(id)?.permissions ?? []).map((permission) => ({
+        root: Number(managedObject),
+        type: permission.type,
+        scope: permission.scope as GrantScope,
+        permission: permission.permission as GrantPermission,
+      })),
+    ),
+  );
 }
 
 /** The principal of a user whose credentials are right. */
-export async function principalOf(documents: DocumentReader, tenant: { readonly id: string; readonly number: number }, user: StoredUser,
-  refusals: Refusals): Promise<Principal> {
+export async function principalOf(
+  documents: DocumentReader,
+  tenant: { readonly id: string; readonly number: number },
+  user: StoredUser,
+  refusals: Refusals,
+): Promise<Principal> {
   const [{ roles, grants, groups }, scope] = await Promise.all([
-    effectiveRights(documents, tenant.number, user, refusals), deviceScope(documents, tenant.number, user)]);
+    effectiveRights(documents, tenant.number, user, refusals),
+    deviceScope(documents, tenant.number, user),
+  ]);
   const { userName, service } = user;
   const rolesOf = (id: number): readonly string[] => groups.find((group) => group.id === id)?.roles ?? [];
   const ofDevice = scope === undefined ? { roles } : { roles: globalRoles(user, rolesOf, scope), ownRoles: roles };
   return {
-    tenant: tenant.id, tenantNumber: tenant.number, userName, ...ofDevice, tokenGeneration: user.tokenGeneration ?? 0,
+    tenant: tenant.id,
+    tenantNumber: tenant.number,
+    userName,
+    ...ofDevice,
+    tokenGeneration: user.tokenGeneration ?? 0,
     ...(grants.length > 0 ? { grants } : {}),
     ...(service === undefined ? {} : { serviceOwner: service.owner }),
   };

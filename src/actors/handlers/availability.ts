@@ -1,6 +1,15 @@
-/** Availability of a device as the monitor has found it (docs/spec/availability.md): its fragments, and the alarm about its silence. */
+/**
+ * Availability of a device as the monitor has found it (docs/spec/availability.md): its fragments, and the alarm about
+ * its silence.
+ */
 import type { AvailabilitySet } from '../../model/commands/entities.ts';
-import { AVAILABILITY_FRAGMENTS, UNAVAILABILITY_ALARM, UNAVAILABILITY_TEXT, fitAvailability, statusMember } from '../../model/entities/availability.ts';
+import {
+  AVAILABILITY_FRAGMENTS,
+  UNAVAILABILITY_ALARM,
+  UNAVAILABILITY_TEXT,
+  fitAvailability,
+  statusMember,
+} from '../../model/entities/availability.ts';
 import type { AvailabilityState } from '../../model/entities/availability.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import { joinMembers, splitMembers } from '../../model/documents/json-document.ts';
@@ -23,7 +32,8 @@ export function setAvailability(context: ActorContext, body: AvailabilitySet): u
   const connection = body.connection ?? before?.connection;
   const state: AvailabilityState = {
     ...(before?.interval === undefined ? {} : { interval: before.interval }),
-    lastMessage: Math.max(before?.lastMessage ?? 0, body.lastMessage), isSilent: isMonitored && body.isSilent,
+    lastMessage: Math.max(before?.lastMessage ?? 0, body.lastMessage),
+    isSilent: isMonitored && body.isSilent,
     ...(connection === undefined ? {} : { connection }),
   };
   putAvailability(context, id, state);
@@ -33,9 +43,15 @@ export function setAvailability(context: ActorContext, body: AvailabilitySet): u
   return undefined;
 }
 
-/** Heard of a device is no change of the object: `lastUpdated` stays (docs/spec/availability.md#messages). Subscribers are told of changed states. */
+/**
+ * Heard of a device is no change of the object: `lastUpdated` stays (docs/spec/availability.md#messages). Subscribers
+ * are told of changed states.
+ */
 function writeFragments(context: ActorContext, id: string, members: Members, state: AvailabilityState): void {
-  const statuses = (): string => [AVAILABILITY_FRAGMENTS.STATUS, AVAILABILITY_FRAGMENTS.CONNECTION].map((name) => statusMember(members, name)).join();
+  const statuses = (): string =>
+    [AVAILABILITY_FRAGMENTS.STATUS, AVAILABILITY_FRAGMENTS.CONNECTION]
+      .map((name) => statusMember(members, name))
+      .join();
   const before = statuses();
   if (!fitAvailability(members, state)) return;
   const text = joinMembers(members);
@@ -47,12 +63,21 @@ function writeFragments(context: ActorContext, id: string, members: Members, sta
 function tellSilence(context: ActorContext, id: string, isSilent: boolean, alarmId: string | undefined): void {
   const open = context.get('openAlarm', `${id}\n${UNAVAILABILITY_ALARM}`);
   if (!isSilent) {
-    if (open !== undefined) updateAlarmOfType(context, { type: UNAVAILABILITY_ALARM, doc: '{"status":"CLEARED"}', user: SERVER_USER });
+    if (open !== undefined)
+      updateAlarmOfType(context, { type: UNAVAILABILITY_ALARM, doc: '{"status":"CLEARED"}', user: SERVER_USER });
     return;
   }
   // One that somebody has raised, or that was not cleared, tells it already.
   if (open !== undefined || alarmId === undefined) return;
   const time = context.command.receivedAt;
   const doc = JSON.stringify({ type: UNAVAILABILITY_ALARM, time: formatTime(time), text: UNAVAILABILITY_TEXT });
-  createAlarm(context, { id: alarmId, type: UNAVAILABILITY_ALARM, time, severity: 'MAJOR', status: 'ACTIVE', doc, user: SERVER_USER });
+  createAlarm(context, {
+    id: alarmId,
+    type: UNAVAILABILITY_ALARM,
+    time,
+    severity: 'MAJOR',
+    status: 'ACTIVE',
+    doc,
+    user: SERVER_USER,
+  });
 }

@@ -1,11 +1,12 @@
 /**
- * DELETE of a collection by filters (docs/spec/conventions.md#deleting-collections). Events, alarms and operations: each selected entity is deleted by a
- * command to its actor, which tells subscribers too. Measurements have no actor: those who watch are told of each here (docs/spec/realtime.md#effects),
- * then the history store deletes them in the background.
+ * DELETE of a collection by filters (docs/spec/conventions.md#deleting-collections). Events, alarms and operations:
+ * each selected entity is deleted by a command to its actor, which tells subscribers too. Measurements have no actor:
+ * those who watch are told of each here (docs/spec/realtime.md#effects), then the history store deletes them in the
+ * background.
  *
- * The projector waits for `run`, and with it whoever reads what comes behind. So only what is soon done is done there; the rest is a job of the
- * tenant, a record that is stored before the projector goes on, and carried out a page at a time (`TenantJobs`). Who reads what a deletion of
- * measurements takes waits somewhat longer for it (`settled`).
+ * The projector waits for `run`, and with it whoever reads what comes behind. So only what is soon done is done there;
+ * the rest is a job of the tenant, a record that is stored before the projector goes on, and carried out a page at a
+ * time (`TenantJobs`). Who reads what a deletion of measurements takes waits somewhat longer for it (`settled`).
  */
 import type { JournalCommand } from '../../ingest/journal/command-record.ts';
 import { HistoryRefusal, SELECT_PAGE, StatementFailed } from '../../ingest/projector/history-writer.ts';
@@ -23,11 +24,17 @@ import { PROCESSING_MODE, isNotified } from '../../model/commands/processing-mod
 import type { Job, JobPage } from '../../pacing/tenant-jobs.ts';
 import { describeFilter } from '../runtime/command-audit.ts';
 
-const KINDS = { events: COMMAND.EVENT_DELETE, alarms: COMMAND.ALARM_DELETE, operations: COMMAND.OPERATION_DELETE } as const;
+const KINDS = {
+  events: COMMAND.EVENT_DELETE,
+  alarms: COMMAND.ALARM_DELETE,
+  operations: COMMAND.OPERATION_DELETE,
+} as const;
 const TENANT_KEY = 't';
 /** Commands of one deletion under way at once. */
 const CONCURRENCY = 200;
-/** So long the projector, or the jobs of other tenants, wait for the store to delete measurements; it goes on by itself. */
+/**
+ * So long the projector, or the jobs of other tenants, wait for the store to delete measurements; it goes on by itself.
+ */
 const STATEMENT_WAIT_MS = 200;
 /** So long, from the beginning, who reads measurements of the tenant waits for it. */
 const SETTLE_MS = 2_000;
@@ -36,7 +43,9 @@ const LOOK_FIRST_MS = 5;
 const LOOK_LAST_MS = 50;
 /** Measurements of a job that subscribers are told of in a page, for each of which the store reads the table again. */
 const TOLD_PAGE = 50_000;
-/** So often the store, which answers, fails at a job until it is ended: with the pauses of TenantJobs some four hours. */
+/**
+ * So often the store, which answers, fails at a job until it is ended: with the pauses of TenantJobs some four hours.
+ */
 export const FAILURES_MAX = 50;
 /** Those that they are told of without a pause in between. */
 const TOLD_AT_ONCE = 500;
@@ -75,7 +84,11 @@ export interface DataDeletionOptions {
 }
 
 /** A deletion of measurements that the store is at. */
-interface Settling { readonly command: JournalCommand; readonly done: Promise<void>; readonly end: () => void }
+interface Settling {
+  readonly command: JournalCommand;
+  readonly done: Promise<void>;
+  readonly end: () => void;
+}
 
 export class DataDeletion {
   readonly #options: DataDeletionOptions;
@@ -92,19 +105,23 @@ export class DataDeletion {
     const { table, filter } = command.body as DataDelete;
     const job: DeletionJob = { table, filter, seq, receivedAt, after: 0 };
     if (table === 'measurements') return this.#runMeasurements(command, job);
-    const found = await this.#options.history.select(tenant, table, filter, 0, this.#options.isBounded === true ? { seq, time: receivedAt } : undefined)
+    const found = await this.#options.history
+      .select(tenant, table, filter, 0, this.#options.isBounded === true ? { seq, time: receivedAt } : undefined)
       .catch(passFailed);
-    if (found !== undefined && found.length < SELECT_PAGE) await this.#deleteEntities(tenant, table, { found, receivedAt }, () => false);
+    if (found !== undefined && found.length < SELECT_PAGE)
+      await this.#deleteEntities(tenant, table, { found, receivedAt }, () => false);
     else await this.#record(tenant, job);
   }
 
   /**
-   * Who reads what a deletion of measurements takes, and came behind it, finds it gone unless it takes longer than two seconds. To be called when
-   * what was acknowledged before is visible.
+   * Who reads what a deletion of measurements takes, and came behind it, finds it gone unless it takes longer than two
+   * seconds. To be called when what was acknowledged before is visible.
    */
   async settled(query: HistoryQuery): Promise<void> {
     if (this.#settling.size === 0) return;
-    await Promise.all(Array.from(this.#settling.values(), ({ command, done }) => (isConcerned(query, command) ? done : undefined)));
+    await Promise.all(
+      Array.from(this.#settling.values(), ({ command, done }) => (isConcerned(query, command) ? done : undefined)),
+    );
   }
 
   /**
@@ -119,14 +136,16 @@ export class DataDeletion {
     // On one node what was created in the same millisecond may have come behind the command.
     const before: Before = { seq, time: this.#options.isBounded === true ? receivedAt : receivedAt - 1 };
     const found = await this.#options.history.select(tenant, table, filter, after, before);
-    if (!await this.#deleteEntities(tenant, table, { found, receivedAt }, isStopped)) return 'more';
-    const value = found.length < SELECT_PAGE ? undefined : JSON.stringify({ ...job, after: found[found.length - 1].id });
+    if (!(await this.#deleteEntities(tenant, table, { found, receivedAt }, isStopped))) return 'more';
+    const value =
+      found.length < SELECT_PAGE ? undefined : JSON.stringify({ ...job, after: found[found.length - 1].id });
     await this.#change(tenant, { collection: 'job', id, expected: text, value });
     return 'more';
   }
 
   /**
-   * Ends a job that the store fails at again and again, or surely would, and says so in the tenant's audit log; what is left of the data stays.
+   * Ends a job that the store fails at again and again, or surely would, and says so in the tenant's audit log; what is
+   * left of the data stays.
    * @returns false while it is to be tried again: when the store is away, its disk full, or it has not failed so often.
    */
   async giveUp(tenant: number, { id, value: text }: Job, error: unknown, failures: number): Promise<boolean> {
@@ -136,25 +155,47 @@ export class DataDeletion {
     const job = JSON.parse(text) as DeletionJob;
     const { table, filter } = job;
     const source = filter['source'];
-    await this.#change(tenant, { collection: 'job', id, expected: text, value: undefined }, [{
-      type: 'Inventory', activity: 'Deletion failed', severity: 'MAJOR', ...(source === undefined ? {} : { source }),
-      text: `Deletion of ${table} failed and was ended: ${describeFilter(filter)}. The rest stays; the server's log has the reason`,
-    }]);
+    await this.#change(tenant, { collection: 'job', id, expected: text, value: undefined }, [
+      {
+        type: 'Inventory',
+        activity: 'Deletion failed',
+        severity: 'MAJOR',
+        ...(source === undefined ? {} : { source }),
+        text: `Deletion of ${table} failed and was ended: ${describeFilter(filter)}. The rest stays; the server's log has the reason`,
+      },
+    ]);
     this.#settling.get(keyOf({ ...job, tenant }))?.end();
     return true;
   }
 
-  get #isDiskFull(): boolean { return this.#options.isDiskFull?.() === true; }
+  get #isDiskFull(): boolean {
+    return this.#options.isDiskFull?.() === true;
+  }
 
   /** @returns false when it was broken off. */
-  async #deleteEntities(tenant: number, table: EntityTable, { found, receivedAt }: { found: Selected; receivedAt: number },
-    isStopped: () => boolean): Promise<boolean> {
+  async #deleteEntities(
+    tenant: number,
+    table: EntityTable,
+    { found, receivedAt }: { found: Selected; receivedAt: number },
+    isStopped: () => boolean,
+  ): Promise<boolean> {
     const { commands } = this.#options;
     for (let start = 0; start < found.length; start += CONCURRENCY) {
       if (isStopped()) return false;
-      await Promise.all(found.slice(start, start + CONCURRENCY).map(({ id, source }) => commands.requestBeyondBound({
-        kind: KINDS[table], tenant, key: source, mode: PROCESSING_MODE.PERSISTENT, receivedAt, body: { id: String(id) },
-      }).catch(passGone)));
+      await Promise.all(
+        found.slice(start, start + CONCURRENCY).map(({ id, source }) =>
+          commands
+            .requestBeyondBound({
+              kind: KINDS[table],
+              tenant,
+              key: source,
+              mode: PROCESSING_MODE.PERSISTENT,
+              receivedAt,
+              body: { id: String(id) },
+            })
+            .catch(passGone),
+        ),
+      );
     }
     return true;
   }
@@ -162,7 +203,10 @@ export class DataDeletion {
   async #runMeasurements(command: JournalCommand, job: DeletionJob): Promise<void> {
     const { tenant, mode } = command;
     // The DELETE of one measurement by its id has told it when it was acknowledged.
-    const isTelling = job.filter.id === undefined && isNotified(mode) && await this.#tell({ ...job, tenant }, 0, SELECT_PAGE).catch(passFailed) !== true;
+    const isTelling =
+      job.filter.id === undefined &&
+      isNotified(mode) &&
+      (await this.#tell({ ...job, tenant }, 0, SELECT_PAGE).catch(passFailed)) !== true;
     if (isTelling || this.#isDiskFull) {
       await this.#record(tenant, { ...job, isTelling });
       return;
@@ -180,8 +224,11 @@ export class DataDeletion {
     await this.#record(tenant, job);
   }
 
-  async #pageOfMeasurements(tenant: number, { id, text, job }: { readonly id: string; readonly text: string; readonly job: DeletionJob },
-    isStopped: () => boolean): Promise<JobPage> {
+  async #pageOfMeasurements(
+    tenant: number,
+    { id, text, job }: { readonly id: string; readonly text: string; readonly job: DeletionJob },
+    isStopped: () => boolean,
+  ): Promise<JobPage> {
     const { isTelling = false, ...told } = job;
     const deletion = { ...job, tenant };
     if (isTelling) {
@@ -191,7 +238,7 @@ export class DataDeletion {
       await this.#change(tenant, { collection: 'job', id, expected: text, value: JSON.stringify(next) });
       return 'more';
     }
-    if (!await this.#deleteMeasurements(deletion)) return 'later';
+    if (!(await this.#deleteMeasurements(deletion))) return 'later';
     await this.#change(tenant, { collection: 'job', id, expected: text, value: undefined });
     this.#settling.get(keyOf(deletion))?.end();
     return 'more';
@@ -207,7 +254,9 @@ export class DataDeletion {
       if (state === 'done') return true;
       isBegun ||= state === 'begun';
       if (performance.now() + waitMs > until) return false;
-      await new Promise((resolve) => { setTimeout(resolve, waitMs); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, waitMs);
+      });
     }
   }
 
@@ -215,7 +264,9 @@ export class DataDeletion {
     const key = keyOf(command);
     this.#settling.get(key)?.end();
     let resolveDone: () => void = () => undefined;
-    const done = new Promise<void>((resolve) => { resolveDone = resolve; });
+    const done = new Promise<void>((resolve) => {
+      resolveDone = resolve;
+    });
     const end = (): void => {
       clearTimeout(timer);
       if (this.#settling.get(key) === settling) this.#settling.delete(key);
@@ -237,15 +288,25 @@ export class DataDeletion {
 
   async #change(tenant: number, change: RecordChange, audits: readonly AuditEntry[] = []): Promise<void> {
     const body: RecordsChange = { changes: [change], ...(audits.length > 0 ? { audits } : {}) };
-    await this.#options.commands.requestBeyondBound({
-      kind: COMMAND.RECORDS_CHANGE, tenant, key: TENANT_KEY, mode: PROCESSING_MODE.PERSISTENT, receivedAt: Date.now(), body,
-    }).catch((error: unknown) => {
-      // It was recorded before a crash, another node has carried it on, or the tenant is gone.
-      if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile') throw error;
-    });
+    await this.#options.commands
+      .requestBeyondBound({
+        kind: COMMAND.RECORDS_CHANGE,
+        tenant,
+        key: TENANT_KEY,
+        mode: PROCESSING_MODE.PERSISTENT,
+        receivedAt: Date.now(),
+        body,
+      })
+      .catch((error: unknown) => {
+        // It was recorded before a crash, another node has carried it on, or the tenant is gone.
+        if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile') throw error;
+      });
   }
 
-  /** Tells of the first measurements if there are no more than these. @returns false: there are more, and nobody was told. */
+  /**
+   * Tells of the first measurements if there are no more than these. @returns false: there are more, and nobody was
+   * told.
+   */
   async #tell(deletion: MeasurementDeletion, after: number, limit: number): Promise<boolean> {
     if (!this.#options.bus.hasSubscribers(deletion.tenant, 'measurements')) return true;
     const found = await this.#options.history.selectMeasurements(deletion, after, limit);
@@ -255,10 +316,16 @@ export class DataDeletion {
   }
 
   /**
-   * Before they are gone: nobody could say afterwards which they were. Whoever reads after the notification waits for the deletion.
+   * Before they are gone: nobody could say afterwards which they were. Whoever reads after the notification waits for
+   * the deletion.
    * @returns the id of the last that was told; undefined when it was the last of all, or nobody is subscribed any more.
    */
-  async #tellPage(deletion: MeasurementDeletion, after: number, limit: number, isStopped: () => boolean): Promise<number | 'stopped' | undefined> {
+  async #tellPage(
+    deletion: MeasurementDeletion,
+    after: number,
+    limit: number,
+    isStopped: () => boolean,
+  ): Promise<number | 'stopped' | undefined> {
     const { bus, history } = this.#options;
     if (!bus.hasSubscribers(deletion.tenant, 'measurements')) return undefined;
     const found = await history.selectMeasurements(deletion, after, limit);
@@ -266,13 +333,21 @@ export class DataDeletion {
       if (isStopped()) return 'stopped';
       for (const one of found.slice(start, start + TOLD_AT_ONCE)) this.#publish(deletion.tenant, one);
       // What is told goes out, and others have their turn.
-      await new Promise((resolve) => { setImmediate(resolve); });
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
     }
     return found.length < limit ? undefined : found[found.length - 1].id;
   }
 
   #publish(tenant: number, { id, source }: Selected[number]): void {
-    this.#options.bus.publish({ tenant, area: 'measurements', source: String(source), action: 'DELETE', text: () => JSON.stringify(String(id)) });
+    this.#options.bus.publish({
+      tenant,
+      area: 'measurements',
+      source: String(source),
+      action: 'DELETE',
+      text: () => JSON.stringify(String(id)),
+    });
   }
 }
 

@@ -7,7 +7,13 @@ import { PlatformError } from '../../model/errors.ts';
 import { EVENT_FIXED_FIELDS } from '../../model/entities/event.ts';
 import { EVENT_BINARY_MARKS } from '../../model/entities/event-binary.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
-import { dropNulls, joinMembers, mergeMembers, parseMembers, splitMembers } from '../../model/documents/json-document.ts';
+import {
+  dropNulls,
+  joinMembers,
+  mergeMembers,
+  parseMembers,
+  splitMembers,
+} from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import { isStored } from '../../model/commands/processing-mode.ts';
 import type { ActorContext } from '../runtime/context.ts';
@@ -31,7 +37,11 @@ export function createEvent(context: ActorContext, body: EventCreate): { doc: st
     context.put('event', body.id, text);
     context.row(entityRow(command, 'events', { id: body.id, source: Number(source), members }));
     if (body.managedObjectDoc) {
-      context.send({ kind: COMMAND.MANAGED_OBJECT_UPDATE, key: command.key, body: { doc: body.managedObjectDoc, mayChangeOwner: false } });
+      context.send({
+        kind: COMMAND.MANAGED_OBJECT_UPDATE,
+        key: command.key,
+        body: { doc: body.managedObjectDoc, mayChangeOwner: false },
+      });
     }
   }
   context.notify('events', source, 'CREATE', text);
@@ -69,7 +79,8 @@ function writeChanged(context: ActorContext, id: string, members: Members, maySt
 export function changeEventBinary(context: ActorContext, body: EventBinaryChange): { doc: string } {
   const { id, expected, value } = body;
   const members = load(context, id);
-  if (context.get('eventBinary', id) !== expected) throw new PlatformError('general/changed-meanwhile', { collection: 'binary of event', id });
+  if (context.get('eventBinary', id) !== expected)
+    throw new PlatformError('general/changed-meanwhile', { collection: 'binary of event', id });
   if (value === undefined) context.remove('eventBinary', id);
   else context.put('eventBinary', id, value);
   mergeMembers(members, parseMembers(body.marks));

@@ -20,21 +20,35 @@ function bind(context: ActorContext, body: ExternalIdBind): void {
   const note = `${body.managedObject}\n${externalIdKey(body.type, body.externalId)}`;
   if (keyBytes(note) > ID_BYTES_MAX) {
     const limit = `at most ${ID_BYTES_MAX} bytes`;
-    throw new PlatformError('validation/invalid-field', { area: 'identity', name: 'externalId', value: body.externalId, limit });
+    throw new PlatformError('validation/invalid-field', {
+      area: 'identity',
+      name: 'externalId',
+      value: body.externalId,
+      limit,
+    });
   }
-  context.put('externalId', externalIdKey(body.type, body.externalId), JSON.stringify({ managedObject: body.managedObject }));
+  context.put(
+    'externalId',
+    externalIdKey(body.type, body.externalId),
+    JSON.stringify({ managedObject: body.managedObject }),
+  );
   context.send({ kind: COMMAND.EXTERNAL_ID_NOTE, key: Number(body.managedObject), body });
 }
 
 /** @throws PlatformError `identity/reserved`. */
-function requireClaim(context: ActorContext, { type, externalId, claimant }: Pick<ExternalIdClaim, 'type' | 'externalId' | 'claimant'>): void {
+function requireClaim(
+  context: ActorContext,
+  { type, externalId, claimant }: Pick<ExternalIdClaim, 'type' | 'externalId' | 'claimant'>,
+): void {
   if (claimant === undefined || type !== SERIAL_TYPE) return;
   const read: Parameters<typeof isSerialOfOther>[0] = (collection, tenant, id) => context.read(collection, tenant, id);
-  if (isSerialOfOther(read, context.command.tenant, claimant, externalId)) throw new PlatformError('identity/reserved', { type, value: externalId });
+  if (isSerialOfOther(read, context.command.tenant, claimant, externalId))
+    throw new PlatformError('identity/reserved', { type, value: externalId });
 }
 
 export function bindExternalId(context: ActorContext, { claimant, ...body }: ExternalIdClaim): ExternalIdBind {
-  if (context.get('managedObject', body.managedObject) === undefined) throw new PlatformError('inventory/not-found', { id: body.managedObject });
+  if (context.get('managedObject', body.managedObject) === undefined)
+    throw new PlatformError('inventory/not-found', { id: body.managedObject });
   if (boundTo(context, body.type, body.externalId) !== undefined) {
     throw new PlatformError('identity/duplicate', { type: body.type, value: body.externalId });
   }
@@ -73,7 +87,10 @@ export function forgetExternalId(context: ActorContext, body: ExternalIdBind): u
   return undefined;
 }
 
-/** The gateway's check does not cover an object that was bound after it: then only the owner's, and one that is being created. */
+/**
+ * The gateway's check does not cover an object that was bound after it: then only the owner's, and one that is being
+ * created.
+ */
 function mayUpdate(context: ActorContext, bound: string, body: DeviceEnsureChecked): boolean {
   return bound === body.mayUpdate || isOwned(context, bound, body.owner);
 }
@@ -90,15 +107,23 @@ export function ensureDevice(context: ActorContext, body: DeviceEnsureChecked): 
   if (bound !== undefined) {
     if (body.updateExisting) {
       if (!mayUpdate(context, bound, body)) throw new PlatformError('security/forbidden');
-      context.send({ kind: COMMAND.MANAGED_OBJECT_UPDATE, key: Number(bound), body: { doc: body.doc, mayChangeOwner: false } });
+      context.send({
+        kind: COMMAND.MANAGED_OBJECT_UPDATE,
+        key: Number(bound),
+        body: { doc: body.doc, mayChangeOwner: false },
+      });
     }
-    if (body.mustOwn && !isOwned(context, bound, body.owner)) throw new PlatformError('identity/duplicate', { type: body.type, value: body.externalId });
+    if (body.mustOwn && !isOwned(context, bound, body.owner))
+      throw new PlatformError('identity/duplicate', { type: body.type, value: body.externalId });
     return { id: bound, created: false };
   }
   requireClaim(context, body);
   // The object first: it must exist when the note about its external ID arrives.
-  context.send({ kind: COMMAND.MANAGED_OBJECT_CREATE, key: Number(body.id), body: {
-    id: body.id, owner: body.owner, doc: body.doc, ...(body.parent ? { parent: body.parent } : {}) } });
+  context.send({
+    kind: COMMAND.MANAGED_OBJECT_CREATE,
+    key: Number(body.id),
+    body: { id: body.id, owner: body.owner, doc: body.doc, ...(body.parent ? { parent: body.parent } : {}) },
+  });
   bind(context, { type: body.type, externalId: body.externalId, managedObject: body.id });
   return { id: body.id, created: true };
 }

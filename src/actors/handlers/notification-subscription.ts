@@ -1,4 +1,7 @@
-/** Subscriptions of Notifications 2.0 end with their managed object (docs/spec/notifications.md#ends). Their records are the tenant's. */
+/**
+ * Subscriptions of Notifications 2.0 end with their managed object (docs/spec/notifications.md#ends). Their records are
+ * the tenant's.
+ */
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { SourceDelete } from '../../model/commands/deletion.ts';
 import { NOTIFICATION_SUBSCRIPTIONS, contextPrefix, idKey } from '../../model/entities/notification-subscription.ts';
@@ -15,6 +18,7 @@ export function removeSubscriptions(context: ActorContext, body: SourceDelete): 
     context.remove(NOTIFICATION_SUBSCRIPTIONS, id);
     context.remove(NOTIFICATION_SUBSCRIPTIONS, idKey((JSON.parse(value) as NotificationSubscription).id));
   }
-  if (subscriptions.length === REMOVED_AT_ONCE) context.send({ kind: COMMAND.SOURCE_DELETE, key: context.command.key, body });
+  if (subscriptions.length === REMOVED_AT_ONCE)
+    context.send({ kind: COMMAND.SOURCE_DELETE, key: context.command.key, body });
   return undefined;
 }

@@ -6,10 +6,24 @@ import type { OperationCreate, OperationUpdate } from '../../model/commands/enti
 import { PlatformError } from '../../model/errors.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import {
-  AGENT_LINKS, fitFailureReason, isAgent, isOpenOperation, OPERATION_BEGINS_WITHOUT, OPERATION_SERVER_KEPT, openOperationKey, openOperationStatus,
+  AGENT_LINKS,
+  fitFailureReason,
+  isAgent,
+  isOpenOperation,
+  OPERATION_BEGINS_WITHOUT,
+  OPERATION_SERVER_KEPT,
+  openOperationKey,
+  openOperationStatus,
 } from '../../model/entities/operation.ts';
 import { operationResult } from '../../model/entities/operation-result.ts';
-import { dropNulls, joinMembers, mergeMembers, parseMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
+import {
+  dropNulls,
+  joinMembers,
+  mergeMembers,
+  parseMembers,
+  splitMembers,
+  stringMember,
+} from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import { isStored } from '../../model/commands/processing-mode.ts';
 import { changesBetween, describeChanges } from '../runtime/audit.ts';
@@ -30,7 +44,8 @@ function hasAgent(context: ActorContext, device: string): boolean {
     if (text !== undefined && isAgent(splitMembers(text))) return true;
     for (const kind of AGENT_LINKS) {
       const prefix = `${id}\n${kind}\n`;
-      for (const parent of context.list('parents', prefix)) if (reached.size < ANCESTORS_MAX) reached.add(parent.id.slice(prefix.length));
+      for (const parent of context.list('parents', prefix))
+        if (reached.size < ANCESTORS_MAX) reached.add(parent.id.slice(prefix.length));
     }
   }
   return false;
@@ -45,8 +60,13 @@ export function createOperation(context: ActorContext, body: OperationCreate): {
   if (noAgent !== undefined && body.isOfBulk !== true) throw noAgent;
   const sent = dropNulls(parseMembers(body.doc));
   for (const name of [...OPERATION_SERVER_KEPT, ...OPERATION_BEGINS_WITHOUT]) sent.delete(name);
-  const members: Members = new Map([['id', JSON.stringify(body.id)], ['deviceId', JSON.stringify(device)], ['status', '"PENDING"'],
-    ['creationTime', JSON.stringify(formatTime(context.command.receivedAt))], ...sent]);
+  const members: Members = new Map([
+    ['id', JSON.stringify(body.id)],
+    ['deviceId', JSON.stringify(device)],
+    ['status', '"PENDING"'],
+    ['creationTime', JSON.stringify(formatTime(context.command.receivedAt))],
+    ...sent,
+  ]);
   if (noAgent !== undefined) {
     members.set('status', '"FAILED"');
     members.set('failureReason', JSON.stringify(noAgent.message));
@@ -57,15 +77,30 @@ export function createOperation(context: ActorContext, body: OperationCreate): {
 
 /** `status='PENDING', description='Restart'` */
 function describe(members: Members): string {
-  return ['status', 'description'].map((name) => [name, stringMember(members, name)])
-    .filter(([, value]) => value !== undefined).map(([name, value]) => `${name}='${value}'`).join(', ');
+  return ['status', 'description']
+    .map((name) => [name, stringMember(members, name)])
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}='${value}'`)
+    .join(', ');
 }
 
 /** Who did what to the operation (docs/spec/audit.md#records-of-the-server); of what is not stored nothing is kept. */
-function audit(context: ActorContext, id: string, by: Pick<OperationUpdate, 'user' | 'application'>, activity: string,
-  entry: Pick<AuditEntry, 'text' | 'changes'>): void {
+function audit(
+  context: ActorContext,
+  id: string,
+  by: Pick<OperationUpdate, 'user' | 'application'>,
+  activity: string,
+  entry: Pick<AuditEntry, 'text' | 'changes'>,
+): void {
   if (!isStored(context.command.mode)) return;
-  context.audit({ type: 'Operation', activity, ...entry, user: by.user, source: id, ...(by.application === undefined ? {} : { application: by.application }) });
+  context.audit({
+    type: 'Operation',
+    activity,
+    ...entry,
+    user: by.user,
+    source: id,
+    ...(by.application === undefined ? {} : { application: by.application }),
+  });
 }
 
 function load(context: ActorContext, id: string): Members {
@@ -74,7 +109,10 @@ function load(context: ActorContext, id: string): Members {
   return splitMembers(text);
 }
 
-/** Stores the operation unless it is TRANSIENT, and tells of it. @param former the status before a change; a new operation has none. */
+/**
+ * Stores the operation unless it is TRANSIENT, and tells of it. @param former the status before a change; a new
+ * operation has none.
+ */
 function write(context: ActorContext, id: string, members: Members, former: string | undefined): string {
   const device = String(context.command.key);
   const text = joinMembers(members);
@@ -82,7 +120,8 @@ function write(context: ActorContext, id: string, members: Members, former: stri
     const status = stringMember(members, 'status') ?? 'PENDING';
     context.put('operation', id, text);
     if (!isOpenOperation(status)) context.remove('openOperation', openOperationKey(device, id));
-    else if (status !== former) context.put('openOperation', openOperationKey(device, id), openEntry(context, status, former));
+    else if (status !== former)
+      context.put('openOperation', openOperationKey(device, id), openEntry(context, status, former));
     context.row(entityRow(context.command, 'operations', { id, source: Number(device), members }));
   }
   context.notify('operations', device, former === undefined ? 'CREATE' : 'UPDATE', text);
@@ -91,7 +130,7 @@ function write(context: ActorContext, id: string, members: Members, former: stri
 
 /** One that is PENDING again is to be delivered again, whatever its device has acknowledged. */
 const openEntry = (context: ActorContext, status: string, former: string | undefined): string =>
-  (status === 'PENDING' && former !== undefined ? `PENDING ${context.command.seq}` : status);
+  status === 'PENDING' && former !== undefined ? `PENDING ${context.command.seq}` : status;
 
 export function updateOperation(context: ActorContext, body: OperationUpdate): { doc: string } {
   const device = String(context.command.key);
@@ -100,7 +139,12 @@ export function updateOperation(context: ActorContext, body: OperationUpdate): {
   const ids = body.id === undefined ? select(context, device, body) : [body.id];
   if (ids.length > 1) {
     // Each is a change of its own, with its own audit record.
-    for (const id of ids) context.send({ kind: COMMAND.OPERATION_UPDATE, key: Number(device), body: { id, doc: body.doc, user: body.user } });
+    for (const id of ids)
+      context.send({
+        kind: COMMAND.OPERATION_UPDATE,
+        key: Number(device),
+        body: { id, doc: body.doc, user: body.user },
+      });
     return { doc: '{}' };
   }
   for (const id of ids) {
@@ -123,11 +167,18 @@ export function updateOperation(context: ActorContext, body: OperationUpdate): {
     last = joinMembers(members);
     if (!mergeMembers(members, changes)) continue;
     const changed = changesBetween(before, members, NOT_AUDITED);
-    audit(context, id, body, 'Operation updated', { text: `Operation updated: ${describeChanges(changed)}`, changes: changed.listed });
+    audit(context, id, body, 'Operation updated', {
+      text: `Operation updated: ${describeChanges(changed)}`,
+      changes: changed.listed,
+    });
     last = write(context, id, members, stringMember(before, 'status') ?? 'PENDING');
   }
   if (managedObjectDoc !== undefined) {
-    context.send({ kind: COMMAND.MANAGED_OBJECT_UPDATE, key: Number(device), body: { doc: managedObjectDoc, mayChangeOwner: false } });
+    context.send({
+      kind: COMMAND.MANAGED_OBJECT_UPDATE,
+      key: Number(device),
+      body: { doc: managedObjectDoc, mayChangeOwner: false },
+    });
   }
   return { doc: last };
 }
@@ -142,13 +193,18 @@ function select(context: ActorContext, device: string, body: OperationUpdate): s
     found.push(id);
     if (!body.all) return found;
   }
-  if (found.length === 0) throw new PlatformError('devicecontrol/no-operation', { fragment: body.fragment ?? '', status: body.fromStatus ?? '' });
+  if (found.length === 0)
+    throw new PlatformError('devicecontrol/no-operation', {
+      fragment: body.fragment ?? '',
+      status: body.fromStatus ?? '',
+    });
   return found;
 }
 
 export function deleteOperation(context: ActorContext, body: EntityDelete): undefined {
   const members = load(context, body.id);
-  if (body.onlyWhenOver === true && !['SUCCESSFUL', 'FAILED'].includes(stringMember(members, 'status') ?? '')) return undefined;
+  if (body.onlyWhenOver === true && !['SUCCESSFUL', 'FAILED'].includes(stringMember(members, 'status') ?? ''))
+    return undefined;
   const device = String(context.command.key);
   context.remove('operation', body.id);
   context.remove('openOperation', openOperationKey(device, body.id));

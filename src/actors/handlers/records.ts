@@ -1,4 +1,7 @@
-/** Records of a tenant: options, applications, groups and the like. Compare and set, so that a caller may read, decide and write. */
+/**
+ * Records of a tenant: options, applications, groups and the like. Compare and set, so that a caller may read, decide
+ * and write.
+ */
 import type { DocumentsRemove } from '../../model/commands/deletion.ts';
 import type { RecordsChange, RecordsSum, RecordsTotal } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
@@ -8,7 +11,8 @@ import type { ActorContext } from '../runtime/context.ts';
 export function changeRecords(context: ActorContext, body: RecordsChange): undefined {
   for (const change of body.changes) {
     const { collection, id } = change;
-    if (!isAsExpected(change, context.get(collection, id))) throw new PlatformError('general/changed-meanwhile', { collection, id });
+    if (!isAsExpected(change, context.get(collection, id)))
+      throw new PlatformError('general/changed-meanwhile', { collection, id });
   }
   for (const total of body.totals ?? []) addUp(context, total);
   for (const { collection, id, value, isPositioned } of body.changes) {
@@ -21,9 +25,12 @@ export function changeRecords(context: ActorContext, body: RecordsChange): undef
 }
 
 /** @throws PlatformError as the bound says; what makes a sum smaller is taken also above it. */
-function addUp(context: ActorContext, { collection, id, added, before = { count: 0, bytes: 0 }, bounds }: RecordsTotal): void {
+function addUp(
+  context: ActorContext,
+  { collection, id, added, before = { count: 0, bytes: 0 }, bounds }: RecordsTotal,
+): void {
   const text = context.get(collection, id);
-  const old = text === undefined ? before : JSON.parse(text) as RecordsSum;
+  const old = text === undefined ? before : (JSON.parse(text) as RecordsSum);
   const sum: RecordsSum = { count: old.count + added.count, bytes: old.bytes + added.bytes };
   for (const name of ['count', 'bytes'] as const) {
     const { maximum, limit, error } = bounds[name];

@@ -1,4 +1,7 @@
-/** Audit records as clients post them (docs/spec/audit.md#fields). Those of the server itself come from `ActorContext.audit`. */
+/**
+ * Audit records as clients post them (docs/spec/audit.md#fields). Those of the server itself come from
+ * `ActorContext.audit`.
+ */
 import type { ActorContext } from './context.ts';
 import { auditRow } from './rows.ts';
 import type { AuditEntry } from '../../model/commands/records.ts';
@@ -8,7 +11,11 @@ import { shapeTime } from '../../model/documents/entity-time.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 
 /** `doc` holds the members as sent, `source` as an object with `id`. */
-export interface AuditCreate { readonly id: string; readonly doc: string; readonly user: string }
+export interface AuditCreate {
+  readonly id: string;
+  readonly doc: string;
+  readonly user: string;
+}
 
 export function createAuditRecord(context: ActorContext, body: AuditCreate): { doc: string } {
   const members = shapeTime(parseMembers(body.doc));
@@ -38,17 +45,27 @@ const SECRET_INSIDE = /"[^"]*(?:password|secret|credential|token)[^"]*":/i;
 const isSecret = (name: string, text: string | undefined): boolean =>
   text !== undefined && !/^(?:true|false|null)$/.test(text) && (SECRET.test(name) || SECRET_INSIDE.test(text));
 
-/** What differs between two states of an entity, but for `ignored` members, as `changes[]` of an audit record; secrets are without their values. */
+/**
+ * What differs between two states of an entity, but for `ignored` members, as `changes[]` of an audit record; secrets
+ * are without their values.
+ */
 export function changesBetween(before: Members, after: Members, ignored: ReadonlySet<string>): Changes {
-  const names = [...new Set([...before.keys(), ...after.keys()])].filter((name) => !ignored.has(name) && before.get(name) !== after.get(name));
+  const names = [...new Set([...before.keys(), ...after.keys()])].filter(
+    (name) => !ignored.has(name) && before.get(name) !== after.get(name),
+  );
   const listed = names.slice(0, CHANGES_MAX).map((name) => {
     const [previous, next] = [before.get(name), after.get(name)];
     const change = {
-      attribute: name, type: typeOf(next ?? previous as string),
+      attribute: name,
+      type: typeOf(next ?? (previous as string)),
       changeType: previous === undefined ? 'ADDED' : next === undefined ? 'REMOVED' : 'REPLACED',
     } as const;
     if (isSecret(name, previous) || isSecret(name, next)) return change;
-    return { ...change, ...(previous === undefined ? {} : { previousValue: shown(previous) }), ...(next === undefined ? {} : { newValue: shown(next) }) };
+    return {
+      ...change,
+      ...(previous === undefined ? {} : { previousValue: shown(previous) }),
+      ...(next === undefined ? {} : { newValue: shown(next) }),
+    };
   });
   return { listed, more: names.length - listed.length };
 }
@@ -73,7 +90,9 @@ export function describeListChanges(changes: Changes, before: Members, after: Me
 }
 
 function describeChange({ attribute, changeType, previousValue, newValue }: AuditChanges[number]): string {
-  const isShown = changeType === 'REPLACED' && [previousValue, newValue].every((value) => value !== undefined && typeof value !== 'object');
+  const isShown =
+    changeType === 'REPLACED' &&
+    [previousValue, newValue].every((value) => value !== undefined && typeof value !== 'object');
   if (isShown) return `${attribute} changed from ${String(previousValue)} to ${String(newValue)}`;
   return `${attribute} ${changeType === 'REPLACED' ? 'changed' : changeType === 'ADDED' ? 'added' : 'removed'}`;
 }
@@ -85,21 +104,39 @@ function describeList(name: string, previous = '[]', next = '[]'): string | unde
   if (![...old, ...now].every((one) => typeof one === 'string')) return undefined;
   const some = (names: readonly unknown[], what: string): string[] => {
     if (names.length === 0) return [];
-    return [`${names.slice(0, NAMES_SHOWN).join(', ')}${names.length > NAMES_SHOWN ? `, … (${names.length})` : ''} ${what}`];
+    return [
+      `${names.slice(0, NAMES_SHOWN).join(', ')}${names.length > NAMES_SHOWN ? `, … (${names.length})` : ''} ${what}`,
+    ];
   };
   const [before, after] = [new Set(old), new Set(now)];
-  const parts = [...some(now.filter((one) => !before.has(one)), 'added'), ...some(old.filter((one) => !after.has(one)), 'removed')];
+  const parts = [
+    ...some(
+      now.filter((one) => !before.has(one)),
+      'added',
+    ),
+    ...some(
+      old.filter((one) => !after.has(one)),
+      'removed',
+    ),
+  ];
   return parts.length === 0 ? undefined : `${name}: ${parts.join(', ')}`;
 }
 
 function typeOf(text: string): string {
   switch (text[0]) {
-    case '"': return 'String';
-    case '{': return 'Object';
-    case '[': return 'Array';
-    case 't': case 'f': return 'Boolean';
-    default: return 'Number';
+    case '"':
+      return 'String';
+    case '{':
+      return 'Object';
+    case '[':
+      return 'Array';
+    case 't':
+    case 'f':
+      return 'Boolean';
+    default:
+      return 'Number';
   }
 }
 
-const shown = (text: string): unknown => (text.length <= VALUE_LENGTH_MAX ? JSON.parse(text) as unknown : `${text.slice(0, VALUE_LENGTH_MAX)}…`);
+const shown = (text: string): unknown =>
+  text.length <= VALUE_LENGTH_MAX ? (JSON.parse(text) as unknown) : `${text.slice(0, VALUE_LENGTH_MAX)}…`;

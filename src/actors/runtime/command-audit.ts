@@ -1,4 +1,7 @@
-/** What the audit log says about commands of REST clients: who changed the inventory, external IDs and events, and who deleted data. */
+/**
+ * What the audit log says about commands of REST clients: who changed the inventory, external IDs and events, and who
+ * deleted data.
+ */
 import { AUDITED_KINDS } from '../../model/commands/command.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { Asked } from '../../model/commands/command.ts';
@@ -24,9 +27,15 @@ function named(context: ActorContext, collection: 'managedObject' | 'event', id:
   return name === undefined ? id : `${name} (${id})`;
 }
 
-function changed(context: ActorContext, collection: 'managedObject' | 'event', id: string): Pick<AuditEntry, 'text' | 'changes'> {
+function changed(
+  context: ActorContext,
+  collection: 'managedObject' | 'event',
+  id: string,
+): Pick<AuditEntry, 'text' | 'changes'> {
   const changes = changesBetween(
-    splitMembers(context.before(collection, id) ?? '{}'), splitMembers(context.get(collection, id) ?? '{}'), NOT_AUDITED,
+    splitMembers(context.before(collection, id) ?? '{}'),
+    splitMembers(context.get(collection, id) ?? '{}'),
+    NOT_AUDITED,
   );
   return { text: describeChanges(changes), changes: changes.listed };
 }
@@ -37,10 +46,16 @@ const SOURCES_SHOWN = 10;
 const keyOf = (context: ActorContext): string => String(context.command.key);
 const linkOf = (link: ChildLink | ChildLinks): string =>
   `${'children' in link ? someOf(link.children) : link.child} of the ${link.kind} of ${link.parent}`;
-const bindingOf = ({ type, externalId, managedObject }: ExternalIdBind): string => `${type} ${externalId} of ${managedObject}`;
+const bindingOf = ({ type, externalId, managedObject }: ExternalIdBind): string =>
+  `${type} ${externalId} of ${managedObject}`;
 
 function ofManagedObject(context: ActorContext, activity: string, id: string): Entry {
-  return { type: 'Inventory', activity, text: `${activity}: ${named(context, 'managedObject', id, 'name')}`, source: id };
+  return {
+    type: 'Inventory',
+    activity,
+    text: `${activity}: ${named(context, 'managedObject', id, 'name')}`,
+    source: id,
+  };
 }
 
 function ofEvent(context: ActorContext, activity: string, id: string): Entry {
@@ -55,7 +70,12 @@ function ofUpdate(context: ActorContext, entry: Entry, collection: 'managedObjec
 const ENTRIES: Readonly<Record<AuditedKind, (context: ActorContext) => Entry>> = {
   [COMMAND.MANAGED_OBJECT_CREATE]: (context) => ofManagedObject(context, 'Managed object created', keyOf(context)),
   [COMMAND.MANAGED_OBJECT_UPDATE]: (context) =>
-    ofUpdate(context, ofManagedObject(context, 'Managed object updated', keyOf(context)), 'managedObject', keyOf(context)),
+    ofUpdate(
+      context,
+      ofManagedObject(context, 'Managed object updated', keyOf(context)),
+      'managedObject',
+      keyOf(context),
+    ),
   [COMMAND.MANAGED_OBJECT_DELETE]: (context) => ofManagedObject(context, 'Managed object deleted', keyOf(context)),
   [COMMAND.CHILD_ADD]: (context) => ofLink(context, 'Child added'),
   [COMMAND.CHILD_REMOVE]: (context) => ofLink(context, 'Child removed'),
@@ -66,7 +86,8 @@ const ENTRIES: Readonly<Record<AuditedKind, (context: ActorContext) => Entry>> =
     return ofUpdate(context, ofEvent(context, 'Event updated', id), 'event', id);
   },
   [COMMAND.EVENT_DELETE]: (context) => ofEvent(context, 'Event deleted', (context.command.body as EntityUpdate).id),
-  [COMMAND.EVENT_BINARY_CHANGE]: (context) => ofEvent(context, 'Binary of event changed', (context.command.body as EntityUpdate).id),
+  [COMMAND.EVENT_BINARY_CHANGE]: (context) =>
+    ofEvent(context, 'Binary of event changed', (context.command.body as EntityUpdate).id),
   [COMMAND.DATA_DELETE]: (context) => {
     const { table, filter } = context.command.body as DataDelete;
     const activity = `${table[0].toUpperCase()}${table.slice(1)} deleted`;
@@ -77,11 +98,14 @@ const ENTRIES: Readonly<Record<AuditedKind, (context: ActorContext) => Entry>> =
   },
 };
 
-const someOf = (ids: readonly string[]): string => (ids.length <= SOURCES_SHOWN ? ids.join(',') : `${ids.slice(0, SOURCES_SHOWN).join(',')},… (${ids.length})`);
+const someOf = (ids: readonly string[]): string =>
+  ids.length <= SOURCES_SHOWN ? ids.join(',') : `${ids.slice(0, SOURCES_SHOWN).join(',')},… (${ids.length})`;
 
 /** Of a DELETE, for the audit log. */
 export function describeFilter(filter: DataDelete['filter']): string {
-  const filters = Object.entries(filter).map(([name, value]) => `${name}=${name === 'sources' ? someOf(value.split(',')) : value}`).join(', ');
+  const filters = Object.entries(filter)
+    .map(([name, value]) => `${name}=${name === 'sources' ? someOf(value.split(',')) : value}`)
+    .join(', ');
   return filters === '' ? 'all' : filters;
 }
 
@@ -95,7 +119,9 @@ function ofBinding(context: ActorContext, activity: string): Entry {
   return { type: 'Inventory', activity, text: `${activity}: ${bindingOf(body)}`, source: body.managedObject };
 }
 
-/** Writes what the handler has just done into the audit log, when a REST client asked for it and something has changed. */
+/**
+ * Writes what the handler has just done into the audit log, when a REST client asked for it and something has changed.
+ */
 export function auditCommand(context: ActorContext): void {
   const { kind, body } = context.command;
   const { askedBy } = body as Asked;

@@ -18,13 +18,18 @@ export const ID_BYTES_MAX = 1_800;
 /** Audit records that one command can write. */
 export const AUDITS_MAX = 16;
 
-/** Ids of the server's own audit records, beyond all that are given out: this bit, 6 bits of shard, 52 of sequence, 4 of the place in a command. */
+/**
+ * Ids of the server's own audit records, beyond all that are given out: this bit, 6 bits of shard, 52 of sequence, 4 of
+ * the place in a command.
+ */
 const AUDIT_ID_BIT = 1n << 62n;
 
 const auditId = ({ shard, seq }: JournalCommand, place: number): string =>
   String(AUDIT_ID_BIT | (BigInt(shard) << 56n) | (BigInt(seq) << 4n) | BigInt(place));
 
-/** A command that one actor sends to another. Mode and time are those of its cause, the tenant too unless it is given. */
+/**
+ * A command that one actor sends to another. Mode and time are those of its cause, the tenant too unless it is given.
+ */
 export type FollowUp = Pick<Command, 'kind' | 'key' | 'body'> & { readonly tenant?: number };
 
 /** A user that a command has changed or deleted. */
@@ -59,7 +64,10 @@ export class ActorContext {
     return this.#state.get(collection, this.command.tenant, id);
   }
 
-  /** Documents whose id begins with `prefix`, in id order, without this handler's own changes. All of them, or any `limit`: keep prefixes narrow. */
+  /**
+   * Documents whose id begins with `prefix`, in id order, without this handler's own changes. All of them, or any
+   * `limit`: keep prefixes narrow.
+   */
   list(collection: Collection, prefix: string, limit?: number): { id: string; value: string }[] {
     return this.#state.list(collection, this.command.tenant, prefix, limit);
   }
@@ -92,7 +100,10 @@ export class ActorContext {
     return this.read(collection, this.command.tenant, id);
   }
 
-  /** Writes an entry of the server's own into the audit log. Its id and times are those of the command, so that a replay makes the same. */
+  /**
+   * Writes an entry of the server's own into the audit log. Its id and times are those of the command, so that a replay
+   * makes the same.
+   */
   audit(entry: AuditEntry): void {
     if (this.#auditsCount >= AUDITS_MAX) throw new Error(`a command writes more than ${AUDITS_MAX} audit records`);
     const id = auditId(this.command, this.#auditsCount);
@@ -113,5 +124,7 @@ export class ActorContext {
   }
 }
 
-/** Decides one kind of command. @returns the answer. @throws PlatformError to refuse: then nothing of it takes effect. */
+/**
+ * Decides one kind of command. @returns the answer. @throws PlatformError to refuse: then nothing of it takes effect.
+ */
 export type Handler = (context: ActorContext, body: never) => unknown;

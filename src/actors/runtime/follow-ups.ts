@@ -1,8 +1,9 @@
 /**
- * Commands that actors send to each other. Each is written into `pending` in the commit of its cause and appended to the journal afterwards.
- * Where one system has all actors (or the receiver is of the same shard), its entry is removed in the commit that handles it. Between
- * shards the receiver's commit leaves a marker, and the cause's shard removes the entry when it hears of it. Either way it is handled
- * exactly once, whatever is killed in between (docs/cluster.md).
+ * Commands that actors send to each other. Each is written into `pending` in the commit of its cause and appended to
+ * the journal afterwards. Where one system has all actors (or the receiver is of the same shard), its entry is removed
+ * in the commit that handles it. Between shards the receiver's commit leaves a marker, and the cause's shard removes
+ * the entry when it hears of it. Either way it is handled exactly once, whatever is killed in between
+ * (docs/cluster.md).
  */
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { Command } from '../../model/commands/command.ts';
@@ -18,7 +19,10 @@ const RESUME_PAGE = 500;
 export const HANDLED_PREFIX = 'handled/';
 
 export interface FollowUpsOptions {
-  /** Resolves when the follow-up is durable; with `shard`: when it is handled, with whatever outcome. Rejects when nobody knows. */
+  /**
+   * Resolves when the follow-up is durable; with `shard`: when it is handled, with whatever outcome. Rejects when
+   * nobody knows.
+   */
   readonly append: (command: Command, pendingId: string) => Promise<void>;
   readonly log: Log;
   /** Set where the system is that of one shard. */
@@ -39,7 +43,9 @@ export class FollowUps {
     this.#options = options;
   }
 
-  get count(): number { return this.#causes.size; }
+  get count(): number {
+    return this.#causes.size;
+  }
 
   /** Nothing is appended any more. */
   stop(): void {
@@ -48,7 +54,12 @@ export class FollowUps {
 
   /** The entry of `pending` that goes into the commit of the cause. */
   entry(cause: JournalCommand, followUp: FollowUp, index: number): DocumentChange {
-    return { collection: 'pending', tenant: 0, id: this.#idOf(cause.seq, index), value: JSON.stringify(commandOf(cause, followUp)) };
+    return {
+      collection: 'pending',
+      tenant: 0,
+      id: this.#idOf(cause.seq, index),
+      value: JSON.stringify(commandOf(cause, followUp)),
+    };
   }
 
   /** Appends the follow-ups of a committed cause. */
@@ -59,7 +70,10 @@ export class FollowUps {
     });
   }
 
-  /** Calls `done` when all follow-ups of `seq`, and theirs, are handled: at once when there are none. @param pendingId of the command itself. */
+  /**
+   * Calls `done` when all follow-ups of `seq`, and theirs, are handled: at once when there are none. @param pendingId
+   * of the command itself.
+   */
   whenDone(seq: number, pendingId: string | undefined, done: () => void): void {
     const finish = (): void => {
       done();
@@ -71,17 +85,27 @@ export class FollowUps {
   }
 
   /** Whether follow-ups of `seq` are on their way. */
-  isWaiting(seq: number): boolean { return this.#trackers.has(seq); }
+  isWaiting(seq: number): boolean {
+    return this.#trackers.has(seq);
+  }
 
   /** After a restart: appends what is still in `pending`. One that is in the journal twice is handled once. */
   async resume(documents: Documents): Promise<void> {
-    for (let after: string | undefined; !this.#isStopped;) {
-      const page = await documents.list('pending', 0, '', after === undefined ? { limit: RESUME_PAGE } : { after, limit: RESUME_PAGE });
+    for (let after: string | undefined; !this.#isStopped; ) {
+      const page = await documents.list(
+        'pending',
+        0,
+        '',
+        after === undefined ? { limit: RESUME_PAGE } : { after, limit: RESUME_PAGE },
+      );
       if (this.#options.shard === undefined) {
         await Promise.all(page.map(({ id, value }) => this.#options.append(JSON.parse(value) as Command, id)));
       } else {
-        await Promise.all(page.filter(({ id }) => !this.#causes.has(id))
-          .map(({ id, value }) => this.#track(Number(id.split('-')[1]), id, JSON.parse(value) as Command)));
+        await Promise.all(
+          page
+            .filter(({ id }) => !this.#causes.has(id))
+            .map(({ id, value }) => this.#track(Number(id.split('-')[1]), id, JSON.parse(value) as Command)),
+        );
       }
       if (page.length < RESUME_PAGE) return;
       after = page[page.length - 1].id;
@@ -113,9 +137,13 @@ export class FollowUps {
         return;
       } catch (error) {
         if (this.#isStopped) return;
-        this.#options.log.warn({ pendingId, error: (error as Error).message, retryMs: RETRY_MS },
-          'a follow-up command could not be appended; trying again');
-        await new Promise((resolve) => { setTimeout(resolve, RETRY_MS).unref(); });
+        this.#options.log.warn(
+          { pendingId, error: (error as Error).message, retryMs: RETRY_MS },
+          'a follow-up command could not be appended; trying again',
+        );
+        await new Promise((resolve) => {
+          setTimeout(resolve, RETRY_MS).unref();
+        });
       }
     }
   }
@@ -132,7 +160,10 @@ export class FollowUps {
   }
 }
 
-interface Tracker { outstanding: number; readonly waiting: (() => void)[] }
+interface Tracker {
+  outstanding: number;
+  readonly waiting: (() => void)[];
+}
 
 /** The shard whose `pending` has the entry; undefined where one system has all. */
 export function shardOfPending(pendingId: string): number | undefined {

@@ -1,15 +1,21 @@
 /**
- * How much the commands of a group may change at once. A group of the journal is bounded by what comes in; what goes out is a document and a row for each
- * change, and an object may be thousands of times as large as what changes it. In characters, since counting bytes costs a look at each.
+ * How much the commands of a group may change at once. A group of the journal is bounded by what comes in; what goes
+ * out is a document and a row for each change, and an object may be thousands of times as large as what changes it. In
+ * characters, since counting bytes costs a look at each.
  */
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { HistoryRow } from '../../ingest/projector/history-writer.ts';
 import type { ActorContext } from './context.ts';
 import type { DocumentChange } from './documents.ts';
 
-/** Of one command: an object of 2.7 million characters, whose row is written into the outbox with its quotes escaped. */
+/**
+ * Of one command: an object of 2.7 million characters, whose row is written into the outbox with its quotes escaped.
+ */
 export const COMMAND_CHARS_MAX = 8 * 2 ** 20;
-/** Of one group, which is one commit: below what a commit takes in bytes, also where each character is three, and in changes. */
+/**
+ * Of one group, which is one commit: below what a commit takes in bytes, also where each character is three, and in
+ * changes.
+ */
 export const GROUP_CHARS_MAX = 16 * 2 ** 20;
 /** What a change counts for beside its value. */
 const CHANGE_CHARS = 64;
@@ -26,8 +32,9 @@ export function charsOf({ changes, rows }: ActorContext, entries: readonly Docum
 }
 
 /**
- * Rows without those of objects that a later row of the same group replaces: only the newest version of an object is read. A DELETE within the group
- * may have to see the older one; the keys of other tables may change from version to version.
+ * Rows without those of objects that a later row of the same group replaces: only the newest version of an object is
+ * read. A DELETE within the group may have to see the older one; the keys of other tables may change from version to
+ * version.
  */
 export function newestRows(rows: HistoryRow[], contexts: readonly ActorContext[]): HistoryRow[] {
   if (rows.length < 2 || contexts.some(({ command }) => command.kind === COMMAND.DATA_DELETE)) return rows;

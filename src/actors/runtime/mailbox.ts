@@ -1,4 +1,6 @@
-/** Mailbox of one actor: its commands one after the other, in order, also where a document has to be fetched in between. */
+/**
+ * Mailbox of one actor: its commands one after the other, in order, also where a document has to be fetched in between.
+ */
 import { NotLoaded } from './state-view.ts';
 
 export class Mailbox<Item> {
@@ -25,8 +27,13 @@ export class Mailbox<Item> {
       } catch (error) {
         if (!(error instanceof NotLoaded)) throw error;
         this.#waiting = true;
-        const again = (): void => { this.#waiting = false; this.#drain(); };
-        error.loaded.then(again, () => { setTimeout(again, 100); });
+        const again = (): void => {
+          this.#waiting = false;
+          this.#drain();
+        };
+        error.loaded.then(again, () => {
+          setTimeout(again, 100);
+        });
         return;
       }
       this.#queue.shift();

@@ -10,10 +10,14 @@ export function* documentsOf(commands: Iterable<JournalCommand>): Generator<Pref
   for (const { kind, tenant, key, body } of commands) {
     if (typeof key === 'number') {
       yield { collection: 'managedObject', tenant, id: String(key) };
-      if (kind === COMMAND.ALARM_CREATE) yield { collection: 'openAlarm', tenant, id: `${key}\n${(body as AlarmCreate).type}` };
-      else if (kind === COMMAND.ALARM_UPDATE || kind === COMMAND.ALARM_DELETE) yield { collection: 'alarm', tenant, id: (body as EntityUpdate).id };
-      else if (kind === COMMAND.CHILD_ADD || kind === COMMAND.CHILD_REMOVE) yield* linksOf(tenant, body as Partial<ChildLinks>);
-      else if (kind === COMMAND.EVENT_UPDATE || kind === COMMAND.EVENT_DELETE) yield { collection: 'event', tenant, id: (body as EntityUpdate).id };
+      if (kind === COMMAND.ALARM_CREATE)
+        yield { collection: 'openAlarm', tenant, id: `${key}\n${(body as AlarmCreate).type}` };
+      else if (kind === COMMAND.ALARM_UPDATE || kind === COMMAND.ALARM_DELETE)
+        yield { collection: 'alarm', tenant, id: (body as EntityUpdate).id };
+      else if (kind === COMMAND.CHILD_ADD || kind === COMMAND.CHILD_REMOVE)
+        yield* linksOf(tenant, body as Partial<ChildLinks>);
+      else if (kind === COMMAND.EVENT_UPDATE || kind === COMMAND.EVENT_DELETE)
+        yield { collection: 'event', tenant, id: (body as EntityUpdate).id };
     } else if (key.startsWith('x:')) {
       yield { collection: 'externalId', tenant, id: key.slice(2) };
     } else if (key.startsWith('s:')) {
@@ -24,5 +28,6 @@ export function* documentsOf(commands: Iterable<JournalCommand>): Generator<Pref
 
 /** Of several links: one by one they would be that many round trips. */
 function* linksOf(tenant: number, { parent, kind, children = [], maker }: Partial<ChildLinks>): Generator<PrefetchKey> {
-  if (maker !== undefined) for (const child of children) yield { collection: 'children', tenant, id: `${parent}\n${kind}\n${child}` };
+  if (maker !== undefined)
+    for (const child of children) yield { collection: 'children', tenant, id: `${parent}\n${kind}\n${child}` };
 }

@@ -8,19 +8,49 @@ import { formatTime, parseTime } from '../../model/documents/iso-time.ts';
 import { NOT_FRAGMENTS } from '../../model/entities/fragments.ts';
 import type { JournalCommand } from '../../ingest/journal/command-record.ts';
 
-/** Of data: what means something in a kind of data is no fragment there. Any other name is one: an event may have a `status` or a `name`. */
+/**
+ * Of data: what means something in a kind of data is no fragment there. Any other name is one: an event may have a
+ * `status` or a `name`.
+ */
 const NOT_FRAGMENTS_OF = {
   events: new Set(['id', 'self', 'type', 'creationTime', 'lastUpdated', 'source', 'time', 'text']),
-  alarms: new Set(['id', 'self', 'type', 'creationTime', 'lastUpdated', 'source', 'time', 'text', 'status', 'severity', 'count', 'firstOccurrenceTime',
-    'firstOccurenceTime']),
-  operations: new Set(['id', 'self', 'creationTime', 'deviceId', 'deviceName', 'status', 'bulkOperationId', 'failureReason', 'description']),
+  alarms: new Set([
+    'id',
+    'self',
+    'type',
+    'creationTime',
+    'lastUpdated',
+    'source',
+    'time',
+    'text',
+    'status',
+    'severity',
+    'count',
+    'firstOccurrenceTime',
+    'firstOccurenceTime',
+  ]),
+  operations: new Set([
+    'id',
+    'self',
+    'creationTime',
+    'deviceId',
+    'deviceName',
+    'status',
+    'bulkOperationId',
+    'failureReason',
+    'description',
+  ]),
 } as const;
 
-const fragmentNames = (members: Members, others: ReadonlySet<string>): string[] => [...members.keys()].filter((name) => !others.has(name));
+const fragmentNames = (members: Members, others: ReadonlySet<string>): string[] =>
+  [...members.keys()].filter((name) => !others.has(name));
 
-/** One row that the history store cannot read would hold up all that follow: `\\ud800` in a name is replaced, the document keeps it. */
+/**
+ * One row that the history store cannot read would hold up all that follow: `\\ud800` in a name is replaced, the
+ * document keeps it.
+ */
 const withoutLoneSurrogates = (_name: string, value: unknown): unknown =>
-  (typeof value === 'string' ? value.replace(/\p{Surrogate}/gu, '\ufffd') : value);
+  typeof value === 'string' ? value.replace(/\p{Surrogate}/gu, '\ufffd') : value;
 
 /** Id of a bulk operation, 0 for anything that is none. */
 function bulkOperationId(members: Members): number {
@@ -34,39 +64,71 @@ function columns(command: JournalCommand, table: string, values: object): Histor
   return { table, seq: command.seq, text: text.includes('\\ud') ? JSON.stringify(row, withoutLoneSurrogates) : text };
 }
 
-/** DateTime64(3) as ClickHouse reads it from text. Times outside of its years are moved to its edge; the document keeps what was sent. */
-const dateTime = (ms: number): string => new Date(Math.min(Math.max(ms, TIME_MIN), TIME_MAX)).toISOString().slice(0, 23).replace('T', ' ');
+/**
+ * DateTime64(3) as ClickHouse reads it from text. Times outside of its years are moved to its edge; the document keeps
+ * what was sent.
+ */
+const dateTime = (ms: number): string =>
+  new Date(Math.min(Math.max(ms, TIME_MIN), TIME_MAX)).toISOString().slice(0, 23).replace('T', ' ');
 const memberTime = (members: Members, name: string, otherwise: number): string => {
   const text = stringMember(members, name);
   return dateTime((text === undefined ? undefined : parseTime(text)) ?? otherwise);
 };
 
-export function managedObjectRow(command: JournalCommand, id: string, members: Members, parents: readonly string[]): HistoryRow {
+export function managedObjectRow(
+  command: JournalCommand,
+  id: string,
+  members: Members,
+  parents: readonly string[],
+): HistoryRow {
   return columns(command, 'managed_objects', {
-    id: Number(id), type: stringMember(members, 'type') ?? '', name: stringMember(members, 'name') ?? '', owner: stringMember(members, 'owner') ?? '',
-    creation_time: memberTime(members, 'creationTime', command.receivedAt), last_updated: memberTime(members, 'lastUpdated', command.receivedAt),
-    fragments: fragmentNames(members, NOT_FRAGMENTS), parents: parents.map(Number), doc: joinMembers(members), deleted: 0,
+    id: Number(id),
+    type: stringMember(members, 'type') ?? '',
+    name: stringMember(members, 'name') ?? '',
+    owner: stringMember(members, 'owner') ?? '',
+    creation_time: memberTime(members, 'creationTime', command.receivedAt),
+    last_updated: memberTime(members, 'lastUpdated', command.receivedAt),
+    fragments: fragmentNames(members, NOT_FRAGMENTS),
+    parents: parents.map(Number),
+    doc: joinMembers(members),
+    deleted: 0,
   });
 }
 
 /** Row of an event, alarm or operation. */
-export function entityRow(command: JournalCommand, table: 'events' | 'alarms' | 'operations', entity: {
-  id: string; source: number; members: Members }): HistoryRow {
+export function entityRow(
+  command: JournalCommand,
+  table: 'events' | 'alarms' | 'operations',
+  entity: { id: string; source: number; members: Members },
+): HistoryRow {
   const { members } = entity;
   const common = {
-    id: Number(entity.id), source: entity.source, creation_time: memberTime(members, 'creationTime', command.receivedAt),
-    fragments: fragmentNames(members, NOT_FRAGMENTS_OF[table]), doc: joinMembers(members), deleted: 0,
+    id: Number(entity.id),
+    source: entity.source,
+    creation_time: memberTime(members, 'creationTime', command.receivedAt),
+    fragments: fragmentNames(members, NOT_FRAGMENTS_OF[table]),
+    doc: joinMembers(members),
+    deleted: 0,
   };
   if (table === 'operations') {
-    return columns(command, table, { ...common, status: stringMember(members, 'status') ?? '', bulk: bulkOperationId(members) });
+    return columns(command, table, {
+      ...common,
+      status: stringMember(members, 'status') ?? '',
+      bulk: bulkOperationId(members),
+    });
   }
   const timed = {
-    ...common, type: stringMember(members, 'type') ?? '', time: memberTime(members, 'time', command.receivedAt),
+    ...common,
+    type: stringMember(members, 'type') ?? '',
+    time: memberTime(members, 'time', command.receivedAt),
     last_updated: memberTime(members, 'lastUpdated', command.receivedAt),
   };
   if (table === 'events') return columns(command, table, timed);
   return columns(command, table, {
-    ...timed, status: stringMember(members, 'status') ?? '', severity: stringMember(members, 'severity') ?? '', count: Number(members.get('count') ?? 1),
+    ...timed,
+    status: stringMember(members, 'status') ?? '',
+    severity: stringMember(members, 'severity') ?? '',
+    count: Number(members.get('count') ?? 1),
   });
 }
 
@@ -75,9 +137,15 @@ export function auditRow(command: JournalCommand, id: string, members: Members):
   const source = stringMember(parsedSource(members), 'id') ?? '';
   return columns(command, 'audits', {
     // Those of the server's own are beyond what a number holds.
-    id, source, type: stringMember(members, 'type') ?? '', time: memberTime(members, 'time', command.receivedAt),
-    creation_time: memberTime(members, 'creationTime', command.receivedAt), user: stringMember(members, 'user') ?? '',
-    application: stringMember(members, 'application') ?? '', doc: joinMembers(members), deleted: 0,
+    id,
+    source,
+    type: stringMember(members, 'type') ?? '',
+    time: memberTime(members, 'time', command.receivedAt),
+    creation_time: memberTime(members, 'creationTime', command.receivedAt),
+    user: stringMember(members, 'user') ?? '',
+    application: stringMember(members, 'application') ?? '',
+    doc: joinMembers(members),
+    deleted: 0,
   });
 }
 
@@ -96,11 +164,22 @@ export function auditEntryRow(command: JournalCommand, id: string, entry: AuditE
 }
 
 /**
- * Tombstone. Columns of the sorting key must be those of the row that it ends (time of an event), partitions too (creation_time).
+ * Tombstone. Columns of the sorting key must be those of the row that it ends (time of an event), partitions too
+ * (creation_time).
  */
-export function deletedRow(command: JournalCommand, table: string, id: string, source: number | undefined, members: Members): HistoryRow {
+export function deletedRow(
+  command: JournalCommand,
+  table: string,
+  id: string,
+  source: number | undefined,
+  members: Members,
+): HistoryRow {
   return columns(command, table, {
-    id: Number(id), ...(source === undefined ? {} : { source }), ...(members.has('time') ? { time: memberTime(members, 'time', 0) } : {}),
-    creation_time: memberTime(members, 'creationTime', command.receivedAt), doc: '{}', deleted: 1,
+    id: Number(id),
+    ...(source === undefined ? {} : { source }),
+    ...(members.has('time') ? { time: memberTime(members, 'time', 0) } : {}),
+    creation_time: memberTime(members, 'creationTime', command.receivedAt),
+    doc: '{}',
+    deleted: 1,
   });
 }

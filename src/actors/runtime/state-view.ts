@@ -25,31 +25,69 @@ function readNow<Value>(read: () => Value): Value {
   }
 }
 
-interface Entry { value: string | undefined; group: number; collection: Collection; tenant: number; id: string }
+interface Entry {
+  value: string | undefined;
+  group: number;
+  collection: Collection;
+  tenant: number;
+  id: string;
+}
 
-interface ListOf { readonly collection: Collection; readonly tenant: number; readonly prefix: string }
+interface ListOf {
+  readonly collection: Collection;
+  readonly tenant: number;
+  readonly prefix: string;
+}
 /** A result that a store answered later, for one command. */
-interface Fetched { value: unknown; readonly list: ListOf | undefined }
+interface Fetched {
+  value: unknown;
+  readonly list: ListOf | undefined;
+}
 
 /** A read under way. `isStale`: what it reads was committed anew in the meantime, its result may be the old one. */
-interface Loading { readonly key: string; readonly promise: Promise<void>; readonly list: ListOf | undefined; isStale: boolean }
+interface Loading {
+  readonly key: string;
+  readonly promise: Promise<void>;
+  readonly list: ListOf | undefined;
+  isStale: boolean;
+}
 
-export interface PrefetchKey { readonly collection: Collection; readonly tenant: number; readonly id: string }
+export interface PrefetchKey {
+  readonly collection: Collection;
+  readonly tenant: number;
+  readonly id: string;
+}
 
 /** `pending` and `meta` are read once; what a tenant has is also written at the first start. */
-const KEPT: ReadonlySet<Collection> = new Set<Collection>(['managedObject', 'externalId', 'externalIdsOf', 'children', 'parents', 'alarm', 'event',
-  'operation', 'openAlarm', 'openAlarmLink', 'openOperation', 'session', 'sessionMessage']);
+const KEPT: ReadonlySet<Collection> = new Set<Collection>([
+  'managedObject',
+  'externalId',
+  'externalIdsOf',
+  'children',
+  'parents',
+  'alarm',
+  'event',
+  'operation',
+  'openAlarm',
+  'openAlarmLink',
+  'openOperation',
+  'session',
+  'sessionMessage',
+]);
 
 const LIST_PAGE = 1_000;
-/** Documents kept behind an asynchronous store, and their characters: the oldest half leaves when a commit finds more. */
+/**
+ * Documents kept behind an asynchronous store, and their characters: the oldest half leaves when a commit finds more.
+ */
 const KEPT_MAX = 4_096;
 const KEPT_CHARACTERS_MAX = 4 * 1_048_576;
 
 /**
- * On a store that answers at once nothing is kept here but the overlay. On one that answers later, documents that only this view's
- * actors write (`isOwn`) are kept with the values that were committed last, within a bound. Lists, and what others write, are fetched for
- * one command and dropped when it has been handled: it sees at least what was there when it came. Commits are in order of groups, so a
- * handler that needs more than the bound gets ahead all the same: once everything before its group is committed, nothing leaves.
+ * On a store that answers at once nothing is kept here but the overlay. On one that answers later, documents that only
+ * this view's actors write (`isOwn`) are kept with the values that were committed last, within a bound. Lists, and what
+ * others write, are fetched for one command and dropped when it has been handled: it sees at least what was there when
+ * it came. Commits are in order of groups, so a handler that needs more than the bound gets ahead all the same: once
+ * everything before its group is committed, nothing leaves.
  */
 export class StateView {
   readonly #documents: Documents;
@@ -64,7 +102,10 @@ export class StateView {
   /** Sequence of the command that is being handled. */
   #seq = 0;
 
-  constructor(documents: Documents, isOwn: (collection: Collection, tenant: number, id: string) => boolean = () => true) {
+  constructor(
+    documents: Documents,
+    isOwn: (collection: Collection, tenant: number, id: string) => boolean = () => true,
+  ) {
     this.#documents = documents;
     this.#isOwn = isOwn;
   }
@@ -83,19 +124,40 @@ export class StateView {
     const key = `${collection}/${tenant}/${id}`;
     const entry = this.#overlay.get(key);
     if (entry) return entry.value;
-    if (!this.#isAsync) return this.#now(key, readNow(() => this.#documents.get(collection, tenant, id)), collection, tenant, id);
+    if (!this.#isAsync)
+      return this.#now(
+        key,
+        readNow(() => this.#documents.get(collection, tenant, id)),
+        collection,
+        tenant,
+        id,
+      );
     const kept = this.#kept.get(key);
     if (kept !== undefined || this.#kept.has(key)) return kept;
     const fetched = this.#scopes.get(this.#seq)?.get(key);
     if (fetched) return fetched.value as string | undefined;
     const loading = this.#loading.get(key);
     if (loading && !loading.isStale) throw new NotLoaded(loading.promise);
-    return this.#now(key, readNow(() => this.#documents.get(collection, tenant, id)), collection, tenant, id);
+    return this.#now(
+      key,
+      readNow(() => this.#documents.get(collection, tenant, id)),
+      collection,
+      tenant,
+      id,
+    );
   }
 
-  #now(key: string, result: string | undefined | Promise<string | undefined>, collection: Collection, tenant: number, id: string): string | undefined {
+  #now(
+    key: string,
+    result: string | undefined | Promise<string | undefined>,
+    collection: Collection,
+    tenant: number,
+    id: string,
+  ): string | undefined {
     if (!(result instanceof Promise)) return result;
-    throw new NotLoaded(this.#load(key, result, undefined, this.#isKept(collection, tenant, id) ? undefined : this.#seq));
+    throw new NotLoaded(
+      this.#load(key, result, undefined, this.#isKept(collection, tenant, id) ? undefined : this.#seq),
+    );
   }
 
   /** Something that is no document of this store, fetched for the command. */
@@ -108,13 +170,18 @@ export class StateView {
   }
 
   /** @param limit so many are enough, whichever. */
-  list(collection: Collection, tenant: number, prefix: string, limit = Number.POSITIVE_INFINITY): { id: string; value: string }[] {
+  list(
+    collection: Collection,
+    tenant: number,
+    prefix: string,
+    limit = Number.POSITIVE_INFINITY,
+  ): { id: string; value: string }[] {
     const found = new Map<string, string>();
     const isRemoved = (id: string): boolean => {
       const entry = this.#overlay.get(`${collection}/${tenant}/${id}`);
       return entry !== undefined && entry.value === undefined;
     };
-    for (let after: string | undefined; ;) {
+    for (let after: string | undefined; ; ) {
       const page = this.#page({ collection, tenant, prefix }, after);
       for (const { id, value } of page) if (!isRemoved(id)) found.set(id, value);
       if (page.length < LIST_PAGE || found.size >= limit) break;
@@ -124,7 +191,10 @@ export class StateView {
       if (entry.collection !== collection || entry.tenant !== tenant || !entry.id.startsWith(prefix)) continue;
       if (entry.value !== undefined) found.set(entry.id, entry.value);
     }
-    return [...found].map(([id, value]) => ({ id, value })).sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit);
+    return [...found]
+      .map(([id, value]) => ({ id, value }))
+      .sort((a, b) => (a.id < b.id ? -1 : 1))
+      .slice(0, limit);
   }
 
   #page(list: ListOf, after: string | undefined): { id: string; value: string }[] {
@@ -138,13 +208,22 @@ export class StateView {
     throw new NotLoaded(this.#load(key, result, list, this.#seq));
   }
 
-  /** Asks for documents that handlers are going to need, in as few calls as there are collections. Only on a store that answers later. */
+  /**
+   * Asks for documents that handlers are going to need, in as few calls as there are collections. Only on a store that
+   * answers later.
+   */
   prefetch(keys: Iterable<PrefetchKey>): void {
     if (!this.#isAsync) return;
     const wanted = new Map<string, { collection: Collection; tenant: number; ids: Map<string, string> }>();
     for (const { collection, tenant, id } of keys) {
       const key = `${collection}/${tenant}/${id}`;
-      if (this.#overlay.has(key) || this.#kept.has(key) || this.#loading.has(key) || !this.#isKept(collection, tenant, id)) continue;
+      if (
+        this.#overlay.has(key) ||
+        this.#kept.has(key) ||
+        this.#loading.has(key) ||
+        !this.#isKept(collection, tenant, id)
+      )
+        continue;
       const name = `${collection}/${tenant}`;
       const batch = wanted.get(name) ?? { collection, tenant, ids: new Map<string, string>() };
       wanted.set(name, batch);
@@ -154,8 +233,14 @@ export class StateView {
       const result = this.#documents.getMany(collection, tenant, [...ids.values()]);
       if (!(result instanceof Promise)) return;
       [...ids.keys()].forEach((key, index) => {
-        this.#load(key, result.then((values) => values[index]), undefined, undefined)
-          .catch(() => { /* Whoever needs it asks again. */ });
+        this.#load(
+          key,
+          result.then((values) => values[index]),
+          undefined,
+          undefined,
+        ).catch(() => {
+          /* Whoever needs it asks again. */
+        });
       });
     }
   }
@@ -178,14 +263,19 @@ export class StateView {
   }
 
   /** For tests: documents kept, and commands that wait for some. */
-  get keptCount(): number { return this.#kept.size; }
-  get scopesCount(): number { return this.#scopes.size; }
+  get keptCount(): number {
+    return this.#kept.size;
+  }
+  get scopesCount(): number {
+    return this.#scopes.size;
+  }
 
   #changed(key: string, change: DocumentChange): void {
     const { collection, tenant, id, value } = change;
     const concerns = (list: ListOf | undefined): boolean =>
       list !== undefined && list.collection === collection && list.tenant === tenant && id.startsWith(list.prefix);
-    for (const loading of this.#loading.values()) if (loading.key === key || concerns(loading.list)) loading.isStale = true;
+    for (const loading of this.#loading.values())
+      if (loading.key === key || concerns(loading.list)) loading.isStale = true;
     for (const scope of this.#scopes.values()) {
       const fetched = scope.get(key);
       if (fetched) fetched.value = value;
@@ -202,23 +292,28 @@ export class StateView {
   #load(key: string, result: Promise<unknown>, list: ListOf | undefined, seq: number | undefined): Promise<void> {
     this.#isAsync = true;
     const name = seq === undefined ? key : `${seq} ${key}`;
-    const loading: Loading = { key, list, isStale: false, promise: result.then(
-      (value) => {
-        if (this.#loading.get(name) === loading) this.#loading.delete(name);
-        // Stale: the handler finds nothing and reads again.
-        if (loading.isStale) return;
-        if (seq === undefined) {
-          if (!this.#kept.has(key)) this.#keep(key, value as string | undefined);
-          return;
-        }
-        const scope = this.#scopes.get(seq) ?? new Map<string, Fetched>();
-        this.#scopes.set(seq, scope.set(key, { value, list }));
-      },
-      (error: unknown) => {
-        if (this.#loading.get(name) === loading) this.#loading.delete(name);
-        throw error;
-      },
-    ) };
+    const loading: Loading = {
+      key,
+      list,
+      isStale: false,
+      promise: result.then(
+        (value) => {
+          if (this.#loading.get(name) === loading) this.#loading.delete(name);
+          // Stale: the handler finds nothing and reads again.
+          if (loading.isStale) return;
+          if (seq === undefined) {
+            if (!this.#kept.has(key)) this.#keep(key, value as string | undefined);
+            return;
+          }
+          const scope = this.#scopes.get(seq) ?? new Map<string, Fetched>();
+          this.#scopes.set(seq, scope.set(key, { value, list }));
+        },
+        (error: unknown) => {
+          if (this.#loading.get(name) === loading) this.#loading.delete(name);
+          throw error;
+        },
+      ),
+    };
     this.#loading.set(name, loading);
     return loading.promise;
   }

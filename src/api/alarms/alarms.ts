@@ -37,7 +37,10 @@ const READ = ['ROLE_ALARM_READ'];
 const ADMIN = ['ROLE_ALARM_ADMIN'];
 const FIXED = [...ALARM_FIXED_FIELDS, 'id', 'lastUpdated'];
 const DERIVED = ['history'];
-/** A change of many alarms is waited for this long; then it goes on behind the answer (docs/spec/alarms.md#changes-of-many). */
+/**
+ * A change of many alarms is waited for this long; then it goes on behind the answer
+ * (docs/spec/alarms.md#changes-of-many).
+ */
 const BULK_WAIT_MS = 500;
 const BULK_POLL_MS = 10;
 const BULK_LIMIT = 'alarms/bulk-changes';
@@ -85,8 +88,13 @@ async function post(request: ApiRequest): Promise<Answer> {
     user: request.principal.userName,
     ...applicationOf(request),
   };
-  const { doc, isSuppressed } = await request.command<{ doc: string; isSuppressed?: boolean }>(COMMAND.ALARM_CREATE, Number(source), body);
-  if (isSuppressed === true || !isAlarmStored(request.mode)) return unstored(request, source, splitMembers(doc), isSuppressed === true);
+  const { doc, isSuppressed } = await request.command<{ doc: string; isSuppressed?: boolean }>(
+    COMMAND.ALARM_CREATE,
+    Number(source),
+    body,
+  );
+  if (isSuppressed === true || !isAlarmStored(request.mode))
+    return unstored(request, source, splitMembers(doc), isSuppressed === true);
   // A repeat answers with the alarm that is open already.
   const id = stringMember(splitMembers(doc), 'id') ?? 'null';
   const [answer] = await alarmTexts(request, [{ entityId: id, doc }]);
@@ -98,7 +106,10 @@ async function unstored(request: ApiRequest, source: string, members: Members, i
   const sources = await namedSources(request, [source]);
   const replaced = new Map([['source', sources.get(source) ?? '{}']]);
   const text = unstoredText(members, replaced);
-  return notStored('alarm', isSuppressed ? `{"self":${JSON.stringify(alarmUrl(request, 'null'))},${text.slice(1)}` : text);
+  return notStored(
+    'alarm',
+    isSuppressed ? `{"self":${JSON.stringify(alarmUrl(request, 'null'))},${text.slice(1)}` : text,
+  );
 }
 
 async function filterOf(request: ApiRequest): Promise<HistoryFilter> {
@@ -127,9 +138,14 @@ async function count(request: ApiRequest): Promise<Answer> {
 
 async function get(request: ApiRequest): Promise<Answer> {
   const members = await load(request);
-  if (!request.isPrivileged && (await isOwner(request, sourceIdOf(members), members)) !== true) throw new PlatformError('security/forbidden');
+  if (!request.isPrivileged && (await isOwner(request, sourceIdOf(members), members)) !== true)
+    throw new PlatformError('security/forbidden');
   const { id } = request.params;
-  const [answer] = await alarmTexts(request, [{ entityId: id, doc: joinMembers(members) }], await alarmHistoryText(request, id));
+  const [answer] = await alarmTexts(
+    request,
+    [{ entityId: id, doc: joinMembers(members) }],
+    await alarmHistoryText(request, id),
+  );
   return found('alarm', answer);
 }
 
@@ -150,13 +166,14 @@ async function put(request: ApiRequest): Promise<Answer> {
 }
 
 /**
- * Changes the status of all alarms that match. The owner, and who may administrate alarms by an inventory role, only changes those of what he may
- * reach, as he sees those alone in a list (docs/spec/alarms.md#changes-of-many).
+ * Changes the status of all alarms that match. The owner, and who may administrate alarms by an inventory role, only
+ * changes those of what he may reach, as he sees those alone in a list (docs/spec/alarms.md#changes-of-many).
  * @throws PlatformError 403 for whom neither a global nor an inventory role allows it, and who owns nothing.
  */
 async function putAll(request: ApiRequest): Promise<Answer> {
   const { platform, tenant } = request;
-  if (!request.isPrivileged && accessOf(request).grants.length === 0 && !(await ownsObjects(request))) throw new PlatformError('security/forbidden');
+  if (!request.isPrivileged && accessOf(request).grants.length === 0 && !(await ownsObjects(request)))
+    throw new PlatformError('security/forbidden');
   if (selectingFilters(request.query, ALARM_FILTERS).length === 0) {
     throw new PlatformError('general/invalid-parameter', { name: 'query', value: '', limit: 'at least one filter' });
   }
@@ -174,7 +191,9 @@ async function putAll(request: ApiRequest): Promise<Answer> {
     after: 0,
   };
   const id = `${BULK_CHANGE_PREFIX}${String(await platform.ids.nextInOrder()).padStart(16, '0')}`;
-  await changeRecords(request, tenant, [{ collection: 'job', id, expected: undefined, value: JSON.stringify(change), isPositioned: true }]);
+  await changeRecords(request, tenant, [
+    { collection: 'job', id, expected: undefined, value: JSON.stringify(change), isPositioned: true },
+  ]);
   for (let waitedMs = 0; waitedMs < BULK_WAIT_MS; waitedMs += BULK_POLL_MS) {
     if ((await platform.documents.get('job', tenant, id)) === undefined) return { status: 200, text: '' };
     await new Promise((resolve) => {
@@ -199,9 +218,17 @@ export function alarmRoutes(): Route[] {
       body: {
         schema: schemas.Alarm,
         mediaTypes: ['alarm'],
-        example: { source: { id: '251' }, type: 'c8y_Overheat', time: '2024-05-02T10:00:00.000Z', text: 'Too hot', severity: 'MAJOR' },
+        example: {
+          source: { id: '251' },
+          type: 'c8y_Overheat',
+          time: '2024-05-02T10:00:00.000Z',
+          text: 'Too hot',
+          severity: 'MAJOR',
+        },
       },
-      answers: [{ status: 201, description: `Created or counted; ${UNSTORED}`, mediaType: 'alarm', schema: 'writtenAlarm' }],
+      answers: [
+        { status: 201, description: `Created or counted; ${UNSTORED}`, mediaType: 'alarm', schema: 'writtenAlarm' },
+      ],
       handle: post,
     },
     {
@@ -213,7 +240,9 @@ export function alarmRoutes(): Route[] {
       summary: 'List alarms, newest first',
       query: { ...ALARM_FILTERS, ...REVERT, ...PAGE_PARAMETERS, ...EXPORT_PARAMETERS },
       produces: ['vendor', 'json', ...EXPORT_KINDS],
-      answers: [{ status: 200, description: 'A page of alarms', mediaType: 'alarmCollection', contentTypes: EXPORT_TYPES }],
+      answers: [
+        { status: 200, description: 'A page of alarms', mediaType: 'alarmCollection', contentTypes: EXPORT_TYPES },
+      ],
       handle: list,
     },
     {

@@ -1,6 +1,7 @@
 /**
- * Changes of the status of many alarms (docs/spec/alarms.md#changes-of-many). Each is a record of the tenant until it is done, carried out
- * page by page: what a crash interrupts goes on at its last page, and a page that is repeated changes nothing.
+ * Changes of the status of many alarms (docs/spec/alarms.md#changes-of-many). Each is a record of the tenant until it
+ * is done, carried out page by page: what a crash interrupts goes on at its last page, and a page that is repeated
+ * changes nothing.
  */
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { Command } from '../../model/commands/command.ts';
@@ -34,7 +35,10 @@ export interface BulkAlarmChange {
   readonly application?: string;
   /** By the clock of the gateway, ms since 1970. */
   readonly requestedAt: number;
-  /** Sequence of the command that stored it: what was acknowledged before has a smaller one, whatever the clocks of the nodes say. */
+  /**
+   * Sequence of the command that stored it: what was acknowledged before has a smaller one, whatever the clocks of the
+   * nodes say.
+   */
   readonly seq: number;
   /** Id of the last alarm that is done; ids ascend. */
   readonly after: number;
@@ -56,20 +60,33 @@ export class BulkAlarmChanges {
     this.#options = options;
     const { documents, tenants, isMine, log } = options;
     this.jobs = new TenantJobs({
-      prefix: BULK_CHANGE_PREFIX, name: 'a change of many alarms', documents, tenants, isMine, log,
+      prefix: BULK_CHANGE_PREFIX,
+      name: 'a change of many alarms',
+      documents,
+      tenants,
+      isMine,
+      log,
       page: (tenant, job, isStopped) => this.#page(tenant, job, isStopped),
     });
   }
 
-  async #page(tenant: number, { id, value: text }: { readonly id: string; readonly value: string }, isStopped: () => boolean): Promise<JobPage> {
+  async #page(
+    tenant: number,
+    { id, value: text }: { readonly id: string; readonly value: string },
+    isStopped: () => boolean,
+  ): Promise<JobPage> {
     const change = JSON.parse(text) as BulkAlarmChange;
     const filter = alarmFilter(tenant, change.selection);
     // Alarms that were created later are left alone. Those that were changed since have a later version.
     const isBefore = `version <= ${filter.bind('UInt64', change.seq)}`;
-    filter.add(`(${isBefore} OR creation_time <= fromUnixTimestamp64Milli(${filter.bind('Int64', change.requestedAt)}, 'UTC'))`);
+    filter.add(
+      `(${isBefore} OR creation_time <= fromUnixTimestamp64Milli(${filter.bind('Int64', change.requestedAt)}, 'UTC'))`,
+    );
     filter.add(`id > ${filter.bind('UInt64', change.after)}`);
     const rows = await this.#options.history.query<{ id: number; source: number }>(
-      `SELECT id, source FROM alarms FINAL WHERE ${filter.where} ORDER BY id LIMIT ${PAGE_SIZE}`, filter.params);
+      `SELECT id, source FROM alarms FINAL WHERE ${filter.where} ORDER BY id LIMIT ${PAGE_SIZE}`,
+      filter.params,
+    );
     for (let start = 0; start < rows.length; start += CONCURRENCY) {
       if (isStopped()) return 'more';
       await Promise.all(rows.slice(start, start + CONCURRENCY).map((row) => this.#update(tenant, change, row)));
@@ -84,22 +101,40 @@ export class BulkAlarmChanges {
     return 'more';
   }
 
-  async #update(tenant: number, change: BulkAlarmChange, row: { readonly id: number; readonly source: number }): Promise<void> {
+  async #update(
+    tenant: number,
+    change: BulkAlarmChange,
+    row: { readonly id: number; readonly source: number },
+  ): Promise<void> {
     const { status, user, application } = change;
-    const body = { id: String(row.id), doc: JSON.stringify({ status }), user, ...(application === undefined ? {} : { application }) };
+    const body = {
+      id: String(row.id),
+      doc: JSON.stringify({ status }),
+      user,
+      ...(application === undefined ? {} : { application }),
+    };
     try {
       await this.#send(tenant, { kind: COMMAND.ALARM_UPDATE, key: Number(row.source), body });
     } catch (error) {
       // The store or the journal is away or busy: the page is repeated.
       if (!(error instanceof PlatformError) || error.status === 503) throw error;
-      // An alarm that was deleted meanwhile needs no change. One that cannot be changed must not hold up the others for ever.
+      // An alarm that was deleted meanwhile needs no change. One that cannot be changed must not hold up the others for
+      // ever.
       if (error.code === 'alarm/not-found') return;
       this.#options.refusals.count(REFUSED_LIMIT);
-      this.#options.log.warn({ err: error, tenant, alarm: body.id, status }, 'an alarm of a bulk change could not be changed; the others are');
+      this.#options.log.warn(
+        { err: error, tenant, alarm: body.id, status },
+        'an alarm of a bulk change could not be changed; the others are',
+      );
     }
   }
 
   #send(tenant: number, command: Pick<Command, 'kind' | 'key' | 'body'>): Promise<unknown> {
-    return this.#options.commands.request({ ...command, tenant, mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#options.now() });
+    return this.#options.commands.request({
+      ...command,
+      tenant,
+      mode: PROCESSING_MODE.PERSISTENT,
+      receivedAt: this.#options.now(),
+    });
   }
 }

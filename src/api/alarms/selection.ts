@@ -1,4 +1,7 @@
-/** Which alarms a list, a count or a change is about (docs/spec/alarms.md#lists): as a value that can be stored, and as a condition. */
+/**
+ * Which alarms a list, a count or a change is about (docs/spec/alarms.md#lists): as a value that can be stored, and as
+ * a condition.
+ */
 import Type from 'typebox';
 import { ALARM_SEVERITIES, ALARM_STATUSES, OPEN_ALARM_STATUSES } from '../../model/entities/alarm.ts';
 import type { ApiRequest } from '../request/request.ts';
@@ -40,7 +43,11 @@ export async function alarmSelection(request: ApiRequest): Promise<AlarmSelectio
   const range = (name: string): Range => [query.time(`${name}From`) ?? null, query.time(`${name}To`) ?? null];
   return {
     ...(await sourceSelection(request)),
-    statuses: query.isTrue('resolved') ? ['CLEARED'] : query.isFalse('resolved') ? OPEN_ALARM_STATUSES : query.list('status'),
+    statuses: query.isTrue('resolved')
+      ? ['CLEARED']
+      : query.isFalse('resolved')
+        ? OPEN_ALARM_STATUSES
+        : query.list('status'),
     severities: query.list('severity'),
     types: query.list('type'),
     time: range('date'),
@@ -53,10 +60,14 @@ export async function alarmSelection(request: ApiRequest): Promise<AlarmSelectio
 export function alarmFilter(tenant: number, selection: AlarmSelection): HistoryFilter {
   const filter = new HistoryFilter(tenant);
   addSources(filter, selection);
-  const time = (column: string, [from, to]: Range): void => void filter.time(column, from ?? undefined, to ?? undefined);
+  const time = (column: string, [from, to]: Range): void =>
+    void filter.time(column, from ?? undefined, to ?? undefined);
   if (selection.access !== undefined) filter.ofPart(conditionOfAccess(selection.access, filter, 'source'));
   time('time', selection.time);
   time('creation_time', selection.created);
   time('last_updated', selection.lastUpdated);
-  return filter.textIn('status', selection.statuses).textIn('severity', selection.severities).textIn('type', selection.types);
+  return filter
+    .textIn('status', selection.statuses)
+    .textIn('severity', selection.severities)
+    .textIn('type', selection.types);
 }

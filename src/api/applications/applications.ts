@@ -10,9 +10,25 @@ import type { Members } from '../../model/documents/json-document.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { APPLICATION_ADMIN, APPLICATION_ANY, applicationListRoutes } from './lists.ts';
 import {
-  applicationsOfIds, auditOf, createApplication, findByUnique, loadAttachment, loadOwn, loadVisible, removeApplication, subscribedIds, updateApplication,
+  applicationsOfIds,
+  auditOf,
+  createApplication,
+  findByUnique,
+  loadAttachment,
+  loadOwn,
+  loadVisible,
+  removeApplication,
+  subscribedIds,
+  updateApplication,
 } from '../records/applications.ts';
-import { ApplicationPost, ApplicationPut, applicationText, applicationUrl, mergedApplication, requireConsistent } from './text.ts';
+import {
+  ApplicationPost,
+  ApplicationPut,
+  applicationText,
+  applicationUrl,
+  mergedApplication,
+  requireConsistent,
+} from './text.ts';
 import { applySettings, removeSettings, requireSettingsFit } from './microservice-settings.ts';
 import { flag, text } from '../request/schema/query-parameters.ts';
 import { retried } from '../records/records.ts';
@@ -35,8 +51,14 @@ async function post(request: ApiRequest): Promise<Answer> {
   members.delete('activeVersionId');
   const { key, name, type } = JSON.parse(request.bodyText()) as Pick<StoredApplication, 'key' | 'name' | 'type'>;
   const empty: StoredApplication = {
-    id: String(await platform.ids.nextInOrder()), owner: principal.tenant, ownerNumber: principal.tenantNumber, key, name, type,
-    availability: 'PRIVATE', doc: '{}',
+    id: String(await platform.ids.nextInOrder()),
+    owner: principal.tenant,
+    ownerNumber: principal.tenantNumber,
+    key,
+    name,
+    type,
+    availability: 'PRIVATE',
+    doc: '{}',
   };
   const application = mergedApplication(request, empty, members);
   const isMicroservice = application.type === 'MICROSERVICE';
@@ -55,8 +77,12 @@ async function get(request: ApiRequest): Promise<Answer> {
 }
 
 /** @param check may refuse the change. @throws PlatformError 404, 409, 422, 403. */
-export function changeApplication(request: ApiRequest, id: string, sent: Members,
-  check: (old: StoredApplication, next: StoredApplication) => void = () => undefined): Promise<StoredApplication> {
+export function changeApplication(
+  request: ApiRequest,
+  id: string,
+  sent: Members,
+  check: (old: StoredApplication, next: StoredApplication) => void = () => undefined,
+): Promise<StoredApplication> {
   return storeApplication(request, id, async (stored) => {
     const merged = mergedApplication(request, stored, sent);
     const isAsBefore = merged.activeVersionId === stored.activeVersionId || merged.activeVersionId === undefined;
@@ -67,17 +93,28 @@ export function changeApplication(request: ApiRequest, id: string, sent: Members
 }
 
 /**
- * Changes an application, and what follows from it: the rights of its service users, first, and its settings. Both are brought up to date each time, also
- * when nothing is changed, so that a repetition makes up for what a crash left out. What can refuse any of it does so before anything is written.
- * @param decide may run several times. @param further other changes that go with it. @throws PlatformError 404, 409, 422.
+ * Changes an application, and what follows from it: the rights of its service users, first, and its settings. Both are
+ * brought up to date each time, also when nothing is changed, so that a repetition makes up for what a crash left out.
+ * What can refuse any of it does so before anything is written.
+ * @param decide may run several times. @param further other changes that go with it. @throws PlatformError 404, 409,
+ * 422.
  */
-export async function storeApplication(request: ApiRequest, id: string,
-  decide: (old: StoredApplication) => Promise<StoredApplication> | StoredApplication, further: readonly RecordChange[] = []): Promise<StoredApplication> {
-  const { next } = await updateApplication(request, id, async (stored) => {
-    const decided = await decide(stored);
-    if (decided.type === 'MICROSERVICE') await requireSettingsFit(request, decided);
-    return decided;
-  }, further);
+export async function storeApplication(
+  request: ApiRequest,
+  id: string,
+  decide: (old: StoredApplication) => Promise<StoredApplication> | StoredApplication,
+  further: readonly RecordChange[] = [],
+): Promise<StoredApplication> {
+  const { next } = await updateApplication(
+    request,
+    id,
+    async (stored) => {
+      const decided = await decide(stored);
+      if (decided.type === 'MICROSERVICE') await requireSettingsFit(request, decided);
+      return decided;
+    },
+    further,
+  );
   if (next.type === 'MICROSERVICE') {
     await refreshServiceUsers(request, next);
     await applySettings(request, next);
@@ -86,12 +123,20 @@ export async function storeApplication(request: ApiRequest, id: string,
 }
 
 /** @throws PlatformError 422 for an id that no archive of the application has. */
-async function activatable(request: ApiRequest, { id, activeVersionId = '' }: StoredApplication): Promise<StoredAttachment> {
+async function activatable(
+  request: ApiRequest,
+  { id, activeVersionId = '' }: StoredApplication,
+): Promise<StoredAttachment> {
   try {
     return await loadAttachment(request, id, activeVersionId);
   } catch (error) {
     if (!(error instanceof PlatformError) || error.code !== 'applications/binary-not-found') throw error;
-    throw new PlatformError('validation/invalid-field', { area: 'applications', name: 'activeVersionId', value: activeVersionId, limit: 'the id of a binary' });
+    throw new PlatformError('validation/invalid-field', {
+      area: 'applications',
+      name: 'activeVersionId',
+      value: activeVersionId,
+      limit: 'the id of a binary',
+    });
   }
 }
 
@@ -99,14 +144,21 @@ async function activatable(request: ApiRequest, { id, activeVersionId = '' }: St
 const defaultContextPath = (name: string): string | undefined => (CONTEXT_PATH_FORM.test(name) ? name : undefined);
 
 /** What the manifest of the active archive says holds from now on. @throws PlatformError 422, 403. */
-export function activated(request: ApiRequest, application: StoredApplication, attachment: StoredAttachment): StoredApplication {
+export function activated(
+  request: ApiRequest,
+  application: StoredApplication,
+  attachment: StoredAttachment,
+): StoredApplication {
   const active = { ...application, activeVersionId: attachment.id };
   if (attachment.manifest === undefined) return active;
   if (application.type !== 'MICROSERVICE') return { ...active, manifest: attachment.manifest };
   const fields = JSON.parse(attachment.manifest) as Partial<StoredApplication>;
   const next: StoredApplication = {
-    ...active, manifest: attachment.manifest, contextPath: fields.contextPath ?? active.contextPath ?? defaultContextPath(fields.name ?? active.name),
-    requiredRoles: fields.requiredRoles ?? active.requiredRoles, roles: fields.roles ?? active.roles,
+    ...active,
+    manifest: attachment.manifest,
+    contextPath: fields.contextPath ?? active.contextPath ?? defaultContextPath(fields.name ?? active.name),
+    requiredRoles: fields.requiredRoles ?? active.requiredRoles,
+    roles: fields.roles ?? active.roles,
   };
   requireConsistent(request, application, next);
   return next;
@@ -114,7 +166,10 @@ export function activated(request: ApiRequest, application: StoredApplication, a
 
 async function put(request: ApiRequest): Promise<Answer> {
   const { application } = await loadOwn(request, request.params['id']);
-  return found('application', applicationText(request, await changeApplication(request, application.id, request.members())));
+  return found(
+    'application',
+    applicationText(request, await changeApplication(request, application.id, request.members())),
+  );
 }
 
 async function remove(request: ApiRequest): Promise<Answer> {
@@ -136,8 +191,16 @@ async function getBootstrapUser(request: ApiRequest): Promise<Answer> {
   const { application } = await loadOwn(request, request.params['id']);
   const { id, type, requiredRoles = [] } = application;
   // Who has its credentials gets those of its service users.
-  requireRoles(request, requiredRoles.filter((role) => ROLES.includes(role)));
-  if (type !== 'MICROSERVICE') throw new PlatformError('applications/bad-request', { id, type, reason: 'only microservices have a bootstrap user' });
+  requireRoles(
+    request,
+    requiredRoles.filter((role) => ROLES.includes(role)),
+  );
+  if (type !== 'MICROSERVICE')
+    throw new PlatformError('applications/bad-request', {
+      id,
+      type,
+      reason: 'only microservices have a bootstrap user',
+    });
   return found('user', JSON.stringify(await bootstrapUser(request, application)));
 }
 
@@ -147,23 +210,40 @@ async function clone(request: ApiRequest): Promise<Answer> {
   const { id, type } = application;
   if (type === 'MICROSERVICE') throw unprocessable(`The application ${id} is a microservice: it cannot be cloned`);
   const asked = request.query.text('version');
-  const version = asked === undefined ? undefined : (application.versions ?? []).find((one) => one.version === asked || one.tags.includes(asked));
+  const version =
+    asked === undefined
+      ? undefined
+      : (application.versions ?? []).find((one) => one.version === asked || one.tags.includes(asked));
   if (asked !== undefined && version === undefined) throw new PlatformError('applications/version-not-found');
   const { principal, platform } = request;
   const binary = version?.binaryId ?? application.activeVersionId;
   const { activeVersionId: _, versions: __, ...copied } = application;
   const copy: StoredApplication = {
-    ...copied, ...await freeNames(request, application), id: String(await platform.ids.nextInOrder()),
-    owner: principal.tenant, ownerNumber: principal.tenantNumber, availability: 'PRIVATE',
+    ...copied,
+    ...(await freeNames(request, application)),
+    id: String(await platform.ids.nextInOrder()),
+    owner: principal.tenant,
+    ownerNumber: principal.tenantNumber,
+    availability: 'PRIVATE',
   };
-  const attachment = binary === undefined ? undefined : await copyAttachment(request, await loadAttachment(request, id, binary), copy.id);
+  const attachment =
+    binary === undefined
+      ? undefined
+      : await copyAttachment(request, await loadAttachment(request, id, binary), copy.id);
   const made = attachment === undefined ? copy : { ...copy, activeVersionId: attachment.id };
   await createApplication(request, made, attachment);
   return created('application', applicationText(request, made), applicationUrl(request, copy.id));
 }
 
-async function copyAttachment(request: ApiRequest, attachment: StoredAttachment, application: string): Promise<StoredAttachment> {
-  const { blobs, platform: { ids } } = request;
+async function copyAttachment(
+  request: ApiRequest,
+  attachment: StoredAttachment,
+  application: string,
+): Promise<StoredAttachment> {
+  const {
+    blobs,
+    platform: { ids },
+  } = request;
   const content = await blobs.read(attachment.blob);
   if (content === undefined) throw new Error(`the content ${attachment.blob} of an application is missing`);
   const id = String(await ids.nextInOrder());
@@ -171,13 +251,23 @@ async function copyAttachment(request: ApiRequest, attachment: StoredAttachment,
   return { ...attachment, id, application, blob: key, created: formatTime(request.platform.now()) };
 }
 
-async function freeNames(request: ApiRequest, { key, name, contextPath }: StoredApplication): Promise<Pick<StoredApplication, 'key' | 'name' | 'contextPath'>> {
+async function freeNames(
+  request: ApiRequest,
+  { key, name, contextPath }: StoredApplication,
+): Promise<Pick<StoredApplication, 'key' | 'name' | 'contextPath'>> {
   const { tenant } = request;
   for (let count = 1; ; count += 1) {
     const prefix = count === 1 ? 'clone' : `clone${count}`;
-    const names = { key: prefix + key, name: prefix + name, ...(contextPath === undefined ? {} : { contextPath: prefix + contextPath }) };
-    const taken = await Promise.all([findByUnique(request, 'key', tenant, names.key), findByUnique(request, 'name', tenant, names.name),
-      findByUnique(request, 'contextPath', tenant, names.contextPath ?? '')]);
+    const names = {
+      key: prefix + key,
+      name: prefix + name,
+      ...(contextPath === undefined ? {} : { contextPath: prefix + contextPath }),
+    };
+    const taken = await Promise.all([
+      findByUnique(request, 'key', tenant, names.key),
+      findByUnique(request, 'name', tenant, names.name),
+      findByUnique(request, 'contextPath', tenant, names.contextPath ?? ''),
+    ]);
     if (count >= CLONES_MAX || taken.every((one) => one === undefined)) return names;
   }
 }
@@ -185,7 +275,8 @@ async function freeNames(request: ApiRequest, { key, name, contextPath }: Stored
 /** Clients use it to find out about the application behind a path; by id too. */
 async function getManifest(request: ApiRequest): Promise<Answer> {
   const { id } = request.params;
-  const application = (/^\d+$/.test(id) ? undefined : await applicationAt(request, id)) ?? (await loadVisible(request, id)).application;
+  const application =
+    (/^\d+$/.test(id) ? undefined : await applicationAt(request, id)) ?? (await loadVisible(request, id)).application;
   return found('application', `{"application":${applicationText(request, application)}}`);
 }
 
@@ -214,26 +305,90 @@ export function applicationRoutes(): Route[] {
   const read = { area, access: 'owner', roles: APPLICATION_ANY } as const;
   const admin = { area, access: 'roles', roles: APPLICATION_ADMIN } as const;
   const one = [{ status: 200, description: 'The application', mediaType: 'application' }];
-  const noBody = { form: 'bytes', isOptional: true, contents: { 'text/plain': { schema: Type.String({ maxLength: 0 }), example: '' } } } as const;
+  const noBody = {
+    form: 'bytes',
+    isOptional: true,
+    contents: { 'text/plain': { schema: Type.String({ maxLength: 0 }), example: '' } },
+  } as const;
   const made = [{ status: 201, description: 'The application', mediaType: 'application' }];
   const [all, path] = ['/application/applications', '/application/applications/{id}'];
-  const example = { key: 'my-app-key', name: 'my-app', type: 'EXTERNAL', externalUrl: 'https://example.com/app', roles: ['ROLE_MY_APP_ADMIN'] };
+  const example = {
+    key: 'my-app-key',
+    name: 'my-app',
+    type: 'EXTERNAL',
+    externalUrl: 'https://example.com/app',
+    roles: ['ROLE_MY_APP_ADMIN'],
+  };
   return [
     ...applicationListRoutes(),
-    { ...admin, method: 'POST', path: all, summary: 'Create an application', body: { schema: ApplicationPost, mediaTypes: ['application'], example },
-      answers: made, handle: post },
+    {
+      ...admin,
+      method: 'POST',
+      path: all,
+      summary: 'Create an application',
+      body: { schema: ApplicationPost, mediaTypes: ['application'], example },
+      answers: made,
+      handle: post,
+    },
     { ...read, method: 'GET', path, summary: 'Read an application', answers: one, handle: get },
-    { ...admin, method: 'PUT', path, summary: 'Change an application; activeVersionId takes an archive into use',
-      body: { schema: ApplicationPut, mediaTypes: ['application'], example: { availability: 'MARKET', description: 'For all' } }, answers: one, handle: put },
-    { ...admin, method: 'DELETE', path, summary: 'Delete an application',
+    {
+      ...admin,
+      method: 'PUT',
+      path,
+      summary: 'Change an application; activeVersionId takes an archive into use',
+      body: {
+        schema: ApplicationPut,
+        mediaTypes: ['application'],
+        example: { availability: 'MARKET', description: 'For all' },
+      },
+      answers: one,
+      handle: put,
+    },
+    {
+      ...admin,
+      method: 'DELETE',
+      path,
+      summary: 'Delete an application',
       query: { force: flag('Also when tenants are subscribed: their subscriptions end first') },
-      answers: [{ status: 204, description: 'Deleted' }], handle: remove },
-    { ...admin, method: 'POST', path: `${path}/clone`, summary: 'Copy an application with its active archive',
-      query: { version: text('Version or tag to copy') }, body: noBody, answers: made, handle: clone },
-    { ...admin, method: 'POST', path: `${path}/refresh`, summary: 'Take the active archive into use again',
-      body: noBody, answers: [{ status: 200, description: 'Done; without a body' }], handle: refresh },
-    { ...read, method: 'GET', path: `${path}/manifest`, summary: 'Application with its manifest, by id or context path', answers: one, handle: getManifest },
-    { ...admin, method: 'GET', path: `${path}/bootstrapUser`, summary: 'Credentials of the bootstrap user of a microservice',
-      answers: [{ status: 200, description: 'Tenant, name and password', mediaType: 'user', schema: 'applicationUser' }], handle: getBootstrapUser },
+      answers: [{ status: 204, description: 'Deleted' }],
+      handle: remove,
+    },
+    {
+      ...admin,
+      method: 'POST',
+      path: `${path}/clone`,
+      summary: 'Copy an application with its active archive',
+      query: { version: text('Version or tag to copy') },
+      body: noBody,
+      answers: made,
+      handle: clone,
+    },
+    {
+      ...admin,
+      method: 'POST',
+      path: `${path}/refresh`,
+      summary: 'Take the active archive into use again',
+      body: noBody,
+      answers: [{ status: 200, description: 'Done; without a body' }],
+      handle: refresh,
+    },
+    {
+      ...read,
+      method: 'GET',
+      path: `${path}/manifest`,
+      summary: 'Application with its manifest, by id or context path',
+      answers: one,
+      handle: getManifest,
+    },
+    {
+      ...admin,
+      method: 'GET',
+      path: `${path}/bootstrapUser`,
+      summary: 'Credentials of the bootstrap user of a microservice',
+      answers: [
+        { status: 200, description: 'Tenant, name and password', mediaType: 'user', schema: 'applicationUser' },
+      ],
+      handle: getBootstrapUser,
+    },
   ];
 }

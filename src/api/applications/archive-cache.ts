@@ -1,4 +1,7 @@
-/** Lists of entries of the archives that are served: reading one takes as long as the archive has files. Content never changes under its key. */
+/**
+ * Lists of entries of the archives that are served: reading one takes as long as the archive has files. Content never
+ * changes under its key.
+ */
 import { openArchive } from './zip-archive.ts';
 import type { Archive, ArchiveLimits, ArchiveSource } from './zip-archive.ts';
 
@@ -29,7 +32,9 @@ export class ArchiveCache {
     }
     let reading = this.#underWay.get(source.key);
     if (reading === undefined) {
-      reading = openArchive(source, limits).then((archive) => this.#remember(source.key, archive)).finally(() => this.#underWay.delete(source.key));
+      reading = openArchive(source, limits)
+        .then((archive) => this.#remember(source.key, archive))
+        .finally(() => this.#underWay.delete(source.key));
       this.#underWay.set(source.key, reading);
     }
     return reading;

@@ -1,6 +1,6 @@
 /**
- * Archives of applications: uploaded, checked, listed, downloaded and deleted, with or without a version (docs/spec/applications.md#archives). The image of
- * a microservice is stored, not run.
+ * Archives of applications: uploaded, checked, listed, downloaded and deleted, with or without a version
+ * (docs/spec/applications.md#archives). The image of a microservice is stored, not run.
  */
 import Type from 'typebox';
 import type { TSchema } from 'typebox';
@@ -11,7 +11,13 @@ import { formatTime } from '../../model/documents/iso-time.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { APPLICATION_ADMIN, APPLICATION_ANY } from './lists.ts';
 import {
-  attachmentChange, attachmentRemoval, attachmentsOfApplication, loadAttachment, loadOwn, loadVisible, requireRoomForAttachment,
+  attachmentChange,
+  attachmentRemoval,
+  attachmentsOfApplication,
+  loadAttachment,
+  loadOwn,
+  loadVisible,
+  requireRoomForAttachment,
 } from '../records/applications.ts';
 import { ArchiveForm, FilesForm, VersionForm } from './schemas.ts';
 import { applicationUrl, attachmentText, binaryUrl, versionText } from './text.ts';
@@ -21,7 +27,12 @@ import { compileBodyCheck } from '../request/schema/body-check.ts';
 import { attachmentHeader } from '../http/byte-range.ts';
 import { quote, segment } from '../entities/text.ts';
 import { ANY_CONTENT } from '../http/media-types.ts';
-import { MANIFEST_BYTES_MAX, MANIFEST_FILES, manifestText, requireMicroserviceManifest } from './microservice-manifest.ts';
+import {
+  MANIFEST_BYTES_MAX,
+  MANIFEST_FILES,
+  manifestText,
+  requireMicroserviceManifest,
+} from './microservice-manifest.ts';
 import { readMultipart, storeContent } from '../http/multipart.ts';
 import type { MultipartUpload } from '../http/multipart.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
@@ -46,7 +57,11 @@ const FILE_PARTS = new Set(['file', 'applicationBinary']);
 const VERSION_PART = 'applicationVersion';
 
 /** Checks the archive that was stored. @throws PlatformError 422. @returns the text of its manifest. */
-async function checkedManifest(request: ApiRequest, application: StoredApplication, source: ArchiveSource): Promise<string | undefined> {
+async function checkedManifest(
+  request: ApiRequest,
+  application: StoredApplication,
+  source: ArchiveSource,
+): Promise<string | undefined> {
   const { refusals } = request.platform;
   const { unzipped, unzippedLimit } = archiveLimit(application.type);
   const archive = await openArchive(source, { bytesMax: unzipped, bytesLimit: unzippedLimit, refusals });
@@ -57,34 +72,55 @@ async function checkedManifest(request: ApiRequest, application: StoredApplicati
     if (!archive.has(IMAGE_FILE)) throw badArchive(`it has no ${IMAGE_FILE}`);
     requireMicroserviceManifest(manifest);
   }
-  // What is served or downloaded has to be readable, and as long as the list of entries says: the limits are decided by that list.
+  // What is served or downloaded has to be readable, and as long as the list of entries says: the limits are decided by
+  // that list.
   for (const file of archive.values()) await readThrough(source, file, { refusals });
   return manifest;
 }
 
-/** Takes the form, stores its file and checks it. Nothing stays of a refused one. @throws PlatformError 400, 413, 422. */
-async function upload(request: ApiRequest, application: StoredApplication): Promise<{ attachment: StoredAttachment; form: MultipartUpload }> {
+/**
+ * Takes the form, stores its file and checks it. Nothing stays of a refused one. @throws PlatformError 400, 413, 422.
+ */
+async function upload(
+  request: ApiRequest,
+  application: StoredApplication,
+): Promise<{ attachment: StoredAttachment; form: MultipartUpload }> {
   const contentType = request.headers['content-type'];
-  if (!/^multipart\/form-data/i.test(contentType)) throw new PlatformError('general/unsupported-media-type', { type: contentType || 'none' });
+  if (!/^multipart\/form-data/i.test(contentType))
+    throw new PlatformError('general/unsupported-media-type', { type: contentType || 'none' });
   const { bodyStream, platform } = request;
   if (bodyStream === undefined) throw new Error('the route streams its body');
   const { id, type } = application;
   if (type !== 'HOSTED' && type !== 'MICROSERVICE') {
-    throw new PlatformError('applications/unprocessable', { reason: `The application ${id} has the type ${type}: only HOSTED and MICROSERVICE have binaries` });
+    throw new PlatformError('applications/unprocessable', {
+      reason: `The application ${id} has the type ${type}: only HOSTED and MICROSERVICE have binaries`,
+    });
   }
   await requireRoomForAttachment(request, id);
   const { zipped, zippedLimit } = archiveLimit(type);
-  const limits = { blobs: request.blobs, limitBytes: zipped, refusals: { count: () => platform.refusals.count(zippedLimit) } };
+  const limits = {
+    blobs: request.blobs,
+    limitBytes: zipped,
+    refusals: { count: () => platform.refusals.count(zippedLimit) },
+  };
   const form = await readMultipart(bodyStream, contentType, limits, {
-    fieldBytesMax: platform.config.jsonBodyMaxBytes, isFile: (name) => FILE_PARTS.has(name), isField: (name) => name === VERSION_PART,
+    fieldBytesMax: platform.config.jsonBodyMaxBytes,
+    isFile: (name) => FILE_PARTS.has(name),
+    isField: (name) => name === VERSION_PART,
   });
-  if (form.file === undefined) throw new PlatformError('general/bad-multipart', { reason: 'it has no part with a file' });
+  if (form.file === undefined)
+    throw new PlatformError('general/bad-multipart', { reason: 'it has no part with a file' });
   const { key, bytes, fileName } = form.file;
   try {
     const manifest = await checkedManifest(request, application, { blobs: platform.blobs, key, bytes });
     const name = (fileName || form.fields.get('fileName') || `${application.name}.zip`).slice(0, NAME_LENGTH_MAX);
     const attachment: StoredAttachment = {
-      id: String(await platform.ids.nextInOrder()), application: id, name, blob: key, bytes, created: formatTime(platform.now()),
+      id: String(await platform.ids.nextInOrder()),
+      application: id,
+      name,
+      blob: key,
+      bytes,
+      created: formatTime(platform.now()),
       ...(manifest === undefined ? {} : { manifest }),
     };
     return { attachment, form };
@@ -95,17 +131,31 @@ async function upload(request: ApiRequest, application: StoredApplication): Prom
 }
 
 /**
- * The archive becomes part of the application. A microservice uses the newest at once, another application its first one, or the latest version.
+ * The archive becomes part of the application. A microservice uses the newest at once, another application its first
+ * one, or the latest version.
  */
-async function attach(request: ApiRequest, id: string, attachment: StoredAttachment, version?: ApplicationVersion): Promise<StoredApplication> {
+async function attach(
+  request: ApiRequest,
+  id: string,
+  attachment: StoredAttachment,
+  version?: ApplicationVersion,
+): Promise<StoredApplication> {
   try {
-    return await storeApplication(request, id, (stored) => {
-      const { versions = [] } = stored;
-      if (version !== undefined) requireNewVersion(stored, version);
-      const isUsed = stored.type === 'MICROSERVICE' || stored.activeVersionId === undefined || version?.tags.includes(LATEST) === true;
-      const listed = version === undefined ? stored : { ...stored, versions: [...versions, version] };
-      return isUsed ? activated(request, listed, attachment) : listed;
-    }, [attachmentChange(attachment)]);
+    return await storeApplication(
+      request,
+      id,
+      (stored) => {
+        const { versions = [] } = stored;
+        if (version !== undefined) requireNewVersion(stored, version);
+        const isUsed =
+          stored.type === 'MICROSERVICE' ||
+          stored.activeVersionId === undefined ||
+          version?.tags.includes(LATEST) === true;
+        const listed = version === undefined ? stored : { ...stored, versions: [...versions, version] };
+        return isUsed ? activated(request, listed, attachment) : listed;
+      },
+      [attachmentChange(attachment)],
+    );
   } catch (error) {
     // Not of a failure behind the change.
     if (error instanceof PlatformError) await removeUnnamed(request, attachment);
@@ -120,7 +170,8 @@ async function removeUnnamed(request: ApiRequest, attachment: StoredAttachment):
 
 /** @throws PlatformError 409 for a version or tag that there is already. */
 function requireNewVersion({ id, versions = [] }: StoredApplication, { version, tags }: ApplicationVersion): void {
-  if (versions.some((one) => one.version === version)) throw new PlatformError('applications/version-duplicate', { id, what: 'version', value: version });
+  if (versions.some((one) => one.version === version))
+    throw new PlatformError('applications/version-duplicate', { id, what: 'version', value: version });
   const taken = tags.find((tag) => versions.some((one) => one.tags.includes(tag)));
   if (taken !== undefined) throw new PlatformError('applications/version-duplicate', { id, what: 'tag', value: taken });
 }
@@ -129,15 +180,24 @@ async function post(request: ApiRequest): Promise<Answer> {
   const { application } = await loadOwn(request, request.params['id']);
   const { attachment } = await upload(request, application);
   const next = await attach(request, application.id, attachment);
-  return created('applicationBinary', attachmentText(request, next, attachment), binaryUrl(request, application.id, attachment.id));
+  return created(
+    'applicationBinary',
+    attachmentText(request, next, attachment),
+    binaryUrl(request, application.id, attachment.id),
+  );
 }
 
 async function list(request: ApiRequest): Promise<Answer> {
   const { application } = await loadOwn(request, request.params['id']);
   const page = pageOf(request);
   const attachments = await attachmentsOfApplication(request, application.id);
-  const items = attachments.slice(page.offset, page.offset + page.size).map((attachment) => attachmentText(request, application, attachment));
-  return found('applicationBinaries', collectionText(request, page, { name: 'attachments', items, total: attachments.length }));
+  const items = attachments
+    .slice(page.offset, page.offset + page.size)
+    .map((attachment) => attachmentText(request, application, attachment));
+  return found(
+    'applicationBinaries',
+    collectionText(request, page, { name: 'attachments', items, total: attachments.length }),
+  );
 }
 
 async function download(request: ApiRequest): Promise<typeof ANSWERED> {
@@ -146,22 +206,36 @@ async function download(request: ApiRequest): Promise<typeof ANSWERED> {
   const { blob, bytes, name } = await loadAttachment(request, application.id, binaryId);
   const pieces = await request.platform.blobs.read(blob);
   if (pieces === undefined) throw new Error(`the content ${blob} of the application ${id} is missing`);
-  await request.sendContent(200, ['Content-Type', ZIP_TYPE, 'X-Content-Type-Options', 'nosniff', 'Content-Disposition', attachmentHeader(name)], bytes, pieces);
+  await request.sendContent(
+    200,
+    ['Content-Type', ZIP_TYPE, 'X-Content-Type-Options', 'nosniff', 'Content-Disposition', attachmentHeader(name)],
+    bytes,
+    pieces,
+  );
   return ANSWERED;
 }
 
 /** With the version that it is. The active one can be deleted too: then none is active. */
 async function removeAttachment(request: ApiRequest, attachment: StoredAttachment): Promise<void> {
   const { application, id } = attachment;
-  await storeApplication(request, application, async (stored) => {
-    // Somebody else may have deleted it meanwhile.
-    await loadAttachment(request, application, id);
-    const version = stored.versions?.find(({ binaryId }) => binaryId === id);
-    if (version?.tags.includes(LATEST)) throw new PlatformError('applications/latest', { version: version.version });
-    const { activeVersionId, versions, ...others } = stored;
-    const left = versions?.filter(({ binaryId }) => binaryId !== id) ?? [];
-    return { ...others, ...(activeVersionId === id ? {} : { activeVersionId }), ...(left.length === 0 ? {} : { versions: left }) };
-  }, [attachmentRemoval(attachment)]);
+  await storeApplication(
+    request,
+    application,
+    async (stored) => {
+      // Somebody else may have deleted it meanwhile.
+      await loadAttachment(request, application, id);
+      const version = stored.versions?.find(({ binaryId }) => binaryId === id);
+      if (version?.tags.includes(LATEST)) throw new PlatformError('applications/latest', { version: version.version });
+      const { activeVersionId, versions, ...others } = stored;
+      const left = versions?.filter(({ binaryId }) => binaryId !== id) ?? [];
+      return {
+        ...others,
+        ...(activeVersionId === id ? {} : { activeVersionId }),
+        ...(left.length === 0 ? {} : { versions: left }),
+      };
+    },
+    [attachmentRemoval(attachment)],
+  );
   await request.platform.blobs.remove(attachment.blob);
 }
 
@@ -171,20 +245,31 @@ async function remove(request: ApiRequest): Promise<Answer> {
   return NO_CONTENT;
 }
 
-/** Text files by path, each a field of the form, take the place of those of the active archive. The archive is written anew. */
+/**
+ * Text files by path, each a field of the form, take the place of those of the active archive. The archive is written
+ * anew.
+ */
 async function postFiles(request: ApiRequest): Promise<Answer> {
   const { application } = await loadOwn(request, request.params['id']);
   const { id, type, activeVersionId } = application;
   if (type !== 'HOSTED' || activeVersionId === undefined) {
-    throw new PlatformError('applications/unprocessable', { reason: `The application ${id} is not a web application with an active archive` });
+    throw new PlatformError('applications/unprocessable', {
+      reason: `The application ${id} is not a web application with an active archive`,
+    });
   }
   const { blobs, bodyStream, headers, platform } = request;
   if (bodyStream === undefined) throw new Error('the route streams its body');
   const old = await loadAttachment(request, id, activeVersionId);
   const { refusals, config } = platform;
   const { zipped, zippedLimit, unzipped, unzippedLimit } = archiveLimit(type);
-  const form = await readMultipart(bodyStream, headers['content-type'], { blobs, refusals, limitBytes: 0 }, { fieldBytesMax: config.jsonBodyMaxBytes });
-  if (form.file !== undefined || form.fields.size === 0) throw new PlatformError('general/bad-multipart', { reason: 'it takes text files as fields' });
+  const form = await readMultipart(
+    bodyStream,
+    headers['content-type'],
+    { blobs, refusals, limitBytes: 0 },
+    { fieldBytesMax: config.jsonBodyMaxBytes },
+  );
+  if (form.file !== undefined || form.fields.size === 0)
+    throw new PlatformError('general/bad-multipart', { reason: 'it takes text files as fields' });
   const source = { blobs, key: old.blob, bytes: old.bytes };
   const archive = await openArchive(source, { bytesMax: unzipped, bytesLimit: unzippedLimit, refusals });
   const files = new Map(Array.from(form.fields, ([name, content]) => [name, Buffer.from(content)]));
@@ -194,18 +279,37 @@ async function postFiles(request: ApiRequest): Promise<Answer> {
     const manifest = await checkedManifest(request, application, { blobs, key, bytes });
     const { manifest: _, ...kept } = old;
     const attachment: StoredAttachment = {
-      ...kept, id: String(await platform.ids.nextInOrder()), blob: key, bytes, created: formatTime(platform.now()),
+      ...kept,
+      id: String(await platform.ids.nextInOrder()),
+      blob: key,
+      bytes,
+      created: formatTime(platform.now()),
       ...(manifest === undefined ? {} : { manifest }),
     };
-    const next = await storeApplication(request, id, async (stored) => {
-      await loadAttachment(request, id, old.id);
-      const versions = stored.versions?.map((one) => (one.binaryId === old.id ? { ...one, binaryId: attachment.id } : one));
-      return activated(request, { ...stored, ...(versions === undefined ? {} : { versions }) }, attachment);
-    }, [attachmentRemoval(old), attachmentChange(attachment)]);
+    const next = await storeApplication(
+      request,
+      id,
+      async (stored) => {
+        await loadAttachment(request, id, old.id);
+        const versions = stored.versions?.map((one) =>
+          one.binaryId === old.id ? { ...one, binaryId: attachment.id } : one,
+        );
+        return activated(request, { ...stored, ...(versions === undefined ? {} : { versions }) }, attachment);
+      },
+      [attachmentRemoval(old), attachmentChange(attachment)],
+    );
     await blobs.remove(old.blob);
-    return created('applicationBinary', attachmentText(request, next, attachment), binaryUrl(request, id, attachment.id));
+    return created(
+      'applicationBinary',
+      attachmentText(request, next, attachment),
+      binaryUrl(request, id, attachment.id),
+    );
   } catch (error) {
-    if (error instanceof PlatformError && !(await attachmentsOfApplication(request, id)).some(({ blob }) => blob === key)) await blobs.remove(key);
+    if (
+      error instanceof PlatformError &&
+      !(await attachmentsOfApplication(request, id)).some(({ blob }) => blob === key)
+    )
+      await blobs.remove(key);
     throw error;
   }
 }
@@ -216,7 +320,10 @@ const VersionPart = Type.Object({ version: Name, tags: Tags, tag: Tags }, { addi
 const TagsBody = Type.Object({ tags: Tags, tag: Tags }, { additionalProperties: true });
 const checkVersion = compileBodyCheck(VersionPart, 'applications');
 
-interface SentTags { readonly tag?: readonly string[]; readonly tags?: readonly string[] }
+interface SentTags {
+  readonly tag?: readonly string[];
+  readonly tags?: readonly string[];
+}
 const tagsOf = ({ tag, tags }: SentTags): string[] => [...new Set(tag ?? tags ?? [])];
 
 /** @throws PlatformError 400, 422. */
@@ -245,7 +352,11 @@ async function postVersion(request: ApiRequest): Promise<Answer> {
     throw error;
   }
   await attach(request, application.id, attachment, version);
-  return created('applicationVersion', versionText(version), `${applicationUrl(request, application.id)}/versions/${segment(version.version)}`);
+  return created(
+    'applicationVersion',
+    versionText(version),
+    `${applicationUrl(request, application.id)}/versions/${segment(version.version)}`,
+  );
 }
 
 /** By `version` or `tag` of the query, not both. @throws PlatformError 422, 404. */
@@ -255,7 +366,9 @@ function asked(request: ApiRequest, { versions = [] }: StoredApplication): Appli
     throw new PlatformError('general/invalid-parameter', { name: 'tag', value: tag, limit: 'no value beside version' });
   }
   if (version === undefined && tag === undefined) return undefined;
-  const wanted = versions.find((one) => (version === undefined ? one.tags.includes(tag ?? '') : one.version === version));
+  const wanted = versions.find((one) =>
+    version === undefined ? one.tags.includes(tag ?? '') : one.version === version,
+  );
   if (wanted === undefined) throw new PlatformError('applications/version-not-found');
   return wanted;
 }
@@ -265,18 +378,23 @@ async function listVersions(request: ApiRequest): Promise<Answer> {
   const wanted = asked(request, application);
   if (wanted !== undefined) return found('applicationVersion', versionText(wanted));
   const self = `${applicationUrl(request, application.id)}/versions`;
-  return found('applicationVersionCollection', `{"self":${quote(self)},"applicationVersions":[${(application.versions ?? []).map(versionText).join(',')}]}`);
+  return found(
+    'applicationVersionCollection',
+    `{"self":${quote(self)},"applicationVersions":[${(application.versions ?? []).map(versionText).join(',')}]}`,
+  );
 }
 
 /**
- * The tags of a version; another version that has one of them loses it. The latest version is taken into use. The tag goes to another version, it does not
- * just end: the archive that it keeps from being deleted is the one in use. @throws PlatformError 422, 404, 409.
+ * The tags of a version; another version that has one of them loses it. The latest version is taken into use. The tag
+ * goes to another version, it does not just end: the archive that it keeps from being deleted is the one in use.
+ * @throws PlatformError 422, 404, 409.
  */
 async function putVersion(request: ApiRequest): Promise<Answer> {
   const { id, version: name } = request.params;
   const { application } = await loadOwn(request, id);
   const sent = JSON.parse(request.bodyText()) as SentTags;
-  if (sent.tag === undefined && sent.tags === undefined) throw new PlatformError('validation/mandatory-fields', { names: 'tag' });
+  if (sent.tag === undefined && sent.tags === undefined)
+    throw new PlatformError('validation/mandatory-fields', { names: 'tag' });
   const tags = tagsOf(sent);
   const attachments = await attachmentsOfApplication(request, application.id);
   const next = await storeApplication(request, application.id, (stored) => {
@@ -284,13 +402,22 @@ async function putVersion(request: ApiRequest): Promise<Answer> {
     const wanted = versions.find(({ version }) => version === name);
     const attachment = attachments.find((one) => one.id === wanted?.binaryId);
     if (wanted === undefined || attachment === undefined) throw new PlatformError('applications/version-not-found');
-    if (wanted.tags.includes(LATEST) && !tags.includes(LATEST)) throw new PlatformError('applications/latest', { version: name });
-    const tagged = versions.map((one) => (one === wanted ? { ...one, tags } : { ...one, tags: one.tags.filter((tag) => !tags.includes(tag)) }));
+    if (wanted.tags.includes(LATEST) && !tags.includes(LATEST))
+      throw new PlatformError('applications/latest', { version: name });
+    const tagged = versions.map((one) =>
+      one === wanted ? { ...one, tags } : { ...one, tags: one.tags.filter((tag) => !tags.includes(tag)) },
+    );
     const listed = { ...stored, versions: tagged };
-    return tags.includes(LATEST) && stored.activeVersionId !== attachment.id ? activated(request, listed, attachment) : listed;
+    return tags.includes(LATEST) && stored.activeVersionId !== attachment.id
+      ? activated(request, listed, attachment)
+      : listed;
   });
   const stored = next.versions?.find(({ version }) => version === name);
-  return created('applicationVersion', stored === undefined ? '{}' : versionText(stored), `${applicationUrl(request, id)}/versions/${segment(name)}`);
+  return created(
+    'applicationVersion',
+    stored === undefined ? '{}' : versionText(stored),
+    `${applicationUrl(request, id)}/versions/${segment(name)}`,
+  );
 }
 
 async function removeVersion(request: ApiRequest): Promise<Answer> {
@@ -307,32 +434,99 @@ export function applicationBinaryRoutes(): Route[] {
   const read = { area, access: 'roles', roles: APPLICATION_ANY } as const;
   const binaries = '/application/applications/{id}/binaries';
   const versions = '/application/applications/{id}/versions';
-  const form = (schema: TSchema, example: object): RouteBody => ({ form: 'stream', contents: { 'multipart/form-data': { schema, example } } });
+  const form = (schema: TSchema, example: object): RouteBody => ({
+    form: 'stream',
+    contents: { 'multipart/form-data': { schema, example } },
+  });
   const one = { version: text('The version'), tag: text('A tag of the version; not beside version') };
   const madeVersion = [{ status: 201, description: 'The version', mediaType: 'applicationVersion' }];
   return [
-    { ...read, method: 'GET', path: binaries, summary: 'List archives of an application', query: PAGE_PARAMETERS,
-      answers: [{ status: 200, description: 'A page of archives', mediaType: 'applicationBinaries' }], handle: list },
-    { ...admin, method: 'POST', path: binaries, summary: 'Upload an archive: part "file", a ZIP; of a microservice with its manifest and image.tar',
-      headers: ['content-type'], body: form(ArchiveForm, { file: 'PK…' }),
-      answers: [{ status: 201, description: 'The archive', mediaType: 'applicationBinary' }], handle: post },
-    { ...admin, method: 'POST', path: `${binaries}/files`, summary: 'Replace text files of the active archive of a web application: a field for each path',
-      headers: ['content-type'], body: form(FilesForm, { 'cumulocity.json': '{"name":"web"}' }),
-      answers: [{ status: 201, description: 'The new archive', mediaType: 'applicationBinary' }], handle: postFiles },
-    { ...read, method: 'GET', path: `${binaries}/{binaryId}`, summary: 'Download an archive',
+    {
+      ...read,
+      method: 'GET',
+      path: binaries,
+      summary: 'List archives of an application',
+      query: PAGE_PARAMETERS,
+      answers: [{ status: 200, description: 'A page of archives', mediaType: 'applicationBinaries' }],
+      handle: list,
+    },
+    {
+      ...admin,
+      method: 'POST',
+      path: binaries,
+      summary: 'Upload an archive: part "file", a ZIP; of a microservice with its manifest and image.tar',
+      headers: ['content-type'],
+      body: form(ArchiveForm, { file: 'PK…' }),
+      answers: [{ status: 201, description: 'The archive', mediaType: 'applicationBinary' }],
+      handle: post,
+    },
+    {
+      ...admin,
+      method: 'POST',
+      path: `${binaries}/files`,
+      summary: 'Replace text files of the active archive of a web application: a field for each path',
+      headers: ['content-type'],
+      body: form(FilesForm, { 'cumulocity.json': '{"name":"web"}' }),
+      answers: [{ status: 201, description: 'The new archive', mediaType: 'applicationBinary' }],
+      handle: postFiles,
+    },
+    {
+      ...read,
+      method: 'GET',
+      path: `${binaries}/{binaryId}`,
+      summary: 'Download an archive',
       produces: ANY_CONTENT,
-      answers: [{ status: 200, description: 'The ZIP', contentTypes: [ZIP_TYPE] }], handle: download },
-    { ...admin, method: 'DELETE', path: `${binaries}/{binaryId}`, summary: 'Delete an archive',
-      answers: [{ status: 204, description: 'Deleted' }], handle: remove },
-    { ...read, method: 'GET', path: versions, summary: 'List versions of an application, or read one', query: one,
-      answers: [{ status: 200, description: 'The versions', mediaType: 'applicationVersionCollection' }], handle: listVersions },
-    { ...admin, method: 'POST', path: versions, headers: ['content-type'],
-      summary: 'Upload a version: parts "applicationBinary" (a ZIP) and "applicationVersion" (JSON with version and tags)',
-      body: form(VersionForm, { applicationVersion: '{"version":"1.0.0","tags":["latest"]}', applicationBinary: 'PK…' }),
-      answers: madeVersion, handle: postVersion },
-    { ...admin, method: 'PUT', path: `${versions}/{version}`, summary: 'Set the tags of a version',
-      body: { schema: TagsBody, mediaTypes: ['applicationVersion'], example: { tags: ['latest'] } }, answers: madeVersion, handle: putVersion },
-    { ...admin, method: 'DELETE', path: versions, summary: 'Delete a version with its archive', query: one,
-      answers: [{ status: 204, description: 'Deleted' }], handle: removeVersion },
+      answers: [{ status: 200, description: 'The ZIP', contentTypes: [ZIP_TYPE] }],
+      handle: download,
+    },
+    {
+      ...admin,
+      method: 'DELETE',
+      path: `${binaries}/{binaryId}`,
+      summary: 'Delete an archive',
+      answers: [{ status: 204, description: 'Deleted' }],
+      handle: remove,
+    },
+    {
+      ...read,
+      method: 'GET',
+      path: versions,
+      summary: 'List versions of an application, or read one',
+      query: one,
+      answers: [{ status: 200, description: 'The versions', mediaType: 'applicationVersionCollection' }],
+      handle: listVersions,
+    },
+    {
+      ...admin,
+      method: 'POST',
+      path: versions,
+      headers: ['content-type'],
+      summary:
+        'Upload a version: parts "applicationBinary" (a ZIP) and "applicationVersion" (JSON with version and tags)',
+      body: form(VersionForm, {
+        applicationVersion: '{"version":"1.0.0","tags":["latest"]}',
+        applicationBinary: 'PK…',
+      }),
+      answers: madeVersion,
+      handle: postVersion,
+    },
+    {
+      ...admin,
+      method: 'PUT',
+      path: `${versions}/{version}`,
+      summary: 'Set the tags of a version',
+      body: { schema: TagsBody, mediaTypes: ['applicationVersion'], example: { tags: ['latest'] } },
+      answers: madeVersion,
+      handle: putVersion,
+    },
+    {
+      ...admin,
+      method: 'DELETE',
+      path: versions,
+      summary: 'Delete a version with its archive',
+      query: one,
+      answers: [{ status: 204, description: 'Deleted' }],
+      handle: removeVersion,
+    },
   ];
 }

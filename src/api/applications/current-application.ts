@@ -30,13 +30,18 @@ async function get(request: ApiRequest): Promise<Answer> {
 /** The code of a microservice does not decide whose settings it reads. @throws PlatformError 403. */
 function requireSamePlace(old: StoredApplication, next: StoredApplication): void {
   const { id } = old;
-  if (old.contextPath !== next.contextPath) throw new PlatformError('applications/bootstrap-user', { id, name: 'contextPath' });
-  if (settingsCategory(old) !== settingsCategory(next)) throw new PlatformError('applications/bootstrap-user', { id, name: 'category of settings' });
+  if (old.contextPath !== next.contextPath)
+    throw new PlatformError('applications/bootstrap-user', { id, name: 'contextPath' });
+  if (settingsCategory(old) !== settingsCategory(next))
+    throw new PlatformError('applications/bootstrap-user', { id, name: 'category of settings' });
 }
 
 async function put(request: ApiRequest): Promise<Answer> {
   const { id } = await current(request, 'bootstrap');
-  return found('application', applicationText(request, await changeApplication(request, id, request.members(), requireSamePlace)));
+  return found(
+    'application',
+    applicationText(request, await changeApplication(request, id, request.members(), requireSamePlace)),
+  );
 }
 
 async function subscriptions(request: ApiRequest): Promise<Answer> {
@@ -47,23 +52,69 @@ async function subscriptions(request: ApiRequest): Promise<Answer> {
 
 async function settings(request: ApiRequest): Promise<Answer> {
   const application = await current(request, 'bootstrap', 'service');
-  return { status: 200, contentType: JSON_TYPE, text: JSON.stringify(await settingsOf(request, application, request.tenant)) };
+  return {
+    status: 200,
+    contentType: JSON_TYPE,
+    text: JSON.stringify(await settingsOf(request, application, request.tenant)),
+  };
 }
 
 export function currentApplicationRoutes(): Route[] {
   const common = { area: 'applications', access: 'user', isForServiceBootstrap: true } as const;
   const one = [{ status: 200, description: 'The application', mediaType: 'application' }];
   const path = '/application/currentApplication';
-  const users = [{ status: 200, description: 'A service user for each subscribed tenant', mediaType: 'applicationUserCollection' }];
+  const users = [
+    { status: 200, description: 'A service user for each subscribed tenant', mediaType: 'applicationUserCollection' },
+  ];
   return [
-    { ...common, method: 'GET', path, summary: 'The application of the bootstrap or service user', answers: one, handle: get },
-    { ...common, method: 'PUT', path, summary: 'Change the application of the bootstrap user',
-      body: { schema: ApplicationPut, mediaTypes: ['application'], example: { description: 'Counts' } }, answers: one, handle: put },
-    { ...common, method: 'GET', path: `${path}/subscriptions`, summary: 'Service users of the application of the bootstrap user', answers: users,
-      handle: subscriptions },
-    { ...common, method: 'GET', path: `${path}/subscription`, summary: 'The same by another name', answers: users, handle: subscriptions },
-    { ...common, method: 'GET', path: `${path}/settings`, summary: 'Settings of the application of the bootstrap or service user',
-      answers: [{ status: 200, description: 'Values by key', contentTypes: ['application/json'],
-        json: Type.Record(Type.String(), Type.String()), example: { colour: 'red' } }], handle: settings },
+    {
+      ...common,
+      method: 'GET',
+      path,
+      summary: 'The application of the bootstrap or service user',
+      answers: one,
+      handle: get,
+    },
+    {
+      ...common,
+      method: 'PUT',
+      path,
+      summary: 'Change the application of the bootstrap user',
+      body: { schema: ApplicationPut, mediaTypes: ['application'], example: { description: 'Counts' } },
+      answers: one,
+      handle: put,
+    },
+    {
+      ...common,
+      method: 'GET',
+      path: `${path}/subscriptions`,
+      summary: 'Service users of the application of the bootstrap user',
+      answers: users,
+      handle: subscriptions,
+    },
+    {
+      ...common,
+      method: 'GET',
+      path: `${path}/subscription`,
+      summary: 'The same by another name',
+      answers: users,
+      handle: subscriptions,
+    },
+    {
+      ...common,
+      method: 'GET',
+      path: `${path}/settings`,
+      summary: 'Settings of the application of the bootstrap or service user',
+      answers: [
+        {
+          status: 200,
+          description: 'Values by key',
+          contentTypes: ['application/json'],
+          json: Type.Record(Type.String(), Type.String()),
+          example: { colour: 'red' },
+        },
+      ],
+      handle: settings,
+    },
   ];
 }

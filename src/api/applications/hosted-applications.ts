@@ -1,7 +1,8 @@
 /**
- * Web applications at `/apps/<context path>/`, out of their archives, for tenants that have them (docs/spec/applications.md#archives). What they are made of
- * is no secret: it is served before login, as the login page is a part of it. The tenant is that of the user, or of the host. Also the place of
- * microservices, `/service/<context path>`, which do not run here.
+ * Web applications at `/apps/<context path>/`, out of their archives, for tenants that have them
+ * (docs/spec/applications.md#archives). What they are made of is no secret: it is served before login, as the login
+ * page is a part of it. The tenant is that of the user, or of the host. Also the place of microservices,
+ * `/service/<context path>`, which do not run here.
  */
 import { isActive } from '../../accounts/tenants/tenants.ts';
 import type { Tenant } from '../../accounts/tenants/tenants.ts';
@@ -24,10 +25,22 @@ import { Binary } from '../request/schema/parts.ts';
 import { entryContent } from './zip-archive.ts';
 
 const INDEX_FILE = 'index.html';
-/** Code of an application may do what it needs, loaded from here only; who needs more says so in `contentSecurityPolicy`. */
+/**
+ * Code of an application may do what it needs, loaded from here only; who needs more says so in
+ * `contentSecurityPolicy`.
+ */
 const PAGE_POLICY = [
-  "default-src 'self'", "script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:", "style-src 'self' 'unsafe-inline'", 'img-src * data: blob:',
-  'font-src * data:', 'connect-src * ws: wss:', 'frame-src *', "worker-src 'self' blob:", "object-src 'none'", "base-uri 'self'", "frame-ancestors 'self'",
+  "default-src 'self'",
+  "script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:",
+  "style-src 'self' 'unsafe-inline'",
+  'img-src * data: blob:',
+  'font-src * data:',
+  'connect-src * ws: wss:',
+  'frame-src *',
+  "worker-src 'self' blob:",
+  "object-src 'none'",
+  "base-uri 'self'",
+  "frame-ancestors 'self'",
 ].join('; ');
 
 /** Of the user, also of one whose cookie came without the header that scripts add; otherwise of the host. */
@@ -39,8 +52,12 @@ function tenantAsked(request: ApiRequest): Tenant | undefined {
 }
 
 /** The own one before subscribed ones. @throws PlatformError 404. */
-async function applicationAt(request: ApiRequest, tenant: Tenant | undefined, contextPath: string, type: StoredApplication['type']):
-  Promise<StoredApplication> {
+async function applicationAt(
+  request: ApiRequest,
+  tenant: Tenant | undefined,
+  contextPath: string,
+  type: StoredApplication['type'],
+): Promise<StoredApplication> {
   const missing = new PlatformError('applications/no-context-path', { contextPath });
   if (!isActive(tenant)) throw missing;
   const own = await findByUnique(request, 'contextPath', tenant.number, contextPath);
@@ -54,7 +71,10 @@ async function applicationAt(request: ApiRequest, tenant: Tenant | undefined, co
 /** @param asked version or tag; undefined for the active one. @throws PlatformError 404. */
 function binaryIdOf(application: StoredApplication, asked: string | undefined): string {
   const { versions = [], activeVersionId } = application;
-  const id = asked === undefined ? activeVersionId : versions.find(({ version, tags }) => version === asked || tags.includes(asked))?.binaryId;
+  const id =
+    asked === undefined
+      ? activeVersionId
+      : versions.find(({ version, tags }) => version === asked || tags.includes(asked))?.binaryId;
   if (id === undefined) throw new PlatformError('applications/version-not-found');
   return id;
 }
@@ -62,8 +82,14 @@ function binaryIdOf(application: StoredApplication, asked: string | undefined): 
 function securityHeaders(application: StoredApplication): string[] {
   const own = stringMember(splitMembers(application.doc), 'contentSecurityPolicy');
   return [
-    'X-Content-Type-Options', 'nosniff', 'Content-Security-Policy', own === undefined || own === '' ? PAGE_POLICY : own, 'Referrer-Policy', 'same-origin',
-    'Cross-Origin-Resource-Policy', 'same-origin',
+    'X-Content-Type-Options',
+    'nosniff',
+    'Content-Security-Policy',
+    own === undefined || own === '' ? PAGE_POLICY : own,
+    'Referrer-Policy',
+    'same-origin',
+    'Cross-Origin-Resource-Policy',
+    'same-origin',
   ];
 }
 
@@ -74,10 +100,18 @@ async function serve(request: ApiRequest, archives: ArchiveCache): Promise<Answe
   const isDirectory = request.exchange.path.endsWith('/');
   if (file === '' && !isDirectory) {
     // Relative links of the page begin at the directory.
-    return { status: 302, text: '', headers: ['Location', `${request.baseUrl}${request.exchange.path}/`, 'Cache-Control', 'no-cache'] };
+    return {
+      status: 302,
+      text: '',
+      headers: ['Location', `${request.baseUrl}${request.exchange.path}/`, 'Cache-Control', 'no-cache'],
+    };
   }
   const application = await applicationAt(request, tenantAsked(request), contextPath, 'HOSTED');
-  const attachment = await loadAttachment(request, application.id, binaryIdOf(application, at < 0 ? undefined : segment.slice(at + 1)));
+  const attachment = await loadAttachment(
+    request,
+    application.id,
+    binaryIdOf(application, at < 0 ? undefined : segment.slice(at + 1)),
+  );
   const { unzipped, unzippedLimit } = archiveLimit(application.type);
   const { blobs, refusals } = request.platform;
   const source = { blobs, key: attachment.blob, bytes: attachment.bytes };
@@ -88,7 +122,12 @@ async function serve(request: ApiRequest, archives: ArchiveCache): Promise<Answe
   const tag = `"${attachment.id}-${entry.crc32.toString(16)}"`;
   const headers = ['ETag', tag, 'Cache-Control', 'no-cache', ...securityHeaders(application)];
   if (isKnownTag(request.headers['if-none-match'], tag)) return { status: 304, text: '', headers };
-  await request.sendContent(200, ['Content-Type', contentTypeOf(name), ...headers], entry.bytes, entryContent(source, entry));
+  await request.sendContent(
+    200,
+    ['Content-Type', contentTypeOf(name), ...headers],
+    entry.bytes,
+    entryContent(source, entry),
+  );
   return ANSWERED;
 }
 
@@ -103,16 +142,33 @@ async function callService(request: ApiRequest): Promise<never> {
 export function hostedApplicationRoutes(): Route[] {
   const archives = new ArchiveCache();
   const file = {
-    method: 'GET', area: 'applications', access: 'optional', headers: ['if-none-match'],
+    method: 'GET',
+    area: 'applications',
+    access: 'optional',
+    headers: ['if-none-match'],
     produces: ANY_CONTENT,
-    answers: [{ status: 200, description: 'The file', contentTypes: ['text/html', '*/*'] }, { status: 304, description: 'Not changed' }],
+    answers: [
+      { status: 200, description: 'The file', contentTypes: ['text/html', '*/*'] },
+      { status: 304, description: 'Not changed' },
+    ],
     handle: (request: ApiRequest) => serve(request, archives),
   } as const;
-  const anything: RouteBody = { form: 'bytes', isOptional: true, contents: { 'application/octet-stream': { schema: Binary, example: '{}' } } };
+  const anything: RouteBody = {
+    form: 'bytes',
+    isOptional: true,
+    contents: { 'application/octet-stream': { schema: Binary, example: '{}' } },
+  };
   const service = (method: Method, path: string, takesRest: boolean): Route => ({
-    method, path, takesRest, area: 'applications', access: 'user', summary: 'A microservice of the tenant; none runs here, so that it is never there',
-    produces: ANY_CONTENT, answers: [{ status: 503, description: 'It does not run' }],
-    ...(method === 'POST' || method === 'PUT' ? { body: anything } : {}), handle: callService,
+    method,
+    path,
+    takesRest,
+    area: 'applications',
+    access: 'user',
+    summary: 'A microservice of the tenant; none runs here, so that it is never there',
+    produces: ANY_CONTENT,
+    answers: [{ status: 503, description: 'It does not run' }],
+    ...(method === 'POST' || method === 'PUT' ? { body: anything } : {}),
+    handle: callService,
   });
   const methods: Method[] = ['GET', 'POST', 'PUT', 'DELETE'];
   return [

@@ -1,6 +1,6 @@
 /**
- * Lists of applications, by who has them (docs/spec/applications.md#requests). An application may be large: ids are found by small records,
- * and applications are read a few at a time, as far as the page needs them.
+ * Lists of applications, by who has them (docs/spec/applications.md#requests). An application may be large: ids are
+ * found by small records, and applications are read a few at a time, as far as the page needs them.
  */
 import Type from 'typebox';
 import { groupsOf } from '../../accounts/users/effective-rights.ts';
@@ -12,7 +12,15 @@ import type { StoredApplication } from '../../model/entities/application.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { splitMembers } from '../../model/documents/json-document.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { allIds, applicationsOfIds, availableIds, idsOfName, isOffered, ownIds, subscribedIds } from '../records/applications.ts';
+import {
+  allIds,
+  applicationsOfIds,
+  availableIds,
+  idsOfName,
+  isOffered,
+  ownIds,
+  subscribedIds,
+} from '../records/applications.ts';
 import { applicationText } from './text.ts';
 import { PAGE_PARAMETERS, PAGE_SIZE_MAX, collectionText, pageOf, requirePageBytes } from '../request/paging.ts';
 import type { Page } from '../request/page.ts';
@@ -39,10 +47,15 @@ const all = (ids: Iterable<string>): Selection => ({ ids, isWanted: () => true }
 /** A tenant that the caller may ask about: its own, or one below it. */
 function askedTenant(request: ApiRequest, id: string): Tenant | undefined {
   const tenant = request.platform.tenants.byId(id);
-  return tenant !== undefined && (tenant.id === request.principal.tenant || isAbove(request.principal, tenant)) ? tenant : undefined;
+  return tenant !== undefined && (tenant.id === request.principal.tenant || isAbove(request.principal, tenant))
+    ? tenant
+    : undefined;
 }
 
-/** Ids of those that the user may open: assigned ones of the user and the groups, or all of the tenant where nothing is assigned. */
+/**
+ * Ids of those that the user may open: assigned ones of the user and the groups, or all of the tenant where nothing is
+ * assigned.
+ */
 async function idsOfUser(request: ApiRequest, userName: string): Promise<Set<string>> {
   const stored = await request.platform.documents.get('user', request.tenant, userName);
   if (stored === undefined) return new Set();
@@ -55,7 +68,8 @@ async function idsOfUser(request: ApiRequest, userName: string): Promise<Set<str
 
 /** Of another user only those who care for users or applications learn it. @throws PlatformError 403. */
 function requireMayAsk(request: ApiRequest, userName: string): void {
-  if (userName === request.principal.userName || request.isPrivileged || request.hasRole('ROLE_USER_MANAGEMENT_READ')) return;
+  if (userName === request.principal.userName || request.isPrivileged || request.hasRole('ROLE_USER_MANAGEMENT_READ'))
+    return;
   throw new PlatformError('security/forbidden');
 }
 
@@ -63,8 +77,15 @@ function requireMayAsk(request: ApiRequest, userName: string): void {
 function assignedIds(doc: string): string[] {
   const sent = splitMembers(doc).get('applications');
   if (sent === undefined || !sent.startsWith('[')) return [];
-  return (JSON.parse(sent) as ({ id?: string | number; self?: string; application?: { id?: string | number; self?: string } } | null)[])
-    .map((one) => (one === null ? '' : referencedId(one.application ?? one))).filter((id) => id !== '');
+  return (
+    JSON.parse(sent) as ({
+      id?: string | number;
+      self?: string;
+      application?: { id?: string | number; self?: string };
+    } | null)[]
+  )
+    .map((one) => (one === null ? '' : referencedId(one.application ?? one)))
+    .filter((id) => id !== '');
 }
 
 const SUBSCRIBER_FILTERS = ['providedFor', 'subscriber', 'tenant'] as const;
@@ -75,8 +96,12 @@ async function selected(request: ApiRequest): Promise<Selection> {
   const { query, principal } = request;
   const own = await availableIds(request, request.tenant);
   const isOfTenants = TENANT_FILTERS.some((name) => query.has(name));
-  if (!request.isPrivileged || (!isOfTenants && principal.tenant !== MANAGEMENT_TENANT)) return filtered(request, all(own));
-  return filtered(request, { ids: await candidates(request, own), isWanted: (one) => own.has(one.id) || isOffered(request, one) });
+  if (!request.isPrivileged || (!isOfTenants && principal.tenant !== MANAGEMENT_TENANT))
+    return filtered(request, all(own));
+  return filtered(request, {
+    ids: await candidates(request, own),
+    isWanted: (one) => own.has(one.id) || isOffered(request, one),
+  });
 }
 
 /** Ids of which the filters about tenants can be fulfilled; without such a filter all of the server. */
@@ -114,8 +139,11 @@ async function filtered(request: ApiRequest, { ids, isWanted }: Selection): Prom
     if (tenant === undefined) return NOTHING;
     const subscribed = await subscribedIds(request, tenant.number);
     const owns = ({ ownerNumber }: StoredApplication): boolean => ownerNumber === tenant.number;
-    tests.push((application) => (name === 'tenant' && owns(application))
-      || (subscribed.has(application.id) && !(name === 'providedFor' && owns(application))));
+    tests.push(
+      (application) =>
+        (name === 'tenant' && owns(application)) ||
+        (subscribed.has(application.id) && !(name === 'providedFor' && owns(application))),
+    );
   }
   const user = query.text('user');
   if (user !== undefined) requireMayAsk(request, user);
@@ -128,9 +156,15 @@ async function filtered(request: ApiRequest, { ids, isWanted }: Selection): Prom
 async function withoutOverwritten(request: ApiRequest, { ids, isWanted }: Selection): Promise<Selection> {
   if (!request.query.isTrue('dropOverwrittenApps')) return { ids, isWanted };
   const prefix = uniqueKey('contextPath', request.tenant, '');
-  const own = new Map((await listRecords(request, SERVER_WIDE, 'application', prefix)).map(({ id, value }) => [id.slice(prefix.length), value]));
+  const own = new Map(
+    (await listRecords(request, SERVER_WIDE, 'application', prefix)).map(({ id, value }) => [
+      id.slice(prefix.length),
+      value,
+    ]),
+  );
   const wantedIds = new Set<string>();
-  for await (const application of applicationsOfIds(request, own.values())) if (isWanted(application)) wantedIds.add(application.id);
+  for await (const application of applicationsOfIds(request, own.values()))
+    if (isWanted(application)) wantedIds.add(application.id);
   const isOverwritten = ({ ownerNumber, contextPath }: StoredApplication): boolean =>
     ownerNumber !== request.tenant && contextPath !== undefined && wantedIds.has(own.get(contextPath) ?? '');
   return { ids, isWanted: (application) => isWanted(application) && !isOverwritten(application) };
@@ -162,7 +196,8 @@ const list = async (request: ApiRequest): Promise<Answer> => answerList(request,
 
 async function listByName(request: ApiRequest): Promise<Answer> {
   const own = await availableIds(request, request.tenant);
-  const isVisible = (application: StoredApplication): boolean => own.has(application.id) || (request.isPrivileged && isOffered(request, application));
+  const isVisible = (application: StoredApplication): boolean =>
+    own.has(application.id) || (request.isPrivileged && isOffered(request, application));
   return answerList(request, { ids: await idsOfName(request, request.params['name']), isWanted: isVisible });
 }
 
@@ -187,24 +222,62 @@ async function listByUser(request: ApiRequest): Promise<Answer> {
 }
 
 const LIST_PARAMETERS = {
-  ...PAGE_PARAMETERS, noPaging: flag(`All on one page of at most ${PAGE_SIZE_MAX}`),
+  ...PAGE_PARAMETERS,
+  noPaging: flag(`All on one page of at most ${PAGE_SIZE_MAX}`),
   dropOverwrittenApps: flag('Leaves out subscribed ones with the context path of one of your own'),
 };
 const FILTERS = {
-  name: text('Exact name'), owner: text('Id of the tenant that it belongs to'), providedFor: text('Id of a tenant that is subscribed and not the owner'),
-  subscriber: text('Id of a tenant that is subscribed'), tenant: text('Id of a tenant that is the owner or subscribed'),
-  type: { schema: Type.Enum([...APPLICATION_TYPES]), description: 'Type' }, user: text('Name of a user who may open it'),
+  name: text('Exact name'),
+  owner: text('Id of the tenant that it belongs to'),
+  providedFor: text('Id of a tenant that is subscribed and not the owner'),
+  subscriber: text('Id of a tenant that is subscribed'),
+  tenant: text('Id of a tenant that is the owner or subscribed'),
+  type: { schema: Type.Enum([...APPLICATION_TYPES]), description: 'Type' },
+  user: text('Name of a user who may open it'),
   hasVersions: { schema: Type.Boolean(), description: 'Whether versions were uploaded' },
 };
 
 export function applicationListRoutes(): Route[] {
   const answers = [{ status: 200, description: 'A page of applications', mediaType: 'applicationCollection' }];
-  const read = { method: 'GET', area: 'applications', access: 'owner', roles: APPLICATION_ANY, query: LIST_PARAMETERS, answers } as const;
+  const read = {
+    method: 'GET',
+    area: 'applications',
+    access: 'owner',
+    roles: APPLICATION_ANY,
+    query: LIST_PARAMETERS,
+    answers,
+  } as const;
   return [
-    { ...read, path: '/application/applications', summary: 'List applications that the tenant has', query: { ...FILTERS, ...LIST_PARAMETERS }, handle: list },
-    { ...read, path: '/application/applicationsByName/{name}', summary: 'Applications with a name', handle: listByName },
-    { ...read, path: '/application/applicationsByTenant/{tenant}', summary: 'Applications that a tenant owns or is subscribed to', handle: listByTenant },
-    { ...read, path: '/application/applicationsByOwner/{tenant}', summary: 'Applications of an owner', handle: listByOwner },
-    { ...read, path: '/application/applicationsByUser/{userId}', summary: 'Applications that a user may open', handle: listByUser },
+    {
+      ...read,
+      path: '/application/applications',
+      summary: 'List applications that the tenant has',
+      query: { ...FILTERS, ...LIST_PARAMETERS },
+      handle: list,
+    },
+    {
+      ...read,
+      path: '/application/applicationsByName/{name}',
+      summary: 'Applications with a name',
+      handle: listByName,
+    },
+    {
+      ...read,
+      path: '/application/applicationsByTenant/{tenant}',
+      summary: 'Applications that a tenant owns or is subscribed to',
+      handle: listByTenant,
+    },
+    {
+      ...read,
+      path: '/application/applicationsByOwner/{tenant}',
+      summary: 'Applications of an owner',
+      handle: listByOwner,
+    },
+    {
+      ...read,
+      path: '/application/applicationsByUser/{userId}',
+      summary: 'Applications that a user may open',
+      handle: listByUser,
+    },
   ];
 }

@@ -1,4 +1,7 @@
-/** Manifests of archives: `platform.json` or `cumulocity.json` of a microservice (docs/spec/microservices.md#manifest) and of a web application. */
+/**
+ * Manifests of archives: `platform.json` or `cumulocity.json` of a microservice (docs/spec/microservices.md#manifest)
+ * and of a web application.
+ */
 import Type from 'typebox';
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
@@ -28,28 +31,42 @@ const Cpu = Type.String({ pattern: '^(\\d+(\\.\\d+)?|\\d+m)$' });
 const Memory = Type.String({ pattern: '^\\d+(\\.\\d+)?([EPTGMK]i?)?$' });
 const Resources = open({ cpu: optional(Cpu), memory: optional(Memory) });
 const Probe = open({
-  httpGet: optional(open({
-    path: optional(Text), port: optional(Port), host: optional(Text), scheme: optional(Type.Enum(['HTTP', 'HTTPS'])),
-    headers: optional(Type.Array(open({ name: Text, value: Text }))),
-  })),
+  httpGet: optional(
+    open({
+      path: optional(Text),
+      port: optional(Port),
+      host: optional(Text),
+      scheme: optional(Type.Enum(['HTTP', 'HTTPS'])),
+      headers: optional(Type.Array(open({ name: Text, value: Text }))),
+    }),
+  ),
   exec: optional(open({ command: Type.Array(Text) })),
   tcpSocket: optional(open({ host: optional(Text), port: Port })),
-  initialDelaySeconds: optional(Seconds), periodSeconds: optional(Type.Integer({ minimum: 1, maximum: 86_400 })),
+  initialDelaySeconds: optional(Seconds),
+  periodSeconds: optional(Type.Integer({ minimum: 1, maximum: 86_400 })),
   timeoutSeconds: optional(Type.Integer({ minimum: 1, maximum: 86_400 })),
-  successThreshold: optional(Threshold), failureThreshold: optional(Threshold),
+  successThreshold: optional(Threshold),
+  failureThreshold: optional(Threshold),
 });
 const Setting = open({
-  key: OptionName, defaultValue: optional(Type.Union([Type.String({ maxLength: 65_536 }), Type.Null()])),
-  editable: optional(Type.Boolean()), overwriteOnUpdate: optional(Type.Boolean()), inheritFromOwner: optional(Type.Boolean()),
+  key: OptionName,
+  defaultValue: optional(Type.Union([Type.String({ maxLength: 65_536 }), Type.Null()])),
+  editable: optional(Type.Boolean()),
+  overwriteOnUpdate: optional(Type.Boolean()),
+  inheritFromOwner: optional(Type.Boolean()),
   valueSchema: optional(open({ type: optional(Type.String()) })),
 });
 
 export const MicroserviceManifest = open({
   apiVersion: optional(Type.Union([Type.String(), Type.Integer()])),
   name: optional(Type.String({ pattern: '^[a-z0-9-]{1,23}$' })),
-  version: optional(Type.String({ pattern: '^(0|[1-9]\\d*)\\.(0|[1-9]\\d*)\\.(0|[1-9]\\d*)(-[0-9A-Za-z-]+(\\.[0-9A-Za-z-]+)*)?$' })),
+  version: optional(
+    Type.String({ pattern: '^(0|[1-9]\\d*)\\.(0|[1-9]\\d*)\\.(0|[1-9]\\d*)(-[0-9A-Za-z-]+(\\.[0-9A-Za-z-]+)*)?$' }),
+  ),
   contextPath: optional(Type.String({ pattern: CONTEXT_PATH })),
-  provider: optional(open({ name: Type.String({ minLength: 1, maxLength: 1_000 }), domain: optional(Text), support: optional(Text) })),
+  provider: optional(
+    open({ name: Type.String({ minLength: 1, maxLength: 1_000 }), domain: optional(Text), support: optional(Text) }),
+  ),
   isolation: optional(Type.Enum(['MULTI_TENANT', 'PER_TENANT'])),
   scale: optional(Type.Enum(['NONE', 'AUTO'])),
   replicas: optional(Type.Integer({ minimum: 1, maximum: 5 })),
@@ -80,8 +97,13 @@ interface ManifestFields {
   readonly settingsCategory?: string;
   readonly requiredRoles?: readonly string[];
   readonly roles?: readonly string[];
-  readonly settings?: readonly { readonly key: string; readonly defaultValue?: string | null; readonly editable?: boolean;
-    readonly overwriteOnUpdate?: boolean; readonly inheritFromOwner?: boolean }[];
+  readonly settings?: readonly {
+    readonly key: string;
+    readonly defaultValue?: string | null;
+    readonly editable?: boolean;
+    readonly overwriteOnUpdate?: boolean;
+    readonly inheritFromOwner?: boolean;
+  }[];
 }
 
 const bad = (reason: string): PlatformError => new PlatformError('applications/manifest', { reason });
@@ -107,9 +129,14 @@ export function requireMicroserviceManifest(text: string): void {
   if (!validator.Check(manifest)) {
     const problems = problemsOf(manifest);
     const [first] = problems;
-    throw new PlatformError('applications/manifest-fields', { fields: [...problems.keys()].slice(0, PROBLEMS_MAX).join(', '), first: first.join(' ') });
+    throw new PlatformError('applications/manifest-fields', {
+      fields: [...problems.keys()].slice(0, PROBLEMS_MAX).join(', '),
+      first: first.join(' '),
+    });
   }
-  const internal = [...manifest.requiredRoles ?? [], ...manifest.roles ?? []].find((role) => INTERNAL_ROLES.includes(role));
+  const internal = [...(manifest.requiredRoles ?? []), ...(manifest.roles ?? [])].find((role) =>
+    INTERNAL_ROLES.includes(role),
+  );
   if (internal !== undefined) throw bad(`no microservice has the role ${internal}`);
 }
 
@@ -118,7 +145,8 @@ function problemsOf(manifest: ManifestFields): Map<string, string> {
   const found = new Map<string, string>();
   for (const { instancePath, keyword, message, params } of validator.Errors(manifest).slice(0, PROBLEMS_MAX * 5)) {
     const path = instancePath.slice(1).replaceAll('/', '.');
-    const missing = keyword === 'required' ? (params as { requiredProperties?: string[] }).requiredProperties ?? [] : [];
+    const missing =
+      keyword === 'required' ? ((params as { requiredProperties?: string[] }).requiredProperties ?? []) : [];
     for (const name of missing) found.set(path === '' ? name : `${path}.${name}`, 'is missing');
     if (missing.length > 0) continue;
     if (!found.has(path)) {
@@ -129,13 +157,17 @@ function problemsOf(manifest: ManifestFields): Map<string, string> {
   return found;
 }
 
-export const manifestFields = (text: string | undefined): ManifestFields => (text === undefined ? {} : JSON.parse(text) as ManifestFields);
+export const manifestFields = (text: string | undefined): ManifestFields =>
+  text === undefined ? {} : (JSON.parse(text) as ManifestFields);
 
 /** docs/spec/microservices.md#manifest: `editable:false, overwriteOnUpdate:true, inheritFromOwner:true` unless said. */
 export function manifestSettings(text: string | undefined): ManifestSetting[] {
   const { settings } = manifestFields(text);
   return (settings ?? []).map(({ key, defaultValue, editable, overwriteOnUpdate, inheritFromOwner }) => ({
-    key, defaultValue: defaultValue ?? undefined, editable: editable ?? false, overwriteOnUpdate: overwriteOnUpdate ?? true,
+    key,
+    defaultValue: defaultValue ?? undefined,
+    editable: editable ?? false,
+    overwriteOnUpdate: overwriteOnUpdate ?? true,
     inheritFromOwner: inheritFromOwner ?? true,
   }));
 }

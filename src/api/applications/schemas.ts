@@ -2,14 +2,38 @@
 import Type from 'typebox';
 import type { TSchema } from 'typebox';
 import { APPLICATION_TYPES, AVAILABILITIES } from '../../model/entities/application.ts';
-import { Binary, Count, Fragments, Link, OPEN, Text, Timestamp, collectionOf, entity, listOf, open, optional, ref } from '../request/schema/parts.ts';
+import {
+  Binary,
+  Count,
+  Fragments,
+  Link,
+  OPEN,
+  Text,
+  Timestamp,
+  collectionOf,
+  entity,
+  listOf,
+  open,
+  optional,
+  ref,
+} from '../request/schema/parts.ts';
 
 const Owner = open({ self: Link, tenant: open({ id: Text }) });
 const Version = open({ version: Text, binaryId: Text, tag: optional(Type.Array(Text)), tags: Type.Array(Text) });
 const Application = open({
-  key: Text, name: Text, type: Type.Enum([...APPLICATION_TYPES]), availability: Type.Enum([...AVAILABILITIES]), owner: Owner,
-  contextPath: optional(Text), roles: optional(Type.Array(Text)), requiredRoles: optional(Type.Array(Text)), activeVersionId: optional(Text),
-  manifest: optional(Fragments), description: optional(Text), resourcesUrl: optional(Text), externalUrl: optional(Text),
+  key: Text,
+  name: Text,
+  type: Type.Enum([...APPLICATION_TYPES]),
+  availability: Type.Enum([...AVAILABILITIES]),
+  owner: Owner,
+  contextPath: optional(Text),
+  roles: optional(Type.Array(Text)),
+  requiredRoles: optional(Type.Array(Text)),
+  activeVersionId: optional(Text),
+  manifest: optional(Fragments),
+  description: optional(Text),
+  resourcesUrl: optional(Text),
+  externalUrl: optional(Text),
   applicationVersions: optional(Type.Array(ref('applicationVersion'))),
 });
 
@@ -17,11 +41,23 @@ const Application = open({
 export const APPLICATION_ANSWER_SCHEMAS: Readonly<Record<string, TSchema>> = {
   application: entity(Application),
   applicationCollection: collectionOf('applications', ref('application')),
-  applicationReference: open({ self: Link, application: optional(ref('application')), waitingRoles: optional(Type.Array(Text)) }),
+  applicationReference: open({
+    self: Link,
+    application: optional(ref('application')),
+    waitingRoles: optional(Type.Array(Text)),
+  }),
   applicationReferenceCollection: collectionOf('references', ref('applicationReference')),
-  applicationBinary: entity(open({
-    binaryId: optional(Text), name: Text, length: Count, created: Timestamp, contextPath: optional(Text), description: optional(Text), downloadUrl: Link,
-  })),
+  applicationBinary: entity(
+    open({
+      binaryId: optional(Text),
+      name: Text,
+      length: Count,
+      created: Timestamp,
+      contextPath: optional(Text),
+      description: optional(Text),
+      downloadUrl: Link,
+    }),
+  ),
   applicationBinaries: collectionOf('attachments', ref('applicationBinary')),
   applicationVersion: Version,
   applicationVersionCollection: listOf('applicationVersions', ref('applicationVersion')),
@@ -29,8 +65,15 @@ export const APPLICATION_ANSWER_SCHEMAS: Readonly<Record<string, TSchema>> = {
   applicationUserCollection: listOf('users', ref('applicationUser')),
 };
 
-export const ArchiveForm = Type.Object({ file: Binary }, { ...OPEN, description: 'A ZIP; of a microservice with its manifest and image.tar' });
-export const FilesForm = Type.Object({}, { additionalProperties: Binary, description: 'A field for each path in the archive' });
+export const ArchiveForm = Type.Object(
+  { file: Binary },
+  { ...OPEN, description: 'A ZIP; of a microservice with its manifest and image.tar' },
+);
+export const FilesForm = Type.Object(
+  {},
+  { additionalProperties: Binary, description: 'A field for each path in the archive' },
+);
 export const VersionForm = Type.Object(
-  { applicationBinary: Binary, applicationVersion: Type.String({ description: 'JSON with version and tags' }) }, OPEN,
+  { applicationBinary: Binary, applicationVersion: Type.String({ description: 'JSON with version and tags' }) },
+  OPEN,
 );

@@ -1,10 +1,11 @@
 /**
  * Users of microservices (docs/spec/microservices.md#users): one bootstrap user in the owner's tenant, and one
- * service user in each subscribed tenant with exactly the required roles. Their passwords are generated, encrypted, and stay until they are
- * changed. What a crash left out is made up for when the microservice asks for its users.
+ * service user in each subscribed tenant with exactly the required roles. Their passwords are generated, encrypted, and
+ * stay until they are changed. What a crash left out is made up for when the microservice asks for its users.
  *
- * Records in `application` of the user's tenant: `service\n<application>` and `bootstrap\n<application>` hold the credentials, `user\n<name>`
- * names the application. A service user is made together with a look at the subscription in one command, so that none outlives it.
+ * Records in `application` of the user's tenant: `service\n<application>` and `bootstrap\n<application>` hold the
+ * credentials, `user\n<name>` names the application. A service user is made together with a look at the subscription in
+ * one command, so that none outlives it.
  */
 import { randomBytes } from 'node:crypto';
 import { memberKey, permissionsOf } from '../../actors/handlers/users/user.ts';
@@ -37,7 +38,11 @@ const PASSWORD_BYTES = 24;
 const NAME_LENGTH_MAX = 128;
 
 export type ServiceUserKind = 'bootstrap' | 'service';
-export interface ServiceCredentials { readonly tenant: string; readonly name: string; readonly password: string }
+export interface ServiceCredentials {
+  readonly tenant: string;
+  readonly name: string;
+  readonly password: string;
+}
 
 /** In `<kind>\n<application>`. */
 interface StoredCredentials {
@@ -49,44 +54,86 @@ interface StoredCredentials {
   readonly ended?: string;
 }
 /** In `user\n<name>`. */
-interface StoredServiceUser { readonly application: string; readonly kind: ServiceUserKind }
+interface StoredServiceUser {
+  readonly application: string;
+  readonly kind: ServiceUserKind;
+}
 
 const credentialsKey = (kind: ServiceUserKind, application: string): string => `${kind}\n${application}`;
 const userKey = (userName: string): string => `user\n${userName}`;
-const placeOf = (tenant: number, kind: ServiceUserKind, application: string): string => `${tenant}\n${credentialsKey(kind, application)}`;
+const placeOf = (tenant: number, kind: ServiceUserKind, application: string): string =>
+  `${tenant}\n${credentialsKey(kind, application)}`;
 
 /** A name that nobody has: `service_<app>`, with the id of the application when somebody has that one. */
-async function freeName(request: ApiRequest, tenant: number, kind: ServiceUserKind, { id, name }: StoredApplication): Promise<string> {
+async function freeName(
+  request: ApiRequest,
+  tenant: number,
+  kind: ServiceUserKind,
+  { id, name }: StoredApplication,
+): Promise<string> {
   const prefix = kind === 'bootstrap' ? 'servicebootstrap_' : 'service_';
   const wanted = `${prefix}${name.replace(/[^A-Za-z0-9._-]/g, '_').slice(0, NAME_LENGTH_MAX)}`;
   for (let tries = 0; ; tries += 1) {
-    const candidate = tries === 0 ? wanted : tries === 1 ? `${wanted}_${id}` : `${wanted}_${id}_${randomBytes(4).toString('hex')}`;
-    if (await readRecord(request, tenant, 'user', candidate) === undefined && await readRecord(request, tenant, 'userAlias', candidate) === undefined) {
+    const candidate =
+      tries === 0 ? wanted : tries === 1 ? `${wanted}_${id}` : `${wanted}_${id}_${randomBytes(4).toString('hex')}`;
+    if (
+      (await readRecord(request, tenant, 'user', candidate)) === undefined &&
+      (await readRecord(request, tenant, 'userAlias', candidate)) === undefined
+    ) {
       return candidate;
     }
   }
 }
 
-interface ServiceFields { readonly userName: string; readonly hash: string; readonly roles: readonly string[]; readonly service: ServiceOf }
+interface ServiceFields {
+  readonly userName: string;
+  readonly hash: string;
+  readonly roles: readonly string[];
+  readonly service: ServiceOf;
+}
 
 function userOf(request: ApiRequest, old: StoredUser | undefined, fields: ServiceFields): StoredUser {
   const now = request.platform.now();
   const { userName, hash, roles, service } = fields;
   if (old === undefined) {
     return {
-      userName, password: hash, roles, enabled: true, doc: '{}', groups: [], passwordStrength: 'GREEN', lastPasswordChange: now, tokenGeneration: now, service,
+      userName,
+      password: hash,
+      roles,
+      enabled: true,
+      doc: '{}',
+      groups: [],
+      passwordStrength: 'GREEN',
+      lastPasswordChange: now,
+      tokenGeneration: now,
+      service,
     };
   }
   const doc = withoutPermissions(old.doc);
-  return { ...old, roles, service, doc, groups: [], ...(old.password === hash ? {} : { password: hash, lastPasswordChange: now, tokenGeneration: now }) };
+  return {
+    ...old,
+    roles,
+    service,
+    doc,
+    groups: [],
+    ...(old.password === hash ? {} : { password: hash, lastPasswordChange: now, tokenGeneration: now }),
+  };
 }
 
 const isUpToDate = (user: StoredUser, { hash, roles, service }: Omit<ServiceFields, 'userName'>): boolean =>
-  user.password === hash && (user.groups ?? []).length === 0 && withoutPermissions(user.doc) === user.doc && isSame(user.roles, roles)
-  && user.service?.application === service.application && user.service.owner === service.owner;
-const isSame = (left: readonly string[], right: readonly string[]): boolean => JSON.stringify([...left].sort()) === JSON.stringify([...right].sort());
+  user.password === hash &&
+  (user.groups ?? []).length === 0 &&
+  withoutPermissions(user.doc) === user.doc &&
+  isSame(user.roles, roles) &&
+  user.service?.application === service.application &&
+  user.service.owner === service.owner;
+const isSame = (left: readonly string[], right: readonly string[]): boolean =>
+  JSON.stringify([...left].sort()) === JSON.stringify([...right].sort());
 
-/** Permissions by object: the roles that are required are all of its rights. An empty member may stay, as front ends send it. */
+/**
+ * Permissions by object: the roles that are required are all of its rights. An empty member may stay, as front ends
+ * send it.
+ */
 function withoutPermissions(doc: string): string {
   if (Object.keys(permissionsOf(doc)).length === 0) return doc;
   const members = splitMembers(doc);
@@ -95,9 +142,14 @@ function withoutPermissions(doc: string): string {
 }
 
 /** Memberships and inventory roles, of somebody who had the name before or from an older server: they end. */
-async function furtherRights(request: ApiRequest, tenant: number, { userName, groups = [] }: StoredUser): Promise<RecordChange[]> {
-  const changes: RecordChange[] = (await listRecords(request, tenant, 'inventoryAssignment', `${userName}\n`))
-    .map(({ id, value }) => ({ collection: 'inventoryAssignment', id, expected: value, value: undefined }));
+async function furtherRights(
+  request: ApiRequest,
+  tenant: number,
+  { userName, groups = [] }: StoredUser,
+): Promise<RecordChange[]> {
+  const changes: RecordChange[] = (await listRecords(request, tenant, 'inventoryAssignment', `${userName}\n`)).map(
+    ({ id, value }) => ({ collection: 'inventoryAssignment', id, expected: value, value: undefined }),
+  );
   for (const group of groups) {
     const id = memberKey(group, userName);
     const expected = await readRecord(request, tenant, 'groupMember', id);
@@ -111,7 +163,10 @@ function newPassword({ platform }: ApiRequest, place: string): { password: strin
   return { password, hash: hashGenerated(password), secret: platform.cipher.encrypt(password, place) };
 }
 
-/** @returns undefined when the server has another key than the one that the password was encrypted with: a new one takes its place. */
+/**
+ * @returns undefined when the server has another key than the one that the password was encrypted with: a new one takes
+ * its place.
+ */
 function passwordOf({ platform: { cipher, log } }: ApiRequest, secret: string, place: string): string | undefined {
   try {
     return cipher.decrypt(secret, place);
@@ -127,30 +182,42 @@ function passwordOf({ platform: { cipher, log } }: ApiRequest, secret: string, p
  * @param guard a record of the tenant that has to stay as it is meanwhile. @returns undefined when the user has ended.
  * @throws PlatformError `general/changed-meanwhile`.
  */
-async function ensure(request: ApiRequest, tenant: Tenant, kind: ServiceUserKind, application: StoredApplication, roles: readonly string[],
-  guard: RecordChange | undefined): Promise<ServiceCredentials | undefined> {
+async function ensure(
+  request: ApiRequest,
+  tenant: Tenant,
+  kind: ServiceUserKind,
+  application: StoredApplication,
+  roles: readonly string[],
+  guard: RecordChange | undefined,
+): Promise<ServiceCredentials | undefined> {
   const { number } = tenant;
   const key = credentialsKey(kind, application.id);
   const place = placeOf(number, kind, application.id);
   const service: ServiceOf = { application: application.id, owner: application.ownerNumber };
   const text = await readRecord(request, number, COLLECTION, key);
-  const stored = text === undefined ? undefined : JSON.parse(text) as StoredCredentials;
+  const stored = text === undefined ? undefined : (JSON.parse(text) as StoredCredentials);
   if (stored?.ended !== undefined && stored.ended === guard?.expected) return undefined;
   const changes: RecordChange[] = guard === undefined ? [] : [guard];
   let credentials: ServiceCredentials;
   if (stored?.secret !== undefined && stored.hash !== undefined) {
     const { userName } = stored;
     const userText = await readRecord(request, number, 'user', userName);
-    const user = userText === undefined ? undefined : JSON.parse(userText) as StoredUser;
+    const user = userText === undefined ? undefined : (JSON.parse(userText) as StoredUser);
     const known = passwordOf(request, stored.secret, place);
-    const { password, hash, secret } = known === undefined ? newPassword(request, place) : { password: known, hash: stored.hash, secret: stored.secret };
+    const { password, hash, secret } =
+      known === undefined ? newPassword(request, place) : { password: known, hash: stored.hash, secret: stored.secret };
     credentials = { tenant: tenant.id, name: userName, password };
     const ending = user === undefined ? [] : await furtherRights(request, number, user);
     if (user !== undefined && ending.length === 0 && isUpToDate(user, { hash, roles, service })) return credentials;
     changes.push(
       ...ending,
       { collection: COLLECTION, id: key, expected: text, value: JSON.stringify({ ...stored, secret, hash }) },
-      { collection: 'user', id: userName, expected: userText, value: JSON.stringify(userOf(request, user, { userName, hash, roles, service })) },
+      {
+        collection: 'user',
+        id: userName,
+        expected: userText,
+        value: JSON.stringify(userOf(request, user, { userName, hash, roles, service })),
+      },
     );
   } else {
     const userName = await freeName(request, number, kind, application);
@@ -161,17 +228,32 @@ async function ensure(request: ApiRequest, tenant: Tenant, kind: ServiceUserKind
     changes.push(
       { collection: COLLECTION, id: key, expected: text, value: JSON.stringify(value) },
       { collection: COLLECTION, id: userKey(userName), expected: undefined, value: JSON.stringify(named) },
-      { collection: 'user', id: userName, expected: undefined, value: JSON.stringify(userOf(request, undefined, { userName, hash, roles, service })) },
+      {
+        collection: 'user',
+        id: userName,
+        expected: undefined,
+        value: JSON.stringify(userOf(request, undefined, { userName, hash, roles, service })),
+      },
     );
   }
   const activity = text === undefined || stored?.ended !== undefined ? 'User created' : 'User updated';
-  const audit = { type: 'User', activity, text: `${activity}: ${credentials.name}`, user: request.principal.userName, source: credentials.name };
+  const audit = {
+    type: 'User',
+    activity,
+    text: `${activity}: ${credentials.name}`,
+    user: request.principal.userName,
+    source: credentials.name,
+  };
   await changeRecords(request, number, changes, [audit]);
   return credentials;
 }
 
 /** Of a tenant that is subscribed. @returns undefined for one that is not, or no longer. */
-export function serviceUser(request: ApiRequest, tenant: Tenant, application: StoredApplication): Promise<ServiceCredentials | undefined> {
+export function serviceUser(
+  request: ApiRequest,
+  tenant: Tenant,
+  application: StoredApplication,
+): Promise<ServiceCredentials | undefined> {
   return retried(request, async () => {
     const { id } = application;
     const expected = await readRecord(request, tenant.number, 'subscription', id);
@@ -180,29 +262,50 @@ export function serviceUser(request: ApiRequest, tenant: Tenant, application: St
     const granted = await grantedRoles(request, tenant, application, subscription);
     // A role that is no longer required waits again when it comes back.
     const value = JSON.stringify({ ...subscription, granted });
-    return ensure(request, tenant, 'service', application, granted, { collection: 'subscription', id, expected, value });
+    return ensure(request, tenant, 'service', application, granted, {
+      collection: 'subscription',
+      id,
+      expected,
+      value,
+    });
   });
 }
 
 /**
- * Required roles that the tenant has agreed to: those of the time when it was subscribed, and what it has granted since. The owner agrees by what it
- * requires. In a subscription of an older server they are those that the service user has.
+ * Required roles that the tenant has agreed to: those of the time when it was subscribed, and what it has granted
+ * since. The owner agrees by what it requires. In a subscription of an older server they are those that the service
+ * user has.
  */
-async function grantedRoles(request: ApiRequest, tenant: Tenant, application: StoredApplication, { granted }: StoredSubscription): Promise<string[]> {
+async function grantedRoles(
+  request: ApiRequest,
+  tenant: Tenant,
+  application: StoredApplication,
+  { granted }: StoredSubscription,
+): Promise<string[]> {
   const required = [...new Set(application.requiredRoles ?? [])];
   if (tenant.number === application.ownerNumber) return required;
   if (granted !== undefined) return required.filter((role) => granted.includes(role));
   const text = await readRecord(request, tenant.number, COLLECTION, credentialsKey('service', application.id));
-  const userText = text === undefined ? undefined : await readRecord(request, tenant.number, 'user', (JSON.parse(text) as StoredCredentials).userName);
+  const userText =
+    text === undefined
+      ? undefined
+      : await readRecord(request, tenant.number, 'user', (JSON.parse(text) as StoredCredentials).userName);
   if (userText === undefined) return required;
   const { roles } = JSON.parse(userText) as StoredUser;
   return required.filter((role) => roles.includes(role));
 }
 
 /** Required roles that wait for the consent of a subscribed tenant; none where it is not subscribed. */
-async function waitingRoles(request: ApiRequest, tenant: Tenant, application: StoredApplication): Promise<readonly string[]> {
+async function waitingRoles(
+  request: ApiRequest,
+  tenant: Tenant,
+  application: StoredApplication,
+): Promise<readonly string[]> {
   const { id, type, requiredRoles = [] } = application;
-  const text = type === 'MICROSERVICE' && requiredRoles.length > 0 ? await readRecord(request, tenant.number, 'subscription', id) : undefined;
+  const text =
+    type === 'MICROSERVICE' && requiredRoles.length > 0
+      ? await readRecord(request, tenant.number, 'subscription', id)
+      : undefined;
   if (text === undefined) return [];
   const granted = await grantedRoles(request, tenant, application, JSON.parse(text) as StoredSubscription);
   return [...new Set(requiredRoles)].filter((role) => !granted.includes(role));
@@ -213,31 +316,35 @@ export async function bootstrapUser(request: ApiRequest, application: StoredAppl
   const { id } = application;
   const found = await retried(request, async () => {
     const tenant = request.platform.tenants.byNumber(application.ownerNumber);
-    return tenant === undefined ? undefined : ensure(request, tenant, 'bootstrap', application, [SERVICE_BOOTSTRAP_ROLE], undefined);
+    return tenant === undefined
+      ? undefined
+      : ensure(request, tenant, 'bootstrap', application, [SERVICE_BOOTSTRAP_ROLE], undefined);
   });
   if (found === undefined) throw new PlatformError('applications/not-found', { id });
-  if (await findApplication(request, id) !== undefined) return found;
+  if ((await findApplication(request, id)) !== undefined) return found;
   // Deleted meanwhile: nothing of it stays.
   await removeUser(request, application.ownerNumber, 'bootstrap', id);
   throw new PlatformError('applications/not-found', { id });
 }
 
 /**
- * Ends a user. First it is written down that it ends, so that nobody makes it again meanwhile, and at last its name is given free: what a crash
- * leaves is finished when it is called again.
+ * Ends a user. First it is written down that it ends, so that nobody makes it again meanwhile, and at last its name is
+ * given free: what a crash leaves is finished when it is called again.
  */
 export function removeUser(request: Acting, tenant: number, kind: ServiceUserKind, application: string): Promise<void> {
   const key = credentialsKey(kind, application);
   return retried(request, async () => {
     const text = await readRecord(request, tenant, COLLECTION, key);
-    const subscription = kind === 'service' ? await readRecord(request, tenant, 'subscription', application) : undefined;
+    const subscription =
+      kind === 'service' ? await readRecord(request, tenant, 'subscription', application) : undefined;
     if (text === undefined && subscription === undefined) return;
-    const { userName } = text === undefined ? { userName: '' } : JSON.parse(text) as StoredCredentials;
+    const { userName } = text === undefined ? { userName: '' } : (JSON.parse(text) as StoredCredentials);
     const ended: StoredCredentials = { userName, ended: subscription ?? '' };
     const value = JSON.stringify(ended);
     await changeRecords(request, tenant, [{ collection: COLLECTION, id: key, expected: text, value }]);
     await releaseName(request, tenant, userName, application);
-    if (subscription === undefined) await changeRecords(request, tenant, [{ collection: COLLECTION, id: key, expected: value, value: undefined }]);
+    if (subscription === undefined)
+      await changeRecords(request, tenant, [{ collection: COLLECTION, id: key, expected: value, value: undefined }]);
   });
 }
 
@@ -246,7 +353,9 @@ async function releaseName(request: Acting, tenant: number, userName: string, ap
   const named = userName === '' ? undefined : await readRecord(request, tenant, COLLECTION, userKey(userName));
   if (named === undefined || (JSON.parse(named) as StoredServiceUser).application !== application) return;
   await deleteUser(request, tenant, userName);
-  await changeRecords(request, tenant, [{ collection: COLLECTION, id: userKey(userName), expected: named, value: undefined }]);
+  await changeRecords(request, tenant, [
+    { collection: COLLECTION, id: userKey(userName), expected: named, value: undefined },
+  ]);
 }
 
 async function deleteUser(request: Acting, tenant: number, userName: string): Promise<void> {
@@ -254,7 +363,12 @@ async function deleteUser(request: Acting, tenant: number, userName: string): Pr
   const body: UserDelete = { userName, by: principal.userName };
   try {
     await platform.commands.request({
-      kind: COMMAND.USER_DELETE, tenant, key: TENANT_KEY, mode: PROCESSING_MODE.PERSISTENT, receivedAt: platform.now(), body,
+      kind: COMMAND.USER_DELETE,
+      tenant,
+      key: TENANT_KEY,
+      mode: PROCESSING_MODE.PERSISTENT,
+      receivedAt: platform.now(),
+      body,
     });
   } catch (error) {
     if (!(error instanceof PlatformError) || error.code !== 'users/not-found') throw error;
@@ -262,7 +376,10 @@ async function deleteUser(request: Acting, tenant: number, userName: string): Pr
 }
 
 /** Tenants that are subscribed, by id, with the texts of their subscriptions. */
-export async function subscribers(request: Acting, application: string): Promise<{ readonly tenant: Tenant; readonly text: string }[]> {
+export async function subscribers(
+  request: Acting,
+  application: string,
+): Promise<{ readonly tenant: Tenant; readonly text: string }[]> {
   const found: { tenant: Tenant; text: string }[] = [];
   for (const tenant of request.platform.tenants.all) {
     const text = await readRecord(request, tenant.number, 'subscription', application);
@@ -292,12 +409,24 @@ export async function refreshServiceUsers(request: ApiRequest, application: Stor
 }
 
 /** Into the log of the tenant, with the subscription as it is. */
-async function tellOfWaiting(request: ApiRequest, { number }: Tenant, { id, name }: StoredApplication, waiting: readonly string[]): Promise<void> {
+async function tellOfWaiting(
+  request: ApiRequest,
+  { number }: Tenant,
+  { id, name }: StoredApplication,
+  waiting: readonly string[],
+): Promise<void> {
   const activity = 'Application asks for roles';
-  const audit = { type: 'Application', activity, text: `${activity}: ${name}, ${waiting.join(' ')}`, user: request.principal.userName, source: id };
+  const audit = {
+    type: 'Application',
+    activity,
+    text: `${activity}: ${name}, ${waiting.join(' ')}`,
+    user: request.principal.userName,
+    source: id,
+  };
   await retried(request, async () => {
     const expected = await readRecord(request, number, 'subscription', id);
-    if (expected !== undefined) await changeRecords(request, number, [{ collection: 'subscription', id, expected, value: expected }], [audit]);
+    if (expected !== undefined)
+      await changeRecords(request, number, [{ collection: 'subscription', id, expected, value: expected }], [audit]);
   });
 }
 
@@ -307,16 +436,28 @@ export async function endAllUses(request: Acting, application: StoredApplication
   for (const { tenant, text } of await subscribers(request, id)) {
     await removeUser(request, tenant.number, 'service', id);
     const activity = 'Application unsubscribed';
-    const audit = { type: 'Application', activity, text: `${activity}: ${application.name}`, user: request.principal.userName, source: id };
-    await changeRecords(request, tenant.number, [{ collection: 'subscription', id, expected: text, value: undefined }], [audit]);
+    const audit = {
+      type: 'Application',
+      activity,
+      text: `${activity}: ${application.name}`,
+      user: request.principal.userName,
+      source: id,
+    };
+    await changeRecords(
+      request,
+      tenant.number,
+      [{ collection: 'subscription', id, expected: text, value: undefined }],
+      [audit],
+    );
   }
   for (const { number } of request.platform.tenants.all) await removeUser(request, number, 'service', id);
   await removeUser(request, ownerNumber, 'bootstrap', id);
 }
 
 /**
- * Of a tenant that was deleted: nobody sees its applications any more, but others were subscribed to them. The request that deletes the tenant and
- * its deletion in the background may be at it together: who finds a step done goes on behind it. @returns whether there were any.
+ * Of a tenant that was deleted: nobody sees its applications any more, but others were subscribed to them. The request
+ * that deletes the tenant and its deletion in the background may be at it together: who finds a step done goes on
+ * behind it. @returns whether there were any.
  */
 export async function removeApplicationsOf(request: Acting, ownerNumber: number): Promise<boolean> {
   for (let tries = 1; ; tries += 1) {
@@ -341,17 +482,22 @@ export const SERVICE_USERS: SubscriptionHooks = {
     const found = await findApplication(request, applicationId);
     if (found?.application.type !== 'MICROSERVICE') return;
     await serviceUser(request, tenant, found.application);
-    if (await findApplication(request, applicationId) === undefined) await removeUser(request, tenant.number, 'service', applicationId);
+    if ((await findApplication(request, applicationId)) === undefined)
+      await removeUser(request, tenant.number, 'service', applicationId);
   },
   async unsubscribed(request, tenant, applicationId) {
     const found = await findApplication(request, applicationId);
-    if (found === undefined || found.application.type === 'MICROSERVICE') await removeUser(request, tenant.number, 'service', applicationId);
+    if (found === undefined || found.application.type === 'MICROSERVICE')
+      await removeUser(request, tenant.number, 'service', applicationId);
   },
 };
 
-/** Which application the user of the request belongs to; undefined for people and devices, also for one who was given the name of a service user. */
+/**
+ * Which application the user of the request belongs to; undefined for people and devices, also for one who was given
+ * the name of a service user.
+ */
 export async function applicationOfUser(request: ApiRequest): Promise<StoredServiceUser | undefined> {
   if (request.principal.serviceOwner === undefined) return undefined;
   const text = await readRecord(request, request.tenant, COLLECTION, userKey(request.principal.userName));
-  return text === undefined ? undefined : JSON.parse(text) as StoredServiceUser;
+  return text === undefined ? undefined : (JSON.parse(text) as StoredServiceUser);
 }

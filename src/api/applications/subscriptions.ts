@@ -24,11 +24,14 @@ import { requireRoles } from '../users/text.ts';
 export interface StoredSubscription {
   readonly application: string;
   readonly since: string;
-  /** Context path, or the name, when the tenant was subscribed: the category of options whose secret values the microservice is trusted with. */
+  /**
+   * Context path, or the name, when the tenant was subscribed: the category of options whose secret values the
+   * microservice is trusted with.
+   */
   readonly trusted?: string;
   /**
-   * Required roles of a microservice that the tenant has agreed to: its service user has no others. Absent in records of older servers: then they are those
-   * that the user has.
+   * Required roles of a microservice that the tenant has agreed to: its service user has no others. Absent in records
+   * of older servers: then they are those that the user has.
    */
   readonly granted?: readonly string[];
 }
@@ -41,11 +44,17 @@ export interface SubscriptionHooks {
   waitingRoles(request: ApiRequest, tenant: Tenant, application: StoredApplication): Promise<readonly string[]>;
 }
 
-const applicationsUrl = (request: ApiRequest, tenant: Tenant): string => `${request.baseUrl}/tenant/tenants/${segment(tenant.id)}/applications`;
+const applicationsUrl = (request: ApiRequest, tenant: Tenant): string =>
+  `${request.baseUrl}/tenant/tenants/${segment(tenant.id)}/applications`;
 
 /** @param self of the reference, by default that of a subscription of the tenant. */
-function referenceText(request: ApiRequest, tenant: Tenant, application: StoredApplication,
-  self = `${applicationsUrl(request, tenant)}/${segment(application.id)}`, waiting: readonly string[] = []): string {
+function referenceText(
+  request: ApiRequest,
+  tenant: Tenant,
+  application: StoredApplication,
+  self = `${applicationsUrl(request, tenant)}/${segment(application.id)}`,
+  waiting: readonly string[] = [],
+): string {
   const waitingRoles = waiting.length === 0 ? '' : `,"waitingRoles":${JSON.stringify(waiting)}`;
   return `{"self":${quote(self)},"application":${applicationText(request, application)}${waitingRoles}}`;
 }
@@ -63,22 +72,33 @@ export async function subscribedNames(request: ApiRequest, tenant: Tenant): Prom
 
 /** `{"self":…,"references":[…]}` @throws PlatformError `general/page-too-large`. */
 export async function subscribedApplicationsText(request: ApiRequest, tenant: Tenant): Promise<string> {
-  const references = await referencesText(request, await applicationsOf(request, tenant), (application) => referenceText(request, tenant, application));
+  const references = await referencesText(request, await applicationsOf(request, tenant), (application) =>
+    referenceText(request, tenant, application),
+  );
   return `{"self":${quote(applicationsUrl(request, tenant))},"references":[${references}]}`;
 }
 
-/** Those that it offers to others; it need not be subscribed to them itself. @throws PlatformError `general/page-too-large`. */
+/**
+ * Those that it offers to others; it need not be subscribed to them itself. @throws PlatformError
+ * `general/page-too-large`.
+ */
 export async function ownedApplicationsText(request: ApiRequest, tenant: Tenant): Promise<string> {
   const owned = applicationsOfIds(request, await ownIds(request, tenant.number));
   const self = `${request.baseUrl}/application/applicationsByOwner/${segment(tenant.id)}`;
   const references = await referencesText(request, owned, (application) =>
-    (application.availability === 'MARKET' ? referenceText(request, tenant, application, applicationUrl(request, application.id)) : undefined));
+    application.availability === 'MARKET'
+      ? referenceText(request, tenant, application, applicationUrl(request, application.id))
+      : undefined,
+  );
   return `{"self":${quote(self)},"references":[${references}]}`;
 }
 
 /** @param textOf an application; undefined leaves it out. */
-async function referencesText(request: ApiRequest, applications: AsyncIterable<StoredApplication>,
-  textOf: (application: StoredApplication) => string | undefined): Promise<string> {
+async function referencesText(
+  request: ApiRequest,
+  applications: AsyncIterable<StoredApplication>,
+  textOf: (application: StoredApplication) => string | undefined,
+): Promise<string> {
   const references: string[] = [];
   let bytes = 0;
   for await (const application of applications) {
@@ -91,7 +111,10 @@ async function referencesText(request: ApiRequest, applications: AsyncIterable<S
   return references.join(',');
 }
 
-/** What the caller knows of by an offer, and what his own tenant or the subscribed one owns. What is PRIVATE its owner gives, or the management tenant. */
+/**
+ * What the caller knows of by an offer, and what his own tenant or the subscribed one owns. What is PRIVATE its owner
+ * gives, or the management tenant.
+ */
 function isOfferedTo(request: ApiRequest, tenant: Tenant, application: StoredApplication): boolean {
   return isOffered(request, application) || [request.tenant, tenant.number].includes(application.ownerNumber);
 }
@@ -99,12 +122,16 @@ function isOfferedTo(request: ApiRequest, tenant: Tenant, application: StoredApp
 function sentId(request: ApiRequest): string {
   const { application } = JSON.parse(request.bodyText()) as { application: { id?: string | number; self?: string } };
   const id = application.id ?? application.self?.replace(/\/+$/, '').split('/').pop();
-  if (id === undefined || id === '') throw new PlatformError('validation/mandatory-fields', { names: 'application.id' });
+  if (id === undefined || id === '')
+    throw new PlatformError('validation/mandatory-fields', { names: 'application.id' });
   return String(id);
 }
 
 /** @param hooks of the microservices. @param tenantOf refuses tenants that the request may not see. */
-export function subscriptionRoutes(hooks: SubscriptionHooks, tenantOf: (request: ApiRequest, id: string) => Tenant): Route[] {
+export function subscriptionRoutes(
+  hooks: SubscriptionHooks,
+  tenantOf: (request: ApiRequest, id: string) => Tenant,
+): Route[] {
   const subscribedText = async (request: ApiRequest, tenant: Tenant, application: StoredApplication): Promise<string> =>
     referenceText(request, tenant, application, undefined, await hooks.waitingRoles(request, tenant, application));
 
@@ -128,7 +155,7 @@ export function subscriptionRoutes(hooks: SubscriptionHooks, tenantOf: (request:
     const tenant = tenantOf(request, request.params['id']);
     const id = request.params['applicationId'];
     const application = (await findApplication(request, id))?.application;
-    if (application === undefined || await readRecord(request, tenant.number, 'subscription', id) === undefined) {
+    if (application === undefined || (await readRecord(request, tenant.number, 'subscription', id)) === undefined) {
       throw new PlatformError('applications/not-subscribed', { id, tenant: tenant.id });
     }
     return found('applicationReference', await subscribedText(request, tenant, application));
@@ -144,16 +171,32 @@ export function subscriptionRoutes(hooks: SubscriptionHooks, tenantOf: (request:
     const stranger = grantedRoles.find((role) => application.requiredRoles?.includes(role) !== true);
     if (stranger !== undefined) {
       const limit = 'roles that the application requires';
-      throw new PlatformError('validation/invalid-field', { area: 'tenants', name: 'grantedRoles', value: stranger, limit });
+      throw new PlatformError('validation/invalid-field', {
+        area: 'tenants',
+        name: 'grantedRoles',
+        value: stranger,
+        limit,
+      });
     }
     const waiting = await hooks.waitingRoles(request, tenant, application);
-    requireRoles(request, grantedRoles.filter((role) => waiting.includes(role) && ROLES.includes(role)));
+    requireRoles(
+      request,
+      grantedRoles.filter((role) => waiting.includes(role) && ROLES.includes(role)),
+    );
     await retried(request, async () => {
       const expected = await readRecord(request, tenant.number, 'subscription', id);
       if (expected === undefined) throw new PlatformError('applications/not-subscribed', { id, tenant: tenant.id });
-      const value: StoredSubscription = { ...JSON.parse(expected) as StoredSubscription, granted: [...new Set(grantedRoles)] };
+      const value: StoredSubscription = {
+        ...(JSON.parse(expected) as StoredSubscription),
+        granted: [...new Set(grantedRoles)],
+      };
       const audit = auditOf(request, 'Application roles granted', `${application.name}, ${grantedRoles.join(' ')}`);
-      await changeRecords(request, tenant.number, [{ collection: 'subscription', id, expected, value: JSON.stringify(value) }], [audit]);
+      await changeRecords(
+        request,
+        tenant.number,
+        [{ collection: 'subscription', id, expected, value: JSON.stringify(value) }],
+        [audit],
+      );
     });
     await hooks.subscribed(request, tenant, id);
     return found('applicationReference', await subscribedText(request, tenant, application));
@@ -163,20 +206,36 @@ export function subscriptionRoutes(hooks: SubscriptionHooks, tenantOf: (request:
     const tenant = tenantOf(request, request.params['id']);
     const id = sentId(request);
     const application = (await findApplication(request, id))?.application;
-    if (application === undefined || !isOfferedTo(request, tenant, application)) throw new PlatformError('applications/not-found', { id });
+    if (application === undefined || !isOfferedTo(request, tenant, application))
+      throw new PlatformError('applications/not-found', { id });
     const { contextPath: trusted = application.name } = application;
-    const granted = application.type === 'MICROSERVICE' ? { granted: [...new Set(application.requiredRoles ?? [])] } : {};
-    const value: StoredSubscription = { application: id, since: formatTime(request.platform.now()), trusted, ...granted };
-    if (await readRecord(request, tenant.number, 'subscription', id) !== undefined) throw duplicate(tenant, id);
+    const granted =
+      application.type === 'MICROSERVICE' ? { granted: [...new Set(application.requiredRoles ?? [])] } : {};
+    const value: StoredSubscription = {
+      application: id,
+      since: formatTime(request.platform.now()),
+      trusted,
+      ...granted,
+    };
+    if ((await readRecord(request, tenant.number, 'subscription', id)) !== undefined) throw duplicate(tenant, id);
     const change = { collection: 'subscription' as const, id, expected: undefined, value: JSON.stringify(value) };
     try {
-      await changeRecords(request, tenant.number, [change], [auditOf(request, 'Application subscribed', application.name ?? id)]);
+      await changeRecords(
+        request,
+        tenant.number,
+        [change],
+        [auditOf(request, 'Application subscribed', application.name ?? id)],
+      );
     } catch (error) {
       if (isChangedMeanwhile(error)) throw duplicate(tenant, id);
       throw error;
     }
     await hooks.subscribed(request, tenant, id);
-    return created('applicationReference', referenceText(request, tenant, application), `${applicationsUrl(request, tenant)}/${segment(id)}`);
+    return created(
+      'applicationReference',
+      referenceText(request, tenant, application),
+      `${applicationsUrl(request, tenant)}/${segment(id)}`,
+    );
   }
 
   async function remove(request: ApiRequest): Promise<Answer> {
@@ -199,29 +258,84 @@ export function subscriptionRoutes(hooks: SubscriptionHooks, tenantOf: (request:
   const read = ['ROLE_TENANT_MANAGEMENT_READ', 'ROLE_TENANT_ADMIN'];
   const manage = ['ROLE_TENANT_MANAGEMENT_ADMIN', 'ROLE_TENANT_MANAGEMENT_UPDATE'];
   return [
-    { method: 'GET', path, area, access, roles: read, summary: 'Applications that a tenant is subscribed to',
-      query: PAGE_PARAMETERS, answers: [{ status: 200, description: 'A page of references', mediaType: 'applicationReferenceCollection' }], handle: list },
-    { method: 'POST', path, area, access, roles: manage, summary: 'Subscribe a tenant to an application',
+    {
+      method: 'GET',
+      path,
+      area,
+      access,
+      roles: read,
+      summary: 'Applications that a tenant is subscribed to',
+      query: PAGE_PARAMETERS,
+      answers: [{ status: 200, description: 'A page of references', mediaType: 'applicationReferenceCollection' }],
+      handle: list,
+    },
+    {
+      method: 'POST',
+      path,
+      area,
+      access,
+      roles: manage,
+      summary: 'Subscribe a tenant to an application',
       body: { schema: SubscribeBody, mediaTypes: ['applicationReference'], example: { application: { id: '1001' } } },
-      answers: [{ status: 201, description: 'Subscribed', mediaType: 'applicationReference' }], handle: post },
-    { method: 'GET', path: `${path}/{applicationId}`, area, access, roles: read, summary: 'Read a subscription of a tenant',
-      answers: [{ status: 200, description: 'The reference', mediaType: 'applicationReference' }], handle: get },
-    { method: 'PUT', path: `${path}/{applicationId}`, area, access, roles: [...manage, 'ROLE_APPLICATION_MANAGEMENT_ADMIN', 'ROLE_TENANT_ADMIN'],
+      answers: [{ status: 201, description: 'Subscribed', mediaType: 'applicationReference' }],
+      handle: post,
+    },
+    {
+      method: 'GET',
+      path: `${path}/{applicationId}`,
+      area,
+      access,
+      roles: read,
+      summary: 'Read a subscription of a tenant',
+      answers: [{ status: 200, description: 'The reference', mediaType: 'applicationReference' }],
+      handle: get,
+    },
+    {
+      method: 'PUT',
+      path: `${path}/{applicationId}`,
+      area,
+      access,
+      roles: [...manage, 'ROLE_APPLICATION_MANAGEMENT_ADMIN', 'ROLE_TENANT_ADMIN'],
       summary: 'Agree to roles that a subscribed microservice requires',
-      body: { schema: GrantBody, mediaTypes: ['applicationReference'], example: { grantedRoles: ['ROLE_INVENTORY_READ'] } },
-      answers: [{ status: 200, description: 'The reference', mediaType: 'applicationReference' }], handle: put },
-    { method: 'DELETE', path: `${path}/{applicationId}`, area, access, roles: ['ROLE_TENANT_MANAGEMENT_ADMIN'], summary: 'End a subscription',
-      answers: [{ status: 204, description: 'Ended' }], handle: remove },
+      body: {
+        schema: GrantBody,
+        mediaTypes: ['applicationReference'],
+        example: { grantedRoles: ['ROLE_INVENTORY_READ'] },
+      },
+      answers: [{ status: 200, description: 'The reference', mediaType: 'applicationReference' }],
+      handle: put,
+    },
+    {
+      method: 'DELETE',
+      path: `${path}/{applicationId}`,
+      area,
+      access,
+      roles: ['ROLE_TENANT_MANAGEMENT_ADMIN'],
+      summary: 'End a subscription',
+      answers: [{ status: 204, description: 'Ended' }],
+      handle: remove,
+    },
   ];
 }
 
-const auditOf = (request: ApiRequest, activity: string, name: string): AuditEntry =>
-  ({ type: 'Application', activity, text: `${activity}: ${name}`, user: request.principal.userName });
+const auditOf = (request: ApiRequest, activity: string, name: string): AuditEntry => ({
+  type: 'Application',
+  activity,
+  text: `${activity}: ${name}`,
+  user: request.principal.userName,
+});
 
-const duplicate = (tenant: Tenant, id: string): PlatformError => new PlatformError('applications/already-subscribed', { id, tenant: tenant.id });
+const duplicate = (tenant: Tenant, id: string): PlatformError =>
+  new PlatformError('applications/already-subscribed', { id, tenant: tenant.id });
 
 const OPEN = { additionalProperties: true } as const;
 const GrantBody = Type.Object({ grantedRoles: Type.Array(Type.String(), { maxItems: 1_000 }) }, OPEN);
-const SubscribeBody = Type.Object({
-  application: Type.Object({ id: Type.Optional(Type.Union([Type.String(), Type.Integer()])), self: Type.Optional(Type.String()) }, OPEN),
-}, OPEN);
+const SubscribeBody = Type.Object(
+  {
+    application: Type.Object(
+      { id: Type.Optional(Type.Union([Type.String(), Type.Integer()])), self: Type.Optional(Type.String()) },
+      OPEN,
+    ),
+  },
+  OPEN,
+);

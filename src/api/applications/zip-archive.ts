@@ -1,6 +1,6 @@
 /**
- * ZIP archives in the blobs: a list of entries that was checked (bounded, no path outside, no links), and the content of one entry. Nothing is
- * unpacked to the disk.
+ * ZIP archives in the blobs: a list of entries that was checked (bounded, no path outside, no links), and the content
+ * of one entry. Nothing is unpacked to the disk.
  */
 import { Readable, pipeline } from 'node:stream';
 import { crc32, createInflateRaw } from 'node:zlib';
@@ -80,12 +80,23 @@ class BlobReader extends yauzl.RandomAccessReader {
     this.#source = source;
   }
 
-  override read(buffer: Buffer, offset: number, length: number, position: number, callback: (error: Error | null) => void): void {
+  override read(
+    buffer: Buffer,
+    offset: number,
+    length: number,
+    position: number,
+    callback: (error: Error | null) => void,
+  ): void {
     // Out of the promise: what the callback throws is not an error of reading.
-    this.#fill(position, length).then((found) => {
-      if (found.copy(buffer, offset) < length) setImmediate(callback, new Error('unexpected end of the file'));
-      else setImmediate(callback, null);
-    }, (error: Error) => { setImmediate(callback, error); });
+    this.#fill(position, length).then(
+      (found) => {
+        if (found.copy(buffer, offset) < length) setImmediate(callback, new Error('unexpected end of the file'));
+        else setImmediate(callback, null);
+      },
+      (error: Error) => {
+        setImmediate(callback, error);
+      },
+    );
   }
 
   async #fill(position: number, length: number): Promise<Buffer> {
@@ -107,8 +118,13 @@ export async function openArchive(source: ArchiveSource, limits: ArchiveLimits):
     throw badArchive(`${reason} (${limit})`);
   };
   try {
-    const zip = await yauzl.fromRandomAccessReaderPromise(new BlobReader(source), source.bytes, { lazyEntries: true, autoClose: false, strictFileNames: true });
-    if (zip.entryCount > ENTRIES_MAX) refuse(ENTRIES_LIMIT, `it has ${zip.entryCount} entries, more than ${ENTRIES_MAX}`);
+    const zip = await yauzl.fromRandomAccessReaderPromise(new BlobReader(source), source.bytes, {
+      lazyEntries: true,
+      autoClose: false,
+      strictFileNames: true,
+    });
+    if (zip.entryCount > ENTRIES_MAX)
+      refuse(ENTRIES_LIMIT, `it has ${zip.entryCount} entries, more than ${ENTRIES_MAX}`);
     for await (const entry of zip.eachEntry()) {
       requireHarmless(entry);
       const name = entry.fileName;
@@ -117,13 +133,18 @@ export async function openArchive(source: ArchiveSource, limits: ArchiveLimits):
       bytes += entry.uncompressedSize;
       stored += entry.compressedSize;
       if (bytes > limits.bytesMax) refuse(limits.bytesLimit, `its content has more than ${limits.bytesMax} bytes`);
-      if (bytes > RATIO_FREE_BYTES && bytes > stored * RATIO_MAX) refuse(RATIO_LIMIT, `its content is more than ${RATIO_MAX} times as long as the archive`);
+      if (bytes > RATIO_FREE_BYTES && bytes > stored * RATIO_MAX)
+        refuse(RATIO_LIMIT, `its content is more than ${RATIO_MAX} times as long as the archive`);
       // Entries that share their content make a small archive large.
       if (stored > source.bytes) throw badArchive('its entries overlap');
       if (name.endsWith('/')) continue;
       entries.set(name, {
-        name, compressedBytes: entry.compressedSize, bytes: entry.uncompressedSize, isDeflated: entry.compressionMethod === DEFLATED,
-        crc32: entry.crc32, offset: entry.relativeOffsetOfLocalHeader,
+        name,
+        compressedBytes: entry.compressedSize,
+        bytes: entry.uncompressedSize,
+        isDeflated: entry.compressionMethod === DEFLATED,
+        crc32: entry.crc32,
+        offset: entry.relativeOffsetOfLocalHeader,
       });
     }
   } catch (error) {
@@ -133,20 +154,30 @@ export async function openArchive(source: ArchiveSource, limits: ArchiveLimits):
   return entries;
 }
 
-/** @throws PlatformError for links, devices, encrypted content, and names that are none; yauzl refuses absolute paths and `..`. */
+/**
+ * @throws PlatformError for links, devices, encrypted content, and names that are none; yauzl refuses absolute paths
+ * and `..`.
+ */
 function requireHarmless(entry: Entry): void {
   const name = entry.fileName;
   const type = (entry.externalFileAttributes >>> 16) & MODE_TYPE;
-  if (type !== 0 && type !== MODE_FILE && type !== MODE_DIRECTORY) throw badArchive(`${name} is a link or another special file`);
+  if (type !== 0 && type !== MODE_FILE && type !== MODE_DIRECTORY)
+    throw badArchive(`${name} is a link or another special file`);
   if (entry.isEncrypted()) throw badArchive(`${name} is encrypted`);
   const { compressionMethod: method } = entry;
   if (method !== STORED && method !== DEFLATED) throw badArchive(`${name} has the compression method ${method}`);
-  const isBad = name.length > NAME_LENGTH_MAX || /[\p{Cc}\p{Cs}]/u.test(name) || name.split('/').some((part) => part === '.' || part === '..');
+  const isBad =
+    name.length > NAME_LENGTH_MAX ||
+    /[\p{Cc}\p{Cs}]/u.test(name) ||
+    name.split('/').some((part) => part === '.' || part === '..');
   if (isBad) throw badArchive(`${name.slice(0, NAME_LENGTH_MAX)} is not a file name`);
 }
 
 /** Content of an entry as it is stored. @throws Error when it is not where the list of entries says. */
-export async function rawContent(source: ArchiveSource, entry: ArchiveEntry): Promise<AsyncIterable<Uint8Array> | Iterable<Uint8Array>> {
+export async function rawContent(
+  source: ArchiveSource,
+  entry: ArchiveEntry,
+): Promise<AsyncIterable<Uint8Array> | Iterable<Uint8Array>> {
   const header = await readBytes(source, entry.offset, LOCAL_HEADER_BYTES);
   const isThere = header.length === LOCAL_HEADER_BYTES && header.readUInt32LE(0) === LOCAL_HEADER_SIGNATURE;
   if (!isThere) throw new Error(`${entry.name} is not where the archive says`);
@@ -174,7 +205,8 @@ export async function* entryContent(source: ArchiveSource, entry: ArchiveEntry):
     sum = crc32(piece, sum);
     yield piece;
   }
-  if (bytes !== entry.bytes || sum !== entry.crc32) throw new Error('its length or its checksum is not the one that the archive says');
+  if (bytes !== entry.bytes || sum !== entry.crc32)
+    throw new Error('its length or its checksum is not the one that the archive says');
 }
 
 function inflated(pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncIterable<Uint8Array> {
@@ -188,17 +220,29 @@ function inflated(pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Asy
 export async function readEntry(source: ArchiveSource, entry: ArchiveEntry, bytesMax: number): Promise<Buffer> {
   if (entry.bytes > bytesMax) throw badArchive(`${entry.name} has more than ${bytesMax} bytes`);
   const pieces: Uint8Array[] = [];
-  await readThrough(source, entry, { onPiece: (piece) => { pieces.push(piece); } });
+  await readThrough(source, entry, {
+    onPiece: (piece) => {
+      pieces.push(piece);
+    },
+  });
   return Buffer.concat(pieces);
 }
 
-/** Reads all of an entry, piece by piece. @throws PlatformError `applications/bad-archive` when it is damaged, or longer than its list says. */
-export async function readThrough(source: ArchiveSource, entry: ArchiveEntry,
-  { refusals, onPiece }: { readonly refusals?: Refusals; readonly onPiece?: (piece: Uint8Array) => void } = {}): Promise<void> {
+/**
+ * Reads all of an entry, piece by piece. @throws PlatformError `applications/bad-archive` when it is damaged, or longer
+ * than its list says.
+ */
+export async function readThrough(
+  source: ArchiveSource,
+  entry: ArchiveEntry,
+  { refusals, onPiece }: { readonly refusals?: Refusals; readonly onPiece?: (piece: Uint8Array) => void } = {},
+): Promise<void> {
   try {
     for await (const piece of entryContent(source, entry)) onPiece?.(piece);
   } catch (error) {
     if (error instanceof LongerEntry) refusals?.count(ENTRY_BYTES_LIMIT);
-    throw badArchive(error instanceof LongerEntry ? error.message : `${entry.name} is damaged: ${(error as Error).message}`);
+    throw badArchive(
+      error instanceof LongerEntry ? error.message : `${entry.name} is damaged: ${(error as Error).message}`,
+    );
   }
 }

@@ -1,4 +1,7 @@
-/** Writes a ZIP archive anew with some files replaced or added; what stays is copied as it is. Without ZIP64: archives are far below 4 GiB. */
+/**
+ * Writes a ZIP archive anew with some files replaced or added; what stays is copied as it is. Without ZIP64: archives
+ * are far below 4 GiB.
+ */
 import { promisify } from 'node:util';
 import { crc32, deflateRaw } from 'node:zlib';
 import { rawContent } from './zip-archive.ts';
@@ -16,7 +19,13 @@ const LOCAL_SIGNATURE = 0x04034b50;
 const DIRECTORY_SIGNATURE = 0x02014b50;
 const END_SIGNATURE = 0x06054b50;
 
-interface Written { readonly name: Buffer; readonly method: number; readonly crc32: number; readonly compressedBytes: number; readonly bytes: number }
+interface Written {
+  readonly name: Buffer;
+  readonly method: number;
+  readonly crc32: number;
+  readonly compressedBytes: number;
+  readonly bytes: number;
+}
 
 /** The fields that a local header and an entry of the directory share. */
 function common({ name, method, crc32: sum, compressedBytes, bytes }: Written): Buffer {
@@ -43,7 +52,14 @@ const localHeader = (entry: Written): Buffer => Buffer.concat([uint32(LOCAL_SIGN
 function directoryEntry(entry: Written, offset: number): Buffer {
   const versionMadeBy = Buffer.from([VERSION_NEEDED, 0]);
   // No comment, disk 0, no attributes.
-  return Buffer.concat([uint32(DIRECTORY_SIGNATURE), versionMadeBy, common(entry), Buffer.alloc(10), uint32(offset), entry.name]);
+  return Buffer.concat([
+    uint32(DIRECTORY_SIGNATURE),
+    versionMadeBy,
+    common(entry),
+    Buffer.alloc(10),
+    uint32(offset),
+    entry.name,
+  ]);
 }
 
 function endRecord(count: number, bytes: number, offset: number): Buffer {
@@ -57,7 +73,11 @@ function endRecord(count: number, bytes: number, offset: number): Buffer {
 }
 
 /** @param replaced content by path. */
-export async function* rewritten(source: ArchiveSource, archive: Archive, replaced: ReadonlyMap<string, Buffer>): AsyncIterable<Uint8Array> {
+export async function* rewritten(
+  source: ArchiveSource,
+  archive: Archive,
+  replaced: ReadonlyMap<string, Buffer>,
+): AsyncIterable<Uint8Array> {
   const directory: Buffer[] = [];
   let offset = 0;
   const begun = (entry: Written): Buffer => {
@@ -73,7 +93,13 @@ export async function* rewritten(source: ArchiveSource, archive: Archive, replac
   }
   for (const [name, content] of replaced) {
     const compressed = await deflate(content);
-    yield begun({ name: Buffer.from(name), method: DEFLATED, crc32: crc32(content), compressedBytes: compressed.length, bytes: content.length });
+    yield begun({
+      name: Buffer.from(name),
+      method: DEFLATED,
+      crc32: crc32(content),
+      compressedBytes: compressed.length,
+      bytes: content.length,
+    });
     yield compressed;
   }
   const bytes = Buffer.concat(directory);

@@ -37,7 +37,10 @@ const AUDIT_ID = /^[1-9]\d{0,18}$/;
 const SPELLINGS = ['com_platform_model_', 'com_cumulocity_model_'];
 /** Records of an alarm that its history shows, the latest ones. */
 const HISTORY_MAX = 100;
-const HISTORY_TYPES: Readonly<Record<string, string>> = { 'Alarm raised': 'alarm_AlarmRaised', 'Alarm updated': 'alarm_AlarmChanged' };
+const HISTORY_TYPES: Readonly<Record<string, string>> = {
+  'Alarm raised': 'alarm_AlarmRaised',
+  'Alarm updated': 'alarm_AlarmChanged',
+};
 
 /** Where the sources of records of a type are; all others are managed objects. */
 const SOURCES: Readonly<Record<string, (tenant: string) => string>> = {
@@ -66,7 +69,12 @@ function sourceText(request: ApiRequest, type: string, id: string): string {
 }
 
 /** @param replaced members that take the place of stored ones. */
-function auditText(request: ApiRequest, id: string, members: Members, replaced: readonly (readonly [string, string])[] = []): string {
+function auditText(
+  request: ApiRequest,
+  id: string,
+  members: Members,
+  replaced: readonly (readonly [string, string])[] = [],
+): string {
   const source = sourceIdOf(members);
   const all = new Map(replaced);
   if (source !== '') all.set('source', sourceText(request, stringMember(members, 'type') ?? '', source));
@@ -127,14 +135,19 @@ async function load(request: ApiRequest): Promise<DocumentRow> {
   if (AUDIT_ID.test(id) && BigInt(id) < 1n << 63n) {
     const filter = new HistoryFilter(request.tenant);
     filter.add(`id = ${filter.bind('UInt64', id)}`);
-    const { rows: [row] } = await documentPage(request, 'audits', filter, 'id', { size: 1, current: 1, offset: 0, wantsTotal: false });
+    const {
+      rows: [row],
+    } = await documentPage(request, 'audits', filter, 'id', { size: 1, current: 1, offset: 0, wantsTotal: false });
     if (row !== undefined) return row;
   }
   throw new PlatformError('audit/not-found', { id });
 }
 
 async function isOfOwnObject(request: ApiRequest, members: Members): Promise<boolean> {
-  return !NOT_OF_OBJECTS.includes(stringMember(members, 'type') ?? '') && (await isOwner(request, sourceIdOf(members), members)) === true;
+  return (
+    !NOT_OF_OBJECTS.includes(stringMember(members, 'type') ?? '') &&
+    (await isOwner(request, sourceIdOf(members), members)) === true
+  );
 }
 
 async function get(request: ApiRequest): Promise<Answer> {
@@ -172,7 +185,14 @@ export function auditRoutes(): Route[] {
       summary: 'List audit records, newest first',
       query: { ...FILTERS, ...REVERT, ...PAGE_PARAMETERS, ...EXPORT_PARAMETERS },
       produces: ['vendor', 'json', ...EXPORT_KINDS],
-      answers: [{ status: 200, description: 'A page of audit records', mediaType: 'auditRecordCollection', contentTypes: EXPORT_TYPES }],
+      answers: [
+        {
+          status: 200,
+          description: 'A page of audit records',
+          mediaType: 'auditRecordCollection',
+          contentTypes: EXPORT_TYPES,
+        },
+      ],
       handle: list,
     },
     {

@@ -1,7 +1,8 @@
 /**
- * Tokens for devices that log in by certificates (docs/spec/login.md#device-tokens). The HTTP listener has no TLS: that a device has the key of its
- * certificate was checked by a proxy in front, which hands the certificate over in the header that `device-certificate-header` names. What the device
- * sends itself, in X-Ssl-Cert-Chain, proves nothing: it only leads from its certificate to the trusted one.
+ * Tokens for devices that log in by certificates (docs/spec/login.md#device-tokens). The HTTP listener has no TLS: that
+ * a device has the key of its certificate was checked by a proxy in front, which hands the certificate over in the
+ * header that `device-certificate-header` names. What the device sends itself, in X-Ssl-Cert-Chain, proves nothing: it
+ * only leads from its certificate to the trusted one.
  */
 import type { X509Certificate } from 'node:crypto';
 import Type from 'typebox';
@@ -27,15 +28,22 @@ const REFUSED = 'accounts/device-certificate';
 const PEM = /-----BEGIN CERTIFICATE-----([^-]*)(?:-----END CERTIFICATE-*|$)/g;
 
 /**
- * Certificates as proxies and devices write them into one header: PEM with blanks instead of line ends, the same percent-encoded (nginx, ALB), base64
- * of the DER form (HAProxy), also between colons (RFC 9440), several of them comma separated (Traefik).
+ * Certificates as proxies and devices write them into one header: PEM with blanks instead of line ends, the same
+ * percent-encoded (nginx, ALB), base64 of the DER form (HAProxy), also between colons (RFC 9440), several of them comma
+ * separated (Traefik).
  * @returns undefined for what is none of these, and for too many.
  */
 export function certificatesOf(header: string): X509Certificate[] | undefined {
   const text = decoded(header);
   if (text === undefined) return undefined;
   const pems = [...text.matchAll(PEM)].map(([, body]) => body);
-  const bodies = pems.length > 0 ? pems : text.split(',').map((part) => part.trim().replace(/^:(.*):$/, '$1')).filter((part) => part !== '');
+  const bodies =
+    pems.length > 0
+      ? pems
+      : text
+          .split(',')
+          .map((part) => part.trim().replace(/^:(.*):$/, '$1'))
+          .filter((part) => part !== '');
   if (bodies.length > CERTIFICATES_MAX) return undefined;
   const certificates = bodies.map(parseCertificate).filter((certificate) => certificate !== undefined);
   return certificates.length === bodies.length && bodies.length > 0 ? certificates : undefined;
@@ -55,20 +63,23 @@ const refusal = (reason: string): PlatformError => new PlatformError('login/cert
 
 /**
  * @returns the device's certificate, with what leads from it to a trusted one.
- * @throws PlatformError 403 where no header is named, 401 without a certificate, and for one that came twice: then the proxy lets through what clients write.
+ * @throws PlatformError 403 where no header is named, 401 without a certificate, and for one that came twice: then the
+ * proxy lets through what clients write.
  */
 function chainOf({ platform, certificateHeaders, headers }: ApiRequest): X509Certificate[] {
   const name = platform.config.deviceCertificateHeader;
   if (name === undefined) throw new PlatformError('login/certificates-unavailable');
   const sent = certificateHeaders.filter((value) => value !== '');
   if (sent.length === 0) throw new PlatformError('login/certificate-missing');
-  if (sent.length > 1) throw refusal(`the header ${name} came ${sent.length} times: the proxy has to replace what clients write into it`);
+  if (sent.length > 1)
+    throw refusal(`the header ${name} came ${sent.length} times: the proxy has to replace what clients write into it`);
   const own = certificatesOf(sent[0]);
   if (own === undefined) throw refusal(`the header ${name} has no certificate`);
   const further = headers[CHAIN_HEADER] ?? '';
   if (further === '' || name === CHAIN_HEADER) return own;
   const chain = certificatesOf(further);
-  if (chain === undefined) throw refusal(`the header X-Ssl-Cert-Chain has no certificates, or more than ${CERTIFICATES_MAX}`);
+  if (chain === undefined)
+    throw refusal(`the header X-Ssl-Cert-Chain has no certificates, or more than ${CERTIFICATES_MAX}`);
   return [...own, ...chain];
 }
 
@@ -100,16 +111,35 @@ async function post(request: ApiRequest): Promise<Answer> {
   if (issued === undefined) throw new PlatformError('security/unauthorized');
   // In the answer also without Accept: the token is the whole point.
   if (!request.wantsBody) request.accept = { isPresent: true, isBranded: false, order: [] };
-  return { status: 200, text: JSON.stringify({ accessToken: issued.token }), contentType: JSON_TYPE, headers: ['Cache-Control', 'no-store'] };
+  return {
+    status: 200,
+    text: JSON.stringify({ accessToken: issued.token }),
+    contentType: JSON_TYPE,
+    headers: ['Cache-Control', 'no-store'],
+  };
 }
 
 export function deviceAccessTokenRoutes(): Route[] {
-  return [{
-    method: 'POST', path: '/devicecontrol/deviceAccessToken', area: 'devicecontrol', access: 'public',
-    summary: 'A token for `Authorization: Bearer`, for a device that shows its certificate', headers: [CHAIN_HEADER], takesCertificate: true,
-    body: { isOptional: true, schema: Type.Object({}, { additionalProperties: true }), mediaTypes: [], example: {} },
-    answers: [{ status: 200, description: 'The token', contentTypes: ['application/json'], json: Type.Object({ accessToken: Type.String() }),
-      example: { accessToken: 'eyJhbGciOi…' } }],
-    handle: post,
-  }];
+  return [
+    {
+      method: 'POST',
+      path: '/devicecontrol/deviceAccessToken',
+      area: 'devicecontrol',
+      access: 'public',
+      summary: 'A token for `Authorization: Bearer`, for a device that shows its certificate',
+      headers: [CHAIN_HEADER],
+      takesCertificate: true,
+      body: { isOptional: true, schema: Type.Object({}, { additionalProperties: true }), mediaTypes: [], example: {} },
+      answers: [
+        {
+          status: 200,
+          description: 'The token',
+          contentTypes: ['application/json'],
+          json: Type.Object({ accessToken: Type.String() }),
+          example: { accessToken: 'eyJhbGciOi…' },
+        },
+      ],
+      handle: post,
+    },
+  ];
 }

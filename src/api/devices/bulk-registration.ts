@@ -1,11 +1,19 @@
-/** Files with many new devices (docs/spec/device-registration.md#files). The file is stored first, then read twice: once for its rules, once line by line. */
+/**
+ * Files with many new devices (docs/spec/device-registration.md#files). The file is stored first, then read twice: once
+ * for its rules, once line by line.
+ */
 import { parse } from 'csv-parse';
 import { Readable } from 'node:stream';
 import { DeviceImport } from '../../accounts/registration/import.ts';
 import type { ImportStatus } from '../../accounts/registration/import.ts';
 import { isActive, MANAGEMENT_TENANT } from '../../accounts/tenants/tenants.ts';
 import { PlatformError } from '../../model/errors.ts';
-import { REGISTRATION_LINES_MAX, RegistrationColumns, RegistrationFault, separatorOf } from '../../model/entities/registration-columns.ts';
+import {
+  REGISTRATION_LINES_MAX,
+  RegistrationColumns,
+  RegistrationFault,
+  separatorOf,
+} from '../../model/entities/registration-columns.ts';
 import type { RegistrationLine } from '../../model/entities/registration-columns.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { requireRightsOfDevice } from '../users/inventory-rights.ts';
@@ -28,10 +36,21 @@ const LINES_LIMIT = 'device-registration/lines';
 const LINES_AT_ONCE = 32;
 const MEDIA_TYPE = 'bulkNewDeviceRequest';
 
-interface Row { readonly record: string[]; readonly raw: string }
+interface Row {
+  readonly record: string[];
+  readonly raw: string;
+}
 
-interface Failure { readonly bulkNewDeviceStatus: 'FAILED'; readonly deviceId: string; readonly failureReason: string; readonly line: string }
-interface Success { readonly bulkNewDeviceStatus: ImportStatus; readonly deviceId: string }
+interface Failure {
+  readonly bulkNewDeviceStatus: 'FAILED';
+  readonly deviceId: string;
+  readonly failureReason: string;
+  readonly line: string;
+}
+interface Success {
+  readonly bulkNewDeviceStatus: ImportStatus;
+  readonly deviceId: string;
+}
 type Outcome = Failure | Success;
 
 const refused = (reason: string): PlatformError => new PlatformError('devicecontrol/registration-file', { reason });
@@ -61,7 +80,12 @@ async function* rowsOf(request: ApiRequest, key: string): AsyncIterable<Row> {
     const first = await source.next();
     const begin = first.done === true ? '' : first.value;
     const parser = parse({
-      delimiter: separatorOf(begin.trimStart()), raw: true, relax_column_count: true, skip_empty_lines: true, bom: true, trim: true,
+      delimiter: separatorOf(begin.trimStart()),
+      raw: true,
+      relax_column_count: true,
+      skip_empty_lines: true,
+      bom: true,
+      trim: true,
       max_record_size: LINE_BYTES_MAX,
     });
     const whole = async function* whole(): AsyncIterable<string> {
@@ -113,7 +137,8 @@ function tenantOf(request: ApiRequest, line: RegistrationLine): number {
   const { tenant: id } = line;
   if (id === undefined || id === request.principal.tenant) return request.tenant;
   const tenant = request.principal.tenant === MANAGEMENT_TENANT ? request.platform.tenants.byId(id) : undefined;
-  if (tenant === undefined) throw new RegistrationFault(`TENANT is ${id}; it does not exist, or only the management tenant registers for it`);
+  if (tenant === undefined)
+    throw new RegistrationFault(`TENANT is ${id}; it does not exist, or only the management tenant registers for it`);
   if (!isActive(tenant)) throw new RegistrationFault(`TENANT is ${id}, which is suspended`);
   return tenant.number;
 }
@@ -133,12 +158,20 @@ class LineImport {
     this.#devices = new DeviceImport(request.platform);
   }
 
-  /** @throws PlatformError for a fault of the server at the first line: then nothing was sent yet. Later it is told with the lines. */
+  /**
+   * @throws PlatformError for a fault of the server at the first line: then nothing was sent yet. Later it is told with
+   * the lines.
+   */
   async handle({ record, raw }: Row, isFirst: boolean): Promise<Outcome> {
     const deviceId = this.#columns.idOf(record);
-    const failed = (failureReason: string): Failure =>
-      ({ bulkNewDeviceStatus: 'FAILED', deviceId, failureReason, line: raw.replace(/^\s*[\r\n]/, '').replace(/[\r\n]+$/, '') });
-    if (this.#broken !== undefined) return failed(`it was not tried after the fault of an earlier line: ${this.#broken.message}`);
+    const failed = (failureReason: string): Failure => ({
+      bulkNewDeviceStatus: 'FAILED',
+      deviceId,
+      failureReason,
+      line: raw.replace(/^\s*[\r\n]/, '').replace(/[\r\n]+$/, ''),
+    });
+    if (this.#broken !== undefined)
+      return failed(`it was not tried after the fault of an earlier line: ${this.#broken.message}`);
     try {
       return { bulkNewDeviceStatus: await this.#import(record), deviceId };
     } catch (error) {
@@ -159,7 +192,9 @@ class LineImport {
     this.#seen.add(line.id);
     const tenant = tenantOf(request, line);
     const options = {
-      tenant, by: request.principal.userName, requireRightsOf: (userName: string) => requireRightsOfDevice(request, userName, tenant),
+      tenant,
+      by: request.principal.userName,
+      requireRightsOf: (userName: string) => requireRightsOfDevice(request, userName, tenant),
       mayTakeOver: tenant === request.tenant && request.hasRole(...INVENTORY_ADMIN),
     };
     return this.#columns.isSimple ? this.#devices.announce(line, options) : this.#devices.register(line, options);
@@ -189,8 +224,14 @@ async function* outcomesOf(request: ApiRequest, key: string): AsyncGenerator<Out
   }
 }
 
-/** The answer as it comes, so that nobody in between takes it for dead. What has failed waits for its list: at most the lines of the file. */
-async function* answerOf(first: IteratorResult<Outcome, undefined>, outcomes: AsyncGenerator<Outcome, undefined>): AsyncGenerator<string> {
+/**
+ * The answer as it comes, so that nobody in between takes it for dead. What has failed waits for its list: at most the
+ * lines of the file.
+ */
+async function* answerOf(
+  first: IteratorResult<Outcome, undefined>,
+  outcomes: AsyncGenerator<Outcome, undefined>,
+): AsyncGenerator<string> {
   const failed: Failure[] = [];
   let [successful, created] = [0, 0];
   try {
@@ -206,7 +247,12 @@ async function* answerOf(first: IteratorResult<Outcome, undefined>, outcomes: As
     }
     yield '],"failedCreationList":[';
     for (const [index, failure] of failed.entries()) yield `${index > 0 ? ',' : ''}${JSON.stringify(failure)}`;
-    const numbers = { numberOfAll: successful + failed.length, numberOfCreated: created, numberOfFailed: failed.length, numberOfSuccessful: successful };
+    const numbers = {
+      numberOfAll: successful + failed.length,
+      numberOfCreated: created,
+      numberOfFailed: failed.length,
+      numberOfSuccessful: successful,
+    };
     yield `],${JSON.stringify(numbers).slice(1)}`;
   } finally {
     // The client has left: lines under way are ended, no other is begun.
@@ -216,13 +262,20 @@ async function* answerOf(first: IteratorResult<Outcome, undefined>, outcomes: As
 
 async function post(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   const contentType = request.headers['content-type'];
-  if (!/^multipart\/form-data/i.test(contentType)) throw new PlatformError('general/unsupported-media-type', { type: contentType || 'none' });
+  if (!/^multipart\/form-data/i.test(contentType))
+    throw new PlatformError('general/unsupported-media-type', { type: contentType || 'none' });
   const body = request.bodyStream;
   if (body === undefined) throw new Error('the route streams its body');
-  const { blobs, platform: { refusals } } = request;
-  const { file } = await readMultipart(body, contentType, { blobs, refusals, limitBytes: FILE_BYTES_MAX }, {
-    fieldBytesMax: FIELD_BYTES_MAX, isFile: (name) => name === 'file',
-  });
+  const {
+    blobs,
+    platform: { refusals },
+  } = request;
+  const { file } = await readMultipart(
+    body,
+    contentType,
+    { blobs, refusals, limitBytes: FILE_BYTES_MAX },
+    { fieldBytesMax: FIELD_BYTES_MAX, isFile: (name) => name === 'file' },
+  );
   if (file === undefined) throw new PlatformError('general/bad-multipart', { reason: 'it has no part with a file' });
   const outcomes = outcomesOf(request, file.key);
   // What is wrong with the whole file is an answer of its own.
@@ -253,10 +306,18 @@ export function bulkRegistrationRoutes(): Route[] {
       roles: ADMIN,
       summary: 'Register or announce the devices of a CSV file',
       headers: ['content-type'],
-      body: { form: 'stream', contents: { 'multipart/form-data': {
-        schema: CsvForm, example: { file: 'ID;CREDENTIALS;TYPE;NAME\npump-1;s3cret-word;acme_Pump;Pump 1' },
-      } } },
-      answers: [{ status: 201, description: 'What became of each line, also when some have failed', mediaType: MEDIA_TYPE }],
+      body: {
+        form: 'stream',
+        contents: {
+          'multipart/form-data': {
+            schema: CsvForm,
+            example: { file: 'ID;CREDENTIALS;TYPE;NAME\npump-1;s3cret-word;acme_Pump;Pump 1' },
+          },
+        },
+      },
+      answers: [
+        { status: 201, description: 'What became of each line, also when some have failed', mediaType: MEDIA_TYPE },
+      ],
       handle: post,
     },
   ];

@@ -1,6 +1,10 @@
 /** Registration of new devices over REST (docs/spec/device-registration.md). */
 import { DeviceRegistration } from '../../accounts/registration/registration.ts';
-import { CUSTOM_PROPERTIES_BYTES_MAX, deviceUserOf, REQUEST_TYPE_BYTES_MAX } from '../../model/entities/device-request.ts';
+import {
+  CUSTOM_PROPERTIES_BYTES_MAX,
+  deviceUserOf,
+  REQUEST_TYPE_BYTES_MAX,
+} from '../../model/entities/device-request.ts';
 import type { StoredDeviceRequest } from '../../model/entities/device-request.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { globalRolesFor } from '../../model/access/inventory-grant.ts';
@@ -24,13 +28,21 @@ const ADMIN = ['ROLE_DEVICE_CONTROL_ADMIN'];
 const DELETE = ['ROLE_USER_MANAGEMENT_ADMIN', ...ADMIN];
 
 const registrationOf = (request: ApiRequest): DeviceRegistration => new DeviceRegistration(request.platform);
-const requestUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/devicecontrol/newDeviceRequests/${segment(id)}`;
+const requestUrl = (request: ApiRequest, id: string): string =>
+  `${request.baseUrl}/devicecontrol/newDeviceRequests/${segment(id)}`;
 
 /** The security token is left out: who accepts a device has read it from the device. */
 function requestText(request: ApiRequest, stored: StoredDeviceRequest): string {
   const { id, status, owner, createdAt, customProperties = '{}', groupId = null, type = null } = stored;
   const tenantId = request.platform.tenants.byNumber(stored.tenant)?.id ?? '';
-  const head = JSON.stringify({ id, status, self: requestUrl(request, id), owner, creationTime: formatTime(createdAt), tenantId });
+  const head = JSON.stringify({
+    id,
+    status,
+    self: requestUrl(request, id),
+    owner,
+    creationTime: formatTime(createdAt),
+    tenantId,
+  });
   return `${head.slice(0, -1)},"customProperties":${customProperties},"groupId":${JSON.stringify(groupId)},"type":${JSON.stringify(type)}}`;
 }
 
@@ -43,7 +55,9 @@ function optionalId(members: Members, name: string): string | undefined {
 
 async function requireGroup(request: ApiRequest, groupId: string | undefined): Promise<void> {
   if (groupId === undefined) return;
-  const exists = isEntityId(groupId) && (await request.platform.documents.get('managedObject', request.tenant, groupId)) !== undefined;
+  const exists =
+    isEntityId(groupId) &&
+    (await request.platform.documents.get('managedObject', request.tenant, groupId)) !== undefined;
   if (!exists) throw new PlatformError('source/not-found', { area: AREA, id: groupId });
 }
 
@@ -52,7 +66,12 @@ function requireShort(request: ApiRequest, name: string, text: string | undefine
   const bytes = Buffer.byteLength(text ?? '');
   if (bytes <= bytesMax) return;
   request.platform.refusals.count(`device-registration/${name}`);
-  throw new PlatformError('validation/invalid-field', { area: AREA, name, value: `${bytes} bytes`, limit: `at most ${bytesMax} bytes` });
+  throw new PlatformError('validation/invalid-field', {
+    area: AREA,
+    name,
+    value: `${bytes} bytes`,
+    limit: `at most ${bytesMax} bytes`,
+  });
 }
 
 async function post(request: ApiRequest): Promise<Answer> {
@@ -63,13 +82,17 @@ async function post(request: ApiRequest): Promise<Answer> {
   const customProperties = members.get('customProperties');
   requireShort(request, 'type', type, REQUEST_TYPE_BYTES_MAX);
   requireShort(request, 'customProperties', customProperties, CUSTOM_PROPERTIES_BYTES_MAX);
-  const stored = await registrationOf(request).create(request.tenant, {
-    id: idText(members.get('id')),
-    owner: request.principal.userName,
-    ...(groupId === undefined ? {} : { groupId }),
-    ...(type === undefined || type === '' ? {} : { type }),
-    ...(customProperties === undefined || customProperties === 'null' ? {} : { customProperties }),
-  }, request.askedBy);
+  const stored = await registrationOf(request).create(
+    request.tenant,
+    {
+      id: idText(members.get('id')),
+      owner: request.principal.userName,
+      ...(groupId === undefined ? {} : { groupId }),
+      ...(type === undefined || type === '' ? {} : { type }),
+      ...(customProperties === undefined || customProperties === 'null' ? {} : { customProperties }),
+    },
+    request.askedBy,
+  );
   return created('newDeviceRequest', requestText(request, stored), requestUrl(request, stored.id));
 }
 
@@ -77,14 +100,23 @@ async function list(request: ApiRequest): Promise<Answer> {
   const page = pageOf(request);
   const { requests, isFull, total } = await registrationOf(request).page(request.tenant, page);
   const items = requests.map((stored) => requestText(request, stored));
-  return found('newDeviceRequestCollection', collectionText(request, page, { name: 'newDeviceRequests', items, isFull, total }));
+  return found(
+    'newDeviceRequestCollection',
+    collectionText(request, page, { name: 'newDeviceRequests', items, isFull, total }),
+  );
 }
 
 async function get(request: ApiRequest): Promise<Answer> {
-  return found('newDeviceRequest', requestText(request, await registrationOf(request).get(request.tenant, request.params['id'])));
+  return found(
+    'newDeviceRequest',
+    requestText(request, await registrationOf(request).get(request.tenant, request.params['id'])),
+  );
 }
 
-/** Who accepts a device that has a user already gives that user's rights to whoever polls. @throws PlatformError 403 when he lacks them. */
+/**
+ * Who accepts a device that has a user already gives that user's rights to whoever polls. @throws PlatformError 403
+ * when he lacks them.
+ */
 async function accepted(request: ApiRequest, id: string, token: string | undefined): Promise<StoredDeviceRequest> {
   await requireRightsOfDevice(request, deviceUserOf(id));
   const mayTakeOver = request.hasRole(...globalRolesFor({ scope: 'MANAGED_OBJECT', permission: 'ADMIN' }));
@@ -93,7 +125,10 @@ async function accepted(request: ApiRequest, id: string, token: string | undefin
 
 async function put(request: ApiRequest): Promise<Answer> {
   const stored = await registrationOf(request).get(request.tenant, request.params['id']);
-  return found('newDeviceRequest', requestText(request, await accepted(request, stored.id, stringMember(request.members(), 'securityToken'))));
+  return found(
+    'newDeviceRequest',
+    requestText(request, await accepted(request, stored.id, stringMember(request.members(), 'securityToken'))),
+  );
 }
 
 async function remove(request: ApiRequest): Promise<Answer> {
@@ -120,7 +155,8 @@ async function acceptAll(request: ApiRequest): Promise<Answer> {
 
 /** There is no limit of devices; the number of devices is told all the same. */
 async function limit(request: ApiRequest): Promise<Answer> {
-  const sql = "SELECT count() AS total FROM managed_objects FINAL WHERE tenant = {tenant:UInt32} AND has(fragments, 'c8y_IsDevice')";
+  const sql =
+    "SELECT count() AS total FROM managed_objects FINAL WHERE tenant = {tenant:UInt32} AND has(fragments, 'c8y_IsDevice')";
   const [row] = await request.history.query<{ total: number | string }>(sql, { tenant: request.tenant });
   return found('newDeviceRequestLimit', JSON.stringify({ isReached: false, deviceCount: Number(row?.total ?? 0) }));
 }
@@ -160,7 +196,11 @@ export function deviceRegistrationRoutes(): Route[] {
       access: 'roles',
       roles: ADMIN,
       summary: 'Announce a new device',
-      body: { schema: schemas.NewDeviceRequest, mediaTypes: ['newDeviceRequest'], example: { id: '4711', groupId: '251' } },
+      body: {
+        schema: schemas.NewDeviceRequest,
+        mediaTypes: ['newDeviceRequest'],
+        example: { id: '4711', groupId: '251' },
+      },
       answers: [{ status: 201, description: 'Announced', mediaType: 'newDeviceRequest' }],
       handle: post,
     },
@@ -181,7 +221,13 @@ export function deviceRegistrationRoutes(): Route[] {
       access: 'roles',
       roles: READ,
       summary: 'Whether more devices can be registered',
-      answers: [{ status: 200, description: 'The limit, which there is none, and the number of devices', mediaType: 'newDeviceRequestLimit' }],
+      answers: [
+        {
+          status: 200,
+          description: 'The limit, which there is none, and the number of devices',
+          mediaType: 'newDeviceRequestLimit',
+        },
+      ],
       handle: limit,
     },
     {

@@ -1,4 +1,6 @@
-/** What POST and PUT of events, alarms and operations have in common: times, fixed fields, the document for the command. */
+/**
+ * What POST and PUT of events, alarms and operations have in common: times, fixed fields, the document for the command.
+ */
 import { PlatformError } from '../../model/errors.ts';
 import { TIME_RULE, parseEntityTime } from '../../model/documents/entity-time.ts';
 import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
@@ -13,12 +15,7 @@ export function requiredTime(members: Members, area: string): number {
   const text = stringMember(members, 'time') ?? '';
   const time = parseEntityTime(text);
   if (time === undefined) {
-    throw new PlatformError('validation/invalid-field', {
-      area,
-      name: 'time',
-      value: text,
-      limit: TIME_RULE,
-    });
+    throw new PlatformError('validation/invalid-field', { area, name: 'time', value: text, limit: TIME_RULE });
   }
   return time;
 }
@@ -28,7 +25,10 @@ export function sentSource(members: Members): string {
   return idText(splitMembers(members.get('source') ?? '{}').get('id'));
 }
 
-/** Document of a new entity: what was sent but for `removed` and what the server keeps. @throws PlatformError for a refused name. */
+/**
+ * Document of a new entity: what was sent but for `removed` and what the server keeps. @throws PlatformError for a
+ * refused name.
+ */
 export function newDocument(members: Members, area: string, removed: readonly string[] = []): string {
   requireNames(members, area);
   const kept = [...members].filter(([name]) => !SERVER_KEPT.includes(name) && !removed.includes(name));
@@ -52,7 +52,8 @@ export function requireNames(members: Members, area: string): void {
 /**
  * Members of a PUT without those that may not change: equal ones are left out, different ones refused.
  * @param fixed names; times are compared as times, references by their id.
- * @param derived names of what is made anew for each answer: a client that sends back what it has read has them too, and changes nothing by it.
+ * @param derived names of what is made anew for each answer: a client that sends back what it has read has them too,
+ * and changes nothing by it.
  * @throws PlatformError `validation/invalid-field`.
  */
 export function changedMembers(

@@ -1,4 +1,7 @@
-/** Schemas of request bodies (typebox): what is checked at the gateway, and what /openapi.json shows. Those of answers: api/openapi/answer-schemas.ts. */
+/**
+ * Schemas of request bodies (typebox): what is checked at the gateway, and what /openapi.json shows. Those of answers:
+ * api/openapi/answer-schemas.ts.
+ */
 import Type from 'typebox';
 import { ALARM_SEVERITIES, ALARM_STATUSES } from '../../model/entities/alarm.ts';
 import { OPERATION_STATUSES } from '../../model/entities/operation.ts';
@@ -8,8 +11,19 @@ const Source = Type.Object({ id: Id }, OPEN);
 const text = Type.Optional(nullable(Type.String()));
 /** Members that are of one type in every entity (docs/spec/conventions.md#reserved-keys). */
 const RESERVED = {
-  id: Type.Optional(nullable(Id)), self: text, source: Type.Optional(nullable(Type.Union([Type.Object({}, OPEN), Id]))), type: text, time: text, text,
-  status: text, severity: text, count: Type.Optional(nullable(Type.Number())), creationTime: text, lastUpdated: text, owner: text, name: text,
+  id: Type.Optional(nullable(Id)),
+  self: text,
+  source: Type.Optional(nullable(Type.Union([Type.Object({}, OPEN), Id]))),
+  type: text,
+  time: text,
+  text,
+  status: text,
+  severity: text,
+  count: Type.Optional(nullable(Type.Number())),
+  creationTime: text,
+  lastUpdated: text,
+  owner: text,
+  name: text,
 };
 
 export const Measurement = Type.Object(
@@ -22,7 +36,10 @@ export const ManagedObject = Type.Object(RESERVED, OPEN);
 
 export const ManagedObjectUser = Type.Object({ enabled: Type.Optional(Type.Boolean()) }, OPEN);
 
-export const Event = Type.Object({ ...RESERVED, source: Source, time: Timestamp, type: Type.String({ minLength: 1 }), text: Type.String() }, OPEN);
+export const Event = Type.Object(
+  { ...RESERVED, source: Source, time: Timestamp, type: Type.String({ minLength: 1 }), text: Type.String() },
+  OPEN,
+);
 export const EventUpdate = Type.Object({ ...RESERVED, text: Type.Optional(Type.String()) }, OPEN);
 
 export const Alarm = Type.Object(
@@ -46,7 +63,10 @@ export const AlarmUpdate = Type.Object(
   },
   OPEN,
 );
-export const AlarmStatusChange = Type.Object({ status: Type.Enum([...ALARM_STATUSES]) }, { additionalProperties: false });
+export const AlarmStatusChange = Type.Object(
+  { status: Type.Enum([...ALARM_STATUSES]) },
+  { additionalProperties: false },
+);
 
 const AuditChange = Type.Object(
   {
@@ -75,11 +95,21 @@ export const AuditRecord = Type.Object(
 );
 
 export const Operation = Type.Object({ ...RESERVED, deviceId: Id, description: text }, OPEN);
-export const OperationUpdate = Type.Object({ ...RESERVED, status: Type.Enum([...OPERATION_STATUSES]), failureReason: text, description: text }, OPEN);
+export const OperationUpdate = Type.Object(
+  { ...RESERVED, status: Type.Enum([...OPERATION_STATUSES]), failureReason: text, description: text },
+  OPEN,
+);
 
 /** Seconds; a year and more is a mistake. */
-const CreationRamp = Type.Number({ minimum: 0, maximum: 31_536_000, description: 'Seconds between the creation of two operations; fractions are taken' });
-const Prototype = Type.Object({ description: Type.Optional(Type.String()) }, { ...OPEN, description: 'The operation without deviceId' });
+const CreationRamp = Type.Number({
+  minimum: 0,
+  maximum: 31_536_000,
+  description: 'Seconds between the creation of two operations; fractions are taken',
+});
+const Prototype = Type.Object(
+  { description: Type.Optional(Type.String()) },
+  { ...OPEN, description: 'The operation without deviceId' },
+);
 export const BulkOperation = Type.Object(
   {
     groupId: Type.Optional(nullable(Id)),
@@ -101,7 +131,9 @@ export const BulkOperationUpdate = Type.Object(
   OPEN,
 );
 
-const DeviceId = Type.Union([Type.String({ minLength: 1, maxLength: 1000 }), Type.Integer()], { description: 'Identifier of the device' });
+const DeviceId = Type.Union([Type.String({ minLength: 1, maxLength: 1000 }), Type.Integer()], {
+  description: 'Identifier of the device',
+});
 export const NewDeviceRequest = Type.Object(
   {
     id: DeviceId,
@@ -120,16 +152,27 @@ export const DeviceCredentials = Type.Object(
   OPEN,
 );
 
-export const ExternalId = Type.Object({ externalId: Type.String({ minLength: 1 }), type: Type.String({ minLength: 1 }) }, OPEN);
+export const ExternalId = Type.Object(
+  { externalId: Type.String({ minLength: 1 }), type: Type.String({ minLength: 1 }) },
+  OPEN,
+);
 
 const ChildObject = Type.Object({ id: Type.Optional(Id), self: Type.Optional(Type.String()) }, OPEN);
 export const ChildReference = Type.Object(
-  { ...RESERVED, managedObject: Type.Optional(ChildObject), references: Type.Optional(Type.Array(Type.Object({ managedObject: ChildObject }, OPEN))) },
+  {
+    ...RESERVED,
+    managedObject: Type.Optional(ChildObject),
+    references: Type.Optional(Type.Array(Type.Object({ managedObject: ChildObject }, OPEN))),
+  },
   OPEN,
 );
 
 /** Forms of uploads (multipart/form-data). */
 export const FileForm = Type.Object(
-  { object: Type.Optional(Type.String({ description: 'JSON with name and type of the file, and fragments' })), file: Binary }, OPEN,
+  {
+    object: Type.Optional(Type.String({ description: 'JSON with name and type of the file, and fragments' })),
+    file: Binary,
+  },
+  OPEN,
 );
 export const CsvForm = Type.Object({ file: Type.String({ description: 'A CSV file' }) }, OPEN);

@@ -15,7 +15,12 @@ export const segment = (text: string): string => encodeURIComponent(text.toWellF
  * @param replaced members that take the place of stored ones; those that are not stored come at the end.
  * @returns `{"self":…,"id":…,` and the other members in their own order.
  */
-export function entityText(self: string, id: string, members: Members, replaced: ReadonlyMap<string, string> = new Map()): string {
+export function entityText(
+  self: string,
+  id: string,
+  members: Members,
+  replaced: ReadonlyMap<string, string> = new Map(),
+): string {
   const parts: [string, string][] = [
     ['self', quote(self)],
     ['id', quote(id)],
@@ -32,11 +37,14 @@ export const UNSTORED = 'what the processing mode does not store has the id null
 
 /** An entity that was not stored: without links, its id is null. @param replaced as in `entityText`. */
 export function unstoredText(members: Members, replaced: ReadonlyMap<string, string> = new Map()): string {
-  const parts = [...members].filter(([name]) => !HEAD.has(name)).map(([name, value]) => [name, replaced.get(name) ?? value] as const);
+  const parts = [...members]
+    .filter(([name]) => !HEAD.has(name))
+    .map(([name, value]) => [name, replaced.get(name) ?? value] as const);
   return joinMembers([['id', 'null'], ...parts]);
 }
 
-export const managedObjectUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/inventory/managedObjects/${segment(id)}`;
+export const managedObjectUrl = (request: ApiRequest, id: string): string =>
+  `${request.baseUrl}/inventory/managedObjects/${segment(id)}`;
 
 /** `{"id":…,"self":…}` */
 export function sourceText(request: ApiRequest, id: string): string {

@@ -4,7 +4,13 @@ import { COMMAND } from '../../model/commands/kinds.ts';
 import type { EventBinaryChange } from '../../model/commands/entities.ts';
 import { PlatformError } from '../../model/errors.ts';
 import {
-  EVENT_BINARY_MARKS, EVENT_CHUNKS_MAX, EVENT_CHUNK_BYTES_MAX, eventBinaryKeys, eventBinaryParts, isLastChunk, parseChunkRange,
+  EVENT_BINARY_MARKS,
+  EVENT_CHUNKS_MAX,
+  EVENT_CHUNK_BYTES_MAX,
+  eventBinaryKeys,
+  eventBinaryParts,
+  isLastChunk,
+  parseChunkRange,
 } from '../../model/entities/event-binary.ts';
 import type { ChunkRange, EventBinary } from '../../model/entities/event-binary.ts';
 import { joinMembers, parseMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
@@ -33,7 +39,12 @@ const BYTES_LIMIT = 'events/binary-bytes';
 const CHUNKS_LIMIT = 'events/binary-chunks';
 const NAME_LENGTH_MAX = 1_000;
 
-interface Upload { readonly key: string; readonly bytes: number; readonly type: string; readonly name?: string }
+interface Upload {
+  readonly key: string;
+  readonly bytes: number;
+  readonly type: string;
+  readonly name?: string;
+}
 
 /** The event with its binary, and the text that the actor compares with. */
 interface Target {
@@ -43,7 +54,8 @@ interface Target {
   readonly binary: EventBinary | undefined;
 }
 
-const binaryUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/event/events/${segment(id)}/binaries`;
+const binaryUrl = (request: ApiRequest, id: string): string =>
+  `${request.baseUrl}/event/events/${segment(id)}/binaries`;
 
 /** @throws PlatformError `event/not-found`, 403. */
 async function load(request: ApiRequest): Promise<Target> {
@@ -54,7 +66,8 @@ async function load(request: ApiRequest): Promise<Target> {
   const members = splitMembers(event);
   const source = sourceIdOf(members);
   if (request.method !== 'GET') await requireOwner(request, source, members);
-  else if (!request.isPrivileged && (await isOwner(request, source, members)) !== true) throw new PlatformError('security/forbidden');
+  else if (!request.isPrivileged && (await isOwner(request, source, members)) !== true)
+    throw new PlatformError('security/forbidden');
   const text = await documents.get('eventBinary', request.tenant, id);
   return { id, source, text, binary: text === undefined ? undefined : (JSON.parse(text) as EventBinary) };
 }
@@ -63,12 +76,18 @@ async function load(request: ApiRequest): Promise<Target> {
 async function store(request: ApiRequest, limitBytes: number): Promise<Upload> {
   const { bodyStream, headers, platform } = request;
   if (bodyStream === undefined) throw new Error('the route streams its body');
-  const limits: UploadLimits = { blobs: request.blobs, limitBytes, refusals: { count: () => platform.refusals.count(BYTES_LIMIT) } };
+  const limits: UploadLimits = {
+    blobs: request.blobs,
+    limitBytes,
+    refusals: { count: () => platform.refusals.count(BYTES_LIMIT) },
+  };
   const contentType = headers['content-type'];
   if (/^multipart\/form-data/i.test(contentType)) {
     const { jsonBodyMaxBytes } = platform.config;
     const { fields, file } = await readMultipart(bodyStream, contentType, limits, {
-      fieldBytesMax: jsonBodyMaxBytes, isFile: (name) => name === 'file', isField: (name) => name === 'object',
+      fieldBytesMax: jsonBodyMaxBytes,
+      isFile: (name) => name === 'file',
+      isField: (name) => name === 'object',
     });
     if (file === undefined) throw new PlatformError('general/bad-multipart', { reason: 'it has no part with a file' });
     const object = parseMembers(fields.get('object') ?? '{}');
@@ -85,7 +104,10 @@ async function store(request: ApiRequest, limitBytes: number): Promise<Upload> {
 function fileNameOf(header: string): string | undefined {
   const encoded = /;\s*filename\*\s*=\s*utf-8''([^;]+)/i.exec(header)?.[1].trim();
   if (encoded !== undefined && /^(?:[^%]|%[0-9a-f]{2})*$/i.test(encoded)) {
-    return Buffer.from(encoded.replace(/%([0-9a-f]{2})/gi, (_, digits: string) => String.fromCharCode(parseInt(digits, 16))), 'latin1').toString('utf8');
+    return Buffer.from(
+      encoded.replace(/%([0-9a-f]{2})/gi, (_, digits: string) => String.fromCharCode(parseInt(digits, 16))),
+      'latin1',
+    ).toString('utf8');
   }
   const plain = /;\s*filename\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;\s]+))/i.exec(header);
   const name = plain === null ? '' : (plain[1]?.replace(/\\(.)/g, '$1') ?? plain[2]);
@@ -94,13 +116,26 @@ function fileNameOf(header: string): string | undefined {
 
 /** Fragments that mark the event. */
 function marksOf(id: string, binary: EventBinary | undefined, range: string | undefined): string {
-  const complete = binary?.isComplete ? JSON.stringify({ name: binary.name ?? id, type: binary.type, length: binary.bytes }) : 'null';
+  const complete = binary?.isComplete
+    ? JSON.stringify({ name: binary.name ?? id, type: binary.type, length: binary.bytes })
+    : 'null';
   const [whole, part] = EVENT_BINARY_MARKS;
-  return joinMembers([[whole, complete], [part, range === undefined ? 'null' : JSON.stringify({ range })]]);
+  return joinMembers([
+    [whole, complete],
+    [part, range === undefined ? 'null' : JSON.stringify({ range })],
+  ]);
 }
 
-/** Sets the binary when nobody was faster; contents that nobody names any more go, once downloads of them have had their time. */
-async function change(request: ApiRequest, target: Target, binary: EventBinary | undefined, range?: string): Promise<void> {
+/**
+ * Sets the binary when nobody was faster; contents that nobody names any more go, once downloads of them have had their
+ * time.
+ */
+async function change(
+  request: ApiRequest,
+  target: Target,
+  binary: EventBinary | undefined,
+  range?: string,
+): Promise<void> {
   const { id, text } = target;
   const value = binary === undefined ? undefined : JSON.stringify(binary);
   const body: EventBinaryChange = { id, expected: text, value, marks: marksOf(id, binary, range) };
@@ -110,7 +145,8 @@ async function change(request: ApiRequest, target: Target, binary: EventBinary |
     // Without an answer it may have been carried out: the sweep sees.
     if (error instanceof PlatformError && error.status < 500) forget(request, value, text);
     throw error instanceof PlatformError && error.code === 'general/changed-meanwhile' && request.method === 'POST'
-      ? new PlatformError('event/binary-exists') : error;
+      ? new PlatformError('event/binary-exists')
+      : error;
   }
   forget(request, text, value);
 }
@@ -118,22 +154,34 @@ async function change(request: ApiRequest, target: Target, binary: EventBinary |
 /** What a crash leaves here is removed by the sweep. */
 function forget({ platform }: ApiRequest, old: string | undefined, kept: string | undefined): void {
   const stays = new Set(kept === undefined ? [] : eventBinaryKeys(kept));
-  for (const { key, bytes } of old === undefined ? [] : eventBinaryParts(old)) if (!stays.has(key)) platform.retiredContents.retire(key, bytes);
+  for (const { key, bytes } of old === undefined ? [] : eventBinaryParts(old))
+    if (!stays.has(key)) platform.retiredContents.retire(key, bytes);
 }
 
 function answerText(request: ApiRequest, id: string, binary: EventBinary, range?: string): string {
   const { name, type, bytes, isComplete } = binary;
   const size: [string, string] = isComplete ? ['length', String(bytes)] : ['range', quote(range ?? '')];
   const named: [string, string][] = name === undefined ? [] : [['name', quote(name)]];
-  return joinMembers([['self', quote(binaryUrl(request, id))], ...named, ['type', quote(type)], ['source', quote(id)], size]);
+  return joinMembers([
+    ['self', quote(binaryUrl(request, id))],
+    ...named,
+    ['type', quote(type)],
+    ['source', quote(id)],
+    size,
+  ]);
 }
 
 function done(request: ApiRequest, id: string, binary: EventBinary): Answer {
   return created(MEDIA_TYPE, request.wantsBody ? answerText(request, id, binary) : '', binaryUrl(request, id));
 }
 
-const wholeOf = ({ key, bytes, type, name }: Upload): EventBinary =>
-  ({ type, ...(name === undefined ? {} : { name }), bytes, parts: [{ key, bytes }], isComplete: true });
+const wholeOf = ({ key, bytes, type, name }: Upload): EventBinary => ({
+  type,
+  ...(name === undefined ? {} : { name }),
+  bytes,
+  parts: [{ key, bytes }],
+  isComplete: true,
+});
 
 async function post(request: ApiRequest): Promise<Answer> {
   const target = await load(request);
@@ -156,7 +204,8 @@ async function put(request: ApiRequest): Promise<Answer> {
   return done(request, target.id, binary);
 }
 
-const chunkError = (range: string, reason: string): PlatformError => new PlatformError('event/chunk', { range, reason });
+const chunkError = (range: string, reason: string): PlatformError =>
+  new PlatformError('event/chunk', { range, reason });
 
 /** @throws PlatformError `event/chunk`, or 413 for a chunk that is or leads beyond the limits. */
 async function chunkOf(request: ApiRequest, header: string): Promise<ChunkRange> {
@@ -184,7 +233,7 @@ async function requireRepeat(request: ApiRequest, chunk: ChunkRange, stored: Eve
   const taken = stored.parts[stored.parts.length - 1];
   const { key, bytes } = await store(request, EVENT_CHUNK_BYTES_MAX);
   try {
-    if (bytes === taken.bytes && await digestOf(request, key) === await digestOf(request, taken.key)) return;
+    if (bytes === taken.bytes && (await digestOf(request, key)) === (await digestOf(request, taken.key))) return;
   } finally {
     await blobs.remove(key);
   }
@@ -195,14 +244,16 @@ async function requireRepeat(request: ApiRequest, chunk: ChunkRange, stored: Eve
 /** SHA-256 of a stored content; it may have been removed meanwhile. */
 async function digestOf({ platform }: ApiRequest, key: string): Promise<string> {
   const hash = createHash('sha256');
-  for await (const piece of await platform.blobs.read(key) ?? []) hash.update(piece);
+  for await (const piece of (await platform.blobs.read(key)) ?? []) hash.update(piece);
   return hash.digest('hex');
 }
 
 async function postChunk(request: ApiRequest, target: Target, header: string): Promise<Answer> {
   const chunk = await chunkOf(request, header);
-  const answer = (binary: EventBinary): Answer => (binary.isComplete ? done(request, target.id, binary)
-    : found(MEDIA_TYPE, request.wantsBody ? answerText(request, target.id, binary, chunk.text) : ''));
+  const answer = (binary: EventBinary): Answer =>
+    binary.isComplete
+      ? done(request, target.id, binary)
+      : found(MEDIA_TYPE, request.wantsBody ? answerText(request, target.id, binary, chunk.text) : '');
   const { binary: stored } = target;
   if (stored !== undefined && mayBeRepeat(chunk, stored)) {
     await requireRepeat(request, chunk, stored);
@@ -229,7 +280,10 @@ async function postChunk(request: ApiRequest, target: Target, header: string): P
   }
   const kept = before ?? { type, ...(name === undefined ? {} : { name }) };
   const binary: EventBinary = {
-    ...kept, ...(length === undefined ? {} : { length }), bytes: (before?.bytes ?? 0) + bytes, parts: [...parts, { key, bytes }],
+    ...kept,
+    ...(length === undefined ? {} : { length }),
+    bytes: (before?.bytes ?? 0) + bytes,
+    parts: [...parts, { key, bytes }],
     isComplete: isLastChunk(chunk, known),
   };
   await change(request, target, binary, binary.isComplete ? undefined : chunk.text);
@@ -240,7 +294,12 @@ async function get(request: ApiRequest): Promise<typeof ANSWERED> {
   const { id, binary } = await load(request);
   if (!binary?.isComplete) throw new PlatformError('event/binary-not-found');
   const headers = [
-    'Content-Type', binary.type, 'X-Content-Type-Options', 'nosniff', 'Content-Disposition', attachmentHeader(binary.name ?? id),
+    'Content-Type',
+    binary.type,
+    'X-Content-Type-Options',
+    'nosniff',
+    'Content-Disposition',
+    attachmentHeader(binary.name ?? id),
   ];
   await request.sendContent(200, headers, binary.bytes, pieces(request, binary));
   return ANSWERED;
@@ -273,21 +332,57 @@ export function eventBinaryRoutes(): Route[] {
   const body = { form: 'stream', contents } as const;
   return [
     {
-      method: 'GET', path, area, access: 'owner', roles: READ, summary: 'Download the binary of an event',
+      method: 'GET',
+      path,
+      area,
+      access: 'owner',
+      roles: READ,
+      summary: 'Download the binary of an event',
       produces: ANY_CONTENT,
-      answers: [{ status: 200, description: 'The content', contentTypes: [OCTETS, '*/*'] }], handle: get,
+      answers: [{ status: 200, description: 'The content', contentTypes: [OCTETS, '*/*'] }],
+      handle: get,
     },
     {
-      method: 'POST', path, area, access: 'owner', roles: ADMIN, headers, body,
+      method: 'POST',
+      path,
+      area,
+      access: 'owner',
+      roles: ADMIN,
+      headers,
+      body,
       summary: 'Attach a binary to an event: the content, a form with one file, or a chunk with Content-Range',
-      answers: [{ status: 200, description: 'The chunk was taken; more are missing', mediaType: MEDIA_TYPE, schema: 'eventBinaryChunk' }, stored], handle: post,
+      answers: [
+        {
+          status: 200,
+          description: 'The chunk was taken; more are missing',
+          mediaType: MEDIA_TYPE,
+          schema: 'eventBinaryChunk',
+        },
+        stored,
+      ],
+      handle: post,
     },
     {
-      method: 'PUT', path, area, access: 'owner', roles: ADMIN, headers, body, summary: 'Replace the binary of an event', answers: [stored], handle: put,
+      method: 'PUT',
+      path,
+      area,
+      access: 'owner',
+      roles: ADMIN,
+      headers,
+      body,
+      summary: 'Replace the binary of an event',
+      answers: [stored],
+      handle: put,
     },
     {
-      method: 'DELETE', path, area, access: 'owner', roles: ADMIN, summary: 'Remove the binary of an event',
-      answers: [{ status: 204, description: 'Removed' }], handle: remove,
+      method: 'DELETE',
+      path,
+      area,
+      access: 'owner',
+      roles: ADMIN,
+      summary: 'Remove the binary of an event',
+      answers: [{ status: 204, description: 'Removed' }],
+      handle: remove,
     },
   ];
 }

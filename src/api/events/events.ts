@@ -55,7 +55,12 @@ async function eventTexts(
     events.map(({ members }) => sourceIdOf(members)),
   );
   return textsWithin(request, events, ({ entityId, members }) =>
-    entityText(eventUrl(request, entityId), entityId, members, new Map([['source', sources.get(sourceIdOf(members)) ?? '{}']])),
+    entityText(
+      eventUrl(request, entityId),
+      entityId,
+      members,
+      new Map([['source', sources.get(sourceIdOf(members)) ?? '{}']]),
+    ),
   );
 }
 
@@ -98,7 +103,11 @@ async function post(request: ApiRequest): Promise<Answer> {
 function requireFragmentOfValue({ query }: ApiRequest): void {
   const value = query.text('fragmentValue');
   if (value === undefined || query.has('fragmentType')) return;
-  throw new PlatformError('general/invalid-parameter', { name: 'fragmentValue', value, limit: 'a value only together with fragmentType' });
+  throw new PlatformError('general/invalid-parameter', {
+    name: 'fragmentValue',
+    value,
+    limit: 'a value only together with fragmentType',
+  });
 }
 
 async function filterOf(request: ApiRequest): Promise<HistoryFilter> {
@@ -147,7 +156,8 @@ async function count(request: ApiRequest): Promise<Answer> {
 
 async function get(request: ApiRequest): Promise<Answer> {
   const members = await load(request);
-  if (!request.isPrivileged && (await isOwner(request, sourceIdOf(members), members)) !== true) throw new PlatformError('security/forbidden');
+  if (!request.isPrivileged && (await isOwner(request, sourceIdOf(members), members)) !== true)
+    throw new PlatformError('security/forbidden');
   const [answer] = await eventTexts(request, [{ entityId: request.params['id'], doc: joinMembers(members) }]);
   return found('event', answer);
 }
@@ -205,7 +215,9 @@ export function eventRoutes(): Route[] {
       summary: 'List events, newest first',
       query: { ...FILTERS, ...REVERT, ...PAGE_PARAMETERS, ...EXPORT_PARAMETERS },
       produces: ['vendor', 'json', ...EXPORT_KINDS],
-      answers: [{ status: 200, description: 'A page of events', mediaType: 'eventCollection', contentTypes: EXPORT_TYPES }],
+      answers: [
+        { status: 200, description: 'A page of events', mediaType: 'eventCollection', contentTypes: EXPORT_TYPES },
+      ],
       handle: list,
     },
     {
@@ -231,7 +243,16 @@ export function eventRoutes(): Route[] {
       answers: [{ status: 200, description: 'A number', contentTypes: COUNT_TYPES, json: Count, example: 3 }],
       handle: count,
     },
-    { method: 'GET', path: '/event/events/{id}', area, access: 'owner', roles: READ, summary: 'Read an event', answers: one, handle: get },
+    {
+      method: 'GET',
+      path: '/event/events/{id}',
+      area,
+      access: 'owner',
+      roles: READ,
+      summary: 'Read an event',
+      answers: one,
+      handle: get,
+    },
     {
       method: 'PUT',
       path: '/event/events/{id}',

@@ -1,6 +1,7 @@
 /**
- * Whole collections as CSV, JSON lines or Parquet, with the filters of their lists: read in the order in which the history keeps them, piece by piece
- * (source.ts), and sent as fast as the client reads, so that any length needs the same memory. With `pageSize` it is that page of the list.
+ * Whole collections as CSV, JSON lines or Parquet, with the filters of their lists: read in the order in which the
+ * history keeps them, piece by piece (source.ts), and sent as fast as the client reads, so that any length needs the
+ * same memory. With `pageSize` it is that page of the list.
  */
 import Type from 'typebox';
 import { isActive } from '../../accounts/tenants/tenants.ts';
@@ -26,13 +27,18 @@ import { ANSWERED } from '../request/answer.ts';
 export const EXPORT_FORMATS = ['csv', 'ndjson', 'parquet'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 export const EXPORT_PARAMETERS: QueryParameters = {
-  format: { schema: Type.Enum([...EXPORT_FORMATS]), description: 'The whole collection in this format, whatever Accept says; with pageSize one page of it' },
+  format: {
+    schema: Type.Enum([...EXPORT_FORMATS]),
+    description: 'The whole collection in this format, whatever Accept says; with pageSize one page of it',
+  },
 };
 export const EXPORT_TYPES = ['text/csv', 'application/x-ndjson', 'application/vnd.apache.parquet'] as const;
 export const EXPORT_KINDS = ['ndjson', 'csv', 'parquet'] as const;
 
 const CONTENT_TYPES: Readonly<Record<ExportFormat, string>> = {
-  csv: 'text/csv;charset=UTF-8', ndjson: 'application/x-ndjson;charset=UTF-8', parquet: 'application/vnd.apache.parquet',
+  csv: 'text/csv;charset=UTF-8',
+  ndjson: 'application/x-ndjson;charset=UTF-8',
+  parquet: 'application/vnd.apache.parquet',
 };
 /** Rows that are made into text at once. */
 const BATCH_ROWS = 200;
@@ -58,13 +64,19 @@ export function exportFormat(request: ApiRequest): ExportFormat | undefined {
   return EXPORT_FORMATS.find((format) => format === request.kind);
 }
 
-/** Answers with rows that come in batches. The first is read before anything is sent: what is refused then is an answer of its own. */
+/**
+ * Answers with rows that come in batches. The first is read before anything is sent: what is refused then is an answer
+ * of its own.
+ */
 export async function exportRows(
-  request: ApiRequest, format: ExportFormat, shape: ExportShape, batches: AsyncIterator<readonly ExportRow[]>,
+  request: ApiRequest,
+  format: ExportFormat,
+  shape: ExportShape,
+  batches: AsyncIterator<readonly ExportRow[]>,
 ): Promise<typeof ANSWERED> {
   const ended = request.platform.exports.begin(request.principal);
   try {
-    const hasRecord = await userOf(request) !== undefined;
+    const hasRecord = (await userOf(request)) !== undefined;
     let next = await batches.next();
     request.stream(200, CONTENT_TYPES[format]);
     const all = (async function* continued() {
@@ -104,14 +116,33 @@ async function requireAccess(request: ApiRequest, hasRecord: boolean): Promise<v
 }
 
 /** Answers with a page, whose rows are read already. */
-export function exportPage(request: ApiRequest, format: ExportFormat, shape: ExportShape, batches: Iterable<readonly ExportRow[]>): typeof ANSWERED {
+export function exportPage(
+  request: ApiRequest,
+  format: ExportFormat,
+  shape: ExportShape,
+  batches: Iterable<readonly ExportRow[]>,
+): typeof ANSWERED {
   request.stream(200, CONTENT_TYPES[format]);
-  void request.exchange.pipe(untilOver(request, pieces(format, shape, (async function* asRead() { yield* batches; })())));
+  void request.exchange.pipe(
+    untilOver(
+      request,
+      pieces(
+        format,
+        shape,
+        (async function* asRead() {
+          yield* batches;
+        })(),
+      ),
+    ),
+  );
   return ANSWERED;
 }
 
 /** @throws PlatformError `general/invalid-parameter` for an order that an export without `pageSize` has not. */
-export function requireOwnOrder({ query }: ApiRequest, wanted?: { readonly name: string; readonly value: string }): void {
+export function requireOwnOrder(
+  { query }: ApiRequest,
+  wanted?: { readonly name: string; readonly value: string },
+): void {
   const { name, value } = wanted ?? { name: 'revert', value: 'true' };
   if (query.has('pageSize') || (wanted === undefined && !query.isTrue('revert'))) return;
   const limit = 'no order in an export of the whole list, which has its own; pageSize asks for a page';
@@ -119,7 +150,10 @@ export function requireOwnOrder({ query }: ApiRequest, wanted?: { readonly name:
 }
 
 /** What breaks since the client has left is no error. */
-async function* untilOver(request: ApiRequest, parts: AsyncIterable<string | Uint8Array>): AsyncGenerator<string | Uint8Array> {
+async function* untilOver(
+  request: ApiRequest,
+  parts: AsyncIterable<string | Uint8Array>,
+): AsyncGenerator<string | Uint8Array> {
   try {
     yield* parts;
   } catch (error) {
@@ -127,7 +161,11 @@ async function* untilOver(request: ApiRequest, parts: AsyncIterable<string | Uin
   }
 }
 
-async function* pieces(format: ExportFormat, shape: ExportShape, batches: AsyncIterable<readonly ExportRow[]>): AsyncGenerator<string | Uint8Array> {
+async function* pieces(
+  format: ExportFormat,
+  shape: ExportShape,
+  batches: AsyncIterable<readonly ExportRow[]>,
+): AsyncGenerator<string | Uint8Array> {
   if (format === 'ndjson') {
     for await (const batch of batches) {
       const texts = await shape.texts(batch);
@@ -135,13 +173,17 @@ async function* pieces(format: ExportFormat, shape: ExportShape, batches: AsyncI
     }
   } else if (format === 'csv') {
     yield `${shape.columns.map(({ name }) => csvText(name)).join(',')}\r\n`;
-    for await (const batch of batches) yield (await shape.values(batch)).map((row) => csvLine(row, shape.columns)).join('');
+    for await (const batch of batches)
+      yield (await shape.values(batch)).map((row) => csvLine(row, shape.columns)).join('');
   } else {
     yield* parquetPieces(shape, batches);
   }
 }
 
-async function* parquetPieces(shape: ExportShape, batches: AsyncIterable<readonly ExportRow[]>): AsyncGenerator<Uint8Array> {
+async function* parquetPieces(
+  shape: ExportShape,
+  batches: AsyncIterable<readonly ExportRow[]>,
+): AsyncGenerator<Uint8Array> {
   const writer = new ParquetWriter(shape.columns);
   yield writer.head;
   let rows: (readonly Value[])[] = [];
@@ -160,7 +202,8 @@ async function* parquetPieces(shape: ExportShape, batches: AsyncIterable<readonl
   yield writer.tail;
 }
 
-const csvValue = (value: Value, { type }: ParquetColumn): string => (type === 'time' ? formatTime(Number(value)) : csvText(String(value)));
+const csvValue = (value: Value, { type }: ParquetColumn): string =>
+  type === 'time' ? formatTime(Number(value)) : csvText(String(value));
 
 const csvLine = (row: readonly Value[], columns: readonly ParquetColumn[]): string =>
   `${row.map((value, index) => csvValue(value, columns[index])).join(',')}\r\n`;
@@ -172,21 +215,37 @@ export interface DocumentExport {
   /** Of the list. */
   readonly order: string | TimeOrder;
   readonly members: readonly string[];
-  readonly toTexts: (rows: readonly { readonly entityId: string; readonly doc: string }[]) => Promise<readonly string[]>;
+  readonly toTexts: (
+    rows: readonly { readonly entityId: string; readonly doc: string }[],
+  ) => Promise<readonly string[]>;
 }
 
-const TYPE_OF_MEMBER: Readonly<Record<string, ParquetColumn['type']>> = { time: 'time', creationTime: 'time', lastUpdated: 'time', count: 'integer' };
+const TYPE_OF_MEMBER: Readonly<Record<string, ParquetColumn['type']>> = {
+  time: 'time',
+  creationTime: 'time',
+  lastUpdated: 'time',
+  count: 'integer',
+};
 /** The object that an entity belongs to, by table. */
 const SOURCE_MEMBERS: Readonly<Partial<Record<DocumentExport['table'], string>>> = {
-  events: 'source', alarms: 'source', audits: 'source', operations: 'deviceId',
+  events: 'source',
+  alarms: 'source',
+  audits: 'source',
+  operations: 'deviceId',
 };
 
 /** Answers with the page that is asked for, or with the whole list. */
-export async function exportDocuments(request: ApiRequest, format: ExportFormat, page: Page, list: DocumentExport): Promise<typeof ANSWERED> {
+export async function exportDocuments(
+  request: ApiRequest,
+  format: ExportFormat,
+  page: Page,
+  list: DocumentExport,
+): Promise<typeof ANSWERED> {
   const { table, filter, order } = list;
   const shape = documentShape(request, list);
   requireOwnOrder(request);
-  if (!request.query.has('pageSize')) return exportRows(request, format, shape, documentBatches(request, table, filter));
+  if (!request.query.has('pageSize'))
+    return exportRows(request, format, shape, documentBatches(request, table, filter));
   const { rows } = await documentPage(request, table, filter, order, { ...page, wantsTotal: false });
   return exportPage(request, format, shape, batchesOf(rows.map(({ entityId, doc }) => [entityId, doc])));
 }
@@ -198,7 +257,13 @@ function* batchesOf(rows: readonly ExportRow[]): Generator<readonly ExportRow[]>
 function documentShape(request: ApiRequest, { table, members, toTexts }: DocumentExport): ExportShape {
   const sourceMember = SOURCE_MEMBERS[table];
   const hasDevice = sourceMember !== undefined && table !== 'audits';
-  const names = ['id', ...(sourceMember === undefined ? [] : [sourceMember]), ...(hasDevice ? ['device_name'] : []), ...members, 'fragments'];
+  const names = [
+    'id',
+    ...(sourceMember === undefined ? [] : [sourceMember]),
+    ...(hasDevice ? ['device_name'] : []),
+    ...members,
+    'fragments',
+  ];
   // Members of clients may be called like a column that is made here.
   const known = new Set(['id', 'self', ...(sourceMember === undefined ? [] : [sourceMember]), ...members]);
   return {
@@ -206,22 +271,29 @@ function documentShape(request: ApiRequest, { table, members, toTexts }: Documen
     texts: (rows) => toTexts(rows.map(([entityId, doc]) => ({ entityId, doc }))),
     async values(rows) {
       const entities = rows.map(([id, doc]) => ({ id, members: splitMembers(doc) }));
-      const sources = entities.map((entity) => (sourceMember === undefined ? '' : sourceOf(entity.members, sourceMember)));
+      const sources = entities.map((entity) =>
+        sourceMember === undefined ? '' : sourceOf(entity.members, sourceMember),
+      );
       const devices = hasDevice ? await namedSources(request, sources) : new Map<string, string>();
-      return entities.map((entity, index) => names.map((name) => {
-        if (name === 'id') return entity.id;
-        if (name === sourceMember) return sources[index];
-        if (name === 'device_name') return stringMember(splitMembers(devices.get(sources[index]) ?? '{}'), 'name') ?? '';
-        if (name === 'fragments') return joinMembers([...entity.members].filter(([member]) => !known.has(member)));
-        return valueOf(entity.members, name);
-      }));
+      return entities.map((entity, index) =>
+        names.map((name) => {
+          if (name === 'id') return entity.id;
+          if (name === sourceMember) return sources[index];
+          if (name === 'device_name')
+            return stringMember(splitMembers(devices.get(sources[index]) ?? '{}'), 'name') ?? '';
+          if (name === 'fragments') return joinMembers([...entity.members].filter(([member]) => !known.has(member)));
+          return valueOf(entity.members, name);
+        }),
+      );
     },
   };
 }
 
 function sourceOf(members: Members, name: string): string {
   const text = members.get(name);
-  return text?.startsWith('{') === true ? stringMember(splitMembers(text), 'id') ?? '' : stringMember(members, name) ?? '';
+  return text?.startsWith('{') === true
+    ? (stringMember(splitMembers(text), 'id') ?? '')
+    : (stringMember(members, name) ?? '');
 }
 
 function valueOf(members: Members, name: string): Value {

@@ -1,6 +1,7 @@
 /**
- * Writes Apache Parquet row group by row group, so that a file of any length needs the memory of one: mandatory columns, plain encoding, gzip.
- * Names and numbers are those of the format's description (parquet.thrift), its metadata in Thrift's compact protocol.
+ * Writes Apache Parquet row group by row group, so that a file of any length needs the memory of one: mandatory
+ * columns, plain encoding, gzip. Names and numbers are those of the format's description (parquet.thrift), its metadata
+ * in Thrift's compact protocol.
  */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
@@ -8,12 +9,20 @@ import { gzip } from 'node:zlib';
 const compress = promisify(gzip);
 
 export type ParquetType = 'string' | 'integer' | 'number' | 'time';
-export interface ParquetColumn { readonly name: string; readonly type: ParquetType }
+export interface ParquetColumn {
+  readonly name: string;
+  readonly type: ParquetType;
+}
 
 const MAGIC = Buffer.from('PAR1');
 const CREATED_BY = 'millrace';
 /** Physical type and converted type (absent for plain numbers). */
-const TYPES: Readonly<Record<ParquetType, readonly [physical: number, converted?: number]>> = { string: [6, 0], integer: [2], number: [5], time: [2, 9] };
+const TYPES: Readonly<Record<ParquetType, readonly [physical: number, converted?: number]>> = {
+  string: [6, 0],
+  integer: [2],
+  number: [5],
+  time: [2, 9],
+};
 const [ENCODING_PLAIN, ENCODING_RLE, CODEC_GZIP, REQUIRED, DATA_PAGE] = [0, 3, 2, 0, 0];
 
 /** Thrift's compact protocol, as far as it is needed. */
@@ -21,7 +30,9 @@ class Thrift {
   readonly #bytes: number[] = [];
   #last = 0;
 
-  get bytes(): Buffer { return Buffer.from([...this.#bytes, 0]); }
+  get bytes(): Buffer {
+    return Buffer.from([...this.#bytes, 0]);
+  }
 
   #varint(value: bigint): void {
     let rest = value;
@@ -49,10 +60,26 @@ class Thrift {
     this.#push(bytes);
   }
 
-  i32(id: number, value: number): this { this.#field(id, 5); this.#varint(BigInt(value) << 1n); return this; }
-  i64(id: number, value: number): this { this.#field(id, 6); this.#varint(BigInt(value) << 1n); return this; }
-  text(id: number, value: string): this { this.#field(id, 8); this.#text(value); return this; }
-  struct(id: number, value: Thrift): this { this.#field(id, 12); this.#push(value.bytes); return this; }
+  i32(id: number, value: number): this {
+    this.#field(id, 5);
+    this.#varint(BigInt(value) << 1n);
+    return this;
+  }
+  i64(id: number, value: number): this {
+    this.#field(id, 6);
+    this.#varint(BigInt(value) << 1n);
+    return this;
+  }
+  text(id: number, value: string): this {
+    this.#field(id, 8);
+    this.#text(value);
+    return this;
+  }
+  struct(id: number, value: Thrift): this {
+    this.#field(id, 12);
+    this.#push(value.bytes);
+    return this;
+  }
 
   structs(id: number, values: readonly Buffer[]): this {
     this.#field(id, 9);
@@ -106,7 +133,9 @@ export class ParquetWriter {
   }
 
   /** The first bytes of the file. */
-  get head(): Buffer { return MAGIC; }
+  get head(): Buffer {
+    return MAGIC;
+  }
 
   /** @param rows values in the order of the columns. @returns the next bytes of the file. */
   async rowGroup(rows: readonly (readonly (string | number)[])[]): Promise<Buffer> {
@@ -114,12 +143,28 @@ export class ParquetWriter {
     const chunks: Buffer[] = [];
     let totalBytes = 0;
     for (const [index, { name, type }] of this.#columns.entries()) {
-      const values = plain(type, rows.map((row) => row[index]));
+      const values = plain(
+        type,
+        rows.map((row) => row[index]),
+      );
       const data = await compress(values);
-      const page = new Thrift().i32(1, DATA_PAGE).i32(2, values.length).i32(3, data.length)
-        .struct(5, new Thrift().i32(1, rows.length).i32(2, ENCODING_PLAIN).i32(3, ENCODING_RLE).i32(4, ENCODING_RLE)).bytes;
-      const meta = new Thrift().i32(1, TYPES[type][0]).i32s(2, [ENCODING_PLAIN, ENCODING_RLE]).texts(3, [name]).i32(4, CODEC_GZIP).i64(5, rows.length)
-        .i64(6, page.length + values.length).i64(7, page.length + data.length).i64(9, this.#offset);
+      const page = new Thrift()
+        .i32(1, DATA_PAGE)
+        .i32(2, values.length)
+        .i32(3, data.length)
+        .struct(
+          5,
+          new Thrift().i32(1, rows.length).i32(2, ENCODING_PLAIN).i32(3, ENCODING_RLE).i32(4, ENCODING_RLE),
+        ).bytes;
+      const meta = new Thrift()
+        .i32(1, TYPES[type][0])
+        .i32s(2, [ENCODING_PLAIN, ENCODING_RLE])
+        .texts(3, [name])
+        .i32(4, CODEC_GZIP)
+        .i64(5, rows.length)
+        .i64(6, page.length + values.length)
+        .i64(7, page.length + data.length)
+        .i64(9, this.#offset);
       chunks.push(new Thrift().i64(2, this.#offset).struct(3, meta).bytes);
       pieces.push(page, data);
       totalBytes += page.length + values.length;
@@ -138,7 +183,12 @@ export class ParquetWriter {
       const element = new Thrift().i32(1, physical).i32(3, REQUIRED).text(4, name);
       return (converted === undefined ? element : element.i32(6, converted)).bytes;
     });
-    const meta = new Thrift().i32(1, 1).structs(2, [root, ...columns]).i64(3, this.#rowCount).structs(4, this.#groups).text(6, CREATED_BY).bytes;
+    const meta = new Thrift()
+      .i32(1, 1)
+      .structs(2, [root, ...columns])
+      .i64(3, this.#rowCount)
+      .structs(4, this.#groups)
+      .text(6, CREATED_BY).bytes;
     const length = Buffer.alloc(4);
     length.writeUInt32LE(meta.length);
     return Buffer.concat([meta, length, MAGIC]);

@@ -1,6 +1,6 @@
 /**
- * The rows of exports, in the order of the table's key: pieces of bounded size, each with a query of its own that begins behind the last row of the one
- * before. Nothing of the history is held while a client reads.
+ * The rows of exports, in the order of the table's key: pieces of bounded size, each with a query of its own that
+ * begins behind the last row of the one before. Nothing of the history is held while a client reads.
  */
 import type { ApiRequest } from '../request/request.ts';
 import { textBatches } from '../lists/document-page.ts';
@@ -12,28 +12,47 @@ export type ExportRow = readonly string[];
 const PIECE_KEYS = 20_000;
 
 /**
- * The keys of the tables behind the tenant (store/clickhouse/schema.ts): read in this order nothing is sorted, and they are the same in all versions of
- * an entity.
+ * The keys of the tables behind the tenant (store/clickhouse/schema.ts): read in this order nothing is sorted, and they
+ * are the same in all versions of an entity.
  */
 const KEYS: Readonly<Record<MutableTable, readonly KeyColumn[]>> = {
-  events: ['source', 'time', 'id'], alarms: ['source', 'id'], operations: ['id'], audits: ['time', 'id'], managed_objects: ['id'],
+  events: ['source', 'time', 'id'],
+  alarms: ['source', 'id'],
+  operations: ['id'],
+  audits: ['time', 'id'],
+  managed_objects: ['id'],
 };
 
 /** Where a row is in the order of a key. Of tables whose key has neither, source and time are any text. */
-export interface KeyRow { readonly entityId: string; readonly sourceId: string; readonly at: string | number; readonly part?: number }
+export interface KeyRow {
+  readonly entityId: string;
+  readonly sourceId: string;
+  readonly at: string | number;
+  readonly part?: number;
+}
 type KeyColumn = 'source' | 'time' | 'id' | 'part';
 
 /** Ids and texts of the documents that match. */
-export async function* documentBatches(request: ApiRequest, table: MutableTable, filter: HistoryFilter): AsyncGenerator<readonly ExportRow[]> {
+export async function* documentBatches(
+  request: ApiRequest,
+  table: MutableTable,
+  filter: HistoryFilter,
+): AsyncGenerator<readonly ExportRow[]> {
   for await (const keys of keyPieces(request, table, filter)) {
-    for await (const rows of textBatches(request, table, filter, keys)) yield rows.map(({ entityId, doc }) => [entityId, doc]);
+    for await (const rows of textBatches(request, table, filter, keys))
+      yield rows.map(({ entityId, doc }) => [entityId, doc]);
   }
 }
 
-async function* keyPieces(request: ApiRequest, table: MutableTable, filter: HistoryFilter): AsyncGenerator<readonly KeyRow[]> {
+async function* keyPieces(
+  request: ApiRequest,
+  table: MutableTable,
+  filter: HistoryFilter,
+): AsyncGenerator<readonly KeyRow[]> {
   const key = KEYS[table];
-  const columns = `toString(id) AS entityId, ${key.includes('source') ? 'toString(source)' : "''"} AS sourceId, `
-    + `${key.includes('time') ? 'toUnixTimestamp64Milli(time)' : '0'} AS at`;
+  const columns =
+    `toString(id) AS entityId, ${key.includes('source') ? 'toString(source)' : "''"} AS sourceId, ` +
+    `${key.includes('time') ? 'toUnixTimestamp64Milli(time)' : '0'} AS at`;
   yield* piecesOf<KeyRow>(request, { rowsMax: PIECE_KEYS }, (after) => {
     const piece = filter.copy();
     if (after !== undefined) piece.addOfKey(behind(piece, key, after));
@@ -52,23 +71,43 @@ export function behind(filter: HistoryFilter, columns: readonly KeyColumn[], aft
     part: filter.bind('UInt16', after.part ?? 0),
   };
   // Written out: the engine finds a range of its key in this, and in a comparison of tuples not always.
-  const steps = columns.map((column, index) => [...columns.slice(0, index).map((before) => `${before} = ${values[before]}`), `${column} > ${values[column]}`]);
+  const steps = columns.map((column, index) => [
+    ...columns.slice(0, index).map((before) => `${before} = ${values[before]}`),
+    `${column} > ${values[column]}`,
+  ]);
   return `(${steps.map((step) => step.join(' AND ')).join(' OR ')})`;
 }
 
-interface Statement { readonly sql: string; readonly params: Readonly<Record<string, unknown>> }
-/** @param options.rowsMax of a statement; a piece with fewer is the last, unless `mayBeCut`: then one without any is. */
-interface PieceOptions { readonly rowsMax: number; readonly mayBeCut?: boolean }
+interface Statement {
+  readonly sql: string;
+  readonly params: Readonly<Record<string, unknown>>;
+}
+/**
+ * @param options.rowsMax of a statement; a piece with fewer is the last, unless `mayBeCut`: then one without any is.
+ */
+interface PieceOptions {
+  readonly rowsMax: number;
+  readonly mayBeCut?: boolean;
+}
 
-/** Runs the statement that `statementBehind` makes for the last row of the piece before, until there is nothing more. */
-export async function* piecesOf<Row>(request: ApiRequest, { rowsMax, mayBeCut = false }: PieceOptions, statementBehind: (after: Row | undefined) => Statement):
-  AsyncGenerator<readonly Row[]> {
+/**
+ * Runs the statement that `statementBehind` makes for the last row of the piece before, until there is nothing more.
+ */
+export async function* piecesOf<Row>(
+  request: ApiRequest,
+  { rowsMax, mayBeCut = false }: PieceOptions,
+  statementBehind: (after: Row | undefined) => Statement,
+): AsyncGenerator<readonly Row[]> {
   const { platform } = request;
   let after: Row | undefined;
   // What was acknowledged before the export began is in its first piece's time; later pieces wait for nothing.
   for (let { history } = request; ; history = request.historyOf(platform.historyAsIs ?? platform.history)) {
     const { sql, params } = statementBehind(after);
-    const rows = await platform.exports.query(request.principal, () => history.query<Row>(sql, params), request.exchange.signal);
+    const rows = await platform.exports.query(
+      request.principal,
+      () => history.query<Row>(sql, params),
+      request.exchange.signal,
+    );
     after = rows.at(-1);
     if (after === undefined) return;
     yield rows;

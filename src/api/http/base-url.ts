@@ -1,6 +1,6 @@
 /**
- * The start of all links (docs/spec/paging.md#links): by configuration, or what the client called, as its proxy tells: X-Forwarded-Host,
- * -Proto, -Port and -Prefix, each also alone, or Forwarded (RFC 7239) in place of the first two.
+ * The start of all links (docs/spec/paging.md#links): by configuration, or what the client called, as its proxy tells:
+ * X-Forwarded-Host, -Proto, -Port and -Prefix, each also alone, or Forwarded (RFC 7239) in place of the first two.
  */
 
 import { valueOfHop } from '../../config/trusted-proxies.ts';
@@ -22,7 +22,8 @@ export interface CalledAs {
 
 /**
  * @param told all lines of a header of proxies, comma separated.
- * @param hops which value of each counts, see TrustedProxies: without a trusted proxy (0) none, since a client could tell anything.
+ * @param hops which value of each counts, see TrustedProxies: without a trusted proxy (0) none, since a client could
+ * tell anything.
  */
 export function calledAs(told: (name: string) => string, hops: number): CalledAs {
   const host = told('host');
@@ -34,11 +35,18 @@ export function calledAs(told: (name: string) => string, hops: number): CalledAs
   const forwardedPrefix = header('x-forwarded-prefix');
   const forwarded = forwardedHost === '' && forwardedProto === '' ? header('forwarded') : '';
   if (forwarded === '') return { host, forwardedHost, forwardedProto, forwardedPort, forwardedPrefix };
-  return { host, forwardedHost: elementOf(forwarded, 'host'), forwardedProto: elementOf(forwarded, 'proto'), forwardedPort, forwardedPrefix };
+  return {
+    host,
+    forwardedHost: elementOf(forwarded, 'host'),
+    forwardedProto: elementOf(forwarded, 'proto'),
+    forwardedPort,
+    forwardedPrefix,
+  };
 }
 
 /** The host that the client called, first of several that proxies tell: it names the tenant. */
-export const hostCalled = ({ host, forwardedHost }: Pick<CalledAs, 'host' | 'forwardedHost'>): string => firstOf(forwardedHost) || host;
+export const hostCalled = ({ host, forwardedHost }: Pick<CalledAs, 'host' | 'forwardedHost'>): string =>
+  firstOf(forwardedHost) || host;
 
 /** @param configured without a slash at the end. @returns for instance `https://iot.example.com`. */
 export function baseUrlOf(configured: string | undefined, called: CalledAs): string {
@@ -63,7 +71,8 @@ function withPort(host: string, port: string, proto: string): string {
 function elementOf(header: string, name: string): string {
   for (const pair of firstOf(header).split(';')) {
     const [key, value = ''] = pair.split('=', 2).map((part) => part.trim());
-    if (key.toLowerCase() === name) return value.startsWith('"') && value.endsWith('"') && value.length > 1 ? value.slice(1, -1) : value;
+    if (key.toLowerCase() === name)
+      return value.startsWith('"') && value.endsWith('"') && value.length > 1 ? value.slice(1, -1) : value;
   }
   return '';
 }

@@ -1,6 +1,6 @@
 /**
- * Bounds of all request bodies together. What clients send may not take the memory of the server, and what strangers send may not take the room of
- * users: bodies whose sender is not known yet have a pool of their own.
+ * Bounds of all request bodies together. What clients send may not take the memory of the server, and what strangers
+ * send may not take the room of users: bodies whose sender is not known yet have a pool of their own.
  */
 import type { Refusals } from '../../ports/refusals.ts';
 import { RequestShares } from './request-shares.ts';
@@ -22,7 +22,10 @@ const PAUSED_MS_MAX = 10_000;
 
 /** Names of the limits, as in answers and counters. */
 export const BODY_LIMIT = {
-  BYTES: 'http/bodies-bytes', BODIES: 'http/bodies', BEFORE_LOGIN: 'http/bodies-before-login-bytes', BODIES_BEFORE_LOGIN: 'http/bodies-before-login',
+  BYTES: 'http/bodies-bytes',
+  BODIES: 'http/bodies',
+  BEFORE_LOGIN: 'http/bodies-before-login-bytes',
+  BODIES_BEFORE_LOGIN: 'http/bodies-before-login',
 } as const;
 export type BodyLimit = (typeof BODY_LIMIT)[keyof typeof BODY_LIMIT];
 
@@ -38,7 +41,11 @@ export class BodyPool {
   #bodies = 0;
 
   constructor(options: {
-    readonly bytesMax: number; readonly bodiesMax: number; readonly reservedBytes?: number; readonly bytesLimit: BodyLimit; readonly bodiesLimit: BodyLimit;
+    readonly bytesMax: number;
+    readonly bodiesMax: number;
+    readonly reservedBytes?: number;
+    readonly bytesLimit: BodyLimit;
+    readonly bodiesLimit: BodyLimit;
   }) {
     this.bytesMax = options.bytesMax;
     this.bodiesMax = options.bodiesMax;
@@ -78,7 +85,10 @@ export class BodyPool {
     this.#bodies -= 1;
   }
 
-  /** The sender of a body is known now: what is held of it counts here. It may exceed the bounds by what the other pool holds. */
+  /**
+   * The sender of a body is known now: what is held of it counts here. It may exceed the bounds by what the other pool
+   * holds.
+   */
   moveFrom(other: BodyPool, bytes: number, bodies: number): void {
     other.#bytes -= bytes;
     other.#bodies -= bodies;
@@ -100,22 +110,39 @@ export class BodyBudget {
 
   /** @param options.largestBytes the largest body that is taken at all: it has to fit. */
   constructor(options: {
-    readonly bytesMax?: number | undefined; readonly bodiesMax?: number | undefined; readonly earlyBytesMax?: number | undefined;
-    readonly earlyBodiesMax?: number | undefined; readonly pausedMsMax?: number | undefined; readonly largestBytes: number;
-    readonly refusals?: Refusals; readonly requestsMax?: number | undefined; readonly answersBytesMax?: number | undefined;
+    readonly bytesMax?: number | undefined;
+    readonly bodiesMax?: number | undefined;
+    readonly earlyBytesMax?: number | undefined;
+    readonly earlyBodiesMax?: number | undefined;
+    readonly pausedMsMax?: number | undefined;
+    readonly largestBytes: number;
+    readonly refusals?: Refusals;
+    readonly requestsMax?: number | undefined;
+    readonly answersBytesMax?: number | undefined;
   }) {
     const { earlyBytesMax = EARLY_BYTES_MAX, earlyBodiesMax = EARLY_BODIES_MAX } = options;
     this.pausedMsMax = options.pausedMsMax ?? PAUSED_MS_MAX;
     this.#pausedMax = earlyBodiesMax;
     this.known = new BodyPool({
-      bytesMax: options.bytesMax ?? Math.max(BYTES_MAX, options.largestBytes), bodiesMax: options.bodiesMax ?? BODIES_MAX,
-      bytesLimit: BODY_LIMIT.BYTES, bodiesLimit: BODY_LIMIT.BODIES,
+      bytesMax: options.bytesMax ?? Math.max(BYTES_MAX, options.largestBytes),
+      bodiesMax: options.bodiesMax ?? BODIES_MAX,
+      bytesLimit: BODY_LIMIT.BYTES,
+      bodiesLimit: BODY_LIMIT.BODIES,
     });
     const { refusals = { count: () => undefined }, requestsMax, answersBytesMax } = options;
-    this.shares = new RequestShares({ refusals, requestsMax, answersBytesMax, bodiesMax: this.known.bodiesMax, bodiesBytesMax: this.known.bytesMax });
+    this.shares = new RequestShares({
+      refusals,
+      requestsMax,
+      answersBytesMax,
+      bodiesMax: this.known.bodiesMax,
+      bodiesBytesMax: this.known.bytesMax,
+    });
     this.early = new BodyPool({
-      bytesMax: earlyBytesMax, bodiesMax: earlyBodiesMax, reservedBytes: earlyBytesMax / 4,
-      bytesLimit: BODY_LIMIT.BEFORE_LOGIN, bodiesLimit: BODY_LIMIT.BODIES_BEFORE_LOGIN,
+      bytesMax: earlyBytesMax,
+      bodiesMax: earlyBodiesMax,
+      reservedBytes: earlyBytesMax / 4,
+      bytesLimit: BODY_LIMIT.BEFORE_LOGIN,
+      bodiesLimit: BODY_LIMIT.BODIES_BEFORE_LOGIN,
     });
   }
 

@@ -1,10 +1,13 @@
-/** A request body in pieces, for content that may be larger than the memory that one request gets: reading stops while nobody takes them. */
+/**
+ * A request body in pieces, for content that may be larger than the memory that one request gets: reading stops while
+ * nobody takes them.
+ */
 import { refusedBy } from '../../model/errors.ts';
 import { BYTES_BEFORE_LOGIN_MAX } from './body-budget.ts';
 
 /**
- * Bytes waiting above which nothing more is read from the connection. uWebSockets.js goes on, 512 KiB at a time, until it has read what the kernel has
- * received (`net.ipv4.tcp_rmem`, seen: 7 MB): `hold` bounds that.
+ * Bytes waiting above which nothing more is read from the connection. uWebSockets.js goes on, 512 KiB at a time, until
+ * it has read what the kernel has received (`net.ipv4.tcp_rmem`, seen: 7 MB): `hold` bounds that.
  */
 const WAITING_BYTES_MAX = 262_144;
 
@@ -14,7 +17,10 @@ export class BrokenBody extends Error {}
 export interface BodySource {
   pause(): void;
   resume(): void;
-  /** Counts bytes that wait. @param bodyBytes what waits with them. @returns the limit that is in the way: then they are not counted. */
+  /**
+   * Counts bytes that wait. @param bodyBytes what waits with them. @returns the limit that is in the way: then they are
+   * not counted.
+   */
   hold(bytes: number, bodyBytes: number): string | undefined;
   /** Bytes wait no more. */
   letGo(bytes: number): void;
@@ -90,7 +96,9 @@ export class BodyStream implements AsyncIterable<Uint8Array> {
       } else if (this.#isComplete) {
         return;
       } else {
-        await new Promise<void>((resolve) => { this.#wake = resolve; });
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
       }
     }
   }

@@ -1,6 +1,9 @@
 /** The Range header of a download (RFC 9110 section 14): one range of bytes; several are answered with the whole. */
 
-export interface ByteRange { readonly from: number; readonly through: number }
+export interface ByteRange {
+  readonly from: number;
+  readonly through: number;
+}
 
 /** @returns undefined for the whole, `unsatisfiable` for 416. */
 export function byteRangeOf(header: string, length: number): ByteRange | 'unsatisfiable' | undefined {
@@ -24,10 +27,17 @@ export const isKnownTag = (header: string, tag: string): boolean =>
 /** `attachment` with the name in both spellings: what is not ASCII is replaced in the plain one. */
 export function attachmentHeader(name: string): string {
   const plain = name.replace(/[^\x20-\x7e]/g, '_').replace(/["\\]/g, '_');
-  const encoded = encodeURIComponent(name.replace(/\p{Surrogate}/gu, '_')).replace(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`);
-  return plain === name ? `attachment; filename="${plain}"` : `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`;
+  const encoded = encodeURIComponent(name.replace(/\p{Surrogate}/gu, '_')).replace(
+    /['()*]/g,
+    (sign) => `%${sign.charCodeAt(0).toString(16)}`,
+  );
+  return plain === name
+    ? `attachment; filename="${plain}"`
+    : `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`;
 }
 
 /** Whether a text may stand in a Content-Type header as it is. */
 export const isMediaType = (text: string): boolean =>
-  /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}(\s*;\s*[\w-]+=([\w!#$&^.+/:-]+|"[\x20\x21\x23-\x5b\x5d-\x7e]*"))*$/.test(text);
+  /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}(\s*;\s*[\w-]+=([\w!#$&^.+/:-]+|"[\x20\x21\x23-\x5b\x5d-\x7e]*"))*$/.test(
+    text,
+  );

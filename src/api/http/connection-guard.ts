@@ -1,12 +1,17 @@
 /**
- * Bounds of HTTP connections, in all and by address: what strangers open may not take the descriptors that MQTT, files and stores need. The bound of an
- * address is looked at only while there are as many connections as one address may have, so that it costs nothing in quiet times.
+ * Bounds of HTTP connections, in all and by address: what strangers open may not take the descriptors that MQTT, files
+ * and stores need. The bound of an address is looked at only while there are as many connections as one address may
+ * have, so that it costs nothing in quiet times.
  */
 import { refusedBy } from '../../model/errors.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 
-export const CONNECTION_LIMIT = { ALL: 'http/connections', ADDRESS: 'http/connections-of-address', SILENT: 'http/connections-without-request' } as const;
+export const CONNECTION_LIMIT = {
+  ALL: 'http/connections',
+  ADDRESS: 'http/connections-of-address',
+  SILENT: 'http/connections-without-request',
+} as const;
 export type ConnectionLimit = (typeof CONNECTION_LIMIT)[keyof typeof CONNECTION_LIMIT];
 
 /** What is known about addresses may be as old as this: to count anew takes milliseconds when there are many. */
@@ -14,12 +19,19 @@ const COUNT_AGE_MS_MAX = 1_000;
 const LOG_INTERVAL_MS = 10_000;
 /** Of all places: with more taken, connections end with their answers where the library cannot close them later. */
 const CROWDED_SHARE = 0.75;
-/** Of all places: with more taken, it is remembered which connections have sent no request where the library does not know it. */
+/**
+ * Of all places: with more taken, it is remembered which connections have sent no request where the library does not
+ * know it.
+ */
 const WATCHED_SHARE = 0.25;
 
 /** What an HTTP server is told about its connections; see ApiConfig. */
 export interface ConnectionBounds {
-  readonly config: { readonly connectionsMax?: number | undefined; readonly addressConnectionsMax?: number | undefined; readonly handshakeMsMax?: number };
+  readonly config: {
+    readonly connectionsMax?: number | undefined;
+    readonly addressConnectionsMax?: number | undefined;
+    readonly handshakeMsMax?: number;
+  };
   readonly refusals: Refusals;
   readonly log: Log;
 }
@@ -65,10 +77,15 @@ export class ConnectionGuard {
   }
 
   /**
-   * @param count open connections, with this one. @param address of this one. @param addresses of all open connections, or undefined when they are not known.
+   * @param count open connections, with this one. @param address of this one. @param addresses of all open connections,
+   * or undefined when they are not known.
    * @returns the limit that refuses it; counted and logged then.
    */
-  refuses(count: number, address: () => string, addresses: () => Iterable<string> | undefined): ConnectionLimit | undefined {
+  refuses(
+    count: number,
+    address: () => string,
+    addresses: () => Iterable<string> | undefined,
+  ): ConnectionLimit | undefined {
     const { connectionsMax, addressMax } = this.#options;
     if (count <= addressMax && count <= connectionsMax) return undefined;
     if (count > connectionsMax) return this.#refuse(CONNECTION_LIMIT.ALL, address());
@@ -101,7 +118,10 @@ export class ConnectionGuard {
     if (now - this.#loggedAt >= LOG_INTERVAL_MS) {
       this.#loggedAt = now;
       const max = limit === CONNECTION_LIMIT.ADDRESS ? addressMax : connectionsMax;
-      log.warn({ limit, max, address, refused: this.#refusedCount }, 'HTTP connections are refused: raise the bound, or find out who opens them');
+      log.warn(
+        { limit, max, address, refused: this.#refusedCount },
+        'HTTP connections are refused: raise the bound, or find out who opens them',
+      );
       this.#refusedCount = 0;
     }
     return limit;
@@ -110,27 +130,46 @@ export class ConnectionGuard {
 
 /** @returns the options of an HTTP server whose connections the configuration bounds. */
 export function guardOf({ config: { connectionsMax, addressConnectionsMax }, refusals, log }: ConnectionBounds): {
-  readonly connections?: ConnectionGuard; readonly refusalText?: (limit: ConnectionLimit) => string } {
+  readonly connections?: ConnectionGuard;
+  readonly refusalText?: (limit: ConnectionLimit) => string;
+} {
   if (connectionsMax === undefined) return {};
   const refusalText = (limit: ConnectionLimit): string => {
     const { error, message } = refusedBy(limit);
     return JSON.stringify({ error, message });
   };
-  return { connections: new ConnectionGuard({ connectionsMax, addressMax: addressConnectionsMax ?? connectionsMax, refusals, log }), refusalText };
+  return {
+    connections: new ConnectionGuard({
+      connectionsMax,
+      addressMax: addressConnectionsMax ?? connectionsMax,
+      refusals,
+      log,
+    }),
+    refusalText,
+  };
 }
 
 const MAPPED = /^(?:0{0,4}:){0,5}:?ffff:/i;
 
-/** @param text an address in any notation. @returns what counts as one sender: an IPv4 address, the /64 of an IPv6 address. */
+/**
+ * @param text an address in any notation. @returns what counts as one sender: an IPv4 address, the /64 of an IPv6
+ * address.
+ */
 export function addressKey(text: string): string {
   if (text.includes('.')) return text.slice(text.lastIndexOf(':') + 1);
   if (MAPPED.test(text)) {
-    const [high, low] = text.split(':').slice(-2).map((group) => Number.parseInt(group, 16));
+    const [high, low] = text
+      .split(':')
+      .slice(-2)
+      .map((group) => Number.parseInt(group, 16));
     return [high >> 8, high & 255, low >> 8, low & 255].join('.');
   }
   const [start, end] = text.split('::');
   const groups = start === '' ? [] : start.split(':');
   const last = end === undefined || end === '' ? [] : end.split(':');
   if (end !== undefined) while (groups.length + last.length < 8) groups.push('0');
-  return [...groups, ...last].slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16)).join(':');
+  return [...groups, ...last]
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':');
 }

@@ -1,13 +1,16 @@
 /**
- * WebSockets of live data before a handshake. They count as HTTP connections, so strangers who stay silent may not keep their places: each has a time, all
- * have a pool, and the oldest gives way when the places of HTTP run out. One whose credentials are being checked is not closed.
+ * WebSockets of live data before a handshake. They count as HTTP connections, so strangers who stay silent may not keep
+ * their places: each has a time, all have a pool, and the oldest gives way when the places of HTTP run out. One whose
+ * credentials are being checked is not closed.
  */
 import { BYTES_BEFORE_LOGIN_MAX } from './body-budget.ts';
 import type { ConnectionBounds } from './connection-guard.ts';
 import type { WebSocketChannel } from './web-socket.ts';
 
 export const EARLY_SOCKET_LIMIT = {
-  TIME: 'realtime/handshake-time', SOCKETS: 'realtime/websockets-before-handshake', BYTES: 'realtime/before-handshake-bytes',
+  TIME: 'realtime/handshake-time',
+  SOCKETS: 'realtime/websockets-before-handshake',
+  BYTES: 'realtime/before-handshake-bytes',
 } as const;
 type EarlySocketLimit = (typeof EARLY_SOCKET_LIMIT)[keyof typeof EARLY_SOCKET_LIMIT];
 
@@ -28,7 +31,11 @@ export interface EarlySocket {
   readonly isBusy: boolean;
 }
 
-interface Entry { readonly socket: EarlySocket; readonly since: number; bytes: number }
+interface Entry {
+  readonly socket: EarlySocket;
+  readonly since: number;
+  bytes: number;
+}
 
 export class EarlySockets {
   readonly maximum: number;
@@ -92,7 +99,10 @@ export class EarlySockets {
       const limit = EARLY_SOCKET_LIMIT.SOCKETS;
       this.#closing(channel, limit);
       // A client that does not answer a close frame keeps its descriptor for 20 s: it is told by a message.
-      channel.send(`[{"channel":"/meta/unsuccessful","successful":false,"error":"503::${limit}: too many connections without a handshake"}]`, false);
+      channel.send(
+        `[{"channel":"/meta/unsuccessful","successful":false,"error":"503::${limit}: too many connections without a handshake"}]`,
+        false,
+      );
       channel.destroy();
       return true;
     }
@@ -121,7 +131,10 @@ export class EarlySockets {
     if (now - this.#loggedAt >= LOG_INTERVAL_MS) {
       this.#loggedAt = now;
       const { maximum } = this;
-      log.warn({ limit, maximum, closed: this.#closedCount, address: channel.remoteAddress }, 'WebSockets of live data without a handshake are closed');
+      log.warn(
+        { limit, maximum, closed: this.#closedCount, address: channel.remoteAddress },
+        'WebSockets of live data without a handshake are closed',
+      );
       this.#closedCount = 0;
     }
   }

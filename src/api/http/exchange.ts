@@ -1,6 +1,7 @@
 /**
- * One HTTP request with its answer, above the library's response (see server.ts): body collection with a limit, answers in one piece or as a
- * stream with back-pressure. After the end of the answer, or of the client, every call is harmless.
+ * One HTTP request with its answer, above the library's response (see server.ts): body collection with a limit, answers
+ * in one piece or as a stream with back-pressure. After the end of the answer, or of the client, every call is
+ * harmless.
  */
 import { setMaxListeners } from 'node:events';
 import { STATUS_CODES } from 'node:http';
@@ -17,7 +18,10 @@ export interface RawResponse extends AnswerOutlet, BodySource {
   onAborted(handler: () => void): unknown;
   writeStatus(status: string): unknown;
   writeHeader(name: string, value: string): unknown;
-  /** Without arguments unless the connection ends: a reported length has the library wait for a body and close the connection at the next request. */
+  /**
+   * Without arguments unless the connection ends: a reported length has the library wait for a body and close the
+   * connection at the next request.
+   */
   endWithoutBody(reportedLength?: number, closeConnection?: boolean): unknown;
   close(): unknown;
   getRemoteAddressAsText(): ArrayBuffer;
@@ -41,16 +45,21 @@ export interface ExchangeOwner {
   guard(exchange: HttpExchange, callback: () => void): void;
 }
 
-/** Buffer of a body that comes in pieces, at first. Later ones have twice what has arrived: what is only announced takes no memory. */
+/**
+ * Buffer of a body that comes in pieces, at first. Later ones have twice what has arrived: what is only announced takes
+ * no memory.
+ */
 const BODY_BYTES_FIRST = 4_096;
 const EMPTY_BODY = Buffer.alloc(0);
 /** Larger answers are sent as fast as the client reads; smaller ones are left to the library. */
 const BYTES_AT_ONCE = 65_536;
-const STATUS_LINES = new Map(Object.entries(STATUS_CODES).map(([code, text]) => [Number(code), `${code} ${text ?? ''}`]));
+const STATUS_LINES = new Map(
+  Object.entries(STATUS_CODES).map(([code, text]) => [Number(code), `${code} ${text ?? ''}`]),
+);
 
 /**
- * Called with the body, or with undefined when it is longer than the limit, or when `refusedBy` names a limit of all bodies. The buffer
- * belongs to the caller; it counts until the exchange is over.
+ * Called with the body, or with undefined when it is longer than the limit, or when `refusedBy` names a limit of all
+ * bodies. The buffer belongs to the caller; it counts until the exchange is over.
  */
 export type BodyCallback = (exchange: HttpExchange, body: Buffer | undefined, refusedBy?: string) => void;
 
@@ -66,7 +75,10 @@ export class HttpExchange implements ShareHolder {
   readonly fault: string;
   /** Nothing that the client sends behind this request is answered. */
   readonly isLast: boolean;
-  /** The body comes in chunks that the library reads otherwise than RFC 9112: with extensions, trailers, lines that end with LF alone. */
+  /**
+   * The body comes in chunks that the library reads otherwise than RFC 9112: with extensions, trailers, lines that end
+   * with LF alone.
+   */
   readonly hasLooseChunks: boolean;
   /** The client has gone: nothing can be answered any more. */
   isAborted = false;
@@ -114,12 +126,18 @@ export class HttpExchange implements ShareHolder {
     this.head = new RequestHead(request);
     this.fault = this.head.fault;
     this.hasLooseChunks = !server.hasStrictParser && this.head.get('transfer-encoding') !== '';
-    this.isLast = server.closesAfterAnswer || this.fault !== '' || this.hasLooseChunks || (!server.hasStrictParser && this.head.hasDoubtfulEnd(this.method));
+    this.isLast =
+      server.closesAfterAnswer ||
+      this.fault !== '' ||
+      this.hasLooseChunks ||
+      (!server.hasStrictParser && this.head.hasDoubtfulEnd(this.method));
     response.onAborted(() => this.abort());
   }
 
   /** @param name lower case. @returns '' when absent. Only while the handler of the request runs. */
-  header(name: string): string { return this.head?.get(name) ?? ''; }
+  header(name: string): string {
+    return this.head?.get(name) ?? '';
+  }
 
   /** @param name lower case. @returns each value of a header that may have been sent more than once; as `header`. */
   headerValues(name: string): string[] {
@@ -127,9 +145,13 @@ export class HttpExchange implements ShareHolder {
   }
 
   /** Of the other end of the connection, a client or a proxy; '' when the exchange is over. */
-  get remoteAddress(): string { return this.isOver ? '' : Buffer.from(this.response.getRemoteAddressAsText()).toString(); }
+  get remoteAddress(): string {
+    return this.isOver ? '' : Buffer.from(this.response.getRemoteAddressAsText()).toString();
+  }
 
-  get isOver(): boolean { return this.isAborted || this.isAnswered; }
+  get isOver(): boolean {
+    return this.isAborted || this.isAnswered;
+  }
 
   /** Registers what to do when the client goes before the answer is complete; at most one. */
   onAborted(callback: () => void): void {
@@ -148,9 +170,13 @@ export class HttpExchange implements ShareHolder {
   }
 
   /** The handler has returned: what it has not read of the head is let go. Called by the server. */
-  detachRequest(): void { this.head = undefined; }
+  detachRequest(): void {
+    this.head = undefined;
+  }
 
-  private announcedBytes(): number { return Number(this.header('content-length') || NaN); }
+  private announcedBytes(): number {
+    return Number(this.header('content-length') || NaN);
+  }
 
   /** Collects the body; has to be called while the handler of the request runs. A body above the limit is not kept. */
   readBody(limitBytes: number, done: BodyCallback): void {
@@ -173,15 +199,25 @@ export class HttpExchange implements ShareHolder {
     receiveBody(this.response, this, announced, add);
   }
 
-  /** Hands the body over in pieces; has to be called while the handler of the request runs. The reader bounds its length. */
+  /**
+   * Hands the body over in pieces; has to be called while the handler of the request runs. The reader bounds its
+   * length.
+   */
   streamBody(): BodyStream {
     const announced = this.announcedBytes();
-    const stream = new BodyStream({
-      pause: () => { this.response.pause(); },
-      resume: () => { if (!this.isOver) this.response.resume(); },
-      hold: (bytes, bodyBytes) => this.hold(bytes, bodyBytes),
-      letGo: (bytes) => this.letGo(bytes),
-    }, { announcedBytes: announced, isEarly: this.pool === this.server.bodies.early });
+    const stream = new BodyStream(
+      {
+        pause: () => {
+          this.response.pause();
+        },
+        resume: () => {
+          if (!this.isOver) this.response.resume();
+        },
+        hold: (bytes, bodyBytes) => this.hold(bytes, bodyBytes),
+        letGo: (bytes) => this.letGo(bytes),
+      },
+      { announcedBytes: announced, isEarly: this.pool === this.server.bodies.early },
+    );
     this.bodyStream = stream;
     receiveBody(this.response, this, announced, (chunk, isLast) => {
       if (this.isOver) return;
@@ -191,7 +227,13 @@ export class HttpExchange implements ShareHolder {
     return stream;
   }
 
-  private addChunk(chunk: ArrayBuffer, isLast: boolean, announced: number, limitBytes: number, done: BodyCallback): void {
+  private addChunk(
+    chunk: ArrayBuffer,
+    isLast: boolean,
+    announced: number,
+    limitBytes: number,
+    done: BodyCallback,
+  ): void {
     if (isLast) this.receivedAt = performance.now();
     const length = this.bodyLength + chunk.byteLength;
     if (length > limitBytes) {
@@ -220,7 +262,10 @@ export class HttpExchange implements ShareHolder {
     done(this, body);
   }
 
-  /** It is not known who sends the body: until `identified` it counts among those of strangers, and at most `bytes` of it are read. */
+  /**
+   * It is not known who sends the body: until `identified` it counts among those of strangers, and at most `bytes` of
+   * it are read.
+   */
   awaitIdentity(bytes: number): void {
     this.earlyBytesMax = bytes;
     this.pool = this.server.bodies.early;
@@ -243,7 +288,10 @@ export class HttpExchange implements ShareHolder {
     if (this.pauseTimer !== undefined) return true;
     const { bodies } = this.server;
     if (!bodies.takePause()) return false;
-    this.pauseTimer = setTimeout(() => this.server.guard(this, () => this.refuseBody(done, BODY_LIMIT.BEFORE_LOGIN)), bodies.pausedMsMax);
+    this.pauseTimer = setTimeout(
+      () => this.server.guard(this, () => this.refuseBody(done, BODY_LIMIT.BEFORE_LOGIN)),
+      bodies.pausedMsMax,
+    );
     this.response.pause();
     return true;
   }
@@ -292,9 +340,13 @@ export class HttpExchange implements ShareHolder {
   private reserve(length: number, announced: number, limitBytes: number): string | undefined {
     if (length <= this.body.length) return undefined;
     const sizeMax = announced >= length ? Math.min(announced, limitBytes) : limitBytes;
-    const size = Math.max(length, Math.min(Math.max(BODY_BYTES_FIRST, Math.min(length * 2, this.earlyBytesMax)), sizeMax));
+    const size = Math.max(
+      length,
+      Math.min(Math.max(BODY_BYTES_FIRST, Math.min(length * 2, this.earlyBytesMax)), sizeMax),
+    );
     if (!this.isCollecting) {
-      const refusal = this.server.bodies.shares.beginBody(this) ?? (this.pool.takeBody() ? undefined : this.pool.bodiesLimit);
+      const refusal =
+        this.server.bodies.shares.beginBody(this) ?? (this.pool.takeBody() ? undefined : this.pool.bodiesLimit);
       if (refusal !== undefined) return refusal;
       this.isCollecting = true;
     }
@@ -354,7 +406,8 @@ export class HttpExchange implements ShareHolder {
   private writeHead(status: number, headers: readonly string[]): void {
     const { response } = this;
     response.writeStatus(STATUS_LINES.get(status) ?? String(status));
-    for (let index = 0; index + 1 < headers.length; index += 2) response.writeHeader(headers[index], headers[index + 1]);
+    for (let index = 0; index + 1 < headers.length; index += 2)
+      response.writeHeader(headers[index], headers[index + 1]);
   }
 
   /** To end the connection, uWebSockets.js wants a length, too. */
@@ -373,7 +426,10 @@ export class HttpExchange implements ShareHolder {
     this.response.endWithoutBody();
   }
 
-  /** Answers without a body, with its length where that is known; otherwise with what a stream says instead, or clients close the connection. */
+  /**
+   * Answers without a body, with its length where that is known; otherwise with what a stream says instead, or clients
+   * close the connection.
+   */
   private respondHead(status: number, headers: readonly string[], bodyBytes?: number): void {
     this.isAnswered = true;
     this.whenParsed(() => {
@@ -391,12 +447,16 @@ export class HttpExchange implements ShareHolder {
   }
 
   /**
-   * Completes an answer. That of the last request of a connection waits until the library has looked at all that it has read: it closes a connection on
-   * which another request comes before an answer, and hands on one that comes behind it.
+   * Completes an answer. That of the last request of a connection waits until the library has looked at all that it has
+   * read: it closes a connection on which another request comes before an answer, and hands on one that comes behind
+   * it.
    */
   private whenParsed(complete: () => void): void {
     if (!this.isLast) complete();
-    else setImmediate(() => { if (!this.isAborted) this.server.guard(this, complete); });
+    else
+      setImmediate(() => {
+        if (!this.isAborted) this.server.guard(this, complete);
+      });
   }
 
   private beginPaced(status: number, headers: readonly string[]): PacedAnswer {
@@ -425,7 +485,10 @@ export class HttpExchange implements ShareHolder {
     else this.beginPaced(status, headers);
   }
 
-  /** Writes a small piece at once, however much waits: for single ones that the client is told by that somebody is there. */
+  /**
+   * Writes a small piece at once, however much waits: for single ones that the client is told by that somebody is
+   * there.
+   */
   write(piece: string): void {
     if (!this.isOver) this.paced?.write(Buffer.from(piece));
   }
@@ -454,8 +517,16 @@ export class HttpExchange implements ShareHolder {
     }
   }
 
-  /** Answers with content of a known length as fast as the client reads. A source that fails or is shorter breaks the answer off. */
-  async respondSized(status: number, headers: readonly string[], totalBytes: number, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+  /**
+   * Answers with content of a known length as fast as the client reads. A source that fails or is shorter breaks the
+   * answer off.
+   */
+  async respondSized(
+    status: number,
+    headers: readonly string[],
+    totalBytes: number,
+    pieces: AsyncIterable<Uint8Array>,
+  ): Promise<void> {
     if (this.isOver || this.paced !== undefined) return;
     if (this.isLast) await new Promise(setImmediate);
     if (this.isOver || this.paced !== undefined) return;

@@ -1,6 +1,6 @@
 /**
- * What `HttpServer` uses of an HTTP library, in the shape of uWebSockets.js. Two libraries have this shape: uWebSockets.js itself
- * (`api/http/engines/uws.ts`) and the engine on `node:http` (`node-http-app.ts`).
+ * What `HttpServer` uses of an HTTP library, in the shape of uWebSockets.js. Two libraries have this shape:
+ * uWebSockets.js itself (`api/http/engines/uws.ts`) and the engine on `node:http` (`node-http-app.ts`).
  */
 import type { RawResponse } from './exchange.ts';
 import type { RawRequest } from './request-head.ts';
@@ -49,9 +49,10 @@ export interface LibraryApp {
   /** Addresses at the other end of all connections, WebSockets too; absent where the library does not know them. */
   addresses?(): Iterable<string>;
   /**
-   * Closes the oldest connection that has not sent a whole request, or else the one that has waited longest for its next request. The filter is told of
-   * its end before this returns.
-   * @param refuse answers a connection before it is closed that has sent no whole request. @returns whether there was one. Absent where the library cannot.
+   * Closes the oldest connection that has not sent a whole request, or else the one that has waited longest for its
+   * next request. The filter is told of its end before this returns.
+   * @param refuse answers a connection before it is closed that has sent no whole request. @returns whether there was
+   * one. Absent where the library cannot.
    */
   giveWay?(refuse: (response: LibraryResponse) => void): boolean;
   /** Closes every connection. */

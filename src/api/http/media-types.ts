@@ -4,10 +4,29 @@
  */
 
 /** What a header asks for or a resource can produce. */
-export type MediaKind = 'vendor' | 'json' | 'json-stream' | 'ndjson' | 'csv' | 'parquet' | 'text' | 'html' | 'any' | 'any-text' | 'other';
+export type MediaKind =
+  | 'vendor'
+  | 'json'
+  | 'json-stream'
+  | 'ndjson'
+  | 'csv'
+  | 'parquet'
+  | 'text'
+  | 'html'
+  | 'any'
+  | 'any-text'
+  | 'other';
 
 const CONTENT_KINDS: Readonly<Record<Exclude<MediaKind, 'any' | 'any-text'>, true>> = {
-  other: true, html: true, vendor: true, json: true, text: true, csv: true, 'json-stream': true, ndjson: true, parquet: true,
+  other: true,
+  html: true,
+  vendor: true,
+  json: true,
+  text: true,
+  csv: true,
+  'json-stream': true,
+  ndjson: true,
+  parquet: true,
 };
 /** Of routes that give back what somebody stored: its type is not looked at. */
 export const ANY_CONTENT = Object.keys(CONTENT_KINDS) as readonly MediaKind[];
@@ -55,10 +74,16 @@ export function parseAccept(header: string): Accept {
 }
 
 export function parseContentType(header: string): ContentType {
-  return contentTypeCache.get(header) ?? remember(contentTypeCache, header, { ...readContentType(header), text: header.slice(0, TOLD_LENGTH_MAX) });
+  return (
+    contentTypeCache.get(header) ??
+    remember(contentTypeCache, header, { ...readContentType(header), text: header.slice(0, TOLD_LENGTH_MAX) })
+  );
 }
 
-/** @returns the best kind that can be produced, undefined when there is none (406). `producible` is in order of preference. */
+/**
+ * @returns the best kind that can be produced, undefined when there is none (406). `producible` is in order of
+ * preference.
+ */
 export function chooseKind(accept: Accept, producible: readonly MediaKind[]): MediaKind | undefined {
   if (!accept.isPresent) return producible[0];
   for (const kind of accept.order) {
@@ -100,7 +125,12 @@ function readAccept(header: string): Accept {
   }
   // A stable sort: of equal quality the first named is the best.
   ranges.sort((left, right) => right.quality - left.quality);
-  return { isPresent: header.trim() !== '', isBranded, order: ranges.map((range) => range.kind), text: header.slice(0, TOLD_LENGTH_MAX) };
+  return {
+    isPresent: header.trim() !== '',
+    isBranded,
+    order: ranges.map((range) => range.kind),
+    text: header.slice(0, TOLD_LENGTH_MAX),
+  };
 }
 
 function qualityOf(parameters: readonly string[]): number {
@@ -145,11 +175,13 @@ function readContentType(header: string): ContentType {
     .find((text) => text.startsWith('charset='))
     ?.slice(8)
     .replaceAll('"', '');
-  const isUtf8 = charset === undefined || charset === 'utf-8' || charset === 'utf8' || charset === 'us-ascii' || charset === '';
+  const isUtf8 =
+    charset === undefined || charset === 'utf-8' || charset === 'utf8' || charset === 'us-ascii' || charset === '';
   if (type === '') return { kind: 'none', name: '', isUtf8 };
   const vendor = VENDOR.exec(type);
   if (vendor !== null) return { kind: 'vendor', name: vendor[2], isUtf8 };
-  if (type === 'application/json' || type === 'text/json' || type.endsWith('+json')) return { kind: 'json', name: '', isUtf8 };
+  if (type === 'application/json' || type === 'text/json' || type.endsWith('+json'))
+    return { kind: 'json', name: '', isUtf8 };
   if (type.startsWith('multipart/')) return { kind: 'multipart', name: '', isUtf8 };
   if (type === 'application/x-www-form-urlencoded') return { kind: 'form', name: '', isUtf8 };
   return { kind: 'other', name: '', isUtf8 };

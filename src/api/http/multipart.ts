@@ -1,4 +1,7 @@
-/** multipart/form-data with one file: fields in memory, the file's content straight into the blobs, in whatever order they come. */
+/**
+ * multipart/form-data with one file: fields in memory, the file's content straight into the blobs, in whatever order
+ * they come.
+ */
 import { Busboy } from '@fastify/busboy';
 import type { BusboyHeaders } from '@fastify/busboy';
 import { BlobTooLarge } from '../../ports/blobs.ts';
@@ -21,12 +24,22 @@ export interface UploadLimits {
   readonly limitBytes: number;
 }
 
-export interface UploadedFile { readonly key: string; readonly bytes: number; readonly fileName: string; readonly mediaType: string }
-export interface MultipartUpload { readonly fields: ReadonlyMap<string, string>; readonly file: UploadedFile | undefined }
+export interface UploadedFile {
+  readonly key: string;
+  readonly bytes: number;
+  readonly fileName: string;
+  readonly mediaType: string;
+}
+export interface MultipartUpload {
+  readonly fields: ReadonlyMap<string, string>;
+  readonly file: UploadedFile | undefined;
+}
 
 /** A body that is the content itself. @throws PlatformError `general/payload-too-large`. */
-export async function storeContent(content: AsyncIterable<Uint8Array> & { readonly announcedBytes?: number }, limits: UploadLimits):
-  Promise<{ key: string; bytes: number }> {
+export async function storeContent(
+  content: AsyncIterable<Uint8Array> & { readonly announcedBytes?: number },
+  limits: UploadLimits,
+): Promise<{ key: string; bytes: number }> {
   const { blobs, limitBytes } = limits;
   if ((content.announcedBytes ?? 0) > limitBytes) tooLarge(limits);
   try {
@@ -53,15 +66,22 @@ export interface PartRules {
 }
 
 /**
- * @throws PlatformError `general/bad-multipart`, `general/payload-too-large`. What was stored of a refused upload is left to the sweep.
+ * @throws PlatformError `general/bad-multipart`, `general/payload-too-large`. What was stored of a refused upload is
+ * left to the sweep.
  */
-export async function readMultipart(body: AsyncIterable<Uint8Array> & { readonly announcedBytes?: number }, contentType: string, limits: UploadLimits,
-  options: PartRules): Promise<MultipartUpload> {
+export async function readMultipart(
+  body: AsyncIterable<Uint8Array> & { readonly announcedBytes?: number },
+  contentType: string,
+  limits: UploadLimits,
+  options: PartRules,
+): Promise<MultipartUpload> {
   if ((body.announcedBytes ?? 0) > limits.limitBytes + OVERHEAD_BYTES_MAX) tooLarge(limits);
   const fields = new Map<string, string>();
   let file: Promise<UploadedFile> | undefined;
   const upload = new Upload(contentType, options);
-  upload.onField = (name, value) => { fields.set(name, value); };
+  upload.onField = (name, value) => {
+    fields.set(name, value);
+  };
   upload.onFile = (content, fileName, mediaType) => {
     if (file !== undefined) throw bad('it has more than one file');
     file = storeContent(content, limits).then((stored) => ({ ...stored, fileName, mediaType }));
@@ -82,16 +102,27 @@ class Upload {
   readonly #files: { destroy(error?: Error): unknown }[] = [];
 
   constructor(contentType: string, options: PartRules) {
-    this.#failed = new Promise((_, reject) => { this.#reject = reject; });
+    this.#failed = new Promise((_, reject) => {
+      this.#reject = reject;
+    });
     // Waited for in several places, or in none.
     this.#failed.catch(() => undefined);
     const { isFile, isField } = options;
     try {
       this.#busboy = new Busboy({
         headers: { 'content-type': contentType } as BusboyHeaders,
-        limits: { fields: FIELDS_MAX, fieldSize: options.fieldBytesMax, files: 1, parts: FIELDS_MAX + 2, headerPairs: HEADER_PAIRS_MAX },
-        isPartAFile: (name, type, fileName) => (name === undefined || isField?.(name) !== true)
-          && (fileName !== undefined || type === 'application/octet-stream' || (name !== undefined && isFile?.(name) === true)),
+        limits: {
+          fields: FIELDS_MAX,
+          fieldSize: options.fieldBytesMax,
+          files: 1,
+          parts: FIELDS_MAX + 2,
+          headerPairs: HEADER_PAIRS_MAX,
+        },
+        isPartAFile: (name, type, fileName) =>
+          (name === undefined || isField?.(name) !== true) &&
+          (fileName !== undefined ||
+            type === 'application/octet-stream' ||
+            (name !== undefined && isFile?.(name) === true)),
       });
     } catch (error) {
       throw bad((error as Error).message);
@@ -105,7 +136,9 @@ class Upload {
       this.#files.push(stream);
       // Tells whoever reads it; a stream that nobody reads must not end the process.
       // Whoever stops reading says why himself.
-      stream.on('error', (error: NodeJS.ErrnoException) => { if (error.code !== 'ABORT_ERR') this.fail(error); });
+      stream.on('error', (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'ABORT_ERR') this.fail(error);
+      });
       this.#guard(() => this.onFile(stream as AsyncIterable<Uint8Array>, fileName ?? '', mediaType));
     });
     busboy.on('filesLimit', () => this.fail(bad('it has more than one file')));
@@ -130,14 +163,22 @@ class Upload {
   }
 
   async read(body: AsyncIterable<Uint8Array>, bytesMax: number, onTooLarge: () => never): Promise<void> {
-    const finished = new Promise<void>((resolve) => { this.#busboy.once('finish', resolve); });
+    const finished = new Promise<void>((resolve) => {
+      this.#busboy.once('finish', resolve);
+    });
     let bytes = 0;
     try {
       for await (const piece of body) {
         bytes += piece.length;
         if (bytes > bytesMax) onTooLarge();
         if (this.#error !== undefined) throw this.#error;
-        if (!this.#busboy.write(piece)) await Promise.race([new Promise((resolve) => { this.#busboy.once('drain', resolve); }), this.#failed]);
+        if (!this.#busboy.write(piece))
+          await Promise.race([
+            new Promise((resolve) => {
+              this.#busboy.once('drain', resolve);
+            }),
+            this.#failed,
+          ]);
       }
       this.#busboy.end();
       await Promise.race([finished, this.#failed]);

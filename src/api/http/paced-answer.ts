@@ -1,16 +1,20 @@
 /**
- * Answers that leave as fast as their client reads, however slow that is. The library closes a connection when its last write failed and 10 s pass without
- * another, and tells of room only when a third of what the kernel keeps (up to 4 MiB a connection) has left, which at 60 kB/s takes longer. So what
- * waits is tried again in between. A try that succeeds leaves the 10 s of the one before running, also while the next piece is being made; a pause with a
- * resume begins them anew (all seen, uwebsockets 3.0.6, 2026-11-22). What is with the kernel when the last byte has been taken arrives, whatever the
- * library does.
+ * Answers that leave as fast as their client reads, however slow that is. The library closes a connection when its last
+ * write failed and 10 s pass without another, and tells of room only when a third of what the kernel keeps (up to 4 MiB
+ * a connection) has left, which at 60 kB/s takes longer. So what waits is tried again in between. A try that succeeds
+ * leaves the 10 s of the one before running, also while the next piece is being made; a pause with a resume begins them
+ * anew (all seen, uwebsockets 3.0.6, 2026-11-22). What is with the kernel when the last byte has been taken arrives,
+ * whatever the library does.
  */
 
 /** What is used of the library's response. */
 export interface AnswerOutlet {
   onWritable(handler: (offset: number) => boolean): unknown;
   cork(callback: () => void): unknown;
-  /** @returns whether the kernel has taken all that was written before; less than 16 KiB are kept for the end of `cork` and tell nothing of themselves. */
+  /**
+   * @returns whether the kernel has taken all that was written before; less than 16 KiB are kept for the end of `cork`
+   * and tell nothing of themselves.
+   */
   write(piece: string | Uint8Array): boolean;
   end(body?: string | Uint8Array, closeConnection?: boolean): unknown;
   getWriteOffset(): number;
@@ -40,7 +44,10 @@ export const STALLED_LIMIT = 'http/stalled-answers';
 const RETRY_MS = 2_500;
 /** Above 16 KiB, so that the library tells what became of it; it keeps at most one. */
 const SLICE_BYTES = 65_536;
-/** Kept back until the end, more than there are tries in `stalledMsMax`: written one at a time they tell whether all before them has left. */
+/**
+ * Kept back until the end, more than there are tries in `stalledMsMax`: written one at a time they tell whether all
+ * before them has left.
+ */
 const TAIL_BYTES = 64;
 
 export class PacedAnswer {
@@ -72,7 +79,9 @@ export class PacedAnswer {
     return this.#until(() => {
       const from = response.getWriteOffset();
       let [isTaken, isDone] = [false, false];
-      response.cork(() => { [isTaken, isDone] = response.tryEnd(piece.subarray(from - start), totalBytes, this.#options.isLast); });
+      response.cork(() => {
+        [isTaken, isDone] = response.tryEnd(piece.subarray(from - start), totalBytes, this.#options.isLast);
+      });
       if (isDone) this.#done();
       else if (response.getWriteOffset() > from) this.#progressed();
       return isTaken || isDone;
@@ -136,7 +145,9 @@ export class PacedAnswer {
     if (attempt()) return Promise.resolve();
     const { stalledMsMax, guard } = this.#options;
     this.#timer ??= setInterval(() => guard(() => this.#tick()), Math.min(RETRY_MS, stalledMsMax / 4));
-    return new Promise((resolve) => { this.#waiting = { attempt, resolve }; });
+    return new Promise((resolve) => {
+      this.#waiting = { attempt, resolve };
+    });
   }
 
   #tick(): void {
@@ -170,7 +181,7 @@ export class PacedAnswer {
   /** @returns at most so many bytes from the head of the queue. */
   #take(bytesMax: number): Uint8Array {
     const parts: Uint8Array[] = [];
-    for (let wanted = bytesMax; wanted > 0 && this.#queue.length > 0;) {
+    for (let wanted = bytesMax; wanted > 0 && this.#queue.length > 0; ) {
       const [first] = this.#queue;
       const part = first.subarray(0, wanted);
       if (part.length === first.length) this.#queue.shift();
@@ -182,7 +193,10 @@ export class PacedAnswer {
     return parts.length === 1 ? parts[0] : Buffer.concat(parts);
   }
 
-  /** @returns whether only the tail is left. A byte asks first whether what the library keeps has left, so that it never keeps more. */
+  /**
+   * @returns whether only the tail is left. A byte asks first whether what the library keeps has left, so that it never
+   * keeps more.
+   */
   #writeQueue(): boolean {
     while (this.#queuedBytes > TAIL_BYTES) {
       const bytesMax = this.#isKept ? 1 : Math.min(SLICE_BYTES, this.#queuedBytes - TAIL_BYTES);
@@ -193,7 +207,9 @@ export class PacedAnswer {
 
   #writeChunk(chunk: Uint8Array): boolean {
     let isTaken = true;
-    this.#response.cork(() => { isTaken = this.#response.write(chunk); });
+    this.#response.cork(() => {
+      isTaken = this.#response.write(chunk);
+    });
     this.#isKept = !isTaken;
     if (isTaken) this.#progressed();
     else this.#wasSlow = true;

@@ -1,4 +1,7 @@
-/** The head of a request, and where the request ends by it: a head that a proxy in front may understand otherwise is refused (RFC 9112 section 6.3). */
+/**
+ * The head of a request, and where the request ends by it: a head that a proxy in front may understand otherwise is
+ * refused (RFC 9112 section 6.3).
+ */
 
 /** What is used of the library's request; dead after the handler has returned. */
 export interface RawRequest {
@@ -14,12 +17,17 @@ const LENGTH = /^\d{1,15}$/;
 
 let collected: string[] = [];
 /** One function for all requests. */
-const collect = (name: string, value: string): void => { collected.push(name, value); };
+const collect = (name: string, value: string): void => {
+  collected.push(name, value);
+};
 
 export class RequestHead {
   /** What makes the end of the request doubtful, or ''. Such a request must be refused. */
   readonly fault: string;
-  /** Names in lower case and values in turn: to read all of them once takes the library less than a look for each of those that are needed. */
+  /**
+   * Names in lower case and values in turn: to read all of them once takes the library less than a look for each of
+   * those that are needed.
+   */
   readonly #fields: readonly string[];
 
   constructor(request: RawRequest) {
@@ -41,7 +49,10 @@ export class RequestHead {
     return this.#fields.filter((_value, index) => index % 2 === 1 && this.#fields[index - 1] === name);
   }
 
-  /** @returns all headers; of one that was sent more than once the last value, but for what proxies tell all values, comma separated. */
+  /**
+   * @returns all headers; of one that was sent more than once the last value, but for what proxies tell all values,
+   * comma separated.
+   */
   toMap(): Map<string, string> {
     const fields = this.#fields;
     const map = new Map<string, string>();
@@ -54,7 +65,8 @@ export class RequestHead {
   }
 
   /**
-   * For uWebSockets.js, which passes over what stands behind a header without a name: the length of a body may be there.
+   * For uWebSockets.js, which passes over what stands behind a header without a name: the length of a body may be
+   * there.
    * @returns whether what it takes for the next request may belong to this one, which has no chunks.
    */
   hasDoubtfulEnd(method: string): boolean {

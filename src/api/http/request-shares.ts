@@ -1,4 +1,7 @@
-/** What the requests of a user, and of a tenant, may hold: places under way, bodies that come in pieces, their bytes, bytes of answers on their way. */
+/**
+ * What the requests of a user, and of a tenant, may hold: places under way, bodies that come in pieces, their bytes,
+ * bytes of answers on their way.
+ */
 import { refusedBy } from '../../model/errors.ts';
 import type { Principal } from '../../model/access/principal.ts';
 import type { Refusals } from '../../ports/refusals.ts';
@@ -34,7 +37,10 @@ export class RequestShares {
   readonly #refusals: Refusals;
 
   constructor(options: {
-    readonly refusals: Refusals; readonly requestsMax?: number | undefined; readonly answersBytesMax?: number | undefined; readonly bodiesMax: number;
+    readonly refusals: Refusals;
+    readonly requestsMax?: number | undefined;
+    readonly answersBytesMax?: number | undefined;
+    readonly bodiesMax: number;
     readonly bodiesBytesMax: number;
   }) {
     this.#refusals = options.refusals;
@@ -110,7 +116,8 @@ export class RequestShares {
     this.giveBody(request, request.sharedBodyBytes);
     request.holder = undefined;
     this.requests.give(holder.tenantNumber, holder.userName);
-    if (request.sharedAnswerBytes > 0) this.#answers.give(holder.tenantNumber, holder.userName, request.sharedAnswerBytes);
+    if (request.sharedAnswerBytes > 0)
+      this.#answers.give(holder.tenantNumber, holder.userName, request.sharedAnswerBytes);
     request.sharedAnswerBytes = 0;
   }
 }

@@ -1,6 +1,7 @@
 /**
- * The HTTP and WebSocket server on a library in the shape of uWebSockets.js. What ends the process there cannot happen behind this
- * wrapper: `onAborted` is set first, everything is caught, nothing touches a response that is over, options are checked.
+ * The HTTP and WebSocket server on a library in the shape of uWebSockets.js. What ends the process there cannot happen
+ * behind this wrapper: `onAborted` is set first, everything is caught, nothing touches a response that is over, options
+ * are checked.
  */
 import type { Log } from '../../ports/log.ts';
 import type { BodyBudget } from './body-budget.ts';
@@ -62,8 +63,9 @@ export class HttpServer implements ExchangeOwner {
   private readonly app: LibraryApp;
   private readonly channels = new Set<HttpChannel>();
   /**
-   * In uWebSockets.js, while many places are taken. The library tells the end of a connection only to the response that has asked for it last, and a response
-   * that outlived its connection would use freed memory. So a request has all of its address forgotten: each of them may be its connection.
+   * In uWebSockets.js, while many places are taken. The library tells the end of a connection only to the response that
+   * has asked for it last, and a response that outlived its connection would use freed memory. So a request has all of
+   * its address forgotten: each of them may be its connection.
    */
   private readonly silent = new SilentConnections<LibraryResponse>();
   private listenSocket: ListenSocket | undefined = undefined;
@@ -81,7 +83,8 @@ export class HttpServer implements ExchangeOwner {
     this.stalledMsMax = options.stalledMsMax ?? STALLED_MS_MAX;
     this.hasStrictParser = options.library.hasStrictParser === true;
     this.app = options.library.App();
-    // Called with 1 and -1. The library does not report the end of a connection that has become a WebSocket, nor that it has become one.
+    // Called with 1 and -1. The library does not report the end of a connection that has become a WebSocket, nor that
+    // it has become one.
     this.app.filter((response, change) => {
       this.httpConnectionCount += Number(change);
       if (Number(change) > 0 && this.isTooMany(response)) return;
@@ -115,7 +118,11 @@ export class HttpServer implements ExchangeOwner {
     const { connections } = this.options;
     if (connections === undefined) return false;
     if (connections.isFull(this.boundCount) && !this.giveWay()) this.options.early?.giveWay();
-    const limit = connections.refuses(this.boundCount, () => addressOf(response), () => this.addresses());
+    const limit = connections.refuses(
+      this.boundCount,
+      () => addressOf(response),
+      () => this.addresses(),
+    );
     if (limit !== undefined) {
       response.onAborted(() => undefined);
       this.refuse(response, limit);
@@ -137,12 +144,22 @@ export class HttpServer implements ExchangeOwner {
   }
 
   /** Connections that count among those of HTTP. */
-  private get boundCount(): number { return this.httpConnectionCount + this.boundChannelCount; }
+  private get boundCount(): number {
+    return this.httpConnectionCount + this.boundChannelCount;
+  }
 
-  /** Connections in uWebSockets.js that have served a request cannot be closed later: while places are scarce they end with the answer. */
-  get closesAfterAnswer(): boolean { return this.app.giveWay === undefined && this.options.connections?.isCrowded(this.boundCount) === true; }
+  /**
+   * Connections in uWebSockets.js that have served a request cannot be closed later: while places are scarce they end
+   * with the answer.
+   */
+  get closesAfterAnswer(): boolean {
+    return this.app.giveWay === undefined && this.options.connections?.isCrowded(this.boundCount) === true;
+  }
 
-  /** Closes at once the oldest connection without a whole request, or one that waits for its next. @returns whether there was one. */
+  /**
+   * Closes at once the oldest connection without a whole request, or one that waits for its next. @returns whether
+   * there was one.
+   */
   private giveWay(): boolean {
     const limit = CONNECTION_LIMIT.SILENT;
     let address: string | undefined;
@@ -174,7 +191,8 @@ export class HttpServer implements ExchangeOwner {
     const found = this.app.addresses === undefined ? peerAddresses(this.port) : [...this.app.addresses()];
     if (found === undefined || this.boundChannelCount === this.channels.size) return found;
     const others = new Map<string, number>();
-    for (const { isBound, remoteAddress } of this.channels) if (!isBound) others.set(remoteAddress, (others.get(remoteAddress) ?? 0) + 1);
+    for (const { isBound, remoteAddress } of this.channels)
+      if (!isBound) others.set(remoteAddress, (others.get(remoteAddress) ?? 0) + 1);
     return found.filter((address) => {
       const left = others.get(address) ?? 0;
       if (left > 0) others.set(address, left - 1);
@@ -242,7 +260,13 @@ export class HttpServer implements ExchangeOwner {
         }
         const key = head.headers.get('sec-websocket-key') ?? '';
         const extensions = head.headers.get('sec-websocket-extensions') ?? '';
-        response.upgrade({ channel: new HttpChannel(head, bufferedBytesMax, handlers.isBoundElsewhere !== true) }, key, head.protocol, extensions, context);
+        response.upgrade(
+          { channel: new HttpChannel(head, bufferedBytesMax, handlers.isBoundElsewhere !== true) },
+          key,
+          head.protocol,
+          extensions,
+          context,
+        );
       },
       open: (socket) => {
         this.httpConnectionCount -= 1;
@@ -305,7 +329,11 @@ export class HttpServer implements ExchangeOwner {
     return new Promise((resolve, reject) => {
       const taken = (socket: ListenSocket | false): void => {
         if (socket === false) {
-          reject(new Error(`cannot listen on ${options.host}:${options.port}: the port is in use or the address is not of this machine`));
+          reject(
+            new Error(
+              `cannot listen on ${options.host}:${options.port}: the port is in use or the address is not of this machine`,
+            ),
+          );
           return;
         }
         this.listenSocket = socket;

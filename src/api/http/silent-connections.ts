@@ -1,6 +1,7 @@
 /**
- * HTTP connections that have not sent a whole request: when the places run out the oldest gives way to the new one, so that silence keeps no user out. One
- * that is alone at its address stays while there are others: those who come again at once, faster than requests are read, do not push it out.
+ * HTTP connections that have not sent a whole request: when the places run out the oldest gives way to the new one, so
+ * that silence keeps no user out. One that is alone at its address stays while there are others: those who come again
+ * at once, faster than requests are read, do not push it out.
  */
 import { addressKey } from './connection-guard.ts';
 
@@ -12,7 +13,9 @@ export class SilentConnections<C> {
   readonly #all = new Map<C, string>();
   readonly #ofAddress = new Map<string, Set<C>>();
 
-  get size(): number { return this.#all.size; }
+  get size(): number {
+    return this.#all.size;
+  }
 
   /** @param address in any notation. */
   arrived(one: C, address: string): void {
@@ -36,7 +39,7 @@ export class SilentConnections<C> {
   /** Deletes all of an address; all there are when it is ''. */
   deleteAddress(address: string): void {
     const key = address === '' ? '' : addressKey(address);
-    for (const one of address === '' ? this.#all.keys() : this.#ofAddress.get(key) ?? []) this.#all.delete(one);
+    for (const one of address === '' ? this.#all.keys() : (this.#ofAddress.get(key) ?? [])) this.#all.delete(one);
     if (address === '') this.#ofAddress.clear();
     else this.#ofAddress.delete(key);
   }

@@ -15,7 +15,8 @@ export interface UpgradeHead {
 export interface WebSocketChannel {
   /**
    * Sends a message; its bytes are copied before the call returns.
-   * @returns false when more than `bufferedBytesMax` wait for the client: stop, go on at `drain`. The message itself is taken.
+   * @returns false when more than `bufferedBytesMax` wait for the client: stop, go on at `drain`. The message itself is
+   * taken.
    */
   send(data: string | Uint8Array, binary: boolean): boolean;
   /** Sends a close frame and closes; `close` of the handlers is called. */
@@ -31,11 +32,16 @@ export interface WebSocketChannel {
 
 /** A WebSocket route. A handler that throws is logged and ends its connection with 1011. */
 export interface WebSocketHandlers {
-  /** Sub-protocols that are taken; the first that the client offers is agreed. Without it, and without an offer, none. */
+  /**
+   * Sub-protocols that are taken; the first that the client offers is agreed. Without it, and without an offer, none.
+   */
   readonly protocols?: readonly string[];
   /** Somebody else bounds these connections: they do not count among those of HTTP. */
   readonly isBoundElsewhere?: boolean;
-  /** Seconds without any traffic after which the connection ends: 0 (never) or 8-960; pings are sent before. Default 120. */
+  /**
+   * Seconds without any traffic after which the connection ends: 0 (never) or 8-960; pings are sent before. Default
+   * 120.
+   */
   readonly idleTimeoutSeconds?: number;
   /** Longest message of the client; the connection ends above. Default 64 KiB. */
   readonly maxPayloadBytes?: number;

@@ -19,7 +19,10 @@ const READ = ['ROLE_IDENTITY_READ'];
 const ADMIN = ['ROLE_IDENTITY_ADMIN'];
 /** External IDs of one managed object that are looked at; what is behind them is found by its own path only. */
 const EXTERNAL_IDS_MAX = 100_000;
-/** Of those that operations carry, and of a page of the list when none is asked for: the list is shown whole (docs/spec/identity.md#requests). */
+/**
+ * Of those that operations carry, and of a page of the list when none is asked for: the list is shown whole
+ * (docs/spec/identity.md#requests).
+ */
 const SHOWN_MAX = 2000;
 /** Type and external ID together, in bytes: both are part of keys in the document store. */
 const KEY_BYTES_MAX = 1500;
@@ -51,14 +54,18 @@ async function load(request: ApiRequest): Promise<ExternalIdBind> {
 }
 
 async function requireManagedObject(request: ApiRequest, id: string): Promise<void> {
-  const exists = isEntityId(id) && (await request.platform.documents.get('managedObject', request.tenant, id)) !== undefined;
+  const exists =
+    isEntityId(id) && (await request.platform.documents.get('managedObject', request.tenant, id)) !== undefined;
   if (!exists) throw new PlatformError('inventory/not-found', { id });
 }
 
 /** `{"externalIds":[{"type","externalId"}],"self"}` for the member `deviceExternalIDs` of operations. */
 export async function externalIdsOf(request: ApiRequest, managedObject: string): Promise<string> {
   const ids = (await boundTo(request, managedObject)).map(({ type, externalId }) => ({ type, externalId }));
-  return JSON.stringify({ externalIds: ids, self: `${request.baseUrl}/identity/globalIds/${segment(managedObject)}/externalIds` });
+  return JSON.stringify({
+    externalIds: ids,
+    self: `${request.baseUrl}/identity/globalIds/${segment(managedObject)}/externalIds`,
+  });
 }
 
 async function boundTo(request: ApiRequest, managedObject: string, limit = SHOWN_MAX): Promise<ExternalIdBind[]> {
@@ -113,14 +120,16 @@ async function list(request: ApiRequest): Promise<Answer> {
   const all = await boundTo(request, id, Math.min(EXTERNAL_IDS_MAX, offset + size + 1));
   const items = all.slice(offset, offset + size).map((bound) => externalIdText(request, bound));
   const self = `${request.baseUrl}/identity/globalIds/${segment(id)}/externalIds`;
-  const link = (name: string, page: number): string => `,${quote(name)}:${quote(`${self}?pageSize=${size}&currentPage=${page}`)}`;
+  const link = (name: string, page: number): string =>
+    `,${quote(name)}:${quote(`${self}?pageSize=${size}&currentPage=${page}`)}`;
   const links = `${all.length > offset + size ? link('next', current + 1) : ''}${current > 1 && !isNoPage({ current }) ? link('prev', current - 1) : ''}`;
   return found('externalIdCollection', `{"self":${quote(self)}${links},"externalIds":[${items.join(',')}]}`);
 }
 
 async function get(request: ApiRequest): Promise<Answer> {
   const bound = await load(request);
-  if (!request.isPrivileged && (await isOwner(request, bound.managedObject)) !== true) throw new PlatformError('security/forbidden');
+  if (!request.isPrivileged && (await isOwner(request, bound.managedObject)) !== true)
+    throw new PlatformError('security/forbidden');
   return found('externalId', externalIdText(request, bound));
 }
 
@@ -141,7 +150,11 @@ export function identityRoutes(): Route[] {
       access: 'owner',
       roles: ADMIN,
       summary: 'Bind an external ID to a managed object',
-      body: { schema: schemas.ExternalId, mediaTypes: ['externalId'], example: { type: 'c8y_Serial', externalId: 'pump-0815' } },
+      body: {
+        schema: schemas.ExternalId,
+        mediaTypes: ['externalId'],
+        example: { type: 'c8y_Serial', externalId: 'pump-0815' },
+      },
       answers: [{ status: 201, description: 'Bound', mediaType: 'externalId' }],
       handle: post,
     },

@@ -50,8 +50,14 @@ const binaryUrl = (request: ApiRequest, id: string): string => `${request.baseUr
 async function binaryTexts(request: ApiRequest, rows: readonly DocumentRow[]): Promise<string[]> {
   const budget = new PageBudget(request);
   for (const { doc } of rows) budget.take(doc.length);
-  const links = await linkCollections(request, rows.map(({ entityId }) => entityId), budget);
-  return rows.map(({ entityId, doc }, index) => entityText(binaryUrl(request, entityId), entityId, splitMembers(doc), links[index]));
+  const links = await linkCollections(
+    request,
+    rows.map(({ entityId }) => entityId),
+    budget,
+  );
+  return rows.map(({ entityId, doc }, index) =>
+    entityText(binaryUrl(request, entityId), entityId, splitMembers(doc), links[index]),
+  );
 }
 
 async function binaryText(request: ApiRequest, id: string, doc: string): Promise<string> {
@@ -60,12 +66,18 @@ async function binaryText(request: ApiRequest, id: string, doc: string): Promise
 }
 
 async function uploadLimits(request: ApiRequest): Promise<UploadLimits> {
-  const { blobs, platform: { refusals } } = request;
+  const {
+    blobs,
+    platform: { refusals },
+  } = request;
   return { blobs, refusals, limitBytes: await fileBytesMax(request) };
 }
 
 /** Members of the object: what was sent in `object`, name and type of the part where it says nothing. */
-function documentOf(sent: Members, file: { readonly fileName: string; readonly mediaType: string; readonly bytes: number }): Members {
+function documentOf(
+  sent: Members,
+  file: { readonly fileName: string; readonly mediaType: string; readonly bytes: number },
+): Members {
   const members: Members = new Map(sent);
   for (const name of OF_CONTENT) members.delete(name);
   if (!members.has('name') && file.fileName !== '') members.set('name', quote(file.fileName));
@@ -91,13 +103,17 @@ async function post(request: ApiRequest): Promise<Answer> {
   // Processing modes are for messages: a file is stored, or not sent.
   request.mode = PROCESSING_MODE.PERSISTENT;
   const contentType = request.headers['content-type'];
-  if (!/^multipart\/form-data/i.test(contentType)) throw new PlatformError('general/unsupported-media-type', { type: contentType || 'none' });
+  if (!/^multipart\/form-data/i.test(contentType))
+    throw new PlatformError('general/unsupported-media-type', { type: contentType || 'none' });
   const body = request.bodyStream;
   if (body === undefined) throw new Error('the route streams its body');
   const upload = await readMultipart(body, contentType, await uploadLimits(request), {
-    fieldBytesMax: request.platform.config.jsonBodyMaxBytes, isFile: (name) => name === 'file', isField: (name) => name === 'object',
+    fieldBytesMax: request.platform.config.jsonBodyMaxBytes,
+    isFile: (name) => name === 'file',
+    isField: (name) => name === 'object',
   });
-  if (upload.file === undefined) throw new PlatformError('general/bad-multipart', { reason: 'it has no part with a file' });
+  if (upload.file === undefined)
+    throw new PlatformError('general/bad-multipart', { reason: 'it has no part with a file' });
   const { key, bytes } = upload.file;
   const members = documentOf(parseMembers(upload.fields.get('object') ?? '{}'), upload.file);
   const binary: BinaryRecord = { key, bytes, contentType: stringMember(members, 'contentType') ?? OCTETS };
@@ -115,20 +131,30 @@ async function loadBinary(request: ApiRequest): Promise<{ id: string; doc: strin
 }
 
 /** Each content has a key of its own, which is for the store alone. */
-const tagOf = ({ key }: BinaryRecord): string => `"${createHash('sha256').update(key).digest('base64url').slice(0, TAG_LENGTH)}"`;
+const tagOf = ({ key }: BinaryRecord): string =>
+  `"${createHash('sha256').update(key).digest('base64url').slice(0, TAG_LENGTH)}"`;
 
 /**
- * Whether a file is one for devices: people have uploaded it, and it belongs to no device. What devices upload, and what people give to one device, may
- * hold secrets of that device.
+ * Whether a file is one for devices: people have uploaded it, and it belongs to no device. What devices upload, and
+ * what people give to one device, may hold secrets of that device.
  */
-async function isForDevices({ platform: { documents }, tenant }: ApiRequest, file: string, doc: string): Promise<boolean> {
+async function isForDevices(
+  { platform: { documents }, tenant }: ApiRequest,
+  file: string,
+  doc: string,
+): Promise<boolean> {
   const seen = new Set([file]);
   let texts: (string | undefined)[] = [doc];
-  for (let open = [file]; ;) {
+  for (let open = [file]; ; ) {
     const objects = texts.filter((text) => text !== undefined).map(splitMembers);
-    if (objects.some((members) => isDeviceUser(stringMember(members, 'owner') ?? '') || members.has('c8y_IsDevice'))) return false;
-    const rows = await Promise.all(open.map((child) => documents.list('parents', tenant, `${child}\n`, { limit: ANCESTORS_MAX })));
-    open = [...new Set(rows.flat().map((row) => row.id.slice(row.id.lastIndexOf('\n') + 1)))].filter((parent) => !seen.has(parent));
+    if (objects.some((members) => isDeviceUser(stringMember(members, 'owner') ?? '') || members.has('c8y_IsDevice')))
+      return false;
+    const rows = await Promise.all(
+      open.map((child) => documents.list('parents', tenant, `${child}\n`, { limit: ANCESTORS_MAX })),
+    );
+    open = [...new Set(rows.flat().map((row) => row.id.slice(row.id.lastIndexOf('\n') + 1)))].filter(
+      (parent) => !seen.has(parent),
+    );
     for (const parent of open) seen.add(parent);
     if (open.length === 0 || seen.size > ANCESTORS_MAX) return open.length === 0;
     texts = await documents.getMany('managedObject', tenant, open);
@@ -137,10 +163,18 @@ async function isForDevices({ platform: { documents }, tenant }: ApiRequest, fil
 
 async function get(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   const { id, doc, binary } = await loadBinary(request);
-  if (!request.hasRole(OF_DEVICES) || !await isForDevices(request, id, doc)) await requireReadable(request, doc);
+  if (!request.hasRole(OF_DEVICES) || !(await isForDevices(request, id, doc))) await requireReadable(request, doc);
   const name = stringMember(splitMembers(doc), 'name') ?? id;
-  const headers = ['Content-Type', binary.contentType, 'X-Content-Type-Options', 'nosniff', 'Content-Disposition', attachmentHeader(name),
-    'Accept-Ranges', 'bytes'];
+  const headers = [
+    'Content-Type',
+    binary.contentType,
+    'X-Content-Type-Options',
+    'nosniff',
+    'Content-Disposition',
+    attachmentHeader(name),
+    'Accept-Ranges',
+    'bytes',
+  ];
   const tag = tagOf(binary);
   headers.push('ETag', tag);
   if (isKnownTag(request.headers['if-none-match'], tag)) return { status: 304, text: '', headers: ['ETag', tag] };
@@ -148,9 +182,17 @@ async function get(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   const ifRange = request.headers['if-range'].trim();
   const range = ifRange === '' || ifRange === tag ? byteRangeOf(request.headers['range'], binary.bytes) : undefined;
   if (range === 'unsatisfiable') {
-    const { error, message } = new PlatformError('general/range-not-satisfiable', { length: binary.bytes, range: request.headers['range'] });
+    const { error, message } = new PlatformError('general/range-not-satisfiable', {
+      length: binary.bytes,
+      range: request.headers['range'],
+    });
     const headersOfError = ['Content-Range', `bytes */${binary.bytes}`];
-    return { status: 416, mediaType: 'error', text: JSON.stringify({ error, message, info: `${request.baseUrl}/openapi` }), headers: headersOfError };
+    return {
+      status: 416,
+      mediaType: 'error',
+      text: JSON.stringify({ error, message, info: `${request.baseUrl}/openapi` }),
+      headers: headersOfError,
+    };
   }
   const pieces = await request.platform.blobs.read(binary.key, range);
   if (pieces === undefined) throw new Error(`the content ${binary.key} of the managed object ${id} is missing`);
@@ -172,7 +214,12 @@ async function put(request: ApiRequest): Promise<Answer> {
   const sent = request.headers['content-type'];
   const contentType = isMediaType(sent) ? sent : binary.contentType;
   const update: ManagedObjectUpdate = {
-    doc: joinMembers([['contentType', quote(contentType)], ['length', String(bytes)], ['c8y_IsBinary', '{}']]), mayChangeOwner: false,
+    doc: joinMembers([
+      ['contentType', quote(contentType)],
+      ['length', String(bytes)],
+      ['c8y_IsBinary', '{}'],
+    ]),
+    mayChangeOwner: false,
     binary: { key, bytes, contentType },
   };
   const { doc } = await request.command<{ doc: string }>(COMMAND.MANAGED_OBJECT_UPDATE, Number(id), update);
@@ -196,11 +243,15 @@ async function list(request: ApiRequest): Promise<Answer> {
   filter.text('type', query.text('type')).text('owner', query.text('owner'));
   const wanted = query.text('text');
   if (wanted !== undefined) addTextSearch(filter, wanted);
-  for (const name of Object.keys(CHILD_FILTERS)) if (query.has(name)) filter.idIn('id', await parentsOfChild(request, name));
+  for (const name of Object.keys(CHILD_FILTERS))
+    if (query.has(name)) filter.idIn('id', await parentsOfChild(request, name));
   limitToAccessibleObjects(request, filter);
   const { rows, total, isFull } = await documentPage(request, 'managed_objects', filter, 'id', page);
   const items = await binaryTexts(request, rows);
-  return found('managedObjectCollection', collectionText(request, page, { name: 'managedObjects', items, total, isFull }));
+  return found(
+    'managedObjectCollection',
+    collectionText(request, page, { name: 'managedObjects', items, total, isFull }),
+  );
 }
 
 const FILTERS = {
@@ -218,33 +269,73 @@ export function binaryRoutes(): Route[] {
   const path = '/inventory/binaries/{id}';
   return [
     {
-      method: 'GET', path: '/inventory/binaries', area, access: 'owner', roles: READ, summary: 'List files', query: { ...FILTERS, ...PAGE_PARAMETERS },
-      answers: [{ status: 200, description: 'A page of managed objects', mediaType: 'managedObjectCollection' }], handle: list,
+      method: 'GET',
+      path: '/inventory/binaries',
+      area,
+      access: 'owner',
+      roles: READ,
+      summary: 'List files',
+      query: { ...FILTERS, ...PAGE_PARAMETERS },
+      answers: [{ status: 200, description: 'A page of managed objects', mediaType: 'managedObjectCollection' }],
+      handle: list,
     },
     {
-      method: 'POST', path: '/inventory/binaries', area, access: 'roles', roles: CREATE,
-      summary: 'Upload a file: parts "object" (JSON with name and type) and "file"', headers: ['content-type'],
-      body: { form: 'stream', contents: { 'multipart/form-data': {
-        schema: FileForm, example: { object: '{"name":"a.log","type":"text/plain"}', file: '…' },
-      } } },
-      answers: [{ status: 201, description: 'The managed object of the file', mediaType: 'managedObject' }], handle: post,
+      method: 'POST',
+      path: '/inventory/binaries',
+      area,
+      access: 'roles',
+      roles: CREATE,
+      summary: 'Upload a file: parts "object" (JSON with name and type) and "file"',
+      headers: ['content-type'],
+      body: {
+        form: 'stream',
+        contents: {
+          'multipart/form-data': {
+            schema: FileForm,
+            example: { object: '{"name":"a.log","type":"text/plain"}', file: '…' },
+          },
+        },
+      },
+      answers: [{ status: 201, description: 'The managed object of the file', mediaType: 'managedObject' }],
+      handle: post,
     },
     {
-      method: 'GET', path, area, access: 'owner', roles: READ, summary: 'Download a file, or a range of it',
-      headers: ['range', 'if-range', 'if-none-match'], produces: ANY_CONTENT, answers: [
+      method: 'GET',
+      path,
+      area,
+      access: 'owner',
+      roles: READ,
+      summary: 'Download a file, or a range of it',
+      headers: ['range', 'if-range', 'if-none-match'],
+      produces: ANY_CONTENT,
+      answers: [
         { status: 200, description: 'The content', contentTypes: [OCTETS, '*/*'] },
         { status: 206, description: 'The range of the content', contentTypes: [OCTETS, '*/*'] },
         { status: 304, description: 'The client has the content' },
-      ], handle: get,
+      ],
+      handle: get,
     },
     {
-      method: 'PUT', path, area, access: 'owner', roles: ADMIN, summary: 'Replace the content of a file', headers: ['content-type'],
+      method: 'PUT',
+      path,
+      area,
+      access: 'owner',
+      roles: ADMIN,
+      summary: 'Replace the content of a file',
+      headers: ['content-type'],
       body: { form: 'stream', contents: { [OCTETS]: { schema: Binary, example: 'the content' } } },
-      answers: [{ status: 201, description: 'The managed object of the file', mediaType: 'managedObject' }], handle: put,
+      answers: [{ status: 201, description: 'The managed object of the file', mediaType: 'managedObject' }],
+      handle: put,
     },
     {
-      method: 'DELETE', path, area, access: 'owner', roles: ADMIN, summary: 'Delete a file with its managed object',
-      answers: [{ status: 204, description: 'Deleted' }], handle: remove,
+      method: 'DELETE',
+      path,
+      area,
+      access: 'owner',
+      roles: ADMIN,
+      summary: 'Delete a file with its managed object',
+      answers: [{ status: 204, description: 'Deleted' }],
+      handle: remove,
     },
   ];
 }

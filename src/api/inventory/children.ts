@@ -15,7 +15,13 @@ import { HistoryFilter } from '../lists/filter.ts';
 import type { DocumentRow } from '../lists/filter.ts';
 import { addChildrenOf, addInventoryQuery } from './query.ts';
 import { CHILD_PARAMETERS, PARENTS_OF_KIND, managedObjectText, managedObjectTexts, referenceText } from './text.ts';
-import { INVENTORY_ADMIN, INVENTORY_READ, createManagedObject, createdManagedObject, requireReadable } from './managed-objects.ts';
+import {
+  INVENTORY_ADMIN,
+  INVENTORY_READ,
+  createManagedObject,
+  createdManagedObject,
+  requireReadable,
+} from './managed-objects.ts';
 import { limitToAccessibleObjects, loadManagedObject, mayReach, requireOwner } from '../lists/owner.ts';
 import { PageBudget } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
@@ -26,7 +32,9 @@ import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
 import * as schemas from '../entities/schemas.ts';
 
-/** Children of one object that are read from the documents and sorted for a page; of more the history knows the page. */
+/**
+ * Children of one object that are read from the documents and sorted for a page; of more the history knows the page.
+ */
 const CHILDREN_MAX = 2_000;
 /** Parents of one object that a page is cut from. */
 const PARENTS_MAX = 100_000;
@@ -64,7 +72,10 @@ function formOf(request: ApiRequest): Form {
   return members.has('managedObject') ? 'managedObjectReference' : 'managedObject';
 }
 
-/** Distinct ids in `{"references":[…]}` or in one reference. @throws PlatformError `inventory/too-many-references`, `validation/mandatory-fields`. */
+/**
+ * Distinct ids in `{"references":[…]}` or in one reference. @throws PlatformError `inventory/too-many-references`,
+ * `validation/mandatory-fields`.
+ */
 function referencedIds(request: ApiRequest, form: Form): string[] {
   const members = request.members();
   if (form !== 'managedObjectReferenceCollection') return [referencedId(members)];
@@ -73,7 +84,11 @@ function referencedIds(request: ApiRequest, form: Form): string[] {
   const ids = [...new Set(splitElements(references).map((text) => referencedId(splitMembers(text))))];
   if (ids.length <= REFERENCES_MAX) return ids;
   request.platform.refusals.count(REFERENCES_LIMIT);
-  throw new PlatformError('inventory/too-many-references', { count: ids.length, maximum: REFERENCES_MAX, limit: REFERENCES_LIMIT });
+  throw new PlatformError('inventory/too-many-references', {
+    count: ids.length,
+    maximum: REFERENCES_MAX,
+    limit: REFERENCES_LIMIT,
+  });
 }
 
 async function post(request: ApiRequest, kind: ChildKind): Promise<Answer> {
@@ -82,7 +97,11 @@ async function post(request: ApiRequest, kind: ChildKind): Promise<Answer> {
   await requireOwner(request, parent);
   const form = formOf(request);
   if (form === 'managedObject') {
-    return createdManagedObject(request, await createManagedObject(request, { parent: { id: parent, kind, isRequired: true } }), true);
+    return createdManagedObject(
+      request,
+      await createManagedObject(request, { parent: { id: parent, kind, isRequired: true } }),
+      true,
+    );
   }
   const children = referencedIds(request, form);
   const collection = `${managedObjectUrl(request, parent)}/${kind}`;
@@ -97,18 +116,31 @@ async function post(request: ApiRequest, kind: ChildKind): Promise<Answer> {
     references.push(reference);
   }
   await linkChildren(request, { kind, children, parent });
-  if (form === 'managedObjectReference') return created('managedObjectReference', references[0], `${collection}/${segment(children[0])}`);
-  return created('managedObjectReferenceCollection', `{"self":${quote(collection)},"references":[${references.join(',')}]}`, collection);
+  if (form === 'managedObjectReference')
+    return created('managedObjectReference', references[0], `${collection}/${segment(children[0])}`);
+  return created(
+    'managedObjectReferenceCollection',
+    `{"self":${quote(collection)},"references":[${references.join(',')}]}`,
+    collection,
+  );
 }
 
 /** Values of the links, undefined for those that are not there. */
-async function linkValues(request: ApiRequest, { kind, children, parent }: ChildLinks): Promise<(string | undefined)[]> {
-  return request.platform.documents.getMany('children', request.tenant, children.map((child) => `${parent}\n${kind}\n${child}`));
+async function linkValues(
+  request: ApiRequest,
+  { kind, children, parent }: ChildLinks,
+): Promise<(string | undefined)[]> {
+  return request.platform.documents.getMany(
+    'children',
+    request.tenant,
+    children.map((child) => `${parent}\n${kind}\n${child}`),
+  );
 }
 
 /**
- * Links all or none of them; those that are linked stay so. What others have asked for meanwhile stays too: each link that is made here is stored with
- * the id of this request until somebody asks for it again. @throws PlatformError `inventory/cycle`, 404 for what is deleted meanwhile.
+ * Links all or none of them; those that are linked stay so. What others have asked for meanwhile stays too: each link
+ * that is made here is stored with the id of this request until somebody asks for it again. @throws PlatformError
+ * `inventory/cycle`, 404 for what is deleted meanwhile.
  */
 async function linkChildren(request: ApiRequest, links: ChildLinks): Promise<void> {
   const before = await linkValues(request, links);
@@ -116,7 +148,14 @@ async function linkChildren(request: ApiRequest, links: ChildLinks): Promise<voi
   if (children.length === 0) return;
   const { kind, parent } = links;
   const fresh: Required<ChildLinks> = { kind, children, parent, maker: `by ${request.platform.ids.next()}` };
-  await countRefusal(request, request.command(COMMAND.CHILD_ADD, Number(parent), children.length === 1 ? { kind, child: children[0], parent } : fresh));
+  await countRefusal(
+    request,
+    request.command(
+      COMMAND.CHILD_ADD,
+      Number(parent),
+      children.length === 1 ? { kind, child: children[0], parent } : fresh,
+    ),
+  );
   // The children decide after the parent; the answer has waited for them.
   const after = await linkValues(request, fresh);
   const refused = after.indexOf(undefined);
@@ -132,14 +171,15 @@ async function countRefusal<Result>(request: ApiRequest, result: Promise<Result>
   try {
     return await result;
   } catch (error) {
-    if (error instanceof PlatformError && error.code === 'general/hierarchy-too-large') request.platform.refusals.count(String(error.details['limit']));
+    if (error instanceof PlatformError && error.code === 'general/hierarchy-too-large')
+      request.platform.refusals.count(String(error.details['limit']));
     throw error;
   }
 }
 
 /**
- * Objects linked in one direction, as references with whole objects. Of who may not read all of them, pages may be short and there are no totals
- * (docs/spec/paging.md#totals).
+ * Objects linked in one direction, as references with whole objects. Of who may not read all of them, pages may be
+ * short and there are no totals (docs/spec/paging.md#totals).
  */
 async function list(request: ApiRequest, direction: 'children' | 'parents', kind: ChildKind): Promise<Answer> {
   const { id } = request.params;
@@ -150,7 +190,10 @@ async function list(request: ApiRequest, direction: 'children' | 'parents', kind
   const ids = await linkedIds(request, direction, id, kind, isOfChildren ? CHILDREN_MAX + 1 : PARENTS_MAX);
   if (isOfChildren && ids.length > CHILDREN_MAX) return queryChildren(request, kind);
   const page = pageOf(request);
-  const texts = new ReferenceTexts(request, `${managedObjectUrl(request, id)}/${isOfChildren ? kind : PARENTS_OF_KIND[kind]}`);
+  const texts = new ReferenceTexts(
+    request,
+    `${managedObjectUrl(request, id)}/${isOfChildren ? kind : PARENTS_OF_KIND[kind]}`,
+  );
   const shown = ids.slice(page.offset, page.offset + page.size);
   for (let from = 0; from < shown.length; from += TEXTS_AT_ONCE) {
     const some = shown.slice(from, from + TEXTS_AT_ONCE);
@@ -197,7 +240,9 @@ class ReferenceTexts {
   async add(rows: readonly DocumentRow[]): Promise<void> {
     const objects = await managedObjectTexts(this.#request, rows, this.#budget);
     for (const [index, { entityId }] of rows.entries()) {
-      this.#items.push(`{"managedObject":${objects[index]},"self":${quote(`${this.#collection}/${segment(entityId)}`)}}`);
+      this.#items.push(
+        `{"managedObject":${objects[index]},"self":${quote(`${this.#collection}/${segment(entityId)}`)}}`,
+      );
     }
   }
 
@@ -213,7 +258,8 @@ async function linkOf(request: ApiRequest, kind: ChildKind): Promise<ChildLink> 
   await loadManagedObject(request, id);
   await requireOwner(request, id);
   const isLinked =
-    isEntityId(childId) && (await request.platform.documents.get('children', request.tenant, `${id}\n${kind}\n${childId}`)) !== undefined;
+    isEntityId(childId) &&
+    (await request.platform.documents.get('children', request.tenant, `${id}\n${kind}\n${childId}`)) !== undefined;
   if (!isLinked) throw new PlatformError('inventory/not-a-child', { child: childId, parent: id });
   return { kind, child: childId, parent: id };
 }
@@ -241,7 +287,9 @@ async function removeAll(request: ApiRequest, kind: ChildKind): Promise<Answer> 
   if (request.body.length === 0) await unlinkAll(request, parent, kind);
   else {
     const links: ChildLinks = { kind, children: referencedIds(request, formOf(request)), parent };
-    const stranger = links.children.find((child) => !isEntityId(child)) ?? links.children[(await linkValues(request, links)).indexOf(undefined)];
+    const stranger =
+      links.children.find((child) => !isEntityId(child)) ??
+      links.children[(await linkValues(request, links)).indexOf(undefined)];
     if (stranger !== undefined) throw new PlatformError('inventory/not-a-child', { child: stranger, parent });
     if (links.children.length > 0) await request.command(COMMAND.CHILD_REMOVE, Number(parent), links);
   }
@@ -250,7 +298,7 @@ async function removeAll(request: ApiRequest, kind: ChildKind): Promise<Answer> 
 
 async function unlinkAll(request: ApiRequest, parent: string, kind: ChildKind): Promise<void> {
   const prefix = `${parent}\n${kind}\n`;
-  for (let after: string | undefined; ;) {
+  for (let after: string | undefined; ; ) {
     const options = after === undefined ? { limit: LINKS_AT_ONCE } : { after, limit: LINKS_AT_ONCE };
     const page = await request.platform.documents.list('children', request.tenant, prefix, options);
     if (page.length === 0) return;
@@ -275,7 +323,11 @@ function routesOf(kind: ChildKind): Route[] {
       access: 'owner',
       roles: INVENTORY_READ,
       summary: `List ${kind}`,
-      query: { query: text('Query language, as for lists of managed objects'), ...CHILD_PARAMETERS, ...PAGE_PARAMETERS },
+      query: {
+        query: text('Query language, as for lists of managed objects'),
+        ...CHILD_PARAMETERS,
+        ...PAGE_PARAMETERS,
+      },
       answers: page,
       handle: (request) => list(request, 'children', kind),
     },
@@ -290,7 +342,12 @@ function routesOf(kind: ChildKind): Route[] {
       answers: [
         { status: 201, description: 'Linked', mediaType: 'managedObjectReference', plain: 'addedChildren' },
         { status: 201, description: 'several: the references', mediaType: 'managedObjectReferenceCollection' },
-        { status: 201, description: 'a new object: the object', mediaType: 'managedObject', schema: 'writtenManagedObject' },
+        {
+          status: 201,
+          description: 'a new object: the object',
+          mediaType: 'managedObject',
+          schema: 'writtenManagedObject',
+        },
       ],
       handle: (request) => post(request, kind),
     },

@@ -1,4 +1,6 @@
-/** What a managed object has as a device: when it was last heard, and its user (docs/spec/inventory.md#single-objects). */
+/**
+ * What a managed object has as a device: when it was last heard, and its user (docs/spec/inventory.md#single-objects).
+ */
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { UserPut } from '../../model/commands/users.ts';
 import type { AvailabilityState } from '../../model/entities/availability.ts';
@@ -25,7 +27,10 @@ async function newestData(request: ApiRequest, id: string): Promise<number | und
   const newest = (table: string, final: string): string =>
     `SELECT max(toUnixTimestamp64Milli(time)) AS at FROM ${table}${final} WHERE tenant = {tenant:UInt32} AND source = {source:UInt64}`;
   const sql = `SELECT max(at) AS newest FROM (${newest('measurements', '')} UNION ALL ${newest('events', ' FINAL')} UNION ALL ${newest('alarms', ' FINAL')})`;
-  const [row] = await request.history.query<{ newest: number | string }>(sql, { tenant: request.tenant, source: Number(id) });
+  const [row] = await request.history.query<{ newest: number | string }>(sql, {
+    tenant: request.tenant,
+    source: Number(id),
+  });
   const time = Number(row?.newest ?? 0);
   // No data is 0 there; data of the future tells nothing about when the device was heard.
   return time > 0 ? Math.min(time, request.platform.now()) : undefined;
@@ -38,10 +43,13 @@ async function lastMessage(request: ApiRequest): Promise<Answer> {
   const members = splitMembers(doc);
   if (!members.has('c8y_IsDevice')) throw new PlatformError('inventory/no-device', { id });
   const { platform, tenant } = request;
-  const [stored, heard = 0] = await Promise.all([platform.documents.get('availability', tenant, id), platform.availability.lastHeard(Number(id))]);
+  const [stored, heard = 0] = await Promise.all([
+    platform.documents.get('availability', tenant, id),
+    platform.availability.lastHeard(Number(id)),
+  ]);
   const known = Math.max(stored === undefined ? 0 : (JSON.parse(stored) as AvailabilityState).lastMessage, heard);
   const time = known > 0 ? known : await newestData(request, id);
-  const text = time === undefined ? stringMember(members, 'creationTime') ?? '' : formatTime(time);
+  const text = time === undefined ? (stringMember(members, 'creationTime') ?? '') : formatTime(time);
   return { status: 200, contentType: TEXT_TYPE, text };
 }
 
@@ -87,17 +95,43 @@ export function managedObjectDeviceRoutes(): Route[] {
   const user = [{ status: 200, description: 'The user of the device', mediaType: 'managedObjectUser' }];
   return [
     {
-      method: 'GET', path: `${path}/availability`, area, access: 'owner', roles: INVENTORY_READ, summary: 'When the device was last heard',
-      produces: ['text', 'vendor', 'json'], answers: [{ status: 200, description: 'ISO 8601 timestamp', contentTypes: ['text/plain'],
-        example: '2024-05-02T10:00:00.000Z' }], handle: lastMessage,
+      method: 'GET',
+      path: `${path}/availability`,
+      area,
+      access: 'owner',
+      roles: INVENTORY_READ,
+      summary: 'When the device was last heard',
+      produces: ['text', 'vendor', 'json'],
+      answers: [
+        {
+          status: 200,
+          description: 'ISO 8601 timestamp',
+          contentTypes: ['text/plain'],
+          example: '2024-05-02T10:00:00.000Z',
+        },
+      ],
+      handle: lastMessage,
     },
     {
-      method: 'GET', path: `${path}/user`, area, access: 'owner', roles: INVENTORY_READ, summary: 'Read the user of the device', answers: user,
+      method: 'GET',
+      path: `${path}/user`,
+      area,
+      access: 'owner',
+      roles: INVENTORY_READ,
+      summary: 'Read the user of the device',
+      answers: user,
       handle: getUser,
     },
     {
-      method: 'PUT', path: `${path}/user`, area, access: 'owner', roles: INVENTORY_ADMIN, summary: 'Enable or disable the user of the device',
-      body: { schema: schemas.ManagedObjectUser, mediaTypes: ['managedObjectUser'], example: { enabled: false } }, answers: user, handle: putUser,
+      method: 'PUT',
+      path: `${path}/user`,
+      area,
+      access: 'owner',
+      roles: INVENTORY_ADMIN,
+      summary: 'Enable or disable the user of the device',
+      body: { schema: schemas.ManagedObjectUser, mediaTypes: ['managedObjectUser'], example: { enabled: false } },
+      answers: user,
+      handle: putUser,
     },
   ];
 }

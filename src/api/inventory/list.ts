@@ -3,7 +3,14 @@ import { NOT_FRAGMENTS } from '../../model/entities/fragments.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { documentPage } from '../lists/document-page.ts';
 import { isEntityId } from '../request/entity-id.ts';
-import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportDocuments, exportFormat, requireOwnOrder } from '../export/export.ts';
+import {
+  EXPORT_KINDS,
+  EXPORT_PARAMETERS,
+  EXPORT_TYPES,
+  exportDocuments,
+  exportFormat,
+  requireOwnOrder,
+} from '../export/export.ts';
 import { HistoryFilter, countDocuments } from '../lists/filter.ts';
 import type { DocumentRow } from '../lists/filter.ts';
 import { CHILD_FILTERS, addInventoryQuery, addTextSearch, parentsOfChild } from './query.ts';
@@ -60,7 +67,8 @@ async function filterOf(request: ApiRequest): Promise<ListFilter> {
   filter.text('owner', query.text('owner'));
   const wanted = query.text('text');
   if (wanted !== undefined) addTextSearch(filter, wanted);
-  for (const name of Object.keys(CHILD_FILTERS)) if (query.has(name)) filter.idIn('id', await parentsOfChild(request, name));
+  for (const name of Object.keys(CHILD_FILTERS))
+    if (query.has(name)) filter.idIn('id', await parentsOfChild(request, name));
   if (query.isTrue('onlyRoots')) filter.add(rootsCondition(request, filter));
   limitToAccessibleObjects(request, filter);
   return { filter, order };
@@ -96,11 +104,20 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   if (format !== undefined) {
     requireOwnQueryOrder(request, order);
     const toTexts = (rows: readonly DocumentRow[]): Promise<readonly string[]> => managedObjectTexts(request, rows);
-    return exportDocuments(request, format, page, { table: 'managed_objects', filter, order, members: EXPORTED, toTexts });
+    return exportDocuments(request, format, page, {
+      table: 'managed_objects',
+      filter,
+      order,
+      members: EXPORTED,
+      toTexts,
+    });
   }
   const { rows, total, isFull } = await documentPage(request, 'managed_objects', filter, order, page);
   const items = await managedObjectTexts(request, rows);
-  return found('managedObjectCollection', collectionText(request, page, { name: 'managedObjects', items, total, isFull }));
+  return found(
+    'managedObjectCollection',
+    collectionText(request, page, { name: 'managedObjects', items, total, isFull }),
+  );
 }
 
 async function count(request: ApiRequest): Promise<Answer> {
@@ -119,7 +136,14 @@ export function managedObjectListRoutes(): Route[] {
       summary: 'List managed objects by id',
       query: { ...FILTERS, ...CHILD_PARAMETERS, ...PAGE_PARAMETERS, ...EXPORT_PARAMETERS },
       produces: ['vendor', 'json', ...EXPORT_KINDS],
-      answers: [{ status: 200, description: 'A page of managed objects', mediaType: 'managedObjectCollection', contentTypes: EXPORT_TYPES }],
+      answers: [
+        {
+          status: 200,
+          description: 'A page of managed objects',
+          mediaType: 'managedObjectCollection',
+          contentTypes: EXPORT_TYPES,
+        },
+      ],
       handle: list,
     },
     {

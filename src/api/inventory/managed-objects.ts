@@ -29,20 +29,33 @@ export const INVENTORY_ADMIN = ['ROLE_INVENTORY_ADMIN', 'ROLE_MANAGED_OBJECT_ADM
 export const INVENTORY_CREATE = [...INVENTORY_ADMIN, 'ROLE_INVENTORY_CREATE', 'ROLE_MANAGED_OBJECT_CREATE'];
 
 /** Collections of links: resources of their own, ignored in bodies. */
-export const LINKS = ['childDevices', 'childAssets', 'childAdditions', 'deviceParents', 'assetParents', 'additionParents'];
+export const LINKS = [
+  'childDevices',
+  'childAssets',
+  'childAdditions',
+  'deviceParents',
+  'assetParents',
+  'additionParents',
+];
 
-/** @throws PlatformError 403 for who neither has a role of the route nor owns the object nor has a permission for it. */
+/**
+ * @throws PlatformError 403 for who neither has a role of the route nor owns the object nor has a permission for it.
+ */
 export async function requireReadable(request: ApiRequest, doc: string): Promise<void> {
   await requireOwner(request, stringMember(splitMembers(doc), 'id') ?? '');
 }
 
 /**
- * Creates an object. @param more.parent links it below as part of its creation. @param more.members instead of the body.
+ * Creates an object. @param more.parent links it below as part of its creation. @param more.members instead of the
+ * body.
  * @param more.adminRoles who may name another owner.
  */
 export async function createManagedObject(
   request: ApiRequest,
-  more: Pick<ManagedObjectCreate, 'parent' | 'binary'> & { readonly members?: Members; readonly adminRoles?: readonly string[] } = {},
+  more: Pick<ManagedObjectCreate, 'parent' | 'binary'> & {
+    readonly members?: Members;
+    readonly adminRoles?: readonly string[];
+  } = {},
 ): Promise<{ id: string; doc: string }> {
   const { members = request.members(), adminRoles = INVENTORY_ADMIN, parent, binary } = more;
   const sentOwner = stringMember(members, 'owner');
@@ -55,22 +68,38 @@ export async function createManagedObject(
     ...(binary === undefined ? {} : { binary }),
   };
   const { doc } = await request.command<{ doc: string }>(COMMAND.MANAGED_OBJECT_CREATE, Number(body.id), body);
-  if (parent?.isRequired === true && isStoredAs(COMMAND.MANAGED_OBJECT_CREATE, request.mode)) await requireKept(request, body.id, parent);
+  if (parent?.isRequired === true && isStoredAs(COMMAND.MANAGED_OBJECT_CREATE, request.mode))
+    await requireKept(request, body.id, parent);
   return { id: body.id, doc };
 }
 
-/** The link was a part of the creation: where it was refused, because the parent was deleted at the same moment, the object is gone again. */
+/**
+ * The link was a part of the creation: where it was refused, because the parent was deleted at the same moment, the
+ * object is gone again.
+ */
 async function requireKept(request: ApiRequest, id: string, parent: { readonly id: string }): Promise<void> {
-  const { platform: { documents }, tenant } = request;
-  if (await documents.get('managedObject', tenant, id) !== undefined) return;
+  const {
+    platform: { documents },
+    tenant,
+  } = request;
+  if ((await documents.get('managedObject', tenant, id)) !== undefined) return;
   await loadManagedObject(request, parent.id);
   throw new PlatformError('inventory/not-linked', { child: id, parent: parent.id });
 }
 
 /** The answer to a creation. @param withText whether the object is in it. */
-export async function createdManagedObject(request: ApiRequest, { id, doc }: { id: string; doc: string }, withText: boolean): Promise<Answer> {
-  if (!isStoredAs(COMMAND.MANAGED_OBJECT_CREATE, request.mode)) return notStored('managedObject', withText ? unstoredText(splitMembers(doc)) : '');
-  return created('managedObject', withText ? await managedObjectText(request, id, doc) : '', managedObjectUrl(request, id));
+export async function createdManagedObject(
+  request: ApiRequest,
+  { id, doc }: { id: string; doc: string },
+  withText: boolean,
+): Promise<Answer> {
+  if (!isStoredAs(COMMAND.MANAGED_OBJECT_CREATE, request.mode))
+    return notStored('managedObject', withText ? unstoredText(splitMembers(doc)) : '');
+  return created(
+    'managedObject',
+    withText ? await managedObjectText(request, id, doc) : '',
+    managedObjectUrl(request, id),
+  );
 }
 
 async function post(request: ApiRequest): Promise<Answer> {
@@ -79,7 +108,10 @@ async function post(request: ApiRequest): Promise<Answer> {
   const { userName } = request.principal;
   const makesDevice = isStoredAs(COMMAND.MANAGED_OBJECT_CREATE, request.mode) && request.members().has('c8y_IsDevice');
   const group = makesDevice ? await registration.groupToJoin(request.tenant, userName) : undefined;
-  const made = await createManagedObject(request, group === undefined ? {} : { parent: { id: group, kind: 'childAssets' } });
+  const made = await createManagedObject(
+    request,
+    group === undefined ? {} : { parent: { id: group, kind: 'childAssets' } },
+  );
   if (group !== undefined) await registration.joined(request.tenant, userName);
   return createdManagedObject(request, made, request.wantsBody);
 }
@@ -106,7 +138,10 @@ async function put(request: ApiRequest): Promise<Answer> {
   return found('managedObject', isStored ? await managedObjectText(request, id, doc) : unstoredText(splitMembers(doc)));
 }
 
-/** A PUT of `{}` or of the id alone: the device is heard, nothing is written, and little is said about it (docs/spec/availability.md#messages). */
+/**
+ * A PUT of `{}` or of the id alone: the device is heard, nothing is written, and little is said about it
+ * (docs/spec/availability.md#messages).
+ */
 async function heartbeat(request: ApiRequest, id: string): Promise<Answer> {
   await request.hear(Number(id));
   return found('managedObject', request.wantsBody ? JSON.stringify({ self: managedObjectUrl(request, id), id }) : '');
@@ -126,9 +161,10 @@ async function remove(request: ApiRequest): Promise<Answer> {
     forceCascade: query.isTrue('forceCascade'),
     withDeviceUser,
     ...(withDeviceUser ? { by: request.principal.userName } : {}),
-    ...await deletionRights(request, id),
+    ...(await deletionRights(request, id)),
   };
-  if (body.cascade === true || splitMembers(doc).has('c8y_IsDevice')) await keepCountsOfObject(request, id, body.cascade === true);
+  if (body.cascade === true || splitMembers(doc).has('c8y_IsDevice'))
+    await keepCountsOfObject(request, id, body.cascade === true);
   await request.command(COMMAND.MANAGED_OBJECT_DELETE, Number(id), body);
   return NO_CONTENT;
 }
@@ -161,7 +197,14 @@ export function managedObjectRoutes(): Route[] {
         mediaTypes: ['managedObject'],
         example: { name: 'Pump 1', type: 'acme_Pump', c8y_IsDevice: {} },
       },
-      answers: [{ status: 201, description: `Created; ${UNSTORED}`, mediaType: 'managedObject', schema: 'writtenManagedObject' }],
+      answers: [
+        {
+          status: 201,
+          description: `Created; ${UNSTORED}`,
+          mediaType: 'managedObject',
+          schema: 'writtenManagedObject',
+        },
+      ],
       handle: post,
     },
     {
@@ -181,7 +224,8 @@ export function managedObjectRoutes(): Route[] {
       area,
       access: 'owner',
       roles: INVENTORY_ADMIN,
-      summary: 'Merge fragments into a managed object; null removes one; an empty object is a heartbeat, answered with id and self',
+      summary:
+        'Merge fragments into a managed object; null removes one; an empty object is a heartbeat, answered with id and self',
       query: CHILD_PARAMETERS,
       body: { schema: schemas.ManagedObject, mediaTypes: ['managedObject'], example: { name: 'Pump 2' } },
       answers: [{ ...one[0], schema: 'writtenManagedObject' }],

@@ -9,7 +9,10 @@ import { isEntityId } from '../request/entity-id.ts';
 import { linkedIds } from '../lists/hierarchy.ts';
 import type { HistoryFilter } from '../lists/filter.ts';
 
-/** Characters of SQL of one query: the engine takes about 8 ms for 1,000 before it reads a row, and refuses a whole statement above 262,144. */
+/**
+ * Characters of SQL of one query: the engine takes about 8 ms for 1,000 before it reads a row, and refuses a whole
+ * statement above 262,144.
+ */
 const SQL_LENGTH_MAX = 131_072;
 const SQL_LENGTH_LIMIT = 'inventory/query-length';
 /** Parents of one object that a filter by child looks at. */
@@ -28,7 +31,10 @@ export async function parentsOfChild(request: ApiRequest, name: string): Promise
   return isEntityId(child) ? linkedIds(request, 'parents', child, CHILD_FILTERS[name], PARENTS_MAX) : [];
 }
 
-/** Everything that some property of an object holds as text, as it is spelled there, with its name's colon or without one. */
+/**
+ * Everything that some property of an object holds as text, as it is spelled there, with its name's colon or without
+ * one.
+ */
 const TEXTS_OF_DOCUMENT = `extractAllGroupsVertical(doc, '"((?:[^"\\\\\\\\]|\\\\\\\\.)*)"(:?)')`;
 
 /**
@@ -57,9 +63,16 @@ function requireShort({ platform }: ApiRequest, length: number): void {
 }
 
 /** Adds that objects are children of `parent`. */
-export async function addChildrenOf(request: ApiRequest, filter: HistoryFilter, parent: string, kind: ChildKind): Promise<void> {
+export async function addChildrenOf(
+  request: ApiRequest,
+  filter: HistoryFilter,
+  parent: string,
+  kind: ChildKind,
+): Promise<void> {
   const { platform, tenant, history } = request;
-  filter.add(await childrenCondition([Number(parent)], [kind], { tenant, documents: platform.documents, history }, filter));
+  filter.add(
+    await childrenCondition([Number(parent)], [kind], { tenant, documents: platform.documents, history }, filter),
+  );
 }
 
 /** One of them as it is meant: documents are as they were sent, and JSON has several spellings of most characters. */
@@ -74,13 +87,18 @@ function spellings(wanted: string): string[] {
 /** The Python library `c8y_api` puts the text in quotes, as queries have it. */
 const unquoted = (sent: string): string => (/^'.+'$/s.test(sent) ? sent.slice(1, -1).replaceAll("''", "'") : sent);
 
-/** Adds that some property is equal to the text or, when it is a text, starts with it. @param sent with or without single quotes around it. */
+/**
+ * Adds that some property is equal to the text or, when it is a text, starts with it. @param sent with or without
+ * single quotes around it.
+ */
 export function addTextSearch(filter: HistoryFilter, sent: string): void {
   const wanted = unquoted(sent);
   const start = filter.bind('String', wanted);
   // Looking for its spellings alone comes first: few documents have one at all.
   const isThere = `multiSearchAny(doc, ${filter.bind('Array(String)', spellings(wanted))})`;
-  const conditions = [`(${isThere} AND arrayExists(t -> t[2] = '' AND startsWith(${MEANT_TEXT}, ${start}), ${TEXTS_OF_DOCUMENT}))`];
+  const conditions = [
+    `(${isThere} AND arrayExists(t -> t[2] = '' AND startsWith(${MEANT_TEXT}, ${start}), ${TEXTS_OF_DOCUMENT}))`,
+  ];
   if (/^-?\d+(\.\d+)?$|^true$|^false$/.test(wanted)) {
     const places = [':', '[', ','].flatMap((before) => [',', '}', ']'].map((after) => `${before}${wanted}${after}`));
     conditions.push(`multiSearchAny(doc, ${filter.bind('Array(String)', places)})`);

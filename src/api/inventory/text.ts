@@ -76,8 +76,15 @@ interface LinkCollection {
   readonly texts: string[];
 }
 
-/** The references of many collections, in order. Names of many objects are read at once, whatever collections they are in. */
-async function addReferences(request: ApiRequest, collections: Iterable<LinkCollection>, budget: PageBudget): Promise<void> {
+/**
+ * The references of many collections, in order. Names of many objects are read at once, whatever collections they are
+ * in.
+ */
+async function addReferences(
+  request: ApiRequest,
+  collections: Iterable<LinkCollection>,
+  budget: PageBudget,
+): Promise<void> {
   const add = ({ url, texts }: LinkCollection, id: string, name: string | undefined): void => {
     const text = referenceText(request, url, id, name);
     budget.take(text.length);
@@ -87,11 +94,16 @@ async function addReferences(request: ApiRequest, collections: Iterable<LinkColl
   const addWaiting = async (): Promise<void> => {
     const some = waiting;
     waiting = [];
-    const documents = await request.platform.documents.getMany('managedObject', request.tenant, some.map(({ id }) => id));
+    const documents = await request.platform.documents.getMany(
+      'managedObject',
+      request.tenant,
+      some.map(({ id }) => id),
+    );
     some.forEach(({ collection, id }, index) => {
       const document = documents[index];
       const members = document === undefined ? new Map<string, string>() : splitMembers(document);
-      if (!collection.groupsOnly || isGroup(members)) add(collection, id, collection.names ? stringMember(members, 'name') : undefined);
+      if (!collection.groupsOnly || isGroup(members))
+        add(collection, id, collection.names ? stringMember(members, 'name') : undefined);
     });
   };
   for (const collection of collections) {
@@ -111,15 +123,31 @@ async function addReferences(request: ApiRequest, collections: Iterable<LinkColl
 }
 
 /** Whether of the parents of this kind the groups alone are shown. */
-const isOfGroups = ({ parents, groups }: LinkOptions, kind: ChildKind): boolean => !parents && groups && kind === 'childAssets';
+const isOfGroups = ({ parents, groups }: LinkOptions, kind: ChildKind): boolean =>
+  !parents && groups && kind === 'childAssets';
 
-/** What is linked to one object: of each kind the children, then the parents. All lists at once: a store may be far away. */
-async function linksOf(request: ApiRequest, id: string, options: LinkOptions): Promise<ReadonlyMap<string, LinkCollection>> {
+/**
+ * What is linked to one object: of each kind the children, then the parents. All lists at once: a store may be far
+ * away.
+ */
+async function linksOf(
+  request: ApiRequest,
+  id: string,
+  options: LinkOptions,
+): Promise<ReadonlyMap<string, LinkCollection>> {
   const self = managedObjectUrl(request, id);
   const limit = options.counts ? COUNT_MAX : REFERENCES_MAX;
   const [children, parents] = await Promise.all([
-    Promise.all(CHILD_KINDS.map((kind) => (options.children || options.counts ? linkedIds(request, 'children', id, kind, limit) : []))),
-    Promise.all(CHILD_KINDS.map((kind) => (options.parents || isOfGroups(options, kind) ? linkedIds(request, 'parents', id, kind, REFERENCES_MAX) : []))),
+    Promise.all(
+      CHILD_KINDS.map((kind) =>
+        options.children || options.counts ? linkedIds(request, 'children', id, kind, limit) : [],
+      ),
+    ),
+    Promise.all(
+      CHILD_KINDS.map((kind) =>
+        options.parents || isOfGroups(options, kind) ? linkedIds(request, 'parents', id, kind, REFERENCES_MAX) : [],
+      ),
+    ),
   ]);
   const { names } = options;
   const links = new Map<string, LinkCollection>();
@@ -130,26 +158,46 @@ async function linksOf(request: ApiRequest, id: string, options: LinkOptions): P
   }
   for (const [index, kind] of CHILD_KINDS.entries()) {
     const name = PARENTS_OF_KIND[kind];
-    links.set(name, { url: `${self}/${name}`, ids: parents[index], names, groupsOnly: isOfGroups(options, kind), texts: [] });
+    links.set(name, {
+      url: `${self}/${name}`,
+      ids: parents[index],
+      names,
+      groupsOnly: isOfGroups(options, kind),
+      texts: [],
+    });
   }
   return links;
 }
 
 /**
- * The six collections of links of each object, JSON text by name. The links of many objects are read at once: over Redis a page takes some round
- * trips, not some for each object. @throws PlatformError `general/page-too-large`.
+ * The six collections of links of each object, JSON text by name. The links of many objects are read at once: over
+ * Redis a page takes some round trips, not some for each object. @throws PlatformError `general/page-too-large`.
  */
-export async function linkCollections(request: ApiRequest, ids: readonly string[], budget = new PageBudget(request)): Promise<ReadonlyMap<string, string>[]> {
+export async function linkCollections(
+  request: ApiRequest,
+  ids: readonly string[],
+  budget = new PageBudget(request),
+): Promise<ReadonlyMap<string, string>[]> {
   const options = optionsOf(request);
   const objectsAtOnce = options.counts ? COUNTED_AT_ONCE : OBJECTS_AT_ONCE;
   const found: ReadonlyMap<string, string>[] = [];
   for (let from = 0; from < ids.length; from += objectsAtOnce) {
     if (from > 0) await nextTurn();
     const links = await Promise.all(ids.slice(from, from + objectsAtOnce).map((id) => linksOf(request, id, options)));
-    await addReferences(request, links.flatMap((collections) => [...collections.values()]), budget);
+    await addReferences(
+      request,
+      links.flatMap((collections) => [...collections.values()]),
+      budget,
+    );
     for (const collections of links) {
-      found.push(new Map([...collections].map(([name, { url, count, texts }]) =>
-        [name, `{${count === undefined ? '' : `"count":${count},`}"references":[${texts.join(',')}],"self":${quote(url)}}`])));
+      found.push(
+        new Map(
+          [...collections].map(([name, { url, count, texts }]) => [
+            name,
+            `{${count === undefined ? '' : `"count":${count},`}"references":[${texts.join(',')}],"self":${quote(url)}}`,
+          ]),
+        ),
+      );
     }
   }
   return found;
@@ -166,10 +214,22 @@ export async function managedObjectText(request: ApiRequest, id: string, doc: st
   return text;
 }
 
-/** @param rows documents as stored. @param budget of the page that they are on. @throws PlatformError `general/page-too-large`. */
-export async function managedObjectTexts(request: ApiRequest, rows: readonly DocumentRow[], budget = new PageBudget(request)): Promise<string[]> {
+/**
+ * @param rows documents as stored. @param budget of the page that they are on. @throws PlatformError
+ * `general/page-too-large`.
+ */
+export async function managedObjectTexts(
+  request: ApiRequest,
+  rows: readonly DocumentRow[],
+  budget = new PageBudget(request),
+): Promise<string[]> {
   for (const { doc } of rows) budget.take(doc.length);
-  const links = await linkCollections(request, rows.map(({ entityId }) => entityId), budget);
+  const links = await linkCollections(
+    request,
+    rows.map(({ entityId }) => entityId),
+    budget,
+  );
   return rows.map(({ entityId, doc }, index) =>
-    entityText(managedObjectUrl(request, entityId), entityId, spelled(request, splitMembers(doc)), links[index]));
+    entityText(managedObjectUrl(request, entityId), entityId, spelled(request, splitMembers(doc)), links[index]),
+  );
 }

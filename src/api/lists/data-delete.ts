@@ -1,7 +1,14 @@
-/** DELETE on a collection by the filters of its GET (docs/spec/conventions.md#deleting-collections): one command, carried out in order with the inserts. */
+/**
+ * DELETE on a collection by the filters of its GET (docs/spec/conventions.md#deleting-collections): one command,
+ * carried out in order with the inserts.
+ */
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { DataDelete } from '../../model/commands/deletion.ts';
-import { DATA_DELETIONS_LIMIT, DATA_DELETIONS_MAX, DATA_DELETION_PREFIX } from '../../model/commands/data-deletion-jobs.ts';
+import {
+  DATA_DELETIONS_LIMIT,
+  DATA_DELETIONS_MAX,
+  DATA_DELETION_PREFIX,
+} from '../../model/commands/data-deletion-jobs.ts';
 import { PlatformError, refusedBy } from '../../model/errors.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import type { ApiRequest } from '../request/request.ts';
@@ -21,7 +28,8 @@ const IDS = ['source', 'deviceId', 'agentId', 'bulkOperationId'];
 /**
  * @param filters those of the GET: the command has all that are in the query, as they are meant there.
  * @param adminRole who may delete without any filter.
- * @throws PlatformError `general/invalid-parameter` for filters without effect, `general/hierarchy-too-large`, 503 `deletions/under-way`.
+ * @throws PlatformError `general/invalid-parameter` for filters without effect, `general/hierarchy-too-large`, 503
+ * `deletions/under-way`.
  */
 export async function deleteData(
   request: ApiRequest,
@@ -34,7 +42,12 @@ export async function deleteData(
   if (Object.keys(filter).length === 0 && !request.hasRole(adminRole)) throw new PlatformError('security/forbidden');
   if (IDS.some((name) => filter[name] !== undefined && !isEntityId(filter[name]))) return NO_CONTENT;
   const { source, agentId, ...others } = filter;
-  const sources = agentId !== undefined ? await devicesOfAgent(request, agentId) : source !== undefined ? await sourcesOf(request) : undefined;
+  const sources =
+    agentId !== undefined
+      ? await devicesOfAgent(request, agentId)
+      : source !== undefined
+        ? await sourcesOf(request)
+        : undefined;
   if (sources?.length === 0) return NO_CONTENT;
   await refuseTooMany(request);
   const body: DataDelete = { table, filter: { ...others, ...sourceFilter(sources) } };

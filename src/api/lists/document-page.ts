@@ -1,6 +1,7 @@
 /**
- * One page of the documents of a list. The history tells which entities are on it, from its narrow columns; their texts come from the documents,
- * which have them by id. So a page costs the same work whatever stands before it, but for the narrow rows that have to be passed over.
+ * One page of the documents of a list. The history tells which entities are on it, from its narrow columns; their texts
+ * come from the documents, which have them by id. So a page costs the same work whatever stands before it, but for the
+ * narrow rows that have to be passed over.
  */
 import { PlatformError } from '../../model/errors.ts';
 import type { Collection } from '../../model/commands/collections.ts';
@@ -13,7 +14,9 @@ import type { Page } from '../request/page.ts';
 import { cachedTotal } from './totals.ts';
 
 /** By the time of the entities, equal ones by id. */
-export interface TimeOrder { readonly isDescending: boolean }
+export interface TimeOrder {
+  readonly isDescending: boolean;
+}
 
 export interface DocumentPage {
   readonly rows: readonly DocumentRow[];
@@ -25,28 +28,47 @@ export interface DocumentPage {
 
 /** Where texts are by id; those of audit records are in the history only. */
 const COLLECTIONS: Readonly<Partial<Record<MutableTable, Collection>>> = {
-  managed_objects: 'managedObject', alarms: 'alarm', events: 'event', operations: 'operation',
+  managed_objects: 'managedObject',
+  alarms: 'alarm',
+  events: 'event',
+  operations: 'operation',
 };
 /** The column of a time order. */
 const TIME_COLUMNS: Readonly<Partial<Record<MutableTable, string>>> = {
-  alarms: 'time', events: 'time', audits: 'time', operations: 'creation_time',
+  alarms: 'time',
+  events: 'time',
+  audits: 'time',
+  operations: 'creation_time',
 };
 /**
- * Tables of which the engine can read the latest or earliest rows without looking at the others: it keeps an order by time (store/clickhouse/schema.ts).
- * `keys` are the same in all versions of an entity, tombstones included; `others` can be asked for too. `moves`: versions may have other times.
+ * Tables of which the engine can read the latest or earliest rows without looking at the others: it keeps an order by
+ * time (store/clickhouse/schema.ts). `keys` are the same in all versions of an entity, tombstones included; `others`
+ * can be asked for too. `moves`: versions may have other times.
  */
-const BY_TIME: Readonly<Partial<Record<MutableTable, { readonly keys: readonly string[]; readonly others: readonly string[]; readonly moves: boolean }>>> = {
+const BY_TIME: Readonly<
+  Partial<
+    Record<
+      MutableTable,
+      { readonly keys: readonly string[]; readonly others: readonly string[]; readonly moves: boolean }
+    >
+  >
+> = {
   events: { keys: ['source', 'time'], others: ['type', 'fragments', 'creation_time', 'last_updated'], moves: false },
   audits: { keys: ['time'], others: ['type', 'user', 'application'], moves: false },
-  alarms: { keys: ['source'], others: ['time', 'type', 'status', 'severity', 'creation_time', 'last_updated', 'fragments'], moves: true },
+  alarms: {
+    keys: ['source'],
+    others: ['time', 'type', 'status', 'severity', 'creation_time', 'last_updated', 'fragments'],
+    moves: true,
+  },
 };
 /** Rows that are read beyond those of the page, for versions that are no longer true. */
 const WINDOW_SLACK = 1_000;
 /** No window is larger: reading everything costs little more then. */
 const WINDOW_MAX = 1_000_000;
 /**
- * Verifying a row of a type costs as much as reading so many of the table with FINAL, which passes over other types before it merges (docs/performance.md).
- * Rows of a fragment or of a time of creation are cheaper to verify: they stand closer together, or are not passed over before.
+ * Verifying a row of a type costs as much as reading so many of the table with FINAL, which passes over other types
+ * before it merges (docs/performance.md). Rows of a fragment or of a time of creation are cheaper to verify: they stand
+ * closer together, or are not passed over before.
  */
 const ROWS_OF_ONE_VERIFIED = 400;
 /** So many are verified without asking how large the table is. */
@@ -54,34 +76,60 @@ const VERIFIED_ALWAYS = 10_000;
 /** Texts that are asked for at once, and what they may have together. */
 const TEXTS_AT_ONCE = 100;
 const TEXTS_AT_ONCE_BYTES = 8 * 1024 * 1024;
-/** Texts that the history is asked for at once by an export: a statement takes 30 ms, and bounds its result by itself. */
+/**
+ * Texts that the history is asked for at once by an export: a statement takes 30 ms, and bounds its result by itself.
+ */
 const STORED_AT_ONCE = 1_000;
 /** A batch of an export is complete with one of these. */
 const BATCH_ROWS = 200;
 const BATCH_LENGTH = 4 * 1024 * 1024;
 
-export interface Key { readonly entityId: string; readonly at: number | string }
+export interface Key {
+  readonly entityId: string;
+  readonly at: number | string;
+}
 /** With the number of rows in the window, and the latest time there. */
-interface WindowKey extends Key { readonly seen: number | string; readonly edge: number | string }
+interface WindowKey extends Key {
+  readonly seen: number | string;
+  readonly edge: number | string;
+}
 
-/** @param order SQL of the ORDER BY clause, from the code only, or by time. @throws PlatformError `general/page-too-large`. */
+/**
+ * @param order SQL of the ORDER BY clause, from the code only, or by time. @throws PlatformError
+ * `general/page-too-large`.
+ */
 export async function documentPage(
-  request: ApiRequest, table: MutableTable, filter: HistoryFilter, order: string | TimeOrder, page: Page,
+  request: ApiRequest,
+  table: MutableTable,
+  filter: HistoryFilter,
+  order: string | TimeOrder,
+  page: Page,
 ): Promise<DocumentPage> {
   const keys = isNoPage(page) ? [] : await keysOf(request, table, filter, order, page);
-  const total = page.wantsTotal && !filter.isOfPart ? await totalOf(request, table, filter, page, keys.length) : undefined;
+  const total =
+    page.wantsTotal && !filter.isOfPart ? await totalOf(request, table, filter, page, keys.length) : undefined;
   const rows = await refusalsCounted(request, textsOf(request, table, filter, keys));
   return { rows, total, isFull: keys.length >= page.size };
 }
 
 /** A page that is not full tells how many there are. */
-function totalOf(request: ApiRequest, table: MutableTable, filter: HistoryFilter, page: Page, found: number): Promise<number> {
+function totalOf(
+  request: ApiRequest,
+  table: MutableTable,
+  filter: HistoryFilter,
+  page: Page,
+  found: number,
+): Promise<number> {
   const isLast = found < page.size && (found > 0 || page.offset === 0);
   return isLast ? Promise.resolve(page.offset + found) : cachedTotal(request, countSql(table, filter), filter.params);
 }
 
 async function keysOf(
-  request: ApiRequest, table: MutableTable, filter: HistoryFilter, order: string | TimeOrder, page: Page,
+  request: ApiRequest,
+  table: MutableTable,
+  filter: HistoryFilter,
+  order: string | TimeOrder,
+  page: Page,
 ): Promise<readonly Key[]> {
   const timeColumn = TIME_COLUMNS[table];
   if (typeof order !== 'string') {
@@ -92,18 +140,27 @@ async function keysOf(
   const direction = typeof order === 'string' || !order.isDescending ? '' : ' DESC';
   const sorted = typeof order === 'string' ? order : `${timeColumn}${direction}, id${direction}`;
   const clauses = `${filter.clauses(table)} ORDER BY ${sorted} ${limits(filter, page)} ${IN_PARTITIONS}`;
-  return request.history.query<Key>(`SELECT toString(id) AS entityId, ${at} AS at FROM ${table} FINAL ${clauses}`, filter.params);
+  return request.history.query<Key>(
+    `SELECT toString(id) AS entityId, ${at} AS at FROM ${table} FINAL ${clauses}`,
+    filter.params,
+  );
 }
 
 const limits = (filter: HistoryFilter, page: Page): string =>
   `LIMIT ${filter.bind('UInt32', page.size)} OFFSET ${filter.bind('UInt64', page.offset)}`;
 
 /**
- * Reads the first rows by time and takes the last version of each entity, or, where that does not tell all, verifies them.
- * @returns undefined where this is not possible, where reading the whole table costs less, or where too many rows are no longer true.
+ * Reads the first rows by time and takes the last version of each entity, or, where that does not tell all, verifies
+ * them.
+ * @returns undefined where this is not possible, where reading the whole table costs less, or where too many rows are
+ * no longer true.
  */
 async function keysInWindow(
-  request: ApiRequest, table: MutableTable, filter: HistoryFilter, order: TimeOrder, page: Page,
+  request: ApiRequest,
+  table: MutableTable,
+  filter: HistoryFilter,
+  order: TimeOrder,
+  page: Page,
 ): Promise<readonly Key[] | undefined> {
   const byTime = BY_TIME[table];
   const parts = byTime === undefined ? undefined : filter.parts(byTime.keys, byTime.others);
@@ -112,26 +169,45 @@ async function keysInWindow(
   const direction = order.isDescending ? 'DESC' : 'ASC';
   const timeColumn = TIME_COLUMNS[table] as string;
   const entity = `${timeColumn} ${direction}, id ${direction}`;
-  // All columns of the key in one direction: only then it is read in its order. Those before the time are the same in all rows.
-  const read = ['tenant', ...(filter.isOfOne('source') ? ['source'] : []), timeColumn, 'id', 'version'].map((name) => `${name} ${direction}`).join(', ');
+  // All columns of the key in one direction: only then it is read in its order. Those before the time are the same in
+  // all rows.
+  const read = ['tenant', ...(filter.isOfOne('source') ? ['source'] : []), timeColumn, 'id', 'version']
+    .map((name) => `${name} ${direction}`)
+    .join(', ');
   const first = `ORDER BY ${read} LIMIT ${filter.bind('UInt64', rowsMax)}`;
   if (byTime.moves || parts.others !== '') {
-    if (filter.isOn('type') && rowsMax > VERIFIED_ALWAYS && rowsMax * ROWS_OF_ONE_VERIFIED > await storedRows(request, table)) return undefined;
+    if (
+      filter.isOn('type') &&
+      rowsMax > VERIFIED_ALWAYS &&
+      rowsMax * ROWS_OF_ONE_VERIFIED > (await storedRows(request, table))
+    )
+      return undefined;
     const columns = [...new Set([...byTime.keys, timeColumn, 'id'])].join(', ');
     const candidates = `SELECT ${columns}, version FROM ${table} WHERE ${parts.keys}${parts.others} AND deleted = 0 ${first}`;
-    return verifiedKeys(request, { table, timeColumn, entity, candidates, key: [...byTime.keys, 'id'].join(', ') }, filter, rowsMax, page);
+    return verifiedKeys(
+      request,
+      { table, timeColumn, entity, candidates, key: [...byTime.keys, 'id'].join(', ') },
+      filter,
+      rowsMax,
+      page,
+    );
   }
-  const sql = `SELECT toString(id) AS entityId, toUnixTimestamp64Milli(${timeColumn}) AS at, seen, edge FROM (`
-    + `SELECT *, count() OVER () AS seen, toUnixTimestamp64Milli(max(${timeColumn}) OVER ()) AS edge FROM (`
-    + `SELECT id, ${timeColumn}, version, deleted FROM ${table} WHERE ${parts.keys} ${first}) `
-    + `ORDER BY ${entity}, version DESC LIMIT 1 BY ${timeColumn}, id) WHERE deleted = 0 ORDER BY ${entity} ${limits(filter, page)}`;
+  const sql =
+    `SELECT toString(id) AS entityId, toUnixTimestamp64Milli(${timeColumn}) AS at, seen, edge FROM (` +
+    `SELECT *, count() OVER () AS seen, toUnixTimestamp64Milli(max(${timeColumn}) OVER ()) AS edge FROM (` +
+    `SELECT id, ${timeColumn}, version, deleted FROM ${table} WHERE ${parts.keys} ${first}) ` +
+    `ORDER BY ${entity}, version DESC LIMIT 1 BY ${timeColumn}, id) WHERE deleted = 0 ORDER BY ${entity} ${limits(filter, page)}`;
   const found = await request.history.query<WindowKey>(sql, filter.params);
   return isWhole(found, rowsMax, page, order.isDescending) ? found : undefined;
 }
 
 /** Of all tenants, versions included. */
 const storedRows = (request: ApiRequest, table: MutableTable): Promise<number> =>
-  cachedTotal(request, 'SELECT sum(rows) AS total FROM system.parts WHERE active AND database = currentDatabase() AND table = {table:String}', { table });
+  cachedTotal(
+    request,
+    'SELECT sum(rows) AS total FROM system.parts WHERE active AND database = currentDatabase() AND table = {table:String}',
+    { table },
+  );
 
 /** Statements of a window whose rows match but may be versions that are no longer true. */
 interface Candidates {
@@ -146,22 +222,32 @@ interface Candidates {
 
 /** Leaves out rows of which there is a later version. */
 async function verifiedKeys(
-  request: ApiRequest, { table, timeColumn, entity, candidates, key }: Candidates, filter: HistoryFilter, rowsMax: number, page: Page,
+  request: ApiRequest,
+  { table, timeColumn, entity, candidates, key }: Candidates,
+  filter: HistoryFilter,
+  rowsMax: number,
+  page: Page,
 ): Promise<readonly Key[] | undefined> {
   const latest = `SELECT id, max(version) FROM ${table} WHERE tenant = {tenant:UInt32} AND (${key}) IN (SELECT ${key} FROM (${candidates})) GROUP BY id`;
-  const sql = `SELECT toString(id) AS entityId, toUnixTimestamp64Milli(${timeColumn}) AS at, seen `
-    + `FROM (SELECT *, count() OVER () AS seen FROM (${candidates})) WHERE (id, version) IN (${latest}) `
-    + `ORDER BY ${entity} LIMIT 1 BY id ${limits(filter, page)}`;
+  const sql =
+    `SELECT toString(id) AS entityId, toUnixTimestamp64Milli(${timeColumn}) AS at, seen ` +
+    `FROM (SELECT *, count() OVER () AS seen FROM (${candidates})) WHERE (id, version) IN (${latest}) ` +
+    `ORDER BY ${entity} LIMIT 1 BY id ${limits(filter, page)}`;
   const found = await request.history.query<Omit<WindowKey, 'edge'>>(sql, filter.params);
   if (found.length >= page.size) return found;
-  const [row] = found.length > 0 ? found
-    : await request.history.query<{ seen: number | string }>(`SELECT count() AS seen FROM (${candidates})`, filter.params);
+  const [row] =
+    found.length > 0
+      ? found
+      : await request.history.query<{ seen: number | string }>(
+          `SELECT count() AS seen FROM (${candidates})`,
+          filter.params,
+        );
   return row === undefined || Number(row.seen) >= rowsMax ? undefined : found;
 }
 
 /**
- * Whether nothing behind the window belongs to the page, nor decides about what is on it. Read forwards, the versions of an entity ascend: the
- * window may end before the last one of its last entity.
+ * Whether nothing behind the window belongs to the page, nor decides about what is on it. Read forwards, the versions
+ * of an entity ascend: the window may end before the last one of its last entity.
  */
 function isWhole(found: readonly WindowKey[], rowsMax: number, page: Page, isDescending: boolean): boolean {
   if (found.length === 0) return false;
@@ -170,7 +256,12 @@ function isWhole(found: readonly WindowKey[], rowsMax: number, page: Page, isDes
 }
 
 /** @throws PlatformError `general/page-too-large`. */
-async function textsOf(request: ApiRequest, table: MutableTable, filter: HistoryFilter, keys: readonly Key[]): Promise<DocumentRow[]> {
+async function textsOf(
+  request: ApiRequest,
+  table: MutableTable,
+  filter: HistoryFilter,
+  keys: readonly Key[],
+): Promise<DocumentRow[]> {
   const collection = COLLECTIONS[table];
   const texts = new Map<string, string>();
   let bytes = 0;
@@ -178,7 +269,14 @@ async function textsOf(request: ApiRequest, table: MutableTable, filter: History
   const atOnce = textsAtOnce(request);
   for (let start = 0; start < keys.length; start += atOnce) {
     const some = keys.slice(start, start + atOnce);
-    const found = collection === undefined ? [] : await request.platform.documents.getMany(collection, request.tenant, some.map(({ entityId }) => entityId));
+    const found =
+      collection === undefined
+        ? []
+        : await request.platform.documents.getMany(
+            collection,
+            request.tenant,
+            some.map(({ entityId }) => entityId),
+          );
     some.forEach((key, index) => {
       const doc = found[index];
       if (doc === undefined) missing.push(key);
@@ -187,7 +285,8 @@ async function textsOf(request: ApiRequest, table: MutableTable, filter: History
     });
     if (bytes > PAGE_BYTES_MAX) throw new PlatformError('general/page-too-large', { limit: PAGE_BYTES_MAX });
   }
-  if (missing.length > 0) for (const { entityId, doc } of await storedTexts(request, table, filter, missing)) texts.set(entityId, doc);
+  if (missing.length > 0)
+    for (const { entityId, doc } of await storedTexts(request, table, filter, missing)) texts.set(entityId, doc);
   return keys.flatMap(({ entityId }) => {
     const doc = texts.get(entityId);
     return doc === undefined ? [] : [{ entityId, doc }];
@@ -200,7 +299,10 @@ const textsAtOnce = ({ platform }: ApiRequest): number =>
 
 /** Texts of any number of documents, in their order and in batches of a few MB. What is no more is left out. */
 export async function* textBatches(
-  request: ApiRequest, table: MutableTable, filter: HistoryFilter, keys: readonly Key[],
+  request: ApiRequest,
+  table: MutableTable,
+  filter: HistoryFilter,
+  keys: readonly Key[],
 ): AsyncGenerator<readonly DocumentRow[]> {
   const atOnce = COLLECTIONS[table] === undefined ? STORED_AT_ONCE : textsAtOnce(request);
   let batch: DocumentRow[] = [];
@@ -219,7 +321,12 @@ export async function* textBatches(
 }
 
 /** Halves what is too large for one answer of the history. */
-async function* fewTexts(request: ApiRequest, table: MutableTable, filter: HistoryFilter, keys: readonly Key[]): AsyncGenerator<DocumentRow> {
+async function* fewTexts(
+  request: ApiRequest,
+  table: MutableTable,
+  filter: HistoryFilter,
+  keys: readonly Key[],
+): AsyncGenerator<DocumentRow> {
   let rows: readonly DocumentRow[];
   try {
     // Values are bound for each statement: the filter of the export is not to grow with it.
@@ -235,13 +342,23 @@ async function* fewTexts(request: ApiRequest, table: MutableTable, filter: Histo
 }
 
 /** Texts as the history has them. Times and ids narrow what it reads. */
-function storedTexts(request: ApiRequest, table: MutableTable, filter: HistoryFilter, keys: readonly Key[]): Promise<DocumentRow[]> {
+function storedTexts(
+  request: ApiRequest,
+  table: MutableTable,
+  filter: HistoryFilter,
+  keys: readonly Key[],
+): Promise<DocumentRow[]> {
   const timeColumn = TIME_COLUMNS[table];
   const distinct = filter.bind('Array(Int64)', [...new Set(keys.map(({ at }) => Number(at)))]);
-  const times = timeColumn === undefined || table === 'alarms' || table === 'operations' ? ''
-    : ` AND ${timeColumn} IN (SELECT fromUnixTimestamp64Milli(arrayJoin(${distinct}), 'UTC'))`;
+  const times =
+    timeColumn === undefined || table === 'alarms' || table === 'operations'
+      ? ''
+      : ` AND ${timeColumn} IN (SELECT fromUnixTimestamp64Milli(arrayJoin(${distinct}), 'UTC'))`;
   // Ids of audit records are beyond what a number holds.
-  const ids = `id IN (SELECT toUInt64(arrayJoin(${filter.bind('Array(String)', keys.map(({ entityId }) => entityId))})))`;
+  const ids = `id IN (SELECT toUInt64(arrayJoin(${filter.bind(
+    'Array(String)',
+    keys.map(({ entityId }) => entityId),
+  )})))`;
   const sql = `SELECT toString(id) AS entityId, doc FROM ${table} FINAL WHERE ${filter.where}${times} AND ${ids} LIMIT ${filter.bind('UInt32', keys.length)}`;
   return request.history.query<DocumentRow>(`${sql}${BOUNDED_RESULT}`, filter.params);
 }
@@ -251,7 +368,8 @@ export async function refusalsCounted<Result>(request: ApiRequest, result: Promi
   try {
     return await result;
   } catch (error) {
-    if (error instanceof PlatformError && error.code === 'general/page-too-large') request.platform.refusals.count(PAGE_BYTES_LIMIT);
+    if (error instanceof PlatformError && error.code === 'general/page-too-large')
+      request.platform.refusals.count(PAGE_BYTES_LIMIT);
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * WHERE clauses of list queries. Everything that comes from a client is a bound parameter; the tenant is always the first
- * condition. Tables: store/clickhouse/schema.ts.
+ * WHERE clauses of list queries. Everything that comes from a client is a bound parameter; the tenant is always the
+ * first condition. Tables: store/clickhouse/schema.ts.
  */
 import { namesOfFragment } from '../../model/entities/agent-marker.ts';
 import { isEntityId } from '../request/entity-id.ts';
@@ -11,10 +11,12 @@ import { countOf } from './totals.ts';
 export type MutableTable = 'managed_objects' | 'events' | 'alarms' | 'operations' | 'audits';
 
 /**
- * Columns that are the same in all versions of an entity: what they exclude is left out before versions are merged, which is most of the cost of
- * FINAL. Tombstones have those `kept`, too, and are read whatever is asked of the `lost`.
+ * Columns that are the same in all versions of an entity: what they exclude is left out before versions are merged,
+ * which is most of the cost of FINAL. Tombstones have those `kept`, too, and are read whatever is asked of the `lost`.
  */
-const OF_ALL_VERSIONS: Readonly<Record<MutableTable, { readonly kept: readonly string[]; readonly lost: readonly string[] }>> = {
+const OF_ALL_VERSIONS: Readonly<
+  Record<MutableTable, { readonly kept: readonly string[]; readonly lost: readonly string[] }>
+> = {
   managed_objects: { kept: ['id', 'creation_time'], lost: [] },
   events: { kept: ['source', 'time', 'creation_time'], lost: ['type'] },
   alarms: { kept: ['source', 'creation_time'], lost: ['type'] },
@@ -32,8 +34,9 @@ export interface DocumentRow {
 
 export class HistoryFilter {
   readonly params: Record<string, unknown>;
-  private readonly conditions: { readonly sql: string; readonly column?: string; readonly isOfKey?: boolean }[]
-    = [{ sql: 'tenant = {tenant:UInt32}', column: 'tenant' }];
+  private readonly conditions: { readonly sql: string; readonly column?: string; readonly isOfKey?: boolean }[] = [
+    { sql: 'tenant = {tenant:UInt32}', column: 'tenant' },
+  ];
   /** Columns that have one value in all rows that match. */
   private readonly fixed = new Set<string>();
   private count = 0;
@@ -145,7 +148,8 @@ export class HistoryFilter {
 
   /** Both ends inclusive, ms since 1970. */
   time(column: string, from: number | undefined, to: number | undefined): this {
-    if (from !== undefined) this.add(`${column} >= fromUnixTimestamp64Milli(${this.bind('Int64', from)}, 'UTC')`, column);
+    if (from !== undefined)
+      this.add(`${column} >= fromUnixTimestamp64Milli(${this.bind('Int64', from)}, 'UTC')`, column);
     if (to !== undefined) this.add(`${column} <= fromUnixTimestamp64Milli(${this.bind('Int64', to)}, 'UTC')`, column);
     return this;
   }
@@ -154,7 +158,10 @@ export class HistoryFilter {
   fragment(name: string | undefined): this {
     if (name === undefined) return this;
     const names = namesOfFragment(name);
-    const condition = names.length === 1 ? `has(fragments, ${this.bind('String', name)})` : `hasAny(fragments, ${this.bind('Array(String)', names)})`;
+    const condition =
+      names.length === 1
+        ? `has(fragments, ${this.bind('String', name)})`
+        : `hasAny(fragments, ${this.bind('Array(String)', names)})`;
     return this.add(condition, 'fragments');
   }
 

@@ -11,7 +11,10 @@ import { isEntityId } from '../request/entity-id.ts';
 import type { HistoryFilter } from './filter.ts';
 
 export const CHILD_KINDS: readonly ChildKind[] = ['childDevices', 'childAssets', 'childAdditions'];
-/** Objects of one hierarchy whose data a DELETE may be about; with more it is refused: a part of them would be taken for all. */
+/**
+ * Objects of one hierarchy whose data a DELETE may be about; with more it is refused: a part of them would be taken for
+ * all.
+ */
 const OBJECTS_MAX = 10_000;
 /** Objects of a hierarchy that are looked up one by one: beyond them the history store finds them. */
 const LISTED_MAX = 1_000;
@@ -37,12 +40,21 @@ export async function linkedIds(
   return entries.map((entry) => entry.id.slice(prefix.length)).sort((left, right) => Number(left) - Number(right));
 }
 
-/** @returns `root` itself first, then everything below it by links of `kinds`; undefined with more than `objectsMax`. */
-export async function descendantsUpTo(request: ApiRequest, root: string, kinds: readonly ChildKind[], objectsMax: number): Promise<string[] | undefined> {
+/**
+ * @returns `root` itself first, then everything below it by links of `kinds`; undefined with more than `objectsMax`.
+ */
+export async function descendantsUpTo(
+  request: ApiRequest,
+  root: string,
+  kinds: readonly ChildKind[],
+  objectsMax: number,
+): Promise<string[] | undefined> {
   const seen = new Set([root]);
-  for (let open = [root]; open.length > 0;) {
+  for (let open = [root]; open.length > 0; ) {
     const some = open.splice(0, LISTS_AT_ONCE);
-    const lists = await Promise.all(some.flatMap((parent) => kinds.map((kind) => linkedIds(request, 'children', parent, kind, objectsMax))));
+    const lists = await Promise.all(
+      some.flatMap((parent) => kinds.map((kind) => linkedIds(request, 'children', parent, kind, objectsMax))),
+    );
     for (const child of lists.flat()) {
       if (seen.has(child)) continue;
       if (seen.size >= objectsMax) return undefined;
@@ -54,7 +66,11 @@ export async function descendantsUpTo(request: ApiRequest, root: string, kinds: 
 }
 
 /** The same for a request that is about all of them. @throws PlatformError `general/hierarchy-too-large`. */
-export async function withDescendants(request: ApiRequest, root: string, kinds: readonly ChildKind[]): Promise<string[]> {
+export async function withDescendants(
+  request: ApiRequest,
+  root: string,
+  kinds: readonly ChildKind[],
+): Promise<string[]> {
   const found = await descendantsUpTo(request, root, kinds, OBJECTS_MAX);
   return found ?? tooLarge(request, root, OBJECTS_MAX);
 }
@@ -64,27 +80,37 @@ function tooLarge(request: ApiRequest, root: string, maximum: number): never {
   throw new PlatformError('general/hierarchy-too-large', { id: root, maximum, limit: OBJECTS_LIMIT });
 }
 
-/** What a list is about, as a value that can be stored: these sources, an object with what is below it, or, with neither, everything. */
+/**
+ * What a list is about, as a value that can be stored: these sources, an object with what is below it, or, with
+ * neither, everything.
+ */
 export interface SourceSelection {
   readonly sources: readonly string[] | null;
   readonly below?: ObjectsBelow;
 }
 
-/** What `withSourceAssets` and `withSourceDevices` ask for below the source (docs/spec/alarms.md#lists); undefined for nothing. */
+/**
+ * What `withSourceAssets` and `withSourceDevices` ask for below the source (docs/spec/alarms.md#lists); undefined for
+ * nothing.
+ */
 function wantedBelow({ query }: ApiRequest): ObjectsBelow['wanted'] | undefined {
   const [assets, devices] = [query.isTrue('withSourceAssets'), query.isTrue('withSourceDevices')];
   if (assets && devices) return 'all';
   return devices ? 'devices' : assets ? 'assets' : undefined;
 }
 
-/** The sources that a list of alarms or events is about: one, or with it the devices and assets of its sub-hierarchy. */
+/**
+ * The sources that a list of alarms or events is about: one, or with it the devices and assets of its sub-hierarchy.
+ */
 export async function sourceSelection(request: ApiRequest): Promise<SourceSelection> {
   const source = request.query.text('source');
   const wanted = wantedBelow(request);
   if (source === undefined) return { sources: null };
   if (wanted === undefined || !isEntityId(source)) return { sources: [source] };
   const objects = await descendantsUpTo(request, source, CHILD_KINDS, LISTED_MAX);
-  return objects === undefined ? { sources: null, below: { root: Number(source), wanted } } : { sources: await onlyWanted(request, objects, wanted) };
+  return objects === undefined
+    ? { sources: null, below: { root: Number(source), wanted } }
+    : { sources: await onlyWanted(request, objects, wanted) };
 }
 
 export function addSources(filter: HistoryFilter, { sources, below }: SourceSelection): void {
@@ -97,40 +123,62 @@ export async function sourcesOf(request: ApiRequest): Promise<readonly string[] 
   const source = request.query.text('source');
   const wanted = wantedBelow(request);
   if (source === undefined) return undefined;
-  return wanted === undefined ? [source] : onlyWanted(request, await withDescendants(request, source, CHILD_KINDS), wanted);
+  return wanted === undefined
+    ? [source]
+    : onlyWanted(request, await withDescendants(request, source, CHILD_KINDS), wanted);
 }
 
-/** The first object, and the devices or assets among the others: by what they are, since groups link devices as assets. */
-async function onlyWanted(request: ApiRequest, [root, ...others]: readonly string[], wanted: ObjectsBelow['wanted']): Promise<string[]> {
+/**
+ * The first object, and the devices or assets among the others: by what they are, since groups link devices as assets.
+ */
+async function onlyWanted(
+  request: ApiRequest,
+  [root, ...others]: readonly string[],
+  wanted: ObjectsBelow['wanted'],
+): Promise<string[]> {
   if (wanted === 'all') return [root, ...others];
   const found = [root];
   for (let start = 0; start < others.length; start += READ_AT_ONCE) {
     const some = others.slice(start, start + READ_AT_ONCE);
     const texts = await request.platform.documents.getMany('managedObject', request.tenant, some);
-    found.push(...some.filter((_, index) => {
-      const text = texts[index];
-      return text !== undefined && splitMembers(text).has(DEVICE_MARKER) === (wanted === 'devices');
-    }));
+    found.push(
+      ...some.filter((_, index) => {
+        const text = texts[index];
+        return text !== undefined && splitMembers(text).has(DEVICE_MARKER) === (wanted === 'devices');
+      }),
+    );
   }
   return found;
 }
 
-/** Whether the parameter `agentId` names an agent: no other has operations of its own and its devices (docs/spec/operations.md#lists). */
+/**
+ * Whether the parameter `agentId` names an agent: no other has operations of its own and its devices
+ * (docs/spec/operations.md#lists).
+ */
 async function asksForAgent(request: ApiRequest, agent: string): Promise<boolean> {
-  const text = isEntityId(agent) ? await request.platform.documents.get('managedObject', request.tenant, agent) : undefined;
+  const text = isEntityId(agent)
+    ? await request.platform.documents.get('managedObject', request.tenant, agent)
+    : undefined;
   return text !== undefined && isAgent(splitMembers(text));
 }
 
-/** Adds that `source` is the agent or, as the inventory is now, a device or service below it. @throws PlatformError `general/hierarchy-too-large`. */
+/**
+ * Adds that `source` is the agent or, as the inventory is now, a device or service below it. @throws PlatformError
+ * `general/hierarchy-too-large`.
+ */
 export async function addDevicesOfAgent(request: ApiRequest, filter: HistoryFilter, agent: string): Promise<void> {
-  if (!await asksForAgent(request, agent)) return void filter.none();
+  if (!(await asksForAgent(request, agent))) return void filter.none();
   const devices = await descendantsUpTo(request, agent, AGENT_LINKS, LISTED_MAX);
   if (devices !== undefined) return void filter.idIn('source', devices);
-  const { platform: { documents }, tenant, history } = request;
+  const {
+    platform: { documents },
+    tenant,
+    history,
+  } = request;
   const condition = await agentDevicesCondition('source', agent, { tenant, documents, history }, filter);
   filter.add(condition ?? tooLarge(request, agent, INNER_MAX));
 }
 
 /** Their ids, the agent first; none for what is no agent. @throws PlatformError `general/hierarchy-too-large`. */
 export const devicesOfAgent = async (request: ApiRequest, agent: string): Promise<string[]> =>
-  (await asksForAgent(request, agent) ? withDescendants(request, agent, AGENT_LINKS) : []);
+  (await asksForAgent(request, agent)) ? withDescendants(request, agent, AGENT_LINKS) : [];

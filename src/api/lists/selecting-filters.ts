@@ -1,4 +1,7 @@
-/** Filters of requests that change or delete all that they select: there, a filter without effect would do it to everything. */
+/**
+ * Filters of requests that change or delete all that they select: there, a filter without effect would do it to
+ * everything.
+ */
 import { PlatformError } from '../../model/errors.ts';
 import { HIERARCHY } from '../request/schema/query-parameters.ts';
 import type { QueryParameters, QueryValues } from '../request/schema/query-values.ts';
@@ -6,18 +9,29 @@ import type { QueryParameters, QueryValues } from '../request/schema/query-value
 /**
  * @param filters those of the route.
  * @returns the names of the given ones that select; none when none is given.
- * @throws PlatformError `general/invalid-parameter` for an empty one, and when those that are given only say what another one means.
+ * @throws PlatformError `general/invalid-parameter` for an empty one, and when those that are given only say what
+ * another one means.
  */
 export function selectingFilters(query: QueryValues, filters: QueryParameters): string[] {
   const given = Object.keys(filters).filter((name) => query.isGiven(name));
-  const empty = given.find((name) => (filters[name].isList === true ? query.list(name).length === 0 : !query.has(name)));
+  const empty = given.find((name) =>
+    filters[name].isList === true ? query.list(name).length === 0 : !query.has(name),
+  );
   if (empty !== undefined) {
-    throw new PlatformError('general/invalid-parameter', { name: empty, value: '', limit: 'a value: an empty filter would select everything' });
+    throw new PlatformError('general/invalid-parameter', {
+      name: empty,
+      value: '',
+      limit: 'a value: an empty filter would select everything',
+    });
   }
   const names = given.filter((name) => !Object.hasOwn(HIERARCHY, name));
   if (names.length === 0 && given.length > 0) {
     const [name] = given;
-    throw new PlatformError('general/invalid-parameter', { name, value: query.text(name) ?? '', limit: 'effect only together with source' });
+    throw new PlatformError('general/invalid-parameter', {
+      name,
+      value: query.text(name) ?? '',
+      limit: 'effect only together with source',
+    });
   }
   return names;
 }

@@ -3,14 +3,27 @@ import { BOUNDED_RESULT } from '../../pacing/page-limits.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { refusalsCounted } from '../lists/document-page.ts';
 import { isEntityId } from '../request/entity-id.ts';
-import { EXPORT_PARAMETERS, EXPORT_TYPES, exportFormat, exportPage, exportRows, requireOwnOrder } from '../export/export.ts';
+import {
+  EXPORT_PARAMETERS,
+  EXPORT_TYPES,
+  exportFormat,
+  exportPage,
+  exportRows,
+  requireOwnOrder,
+} from '../export/export.ts';
 import { HistoryFilter } from '../lists/filter.ts';
 import { limitToOwnedSources } from '../lists/owner.ts';
 import { exportRowOf, measurementBatches, measurementShape } from './export.ts';
 import type { ExportSelection } from './export.ts';
 import { MEASUREMENT_COLUMNS, measurementTexts } from './text.ts';
 import type { MeasurementRow } from './text.ts';
-import { MEASUREMENT_FILTERS, MEASUREMENT_READ, UNIT_HEADERS, requireFragmentOfSeries, unitsOf } from './measurements.ts';
+import {
+  MEASUREMENT_FILTERS,
+  MEASUREMENT_READ,
+  UNIT_HEADERS,
+  requireFragmentOfSeries,
+  unitsOf,
+} from './measurements.ts';
 import { PAGE_PARAMETERS, collectionText, isNoPage, pageOf } from '../request/paging.ts';
 import type { Page } from '../request/page.ts';
 import { REVERT } from '../request/schema/query-parameters.ts';
@@ -71,8 +84,9 @@ async function firstRows(request: ApiRequest, selection: Selection, page: Page):
   const direction = isLatestFirst ? 'DESC' : 'ASC';
   // One more than needed tells that the last one is whole.
   const rowsMax = page.size * PARTS_EXPECTED_MAX + 1;
-  const sql = `SELECT ${MEASUREMENT_COLUMNS} FROM measurements WHERE ${selection.allParts} `
-    + `ORDER BY time ${direction}, id ${direction}, part ${direction} LIMIT ${filter.bind('UInt32', rowsMax)}${BOUNDED_RESULT}`;
+  const sql =
+    `SELECT ${MEASUREMENT_COLUMNS} FROM measurements WHERE ${selection.allParts} ` +
+    `ORDER BY time ${direction}, id ${direction}, part ${direction} LIMIT ${filter.bind('UInt32', rowsMax)}${BOUNDED_RESULT}`;
   const rows = await request.history.query<MeasurementRow>(sql, filter.params);
   const measurements: MeasurementRow[][] = [];
   for (const row of rows) {
@@ -110,13 +124,15 @@ class OuterConditions {
     const { query } = request;
     const conditions = ['tenant = {tenant:UInt32}'];
     const source = query.text('source');
-    if (source !== undefined && isEntityId(source)) conditions.push(`source = ${filter.bind('UInt64', Number(source))}`);
+    if (source !== undefined && isEntityId(source))
+      conditions.push(`source = ${filter.bind('UInt64', Number(source))}`);
     for (const [name, operator] of [
       ['dateFrom', '>='],
       ['dateTo', '<='],
     ] as const) {
       const time = query.time(name);
-      if (time !== undefined) conditions.push(`time ${operator} fromUnixTimestamp64Milli(${filter.bind('Int64', time)}, 'UTC')`);
+      if (time !== undefined)
+        conditions.push(`time ${operator} fromUnixTimestamp64Milli(${filter.bind('Int64', time)}, 'UTC')`);
     }
     this.text = conditions.join(' AND ');
   }
@@ -143,7 +159,8 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   }
   const total = await totalOf(request, selection, page);
   const rows = await refusalsCounted(request, pageRows(request, selection, page));
-  if (format !== undefined) return exportPage(request, format, measurementShape(request, format), [rows.map((row) => exportRowOf(row))]);
+  if (format !== undefined)
+    return exportPage(request, format, measurementShape(request, format), [rows.map((row) => exportRowOf(row))]);
   if (request.kind === 'json-stream') return stream(request, STREAM_TYPE, jsonPieces(request, rows));
   const items = measurementTexts(request, rows, unitsOf(request));
   return found('measurementCollection', collectionText(request, page, { name: 'measurements', items, total }));
@@ -157,7 +174,8 @@ function stream(request: ApiRequest, contentType: string, pieces: AsyncIterable<
 
 async function* jsonPieces(request: ApiRequest, rows: readonly MeasurementRow[]): AsyncGenerator<string> {
   const texts = measurementTexts(request, rows, unitsOf(request));
-  for (let start = 0; start < texts.length; start += PIECE_ROWS) yield `${texts.slice(start, start + PIECE_ROWS).join('\n')}\n`;
+  for (let start = 0; start < texts.length; start += PIECE_ROWS)
+    yield `${texts.slice(start, start + PIECE_ROWS).join('\n')}\n`;
 }
 
 export function measurementListRoutes(): Route[] {
@@ -171,12 +189,7 @@ export function measurementListRoutes(): Route[] {
       summary: 'List measurements, oldest first',
       headers: UNIT_HEADERS,
       produces: ['vendor', 'json', 'json-stream', 'csv', 'ndjson', 'parquet'],
-      query: {
-        ...MEASUREMENT_FILTERS,
-        ...REVERT,
-        ...PAGE_PARAMETERS,
-        ...EXPORT_PARAMETERS,
-      },
+      query: { ...MEASUREMENT_FILTERS, ...REVERT, ...PAGE_PARAMETERS, ...EXPORT_PARAMETERS },
       answers: [
         {
           status: 200,

@@ -53,10 +53,18 @@ function bodyOf({ contentType: { name } }: ApiRequest): MeasurementBody {
 function post(request: ApiRequest): typeof ANSWERED {
   const { platform, principal, mode } = request;
   const heard = request.isDeviceTraffic ? platform.availability.heard : undefined;
-  platform.measurements.post(request.body, principal, mode, request.wantsBody, (error, answer) => {
-    if (error !== undefined || answer === undefined) request.fail(error ?? new Error('the intake gave no answer'));
-    else request.answer(postAnswer(request, answer));
-  }, heard, bodyOf(request));
+  platform.measurements.post(
+    request.body,
+    principal,
+    mode,
+    request.wantsBody,
+    (error, answer) => {
+      if (error !== undefined || answer === undefined) request.fail(error ?? new Error('the intake gave no answer'));
+      else request.answer(postAnswer(request, answer));
+    },
+    heard,
+    bodyOf(request),
+  );
   return ANSWERED;
 }
 
@@ -88,7 +96,8 @@ const typesOf = (rows: readonly MeasurementRow[]): Members =>
 
 async function get(request: ApiRequest): Promise<Answer> {
   const rows = await load(request);
-  if (!request.isPrivileged && (await isOwner(request, rows[0].sourceId, typesOf(rows))) !== true) throw new PlatformError('security/forbidden');
+  if (!request.isPrivileged && (await isOwner(request, rows[0].sourceId, typesOf(rows))) !== true)
+    throw new PlatformError('security/forbidden');
   return found('measurement', measurementTexts(request, rows, unitsOf(request))[0]);
 }
 
@@ -97,7 +106,10 @@ async function remove(request: ApiRequest): Promise<Answer> {
   const [first] = rows;
   await requireOwner(request, first.sourceId, typesOf(rows));
   const time = formatTime(Number(first.timeMs));
-  const body: DataDelete = { table: 'measurements', filter: { id: first.entityId, source: first.sourceId, dateFrom: time, dateTo: time } };
+  const body: DataDelete = {
+    table: 'measurements',
+    filter: { id: first.entityId, source: first.sourceId, dateFrom: time, dateTo: time },
+  };
   await request.command(COMMAND.DATA_DELETE, TENANT_KEY, body, request.platform.freeing);
   if (isNotified(request.mode)) {
     const { platform, tenant } = request;
@@ -128,14 +140,27 @@ export function measurementRoutes(): Route[] {
         mediaTypes: ['measurement', 'measurementCollection'],
         form: 'bytes',
         limit: 'large',
-        example: { source: { id: '251' }, time: '2024-05-02T10:00:00.000Z', type: 'c8y_Env', c8y_Env: { T: { value: 21.5, unit: 'C' } } },
+        example: {
+          source: { id: '251' },
+          time: '2024-05-02T10:00:00.000Z',
+          type: 'c8y_Env',
+          c8y_Env: { T: { value: 21.5, unit: 'C' } },
+        },
       },
       answers: [
         {
-          status: 201, description: `Created: the measurement; ${UNSTORED}`, mediaType: 'measurement', schema: 'writtenMeasurement',
+          status: 201,
+          description: `Created: the measurement; ${UNSTORED}`,
+          mediaType: 'measurement',
+          schema: 'writtenMeasurement',
           plain: 'writtenMeasurements',
         },
-        { status: 201, description: 'for a collection {measurements: [...]}', mediaType: 'measurementCollection', schema: 'writtenMeasurementCollection' },
+        {
+          status: 201,
+          description: 'for a collection {measurements: [...]}',
+          mediaType: 'measurementCollection',
+          schema: 'writtenMeasurementCollection',
+        },
       ],
       handle: post,
     },

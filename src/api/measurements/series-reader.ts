@@ -1,6 +1,7 @@
 /**
- * Values of the series of one source, in the order of time, no more than an answer takes (docs/spec/measurements.md#series). Whatever the range holds, the
- * engine reads in the order of its key and groups little at a time: a device may have hundreds of millions of values.
+ * Values of the series of one source, in the order of time, no more than an answer takes
+ * (docs/spec/measurements.md#series). Whatever the range holds, the engine reads in the order of its key and groups
+ * little at a time: a device may have hundreds of millions of values.
  */
 import type { ApiRequest } from '../request/request.ts';
 import type { HistoryFilter } from '../lists/filter.ts';
@@ -24,7 +25,10 @@ export interface SeriesRange {
   readonly isDescending: boolean;
 }
 
-/** Of ranges that are grouped as a whole, each value at its own time: the fastest way, and no device has too many values in it. */
+/**
+ * Of ranges that are grouped as a whole, each value at its own time: the fastest way, and no device has too many values
+ * in it.
+ */
 const WHOLE_MS_MAX = 3_600_000;
 /** Stored values that are read at once without aggregation, in times of those wanted. */
 const ROWS_FACTOR = 2;
@@ -42,7 +46,10 @@ export class SeriesReader {
   readonly #range: SeriesRange;
   readonly #valuesMax: number;
 
-  /** @param filter conditions but for the time: on one source. @param valuesMax more of them are not needed, but may be told. */
+  /**
+   * @param filter conditions but for the time: on one source. @param valuesMax more of them are not needed, but may be
+   * told.
+   */
   constructor(request: ApiRequest, filter: HistoryFilter, range: SeriesRange, valuesMax: number) {
     this.#request = request;
     this.#filter = filter;
@@ -57,17 +64,25 @@ export class SeriesReader {
     return isSmall ? this.#buckets(from, to, durationMs) : this.#inWindows();
   }
 
-  get #direction(): string { return this.#range.isDescending ? 'DESC' : 'ASC'; }
+  get #direction(): string {
+    return this.#range.isDescending ? 'DESC' : 'ASC';
+  }
   /** Of the rows of the table: that of its key, all columns in one direction. */
-  get #keyOrder(): string { return ['tenant', 'source', 'time'].map((name) => `${name} ${this.#direction}`).join(', '); }
+  get #keyOrder(): string {
+    return ['tenant', 'source', 'time'].map((name) => `${name} ${this.#direction}`).join(', ');
+  }
 
   #between(from: number, to: number): { where: string; params: Record<string, unknown> } {
-    const where = `${this.#filter.where} AND time >= fromUnixTimestamp64Milli({seriesFrom:Int64}, 'UTC') `
-      + "AND time <= fromUnixTimestamp64Milli({seriesTo:Int64}, 'UTC')";
+    const where =
+      `${this.#filter.where} AND time >= fromUnixTimestamp64Milli({seriesFrom:Int64}, 'UTC') ` +
+      "AND time <= fromUnixTimestamp64Milli({seriesTo:Int64}, 'UTC')";
     return { where, params: { ...this.#filter.params, seriesFrom: from, seriesTo: to } };
   }
 
-  /** The first values of the range; again from the last of their times on, which may not be whole, while that is not enough. */
+  /**
+   * The first values of the range; again from the last of their times on, which may not be whole, while that is not
+   * enough.
+   */
   async #plain(): Promise<SeriesRow[]> {
     let { from, to } = this.#range;
     const found: SeriesRow[] = [];
@@ -86,18 +101,24 @@ export class SeriesReader {
 
   #plainPart(from: number, to: number, rowsMax: number): Promise<(SeriesRow & { readonly seen: number | string })[]> {
     const { where, params } = this.#between(from, to);
-    const sql = `SELECT toString(at) AS bucket, fragment, series, ${VALUES}, count() AS seen FROM (`
-      + `SELECT ${MILLISECONDS} AS at, fragment, series, unit, value FROM measurements WHERE ${where} ORDER BY ${this.#keyOrder} LIMIT {rowsMax:UInt64}`
-      + `) GROUP BY at, fragment, series ORDER BY at ${this.#direction}, fragment, series`;
+    const sql =
+      `SELECT toString(at) AS bucket, fragment, series, ${VALUES}, count() AS seen FROM (` +
+      `SELECT ${MILLISECONDS} AS at, fragment, series, unit, value FROM measurements WHERE ${where} ORDER BY ${this.#keyOrder} LIMIT {rowsMax:UInt64}` +
+      `) GROUP BY at, fragment, series ORDER BY at ${this.#direction}, fragment, series`;
     return this.#request.history.query(sql, { ...params, rowsMax });
   }
 
-  /** Whole minutes, hours and days of UTC. Not by toStartOf…: their results are of 32 bits and begin anew before 1970 and after 2106. */
+  /**
+   * Whole minutes, hours and days of UTC. Not by toStartOf…: their results are of 32 bits and begin anew before 1970
+   * and after 2106.
+   */
   #buckets(from: number, to: number, durationMs: number): Promise<SeriesRow[]> {
     const { where, params } = this.#between(from, to);
-    const start = durationMs === 1 ? MILLISECONDS : `${MILLISECONDS} - positiveModulo(${MILLISECONDS}, {duration:Int64})`;
-    const sql = `SELECT toString(${start}) AS bucket, fragment, series, ${VALUES} FROM measurements WHERE ${where} `
-      + `GROUP BY ${start}, fragment, series ORDER BY ${start} ${this.#direction}, fragment, series LIMIT {valuesMax:UInt64}`;
+    const start =
+      durationMs === 1 ? MILLISECONDS : `${MILLISECONDS} - positiveModulo(${MILLISECONDS}, {duration:Int64})`;
+    const sql =
+      `SELECT toString(${start}) AS bucket, fragment, series, ${VALUES} FROM measurements WHERE ${where} ` +
+      `GROUP BY ${start}, fragment, series ORDER BY ${start} ${this.#direction}, fragment, series LIMIT {valuesMax:UInt64}`;
     return this.#request.history.query(sql, { ...params, duration: durationMs, valuesMax: this.#valuesMax });
   }
 
@@ -106,7 +127,7 @@ export class SeriesReader {
     const { durationMs, isDescending } = this.#range;
     let { from, to } = this.#range;
     const found: SeriesRow[] = [];
-    for (let count = this.#valuesMax; from <= to;) {
+    for (let count = this.#valuesMax; from <= to; ) {
       const next = await this.#firstTime(from, to);
       if (next === undefined) break;
       const start = Math.floor(next / durationMs) * durationMs;

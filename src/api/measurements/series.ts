@@ -16,7 +16,10 @@ import { convertUnit } from '../../model/documents/units.ts';
 
 /** Values of one answer: times by the series that exist. More set `truncated`. */
 const VALUES_MAX = 5000;
-/** Places of one answer, times by series, empty ones too: values that share no time have as many as the square of their number. More set `truncated`. */
+/**
+ * Places of one answer, times by series, empty ones too: values that share no time have as many as the square of their
+ * number. More set `truncated`.
+ */
 const PLACES_MAX = 200_000;
 const PLACES_LIMIT = 'measurement/series-places';
 /** Series of one request that are named. */
@@ -41,7 +44,9 @@ function read(request: ApiRequest, isOwn: boolean): Promise<SeriesRow[]> {
   }
   if (names.length > 0) filter.add(`concat(fragment, '.', series) IN ${filter.bind('Array(String)', names)}`);
   const range = {
-    from: query.time('dateFrom') as number, to: query.time('dateTo') as number, durationMs: DURATIONS[query.text('aggregationType') ?? ''],
+    from: query.time('dateFrom') as number,
+    to: query.time('dateTo') as number,
+    durationMs: DURATIONS[query.text('aggregationType') ?? ''],
     isDescending: query.isTrue('revert'),
   };
   // One more than allowed shows that there are more.
@@ -52,7 +57,8 @@ async function series(request: ApiRequest): Promise<Answer> {
   const { query } = request;
   const source = query.text('source') as string;
   const isOwn = request.isPrivileged || (await isOwner(request, source)) === true;
-  if (!isOwn && (await isOwner(request, source, typesHeld(request))) !== true) throw new PlatformError('security/forbidden');
+  if (!isOwn && (await isOwner(request, source, typesHeld(request))) !== true)
+    throw new PlatformError('security/forbidden');
   const rows = await read(request, isOwn);
   const count = countWithin(rows);
   const isTruncated = rows.length > count;
@@ -93,7 +99,8 @@ function seriesText(request: ApiRequest, rows: readonly SeriesRow[], isTruncated
     values[places.get(`${row.fragment}.${row.series}`) as number] = `{"min":${low},"max":${high}}`;
   }
   const values = [...times].map(
-    ([time, entries]) => `"${time}":[${Array.from({ length: heads.length }, (_, index) => entries[index] ?? 'null').join(',')}]`,
+    ([time, entries]) =>
+      `"${time}":[${Array.from({ length: heads.length }, (_, index) => entries[index] ?? 'null').join(',')}]`,
   );
   return `{"series":[${heads.join(',')}],"values":{${values.join(',')}},"truncated":${isTruncated}}`;
 }

@@ -1,4 +1,7 @@
-/** JSON text of measurements from the rows of the history (store/clickhouse/schema.ts, measurements): the stored document, or what columns and form give. */
+/**
+ * JSON text of measurements from the rows of the history (store/clickhouse/schema.ts, measurements): the stored
+ * document, or what columns and form give.
+ */
 import { formedText } from '../../ingest/measurements/form.ts';
 import { shapeTime } from '../../model/documents/entity-time.ts';
 import { compact, splitMembers } from '../../model/documents/json-document.ts';
@@ -27,9 +30,13 @@ export const MEASUREMENT_COLUMNS =
   'toString(id) AS entityId, toString(source) AS sourceId, toString(toUnixTimestamp64Milli(time)) AS timeMs, ' +
   'type, fragment, series, value, unit, doc, toString(form) AS formText';
 
-export const measurementUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/measurement/measurements/${segment(id)}`;
+export const measurementUrl = (request: ApiRequest, id: string): string =>
+  `${request.baseUrl}/measurement/measurements/${segment(id)}`;
 
-/** What was sent, its time in the form of timestamps. @param text without id and self. @param id '' when nothing was stored: then there are none. */
+/**
+ * What was sent, its time in the form of timestamps. @param text without id and self. @param id '' when nothing was
+ * stored: then there are none.
+ */
 export function linkedMeasurement(request: ApiRequest, id: string, text: string): string {
   const members = shapeTime(splitMembers(text));
   const source = sourceIdOf(members);
@@ -38,7 +45,11 @@ export function linkedMeasurement(request: ApiRequest, id: string, text: string)
 }
 
 /** Texts of measurements from rows in their order; rows of one measurement stand together. */
-export function measurementTexts(request: ApiRequest, rows: readonly MeasurementRow[], units: UnitSystem | undefined): string[] {
+export function measurementTexts(
+  request: ApiRequest,
+  rows: readonly MeasurementRow[],
+  units: UnitSystem | undefined,
+): string[] {
   const texts: string[] = [];
   for (let start = 0; start < rows.length; ) {
     let end = start + 1;
@@ -53,16 +64,25 @@ function measurementOf(request: ApiRequest, rows: readonly MeasurementRow[], uni
   const first = rows[0];
   const values: SeriesValue[] = rows
     .filter((row) => row.fragment !== '')
-    .map((row) => ({ fragment: row.fragment, series: row.series, ...convertUnit({ value: row.value, unit: row.unit }, units) }));
+    .map((row) => ({
+      fragment: row.fragment,
+      series: row.series,
+      ...convertUnit({ value: row.value, unit: row.unit }, units),
+    }));
   const doc = rows.find((row) => row.doc !== '')?.doc;
   const isConverted = units !== undefined && rows.some((row) => convertUnit(row, units).unit !== row.unit);
   const given = (): string =>
-    formedText({ time: Number(first.timeMs), sourceId: first.sourceId, type: first.type, values }, Number(first.formText), !isConverted);
+    formedText(
+      { time: Number(first.timeMs), sourceId: first.sourceId, type: first.type, values },
+      Number(first.formText),
+      !isConverted,
+    );
   if (doc === undefined) return linkedMeasurement(request, first.entityId, given());
   if (!isConverted) return linkedMeasurement(request, first.entityId, compact(doc));
   // Converted values take the place of the stored fragments; everything else stays.
   const members = splitMembers(compact(doc));
-  for (const [name, value] of splitMembers(given())) if (values.some((entry) => entry.fragment === name)) members.set(name, value);
+  for (const [name, value] of splitMembers(given()))
+    if (values.some((entry) => entry.fragment === name)) members.set(name, value);
   return linkedMeasurement(
     request,
     first.entityId,

@@ -11,7 +11,10 @@ import { Binary, ref } from '../request/schema/parts.ts';
 const VENDOR_PREFIX = 'application/vnd.com.nsn.platform.';
 
 const ERROR_CONTENT = {
-  [`${VENDOR_PREFIX}error+json`]: { schema: { $ref: '#/components/schemas/error' }, examples: { usual: { $ref: '#/components/examples/error' } } },
+  [`${VENDOR_PREFIX}error+json`]: {
+    schema: { $ref: '#/components/schemas/error' },
+    examples: { usual: { $ref: '#/components/examples/error' } },
+  },
 };
 
 /** Any of them. */
@@ -57,16 +60,37 @@ export function openApiDocument(routes: readonly Route[], baseUrl: string, versi
     paths,
     components: {
       schemas: ANSWER_SCHEMAS,
-      examples: Object.fromEntries(Object.entries(ANSWER_EXAMPLES).filter(([name]) => answered.has(name)).map(([name, value]) => [name, { value }])),
+      examples: Object.fromEntries(
+        Object.entries(ANSWER_EXAMPLES)
+          .filter(([name]) => answered.has(name))
+          .map(([name, value]) => [name, { value }]),
+      ),
       securitySchemes: {
-        basic: { type: 'http', scheme: 'basic', description: '`<tenant>/<user>` and password; the default tenant without prefix' },
-        bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A token of `POST /tenant/oauth/token`' },
-        cookie: { type: 'apiKey', in: 'cookie', name: TOKEN_COOKIE, description: 'A token of `POST /tenant/oauth`, which sets it' },
-        xsrf: { type: 'apiKey', in: 'header', name: XSRF_HEADER, description: 'With the cookie: the value of the cookie XSRF-TOKEN' },
+        basic: {
+          type: 'http',
+          scheme: 'basic',
+          description: '`<tenant>/<user>` and password; the default tenant without prefix',
+        },
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'JWT',
+          description: 'A token of `POST /tenant/oauth/token`',
+        },
+        cookie: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: TOKEN_COOKIE,
+          description: 'A token of `POST /tenant/oauth`, which sets it',
+        },
+        xsrf: {
+          type: 'apiKey',
+          in: 'header',
+          name: XSRF_HEADER,
+          description: 'With the cookie: the value of the cookie XSRF-TOKEN',
+        },
       },
-      responses: {
-        error: { description: 'An error', content: ERROR_CONTENT },
-      },
+      responses: { error: { description: 'An error', content: ERROR_CONTENT } },
     },
     security: CREDENTIALS,
   };
@@ -89,7 +113,10 @@ function pathItem(path: string): Record<string, unknown> {
 
 function operation(route: Route): Record<string, unknown> {
   const { access, roles = [] } = route;
-  const parameters = [...Object.entries(route.query ?? {}).map(([name, parameter]) => queryParameter(name, parameter)), ...headerParameters(route)];
+  const parameters = [
+    ...Object.entries(route.query ?? {}).map(([name, parameter]) => queryParameter(name, parameter)),
+    ...headerParameters(route),
+  ];
   const who =
     access === 'roles'
       ? `Needs one of ${roles.join(', ')}.`
@@ -142,23 +169,44 @@ function queryParameter(name: string, parameter: QueryParameter): object {
 const WITH_MODE: ReadonlySet<string> = new Set(['measurement', 'event', 'alarm', 'inventory', 'devicecontrol']);
 const MODE = 'x-platform-processing-mode';
 
-/** Of request headers that a route reads: the name, a description, the values. Those with another spelling are shown with the primary one alone. */
+/**
+ * Of request headers that a route reads: the name, a description, the values. Those with another spelling are shown
+ * with the primary one alone.
+ */
 const HEADERS: Readonly<Record<string, readonly [name: string, description: string, schema: object]>> = {
-  [MODE]: ['X-Platform-Processing-Mode', 'Whether what is sent is stored, and who is told of it',
-    { enum: ['PERSISTENT', 'TRANSIENT', 'QUIESCENT', 'CEP'], default: 'PERSISTENT' }],
-  'x-platform-system-of-units': ['X-Platform-System-Of-Units', 'Units that measurements are shown in', { enum: ['metric', 'imperial'] }],
+  [MODE]: [
+    'X-Platform-Processing-Mode',
+    'Whether what is sent is stored, and who is told of it',
+    { enum: ['PERSISTENT', 'TRANSIENT', 'QUIESCENT', 'CEP'], default: 'PERSISTENT' },
+  ],
+  'x-platform-system-of-units': [
+    'X-Platform-System-Of-Units',
+    'Units that measurements are shown in',
+    { enum: ['metric', 'imperial'] },
+  ],
   'x-platform-application-key': ['X-Platform-Application-Key', 'Key of the application that sends the request', {}],
-  'range': ['Range', 'Part of the content: bytes=0-1023', {}],
+  range: ['Range', 'Part of the content: bytes=0-1023', {}],
   'if-range': ['If-Range', 'ETag of the content that the range is of; of another one all is sent', {}],
   'content-range': ['Content-Range', 'Place of the chunk in the whole content', {}],
   'if-none-match': ['If-None-Match', 'ETag of what the client has', {}],
-  'x-ssl-cert-chain': ['X-Ssl-Cert-Chain', 'Certificates that lead from that of the device to a trusted one: PEM with blanks instead of line ends', {}],
+  'x-ssl-cert-chain': [
+    'X-Ssl-Cert-Chain',
+    'Certificates that lead from that of the device to a trusted one: PEM with blanks instead of line ends',
+    {},
+  ],
 };
 
 function headerParameters({ method, area, headers = [] }: Route): object[] {
   const read = method !== 'GET' && WITH_MODE.has(area) ? [MODE, ...headers] : headers;
-  return read.flatMap((header) => (HEADERS[header] === undefined ? [] : [HEADERS[header]]))
-    .map(([name, description, schema]) => ({ name, in: 'header', required: false, description, schema: { type: 'string', ...schema } }));
+  return read
+    .flatMap((header) => (HEADERS[header] === undefined ? [] : [HEADERS[header]]))
+    .map(([name, description, schema]) => ({
+      name,
+      in: 'header',
+      required: false,
+      description,
+      schema: { type: 'string', ...schema },
+    }));
 }
 
 function requestBody({ schema = {}, mediaTypes = [], isOptional = false, example, contents }: RouteBody): object {
@@ -168,7 +216,8 @@ function requestBody({ schema = {}, mediaTypes = [], isOptional = false, example
 }
 
 /** Credentials are in the body, or in a header of their own. */
-const isLogin = ({ path, takesCertificate }: Route): boolean => path.startsWith('/tenant/oauth') || takesCertificate === true;
+const isLogin = ({ path, takesCertificate }: Route): boolean =>
+  path.startsWith('/tenant/oauth') || takesCertificate === true;
 
 /** What is refused before the handler: status, description, for which routes. */
 const REFUSALS: readonly (readonly [status: number, description: string, isFor: (route: Route) => boolean])[] = [
@@ -179,17 +228,31 @@ const REFUSALS: readonly (readonly [status: number, description: string, isFor: 
   [404, 'The entity does not exist', ({ path }) => path.includes('{')],
   [406, 'Nothing that Accept names can be produced', () => true],
   [409, 'It is in conflict with what is there', ({ method }) => method !== 'GET'],
-  [413, 'The body is too long, or the query takes too much time or memory', ({ body, query }) => body !== undefined || query !== undefined],
+  [
+    413,
+    'The body is too long, or the query takes too much time or memory',
+    ({ body, query }) => body !== undefined || query !== undefined,
+  ],
   [415, 'The content type is not taken', ({ body }) => body !== undefined],
-  [422, 'A member of the body or a parameter is missing or wrong', ({ body, query }) => body !== undefined || query !== undefined],
-  [429, 'More requests than the tenant or the user may send; Retry-After tells when',
-    (route) => route.access !== 'public' || isLogin(route)],
+  [
+    422,
+    'A member of the body or a parameter is missing or wrong',
+    ({ body, query }) => body !== undefined || query !== undefined,
+  ],
+  [
+    429,
+    'More requests than the tenant or the user may send; Retry-After tells when',
+    (route) => route.access !== 'public' || isLogin(route),
+  ],
 ];
 
 function responses(route: Route): object {
   const result: Record<string, object> = {};
   for (const status of new Set(route.answers.map((answer) => answer.status))) {
-    result[status] = response(route.answers.filter((answer) => answer.status === status), route);
+    result[status] = response(
+      route.answers.filter((answer) => answer.status === status),
+      route,
+    );
   }
   for (const [status, description, isFor] of REFUSALS) {
     if (isFor(route) && result[status] === undefined) result[status] = { description, content: ERROR_CONTENT };
@@ -198,7 +261,10 @@ function responses(route: Route): object {
   return result;
 }
 
-/** The schema of plain JSON of several answers is that of the first one, with members of all: a union would narrow every answer of a generated client. */
+/**
+ * The schema of plain JSON of several answers is that of the first one, with members of all: a union would narrow every
+ * answer of a generated client.
+ */
 function contentOf(answer: RouteAnswer): Record<string, object> {
   const content: Record<string, object> = {};
   if (answer.mediaType !== undefined) {
@@ -208,8 +274,12 @@ function contentOf(answer: RouteAnswer): Record<string, object> {
     content['application/json'] = answer.plain === undefined ? media : { ...media, schema: ref(answer.plain) };
   }
   for (const type of answer.contentTypes ?? []) {
-    const schema = type === 'application/json' ? answer.json ?? {} : BINARY_TYPES.has(type) ? Binary : { type: 'string' };
-    content[type] = { schema, ...CONTENT_EXAMPLES[type] ?? (type === 'text/plain' ? textExample(answer) : example(answer)) };
+    const schema =
+      type === 'application/json' ? (answer.json ?? {}) : BINARY_TYPES.has(type) ? Binary : { type: 'string' };
+    content[type] = {
+      schema,
+      ...(CONTENT_EXAMPLES[type] ?? (type === 'text/plain' ? textExample(answer) : example(answer))),
+    };
   }
   return content;
 }
@@ -233,12 +303,20 @@ function example(answer: RouteAnswer): object {
   return name === undefined ? {} : { examples: { usual: { $ref: `#/components/examples/${name}` } } };
 }
 
-const textExample = (answer: RouteAnswer): object => (answer.example === undefined ? {} : { example: String(answer.example) });
+const textExample = (answer: RouteAnswer): object =>
+  answer.example === undefined ? {} : { example: String(answer.example) };
 
 const exampleName = ({ schema, mediaType, example: own }: RouteAnswer): string | undefined =>
-  (own === undefined ? [schema, mediaType].find((name) => name !== undefined && Object.hasOwn(ANSWER_EXAMPLES, name)) : undefined);
+  own === undefined
+    ? [schema, mediaType].find((name) => name !== undefined && Object.hasOwn(ANSWER_EXAMPLES, name))
+    : undefined;
 
-const BINARY_TYPES: ReadonlySet<string> = new Set(['*/*', 'application/octet-stream', 'application/zip', 'application/vnd.apache.parquet']);
+const BINARY_TYPES: ReadonlySet<string> = new Set([
+  '*/*',
+  'application/octet-stream',
+  'application/zip',
+  'application/vnd.apache.parquet',
+]);
 
 /** Of content types that look alike everywhere. */
 const CONTENT_EXAMPLES: Readonly<Record<string, object>> = {

@@ -42,7 +42,9 @@ function routeHtml(route: Route): string {
         ? 'any user'
         : `${roles.join(' or ')}${access === 'owner' ? ' or owner' : ''}`;
   const example =
-    route.body?.example === undefined ? '' : `<p>Body:</p><pre>${escapeHtml(JSON.stringify(route.body.example, undefined, 2))}</pre>`;
+    route.body?.example === undefined
+      ? ''
+      : `<p>Body:</p><pre>${escapeHtml(JSON.stringify(route.body.example, undefined, 2))}</pre>`;
   const answers = route.answers
     .map(
       (answer) =>

@@ -4,8 +4,22 @@ import Type from 'typebox';
 import { countsToKeep, operationCounts } from '../../history/bulk-counts.ts';
 import { bulkTargets, GroupError, GroupTooLarge } from '../../history/group-members.ts';
 import {
-  BULK_ACTIVE_LIMIT, BULK_ACTIVE_MAX, BULK_ACTIVE_PREFIX, BULK_DEVICES_LIMIT, BULK_GENERAL_STATUSES, BULK_LAST_KEY, BULK_OPERATIONS, BULK_PREFIX,
-  BULK_TEXT_BYTES_MAX, BULK_TEXT_LIMIT, BULK_WATCHED_PREFIX, bulkActiveKey, bulkGeneralStatus, bulkIdOfKey, bulkKey, bulkProgress,
+  BULK_ACTIVE_LIMIT,
+  BULK_ACTIVE_MAX,
+  BULK_ACTIVE_PREFIX,
+  BULK_DEVICES_LIMIT,
+  BULK_GENERAL_STATUSES,
+  BULK_LAST_KEY,
+  BULK_OPERATIONS,
+  BULK_PREFIX,
+  BULK_TEXT_BYTES_MAX,
+  BULK_TEXT_LIMIT,
+  BULK_WATCHED_PREFIX,
+  bulkActiveKey,
+  bulkGeneralStatus,
+  bulkIdOfKey,
+  bulkKey,
+  bulkProgress,
 } from '../../model/entities/bulk-operation.ts';
 import type { BulkProgress, OperationCounts, StoredBulkOperation } from '../../model/entities/bulk-operation.ts';
 import type { AuditEntry, RecordChange } from '../../model/commands/records.ts';
@@ -36,15 +50,43 @@ const ADMIN = ['ROLE_BULK_OPERATION_ADMIN'];
 /** Records of a list that are read at once. */
 const READ_AT_ONCE = 50;
 /** Members with a meaning of their own; all others are kept as they are sent. */
-const OWN_MEMBERS = ['id', 'self', 'groupId', 'failedParentId', 'startDate', 'creationRamp', 'operationPrototype', 'status', 'generalStatus', 'progress'];
+const OWN_MEMBERS = [
+  'id',
+  'self',
+  'groupId',
+  'failedParentId',
+  'startDate',
+  'creationRamp',
+  'operationPrototype',
+  'status',
+  'generalStatus',
+  'progress',
+];
 /** Of a prototype: what each operation gets for itself. */
-const NOT_OF_PROTOTYPE = ['id', 'self', 'creationTime', 'deviceId', 'deviceName', 'deviceExternalIDs', 'bulkOperationId', 'status', 'failureReason'];
+const NOT_OF_PROTOTYPE = [
+  'id',
+  'self',
+  'creationTime',
+  'deviceId',
+  'deviceName',
+  'deviceExternalIDs',
+  'bulkOperationId',
+  'status',
+  'failureReason',
+];
 
 const bulkUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}${PATH}/${segment(id)}`;
 
 /** @returns counts of the operations by bulk operation. */
-function countsOf(request: ApiRequest, bulks: readonly StoredBulkOperation[]): Promise<ReadonlyMap<string, OperationCounts>> {
-  return operationCounts(request.history, request.tenant, bulks.filter(({ nextAt }) => nextAt !== undefined).map(({ id }) => id));
+function countsOf(
+  request: ApiRequest,
+  bulks: readonly StoredBulkOperation[],
+): Promise<ReadonlyMap<string, OperationCounts>> {
+  return operationCounts(
+    request.history,
+    request.tenant,
+    bulks.filter(({ nextAt }) => nextAt !== undefined).map(({ id }) => id),
+  );
 }
 
 /** Records are read before their operations are counted: unless the request does without, all of these are seen. */
@@ -56,8 +98,14 @@ function bulkText(request: ApiRequest, stored: StoredBulkOperation, counts: Oper
   const members: Members = new Map();
   if (stored.groupId !== undefined) members.set('groupId', quote(stored.groupId));
   if (stored.failedParentId !== undefined) members.set('failedParentId', quote(stored.failedParentId));
-  members.set('startDate', quote(stored.startDate)).set('creationRamp', String(stored.creationRamp)).set('operationPrototype', stored.prototype);
-  members.set('status', quote(stored.status)).set('generalStatus', quote(bulkGeneralStatus(stored, progress))).set('progress', JSON.stringify(progress));
+  members
+    .set('startDate', quote(stored.startDate))
+    .set('creationRamp', String(stored.creationRamp))
+    .set('operationPrototype', stored.prototype);
+  members
+    .set('status', quote(stored.status))
+    .set('generalStatus', quote(bulkGeneralStatus(stored, progress)))
+    .set('progress', JSON.stringify(progress));
   if (stored.failure !== undefined) members.set('failureReason', quote(stored.failure));
   for (const [name, value] of splitMembers(stored.fragments)) if (!members.has(name)) members.set(name, value);
   return entityText(bulkUrl(request, stored.id), stored.id, members);
@@ -79,11 +127,15 @@ function requireSmall(request: ApiRequest, name: string, text: string): void {
 }
 
 /** What POST and PUT take over, of the members that were sent. */
-function sentPart(request: ApiRequest, members: Members): Partial<Pick<StoredBulkOperation, 'startDate' | 'startsAt' | 'creationRamp' | 'prototype'>> {
+function sentPart(
+  request: ApiRequest,
+  members: Members,
+): Partial<Pick<StoredBulkOperation, 'startDate' | 'startsAt' | 'creationRamp' | 'prototype'>> {
   requireNames(members, AREA);
   const startDate = stringMember(members, 'startDate');
   const startsAt = startDate === undefined ? undefined : parseEntityTime(startDate);
-  if (startDate !== undefined && startsAt === undefined) throw invalid('startDate', startDate, 'an ISO 8601 timestamp from 1900 to 2299');
+  if (startDate !== undefined && startsAt === undefined)
+    throw invalid('startDate', startDate, 'an ISO 8601 timestamp from 1900 to 2299');
   const ramp = members.get('creationRamp');
   const sentPrototype = members.get('operationPrototype');
   let prototype: string | undefined;
@@ -96,15 +148,23 @@ function sentPart(request: ApiRequest, members: Members): Partial<Pick<StoredBul
   }
   return {
     ...(startDate === undefined ? {} : { startDate: shapedTime(startDate), startsAt: startsAt as number }),
-    ...(ramp === undefined ? {} : { creationRamp: Number(ramp) }), ...(prototype === undefined ? {} : { prototype }),
+    ...(ramp === undefined ? {} : { creationRamp: Number(ramp) }),
+    ...(prototype === undefined ? {} : { prototype }),
   };
 }
 
 /** The tenant's option is the least time between two operations; without it any is taken. @throws PlatformError 422. */
 async function requireRamp(request: ApiRequest, ramp: number | undefined): Promise<void> {
   if (ramp === undefined) return;
-  const least = Number(await tenantOption(request, request.tenant, 'device-control', 'bulkoperation.creationramp') ?? 0);
-  if (ramp < least) throw invalid('creationRamp', String(ramp), `at least ${least} seconds, the option device-control/bulkoperation.creationramp`);
+  const least = Number(
+    (await tenantOption(request, request.tenant, 'device-control', 'bulkoperation.creationramp')) ?? 0,
+  );
+  if (ramp < least)
+    throw invalid(
+      'creationRamp',
+      String(ramp),
+      `at least ${least} seconds, the option device-control/bulkoperation.creationramp`,
+    );
 }
 
 function fragmentsOf(members: Members): Members {
@@ -118,16 +178,29 @@ function sentId(members: Members, name: string): string | undefined {
   return id === '' ? undefined : id;
 }
 
-/** @returns the number of devices. @throws PlatformError 422 for a group or parent that does not exist or has too many. */
-async function countTargets(request: ApiRequest, target: Pick<StoredBulkOperation, 'groupId' | 'failedParentId'>): Promise<number> {
+/**
+ * @returns the number of devices. @throws PlatformError 422 for a group or parent that does not exist or has too many.
+ */
+async function countTargets(
+  request: ApiRequest,
+  target: Pick<StoredBulkOperation, 'groupId' | 'failedParentId'>,
+): Promise<number> {
   const { groupId, failedParentId } = target;
   const [name, id] = groupId === undefined ? ['failedParentId', failedParentId as string] : ['groupId', groupId];
   if (!isEntityId(id)) throw new PlatformError('devicecontrol/bulk-target', { name, id, reason: 'does not exist' });
-  if (failedParentId !== undefined && await readRecord(request, request.tenant, BULK_OPERATIONS, bulkKey(id)) === undefined) {
+  if (
+    failedParentId !== undefined &&
+    (await readRecord(request, request.tenant, BULK_OPERATIONS, bulkKey(id))) === undefined
+  ) {
     throw new PlatformError('devicecontrol/bulk-target', { name, id, reason: 'does not exist' });
   }
   try {
-    return (await bulkTargets({ tenant: request.tenant, documents: request.platform.documents, history: request.history }, target)).length;
+    return (
+      await bulkTargets(
+        { tenant: request.tenant, documents: request.platform.documents, history: request.history },
+        target,
+      )
+    ).length;
   } catch (error) {
     if (!(error instanceof GroupError)) throw error;
     if (error instanceof GroupTooLarge) request.platform.refusals.count(BULK_DEVICES_LIMIT);
@@ -135,8 +208,13 @@ async function countTargets(request: ApiRequest, target: Pick<StoredBulkOperatio
   }
 }
 
-const auditOf = (request: ApiRequest, id: string, activity: string): AuditEntry =>
-  ({ type: 'BulkOperation', activity, text: `${activity}: ${id}`, user: request.principal.userName, source: id });
+const auditOf = (request: ApiRequest, id: string, activity: string): AuditEntry => ({
+  type: 'BulkOperation',
+  activity,
+  text: `${activity}: ${id}`,
+  user: request.principal.userName,
+  source: id,
+});
 
 /** The records of a new one. */
 function additions(stored: StoredBulkOperation): RecordChange[] {
@@ -149,7 +227,9 @@ function additions(stored: StoredBulkOperation): RecordChange[] {
 /** @returns which one was made last: as long as it is that, there is room for one more. @throws PlatformError 422. */
 async function requireRoom(request: ApiRequest): Promise<string | undefined> {
   const last = await readRecord(request, request.tenant, BULK_OPERATIONS, BULK_LAST_KEY);
-  const active = await request.platform.documents.list(BULK_OPERATIONS, request.tenant, BULK_ACTIVE_PREFIX, { limit: BULK_ACTIVE_MAX });
+  const active = await request.platform.documents.list(BULK_OPERATIONS, request.tenant, BULK_ACTIVE_PREFIX, {
+    limit: BULK_ACTIVE_MAX,
+  });
   if (active.length < BULK_ACTIVE_MAX) return last;
   request.platform.refusals.count(BULK_ACTIVE_LIMIT);
   throw new PlatformError('devicecontrol/bulk-too-many', { maximum: BULK_ACTIVE_MAX, limit: BULK_ACTIVE_LIMIT });
@@ -159,16 +239,25 @@ async function post(request: ApiRequest): Promise<Answer> {
   const members = request.members();
   const groupId = sentId(members, 'groupId');
   const failedParentId = sentId(members, 'failedParentId');
-  if (groupId === undefined && failedParentId === undefined) throw new PlatformError('validation/mandatory-fields', { names: 'groupId' });
-  if (groupId !== undefined && failedParentId !== undefined) throw invalid('failedParentId', failedParentId, 'no value beside groupId');
+  if (groupId === undefined && failedParentId === undefined)
+    throw new PlatformError('validation/mandatory-fields', { names: 'groupId' });
+  if (groupId !== undefined && failedParentId !== undefined)
+    throw invalid('failedParentId', failedParentId, 'no value beside groupId');
   const target = groupId === undefined ? { failedParentId: failedParentId as string } : { groupId };
   const part = sentPart(request, members) as Required<ReturnType<typeof sentPart>>;
   await requireRamp(request, part.creationRamp);
   const fragments = joinMembers(fragmentsOf(members));
   requireSmall(request, 'body', fragments);
   const stored: StoredBulkOperation = {
-    id: String(await request.platform.ids.nextInOrder()), owner: request.principal.userName, ...target, ...part, fragments,
-    status: 'ACTIVE', targets: await countTargets(request, target), done: 0, missing: 0,
+    id: String(await request.platform.ids.nextInOrder()),
+    owner: request.principal.userName,
+    ...target,
+    ...part,
+    fragments,
+    status: 'ACTIVE',
+    targets: await countTargets(request, target),
+    done: 0,
+    missing: 0,
   };
   await retried(request, async () => {
     const last = await requireRoom(request);
@@ -188,7 +277,7 @@ async function load(request: ApiRequest): Promise<{ text: string; stored: Stored
 
 /** All of the tenant, oldest first, few of them in memory at once: one may be large. */
 async function* stepsOf(request: ApiRequest): AsyncGenerator<StoredBulkOperation[]> {
-  for (let after: string | undefined; ;) {
+  for (let after: string | undefined; ; ) {
     const options = { limit: READ_AT_ONCE, ...(after === undefined ? {} : { after }) };
     const records = await request.platform.documents.list(BULK_OPERATIONS, request.tenant, BULK_PREFIX, options);
     yield records.map(({ value }) => JSON.parse(value) as StoredBulkOperation);
@@ -211,7 +300,9 @@ function filterOf({ query }: ApiRequest): (stored: StoredBulkOperation) => boole
 async function list(request: ApiRequest): Promise<Answer> {
   const page = pageOf(request);
   const isAskedFor = filterOf(request);
-  const wanted = request.query.list('generalStatus').map((name) => (name === 'EXECUTING_WITH_ERROR' ? 'EXECUTING_WITH_ERRORS' : name));
+  const wanted = request.query
+    .list('generalStatus')
+    .map((name) => (name === 'EXECUTING_WITH_ERROR' ? 'EXECUTING_WITH_ERRORS' : name));
   const end = page.offset + page.size;
   const items: string[] = [];
   let [total, bytes] = [0, 0];
@@ -233,14 +324,20 @@ async function list(request: ApiRequest): Promise<Answer> {
     }
     if (total >= end && !page.wantsTotal) break;
   }
-  return found('bulkOperationCollection', collectionText(request, page, { name: 'bulkOperations', items, total: page.wantsTotal ? total : undefined }));
+  return found(
+    'bulkOperationCollection',
+    collectionText(request, page, { name: 'bulkOperations', items, total: page.wantsTotal ? total : undefined }),
+  );
 }
 
 async function get(request: ApiRequest): Promise<Answer> {
   return found('bulkOperation', await textOf(request, (await load(request)).stored));
 }
 
-/** One that has not started is changed; one that has is cancelled, and a new one is scheduled (docs/spec/bulk-operations.md#status). */
+/**
+ * One that has not started is changed; one that has is cancelled, and a new one is scheduled
+ * (docs/spec/bulk-operations.md#status).
+ */
 async function update(request: ApiRequest): Promise<StoredBulkOperation> {
   const { text, stored } = await load(request);
   const { id } = stored;
@@ -248,7 +345,8 @@ async function update(request: ApiRequest): Promise<StoredBulkOperation> {
   const members = request.members();
   for (const name of ['groupId', 'failedParentId'] as const) {
     const sent = sentId(members, name);
-    if (sent !== undefined && sent !== stored[name]) throw invalid(name, sent, `no change (it is ${stored[name] ?? 'absent'})`);
+    if (sent !== undefined && sent !== stored[name])
+      throw invalid(name, sent, `no change (it is ${stored[name] ?? 'absent'})`);
   }
   const fragments = splitMembers(stored.fragments);
   if (mergeMembers(fragments, fragmentsOf(members))) requireSmall(request, 'body', joinMembers(fragments));
@@ -257,26 +355,47 @@ async function update(request: ApiRequest): Promise<StoredBulkOperation> {
   const changed: StoredBulkOperation = { ...stored, ...part, fragments: joinMembers(fragments) };
   const updated = auditOf(request, id, 'Bulk operation updated');
   if (stored.nextAt === undefined) {
-    const change: RecordChange = { collection: BULK_OPERATIONS, id: bulkKey(id), expected: text, value: JSON.stringify(changed) };
+    const change: RecordChange = {
+      collection: BULK_OPERATIONS,
+      id: bulkKey(id),
+      expected: text,
+      value: JSON.stringify(changed),
+    };
     await changeRecords(request, request.tenant, [change], [withChanges(updated, stored, changed)]);
     return changed;
   }
   const { nextAt: _nextAt, planned: _planned, failure: _failure, counts: _counts, ...kept } = changed;
   const scheduled: StoredBulkOperation = {
-    ...kept, id: String(await request.platform.ids.nextInOrder()), owner: request.principal.userName, targets: await countTargets(request, stored),
-    done: 0, missing: 0,
+    ...kept,
+    id: String(await request.platform.ids.nextInOrder()),
+    owner: request.principal.userName,
+    targets: await countTargets(request, stored),
+    done: 0,
+    missing: 0,
   };
   const cancelled: StoredBulkOperation = { ...stored, status: 'DELETED' };
-  await changeRecords(request, request.tenant, [
-    { collection: BULK_OPERATIONS, id: bulkKey(id), expected: text, value: JSON.stringify(cancelled) }, ...additions(scheduled),
-  ], [withChanges(updated, stored, cancelled), withChanges(auditOf(request, scheduled.id, 'Bulk operation created'), undefined, scheduled)]);
+  await changeRecords(
+    request,
+    request.tenant,
+    [
+      { collection: BULK_OPERATIONS, id: bulkKey(id), expected: text, value: JSON.stringify(cancelled) },
+      ...additions(scheduled),
+    ],
+    [
+      withChanges(updated, stored, cancelled),
+      withChanges(auditOf(request, scheduled.id, 'Bulk operation created'), undefined, scheduled),
+    ],
+  );
   return scheduled;
 }
 
 async function put(request: ApiRequest): Promise<Answer> {
   const stored = await retried(request, () => update(request));
   const location = bulkUrl(request, stored.id);
-  return { ...found('bulkOperation', await textOf(request, stored)), ...(stored.id === request.params['id'] ? {} : { location }) };
+  return {
+    ...found('bulkOperation', await textOf(request, stored)),
+    ...(stored.id === request.params['id'] ? {} : { location }),
+  };
 }
 
 /** What is not yet created is never created; operations that are there stay. */
@@ -285,14 +404,21 @@ async function remove(request: ApiRequest): Promise<Answer> {
     const { text, stored } = await load(request);
     if (stored.status === 'DELETED') return;
     const cancelled: StoredBulkOperation = { ...stored, status: 'DELETED' };
-    await changeRecords(request, request.tenant, [{ collection: BULK_OPERATIONS, id: bulkKey(stored.id), expected: text, value: JSON.stringify(cancelled) }],
-      [withChanges(auditOf(request, stored.id, 'Bulk operation cancelled'), stored, cancelled)]);
+    await changeRecords(
+      request,
+      request.tenant,
+      [{ collection: BULK_OPERATIONS, id: bulkKey(stored.id), expected: text, value: JSON.stringify(cancelled) }],
+      [withChanges(auditOf(request, stored.id, 'Bulk operation cancelled'), stored, cancelled)],
+    );
   });
   return NO_CONTENT;
 }
 
 /** As the deletion that follows: taken while the disk is nearly full. */
-const freeing = ({ principal, platform }: ApiRequest): Acting => ({ principal, platform: { ...platform, commands: platform.freeing } });
+const freeing = ({ principal, platform }: ApiRequest): Acting => ({
+  principal,
+  platform: { ...platform, commands: platform.freeing },
+});
 
 /**
  * Before operations are deleted: what became of them stays in the progress of their bulk operations.
@@ -302,7 +428,10 @@ export async function keepCounts(request: ApiRequest, id: string | undefined): P
   const { documents } = request.platform;
   const idsOf = async (prefix: string): Promise<string[]> =>
     (await listRecords(request, request.tenant, BULK_OPERATIONS, prefix)).map((record) => bulkIdOfKey(record.id));
-  const ids = id === undefined ? [...await idsOf(BULK_ACTIVE_PREFIX), ...await idsOf(BULK_WATCHED_PREFIX)] : [id].filter(isEntityId);
+  const ids =
+    id === undefined
+      ? [...(await idsOf(BULK_ACTIVE_PREFIX)), ...(await idsOf(BULK_WATCHED_PREFIX))]
+      : [id].filter(isEntityId);
   const live = await operationCounts(request.history, request.tenant, ids);
   for (const one of ids) {
     await retried(request, async () => {
@@ -328,14 +457,22 @@ export async function keepCountsOfObject(request: ApiRequest, id: string, withOt
   if ((await Promise.all([first(BULK_ACTIVE_PREFIX), first(BULK_WATCHED_PREFIX)])).flat().length === 0) return;
   try {
     if (withOthers) return await keepCounts(request, undefined);
-    const sql = 'SELECT toString(bulk) AS bulkId FROM operations FINAL WHERE tenant = {tenant:UInt32} AND source = {id:UInt64} AND bulk > 0 '
-      + 'GROUP BY bulk ORDER BY bulk DESC LIMIT {limit:UInt32}';
-    const rows = await request.history.query<{ bulkId: string }>(sql, { tenant: request.tenant, id: Number(id), limit: OF_DEVICE_MAX });
+    const sql =
+      'SELECT toString(bulk) AS bulkId FROM operations FINAL WHERE tenant = {tenant:UInt32} AND source = {id:UInt64} AND bulk > 0 ' +
+      'GROUP BY bulk ORDER BY bulk DESC LIMIT {limit:UInt32}';
+    const rows = await request.history.query<{ bulkId: string }>(sql, {
+      tenant: request.tenant,
+      id: Number(id),
+      limit: OF_DEVICE_MAX,
+    });
     for (const { bulkId } of rows) await keepCounts(request, bulkId);
   } catch (error) {
     // The deletion does not wait for the history: then what was counted last counts.
     if (!(error instanceof PlatformError) || error.status !== 503) throw error;
-    request.platform.log.warn({ err: error, id }, 'the counts of bulk operations could not be kept before an object was deleted');
+    request.platform.log.warn(
+      { err: error, id },
+      'the counts of bulk operations could not be kept before an object was deleted',
+    );
   }
 }
 
@@ -348,11 +485,17 @@ export function bulkOperationRoutes(): Route[] {
       area: AREA,
       access: 'roles',
       roles: ADMIN,
-      summary: 'Create an operation for each device of a group, or for those for which another bulk operation has failed',
+      summary:
+        'Create an operation for each device of a group, or for those for which another bulk operation has failed',
       body: {
         schema: schemas.BulkOperation,
         mediaTypes: ['bulkOperation'],
-        example: { groupId: '251', startDate: '2024-05-02T10:00:00.000Z', creationRamp: 15, operationPrototype: { description: 'Restart', c8y_Restart: {} } },
+        example: {
+          groupId: '251',
+          startDate: '2024-05-02T10:00:00.000Z',
+          creationRamp: 15,
+          operationPrototype: { description: 'Restart', c8y_Restart: {} },
+        },
       },
       answers: [{ status: 201, description: 'Scheduled', mediaType: 'bulkOperation' }],
       handle: post,
@@ -366,7 +509,10 @@ export function bulkOperationRoutes(): Route[] {
       summary: 'List bulk operations, oldest first',
       query: {
         withDeleted: flag('Also cancelled ones'),
-        generalStatus: listParameter(Type.Enum([...BULK_GENERAL_STATUSES, 'EXECUTING_WITH_ERROR']), 'General statuses, comma separated'),
+        generalStatus: listParameter(
+          Type.Enum([...BULK_GENERAL_STATUSES, 'EXECUTING_WITH_ERROR']),
+          'General statuses, comma separated',
+        ),
         dateFrom: { ...RANGE['dateFrom'], description: 'startDate not before' },
         dateTo: { ...RANGE['dateTo'], description: 'startDate not after' },
         ...PAGE_PARAMETERS,
@@ -374,14 +520,24 @@ export function bulkOperationRoutes(): Route[] {
       answers: [{ status: 200, description: 'A page of bulk operations', mediaType: 'bulkOperationCollection' }],
       handle: list,
     },
-    { method: 'GET', path: `${PATH}/{id}`, area: AREA, access: 'roles', roles: READ, summary: 'Read a bulk operation', answers: one, handle: get },
+    {
+      method: 'GET',
+      path: `${PATH}/{id}`,
+      area: AREA,
+      access: 'roles',
+      roles: READ,
+      summary: 'Read a bulk operation',
+      answers: one,
+      handle: get,
+    },
     {
       method: 'PUT',
       path: `${PATH}/{id}`,
       area: AREA,
       access: 'roles',
       roles: ADMIN,
-      summary: 'Change a bulk operation; one that has started is cancelled and a new one is scheduled, which is the answer',
+      summary:
+        'Change a bulk operation; one that has started is cancelled and a new one is scheduled, which is the answer',
       body: { schema: schemas.BulkOperationUpdate, mediaTypes: ['bulkOperation'], example: { creationRamp: 60 } },
       answers: one,
       handle: put,

@@ -5,7 +5,12 @@ import type { OperationCreate, OperationUpdate } from '../../model/commands/enti
 import { PlatformError } from '../../model/errors.ts';
 import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
-import { OPERATION_BEGINS_WITHOUT, OPERATION_OF_DELIVERY, OPERATION_SERVER_KEPT, OPERATION_STATUSES } from '../../model/entities/operation.ts';
+import {
+  OPERATION_BEGINS_WITHOUT,
+  OPERATION_OF_DELIVERY,
+  OPERATION_SERVER_KEPT,
+  OPERATION_STATUSES,
+} from '../../model/entities/operation.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { APPLICATION_HEADERS, applicationOf } from '../request/application-key.ts';
@@ -47,7 +52,8 @@ const FILTERS = {
   ...RANGE,
 };
 
-const operationUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/devicecontrol/operations/${segment(id)}`;
+const operationUrl = (request: ApiRequest, id: string): string =>
+  `${request.baseUrl}/devicecontrol/operations/${segment(id)}`;
 const deviceOf = (members: Members): string => idText(members.get('deviceId'));
 
 async function operationTexts(
@@ -104,7 +110,8 @@ async function post(request: ApiRequest): Promise<Answer> {
     ...applicationOf(request),
   };
   const { doc } = await request.command<{ doc: string }>(COMMAND.OPERATION_CREATE, Number(device), body);
-  if (request.mode === PROCESSING_MODE.TRANSIENT) return notStored('operation', request.wantsBody ? unstoredText(splitMembers(doc)) : '');
+  if (request.mode === PROCESSING_MODE.TRANSIENT)
+    return notStored('operation', request.wantsBody ? unstoredText(splitMembers(doc)) : '');
   const [answer] = await operationTexts(request, [{ entityId: body.id, doc }]);
   return created('operation', answer, operationUrl(request, body.id));
 }
@@ -142,7 +149,8 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
 
 async function get(request: ApiRequest): Promise<Answer> {
   const members = await load(request);
-  if (!request.isPrivileged && (await isOwner(request, deviceOf(members), members)) !== true) throw new PlatformError('security/forbidden');
+  if (!request.isPrivileged && (await isOwner(request, deviceOf(members), members)) !== true)
+    throw new PlatformError('security/forbidden');
   const [answer] = await operationTexts(request, [{ entityId: request.params['id'], doc: joinMembers(members) }]);
   return found('operation', answer);
 }
@@ -153,7 +161,12 @@ async function put(request: ApiRequest): Promise<Answer> {
   // Neither what it was nor what it becomes may have a command that the user has no permission for.
   await requireOwner(request, device, new Map([...stored, ...request.members()]));
   const changes = changedMembers(request.members(), stored, AREA, FIXED, [...DERIVED, ...OPERATION_OF_DELIVERY]);
-  const body: OperationUpdate = { id: request.params['id'], doc: joinMembers(changes), user: request.principal.userName, ...applicationOf(request) };
+  const body: OperationUpdate = {
+    id: request.params['id'],
+    doc: joinMembers(changes),
+    user: request.principal.userName,
+    ...applicationOf(request),
+  };
   const { doc } = await request.command<{ doc: string }>(COMMAND.OPERATION_UPDATE, Number(device), body);
   const [answer] = await operationTexts(request, [{ entityId: request.params['id'], doc }]);
   return found('operation', answer);
@@ -175,8 +188,14 @@ export function operationRoutes(): Route[] {
       roles: ADMIN,
       summary: 'Create an operation for a device',
       headers: APPLICATION_HEADERS,
-      body: { schema: schemas.Operation, mediaTypes: ['operation'], example: { deviceId: '251', description: 'Restart', c8y_Restart: {} } },
-      answers: [{ status: 201, description: `Created; ${UNSTORED}`, mediaType: 'operation', schema: 'writtenOperation' }],
+      body: {
+        schema: schemas.Operation,
+        mediaTypes: ['operation'],
+        example: { deviceId: '251', description: 'Restart', c8y_Restart: {} },
+      },
+      answers: [
+        { status: 201, description: `Created; ${UNSTORED}`, mediaType: 'operation', schema: 'writtenOperation' },
+      ],
       handle: post,
     },
     {
@@ -188,7 +207,14 @@ export function operationRoutes(): Route[] {
       summary: 'List operations, oldest first',
       query: { ...FILTERS, ...REVERT, ...PAGE_PARAMETERS, ...EXPORT_PARAMETERS },
       produces: ['vendor', 'json', ...EXPORT_KINDS],
-      answers: [{ status: 200, description: 'A page of operations', mediaType: 'operationCollection', contentTypes: EXPORT_TYPES }],
+      answers: [
+        {
+          status: 200,
+          description: 'A page of operations',
+          mediaType: 'operationCollection',
+          contentTypes: EXPORT_TYPES,
+        },
+      ],
       handle: list,
     },
     {

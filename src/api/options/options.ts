@@ -1,8 +1,18 @@
-/** Tenant options (docs/spec/options.md#tenant-options): text values by category and key; secret ones are never shown. */
+/**
+ * Tenant options (docs/spec/options.md#tenant-options): text values by category and key; secret ones are never shown.
+ */
 import Type from 'typebox';
 import { MANAGEMENT_TENANT } from '../../accounts/tenants/tenants.ts';
 import {
-  ALLOW_ORIGIN, OPTION_CHOICES, OPTION_DEFAULTS, PREDEFINED_KEYS, hasValue, isSecret, optionKey, readableValue, storedOption,
+  ALLOW_ORIGIN,
+  OPTION_CHOICES,
+  OPTION_DEFAULTS,
+  PREDEFINED_KEYS,
+  hasValue,
+  isSecret,
+  optionKey,
+  readableValue,
+  storedOption,
 } from '../../accounts/options/options.ts';
 import type { StoredOption } from '../../accounts/options/options.ts';
 import type { AuditEntry, RecordChange } from '../../model/commands/records.ts';
@@ -35,10 +45,15 @@ const TOTAL_ID = '\ntotal';
 /** Shown instead of a secret value; sent back it changes nothing. */
 export const MASK = '<<Encrypted>>';
 
-interface Named { readonly category: string; readonly key: string }
-interface Option extends Named { readonly value: string }
+interface Named {
+  readonly category: string;
+  readonly key: string;
+}
+interface Option extends Named {
+  readonly value: string;
+}
 
-const shown = ({ key }: Named, option: StoredOption): string => (isSecret(key) ? MASK : option.value ?? '');
+const shown = ({ key }: Named, option: StoredOption): string => (isSecret(key) ? MASK : (option.value ?? ''));
 
 function namesOf(id: string): Named {
   const [category, key] = id.split('\n');
@@ -52,18 +67,27 @@ function optionText(request: ApiRequest, { category, key, value }: Option): stri
 
 /** @throws PlatformError 422 for a name or value that is none, or a key that the category does not take. */
 function checked(category: string, key: string, value: unknown): Option {
-  for (const [name, sent] of [['category', category], ['key', key]]) {
+  for (const [name, sent] of [
+    ['category', category],
+    ['key', key],
+  ]) {
     if (sent === '' || sent.length > NAME_LENGTH_MAX || /[\p{Cc}\p{Cs}]/u.test(sent)) {
       const limit = `1 to ${NAME_LENGTH_MAX} characters without control characters`;
       throw new PlatformError('validation/invalid-field', { area: 'options', name, value: sent, limit });
     }
   }
   const keys = PREDEFINED_KEYS.get(category);
-  if (keys !== undefined && !keys.includes(key)) throw new PlatformError('options/unknown-key', { category, key, keys: keys.join(', ') });
+  if (keys !== undefined && !keys.includes(key))
+    throw new PlatformError('options/unknown-key', { category, key, keys: keys.join(', ') });
   const isText = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
   if (!isText || String(value).length > VALUE_LENGTH_MAX) {
     const limit = `a text of at most ${VALUE_LENGTH_MAX} characters`;
-    throw new PlatformError('validation/invalid-field', { area: 'options', name: 'value', value: isText ? '…' : JSON.stringify(value), limit });
+    throw new PlatformError('validation/invalid-field', {
+      area: 'options',
+      name: 'value',
+      value: isText ? '…' : JSON.stringify(value),
+      limit,
+    });
   }
   const text = String(value);
   if (category === ALLOW_ORIGIN.category && key === ALLOW_ORIGIN.key && !areOriginEntriesBounded(text)) {
@@ -72,19 +96,35 @@ function checked(category: string, key: string, value: unknown): Option {
   }
   const choices = OPTION_CHOICES.get(optionKey(category, key));
   if (choices !== undefined && text !== '' && !choices.includes(text)) {
-    throw new PlatformError('validation/invalid-field', { area: 'options', name: 'value', value: text, limit: `one of ${choices.join(', ')}` });
+    throw new PlatformError('validation/invalid-field', {
+      area: 'options',
+      name: 'value',
+      value: text,
+      limit: `one of ${choices.join(', ')}`,
+    });
   }
   return { category, key, value: text };
 }
 
-/** The record of an option, when it is not one that an application has made which exists no more: that one's mark holds nobody. */
+/**
+ * The record of an option, when it is not one that an application has made which exists no more: that one's mark holds
+ * nobody.
+ */
 export async function madeOption(request: ApiRequest, text: string | undefined): Promise<StoredOption | undefined> {
-  const option = text === undefined ? undefined : JSON.parse(text) as StoredOption;
-  return option?.application !== undefined && await findApplication(request, option.application) === undefined ? undefined : option;
+  const option = text === undefined ? undefined : (JSON.parse(text) as StoredOption);
+  return option?.application !== undefined && (await findApplication(request, option.application)) === undefined
+    ? undefined
+    : option;
 }
 
-/** @param own text of the record of the tenant. @returns whether it is not marked, neither for that tenant nor for all. */
-export async function isEditable(request: ApiRequest, { category, key }: Named, own: string | undefined): Promise<boolean> {
+/**
+ * @param own text of the record of the tenant. @returns whether it is not marked, neither for that tenant nor for all.
+ */
+export async function isEditable(
+  request: ApiRequest,
+  { category, key }: Named,
+  own: string | undefined,
+): Promise<boolean> {
   const ofAll = await readRecord(request, SERVER_WIDE, 'option', optionKey(category, key));
   if (ofAll !== undefined && (JSON.parse(ofAll) as StoredOption).editable === false) return false;
   return (await madeOption(request, own))?.editable !== false;
@@ -92,12 +132,19 @@ export async function isEditable(request: ApiRequest, { category, key }: Named, 
 
 /** @throws PlatformError 403. */
 async function requireEditable(request: ApiRequest, { category, key }: Named, own: string | undefined): Promise<void> {
-  if (!await isEditable(request, { category, key }, own)) throw new PlatformError('options/not-editable', { category, key });
+  if (!(await isEditable(request, { category, key }, own)))
+    throw new PlatformError('options/not-editable', { category, key });
 }
 
 export const optionAudit = (request: ApiRequest, activity: string, options: readonly Named[]): AuditEntry => ({
-  type: 'Option', activity, user: request.principal.userName,
-  tenant: request.tenant, text: `${activity}: ${options.map(({ category, key }) => `${category}/${key}`).join(', ')}`.slice(0, NAME_LENGTH_MAX * 4),
+  type: 'Option',
+  activity,
+  user: request.principal.userName,
+  tenant: request.tenant,
+  text: `${activity}: ${options.map(({ category, key }) => `${category}/${key}`).join(', ')}`.slice(
+    0,
+    NAME_LENGTH_MAX * 4,
+  ),
 });
 
 /** All options of a tenant but the record of their sum, or those of a category. */
@@ -106,7 +153,9 @@ export const optionRecords = async (request: Acting, tenant: number, prefix = ''
 
 /** The options of a tenant together. */
 export const optionsTotal = (tenant: number): KeptTotal => ({
-  tenant, collection: 'option', id: TOTAL_ID,
+  tenant,
+  collection: 'option',
+  id: TOTAL_ID,
   bounds: {
     count: { maximum: OPTIONS_MAX, limit: 'options/of-tenant', error: 'options/too-many' },
     bytes: { maximum: OPTIONS_BYTES_MAX, limit: 'options/bytes', error: 'options/too-large' },
@@ -116,22 +165,38 @@ export const optionsTotal = (tenant: number): KeptTotal => ({
 });
 
 /** @param tenant number of the one that they belong to. @throws PlatformError 422 when it has no room for them. */
-export async function changeOptions(request: Acting, tenant: number, changes: readonly RecordChange[], audit: AuditEntry): Promise<void> {
+export async function changeOptions(
+  request: Acting,
+  tenant: number,
+  changes: readonly RecordChange[],
+  audit: AuditEntry,
+): Promise<void> {
   const told = withChanges(audit, valuesOf(changes, 'expected'), valuesOf(changes, 'value'), { isTold: false });
   await changeRecords(request, tenant, changes, [told], await totalsOf(request, optionsTotal(tenant), changes));
 }
 
-/** Values by key, for the audit log, which does not repeat those of secret ones; and the mark of those that nobody may change. */
+/**
+ * Values by key, for the audit log, which does not repeat those of secret ones; and the mark of those that nobody may
+ * change.
+ */
 function valuesOf(changes: readonly RecordChange[], state: 'expected' | 'value'): object {
-  return Object.fromEntries(changes.flatMap(({ id, [state]: text }) => {
-    if (text === undefined) return [];
-    const { key } = namesOf(id);
-    const { value, encrypted, editable } = JSON.parse(text) as StoredOption;
-    return [[key, value ?? encrypted], [`${key}.editable`, editable]];
-  }));
+  return Object.fromEntries(
+    changes.flatMap(({ id, [state]: text }) => {
+      if (text === undefined) return [];
+      const { key } = namesOf(id);
+      const { value, encrypted, editable } = JSON.parse(text) as StoredOption;
+      return [
+        [key, value ?? encrypted],
+        [`${key}.editable`, editable],
+      ];
+    }),
+  );
 }
 
-/** Stores all or none; again when somebody else changed one of them meanwhile. @param tenant number of the one that they belong to. */
+/**
+ * Stores all or none; again when somebody else changed one of them meanwhile. @param tenant number of the one that they
+ * belong to.
+ */
 function store(request: ApiRequest, options: readonly Option[], tenant: number = request.tenant): Promise<void> {
   const { cipher } = request.platform;
   return retried(request, async () => {
@@ -142,24 +207,38 @@ function store(request: ApiRequest, options: readonly Option[], tenant: number =
       const expected = await readRecord(request, tenant, 'option', id);
       await requireEditable(request, option, expected);
       if (expected !== undefined && isSecret(key) && value === MASK) continue;
-      changes.push({ collection: 'option', id, expected, value: JSON.stringify(storedOption(cipher, tenant, category, key, value)) });
+      changes.push({
+        collection: 'option',
+        id,
+        expected,
+        value: JSON.stringify(storedOption(cipher, tenant, category, key, value)),
+      });
     }
-    if (changes.length > 0) await changeOptions(request, tenant, changes, optionAudit(request, 'Option changed', options));
+    if (changes.length > 0)
+      await changeOptions(request, tenant, changes, optionAudit(request, 'Option changed', options));
   });
 }
 
-/** Stores one option, of the own tenant unless another one is named. @throws PlatformError 403 when it is not editable. */
+/**
+ * Stores one option, of the own tenant unless another one is named. @throws PlatformError 403 when it is not editable.
+ */
 export const storeOption = (request: ApiRequest, { category, key, value }: Option, tenant?: number): Promise<void> =>
   store(request, [checked(category, key, value)], tenant);
 
 /** All of the tenant, by category and key; those that were never set with their defaults. */
 async function optionsOf(request: ApiRequest, prefix = ''): Promise<Option[]> {
   const records = await optionRecords(request, request.tenant, prefix);
-  const rows = records.map(({ id, value }) => ({ id, option: JSON.parse(value) as StoredOption })).filter(({ option }) => hasValue(option));
+  const rows = records
+    .map(({ id, value }) => ({ id, option: JSON.parse(value) as StoredOption }))
+    .filter(({ option }) => hasValue(option));
   const stored = rows.map(({ id, option }) => ({ ...namesOf(id), value: shown(namesOf(id), option) }));
-  const defaults = OPTION_DEFAULTS.filter(({ category, key }) => optionKey(category, key).startsWith(prefix)
-    && !rows.some(({ id }) => id === optionKey(category, key)));
-  return [...stored, ...defaults].sort((a, b) => (optionKey(a.category, a.key) < optionKey(b.category, b.key) ? -1 : 1));
+  const defaults = OPTION_DEFAULTS.filter(
+    ({ category, key }) =>
+      optionKey(category, key).startsWith(prefix) && !rows.some(({ id }) => id === optionKey(category, key)),
+  );
+  return [...stored, ...defaults].sort((a, b) =>
+    optionKey(a.category, a.key) < optionKey(b.category, b.key) ? -1 : 1,
+  );
 }
 
 async function list(request: ApiRequest): Promise<Answer> {
@@ -176,7 +255,8 @@ async function post(request: ApiRequest): Promise<Answer> {
   return found('option', optionText(request, { ...option, value: shown(option, option) }));
 }
 
-const flatMap = (options: readonly Option[]): string => JSON.stringify(Object.fromEntries(options.map(({ key, value }) => [key, value])));
+const flatMap = (options: readonly Option[]): string =>
+  JSON.stringify(Object.fromEntries(options.map(({ key, value }) => [key, value])));
 
 async function getCategory(request: ApiRequest): Promise<Answer> {
   return found('option', flatMap(await optionsOf(request, `${request.params['category']}\n`)));
@@ -185,20 +265,32 @@ async function getCategory(request: ApiRequest): Promise<Answer> {
 async function putCategory(request: ApiRequest): Promise<Answer> {
   const { category } = request.params;
   const sent = Object.entries(JSON.parse(request.bodyText()) as Record<string, unknown>);
-  await store(request, sent.map(([key, value]) => checked(category, key, value)));
+  await store(
+    request,
+    sent.map(([key, value]) => checked(category, key, value)),
+  );
   return getCategory(request);
 }
 
-/** What `@c8y/client` asks for beside the value in force: what the tenant has set, or what holds where it has set nothing. */
+/**
+ * What `@c8y/client` asks for beside the value in force: what the tenant has set, or what holds where it has set
+ * nothing.
+ */
 const EVALUATIONS = ['current', 'inherited'] as const;
 
 /** @param evaluate one of EVALUATIONS; undefined for the value in force. @throws PlatformError 404. */
 async function load(request: ApiRequest, evaluate: string | undefined): Promise<Option> {
   const { category, key } = request.params as unknown as Named;
-  const text = evaluate === 'inherited' ? undefined : await readRecord(request, request.tenant, 'option', optionKey(category, key));
-  const stored = text === undefined ? {} : JSON.parse(text) as StoredOption;
+  const text =
+    evaluate === 'inherited'
+      ? undefined
+      : await readRecord(request, request.tenant, 'option', optionKey(category, key));
+  const stored = text === undefined ? {} : (JSON.parse(text) as StoredOption);
   if (hasValue(stored)) return { category, key, value: shown({ category, key }, stored) };
-  const preset = evaluate === 'current' ? undefined : OPTION_DEFAULTS.find((option) => option.category === category && option.key === key);
+  const preset =
+    evaluate === 'current'
+      ? undefined
+      : OPTION_DEFAULTS.find((option) => option.category === category && option.key === key);
   if (preset === undefined) throw new PlatformError('options/not-found', { category, key });
   return preset;
 }
@@ -228,8 +320,8 @@ async function remove(request: ApiRequest): Promise<Answer> {
 }
 
 /**
- * Marks an option of one tenant, or of all tenants, whether it has a value or not. What the management tenant decides holds before the manifest
- * of an application. @throws PlatformError 403 for all but the management tenant.
+ * Marks an option of one tenant, or of all tenants, whether it has a value or not. What the management tenant decides
+ * holds before the manifest of an application. @throws PlatformError 403 for all but the management tenant.
  */
 async function putEditable(request: ApiRequest): Promise<Answer> {
   if (request.principal.tenant !== MANAGEMENT_TENANT) throw new PlatformError('security/forbidden');
@@ -244,11 +336,20 @@ async function putEditable(request: ApiRequest): Promise<Answer> {
   const activity = mayChange ? 'Option made editable' : 'Option made non-editable';
   await retried(request, async () => {
     const expected = await readRecord(request, number, 'option', id);
-    const { editable: _, application: __, ...others } = expected === undefined ? {} as StoredOption : JSON.parse(expected) as StoredOption;
+    const {
+      editable: _,
+      application: __,
+      ...others
+    } = expected === undefined ? ({} as StoredOption) : (JSON.parse(expected) as StoredOption);
     const marked = mayChange ? others : { ...others, editable: false };
     const value = Object.keys(marked).length === 0 ? undefined : JSON.stringify(marked);
     if (value === expected) return;
-    await changeOptions(request, number, [{ collection: 'option', id, expected, value }], optionAudit(request, activity, [{ category, key }]));
+    await changeOptions(
+      request,
+      number,
+      [{ collection: 'option', id, expected, value }],
+      optionAudit(request, activity, [{ category, key }]),
+    );
   });
   const self = `${request.baseUrl}/tenant/options/${segment(category)}/${segment(key)}`;
   return found('option', JSON.stringify({ self, category, key, editable: mayChange }));
@@ -256,51 +357,130 @@ async function putEditable(request: ApiRequest): Promise<Answer> {
 
 /**
  * Options of a category as a microservice reads them. Keys are without the prefix of secret ones.
- * @param isItsOwn whether the category belongs to the microservice: only then it gets secret values, and otherwise the mask, as people do.
+ * @param isItsOwn whether the category belongs to the microservice: only then it gets secret values, and otherwise the
+ * mask, as people do.
  */
-export async function serviceOptions(request: ApiRequest, tenant: number, category: string, isItsOwn: boolean): Promise<Record<string, string>> {
+export async function serviceOptions(
+  request: ApiRequest,
+  tenant: number,
+  category: string,
+  isItsOwn: boolean,
+): Promise<Record<string, string>> {
   const { cipher } = request.platform;
   const rows = await listRecords(request, tenant, 'option', `${category}\n`);
-  return Object.fromEntries(rows.flatMap(({ id, value }) => {
-    const { key } = namesOf(id);
-    const option = JSON.parse(value) as StoredOption;
-    if (!hasValue(option)) return [];
-    const plain = isSecret(key) && !isItsOwn ? MASK : readableValue(cipher, tenant, category, key, option) ?? MASK;
-    return [[isSecret(key) ? key.slice(key.indexOf('.') + 1) : key, plain]];
-  }));
+  return Object.fromEntries(
+    rows.flatMap(({ id, value }) => {
+      const { key } = namesOf(id);
+      const option = JSON.parse(value) as StoredOption;
+      if (!hasValue(option)) return [];
+      const plain = isSecret(key) && !isItsOwn ? MASK : (readableValue(cipher, tenant, category, key, option) ?? MASK);
+      return [[isSecret(key) ? key.slice(key.indexOf('.') + 1) : key, plain]];
+    }),
+  );
 }
 
-const Value = Type.Union([Type.String(), Type.Number(), Type.Boolean()], { description: 'A text; numbers and booleans are taken as their text' });
-const PostBody = Type.Object({ category: Type.String(), key: Type.String(), value: Value }, { additionalProperties: true });
+const Value = Type.Union([Type.String(), Type.Number(), Type.Boolean()], {
+  description: 'A text; numbers and booleans are taken as their text',
+});
+const PostBody = Type.Object(
+  { category: Type.String(), key: Type.String(), value: Value },
+  { additionalProperties: true },
+);
 const PutBody = Type.Object({ value: Value }, { additionalProperties: true });
 const CategoryBody = Type.Record(Type.String(), Value);
-const EditableBody = Type.Object({ editable: Type.Union([Type.Boolean(), Type.Enum(['true', 'false'])]) }, { additionalProperties: true });
+const EditableBody = Type.Object(
+  { editable: Type.Union([Type.Boolean(), Type.Enum(['true', 'false'])]) },
+  { additionalProperties: true },
+);
 
 export function optionRoutes(): Route[] {
   const area = 'options';
   const read = { area, access: 'roles', roles: READ } as const;
   const admin = { area, access: 'roles', roles: ADMIN } as const;
   const one = [{ status: 200, description: 'The option', mediaType: 'option' }];
-  const flat = [{ status: 200, description: 'Values by key', mediaType: 'option', schema: 'optionsOfCategory', example: { temp_high: 'MAJOR' } }];
+  const flat = [
+    {
+      status: 200,
+      description: 'Values by key',
+      mediaType: 'option',
+      schema: 'optionsOfCategory',
+      example: { temp_high: 'MAJOR' },
+    },
+  ];
   const [all, category, option] = ['/tenant/options', '/tenant/options/{category}', '/tenant/options/{category}/{key}'];
   return [
-    { method: 'GET', path: all, ...read, summary: 'List options by category and key', query: PAGE_PARAMETERS,
-      answers: [{ status: 200, description: 'A page of options', mediaType: 'optionCollection' }], handle: list },
-    { method: 'POST', path: all, ...admin, summary: 'Set an option',
-      body: { schema: PostBody, mediaTypes: ['option'], example: { category: 'access.control', key: 'allow.origin', value: 'https://*.example.com' } },
-      answers: one, handle: post },
+    {
+      method: 'GET',
+      path: all,
+      ...read,
+      summary: 'List options by category and key',
+      query: PAGE_PARAMETERS,
+      answers: [{ status: 200, description: 'A page of options', mediaType: 'optionCollection' }],
+      handle: list,
+    },
+    {
+      method: 'POST',
+      path: all,
+      ...admin,
+      summary: 'Set an option',
+      body: {
+        schema: PostBody,
+        mediaTypes: ['option'],
+        example: { category: 'access.control', key: 'allow.origin', value: 'https://*.example.com' },
+      },
+      answers: one,
+      handle: post,
+    },
     { method: 'GET', path: category, ...read, summary: 'Values of a category', answers: flat, handle: getCategory },
-    { method: 'PUT', path: category, ...admin, summary: 'Set several options of a category; others stay',
-      body: { schema: CategoryBody, mediaTypes: ['option'], example: { temp_high: 'MAJOR', temp_low: 'MINOR' } }, answers: flat, handle: putCategory },
-    { method: 'GET', path: option, ...read, summary: 'Read an option; secret values are masked',
-      query: { evaluate: { schema: Type.Enum([...EVALUATIONS]), description: 'What the tenant has set, or the default; the value in force without it' } },
-      answers: one, handle: get },
-    { method: 'PUT', path: option, ...admin, summary: 'Set an option', body: { schema: PutBody, mediaTypes: ['option'], example: { value: '*' } },
-      answers: one, handle: put },
-    { method: 'DELETE', path: option, ...admin, summary: 'Remove an option: its default holds again',
-      answers: [{ status: 204, description: 'Removed' }], handle: remove },
-    { method: 'PUT', path: `${option}/editable`, ...admin, summary: 'Allow or forbid changes, also of an option without a value (management tenant only)',
+    {
+      method: 'PUT',
+      path: category,
+      ...admin,
+      summary: 'Set several options of a category; others stay',
+      body: { schema: CategoryBody, mediaTypes: ['option'], example: { temp_high: 'MAJOR', temp_low: 'MINOR' } },
+      answers: flat,
+      handle: putCategory,
+    },
+    {
+      method: 'GET',
+      path: option,
+      ...read,
+      summary: 'Read an option; secret values are masked',
+      query: {
+        evaluate: {
+          schema: Type.Enum([...EVALUATIONS]),
+          description: 'What the tenant has set, or the default; the value in force without it',
+        },
+      },
+      answers: one,
+      handle: get,
+    },
+    {
+      method: 'PUT',
+      path: option,
+      ...admin,
+      summary: 'Set an option',
+      body: { schema: PutBody, mediaTypes: ['option'], example: { value: '*' } },
+      answers: one,
+      handle: put,
+    },
+    {
+      method: 'DELETE',
+      path: option,
+      ...admin,
+      summary: 'Remove an option: its default holds again',
+      answers: [{ status: 204, description: 'Removed' }],
+      handle: remove,
+    },
+    {
+      method: 'PUT',
+      path: `${option}/editable`,
+      ...admin,
+      summary: 'Allow or forbid changes, also of an option without a value (management tenant only)',
       query: { tenant: text('Only of this tenant; of all tenants without it') },
-      body: { schema: EditableBody, mediaTypes: ['option'], example: { editable: 'false' } }, answers: one, handle: putEditable },
+      body: { schema: EditableBody, mediaTypes: ['option'], example: { editable: 'false' } },
+      answers: one,
+      handle: putEditable,
+    },
   ];
 }

@@ -14,7 +14,10 @@ const API_VERSION = '1017.0.0';
 const MIB = 1024 * 1024;
 const SECURED_ROLE = 'ROLE_OPTION_MANAGEMENT_ADMIN';
 
-interface SystemOption { readonly value: string; readonly isSecured?: boolean }
+interface SystemOption {
+  readonly value: string;
+  readonly isSecured?: boolean;
+}
 
 const open = (value: string): SystemOption => ({ value });
 const secured = (value: string): SystemOption => ({ value, isSecured: true });
@@ -22,17 +25,28 @@ const secured = (value: string): SystemOption => ({ value, isSecured: true });
 /** Category -> key -> option. Secured ones are shown to who has the role only. */
 export const SYSTEM_OPTIONS: Readonly<Record<string, Readonly<Record<string, SystemOption>>>> = {
   password: {
-    'green.min-length': secured(String(GREEN_LENGTH_MIN)), 'limit.validity': open('0'), 'enforce.strength': open('false'),
+    'green.min-length': secured(String(GREEN_LENGTH_MIN)),
+    'limit.validity': open('0'),
+    'enforce.strength': open('false'),
   },
   'two-factor-authentication': {
-    'pin.validity': secured('30'), 'token.length': secured('6'), 'token.validity': secured('20'),
-    enforced: open('false'), strategy: open('TOTP'), 'pin.length': open('6'), enabled: open('true'), 'enforced.group': open(''),
-    'tenant-scope-settings.enabled': open('false'), 'logout-on-browser-termination': open('false'),
+    'pin.validity': secured('30'),
+    'token.length': secured('6'),
+    'token.validity': secured('20'),
+    enforced: open('false'),
+    strategy: open('TOTP'),
+    'pin.length': open('6'),
+    enabled: open('true'),
+    'enforced.group': open(''),
+    'tenant-scope-settings.enabled': open('false'),
+    'logout-on-browser-termination': open('false'),
   },
   authentication: { badRequestCounter: secured('0') },
   files: {
-    'microservice.zipped.max.size': secured(String(500 * MIB)), 'microservice.unzipped.max.size': secured(String(1024 * MIB)),
-    'webapp.zipped.max.size': secured(String(50 * MIB)), 'webapp.unzipped.max.size': secured(String(250 * MIB)),
+    'microservice.zipped.max.size': secured(String(500 * MIB)),
+    'microservice.unzipped.max.size': secured(String(1024 * MIB)),
+    'webapp.zipped.max.size': secured(String(50 * MIB)),
+    'webapp.unzipped.max.size': secured(String(250 * MIB)),
     // The server's own setting: see `valueOf`.
     'max.size': open(''),
   },
@@ -53,11 +67,13 @@ export const SYSTEM_OPTIONS: Readonly<Record<string, Readonly<Record<string, Sys
   'device-registration': { 'security-token.policy': open('OPTIONAL') },
 };
 
-const isVisible = (request: ApiRequest, option: SystemOption): boolean => option.isSecured !== true || request.hasRole(SECURED_ROLE);
+const isVisible = (request: ApiRequest, option: SystemOption): boolean =>
+  option.isSecured !== true || request.hasRole(SECURED_ROLE);
 
 /** The value in force for the tenant that asks. */
 async function valueOf(request: ApiRequest, category: string, key: string): Promise<string> {
-  if (category === 'device-registration' && key === 'security-token.policy') return new DeviceRegistration(request.platform).tokenPolicy(request.tenant);
+  if (category === 'device-registration' && key === 'security-token.policy')
+    return new DeviceRegistration(request.platform).tokenPolicy(request.tenant);
   if (category === 'files' && key === 'max.size') return String(serverFileBytesMax(request.platform));
   return SYSTEM_OPTIONS[category][key].value;
 }
@@ -68,8 +84,13 @@ async function optionOf(request: ApiRequest, category: string, key: string): Pro
 }
 
 async function list(request: ApiRequest): Promise<Answer> {
-  const options = await Promise.all(Object.entries(SYSTEM_OPTIONS).flatMap(([category, keys]) =>
-    Object.entries(keys).filter(([, option]) => isVisible(request, option)).map(([key]) => optionOf(request, category, key))));
+  const options = await Promise.all(
+    Object.entries(SYSTEM_OPTIONS).flatMap(([category, keys]) =>
+      Object.entries(keys)
+        .filter(([, option]) => isVisible(request, option))
+        .map(([key]) => optionOf(request, category, key)),
+    ),
+  );
   return found('optionCollection', JSON.stringify({ self: `${request.baseUrl}/tenant/system/options`, options }));
 }
 
@@ -77,8 +98,11 @@ async function list(request: ApiRequest): Promise<Answer> {
 async function getCategory(request: ApiRequest): Promise<Answer> {
   const { category } = request.params;
   const keys = Object.hasOwn(SYSTEM_OPTIONS, category) ? SYSTEM_OPTIONS[category] : {};
-  const visible = await Promise.all(Object.entries(keys).filter(([, option]) => isVisible(request, option))
-    .map(async ([key]) => [key, await valueOf(request, category, key)]));
+  const visible = await Promise.all(
+    Object.entries(keys)
+      .filter(([, option]) => isVisible(request, option))
+      .map(async ([key]) => [key, await valueOf(request, category, key)]),
+  );
   return found('option', JSON.stringify(Object.fromEntries(visible)));
 }
 
@@ -95,11 +119,34 @@ export function systemOptionRoutes(): Route[] {
   const common = { method: 'GET', area: 'tenant', access: 'user' } as const;
   const path = '/tenant/system/options';
   return [
-    { ...common, path, summary: 'System options', answers: [{ status: 200, description: 'The options', mediaType: 'optionCollection' }], handle: list },
-    { ...common, path: `${path}/{category}`, summary: 'System options of a category',
-      answers: [{ status: 200, description: 'Values by key', mediaType: 'option', schema: 'optionsOfCategory', example: { version: '1020.0.0' } }],
-      handle: getCategory },
-    { ...common, path: `${path}/{category}/{key}`, summary: 'One system option',
-      answers: [{ status: 200, description: 'The option', mediaType: 'option' }], handle: get },
+    {
+      ...common,
+      path,
+      summary: 'System options',
+      answers: [{ status: 200, description: 'The options', mediaType: 'optionCollection' }],
+      handle: list,
+    },
+    {
+      ...common,
+      path: `${path}/{category}`,
+      summary: 'System options of a category',
+      answers: [
+        {
+          status: 200,
+          description: 'Values by key',
+          mediaType: 'option',
+          schema: 'optionsOfCategory',
+          example: { version: '1020.0.0' },
+        },
+      ],
+      handle: getCategory,
+    },
+    {
+      ...common,
+      path: `${path}/{category}/{key}`,
+      summary: 'One system option',
+      answers: [{ status: 200, description: 'The option', mediaType: 'option' }],
+      handle: get,
+    },
   ];
 }

@@ -8,9 +8,21 @@ import { AUDITS_MAX } from '../../actors/runtime/context.ts';
 import type { AuditEntry, RecordChange } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import {
-  APIS, CONTEXTS, NAME_LENGTH_MAX, NAME_PATTERN, NOTIFICATION_SUBSCRIPTIONS, contextPrefix, faultOf, idKey, subscriptionKey,
+  APIS,
+  CONTEXTS,
+  NAME_LENGTH_MAX,
+  NAME_PATTERN,
+  NOTIFICATION_SUBSCRIPTIONS,
+  contextPrefix,
+  faultOf,
+  idKey,
+  subscriptionKey,
 } from '../../model/entities/notification-subscription.ts';
-import type { NotificationContext, NotificationSubscription, SubscriptionFilter } from '../../model/entities/notification-subscription.ts';
+import type {
+  NotificationContext,
+  NotificationSubscription,
+  SubscriptionFilter,
+} from '../../model/entities/notification-subscription.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { isEntityId } from '../request/entity-id.ts';
 import { namedSources, quote } from '../entities/text.ts';
@@ -35,17 +47,35 @@ const FRAGMENT_LENGTH_MAX = 256;
 const TYPE_FILTER_LENGTH_MAX = 4096;
 
 const Name = Type.String({ pattern: NAME_PATTERN, maxLength: NAME_LENGTH_MAX });
-const TypeFilter = Type.String({ minLength: 1, maxLength: TYPE_FILTER_LENGTH_MAX, description: "A type, or several: 'temperature' or 'pressure'" });
+const TypeFilter = Type.String({
+  minLength: 1,
+  maxLength: TYPE_FILTER_LENGTH_MAX,
+  description: "A type, or several: 'temperature' or 'pressure'",
+});
 const Apis = Type.Array(Type.Enum([...APIS.mo]), { minItems: 1, maxItems: APIS.mo.length });
 /** `type` is another name of `typeFilter` (docs/spec/notifications.md#fields). */
-const Filter = Type.Object({ apis: optional(Apis), typeFilter: optional(TypeFilter), type: optional(TypeFilter) }, OPEN);
+const Filter = Type.Object(
+  { apis: optional(Apis), typeFilter: optional(TypeFilter), type: optional(TypeFilter) },
+  OPEN,
+);
 const SUBSCRIPTION = {
-  context: Type.Enum([...CONTEXTS]), subscription: Name, nonPersistent: optional(Type.Boolean({ default: false })),
-  fragmentsToCopy: optional(Type.Array(Type.String({ minLength: 1, maxLength: FRAGMENT_LENGTH_MAX }), { maxItems: FRAGMENTS_MAX })),
+  context: Type.Enum([...CONTEXTS]),
+  subscription: Name,
+  nonPersistent: optional(Type.Boolean({ default: false })),
+  fragmentsToCopy: optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: FRAGMENT_LENGTH_MAX }), { maxItems: FRAGMENTS_MAX }),
+  ),
 };
 /** Clients send `subscriptionFilter`; `filter` is taken too (docs/spec/notifications.md#fields). */
 const SubscriptionPost = Type.Object(
-  { ...SUBSCRIPTION, source: optional(Type.Object({ id: Id }, OPEN)), subscriptionFilter: optional(Filter), filter: optional(Filter) }, OPEN);
+  {
+    ...SUBSCRIPTION,
+    source: optional(Type.Object({ id: Id }, OPEN)),
+    subscriptionFilter: optional(Filter),
+    filter: optional(Filter),
+  },
+  OPEN,
+);
 
 const Source = open({ id: Text, self: Text, name: optional(Text), type: optional(Text) });
 export const NOTIFICATION_ANSWER_SCHEMAS: Readonly<Record<string, TSchema>> = {
@@ -62,7 +92,9 @@ interface Sent {
   readonly filter?: SentFilter;
   readonly fragmentsToCopy?: readonly string[];
 }
-interface SentFilter extends SubscriptionFilter { readonly type?: string }
+interface SentFilter extends SubscriptionFilter {
+  readonly type?: string;
+}
 
 const invalid = (name: string, value: string, limit: string): PlatformError =>
   new PlatformError('validation/invalid-field', { area: AREA, name, value, limit });
@@ -73,10 +105,16 @@ async function sentSubscription(request: ApiRequest): Promise<Omit<NotificationS
   const { context, source, subscription, nonPersistent = false, fragmentsToCopy } = sent;
   const { apis, typeFilter, type } = sent.subscriptionFilter ?? sent.filter ?? {};
   const wanted = typeFilter ?? type;
-  const filter: SubscriptionFilter = { ...(apis === undefined ? {} : { apis }), ...(wanted === undefined ? {} : { typeFilter: wanted }) };
-  if (context === 'mo' && source === undefined) throw new PlatformError('validation/mandatory-fields', { names: 'source' });
+  const filter: SubscriptionFilter = {
+    ...(apis === undefined ? {} : { apis }),
+    ...(wanted === undefined ? {} : { typeFilter: wanted }),
+  };
+  if (context === 'mo' && source === undefined)
+    throw new PlatformError('validation/mandatory-fields', { names: 'source' });
   const checked = {
-    context, subscription, nonPersistent,
+    context,
+    subscription,
+    nonPersistent,
     ...(source === undefined ? {} : { source: String(source.id) }),
     ...(Object.keys(filter).length === 0 ? {} : { subscriptionFilter: filter }),
     ...(fragmentsToCopy === undefined ? {} : { fragmentsToCopy }),
@@ -90,11 +128,17 @@ async function sentSubscription(request: ApiRequest): Promise<Omit<NotificationS
 /** @throws PlatformError 404 for a managed object that is not there. */
 async function requireSource(request: ApiRequest, source: string | undefined): Promise<void> {
   if (source === undefined) return;
-  const object = isEntityId(source) ? await request.platform.documents.get('managedObject', request.tenant, source) : undefined;
+  const object = isEntityId(source)
+    ? await request.platform.documents.get('managedObject', request.tenant, source)
+    : undefined;
   if (object === undefined) throw new PlatformError('inventory/not-found', { id: source });
 }
 
-function subscriptionText(request: ApiRequest, { source, ...others }: NotificationSubscription, sources: ReadonlyMap<string, string>): string {
+function subscriptionText(
+  request: ApiRequest,
+  { source, ...others }: NotificationSubscription,
+  sources: ReadonlyMap<string, string>,
+): string {
   const { id, ...members } = others;
   const head = `{"id":${quote(id)},"self":${quote(`${request.baseUrl}${PATH}/${id}`)},`;
   const shown = source === undefined ? '' : `"source":${sources.get(source)},`;
@@ -102,20 +146,33 @@ function subscriptionText(request: ApiRequest, { source, ...others }: Notificati
 }
 
 async function textsOf(request: ApiRequest, subscriptions: readonly NotificationSubscription[]): Promise<string[]> {
-  const sources = await namedSources(request, subscriptions.map(({ source }) => source).filter((source) => source !== undefined));
+  const sources = await namedSources(
+    request,
+    subscriptions.map(({ source }) => source).filter((source) => source !== undefined),
+  );
   return subscriptions.map((subscription) => subscriptionText(request, subscription, sources));
 }
 
-const auditOf = (request: ApiRequest, activity: string, { id, context, source, subscription }: NotificationSubscription): AuditEntry => ({
-  type: 'SYSTEM', activity, user: request.principal.userName, source: source ?? id,
+const auditOf = (
+  request: ApiRequest,
+  activity: string,
+  { id, context, source, subscription }: NotificationSubscription,
+): AuditEntry => ({
+  type: 'SYSTEM',
+  activity,
+  user: request.principal.userName,
+  source: source ?? id,
   text: `${activity}: ${subscription}, context ${context}${source === undefined ? '' : `, managed object ${source}`}`,
 });
 
 async function post(request: ApiRequest): Promise<Answer> {
   const checked = await sentSubscription(request);
   const key = subscriptionKey(checked);
-  const duplicate = new PlatformError('notifications/duplicate', { subscription: checked.subscription, context: checked.context });
-  if (await readRecord(request, request.tenant, NOTIFICATION_SUBSCRIPTIONS, key) !== undefined) throw duplicate;
+  const duplicate = new PlatformError('notifications/duplicate', {
+    subscription: checked.subscription,
+    context: checked.context,
+  });
+  if ((await readRecord(request, request.tenant, NOTIFICATION_SUBSCRIPTIONS, key)) !== undefined) throw duplicate;
   const subscription: NotificationSubscription = { id: String(await request.platform.ids.nextInOrder()), ...checked };
   const changes: RecordChange[] = [
     { collection: NOTIFICATION_SUBSCRIPTIONS, id: key, expected: undefined, value: JSON.stringify(subscription) },
@@ -153,18 +210,25 @@ function selectionOf(request: ApiRequest): Selection {
   const { query } = request;
   const source = query.text('source');
   const context = query.text('context') as NotificationContext | undefined;
-  const contexts = context === undefined ? source === undefined ? CONTEXTS : ['mo' as const] : [context];
+  const contexts = context === undefined ? (source === undefined ? CONTEXTS : ['mo' as const]) : [context];
   return { contexts, source, subscription: query.text('subscription'), typeFilter: query.text('typeFilter') };
 }
 
 /** By context, source and name. They are read a step at a time: there may be one for each device. */
-async function* selected(request: ApiRequest, { contexts, source, subscription, typeFilter }: Selection): AsyncGenerator<NotificationSubscription> {
+async function* selected(
+  request: ApiRequest,
+  { contexts, source, subscription, typeFilter }: Selection,
+): AsyncGenerator<NotificationSubscription> {
   if (source !== undefined && (!isEntityId(source) || !contexts.includes('mo'))) return;
   for (const context of contexts) {
     const prefix = contextPrefix(context, source);
-    for (let after: string | undefined; ;) {
-      const rows: StoredRecord[] = await request.platform.documents.list(NOTIFICATION_SUBSCRIPTIONS, request.tenant, prefix,
-        { limit: STEP, ...(after === undefined ? {} : { after }) });
+    for (let after: string | undefined; ; ) {
+      const rows: StoredRecord[] = await request.platform.documents.list(
+        NOTIFICATION_SUBSCRIPTIONS,
+        request.tenant,
+        prefix,
+        { limit: STEP, ...(after === undefined ? {} : { after }) },
+      );
       for (const { value } of rows) {
         const one = JSON.parse(value) as NotificationSubscription;
         if (subscription !== undefined && one.subscription !== subscription) continue;
@@ -189,14 +253,20 @@ async function list(request: ApiRequest): Promise<Answer> {
   }
   const items = await textsOf(request, shown);
   const total = page.wantsTotal ? count : undefined;
-  return found('subscriptionCollection', collectionText(request, page, { name: 'subscriptions', items, total, isFull: count > end }));
+  return found(
+    'subscriptionCollection',
+    collectionText(request, page, { name: 'subscriptions', items, total, isFull: count > end }),
+  );
 }
 
 /** @throws PlatformError 404. */
 async function load(request: ApiRequest): Promise<NotificationSubscription> {
   const { id } = request.params;
-  const key = isEntityId(id) ? await readRecord(request, request.tenant, NOTIFICATION_SUBSCRIPTIONS, idKey(id)) : undefined;
-  const stored = key === undefined ? undefined : await readRecord(request, request.tenant, NOTIFICATION_SUBSCRIPTIONS, key);
+  const key = isEntityId(id)
+    ? await readRecord(request, request.tenant, NOTIFICATION_SUBSCRIPTIONS, idKey(id))
+    : undefined;
+  const stored =
+    key === undefined ? undefined : await readRecord(request, request.tenant, NOTIFICATION_SUBSCRIPTIONS, key);
   if (stored === undefined) throw new PlatformError('notifications/not-found', { id });
   return JSON.parse(stored) as NotificationSubscription;
 }
@@ -215,7 +285,12 @@ async function removeAll(request: ApiRequest, subscriptions: readonly Notificati
       { collection: NOTIFICATION_SUBSCRIPTIONS, id: idKey(one.id), expected: key, value: undefined },
     ];
   });
-  await changeRecords(request, request.tenant, changes, subscriptions.map((one) => auditOf(request, 'Subscription deleted', one)));
+  await changeRecords(
+    request,
+    request.tenant,
+    changes,
+    subscriptions.map((one) => auditOf(request, 'Subscription deleted', one)),
+  );
 }
 
 async function remove(request: ApiRequest): Promise<Answer> {
@@ -227,11 +302,13 @@ async function remove(request: ApiRequest): Promise<Answer> {
 async function removeSelected(request: ApiRequest): Promise<Answer> {
   const { query } = request;
   const [context, source] = [query.text('context'), query.text('source')];
-  if (context !== 'tenant' && source === undefined) throw new PlatformError('validation/mandatory-fields', { names: 'source' });
-  if (context === 'tenant' && source !== undefined) throw invalid('source', source, 'nothing when the context is tenant');
+  if (context !== 'tenant' && source === undefined)
+    throw new PlatformError('validation/mandatory-fields', { names: 'source' });
+  if (context === 'tenant' && source !== undefined)
+    throw invalid('source', source, 'nothing when the context is tenant');
   const { contexts } = selectionOf(request);
   const selection: Selection = { contexts, source, subscription: undefined, typeFilter: undefined };
-  for (let isDone = false; !isDone;) {
+  for (let isDone = false; !isDone; ) {
     const some: NotificationSubscription[] = [];
     for await (const one of selected(request, selection)) if (some.push(one) >= DELETED_AT_ONCE) break;
     isDone = some.length < DELETED_AT_ONCE;
@@ -251,17 +328,63 @@ export function notificationSubscriptionRoutes(): Route[] {
   const source = text('Id of the managed object');
   const gone = [{ status: 204, description: 'Deleted' }];
   return [
-    { method: 'GET', path: PATH, ...admin, summary: 'List subscriptions of Notifications 2.0, by context, source and name',
-      query: { context, source, subscription: text('Name of the subscription'), typeFilter: text('Its filter of types, as it was sent'), ...PAGE_PARAMETERS },
-      answers: [{ status: 200, description: 'A page of subscriptions', mediaType: 'subscriptionCollection' }], handle: list },
-    { method: 'POST', path: PATH, ...admin, summary: 'Subscribe a topic of Notifications 2.0 to a managed object or to the tenant',
-      body: { schema: SubscriptionPost, mediaTypes: ['subscription'],
-        example: { context: 'mo', source: { id: '1000' }, subscription: 'alerts', subscriptionFilter: { apis: ['alarms', 'measurements'] } } },
-      answers: [{ status: 201, description: 'Created', mediaType: 'subscription' }], handle: post },
-    { method: 'DELETE', path: PATH, ...admin, summary: 'Delete the subscriptions of a managed object, or those of the context tenant',
-      query: { context, source }, answers: gone, handle: removeSelected },
-    { method: 'GET', path: `${PATH}/{id}`, ...admin, summary: 'Read a subscription of Notifications 2.0',
-      answers: [{ status: 200, description: 'The subscription', mediaType: 'subscription' }], handle: get },
-    { method: 'DELETE', path: `${PATH}/{id}`, ...admin, summary: 'Delete a subscription of Notifications 2.0', answers: gone, handle: remove },
+    {
+      method: 'GET',
+      path: PATH,
+      ...admin,
+      summary: 'List subscriptions of Notifications 2.0, by context, source and name',
+      query: {
+        context,
+        source,
+        subscription: text('Name of the subscription'),
+        typeFilter: text('Its filter of types, as it was sent'),
+        ...PAGE_PARAMETERS,
+      },
+      answers: [{ status: 200, description: 'A page of subscriptions', mediaType: 'subscriptionCollection' }],
+      handle: list,
+    },
+    {
+      method: 'POST',
+      path: PATH,
+      ...admin,
+      summary: 'Subscribe a topic of Notifications 2.0 to a managed object or to the tenant',
+      body: {
+        schema: SubscriptionPost,
+        mediaTypes: ['subscription'],
+        example: {
+          context: 'mo',
+          source: { id: '1000' },
+          subscription: 'alerts',
+          subscriptionFilter: { apis: ['alarms', 'measurements'] },
+        },
+      },
+      answers: [{ status: 201, description: 'Created', mediaType: 'subscription' }],
+      handle: post,
+    },
+    {
+      method: 'DELETE',
+      path: PATH,
+      ...admin,
+      summary: 'Delete the subscriptions of a managed object, or those of the context tenant',
+      query: { context, source },
+      answers: gone,
+      handle: removeSelected,
+    },
+    {
+      method: 'GET',
+      path: `${PATH}/{id}`,
+      ...admin,
+      summary: 'Read a subscription of Notifications 2.0',
+      answers: [{ status: 200, description: 'The subscription', mediaType: 'subscription' }],
+      handle: get,
+    },
+    {
+      method: 'DELETE',
+      path: `${PATH}/{id}`,
+      ...admin,
+      summary: 'Delete a subscription of Notifications 2.0',
+      answers: gone,
+      handle: remove,
+    },
   ];
 }

@@ -1,4 +1,6 @@
-/** The Bayeux URLs on the HTTP server: long polling as POST, WebSocket on the same paths (docs/spec/realtime.md#urls). */
+/**
+ * The Bayeux URLs on the HTTP server: long polling as POST, WebSocket on the same paths (docs/spec/realtime.md#urls).
+ */
 import Type from 'typebox';
 import { PlatformError } from '../../model/errors.ts';
 import type { LoginCaller, Principal } from '../../model/access/principal.ts';
@@ -14,10 +16,15 @@ import type { Upgraded, WebSocketChannel, WebSocketHandlers } from '../http/web-
 /** What the URLs need of the Bayeux server; `Form` says how a URL delivers. */
 export interface RealtimePort<Form> {
   readonly urls: Readonly<Record<string, Form>>;
-  handle(text: string, requester: RealtimeRequester<Form>, responder: {
-    send(text: string): void; sendBlank(): void; onAborted(callback: () => void): void }): void;
-  open(channel: { send(text: string): boolean; readonly bufferedBytes: number; end(reason: string): void },
-    requester: RealtimeRequester<Form>): RealtimeSocket;
+  handle(
+    text: string,
+    requester: RealtimeRequester<Form>,
+    responder: { send(text: string): void; sendBlank(): void; onAborted(callback: () => void): void },
+  ): void;
+  open(
+    channel: { send(text: string): boolean; readonly bufferedBytes: number; end(reason: string): void },
+    requester: RealtimeRequester<Form>,
+  ): RealtimeSocket;
 }
 
 /** What the sockets need of the HTTP server. */
@@ -25,12 +32,20 @@ export interface SocketHost {
   readonly proxies: TrustedProxies;
   readonly early: EarlySockets;
   webSocket(path: string, handlers: WebSocketHandlers): void;
-  identifyUpgrade(channel: Upgraded, caller: LoginCaller): {
-    readonly principal: Principal | undefined | Promise<Principal | undefined>; readonly isOfCookie: boolean } | undefined;
+  identifyUpgrade(
+    channel: Upgraded,
+    caller: LoginCaller,
+  ):
+    | { readonly principal: Principal | undefined | Promise<Principal | undefined>; readonly isOfCookie: boolean }
+    | undefined;
   calledByUpgrade(channel: Upgraded): { readonly baseUrl: string; readonly host: string };
 }
 
-interface RealtimeSocket extends EarlySocket { message(text: string): void; drained(): void; closed(): void }
+interface RealtimeSocket extends EarlySocket {
+  message(text: string): void;
+  drained(): void;
+  closed(): void;
+}
 
 interface RealtimeRequester<Form> {
   principal: Principal | undefined;
@@ -51,89 +66,159 @@ const CLOSE_POLICY = 1008;
 const CLOSE_TRY_AGAIN = 1013;
 
 const Message = Type.Object(
-  { channel: Type.String(), id: Type.Optional(Type.String()), clientId: Type.Optional(Type.String()) }, { additionalProperties: true },
+  { channel: Type.String(), id: Type.Optional(Type.String()), clientId: Type.Optional(Type.String()) },
+  { additionalProperties: true },
 );
 const Messages = Type.Union([Type.Array(Message), Message]);
 
 export function realtimeRoutes<Form>(realtime: RealtimePort<Form>): Route[] {
   // CometD's clients append the type of the message to the URL.
-  const paths = Object.entries(realtime.urls).flatMap(([path, form]) => PATH_SUFFIXES.map((suffix) => [path + suffix, form] as const));
-  return paths.map(([path, form]): Route => ({
-    method: 'POST', path, area: 'realtime', access: 'optional', produces: ['json', 'vendor'], isHeldBack: true, headers: [USER_AGENT, ...FORWARDED_HEADERS],
-    summary: 'Bayeux: handshake, subscribe, connect (long polling), unsubscribe, disconnect',
-    body: { form: 'bytes', contents: { 'application/json': {
-      schema: Messages, example: [{ channel: '/meta/connect', clientId: '1a2b3c', connectionType: 'long-polling' }],
-    } } },
-    answers: [{ status: 200, description: 'Answers and deliveries as a JSON array', contentTypes: ['application/json'],
-      json: Type.Array(Message), example: [{ channel: '/meta/connect', clientId: '1a2b3c', successful: true }] }],
-    handle(request) {
-      const { exchange } = request;
-      // The messages are the answer, not an entity: CometD's clients send no Accept.
-      if (!request.accept.isPresent) request.accept = parseAccept('*/*');
-      let isStreaming = false;
-      const stream = (text: string, isLast: boolean): void => {
-        if (!isStreaming) {
-          if (isLast) {
-            request.answer({ status: 200, text, contentType: JSON_TYPE, headers: NO_STORE });
-            return;
+  const paths = Object.entries(realtime.urls).flatMap(([path, form]) =>
+    PATH_SUFFIXES.map((suffix) => [path + suffix, form] as const),
+  );
+  return paths.map(
+    ([path, form]): Route => ({
+      method: 'POST',
+      path,
+      area: 'realtime',
+      access: 'optional',
+      produces: ['json', 'vendor'],
+      isHeldBack: true,
+      headers: [USER_AGENT, ...FORWARDED_HEADERS],
+      summary: 'Bayeux: handshake, subscribe, connect (long polling), unsubscribe, disconnect',
+      body: {
+        form: 'bytes',
+        contents: {
+          'application/json': {
+            schema: Messages,
+            example: [{ channel: '/meta/connect', clientId: '1a2b3c', connectionType: 'long-polling' }],
+          },
+        },
+      },
+      answers: [
+        {
+          status: 200,
+          description: 'Answers and deliveries as a JSON array',
+          contentTypes: ['application/json'],
+          json: Type.Array(Message),
+          example: [{ channel: '/meta/connect', clientId: '1a2b3c', successful: true }],
+        },
+      ],
+      handle(request) {
+        const { exchange } = request;
+        // The messages are the answer, not an entity: CometD's clients send no Accept.
+        if (!request.accept.isPresent) request.accept = parseAccept('*/*');
+        let isStreaming = false;
+        const stream = (text: string, isLast: boolean): void => {
+          if (!isStreaming) {
+            if (isLast) {
+              request.answer({ status: 200, text, contentType: JSON_TYPE, headers: NO_STORE });
+              return;
+            }
+            isStreaming = true;
+            request.stream(200, JSON_TYPE);
           }
-          isStreaming = true;
-          request.stream(200, JSON_TYPE);
-        }
-        if (isLast) exchange.endStream(text);
-        else exchange.write(text);
-      };
-      const principal = request.principal.tenantNumber === 0 ? undefined : request.principal;
-      const messages = request.bodyText();
-      // The answer may be held back for minutes.
-      request.dropBody();
-      const host = request.called === undefined ? '' : hostCalled(request.called);
-      const userAgent = request.headers[USER_AGENT];
-      let left: (() => void) | undefined;
-      const caller: LoginCaller = { address: callerOf(request).address, onLeft: (callback) => { left = callback; } };
-      exchange.onAborted(() => left?.());
-      realtime.handle(messages, { principal, urlForm: form, baseUrl: request.baseUrl, host, userAgent, ofCookie: request.principalOfCookie, caller }, {
-        send: (text) => stream(text, true), sendBlank: () => stream(' ', false),
-        onAborted: (callback) => exchange.onAborted(() => {
-          left?.();
-          callback();
-        }),
-      });
-      return ANSWERED;
-    },
-  }));
+          if (isLast) exchange.endStream(text);
+          else exchange.write(text);
+        };
+        const principal = request.principal.tenantNumber === 0 ? undefined : request.principal;
+        const messages = request.bodyText();
+        // The answer may be held back for minutes.
+        request.dropBody();
+        const host = request.called === undefined ? '' : hostCalled(request.called);
+        const userAgent = request.headers[USER_AGENT];
+        let left: (() => void) | undefined;
+        const caller: LoginCaller = {
+          address: callerOf(request).address,
+          onLeft: (callback) => {
+            left = callback;
+          },
+        };
+        exchange.onAborted(() => left?.());
+        realtime.handle(
+          messages,
+          {
+            principal,
+            urlForm: form,
+            baseUrl: request.baseUrl,
+            host,
+            userAgent,
+            ofCookie: request.principalOfCookie,
+            caller,
+          },
+          {
+            send: (text) => stream(text, true),
+            sendBlank: () => stream(' ', false),
+            onAborted: (callback) =>
+              exchange.onAborted(() => {
+                left?.();
+                callback();
+              }),
+          },
+        );
+        return ANSWERED;
+      },
+    }),
+  );
 }
 
 /**
- * Registers the WebSockets; before `listen`. Credentials come with the upgrade or in `ext` of the handshake. A browser cannot add the header
- * that belongs to a cookie to an upgrade: what it proves comes in the handshake.
+ * Registers the WebSockets; before `listen`. Credentials come with the upgrade or in `ext` of the handshake. A browser
+ * cannot add the header that belongs to a cookie to an upgrade: what it proves comes in the handshake.
  */
 export function registerRealtimeSockets<Form>(api: SocketHost, realtime: RealtimePort<Form>): void {
   for (const [path, form] of Object.entries(realtime.urls)) {
     const sockets = new Map<WebSocketChannel, RealtimeSocket>();
     const leaving = new Map<WebSocketChannel, () => void>();
-    const callerOfChannel = (channel: WebSocketChannel): LoginCaller =>
-      ({ address: addressBehind(channel.remoteAddress, (name) => channel.head.headers.get(name) ?? '', api.proxies),
-        onLeft: (callback) => { leaving.set(channel, callback); } });
+    const callerOfChannel = (channel: WebSocketChannel): LoginCaller => ({
+      address: addressBehind(channel.remoteAddress, (name) => channel.head.headers.get(name) ?? '', api.proxies),
+      onLeft: (callback) => {
+        leaving.set(channel, callback);
+      },
+    });
     const begin = (channel: WebSocketChannel, principal: Principal | undefined, ofCookie?: Principal): void => {
       if (!channel.isOpen) return;
-      sockets.set(channel, realtime.open({
-        send: (text) => channel.send(text, false), get bufferedBytes() { return channel.bufferedBytes; },
-        end: (reason) => channel.end(CLOSE_NORMAL, reason),
-      }, { principal, urlForm: form, ...api.calledByUpgrade(channel), userAgent: channel.head.headers.get(USER_AGENT) ?? '', ofCookie,
-        caller: callerOfChannel(channel), renew: () => renew(channel) }));
+      sockets.set(
+        channel,
+        realtime.open(
+          {
+            send: (text) => channel.send(text, false),
+            get bufferedBytes() {
+              return channel.bufferedBytes;
+            },
+            end: (reason) => channel.end(CLOSE_NORMAL, reason),
+          },
+          {
+            principal,
+            urlForm: form,
+            ...api.calledByUpgrade(channel),
+            userAgent: channel.head.headers.get(USER_AGENT) ?? '',
+            ofCookie,
+            caller: callerOfChannel(channel),
+            renew: () => renew(channel),
+          },
+        ),
+      );
     };
-    const renew = async (channel: WebSocketChannel): Promise<{ principal: Principal | undefined; ofCookie: Principal | undefined }> => {
+    const renew = async (
+      channel: WebSocketChannel,
+    ): Promise<{ principal: Principal | undefined; ofCookie: Principal | undefined }> => {
       const opener = api.identifyUpgrade(channel, callerOfChannel(channel));
       const found = await opener?.principal;
-      return opener?.isOfCookie === true ? { principal: undefined, ofCookie: found } : { principal: found, ofCookie: undefined };
+      return opener?.isOfCookie === true
+        ? { principal: undefined, ofCookie: found }
+        : { principal: found, ofCookie: undefined };
     };
     const waiting = new Map<WebSocketChannel, string[]>();
     api.webSocket(path, {
       open(channel) {
         api.early.arrived(channel, {
-          get hasSession() { return sockets.get(channel)?.hasSession === true; },
-          get isBusy() { return waiting.has(channel) || sockets.get(channel)?.isBusy === true; },
+          get hasSession() {
+            return sockets.get(channel)?.hasSession === true;
+          },
+          get isBusy() {
+            return waiting.has(channel) || sockets.get(channel)?.isBusy === true;
+          },
         });
         const opener = api.identifyUpgrade(channel, callerOfChannel(channel));
         const identified = (found: Principal | undefined): void => {
@@ -145,15 +230,21 @@ export function registerRealtimeSockets<Form>(api: SocketHost, realtime: Realtim
           begin(channel, undefined);
         } else if (opener.principal instanceof Promise) {
           waiting.set(channel, []);
-          opener.principal.then((found) => {
-            const messages = waiting.get(channel) ?? [];
-            waiting.delete(channel);
-            identified(found);
-            for (const message of messages) sockets.get(channel)?.message(message);
-          }, (error: unknown) => {
-            waiting.delete(channel);
-            channel.end(CLOSE_TRY_AGAIN, error instanceof PlatformError ? error.message : 'the credentials could not be checked');
-          });
+          opener.principal.then(
+            (found) => {
+              const messages = waiting.get(channel) ?? [];
+              waiting.delete(channel);
+              identified(found);
+              for (const message of messages) sockets.get(channel)?.message(message);
+            },
+            (error: unknown) => {
+              waiting.delete(channel);
+              channel.end(
+                CLOSE_TRY_AGAIN,
+                error instanceof PlatformError ? error.message : 'the credentials could not be checked',
+              );
+            },
+          );
         } else {
           identified(opener.principal);
         }
@@ -166,7 +257,9 @@ export function registerRealtimeSockets<Form>(api: SocketHost, realtime: Realtim
         else if (queue.length < MESSAGES_BEFORE_LOGIN_MAX) queue.push(text);
         else channel.end(CLOSE_POLICY, 'too many messages before the credentials are checked');
       },
-      drain(channel) { sockets.get(channel)?.drained(); },
+      drain(channel) {
+        sockets.get(channel)?.drained();
+      },
       close(channel) {
         api.early.delete(channel);
         waiting.delete(channel);

@@ -1,4 +1,7 @@
-/** Records with a number as id and a name that no two of a tenant have (groups, inventory roles): compare and set of both together. */
+/**
+ * Records with a number as id and a name that no two of a tenant have (groups, inventory roles): compare and set of
+ * both together.
+ */
 import type { AuditEntry, RecordChange } from '../../model/commands/records.ts';
 import type { RecordCollection } from '../../model/commands/collections.ts';
 import { PlatformError } from '../../model/errors.ts';
@@ -12,7 +15,10 @@ import type { Page } from '../request/page.ts';
 import { recordSteps } from './steps.ts';
 import { changeRecords, isChangedMeanwhile, readRecord, retried } from './records.ts';
 
-export interface NamedRecord { readonly id: number; readonly name: string }
+export interface NamedRecord {
+  readonly id: number;
+  readonly name: string;
+}
 
 /** Records of a page that are read at once. */
 const RECORDS_AT_ONCE = 100;
@@ -31,14 +37,23 @@ export class NamedRecords<Stored extends NamedRecord> {
     this.#auditType = auditType;
   }
 
-  /** Those of a page, by id, and how many there are. Of the others only ids are held. @throws PlatformError `general/page-too-large`. */
+  /**
+   * Those of a page, by id, and how many there are. Of the others only ids are held. @throws PlatformError
+   * `general/page-too-large`.
+   */
   async page(request: ApiRequest, page: Page): Promise<{ records: Stored[]; total: number }> {
     const ids: number[] = [];
-    for await (const rows of recordSteps({ documents: request.platform.documents, tenant: request.tenant }, this.#collection)) {
+    for await (const rows of recordSteps(
+      { documents: request.platform.documents, tenant: request.tenant },
+      this.#collection,
+    )) {
       for (const { id } of rows) if (/^\d+$/.test(id)) ids.push(Number(id));
     }
     ids.sort((left, right) => left - right);
-    return { records: await this.loadMany(request, ids.slice(page.offset, page.offset + page.size)), total: ids.length };
+    return {
+      records: await this.loadMany(request, ids.slice(page.offset, page.offset + page.size)),
+      total: ids.length,
+    };
   }
 
   /** Those of the ids that exist. @throws PlatformError `general/page-too-large`. */
@@ -58,7 +73,9 @@ export class NamedRecords<Stored extends NamedRecord> {
 
   /** @throws PlatformError 404. */
   async load(request: ApiRequest, id: string): Promise<Stored> {
-    const text = /^\d{1,16}$/.test(id) ? await readRecord(request, request.tenant, this.#collection, String(Number(id))) : undefined;
+    const text = /^\d{1,16}$/.test(id)
+      ? await readRecord(request, request.tenant, this.#collection, String(Number(id)))
+      : undefined;
     if (text === undefined) throw new PlatformError(this.#errors.notFound, { id });
     return JSON.parse(text) as Stored;
   }
@@ -73,7 +90,9 @@ export class NamedRecords<Stored extends NamedRecord> {
     await this.#store(request, undefined, stored);
   }
 
-  /** @param decide makes the next one of the stored one. @throws PlatformError 404, 409. @returns what is stored now. */
+  /**
+   * @param decide makes the next one of the stored one. @throws PlatformError 404, 409. @returns what is stored now.
+   */
   update(request: ApiRequest, id: string, decide: (old: Stored) => Stored | Promise<Stored>): Promise<Stored> {
     return retried(request, async () => {
       const old = await this.load(request, id);
@@ -88,10 +107,15 @@ export class NamedRecords<Stored extends NamedRecord> {
     await retried(request, async () => {
       const old = await this.load(request, id);
       const expected = JSON.stringify(old);
-      await changeRecords(request, request.tenant, [
-        { collection: this.#collection, id: String(old.id), expected, value: undefined },
-        { collection: this.#collection, id: nameKey(old.name), expected: String(old.id), value: undefined },
-      ], [withChanges(this.#audit(request, 'deleted', old), old, undefined)]);
+      await changeRecords(
+        request,
+        request.tenant,
+        [
+          { collection: this.#collection, id: String(old.id), expected, value: undefined },
+          { collection: this.#collection, id: nameKey(old.name), expected: String(old.id), value: undefined },
+        ],
+        [withChanges(this.#audit(request, 'deleted', old), old, undefined)],
+      );
     });
   }
 
@@ -106,23 +130,32 @@ export class NamedRecords<Stored extends NamedRecord> {
     if (value === expected) return;
     const changes: RecordChange[] = [{ collection: this.#collection, id, expected, value }];
     if (old?.name !== next.name) {
-      if (await this.#idOf(request, next.name) !== undefined) throw new PlatformError(this.#errors.duplicate, { id: next.name });
+      if ((await this.#idOf(request, next.name)) !== undefined)
+        throw new PlatformError(this.#errors.duplicate, { id: next.name });
       changes.push({ collection: this.#collection, id: nameKey(next.name), expected: undefined, value: id });
-      if (old !== undefined) changes.push({ collection: this.#collection, id: nameKey(old.name), expected: id, value: undefined });
+      if (old !== undefined)
+        changes.push({ collection: this.#collection, id: nameKey(old.name), expected: id, value: undefined });
     }
     try {
       const audit = withChanges(this.#audit(request, old === undefined ? 'created' : 'updated', next), old, next);
       await changeRecords(request, request.tenant, changes, [audit]);
     } catch (error) {
       // Somebody else took the name meanwhile.
-      if (isChangedMeanwhile(error) && old === undefined) throw new PlatformError(this.#errors.duplicate, { id: next.name });
+      if (isChangedMeanwhile(error) && old === undefined)
+        throw new PlatformError(this.#errors.duplicate, { id: next.name });
       throw error;
     }
   }
 
   #audit(request: ApiRequest, what: string, { id, name }: Stored): AuditEntry {
     const activity = `${this.#auditType} ${what}`;
-    return { type: this.#auditType, activity, text: `${activity}: ${name}`, user: request.principal.userName, source: String(id) };
+    return {
+      type: this.#auditType,
+      activity,
+      text: `${activity}: ${name}`,
+      user: request.principal.userName,
+      source: String(id),
+    };
   }
 }
 
@@ -130,7 +163,12 @@ export class NamedRecords<Stored extends NamedRecord> {
 export function sentName(members: Members, area: string): string | undefined {
   const name = stringMember(members, 'name');
   if (name === undefined || NAME.test(name)) return name;
-  throw new PlatformError('validation/invalid-field', { area, name: 'name', value: name.toWellFormed(), limit: NAME_RULE });
+  throw new PlatformError('validation/invalid-field', {
+    area,
+    name: 'name',
+    value: name.toWellFormed(),
+    limit: NAME_RULE,
+  });
 }
 
 const nameKey = (name: string): string => `n\n${name}`;

@@ -1,4 +1,7 @@
-/** Records of a tenant (options, applications, groups, …) as the resources read and change them: read, decide, compare and set. */
+/**
+ * Records of a tenant (options, applications, groups, …) as the resources read and change them: read, decide, compare
+ * and set.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { AuditEntry, RecordChange, RecordsChange, RecordsTotal } from '../../model/commands/records.ts';
@@ -12,14 +15,20 @@ import type { Platform } from '../request/platform.ts';
 
 /** Tenant number of records that belong to the whole server: tenants, applications. */
 export const SERVER_WIDE = 0;
-/** How often a change is tried when somebody else was faster each time, with random pauses between them: about four seconds in all. */
+/**
+ * How often a change is tried when somebody else was faster each time, with random pauses between them: about four
+ * seconds in all.
+ */
 const TRIES_MAX = 40;
 const PAUSE_FIRST_MS = 2;
 const PAUSE_MAX_MS = 250;
 const RETRIES_LIMIT = 'records/changes-at-once';
 export const LIST_MAX = 100_000;
 
-export interface StoredRecord { readonly id: string; readonly value: string }
+export interface StoredRecord {
+  readonly id: string;
+  readonly value: string;
+}
 
 /** In whose name records are read and changed: a request, or what goes on behind one. */
 export interface Acting {
@@ -27,21 +36,32 @@ export interface Acting {
   readonly principal: Pick<Principal, 'userName'>;
 }
 
-export async function readRecord(request: Acting, tenant: number, collection: RecordCollection, id: string): Promise<string | undefined> {
+export async function readRecord(
+  request: Acting,
+  tenant: number,
+  collection: RecordCollection,
+  id: string,
+): Promise<string | undefined> {
   return request.platform.documents.get(collection, tenant, id);
 }
 
 /** Records whose id begins with `prefix`, in byte order. */
-export async function listRecords(request: Acting, tenant: number, collection: RecordCollection, prefix = ''): Promise<StoredRecord[]> {
+export async function listRecords(
+  request: Acting,
+  tenant: number,
+  collection: RecordCollection,
+  prefix = '',
+): Promise<StoredRecord[]> {
   return request.platform.documents.list(collection, tenant, prefix, { limit: LIST_MAX });
 }
 
 /** Whether somebody else has changed a record since it was read. */
-export const isChangedMeanwhile = (error: unknown): boolean => error instanceof PlatformError && error.code === 'general/changed-meanwhile';
+export const isChangedMeanwhile = (error: unknown): boolean =>
+  error instanceof PlatformError && error.code === 'general/changed-meanwhile';
 
 /**
- * Runs `change`, which reads, decides and stores, again when somebody else changed one of its records meanwhile. The pauses grow and are random, so that
- * many who change the same record get out of each other's way.
+ * Runs `change`, which reads, decides and stores, again when somebody else changed one of its records meanwhile. The
+ * pauses grow and are random, so that many who change the same record get out of each other's way.
  * @throws PlatformError 503 `records/changes-at-once`, never 409: nothing of what was sent is in conflict.
  */
 export async function retried<Result>({ platform }: Acting, change: () => Promise<Result>): Promise<Result> {
@@ -62,15 +82,29 @@ export async function retried<Result>({ platform }: Acting, change: () => Promis
 /**
  * The command has all new texts: together with its other members they may have 4 MiB, in a cluster 900 KiB.
  * @param totals sums that the change adds to, with their bounds.
- * @throws PlatformError `general/changed-meanwhile` when one of the records is not as expected, or that of a bound, or 413 for more than a
- * command takes; then nothing is changed.
+ * @throws PlatformError `general/changed-meanwhile` when one of the records is not as expected, or that of a bound, or
+ * 413 for more than a command takes; then nothing is changed.
  */
-export async function changeRecords({ platform }: Acting, tenant: number, changes: readonly RecordChange[], audits: readonly AuditEntry[] = [],
-  totals: readonly RecordsTotal[] = []): Promise<void> {
-  const body: RecordsChange = { changes: changes.map(withDigest), ...(audits.length > 0 ? { audits } : {}), ...(totals.length > 0 ? { totals } : {}) };
+export async function changeRecords(
+  { platform }: Acting,
+  tenant: number,
+  changes: readonly RecordChange[],
+  audits: readonly AuditEntry[] = [],
+  totals: readonly RecordsTotal[] = [],
+): Promise<void> {
+  const body: RecordsChange = {
+    changes: changes.map(withDigest),
+    ...(audits.length > 0 ? { audits } : {}),
+    ...(totals.length > 0 ? { totals } : {}),
+  };
   try {
     await platform.commands.request({
-      kind: COMMAND.RECORDS_CHANGE, tenant, key: TENANT_KEY, mode: PROCESSING_MODE.PERSISTENT, receivedAt: platform.now(), body,
+      kind: COMMAND.RECORDS_CHANGE,
+      tenant,
+      key: TENANT_KEY,
+      mode: PROCESSING_MODE.PERSISTENT,
+      receivedAt: platform.now(),
+      body,
     });
   } catch (error) {
     const bounds = totals.flatMap((total) => Object.values(total.bounds));
@@ -81,11 +115,17 @@ export async function changeRecords({ platform }: Acting, tenant: number, change
 }
 
 /**
- * Reads one record, lets `decide` make the next text (undefined deletes) and stores it; again when somebody else changed it meanwhile.
- * `decide` may throw PlatformError to refuse. @returns what was stored.
+ * Reads one record, lets `decide` make the next text (undefined deletes) and stores it; again when somebody else
+ * changed it meanwhile. `decide` may throw PlatformError to refuse. @returns what was stored.
  */
-export function updateRecord(request: Acting, tenant: number, collection: RecordCollection, id: string,
-  decide: (current: string | undefined) => string | undefined | Promise<string | undefined>, audits: readonly AuditEntry[] = []): Promise<string | undefined> {
+export function updateRecord(
+  request: Acting,
+  tenant: number,
+  collection: RecordCollection,
+  id: string,
+  decide: (current: string | undefined) => string | undefined | Promise<string | undefined>,
+  audits: readonly AuditEntry[] = [],
+): Promise<string | undefined> {
   return retried(request, async () => {
     const expected = await readRecord(request, tenant, collection, id);
     const value = await decide(expected);

@@ -1,4 +1,7 @@
-/** Records of a tenant in byte order of their ids, read in steps: there may be a million of them, and other requests get their turn in between. */
+/**
+ * Records of a tenant in byte order of their ids, read in steps: there may be a million of them, and other requests get
+ * their turn in between.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { RecordCollection } from '../../model/commands/collections.ts';
@@ -21,10 +24,16 @@ export interface Walk {
 }
 
 /** How many entries of a list were read, and the id of the last one. */
-interface Position { readonly offset: number; readonly after: string | undefined }
+interface Position {
+  readonly offset: number;
+  readonly after: string | undefined;
+}
 const positions = new WeakMap<ApiRequest, Position>();
 
-/** Where to begin for the entry `offset`: an export asks for one page after the other with one request, and reads on from there. */
+/**
+ * Where to begin for the entry `offset`: an export asks for one page after the other with one request, and reads on
+ * from there.
+ */
 export function positionBefore(request: ApiRequest, offset: number): Position {
   const known = positions.get(request);
   return known?.offset === offset ? known : { offset: 0, after: undefined };
@@ -37,7 +46,10 @@ export async function* recordSteps(walk: Walk, collection: RecordCollection): As
   const { documents, tenant, prefix = '' } = walk;
   let { after } = walk;
   for (;;) {
-    const rows = await documents.list(collection, tenant, prefix, { limit: STEP, ...(after === undefined ? {} : { after }) });
+    const rows = await documents.list(collection, tenant, prefix, {
+      limit: STEP,
+      ...(after === undefined ? {} : { after }),
+    });
     if (rows.length > 0) yield rows;
     if (rows.length < STEP) return;
     after = rows[rows.length - 1].id;
@@ -52,7 +64,10 @@ export async function* peopleSteps(walk: Walk): AsyncGenerator<StoredRecord[]> {
   let { after } = walk;
   let isBehindDevices = false;
   for (;;) {
-    const rows = await documents.list('user', tenant, prefix, { limit: STEP, ...(after === undefined ? {} : { after }) });
+    const rows = await documents.list('user', tenant, prefix, {
+      limit: STEP,
+      ...(after === undefined ? {} : { after }),
+    });
     const people = rows.filter(({ id }) => !isDeviceUser(id));
     if (people.length > 0) yield people;
     if (rows.length < STEP) return;

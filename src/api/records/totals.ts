@@ -1,6 +1,7 @@
 /**
- * Sums over the records of a tenant (how many options, the bytes of its applications), which bound them. They are kept beside the records, as adding them
- * up would read all of these for each change. Where none is kept yet, which is so until the first change of an older server, the records are added up once.
+ * Sums over the records of a tenant (how many options, the bytes of its applications), which bound them. They are kept
+ * beside the records, as adding them up would read all of these for each change. Where none is kept yet, which is so
+ * until the first change of an older server, the records are added up once.
  */
 import type { RecordChange, RecordsSum, RecordsTotal } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
@@ -21,26 +22,38 @@ export interface KeptTotal extends Pick<RecordsTotal, 'collection' | 'id' | 'bou
 export const sumOfRecord = ({ value }: StoredRecord): RecordsSum => ({ count: 1, bytes: Buffer.byteLength(value) });
 export const NO_SUM: RecordsSum = { count: 0, bytes: 0 };
 
-const plus = (left: RecordsSum, right: RecordsSum): RecordsSum => ({ count: left.count + right.count, bytes: left.bytes + right.bytes });
-const added = (kept: KeptTotal, records: readonly StoredRecord[]): RecordsSum => records.map((record) => kept.sumOf(record)).reduce(plus, NO_SUM);
+const plus = (left: RecordsSum, right: RecordsSum): RecordsSum => ({
+  count: left.count + right.count,
+  bytes: left.bytes + right.bytes,
+});
+const added = (kept: KeptTotal, records: readonly StoredRecord[]): RecordsSum =>
+  records.map((record) => kept.sumOf(record)).reduce(plus, NO_SUM);
 
 /** What goes with the changes into `changeRecords`. */
-export async function totalsOf(request: Acting, kept: KeptTotal, changes: readonly RecordChange[]): Promise<RecordsTotal[]> {
+export async function totalsOf(
+  request: Acting,
+  kept: KeptTotal,
+  changes: readonly RecordChange[],
+): Promise<RecordsTotal[]> {
   const { collection, id, bounds, tenant } = kept;
-  const textsOf = (name: 'expected' | 'value'): StoredRecord[] => changes.filter((change) => change.collection === collection)
-    .flatMap((change) => (change[name] === undefined ? [] : [{ id: change.id, value: change[name] }]));
+  const textsOf = (name: 'expected' | 'value'): StoredRecord[] =>
+    changes
+      .filter((change) => change.collection === collection)
+      .flatMap((change) => (change[name] === undefined ? [] : [{ id: change.id, value: change[name] }]));
   const [before, after] = [added(kept, textsOf('expected')), added(kept, textsOf('value'))];
   const sum: RecordsSum = { count: after.count - before.count, bytes: after.bytes - before.bytes };
   if (sum.count === 0 && sum.bytes === 0) return [];
-  const isKept = await readRecord(request, tenant, collection, id) !== undefined;
-  return [{ collection, id, bounds, added: sum, ...(isKept ? {} : { before: added(kept, await kept.records(request)) }) }];
+  const isKept = (await readRecord(request, tenant, collection, id)) !== undefined;
+  return [
+    { collection, id, bounds, added: sum, ...(isKept ? {} : { before: added(kept, await kept.records(request)) }) },
+  ];
 }
 
 /** Before anything is written: what the change would be refused with. @throws PlatformError as the bound says. */
 export async function requireRoom(request: Acting, kept: KeptTotal, changes: readonly RecordChange[]): Promise<void> {
   for (const total of await totalsOf(request, kept, changes)) {
     const text = await readRecord(request, kept.tenant, total.collection, total.id);
-    const old = text === undefined ? total.before ?? NO_SUM : JSON.parse(text) as RecordsSum;
+    const old = text === undefined ? (total.before ?? NO_SUM) : (JSON.parse(text) as RecordsSum);
     const sum = plus(old, total.added);
     for (const name of ['count', 'bytes'] as const) {
       const { maximum, limit, error } = total.bounds[name];

@@ -30,7 +30,10 @@ export interface Credentials {
   readonly host: string;
 }
 
-/** @returns what stands for `Authorization`: that header, or the token of the cookie; '' for a request without credentials. */
+/**
+ * @returns what stands for `Authorization`: that header, or the token of the cookie; '' for a request without
+ * credentials.
+ */
 export function credentialsText({ authorization, cookie }: Pick<Credentials, 'authorization' | 'cookie'>): string {
   if (authorization !== '' || cookie === '') return authorization;
   const token = cookieValue(cookie, TOKEN_COOKIE);
@@ -53,7 +56,10 @@ export function isFromOwnPage(principal: Principal, xsrfToken: string): boolean 
 
 export const isCookie = (text: string): boolean => text.startsWith(COOKIE_SCHEME);
 
-/** A browser may have added it by itself: not a bearer token, nor a cookie, which counts only beside the header against foreign pages. */
+/**
+ * A browser may have added it by itself: not a bearer token, nor a cookie, which counts only beside the header against
+ * foreign pages.
+ */
 export const isRememberedPassword = (text: string): boolean => /^\s*basic\s/i.test(text);
 
 /** What a request shows of its second factor, whether its handler looks at what is lacking, and who asks. */
@@ -71,7 +77,12 @@ export class HeaderAuthentication {
   private readonly now: () => number;
   private readonly remembered = new Map<string, Remembered>();
 
-  constructor(options: { authenticator: Authenticator; tokens: Accounts['tokens']; tenants: Tenants; now: () => number }) {
+  constructor(options: {
+    authenticator: Authenticator;
+    tokens: Accounts['tokens'];
+    tenants: Tenants;
+    now: () => number;
+  }) {
     this.authenticator = options.authenticator;
     this.tokens = options.tokens;
     this.tenants = options.tenants;
@@ -79,11 +90,17 @@ export class HeaderAuthentication {
   }
 
   /**
-   * @param text of `credentialsText`. @param host only asked where no tenant stands before the name. @param shown only asked for user and password.
+   * @param text of `credentialsText`. @param host only asked where no tenant stands before the name. @param shown only
+   * asked for user and password.
    * @returns the principal; undefined when the credentials are wrong or not understood. Synchronous when remembered.
-   * @throws PlatformError 403 for a host that begins with the id of a tenant: only `<tenant>/<user>` makes it irrelevant (docs/spec/login.md#hosts).
+   * @throws PlatformError 403 for a host that begins with the id of a tenant: only `<tenant>/<user>` makes it
+   * irrelevant (docs/spec/login.md#hosts).
    */
-  authenticate(text: string, host: () => string, shown: () => SecondFactorPlace = () => ({})): Principal | undefined | Promise<Principal | undefined> {
+  authenticate(
+    text: string,
+    host: () => string,
+    shown: () => SecondFactorPlace = () => ({}),
+  ): Principal | undefined | Promise<Principal | undefined> {
     const known = this.known(text);
     if (known?.session !== undefined) tenantOfHost(this.tenants, host());
     if (known !== undefined) return known;
@@ -98,7 +115,8 @@ export class HeaderAuthentication {
     const { userName, password } = credentials;
     // Aliases are for people, who come over HTTP.
     const people: LoginPlace = { takesAlias: true, ...shown() };
-    if (userName.includes('/')) return this.awaited(text, this.authenticator.authenticate(userName, password, people), people);
+    if (userName.includes('/'))
+      return this.awaited(text, this.authenticator.authenticate(userName, password, people), people);
     const called = host();
     const key = `${text}\n${called}`;
     const knownHere = this.known(key);
@@ -108,18 +126,25 @@ export class HeaderAuthentication {
     return this.awaited(key, this.authenticator.authenticate(userName, password, place), place);
   }
 
-  private awaited(key: string, result: Principal | undefined | Promise<Principal | undefined>, place: LoginPlace = {}):
-    Principal | undefined | Promise<Principal | undefined> {
+  private awaited(
+    key: string,
+    result: Principal | undefined | Promise<Principal | undefined>,
+    place: LoginPlace = {},
+  ): Principal | undefined | Promise<Principal | undefined> {
     // What a token has shown counts for its request only; the key does not have it.
     if ((place.tfaToken ?? '') !== '') return result;
-    return result instanceof Promise ? result.then((principal) => this.remember(key, principal)) : this.remember(key, result);
+    return result instanceof Promise
+      ? result.then((principal) => this.remember(key, principal))
+      : this.remember(key, result);
   }
 
   /** A user that has changed since is checked again. */
   private known(header: string): Principal | undefined {
     const known = this.remembered.get(header);
-    // Asked again, from an address that is not familiar it waits like a guess: no quick answer tells which one is right.
-    if (known === undefined || (this.authenticator.dependsOnAddress === true && known.principal.session === undefined)) return undefined;
+    // Asked again, from an address that is not familiar it waits like a guess: no quick answer tells which one is
+    // right.
+    if (known === undefined || (this.authenticator.dependsOnAddress === true && known.principal.session === undefined))
+      return undefined;
     const principal = known.expiresAt > this.now() ? this.authenticator.current(known.principal) : undefined;
     if (principal === undefined) this.remembered.delete(header);
     else known.principal = principal;

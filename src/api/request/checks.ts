@@ -1,4 +1,7 @@
-/** What a request must fulfil before its handler runs: who may reach its route, its media types, its processing mode and its body. */
+/**
+ * What a request must fulfil before its handler runs: who may reach its route, its media types, its processing mode and
+ * its body.
+ */
 import { PlatformError } from '../../model/errors.ts';
 import { processingModeOf } from '../../model/commands/processing-mode.ts';
 import { BOOTSTRAP_ROLE, SERVICE_BOOTSTRAP_ROLE } from '../../model/access/roles.ts';
@@ -12,11 +15,13 @@ import type { CheckedRoute, RouteRules } from './route-rules.ts';
 const DEFAULT_PRODUCES: readonly MediaKind[] = ['vendor', 'json'];
 
 /**
- * Who only asks for device credentials reaches nothing else (docs/spec/device-registration.md#bootstrap-user), but what is open to everybody. The bootstrap
- * user of a microservice reaches its own application, tenant and user (docs/spec/microservices.md#users).
+ * Who only asks for device credentials reaches nothing else (docs/spec/device-registration.md#bootstrap-user), but what
+ * is open to everybody. The bootstrap user of a microservice reaches its own application, tenant and user
+ * (docs/spec/microservices.md#users).
  */
 export function mayReach(principal: ApiRequest['principal'], route: RouteRules): boolean {
-  if (principal.roles.has(SERVICE_BOOTSTRAP_ROLE)) return route.access === 'public' || route.isForServiceBootstrap === true;
+  if (principal.roles.has(SERVICE_BOOTSTRAP_ROLE))
+    return route.access === 'public' || route.isForServiceBootstrap === true;
   if (!principal.roles.has(BOOTSTRAP_ROLE) || principal.roles.size > 1) return true;
   return route.access === 'public' || route.roles?.includes(BOOTSTRAP_ROLE) === true;
 }
@@ -29,7 +34,9 @@ export function checkContentType(request: ApiRequest, route: RouteRules): void {
       : contentType.kind !== 'none' && contentType.kind !== 'vendor' && contentType.kind !== 'json';
   if (isWrong || !contentType.isUtf8) {
     const { text = contentType.kind } = contentType;
-    throw new PlatformError('general/unsupported-media-type', { type: contentType.isUtf8 ? text : `${text}, with a charset other than UTF-8,` });
+    throw new PlatformError('general/unsupported-media-type', {
+      type: contentType.isUtf8 ? text : `${text}, with a charset other than UTF-8,`,
+    });
   }
 }
 
@@ -64,7 +71,10 @@ const CHUNKS_LIMIT = 'http/chunks';
 const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'GET', 'HEAD', 'OPTIONS']);
 
 /** @returns why the head of a request is refused, counted; undefined when it is not. */
-export function headRefusal(exchange: HttpExchange, { config, refusals, log }: Pick<Platform, 'config' | 'refusals' | 'log'>): PlatformError | undefined {
+export function headRefusal(
+  exchange: HttpExchange,
+  { config, refusals, log }: Pick<Platform, 'config' | 'refusals' | 'log'>,
+): PlatformError | undefined {
   const { fault, hasLooseChunks, method } = exchange;
   if (fault !== '') {
     refusals.count('http/request-head');
@@ -75,6 +85,9 @@ export function headRefusal(exchange: HttpExchange, { config, refusals, log }: P
   const isTaken = config.trustsProxy !== true && exchange.header('trailer') === '' && !isDelete;
   if (isTaken) return undefined;
   refusals.count(CHUNKS_LIMIT);
-  log.debug({ limit: CHUNKS_LIMIT, method, path: exchange.path, remoteAddress: exchange.remoteAddress }, 'a request in chunks was refused');
+  log.debug(
+    { limit: CHUNKS_LIMIT, method, path: exchange.path, remoteAddress: exchange.remoteAddress },
+    'a request in chunks was refused',
+  );
   return new PlatformError('general/length-required');
 }

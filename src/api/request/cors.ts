@@ -27,8 +27,16 @@ const ALLOWED_HEADERS = [
 
 /** What scripts of other origins may read of an answer, beside what they always may. */
 const EXPOSED_HEADERS = [
-  'Location', 'Content-Disposition', 'Content-Range', 'Accept-Ranges', 'ETag', 'Retry-After', 'WWW-Authenticate',
-  'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset',
+  'Location',
+  'Content-Disposition',
+  'Content-Range',
+  'Accept-Ranges',
+  'ETag',
+  'Retry-After',
+  'WWW-Authenticate',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
 ].join(', ');
 
 /** How long a browser may keep the answer to its preflight. */
@@ -40,7 +48,10 @@ const ORIGIN_LENGTH_MAX = 300;
 const PARSED_MAX = 1_000;
 const ALLOW_ORIGIN_DEFAULT = '*';
 
-/** By the option of the tenant that the request is of: that of its user, before that is known of its host, else the default one. */
+/**
+ * By the option of the tenant that the request is of: that of its user, before that is known of its host, else the
+ * default one.
+ */
 export class TenantCors {
   private readonly platform: Pick<Platform, 'tenants' | 'allowedOrigins' | 'config'>;
   private readonly parsed = new Map<string, Cors>();
@@ -74,9 +85,10 @@ export class TenantCors {
 }
 
 /**
- * Decides by the option `access.control/allow.origin`: domains or origins, comma separated; `*` stands for any text. Origins that
- * are allowed by name are answered with credentials; what only an entry for any host allows is answered with `*` and without them
- * (docs/spec/conventions.md#cross-origin-requests): pages there send an Authorization header, but the browser adds no cookie and no remembered password.
+ * Decides by the option `access.control/allow.origin`: domains or origins, comma separated; `*` stands for any text.
+ * Origins that are allowed by name are answered with credentials; what only an entry for any host allows is answered
+ * with `*` and without them (docs/spec/conventions.md#cross-origin-requests): pages there send an Authorization header,
+ * but the browser adds no cookie and no remembered password.
  */
 export class Cors {
   private readonly named: readonly OriginRule[];

@@ -1,7 +1,8 @@
 /**
- * Requests that a page of another site makes with what the browser adds by itself: a remembered password (Basic) or a cookie. A browser asks
- * before most requests of other origins (CORS preflight); what it sends without asking is recognised by `Sec-Fetch-Site`, and in browsers that do
- * not send it, as on plain HTTP, by `Origin` and `Referer`. Other programs send none of them.
+ * Requests that a page of another site makes with what the browser adds by itself: a remembered password (Basic) or a
+ * cookie. A browser asks before most requests of other origins (CORS preflight); what it sends without asking is
+ * recognised by `Sec-Fetch-Site`, and in browsers that do not send it, as on plain HTTP, by `Origin` and `Referer`.
+ * Other programs send none of them.
  */
 import { PlatformError } from '../../model/errors.ts';
 import type { Refusals } from '../../ports/refusals.ts';
@@ -20,7 +21,10 @@ const DEFAULT_PORT = { 'http:': '80', 'https:': '443' } as Readonly<Record<strin
 
 type Header = (lowerCaseName: string) => string;
 
-/** Whether a browser sends such a body to other origins without asking first. @param contentType of POST, PUT and DELETE. */
+/**
+ * Whether a browser sends such a body to other origins without asking first. @param contentType of POST, PUT and
+ * DELETE.
+ */
 export const isSimpleType = ({ kind, text }: ContentType): boolean =>
   kind !== 'json' && kind !== 'vendor' && (kind === 'none' || SIMPLE_TYPE.test(text ?? ''));
 
@@ -29,7 +33,10 @@ function isSameHost(url: string, host: string): boolean {
   if (!URL.canParse(url)) return false;
   const { protocol, hostname, port } = new URL(url);
   const called = host.toLowerCase();
-  return called === hostname + (port === '' ? '' : `:${port}`) || (port === '' && called === `${hostname}:${DEFAULT_PORT[protocol] ?? ''}`);
+  return (
+    called === hostname + (port === '' ? '' : `:${port}`) ||
+    (port === '' && called === `${hostname}:${DEFAULT_PORT[protocol] ?? ''}`)
+  );
 }
 
 /** @param hosts names under which the server is called. @returns whether a page of another origin sends the request. */
@@ -40,7 +47,10 @@ export function isOfOtherOrigin(header: Header, hosts: readonly string[]): boole
   return source !== '' && !hosts.some((host) => isSameHost(source, host));
 }
 
-/** The origin of a page that may have sent this without a preflight, `null` where it does not tell; undefined for all other requests. */
+/**
+ * The origin of a page that may have sent this without a preflight, `null` where it does not tell; undefined for all
+ * other requests.
+ */
 export function crossSiteOrigin(header: Header, hosts: readonly string[]): string | undefined {
   if (!isOfOtherOrigin(header, hosts) || PREFLIGHTED_HEADERS.some((name) => header(name) !== '')) return undefined;
   return header('origin') || 'null';

@@ -1,14 +1,17 @@
 /**
- * Which tenant a host name means (docs/spec/login.md#hosts): that of the domain, when the host is `<domain>.<suffix>` with the suffix of the
- * configuration. Other names mean none: whoever may make tenants could claim the name of the server otherwise. An id is no domain, unless its tenant has it for
- * one too.
+ * Which tenant a host name means (docs/spec/login.md#hosts): that of the domain, when the host is `<domain>.<suffix>`
+ * with the suffix of the configuration. Other names mean none: whoever may make tenants could claim the name of the
+ * server otherwise. An id is no domain, unless its tenant has it for one too.
  */
 import { PlatformError } from '../../model/errors.ts';
 import type { ApiRequest } from './request.ts';
 import { hostCalled } from '../http/base-url.ts';
 import type { TenantInfo, Tenants } from './platform.ts';
 
-/** @param host as in the header Host, with or without a port. @returns lower case, without the port and the dot of the root. */
+/**
+ * @param host as in the header Host, with or without a port. @returns lower case, without the port and the dot of the
+ * root.
+ */
 export const hostName = (host: string): string => host.trim().toLowerCase().replace(/:\d+$/, '').replace(/\.$/, '');
 
 /** @returns the label of a host directly below the suffix. */
@@ -27,10 +30,14 @@ export function tenantOfHost(tenants: Tenants, host: string): TenantInfo | undef
   const label = labelBelow(tenants.domainSuffix, host);
   if (label === undefined) return undefined;
   const found = tenants.byDomain(label);
-  if (found === undefined && tenants.byId(label) !== undefined) throw new PlatformError('login/tenant-id-as-subdomain', { id: label });
+  if (found === undefined && tenants.byId(label) !== undefined)
+    throw new PlatformError('login/tenant-id-as-subdomain', { id: label });
   return found;
 }
 
-/** @returns the tenant of the host that was called. @throws PlatformError 403 when the host begins with the id of a tenant. */
+/**
+ * @returns the tenant of the host that was called. @throws PlatformError 403 when the host begins with the id of a
+ * tenant.
+ */
 export const tenantCalled = ({ called, platform }: Pick<ApiRequest, 'called' | 'platform'>): TenantInfo | undefined =>
-  (called === undefined ? undefined : tenantOfHost(platform.tenants, hostCalled(called)));
+  called === undefined ? undefined : tenantOfHost(platform.tenants, hostCalled(called));

@@ -1,6 +1,7 @@
 /**
- * The entries of the option `access.control/allow.origin`: domains or origins, comma separated; `*` stands for any text. Matching looks at each
- * character of an origin about once per entry, whatever the entry is: no regular expression is made of what a tenant writes.
+ * The entries of the option `access.control/allow.origin`: domains or origins, comma separated; `*` stands for any
+ * text. Matching looks at each character of an origin about once per entry, whatever the entry is: no regular
+ * expression is made of what a tenant writes.
  */
 
 /** Entries of one option; further ones are refused when the option is set, and ignored in one that is stored. */
@@ -18,7 +19,10 @@ export interface OriginRule {
   matches(origin: string): boolean;
 }
 
-/** Where pieces of `text` stand in this order, the first at the start and the last at the end. Each piece is searched once, behind the one before. */
+/**
+ * Where pieces of `text` stand in this order, the first at the start and the last at the end. Each piece is searched
+ * once, behind the one before.
+ */
 function matchesPieces(pieces: readonly string[], text: string): boolean {
   const first = pieces[0];
   if (pieces.length === 1) return text === first;
@@ -54,14 +58,23 @@ function ruleOf(entry: string): OriginRule {
 }
 
 const entriesOf = (option: string): string[] =>
-  option.toLowerCase().split(',', ORIGIN_ENTRIES_MAX + 1).map((text) => text.trim()).filter((text) => text !== '');
+  option
+    .toLowerCase()
+    .split(',', ORIGIN_ENTRIES_MAX + 1)
+    .map((text) => text.trim())
+    .filter((text) => text !== '');
 
 /** @returns the rules of an option; entries beyond the bounds are not among them. */
 export const originRules = (option: string): OriginRule[] =>
-  entriesOf(option).slice(0, ORIGIN_ENTRIES_MAX).filter((entry) => entry.length <= ORIGIN_ENTRY_LENGTH_MAX).map(ruleOf);
+  entriesOf(option)
+    .slice(0, ORIGIN_ENTRIES_MAX)
+    .filter((entry) => entry.length <= ORIGIN_ENTRY_LENGTH_MAX)
+    .map(ruleOf);
 
 /** Whether every entry of an option is within the bounds. */
 export function areOriginEntriesBounded(option: string): boolean {
   const entries = option.split(',');
-  return entries.length <= ORIGIN_ENTRIES_MAX && entries.every((entry) => entry.trim().length <= ORIGIN_ENTRY_LENGTH_MAX);
+  return (
+    entries.length <= ORIGIN_ENTRIES_MAX && entries.every((entry) => entry.trim().length <= ORIGIN_ENTRY_LENGTH_MAX)
+  );
 }

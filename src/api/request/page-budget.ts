@@ -21,7 +21,11 @@ export class PageBudget {
 }
 
 /** Texts made one after the other. @throws PlatformError `general/page-too-large`. */
-export function textsWithin<Item>(request: Pick<ApiRequest, 'platform'>, items: readonly Item[], textOf: (item: Item) => string): string[] {
+export function textsWithin<Item>(
+  request: Pick<ApiRequest, 'platform'>,
+  items: readonly Item[],
+  textOf: (item: Item) => string,
+): string[] {
   const budget = new PageBudget(request);
   return items.map((item) => {
     const text = textOf(item);

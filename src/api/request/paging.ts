@@ -12,8 +12,8 @@ export const PAGE_SIZE_MAX = 2000;
 /** Keeps the offset far below 2^53. There is nothing on it: no list is as long. */
 const CURRENT_PAGE_MAX = 0x7fffffff;
 /**
- * What `@c8y/client` asks for behind the last page and before the first one: no page, not the first. Loops end with an empty one
- * (docs/spec/paging.md#pages).
+ * What `@c8y/client` asks for behind the last page and before the first one: no page, not the first. Loops end with an
+ * empty one (docs/spec/paging.md#pages).
  */
 const NO_PAGE = 'null';
 
@@ -35,47 +35,68 @@ export function pageOf(request: ApiRequest): Page {
   if (request.page !== undefined) return request.page;
   const { query } = request;
   const size = Math.min(PAGE_SIZE_MAX, query.integer('pageSize') ?? PAGE_SIZE_DEFAULT);
-  return { ...pageOfSize(size, currentPageOf(query)), wantsTotal: query.isTrue('withTotalPages') || query.isTrue('withTotalElements') };
+  return {
+    ...pageOfSize(size, currentPageOf(query)),
+    wantsTotal: query.isTrue('withTotalPages') || query.isTrue('withTotalElements'),
+  };
 }
 
 /** @returns the number of the page that is asked for, from 1. */
 export const currentPageOf = (query: QueryValues): number =>
-  (query.text('currentPage') === NO_PAGE ? CURRENT_PAGE_MAX : query.integer('currentPage') ?? 1);
+  query.text('currentPage') === NO_PAGE ? CURRENT_PAGE_MAX : (query.integer('currentPage') ?? 1);
 
 /** Whether nothing can be on the page: nobody needs to look for it. */
 export const isNoPage = ({ current }: Pick<Page, 'current'>): boolean => current >= CURRENT_PAGE_MAX;
 
 /** @param current from 1. */
-export const pageOfSize = (size: number, current: number): Page => ({ size, current, offset: (current - 1) * size, wantsTotal: false });
+export const pageOfSize = (size: number, current: number): Page => ({
+  size,
+  current,
+  offset: (current - 1) * size,
+  wantsTotal: false,
+});
 
 export interface Collection {
   /** Name of the array, for instance `alarms`. */
   readonly name: string;
   readonly items: readonly string[];
-  /** Needed when the page wants totals; undefined is shown as null then: not for who sees a part of the inventory alone (docs/spec/paging.md#totals). */
+  /**
+   * Needed when the page wants totals; undefined is shown as null then: not for who sees a part of the inventory alone
+   * (docs/spec/paging.md#totals).
+   */
   readonly total?: number | undefined;
   /** Whether there may be more: usually that the page is full. */
   readonly isFull?: boolean;
 }
 
-/** @param bytes length of the texts of a page, or of those that are there already. @throws PlatformError `general/page-too-large`. */
+/**
+ * @param bytes length of the texts of a page, or of those that are there already. @throws PlatformError
+ * `general/page-too-large`.
+ */
 export function requirePageBytes(request: ApiRequest, bytes: number): void {
   if (bytes <= PAGE_BYTES_MAX) return;
   request.platform.refusals.count(PAGE_BYTES_LIMIT);
   throw new PlatformError('general/page-too-large', { limit: PAGE_BYTES_MAX });
 }
 
-/** @returns JSON text of the collection with its links and statistics. @throws PlatformError `general/page-too-large`. */
+/**
+ * @returns JSON text of the collection with its links and statistics. @throws PlatformError `general/page-too-large`.
+ */
 export function collectionText(request: ApiRequest, page: Page, collection: Collection): string {
   // Pages of an export are cut by its own sizes (api/page-export.ts).
-  if (request.page === undefined) requirePageBytes(request, collection.items.reduce((sum, { length }) => sum + length, 0));
+  if (request.page === undefined)
+    requirePageBytes(
+      request,
+      collection.items.reduce((sum, { length }) => sum + length, 0),
+    );
   const { query } = request;
   const { total } = collection;
   const link = (current: number): string => JSON.stringify(pageLink(request, page.size, current));
   const isFull = collection.isFull ?? collection.items.length >= page.size;
   const isLast = !isFull || (total !== undefined && page.current * page.size >= total);
   const statistics: Record<string, number | null> = { currentPage: page.current, pageSize: page.size };
-  if (query.isTrue('withTotalPages')) statistics['totalPages'] = total === undefined ? null : Math.ceil(total / page.size);
+  if (query.isTrue('withTotalPages'))
+    statistics['totalPages'] = total === undefined ? null : Math.ceil(total / page.size);
   if (query.isTrue('withTotalElements')) statistics['totalElements'] = total ?? null;
   const next = isLast ? '' : `"next":${link(page.current + 1)},`;
   const prev = page.current > 1 ? `"prev":${link(page.current - 1)},` : '';

@@ -46,11 +46,17 @@ export interface Tenants {
   readonly default: TenantInfo;
 }
 
-/** What became of the measurements of one POST, in their order. `id` is '' and `text` the document when nothing was stored. */
+/**
+ * What became of the measurements of one POST, in their order. `id` is '' and `text` the document when nothing was
+ * stored.
+ */
 export interface MeasurementAnswer {
   /** Whether the body was `{"measurements": [...]}`. */
   readonly collection: boolean;
-  /** Empty without `wantsBody`. `text` is the measurement without `id` and `self`; an empty `text` still gives the Location. */
+  /**
+   * Empty without `wantsBody`. `text` is the measurement without `id` and `self`; an empty `text` still gives the
+   * Location.
+   */
   readonly documents: readonly { readonly id: string; readonly text: DocumentText }[];
 }
 
@@ -80,7 +86,10 @@ export interface Accounts {
   readonly mailer: Pick<Mailer, 'send'>;
   /** Of api/users/passwords.ts; the user of a turn is the address of a client. */
   readonly passwordSearches: Turns;
-  readonly secondFactor: Pick<SecondFactor, 'read' | 'isForced' | 'begin' | 'activate' | 'revoke' | 'useCode' | 'issueToken' | 'takesToken'>;
+  readonly secondFactor: Pick<
+    SecondFactor,
+    'read' | 'isForced' | 'begin' | 'activate' | 'revoke' | 'useCode' | 'issueToken' | 'takesToken'
+  >;
 }
 
 export interface HealthReport {
@@ -99,7 +108,10 @@ export interface ApiConfig {
   readonly trustedProxies?: TrustedProxies;
   /** A proxy may be in front of the server, which may find the end of a body in chunks elsewhere. */
   readonly trustsProxy?: boolean;
-  /** Header, in lower case, in which a proxy hands over the certificate of a device whose key it has checked; absent: no certificate is taken. */
+  /**
+   * Header, in lower case, in which a proxy hands over the certificate of a device whose key it has checked; absent: no
+   * certificate is taken.
+   */
   readonly deviceCertificateHeader?: string;
   /** Whether /metrics and the details of /health/ready need no credentials. Default false. */
   readonly hasOpenMetrics?: boolean;
@@ -109,7 +121,10 @@ export interface ApiConfig {
   readonly bodyMaxBytes: number;
   /** Limit of an uploaded file; 413 above. Default 50 MiB. */
   readonly fileMaxBytes?: number;
-  /** Bytes of all bodies under way; 503 `http/bodies-bytes` above. Default 128 MiB, or one body of `bodyMaxBytes` when that is more. */
+  /**
+   * Bytes of all bodies under way; 503 `http/bodies-bytes` above. Default 128 MiB, or one body of `bodyMaxBytes` when
+   * that is more.
+   */
   readonly bodiesBytesMax?: number;
   /** Bodies of which a part has come, at once; 503 `http/bodies` above. Default 10,000. */
   readonly bodiesMax?: number;
@@ -117,17 +132,26 @@ export interface ApiConfig {
   readonly bodiesEarlyBytesMax?: number;
   /** And their number, and that of those that wait; 503 `http/bodies-before-login` above. Default 1,000. */
   readonly bodiesEarlyMax?: number;
-  /** How long a large body waits to be read on before it is known who sends it; then 503 `http/bodies-before-login-bytes`. Default 10,000. */
+  /**
+   * How long a large body waits to be read on before it is known who sends it; then 503
+   * `http/bodies-before-login-bytes`. Default 10,000.
+   */
   readonly bodiesPausedMsMax?: number;
   /** Requests of known users at once; 503 `http/requests` above. Default 20,000. */
   readonly requestsMax?: number;
   /** Bytes of large answers on their way; 503 `http/answers-bytes` above. Default 256 MiB. */
   readonly answersBytesMax?: number;
-  /** A client that takes nothing of its answer for so long is cut off; counted as `http/stalled-answers`. Default 60,000. */
+  /**
+   * A client that takes nothing of its answer for so long is cut off; counted as `http/stalled-answers`. Default
+   * 60,000.
+   */
   readonly answerStalledMsMax?: number;
   /** A WebSocket of live data without a handshake is closed then; `realtime/handshake-time`. Default 10,000. */
   readonly handshakeMsMax?: number;
-  /** Open HTTP connections, in all and of one address; 503 `http/connections` and `http/connections-of-address` above. Default: no bound. */
+  /**
+   * Open HTTP connections, in all and of one address; 503 `http/connections` and `http/connections-of-address` above.
+   * Default: no bound.
+   */
   readonly connectionsMax?: number | undefined;
   readonly addressConnectionsMax?: number | undefined;
   /** Origins that browsers may call from: comma separated, `*` stands for any text. Default `*`. */
@@ -146,7 +170,9 @@ export interface Platform {
   /** The same without waiting for what was just acknowledged. */
   readonly historyAsIs?: HistoryReader;
   readonly bus: LiveBus;
-  /** Large binary content. Whoever keeps keys tells the sweep of them (`core.blobReferences` in src/server/start.ts). */
+  /**
+   * Large binary content. Whoever keeps keys tells the sweep of them (`core.blobReferences` in src/server/start.ts).
+   */
   readonly blobs: Blobs;
   readonly retiredContents: RetiredContents;
   readonly totals: TotalCache;
@@ -180,8 +206,8 @@ export interface Platform {
   /** Prometheus text. */
   metricsText(): Promise<string>;
   /**
-   * Called with every answer when present, for counters: must be cheap. `durationMs` is the time from the whole request to the written answer;
-   * undefined for an answer that is still being sent, or that was held back on purpose.
+   * Called with every answer when present, for counters: must be cheap. `durationMs` is the time from the whole request
+   * to the written answer; undefined for an answer that is still being sent, or that was held back on purpose.
    */
   readonly onAnswered?: (method: string, status: number, durationMs: number | undefined) => void;
 }

@@ -3,10 +3,21 @@ import type { RateDecision } from '../../accounts/login/request-rates.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { ApiRequest } from './request.ts';
 
-/** Has the answer say what is left. @param decision undefined where there is no limit. @throws PlatformError `general/too-many-requests`. */
+/**
+ * Has the answer say what is left. @param decision undefined where there is no limit. @throws PlatformError
+ * `general/too-many-requests`.
+ */
 export function requireRate(request: ApiRequest, decision: RateDecision | undefined): void {
   if (decision === undefined) return;
   const { isAllowed, name, limit, remaining, retryAfterSeconds } = decision;
-  request.rateHeaders = ['X-RateLimit-Limit', String(limit), 'X-RateLimit-Remaining', String(remaining), 'X-RateLimit-Reset', String(retryAfterSeconds)];
-  if (!isAllowed) throw new PlatformError('general/too-many-requests', { limit: `${limit} (${name})`, retryAfterSeconds });
+  request.rateHeaders = [
+    'X-RateLimit-Limit',
+    String(limit),
+    'X-RateLimit-Remaining',
+    String(remaining),
+    'X-RateLimit-Reset',
+    String(retryAfterSeconds),
+  ];
+  if (!isAllowed)
+    throw new PlatformError('general/too-many-requests', { limit: `${limit} (${name})`, retryAfterSeconds });
 }

@@ -10,11 +10,19 @@ export const found = (mediaType: string, text: string): Answer => ({ status: 200
 
 /** Of a count: the number, as JSON or as plain text, which are the same. */
 export const COUNT_TYPES = ['application/json', 'text/plain'] as const;
-export const counted = ({ kind }: ApiRequest, text: string): Answer =>
-  ({ status: 200, text, contentType: kind === 'text' ? 'text/plain;charset=UTF-8' : JSON_TYPE });
+export const counted = ({ kind }: ApiRequest, text: string): Answer => ({
+  status: 200,
+  text,
+  contentType: kind === 'text' ? 'text/plain;charset=UTF-8' : JSON_TYPE,
+});
 
 /** 201 with Location; the entity is left out when the request has no Accept. */
-export const created = (mediaType: string, text: string, location: string): Answer => ({ status: 201, text, mediaType, location });
+export const created = (mediaType: string, text: string, location: string): Answer => ({
+  status: 201,
+  text,
+  mediaType,
+  location,
+});
 
 /** 201 without Location: nothing was stored. */
 export const notStored = (mediaType: string, text: string): Answer => ({ status: 201, text, mediaType });

@@ -29,13 +29,23 @@ import type { CheckedRoute, PathParameters, RouteRules } from './route-rules.ts'
 export interface RequestOwner {
   answer(request: ApiRequest, answer: Answer): void;
   stream(request: ApiRequest, status: number, contentType: string): void;
-  sendContent(request: ApiRequest, status: number, headers: readonly string[], totalBytes: number, pieces: AsyncIterable<Uint8Array>): Promise<void>;
+  sendContent(
+    request: ApiRequest,
+    status: number,
+    headers: readonly string[],
+    totalBytes: number,
+    pieces: AsyncIterable<Uint8Array>,
+  ): Promise<void>;
   fail(request: ApiRequest, error: unknown): void;
 }
 
 const EMPTY_BODY = Buffer.alloc(0);
 /** What counts as a message of the device that is its key. */
-const OF_DEVICES: ReadonlySet<CommandKind> = new Set<CommandKind>([COMMAND.EVENT_CREATE, COMMAND.ALARM_CREATE, COMMAND.MANAGED_OBJECT_UPDATE]);
+const OF_DEVICES: ReadonlySet<CommandKind> = new Set<CommandKind>([
+  COMMAND.EVENT_CREATE,
+  COMMAND.ALARM_CREATE,
+  COMMAND.MANAGED_OBJECT_UPDATE,
+]);
 const AUDITED: ReadonlySet<CommandKind> = new Set(AUDITED_KINDS);
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -83,7 +93,10 @@ export class ApiRequest {
   /** Only where some tenant restricts it. */
   userAgent = '';
   wantsXBasic = false;
-  /** Of a request that writes: the application that sent it. Without one it may keep its device available (docs/spec/conventions.md#application-key). */
+  /**
+   * Of a request that writes: the application that sent it. Without one it may keep its device available
+   * (docs/spec/conventions.md#application-key).
+   */
   applicationKey = '';
   isDeviceTraffic = false;
   /** It brought no credentials, or its route asks for none. */
@@ -116,32 +129,51 @@ export class ApiRequest {
 
   /** Queries run in the turns of the user, and end when the client leaves. */
   get history(): HistoryReader {
-    return this.historyOf(this.skipsFlush ? this.platform.historyAsIs ?? this.platform.history : this.platform.history);
+    return this.historyOf(
+      this.skipsFlush ? (this.platform.historyAsIs ?? this.platform.history) : this.platform.history,
+    );
   }
 
   /** Queries of the user of this request. */
   historyOf(history: HistoryReader): HistoryReader {
-    const { principal: { tenantNumber, userName }, exchange: { signal } } = this;
+    const {
+      principal: { tenantNumber, userName },
+      exchange: { signal },
+    } = this;
     const asker: QueryAsker = { tenant: tenantNumber, user: userName, signal };
-    return { query: (sql, params) => history.query(sql, params, asker), stream: (sql, params, format) => history.stream(sql, params, format) };
+    return {
+      query: (sql, params) => history.query(sql, params, asker),
+      stream: (sql, params, format) => history.stream(sql, params, format),
+    };
   }
 
   /** Start of all links, without a slash at the end. */
   get baseUrl(): string {
-    this.baseUrlText ??= baseUrlOf(this.platform.config.baseUrl, this.called ?? { host: '', forwardedHost: '', forwardedProto: '' });
+    this.baseUrlText ??= baseUrlOf(
+      this.platform.config.baseUrl,
+      this.called ?? { host: '', forwardedHost: '', forwardedProto: '' },
+    );
     return this.baseUrlText;
   }
 
   /** Files that count for the tenant. */
   get blobs(): Blobs {
-    const { platform: { blobs }, tenant } = this;
+    const {
+      platform: { blobs },
+      tenant,
+    } = this;
     return {
-      put: (content, limitBytes) => blobs.put(content, limitBytes, tenant), read: (key, range) => blobs.read(key, range),
-      remove: (key) => blobs.remove(key), keys: () => blobs.keys(),
+      put: (content, limitBytes) => blobs.put(content, limitBytes, tenant),
+      read: (key, range) => blobs.read(key, range),
+      remove: (key) => blobs.remove(key),
+      keys: () => blobs.keys(),
     };
   }
 
-  /** Whether an entity is to be in the answer: POST and PUT leave it out without Accept (docs/spec/conventions.md#accept). */
+  /**
+   * Whether an entity is to be in the answer: POST and PUT leave it out without Accept
+   * (docs/spec/conventions.md#accept).
+   */
   get wantsBody(): boolean {
     return this.accept.isPresent || (this.method !== 'POST' && this.method !== 'PUT');
   }
@@ -191,10 +223,30 @@ export class ApiRequest {
     this.body = Buffer.from(joinMembers(members));
   }
 
-  /** Sends a command and waits for what its actor decides. @param commands `platform.freeing` for what gives space back. */
-  async command<Result>(kind: CommandKind, key: ActorKey, body: object, commands = this.platform.commands): Promise<Result> {
-    const { platform, tenant, mode, principal: { userName: user } } = this;
-    const result = commands.request<Result>({ kind, tenant, key, mode, receivedAt: platform.now(), body: this.#withAsker(kind, body), user });
+  /**
+   * Sends a command and waits for what its actor decides. @param commands `platform.freeing` for what gives space back.
+   */
+  async command<Result>(
+    kind: CommandKind,
+    key: ActorKey,
+    body: object,
+    commands = this.platform.commands,
+  ): Promise<Result> {
+    const {
+      platform,
+      tenant,
+      mode,
+      principal: { userName: user },
+    } = this;
+    const result = commands.request<Result>({
+      kind,
+      tenant,
+      key,
+      mode,
+      receivedAt: platform.now(),
+      body: this.#withAsker(kind, body),
+      user,
+    });
     if (typeof key !== 'number' || !OF_DEVICES.has(kind)) return result;
     // By what is refused nobody is heard: the id may be that of another tenant's device.
     const answer = await result;
@@ -204,8 +256,8 @@ export class ApiRequest {
   }
 
   /**
-   * Notes that the device is there: when its own user asks, one that devices log in with or who owns the object, and no application does
-   * (docs/spec/availability.md#messages). @throws what the store says.
+   * Notes that the device is there: when its own user asks, one that devices log in with or who owns the object, and no
+   * application does (docs/spec/availability.md#messages). @throws what the store says.
    */
   hear(device: number): void | Promise<void> {
     const { platform, tenant, principal } = this;
@@ -215,7 +267,8 @@ export class ApiRequest {
       if (isItsUser) platform.availability.heard(tenant, device, at);
     };
     if (isDeviceUser(principal.userName)) return note(true);
-    const isOwners = (doc: string | undefined): boolean => doc !== undefined && stringMember(splitMembers(doc), 'owner') === principal.userName;
+    const isOwners = (doc: string | undefined): boolean =>
+      doc !== undefined && stringMember(splitMembers(doc), 'owner') === principal.userName;
     const doc = platform.documents.get('managedObject', tenant, String(device));
     return doc instanceof Promise ? doc.then((text) => note(isOwners(text))) : note(isOwners(doc));
   }
@@ -236,7 +289,12 @@ export class ApiRequest {
   }
 
   /** Answers with content of a known length. @param headers further names and values in turn. */
-  sendContent(status: number, headers: readonly string[], totalBytes: number, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+  sendContent(
+    status: number,
+    headers: readonly string[],
+    totalBytes: number,
+    pieces: AsyncIterable<Uint8Array>,
+  ): Promise<void> {
     return this.owner.sendContent(this, status, headers, totalBytes, pieces);
   }
 

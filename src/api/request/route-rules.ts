@@ -8,8 +8,9 @@ import type { QueryCheck, QueryParameters } from './schema/query-values.ts';
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 /**
- * Who may call: `public` everybody, credentials are not looked at; `optional` everybody, wrong credentials are refused; `user` every user;
- * `roles` who has one of `roles`; `owner` every user, the handler decides for those without one of `roles` (`request.isPrivileged`).
+ * Who may call: `public` everybody, credentials are not looked at; `optional` everybody, wrong credentials are refused;
+ * `user` every user; `roles` who has one of `roles`; `owner` every user, the handler decides for those without one of
+ * `roles` (`request.isPrivileged`).
  */
 export type Access = 'public' | 'optional' | 'user' | 'roles' | 'owner';
 
@@ -28,8 +29,8 @@ export interface RouteBody {
   /** By whole media type, of bodies that are not checked against `schema`: for /openapi.json. */
   readonly contents?: Readonly<Record<string, BodyContent>>;
   /**
-   * `json` (default): one object; `bytes`: anything, the handler reads `request.body`; `stream`: anything of any length, the handler reads
-   * `request.bodyStream` and bounds it.
+   * `json` (default): one object; `bytes`: anything, the handler reads `request.body`; `stream`: anything of any
+   * length, the handler reads `request.bodyStream` and bounds it.
    */
   readonly form?: 'json' | 'bytes' | 'stream';
   /** Which limit holds: `json` (default) or `large`. */
@@ -71,7 +72,9 @@ export interface RouteRules {
   readonly answers: readonly RouteAnswer[];
   /** Further request headers that the handler reads from `request.headers`; lower case. */
   readonly headers?: readonly string[];
-  /** What can be produced, in order of preference; default `vendor`, `json`. Other Accept headers are answered with 406. */
+  /**
+   * What can be produced, in order of preference; default `vendor`, `json`. Other Accept headers are answered with 406.
+   */
   readonly produces?: readonly MediaKind[];
   /** The answer waits for something to happen (long polling): its time is no latency of the server. */
   readonly isHeldBack?: boolean;

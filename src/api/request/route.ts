@@ -26,7 +26,10 @@ export const PATH_PARAMETERS: Readonly<Record<string, readonly [description: str
   month: ['Month, YYYY-MM, or a day in it', '2024-05'],
   binaryId: ['Identifier of the uploaded archive', '1140'],
   version: ['Version', '1.0.0'],
-  contextPath: ['Context path of the application, with `@` and a version or tag behind it for another than the active one', 'hello'],
+  contextPath: [
+    'Context path of the application, with `@` and a version or tag behind it for another than the active one',
+    'hello',
+  ],
   file: ['Path of a file in the archive', 'index.html'],
   rest: ['Path within the microservice', 'health'],
 };

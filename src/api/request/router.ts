@@ -45,8 +45,8 @@ export class Router {
   }
 
   /**
-   * The most fixed path that has the method: an entity may be called like a path beside it, a device `limit`, and is changed and deleted under its
-   * name. Where none has the method it is the most fixed path.
+   * The most fixed path that has the method: an entity may be called like a path beside it, a device `limit`, and is
+   * changed and deleted under its name. Where none has the method it is the most fixed path.
    * @param path as sent. @throws PlatformError `general/bad-path` for a broken percent encoding.
    */
   find(path: string, method: string): PathMatch | undefined {
@@ -72,7 +72,8 @@ export class Router {
       route,
       checkQuery: route.query === undefined ? undefined : compileQueryCheck(route.query),
       checkBody: route.body?.schema === undefined ? undefined : compileBodyCheck(route.body.schema, route.area),
-      droppedNulls: route.method !== 'POST' || route.body?.schema === undefined ? new Set() : optionalMembers(route.body.schema),
+      droppedNulls:
+        route.method !== 'POST' || route.body?.schema === undefined ? new Set() : optionalMembers(route.body.schema),
     };
     let node = this.root;
     const segments = route.path.split('/').slice(1);
@@ -105,7 +106,8 @@ function childOf(node: Node, segment: string, path: string): Node {
   if (segment.startsWith('{') && segment.endsWith('}')) {
     const name = segment.slice(1, -1);
     node.parameter ??= { name, node: newNode() };
-    if (node.parameter.name !== name) throw new Error(`${path}: the parameter {${name}} is called {${node.parameter.name}} elsewhere`);
+    if (node.parameter.name !== name)
+      throw new Error(`${path}: the parameter {${name}} is called {${node.parameter.name}} elsewhere`);
     return node.parameter.node;
   }
   const known = node.fixed.get(segment) ?? newNode();
@@ -117,7 +119,13 @@ function childOf(node: Node, segment: string, path: string): Node {
 type Takes = (entry: PathEntry) => boolean;
 
 /** A fixed segment is preferred to a parameter. */
-function walk(node: Node, segments: readonly string[], index: number, values: [string, string][], takes: Takes): PathEntry | undefined {
+function walk(
+  node: Node,
+  segments: readonly string[],
+  index: number,
+  values: [string, string][],
+  takes: Takes,
+): PathEntry | undefined {
   if (index === segments.length) return node.entry !== undefined && takes(node.entry) ? node.entry : undefined;
   const segment = segments[index];
   const fixed = node.fixed.get(segment);

@@ -4,8 +4,22 @@ import type { AuditEntry, RecordChange } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import {
-  ANY, DEFAULT_RULE_ID, REMOVED, RETENTION_RULES, RULES_BYTES_LIMIT, RULES_BYTES_MAX, RULES_LIMIT, RULES_MAX, RULE_PREFIX, RUNS_KEPT, RUN_PREFIX, TOTAL_KEY,
-  idOfKey, ruleKey, rulesOf, runKey,
+  ANY,
+  DEFAULT_RULE_ID,
+  REMOVED,
+  RETENTION_RULES,
+  RULES_BYTES_LIMIT,
+  RULES_BYTES_MAX,
+  RULES_LIMIT,
+  RULES_MAX,
+  RULE_PREFIX,
+  RUNS_KEPT,
+  RUN_PREFIX,
+  TOTAL_KEY,
+  idOfKey,
+  ruleKey,
+  rulesOf,
+  runKey,
 } from '../../model/entities/retention.ts';
 import type { NamedRule, RetentionRule, RetentionRun } from '../../model/entities/retention.ts';
 import type { ApiRequest } from '../request/request.ts';
@@ -37,7 +51,9 @@ function freeing({ principal, platform }: ApiRequest): Acting {
 
 /** The rules of a tenant together. */
 const rulesTotal = (tenant: number): KeptTotal => ({
-  tenant, collection: RETENTION_RULES, id: TOTAL_KEY,
+  tenant,
+  collection: RETENTION_RULES,
+  id: TOTAL_KEY,
   bounds: {
     count: { maximum: RULES_MAX, limit: RULES_LIMIT, error: 'retention/too-many' },
     bytes: { maximum: RULES_BYTES_MAX, limit: RULES_BYTES_LIMIT, error: 'retention/too-large' },
@@ -47,17 +63,32 @@ const rulesTotal = (tenant: number): KeptTotal => ({
 });
 
 /** @throws PlatformError 422 when the tenant has no room for more. */
-async function changeRules(request: ApiRequest, tenant: number, changed: RecordChange, told: AuditEntry): Promise<void> {
-  await changeRecords(freeing(request), tenant, [changed], [told], await totalsOf(request, rulesTotal(tenant), [changed]));
+async function changeRules(
+  request: ApiRequest,
+  tenant: number,
+  changed: RecordChange,
+  told: AuditEntry,
+): Promise<void> {
+  await changeRecords(
+    freeing(request),
+    tenant,
+    [changed],
+    [told],
+    await totalsOf(request, rulesTotal(tenant), [changed]),
+  );
 }
 
 const ruleUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}${RULES}/${id}`;
-const ruleText = (request: ApiRequest, { id, rule }: NamedRule): string => JSON.stringify({ id, self: ruleUrl(request, id), ...rule });
+const ruleText = (request: ApiRequest, { id, rule }: NamedRule): string =>
+  JSON.stringify({ id, self: ruleUrl(request, id), ...rule });
 
 const audit = (request: ApiRequest, activity: string, { id, rule }: NamedRule): AuditEntry => {
   const { dataType, fragmentType, type, source, maximumAge } = rule;
   return {
-    type: 'SYSTEM', activity, source: id, user: request.principal.userName,
+    type: 'SYSTEM',
+    activity,
+    source: id,
+    user: request.principal.userName,
     text: `${activity}: ${dataType} of type ${type}, source ${source}, fragment ${fragmentType}, kept for ${maximumAge} days`,
   };
 };
@@ -66,15 +97,24 @@ async function list(request: ApiRequest): Promise<Answer> {
   const page = pageOf(request);
   const rules = await allRules(request);
   const items = rules.slice(page.offset, page.offset + page.size).map((rule) => ruleText(request, rule));
-  return found('retentionRuleCollection', collectionText(request, page, { name: 'retentionRules', items, total: rules.length }));
+  return found(
+    'retentionRuleCollection',
+    collectionText(request, page, { name: 'retentionRules', items, total: rules.length }),
+  );
 }
 
 /** Members of the body that a rule has; what else is sent is ignored. */
 function sentRule(request: ApiRequest): Partial<RetentionRule> {
   const sent = JSON.parse(request.bodyText()) as Partial<Record<keyof RetentionRule, unknown>>;
   const { dataType, maximumAge } = sent;
-  const names = (['fragmentType', 'type', 'source'] as const).filter((name) => sent[name] !== undefined).map((name) => [name, sent[name] ?? ANY] as const);
-  const checked = { ...(dataType === undefined ? {} : { dataType }), ...Object.fromEntries(names), ...(maximumAge === undefined ? {} : { maximumAge }) };
+  const names = (['fragmentType', 'type', 'source'] as const)
+    .filter((name) => sent[name] !== undefined)
+    .map((name) => [name, sent[name] ?? ANY] as const);
+  const checked = {
+    ...(dataType === undefined ? {} : { dataType }),
+    ...Object.fromEntries(names),
+    ...(maximumAge === undefined ? {} : { maximumAge }),
+  };
   return checked as Partial<RetentionRule>;
 }
 
@@ -82,7 +122,12 @@ async function post(request: ApiRequest): Promise<Answer> {
   const { dataType, fragmentType = ANY, type = ANY, source = ANY, maximumAge } = sentRule(request) as RetentionRule;
   const rule: RetentionRule = { dataType, fragmentType, type, source, maximumAge, editable: true };
   const named = { id: String(await request.platform.ids.nextInOrder()), rule };
-  const change = { collection: RETENTION_RULES, id: ruleKey(named.id), expected: undefined, value: JSON.stringify(rule) } as const;
+  const change = {
+    collection: RETENTION_RULES,
+    id: ruleKey(named.id),
+    expected: undefined,
+    value: JSON.stringify(rule),
+  } as const;
   await changeRules(request, request.tenant, change, audit(request, 'Retention rule created', named));
   return created('retentionRule', ruleText(request, named), ruleUrl(request, named.id));
 }
@@ -100,18 +145,24 @@ async function get(request: ApiRequest): Promise<Answer> {
 }
 
 /** @param decide makes the next rule of the present one, undefined deletes it. */
-async function change(request: ApiRequest, tenant: number, activity: string,
-  decide: (rule: RetentionRule) => RetentionRule | undefined): Promise<NamedRule> {
+async function change(
+  request: ApiRequest,
+  tenant: number,
+  activity: string,
+  decide: (rule: RetentionRule) => RetentionRule | undefined,
+): Promise<NamedRule> {
   const named = await load(request, tenant);
   const id = ruleKey(named.id);
   return retried(request, async () => {
     const expected = await readRecord(request, tenant, RETENTION_RULES, id);
-    if (expected === REMOVED || (expected === undefined && named.id !== DEFAULT_RULE_ID)) throw new PlatformError('retention/not-found', { id: named.id });
-    const present = expected === undefined ? named.rule : JSON.parse(expected) as RetentionRule;
+    if (expected === REMOVED || (expected === undefined && named.id !== DEFAULT_RULE_ID))
+      throw new PlatformError('retention/not-found', { id: named.id });
+    const present = expected === undefined ? named.rule : (JSON.parse(expected) as RetentionRule);
     const next = decide(present);
     const value = next !== undefined ? JSON.stringify(next) : named.id === DEFAULT_RULE_ID ? REMOVED : undefined;
     const told = audit(request, activity, { id: named.id, rule: next ?? present });
-    if (value !== expected) await changeRules(request, tenant, { collection: RETENTION_RULES, id, expected, value }, told);
+    if (value !== expected)
+      await changeRules(request, tenant, { collection: RETENTION_RULES, id, expected, value }, told);
     return { id: named.id, rule: next ?? named.rule };
   });
 }
@@ -153,12 +204,26 @@ async function putEditable(request: ApiRequest): Promise<Answer> {
 function runText(request: ApiRequest, id: string, run: RetentionRun): string {
   const { status, trigger, isDryRun, user, startedAt, endedAt, items, failure } = run;
   return JSON.stringify({
-    id, self: `${request.baseUrl}${RUNS}/${id}`, status, trigger, dryRun: isDryRun, ...(user === undefined ? {} : { user }),
-    creationTime: formatTime(startedAt), ...(endedAt === undefined ? {} : { endTime: formatTime(endedAt) }),
+    id,
+    self: `${request.baseUrl}${RUNS}/${id}`,
+    status,
+    trigger,
+    dryRun: isDryRun,
+    ...(user === undefined ? {} : { user }),
+    creationTime: formatTime(startedAt),
+    ...(endedAt === undefined ? {} : { endTime: formatTime(endedAt) }),
     ...(failure === undefined ? {} : { failureReason: failure }),
     total: items.reduce((sum, { count }) => sum + count, 0),
-    results: items.map(({ ruleId, dataType, type, source, fragmentType, before, count, isDone }) =>
-      ({ ruleId, dataType, type, source, fragmentType, olderThan: formatTime(before), count, done: isDone })),
+    results: items.map(({ ruleId, dataType, type, source, fragmentType, before, count, isDone }) => ({
+      ruleId,
+      dataType,
+      type,
+      source,
+      fragmentType,
+      olderThan: formatTime(before),
+      count,
+      done: isDone,
+    })),
   });
 }
 
@@ -177,27 +242,52 @@ async function getRun(request: ApiRequest): Promise<Answer> {
 async function listRuns(request: ApiRequest): Promise<Answer> {
   const page = pageOf(request);
   const runs = (await listRecords(request, request.tenant, RETENTION_RULES, RUN_PREFIX)).reverse();
-  const items = runs.slice(page.offset, page.offset + page.size).map(({ id, value }) => runText(request, idOfKey(id), JSON.parse(value) as RetentionRun));
-  return found('retentionRunCollection', collectionText(request, page, { name: 'retentionRuns', items, total: runs.length }));
+  const items = runs
+    .slice(page.offset, page.offset + page.size)
+    .map(({ id, value }) => runText(request, idOfKey(id), JSON.parse(value) as RetentionRun));
+  return found(
+    'retentionRunCollection',
+    collectionText(request, page, { name: 'retentionRuns', items, total: runs.length }),
+  );
 }
 
 async function postRun(request: ApiRequest): Promise<Answer> {
   const { dryRun = false } = JSON.parse(request.bodyText()) as { dryRun?: boolean };
-  const id = await request.platform.retention.begin(request.tenant, 'REQUEST', { isDryRun: dryRun, user: request.principal.userName });
-  const run = JSON.parse(await readRecord(request, request.tenant, RETENTION_RULES, runKey(id)) ?? '{"items":[]}') as RetentionRun;
+  const id = await request.platform.retention.begin(request.tenant, 'REQUEST', {
+    isDryRun: dryRun,
+    user: request.principal.userName,
+  });
+  const run = JSON.parse(
+    (await readRecord(request, request.tenant, RETENTION_RULES, runKey(id))) ?? '{"items":[]}',
+  ) as RetentionRun;
   return created('retentionRun', runText(request, id, run), `${request.baseUrl}${RUNS}/${id}`);
 }
 
 /** Ends a run under way; what it has removed stays removed. */
 async function cancelRun(request: ApiRequest): Promise<Answer> {
   const { id } = await loadRun(request);
-  await updateRecord(freeing(request), request.tenant, RETENTION_RULES, runKey(id), (stored) => {
-    if (stored === undefined) throw new PlatformError('retention/run-not-found', { id });
-    const run = JSON.parse(stored) as RetentionRun;
-    if (run.status !== 'RUNNING') return stored;
-    const canceled: RetentionRun = { ...run, status: 'CANCELED', endedAt: request.platform.now() };
-    return JSON.stringify(canceled);
-  }, [{ type: 'SYSTEM', activity: 'Retention run canceled', text: `Retention run ${id} canceled`, source: id, user: request.principal.userName }]);
+  await updateRecord(
+    freeing(request),
+    request.tenant,
+    RETENTION_RULES,
+    runKey(id),
+    (stored) => {
+      if (stored === undefined) throw new PlatformError('retention/run-not-found', { id });
+      const run = JSON.parse(stored) as RetentionRun;
+      if (run.status !== 'RUNNING') return stored;
+      const canceled: RetentionRun = { ...run, status: 'CANCELED', endedAt: request.platform.now() };
+      return JSON.stringify(canceled);
+    },
+    [
+      {
+        type: 'SYSTEM',
+        activity: 'Retention run canceled',
+        text: `Retention run ${id} canceled`,
+        source: id,
+        user: request.principal.userName,
+      },
+    ],
+  );
   return NO_CONTENT;
 }
 
@@ -208,25 +298,89 @@ export function retentionRoutes(): Route[] {
   const rule = [{ status: 200, description: 'The rule', mediaType: 'retentionRule' }];
   const gone = [{ status: 204, description: 'Deleted' }];
   return [
-    { method: 'GET', path: RULES, ...read, summary: 'List retention rules', query: PAGE_PARAMETERS,
-      answers: [{ status: 200, description: 'A page of rules', mediaType: 'retentionRuleCollection' }], handle: list },
-    { method: 'POST', path: RULES, ...admin, summary: 'Create a retention rule',
-      body: { schema: RetentionRulePost, mediaTypes: ['retentionRule'], example: { dataType: 'EVENT', type: 'c8y_DoorOpen', maximumAge: 30 } },
-      answers: [{ status: 201, description: 'Created', mediaType: 'retentionRule' }], handle: post },
+    {
+      method: 'GET',
+      path: RULES,
+      ...read,
+      summary: 'List retention rules',
+      query: PAGE_PARAMETERS,
+      answers: [{ status: 200, description: 'A page of rules', mediaType: 'retentionRuleCollection' }],
+      handle: list,
+    },
+    {
+      method: 'POST',
+      path: RULES,
+      ...admin,
+      summary: 'Create a retention rule',
+      body: {
+        schema: RetentionRulePost,
+        mediaTypes: ['retentionRule'],
+        example: { dataType: 'EVENT', type: 'c8y_DoorOpen', maximumAge: 30 },
+      },
+      answers: [{ status: 201, description: 'Created', mediaType: 'retentionRule' }],
+      handle: post,
+    },
     { method: 'GET', path: `${RULES}/{id}`, ...read, summary: 'Read a retention rule', answers: rule, handle: get },
-    { method: 'PUT', path: `${RULES}/{id}`, ...admin, summary: 'Change a retention rule',
-      body: { schema: RetentionRulePut, mediaTypes: ['retentionRule'], example: { maximumAge: 90 } }, answers: rule, handle: put },
-    { method: 'DELETE', path: `${RULES}/{id}`, ...admin, summary: 'Delete a retention rule', answers: gone, handle: remove },
-    { method: 'PUT', path: `${RULES}/{id}/editable`, ...admin, summary: 'Allow or forbid changes of a rule (management tenant only)',
+    {
+      method: 'PUT',
+      path: `${RULES}/{id}`,
+      ...admin,
+      summary: 'Change a retention rule',
+      body: { schema: RetentionRulePut, mediaTypes: ['retentionRule'], example: { maximumAge: 90 } },
+      answers: rule,
+      handle: put,
+    },
+    {
+      method: 'DELETE',
+      path: `${RULES}/{id}`,
+      ...admin,
+      summary: 'Delete a retention rule',
+      answers: gone,
+      handle: remove,
+    },
+    {
+      method: 'PUT',
+      path: `${RULES}/{id}/editable`,
+      ...admin,
+      summary: 'Allow or forbid changes of a rule (management tenant only)',
       query: { tenant: text('Of this tenant instead of yours') },
-      body: { schema: RetentionEditable, mediaTypes: ['retentionRule'], example: { editable: false } }, answers: rule, handle: putEditable },
-    { method: 'GET', path: RUNS, ...read, summary: `List the last ${RUNS_KEPT} retention runs, newest first`, query: PAGE_PARAMETERS,
-      answers: [{ status: 200, description: 'A page of runs', mediaType: 'retentionRunCollection' }], handle: listRuns },
-    { method: 'POST', path: RUNS, ...admin, summary: 'Apply the retention rules now, or count what they would remove',
+      body: { schema: RetentionEditable, mediaTypes: ['retentionRule'], example: { editable: false } },
+      answers: rule,
+      handle: putEditable,
+    },
+    {
+      method: 'GET',
+      path: RUNS,
+      ...read,
+      summary: `List the last ${RUNS_KEPT} retention runs, newest first`,
+      query: PAGE_PARAMETERS,
+      answers: [{ status: 200, description: 'A page of runs', mediaType: 'retentionRunCollection' }],
+      handle: listRuns,
+    },
+    {
+      method: 'POST',
+      path: RUNS,
+      ...admin,
+      summary: 'Apply the retention rules now, or count what they would remove',
       body: { schema: RetentionRunPost, mediaTypes: ['retentionRun'], example: { dryRun: true } },
-      answers: [{ status: 201, description: 'Begun; its URL tells how far it is', mediaType: 'retentionRun' }], handle: postRun },
-    { method: 'GET', path: `${RUNS}/{id}`, ...read, summary: 'Read a retention run',
-      answers: [{ status: 200, description: 'The run', mediaType: 'retentionRun' }], handle: getRun },
-    { method: 'DELETE', path: `${RUNS}/{id}`, ...admin, summary: 'End a retention run; what it removed stays removed', answers: gone, handle: cancelRun },
+      answers: [{ status: 201, description: 'Begun; its URL tells how far it is', mediaType: 'retentionRun' }],
+      handle: postRun,
+    },
+    {
+      method: 'GET',
+      path: `${RUNS}/{id}`,
+      ...read,
+      summary: 'Read a retention run',
+      answers: [{ status: 200, description: 'The run', mediaType: 'retentionRun' }],
+      handle: getRun,
+    },
+    {
+      method: 'DELETE',
+      path: `${RUNS}/{id}`,
+      ...admin,
+      summary: 'End a retention run; what it removed stays removed',
+      answers: gone,
+      handle: cancelRun,
+    },
   ];
 }

@@ -1,7 +1,7 @@
 /**
  * SmartREST 1.0 over HTTP, `POST /s` (docs/spec/smartrest-one.md): what a new device needs to get its
- * credentials. Collections of templates are not kept by this server: every X-Id is answered as one without templates, and whoever sends
- * templates is told so. The status is 200 whatever the rows say.
+ * credentials. Collections of templates are not kept by this server: every X-Id is answered as one without templates,
+ * and whoever sends templates is told so. The status is 200 whatever the rows say.
  */
 import Type from 'typebox';
 import { isDeviceId } from '../../model/entities/device-request.ts';
@@ -23,14 +23,20 @@ const NO_TEMPLATES_HERE = 'Collections of templates are not supported by this se
 const FORBIDDEN = 403;
 const NOT_FOUND = 404;
 
-/** Rows 10 and 11 make a body a registration of templates, whose other rows are not looked at (docs/spec/smartrest-one.md#rows). */
+/**
+ * Rows 10 and 11 make a body a registration of templates, whose other rows are not looked at
+ * (docs/spec/smartrest-one.md#rows).
+ */
 const isTemplate = (row: readonly string[]): boolean => row[0] === '10' || row[0] === '11';
 
-interface Row { readonly line: number; readonly fields: readonly string[] | SmartRestError }
+interface Row {
+  readonly line: number;
+  readonly fields: readonly string[] | SmartRestError;
+}
 
 function readRows(body: Buffer): Row[] {
   const rows: Row[] = [];
-  for (const csv = new CsvRows(body); ;) {
+  for (const csv = new CsvRows(body); ; ) {
     try {
       if (!csv.next()) return rows;
       rows.push({ line: csv.line, fields: csv.fields() });
@@ -48,7 +54,9 @@ async function poll(request: ApiRequest, line: number, parameters: readonly stri
   const [id] = parameters;
   try {
     const issued = await new DeviceRegistration(request.platform).poll(id, undefined);
-    return issued === undefined ? encodeRow([50, line, NOT_FOUND]) : encodeRow([70, line, id, issued.tenantId, issued.userName, issued.password]);
+    return issued === undefined
+      ? encodeRow([50, line, NOT_FOUND])
+      : encodeRow([70, line, id, issued.tenantId, issued.userName, issued.password]);
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error;
     return encodeRow([50, line, error.status]);
@@ -62,7 +70,9 @@ async function answerRow(request: ApiRequest, { line, fields }: Row): Promise<st
   // Nothing but its credentials is for a device that has none.
   if (request.hasRole(BOOTSTRAP_ROLE)) return encodeRow([50, line, FORBIDDEN]);
   if (id === '15') return `40,${line},${NO_TEMPLATE}`;
-  return request.headers['x-id'] === '' ? encodeRow([43, line, 'Invalid message identifier']) : `40,${line},${NO_TEMPLATE}`;
+  return request.headers['x-id'] === ''
+    ? encodeRow([43, line, 'Invalid message identifier'])
+    : `40,${line},${NO_TEMPLATE}`;
 }
 
 async function post(request: ApiRequest): Promise<Answer> {
@@ -81,11 +91,30 @@ async function post(request: ApiRequest): Promise<Answer> {
 }
 
 export function smartRestOneRoutes(): Route[] {
-  return [{
-    method: 'POST', path: '/s', area: 'smartrest', access: 'owner', roles: [BOOTSTRAP_ROLE], produces: ['text', 'vendor', 'json', 'csv', 'html', 'other'],
-    summary: 'SmartREST 1.0: row 61 asks for the credentials of a new device, with those of the bootstrap user', headers: ['x-id'],
-    body: { form: 'bytes', isOptional: true, contents: { 'text/plain': { schema: Type.String(), example: '61,4711' } } },
-    answers: [{ status: 200, description: 'Rows of comma-separated values', contentTypes: ['text/plain'], example: '70,1,4711,t1,device_4711,Kp3vX' }],
-    handle: post,
-  }];
+  return [
+    {
+      method: 'POST',
+      path: '/s',
+      area: 'smartrest',
+      access: 'owner',
+      roles: [BOOTSTRAP_ROLE],
+      produces: ['text', 'vendor', 'json', 'csv', 'html', 'other'],
+      summary: 'SmartREST 1.0: row 61 asks for the credentials of a new device, with those of the bootstrap user',
+      headers: ['x-id'],
+      body: {
+        form: 'bytes',
+        isOptional: true,
+        contents: { 'text/plain': { schema: Type.String(), example: '61,4711' } },
+      },
+      answers: [
+        {
+          status: 200,
+          description: 'Rows of comma-separated values',
+          contentTypes: ['text/plain'],
+          example: '70,1,4711,t1,device_4711,Kp3vX',
+        },
+      ],
+      handle: post,
+    },
+  ];
 }

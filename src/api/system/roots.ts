@@ -209,15 +209,20 @@ export const ROOTS: readonly Root[] = [
     mediaType: 'auditApi',
     access: 'user',
     collections: { auditRecords: ['/audit/auditRecords', 'auditRecords'] },
-    templates: combined('auditRecordsFor', '/audit/auditRecords', { Type: ['type'], User: ['user'], Application: ['application'] }, [
-      'Application',
-      'Type',
-      'User',
-      'TypeAndApplication',
-      'TypeAndUser',
-      'TypeAndUserAndApplication',
-      'UserAndApplication',
-    ]),
+    templates: combined(
+      'auditRecordsFor',
+      '/audit/auditRecords',
+      { Type: ['type'], User: ['user'], Application: ['application'] },
+      [
+        'Application',
+        'Type',
+        'User',
+        'TypeAndApplication',
+        'TypeAndUser',
+        'TypeAndUserAndApplication',
+        'UserAndApplication',
+      ],
+    ),
   },
   {
     path: '/notification2',
@@ -225,11 +230,12 @@ export const ROOTS: readonly Root[] = [
     mediaType: 'notification2Api',
     access: 'user',
     collections: { notificationSubscriptions: ['/notification2/subscriptions', 'subscriptions', null] },
-    templates: combined('notificationSubscriptionsBy', '/notification2/subscriptions', { Source: ['source'], Context: ['context'] }, [
-      'Source',
-      'SourceAndContext',
-      'Context',
-    ]),
+    templates: combined(
+      'notificationSubscriptionsBy',
+      '/notification2/subscriptions',
+      { Source: ['source'], Context: ['context'] },
+      ['Source', 'SourceAndContext', 'Context'],
+    ),
   },
 ];
 
@@ -276,7 +282,14 @@ export function rootRoutes(): Route[] {
     access: root.access,
     ...(root.roles === undefined ? {} : { roles: root.roles }),
     summary: `Links and URI templates of ${root.path}`,
-    answers: [{ status: 200, description: 'The root resource', mediaType: root.mediaType, example: rootValue(root, EXAMPLE_URL) }],
+    answers: [
+      {
+        status: 200,
+        description: 'The root resource',
+        mediaType: root.mediaType,
+        example: rootValue(root, EXAMPLE_URL),
+      },
+    ],
     handle: (request) => found(root.mediaType, JSON.stringify(rootValue(root, request.baseUrl))),
   });
   return [
@@ -286,7 +299,14 @@ export function rootRoutes(): Route[] {
       area: 'platform',
       access: 'user',
       summary: 'Root resources of all areas',
-      answers: [{ status: 200, description: 'The platform resource', mediaType: 'platformApi', example: platformValue(EXAMPLE_URL) }],
+      answers: [
+        {
+          status: 200,
+          description: 'The platform resource',
+          mediaType: 'platformApi',
+          example: platformValue(EXAMPLE_URL),
+        },
+      ],
       handle: platform,
     },
     ...ROOTS.map(rootRoute),

@@ -1,4 +1,7 @@
-/** What operators ask for: health, readiness, metrics. What tells more than a load balancer needs is for them only; see also operate/ops-server.ts. */
+/**
+ * What operators ask for: health, readiness, metrics. What tells more than a load balancer needs is for them only; see
+ * also operate/ops-server.ts.
+ */
 import Type from 'typebox';
 import { MANAGEMENT_TENANT } from '../../accounts/tenants/tenants.ts';
 import { PlatformError } from '../../model/errors.ts';
@@ -12,13 +15,16 @@ const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 const OPERATOR_ROLES = ['ROLE_TENANT_MANAGEMENT_READ', 'ROLE_TENANT_MANAGEMENT_ADMIN'];
 
-const isOperator = (request: ApiRequest): boolean => request.platform.config.hasOpenMetrics === true
-  || (request.principal.tenant === MANAGEMENT_TENANT && request.hasRole(...OPERATOR_ROLES));
+const isOperator = (request: ApiRequest): boolean =>
+  request.platform.config.hasOpenMetrics === true ||
+  (request.principal.tenant === MANAGEMENT_TENANT && request.hasRole(...OPERATOR_ROLES));
 
 async function ready(request: ApiRequest): Promise<Answer> {
   const whole = await request.platform.health();
   const parts = Object.entries(whole.parts as Readonly<Record<string, { ready: boolean }>>);
-  const report = isOperator(request) ? whole : { ready: whole.ready, parts: Object.fromEntries(parts.map(([name, part]) => [name, { ready: part.ready }])) };
+  const report = isOperator(request)
+    ? whole
+    : { ready: whole.ready, parts: Object.fromEntries(parts.map(([name, part]) => [name, { ready: part.ready }])) };
   return {
     status: report.ready ? 200 : 503,
     contentType: JSON_TYPE,
@@ -28,13 +34,18 @@ async function ready(request: ApiRequest): Promise<Answer> {
 
 /** @throws PlatformError 401, 403. */
 async function metrics(request: ApiRequest): Promise<Answer> {
-  if (!isOperator(request)) throw new PlatformError(request.principal === ANONYMOUS ? 'general/no-credentials' : 'security/forbidden');
+  if (!isOperator(request))
+    throw new PlatformError(request.principal === ANONYMOUS ? 'general/no-credentials' : 'security/forbidden');
   return { status: 200, contentType: PROMETHEUS_TYPE, text: await request.platform.metricsText() };
 }
 
 const Report = Type.Object({
-  status: Type.Enum(['UP', 'DOWN']), ready: Type.Boolean(),
-  parts: Type.Record(Type.String(), Type.Object({ ready: Type.Boolean() }, { additionalProperties: true, description: 'With the lag of its stage' })),
+  status: Type.Enum(['UP', 'DOWN']),
+  ready: Type.Boolean(),
+  parts: Type.Record(
+    Type.String(),
+    Type.Object({ ready: Type.Boolean() }, { additionalProperties: true, description: 'With the lag of its stage' }),
+  ),
 });
 
 export function systemRoutes(): Route[] {
@@ -46,8 +57,15 @@ export function systemRoutes(): Route[] {
       access: 'public',
       summary: 'Whether the process is alive',
       produces: ['json', 'vendor', 'text', 'html', 'other'],
-      answers: [{ status: 200, description: 'Alive', contentTypes: ['application/json'], json: Type.Object({ status: Type.Enum(['UP']) }),
-        example: { status: 'UP' } }],
+      answers: [
+        {
+          status: 200,
+          description: 'Alive',
+          contentTypes: ['application/json'],
+          json: Type.Object({ status: Type.Enum(['UP']) }),
+          example: { status: 'UP' },
+        },
+      ],
       handle: () => ({ status: 200, contentType: JSON_TYPE, text: '{"status":"UP"}' }),
     },
     {
@@ -58,10 +76,20 @@ export function systemRoutes(): Route[] {
       summary: 'Whether requests can be served, by part; for operators with the lag of each stage',
       produces: ['json', 'vendor', 'text', 'html', 'other'],
       answers: [
-        { status: 200, description: 'Ready', contentTypes: ['application/json'], json: Report,
-          example: { status: 'UP', ready: true, parts: { journal: { ready: true, lagRecords: 0 } } } },
-        { status: 503, description: 'Not ready', contentTypes: ['application/json'], json: Report,
-          example: { status: 'DOWN', ready: false, parts: { journal: { ready: false } } } },
+        {
+          status: 200,
+          description: 'Ready',
+          contentTypes: ['application/json'],
+          json: Report,
+          example: { status: 'UP', ready: true, parts: { journal: { ready: true, lagRecords: 0 } } },
+        },
+        {
+          status: 503,
+          description: 'Not ready',
+          contentTypes: ['application/json'],
+          json: Report,
+          example: { status: 'DOWN', ready: false, parts: { journal: { ready: false } } },
+        },
       ],
       handle: ready,
     },
@@ -70,9 +98,12 @@ export function systemRoutes(): Route[] {
       path: '/metrics',
       area: 'system',
       access: 'optional',
-      summary: 'Metrics in Prometheus text form, for users of the tenant management with ROLE_TENANT_MANAGEMENT_READ or _ADMIN',
+      summary:
+        'Metrics in Prometheus text form, for users of the tenant management with ROLE_TENANT_MANAGEMENT_READ or _ADMIN',
       produces: ['text', 'json', 'vendor', 'html', 'other'],
-      answers: [{ status: 200, description: 'Metrics', contentTypes: ['text/plain'], example: 'millrace_connections 3\n' }],
+      answers: [
+        { status: 200, description: 'Metrics', contentTypes: ['text/plain'], example: 'millrace_connections 3\n' },
+      ],
       handle: metrics,
     },
   ];

@@ -19,22 +19,37 @@ const CONTACT_NAME_LENGTH_MAX = 30;
 const CONTACT_PHONE_LENGTH_MAX = 20;
 const CUSTOM_PROPERTIES_BYTES_MAX = 16_384;
 
-interface TextRule { readonly maximum: number; readonly pattern?: RegExp; readonly words: string; readonly minimum?: number }
+interface TextRule {
+  readonly maximum: number;
+  readonly pattern?: RegExp;
+  readonly words: string;
+  readonly minimum?: number;
+}
 
 const TEXTS: Readonly<Record<string, TextRule>> = {
-  id: { maximum: ID_LENGTH_MAX, pattern: /^[a-z][a-z0-9_-]*$/, words: `lower-case letters, digits, - and _, a letter first, at most ${ID_LENGTH_MAX}` },
+  id: {
+    maximum: ID_LENGTH_MAX,
+    pattern: /^[a-z][a-z0-9_-]*$/,
+    words: `lower-case letters, digits, - and _, a letter first, at most ${ID_LENGTH_MAX}`,
+  },
   // Underscores are deprecated but accepted.
   domain: {
-    minimum: DOMAIN_LENGTH_MIN, maximum: DOMAIN_LENGTH_MAX, pattern: /^[a-z](?:[a-z0-9_-]*[a-z0-9_])?$/,
+    minimum: DOMAIN_LENGTH_MIN,
+    maximum: DOMAIN_LENGTH_MAX,
+    pattern: /^[a-z](?:[a-z0-9_-]*[a-z0-9_])?$/,
     words: `${DOMAIN_LENGTH_MIN} to ${DOMAIN_LENGTH_MAX} lower-case letters, digits and hyphens, a letter first, hyphens only in the middle`,
   },
   company: { minimum: 1, maximum: COMPANY_LENGTH_MAX, words: `1 to ${COMPANY_LENGTH_MAX} characters` },
   adminName: {
-    minimum: 1, maximum: ADMIN_NAME_LENGTH_MAX, pattern: /^(?!\.{1,2}$)[^\s/\\+$:\p{Cs}]*$/u,
+    minimum: 1,
+    maximum: ADMIN_NAME_LENGTH_MAX,
+    pattern: /^(?!\.{1,2}$)[^\s/\\+$:\p{Cs}]*$/u,
     words: `1 to ${ADMIN_NAME_LENGTH_MAX} characters without whitespace, slashes, +, $, : and lone surrogates; not . or ..`,
   },
   adminEmail: {
-    maximum: ADMIN_EMAIL_LENGTH_MAX, pattern: /^[^\s@]+@[^\s@]+$/, words: `an e-mail address of at most ${ADMIN_EMAIL_LENGTH_MAX} characters`,
+    maximum: ADMIN_EMAIL_LENGTH_MAX,
+    pattern: /^[^\s@]+@[^\s@]+$/,
+    words: `an e-mail address of at most ${ADMIN_EMAIL_LENGTH_MAX} characters`,
   },
   contactName: { maximum: CONTACT_NAME_LENGTH_MAX, words: `at most ${CONTACT_NAME_LENGTH_MAX} characters` },
   contactPhone: { maximum: CONTACT_PHONE_LENGTH_MAX, words: `at most ${CONTACT_PHONE_LENGTH_MAX} characters` },
@@ -42,33 +57,55 @@ const TEXTS: Readonly<Record<string, TextRule>> = {
 
 const text = (maxLength: number) => Type.Optional(Type.Union([Type.String({ maxLength }), Type.Null()]));
 const MEMBERS = {
-  adminName: text(ADMIN_NAME_LENGTH_MAX), adminEmail: text(ADMIN_EMAIL_LENGTH_MAX),
-  adminPass: Type.Optional(nullable(Type.String())), adminPassword: Type.Optional(nullable(Type.String())),
+  adminName: text(ADMIN_NAME_LENGTH_MAX),
+  adminEmail: text(ADMIN_EMAIL_LENGTH_MAX),
+  adminPass: Type.Optional(nullable(Type.String())),
+  adminPassword: Type.Optional(nullable(Type.String())),
   sendPasswordResetEmail: Type.Optional(nullable(Type.Boolean())),
   allowCreateTenants: Type.Optional(nullable(Type.Boolean())),
   storageLimitPerDevice: Type.Optional(Type.Union([Type.Integer({ minimum: 0 }), Type.Null()])),
-  contactName: text(CONTACT_NAME_LENGTH_MAX), contactPhone: text(CONTACT_PHONE_LENGTH_MAX),
+  contactName: text(CONTACT_NAME_LENGTH_MAX),
+  contactPhone: text(CONTACT_PHONE_LENGTH_MAX),
   customProperties: Type.Optional(Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()])),
 };
 const OPEN = { additionalProperties: true } as const;
-export const TenantPost = Type.Object({
-  company: Type.String({ maxLength: COMPANY_LENGTH_MAX }), domain: Type.String({ maxLength: DOMAIN_LENGTH_MAX }),
-  id: Type.Optional(Type.String({ maxLength: ID_LENGTH_MAX })), ...MEMBERS,
-}, OPEN);
-export const TenantPut = Type.Object({
-  company: Type.Optional(Type.String()), domain: Type.Optional(Type.String()), id: Type.Optional(Type.String()),
-  status: Type.Optional(Type.Enum([...TENANT_STATUSES])), ...MEMBERS,
-}, OPEN);
+export const TenantPost = Type.Object(
+  {
+    company: Type.String({ maxLength: COMPANY_LENGTH_MAX }),
+    domain: Type.String({ maxLength: DOMAIN_LENGTH_MAX }),
+    id: Type.Optional(Type.String({ maxLength: ID_LENGTH_MAX })),
+    ...MEMBERS,
+  },
+  OPEN,
+);
+export const TenantPut = Type.Object(
+  {
+    company: Type.Optional(Type.String()),
+    domain: Type.Optional(Type.String()),
+    id: Type.Optional(Type.String()),
+    status: Type.Optional(Type.Enum([...TENANT_STATUSES])),
+    ...MEMBERS,
+  },
+  OPEN,
+);
 
 /** Fields of a tenant's record that a body may have; null is undefined: the field is removed. */
-export type SentFields = { -readonly [Name in keyof Omit<Tenant, 'id' | 'number' | 'parent' | 'parentNumber' | 'creationTime'>]?: Tenant[Name] | undefined };
+export type SentFields = {
+  -readonly [Name in keyof Omit<Tenant, 'id' | 'number' | 'parent' | 'parentNumber' | 'creationTime'>]?:
+    | Tenant[Name]
+    | undefined;
+};
 
 /** @returns the value of a text. @throws PlatformError 422. */
 export function checkedText(members: Members, name: string): string | undefined {
   const value = stringMember(members, name);
   if (value === undefined) return undefined;
   const rule = TEXTS[name];
-  const isRight = value.length <= rule.maximum && value.length >= (rule.minimum ?? 0) && rule.pattern?.test(value) !== false && !/[\p{Cc}]/u.test(value);
+  const isRight =
+    value.length <= rule.maximum &&
+    value.length >= (rule.minimum ?? 0) &&
+    rule.pattern?.test(value) !== false &&
+    !/[\p{Cc}]/u.test(value);
   if (!isRight) throw new PlatformError('validation/invalid-field', { area: AREA, name, value, limit: rule.words });
   return value;
 }
@@ -100,14 +137,19 @@ export function sentPassword(members: Members): string | undefined {
   const password = stringMember(members, name);
   const sent = password ?? stringMember(members, other);
   if (sent !== undefined && !isAllowedPassword(sent)) {
-    throw new PlatformError('validation/invalid-field', { area: AREA, name: password === undefined ? other : name, value: '…', limit: PASSWORD_RULE });
+    throw new PlatformError('validation/invalid-field', {
+      area: AREA,
+      name: password === undefined ? other : name,
+      value: '…',
+      limit: PASSWORD_RULE,
+    });
   }
   return sent;
 }
 
 /**
- * docs/spec/tenants.md#administrators: an administrator has an address, and a password or a link to set one. Who wants the link instead of a password needs
- * the address.
+ * docs/spec/tenants.md#administrators: an administrator has an address, and a password or a link to set one. Who wants
+ * the link instead of a password needs the address.
  * @throws PlatformError 422.
  */
 export function requireAdminFields(members: Members): void {

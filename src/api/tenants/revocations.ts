@@ -1,6 +1,6 @@
 /**
- * Certificates that a tenant has revoked, by serial number (`/tenant/trusted-certificates/settings/crl`, as CrlService of `@c8y/client` uses it).
- * Entries are added and changed, never removed.
+ * Certificates that a tenant has revoked, by serial number (`/tenant/trusted-certificates/settings/crl`, as CrlService
+ * of `@c8y/client` uses it). Entries are added and changed, never removed.
  */
 import { parse } from 'csv-parse/sync';
 import Type from 'typebox';
@@ -23,8 +23,14 @@ const LIMIT = 'certificates/revocations';
 const STEP = 500;
 const TRIES_MAX = 8;
 
-interface Revocation { readonly serial: string; readonly revocationDate: string }
-interface Sent { readonly serialNumberInHex: string; readonly revocationDate?: string | null | undefined }
+interface Revocation {
+  readonly serial: string;
+  readonly revocationDate: string;
+}
+interface Sent {
+  readonly serialNumberInHex: string;
+  readonly revocationDate?: string | null | undefined;
+}
 
 const invalid = (name: string, value: string, limit: string): PlatformError =>
   new PlatformError('validation/invalid-field', { area: 'certificate', name, value: value.slice(0, 100), limit });
@@ -32,10 +38,12 @@ const invalid = (name: string, value: string, limit: string): PlatformError =>
 /** @throws PlatformError 422. */
 function checked(request: ApiRequest, { serialNumberInHex, revocationDate }: Sent): Revocation {
   const serial = serialOf(serialNumberInHex);
-  if (serial === undefined) throw invalid('serialNumberInHex', serialNumberInHex, 'a serial number, at most 40 hexadecimal digits');
+  if (serial === undefined)
+    throw invalid('serialNumberInHex', serialNumberInHex, 'a serial number, at most 40 hexadecimal digits');
   const now = request.platform.now();
   const time = revocationDate == null || revocationDate === '' ? now : parseTime(revocationDate);
-  if (time === undefined || time > now) throw invalid('revocationDate', String(revocationDate), 'a time in the past, YYYY-MM-DDThh:mm:ss.SSSZ');
+  if (time === undefined || time > now)
+    throw invalid('revocationDate', String(revocationDate), 'a time in the past, YYYY-MM-DDThh:mm:ss.SSSZ');
   return { serial, revocationDate: formatTime(time) };
 }
 
@@ -53,14 +61,22 @@ function rowsOfFile(text: string): Sent[] {
 }
 
 async function uploadedText(request: ApiRequest, contentType: string): Promise<string> {
-  const { blobs, platform: { refusals, config } } = request;
-  const body = (async function* body() { yield request.body; })();
+  const {
+    blobs,
+    platform: { refusals, config },
+  } = request;
+  const body = (async function* body() {
+    yield request.body;
+  })();
   const limits = { blobs, refusals, limitBytes: config.jsonBodyMaxBytes };
-  const { file } = await readMultipart(body, contentType, limits, { fieldBytesMax: config.jsonBodyMaxBytes, isFile: (name) => name === 'file' });
+  const { file } = await readMultipart(body, contentType, limits, {
+    fieldBytesMax: config.jsonBodyMaxBytes,
+    isFile: (name) => name === 'file',
+  });
   if (file === undefined) throw new PlatformError('general/bad-multipart', { reason: 'it has no part with a file' });
   try {
     const pieces: Uint8Array[] = [];
-    for await (const piece of await blobs.read(file.key) ?? []) pieces.push(piece);
+    for await (const piece of (await blobs.read(file.key)) ?? []) pieces.push(piece);
     return Buffer.concat(pieces).toString('utf8');
   } finally {
     await blobs.remove(file.key);
@@ -71,7 +87,11 @@ async function uploadedText(request: ApiRequest, contentType: string): Promise<s
 async function sentOf(request: ApiRequest): Promise<Sent[]> {
   const contentType = request.headers['content-type'];
   if (/^multipart\/form-data/i.test(contentType)) return rowsOfFile(await uploadedText(request, contentType));
-  if (request.contentType.kind !== 'json' && request.contentType.kind !== 'vendor' && request.contentType.kind !== 'none') {
+  if (
+    request.contentType.kind !== 'json' &&
+    request.contentType.kind !== 'vendor' &&
+    request.contentType.kind !== 'none'
+  ) {
     throw new PlatformError('general/unsupported-media-type', { type: contentType });
   }
   let body: unknown;
@@ -83,11 +103,14 @@ async function sentOf(request: ApiRequest): Promise<Sent[]> {
     if (error instanceof PlatformError) throw error;
     throw new PlatformError('general/bad-json', { reason: (error as Error).message });
   }
-  if (!Check.Check(body)) throw invalid('crls', '…', '[{"serialNumberInHex":"1000","revocationDate":"2023-01-11T16:12:36.288Z"}]');
+  if (!Check.Check(body))
+    throw invalid('crls', '…', '[{"serialNumberInHex":"1000","revocationDate":"2023-01-11T16:12:36.288Z"}]');
   return body.crls;
 }
 
-/** Adds and changes entries; of one serial number the first counts. Done again with the same content it changes nothing. */
+/**
+ * Adds and changes entries; of one serial number the first counts. Done again with the same content it changes nothing.
+ */
 async function put(request: ApiRequest): Promise<Answer> {
   const wanted = new Map<string, string>();
   for (const sent of await sentOf(request)) {
@@ -95,15 +118,20 @@ async function put(request: ApiRequest): Promise<Answer> {
     if (!wanted.has(serial)) wanted.set(serial, JSON.stringify({ revocationDate }));
   }
   for (let tries = 1; ; tries += 1) {
-    const stored = new Map((await listRecords(request, request.tenant, 'revocation')).map(({ id, value }) => [id, value]));
-    const changes: RecordChange[] = [...wanted].filter(([id, value]) => stored.get(id) !== value)
+    const stored = new Map(
+      (await listRecords(request, request.tenant, 'revocation')).map(({ id, value }) => [id, value]),
+    );
+    const changes: RecordChange[] = [...wanted]
+      .filter(([id, value]) => stored.get(id) !== value)
       .map(([id, value]) => ({ collection: 'revocation', id, expected: stored.get(id), value }));
     requireRoom(request, stored.size + changes.filter(({ expected }) => expected === undefined).length);
     try {
-      for (let start = 0; start < changes.length; start += STEP) await store(request, changes.slice(start, start + STEP));
+      for (let start = 0; start < changes.length; start += STEP)
+        await store(request, changes.slice(start, start + STEP));
       return NO_CONTENT;
     } catch (error) {
-      if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile' || tries >= TRIES_MAX) throw error;
+      if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile' || tries >= TRIES_MAX)
+        throw error;
     }
   }
 }
@@ -115,38 +143,74 @@ function requireRoom(request: ApiRequest, count: number): void {
 }
 
 async function store(request: ApiRequest, changes: readonly RecordChange[]): Promise<void> {
-  const text = `Certificates revoked: ${changes.slice(0, 10).map(({ id }) => id).join(', ')}${changes.length > 10 ? `, … (${changes.length})` : ''}`;
-  await changeRecords(request, request.tenant, changes,
-    [{ type: 'TrustedCertificates', activity: 'Certificates revoked', text, user: request.principal.userName }]);
+  const text = `Certificates revoked: ${changes
+    .slice(0, 10)
+    .map(({ id }) => id)
+    .join(', ')}${changes.length > 10 ? `, … (${changes.length})` : ''}`;
+  await changeRecords(request, request.tenant, changes, [
+    { type: 'TrustedCertificates', activity: 'Certificates revoked', text, user: request.principal.userName },
+  ]);
 }
 
 /** In the form of the file that is uploaded. */
 async function get(request: ApiRequest): Promise<Answer> {
   const rows = await listRecords(request, request.tenant, 'revocation');
-  const lines = rows.map(({ id, value }) => `${id},${(JSON.parse(value) as { revocationDate: string }).revocationDate}\n`);
+  const lines = rows.map(
+    ({ id, value }) => `${id},${(JSON.parse(value) as { revocationDate: string }).revocationDate}\n`,
+  );
   const headers = ['Content-Disposition', 'attachment; filename="revoked-certificates.csv"'];
   return { status: 200, text: `SERIALNO,DATE\n${lines.join('')}`, contentType: 'text/csv;charset=UTF-8', headers };
 }
 
-const Body = Type.Object({
-  crls: Type.Array(Type.Object({
-    serialNumberInHex: Type.String(), revocationDate: Type.Optional(Type.Union([Type.String(), Type.Null()])),
-  }, { additionalProperties: true }), { minItems: 1, maxItems: REVOCATIONS_OF_TENANT_MAX }),
-}, { additionalProperties: true });
+const Body = Type.Object(
+  {
+    crls: Type.Array(
+      Type.Object(
+        { serialNumberInHex: Type.String(), revocationDate: Type.Optional(Type.Union([Type.String(), Type.Null()])) },
+        { additionalProperties: true },
+      ),
+      { minItems: 1, maxItems: REVOCATIONS_OF_TENANT_MAX },
+    ),
+  },
+  { additionalProperties: true },
+);
 const Check = Compile(Body);
 
 export function revocationRoutes(): Route[] {
   const path = '/tenant/trusted-certificates/settings/crl';
-  const common = { area: 'certificate', access: 'roles', roles: ['ROLE_TENANT_MANAGEMENT_ADMIN', 'ROLE_TENANT_ADMIN'] } as const;
+  const common = {
+    area: 'certificate',
+    access: 'roles',
+    roles: ['ROLE_TENANT_MANAGEMENT_ADMIN', 'ROLE_TENANT_ADMIN'],
+  } as const;
   return [
-    { method: 'PUT', path, ...common, headers: ['content-type'],
+    {
+      method: 'PUT',
+      path,
+      ...common,
+      headers: ['content-type'],
       summary: 'Revoke certificates of devices by serial number, as JSON or as a CSV file `SERIALNO,DATE`',
-      body: { form: 'bytes', contents: {
-        'application/json': { schema: Body, example: { crls: [{ serialNumberInHex: '1000', revocationDate: '2023-01-11T16:12:36.288Z' }] } },
-        'multipart/form-data': { schema: CsvForm, example: { file: 'SERIALNO,DATE\n1000,2023-01-11T16:12:36.288Z' } },
-      } },
-      answers: [{ status: 204, description: 'Revoked; nothing is taken back by it' }], handle: put },
-    { method: 'GET', path, ...common, summary: 'The revoked certificates as a CSV file', produces: ['csv', 'text', 'vendor', 'json'],
-      answers: [{ status: 200, description: 'SERIALNO,DATE', contentTypes: ['text/csv'] }], handle: get },
+      body: {
+        form: 'bytes',
+        contents: {
+          'application/json': {
+            schema: Body,
+            example: { crls: [{ serialNumberInHex: '1000', revocationDate: '2023-01-11T16:12:36.288Z' }] },
+          },
+          'multipart/form-data': { schema: CsvForm, example: { file: 'SERIALNO,DATE\n1000,2023-01-11T16:12:36.288Z' } },
+        },
+      },
+      answers: [{ status: 204, description: 'Revoked; nothing is taken back by it' }],
+      handle: put,
+    },
+    {
+      method: 'GET',
+      path,
+      ...common,
+      summary: 'The revoked certificates as a CSV file',
+      produces: ['csv', 'text', 'vendor', 'json'],
+      answers: [{ status: 200, description: 'SERIALNO,DATE', contentTypes: ['text/csv'] }],
+      handle: get,
+    },
   ];
 }

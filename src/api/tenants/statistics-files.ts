@@ -1,4 +1,7 @@
-/** Files with the usage of all tenants, for the management tenant (docs/spec/statistics.md#files). Kept by accounts/tenants/statistics-files.ts. */
+/**
+ * Files with the usage of all tenants, for the management tenant (docs/spec/statistics.md#files). Kept by
+ * accounts/tenants/statistics-files.ts.
+ */
 import Type from 'typebox';
 import type { StoredStatisticsFile } from '../../accounts/tenants/statistics-files.ts';
 import { MANAGEMENT_TENANT } from '../../accounts/tenants/tenants.ts';
@@ -29,7 +32,8 @@ function requireManagement(request: ApiRequest): void {
   if (request.principal.tenant !== MANAGEMENT_TENANT) throw new PlatformError('security/forbidden');
 }
 
-const fileUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/tenant/statistics/files/${segment(id)}`;
+const fileUrl = (request: ApiRequest, id: string): string =>
+  `${request.baseUrl}/tenant/statistics/files/${segment(id)}`;
 
 function fileText(request: ApiRequest, { id, type, dateFrom, dateTo, generationDate }: StoredStatisticsFile): string {
   const instanceName = new URL(request.baseUrl).hostname;
@@ -41,7 +45,10 @@ async function list(request: ApiRequest): Promise<Answer> {
   const page = pageOf(request);
   const files = await request.platform.statisticsFiles.list();
   const items = files.slice(page.offset, page.offset + page.size).map((file) => fileText(request, file));
-  return found('tenantStatisticsFileCollection', collectionText(request, page, { name: 'statisticsFiles', items, total: files.length }));
+  return found(
+    'tenantStatisticsFileCollection',
+    collectionText(request, page, { name: 'statisticsFiles', items, total: files.length }),
+  );
 }
 
 const invalid = (name: string, value: string, limit: string): PlatformError =>
@@ -50,7 +57,12 @@ const invalid = (name: string, value: string, limit: string): PlatformError =>
 /** @throws PlatformError 422. */
 function rangeOf(request: ApiRequest): DayRange {
   const { dateFrom, dateTo } = JSON.parse(request.bodyText()) as { dateFrom: string; dateTo: string };
-  const [from, to] = ([['dateFrom', dateFrom], ['dateTo', dateTo]] as const).map(([name, value]) => {
+  const [from, to] = (
+    [
+      ['dateFrom', dateFrom],
+      ['dateTo', dateTo],
+    ] as const
+  ).map(([name, value]) => {
     const time = parseQueryTime(value);
     if (time === undefined) throw invalid(name, value, 'a day, YYYY-MM-DD');
     return Math.floor(time / DAY_MS) * DAY_MS;
@@ -65,7 +77,11 @@ async function post(request: ApiRequest): Promise<Answer> {
   const range = rangeOf(request);
   const { principal, tenant } = request;
   const file = await request.platform.statisticsFiles.createTest(range, {
-    type: 'Tenant', activity: 'Statistics file generated', text: `Statistics file generated: ${range.from} to ${range.to}`, user: principal.userName, tenant,
+    type: 'Tenant',
+    activity: 'Statistics file generated',
+    text: `Statistics file generated: ${range.from} to ${range.to}`,
+    user: principal.userName,
+    tenant,
   });
   return created('tenantStatisticsFile', fileText(request, file), fileUrl(request, file.id));
 }
@@ -73,7 +89,14 @@ async function post(request: ApiRequest): Promise<Answer> {
 async function send(request: ApiRequest, file: StoredStatisticsFile | undefined, id: string): Promise<typeof ANSWERED> {
   if (file === undefined) throw new PlatformError('statistics/file-not-found', { id });
   const name = `statistics-${file.dateFrom.slice(0, 10)}-${file.dateTo.slice(0, 10)}.csv`;
-  const headers = ['Content-Type', OCTETS, 'X-Content-Type-Options', 'nosniff', 'Content-Disposition', attachmentHeader(name)];
+  const headers = [
+    'Content-Type',
+    OCTETS,
+    'X-Content-Type-Options',
+    'nosniff',
+    'Content-Disposition',
+    attachmentHeader(name),
+  ];
   await request.sendContent(200, headers, file.bytes, await request.platform.statisticsFiles.read(file));
   return ANSWERED;
 }
@@ -89,15 +112,23 @@ async function latest(request: ApiRequest): Promise<typeof ANSWERED> {
   requireManagement(request);
   const { month } = request.params;
   if (!/^\d{4}-(0[1-9]|1[0-2])(-\d\d)?$/.test(month)) {
-    throw new PlatformError('general/invalid-parameter', { name: 'month', value: month, limit: 'a month, YYYY-MM or YYYY-MM-DD' });
+    throw new PlatformError('general/invalid-parameter', {
+      name: 'month',
+      value: month,
+      limit: 'a month, YYYY-MM or YYYY-MM-DD',
+    });
   }
   return send(request, await request.platform.statisticsFiles.ofMonth(month.slice(0, 7)), month);
 }
 
-const Days = Type.Object({
-  dateFrom: Type.String({ description: 'First day, YYYY-MM-DD' }), dateTo: Type.String({ description: 'Last day' }),
-  type: Type.Optional(Type.Enum(['TEST'], { description: 'REAL files are made by the server, once a month' })),
-}, OPEN);
+const Days = Type.Object(
+  {
+    dateFrom: Type.String({ description: 'First day, YYYY-MM-DD' }),
+    dateTo: Type.String({ description: 'Last day' }),
+    type: Type.Optional(Type.Enum(['TEST'], { description: 'REAL files are made by the server, once a month' })),
+  },
+  OPEN,
+);
 
 export function statisticsFileRoutes(): Route[] {
   const path = '/tenant/statistics/files';
@@ -107,13 +138,36 @@ export function statisticsFileRoutes(): Route[] {
     answers: [{ status: 200, description: 'CSV: a line for each tenant and day', contentTypes: [OCTETS] }],
   } as const;
   return [
-    { ...read, path, summary: 'Files with the usage of all tenants, the newest first (management tenant)', query: PAGE_PARAMETERS,
-      answers: [{ status: 200, description: 'A page of files', mediaType: 'tenantStatisticsFileCollection' }], handle: list },
-    { method: 'POST', path, area: 'statistics', access: 'roles', roles: ADMIN, summary: 'Make a file with the usage of all tenants (management tenant)',
-      body: { schema: Days, mediaTypes: ['tenantStatisticsDate'], example: { dateFrom: '2024-05-01', dateTo: '2024-05-31' } },
-      answers: [{ status: 201, description: 'The file', mediaType: 'tenantStatisticsFile' }], handle: post },
+    {
+      ...read,
+      path,
+      summary: 'Files with the usage of all tenants, the newest first (management tenant)',
+      query: PAGE_PARAMETERS,
+      answers: [{ status: 200, description: 'A page of files', mediaType: 'tenantStatisticsFileCollection' }],
+      handle: list,
+    },
+    {
+      method: 'POST',
+      path,
+      area: 'statistics',
+      access: 'roles',
+      roles: ADMIN,
+      summary: 'Make a file with the usage of all tenants (management tenant)',
+      body: {
+        schema: Days,
+        mediaTypes: ['tenantStatisticsDate'],
+        example: { dateFrom: '2024-05-01', dateTo: '2024-05-31' },
+      },
+      answers: [{ status: 201, description: 'The file', mediaType: 'tenantStatisticsFile' }],
+      handle: post,
+    },
     { ...read, ...file, path: `${path}/{id}`, summary: 'Download a file (management tenant)', handle: download },
-    { ...read, ...file, path: `${path}/latest/{month}`, summary: 'Download the file that was made of a month when it was over (management tenant)',
-      handle: latest },
+    {
+      ...read,
+      ...file,
+      path: `${path}/latest/{month}`,
+      summary: 'Download the file that was made of a month when it was over (management tenant)',
+      handle: latest,
+    },
   ];
 }

@@ -1,4 +1,7 @@
-/** Usage statistics (docs/spec/statistics.md): daily rows, summaries, and messages by device. Counted by accounts/tenants/usage.ts. */
+/**
+ * Usage statistics (docs/spec/statistics.md): daily rows, summaries, and messages by device. Counted by
+ * accounts/tenants/usage.ts.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isAbove } from '../../accounts/tenants/tenants.ts';
 import type { Tenant } from '../../accounts/tenants/tenants.ts';
@@ -25,7 +28,9 @@ const BETWEEN = 'tenant = {tenant:UInt32} AND day >= {from:Date} AND day <= {to:
 /** A day without any use has no row. */
 const DAILY = `SELECT toString(day) AS day, u.*, s.* FROM (SELECT day, ${USAGE_SUMS} FROM tenant_usage WHERE ${BETWEEN} GROUP BY day) AS u
 FULL JOIN (SELECT day, ${USAGE_SIZES} FROM tenant_sizes FINAL WHERE ${BETWEEN}) AS s USING (day) ORDER BY day`;
-const LAST_SIZES = USAGE_SIZES.split(', ').map((name) => `argMax(${name}, day) AS ${name}`).join(', ');
+const LAST_SIZES = USAGE_SIZES.split(', ')
+  .map((name) => `argMax(${name}, day) AS ${name}`)
+  .join(', ');
 /** Counters add up; sizes are the last that are known in the range. */
 const SUMMARY = `SELECT '' AS day, u.*, s.* FROM (SELECT ${USAGE_SUMS} FROM tenant_usage WHERE ${BETWEEN}) AS u
 CROSS JOIN (SELECT ${LAST_SIZES} FROM tenant_sizes FINAL WHERE ${BETWEEN}) AS s`;
@@ -68,11 +73,18 @@ async function daily(request: ApiRequest): Promise<Answer> {
   await upToDate(request, [tenant]);
   const rows = await request.history.query<UsageRow>(DAILY, { tenant: tenant.number, ...rangeOf(request) });
   const subscribedApplications = await subscribedNames(request, tenant);
-  const items = rows.slice(page.offset, page.offset + page.size).map((row) => JSON.stringify({
-    self: `${request.baseUrl}/tenant/statistics?dateFrom=${row.day}&dateTo=${row.day}`, day: `${row.day}T00:00:00.000Z`, ...usageOf(row),
-    subscribedApplications,
-  }));
-  return found('tenantUsageStatisticsCollection', collectionText(request, page, { name: 'usageStatistics', items, total: rows.length }));
+  const items = rows.slice(page.offset, page.offset + page.size).map((row) =>
+    JSON.stringify({
+      self: `${request.baseUrl}/tenant/statistics?dateFrom=${row.day}&dateTo=${row.day}`,
+      day: `${row.day}T00:00:00.000Z`,
+      ...usageOf(row),
+      subscribedApplications,
+    }),
+  );
+  return found(
+    'tenantUsageStatisticsCollection',
+    collectionText(request, page, { name: 'usageStatistics', items, total: rows.length }),
+  );
 }
 
 async function summaryOf(request: ApiRequest, tenant: Tenant): Promise<object> {
@@ -84,26 +96,35 @@ async function summary(request: ApiRequest): Promise<Answer> {
   const tenant = tenantOf(request, request.query.text('tenant') ?? request.principal.tenant);
   await upToDate(request, [tenant]);
   const self = `${request.baseUrl}/tenant/statistics/summary`;
-  return found('tenantUsageStatisticsSummary', JSON.stringify({ self, ...await summaryOf(request, tenant) }));
+  return found('tenantUsageStatisticsSummary', JSON.stringify({ self, ...(await summaryOf(request, tenant)) }));
 }
 
 /** Of the own tenant and those below it. @throws PlatformError `general/page-too-large`. */
 async function allTenants(request: ApiRequest): Promise<Answer> {
   const { platform, principal } = request;
-  const tenants = [...platform.tenants.all].filter((tenant) => isAbove(principal, tenant) || tenant.id === principal.tenant)
+  const tenants = [...platform.tenants.all]
+    .filter((tenant) => isAbove(principal, tenant) || tenant.id === principal.tenant)
     .sort((a, b) => (a.id < b.id ? -1 : 1));
   await upToDate(request, []);
   const budget = new PageBudget(request);
   const summaries: string[] = [];
   for (let start = 0; start < tenants.length; start += TENANTS_AT_ONCE) {
     const some = tenants.slice(start, start + TENANTS_AT_ONCE);
-    const rows = await request.history.query<UsageRow & { tenant: number }>(SUMMARIES, { tenants: some.map(({ number }) => number), ...rangeOf(request) });
+    const rows = await request.history.query<UsageRow & { tenant: number }>(SUMMARIES, {
+      tenants: some.map(({ number }) => number),
+      ...rangeOf(request),
+    });
     const usage = new Map(rows.map((row) => [row.tenant, row]));
     for (const tenant of some) {
       const { id, parent, domain, company, customProperties } = tenant;
       const text = JSON.stringify({
-        tenantId: id, parentTenantId: parent, tenantDomain: domain, tenantCompany: company, tenantCustomProperties: JSON.parse(customProperties ?? '{}'),
-        ...usageOf(usage.get(tenant.number) ?? NO_USAGE), subscribedApplications: await subscribedNames(request, tenant),
+        tenantId: id,
+        parentTenantId: parent,
+        tenantDomain: domain,
+        tenantCompany: company,
+        tenantCustomProperties: JSON.parse(customProperties ?? '{}'),
+        ...usageOf(usage.get(tenant.number) ?? NO_USAGE),
+        subscribedApplications: await subscribedNames(request, tenant),
       });
       budget.take(text.length);
       summaries.push(text);
@@ -127,26 +148,49 @@ const BY_DEVICE = `SELECT toString(source) AS deviceId, sum(messages) AS count F
 const DEVICES = `SELECT toString(id) AS deviceId, type AS deviceType, arrayMap(parent -> toString(parent), parents) AS deviceParents FROM managed_objects FINAL
 WHERE tenant = {tenant:UInt32} AND has({ids:Array(UInt64)}, id)`;
 
-interface DeviceRow { readonly deviceId: string; readonly deviceType: string; readonly deviceParents: readonly string[] }
+interface DeviceRow {
+  readonly deviceId: string;
+  readonly deviceType: string;
+  readonly deviceParents: readonly string[];
+}
 
 async function byDevice(request: ApiRequest, period: 'day' | 'month'): Promise<Answer> {
   const tenant = tenantOf(request, request.params['tenant']);
   const start = parseQueryTime(request.params['date']);
   if (start === undefined || !/^\d{4}-\d\d-\d\d/.test(request.params['date'])) {
-    throw new PlatformError('general/invalid-parameter', { name: 'date', value: request.params['date'], limit: 'a day, YYYY-MM-DD' });
+    throw new PlatformError('general/invalid-parameter', {
+      name: 'date',
+      value: request.params['date'],
+      limit: 'a day, YYYY-MM-DD',
+    });
   }
   const page = pageOf(request);
   const date = new Date(start);
-  const from = period === 'day' ? Math.floor(start / DAY_MS) * DAY_MS : Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1);
+  const from =
+    period === 'day' ? Math.floor(start / DAY_MS) * DAY_MS : Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1);
   const to = period === 'day' ? from + DAY_MS : Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
   const counts = await request.history.query<{ deviceId: string; count: number }>(BY_DEVICE, {
-    tenant: tenant.number, from, to, limit: page.size, offset: page.offset,
+    tenant: tenant.number,
+    from,
+    to,
+    limit: page.size,
+    offset: page.offset,
   });
   const ids = counts.map(({ deviceId }) => deviceId);
-  const devices = new Map((await request.history.query<DeviceRow>(DEVICES, { tenant: tenant.number, ids: ids.map(Number) })).map((row) => [row.deviceId, row]));
+  const devices = new Map(
+    (await request.history.query<DeviceRow>(DEVICES, { tenant: tenant.number, ids: ids.map(Number) })).map((row) => [
+      row.deviceId,
+      row,
+    ]),
+  );
   const items = counts.map(({ deviceId, count }) => {
     const device = devices.get(deviceId);
-    return JSON.stringify({ deviceId, count, deviceType: device?.deviceType ?? '', deviceParents: device?.deviceParents ?? [] });
+    return JSON.stringify({
+      deviceId,
+      count,
+      deviceType: device?.deviceType ?? '',
+      deviceParents: device?.deviceParents ?? [],
+    });
   });
   return found('deviceStatisticsCollection', collectionText(request, page, { name: 'statistics', items }));
 }
@@ -158,15 +202,45 @@ export function tenantStatisticsRoutes(): Route[] {
   const device = `${path}/device/{tenant}`;
   const devices = answers('A page of devices with the number of their messages', 'deviceStatisticsCollection');
   return [
-    { ...common, path, summary: 'Daily usage of your tenant, by day; the month so far without a range', query: { ...RANGE, ...PAGE_PARAMETERS },
-      answers: answers('A page of days', 'tenantUsageStatisticsCollection'), handle: daily },
-    { ...common, path: `${path}/summary`, summary: 'Usage summed over the days', query: { tenant: text('Of a tenant below yours'), ...RANGE },
-      answers: answers('The summary', 'tenantUsageStatisticsSummary'), handle: summary },
-    { ...common, path: `${path}/allTenantsSummary`, summary: 'Usage of your tenant and those below it, summed over the days', query: RANGE,
-      answers: answers('One summary for each tenant', 'allTenantsSummary'), handle: allTenants },
-    { ...common, path: `${device}/daily/{date}`, summary: 'Messages by device of a day', query: PAGE_PARAMETERS, answers: devices,
-      handle: (request) => byDevice(request, 'day') },
-    { ...common, path: `${device}/monthly/{date}`, summary: 'Messages by device of a month', query: PAGE_PARAMETERS, answers: devices,
-      handle: (request) => byDevice(request, 'month') },
+    {
+      ...common,
+      path,
+      summary: 'Daily usage of your tenant, by day; the month so far without a range',
+      query: { ...RANGE, ...PAGE_PARAMETERS },
+      answers: answers('A page of days', 'tenantUsageStatisticsCollection'),
+      handle: daily,
+    },
+    {
+      ...common,
+      path: `${path}/summary`,
+      summary: 'Usage summed over the days',
+      query: { tenant: text('Of a tenant below yours'), ...RANGE },
+      answers: answers('The summary', 'tenantUsageStatisticsSummary'),
+      handle: summary,
+    },
+    {
+      ...common,
+      path: `${path}/allTenantsSummary`,
+      summary: 'Usage of your tenant and those below it, summed over the days',
+      query: RANGE,
+      answers: answers('One summary for each tenant', 'allTenantsSummary'),
+      handle: allTenants,
+    },
+    {
+      ...common,
+      path: `${device}/daily/{date}`,
+      summary: 'Messages by device of a day',
+      query: PAGE_PARAMETERS,
+      answers: devices,
+      handle: (request) => byDevice(request, 'day'),
+    },
+    {
+      ...common,
+      path: `${device}/monthly/{date}`,
+      summary: 'Messages by device of a month',
+      query: PAGE_PARAMETERS,
+      answers: devices,
+      handle: (request) => byDevice(request, 'month'),
+    },
   ];
 }

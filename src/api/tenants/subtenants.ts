@@ -26,7 +26,13 @@ import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
 import { removeApplicationsOf } from '../applications/service-users.ts';
 import { ownedApplicationsText, subscribedApplicationsText } from '../applications/subscriptions.ts';
-import { requireNotOwnHost, requireRoomBelow, requireRoomFor, requireStoredRoom, requireStoredUnique } from './bounds.ts';
+import {
+  requireNotOwnHost,
+  requireRoomBelow,
+  requireRoomFor,
+  requireStoredRoom,
+  requireStoredUnique,
+} from './bounds.ts';
 import { TenantPost, TenantPut, checkedText, requireAdminFields, sentFields, sentPassword } from './fields.ts';
 import type { SentFields } from './fields.ts';
 import { newPassword, requireAddress, sendPasswordLink } from '../users/passwords.ts';
@@ -45,7 +51,8 @@ const tenantUrl = (request: ApiRequest, id: string): string => `${request.baseUr
 export function tenantOf(request: ApiRequest, id: string): Tenant {
   const tenant = request.platform.tenants.byId(id);
   const { principal } = request;
-  if (tenant === undefined || !(isAbove(principal, tenant) || tenant.id === principal.tenant)) throw new PlatformError('tenants/not-found', { id });
+  if (tenant === undefined || !(isAbove(principal, tenant) || tenant.id === principal.tenant))
+    throw new PlatformError('tenants/not-found', { id });
   return tenant;
 }
 
@@ -57,19 +64,32 @@ function subtenantOf(request: ApiRequest, id: string): Tenant {
 }
 
 async function tenantText(request: ApiRequest, tenant: Tenant, withApps = true): Promise<string> {
-  const { id, number, parentNumber, customProperties, status = 'ACTIVE', allowCreateTenants = false, ...others } = tenant;
-  const document = JSON.stringify({ self: tenantUrl(request, id), id, status, allowCreateTenants, ...others }).slice(0, -1);
+  const {
+    id,
+    number,
+    parentNumber,
+    customProperties,
+    status = 'ACTIVE',
+    allowCreateTenants = false,
+    ...others
+  } = tenant;
+  const document = JSON.stringify({ self: tenantUrl(request, id), id, status, allowCreateTenants, ...others }).slice(
+    0,
+    -1,
+  );
   const applications = withApps
-    ? `,"applications":${await subscribedApplicationsText(request, tenant)},"ownedApplications":${await ownedApplicationsText(request, tenant)}` : '';
+    ? `,"applications":${await subscribedApplicationsText(request, tenant)},"ownedApplications":${await ownedApplicationsText(request, tenant)}`
+    : '';
   return `${document},"customProperties":${customProperties ?? '{}'}${applications}}`;
 }
 
 async function list(request: ApiRequest): Promise<Answer> {
   const { query, platform } = request;
   const page = pageOf(request);
-  const isWanted = (tenant: Tenant): boolean => (['company', 'domain', 'parent'] as const)
-    .every((name) => !query.has(name) || tenant[name] === query.text(name));
-  const tenants = [...platform.tenants.all].filter((tenant) => isAbove(request.principal, tenant) && isWanted(tenant))
+  const isWanted = (tenant: Tenant): boolean =>
+    (['company', 'domain', 'parent'] as const).every((name) => !query.has(name) || tenant[name] === query.text(name));
+  const tenants = [...platform.tenants.all]
+    .filter((tenant) => isAbove(request.principal, tenant) && isWanted(tenant))
     .sort((a, b) => (a.id < b.id ? -1 : 1));
   const withApps = !query.isFalse('withApps');
   const items: string[] = [];
@@ -88,7 +108,9 @@ async function get(request: ApiRequest): Promise<Answer> {
   return found('tenant', await tenantText(request, tenantOf(request, request.params['id'])));
 }
 
-async function readRegistry(request: ApiRequest): Promise<{ readonly expected: string; readonly registry: TenantRegistry }> {
+async function readRegistry(
+  request: ApiRequest,
+): Promise<{ readonly expected: string; readonly registry: TenantRegistry }> {
   const expected = await readRecord(request, SERVER_WIDE, REGISTRY.collection, REGISTRY.id);
   if (expected === undefined) throw new Error('the registry of tenants is not there');
   return { expected, registry: JSON.parse(expected) as TenantRegistry };
@@ -114,14 +136,16 @@ function reserveNumber(request: ApiRequest): Promise<{ readonly number: number; 
 }
 
 /**
- * The tenant of the request, of which the new one becomes a part. Its deletion changes the registry too: who has read that before stores nothing below a
- * tenant that is gone. @throws PlatformError 403 for one that is gone, another one by now, suspended, or may not create tenants.
+ * The tenant of the request, of which the new one becomes a part. Its deletion changes the registry too: who has read
+ * that before stores nothing below a tenant that is gone. @throws PlatformError 403 for one that is gone, another one
+ * by now, suspended, or may not create tenants.
  */
 async function requireParent(request: ApiRequest): Promise<void> {
   const { tenant: id, tenantNumber } = request.principal;
   const text = await readRecord(request, SERVER_WIDE, 'tenant', id);
-  const parent = text === undefined ? undefined : JSON.parse(text) as Tenant;
-  if (!isActive(parent) || parent.number !== tenantNumber || parent.allowCreateTenants !== true) throw new PlatformError('security/forbidden');
+  const parent = text === undefined ? undefined : (JSON.parse(text) as Tenant);
+  if (!isActive(parent) || parent.number !== tenantNumber || parent.allowCreateTenants !== true)
+    throw new PlatformError('security/forbidden');
 }
 
 /** Visible from here on; then everything of it is there. */
@@ -131,11 +155,16 @@ function register(request: ApiRequest, tenant: Tenant, job: string): Promise<voi
     await requireParent(request);
     await requireStoredRoom(request, tenant);
     const next: TenantRegistry = { ...registry, version: registry.version + 1 };
-    await changeRecords(request, SERVER_WIDE, [
-      { collection: REGISTRY.collection, id: REGISTRY.id, expected, value: JSON.stringify(next) },
-      { collection: 'job', id: deletionKey(tenant.number), expected: job, value: undefined },
-      { collection: 'tenant', id: tenant.id, expected: undefined, value: JSON.stringify(tenant) },
-    ], [audit(request, 'Tenant created', tenant)]);
+    await changeRecords(
+      request,
+      SERVER_WIDE,
+      [
+        { collection: REGISTRY.collection, id: REGISTRY.id, expected, value: JSON.stringify(next) },
+        { collection: 'job', id: deletionKey(tenant.number), expected: job, value: undefined },
+        { collection: 'tenant', id: tenant.id, expected: undefined, value: JSON.stringify(tenant) },
+      ],
+      [audit(request, 'Tenant created', tenant)],
+    );
   });
 }
 
@@ -151,24 +180,47 @@ function generatedId(request: ApiRequest, number: number): string {
 function userCommand(request: ApiRequest, tenant: number, body: UserPut): Promise<unknown> {
   const { platform } = request;
   return platform.commands.request({
-    kind: COMMAND.USER_PUT, tenant, key: TENANT_KEY, mode: PROCESSING_MODE.PERSISTENT, receivedAt: platform.now(), body,
+    kind: COMMAND.USER_PUT,
+    tenant,
+    key: TENANT_KEY,
+    mode: PROCESSING_MODE.PERSISTENT,
+    receivedAt: platform.now(),
+    body,
   });
 }
 
-const emailDocument = (email: string | null | undefined): { readonly doc?: string } => (email === undefined ? {} : { doc: JSON.stringify({ email }) });
+const emailDocument = (email: string | null | undefined): { readonly doc?: string } =>
+  email === undefined ? {} : { doc: JSON.stringify({ email }) };
 
 async function createAccounts(request: ApiRequest, tenant: Tenant, password: string | undefined): Promise<void> {
-  await changeRecords(request, tenant.number, predefinedRecords().map((record): RecordChange => ({ ...record, expected: undefined })));
-  const hashed = password === undefined ? {} : await newPassword(request, tenant.number, { userName: tenant.adminName ?? ADMIN_NAME_DEFAULT, password });
+  await changeRecords(
+    request,
+    tenant.number,
+    predefinedRecords().map((record): RecordChange => ({ ...record, expected: undefined })),
+  );
+  const hashed =
+    password === undefined
+      ? {}
+      : await newPassword(request, tenant.number, { userName: tenant.adminName ?? ADMIN_NAME_DEFAULT, password });
   await userCommand(request, tenant.number, {
-    userName: tenant.adminName ?? ADMIN_NAME_DEFAULT, ...hashed, ...emailDocument(tenant.adminEmail), addGroups: [ADMINS_GROUP], enabled: true,
+    userName: tenant.adminName ?? ADMIN_NAME_DEFAULT,
+    ...hashed,
+    ...emailDocument(tenant.adminEmail),
+    addGroups: [ADMINS_GROUP],
+    enabled: true,
     mustBeNew: true,
   });
 }
 
 /** Into the log of the tenant that did it. */
-const audit = (request: ApiRequest, activity: string, { id }: Pick<Tenant, 'id'>): AuditEntry =>
-  ({ type: 'Tenant', activity, text: `${activity}: ${id}`, user: request.principal.userName, source: id, tenant: request.tenant });
+const audit = (request: ApiRequest, activity: string, { id }: Pick<Tenant, 'id'>): AuditEntry => ({
+  type: 'Tenant',
+  activity,
+  text: `${activity}: ${id}`,
+  user: request.principal.userName,
+  source: id,
+  tenant: request.tenant,
+});
 
 /** @param reserved ids that a path of another meaning has at the place of the tenant. */
 async function post(request: ApiRequest, reserved: ReadonlySet<string>): Promise<Answer> {
@@ -186,11 +238,22 @@ async function post(request: ApiRequest, reserved: ReadonlySet<string>): Promise
   }
   requireNotOwnHost(request, { id: sentId, domain: fields.domain });
   // Before anything is written; once more when it is.
-  requireRoomFor(request, { id: sentId ?? '', number: 0, ...defined(fields), parent: principal.tenant, parentNumber: principal.tenantNumber });
+  requireRoomFor(request, {
+    id: sentId ?? '',
+    number: 0,
+    ...defined(fields),
+    parent: principal.tenant,
+    parentNumber: principal.tenantNumber,
+  });
   const { number, job } = await reserveNumber(request);
   const tenant: Tenant = {
-    id: sentId ?? generatedId(request, number), number, ...defined({ ...fields, adminName: fields.adminName ?? ADMIN_NAME_DEFAULT }),
-    status: 'ACTIVE', parent: principal.tenant, parentNumber: principal.tenantNumber, creationTime: formatTime(platform.now()),
+    id: sentId ?? generatedId(request, number),
+    number,
+    ...defined({ ...fields, adminName: fields.adminName ?? ADMIN_NAME_DEFAULT }),
+    status: 'ACTIVE',
+    parent: principal.tenant,
+    parentNumber: principal.tenantNumber,
+    creationTime: formatTime(platform.now()),
   };
   await createAccounts(request, tenant, password);
   await register(request, tenant, job);
@@ -209,13 +272,19 @@ function defined(fields: SentFields): Partial<Tenant> {
 function requireChangeable(request: ApiRequest, tenant: Tenant, members: Members): void {
   const id = members.get('id');
   if (id !== undefined && id !== JSON.stringify(tenant.id)) {
-    throw new PlatformError('validation/invalid-field', { area: 'tenants', name: 'id', value: id, limit: `no change (it is ${tenant.id})` });
+    throw new PlatformError('validation/invalid-field', {
+      area: 'tenants',
+      name: 'id',
+      value: id,
+      limit: `no change (it is ${tenant.id})`,
+    });
   }
   if (members.get('status') === '"SUSPENDED"') requireDispensable(request, tenant);
 }
 
 function requireDispensable(request: ApiRequest, tenant: Tenant): void {
-  if (tenant.id === MANAGEMENT_TENANT || tenant.id === request.platform.tenants.default.id) throw new PlatformError('tenants/indispensable', { id: tenant.id });
+  if (tenant.id === MANAGEMENT_TENANT || tenant.id === request.platform.tenants.default.id)
+    throw new PlatformError('tenants/indispensable', { id: tenant.id });
 }
 
 async function put(request: ApiRequest): Promise<Answer> {
@@ -224,15 +293,20 @@ async function put(request: ApiRequest): Promise<Answer> {
   const members: Members = new Map(request.members());
   requireChangeable(request, current, members);
   // One that an older server has taken may be sent back.
-  if (current.domain !== undefined && members.get('domain') === JSON.stringify(current.domain)) members.delete('domain');
+  if (current.domain !== undefined && members.get('domain') === JSON.stringify(current.domain))
+    members.delete('domain');
   const { adminName: _, ...fields } = sentFields(members);
   requireNotOwnHost(request, { domain: fields.domain });
   const wantsLink = members.get('sendPasswordResetEmail') === 'true';
-  if (current.id === request.principal.tenant && (wantsLink || ADMINISTRATOR_MEMBERS.some((name) => members.has(name)))) {
+  if (
+    current.id === request.principal.tenant &&
+    (wantsLink || ADMINISTRATOR_MEMBERS.some((name) => members.has(name)))
+  ) {
     await requireRightsOfAdministrator(request, current);
   }
   const administrator = await sentAdministrator(request, current, members, fields);
-  if (wantsLink && administrator.email === undefined) await requireAddress(request, current.number, adminNameOf(request, current));
+  if (wantsLink && administrator.email === undefined)
+    await requireAddress(request, current.number, adminNameOf(request, current));
   if (wantsLink && administrator.email === null) throw new PlatformError('users/email-missing');
   const tenant = await retried(request, () => storeFields(request, id, fields));
   await changeAdministrator(request, tenant, administrator);
@@ -257,7 +331,9 @@ async function storeFields(request: ApiRequest, id: string, fields: SentFields):
     changes.push({ collection: REGISTRY.collection, id: REGISTRY.id, expected, value: JSON.stringify(next) });
   }
   const activity = activityOf(before, after);
-  await changeRecords(request, SERVER_WIDE, changes, [withChanges(audit(request, activity, after), before, after, { isTold: activity === UPDATED })]);
+  await changeRecords(request, SERVER_WIDE, changes, [
+    withChanges(audit(request, activity, after), before, after, { isTold: activity === UPDATED }),
+  ]);
   return after;
 }
 
@@ -275,50 +351,77 @@ const adminNameOf = (request: ApiRequest, { id, adminName }: Tenant): string =>
 /** With them, or a link, somebody could take over the administrator. */
 const ADMINISTRATOR_MEMBERS = ['adminPass', 'adminPassword', 'adminEmail'];
 
-/** Of the own tenant, which only the management tenant may change: its role for tenants below makes nobody its administrator. @throws PlatformError 403. */
+/**
+ * Of the own tenant, which only the management tenant may change: its role for tenants below makes nobody its
+ * administrator. @throws PlatformError 403.
+ */
 async function requireRightsOfAdministrator(request: ApiRequest, tenant: Tenant): Promise<void> {
   const userName = adminNameOf(request, tenant);
   const text = await readRecord(request, tenant.number, 'user', userName);
-  const user = text === undefined ? { userName, password: '', roles: [], enabled: true, doc: '{}' } : JSON.parse(text) as StoredUser;
+  const user =
+    text === undefined
+      ? { userName, password: '', roles: [], enabled: true, doc: '{}' }
+      : (JSON.parse(text) as StoredUser);
   // A new password puts him back there.
-  await requireRightsOf(request, { ...user, groups: [...user.groups ?? [], ADMINS_GROUP] });
+  await requireRightsOf(request, { ...user, groups: [...(user.groups ?? []), ADMINS_GROUP] });
 }
 
 /** What a body says about the administrator; an address that is null is taken away. */
-interface SentAdministrator { readonly hashed?: Pick<UserPut, 'password' | 'passwordStrength'>; readonly email?: string | null }
+interface SentAdministrator {
+  readonly hashed?: Pick<UserPut, 'password' | 'passwordStrength'>;
+  readonly email?: string | null;
+}
 
 /** Checked before anything of the tenant is changed. @throws PlatformError 422. */
-async function sentAdministrator(request: ApiRequest, tenant: Tenant, members: Members, { adminEmail }: SentFields): Promise<SentAdministrator> {
+async function sentAdministrator(
+  request: ApiRequest,
+  tenant: Tenant,
+  members: Members,
+  { adminEmail }: SentFields,
+): Promise<SentAdministrator> {
   const password = sentPassword(members);
   return {
-    ...(password === undefined ? {} : { hashed: await newPassword(request, tenant.number, { userName: adminNameOf(request, tenant), password }) }),
+    ...(password === undefined
+      ? {}
+      : { hashed: await newPassword(request, tenant.number, { userName: adminNameOf(request, tenant), password }) }),
     ...(members.has('adminEmail') ? { email: adminEmail ?? null } : {}),
   };
 }
 
 /**
- * The password and the address are the administrator's (docs/spec/tenants.md#administrators). One who was deleted is made again; with a new password he can
- * log in and administer, whatever he lost.
+ * The password and the address are the administrator's (docs/spec/tenants.md#administrators). One who was deleted is
+ * made again; with a new password he can log in and administer, whatever he lost.
  */
-async function changeAdministrator(request: ApiRequest, tenant: Tenant, { hashed, email }: SentAdministrator): Promise<void> {
+async function changeAdministrator(
+  request: ApiRequest,
+  tenant: Tenant,
+  { hashed, email }: SentAdministrator,
+): Promise<void> {
   if (hashed === undefined && email === undefined) return;
   const userName = adminNameOf(request, tenant);
   const exists = (await readRecord(request, tenant.number, 'user', userName)) !== undefined;
   if (!exists && hashed === undefined && email === null) return;
   const { principal } = request;
   await userCommand(request, tenant.number, {
-    userName, ...hashed, ...emailDocument(email), ...(exists && hashed === undefined ? {} : { addGroups: [ADMINS_GROUP] }),
-    ...(hashed === undefined ? {} : { enabled: true }), by: `${principal.tenant}/${principal.userName}`,
+    userName,
+    ...hashed,
+    ...emailDocument(email),
+    ...(exists && hashed === undefined ? {} : { addGroups: [ADMINS_GROUP] }),
+    ...(hashed === undefined ? {} : { enabled: true }),
+    by: `${principal.tenant}/${principal.userName}`,
   });
 }
 
 /**
- * All access ends at once, also that of its microservices to other tenants; what the tenant had is removed in the background, which also finishes
- * what a crash leaves here (accounts/tenants/deletion.ts).
+ * All access ends at once, also that of its microservices to other tenants; what the tenant had is removed in the
+ * background, which also finishes what a crash leaves here (accounts/tenants/deletion.ts).
  */
 async function remove(request: ApiRequest): Promise<Answer> {
   if (request.principal.tenant !== MANAGEMENT_TENANT) throw new PlatformError('security/forbidden');
-  const { params: { id }, platform } = request;
+  const {
+    params: { id },
+    platform,
+  } = request;
   const tenant = subtenantOf(request, id);
   requireDispensable(request, tenant);
   await retried(request, async () => {
@@ -331,24 +434,39 @@ async function remove(request: ApiRequest): Promise<Answer> {
     const { number } = stored;
     const job: TenantDeletionJob = { number, notBefore: platform.now(), by: request.principal.userName };
     const next: TenantRegistry = { ...registry, version: registry.version + 1 };
-    await changeRecords(request, SERVER_WIDE, [
-      { collection: REGISTRY.collection, id: REGISTRY.id, expected: registryText, value: JSON.stringify(next) },
-      { collection: 'tenant', id, expected, value: undefined },
-      { collection: 'job', id: deletionKey(number), expected: undefined, value: JSON.stringify(job) },
-    ], [audit(request, 'Tenant deleted', tenant)]);
+    await changeRecords(
+      request,
+      SERVER_WIDE,
+      [
+        { collection: REGISTRY.collection, id: REGISTRY.id, expected: registryText, value: JSON.stringify(next) },
+        { collection: 'tenant', id, expected, value: undefined },
+        { collection: 'job', id: deletionKey(number), expected: undefined, value: JSON.stringify(job) },
+      ],
+      [audit(request, 'Tenant deleted', tenant)],
+    );
   });
   try {
     await removeApplicationsOf(request, tenant.number);
   } catch (error) {
-    // The tenant is gone, and with its number no user of its microservices is let in: what is left goes in the background.
-    platform.log.warn({ tenantNumber: tenant.number, error: (error as Error).message }, 'the applications of a deleted tenant are removed later');
+    // The tenant is gone, and with its number no user of its microservices is let in: what is left goes in the
+    // background.
+    platform.log.warn(
+      { tenantNumber: tenant.number, error: (error as Error).message },
+      'the applications of a deleted tenant are removed later',
+    );
   }
   return NO_CONTENT;
 }
 
 const EXAMPLE = {
-  company: 'Example Ltd.', domain: 'example', adminName: 'ada', adminEmail: 'ada@example.com', adminPass: 'Analytical-1', contactName: 'Ada',
-  contactPhone: '+49 123', customProperties: { language: 'en' },
+  company: 'Example Ltd.',
+  domain: 'example',
+  adminName: 'ada',
+  adminEmail: 'ada@example.com',
+  adminPass: 'Analytical-1',
+  contactName: 'Ada',
+  contactPhone: '+49 123',
+  customProperties: { language: 'en' },
 };
 
 /** @param reserved ids that no tenant may have. */
@@ -358,19 +476,55 @@ export function subtenantRoutes(reserved: () => ReadonlySet<string>): Route[] {
   const one = [{ status: 200, description: 'The tenant', mediaType: 'tenant' }];
   const path = '/tenant/tenants/{id}';
   return [
-    { method: 'GET', path: '/tenant/tenants', area, access, roles: READ, summary: 'List the tenants below yours by id',
+    {
+      method: 'GET',
+      path: '/tenant/tenants',
+      area,
+      access,
+      roles: READ,
+      summary: 'List the tenants below yours by id',
       query: {
-        company: text('Company, whole'), domain: text('Domain'), parent: text('Id of the parent tenant'),
-        withApps: { schema: Type.Boolean({ default: true }), description: 'false leaves the applications out' }, ...PAGE_PARAMETERS,
+        company: text('Company, whole'),
+        domain: text('Domain'),
+        parent: text('Id of the parent tenant'),
+        withApps: { schema: Type.Boolean({ default: true }), description: 'false leaves the applications out' },
+        ...PAGE_PARAMETERS,
       },
-      answers: [{ status: 200, description: 'A page of tenants', mediaType: 'tenantCollection' }], handle: list },
-    { method: 'POST', path: '/tenant/tenants', area, access, roles: CREATE, summary: 'Create a tenant with its administrator and groups',
+      answers: [{ status: 200, description: 'A page of tenants', mediaType: 'tenantCollection' }],
+      handle: list,
+    },
+    {
+      method: 'POST',
+      path: '/tenant/tenants',
+      area,
+      access,
+      roles: CREATE,
+      summary: 'Create a tenant with its administrator and groups',
       body: { schema: TenantPost, mediaTypes: ['tenant'], example: EXAMPLE },
-      answers: [{ status: 201, description: 'Created', mediaType: 'tenant' }], handle: (request) => post(request, reserved()) },
+      answers: [{ status: 201, description: 'Created', mediaType: 'tenant' }],
+      handle: (request) => post(request, reserved()),
+    },
     { method: 'GET', path, area, access, roles: READ, summary: 'Read a tenant', answers: one, handle: get },
-    { method: 'PUT', path, area, access, roles: UPDATE, summary: 'Change, suspend or activate a tenant',
-      body: { schema: TenantPut, mediaTypes: ['tenant'], example: { company: 'Example Inc.', status: 'SUSPENDED' } }, answers: one, handle: put },
-    { method: 'DELETE', path, area, access, roles: ADMIN, summary: 'Delete a tenant and all it has (management tenant only)',
-      answers: [{ status: 204, description: 'Deleted: access has ended, data are removed in the background' }], handle: remove },
+    {
+      method: 'PUT',
+      path,
+      area,
+      access,
+      roles: UPDATE,
+      summary: 'Change, suspend or activate a tenant',
+      body: { schema: TenantPut, mediaTypes: ['tenant'], example: { company: 'Example Inc.', status: 'SUSPENDED' } },
+      answers: one,
+      handle: put,
+    },
+    {
+      method: 'DELETE',
+      path,
+      area,
+      access,
+      roles: ADMIN,
+      summary: 'Delete a tenant and all it has (management tenant only)',
+      answers: [{ status: 204, description: 'Deleted: access has ended, data are removed in the background' }],
+      handle: remove,
+    },
   ];
 }

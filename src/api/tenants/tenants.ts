@@ -16,7 +16,8 @@ import { tenantOption } from '../request/tenant-option.ts';
 async function currentTenant(request: ApiRequest): Promise<Answer> {
   const tenant = request.platform.tenants.byId(request.principal.tenant);
   if (tenant === undefined) throw new PlatformError('tenants/not-found', { id: request.principal.tenant });
-  const parent = request.query.isTrue('withParent') && tenant.parent !== undefined ? `,"parent":${quote(tenant.parent)}` : '';
+  const parent =
+    request.query.isTrue('withParent') && tenant.parent !== undefined ? `,"parent":${quote(tenant.parent)}` : '';
   const self = quote(`${request.baseUrl}/tenant/currentTenant`);
   const applications = await subscribedApplicationsText(request, tenant);
   const head = `{"self":${self},"name":${quote(tenant.id)},"domainName":${quote(tenant.domain ?? '')}`;
@@ -33,10 +34,17 @@ async function getTfa(request: ApiRequest): Promise<Answer> {
   const { number } = tenantOf(request, request.params['id']);
   const option = (key: string): Promise<string | undefined> => tenantOption(request, number, TFA_CATEGORY, key);
   const [enabled, enforced, enforcedGroup] = await Promise.all(['enabled', 'enforced', 'enforced.group'].map(option));
-  return found('tfaSettings', JSON.stringify({
-    enabledOnSystemLevel: true, enforcedOnSystemLevel: false, enabledOnTenantLevel: enabled === 'true',
-    totpEnforcedOnTenantLevel: enforced === 'true', enforcedUsersGroup: enforcedGroup ?? '', strategy: TFA_STRATEGY,
-  }));
+  return found(
+    'tfaSettings',
+    JSON.stringify({
+      enabledOnSystemLevel: true,
+      enforcedOnSystemLevel: false,
+      enabledOnTenantLevel: enabled === 'true',
+      totpEnforcedOnTenantLevel: enforced === 'true',
+      enforcedUsersGroup: enforcedGroup ?? '',
+      strategy: TFA_STRATEGY,
+    }),
+  );
 }
 
 /** @throws PlatformError 403 when the option is not editable: the mark has to be taken away first. */
@@ -61,13 +69,31 @@ export function tenantRoutes(): Route[] {
       answers: [{ status: 200, description: 'The tenant', mediaType: 'currentTenant' }],
       handle: currentTenant,
     },
-    { method: 'GET', path: '/tenant/tenants/{id}/tfa', area, access: 'roles', roles: ['ROLE_TENANT_MANAGEMENT_READ', 'ROLE_TENANT_ADMIN'],
-      summary: 'Settings of two-factor authentication', answers: [{ status: 200, description: 'The settings', mediaType: 'tfaSettings' }], handle: getTfa },
-    { method: 'PUT', path: '/tenant/tenants/{id}/tfa', area, access: 'roles', roles: ['ROLE_TENANT_MANAGEMENT_ADMIN', 'ROLE_TENANT_ADMIN'],
+    {
+      method: 'GET',
+      path: '/tenant/tenants/{id}/tfa',
+      area,
+      access: 'roles',
+      roles: ['ROLE_TENANT_MANAGEMENT_READ', 'ROLE_TENANT_ADMIN'],
+      summary: 'Settings of two-factor authentication',
+      answers: [{ status: 200, description: 'The settings', mediaType: 'tfaSettings' }],
+      handle: getTfa,
+    },
+    {
+      method: 'PUT',
+      path: '/tenant/tenants/{id}/tfa',
+      area,
+      access: 'roles',
+      roles: ['ROLE_TENANT_MANAGEMENT_ADMIN', 'ROLE_TENANT_ADMIN'],
       summary: 'Choose the strategy of two-factor authentication',
-      body: { schema: Type.Object({ strategy: Type.Enum([TFA_STRATEGY]) }, { additionalProperties: true }), mediaTypes: ['tfaSettings'],
-        example: { strategy: TFA_STRATEGY } },
-      answers: [{ status: 200, description: 'The settings', mediaType: 'tfaSettings' }], handle: putTfa },
+      body: {
+        schema: Type.Object({ strategy: Type.Enum([TFA_STRATEGY]) }, { additionalProperties: true }),
+        mediaTypes: ['tfaSettings'],
+        example: { strategy: TFA_STRATEGY },
+      },
+      answers: [{ status: 200, description: 'The settings', mediaType: 'tfaSettings' }],
+      handle: putTfa,
+    },
     ...systemOptionRoutes(),
   ];
 }

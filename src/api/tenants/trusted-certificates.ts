@@ -1,8 +1,16 @@
-/** Trusted certificates of a tenant (docs/spec/certificates.md#fields): devices whose certificates they issued log in without a password. */
+/**
+ * Trusted certificates of a tenant (docs/spec/certificates.md#fields): devices whose certificates they issued log in
+ * without a password.
+ */
 import { constants, randomBytes, verify } from 'node:crypto';
 import type { X509Certificate } from 'node:crypto';
 import Type from 'typebox';
-import { CERTIFICATES_OF_TENANT_MAX, CERTIFICATE_STATUSES, describeCertificate, parseCertificate } from '../../accounts/certificates/certificates.ts';
+import {
+  CERTIFICATES_OF_TENANT_MAX,
+  CERTIFICATE_STATUSES,
+  describeCertificate,
+  parseCertificate,
+} from '../../accounts/certificates/certificates.ts';
 import type { StoredCertificate } from '../../accounts/certificates/certificates.ts';
 import { MANAGEMENT_TENANT } from '../../accounts/tenants/tenants.ts';
 import type { Tenant } from '../../accounts/tenants/tenants.ts';
@@ -45,7 +53,12 @@ function certificateText(request: ApiRequest, tenant: Tenant, certificate: Store
   return JSON.stringify({ self, ...certificate, tenantCertificateAuthority: false });
 }
 
-const newCode = (now: number): Pick<StoredCertificate, 'proofOfPossessionUnsignedVerificationCode' | 'proofOfPossessionVerificationCodeUsableUntil'> => ({
+const newCode = (
+  now: number,
+): Pick<
+  StoredCertificate,
+  'proofOfPossessionUnsignedVerificationCode' | 'proofOfPossessionVerificationCodeUsableUntil'
+> => ({
   proofOfPossessionUnsignedVerificationCode: randomBytes(CODE_BYTES).toString('hex'),
   proofOfPossessionVerificationCodeUsableUntil: formatTime(now + CODE_MS),
 });
@@ -55,30 +68,49 @@ function newCertificate(request: ApiRequest, sent: Sent): StoredCertificate {
   const certificate = parseCertificate(sent.certInPemFormat);
   if (certificate === undefined) {
     const value = sent.certInPemFormat.slice(0, 40);
-    throw new PlatformError('validation/invalid-field', { area: 'certificate', name: 'certInPemFormat', value, limit: 'one X.509 certificate, PEM' });
+    throw new PlatformError('validation/invalid-field', {
+      area: 'certificate',
+      name: 'certInPemFormat',
+      value,
+      limit: 'one X.509 certificate, PEM',
+    });
   }
   const { name, status, autoRegistrationEnabled = false } = sent;
   return {
-    ...describeCertificate(certificate), ...(name === undefined ? {} : { name }), status, autoRegistrationEnabled,
-    proofOfPossessionValid: false, ...newCode(request.platform.now()),
+    ...describeCertificate(certificate),
+    ...(name === undefined ? {} : { name }),
+    status,
+    autoRegistrationEnabled,
+    proofOfPossessionValid: false,
+    ...newCode(request.platform.now()),
   };
 }
 
-const auditOf = (request: ApiRequest, activity: string, fingerprints: readonly string[]): AuditEntry =>
-  ({ type: 'TrustedCertificates', activity, text: `${activity}: ${fingerprints.join(', ')}`, user: request.principal.userName });
+const auditOf = (request: ApiRequest, activity: string, fingerprints: readonly string[]): AuditEntry => ({
+  type: 'TrustedCertificates',
+  activity,
+  text: `${activity}: ${fingerprints.join(', ')}`,
+  user: request.principal.userName,
+});
 
 /** All or none. @throws PlatformError 409 for one that is there. */
 async function store(request: ApiRequest, tenant: Tenant, certificates: readonly StoredCertificate[]): Promise<void> {
   const fingerprints = certificates.map(({ fingerprint }) => fingerprint);
   const known = await listRecords(request, tenant.number, 'certificate');
-  const taken = fingerprints.find((fingerprint, index) => fingerprints.indexOf(fingerprint) !== index || known.some(({ id }) => id === fingerprint));
+  const taken = fingerprints.find(
+    (fingerprint, index) => fingerprints.indexOf(fingerprint) !== index || known.some(({ id }) => id === fingerprint),
+  );
   if (taken !== undefined) throw new PlatformError('certificate/duplicate', { fingerprint: taken });
   if (known.length + certificates.length > CERTIFICATES_OF_TENANT_MAX) {
     request.platform.refusals.count(LIMIT);
     throw new PlatformError('certificate/too-many', { limit: LIMIT, maximum: CERTIFICATES_OF_TENANT_MAX });
   }
-  const changes = certificates.map((certificate) =>
-    ({ collection: 'certificate' as const, id: certificate.fingerprint, expected: undefined, value: JSON.stringify(certificate) }));
+  const changes = certificates.map((certificate) => ({
+    collection: 'certificate' as const,
+    id: certificate.fingerprint,
+    expected: undefined,
+    value: JSON.stringify(certificate),
+  }));
   try {
     await changeRecords(request, tenant.number, changes, [auditOf(request, 'Trusted certificate added', fingerprints)]);
   } catch (error) {
@@ -93,8 +125,13 @@ async function list(request: ApiRequest): Promise<Answer> {
   const tenant = asked(request);
   const page = pageOf(request);
   const rows = await listRecords(request, tenant.number, 'certificate');
-  const items = rows.slice(page.offset, page.offset + page.size).map(({ value }) => certificateText(request, tenant, JSON.parse(value) as StoredCertificate));
-  return found('trustedCertificateCollection', collectionText(request, page, { name: 'certificates', items, total: rows.length }));
+  const items = rows
+    .slice(page.offset, page.offset + page.size)
+    .map(({ value }) => certificateText(request, tenant, JSON.parse(value) as StoredCertificate));
+  return found(
+    'trustedCertificateCollection',
+    collectionText(request, page, { name: 'certificates', items, total: rows.length }),
+  );
 }
 
 async function post(request: ApiRequest): Promise<Answer> {
@@ -107,22 +144,34 @@ async function post(request: ApiRequest): Promise<Answer> {
 
 async function postBulk(request: ApiRequest): Promise<Answer> {
   const tenant = asked(request);
-  const sent = (JSON.parse(request.bodyText()) as { certificates: Sent[] }).certificates.map((one) => newCertificate(request, one));
+  const sent = (JSON.parse(request.bodyText()) as { certificates: Sent[] }).certificates.map((one) =>
+    newCertificate(request, one),
+  );
   await store(request, tenant, sent);
   const self = `${request.baseUrl}/tenant/tenants/${segment(tenant.id)}/trusted-certificates`;
   const items = sent.map((certificate) => certificateText(request, tenant, certificate));
-  return created('trustedCertificateCollection', `{"self":${JSON.stringify(self)},"certificates":[${items.join(',')}]}`, self);
+  return created(
+    'trustedCertificateCollection',
+    `{"self":${JSON.stringify(self)},"certificates":[${items.join(',')}]}`,
+    self,
+  );
 }
 
 /** @throws PlatformError 404. */
-async function load(request: ApiRequest, tenant: Tenant): Promise<{ readonly text: string; readonly stored: StoredCertificate }> {
+async function load(
+  request: ApiRequest,
+  tenant: Tenant,
+): Promise<{ readonly text: string; readonly stored: StoredCertificate }> {
   const fingerprint = request.params['fingerprint'].toLowerCase();
-  const text = FINGERPRINT.test(fingerprint) ? await readRecord(request, tenant.number, 'certificate', fingerprint) : undefined;
+  const text = FINGERPRINT.test(fingerprint)
+    ? await readRecord(request, tenant.number, 'certificate', fingerprint)
+    : undefined;
   if (text === undefined) throw notFound(request);
   return { text, stored: JSON.parse(text) as StoredCertificate };
 }
 
-const notFound = (request: ApiRequest): PlatformError => new PlatformError('certificate/not-found', { fingerprint: request.params['fingerprint'] });
+const notFound = (request: ApiRequest): PlatformError =>
+  new PlatformError('certificate/not-found', { fingerprint: request.params['fingerprint'] });
 
 async function get(request: ApiRequest): Promise<Answer> {
   const tenant = asked(request);
@@ -130,32 +179,57 @@ async function get(request: ApiRequest): Promise<Answer> {
 }
 
 /** @param decide what becomes of it. */
-async function change(request: ApiRequest, activity: string, decide: (stored: StoredCertificate) => StoredCertificate): Promise<Answer> {
+async function change(
+  request: ApiRequest,
+  activity: string,
+  decide: (stored: StoredCertificate) => StoredCertificate,
+): Promise<Answer> {
   const tenant = asked(request);
-  const { stored: { fingerprint } } = await load(request, tenant);
-  const text = await updateRecord(request, tenant.number, 'certificate', fingerprint, (current) => {
-    if (current === undefined) throw notFound(request);
-    return JSON.stringify(decide(JSON.parse(current) as StoredCertificate));
-  }, [auditOf(request, activity, [fingerprint])]);
+  const {
+    stored: { fingerprint },
+  } = await load(request, tenant);
+  const text = await updateRecord(
+    request,
+    tenant.number,
+    'certificate',
+    fingerprint,
+    (current) => {
+      if (current === undefined) throw notFound(request);
+      return JSON.stringify(decide(JSON.parse(current) as StoredCertificate));
+    },
+    [auditOf(request, activity, [fingerprint])],
+  );
   return found('trustedCertificate', certificateText(request, tenant, JSON.parse(text as string) as StoredCertificate));
 }
 
-interface SentChange extends Pick<Partial<Sent>, 'status'> { readonly name?: string | null; readonly autoRegistrationEnabled?: boolean | null }
+interface SentChange extends Pick<Partial<Sent>, 'status'> {
+  readonly name?: string | null;
+  readonly autoRegistrationEnabled?: boolean | null;
+}
 
 function put(request: ApiRequest): Promise<Answer> {
   const { name, status, autoRegistrationEnabled } = JSON.parse(request.bodyText()) as SentChange;
   // What is removed is undefined, or its default again.
   return change(request, 'Trusted certificate changed', (stored) => ({
-    ...stored, ...(name === undefined ? {} : { name: name ?? undefined }), ...(status === undefined ? {} : { status }),
+    ...stored,
+    ...(name === undefined ? {} : { name: name ?? undefined }),
+    ...(status === undefined ? {} : { status }),
     ...(autoRegistrationEnabled === undefined ? {} : { autoRegistrationEnabled: autoRegistrationEnabled ?? false }),
   }));
 }
 
 async function remove(request: ApiRequest): Promise<Answer> {
   const tenant = asked(request);
-  const { text, stored: { fingerprint } } = await load(request, tenant);
-  await changeRecords(request, tenant.number, [{ collection: 'certificate', id: fingerprint, expected: text, value: undefined }],
-    [auditOf(request, 'Trusted certificate removed', [fingerprint])]);
+  const {
+    text,
+    stored: { fingerprint },
+  } = await load(request, tenant);
+  await changeRecords(
+    request,
+    tenant.number,
+    [{ collection: 'certificate', id: fingerprint, expected: text, value: undefined }],
+    [auditOf(request, 'Trusted certificate removed', [fingerprint])],
+  );
   return NO_CONTENT;
 }
 
@@ -166,12 +240,18 @@ function renewCode(request: ApiRequest): Promise<Answer> {
 
 /** The code signed with the private key, base64: SHA-256 with the key's usual scheme. @throws PlatformError 422. */
 function prove(request: ApiRequest): Promise<Answer> {
-  const { proofOfPossessionSignedVerificationCode: sent } = JSON.parse(request.bodyText()) as { proofOfPossessionSignedVerificationCode: string };
+  const { proofOfPossessionSignedVerificationCode: sent } = JSON.parse(request.bodyText()) as {
+    proofOfPossessionSignedVerificationCode: string;
+  };
   return change(request, 'Possession proven', (stored) => {
-    const { proofOfPossessionUnsignedVerificationCode: code = '', proofOfPossessionVerificationCodeUsableUntil: until = '' } = stored;
+    const {
+      proofOfPossessionUnsignedVerificationCode: code = '',
+      proofOfPossessionVerificationCodeUsableUntil: until = '',
+    } = stored;
     if (code === '' || request.platform.now() > Date.parse(until)) throw new PlatformError('certificate/code-expired');
     const certificate = parseCertificate(stored.certInPemFormat) as X509Certificate;
-    if (!isSignedBy(certificate, code, Buffer.from(sent, 'base64'))) throw new PlatformError('certificate/wrong-signature');
+    if (!isSignedBy(certificate, code, Buffer.from(sent, 'base64')))
+      throw new PlatformError('certificate/wrong-signature');
     return { ...stored, proofOfPossessionValid: true };
   });
 }
@@ -192,42 +272,126 @@ function confirm(request: ApiRequest): Promise<Answer> {
 const OPEN = { additionalProperties: true } as const;
 const Name = Type.String({ maxLength: NAME_LENGTH_MAX });
 const Status = Type.Enum([...CERTIFICATE_STATUSES]);
-const Post = Type.Object({
-  name: Type.Optional(Name), status: Status, certInPemFormat: Type.String({ maxLength: PEM_LENGTH_MAX }),
-  autoRegistrationEnabled: Type.Optional(Type.Boolean()),
-}, OPEN);
-const Put = Type.Object({
-  name: Type.Optional(nullable(Name)), status: Type.Optional(Status), autoRegistrationEnabled: Type.Optional(nullable(Type.Boolean())),
-}, OPEN);
+const Post = Type.Object(
+  {
+    name: Type.Optional(Name),
+    status: Status,
+    certInPemFormat: Type.String({ maxLength: PEM_LENGTH_MAX }),
+    autoRegistrationEnabled: Type.Optional(Type.Boolean()),
+  },
+  OPEN,
+);
+const Put = Type.Object(
+  {
+    name: Type.Optional(nullable(Name)),
+    status: Type.Optional(Status),
+    autoRegistrationEnabled: Type.Optional(nullable(Type.Boolean())),
+  },
+  OPEN,
+);
 const Bulk = Type.Object({ certificates: Type.Array(Post, { minItems: 1, maxItems: BULK_MAX }) }, OPEN);
-const Proof = Type.Object({ proofOfPossessionSignedVerificationCode: Type.String({ maxLength: PEM_LENGTH_MAX }) }, OPEN);
+const Proof = Type.Object(
+  { proofOfPossessionSignedVerificationCode: Type.String({ maxLength: PEM_LENGTH_MAX }) },
+  OPEN,
+);
 const EXAMPLE = { name: 'plant', status: 'ENABLED', autoRegistrationEnabled: true, certInPemFormat: 'MIIB…' };
 
 /** Those of a tenant, and the same for the own one. */
 export function trustedCertificateRoutes(): Route[] {
   const routesBelow = (base: string): Route[] => {
     const common = { area: 'certificate', access: 'roles', roles: ADMIN } as const;
-    const answer = (status: number, description: string, mediaType = 'trustedCertificate') => [{ status, description, mediaType }];
-    const [all, one, proof] = [`${base}/trusted-certificates`, `${base}/trusted-certificates/{fingerprint}`, `${base}/trusted-certificates-pop/{fingerprint}`];
+    const answer = (status: number, description: string, mediaType = 'trustedCertificate') => [
+      { status, description, mediaType },
+    ];
+    const [all, one, proof] = [
+      `${base}/trusted-certificates`,
+      `${base}/trusted-certificates/{fingerprint}`,
+      `${base}/trusted-certificates-pop/{fingerprint}`,
+    ];
     return [
-      { method: 'GET', path: all, ...common, roles: READ, summary: 'List trusted certificates by fingerprint', query: PAGE_PARAMETERS,
-        answers: answer(200, 'A page of certificates', 'trustedCertificateCollection'), handle: list },
-      { method: 'POST', path: all, ...common, summary: 'Add a trusted certificate',
-        body: { schema: Post, mediaTypes: ['trustedCertificate'], example: EXAMPLE }, answers: answer(201, 'Added'), handle: post },
-      { method: 'POST', path: `${all}/bulk`, ...common, summary: 'Add several trusted certificates, all or none',
+      {
+        method: 'GET',
+        path: all,
+        ...common,
+        roles: READ,
+        summary: 'List trusted certificates by fingerprint',
+        query: PAGE_PARAMETERS,
+        answers: answer(200, 'A page of certificates', 'trustedCertificateCollection'),
+        handle: list,
+      },
+      {
+        method: 'POST',
+        path: all,
+        ...common,
+        summary: 'Add a trusted certificate',
+        body: { schema: Post, mediaTypes: ['trustedCertificate'], example: EXAMPLE },
+        answers: answer(201, 'Added'),
+        handle: post,
+      },
+      {
+        method: 'POST',
+        path: `${all}/bulk`,
+        ...common,
+        summary: 'Add several trusted certificates, all or none',
         body: { schema: Bulk, mediaTypes: ['trustedCertificateCollection'], example: { certificates: [EXAMPLE] } },
-        answers: answer(201, 'Added', 'trustedCertificateCollection'), handle: postBulk },
-      { method: 'GET', path: one, ...common, roles: READ, summary: 'Read a trusted certificate', answers: answer(200, 'The certificate'), handle: get },
-      { method: 'PUT', path: one, ...common, summary: 'Enable, disable or name a trusted certificate',
-        body: { schema: Put, mediaTypes: ['trustedCertificate'], example: { status: 'DISABLED' } }, answers: answer(200, 'The certificate'), handle: put },
-      { method: 'DELETE', path: one, ...common, summary: 'Trust a certificate no longer', answers: [{ status: 204, description: 'Removed' }], handle: remove },
-      { method: 'POST', path: `${proof}/verification-code`, ...common, summary: 'Make a new code for the proof of possession',
-        answers: answer(200, 'The certificate with its code'), handle: renewCode },
-      { method: 'POST', path: `${proof}/pop`, ...common, summary: 'Prove possession of the private key by the signed code',
-        body: { schema: Proof, mediaTypes: ['trustedCertificate'], example: { proofOfPossessionSignedVerificationCode: 'base64' } },
-        answers: answer(200, 'The certificate'), handle: prove },
-      { method: 'POST', path: `${proof}/confirmed`, ...common, summary: 'Confirm possession by hand (management tenant only)',
-        answers: answer(200, 'The certificate'), handle: confirm },
+        answers: answer(201, 'Added', 'trustedCertificateCollection'),
+        handle: postBulk,
+      },
+      {
+        method: 'GET',
+        path: one,
+        ...common,
+        roles: READ,
+        summary: 'Read a trusted certificate',
+        answers: answer(200, 'The certificate'),
+        handle: get,
+      },
+      {
+        method: 'PUT',
+        path: one,
+        ...common,
+        summary: 'Enable, disable or name a trusted certificate',
+        body: { schema: Put, mediaTypes: ['trustedCertificate'], example: { status: 'DISABLED' } },
+        answers: answer(200, 'The certificate'),
+        handle: put,
+      },
+      {
+        method: 'DELETE',
+        path: one,
+        ...common,
+        summary: 'Trust a certificate no longer',
+        answers: [{ status: 204, description: 'Removed' }],
+        handle: remove,
+      },
+      {
+        method: 'POST',
+        path: `${proof}/verification-code`,
+        ...common,
+        summary: 'Make a new code for the proof of possession',
+        answers: answer(200, 'The certificate with its code'),
+        handle: renewCode,
+      },
+      {
+        method: 'POST',
+        path: `${proof}/pop`,
+        ...common,
+        summary: 'Prove possession of the private key by the signed code',
+        body: {
+          schema: Proof,
+          mediaTypes: ['trustedCertificate'],
+          example: { proofOfPossessionSignedVerificationCode: 'base64' },
+        },
+        answers: answer(200, 'The certificate'),
+        handle: prove,
+      },
+      {
+        method: 'POST',
+        path: `${proof}/confirmed`,
+        ...common,
+        summary: 'Confirm possession by hand (management tenant only)',
+        answers: answer(200, 'The certificate'),
+        handle: confirm,
+      },
     ];
   };
   return [...routesBelow('/tenant/tenants/{id}'), ...routesBelow('/tenant')];

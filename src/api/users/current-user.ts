@@ -14,13 +14,23 @@ import * as schemas from './schemas.ts';
 import { loadUser, roleText, userText } from './text.ts';
 
 /** What everybody may change of himself; all other members of a PUT are left as they are. */
-const PROFILE: ReadonlySet<string> = new Set(['firstName', 'lastName', 'displayName', 'email', 'phone', 'newsletter', 'customProperties']);
+const PROFILE: ReadonlySet<string> = new Set([
+  'firstName',
+  'lastName',
+  'displayName',
+  'email',
+  'phone',
+  'newsletter',
+  'customProperties',
+]);
 
 /** Clients ask for `user` or for `currentUser`: both get the effective roles. */
 async function get(request: ApiRequest): Promise<Answer> {
   const { principal } = request;
-  const roles = [...principal.ownRoles ?? principal.roles].sort().map((role) => roleText(request, role));
-  const text = await userText(request, await loadUser(request, principal.userName), [['effectiveRoles', `[${roles.join(',')}]`]]);
+  const roles = [...(principal.ownRoles ?? principal.roles)].sort().map((role) => roleText(request, role));
+  const text = await userText(request, await loadUser(request, principal.userName), [
+    ['effectiveRoles', `[${roles.join(',')}]`],
+  ]);
   return found('currentUser', text);
 }
 
@@ -28,11 +38,15 @@ async function put(request: ApiRequest): Promise<Answer> {
   const { userName } = request.principal;
   const members = request.members();
   const password = stringMember(members, 'password');
-  if (leadsToPassword(members, await loadUser(request, userName))) await confirmPassword(request, stringMember(members, 'currentUserPassword'));
+  if (leadsToPassword(members, await loadUser(request, userName)))
+    await confirmPassword(request, stringMember(members, 'currentUserPassword'));
   const doc = joinMembers([...members].filter(([name]) => PROFILE.has(name)));
   requireSmall(doc);
   const body: UserPut = {
-    userName, doc, mustExist: true, by: userName,
+    userName,
+    doc,
+    mustExist: true,
+    by: userName,
     ...(password === undefined ? {} : await newPassword(request, request.tenant, { userName, password })),
   };
   await request.command(COMMAND.USER_PUT, TENANT_KEY, body);
@@ -42,13 +56,46 @@ async function put(request: ApiRequest): Promise<Answer> {
 export function currentUserRoutes(): Route[] {
   const area = 'users';
   const answers = [{ status: 200, description: 'The current user with effectiveRoles', mediaType: 'currentUser' }];
-  const body = { schema: schemas.CurrentUserUpdate, mediaTypes: ['currentUser', 'user'], example: { firstName: 'Ada' } };
+  const body = {
+    schema: schemas.CurrentUserUpdate,
+    mediaTypes: ['currentUser', 'user'],
+    example: { firstName: 'Ada' },
+  };
   const roles = ['ROLE_USER_MANAGEMENT_OWN_ADMIN'];
   return [
-    { method: 'GET', path: '/user/currentUser', area, access: 'user', isForServiceBootstrap: true, summary: 'The user of the request', answers, handle: get },
-    { method: 'PUT', path: '/user/currentUser', area, access: 'roles', roles, summary: 'Change your profile', headers: FORWARDED_HEADERS, body, answers,
-      handle: put },
-    { method: 'PUT', path: '/user/currentUserPhone', area, access: 'roles', roles, summary: 'Change your phone number', headers: FORWARDED_HEADERS,
-      body: { ...body, example: { phone: '+44 20 7946 0000' } }, answers, handle: put },
+    {
+      method: 'GET',
+      path: '/user/currentUser',
+      area,
+      access: 'user',
+      isForServiceBootstrap: true,
+      summary: 'The user of the request',
+      answers,
+      handle: get,
+    },
+    {
+      method: 'PUT',
+      path: '/user/currentUser',
+      area,
+      access: 'roles',
+      roles,
+      summary: 'Change your profile',
+      headers: FORWARDED_HEADERS,
+      body,
+      answers,
+      handle: put,
+    },
+    {
+      method: 'PUT',
+      path: '/user/currentUserPhone',
+      area,
+      access: 'roles',
+      roles,
+      summary: 'Change your phone number',
+      headers: FORWARDED_HEADERS,
+      body: { ...body, example: { phone: '+44 20 7946 0000' } },
+      answers,
+      handle: put,
+    },
   ];
 }

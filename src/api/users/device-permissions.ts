@@ -1,4 +1,6 @@
-/** Device permissions of one managed object: the older form of inventory roles (docs/spec/users.md#device-permissions). */
+/**
+ * Device permissions of one managed object: the older form of inventory roles (docs/spec/users.md#device-permissions).
+ */
 import type { StoredGroup } from '../../accounts/users/groups.ts';
 import { isGroupKey } from '../../accounts/users/groups.ts';
 import { permissionsOf, requireSmall, withPermissions } from '../../actors/handlers/users/user.ts';
@@ -28,9 +30,15 @@ type Permissions = Readonly<Record<string, readonly string[]>>;
 /** Who has permissions for the object, devices too. @throws PlatformError `general/page-too-large`. */
 async function text(request: ApiRequest, id: string): Promise<string> {
   const budget = new PageBudget(request);
-  const holders = async <Holder extends { readonly doc: string }>(collection: 'user' | 'group', shown: (holder: Holder) => object): Promise<object[]> => {
+  const holders = async <Holder extends { readonly doc: string }>(
+    collection: 'user' | 'group',
+    shown: (holder: Holder) => object,
+  ): Promise<object[]> => {
     const found: object[] = [];
-    for await (const rows of recordSteps({ documents: request.platform.documents, tenant: request.tenant }, collection)) {
+    for await (const rows of recordSteps(
+      { documents: request.platform.documents, tenant: request.tenant },
+      collection,
+    )) {
       for (const row of rows) {
         // Most documents do not name the object; what is inside of a text has its quotes escaped.
         if (!row.value.includes(`\\"${id}`) || (collection === 'group' && !isGroupKey(row.id))) continue;
@@ -70,12 +78,16 @@ function sentPermissions(sent: { readonly devicePermissions?: Permissions }, id:
   return { object: id, entries };
 }
 
-/** Sets the permissions of the named users and groups for the object; an empty list takes them away. Others stay as they are. */
+/**
+ * Sets the permissions of the named users and groups for the object; an empty list takes them away. Others stay as they
+ * are.
+ */
 async function put(request: ApiRequest): Promise<Answer> {
   const { id } = request.params;
   await loadManagedObject(request, id);
   const { users = [], groups = [] } = JSON.parse(request.bodyText()) as Sent;
-  if (users.length + groups.length > ENTRIES_MAX) throw invalid('users', String(users.length + groups.length), `at most ${ENTRIES_MAX} users and groups`);
+  if (users.length + groups.length > ENTRIES_MAX)
+    throw invalid('users', String(users.length + groups.length), `at most ${ENTRIES_MAX} users and groups`);
   // All is checked before anything is changed.
   const checkedUsers = [];
   for (const sent of users) {
@@ -93,10 +105,15 @@ async function put(request: ApiRequest): Promise<Answer> {
     requireSmallGroup(request, withPermissions(group.doc, permissions), group.doc);
     checkedGroups.push({ group: String(group.id), permissions });
   }
-  await requireGrants(request, [...checkedUsers, ...checkedGroups].flatMap(({ permissions }) => permissions.entries).flatMap((entry) => {
-    const permission = parseDevicePermission(entry);
-    return permission === undefined ? [] : [{ root: Number(id), ...permission }];
-  }));
+  await requireGrants(
+    request,
+    [...checkedUsers, ...checkedGroups]
+      .flatMap(({ permissions }) => permissions.entries)
+      .flatMap((entry) => {
+        const permission = parseDevicePermission(entry);
+        return permission === undefined ? [] : [{ root: Number(id), ...permission }];
+      }),
+  );
   for (const { userName, permissions } of checkedUsers) {
     const body: UserPut = { userName, devicePermissions: permissions, mustExist: true, by: request.principal.userName };
     await request.command(COMMAND.USER_PUT, TENANT_KEY, body);
@@ -114,11 +131,31 @@ async function put(request: ApiRequest): Promise<Answer> {
 export function devicePermissionRoutes(): Route[] {
   const area = 'users';
   const path = '/user/devicePermissions/{id}';
-  const answers = [{ status: 200, description: 'Users and groups with permissions for the object', mediaType: 'devicePermissions' }];
+  const answers = [
+    { status: 200, description: 'Users and groups with permissions for the object', mediaType: 'devicePermissions' },
+  ];
   const example = { users: [{ userName: 'ada', devicePermissions: { 251: ['MANAGED_OBJECT:*:READ'] } }], groups: [] };
   return [
-    { method: 'GET', path, area, access: 'roles', roles: USER_ADMIN, summary: 'Device permissions of users and groups for an object', answers, handle: get },
-    { method: 'PUT', path, area, access: 'roles', roles: USER_ADMIN, summary: 'Set device permissions of users and groups for an object',
-      body: { schema: schemas.ObjectDevicePermissions, mediaTypes: [], example }, answers, handle: put },
+    {
+      method: 'GET',
+      path,
+      area,
+      access: 'roles',
+      roles: USER_ADMIN,
+      summary: 'Device permissions of users and groups for an object',
+      answers,
+      handle: get,
+    },
+    {
+      method: 'PUT',
+      path,
+      area,
+      access: 'roles',
+      roles: USER_ADMIN,
+      summary: 'Set device permissions of users and groups for an object',
+      body: { schema: schemas.ObjectDevicePermissions, mediaTypes: [], example },
+      answers,
+      handle: put,
+    },
   ];
 }

@@ -24,8 +24,26 @@ import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
 import * as schemas from './schemas.ts';
 import {
-  USER_ADMIN, USER_CREATE, USER_READ, groupReferenceText, groupText, groupUrl, isAdministrator, knownRoles, loadUser, referencedId, requireManaged,
-  requireOwnTenant, requireRoles, requireRolesOf, roleReferenceText, rolesAnswer, sentRoles, userText, userTexts, userUrl,
+  USER_ADMIN,
+  USER_CREATE,
+  USER_READ,
+  groupReferenceText,
+  groupText,
+  groupUrl,
+  isAdministrator,
+  knownRoles,
+  loadUser,
+  referencedId,
+  requireManaged,
+  requireOwnTenant,
+  requireRoles,
+  requireRolesOf,
+  roleReferenceText,
+  rolesAnswer,
+  sentRoles,
+  userText,
+  userTexts,
+  userUrl,
 } from './text.ts';
 import { checkDevicePermissions } from './users.ts';
 
@@ -38,11 +56,19 @@ const CHUNK = 1_000;
 
 const USER_LINK = /\/user\/([^/]+)\/users\/[^/]+\/*$/;
 
-export const GROUPS = new NamedRecords<StoredGroup>('group', { notFound: 'groups/not-found', duplicate: 'groups/duplicate' }, 'Group');
+export const GROUPS = new NamedRecords<StoredGroup>(
+  'group',
+  { notFound: 'groups/not-found', duplicate: 'groups/duplicate' },
+  'Group',
+);
 
-const docOf = (request: ApiRequest): string => joinMembers([...request.members()].filter(([name]) => !OWN_MEMBERS.has(name)));
+const docOf = (request: ApiRequest): string =>
+  joinMembers([...request.members()].filter(([name]) => !OWN_MEMBERS.has(name)));
 
-/** Its text is in that of each of its members. @throws PlatformError 422 for what makes a group larger than a user may be. */
+/**
+ * Its text is in that of each of its members. @throws PlatformError 422 for what makes a group larger than a user may
+ * be.
+ */
 export function requireSmallGroup({ platform }: ApiRequest, doc: string, old = '{}'): void {
   if (doc.length <= old.length) return;
   if (Buffer.byteLength(doc) > USER_DOC_BYTES_MAX) platform.refusals.count('users/group-bytes');
@@ -54,18 +80,26 @@ async function list(request: ApiRequest): Promise<Answer> {
   const page = pageOf(request);
   const { records, total } = await GROUPS.page(request, page);
   const items = textsWithin(request, records, (group) => groupText(request, group));
-  return found('groupCollection', collectionText(request, page, { name: 'groups', items, total: page.wantsTotal ? total : undefined }));
+  return found(
+    'groupCollection',
+    collectionText(request, page, { name: 'groups', items, total: page.wantsTotal ? total : undefined }),
+  );
 }
 
 async function post(request: ApiRequest): Promise<Answer> {
   requireOwnTenant(request);
   const members = request.members();
   checkDevicePermissions(members, 'groups');
-  const roles = await sentRoles(request, 'groups') ?? [];
+  const roles = (await sentRoles(request, 'groups')) ?? [];
   const doc = joinMembers(dropNulls(splitMembers(docOf(request))));
   requireSmallGroup(request, doc);
   await requireGrants(request, devicePermissionGrants(doc));
-  const group: StoredGroup = { id: await request.platform.ids.nextInOrder(), name: sentName(members, 'groups') as string, roles, doc };
+  const group: StoredGroup = {
+    id: await request.platform.ids.nextInOrder(),
+    name: sentName(members, 'groups') as string,
+    roles,
+    doc,
+  };
   await GROUPS.create(request, group);
   return created('group', groupText(request, group), groupUrl(request, group.id));
 }
@@ -111,11 +145,18 @@ async function remove(request: ApiRequest): Promise<Answer> {
   requireRoles(request, group.roles);
   if (group.id === ADMINS_GROUP) throw new PlatformError('security/forbidden');
   await GROUPS.remove(request, id);
-  // The users keep the id, which means nothing any more and is never given again; a crash here leaves entries that nobody reads.
+  // The users keep the id, which means nothing any more and is never given again; a crash here leaves entries that
+  // nobody reads.
   for (;;) {
-    const rows = await request.platform.documents.list('groupMember', request.tenant, memberKey(group.id, ''), { limit: CHUNK });
+    const rows = await request.platform.documents.list('groupMember', request.tenant, memberKey(group.id, ''), {
+      limit: CHUNK,
+    });
     if (rows.length === 0) return NO_CONTENT;
-    await changeRecords(request, request.tenant, rows.map((row) => ({ collection: 'groupMember', id: row.id, expected: row.value, value: undefined })));
+    await changeRecords(
+      request,
+      request.tenant,
+      rows.map((row) => ({ collection: 'groupMember', id: row.id, expected: row.value, value: undefined })),
+    );
   }
 }
 
@@ -127,24 +168,38 @@ async function listUsers(request: ApiRequest): Promise<Answer> {
   const users = await loadUsers(request, names);
   const texts = await userTexts(request, users);
   const items = users.map((user, index) => userReferenceText(request, texts[index], user, group.id));
-  return found('userReferenceCollection', collectionText(request, page, {
-    name: 'references', items, total: page.wantsTotal ? total : undefined, isFull: names.length >= page.size,
-  }));
+  return found(
+    'userReferenceCollection',
+    collectionText(request, page, {
+      name: 'references',
+      items,
+      total: page.wantsTotal ? total : undefined,
+      isFull: names.length >= page.size,
+    }),
+  );
 }
 
 /** Names in their order. Reads no further than the page, unless it wants the total. */
-async function membersOfPage(request: ApiRequest, group: number, page: Page): Promise<{ names: string[]; total: number }> {
+async function membersOfPage(
+  request: ApiRequest,
+  group: number,
+  page: Page,
+): Promise<{ names: string[]; total: number }> {
   const prefix = memberKey(group, '');
   const names: string[] = [];
   const { offset, after } = positionBefore(request, page.offset);
   let total = offset;
-  for await (const rows of recordSteps({ documents: request.platform.documents, tenant: request.tenant, prefix, after }, 'groupMember')) {
+  for await (const rows of recordSteps(
+    { documents: request.platform.documents, tenant: request.tenant, prefix, after },
+    'groupMember',
+  )) {
     const start = Math.max(0, page.offset - total);
     names.push(...rows.slice(start, start + page.size - names.length).map(({ id }) => id.slice(prefix.length)));
     total += rows.length;
     if (names.length >= page.size && !page.wantsTotal) break;
   }
-  if (names.length >= page.size) keepPosition(request, { offset: page.offset + page.size, after: memberKey(group, names[names.length - 1]) });
+  if (names.length >= page.size)
+    keepPosition(request, { offset: page.offset + page.size, after: memberKey(group, names[names.length - 1]) });
   return { names, total };
 }
 
@@ -153,7 +208,11 @@ async function loadUsers(request: ApiRequest, names: readonly string[]): Promise
   const budget = new PageBudget(request);
   const users: StoredUser[] = [];
   for (let start = 0; start < names.length; start += USERS_AT_ONCE) {
-    for (const text of await request.platform.documents.getMany('user', request.tenant, names.slice(start, start + USERS_AT_ONCE))) {
+    for (const text of await request.platform.documents.getMany(
+      'user',
+      request.tenant,
+      names.slice(start, start + USERS_AT_ONCE),
+    )) {
       if (text === undefined) continue;
       budget.take(text.length);
       users.push(JSON.parse(text) as StoredUser);
@@ -173,7 +232,11 @@ const userReferenceText = (request: ApiRequest, text: string, { userName }: Stor
 function referencedUser(request: ApiRequest): string {
   const { user } = JSON.parse(request.bodyText()) as { user: { id?: string; self?: string } };
   const userName = referencedId(user);
-  if (userName === '') throw new PlatformError('users/reference', { what: 'user', form: '{"user":{"self":"…/user/<tenant>/users/<name>"}}' });
+  if (userName === '')
+    throw new PlatformError('users/reference', {
+      what: 'user',
+      form: '{"user":{"self":"…/user/<tenant>/users/<name>"}}',
+    });
   requireOwnLink(request, user.self ?? '');
   return userName;
 }
@@ -181,7 +244,8 @@ function referencedUser(request: ApiRequest): string {
 /** @throws PlatformError 404 for the link of a user of another tenant. */
 function requireOwnLink(request: ApiRequest, link: string): void {
   const tenant = USER_LINK.exec(link)?.[1];
-  if (tenant !== undefined && tenant !== segment(request.principal.tenant)) throw new PlatformError('users/not-found', { id: referencedId({ self: link }) });
+  if (tenant !== undefined && tenant !== segment(request.principal.tenant))
+    throw new PlatformError('users/not-found', { id: referencedId({ self: link }) });
 }
 
 async function addUser(request: ApiRequest): Promise<Answer> {
@@ -200,8 +264,12 @@ async function addUser(request: ApiRequest): Promise<Answer> {
   return created('userReference', text, memberUrl(request, group.id, userName));
 }
 
-/** Of a path: `@c8y/client` also writes a link as a segment, where docs/spec/users.md#groups has the id. No id has a slash. */
-const idOfPath = (segmentText: string): string => (segmentText.includes('/') ? referencedId({ self: segmentText }) : segmentText);
+/**
+ * Of a path: `@c8y/client` also writes a link as a segment, where docs/spec/users.md#groups has the id. No id has a
+ * slash.
+ */
+const idOfPath = (segmentText: string): string =>
+  segmentText.includes('/') ? referencedId({ self: segmentText }) : segmentText;
 
 async function removeUser(request: ApiRequest): Promise<Answer> {
   requireOwnTenant(request);
@@ -214,7 +282,10 @@ async function removeUser(request: ApiRequest): Promise<Answer> {
   await requireManaged(request, user, USER_ADMIN);
   await requireRolesOf(request, user);
   if (group.id === ADMINS_GROUP && isAdministrator(request, userId)) {
-    throw new PlatformError('users/administrator-kept', { what: `to take ${userId} out of ${group.name}`, rule: 'the tenant\'s administrator stays in it' });
+    throw new PlatformError('users/administrator-kept', {
+      what: `to take ${userId} out of ${group.name}`,
+      rule: "the tenant's administrator stays in it",
+    });
   }
   const put: UserPut = { userName: userId, removeGroups: [group.id], mustExist: true, by: request.principal.userName };
   await request.command(COMMAND.USER_PUT, TENANT_KEY, put);
@@ -228,15 +299,17 @@ async function listOfUser(request: ApiRequest): Promise<Answer> {
   const page = pageOf(request);
   const groups = await GROUPS.loadMany(request, user.groups ?? []);
   const owner = userUrl(request, user.userName);
-  const items = textsWithin(request, groups.slice(page.offset, page.offset + page.size),
-    (group) => groupReferenceText(groupText(request, group), group.id, owner));
+  const items = textsWithin(request, groups.slice(page.offset, page.offset + page.size), (group) =>
+    groupReferenceText(groupText(request, group), group.id, owner),
+  );
   const total = page.wantsTotal ? groups.length : undefined;
   return found('groupReferenceCollection', collectionText(request, page, { name: 'references', items, total }));
 }
 
 /** @throws PlatformError 404 for who is no member. */
 function requireMember(user: StoredUser, group: StoredGroup): void {
-  if (!(user.groups ?? []).includes(group.id)) throw new PlatformError('groups/not-a-member', { user: user.userName, id: group.id });
+  if (!(user.groups ?? []).includes(group.id))
+    throw new PlatformError('groups/not-a-member', { user: user.userName, id: group.id });
 }
 
 async function getUser(request: ApiRequest): Promise<Answer> {
@@ -253,7 +326,10 @@ async function getOfUser(request: ApiRequest): Promise<Answer> {
   await requireManaged(request, user, USER_READ);
   const group = await GROUPS.load(request, request.params['id']);
   requireMember(user, group);
-  return found('groupReference', groupReferenceText(groupText(request, group), group.id, userUrl(request, user.userName)));
+  return found(
+    'groupReference',
+    groupReferenceText(groupText(request, group), group.id, userUrl(request, user.userName)),
+  );
 }
 
 async function getRole(request: ApiRequest): Promise<Answer> {
@@ -270,11 +346,15 @@ async function listRoles(request: ApiRequest): Promise<Answer> {
   return rolesAnswer(request, group.roles, groupUrl(request, group.id));
 }
 
-/** The role that a body names. @throws PlatformError 422 for none, 404 for one that does not exist, 403 for one that the caller lacks. */
+/**
+ * The role that a body names. @throws PlatformError 422 for none, 404 for one that does not exist, 403 for one that the
+ * caller lacks.
+ */
 export async function referencedRole(request: ApiRequest): Promise<string> {
   const { role } = JSON.parse(request.bodyText()) as { role: { id?: string; self?: string } };
   const name = referencedId(role);
-  if (name === '') throw new PlatformError('users/reference', { what: 'role', form: '{"role":{"self":"…/user/roles/<role>"}}' });
+  if (name === '')
+    throw new PlatformError('users/reference', { what: 'role', form: '{"role":{"self":"…/user/roles/<role>"}}' });
   if (!(await knownRoles(request)).includes(name)) throw new PlatformError('roles/not-found');
   requireRoles(request, [name]);
   return name;
@@ -300,7 +380,10 @@ async function removeRole(request: ApiRequest): Promise<Answer> {
     if (!old.roles.includes(roleId)) throw new PlatformError('groups/role-not-assigned', { id, role: roleId });
     requireRoles(request, old.roles);
     if (old.id === ADMINS_GROUP && !isOfApplication(roleId)) {
-      throw new PlatformError('users/administrator-kept', { what: `to take ${roleId} from ${old.name}`, rule: 'the group keeps all roles of the platform' });
+      throw new PlatformError('users/administrator-kept', {
+        what: `to take ${roleId} from ${old.name}`,
+        rule: 'the group keeps all roles of the platform',
+      });
     }
     return { ...old, roles: old.roles.filter((role) => role !== roleId) };
   });
@@ -316,37 +399,144 @@ export function groupRoutes(): Route[] {
   const write = { area, access: 'roles', roles: USER_ADMIN } as const;
   /** Members that are own subusers may be changed with the role to create users. */
   const manage = { area, access: 'roles', roles: [...USER_ADMIN, USER_CREATE] } as const;
-  const user = { schema: schemas.UserReference, mediaTypes: ['userReference'], example: { user: { self: 'http://host/user/t1/users/ada' } } };
-  const role = { schema: schemas.RoleReference, mediaTypes: ['roleReference'], example: { role: { self: 'http://host/user/roles/ROLE_ALARM_READ' } } };
+  const user = {
+    schema: schemas.UserReference,
+    mediaTypes: ['userReference'],
+    example: { user: { self: 'http://host/user/t1/users/ada' } },
+  };
+  const role = {
+    schema: schemas.RoleReference,
+    mediaTypes: ['roleReference'],
+    example: { role: { self: 'http://host/user/roles/ROLE_ALARM_READ' } },
+  };
   return [
-    { ...read, method: 'GET', path, summary: 'List groups by id', query: PAGE_PARAMETERS,
-      answers: [{ status: 200, description: 'A page of groups', mediaType: 'groupCollection' }], handle: list },
-    { ...write, method: 'POST', path, summary: 'Create a group',
-      body: { schema: schemas.Group, mediaTypes: ['group'], example: { name: 'Operators', description: 'Look after the pumps' } },
-      answers: [{ status: 201, description: 'Created', mediaType: 'group' }], handle: post },
-    { ...read, method: 'GET', path: `${path}/{id}`, summary: 'Read a group', answers: one, handle: get },
-    { ...read, method: 'GET', path: '/user/{tenant}/groupByName/{name}', summary: 'Read a group by name', answers: one, handle: getByName },
-    { ...write, method: 'PUT', path: `${path}/{id}`, summary: 'Change a group; users and roles have resources of their own',
-      body: { schema: schemas.GroupUpdate, mediaTypes: ['group'], example: { description: 'Look after all pumps' } }, answers: one, handle: put },
-    { ...write, method: 'DELETE', path: `${path}/{id}`, summary: 'Delete a group', answers: gone, handle: remove },
-    { ...read, method: 'GET', path: `${path}/{id}/users`, summary: 'List the users of a group', query: PAGE_PARAMETERS,
-      answers: [{ status: 200, description: 'A page of references', mediaType: 'userReferenceCollection' }], handle: listUsers },
-    { ...manage, method: 'POST', path: `${path}/{id}/users`, summary: 'Add a user to a group', body: user,
-      answers: [{ status: 201, description: 'Added', mediaType: 'userReference' }], handle: addUser },
-    { ...read, method: 'GET', path: `${path}/{id}/users/{userId}`, summary: 'Read a member of a group',
-      answers: [{ status: 200, description: 'The reference', mediaType: 'userReference' }], handle: getUser },
-    { ...manage, method: 'DELETE', path: `${path}/{id}/users/{userId}`, summary: 'Remove a user from a group', answers: gone, handle: removeUser },
-    { ...read, roles: [...USER_READ, USER_CREATE], method: 'GET', path: '/user/{tenant}/users/{userId}/groups', summary: 'Groups of a user',
+    {
+      ...read,
+      method: 'GET',
+      path,
+      summary: 'List groups by id',
       query: PAGE_PARAMETERS,
-      answers: [{ status: 200, description: 'A page of references', mediaType: 'groupReferenceCollection' }], handle: listOfUser },
-    { ...read, roles: [...USER_READ, USER_CREATE], method: 'GET', path: '/user/{tenant}/users/{userId}/groups/{id}', summary: 'Read a group of a user',
-      answers: [{ status: 200, description: 'The reference', mediaType: 'groupReference' }], handle: getOfUser },
-    { ...read, method: 'GET', path: `${path}/{id}/roles`, summary: 'Roles of a group', query: PAGE_PARAMETERS,
-      answers: [{ status: 200, description: 'A page of references', mediaType: 'roleReferenceCollection' }], handle: listRoles },
-    { ...write, method: 'POST', path: `${path}/{id}/roles`, summary: 'Give a role to a group', body: role,
-      answers: [{ status: 201, description: 'Given', mediaType: 'roleReference' }], handle: addRole },
-    { ...read, method: 'GET', path: `${path}/{id}/roles/{roleId}`, summary: 'Read a role of a group',
-      answers: [{ status: 200, description: 'The reference', mediaType: 'roleReference' }], handle: getRole },
-    { ...write, method: 'DELETE', path: `${path}/{id}/roles/{roleId}`, summary: 'Take a role from a group', answers: gone, handle: removeRole },
+      answers: [{ status: 200, description: 'A page of groups', mediaType: 'groupCollection' }],
+      handle: list,
+    },
+    {
+      ...write,
+      method: 'POST',
+      path,
+      summary: 'Create a group',
+      body: {
+        schema: schemas.Group,
+        mediaTypes: ['group'],
+        example: { name: 'Operators', description: 'Look after the pumps' },
+      },
+      answers: [{ status: 201, description: 'Created', mediaType: 'group' }],
+      handle: post,
+    },
+    { ...read, method: 'GET', path: `${path}/{id}`, summary: 'Read a group', answers: one, handle: get },
+    {
+      ...read,
+      method: 'GET',
+      path: '/user/{tenant}/groupByName/{name}',
+      summary: 'Read a group by name',
+      answers: one,
+      handle: getByName,
+    },
+    {
+      ...write,
+      method: 'PUT',
+      path: `${path}/{id}`,
+      summary: 'Change a group; users and roles have resources of their own',
+      body: { schema: schemas.GroupUpdate, mediaTypes: ['group'], example: { description: 'Look after all pumps' } },
+      answers: one,
+      handle: put,
+    },
+    { ...write, method: 'DELETE', path: `${path}/{id}`, summary: 'Delete a group', answers: gone, handle: remove },
+    {
+      ...read,
+      method: 'GET',
+      path: `${path}/{id}/users`,
+      summary: 'List the users of a group',
+      query: PAGE_PARAMETERS,
+      answers: [{ status: 200, description: 'A page of references', mediaType: 'userReferenceCollection' }],
+      handle: listUsers,
+    },
+    {
+      ...manage,
+      method: 'POST',
+      path: `${path}/{id}/users`,
+      summary: 'Add a user to a group',
+      body: user,
+      answers: [{ status: 201, description: 'Added', mediaType: 'userReference' }],
+      handle: addUser,
+    },
+    {
+      ...read,
+      method: 'GET',
+      path: `${path}/{id}/users/{userId}`,
+      summary: 'Read a member of a group',
+      answers: [{ status: 200, description: 'The reference', mediaType: 'userReference' }],
+      handle: getUser,
+    },
+    {
+      ...manage,
+      method: 'DELETE',
+      path: `${path}/{id}/users/{userId}`,
+      summary: 'Remove a user from a group',
+      answers: gone,
+      handle: removeUser,
+    },
+    {
+      ...read,
+      roles: [...USER_READ, USER_CREATE],
+      method: 'GET',
+      path: '/user/{tenant}/users/{userId}/groups',
+      summary: 'Groups of a user',
+      query: PAGE_PARAMETERS,
+      answers: [{ status: 200, description: 'A page of references', mediaType: 'groupReferenceCollection' }],
+      handle: listOfUser,
+    },
+    {
+      ...read,
+      roles: [...USER_READ, USER_CREATE],
+      method: 'GET',
+      path: '/user/{tenant}/users/{userId}/groups/{id}',
+      summary: 'Read a group of a user',
+      answers: [{ status: 200, description: 'The reference', mediaType: 'groupReference' }],
+      handle: getOfUser,
+    },
+    {
+      ...read,
+      method: 'GET',
+      path: `${path}/{id}/roles`,
+      summary: 'Roles of a group',
+      query: PAGE_PARAMETERS,
+      answers: [{ status: 200, description: 'A page of references', mediaType: 'roleReferenceCollection' }],
+      handle: listRoles,
+    },
+    {
+      ...write,
+      method: 'POST',
+      path: `${path}/{id}/roles`,
+      summary: 'Give a role to a group',
+      body: role,
+      answers: [{ status: 201, description: 'Given', mediaType: 'roleReference' }],
+      handle: addRole,
+    },
+    {
+      ...read,
+      method: 'GET',
+      path: `${path}/{id}/roles/{roleId}`,
+      summary: 'Read a role of a group',
+      answers: [{ status: 200, description: 'The reference', mediaType: 'roleReference' }],
+      handle: getRole,
+    },
+    {
+      ...write,
+      method: 'DELETE',
+      path: `${path}/{id}/roles/{roleId}`,
+      summary: 'Take a role from a group',
+      answers: gone,
+      handle: removeRole,
+    },
   ];
 }

@@ -1,7 +1,7 @@
 /**
- * Nobody gives rights over the inventory that he lacks, as with roles: not by device permissions, by inventory roles, by groups, nor by taking over
- * a user who has them. Global roles hold for all objects, grants for their object and all below. What one owns is not his to give: a grant also
- * holds for what is below.
+ * Nobody gives rights over the inventory that he lacks, as with roles: not by device permissions, by inventory roles,
+ * by groups, nor by taking over a user who has them. Global roles hold for all objects, grants for their object and all
+ * below. What one owns is not his to give: a grant also holds for what is below.
  */
 import { effectiveRights, rightsBeyondDevice } from '../../accounts/users/effective-rights.ts';
 import type { StoredInventoryRole } from '../../accounts/users/groups.ts';
@@ -37,18 +37,37 @@ export async function requireGrants(request: ApiRequest, grants: readonly Invent
 }
 
 /** Of an inventory role, for one object. @throws PlatformError 403. */
-export function requireGrantsOfRole(request: ApiRequest, { permissions }: Pick<StoredInventoryRole, 'permissions'>, managedObject: string): Promise<void> {
-  return requireGrants(request, permissions.map(({ scope, type, permission }) =>
-    ({ root: Number(managedObject), type, scope: scope as GrantScope, permission: permission as GrantPermission })));
+export function requireGrantsOfRole(
+  request: ApiRequest,
+  { permissions }: Pick<StoredInventoryRole, 'permissions'>,
+  managedObject: string,
+): Promise<void> {
+  return requireGrants(
+    request,
+    permissions.map(({ scope, type, permission }) => ({
+      root: Number(managedObject),
+      type,
+      scope: scope as GrantScope,
+      permission: permission as GrantPermission,
+    })),
+  );
 }
 
 /** For all objects: what an inventory role says holds wherever it was assigned. @throws PlatformError 403. */
-export function requireEverywhere(request: ApiRequest, permissions: readonly { readonly scope: string; readonly permission: string }[]): void {
-  const accesses = permissions.flatMap(({ scope, permission }) => accessesOf({ scope: scope as GrantScope, permission: permission as GrantPermission }));
+export function requireEverywhere(
+  request: ApiRequest,
+  permissions: readonly { readonly scope: string; readonly permission: string }[],
+): void {
+  const accesses = permissions.flatMap(({ scope, permission }) =>
+    accessesOf({ scope: scope as GrantScope, permission: permission as GrantPermission }),
+  );
   if (!accesses.every((wanted) => isGlobal(request, wanted))) throw new PlatformError('security/forbidden');
 }
 
-/** Who could take over a user would have its rights. @throws PlatformError 403 when the user has a role or a grant that the caller lacks. */
+/**
+ * Who could take over a user would have its rights. @throws PlatformError 403 when the user has a role or a grant that
+ * the caller lacks.
+ */
 export async function requireRightsOf(request: ApiRequest, user: StoredUser): Promise<void> {
   const { documents, refusals } = request.platform;
   const { roles, grants } = await effectiveRights(documents, request.tenant, user, refusals);
@@ -57,14 +76,19 @@ export async function requireRightsOf(request: ApiRequest, user: StoredUser): Pr
 }
 
 /**
- * Who registers a device anew takes over its user, and who deletes an object may delete or disable the user that owns it: he needs the rights of that
- * user but for those that registration gives to every device.
+ * Who registers a device anew takes over its user, and who deletes an object may delete or disable the user that owns
+ * it: he needs the rights of that user but for those that registration gives to every device.
  * @param tenant of the user; grants of the caller count in his own only. @throws PlatformError 403.
  */
-export async function requireRightsOfDevice(request: ApiRequest, userName: string, tenant = request.tenant): Promise<void> {
+export async function requireRightsOfDevice(
+  request: ApiRequest,
+  userName: string,
+  tenant = request.tenant,
+): Promise<void> {
   const { documents, refusals } = request.platform;
   const isOwn = tenant === request.tenant;
-  const stored = isOwn && userName === request.principal.userName ? undefined : await documents.get('user', tenant, userName);
+  const stored =
+    isOwn && userName === request.principal.userName ? undefined : await documents.get('user', tenant, userName);
   if (stored === undefined) return;
   const { roles, grants } = await rightsBeyondDevice(documents, tenant, JSON.parse(stored) as StoredUser, refusals);
   requireRoles(request, [...roles]);
@@ -73,12 +97,12 @@ export async function requireRightsOfDevice(request: ApiRequest, userName: strin
 }
 
 /**
- * Whoever gets a name owns the objects and the users that were made under it. Users of devices come by registration, or from who administers all
- * users.
+ * Whoever gets a name owns the objects and the users that were made under it. Users of devices come by registration, or
+ * from who administers all users.
  * @throws PlatformError 403 for a name that would give more than the caller has.
  */
 export async function requireNameWithoutRights(request: ApiRequest, userName: string): Promise<void> {
-  const isOpen = request.hasRole(...USER_ADMIN) || !(isDevice(userName) || await ownsUsers(request, userName));
+  const isOpen = request.hasRole(...USER_ADMIN) || !(isDevice(userName) || (await ownsUsers(request, userName)));
   if (!isOpen) throw new PlatformError('security/forbidden');
   if (accessesOf(OF_OWNER).every((wanted) => isGlobal(request, wanted))) return;
   if (await ownsObjects(request, userName)) throw new PlatformError('security/forbidden');

@@ -1,4 +1,6 @@
-/** Inventory roles, and who has them for what (docs/spec/users.md#inventory-roles). Their effect: api/lists/owner.ts. */
+/**
+ * Inventory roles, and who has them for what (docs/spec/users.md#inventory-roles). Their effect: api/lists/owner.ts.
+ */
 import type { StoredAssignment, StoredInventoryRole } from '../../accounts/users/groups.ts';
 import { requireNoFurtherRights } from '../../actors/handlers/users/user.ts';
 import type { AuditEntry } from '../../model/commands/records.ts';
@@ -21,17 +23,24 @@ import { USER_ADMIN, USER_READ, loadUser, requireOwnTenant, userUrl } from './te
 
 /** Assignments of one user; each is looked at with its login. */
 const ASSIGNMENTS_MAX = 200;
-const ROLES = new NamedRecords<StoredInventoryRole>('inventoryRole', { notFound: 'inventory-roles/not-found', duplicate: 'inventory-roles/duplicate' },
-  'InventoryRole');
+const ROLES = new NamedRecords<StoredInventoryRole>(
+  'inventoryRole',
+  { notFound: 'inventory-roles/not-found', duplicate: 'inventory-roles/duplicate' },
+  'InventoryRole',
+);
 
 const roleUrl = (request: ApiRequest, id: number): string => `${request.baseUrl}/user/inventoryroles/${id}`;
-const roleText = (request: ApiRequest, role: StoredInventoryRole): string => JSON.stringify({ ...role, self: roleUrl(request, role.id) });
+const roleText = (request: ApiRequest, role: StoredInventoryRole): string =>
+  JSON.stringify({ ...role, self: roleUrl(request, role.id) });
 
 async function list(request: ApiRequest): Promise<Answer> {
   const page = pageOf(request);
   const { records, total } = await ROLES.page(request, page);
   const items = textsWithin(request, records, (role) => roleText(request, role));
-  return found('inventoryRoleCollection', collectionText(request, page, { name: 'roles', items, total: page.wantsTotal ? total : undefined }));
+  return found(
+    'inventoryRoleCollection',
+    collectionText(request, page, { name: 'roles', items, total: page.wantsTotal ? total : undefined }),
+  );
 }
 
 type SentPermission = Omit<StoredInventoryRole['permissions'][number], 'id' | 'type'> & { type?: string };
@@ -39,13 +48,20 @@ type SentPermission = Omit<StoredInventoryRole['permissions'][number], 'id' | 't
 /** The body's permissions; numbered in their order. */
 function sentPermissions(request: ApiRequest): StoredInventoryRole['permissions'] | undefined {
   const { permissions } = JSON.parse(request.bodyText()) as { permissions?: SentPermission[] };
-  return permissions?.map(({ scope, type, permission }, index) => ({ id: index + 1, type: type ?? '*', scope, permission }));
+  return permissions?.map(({ scope, type, permission }, index) => ({
+    id: index + 1,
+    type: type ?? '*',
+    scope,
+    permission,
+  }));
 }
 
 async function post(request: ApiRequest): Promise<Answer> {
   const members = request.members();
   const role: StoredInventoryRole = {
-    id: await request.platform.ids.nextInOrder(), name: sentName(members, 'users') as string, description: stringMember(members, 'description') ?? '',
+    id: await request.platform.ids.nextInOrder(),
+    name: sentName(members, 'users') as string,
+    description: stringMember(members, 'description') ?? '',
     permissions: sentPermissions(request) ?? [],
   };
   await ROLES.create(request, role);
@@ -62,8 +78,9 @@ async function put(request: ApiRequest): Promise<Answer> {
   const name = sentName(members, 'users');
   requireEverywhere(request, sentPermissions(request) ?? []);
   const role = await ROLES.update(request, request.params['id'], (old) => ({
-    ...old, name: name ?? old.name,
-    description: members.has('description') ? stringMember(members, 'description') ?? '' : old.description,
+    ...old,
+    name: name ?? old.name,
+    description: members.has('description') ? (stringMember(members, 'description') ?? '') : old.description,
     permissions: sentPermissions(request) ?? old.permissions,
   }));
   return found('inventoryRole', roleText(request, role));
@@ -78,13 +95,19 @@ async function remove(request: ApiRequest): Promise<Answer> {
 const assignmentKey = (userName: string, id: number | string): string => `${userName}\n${id}`;
 
 async function assignmentText(request: ApiRequest, userName: string, assignment: StoredAssignment): Promise<string> {
-  const stored = await ROLES.loadMany(request, [...assignment.roles].sort((left, right) => left - right));
+  const stored = await ROLES.loadMany(
+    request,
+    [...assignment.roles].sort((left, right) => left - right),
+  );
   const roles = stored.map((role) => roleText(request, role));
   const self = `${userUrl(request, userName)}/roles/inventory/${assignment.id}`;
   return `{"id":${assignment.id},"self":${quote(self)},"managedObject":${quote(assignment.managedObject)},"roles":[${roles.join(',')}]}`;
 }
 
-/** Ids of the body's roles. @throws PlatformError 404 for one that does not exist, 403 for one with a right over the object that the caller lacks. */
+/**
+ * Ids of the body's roles. @throws PlatformError 404 for one that does not exist, 403 for one with a right over the
+ * object that the caller lacks.
+ */
 async function sentRoleIds(request: ApiRequest, managedObject: string): Promise<number[]> {
   const { roles } = JSON.parse(request.bodyText()) as { roles: { id: number | string }[] };
   const found: number[] = [];
@@ -110,10 +133,15 @@ async function userToAssign(request: ApiRequest): Promise<string> {
   return user.userName;
 }
 
-async function loadAssignment(request: ApiRequest, userName: string): Promise<{ key: string; text: string; assignment: StoredAssignment }> {
+async function loadAssignment(
+  request: ApiRequest,
+  userName: string,
+): Promise<{ key: string; text: string; assignment: StoredAssignment }> {
   const { id } = request.params;
   const key = assignmentKey(userName, id);
-  const text = /^\d{1,16}$/.test(id) ? await request.platform.documents.get('inventoryAssignment', request.tenant, key) : undefined;
+  const text = /^\d{1,16}$/.test(id)
+    ? await request.platform.documents.get('inventoryAssignment', request.tenant, key)
+    : undefined;
   if (text === undefined) throw new PlatformError('inventory-roles/assignment-not-found', { id, user: userName });
   return { key, text, assignment: JSON.parse(text) as StoredAssignment };
 }
@@ -141,22 +169,37 @@ async function assign(request: ApiRequest): Promise<Answer> {
   if (existing.length >= ASSIGNMENTS_MAX) {
     request.platform.refusals.count('users/inventory-assignments');
     const limit = `at most ${ASSIGNMENTS_MAX} assignments of a user`;
-    throw new PlatformError('validation/invalid-field', { area: 'users', name: 'inventoryAssignments', value: existing.length, limit });
+    throw new PlatformError('validation/invalid-field', {
+      area: 'users',
+      name: 'inventoryAssignments',
+      value: existing.length,
+      limit,
+    });
   }
   const assignment: StoredAssignment = { id: await request.platform.ids.nextInOrder(), managedObject, roles };
   const key = assignmentKey(userName, assignment.id);
   const value = JSON.stringify(assignment);
-  await changeRecords(request, request.tenant, [{ collection: 'inventoryAssignment', id: key, expected: undefined, value }],
-    [await auditOf(request, userName, undefined, assignment)]);
+  await changeRecords(
+    request,
+    request.tenant,
+    [{ collection: 'inventoryAssignment', id: key, expected: undefined, value }],
+    [await auditOf(request, userName, undefined, assignment)],
+  );
   return found('inventoryAssignment', await assignmentText(request, userName, assignment));
 }
 
 /** Names the roles. Those of a deleted role are gone: its id stands for it. */
-async function auditOf(request: ApiRequest, userName: string, before: StoredAssignment | undefined, after: StoredAssignment | undefined): Promise<AuditEntry> {
-  const ids = [...new Set([...before?.roles ?? [], ...after?.roles ?? []])];
+async function auditOf(
+  request: ApiRequest,
+  userName: string,
+  before: StoredAssignment | undefined,
+  after: StoredAssignment | undefined,
+): Promise<AuditEntry> {
+  const ids = [...new Set([...(before?.roles ?? []), ...(after?.roles ?? [])])];
   const names = new Map((await ROLES.loadMany(request, ids)).map(({ id, name }) => [id, name]));
-  const rolesOf = (assignment: StoredAssignment | undefined): { inventoryRoles: string[] } =>
-    ({ inventoryRoles: (assignment?.roles ?? []).map((id) => names.get(id) ?? String(id)) });
+  const rolesOf = (assignment: StoredAssignment | undefined): { inventoryRoles: string[] } => ({
+    inventoryRoles: (assignment?.roles ?? []).map((id) => names.get(id) ?? String(id)),
+  });
   const what = before === undefined ? 'added' : after === undefined ? 'removed' : 'changed';
   const text = `Inventory roles of ${userName} for ${(after ?? before)?.managedObject} ${what}`;
   const entry = { type: 'User', activity: 'User updated', text, user: request.principal.userName, source: userName };
@@ -165,23 +208,34 @@ async function auditOf(request: ApiRequest, userName: string, before: StoredAssi
 
 async function getAssignment(request: ApiRequest): Promise<Answer> {
   const userName = await userOf(request);
-  return found('inventoryAssignment', await assignmentText(request, userName, (await loadAssignment(request, userName)).assignment));
+  return found(
+    'inventoryAssignment',
+    await assignmentText(request, userName, (await loadAssignment(request, userName)).assignment),
+  );
 }
 
 async function putAssignment(request: ApiRequest): Promise<Answer> {
   const userName = await userToAssign(request);
   const { key, text, assignment } = await loadAssignment(request, userName);
   const next: StoredAssignment = { ...assignment, roles: await sentRoleIds(request, assignment.managedObject) };
-  await changeRecords(request, request.tenant, [{ collection: 'inventoryAssignment', id: key, expected: text, value: JSON.stringify(next) }],
-    [await auditOf(request, userName, assignment, next)]);
+  await changeRecords(
+    request,
+    request.tenant,
+    [{ collection: 'inventoryAssignment', id: key, expected: text, value: JSON.stringify(next) }],
+    [await auditOf(request, userName, assignment, next)],
+  );
   return found('inventoryAssignment', await assignmentText(request, userName, next));
 }
 
 async function removeAssignment(request: ApiRequest): Promise<Answer> {
   const userName = await userOf(request);
   const { key, text, assignment } = await loadAssignment(request, userName);
-  await changeRecords(request, request.tenant, [{ collection: 'inventoryAssignment', id: key, expected: text, value: undefined }],
-    [await auditOf(request, userName, assignment, undefined)]);
+  await changeRecords(
+    request,
+    request.tenant,
+    [{ collection: 'inventoryAssignment', id: key, expected: text, value: undefined }],
+    [await auditOf(request, userName, assignment, undefined)],
+  );
   return NO_CONTENT;
 }
 
@@ -194,23 +248,97 @@ export function inventoryRoleRoutes(): Route[] {
   const one = [{ status: 200, description: 'The inventory role', mediaType: 'inventoryRole' }];
   const assigned = [{ status: 200, description: 'The assignment', mediaType: 'inventoryAssignment' }];
   const gone = [{ status: 204, description: 'Deleted' }];
-  const example = { name: 'Alarm desk', description: 'Looks after alarms', permissions: [{ scope: 'ALARM', type: '*', permission: 'ADMIN' }] };
+  const example = {
+    name: 'Alarm desk',
+    description: 'Looks after alarms',
+    permissions: [{ scope: 'ALARM', type: '*', permission: 'ADMIN' }],
+  };
   return [
-    { ...read, method: 'GET', path, summary: 'List inventory roles by id', query: PAGE_PARAMETERS,
-      answers: [{ status: 200, description: 'A page of inventory roles', mediaType: 'inventoryRoleCollection' }], handle: list },
-    { ...write, method: 'POST', path, summary: 'Create an inventory role', body: { schema: schemas.InventoryRole, mediaTypes: ['inventoryRole'], example },
-      answers: [{ status: 201, description: 'Created', mediaType: 'inventoryRole' }], handle: post },
+    {
+      ...read,
+      method: 'GET',
+      path,
+      summary: 'List inventory roles by id',
+      query: PAGE_PARAMETERS,
+      answers: [{ status: 200, description: 'A page of inventory roles', mediaType: 'inventoryRoleCollection' }],
+      handle: list,
+    },
+    {
+      ...write,
+      method: 'POST',
+      path,
+      summary: 'Create an inventory role',
+      body: { schema: schemas.InventoryRole, mediaTypes: ['inventoryRole'], example },
+      answers: [{ status: 201, description: 'Created', mediaType: 'inventoryRole' }],
+      handle: post,
+    },
     { ...read, method: 'GET', path: `${path}/{id}`, summary: 'Read an inventory role', answers: one, handle: get },
-    { ...write, method: 'PUT', path: `${path}/{id}`, summary: 'Change an inventory role', answers: one, handle: put,
-      body: { schema: schemas.InventoryRoleUpdate, mediaTypes: ['inventoryRole'], example } },
-    { ...write, method: 'DELETE', path: `${path}/{id}`, summary: 'Delete an inventory role', answers: gone, handle: remove },
-    { ...write, method: 'GET', path: ofUser, summary: 'Inventory roles of a user',
-      answers: [{ status: 200, description: 'The assignments', mediaType: 'inventoryAssignmentCollection' }], handle: listAssignments },
-    { ...write, method: 'POST', path: ofUser, summary: 'Give a user inventory roles for an object and all below', answers: assigned, handle: assign,
-      body: { schema: schemas.InventoryAssignment, mediaTypes: ['inventoryAssignment'], example: { managedObject: '251', roles: [{ id: 1 }] } } },
-    { ...write, method: 'GET', path: `${ofUser}/{id}`, summary: 'Read an assignment', answers: assigned, handle: getAssignment },
-    { ...write, method: 'PUT', path: `${ofUser}/{id}`, summary: 'Change the roles of an assignment', answers: assigned, handle: putAssignment,
-      body: { schema: schemas.InventoryAssignmentUpdate, mediaTypes: ['inventoryAssignment'], example: { roles: [{ id: 2 }] } } },
-    { ...write, method: 'DELETE', path: `${ofUser}/{id}`, summary: 'End an assignment', answers: gone, handle: removeAssignment },
+    {
+      ...write,
+      method: 'PUT',
+      path: `${path}/{id}`,
+      summary: 'Change an inventory role',
+      answers: one,
+      handle: put,
+      body: { schema: schemas.InventoryRoleUpdate, mediaTypes: ['inventoryRole'], example },
+    },
+    {
+      ...write,
+      method: 'DELETE',
+      path: `${path}/{id}`,
+      summary: 'Delete an inventory role',
+      answers: gone,
+      handle: remove,
+    },
+    {
+      ...write,
+      method: 'GET',
+      path: ofUser,
+      summary: 'Inventory roles of a user',
+      answers: [{ status: 200, description: 'The assignments', mediaType: 'inventoryAssignmentCollection' }],
+      handle: listAssignments,
+    },
+    {
+      ...write,
+      method: 'POST',
+      path: ofUser,
+      summary: 'Give a user inventory roles for an object and all below',
+      answers: assigned,
+      handle: assign,
+      body: {
+        schema: schemas.InventoryAssignment,
+        mediaTypes: ['inventoryAssignment'],
+        example: { managedObject: '251', roles: [{ id: 1 }] },
+      },
+    },
+    {
+      ...write,
+      method: 'GET',
+      path: `${ofUser}/{id}`,
+      summary: 'Read an assignment',
+      answers: assigned,
+      handle: getAssignment,
+    },
+    {
+      ...write,
+      method: 'PUT',
+      path: `${ofUser}/{id}`,
+      summary: 'Change the roles of an assignment',
+      answers: assigned,
+      handle: putAssignment,
+      body: {
+        schema: schemas.InventoryAssignmentUpdate,
+        mediaTypes: ['inventoryAssignment'],
+        example: { roles: [{ id: 2 }] },
+      },
+    },
+    {
+      ...write,
+      method: 'DELETE',
+      path: `${ofUser}/{id}`,
+      summary: 'End an assignment',
+      answers: gone,
+      handle: removeAssignment,
+    },
   ];
 }

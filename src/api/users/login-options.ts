@@ -1,6 +1,6 @@
 /**
- * Ways to log in (docs/spec/login.md#options). Both are always there; what a tenant sets of them is a record of its own, and DELETE takes that back.
- * Single sign-on (type OAUTH2) is not offered.
+ * Ways to log in (docs/spec/login.md#options). Both are always there; what a tenant sets of them is a record of its
+ * own, and DELETE takes that back. Single sign-on (type OAUTH2) is not offered.
  */
 import Type from 'typebox';
 import { LOGIN_TYPES, WEB_BROWSERS } from '../../accounts/login/options.ts';
@@ -28,46 +28,73 @@ const NAME_LENGTH_MAX = 256;
 const AGENTS_MAX = 100;
 const AREA = 'LoginOptions';
 /** The members that mean something; those that a GET adds are taken and left alone. */
-const SESSION_LIMIT = `absoluteTimeoutMillis from ${TOKEN_SECONDS_MIN * 1_000} to ${TOKEN_SECONDS * 1_000} and userAgentValidationRequired false: `
-  + 'sessions are neither counted nor renewed';
+const SESSION_LIMIT =
+  `absoluteTimeoutMillis from ${TOKEN_SECONDS_MIN * 1_000} to ${TOKEN_SECONDS * 1_000} and userAgentValidationRequired false: ` +
+  'sessions are neither counted nor renewed';
 
 async function stored(request: ApiRequest, tenant: number, type: LoginType): Promise<StoredLoginOption> {
   const record = await readRecord(request, tenant, 'loginOption', type);
-  return record === undefined ? {} : JSON.parse(record) as StoredLoginOption;
+  return record === undefined ? {} : (JSON.parse(record) as StoredLoginOption);
 }
 
 /** How long a token of a login is good: by the login option, else the tenant's option. */
 export async function lifetimeSeconds(request: ApiRequest, tenant: TenantInfo): Promise<number> {
   const { absoluteTimeoutMillis } = await stored(request, tenant.number, 'OAUTH2_INTERNAL');
   if (absoluteTimeoutMillis !== undefined) return Math.floor(absoluteTimeoutMillis / 1_000);
-  return numberOption(request, tenant.number, LIFESPAN, { minimum: TOKEN_SECONDS_MIN, maximum: TOKEN_SECONDS, otherwise: TOKEN_SECONDS });
+  return numberOption(request, tenant.number, LIFESPAN, {
+    minimum: TOKEN_SECONDS_MIN,
+    maximum: TOKEN_SECONDS,
+    otherwise: TOKEN_SECONDS,
+  });
 }
 
-const NOTHING_FORBIDDEN: AuthenticationRestrictions = { forbiddenClients: [], forbiddenUserAgents: [], trustedUserAgents: [] };
+const NOTHING_FORBIDDEN: AuthenticationRestrictions = {
+  forbiddenClients: [],
+  forbiddenUserAgents: [],
+  trustedUserAgents: [],
+};
 
 async function optionOf(request: ApiRequest, tenant: TenantInfo, type: LoginType): Promise<object> {
   const record = await stored(request, tenant.number, type);
-  const { visibleOnLoginPage = true, providerName, buttonName, onlyManagementTenantAccess, authenticationRestrictions } = record;
+  const {
+    visibleOnLoginPage = true,
+    providerName,
+    buttonName,
+    onlyManagementTenantAccess,
+    authenticationRestrictions,
+  } = record;
   const self = `${request.baseUrl}/tenant/loginOptions/${type}`;
   const set = {
-    ...(providerName === undefined ? {} : { providerName }), ...(buttonName === undefined ? {} : { buttonName }),
+    ...(providerName === undefined ? {} : { providerName }),
+    ...(buttonName === undefined ? {} : { buttonName }),
     ...(onlyManagementTenantAccess === true ? { onlyManagementTenantAccess } : {}),
   };
   const initRequest = `${request.baseUrl}/tenant/oauth?tenant_id=${segment(tenant.id)}`;
   const kind = { type, _type: type === 'BASIC' ? 'BASIC' : 'INTERNAL', userManagementSource: 'INTERNAL' };
   const common = { id: type, self, ...kind, initRequest, visibleOnLoginPage, ...set };
-  if (type === 'BASIC') return { ...common, authenticationRestrictions: authenticationRestrictions ?? NOTHING_FORBIDDEN };
+  if (type === 'BASIC')
+    return { ...common, authenticationRestrictions: authenticationRestrictions ?? NOTHING_FORBIDDEN };
   const green = { minimum: GREEN_LENGTH_MIN, maximum: PASSWORD_LENGTH_MAX, otherwise: GREEN_LENGTH_MIN };
   return {
-    ...common, grantType: 'PASSWORD', loginRedirectDomain: tenant.domain ?? '', tfaStrategy: 'TOTP', tfaSupported: true,
+    ...common,
+    grantType: 'PASSWORD',
+    loginRedirectDomain: tenant.domain ?? '',
+    tfaStrategy: 'TOTP',
+    tfaSupported: true,
     enforceStrength: (await tenantOption(request, tenant.number, 'password', 'enforce.strength')) === 'true',
     greenMinLength: await numberOption(request, tenant.number, ['password', 'green.min-length'], green),
     strengthValidity: (await tenantOption(request, tenant.number, 'password', 'strength.validity')) === 'true',
-    sessionConfiguration: { absoluteTimeoutMillis: (await lifetimeSeconds(request, tenant)) * 1_000, userAgentValidationRequired: false },
+    sessionConfiguration: {
+      absoluteTimeoutMillis: (await lifetimeSeconds(request, tenant)) * 1_000,
+      userAgentValidationRequired: false,
+    },
   };
 }
 
-/** The tenant whose options are asked for: of the query, the host, or the default one. @throws PlatformError 404 for one that does not exist. */
+/**
+ * The tenant whose options are asked for: of the query, the host, or the default one. @throws PlatformError 404 for one
+ * that does not exist.
+ */
 function tenantAsked(request: ApiRequest): TenantInfo {
   const { query, platform } = request;
   const id = query.isTrue('management') ? MANAGEMENT_TENANT : query.text('tenantId');
@@ -80,7 +107,10 @@ function tenantAsked(request: ApiRequest): TenantInfo {
 async function list(request: ApiRequest): Promise<Answer> {
   const tenant = tenantAsked(request);
   const loginOptions = await Promise.all(LOGIN_TYPES.map((type) => optionOf(request, tenant, type)));
-  return found('loginOptionCollection', JSON.stringify({ loginOptions, self: `${request.baseUrl}/tenant/loginOptions` }));
+  return found(
+    'loginOptionCollection',
+    JSON.stringify({ loginOptions, self: `${request.baseUrl}/tenant/loginOptions` }),
+  );
 }
 
 /** In any letter case. @throws PlatformError 404. */
@@ -100,11 +130,18 @@ async function get(request: ApiRequest): Promise<Answer> {
 }
 
 interface Sent {
-  readonly type?: string; readonly userManagementSource?: string | null; readonly visibleOnLoginPage?: boolean | null;
-  readonly providerName?: string | null; readonly buttonName?: string | null;
+  readonly type?: string;
+  readonly userManagementSource?: string | null;
+  readonly visibleOnLoginPage?: boolean | null;
+  readonly providerName?: string | null;
+  readonly buttonName?: string | null;
   readonly authenticationRestrictions?: Partial<AuthenticationRestrictions> | null;
-  readonly sessionConfiguration?: { readonly absoluteTimeoutMillis?: number | null; readonly userAgentValidationRequired?: boolean | null;
-    readonly maximumNumberOfParallelSessions?: unknown; readonly renewalTimeoutMillis?: unknown } | null;
+  readonly sessionConfiguration?: {
+    readonly absoluteTimeoutMillis?: number | null;
+    readonly userAgentValidationRequired?: boolean | null;
+    readonly maximumNumberOfParallelSessions?: unknown;
+    readonly renewalTimeoutMillis?: unknown;
+  } | null;
 }
 
 const invalid = (name: string, value: string, limit: string): PlatformError =>
@@ -112,33 +149,50 @@ const invalid = (name: string, value: string, limit: string): PlatformError =>
 
 /** @throws PlatformError 422 for what is not offered. */
 function checked(type: LoginType, sent: Sent): StoredLoginOption {
-  if (sent.type !== undefined && sent.type.toUpperCase() !== type) throw invalid('type', sent.type, `no change (it is ${type})`);
-  if ((sent.userManagementSource ?? 'INTERNAL') !== 'INTERNAL') throw invalid('userManagementSource', String(sent.userManagementSource), 'INTERNAL');
+  if (sent.type !== undefined && sent.type.toUpperCase() !== type)
+    throw invalid('type', sent.type, `no change (it is ${type})`);
+  if ((sent.userManagementSource ?? 'INTERNAL') !== 'INTERNAL')
+    throw invalid('userManagementSource', String(sent.userManagementSource), 'INTERNAL');
   const session = sent.sessionConfiguration ?? {};
   const { absoluteTimeoutMillis: absolute } = session;
-  const isOffered = session.userAgentValidationRequired !== true && (session.maximumNumberOfParallelSessions ?? null) === null
-    && (session.renewalTimeoutMillis ?? null) === null
-    && (absolute == null || absolute >= TOKEN_SECONDS_MIN * 1_000 && absolute <= TOKEN_SECONDS * 1_000);
-  if (type === 'OAUTH2_INTERNAL' && !isOffered) throw invalid('sessionConfiguration', JSON.stringify(session).slice(0, NAME_LENGTH_MAX), SESSION_LIMIT);
+  const isOffered =
+    session.userAgentValidationRequired !== true &&
+    (session.maximumNumberOfParallelSessions ?? null) === null &&
+    (session.renewalTimeoutMillis ?? null) === null &&
+    (absolute == null || (absolute >= TOKEN_SECONDS_MIN * 1_000 && absolute <= TOKEN_SECONDS * 1_000));
+  if (type === 'OAUTH2_INTERNAL' && !isOffered)
+    throw invalid('sessionConfiguration', JSON.stringify(session).slice(0, NAME_LENGTH_MAX), SESSION_LIMIT);
   const { visibleOnLoginPage, authenticationRestrictions: restrictions } = sent;
   return {
     ...(visibleOnLoginPage == null ? {} : { visibleOnLoginPage }),
-    ...(sent.providerName == null ? {} : { providerName: sent.providerName }), ...(sent.buttonName == null ? {} : { buttonName: sent.buttonName }),
-    ...(type === 'BASIC' && restrictions != null ? { authenticationRestrictions: { ...NOTHING_FORBIDDEN, ...restrictions } } : {}),
+    ...(sent.providerName == null ? {} : { providerName: sent.providerName }),
+    ...(sent.buttonName == null ? {} : { buttonName: sent.buttonName }),
+    ...(type === 'BASIC' && restrictions != null
+      ? { authenticationRestrictions: { ...NOTHING_FORBIDDEN, ...restrictions } }
+      : {}),
     ...(type === 'OAUTH2_INTERNAL' && absolute != null ? { absoluteTimeoutMillis: absolute } : {}),
   };
 }
 
 /** What `null` takes back: the default holds again (docs/spec/conventions.md#changes). */
 function takenBack(type: LoginType, { sessionConfiguration: session, ...sent }: Sent): ReadonlySet<string> {
-  const names = (['visibleOnLoginPage', 'providerName', 'buttonName'] as const).filter((name) => sent[name] === null) as string[];
+  const names = (['visibleOnLoginPage', 'providerName', 'buttonName'] as const).filter(
+    (name) => sent[name] === null,
+  ) as string[];
   if (type === 'BASIC' && sent.authenticationRestrictions === null) names.push('authenticationRestrictions');
-  if (type === 'OAUTH2_INTERNAL' && (session === null || session?.absoluteTimeoutMillis === null)) names.push('absoluteTimeoutMillis');
+  if (type === 'OAUTH2_INTERNAL' && (session === null || session?.absoluteTimeoutMillis === null))
+    names.push('absoluteTimeoutMillis');
   return new Set(names);
 }
 
 function auditOf(request: ApiRequest, activity: string, type: LoginType): AuditEntry {
-  return { type: 'TenantAuthConfig', activity, text: `${activity}: ${type}`, user: request.principal.userName, source: type };
+  return {
+    type: 'TenantAuthConfig',
+    activity,
+    text: `${activity}: ${type}`,
+    user: request.principal.userName,
+    source: type,
+  };
 }
 
 /** @throws PlatformError 403 for what the management tenant keeps to itself. */
@@ -148,18 +202,33 @@ function requireChangeable(request: ApiRequest, type: LoginType, old: StoredLogi
 }
 
 /** @param decide throws to refuse. */
-function change(request: ApiRequest, tenant: number, type: LoginType, activity: string,
-  decide: (old: StoredLoginOption | undefined) => StoredLoginOption | undefined): Promise<string | undefined> {
-  return updateRecord(request, tenant, 'loginOption', type, (text) => {
-    const next = decide(text === undefined ? undefined : JSON.parse(text) as StoredLoginOption);
-    return next === undefined ? undefined : JSON.stringify(next);
-  }, [auditOf(request, activity, type)]);
+function change(
+  request: ApiRequest,
+  tenant: number,
+  type: LoginType,
+  activity: string,
+  decide: (old: StoredLoginOption | undefined) => StoredLoginOption | undefined,
+): Promise<string | undefined> {
+  return updateRecord(
+    request,
+    tenant,
+    'loginOption',
+    type,
+    (text) => {
+      const next = decide(text === undefined ? undefined : (JSON.parse(text) as StoredLoginOption));
+      return next === undefined ? undefined : JSON.stringify(next);
+    },
+    [auditOf(request, activity, type)],
+  );
 }
 
 async function answerChanged(request: ApiRequest, type: LoginType): Promise<Answer> {
   const { platform, tenant } = request;
   if (request.query.isTrue('terminateUserSessions')) await platform.accounts.tokens.revokeAll(tenant, request.askedBy);
-  return found('authConfig', JSON.stringify(await optionOf(request, platform.tenants.byNumber(tenant) as TenantInfo, type)));
+  return found(
+    'authConfig',
+    JSON.stringify(await optionOf(request, platform.tenants.byNumber(tenant) as TenantInfo, type)),
+  );
 }
 
 /** @throws PlatformError 409 when the tenant has set it already, 422 for a way that is not offered. */
@@ -180,7 +249,9 @@ async function put(request: ApiRequest): Promise<Answer> {
   await change(request, request.tenant, type, 'Login option updated', (old) => {
     requireChangeable(request, type, old);
     const isTakenBack = takenBack(type, sent);
-    return Object.fromEntries(Object.entries({ ...old, ...checked(type, sent) }).filter(([name]) => !isTakenBack.has(name)));
+    return Object.fromEntries(
+      Object.entries({ ...old, ...checked(type, sent) }).filter(([name]) => !isTakenBack.has(name)),
+    );
   });
   return answerChanged(request, type);
 }
@@ -202,50 +273,133 @@ async function restrict(request: ApiRequest): Promise<Answer> {
   const tenant = request.platform.tenants.byId(target);
   if (tenant === undefined) throw new PlatformError('tenants/not-found', { id: target });
   const { onlyManagementTenantAccess } = JSON.parse(request.bodyText()) as { onlyManagementTenantAccess: boolean };
-  await change(request, tenant.number, type, 'Login option restricted', (old) => ({ ...old, onlyManagementTenantAccess }));
+  await change(request, tenant.number, type, 'Login option restricted', (old) => ({
+    ...old,
+    onlyManagementTenantAccess,
+  }));
   return found('authConfig', JSON.stringify(await optionOf(request, tenant, type)));
 }
 
 const OPEN = { additionalProperties: true } as const;
 const Name = Type.Optional(Type.Union([Type.String({ maxLength: NAME_LENGTH_MAX }), Type.Null()]));
-const Agents = Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX }), { maxItems: AGENTS_MAX }));
+const Agents = Type.Optional(
+  Type.Array(Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX }), { maxItems: AGENTS_MAX }),
+);
 const Millis = Type.Optional(Type.Union([Type.Integer(), Type.Null()]));
 const members = {
-  userManagementSource: Type.Optional(Type.String()), visibleOnLoginPage: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
-  providerName: Name, buttonName: Name,
-  authenticationRestrictions: Type.Optional(Type.Union([Type.Object({
-    forbiddenClients: Type.Optional(Type.Array(Type.Enum([WEB_BROWSERS]), { maxItems: 1 })), forbiddenUserAgents: Agents, trustedUserAgents: Agents,
-  }, OPEN), Type.Null()])),
-  sessionConfiguration: Type.Optional(Type.Union([Type.Object({
-    absoluteTimeoutMillis: Millis, userAgentValidationRequired: Type.Optional(Type.Boolean()),
-    maximumNumberOfParallelSessions: Millis, renewalTimeoutMillis: Millis,
-  }, OPEN), Type.Null()])),
+  userManagementSource: Type.Optional(Type.String()),
+  visibleOnLoginPage: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
+  providerName: Name,
+  buttonName: Name,
+  authenticationRestrictions: Type.Optional(
+    Type.Union([
+      Type.Object(
+        {
+          forbiddenClients: Type.Optional(Type.Array(Type.Enum([WEB_BROWSERS]), { maxItems: 1 })),
+          forbiddenUserAgents: Agents,
+          trustedUserAgents: Agents,
+        },
+        OPEN,
+      ),
+      Type.Null(),
+    ]),
+  ),
+  sessionConfiguration: Type.Optional(
+    Type.Union([
+      Type.Object(
+        {
+          absoluteTimeoutMillis: Millis,
+          userAgentValidationRequired: Type.Optional(Type.Boolean()),
+          maximumNumberOfParallelSessions: Millis,
+          renewalTimeoutMillis: Millis,
+        },
+        OPEN,
+      ),
+      Type.Null(),
+    ]),
+  ),
 };
 const Post = Type.Object({ type: Type.String(), ...members }, OPEN);
 const Put = Type.Object({ type: Type.Optional(Type.String()), ...members }, OPEN);
 const Restriction = Type.Object({ onlyManagementTenantAccess: Type.Boolean() }, OPEN);
 
 export function loginOptionRoutes(): Route[] {
-  const asked = { tenantId: text('Tenant id; that of the host, or the default tenant, without it'), management: flag('Of the management tenant') };
+  const asked = {
+    tenantId: text('Tenant id; that of the host, or the default tenant, without it'),
+    management: flag('Of the management tenant'),
+  };
   const ends = { terminateUserSessions: flag('Ends all token sessions of the tenant') };
   const all = '/tenant/loginOptions';
   const one = `${all}/{id}`;
   const answers = [{ status: 200, description: 'The login option', mediaType: 'authConfig' }];
   const admin = { area: 'tenant', access: 'roles', roles: ADMIN } as const;
   return [
-    { method: 'GET', path: all, area: 'tenant', access: 'public', summary: 'Ways to log in', query: asked,
-      answers: [{ status: 200, description: 'The login options', mediaType: 'loginOptionCollection' }], handle: list },
-    { method: 'POST', path: all, ...admin, summary: 'Set a way to log in, BASIC or OAUTH2_INTERNAL, for the first time', query: ends,
-      body: { schema: Post, mediaTypes: ['authConfig'], example: { type: 'OAUTH2_INTERNAL', sessionConfiguration: { absoluteTimeoutMillis: 86_400_000 } } },
-      answers, handle: post },
-    { method: 'GET', path: one, area: 'tenant', access: 'user', summary: 'One way to log in, by type', query: asked, answers, handle: get },
-    { method: 'PUT', path: one, ...admin, summary: 'Change a way to log in', query: ends,
-      body: { schema: Put, mediaTypes: ['authConfig'], example: { authenticationRestrictions: { forbiddenClients: [WEB_BROWSERS] } } }, answers, handle: put },
-    { method: 'DELETE', path: one, ...admin, summary: 'Take back what was set: the defaults hold again',
-      answers: [{ status: 204, description: 'Taken back' }], handle: remove },
-    { method: 'PUT', path: `${one}/restrict`, ...admin, roles: ['ROLE_TENANT_MANAGEMENT_ADMIN'],
+    {
+      method: 'GET',
+      path: all,
+      area: 'tenant',
+      access: 'public',
+      summary: 'Ways to log in',
+      query: asked,
+      answers: [{ status: 200, description: 'The login options', mediaType: 'loginOptionCollection' }],
+      handle: list,
+    },
+    {
+      method: 'POST',
+      path: all,
+      ...admin,
+      summary: 'Set a way to log in, BASIC or OAUTH2_INTERNAL, for the first time',
+      query: ends,
+      body: {
+        schema: Post,
+        mediaTypes: ['authConfig'],
+        example: { type: 'OAUTH2_INTERNAL', sessionConfiguration: { absoluteTimeoutMillis: 86_400_000 } },
+      },
+      answers,
+      handle: post,
+    },
+    {
+      method: 'GET',
+      path: one,
+      area: 'tenant',
+      access: 'user',
+      summary: 'One way to log in, by type',
+      query: asked,
+      answers,
+      handle: get,
+    },
+    {
+      method: 'PUT',
+      path: one,
+      ...admin,
+      summary: 'Change a way to log in',
+      query: ends,
+      body: {
+        schema: Put,
+        mediaTypes: ['authConfig'],
+        example: { authenticationRestrictions: { forbiddenClients: [WEB_BROWSERS] } },
+      },
+      answers,
+      handle: put,
+    },
+    {
+      method: 'DELETE',
+      path: one,
+      ...admin,
+      summary: 'Take back what was set: the defaults hold again',
+      answers: [{ status: 204, description: 'Taken back' }],
+      handle: remove,
+    },
+    {
+      method: 'PUT',
+      path: `${one}/restrict`,
+      ...admin,
+      roles: ['ROLE_TENANT_MANAGEMENT_ADMIN'],
       summary: 'Let only the management tenant change it (management tenant only)',
       query: { targetTenant: { ...text('The tenant that is restricted'), isRequired: true } },
-      body: { schema: Restriction, mediaTypes: [], example: { onlyManagementTenantAccess: true } }, answers, handle: restrict },
+      body: { schema: Restriction, mediaTypes: [], example: { onlyManagementTenantAccess: true } },
+      answers,
+      handle: restrict,
+    },
   ];
 }

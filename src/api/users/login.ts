@@ -23,14 +23,21 @@ const ABSENT: ReadonlySet<string> = new Set(['undefined', 'null']);
 /** Fields of the form. @throws PlatformError 400 for another content type, grant type, or a missing field. */
 function formOf(request: ApiRequest): { userName: string; password: string; code: string; tfaToken: string } {
   const bad = (reason: string): PlatformError => new PlatformError('login/bad-request', { reason });
-  if (request.contentType.kind !== 'form' && request.contentType.kind !== 'none') throw bad('The body is not application/x-www-form-urlencoded');
+  if (request.contentType.kind !== 'form' && request.contentType.kind !== 'none')
+    throw bad('The body is not application/x-www-form-urlencoded');
   const form = new URLSearchParams(request.bodyText());
   if ((form.get('grant_type') ?? '').toUpperCase() !== 'PASSWORD') throw bad('grant_type is not PASSWORD');
   const [userName, password] = [form.get('username') ?? '', form.get('password') ?? ''];
   if (userName === '' || password === '') throw bad('username and password are mandatory');
-  if (userName.length > FORM_FIELD_LENGTH_MAX || password.length > FORM_FIELD_LENGTH_MAX) throw bad('username or password is too long');
+  if (userName.length > FORM_FIELD_LENGTH_MAX || password.length > FORM_FIELD_LENGTH_MAX)
+    throw bad('username or password is too long');
   const code = (form.get('tfa_code') ?? '').trim();
-  return { userName, password, code: ABSENT.has(code) ? '' : code, tfaToken: form.get('tfaToken') ?? form.get('tfa_token') ?? '' };
+  return {
+    userName,
+    password,
+    code: ABSENT.has(code) ? '' : code,
+    tfaToken: form.get('tfaToken') ?? form.get('tfa_token') ?? '',
+  };
 }
 
 /** Checks name and password of the form. @throws PlatformError 401, 403 for a host that is the id of a tenant. */
@@ -44,36 +51,52 @@ async function logIn(request: ApiRequest): Promise<{ issued: IssuedToken; lifeti
   const called = name.includes('/') ? undefined : tenantCalled(request);
   countLogin(request, name, called?.number);
   const caller = callerOf(request);
-  const place = { takesAlias: true, caller, handlesSecondFactor: true, tfaToken: form.tfaToken,
-    ...(called === undefined ? {} : { tenantNumber: called.number }) };
+  const place = {
+    takesAlias: true,
+    caller,
+    handlesSecondFactor: true,
+    tfaToken: form.tfaToken,
+    ...(called === undefined ? {} : { tenantNumber: called.number }),
+  };
   const principal = await platform.authenticator.authenticate(name, form.password, place);
   const tenant = principal === undefined ? undefined : platform.tenants.byNumber(principal.tenantNumber);
   if (principal === undefined || tenant === undefined) throw new PlatformError('security/unauthorized');
   if (principal.secondFactor !== undefined) await requireSecondFactor(request, principal, form.code);
   const seconds = await lifetimeSeconds(request, tenant);
-  const isWithCode = principal.secondFactor !== undefined || (await platform.accounts.secondFactor.read(tenant.number, principal.userName))?.isActive === true;
+  const isWithCode =
+    principal.secondFactor !== undefined ||
+    (await platform.accounts.secondFactor.read(tenant.number, principal.userName))?.isActive === true;
   const audience = hostName(request.called?.host ?? '') || tenant.id;
   const issued = await platform.accounts.tokens.issue(principal, seconds, audience, isWithCode);
   if (issued === undefined) throw new PlatformError('security/unauthorized');
   return { issued, lifetimeSeconds: seconds };
 }
 
-/** Before the password is checked, which is slow. Who names no tenant that there is costs nothing. @throws PlatformError 429. */
+/**
+ * Before the password is checked, which is slow. Who names no tenant that there is costs nothing. @throws PlatformError
+ * 429.
+ */
 function countLogin(request: ApiRequest, name: string, called: number | undefined): void {
   const { rates, tenants } = request.platform;
   const slash = name.indexOf('/');
-  const number = slash < 0 ? called ?? tenants.default.number : tenants.byId(name.slice(0, slash))?.number;
+  const number = slash < 0 ? (called ?? tenants.default.number) : tenants.byId(name.slice(0, slash))?.number;
   if (number !== undefined) requireRate(request, rates?.takeLogin(number, name.slice(slash + 1)));
 }
 
 /** @throws PlatformError 401 unless the code is right, not used yet, and the user has set codes up. */
-async function requireSecondFactor(request: ApiRequest, { tenantNumber, userName, secondFactor }: Principal, code: string): Promise<void> {
+async function requireSecondFactor(
+  request: ApiRequest,
+  { tenantNumber, userName, secondFactor }: Principal,
+  code: string,
+): Promise<void> {
   if (secondFactor === 'SETUP' || code === '') throw secondFactorError(secondFactor ?? 'CODE');
   const { platform } = request;
   const result = await platform.accounts.secondFactor.useCode(tenantNumber, userName, code, platform.cipher);
   // Without a secret it was revoked meanwhile, and the next login takes none.
-  if (result.kind === 'LOCKED') throw new PlatformError('login/tfa-locked', { seconds: result.seconds, limit: CODES_LIMIT });
-  if (result.kind !== 'RIGHT') throw new PlatformError(result.kind === 'USED' ? 'login/tfa-code-used' : 'login/tfa-code-wrong');
+  if (result.kind === 'LOCKED')
+    throw new PlatformError('login/tfa-locked', { seconds: result.seconds, limit: CODES_LIMIT });
+  if (result.kind !== 'RIGHT')
+    throw new PlatformError(result.kind === 'USED' ? 'login/tfa-code-used' : 'login/tfa-code-wrong');
 }
 
 const NO_STORE = ['Cache-Control', 'no-store'];
@@ -82,8 +105,15 @@ async function cookies(request: ApiRequest): Promise<Answer> {
   const { issued, lifetimeSeconds: seconds } = await logIn(request);
   const tail = `Path=/; Max-Age=${seconds}; SameSite=Lax${isSecure(request) ? '; Secure' : ''}`;
   return {
-    status: 200, text: '',
-    headers: ['Set-Cookie', `${TOKEN_COOKIE}=${issued.token}; HttpOnly; ${tail}`, 'Set-Cookie', `${XSRF_COOKIE}=${issued.xsrfToken}; ${tail}`, ...NO_STORE],
+    status: 200,
+    text: '',
+    headers: [
+      'Set-Cookie',
+      `${TOKEN_COOKIE}=${issued.token}; HttpOnly; ${tail}`,
+      'Set-Cookie',
+      `${XSRF_COOKIE}=${issued.xsrfToken}; ${tail}`,
+      ...NO_STORE,
+    ],
   };
 }
 
@@ -93,14 +123,25 @@ async function accessToken(request: ApiRequest): Promise<Answer> {
   const { issued } = await logIn(request);
   // In the answer also without Accept: the token is the whole point.
   if (!request.wantsBody) request.accept = { isPresent: true, isBranded: false, order: [] };
-  return { status: 200, text: JSON.stringify({ access_token: issued.token }), contentType: JSON_TYPE, headers: NO_STORE };
+  return {
+    status: 200,
+    text: JSON.stringify({ access_token: issued.token }),
+    contentType: JSON_TYPE,
+    headers: NO_STORE,
+  };
 }
 
-/** Ends the token of the request, unless it has ended, and takes the cookies away. With Basic there is nothing to end. */
+/**
+ * Ends the token of the request, unless it has ended, and takes the cookies away. With Basic there is nothing to end.
+ */
 async function logout(request: ApiRequest): Promise<Answer> {
   if (request.principal !== ANONYMOUS) await request.platform.accounts.tokens.revoke(request.principal);
   const gone = `=; Path=/; Max-Age=0; SameSite=Lax${isSecure(request) ? '; Secure' : ''}`;
-  return { status: 200, text: '', headers: ['Set-Cookie', `${TOKEN_COOKIE}${gone}; HttpOnly`, 'Set-Cookie', `${XSRF_COOKIE}${gone}`] };
+  return {
+    status: 200,
+    text: '',
+    headers: ['Set-Cookie', `${TOKEN_COOKIE}${gone}; HttpOnly`, 'Set-Cookie', `${XSRF_COOKIE}${gone}`],
+  };
 }
 
 async function logoutAll(request: ApiRequest): Promise<Answer> {
@@ -109,31 +150,92 @@ async function logoutAll(request: ApiRequest): Promise<Answer> {
   return { status: 200, text: '' };
 }
 
-const LoginForm = Type.Object({
-  grant_type: Type.Enum(['PASSWORD']), username: Type.String(), password: Type.String(), tfa_code: Type.Optional(Type.String()),
-  tfaToken: Type.Optional(Type.String()),
-}, { additionalProperties: true });
+const LoginForm = Type.Object(
+  {
+    grant_type: Type.Enum(['PASSWORD']),
+    username: Type.String(),
+    password: Type.String(),
+    tfa_code: Type.Optional(Type.String()),
+    tfaToken: Type.Optional(Type.String()),
+  },
+  { additionalProperties: true },
+);
 const Token = Type.Object({ access_token: Type.String() });
 
 export function loginRoutes(): Route[] {
   const form = {
-    form: 'bytes', contents: { 'application/x-www-form-urlencoded': { schema: LoginForm, example: {
-      grant_type: 'PASSWORD', username: 'ada', password: 'Analytical-1', tfa_code: '123456',
-    } } },
+    form: 'bytes',
+    contents: {
+      'application/x-www-form-urlencoded': {
+        schema: LoginForm,
+        example: { grant_type: 'PASSWORD', username: 'ada', password: 'Analytical-1', tfa_code: '123456' },
+      },
+    },
   } as const;
   const ofTenant = { tenant_id: text('Tenant id; otherwise that of the user name or the host') };
   const done = [{ status: 200, description: 'Ended; without a body' }];
-  const optional = { isOptional: true, schema: Type.Object({}, { additionalProperties: true }), mediaTypes: [], example: {} };
+  const optional = {
+    isOptional: true,
+    schema: Type.Object({}, { additionalProperties: true }),
+    mediaTypes: [],
+    example: {},
+  };
   return [
-    { method: 'POST', path: '/tenant/oauth', area: 'tenant', access: 'public', summary: 'Log in: a token as cookie', query: ofTenant, body: form,
-      setsCookies: true, headers: FORWARDED_HEADERS,
-      answers: [{ status: 200, description: 'Set-Cookie; without a body' }], handle: cookies },
-    { method: 'POST', path: '/tenant/oauth/token', area: 'tenant', access: 'public', summary: 'Log in: a token for `Authorization: Bearer`',
-      query: ofTenant, headers: FORWARDED_HEADERS, body: form, answers: [{ status: 200, description: 'The token', contentTypes: ['application/json'],
-        json: Token, example: { access_token: 'eyJhbGciOi…' } }], handle: accessToken },
-    { method: 'POST', path: '/user/logout', area: 'users', access: 'user', summary: 'End the session of the request', body: optional, answers: done,
-      takesEndedCookie: true, setsCookies: true, handle: logout },
-    { method: 'POST', path: '/user/logout/{tenant}/allUsers', area: 'users', access: 'roles', roles: ['ROLE_USER_MANAGEMENT_ADMIN'],
-      summary: 'End all token sessions of the tenant', body: optional, answers: done, handle: logoutAll },
+    {
+      method: 'POST',
+      path: '/tenant/oauth',
+      area: 'tenant',
+      access: 'public',
+      summary: 'Log in: a token as cookie',
+      query: ofTenant,
+      body: form,
+      setsCookies: true,
+      headers: FORWARDED_HEADERS,
+      answers: [{ status: 200, description: 'Set-Cookie; without a body' }],
+      handle: cookies,
+    },
+    {
+      method: 'POST',
+      path: '/tenant/oauth/token',
+      area: 'tenant',
+      access: 'public',
+      summary: 'Log in: a token for `Authorization: Bearer`',
+      query: ofTenant,
+      headers: FORWARDED_HEADERS,
+      body: form,
+      answers: [
+        {
+          status: 200,
+          description: 'The token',
+          contentTypes: ['application/json'],
+          json: Token,
+          example: { access_token: 'eyJhbGciOi…' },
+        },
+      ],
+      handle: accessToken,
+    },
+    {
+      method: 'POST',
+      path: '/user/logout',
+      area: 'users',
+      access: 'user',
+      summary: 'End the session of the request',
+      body: optional,
+      answers: done,
+      takesEndedCookie: true,
+      setsCookies: true,
+      handle: logout,
+    },
+    {
+      method: 'POST',
+      path: '/user/logout/{tenant}/allUsers',
+      area: 'users',
+      access: 'roles',
+      roles: ['ROLE_USER_MANAGEMENT_ADMIN'],
+      summary: 'End all token sessions of the tenant',
+      body: optional,
+      answers: done,
+      handle: logoutAll,
+    },
   ];
 }

@@ -41,7 +41,10 @@ export const roleReferenceText = (request: ApiRequest, role: string, owner: stri
 /** A page of the roles of a user or a group. @param owner its URL. */
 export function rolesAnswer(request: ApiRequest, roles: readonly string[], owner: string): Answer {
   const page = pageOf(request);
-  const items = [...roles].sort().slice(page.offset, page.offset + page.size).map((role) => roleReferenceText(request, role, owner));
+  const items = [...roles]
+    .sort()
+    .slice(page.offset, page.offset + page.size)
+    .map((role) => roleReferenceText(request, role, owner));
   const total = page.wantsTotal ? roles.length : undefined;
   return found('roleReferenceCollection', collectionText(request, page, { name: 'references', items, total }));
 }
@@ -66,7 +69,8 @@ export function groupText(request: ApiRequest, group: StoredGroup): string {
 }
 
 /** @param text of the group. */
-export const groupReferenceText = (text: string, id: number, owner: string): string => `{"group":${text},"self":${quote(`${owner}/groups/${id}`)}}`;
+export const groupReferenceText = (text: string, id: number, owner: string): string =>
+  `{"group":${text},"self":${quote(`${owner}/groups/${id}`)}}`;
 
 /** Without groups and roles. */
 export function userMembers(request: ApiRequest, user: StoredUser): Members {
@@ -80,8 +84,14 @@ export function userMembers(request: ApiRequest, user: StoredUser): Members {
   ]);
   if (user.alias !== undefined) members.set('alias', quote(user.alias));
   if (user.passwordStrength !== undefined) members.set('passwordStrength', quote(user.passwordStrength));
-  if (user.lastPasswordChange !== undefined) members.set('lastPasswordChange', quote(formatTime(user.lastPasswordChange)));
-  for (const [name, value] of [['twoFactorAuthenticationEnabled', 'false'], ['customProperties', '{}'], ['devicePermissions', '{}'], ['applications', '[]']]) {
+  if (user.lastPasswordChange !== undefined)
+    members.set('lastPasswordChange', quote(formatTime(user.lastPasswordChange)));
+  for (const [name, value] of [
+    ['twoFactorAuthenticationEnabled', 'false'],
+    ['customProperties', '{}'],
+    ['devicePermissions', '{}'],
+    ['applications', '[]'],
+  ]) {
     if (!members.has(name)) members.set(name, value);
   }
   return members;
@@ -92,10 +102,17 @@ export const usesCodes = async (request: ApiRequest, { userName }: StoredUser): 
   (await request.platform.accounts.secondFactor.read(request.tenant, userName))?.isActive === true;
 
 const DAY_MS = 86_400_000;
-/** By the tenant's option `password/limit.validity`: front ends ask for a new password. Devices and services have nobody to do so. */
+/**
+ * By the tenant's option `password/limit.validity`: front ends ask for a new password. Devices and services have nobody
+ * to do so.
+ */
 async function isTooOld(request: ApiRequest, user: StoredUser): Promise<boolean> {
   if (user.lastPasswordChange === undefined || !isPerson(user)) return false;
-  const days = await numberOption(request, request.tenant, ['password', 'limit.validity'], { minimum: 0, maximum: 36_500, otherwise: 0 });
+  const days = await numberOption(request, request.tenant, ['password', 'limit.validity'], {
+    minimum: 0,
+    maximum: 36_500,
+    otherwise: 0,
+  });
   return days > 0 && request.platform.now() - user.lastPasswordChange > days * DAY_MS;
 }
 
@@ -104,7 +121,12 @@ type GroupTexts = Map<number, string | undefined>;
 type Further = readonly (readonly [string, string])[];
 
 /** @param groups those of the user. */
-async function textWithGroups(request: ApiRequest, user: StoredUser, groups: GroupTexts, further: Further): Promise<string> {
+async function textWithGroups(
+  request: ApiRequest,
+  user: StoredUser,
+  groups: GroupTexts,
+  further: Further,
+): Promise<string> {
   const self = userUrl(request, user.userName);
   const members = userMembers(request, user);
   const references = (user.groups ?? []).flatMap((id) => {
@@ -120,15 +142,29 @@ async function textWithGroups(request: ApiRequest, user: StoredUser, groups: Gro
 }
 
 /**
- * Texts of the users of a page. Groups are large and in many users: their text is made once, and counted for each user before it is copied.
+ * Texts of the users of a page. Groups are large and in many users: their text is made once, and counted for each user
+ * before it is copied.
  * @throws PlatformError `general/page-too-large`.
  */
-export async function userTexts(request: ApiRequest, users: readonly StoredUser[], further: (user: StoredUser) => Further = () => []): Promise<string[]> {
-  const [groups, kept, page]: [GroupTexts, PageBudget, PageBudget] = [new Map(), new PageBudget(request), new PageBudget(request)];
+export async function userTexts(
+  request: ApiRequest,
+  users: readonly StoredUser[],
+  further: (user: StoredUser) => Further = () => [],
+): Promise<string[]> {
+  const [groups, kept, page]: [GroupTexts, PageBudget, PageBudget] = [
+    new Map(),
+    new PageBudget(request),
+    new PageBudget(request),
+  ];
   const texts: string[] = [];
   for (let start = 0; start < users.length; start += TEXTS_AT_ONCE) {
     const some = users.slice(start, start + TEXTS_AT_ONCE);
-    await addGroupTexts(request, groups, some.flatMap((user) => user.groups ?? []), kept);
+    await addGroupTexts(
+      request,
+      groups,
+      some.flatMap((user) => user.groups ?? []),
+      kept,
+    );
     const copied = some.map((user) => (user.groups ?? []).reduce((sum, id) => sum + (groups.get(id)?.length ?? 0), 0));
     for (const characters of copied) page.take(characters);
     const made = await Promise.all(some.map((user) => textWithGroups(request, user, groups, further(user))));
@@ -138,7 +174,12 @@ export async function userTexts(request: ApiRequest, users: readonly StoredUser[
   return texts;
 }
 
-async function addGroupTexts(request: ApiRequest, groups: GroupTexts, ids: readonly number[], budget: PageBudget): Promise<void> {
+async function addGroupTexts(
+  request: ApiRequest,
+  groups: GroupTexts,
+  ids: readonly number[],
+  budget: PageBudget,
+): Promise<void> {
   const missing = [...new Set(ids)].filter((id) => !groups.has(id));
   for (let start = 0; start < missing.length; start += TEXTS_AT_ONCE) {
     const some = missing.slice(start, start + TEXTS_AT_ONCE);
@@ -171,8 +212,9 @@ export const isUserName = (name: string): boolean => name !== '' && Buffer.byteL
 /** A name is a segment of paths and a part of `tenant/user:password`; a lone surrogate has no UTF-8. */
 const NEW_USER_NAME = /^(?!\.{1,2}$)[^\s/\\+$:\p{Cc}\p{Cs}]{1,1000}$/u;
 export const isNewUserName = (name: string): boolean => isUserName(name) && NEW_USER_NAME.test(name);
-export const USER_NAME_RULE = `1 to 1000 characters and at most ${USER_NAME_BYTES_MAX} bytes, without blanks, slashes, backslashes, +, $, :, `
-  + 'control characters and lone surrogates; not . or ..';
+export const USER_NAME_RULE =
+  `1 to 1000 characters and at most ${USER_NAME_BYTES_MAX} bytes, without blanks, slashes, backslashes, +, $, :, ` +
+  'control characters and lone surrogates; not . or ..';
 
 /** @throws PlatformError 404. */
 export async function loadUser(request: ApiRequest, name: string): Promise<StoredUser> {
@@ -200,24 +242,40 @@ export async function requireManaged(request: ApiRequest, user: StoredUser, role
   throw new PlatformError('security/forbidden');
 }
 
-/** Who could take over a user would have its roles. @throws PlatformError 403 when the user has a role that the caller lacks. */
+/**
+ * Who could take over a user would have its roles. @throws PlatformError 403 when the user has a role that the caller
+ * lacks.
+ */
 export async function requireRolesOf(request: ApiRequest, user: StoredUser): Promise<void> {
   const { documents, refusals } = request.platform;
   const { roles } = await effectiveRights(documents, request.tenant, user, refusals);
   requireRoles(request, [...roles]);
 }
 
-/** Nobody gives more than he has; roles of applications, which mean nothing to the platform, are given by who administers users. @throws PlatformError 403. */
+/**
+ * Nobody gives more than he has; roles of applications, which mean nothing to the platform, are given by who
+ * administers users. @throws PlatformError 403.
+ */
 export function requireRoles(request: ApiRequest, roles: readonly string[]): void {
   const isAdmin = request.hasRole(...USER_ADMIN);
-  if (!roles.every((role) => request.hasRole(role) || (isAdmin && isOfApplication(role)))) throw new PlatformError('security/forbidden');
+  if (!roles.every((role) => request.hasRole(role) || (isAdmin && isOfApplication(role))))
+    throw new PlatformError('security/forbidden');
 }
 
 /** The catalogue, and the roles that subscribed applications define for their own interfaces; sorted. */
 export async function knownRoles(request: ApiRequest): Promise<string[]> {
   const subscribed = await listRecords(request, request.tenant, 'subscription');
-  const texts = subscribed.length === 0 ? [] : await request.platform.documents.getMany('application', 0, subscribed.map(({ id }) => id));
-  const own = texts.flatMap((text) => (text === undefined ? [] : (JSON.parse(text) as { roles?: string[] }).roles ?? []));
+  const texts =
+    subscribed.length === 0
+      ? []
+      : await request.platform.documents.getMany(
+          'application',
+          0,
+          subscribed.map(({ id }) => id),
+        );
+  const own = texts.flatMap((text) =>
+    text === undefined ? [] : ((JSON.parse(text) as { roles?: string[] }).roles ?? []),
+  );
   return [...new Set([...ROLES, ...own])].sort();
 }
 
@@ -233,7 +291,10 @@ export function referencedId(reference: { readonly id?: string | number; readonl
   }
 }
 
-/** Roles as names or as references. @throws PlatformError 422 for a role that does not exist, 403 for one that the caller lacks. */
+/**
+ * Roles as names or as references. @throws PlatformError 422 for a role that does not exist, 403 for one that the
+ * caller lacks.
+ */
 export async function sentRoles(request: ApiRequest, area: string): Promise<string[] | undefined> {
   const sent = request.members().get('roles');
   if (sent === undefined) return undefined;
@@ -241,7 +302,8 @@ export async function sentRoles(request: ApiRequest, area: string): Promise<stri
   const names = Array.isArray(value) ? value : value.references.map(({ role }) => referencedId(role));
   const known = new Set(await knownRoles(request));
   const unknown = names.find((name) => !known.has(name));
-  if (unknown !== undefined) throw new PlatformError('validation/invalid-field', { area, name: 'roles', value: unknown, limit: 'known roles' });
+  if (unknown !== undefined)
+    throw new PlatformError('validation/invalid-field', { area, name: 'roles', value: unknown, limit: 'known roles' });
   requireRoles(request, names);
   return [...new Set(names)];
 }

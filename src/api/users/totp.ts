@@ -1,4 +1,7 @@
-/** Setting up two-factor authentication with one-time codes (docs/spec/login.md#two-factors), as `@c8y/client` asks for it. */
+/**
+ * Setting up two-factor authentication with one-time codes (docs/spec/login.md#two-factors), as `@c8y/client` asks for
+ * it.
+ */
 import Type from 'typebox';
 import { CODES_LIMIT } from '../../accounts/login/second-factor.ts';
 import { STEP_SECONDS, secretPicture } from '../../accounts/login/totp.ts';
@@ -25,7 +28,10 @@ const nameOf = (request: ApiRequest): string => request.principal.userName;
 async function generate(request: ApiRequest): Promise<Answer> {
   const { platform, principal } = request;
   const rawSecret = await platform.accounts.secondFactor.begin(request.tenant, nameOf(request), platform.cipher);
-  const text = JSON.stringify({ rawSecret, secretQrUrl: secretPicture(rawSecret, `${principal.tenant}/${nameOf(request)}`) });
+  const text = JSON.stringify({
+    rawSecret,
+    secretQrUrl: secretPicture(rawSecret, `${principal.tenant}/${nameOf(request)}`),
+  });
   // In the answer also without Accept: it comes only once.
   if (!request.wantsBody) request.accept = { isPresent: true, isBranded: false, order: [] };
   return { status: 200, text, contentType: JSON_TYPE, headers: ['Cache-Control', 'no-store'] };
@@ -38,11 +44,15 @@ async function activity(request: ApiRequest): Promise<Answer> {
   return found('totpSecretActivity', JSON.stringify({ isActive: totp?.isActive === true, isForced }));
 }
 
-interface ActivityChange { readonly isActive: boolean; readonly currentUserPassword?: string | null }
+interface ActivityChange {
+  readonly isActive: boolean;
+  readonly currentUserPassword?: string | null;
+}
 
 /**
- * Only an administrator ends codes that are in use: a stolen session could take the second factor away. Nor does a session begin them: the thief's
- * app would make the codes, and lock the user out. Basic, with which a user sets up forced codes, shows the password with each request.
+ * Only an administrator ends codes that are in use: a stolen session could take the second factor away. Nor does a
+ * session begin them: the thief's app would make the codes, and lock the user out. Basic, with which a user sets up
+ * forced codes, shows the password with each request.
  */
 async function setActivity(request: ApiRequest): Promise<Answer> {
   const { isActive, currentUserPassword } = JSON.parse(request.bodyText()) as ActivityChange;
@@ -51,8 +61,8 @@ async function setActivity(request: ApiRequest): Promise<Answer> {
   if (isActive) {
     if (request.principal.session !== undefined) await confirmPassword(request, currentUserPassword ?? undefined);
     await secondFactor.activate(request.tenant, userName);
-  }
-  else if ((await secondFactor.read(request.tenant, userName))?.isActive === true) throw new PlatformError('users/totp-fixed');
+  } else if ((await secondFactor.read(request.tenant, userName))?.isActive === true)
+    throw new PlatformError('users/totp-fixed');
   else await secondFactor.revoke(request.tenant, userName, undefined);
   return NO_CONTENT;
 }
@@ -64,11 +74,14 @@ async function verify(request: ApiRequest): Promise<Answer> {
   const userName = nameOf(request);
   const result = await accounts.secondFactor.useCode(request.tenant, userName, String(code).trim(), cipher);
   if (result.kind === 'NO_SECRET') throw new PlatformError('users/totp-missing', { id: userName });
-  if (result.kind === 'LOCKED') throw new PlatformError('login/tfa-locked', { seconds: result.seconds, limit: CODES_LIMIT });
+  if (result.kind === 'LOCKED')
+    throw new PlatformError('login/tfa-locked', { seconds: result.seconds, limit: CODES_LIMIT });
   if (result.kind === 'USED') throw new PlatformError('login/tfa-code-used');
   if (result.kind === 'WRONG') throw new PlatformError('users/totp-wrong-code');
   const token = await accounts.secondFactor.issueToken(request.tenant, userName);
-  return token === undefined ? NO_CONTENT : { ...NO_CONTENT, headers: [TFA_TOKEN_HEADER, token, 'Cache-Control', 'no-store'] };
+  return token === undefined
+    ? NO_CONTENT
+    : { ...NO_CONTENT, headers: [TFA_TOKEN_HEADER, token, 'Cache-Control', 'no-store'] };
 }
 
 async function revoke(request: ApiRequest): Promise<Answer> {
@@ -85,10 +98,15 @@ async function tfa(request: ApiRequest): Promise<Answer> {
   const user = await loadUser(request, request.params['userId']);
   const { secondFactor } = request.platform.accounts;
   const totp = await secondFactor.read(request.tenant, user.userName);
-  return found('userTfaData', JSON.stringify({
-    tfaEnabled: totp?.isActive === true, tfaEnforced: await secondFactor.isForced(request.tenant, user), strategy: 'TOTP',
-    lastTfaRequestTime: totp?.lastUsedAt === undefined ? null : formatTime(totp.lastUsedAt),
-  }));
+  return found(
+    'userTfaData',
+    JSON.stringify({
+      tfaEnabled: totp?.isActive === true,
+      tfaEnforced: await secondFactor.isForced(request.tenant, user),
+      strategy: 'TOTP',
+      lastTfaRequestTime: totp?.lastUsedAt === undefined ? null : formatTime(totp.lastUsedAt),
+    }),
+  );
 }
 
 export function userTotpRoutes(): Route[] {
@@ -96,27 +114,80 @@ export function userTotpRoutes(): Route[] {
   const path = '/user/currentUser/totpSecret';
   const own = { area, access: 'user', isForSecondFactor: true } as const;
   const Secret = Type.Object({ rawSecret: Type.String(), secretQrUrl: Type.String() }, { additionalProperties: true });
-  const Activity = Type.Object({ isActive: Type.Boolean(), currentUserPassword: Type.Optional(Type.Union([Type.String(), Type.Null()])) },
-    { additionalProperties: true });
-  const Code = Type.Object({ code: Type.Union([Type.String({ minLength: 1, maxLength: CODE_LENGTH_MAX }), Type.Integer()]) }, { additionalProperties: true });
+  const Activity = Type.Object(
+    { isActive: Type.Boolean(), currentUserPassword: Type.Optional(Type.Union([Type.String(), Type.Null()])) },
+    { additionalProperties: true },
+  );
+  const Code = Type.Object(
+    { code: Type.Union([Type.String({ minLength: 1, maxLength: CODE_LENGTH_MAX }), Type.Integer()]) },
+    { additionalProperties: true },
+  );
   const users = '/user/{tenant}/users/{userId}';
   return [
-    { method: 'POST', path, ...own, summary: 'A new secret for one-time codes, as text and as QR code; it replaces one that is not active',
+    {
+      method: 'POST',
+      path,
+      ...own,
+      summary: 'A new secret for one-time codes, as text and as QR code; it replaces one that is not active',
       body: { isOptional: true, schema: Type.Object({}, { additionalProperties: true }), mediaTypes: [], example: {} },
-      answers: [{ status: 200, description: 'The secret, once', contentTypes: ['application/json'], json: Secret,
-        example: EXAMPLE }], handle: generate },
-    { method: 'GET', path: `${path}/activity`, ...own, summary: 'Whether logging in takes a one-time code, and whether it has to',
-      answers: [{ status: 200, description: 'isActive and isForced', mediaType: 'totpSecretActivity' }], handle: activity },
-    { method: 'POST', path: `${path}/activity`, ...own, headers: FORWARDED_HEADERS,
-      summary: 'From now on logging in takes a code; needs a verified secret, and currentUserPassword in a request with a token',
-      body: { schema: Activity, mediaTypes: [], example: { isActive: true } }, answers: [{ status: 204, description: 'Set' }],
-      handle: setActivity },
-    { method: 'POST', path: `${path}/verify`, ...own, summary: `Check a code; it is good for about ${STEP_SECONDS} s and once`,
+      answers: [
+        {
+          status: 200,
+          description: 'The secret, once',
+          contentTypes: ['application/json'],
+          json: Secret,
+          example: EXAMPLE,
+        },
+      ],
+      handle: generate,
+    },
+    {
+      method: 'GET',
+      path: `${path}/activity`,
+      ...own,
+      summary: 'Whether logging in takes a one-time code, and whether it has to',
+      answers: [{ status: 200, description: 'isActive and isForced', mediaType: 'totpSecretActivity' }],
+      handle: activity,
+    },
+    {
+      method: 'POST',
+      path: `${path}/activity`,
+      ...own,
+      headers: FORWARDED_HEADERS,
+      summary:
+        'From now on logging in takes a code; needs a verified secret, and currentUserPassword in a request with a token',
+      body: { schema: Activity, mediaTypes: [], example: { isActive: true } },
+      answers: [{ status: 204, description: 'Set' }],
+      handle: setActivity,
+    },
+    {
+      method: 'POST',
+      path: `${path}/verify`,
+      ...own,
+      summary: `Check a code; it is good for about ${STEP_SECONDS} s and once`,
       body: { schema: Code, mediaTypes: [], example: { code: '123456' } },
-      answers: [{ status: 204, description: 'Right; with the header TFAToken when codes are in use' }], handle: verify },
-    { method: 'DELETE', path: `${users}/totpSecret/revoke`, area, access: 'roles', roles: USER_ADMIN, summary: 'Take the secret of a user away',
-      answers: [{ status: 204, description: 'Revoked' }], handle: revoke },
-    { method: 'GET', path: `${users}/tfa`, area, access: 'roles', roles: USER_ADMIN, summary: 'Two-factor authentication of a user',
-      answers: [{ status: 200, description: 'Its settings', mediaType: 'userTfaData' }], handle: tfa },
+      answers: [{ status: 204, description: 'Right; with the header TFAToken when codes are in use' }],
+      handle: verify,
+    },
+    {
+      method: 'DELETE',
+      path: `${users}/totpSecret/revoke`,
+      area,
+      access: 'roles',
+      roles: USER_ADMIN,
+      summary: 'Take the secret of a user away',
+      answers: [{ status: 204, description: 'Revoked' }],
+      handle: revoke,
+    },
+    {
+      method: 'GET',
+      path: `${users}/tfa`,
+      area,
+      access: 'roles',
+      roles: USER_ADMIN,
+      summary: 'Two-factor authentication of a user',
+      answers: [{ status: 200, description: 'Its settings', mediaType: 'userTfaData' }],
+      handle: tfa,
+    },
   ];
 }

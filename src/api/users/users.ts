@@ -26,16 +26,58 @@ import type { Answer } from '../request/answer.ts';
 import { confirmPassword, leadsToPassword, newPassword, sendPasswordLink } from './passwords.ts';
 import * as schemas from './schemas.ts';
 import {
-  USER_ADMIN, USER_CREATE, USER_NAME_RULE, USER_READ, isAdministrator, isDevice, isNewUserName, isSubuser, loadUser, ownerOf, requireManaged,
-  requireOwnTenant, sentRoles, userText, userTexts, userUrl, usesCodes,
+  USER_ADMIN,
+  USER_CREATE,
+  USER_NAME_RULE,
+  USER_READ,
+  isAdministrator,
+  isDevice,
+  isNewUserName,
+  isSubuser,
+  loadUser,
+  ownerOf,
+  requireManaged,
+  requireOwnTenant,
+  sentRoles,
+  userText,
+  userTexts,
+  userUrl,
+  usesCodes,
 } from './text.ts';
 
 /** Members with a meaning of their own; all others are kept as they are sent. */
-const OWN_MEMBERS: ReadonlySet<string> = new Set(['id', 'self', 'userName', 'password', 'currentUserPassword', 'roles', 'enabled', 'groups', 'effectiveRoles',
-  'sendPasswordResetEmail', 'lastPasswordChange', 'passwordStrength', 'shouldResetPassword', 'alias', 'subusersCount']);
-/** Members of a PUT that only somebody with all rights of the user may send: with each of them one could get in as the user. */
-const PROTECTED_MEMBERS = ['password', 'enabled', 'email', 'alias', 'owner', 'delegatedBy', 'devicePermissions', 'sendPasswordResetEmail',
-  'twoFactorAuthenticationEnabled'];
+const OWN_MEMBERS: ReadonlySet<string> = new Set([
+  'id',
+  'self',
+  'userName',
+  'password',
+  'currentUserPassword',
+  'roles',
+  'enabled',
+  'groups',
+  'effectiveRoles',
+  'sendPasswordResetEmail',
+  'lastPasswordChange',
+  'passwordStrength',
+  'shouldResetPassword',
+  'alias',
+  'subusersCount',
+]);
+/**
+ * Members of a PUT that only somebody with all rights of the user may send: with each of them one could get in as the
+ * user.
+ */
+const PROTECTED_MEMBERS = [
+  'password',
+  'enabled',
+  'email',
+  'alias',
+  'owner',
+  'delegatedBy',
+  'devicePermissions',
+  'sendPasswordResetEmail',
+  'twoFactorAuthenticationEnabled',
+];
 
 /** How a member reads that was never set, where that is not null. */
 const UNSET: Readonly<Record<string, string>> = { devicePermissions: '{}', twoFactorAuthenticationEnabled: 'false' };
@@ -65,7 +107,9 @@ async function changeOf(request: ApiRequest, userName: string): Promise<UserPut>
   const password = stringMember(members, 'password');
   const [enabled, shouldReset] = [members.get('enabled'), members.get('shouldResetPassword')];
   return {
-    userName, doc, by: request.principal.userName,
+    userName,
+    doc,
+    by: request.principal.userName,
     ...(password === undefined ? {} : await newPassword(request, request.tenant, { userName, password })),
     ...(members.has('alias') ? { alias: sentAlias(members, userName) } : {}),
     ...(enabled === undefined ? {} : { enabled: enabled === 'true' }),
@@ -76,7 +120,8 @@ async function changeOf(request: ApiRequest, userName: string): Promise<UserPut>
 /** '' for null. @throws PlatformError 422: devices have no alias. */
 function sentAlias(members: Members, userName: string): string {
   const alias = stringMember(members, 'alias') ?? '';
-  if (alias !== '' && (isDevice(userName) || isDevice(alias))) throw invalid('alias', alias, 'no alias for device users');
+  if (alias !== '' && (isDevice(userName) || isDevice(alias)))
+    throw invalid('alias', alias, 'no alias for device users');
   if (alias !== '' && !isNewUserName(alias)) throw invalid('alias', alias, USER_NAME_RULE);
   return alias;
 }
@@ -88,7 +133,8 @@ async function post(request: ApiRequest): Promise<Answer> {
   if (!isNewUserName(userName)) throw invalid('userName', userName, USER_NAME_RULE);
   const sendsLink = members.get('sendPasswordResetEmail') === 'true';
   if (sendsLink && !stringMember(members, 'email')) throw new PlatformError('users/email-missing');
-  if (!sendsLink && !members.has('password')) throw new PlatformError('validation/mandatory-fields', { names: 'password' });
+  if (!sendsLink && !members.has('password'))
+    throw new PlatformError('validation/mandatory-fields', { names: 'password' });
   const roles = await sentRoles(request, 'users');
   // Who may only create users owns what he creates.
   const owner = request.hasRole(...USER_ADMIN) ? stringMember(members, 'owner') : request.principal.userName;
@@ -96,13 +142,21 @@ async function post(request: ApiRequest): Promise<Answer> {
   const change = await changeOf(request, userName);
   await requireGrants(request, devicePermissionGrants(change.doc ?? '{}'));
   await requireNameWithoutRights(request, userName);
-  const body: UserPut = { ...change, mustBeNew: true, ...(isDevice(userName) ? { isPerson: true } : {}), ...(roles === undefined ? {} : { roles }) };
+  const body: UserPut = {
+    ...change,
+    mustBeNew: true,
+    ...(isDevice(userName) ? { isPerson: true } : {}),
+    ...(roles === undefined ? {} : { roles }),
+  };
   await request.command(COMMAND.USER_PUT, TENANT_KEY, body);
   if (sendsLink) await sendPasswordLink(request, tenantOf(request), userName);
   return created('user', await userText(request, await loadUser(request, userName)), userUrl(request, userName));
 }
 
-const tenantOf = (request: ApiRequest): { id: string; number: number } => ({ id: request.principal.tenant, number: request.tenant });
+const tenantOf = (request: ApiRequest): { id: string; number: number } => ({
+  id: request.principal.tenant,
+  number: request.tenant,
+});
 
 type Filter = (user: StoredUser) => boolean | Promise<boolean>;
 
@@ -112,7 +166,11 @@ async function filtersOf(request: ApiRequest): Promise<Filter[]> {
   const groups = request.query.list('groups');
   if (groups.length > 0) {
     // Users keep the ids of groups that were deleted.
-    const stored = await request.platform.documents.getMany('group', request.tenant, groups.map((group) => String(Number(group))));
+    const stored = await request.platform.documents.getMany(
+      'group',
+      request.tenant,
+      groups.map((group) => String(Number(group))),
+    );
     const wanted = new Set(groups.map(Number).filter((_, index) => stored[index] !== undefined));
     filters.push((user) => (user.groups ?? []).some((group) => wanted.has(group)));
   }
@@ -148,7 +206,12 @@ async function usersOfPage(request: ApiRequest, page: Page): Promise<{ users: St
   const users: StoredUser[] = [];
   const { offset, after } = positionBefore(request, page.offset);
   let total = offset;
-  for await (const rows of steps({ documents: platform.documents, tenant, prefix: query.text('username') ?? '', after })) {
+  for await (const rows of steps({
+    documents: platform.documents,
+    tenant,
+    prefix: query.text('username') ?? '',
+    after,
+  })) {
     for (const { id, value } of rows) {
       if (filters.length > 0 && !(await passes(JSON.parse(value) as StoredUser, filters))) continue;
       total += 1;
@@ -168,12 +231,20 @@ async function list(request: ApiRequest): Promise<Answer> {
   const page = pageOf(request);
   const { users, total } = await usersOfPage(request, page);
   const counts = request.query.isTrue('withSubusersCount') ? await subuserCounts(request, users) : undefined;
-  const items = await userTexts(request, users, ({ userName }) => (counts === undefined ? [] : [['subusersCount', String(counts.get(userName))]]));
-  return found('userCollection', collectionText(request, page, { name: 'users', items, total: page.wantsTotal ? total : undefined }));
+  const items = await userTexts(request, users, ({ userName }) =>
+    counts === undefined ? [] : [['subusersCount', String(counts.get(userName))]],
+  );
+  return found(
+    'userCollection',
+    collectionText(request, page, { name: 'users', items, total: page.wantsTotal ? total : undefined }),
+  );
 }
 
 /** How many people each of the users owns, by its name. */
-async function subuserCounts({ platform, tenant }: ApiRequest, users: readonly StoredUser[]): Promise<Map<string, number>> {
+async function subuserCounts(
+  { platform, tenant }: ApiRequest,
+  users: readonly StoredUser[],
+): Promise<Map<string, number>> {
   const counts = new Map(users.map(({ userName }) => [userName, 0]));
   for await (const rows of peopleSteps({ documents: platform.documents, tenant })) {
     for (const { value } of rows) {
@@ -199,21 +270,28 @@ async function put(request: ApiRequest): Promise<Answer> {
   await requireManaged(request, user, USER_ADMIN);
   const members = request.members();
   const sentName = stringMember(members, 'userName');
-  if (sentName !== undefined && sentName !== userId) throw invalid('userName', sentName, 'the name that the user has: it is fixed');
+  if (sentName !== undefined && sentName !== userId)
+    throw invalid('userName', sentName, 'the name that the user has: it is fixed');
   // What was read because the user has set codes up is not sent to force him.
-  if (members.get('twoFactorAuthenticationEnabled') === 'true' && !isRequiredOf(user) && await usesCodes(request, user)) {
+  if (
+    members.get('twoFactorAuthenticationEnabled') === 'true' &&
+    !isRequiredOf(user) &&
+    (await usesCodes(request, user))
+  ) {
     members.delete('twoFactorAuthenticationEnabled');
   }
   if (PROTECTED_MEMBERS.some((name) => isChanged(members, name, user))) await requireRightsOf(request, user);
   if (members.get('enabled') === 'false' && isChanged(members, 'enabled', user)) requireDispensable(request, userId);
   const sendsLink = members.get('sendPasswordResetEmail') === 'true';
   // Before anything is changed.
-  if (sendsLink && !stringMember(members.has('email') ? members : splitMembers(user.doc), 'email')) throw new PlatformError('users/email-missing');
+  if (sendsLink && !stringMember(members.has('email') ? members : splitMembers(user.doc), 'email'))
+    throw new PlatformError('users/email-missing');
   if (userId === request.principal.userName && (sendsLink || leadsToPassword(members, user))) {
     await confirmPassword(request, stringMember(members, 'currentUserPassword'));
   }
   const change = await changeOf(request, userId);
-  if (isChanged(members, 'devicePermissions', user)) await requireGrants(request, devicePermissionGrants(change.doc ?? '{}'));
+  if (isChanged(members, 'devicePermissions', user))
+    await requireGrants(request, devicePermissionGrants(change.doc ?? '{}'));
   await request.command(COMMAND.USER_PUT, TENANT_KEY, { ...change, mustExist: true });
   if (sendsLink) await sendPasswordLink(request, tenantOf(request), userId);
   return found('user', await userText(request, await loadUser(request, userId)));
@@ -222,17 +300,20 @@ async function put(request: ApiRequest): Promise<Answer> {
 /** Front ends send back what they have read: that is no change. */
 function isChanged(members: Members, name: string, user: StoredUser): boolean {
   const sent = members.get(name);
-  if (sent === undefined || sent === 'false' && name === 'sendPasswordResetEmail') return false;
+  if (sent === undefined || (sent === 'false' && name === 'sendPasswordResetEmail')) return false;
   if (name === 'enabled') return sent !== String(user.enabled);
   if (name === 'alias') return sent !== JSON.stringify(user.alias ?? null);
   const stored = splitMembers(user.doc).get(name) ?? UNSET[name] ?? 'null';
   return sent !== stored;
 }
 
-/** Neither oneself nor the administrator of the tenant is deleted or disabled: somebody has to be left. @throws PlatformError 403. */
+/**
+ * Neither oneself nor the administrator of the tenant is deleted or disabled: somebody has to be left. @throws
+ * PlatformError 403.
+ */
 function requireDispensable(request: ApiRequest, userName: string): void {
   if (userName !== request.principal.userName && !isAdministrator(request, userName)) return;
-  const rule = 'users cannot do so with themselves or with the tenant\'s administrator';
+  const rule = "users cannot do so with themselves or with the tenant's administrator";
   throw new PlatformError('users/administrator-kept', { what: `to delete or disable ${userName}`, rule });
 }
 
@@ -271,43 +352,94 @@ export function userRoutes(): Route[] {
   const writers = [...USER_ADMIN, USER_CREATE];
   return [
     {
-      method: 'GET', path, area, access: 'roles', roles: readers, summary: 'List users by name',
+      method: 'GET',
+      path,
+      area,
+      access: 'roles',
+      roles: readers,
+      summary: 'List users by name',
       query: {
-        username: text('Start of the user name'), groups: listParameter(Type.String({ pattern: '^\\d{1,16}$' }), 'Ids of groups, comma separated'),
-        owner: text('Users of this owner'), onlyDevices: flag('Only device users; otherwise they are left out'),
-        withSubusersCount: flag('Adds subusersCount'), ...PAGE_PARAMETERS,
+        username: text('Start of the user name'),
+        groups: listParameter(Type.String({ pattern: '^\\d{1,16}$' }), 'Ids of groups, comma separated'),
+        owner: text('Users of this owner'),
+        onlyDevices: flag('Only device users; otherwise they are left out'),
+        withSubusersCount: flag('Adds subusersCount'),
+        ...PAGE_PARAMETERS,
       },
-      answers: [{ status: 200, description: 'A page of users', mediaType: 'userCollection' }], handle: list,
+      answers: [{ status: 200, description: 'A page of users', mediaType: 'userCollection' }],
+      handle: list,
     },
     {
-      method: 'POST', path, area, access: 'roles', roles: writers, summary: 'Create a user',
+      method: 'POST',
+      path,
+      area,
+      access: 'roles',
+      roles: writers,
+      summary: 'Create a user',
       body: {
-        schema: schemas.User, mediaTypes: ['user'],
-        example: { userName: 'ada', password: 'Analytical-1', roles: { references: [{ role: { id: 'ROLE_INVENTORY_READ' } }] } },
+        schema: schemas.User,
+        mediaTypes: ['user'],
+        example: {
+          userName: 'ada',
+          password: 'Analytical-1',
+          roles: { references: [{ role: { id: 'ROLE_INVENTORY_READ' } }] },
+        },
       },
-      answers: [{ status: 201, description: 'Created', mediaType: 'user' }], handle: post,
+      answers: [{ status: 201, description: 'Created', mediaType: 'user' }],
+      handle: post,
     },
     {
-      method: 'GET', path: `${path}/newsletterEmails`, area, access: 'roles', roles: USER_READ, summary: 'Addresses of who wants the newsletter',
-      produces: ['text', 'vendor', 'json'], answers: [{ status: 200, description: 'Addresses', contentTypes: ['text/plain'],
-        example: 'ada@example.com' }], handle: newsletterEmails,
+      method: 'GET',
+      path: `${path}/newsletterEmails`,
+      area,
+      access: 'roles',
+      roles: USER_READ,
+      summary: 'Addresses of who wants the newsletter',
+      produces: ['text', 'vendor', 'json'],
+      answers: [{ status: 200, description: 'Addresses', contentTypes: ['text/plain'], example: 'ada@example.com' }],
+      handle: newsletterEmails,
     },
     {
-      method: 'GET', path: `${path}/{userId}`, area, access: 'roles', roles: readers, summary: 'Read a user', answers: one,
+      method: 'GET',
+      path: `${path}/{userId}`,
+      area,
+      access: 'roles',
+      roles: readers,
+      summary: 'Read a user',
+      answers: one,
       handle: (request) => get(request, request.params['userId']),
     },
     {
-      method: 'GET', path: '/user/{tenant}/userByName/{name}', area, access: 'roles', roles: readers, summary: 'Read a user by name', answers: one,
+      method: 'GET',
+      path: '/user/{tenant}/userByName/{name}',
+      area,
+      access: 'roles',
+      roles: readers,
+      summary: 'Read a user by name',
+      answers: one,
       handle: (request) => get(request, request.params['name']),
     },
     {
-      method: 'PUT', path: `${path}/{userId}`, area, access: 'roles', roles: writers, summary: 'Change a user; groups and roles have resources of their own',
+      method: 'PUT',
+      path: `${path}/{userId}`,
+      area,
+      access: 'roles',
+      roles: writers,
+      summary: 'Change a user; groups and roles have resources of their own',
       headers: FORWARDED_HEADERS,
-      body: { schema: schemas.UserUpdate, mediaTypes: ['user'], example: { firstName: 'Ada', enabled: true } }, answers: one, handle: put,
+      body: { schema: schemas.UserUpdate, mediaTypes: ['user'], example: { firstName: 'Ada', enabled: true } },
+      answers: one,
+      handle: put,
     },
     {
-      method: 'DELETE', path: `${path}/{userId}`, area, access: 'roles', roles: USER_ADMIN, summary: 'Delete a user',
-      answers: [{ status: 204, description: 'Deleted' }], handle: remove,
+      method: 'DELETE',
+      path: `${path}/{userId}`,
+      area,
+      access: 'roles',
+      roles: USER_ADMIN,
+      summary: 'Delete a user',
+      answers: [{ status: 204, description: 'Deleted' }],
+      handle: remove,
     },
   ];
 }

@@ -21,11 +21,18 @@ export async function clusterFindings(config: Config, timeLimitMs = TIME_LIMIT_M
   const checks: Promise<Finding[]>[] = [];
   if (nats !== undefined) {
     const settings = {
-      servers: nats, name: 'millrace-doctor', ...(natsCredentials === undefined ? {} : { credentialsFile: natsCredentials }), ...tls,
+      servers: nats,
+      name: 'millrace-doctor',
+      ...(natsCredentials === undefined ? {} : { credentialsFile: natsCredentials }),
+      ...tls,
     };
     const wanted = {
-      prefix: config.clusterPrefix, replicas: config.natsReplicas, journalMaxBytes: config.journalMaxBytes + JOURNAL_SPARE_BYTES,
-      tenantFilesMaxBytes: config.tenantFilesMaxBytes, monitors: config.natsMonitor, isLossAccepted: config.acceptPowerLoss === 'yes',
+      prefix: config.clusterPrefix,
+      replicas: config.natsReplicas,
+      journalMaxBytes: config.journalMaxBytes + JOURNAL_SPARE_BYTES,
+      tenantFilesMaxBytes: config.tenantFilesMaxBytes,
+      monitors: config.natsMonitor,
+      isLossAccepted: config.acceptPowerLoss === 'yes',
     };
     checks.push(limited('NATS', timeLimitMs, () => checkNats(settings, wanted, NO_LOG)));
   }
@@ -34,7 +41,11 @@ export async function clusterFindings(config: Config, timeLimitMs = TIME_LIMIT_M
     checks.push(limited('redis', timeLimitMs, () => checkRedis(readRedisTarget(redis, tls), options)));
   }
   if (clickhouse !== undefined) {
-    checks.push(limited('ClickHouse', timeLimitMs, () => checkClickHouse({ url: clickhouse, database: config.clickhouseDatabase, tls })));
+    checks.push(
+      limited('ClickHouse', timeLimitMs, () =>
+        checkClickHouse({ url: clickhouse, database: config.clickhouseDatabase, tls }),
+      ),
+    );
   }
   return (await Promise.all(checks)).flat();
 }
@@ -43,13 +54,25 @@ export async function clusterFindings(config: Config, timeLimitMs = TIME_LIMIT_M
 async function limited(name: string, timeLimitMs: number, check: () => Promise<Finding[]>): Promise<Finding[]> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<Finding[]>((resolve) => {
-    timer = setTimeout(() => resolve([{ state: 'fail', name, fact: `not done after ${timeLimitMs / 1_000} s`,
-      remedy: 'it takes connections and does not answer: see its log, its load and its disk' }]), timeLimitMs);
+    timer = setTimeout(
+      () =>
+        resolve([
+          {
+            state: 'fail',
+            name,
+            fact: `not done after ${timeLimitMs / 1_000} s`,
+            remedy: 'it takes connections and does not answer: see its log, its load and its disk',
+          },
+        ]),
+      timeLimitMs,
+    );
   });
   try {
     return await Promise.race([check(), late]);
   } catch (error) {
-    return [{ state: 'fail', name, fact: (error as Error).message, remedy: `correct the setting --${name.toLowerCase()}` }];
+    return [
+      { state: 'fail', name, fact: (error as Error).message, remedy: `correct the setting --${name.toLowerCase()}` },
+    ];
   } finally {
     clearTimeout(timer);
   }

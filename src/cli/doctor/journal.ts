@@ -20,8 +20,16 @@ export async function checkJournal(data: string, isRepair: boolean): Promise<Fin
     lock = await DataLock.take(data);
     return isRepair ? await repaired(data, directory) : await looked(directory);
   } catch (error) {
-    if (lock === undefined) return [{ state: 'ok', name: NAME, fact: 'in use by the running server, which looked at its start' }];
-    return [{ state: 'fail', name: NAME, fact: `${directory} cannot be read (${(error as Error).message})`, remedy: 'restore a backup' }];
+    if (lock === undefined)
+      return [{ state: 'ok', name: NAME, fact: 'in use by the running server, which looked at its start' }];
+    return [
+      {
+        state: 'fail',
+        name: NAME,
+        fact: `${directory} cannot be read (${(error as Error).message})`,
+        remedy: 'restore a backup',
+      },
+    ];
   } finally {
     await lock?.release();
   }
@@ -42,5 +50,10 @@ async function repaired(data: string, directory: string): Promise<Finding[]> {
   const path = join(data, QUARANTINE_NAME);
   const facts = await repairJournal(directory, await QuarantineFile.open(path));
   if (facts.length === 0) return [{ state: 'ok', name: NAME, fact: 'every batch can be read' }];
-  return facts.map((fact) => ({ state: 'warn', name: NAME, fact, remedy: `they were set aside in ${path}; what they acknowledged is in no list` }));
+  return facts.map((fact) => ({
+    state: 'warn',
+    name: NAME,
+    fact,
+    remedy: `they were set aside in ${path}; what they acknowledged is in no list`,
+  }));
 }

@@ -1,4 +1,7 @@
-/** The simulated devices: pure state machines that say what they would publish to s/us next (SmartREST static templates). */
+/**
+ * The simulated devices: pure state machines that say what they would publish to s/us next (SmartREST static
+ * templates).
+ */
 import { Random } from './random.ts';
 
 export interface SimulatedDevice {
@@ -50,7 +53,7 @@ class Thermometer implements SimulatedDevice {
 
   next(timeMs: number): string {
     // The warmest hour is three in the afternoon, the coldest three at night.
-    const angle = 2 * Math.PI * ((timeMs + this.phaseMs) % DAY_MS) / DAY_MS;
+    const angle = (2 * Math.PI * ((timeMs + this.phaseMs) % DAY_MS)) / DAY_MS;
     this.weather = this.weather * 0.98 + this.random.between(-0.2, 0.2);
     const temperature = this.mean - this.swing * Math.cos(angle - Math.PI / 4) + this.weather;
     const text = temperature.toFixed(2);
@@ -60,7 +63,9 @@ class Thermometer implements SimulatedDevice {
   }
 }
 
-/** A machine that idles, runs, overheats and is repaired: measurements, events at each change, alarms while it is ill. */
+/**
+ * A machine that idles, runs, overheats and is repaired: measurements, events at each change, alarms while it is ill.
+ */
 class Machine implements SimulatedDevice {
   readonly clientId: string;
   private readonly name: string;
@@ -115,8 +120,10 @@ class Machine implements SimulatedDevice {
   }
 
   private reading(speed: number, load: number): string {
-    return `201,sim_Machine,,sim_Machine,speed,${speed.toFixed(0)},rpm,sim_Machine,load,${load.toFixed(1)},%,`
-      + `sim_Machine,T,${this.temperature.toFixed(1)},C`;
+    return (
+      `201,sim_Machine,,sim_Machine,speed,${speed.toFixed(0)},rpm,sim_Machine,load,${load.toFixed(1)},%,` +
+      `sim_Machine,T,${this.temperature.toFixed(1)},C`
+    );
   }
 }
 

@@ -20,7 +20,10 @@ export interface FleetOptions {
 const OPENING_MAX = 200;
 const TICK_MS = 10;
 const PING_CHECK_MS = 5000;
-/** Messages that were due and could not be sent are forgotten past this time: the loop is closed, it does not catch up in a burst. */
+/**
+ * Messages that were due and could not be sent are forgotten past this time: the loop is closed, it does not catch up
+ * in a burst.
+ */
 const CREDIT_MAX_MS = 100;
 const RECONNECT_MIN_MS = 500;
 const RECONNECT_MAX_MS = 3000;
@@ -52,10 +55,17 @@ export class Fleet implements LinkListener {
     this.random = new Random(options.seed);
     for (let index = 0; index < options.devices; index += 1) {
       const device = simulatedDevice(index, options.seed);
-      const link = new MqttLink({
-        host: options.host, port: options.mqttPort, clientId: device.clientId, username: `${options.tenant}/${options.user}`,
-        password: options.password, inFlightMax: options.inFlight,
-      }, this);
+      const link = new MqttLink(
+        {
+          host: options.host,
+          port: options.mqttPort,
+          clientId: device.clientId,
+          username: `${options.tenant}/${options.user}`,
+          password: options.password,
+          inFlightMax: options.inFlight,
+        },
+        this,
+      );
       this.devices.push(device);
       this.links.push(link);
       this.isKnown.push(false);
@@ -70,7 +80,9 @@ export class Fleet implements LinkListener {
   start(): void {
     this.lastTickMs = Date.now();
     this.timer = setInterval(() => this.tick(Date.now()), TICK_MS);
-    this.pingTimer = setInterval(() => { for (const link of this.links) link.pingWhenIdle(Date.now()); }, PING_CHECK_MS);
+    this.pingTimer = setInterval(() => {
+      for (const link of this.links) link.pingWhenIdle(Date.now());
+    }, PING_CHECK_MS);
   }
 
   /** Sends nothing more; acknowledgements are still counted until `end`. */
@@ -121,7 +133,10 @@ export class Fleet implements LinkListener {
   private tick(nowMs: number): void {
     this.openNext(nowMs);
     const { rate } = this.options;
-    this.credit = Math.min(this.credit + rate * (nowMs - this.lastTickMs) / 1000, Math.max(1, rate * CREDIT_MAX_MS / 1000));
+    this.credit = Math.min(
+      this.credit + (rate * (nowMs - this.lastTickMs)) / 1000,
+      Math.max(1, (rate * CREDIT_MAX_MS) / 1000),
+    );
     this.lastTickMs = nowMs;
     let tries = this.links.length * this.options.inFlight;
     while (this.credit >= 1 && tries > 0) {

@@ -1,4 +1,7 @@
-/** A histogram of latencies with a fixed size: 32 buckets for each power of two, so at most 3 % off, up to about an hour. */
+/**
+ * A histogram of latencies with a fixed size: 32 buckets for each power of two, so at most 3 % off, up to about an
+ * hour.
+ */
 const SUB_BUCKETS_LOG2 = 5;
 const SUB_BUCKETS = 1 << SUB_BUCKETS_LOG2;
 const MICROSECONDS_MAX = 2 ** 32 - 1;

@@ -1,4 +1,6 @@
-/** A lean MQTT 3.1.1 client for the simulation: one socket, QoS 1, a bounded number of messages in flight, reconnects. */
+/**
+ * A lean MQTT 3.1.1 client for the simulation: one socket, QoS 1, a bounded number of messages in flight, reconnects.
+ */
 import { connect, type Socket } from 'node:net';
 import { generate, parser as createParser, type Packet, type Parser } from 'mqtt-packet';
 
@@ -24,10 +26,20 @@ const CONNECT_TIMEOUT_MS = 15_000;
 const PACKET_ID_MAX = 65_535;
 
 /** CONNACK return codes of MQTT 3.1.1, section 3.2.2.3. */
-const REFUSALS = ['', 'the protocol version is refused', 'the client ID is refused', 'the server is unavailable',
-  'user or password is wrong', 'not authorised'];
+const REFUSALS = [
+  '',
+  'the protocol version is refused',
+  'the client ID is refused',
+  'the server is unavailable',
+  'user or password is wrong',
+  'not authorised',
+];
 
-interface Pending { readonly topic: string; readonly payload: string; readonly sentNanoseconds: bigint }
+interface Pending {
+  readonly topic: string;
+  readonly payload: string;
+  readonly sentNanoseconds: bigint;
+}
 
 /** One device's connection. `open` may be called again after `closed`; what was not acknowledged is then sent again. */
 export class MqttLink {
@@ -54,11 +66,23 @@ export class MqttLink {
     this.parser = createParser({ protocolVersion: 4 });
     this.parser.on('packet', (packet: Packet) => this.receive(packet));
     this.parser.on('error', (error: Error) => this.fail(`the server sent what is not MQTT: ${error.message}`));
-    socket.setTimeout(CONNECT_TIMEOUT_MS, () => { if (!this.isConnected) this.fail(`no answer within ${CONNECT_TIMEOUT_MS} ms`); });
-    socket.on('connect', () => socket.write(generate({
-      cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, clean: true, clientId, keepalive: KEEP_ALIVE_SECONDS,
-      username, password: Buffer.from(password),
-    })));
+    socket.setTimeout(CONNECT_TIMEOUT_MS, () => {
+      if (!this.isConnected) this.fail(`no answer within ${CONNECT_TIMEOUT_MS} ms`);
+    });
+    socket.on('connect', () =>
+      socket.write(
+        generate({
+          cmd: 'connect',
+          protocolId: 'MQTT',
+          protocolVersion: 4,
+          clean: true,
+          clientId,
+          keepalive: KEEP_ALIVE_SECONDS,
+          username,
+          password: Buffer.from(password),
+        }),
+      ),
+    );
     socket.on('data', (chunk) => this.parser?.parse(chunk));
     socket.on('error', (error: NodeJS.ErrnoException) => this.fail(socketReason(error, host, port)));
     socket.on('close', () => this.ended());
@@ -74,7 +98,8 @@ export class MqttLink {
 
   /** Sends at QoS 1; the caller has asked `canSend`. */
   publish(topic: string, payload: string): void {
-    do this.packetId = this.packetId % PACKET_ID_MAX + 1; while (this.pending.has(this.packetId));
+    do this.packetId = (this.packetId % PACKET_ID_MAX) + 1;
+    while (this.pending.has(this.packetId));
     this.pending.set(this.packetId, { topic, payload, sentNanoseconds: process.hrtime.bigint() });
     this.write(this.packetId, topic, payload);
   }
@@ -106,7 +131,8 @@ export class MqttLink {
     if (packet.cmd === 'connack') this.accepted(packet.returnCode ?? 0);
     else if (packet.cmd === 'puback') this.settle(packet.messageId ?? 0);
     // Operations and error rows that the server sends at QoS 1 are acknowledged and otherwise ignored.
-    else if (packet.cmd === 'publish' && packet.qos === 1) this.socket?.write(generate({ cmd: 'puback', messageId: packet.messageId! }));
+    else if (packet.cmd === 'publish' && packet.qos === 1)
+      this.socket?.write(generate({ cmd: 'puback', messageId: packet.messageId! }));
   }
 
   private accepted(returnCode: number): void {

@@ -1,6 +1,6 @@
 /**
- * `millrace simulate`: a fleet of realistic devices over MQTT QoS 1 with a live line of rate, latency and errors. People
- * read standard error; standard output gets the result as one JSON object.
+ * `millrace simulate`: a fleet of realistic devices over MQTT QoS 1 with a live line of rate, latency and errors.
+ * People read standard error; standard output gets the result as one JSON object.
  */
 import { CommandError, EXIT_FAILED, EXIT_OK } from '../../operate/exit-codes.ts';
 import type { SimulateOptions } from './settings.ts';
@@ -24,28 +24,40 @@ export async function simulate(options: SimulateOptions): Promise<number> {
   clearInterval(timer);
   fleet.pause();
   const seconds = (Date.now() - startMs) / 1000;
-  for (let waitedMs = 0; fleet.inFlight > 0 && waitedMs < DRAIN_MS; waitedMs += DRAIN_CHECK_MS) await pause(DRAIN_CHECK_MS);
+  for (let waitedMs = 0; fleet.inFlight > 0 && waitedMs < DRAIN_MS; waitedMs += DRAIN_CHECK_MS)
+    await pause(DRAIN_CHECK_MS);
   display.end();
   const code = summarise(fleet, seconds);
   fleet.end();
   return code;
 }
 
-const pause = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms); });
+const pause = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
 
 /** One connection first: a wrong port or password is one clear sentence, not a thousand errors. */
 function tryOne(options: SimulateOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     const { host, mqttPort, tenant, user, password, seed } = options;
-    const link = new MqttLink({
-      host, port: mqttPort, clientId: `sim-${seed}-0`, username: `${tenant}/${user}`, password, inFlightMax: 1,
-    }, {
-      connected: () => { link.end(); resolve(); },
-      closed: (_link, reason) => reject(new CommandError(
-        `no device could connect to ${host}:${mqttPort} as ${tenant}/${user}: ${reason}. Is the server running (npm start)? `
-        + '--host, --mqtt-port, --tenant, --user and --password say where and who.')),
-      acknowledged: () => undefined,
-    });
+    const link = new MqttLink(
+      { host, port: mqttPort, clientId: `sim-${seed}-0`, username: `${tenant}/${user}`, password, inFlightMax: 1 },
+      {
+        connected: () => {
+          link.end();
+          resolve();
+        },
+        closed: (_link, reason) =>
+          reject(
+            new CommandError(
+              `no device could connect to ${host}:${mqttPort} as ${tenant}/${user}: ${reason}. Is the server running (npm start)? ` +
+                '--host, --mqtt-port, --tenant, --user and --password say where and who.',
+            ),
+          ),
+        acknowledged: () => undefined,
+      },
+    );
     link.open();
   });
 }
@@ -79,16 +91,19 @@ class Display {
     const { fleet } = this;
     const nowMs = Date.now();
     const seconds = Math.max(0.001, (nowMs - this.lastMs) / 1000);
-    const line = `connected ${fleet.connectedCount}/${this.devices}`
-      + `  sent/s ${Math.round((fleet.sent - this.sent) / seconds)}`
-      + `  acknowledged/s ${Math.round((fleet.acknowledgedCount - this.acknowledged) / seconds)}`
-      + `  latency p50 ${milliseconds(fleet.recent.percentile(0.5))} ms, p99 ${milliseconds(fleet.recent.percentile(0.99))} ms`
-      + `  errors ${fleet.errors}${fleet.errors === 0 ? '' : ` (${fleet.lastError})`}`;
+    const line =
+      `connected ${fleet.connectedCount}/${this.devices}` +
+      `  sent/s ${Math.round((fleet.sent - this.sent) / seconds)}` +
+      `  acknowledged/s ${Math.round((fleet.acknowledgedCount - this.acknowledged) / seconds)}` +
+      `  latency p50 ${milliseconds(fleet.recent.percentile(0.5))} ms, p99 ${milliseconds(fleet.recent.percentile(0.99))} ms` +
+      `  errors ${fleet.errors}${fleet.errors === 0 ? '' : ` (${fleet.lastError})`}`;
     this.sent = fleet.sent;
     this.acknowledged = fleet.acknowledgedCount;
     this.lastMs = nowMs;
     fleet.recent.clear();
-    process.stderr.write(this.isTerminal ? `\r\x1b[2K${line.slice(0, (process.stderr.columns ?? 120) - 1)}` : `${line}\n`);
+    process.stderr.write(
+      this.isTerminal ? `\r\x1b[2K${line.slice(0, (process.stderr.columns ?? 120) - 1)}` : `${line}\n`,
+    );
   }
 
   end(): void {
@@ -99,14 +114,22 @@ class Display {
 function summarise(fleet: Fleet, seconds: number): number {
   const { total } = fleet;
   const result = {
-    seconds: Number(seconds.toFixed(1)), connected: fleet.connectedCount, sent: fleet.sent, acknowledged: fleet.acknowledgedCount,
-    unacknowledged: fleet.inFlight, acknowledgedPerSecond: Math.round(fleet.acknowledgedCount / seconds),
-    latencyP50Ms: Number(milliseconds(total.percentile(0.5))), latencyP99Ms: Number(milliseconds(total.percentile(0.99))),
-    errors: fleet.errors, ...(fleet.errors === 0 ? {} : { lastError: fleet.lastError }),
+    seconds: Number(seconds.toFixed(1)),
+    connected: fleet.connectedCount,
+    sent: fleet.sent,
+    acknowledged: fleet.acknowledgedCount,
+    unacknowledged: fleet.inFlight,
+    acknowledgedPerSecond: Math.round(fleet.acknowledgedCount / seconds),
+    latencyP50Ms: Number(milliseconds(total.percentile(0.5))),
+    latencyP99Ms: Number(milliseconds(total.percentile(0.99))),
+    errors: fleet.errors,
+    ...(fleet.errors === 0 ? {} : { lastError: fleet.lastError }),
   };
-  process.stderr.write(`${result.acknowledged} of ${result.sent} messages acknowledged in ${result.seconds} s `
-    + `(${result.acknowledgedPerSecond} a second), latency p50 ${result.latencyP50Ms} ms, p99 ${result.latencyP99Ms} ms, `
-    + `${result.errors} errors\n`);
+  process.stderr.write(
+    `${result.acknowledged} of ${result.sent} messages acknowledged in ${result.seconds} s ` +
+      `(${result.acknowledgedPerSecond} a second), latency p50 ${result.latencyP50Ms} ms, p99 ${result.latencyP99Ms} ms, ` +
+      `${result.errors} errors\n`,
+  );
   process.stdout.write(`${JSON.stringify(result)}\n`);
   return result.acknowledged > 0 ? EXIT_OK : EXIT_FAILED;
 }

@@ -1,6 +1,7 @@
 /**
- * Sends JSON commands through the cluster's journal and waits for the answers, which the owners of their shards send to this node.
- * An answer is matched by shard and sequence; one that overtakes the journal's acknowledgement is kept until that comes.
+ * Sends JSON commands through the cluster's journal and waits for the answers, which the owners of their shards send to
+ * this node. An answer is matched by shard and sequence; one that overtakes the journal's acknowledgement is kept until
+ * that comes.
  */
 import { encodeCommand } from '../../ingest/journal/command-record.ts';
 import { REQUESTS_MAX, UNDER_WAY } from '../../ingest/journal/command-bus.ts';
@@ -27,7 +28,10 @@ const LATE_MS = 2_000;
 const ASKED_MAX = 1_000;
 /** The answer may be on its way when an owner says for the first time that the command is over. */
 const OVER_COUNT = 2;
-/** Room that a part leaves for its receipt: keys of sessions are bounded by what the stores take, and JSON may escape all of it. */
+/**
+ * Room that a part leaves for its receipt: keys of sessions are bounded by what the stores take, and JSON may escape
+ * all of it.
+ */
 const RECEIPT_BYTES_MAX = 16_384;
 
 /** One outcome on its way to the gateway. */
@@ -39,11 +43,18 @@ export interface CommandAnswer {
 
 type Reply = NonNullable<OfferedRecord['onAnswer']>;
 interface Expected {
-  readonly shard: number; readonly seq: number; readonly reply: Reply; readonly storedAt: number;
+  readonly shard: number;
+  readonly seq: number;
+  readonly reply: Reply;
+  readonly storedAt: number;
   /** How often its owner has said that the command is over. */
   overCount: number;
 }
-interface Early { readonly shard: number; readonly answer: CommandAnswer; readonly deadline: number }
+interface Early {
+  readonly shard: number;
+  readonly answer: CommandAnswer;
+  readonly deadline: number;
+}
 
 export interface CommandGatewayOptions {
   readonly intake: GatewayJournal;
@@ -54,16 +65,25 @@ export interface CommandGatewayOptions {
   readonly refusal?: () => string | undefined;
   /** A command that was stored and has no answer after this time gets the error `commands/answer-timeout`. */
   readonly answerTimeoutMs: number;
-  /** Of commands that wait for their answers: those that are over, as the owner of the shard says. Rejects when it cannot be asked. */
+  /**
+   * Of commands that wait for their answers: those that are over, as the owner of the shard says. Rejects when it
+   * cannot be asked.
+   */
   readonly overOf?: (shard: number, seqs: readonly number[]) => Promise<readonly number[]>;
   /** Milliseconds, growing. */
   readonly now?: () => number;
 }
 
 const SILENT: AcknowledgementSink = {
-  durable() { /* The answer comes from the actor, after its state is committed. */ },
-  flushDurable() { /* Nothing is written here. */ },
-  failed() { /* Told by its own sink. */ },
+  durable() {
+    /* The answer comes from the actor, after its state is committed. */
+  },
+  flushDurable() {
+    /* Nothing is written here. */
+  },
+  failed() {
+    /* Told by its own sink. */
+  },
 };
 
 export class CommandGateway implements DeviceCommands {
@@ -94,11 +114,16 @@ export class CommandGateway implements DeviceCommands {
     this.#timer.unref();
   }
 
-  get underWayCount(): number { return this.#underWay.used; }
-  get earlyCount(): number { return this.#early.size; }
+  get underWayCount(): number {
+    return this.#underWay.used;
+  }
+  get earlyCount(): number {
+    return this.#early.size;
+  }
 
   async request<Answer>(command: Command): Promise<Answer> {
-    const limit = this.#intake.refusal ?? this.#refusal?.() ?? this.#underWay.refusal(command.tenant, command.user ?? '');
+    const limit =
+      this.#intake.refusal ?? this.#refusal?.() ?? this.#underWay.refusal(command.tenant, command.user ?? '');
     if (limit !== undefined) throw this.#busy(limit);
     return this.requestBeyondBound<Answer>(command);
   }
@@ -110,8 +135,8 @@ export class CommandGateway implements DeviceCommands {
   }
 
   /**
-   * A follow-up: resolves when its actor has handled it, whatever it decided. Rejects when nobody knows; it is sent again then.
-   * Refused by no limit: the state has it.
+   * A follow-up: resolves when its actor has handled it, whatever it decided. Rejects when nobody knows; it is sent
+   * again then. Refused by no limit: the state has it.
    */
   async deliver(command: Command, pendingId: string): Promise<void> {
     try {
@@ -122,12 +147,19 @@ export class CommandGateway implements DeviceCommands {
   }
 
   #request<Answer>(record: Buffer, tenant: number, user = ''): Promise<Answer> {
-    if (record.length > GROUP_BYTES_MAX) return Promise.reject(new PlatformError('general/record-too-large', { limit: GROUP_BYTES_MAX }));
+    if (record.length > GROUP_BYTES_MAX)
+      return Promise.reject(new PlatformError('general/record-too-large', { limit: GROUP_BYTES_MAX }));
     this.#underWay.add(tenant, user);
     return new Promise<Answer>((resolve, reject) => {
       const onAnswer: Reply = {
-        resolve: (answer) => { this.#underWay.give(tenant, user); resolve(answer as Answer); },
-        reject: (error) => { this.#underWay.give(tenant, user); reject(error); },
+        resolve: (answer) => {
+          this.#underWay.give(tenant, user);
+          resolve(answer as Answer);
+        },
+        reject: (error) => {
+          this.#underWay.give(tenant, user);
+          reject(error);
+        },
       };
       this.#append(record, onAnswer);
     });
@@ -135,26 +167,48 @@ export class CommandGateway implements DeviceCommands {
 
   /** In the order of the calls, unless there is no room. */
   #append(record: Buffer, reply: Reply): void {
-    const part: ShardRecords = { shard: record[4], records: record, recordCount: 1, onStored: (shard, seq) => this.#stored(shard, seq, reply) };
+    const part: ShardRecords = {
+      shard: record[4],
+      records: record,
+      recordCount: 1,
+      onStored: (shard, seq) => this.#stored(shard, seq, reply),
+    };
     const failed = (_token: number, error: Error): void => {
-      reply.reject(new PlatformError('general/busy', { limit: `the journal could not be written: ${limitText(error.message)}` }));
+      reply.reject(
+        new PlatformError('general/busy', { limit: `the journal could not be written: ${limitText(error.message)}` }),
+      );
     };
     if (!this.#intake.offer([part], { ...SILENT, failed }, 0)) this.#intake.whenFree(() => this.#append(record, reply));
   }
 
   /**
-   * See DeviceCommands. Records of one shard are durable together or not at all, as far as they fit into a group. Of a QoS 2 message each such
-   * part has its receipt before it: a part that a gateway has stored before it ended is not stored again.
+   * See DeviceCommands. Records of one shard are durable together or not at all, as far as they fit into a group. Of a
+   * QoS 2 message each such part has its receipt before it: a part that a gateway has stored before it ended is not
+   * stored again.
    */
-  offer(records: readonly OfferedRecord[], sink: AcknowledgementSink, token: number, received?: ReceivedPacket): boolean {
+  offer(
+    records: readonly OfferedRecord[],
+    sink: AcknowledgementSink,
+    token: number,
+    received?: ReceivedPacket,
+  ): boolean {
     const bytesMax = received === undefined ? GROUP_BYTES_MAX : GROUP_BYTES_MAX - RECEIPT_BYTES_MAX;
     const fitting = records.filter(({ record }) => record.length <= bytesMax);
     const parts = received === undefined ? partsOf(fitting) : this.#missingParts(fitting, received);
-    if (!this.#intake.offer(parts.map((list) => this.#part(list)), sink, token)) return false;
+    if (
+      !this.#intake.offer(
+        parts.map((list) => this.#part(list)),
+        sink,
+        token,
+      )
+    )
+      return false;
     const offered = new Set(parts.flat());
     for (const { record, onAnswer } of records.filter((one) => !offered.has(one))) {
-      // After this call: whoever made it waits for answers from then on. What is stored already was answered to a connection that is gone.
-      if (record.length > bytesMax) setImmediate(() => onAnswer?.reject(new PlatformError('general/record-too-large', { limit: bytesMax })));
+      // After this call: whoever made it waits for answers from then on. What is stored already was answered to a
+      // connection that is gone.
+      if (record.length > bytesMax)
+        setImmediate(() => onAnswer?.reject(new PlatformError('general/record-too-large', { limit: bytesMax })));
       else if (onAnswer) setImmediate(onAnswer.resolve, undefined);
     }
     return true;
@@ -168,7 +222,8 @@ export class CommandGateway implements DeviceCommands {
       const shard = list[0].record[4];
       const part = counts.get(shard) ?? 0;
       counts.set(shard, part + 1);
-      if (received.stored?.has(partName(shard, part)) !== true) missing.push([{ record: receiptRecord(received, shard, part, parts.length) }, ...list]);
+      if (received.stored?.has(partName(shard, part)) !== true)
+        missing.push([{ record: receiptRecord(received, shard, part, parts.length) }, ...list]);
     }
     return missing;
   }
@@ -176,9 +231,13 @@ export class CommandGateway implements DeviceCommands {
   /** @param list of one shard. */
   #part(list: readonly OfferedRecord[]): ShardRecords {
     return {
-      shard: list[0].record[4], records: list.length === 1 ? list[0].record : Buffer.concat(list.map(({ record }) => record)), recordCount: list.length,
+      shard: list[0].record[4],
+      records: list.length === 1 ? list[0].record : Buffer.concat(list.map(({ record }) => record)),
+      recordCount: list.length,
       onStored: (shard, firstSeq) => {
-        list.forEach(({ onAnswer }, index) => { if (onAnswer) this.#stored(shard, firstSeq + index, onAnswer); });
+        list.forEach(({ onAnswer }, index) => {
+          if (onAnswer) this.#stored(shard, firstSeq + index, onAnswer);
+        });
       },
     };
   }
@@ -233,27 +292,36 @@ export class CommandGateway implements DeviceCommands {
         break;
       }
     }
-    if (this.#overOf !== undefined) for (const [shard, seqs] of late) if (!this.#asking.has(shard)) void this.#ask(shard, seqs, this.#overOf);
+    if (this.#overOf !== undefined)
+      for (const [shard, seqs] of late) if (!this.#asking.has(shard)) void this.#ask(shard, seqs, this.#overOf);
     for (const [key, { deadline }] of this.#early) {
       if (deadline > now) break;
       this.#early.delete(key);
     }
   }
 
-  /** A killed owner's successor has the state and owes nobody an answer; what an owner sends while NATS is away is lost. */
-  async #ask(shard: number, seqs: readonly number[], overOf: NonNullable<CommandGatewayOptions['overOf']>): Promise<void> {
+  /**
+   * A killed owner's successor has the state and owes nobody an answer; what an owner sends while NATS is away is lost.
+   */
+  async #ask(
+    shard: number,
+    seqs: readonly number[],
+    overOf: NonNullable<CommandGatewayOptions['overOf']>,
+  ): Promise<void> {
     this.#asking.add(shard);
     try {
-      for (let from = 0; from < seqs.length; from += ASKED_MAX) for (const seq of await overOf(shard, seqs.slice(from, from + ASKED_MAX))) {
-        const key = `${shard}/${seq}`;
-        const expected = this.#expected.get(key);
-        if (expected === undefined) continue;
-        expected.overCount += 1;
-        if (expected.overCount < OVER_COUNT) continue;
-        this.#expected.delete(key);
-        if (expected.reply.over) expected.reply.over();
-        else this.#unanswered(expected.reply, 'commands/answer-lost', 'its shard has another owner, or NATS was away');
-      }
+      for (let from = 0; from < seqs.length; from += ASKED_MAX)
+        for (const seq of await overOf(shard, seqs.slice(from, from + ASKED_MAX))) {
+          const key = `${shard}/${seq}`;
+          const expected = this.#expected.get(key);
+          if (expected === undefined) continue;
+          expected.overCount += 1;
+          if (expected.overCount < OVER_COUNT) continue;
+          this.#expected.delete(key);
+          if (expected.reply.over) expected.reply.over();
+          else
+            this.#unanswered(expected.reply, 'commands/answer-lost', 'its shard has another owner, or NATS was away');
+        }
     } catch {
       // Its owner is on its way: asked again.
     } finally {
@@ -273,7 +341,11 @@ export class CommandGateway implements DeviceCommands {
 }
 
 /** By shard, in order; what does not fit into one group of its shard goes into several. */
-function partsOf(records: readonly OfferedRecord[], bytesMax = GROUP_BYTES_MAX, recordsMax = GROUP_RECORDS_MAX): OfferedRecord[][] {
+function partsOf(
+  records: readonly OfferedRecord[],
+  bytesMax = GROUP_BYTES_MAX,
+  recordsMax = GROUP_RECORDS_MAX,
+): OfferedRecord[][] {
   const open = new Map<number, { readonly list: OfferedRecord[]; bytes: number }>();
   const parts: OfferedRecord[][] = [];
   for (const offered of records) {

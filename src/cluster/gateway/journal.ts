@@ -1,9 +1,11 @@
 /**
- * The groups of a gateway in a cluster: one open group per shard, one append under way per shard, and what arrives meanwhile becomes the
- * next one. The same protocol as the single node's group commit (ingest/journal/record-intake.ts), so that whoever puts records works over both.
+ * The groups of a gateway in a cluster: one open group per shard, one append under way per shard, and what arrives
+ * meanwhile becomes the next one. The same protocol as the single node's group commit
+ * (ingest/journal/record-intake.ts), so that whoever puts records works over both.
  *
- * Orders: records of one shard are stored in the order in which they were appended, of one group all or none. Records of several shards
- * have no order; a sink that needs one (`isOrdered`, a connection) hears of its tokens in the order of its calls all the same.
+ * Orders: records of one shard are stored in the order in which they were appended, of one group all or none. Records
+ * of several shards have no order; a sink that needs one (`isOrdered`, a connection) hears of its tokens in the order
+ * of its calls all the same.
  */
 import { randomBytes } from 'node:crypto';
 import { SHARD_COUNT, shardOf } from '../../ingest/journal/command-record.ts';
@@ -31,7 +33,11 @@ interface Entry {
   error: Error | undefined;
 }
 
-interface Part { readonly entry: Entry; readonly index: number; readonly onStored: Stored | undefined }
+interface Part {
+  readonly entry: Entry;
+  readonly index: number;
+  readonly onStored: Stored | undefined;
+}
 
 interface Group {
   readonly shard: number;
@@ -57,7 +63,12 @@ interface Line {
 }
 
 /** Records on their way into one shard. */
-export interface ShardRecords { readonly shard: number; readonly records: Buffer; readonly recordCount: number; readonly onStored?: Stored }
+export interface ShardRecords {
+  readonly shard: number;
+  readonly records: Buffer;
+  readonly recordCount: number;
+  readonly onStored?: Stored;
+}
 
 export interface GatewayJournalOptions {
   readonly journal: ShardJournal;
@@ -95,20 +106,37 @@ export class GatewayJournal implements RecordIntake {
   readonly #starved = new Set<Line>();
   #openBytes = 0;
   #underWay = 0;
-  readonly #appendScheduled = (): void => { for (const line of this.#scheduled.splice(0)) { line.isScheduled = false; this.#append(line); } };
+  readonly #appendScheduled = (): void => {
+    for (const line of this.#scheduled.splice(0)) {
+      line.isScheduled = false;
+      this.#append(line);
+    }
+  };
 
   constructor(options: GatewayJournalOptions) {
     this.#options = options;
     this.#name = `${options.nodeId}-${randomBytes(6).toString('base64url')}`;
-    this.#lines = Array.from({ length: SHARD_COUNT }, (_, shard) => (
-      { open: newGroup(shard), isAppending: false, isScheduled: false, waiting: [], isBehind: false, acknowledgedSeq: 0 }));
+    this.#lines = Array.from({ length: SHARD_COUNT }, (_, shard) => ({
+      open: newGroup(shard),
+      isAppending: false,
+      isScheduled: false,
+      waiting: [],
+      isBehind: false,
+      acknowledgedSeq: 0,
+    }));
     [this.#full] = this.#lines;
     this.#reserved = this.#full.open;
   }
 
-  get buffer(): Buffer { return this.#reserved.buffer; }
-  get view(): DataView { return this.#reserved.view; }
-  get openBytes(): number { return this.#openBytes; }
+  get buffer(): Buffer {
+    return this.#reserved.buffer;
+  }
+  get view(): DataView {
+    return this.#reserved.view;
+  }
+  get openBytes(): number {
+    return this.#openBytes;
+  }
 
   get refusal(): string | undefined {
     const { unavailable } = this.#options.journal;
@@ -136,7 +164,8 @@ export class GatewayJournal implements RecordIntake {
       this.#full = line;
       return -1;
     }
-    if (needed > group.buffer.length) growGroup(group, Math.max(needed, Math.min(group.buffer.length * 2, GROUP_BYTES_MAX)));
+    if (needed > group.buffer.length)
+      growGroup(group, Math.max(needed, Math.min(group.buffer.length * 2, GROUP_BYTES_MAX)));
     this.#reserved = group;
     return group.used;
   }
@@ -172,7 +201,8 @@ export class GatewayJournal implements RecordIntake {
 
   /**
    * Appends records of several shards at once and in order with other calls; `sink` hears of them as one.
-   * @param parts each with room in a group of its own. Of a shard with several all but the first may follow later, in order.
+   * @param parts each with room in a group of its own. Of a shard with several all but the first may follow later, in
+   * order.
    * @returns false when one of the shards has no room: nothing was appended; see `whenFree`.
    */
   offer(parts: readonly ShardRecords[], sink: AcknowledgementSink, token: number): boolean {
@@ -182,7 +212,8 @@ export class GatewayJournal implements RecordIntake {
     }
     const first = new Map<number, ShardRecords>();
     for (const part of parts) if (!first.has(part.shard)) first.set(part.shard, part);
-    for (const { shard, records, recordCount } of first.values()) if (this.#reserve(records.length, recordCount, this.#lines[shard]) < 0) return false;
+    for (const { shard, records, recordCount } of first.values())
+      if (this.#reserve(records.length, recordCount, this.#lines[shard]) < 0) return false;
     const entry = this.#enter(sink, token, parts.length);
     for (const part of parts) this.#addLater(part, entry);
     return true;
@@ -204,7 +235,9 @@ export class GatewayJournal implements RecordIntake {
   /** Resolves when everything appended so far is stored or has failed. */
   drained(): Promise<void> {
     if (this.#underWay === 0 && this.#openBytes === 0) return Promise.resolve();
-    return new Promise((resolve) => { this.#idle.push(resolve); });
+    return new Promise((resolve) => {
+      this.#idle.push(resolve);
+    });
   }
 
   #enter(sink: AcknowledgementSink, token: number, parts: number): Entry {
@@ -238,10 +271,17 @@ export class GatewayJournal implements RecordIntake {
     line.open = newGroup(group.shard, group.used);
     this.#wake(line);
     this.#groupNumber += 1;
-    this.#options.journal.append(group.shard, `${this.#name}-${this.#groupNumber}`, group.buffer.subarray(0, group.used), group.recordCount).then(
-      (firstSeq) => this.#stored(line, group, firstSeq),
-      (error: Error) => this.#failed(line, group, error),
-    );
+    this.#options.journal
+      .append(
+        group.shard,
+        `${this.#name}-${this.#groupNumber}`,
+        group.buffer.subarray(0, group.used),
+        group.recordCount,
+      )
+      .then(
+        (firstSeq) => this.#stored(line, group, firstSeq),
+        (error: Error) => this.#failed(line, group, error),
+      );
   }
 
   /** In order: behind a part that still finds no room all others wait again. */
@@ -262,7 +302,10 @@ export class GatewayJournal implements RecordIntake {
     this.#finish(line, group);
   }
 
-  /** Nobody knows whether it is stored. What is in the open group does not depend on it: it is tried by itself, unless nothing can be stored. */
+  /**
+   * Nobody knows whether it is stored. What is in the open group does not depend on it: it is tried by itself, unless
+   * nothing can be stored.
+   */
   #failed(line: Line, group: Group, error: Error): void {
     this.#options.onError(error);
     for (const { entry } of group.parts) this.#settled(entry, error);
@@ -270,7 +313,10 @@ export class GatewayJournal implements RecordIntake {
     this.#finish(line, group);
   }
 
-  /** Whoever sent the group before it sends again, over another node perhaps: what has waited behind it would be stored after that. */
+  /**
+   * Whoever sent the group before it sends again, over another node perhaps: what has waited behind it would be stored
+   * after that.
+   */
   #failOpen(line: Line, error: Error): void {
     const group = line.open;
     if (group.recordCount === 0) return;
@@ -343,7 +389,7 @@ function splitByShard(records: Buffer): ShardRecords[] | number {
   const close = (shard: number, { slices, bytes }: { slices: Buffer[]; bytes: number }): void => {
     parts.push({ shard, records: Buffer.concat(slices, bytes), recordCount: slices.length });
   };
-  for (let at = 0; at < records.length;) {
+  for (let at = 0; at < records.length; ) {
     const length = records.readUInt32LE(at);
     if (length > GROUP_BYTES_MAX) return length;
     const shard = records[at + 4];
@@ -352,7 +398,7 @@ function splitByShard(records: Buffer): ShardRecords[] | number {
       close(shard, part);
       part = undefined;
     }
-    if (!part) open.set(shard, part = { slices: [], bytes: 0 });
+    if (!part) open.set(shard, (part = { slices: [], bytes: 0 }));
     part.slices.push(records.subarray(at, at + length));
     part.bytes += length;
     at += length;

@@ -1,6 +1,6 @@
 /**
- * What an owner tells other nodes after a commit: first what changed (`changed`, to all of them), then the answers, to the gateways that
- * wait for them. Gathered over a turn of the event loop.
+ * What an owner tells other nodes after a commit: first what changed (`changed`, to all of them), then the answers, to
+ * the gateways that wait for them. Gathered over a turn of the event loop.
  */
 import { toldFormer } from '../../accounts/users/lost-rights.ts';
 import type { StoredTotp } from '../../accounts/login/second-factor.ts';
@@ -25,8 +25,9 @@ const NO_ROOM = 'cluster/answer-bytes';
 export type ToldRecord = readonly [collection: RecordChange['collection'], id: string, former?: string];
 
 /**
- * What caches forget. Of records `id` is a JSON list of ToldRecord: other nodes read them again. Of a shard nobody knows what its actors have changed
- * and not told: a former owner ended between a commit and telling it, or this one was cut off.
+ * What caches forget. Of records `id` is a JSON list of ToldRecord: other nodes read them again. Of a shard nobody
+ * knows what its actors have changed and not told: a former owner ended between a commit and telling it, or this one
+ * was cut off.
  */
 export interface Change {
   readonly kind: 'user' | 'object' | 'links' | 'records' | 'shard';
@@ -40,8 +41,15 @@ export interface Change {
 /** Some object is no longer below another one: told once of all that a group commit has ended. */
 export const LINKS_ENDED: Change = { kind: 'links', tenant: 0, id: '' };
 
-interface AnswersMessage { readonly shard: number; readonly answers: readonly CommandAnswer[] }
-interface Gathered { readonly gateway: string; readonly shard: number; readonly answers: CommandAnswer[] }
+interface AnswersMessage {
+  readonly shard: number;
+  readonly answers: readonly CommandAnswer[];
+}
+interface Gathered {
+  readonly gateway: string;
+  readonly shard: number;
+  readonly answers: CommandAnswer[];
+}
 
 export interface OutcomeSenderOptions {
   readonly messages: NodeMessages;
@@ -61,12 +69,18 @@ export class OutcomeSender {
   readonly #answers = new Map<string, Gathered>();
   readonly #largeAnswers: LargeAnswers;
   #isScheduled = false;
-  readonly #flushNow = (): void => { this.#flush(); };
+  readonly #flushNow = (): void => {
+    this.#flush();
+  };
 
   constructor(options: OutcomeSenderOptions) {
     this.#options = options;
     const { messages, log } = options;
-    this.#largeAnswers = new LargeAnswers({ messages, log, onAnswer: (shard, text) => options.take(shard, [JSON.parse(text) as CommandAnswer]) });
+    this.#largeAnswers = new LargeAnswers({
+      messages,
+      log,
+      onAnswer: (shard, text) => options.take(shard, [JSON.parse(text) as CommandAnswer]),
+    });
     messages.listen(ANSWERS, (payload) => {
       const { shard, answers } = JSON.parse(Buffer.from(payload).toString()) as AnswersMessage;
       options.take(shard, answers);
@@ -77,7 +91,9 @@ export class OutcomeSender {
   }
 
   /** Whether the answer to a command is on its way to another node, in parts. */
-  isSending(shard: number, seq: number): boolean { return this.#largeAnswers.isOnItsWay(shard, seq); }
+  isSending(shard: number, seq: number): boolean {
+    return this.#largeAnswers.isOnItsWay(shard, seq);
+  }
 
   changed(change: Change): void {
     if (change === LINKS_ENDED && this.#changes.at(-1) === LINKS_ENDED) return;
@@ -97,7 +113,7 @@ export class OutcomeSender {
   answer(gateway: string, shard: number, seq: number, answer: unknown, error: PlatformError | undefined): void {
     const key = `${shard}/${gateway}`;
     let gathered = this.#answers.get(key);
-    if (!gathered) this.#answers.set(key, gathered = { gateway, shard, answers: [] });
+    if (!gathered) this.#answers.set(key, (gathered = { gateway, shard, answers: [] }));
     const sent: CommandAnswer = error ? { seq, error: { code: error.code, details: error.details } } : { seq, answer };
     gathered.answers.push(sent);
     this.#schedule();
@@ -114,7 +130,8 @@ export class OutcomeSender {
     const { messages, take } = this.#options;
     const changes = this.#changes;
     this.#changes = [];
-    for (const texts of packed(changes.map((change) => JSON.stringify(change)))) messages.broadcast(CHANGED, Buffer.from(`[${texts.join(',')}]`));
+    for (const texts of packed(changes.map((change) => JSON.stringify(change))))
+      messages.broadcast(CHANGED, Buffer.from(`[${texts.join(',')}]`));
     const all = [...this.#answers.values()];
     this.#answers.clear();
     for (const { gateway, shard, answers } of all) {
@@ -131,19 +148,27 @@ export class OutcomeSender {
         texts.push(text);
       } else if (!this.#largeAnswers.send(gateway, shard, answer.seq, text)) {
         this.#options.refusals.count(NO_ROOM);
-        texts.push(JSON.stringify({ seq: answer.seq, error: { code: 'commands/answer-lost', details: { limit: NO_ROOM } } } satisfies CommandAnswer));
+        texts.push(
+          JSON.stringify({
+            seq: answer.seq,
+            error: { code: 'commands/answer-lost', details: { limit: NO_ROOM } },
+          } satisfies CommandAnswer),
+        );
       }
     }
-    for (const some of packed(texts)) this.#options.messages.send(gateway, ANSWERS, Buffer.from(`{"shard":${shard},"answers":[${some.join(',')}]}`));
+    for (const some of packed(texts))
+      this.#options.messages.send(gateway, ANSWERS, Buffer.from(`{"shard":${shard},"answers":[${some.join(',')}]}`));
   }
 }
 
 /** UTF-8 has at most three bytes for a character of a string. */
-const isLarge = (text: string): boolean => text.length * 3 > ANSWER_BYTES_MAX && Buffer.byteLength(text) > ANSWER_BYTES_MAX;
+const isLarge = (text: string): boolean =>
+  text.length * 3 > ANSWER_BYTES_MAX && Buffer.byteLength(text) > ANSWER_BYTES_MAX;
 
 /**
- * Other nodes read the text that counts now. Of the former one they need what ends live sessions (accounts/login/rights-watch.ts): a group's roles, whether
- * it or an inventory role has lost grants, and of a user or a member only that there was one; and whether a second factor was asked for, by which secret
+ * Other nodes read the text that counts now. Of the former one they need what ends live sessions
+ * (accounts/login/rights-watch.ts): a group's roles, whether it or an inventory role has lost grants, and of a user or
+ * a member only that there was one; and whether a second factor was asked for, by which secret
  * (accounts/login/second-factor.ts).
  */
 function toldRecord(change: RecordChange): ToldRecord {

@@ -1,4 +1,7 @@
-/** Receipts of QoS 2 messages over the shards of a cluster (actors/handlers/sessions/receipts.ts): where they may be, and which there are. */
+/**
+ * Receipts of QoS 2 messages over the shards of a cluster (actors/handlers/sessions/receipts.ts): where they may be,
+ * and which there are.
+ */
 import { textKeyIn } from '../../ingest/journal/command-record.ts';
 import { partName } from '../../ingest/journal/received-packet.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
@@ -19,27 +22,47 @@ export class SessionReceipts implements SessionReceiptStore {
   }
 
   async announce(tenant: number, session: string, shard: number, holder?: string): Promise<void> {
-    await this.#request({ kind: COMMAND.SESSION_RECEIVES_IN, tenant, key: `s:${session}`, body: { session, shard, holder } });
+    await this.#request({
+      kind: COMMAND.SESSION_RECEIVES_IN,
+      tenant,
+      key: `s:${session}`,
+      body: { session, shard, holder },
+    });
   }
 
-  /** The question is a command: whatever a gateway that is gone has stored before is in the answer, also when nobody had handled it yet. */
-  async read(tenant: number, session: string, shards: readonly number[], { holder, since = '' }: { holder?: string; since?: string } = {}):
-    Promise<{ received: number[]; partly: Map<number, ReadonlySet<string>> }> {
+  /**
+   * The question is a command: whatever a gateway that is gone has stored before is in the answer, also when nobody had
+   * handled it yet.
+   */
+  async read(
+    tenant: number,
+    session: string,
+    shards: readonly number[],
+    { holder, since = '' }: { holder?: string; since?: string } = {},
+  ): Promise<{ received: number[]; partly: Map<number, ReadonlySet<string>> }> {
     const found = new Map<number, { readonly names: Set<string>; parts: number }>();
-    await Promise.all(shards.map(async (shard) => {
-      const receipts = await this.#request<StoredReceipt[]>({
-        kind: COMMAND.SESSION_RECEIPTS, tenant, key: textKeyIn(tenant, shard), body: { session, holder } });
-      for (const { id, part, parts, holder: of } of receipts) {
-        if (isFormerHolder(of, since)) continue;
-        const packet = found.get(id) ?? { names: new Set<string>(), parts };
-        packet.names.add(partName(shard, part));
-        found.set(id, packet);
-      }
-    }));
+    await Promise.all(
+      shards.map(async (shard) => {
+        const receipts = await this.#request<StoredReceipt[]>({
+          kind: COMMAND.SESSION_RECEIPTS,
+          tenant,
+          key: textKeyIn(tenant, shard),
+          body: { session, holder },
+        });
+        for (const { id, part, parts, holder: of } of receipts) {
+          if (isFormerHolder(of, since)) continue;
+          const packet = found.get(id) ?? { names: new Set<string>(), parts };
+          packet.names.add(partName(shard, part));
+          found.set(id, packet);
+        }
+      }),
+    );
     const packets = [...found];
     return {
       received: packets.filter(([, { names, parts }]) => names.size >= parts).map(([id]) => id),
-      partly: new Map(packets.filter(([, { names, parts }]) => names.size < parts).map(([id, { names }]) => [id, names])),
+      partly: new Map(
+        packets.filter(([, { names, parts }]) => names.size < parts).map(([id, { names }]) => [id, names]),
+      ),
     };
   }
 

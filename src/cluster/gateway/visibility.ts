@@ -1,7 +1,8 @@
 /**
- * Read your writes over all nodes: a query first asks every node what it has acknowledged, then the owners of these shards to make it
- * visible. Rounds of questions coalesce: one is under way, the next one serves everybody who came meanwhile. A DELETE by filters sends commands to other
- * shards while it is waited for: the answer of its owner says up to where, and that is waited for then.
+ * Read your writes over all nodes: a query first asks every node what it has acknowledged, then the owners of these
+ * shards to make it visible. Rounds of questions coalesce: one is under way, the next one serves everybody who came
+ * meanwhile. A DELETE by filters sends commands to other shards while it is waited for: the answer of its owner says up
+ * to where, and that is waited for then.
  */
 import { SHARD_COUNT, shardOf } from '../../ingest/journal/command-record.ts';
 import type { HistoryQuery } from '../../ingest/projector/history-query.ts';
@@ -20,7 +21,11 @@ const MISSED_MS = 30_000;
 
 /** Shard and sequence. */
 type Wanted = readonly (readonly [number, number])[];
-interface VisibleRequest { readonly wanted: Wanted; readonly query?: HistoryQuery; readonly timeoutMs: number }
+interface VisibleRequest {
+  readonly wanted: Wanted;
+  readonly query?: HistoryQuery;
+  readonly timeoutMs: number;
+}
 
 export interface VisibilityOptions {
   readonly messages: NodeMessages;
@@ -48,7 +53,9 @@ export class Visibility {
   constructor(options: VisibilityOptions) {
     this.#options = options;
     options.messages.answer(ACKNOWLEDGED, () => bytesOf(this.#acknowledgedHere()));
-    options.messages.answer(VISIBLE, (payload) => this.#answerVisible(JSON.parse(Buffer.from(payload).toString()) as VisibleRequest));
+    options.messages.answer(VISIBLE, (payload) =>
+      this.#answerVisible(JSON.parse(Buffer.from(payload).toString()) as VisibleRequest),
+    );
   }
 
   /** To be called first of all, and whenever members have changed: nobody can ask a node any more that is gone. */
@@ -63,7 +70,10 @@ export class Visibility {
     this.#floorReady = before.then(() => this.#raiseFloor());
   }
 
-  /** To be called when a DELETE has been carried out here, and before its shard moves behind it: whoever waits for it waits for what it has sent. */
+  /**
+   * To be called when a DELETE has been carried out here, and before its shard moves behind it: whoever waits for it
+   * waits for what it has sent.
+   */
   deletionDone(): void {
     raise(this.#sent, this.#acknowledgedHere());
   }
@@ -72,7 +82,10 @@ export class Visibility {
     this.#isStopped = true;
   }
 
-  /** Resolves when everything that was acknowledged before the call can be queried. Rejects when that takes longer than `timeoutMs`. */
+  /**
+   * Resolves when everything that was acknowledged before the call can be queried. Rejects when that takes longer than
+   * `timeoutMs`.
+   */
   async visible(timeoutMs: number, query?: HistoryQuery): Promise<void> {
     const deadline = performance.now() + timeoutMs;
     await within(this.#floorReady, deadline);
@@ -80,12 +93,17 @@ export class Visibility {
     const { leases } = this.#options;
     const owners = shards.map((shard) => leases.ownerOf(shard));
     const acknowledged = await within(this.#acknowledged(), deadline);
-    const wanted = shards.map((shard) => [shard, Math.max(acknowledged[shard], this.#floor[shard])] as const).filter(([, seq]) => seq > 0);
+    const wanted = shards
+      .map((shard) => [shard, Math.max(acknowledged[shard], this.#floor[shard])] as const)
+      .filter(([, seq]) => seq > 0);
     const sent = await this.#makeVisible(wanted, deadline, query);
     // A former owner may have carried out a DELETE behind its answer: it is asked again.
-    if (shards.some((shard, index) => leases.ownerOf(shard) !== owners[index])) raise(sent, await within(this.#acknowledged(), deadline));
+    if (shards.some((shard, index) => leases.ownerOf(shard) !== owners[index]))
+      raise(sent, await within(this.#acknowledged(), deadline));
     const known = new Map(wanted);
-    const behind = shards.map((shard) => [shard, sent[shard]] as const).filter(([shard, seq]) => seq > (known.get(shard) ?? 0));
+    const behind = shards
+      .map((shard) => [shard, sent[shard]] as const)
+      .filter(([shard, seq]) => seq > (known.get(shard) ?? 0));
     if (behind.length > 0) await this.#makeVisible(behind, deadline, query);
   }
 
@@ -93,7 +111,9 @@ export class Visibility {
   async visibleBefore(seq: number, shards: readonly number[], timeoutMs: number): Promise<void> {
     const deadline = performance.now() + timeoutMs;
     const lastSeqs = await within(Promise.all(shards.map((shard) => this.#options.journal.lastSeq(shard))), deadline);
-    const wanted = shards.map((shard, index) => [shard, Math.min(lastSeqs[index], seq - 1)] as const).filter(([, last]) => last > 0);
+    const wanted = shards
+      .map((shard, index) => [shard, Math.min(lastSeqs[index], seq - 1)] as const)
+      .filter(([, last]) => last > 0);
     await this.#makeVisible(wanted, deadline, undefined);
   }
 
@@ -108,11 +128,18 @@ export class Visibility {
       else owners.set(owner, [one]);
     }
     const sent = new Float64Array(SHARD_COUNT);
-    await Promise.all(Array.from(owners, async ([owner, list]) => raise(sent, await this.#makeVisibleAt(owner, list, deadline, query))));
+    await Promise.all(
+      Array.from(owners, async ([owner, list]) => raise(sent, await this.#makeVisibleAt(owner, list, deadline, query))),
+    );
     return sent;
   }
 
-  async #makeVisibleAt(owner: string | undefined, wanted: Wanted, deadline: number, query: HistoryQuery | undefined): Promise<Float64Array> {
+  async #makeVisibleAt(
+    owner: string | undefined,
+    wanted: Wanted,
+    deadline: number,
+    query: HistoryQuery | undefined,
+  ): Promise<Float64Array> {
     const { leases, messages } = this.#options;
     for (;;) {
       const timeoutMs = deadline - performance.now();
@@ -125,7 +152,9 @@ export class Visibility {
       } catch (error) {
         if (deadline - performance.now() <= RETRY_MS) throw error;
       }
-      await new Promise((resolve) => { setTimeout(resolve, RETRY_MS); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, RETRY_MS);
+      });
       // Some may have moved: each goes to whom it belongs now.
       if (wanted.some(([shard]) => leases.ownerOf(shard) !== owner)) return this.#makeVisible(wanted, deadline, query);
     }
@@ -150,7 +179,9 @@ export class Visibility {
 
   #begin(): Promise<Float64Array> {
     this.#nextRound = undefined;
-    const round = this.#ask().finally(() => { if (this.#round === round) this.#round = undefined; });
+    const round = this.#ask().finally(() => {
+      if (this.#round === round) this.#round = undefined;
+    });
     this.#round = round;
     return round;
   }
@@ -160,14 +191,16 @@ export class Visibility {
     const found = this.#acknowledgedHere();
     const others = leases.members.filter(({ nodeId }) => nodeId !== messages.nodeId);
     let isSilent = performance.now() - this.#missedAt < MISSED_MS;
-    await Promise.all(others.map(async ({ nodeId }) => {
-      try {
-        raise(found, numbersOf(await messages.request(nodeId, ACKNOWLEDGED, new Uint8Array(0), SILENT_MS)));
-      } catch {
-        // Whatever it has acknowledged is in the journal.
-        isSilent = true;
-      }
-    }));
+    await Promise.all(
+      others.map(async ({ nodeId }) => {
+        try {
+          raise(found, numbersOf(await messages.request(nodeId, ACKNOWLEDGED, new Uint8Array(0), SILENT_MS)));
+        } catch {
+          // Whatever it has acknowledged is in the journal.
+          isSilent = true;
+        }
+      }),
+    );
     if (isSilent) raise(found, await this.#journalEnds());
     return found;
   }
@@ -177,7 +210,9 @@ export class Visibility {
   }
 
   async #journalEnds(): Promise<Float64Array> {
-    return Float64Array.from(await Promise.all(Array.from({ length: SHARD_COUNT }, (_, shard) => this.#options.journal.lastSeq(shard))));
+    return Float64Array.from(
+      await Promise.all(Array.from({ length: SHARD_COUNT }, (_, shard) => this.#options.journal.lastSeq(shard))),
+    );
   }
 
   async #raiseFloor(): Promise<void> {
@@ -187,7 +222,9 @@ export class Visibility {
         return;
       } catch {
         // The journal is away: queries wait for their time.
-        await new Promise((resolve) => { setTimeout(resolve, RETRY_MS * 4).unref(); });
+        await new Promise((resolve) => {
+          setTimeout(resolve, RETRY_MS * 4).unref();
+        });
       }
     }
   }
@@ -195,21 +232,27 @@ export class Visibility {
 
 /** A DELETE of the tenant concerns every source: its shard is asked too. */
 function shardsOf(query: HistoryQuery | undefined): number[] {
-  if (query?.tenant === undefined || query.source === undefined) return Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
+  if (query?.tenant === undefined || query.source === undefined)
+    return Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
   return [...new Set([shardOf(query.tenant, query.source), shardOf(query.tenant, 't')])];
 }
 
 function raise(target: Float64Array, values: Float64Array): void {
-  for (let index = 0; index < values.length; index += 1) if (values[index] > target[index]) target[index] = values[index];
+  for (let index = 0; index < values.length; index += 1)
+    if (values[index] > target[index]) target[index] = values[index];
 }
 
-const bytesOf = (numbers: Float64Array): Uint8Array => new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
+const bytesOf = (numbers: Float64Array): Uint8Array =>
+  new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
 const numbersOf = (bytes: Uint8Array): Float64Array => new Float64Array(Uint8Array.from(bytes).buffer);
 
 async function within<Value>(promise: Promise<Value>, deadline: number): Promise<Value> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('the nodes do not tell in time what they have acknowledged')), Math.max(0, deadline - performance.now()));
+    timer = setTimeout(
+      () => reject(new Error('the nodes do not tell in time what they have acknowledged')),
+      Math.max(0, deadline - performance.now()),
+    );
   });
   try {
     return await Promise.race([promise, late]);

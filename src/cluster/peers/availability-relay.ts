@@ -1,9 +1,11 @@
 /**
- * Availability in a cluster. Devices are heard, connect and disconnect on any node, while the monitor of a tenant runs on the node that
- * owns the tenant's shard. What concerns other owners is gathered and sent to them every second, and kept until they have taken it.
+ * Availability in a cluster. Devices are heard, connect and disconnect on any node, while the monitor of a tenant runs
+ * on the node that owns the tenant's shard. What concerns other owners is gathered and sent to them every second, and
+ * kept until they have taken it.
  *
- * Of connections the owner keeps a set for each node and tenant. It is sent whole when the tenant has another owner, afterwards its changes;
- * now and then its size, so that whatever was missed is found. Until the nodes have told it, a new owner does not judge (`isMine`).
+ * Of connections the owner keeps a set for each node and tenant. It is sent whole when the tenant has another owner,
+ * afterwards its changes; now and then its size, so that whatever was missed is found. Until the nodes have told it, a
+ * new owner does not judge (`isMine`).
  */
 import { shardOf } from '../../ingest/journal/command-record.ts';
 import type { AvailabilityPort } from '../../model/entities/availability.ts';
@@ -63,7 +65,10 @@ interface Report {
 }
 
 /** Tenants that the receiver does not own, and those whose connections it wants whole. */
-interface ReportAnswer { readonly notMine: number[]; readonly wanted: number[] }
+interface ReportAnswer {
+  readonly notMine: number[];
+  readonly wanted: number[];
+}
 
 export class AvailabilityRelay implements AvailabilityPort {
   readonly #options: AvailabilityRelayOptions;
@@ -95,9 +100,19 @@ export class AvailabilityRelay implements AvailabilityPort {
   constructor(options: AvailabilityRelayOptions) {
     this.#options = options;
     const { messages, leases, refusals, log } = options;
-    this.#elsewhere = new HeardElsewhere({ messages, leases, refusals, log, lastHeardHere: (device) => this.#monitor?.lastHeard(device) });
-    messages.answer(SUBJECT, (payload, from) => Buffer.from(JSON.stringify(this.#take(JSON.parse(Buffer.from(payload).toString()) as Report[], from))));
-    messages.onReconnected(() => { this.#told.clear(); });
+    this.#elsewhere = new HeardElsewhere({
+      messages,
+      leases,
+      refusals,
+      log,
+      lastHeardHere: (device) => this.#monitor?.lastHeard(device),
+    });
+    messages.answer(SUBJECT, (payload, from) =>
+      Buffer.from(JSON.stringify(this.#take(JSON.parse(Buffer.from(payload).toString()) as Report[], from))),
+    );
+    messages.onReconnected(() => {
+      this.#told.clear();
+    });
   }
 
   /** @param monitor made with `isMine`, `isConnected` and `ownedSince` of this relay. */
@@ -106,9 +121,16 @@ export class AvailabilityRelay implements AvailabilityPort {
     this.#timer = setInterval(() => {
       if (this.#isRunning) return;
       this.#isRunning = true;
-      this.#running = this.step().catch((error: Error) => {
-        this.#options.log.warn({ error: error.message, retryMs: STEP_MS }, 'the availability of devices could not be told to other nodes; it is kept');
-      }).finally(() => { this.#isRunning = false; });
+      this.#running = this.step()
+        .catch((error: Error) => {
+          this.#options.log.warn(
+            { error: error.message, retryMs: STEP_MS },
+            'the availability of devices could not be told to other nodes; it is kept',
+          );
+        })
+        .finally(() => {
+          this.#isRunning = false;
+        });
     }, STEP_MS);
     this.#timer.unref();
   }
@@ -119,8 +141,12 @@ export class AvailabilityRelay implements AvailabilityPort {
   }
 
   /** Devices whose last message waits to be sent, and those that other nodes have connected. */
-  get pendingCount(): number { return this.#pendingCount; }
-  get remoteCount(): number { return this.#remoteCount; }
+  get pendingCount(): number {
+    return this.#pendingCount;
+  }
+  get remoteCount(): number {
+    return this.#remoteCount;
+  }
 
   readonly heard = (tenant: number, device: number, at: number): void => {
     this.#monitor?.heard(tenant, device, at);
@@ -207,12 +233,20 @@ export class AvailabilityRelay implements AvailabilityPort {
     while (reports.length > 0) {
       const part = batchOf(reports, this.#options.batchDevices ?? BATCH_DEVICES);
       try {
-        const answer = await this.#options.messages.request(owner, SUBJECT, Buffer.from(JSON.stringify(part)), REQUEST_TIMEOUT_MS);
+        const answer = await this.#options.messages.request(
+          owner,
+          SUBJECT,
+          Buffer.from(JSON.stringify(part)),
+          REQUEST_TIMEOUT_MS,
+        );
         const { notMine, wanted } = JSON.parse(Buffer.from(answer).toString()) as ReportAnswer;
         for (const tenant of notMine) this.#keepAll(part.filter((report) => report.tenant === tenant));
         for (const tenant of [...notMine, ...wanted]) this.#told.delete(tenant);
       } catch (error) {
-        this.#options.log.debug({ owner, error: (error as Error).message }, 'the availability of devices is told to its owner later');
+        this.#options.log.debug(
+          { owner, error: (error as Error).message },
+          'the availability of devices is told to its owner later',
+        );
         this.#notTold([...part, ...reports]);
         return;
       }
@@ -246,12 +280,19 @@ export class AvailabilityRelay implements AvailabilityPort {
         if (here) this.#told.set(tenant, owner);
         reports.push({ tenant, ...(heard ? { heard } : {}), ...(here ? { isWhole: true, connected: [...here] } : {}) });
       } else if (heard || changed || this.#steps % COMPARE_STEPS === 0) {
-        const connected = [...changed ?? []].filter((device) => here?.has(device));
-        const disconnected = [...changed ?? []].filter((device) => here?.has(device) !== true);
-        reports.push({ tenant, ...(heard ? { heard } : {}), ...(changed ? { connected, disconnected } : {}), size: here?.size ?? 0 });
+        const connected = [...(changed ?? [])].filter((device) => here?.has(device));
+        const disconnected = [...(changed ?? [])].filter((device) => here?.has(device) !== true);
+        reports.push({
+          tenant,
+          ...(heard ? { heard } : {}),
+          ...(changed ? { connected, disconnected } : {}),
+          size: here?.size ?? 0,
+        });
       }
     }
-    return reports.filter(({ heard, connected, size }) => heard !== undefined || connected !== undefined || size !== undefined);
+    return reports.filter(
+      ({ heard, connected, size }) => heard !== undefined || connected !== undefined || size !== undefined,
+    );
   }
 
   #take(reports: readonly Report[], from: string): ReportAnswer {
@@ -265,7 +306,8 @@ export class AvailabilityRelay implements AvailabilityPort {
         continue;
       }
       for (let index = 0; index < heard.length; index += 2) {
-        if ((this.#monitor?.lastHeard(heard[index]) ?? 0) < heard[index + 1]) this.#monitor?.heard(tenant, heard[index], heard[index + 1]);
+        if ((this.#monitor?.lastHeard(heard[index]) ?? 0) < heard[index + 1])
+          this.#monitor?.heard(tenant, heard[index], heard[index + 1]);
       }
       if (!this.#takeConnections(report, from)) wanted.add(tenant);
     }
@@ -316,7 +358,8 @@ export class AvailabilityRelay implements AvailabilityPort {
     for (const [shard, { epoch }] of this.#owned) {
       if (owned.get(shard) === epoch) continue;
       this.#owned.delete(shard);
-      for (const key of this.#incoming.keys()) if (shardOf(Number(key.slice(key.lastIndexOf('/') + 1)), 't') === shard) this.#incoming.delete(key);
+      for (const key of this.#incoming.keys())
+        if (shardOf(Number(key.slice(key.lastIndexOf('/') + 1)), 't') === shard) this.#incoming.delete(key);
       for (const tenants of this.#remote.values()) {
         for (const [tenant, devices] of tenants) {
           if (shardOf(tenant, 't') !== shard) continue;
@@ -326,7 +369,8 @@ export class AvailabilityRelay implements AvailabilityPort {
       }
     }
     if (this.#owned.size === owned.size) return;
-    for (const [shard, epoch] of owned) if (!this.#owned.has(shard)) this.#owned.set(shard, { epoch, since: this.#options.now() });
+    for (const [shard, epoch] of owned)
+      if (!this.#owned.has(shard)) this.#owned.set(shard, { epoch, since: this.#options.now() });
   }
 
   /** Devices of a node that is gone are disconnected. */
@@ -356,7 +400,10 @@ function ofTenant(map: Map<number, Set<number>>, tenant: number): Set<number> {
   return set;
 }
 
-/** Takes reports of at most so many devices from the list, and cuts one that has more. The number of connections comes with the last of them. */
+/**
+ * Takes reports of at most so many devices from the list, and cuts one that has more. The number of connections comes
+ * with the last of them.
+ */
 function batchOf(reports: Report[], devicesMax: number): Report[] {
   const batch: Report[] = [];
   let left = devicesMax;
@@ -369,11 +416,18 @@ function batchOf(reports: Report[], devicesMax: number): Report[] {
     const disconnectedNow = disconnected.slice(0, left);
     left -= disconnectedNow.length;
     const rest = {
-      heard: heard.slice(heardNow.length), connected: connected.slice(connectedNow.length), disconnected: disconnected.slice(disconnectedNow.length),
+      heard: heard.slice(heardNow.length),
+      connected: connected.slice(connectedNow.length),
+      disconnected: disconnected.slice(disconnectedNow.length),
     };
     const isCut = rest.heard.length + rest.connected.length + rest.disconnected.length > 0;
     batch.push({
-      tenant, heard: heardNow, connected: connectedNow, disconnected: disconnectedNow, ...(isWhole ? { isWhole } : {}), ...(isCut ? { more: true } : {}),
+      tenant,
+      heard: heardNow,
+      connected: connectedNow,
+      disconnected: disconnectedNow,
+      ...(isWhole ? { isWhole } : {}),
+      ...(isCut ? { more: true } : {}),
       ...(isCut || size === undefined ? {} : { size }),
     });
     if (isCut) reports[0] = { tenant, ...rest, ...(size === undefined ? {} : { size }) };

@@ -1,13 +1,19 @@
 /**
- * Port of who has which MQTT connection (a client has one, wherever it is connected). Implemented on Redis in src/store. A hint and not a
- * lock: who claims asks the former holder to close, and what the session decides is written by its actor.
+ * Port of who has which MQTT connection (a client has one, wherever it is connected). Implemented on Redis in
+ * src/store. A hint and not a lock: who claims asks the former holder to close, and what the session decides is written
+ * by its actor.
  */
-export interface ConnectionHolder { readonly nodeId: string; readonly connectionId: string }
+export interface ConnectionHolder {
+  readonly nodeId: string;
+  readonly connectionId: string;
+}
 
 export interface ConnectionRegistry {
   /**
-   * Makes the connection the holder of `key` (tenant and client). Of claims at the same time each sees the one before it.
-   * @returns who held it before, if somebody did: that node is asked to close its connection (it may have died: NodeUnreachable).
+   * Makes the connection the holder of `key` (tenant and client). Of claims at the same time each sees the one before
+   * it.
+   * @returns who held it before, if somebody did: that node is asked to close its connection (it may have died:
+   * NodeUnreachable).
    * @throws PlatformError `general/documents-unavailable`; whether it was claimed is not known then.
    */
   claim(tenantNumber: number, key: string, nodeId: string, connectionId: string): Promise<ConnectionHolder | undefined>;
@@ -19,7 +25,8 @@ export interface ConnectionRegistry {
    */
   release(tenantNumber: number, key: string, nodeId: string, connectionId: string): Promise<void>;
   /**
-   * Calls `listener` after the registry may have forgotten claims (its store was started anew): every open connection is claimed again.
+   * Calls `listener` after the registry may have forgotten claims (its store was started anew): every open connection
+   * is claimed again.
    * @returns a function that ends it.
    */
   onForgotten(listener: () => void): () => void;

@@ -1,9 +1,11 @@
 /**
- * When a device was last heard, on whatever node. Each node keeps in memory what it has heard itself; all that is written is older
- * (jobs/availability/monitor.ts). A read asks all other members at once: after a take-over the tenant's owner knows less than those that heard.
- * One request is under way to each; devices that are asked for meanwhile go together in the next. Nothing is asked for but by reads, and nothing kept.
+ * When a device was last heard, on whatever node. Each node keeps in memory what it has heard itself; all that is
+ * written is older (jobs/availability/monitor.ts). A read asks all other members at once: after a take-over the
+ * tenant's owner knows less than those that heard. One request is under way to each; devices that are asked for
+ * meanwhile go together in the next. Nothing is asked for but by reads, and nothing kept.
  *
- * Who does not answer in time is left out for a while. Then the answer is that of the others: the tenant's owner was told within a second.
+ * Who does not answer in time is left out for a while. Then the answer is that of the others: the tenant's owner was
+ * told within a second.
  */
 import type { Log } from '../../ports/log.ts';
 import type { Refusals } from '../../ports/refusals.ts';
@@ -30,7 +32,10 @@ export interface HeardElsewhereOptions {
   readonly timeoutMs?: number;
 }
 
-interface Asked { readonly time: Promise<number>; readonly tell: (time: number) => void }
+interface Asked {
+  readonly time: Promise<number>;
+  readonly tell: (time: number) => void;
+}
 
 /** What is asked of one other node. */
 interface Inquiry {
@@ -68,7 +73,11 @@ export class HeardElsewhere {
 
   /** @returns 0 when it is not known. */
   #ask(nodeId: string, device: number): number | Promise<number> {
-    const inquiry = this.#inquiries.get(nodeId) ?? { waiting: new Map<number, Asked>(), isUnderWay: false, pausedUntil: Number.NEGATIVE_INFINITY };
+    const inquiry = this.#inquiries.get(nodeId) ?? {
+      waiting: new Map<number, Asked>(),
+      isUnderWay: false,
+      pausedUntil: Number.NEGATIVE_INFINITY,
+    };
     this.#inquiries.set(nodeId, inquiry);
     if (this.#now() < inquiry.pausedUntil) return 0;
     const known = inquiry.waiting.get(device);
@@ -78,7 +87,9 @@ export class HeardElsewhere {
       return 0;
     }
     let tell: (time: number) => void = () => undefined;
-    const time = new Promise<number>((resolve) => { tell = resolve; });
+    const time = new Promise<number>((resolve) => {
+      tell = resolve;
+    });
     inquiry.waiting.set(device, { time, tell });
     if (!inquiry.isUnderWay) void this.#run(nodeId, inquiry);
     return time;
@@ -92,10 +103,18 @@ export class HeardElsewhere {
       inquiry.waiting = new Map();
       let times: number[] = [];
       try {
-        const answer = await messages.request(nodeId, SUBJECT, Buffer.from(JSON.stringify([...asked.keys()])), timeoutMs);
+        const answer = await messages.request(
+          nodeId,
+          SUBJECT,
+          Buffer.from(JSON.stringify([...asked.keys()])),
+          timeoutMs,
+        );
         times = JSON.parse(Buffer.from(answer).toString()) as number[];
       } catch (error) {
-        log.debug({ node: nodeId, error: (error as Error).message, pauseMs: PAUSE_MS }, 'a node does not tell when devices were last heard; it is left out');
+        log.debug(
+          { node: nodeId, error: (error as Error).message, pauseMs: PAUSE_MS },
+          'a node does not tell when devices were last heard; it is left out',
+        );
         inquiry.pausedUntil = this.#now() + PAUSE_MS;
         for (const { tell } of inquiry.waiting.values()) tell(0);
         inquiry.waiting = new Map();
@@ -110,6 +129,7 @@ export class HeardElsewhere {
   }
 
   #forget(members: ReadonlySet<string>): void {
-    for (const [nodeId, { isUnderWay }] of this.#inquiries) if (!members.has(nodeId) && !isUnderWay) this.#inquiries.delete(nodeId);
+    for (const [nodeId, { isUnderWay }] of this.#inquiries)
+      if (!members.has(nodeId) && !isUnderWay) this.#inquiries.delete(nodeId);
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Answers that no message of NATS takes, on their way from a shard's owner to the gateway that waits for them: in parts, as requests one after the
- * other for each gateway, so that a gateway has one unfinished answer of each node. One of which a part does not arrive is lost, as any
- * answer may be: its command is answered `commands/answer-lost`.
+ * Answers that no message of NATS takes, on their way from a shard's owner to the gateway that waits for them: in
+ * parts, as requests one after the other for each gateway, so that a gateway has one unfinished answer of each node.
+ * One of which a part does not arrive is lost, as any answer may be: its command is answered `commands/answer-lost`.
  */
 import type { Log } from '../../ports/log.ts';
 import type { NodeMessages } from './node-messages.ts';
@@ -15,8 +15,19 @@ const BYTES_MAX = 67_108_864;
 const NOTHING = new Uint8Array();
 
 /** Before the bytes of a part, up to a line feed. */
-interface PartHead { readonly shard: number; readonly seq: number; readonly at: number; readonly total: number }
-interface Unfinished { readonly shard: number; readonly seq: number; readonly parts: Buffer[]; length: number; changedAt: number }
+interface PartHead {
+  readonly shard: number;
+  readonly seq: number;
+  readonly at: number;
+  readonly total: number;
+}
+interface Unfinished {
+  readonly shard: number;
+  readonly seq: number;
+  readonly parts: Buffer[];
+  length: number;
+  changedAt: number;
+}
 
 export interface LargeAnswersOptions {
   readonly messages: NodeMessages;
@@ -43,10 +54,14 @@ export class LargeAnswers {
     });
   }
 
-  get bytesUnderWay(): number { return this.#bytesUnderWay; }
+  get bytesUnderWay(): number {
+    return this.#bytesUnderWay;
+  }
 
   /** Whether the answer to a command is on its way. */
-  isOnItsWay(shard: number, seq: number): boolean { return this.#onTheirWay.has(`${shard}/${seq}`); }
+  isOnItsWay(shard: number, seq: number): boolean {
+    return this.#onTheirWay.has(`${shard}/${seq}`);
+  }
 
   /** @returns false when there is no room. */
   send(gateway: string, shard: number, seq: number, text: string): boolean {
@@ -54,13 +69,19 @@ export class LargeAnswers {
     if (this.#bytesUnderWay > 0 && this.#bytesUnderWay + bytes.length > BYTES_MAX) return false;
     this.#bytesUnderWay += bytes.length;
     this.#onTheirWay.add(`${shard}/${seq}`);
-    const sent = (this.#tails.get(gateway) ?? Promise.resolve()).then(() => this.#send(gateway, shard, seq, bytes)).catch((error: Error) => {
-      this.#options.log.warn({ node: gateway, bytes: bytes.length, error: error.message }, 'a large answer did not reach the node that waits for it');
-    }).finally(() => {
-      this.#bytesUnderWay -= bytes.length;
-      this.#onTheirWay.delete(`${shard}/${seq}`);
-      if (this.#tails.get(gateway) === sent) this.#tails.delete(gateway);
-    });
+    const sent = (this.#tails.get(gateway) ?? Promise.resolve())
+      .then(() => this.#send(gateway, shard, seq, bytes))
+      .catch((error: Error) => {
+        this.#options.log.warn(
+          { node: gateway, bytes: bytes.length, error: error.message },
+          'a large answer did not reach the node that waits for it',
+        );
+      })
+      .finally(() => {
+        this.#bytesUnderWay -= bytes.length;
+        this.#onTheirWay.delete(`${shard}/${seq}`);
+        if (this.#tails.get(gateway) === sent) this.#tails.delete(gateway);
+      });
     this.#tails.set(gateway, sent);
     return true;
   }
@@ -79,7 +100,8 @@ export class LargeAnswers {
     const now = performance.now();
     if (at === 0) {
       // Of nodes that have gone.
-      for (const [node, { changedAt }] of this.#unfinished) if (now - changedAt > 2 * TIMEOUT_MS) this.#unfinished.delete(node);
+      for (const [node, { changedAt }] of this.#unfinished)
+        if (now - changedAt > 2 * TIMEOUT_MS) this.#unfinished.delete(node);
       this.#unfinished.set(from, { shard, seq, parts: [], length: 0, changedAt: now });
     }
     const answer = this.#unfinished.get(from);

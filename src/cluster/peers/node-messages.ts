@@ -1,6 +1,6 @@
 /**
- * Port of what nodes tell each other (NATS core): requests with an answer, and broadcasts. At most once, no storage: whoever uses it
- * copes with a lost message. Payloads are bytes; JSON where speed is no matter.
+ * Port of what nodes tell each other (NATS core): requests with an answer, and broadcasts. At most once, no storage:
+ * whoever uses it copes with a lost message. Payloads are bytes; JSON where speed is no matter.
  */
 export interface NodeMessages {
   /** This node's id: unique for each start of a process (`<name>-<random>`). */
@@ -9,7 +9,10 @@ export interface NodeMessages {
    * Asks one node. @throws NodeUnreachable at once when no such node listens, or after `timeoutMs`.
    */
   request(nodeId: string, subject: string, payload: Uint8Array, timeoutMs: number): Promise<Uint8Array>;
-  /** Answers the requests of other nodes (and of this one). A rejection is given to the asker as NodeUnreachable with its message. */
+  /**
+   * Answers the requests of other nodes (and of this one). A rejection is given to the asker as NodeUnreachable with
+   * its message.
+   */
   answer(subject: string, handler: (payload: Uint8Array, from: string) => Promise<Uint8Array> | Uint8Array): void;
   /** One-way to one node. */
   send(nodeId: string, subject: string, payload: Uint8Array): void;

@@ -1,6 +1,7 @@
 /**
- * Long polls of Bayeux on any node (issue 3 point 4). A session is on the node of its handshake, and the end of its client id names that node. A
- * node that gets a poll of another's session hands it on and keeps the client's request open until the answer comes:
+ * Long polls of Bayeux on any node (issue 3 point 4). A session is on the node of its handshake, and the end of its
+ * client id names that node. A node that gets a poll of another's session hands it on and keeps the client's request
+ * open until the answer comes:
  *
  *     client -> B: POST        B -> A: `poll`         (request; A takes it and says so at once)
  *     client <- B: blank, text A -> B: `poll-answer`  (requests, one after the other; a long text in parts)
@@ -8,9 +9,9 @@
  *
  *     B -> A: `poll-check`     (request, now and then: does A still know these?)
  *
- * A node that dies answers nothing: both sides look at the members every second. What was on the way to a client when NATS or a node went is lost
- * to it, as what was written to a long poll whose client went; it is counted as `realtime/poll-relay`. While NATS is away nothing is ended: members
- * cannot be told from those that have gone.
+ * A node that dies answers nothing: both sides look at the members every second. What was on the way to a client when
+ * NATS or a node went is lost to it, as what was written to a long poll whose client went; it is counted as
+ * `realtime/poll-relay`. While NATS is away nothing is ended: members cannot be told from those that have gone.
  */
 import { createHash } from 'node:crypto';
 import type { Log } from '../../ports/log.ts';
@@ -42,13 +43,21 @@ const LIMIT = { relay: 'realtime/poll-relay', bytes: 'realtime/poll-relay-bytes'
 
 /** What the first byte of a `poll-answer` says. */
 const KIND = { blank: 0, part: 1, last: 2, probe: 3, lost: 4 } as const;
-type Kind = typeof KIND[keyof typeof KIND];
+type Kind = (typeof KIND)[keyof typeof KIND];
 const KNOWN = Buffer.from('1');
 const GONE = Buffer.from('0');
 
-const AWAY: Answer = { successful: false, error: '503::The node of the session does not answer', advice: { interval: 1_000, reconnect: 'retry' } };
+const AWAY: Answer = {
+  successful: false,
+  error: '503::The node of the session does not answer',
+  advice: { interval: 1_000, reconnect: 'retry' },
+};
 /** The session goes on: the client comes back over another node. */
-const STOPPING: Answer = { successful: false, error: '503::The server is stopping', advice: { interval: 1_000, reconnect: 'retry' } };
+const STOPPING: Answer = {
+  successful: false,
+  error: '503::The server is stopping',
+  advice: { interval: 1_000, reconnect: 'retry' },
+};
 
 export interface PollRelayOptions {
   readonly messages: NodeMessages;
@@ -106,9 +115,18 @@ export class PollRelay implements PollsElsewhere {
     const { messages } = this.#options;
     messages.answer(SUBJECT.poll, (payload, from) => this.#take(Buffer.from(payload), from, answerer));
     messages.answer(SUBJECT.answer, (payload, from) => this.#answered(Buffer.from(payload), from));
-    messages.listen(SUBJECT.gone, (payload, from) => this.#answering.get(keyOf(from, Buffer.from(payload).toString()))?.abort());
-    messages.answer(SUBJECT.check, (payload, from) => Buffer.from(JSON.stringify(
-      (JSON.parse(Buffer.from(payload).toString()) as string[]).filter((id) => !this.#answering.has(keyOf(from, id))))));
+    messages.listen(SUBJECT.gone, (payload, from) =>
+      this.#answering.get(keyOf(from, Buffer.from(payload).toString()))?.abort(),
+    );
+    messages.answer(SUBJECT.check, (payload, from) =>
+      Buffer.from(
+        JSON.stringify(
+          (JSON.parse(Buffer.from(payload).toString()) as string[]).filter(
+            (id) => !this.#answering.has(keyOf(from, id)),
+          ),
+        ),
+      ),
+    );
     messages.onReconnected(() => this.#reconnected());
     this.#ticker = setInterval(() => this.#tick(), this.#options.tickMs ?? TICK_MS).unref();
   }
@@ -118,7 +136,14 @@ export class PollRelay implements PollsElsewhere {
     if (nodeId === undefined) return false;
     this.#pollCount += 1;
     const id = String(this.#pollCount);
-    this.#waiting.set(id, { nodeId, requests: poll.requests, responder, parts: [], unknownCount: 0, sinceTick: this.#ticks });
+    this.#waiting.set(id, {
+      nodeId,
+      requests: poll.requests,
+      responder,
+      parts: [],
+      unknownCount: 0,
+      sinceTick: this.#ticks,
+    });
     responder.onAborted(() => {
       if (this.#waiting.delete(id)) this.#options.messages.send(nodeId, SUBJECT.gone, Buffer.from(id));
     });
@@ -134,7 +159,10 @@ export class PollRelay implements PollsElsewhere {
     }
   }
 
-  /** @returns the other node that has the session of all these messages. A handshake begins one here, whatever else its request names. */
+  /**
+   * @returns the other node that has the session of all these messages. A handshake begins one here, whatever else its
+   * request names.
+   */
   #nodeOf(requests: readonly Request[]): string | undefined {
     if (requests.some(({ channel }) => channel === '/meta/handshake')) return undefined;
     const ends = new Set(requests.map(({ clientId }) => textOf(clientId).slice(-this.clientIdEnd.length)));
@@ -155,10 +183,18 @@ export class PollRelay implements PollsElsewhere {
 
   async #ask(id: string, nodeId: string, { text, requester }: LongPollRequest): Promise<void> {
     try {
-      await this.#options.messages.request(nodeId, SUBJECT.poll, Buffer.from(`${id}\n${JSON.stringify(askerOf(requester))}\n${text}`), TIMEOUT_MS);
+      await this.#options.messages.request(
+        nodeId,
+        SUBJECT.poll,
+        Buffer.from(`${id}\n${JSON.stringify(askerOf(requester))}\n${text}`),
+        TIMEOUT_MS,
+      );
     } catch (error) {
       this.#options.refusals.count(LIMIT.relay);
-      this.#options.log.warn({ node: nodeId, error: (error as Error).message, limit: LIMIT.relay }, 'the node of a Bayeux session cannot be asked');
+      this.#options.log.warn(
+        { node: nodeId, error: (error as Error).message, limit: LIMIT.relay },
+        'the node of a Bayeux session cannot be asked',
+      );
       // It may have come all the same: then nobody waits for its answer.
       this.#options.messages.send(nodeId, SUBJECT.gone, Buffer.from(id));
       this.#answerWaiting(id, AWAY);
@@ -204,7 +240,10 @@ export class PollRelay implements PollsElsewhere {
       onEnded: () => this.#answering.delete(key),
       onLost: (limit, reason) => {
         this.#options.refusals.count(limit);
-        this.#options.log.warn({ node: from, limit, reason }, 'the answer to a long poll did not reach the node of its client');
+        this.#options.log.warn(
+          { node: from, limit, reason },
+          'the answer to a long poll did not reach the node of its client',
+        );
       },
       reserve: (bytes) => this.#reserve(bytes),
     });
@@ -222,7 +261,12 @@ export class PollRelay implements PollsElsewhere {
   async #tell(nodeId: string, id: string, kind: Kind, bytes: Uint8Array): Promise<boolean> {
     const head = Buffer.from(`\0${id}\n`);
     head[0] = kind;
-    const reply = await this.#options.messages.request(nodeId, SUBJECT.answer, Buffer.concat([head, bytes]), TIMEOUT_MS);
+    const reply = await this.#options.messages.request(
+      nodeId,
+      SUBJECT.answer,
+      Buffer.concat([head, bytes]),
+      TIMEOUT_MS,
+    );
     return GONE.compare(reply) !== 0;
   }
 
@@ -253,10 +297,17 @@ export class PollRelay implements PollsElsewhere {
       else byNode.set(nodeId, [id]);
     }
     for (const [nodeId, ids] of byNode) {
-      this.#options.messages.request(nodeId, SUBJECT.check, Buffer.from(JSON.stringify(ids)), TIMEOUT_MS).then((answer) => {
-        const unknown = new Set(JSON.parse(Buffer.from(answer).toString()) as string[]);
-        for (const id of ids) this.#checked(id, !unknown.has(id));
-      }, (error: Error) => this.#options.log.debug({ node: nodeId, error: error.message }, 'the node of Bayeux sessions was not asked for their polls'));
+      this.#options.messages.request(nodeId, SUBJECT.check, Buffer.from(JSON.stringify(ids)), TIMEOUT_MS).then(
+        (answer) => {
+          const unknown = new Set(JSON.parse(Buffer.from(answer).toString()) as string[]);
+          for (const id of ids) this.#checked(id, !unknown.has(id));
+        },
+        (error: Error) =>
+          this.#options.log.debug(
+            { node: nodeId, error: error.message },
+            'the node of Bayeux sessions was not asked for their polls',
+          ),
+      );
     }
   }
 
@@ -344,7 +395,7 @@ class RelayedPoll implements LongPollResponder {
     this.#tail = this.#tail.then(async () => {
       if (this.#isEnded) return;
       try {
-        if (!await this.#events.tell(kind, bytes)) this.#lost('the client has gone');
+        if (!(await this.#events.tell(kind, bytes))) this.#lost('the client has gone');
       } catch (error) {
         this.#lost((error as Error).message);
       }
@@ -362,23 +413,34 @@ class RelayedPoll implements LongPollResponder {
   }
 }
 
-const endOf = (nodeId: string): string => createHash('sha256').update(nodeId).digest('hex').slice(0, 2 * END_BYTES);
+const endOf = (nodeId: string): string =>
+  createHash('sha256')
+    .update(nodeId)
+    .digest('hex')
+    .slice(0, 2 * END_BYTES);
 const keyOf = (nodeId: string, id: string): string => `${nodeId} ${id}`;
 
 function askerOf({ principal, ofCookie, host, userAgent }: Requester): Asker {
-  const of = ({ tenant, tenantNumber, userName }: Principal): NonNullable<Asker['principal']> => ({ tenant, tenantNumber, userName });
+  const of = ({ tenant, tenantNumber, userName }: Principal): NonNullable<Asker['principal']> => ({
+    tenant,
+    tenantNumber,
+    userName,
+  });
   return {
     ...(principal === undefined ? {} : { principal: of(principal) }),
     ...(ofCookie?.session === undefined ? {} : { ofCookie: { ...of(ofCookie), session: ofCookie.session } }),
-    ...(host === undefined ? {} : { host }), ...(userAgent === undefined ? {} : { userAgent }),
+    ...(host === undefined ? {} : { host }),
+    ...(userAgent === undefined ? {} : { userAgent }),
   };
 }
 
 /** The URL's form matters to a handshake alone, which is never handed on. */
 function requesterOf({ principal, ofCookie, host, userAgent }: Asker): Requester {
   return {
-    urlForm: BAYEUX_URLS['/notification/realtime'], principal: principal === undefined ? undefined : { ...principal, roles: new Set() },
-    ofCookie: ofCookie === undefined ? undefined : { ...ofCookie, roles: new Set() }, ...(host === undefined ? {} : { host }),
+    urlForm: BAYEUX_URLS['/notification/realtime'],
+    principal: principal === undefined ? undefined : { ...principal, roles: new Set() },
+    ofCookie: ofCookie === undefined ? undefined : { ...ofCookie, roles: new Set() },
+    ...(host === undefined ? {} : { host }),
     ...(userAgent === undefined ? {} : { userAgent }),
   };
 }

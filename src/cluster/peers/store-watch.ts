@@ -1,6 +1,7 @@
 /**
- * Whether this node reaches a store: asks it again and again over the connection that its work takes. Being away is counted from the last
- * answer, so that nodes which lose a store at one moment notice it at about the same time, however each of them loses it.
+ * Whether this node reaches a store: asks it again and again over the connection that its work takes. Being away is
+ * counted from the last answer, so that nodes which lose a store at one moment notice it at about the same time,
+ * however each of them loses it.
  */
 
 export interface StoreWatchOptions {
@@ -34,9 +35,13 @@ export class StoreWatch {
     this.#timer.unref();
   }
 
-  stop(): void { clearInterval(this.#timer); }
+  stop(): void {
+    clearInterval(this.#timer);
+  }
 
-  get isAway(): boolean { return this.#isAway; }
+  get isAway(): boolean {
+    return this.#isAway;
+  }
 
   /** While it is away: for how long, and why as far as that is known. */
   get problem(): string | undefined {

@@ -1,6 +1,7 @@
 /**
- * Usage statistics of a cluster (accounts/tenants/usage.ts): each node counts what it does and writes increments down every minute. Who reads them asks
- * all nodes to write now, so that the answer does not depend on the node that gives it.
+ * Usage statistics of a cluster (accounts/tenants/usage.ts): each node counts what it does and writes increments down
+ * every minute. Who reads them asks all nodes to write now, so that the answer does not depend on the node that gives
+ * it.
  */
 import type { Log } from '../../ports/log.ts';
 import { NodeUnreachable } from './node-messages.ts';
@@ -12,7 +13,9 @@ const SUBJECT = 'usage-flush';
 const TIMEOUT_MS = 3_000;
 
 /** accounts/tenants/usage.ts of this node. */
-export interface LocalUsage { flush(): Promise<void> }
+export interface LocalUsage {
+  flush(): Promise<void>;
+}
 
 export interface UsageFlushOptions {
   readonly messages: NodeMessages;
@@ -47,7 +50,10 @@ export class UsageFlush {
       await messages.request(nodeId, SUBJECT, new Uint8Array(), TIMEOUT_MS);
     } catch (error) {
       if (!(error instanceof NodeUnreachable)) throw error;
-      log.warn({ node: nodeId, error: error.message }, 'what a node has counted of usage could not be asked for: it is written within a minute');
+      log.warn(
+        { node: nodeId, error: error.message },
+        'what a node has counted of usage could not be asked for: it is written within a minute',
+      );
     }
   }
 }

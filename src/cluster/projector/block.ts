@@ -53,7 +53,11 @@ function deletionAt(records: Buffer, start: number, firstSeq: number, throughSeq
   }
   const gone: JournalCommand[] = [];
   let seq = firstSeq;
-  for (let at = start; at < records.length && seq <= throughSeq && records[at + 5] === COMMAND.SOURCE_DELETE; seq += 1) {
+  for (
+    let at = start;
+    at < records.length && seq <= throughSeq && records[at + 5] === COMMAND.SOURCE_DELETE;
+    seq += 1
+  ) {
     const command = readableCommand(records, at, seq);
     if (command === undefined) break;
     gone.push(command);
@@ -76,17 +80,34 @@ export class Block {
     this.columns = new MeasurementColumns(rowsMax);
   }
 
-  get isFull(): boolean { return this.columns.isFull || this.rows.length >= MUTABLE_ROWS_MAX || this.#rowChars >= MUTABLE_CHARS_MAX || this.damaged.isFull; }
-  get isEmpty(): boolean { return this.ranges.size === 0; }
-  get rangeList(): BlockRange[] { return [...this.ranges].map(([shard, range]) => ({ shard, ...range })); }
+  get isFull(): boolean {
+    return (
+      this.columns.isFull ||
+      this.rows.length >= MUTABLE_ROWS_MAX ||
+      this.#rowChars >= MUTABLE_CHARS_MAX ||
+      this.damaged.isFull
+    );
+  }
+  get isEmpty(): boolean {
+    return this.ranges.size === 0;
+  }
+  get rangeList(): BlockRange[] {
+    return [...this.ranges].map(([shard, range]) => ({ shard, ...range }));
+  }
 
   /**
    * Adds records of a shard behind `afterSeq` and up to `throughSeq`, until the block is full or a DELETE comes.
    * @param goneAhead sequences of SOURCE_DELETE that are carried out already.
    * @returns undefined when the group has none of them.
    */
-  consume(shard: number, firstSeq: number, records: Buffer, afterSeq: number, throughSeq = Number.POSITIVE_INFINITY,
-    goneAhead?: ReadonlySet<number>): Consumed | undefined {
+  consume(
+    shard: number,
+    firstSeq: number,
+    records: Buffer,
+    afterSeq: number,
+    throughSeq = Number.POSITIVE_INFINITY,
+    goneAhead?: ReadonlySet<number>,
+  ): Consumed | undefined {
     const view = new DataView(records.buffer, records.byteOffset, records.length);
     let seq = firstSeq;
     let lastSeq: number | undefined;
@@ -120,8 +141,11 @@ export class Block {
 
   /** Whether it has rows that the query reads and that are not inserted yet. */
   holds(query: HistoryQuery): boolean {
-    return query.tables.some((table) => !this.done.has(table)
-      && (table === 'measurements' ? this.columns.holds(query.source) : this.rows.some((row) => row.table === table)));
+    return query.tables.some(
+      (table) =>
+        !this.done.has(table) &&
+        (table === 'measurements' ? this.columns.holds(query.source) : this.rows.some((row) => row.table === table)),
+    );
   }
 
   clear(): void {

@@ -1,4 +1,7 @@
-/** Looks further in the journal of a shard for objects that are gone: one after the other their data would hold up the shard. */
+/**
+ * Looks further in the journal of a shard for objects that are gone: one after the other their data would hold up the
+ * shard.
+ */
 import { shardOf } from '../../ingest/journal/command-record.ts';
 import type { JournalCommand } from '../../ingest/journal/command-record.ts';
 import { SOURCES_AT_ONCE, sourceDeletions } from '../../ingest/projector/gone-sources.ts';
@@ -13,13 +16,17 @@ export const SOURCE_VISIBLE_MS = 30_000;
 const GROUPS_MAX = 1_000;
 
 /**
- * SOURCE_DELETE behind `afterSeq` that the actors have handled, whose data nothing is added to any more. Not those of objects of the same shard: rows of
- * theirs may stand in between, and the shard waits.
+ * SOURCE_DELETE behind `afterSeq` that the actors have handled, whose data nothing is added to any more. Not those of
+ * objects of the same shard: rows of theirs may stand in between, and the shard waits.
  */
 export async function goneAhead(journal: ShardJournal, track: Track, afterSeq: number): Promise<JournalCommand[]> {
   const found: JournalCommand[] = [];
   let through = afterSeq;
-  for (let groups = 0; groups < GROUPS_MAX && found.length < SOURCES_AT_ONCE && through < track.offeredSeq; groups += 1) {
+  for (
+    let groups = 0;
+    groups < GROUPS_MAX && found.length < SOURCES_AT_ONCE && through < track.offeredSeq;
+    groups += 1
+  ) {
     const group = await journal.read(track.shard, through + 1);
     if (group === undefined || group.firstSeq > track.offeredSeq) break;
     const last = Math.min(group.lastSeq, track.offeredSeq);

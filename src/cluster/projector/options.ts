@@ -15,9 +15,14 @@ export interface ClusterProjectorOptions {
   readonly rowsMax: number;
   readonly intervalMs: number;
   readonly log: Log;
-  /** As of ProjectorOptions; everything before it in its own shard is in the history. Waits for the other shards itself. */
+  /**
+   * As of ProjectorOptions; everything before it in its own shard is in the history. Waits for the other shards itself.
+   */
   readonly runDeletion: (command: JournalCommand, isVisible?: boolean) => Promise<void>;
-  /** Resolves when what stands before SOURCE_DELETE is in the history, but for the shard that they are of. Rejects after `timeoutMs`. */
+  /**
+   * Resolves when what stands before SOURCE_DELETE is in the history, but for the shard that they are of. Rejects after
+   * `timeoutMs`.
+   */
   readonly awaitSources: (gone: readonly JournalCommand[], ofShard: number, timeoutMs: number) => Promise<void>;
   /** The block that a shard's progress names, as stored. */
   readonly blockOf: (shard: number) => Promise<string | undefined>;

@@ -1,11 +1,13 @@
 /**
- * The projector of a node in a cluster: blocks over all its shards, with a position for each (decision 3, docs/cluster.md). Follows the
- * groups live; where the history store is slower it reads the journal again later, so memory is bounded by two blocks of rows.
+ * The projector of a node in a cluster: blocks over all its shards, with a position for each (decision 3,
+ * docs/cluster.md). Follows the groups live; where the history store is slower it reads the journal again later, so
+ * memory is bounded by two blocks of rows.
  *
- * Exactly once: a block is written down (`BlockStore`), named in the progress of each of its shards, decided, inserted with its token, and
- * then the positions move. Whoever takes a shard over and finds a block named in its progress settles it first: one that was not decided is
- * abandoned for good, a decided one is built again from the journal, all its ranges, and inserted with the same token. What the history
- * refuses is divided and set aside as in one process (ingest/projector/history-insert.ts); where it is divided is written down beside the block.
+ * Exactly once: a block is written down (`BlockStore`), named in the progress of each of its shards, decided, inserted
+ * with its token, and then the positions move. Whoever takes a shard over and finds a block named in its progress
+ * settles it first: one that was not decided is abandoned for good, a decided one is built again from the journal, all
+ * its ranges, and inserted with the same token. What the history refuses is divided and set aside as in one process
+ * (ingest/projector/history-insert.ts); where it is divided is written down beside the block.
  */
 import { randomBytes } from 'node:crypto';
 import type { JournalCommand } from '../../ingest/journal/command-record.ts';
@@ -49,8 +51,11 @@ export class ClusterProjector {
   readonly #timer: NodeJS.Timeout;
   /** The token of the block that this node is inserting. */
   #token: string | undefined;
-  readonly #settling = new BlockSettling(this.#scopeOf(), (block, scope) => this.#insertMeasurements(block, undefined, scope),
-    (rows) => this.#options.onInserted('measurements', rows));
+  readonly #settling = new BlockSettling(
+    this.#scopeOf(),
+    (block, scope) => this.#insertMeasurements(block, undefined, scope),
+    (rows) => this.#options.onInserted('measurements', rows),
+  );
   /** Blocks in the store that nobody seems to work on: token -> when they were seen first. */
   readonly #unsettled = new Map<string, number>();
   #isStopping = false;
@@ -71,7 +76,13 @@ export class ClusterProjector {
    * @param isCurrent false: it was lost meanwhile. @param uncertainThrough see Track.
    * @returns when its progress is known; a block that is to be settled is settled in the background.
    */
-  async attach(shard: number, progress: ProjectorProgress<BlockIntent>, offeredSeq: number, isCurrent: () => boolean, uncertainThrough = 0): Promise<void> {
+  async attach(
+    shard: number,
+    progress: ProjectorProgress<BlockIntent>,
+    offeredSeq: number,
+    isCurrent: () => boolean,
+    uncertainThrough = 0,
+  ): Promise<void> {
     const { position, intent } = await progress.load();
     if (!isCurrent()) return;
     const track = new Track(shard, progress, Math.max(offeredSeq, position));
@@ -102,12 +113,19 @@ export class ClusterProjector {
     if (this.#filling.isFull || this.#isWanted || track.deletion) this.#kick();
   }
 
-  /** Brings in what was offered of the shard, for `timeoutMs` at most; with the history away there is nothing to wait for. */
+  /**
+   * Brings in what was offered of the shard, for `timeoutMs` at most; with the history away there is nothing to wait
+   * for.
+   */
   async bringIn(shard: number, timeoutMs: number): Promise<void> {
     const track = this.#tracks.get(shard);
-    if (track && !this.#isAway) await this.visible(shard, track.offeredSeq, timeoutMs).catch((error: Error) => {
-      this.#options.log.info({ shard, error: error.message }, 'projector: the rest of the shard is brought in later, or by its next owner');
-    });
+    if (track && !this.#isAway)
+      await this.visible(shard, track.offeredSeq, timeoutMs).catch((error: Error) => {
+        this.#options.log.info(
+          { shard, error: error.message },
+          'projector: the rest of the shard is brought in later, or by its next owner',
+        );
+      });
   }
 
   /** Ends the service of a shard in order: what was offered is brought in first, for `timeoutMs` at most. */
@@ -115,7 +133,8 @@ export class ClusterProjector {
     const track = this.#tracks.get(shard);
     await this.bringIn(shard, timeoutMs);
     // The positions of a block move together, as far as possible.
-    if (!this.#isAway && this.#underWay?.block.ranges.has(shard)) await Promise.race([this.#underWay.done, pause(timeoutMs)]);
+    if (!this.#isAway && this.#underWay?.block.ranges.has(shard))
+      await Promise.race([this.#underWay.done, pause(timeoutMs)]);
     if (track && this.#tracks.get(shard) === track) this.lose(shard);
   }
 
@@ -125,29 +144,50 @@ export class ClusterProjector {
     if (!track) return;
     track.isLost = true;
     this.#tracks.delete(shard);
-    for (const waiter of [...this.#waiters]) if (waiter.track === track) waiter.reject(new Error(`shard ${shard} is not here any more`));
+    for (const waiter of [...this.#waiters])
+      if (waiter.track === track) waiter.reject(new Error(`shard ${shard} is not here any more`));
     if (this.#filling.ranges.has(shard)) this.#dropFilling();
     this.#kick();
   }
 
   /** Everything of the shard up to here is in the history store; undefined when it is not here. */
-  position(shard: number): number | undefined { return this.#tracks.get(shard)?.position; }
-  get pendingRows(): number { return this.#filling.columns.rowCount + this.#filling.rows.length; }
-  /** Groups of the journal, of all shards, that lie between what was decided and what is in the history: of the shard that is most behind. */
+  position(shard: number): number | undefined {
+    return this.#tracks.get(shard)?.position;
+  }
+  get pendingRows(): number {
+    return this.#filling.columns.rowCount + this.#filling.rows.length;
+  }
+  /**
+   * Groups of the journal, of all shards, that lie between what was decided and what is in the history: of the shard
+   * that is most behind.
+   */
   get lagGroups(): number {
     const groupOf = (seq: number): number => Math.floor(seq / GROUP_RECORDS_MAX);
-    return Math.max(0, ...[...this.#tracks.values()].map(({ offeredSeq, position }) => groupOf(offeredSeq) - groupOf(position)));
+    return Math.max(
+      0,
+      ...[...this.#tracks.values()].map(({ offeredSeq, position }) => groupOf(offeredSeq) - groupOf(position)),
+    );
   }
-  get lastError(): string | undefined { return this.#insert.lastError; }
-  get insertErrorsCount(): number { return this.#insert.insertErrorsCount; }
+  get lastError(): string | undefined {
+    return this.#insert.lastError;
+  }
+  get insertErrorsCount(): number {
+    return this.#insert.insertErrorsCount;
+  }
   /** What was set aside since the start. */
-  get setAsideCount(): number { return this.#insert.setAsideCount; }
-  get #isAway(): boolean { return this.lastError !== undefined || this.#options.isHistoryAway?.() === true; }
-  get isLagging(): boolean { return [...this.#tracks.values()].some((track) => track.isLagging); }
+  get setAsideCount(): number {
+    return this.#insert.setAsideCount;
+  }
+  get #isAway(): boolean {
+    return this.lastError !== undefined || this.#options.isHistoryAway?.() === true;
+  }
+  get isLagging(): boolean {
+    return [...this.#tracks.values()].some((track) => track.isLagging);
+  }
 
   /**
-   * Resolves when everything of the shard up to `seq` can be queried; flushes coalesce. Rejects when that takes longer than `timeoutMs`, or
-   * when the shard is not here (any more).
+   * Resolves when everything of the shard up to `seq` can be queried; flushes coalesce. Rejects when that takes longer
+   * than `timeoutMs`, or when the shard is not here (any more).
    * @param query what is read: rows of other tables or sources are not waited for. Everything when absent.
    */
   visible(shard: number, seq: number, timeoutMs: number, query?: HistoryQuery): Promise<void> {
@@ -155,9 +195,27 @@ export class ClusterProjector {
     if (!track) return Promise.reject(new Error(`shard ${shard} is not here`));
     if (!this.#isPending(track, seq, query)) return Promise.resolve();
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => waiter.reject(new Error(this.lastError ?? `not visible within ${timeoutMs} ms`)), timeoutMs);
-      const end = (): void => { clearTimeout(timer); this.#waiters.delete(waiter); };
-      const waiter: Waiter = { track, seq, query, resolve: () => { end(); resolve(); }, reject: (error) => { end(); reject(error); } };
+      const timer = setTimeout(
+        () => waiter.reject(new Error(this.lastError ?? `not visible within ${timeoutMs} ms`)),
+        timeoutMs,
+      );
+      const end = (): void => {
+        clearTimeout(timer);
+        this.#waiters.delete(waiter);
+      };
+      const waiter: Waiter = {
+        track,
+        seq,
+        query,
+        resolve: () => {
+          end();
+          resolve();
+        },
+        reject: (error) => {
+          end();
+          reject(error);
+        },
+      };
       this.#waiters.add(waiter);
       this.#isWanted = true;
       this.#kick();
@@ -170,14 +228,19 @@ export class ClusterProjector {
     // Held in front of a DELETE behind `seq`, or up to one of something else, and nothing of it is on the way.
     if (track.deletion && track.position === track.consumedSeq) {
       const { firstSeq, lastSeq, commands } = track.deletion;
-      if (seq < firstSeq || (seq <= lastSeq && query !== undefined && !commands.some((command) => isConcerned(query, command)))) return false;
+      if (
+        seq < firstSeq ||
+        (seq <= lastSeq && query !== undefined && !commands.some((command) => isConcerned(query, command)))
+      )
+        return false;
     }
     if (query === undefined || track.isLagging || track.isHeld || seq > track.offeredSeq) return true;
     return this.#filling.holds(query) || (this.#underWay?.block.holds(query) ?? false);
   }
 
   #release(): void {
-    for (const waiter of [...this.#waiters]) if (!this.#isPending(waiter.track, waiter.seq, waiter.query)) waiter.resolve();
+    for (const waiter of [...this.#waiters])
+      if (!this.#isPending(waiter.track, waiter.seq, waiter.query)) waiter.resolve();
     this.#isWanted = this.#waiters.size > 0;
   }
 
@@ -198,7 +261,14 @@ export class ClusterProjector {
   }
 
   #consume(track: Track, firstSeq: number, records: Buffer, throughSeq?: number): void {
-    const consumed = this.#filling.consume(track.shard, firstSeq, records, track.consumedSeq, throughSeq, track.goneAhead);
+    const consumed = this.#filling.consume(
+      track.shard,
+      firstSeq,
+      records,
+      track.consumedSeq,
+      throughSeq,
+      track.goneAhead,
+    );
     if (consumed) {
       track.consumedSeq = consumed.lastSeq;
       track.deletion = consumed.deletion;
@@ -213,7 +283,8 @@ export class ClusterProjector {
   async #run(): Promise<void> {
     while (!this.#isStopping) {
       await this.#catchUp();
-      for (const track of this.#tracks.values()) if (track.deletion && !track.isDeleting && track.position === track.consumedSeq) void this.#delete(track);
+      for (const track of this.#tracks.values())
+        if (track.deletion && !track.isDeleting && track.position === track.consumedSeq) void this.#delete(track);
       this.#release();
       if (this.#isStopping) return;
       if (this.#filling.isEmpty) {
@@ -236,17 +307,21 @@ export class ClusterProjector {
 
   async #waitForKick(): Promise<void> {
     if (this.#isStopping) return;
-    await new Promise<void>((resolve) => { this.#wake = resolve; });
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
     this.#wake = undefined;
   }
 
   #canCatchUp(): boolean {
-    return [...this.#tracks.values()].some((track) => (track.isLagging && !track.isHeld) || (track.deletion && !track.isDeleting));
+    return [...this.#tracks.values()].some(
+      (track) => (track.isLagging && !track.isHeld) || (track.deletion && !track.isDeleting),
+    );
   }
 
   /** Reads the journal of shards that lag, a group of each in turn, until the block is full or nothing is left. */
   async #catchUp(): Promise<void> {
-    for (let isMore = true; isMore;) {
+    for (let isMore = true; isMore; ) {
       isMore = false;
       for (const track of [...this.#tracks.values()]) {
         if (!track.isLagging || track.isHeld || track.isLost) continue;
@@ -260,18 +335,23 @@ export class ClusterProjector {
         isMore = true;
       }
       // Yields: catching up must not hold the sockets.
-      if (isMore) await new Promise((resolve) => { setImmediate(resolve); });
+      if (isMore)
+        await new Promise((resolve) => {
+          setImmediate(resolve);
+        });
     }
   }
 
   async #catchUpOne(track: Track): Promise<void> {
     const before = track.consumedSeq;
-    const group = track.consumedSeq < track.offeredSeq ? await this.#options.journal.read(track.shard, before + 1) : undefined;
+    const group =
+      track.consumedSeq < track.offeredSeq ? await this.#options.journal.read(track.shard, before + 1) : undefined;
     const isGone = (): boolean => track.isLost || this.#isStopping || track.consumedSeq !== before;
     if (isGone()) return;
     if (!group || group.firstSeq > track.offeredSeq) {
       // Nothing is left: what was offered last is what was consumed last.
-      if (this.#filling.ranges.get(track.shard) === undefined && track.position === before) track.position = Math.max(before, track.offeredSeq);
+      if (this.#filling.ranges.get(track.shard) === undefined && track.position === before)
+        track.position = Math.max(before, track.offeredSeq);
       track.consumedSeq = Math.max(before, track.offeredSeq);
       track.isLagging = false;
       return;
@@ -304,7 +384,10 @@ export class ClusterProjector {
     const tracks = new Map([...block.ranges.keys()].map((shard) => [shard, this.#tracks.get(shard)] as const));
     const isWhole = (): boolean => [...tracks.values()].every((track) => track !== undefined && !track.isLost);
     const scope = this.#scopeOf();
-    const token = block.columns.rowCount > 0 ? `${block.rangeList[0].shard}-${block.rangeList[0].firstSeq}-${randomBytes(9).toString('base64url')}` : undefined;
+    const token =
+      block.columns.rowCount > 0
+        ? `${block.rangeList[0].shard}-${block.rangeList[0].firstSeq}-${randomBytes(9).toString('base64url')}`
+        : undefined;
     try {
       await this.#insert.damaged(block.damaged.list, scope);
       if (token !== undefined) {
@@ -323,7 +406,9 @@ export class ClusterProjector {
       for (const [table, rows] of groupByTable(block.rows)) {
         this.#inserted(block, table, await this.#insert.rows(table, rows, scope));
       }
-      const moved = await Promise.all([...block.ranges].map(([shard, { lastSeq }]) => this.#move(tracks.get(shard), lastSeq)));
+      const moved = await Promise.all(
+        [...block.ranges].map(([shard, { lastSeq }]) => this.#move(tracks.get(shard), lastSeq)),
+      );
       if (token !== undefined && moved.every(Boolean)) await this.#untilDone(() => this.#options.blocks.remove(token));
     } catch (error) {
       if (!(error instanceof GivenUp)) throw error;
@@ -335,31 +420,53 @@ export class ClusterProjector {
   }
 
   /** Writes the block down and decides it. @returns undefined when a shard is lost: the block must not be inserted. */
-  async #begin(block: Block, token: string, tracks: ReadonlyMap<number, Track | undefined>, isWhole: () => boolean): Promise<StoredBlock | undefined> {
+  async #begin(
+    block: Block,
+    token: string,
+    tracks: ReadonlyMap<number, Track | undefined>,
+    isWhole: () => boolean,
+  ): Promise<StoredBlock | undefined> {
     const { blocks } = this.#options;
     await this.#untilDone(() => blocks.begin(token, block.rangeList));
-    const named = await Promise.all([...tracks.values()].map(async (track) => {
-      try {
-        await track?.progress.saveIntent({ token });
-        return track !== undefined;
-      } catch {
-        // The documents of a shard refuse only what comes from a former owner.
-        return false;
-      }
-    }));
+    const named = await Promise.all(
+      [...tracks.values()].map(async (track) => {
+        try {
+          await track?.progress.saveIntent({ token });
+          return track !== undefined;
+        } catch {
+          // The documents of a shard refuse only what comes from a former owner.
+          return false;
+        }
+      }),
+    );
     const decision = named.every(Boolean) && isWhole() && !this.#isStopping ? 'insert' : 'abandon';
     const decided = await this.#untilDone(() => blocks.decide(token, decision));
-    const isUncertain = block.rangeList.some(({ shard, firstSeq }) => firstSeq <= (tracks.get(shard)?.uncertainThrough ?? 0));
+    const isUncertain = block.rangeList.some(
+      ({ shard, firstSeq }) => firstSeq <= (tracks.get(shard)?.uncertainThrough ?? 0),
+    );
     return decided && isUncertain ? this.#untilDone(() => inParts(decided, blocks)) : decided;
   }
 
-  #insertMeasurements(stored: StoredBlock, filled: MeasurementColumns | undefined, scope: InsertScope, decidedAt = 0): Promise<number> {
+  #insertMeasurements(
+    stored: StoredBlock,
+    filled: MeasurementColumns | undefined,
+    scope: InsertScope,
+    decidedAt = 0,
+  ): Promise<number> {
     const { blocks, journal, blockOf, rowsMax, log } = this.#options;
-    return insertMeasurementsOf(stored, filled, { blocks, journal, insert: this.#insert, blockOf, rowsMax, decidedAt, log }, scope);
+    return insertMeasurementsOf(
+      stored,
+      filled,
+      { blocks, journal, insert: this.#insert, blockOf, rowsMax, decidedAt, log },
+      scope,
+    );
   }
 
   #scopeOf(track?: Track): InsertScope {
-    return { isOver: () => this.#isStopping || track?.isLost === true, positionOf: (shard) => this.position(shard) ?? 0 };
+    return {
+      isOver: () => this.#isStopping || track?.isLost === true,
+      positionOf: (shard) => this.position(shard) ?? 0,
+    };
   }
 
   /** Nothing of it was inserted: its shards that are still here fill other blocks. */
@@ -394,13 +501,16 @@ export class ClusterProjector {
       const block = await this.#untilDone(() => blocks.decide(token, 'abandon'), track);
       const range = block?.ranges.find(({ shard }) => shard === track.shard);
       if (block && range) {
-        this.#options.log.info({ shard: track.shard, token }, 'projector: a block that was begun elsewhere is inserted again');
+        this.#options.log.info(
+          { shard: track.shard, token },
+          'projector: a block that was begun elsewhere is inserted again',
+        );
         await this.#settling.inserted(block, track);
         const rows = await this.#untilDone(async () => track.progress.outbox(track.position, range.lastSeq), track);
         for (const [table, list] of groupByTable(rows)) {
           await this.#insert.rows(table, list, scope);
         }
-        if (!await this.#move(track, range.lastSeq)) return;
+        if (!(await this.#move(track, range.lastSeq))) return;
         track.consumedSeq = range.lastSeq;
         await this.#untilDone(() => this.#removeIfPassed(block), track);
       }
@@ -420,8 +530,9 @@ export class ClusterProjector {
   }
 
   /**
-   * Up to where the journal of each shard that is here is not needed by any projector, this one's or that of a shard with which it shares a
-   * block. Settles blocks of nodes that are gone which no shard names (any more). @param nowMs growing.
+   * Up to where the journal of each shard that is here is not needed by any projector, this one's or that of a shard
+   * with which it shares a block. Settles blocks of nodes that are gone which no shard names (any more). @param nowMs
+   * growing.
    */
   async trimBounds(nowMs: number, unsettledAfterMs = 30_000): Promise<Map<number, number>> {
     const bounds = new Map([...this.#tracks.values()].map(({ shard, position }) => [shard, position]));
@@ -430,12 +541,14 @@ export class ClusterProjector {
       for (const { shard, firstSeq } of ranges) bounds.set(shard, Math.min(bounds.get(shard) ?? 0, firstSeq - 1));
     }
     for (const shard of [...bounds.keys()]) if (!this.#tracks.has(shard)) bounds.delete(shard);
-    for (const token of this.#unsettled.keys()) if (!stored.some((block) => block.token === token)) this.#unsettled.delete(token);
+    for (const token of this.#unsettled.keys())
+      if (!stored.some((block) => block.token === token)) this.#unsettled.delete(token);
     for (const block of stored) {
       const since = this.#unsettled.get(block.token) ?? nowMs;
       this.#unsettled.set(block.token, since);
       if (block.token === this.#token || nowMs - since < unsettledAfterMs) continue;
-      // One that is named is settled by the owner of the shard that names it; one that is not decided is not decided by anybody after this.
+      // One that is named is settled by the owner of the shard that names it; one that is not decided is not decided by
+      // anybody after this.
       const named = await Promise.all(block.ranges.map(({ shard }) => this.#options.blockOf(shard)));
       if (named.includes(block.token)) continue;
       if (block.state === 'begun') await this.#options.blocks.decide(block.token, 'abandon');
@@ -452,8 +565,10 @@ export class ClusterProjector {
       const scope = this.#scopeOf(track);
       let endSeq = lastSeq;
       if (gone.length > 0) endSeq = await this.#deleteGone(track, gone);
-      else for (const command of commands) await this.#insert.deletion(command, () => this.#options.runDeletion(command), scope);
-      if (!await this.#move(track, endSeq)) return;
+      else
+        for (const command of commands)
+          await this.#insert.deletion(command, () => this.#options.runDeletion(command), scope);
+      if (!(await this.#move(track, endSeq))) return;
       track.consumedSeq = endSeq;
       for (const seq of track.goneAhead) if (seq <= endSeq) track.goneAhead.delete(seq);
       track.deletion = undefined;
@@ -474,11 +589,13 @@ export class ClusterProjector {
     try {
       await awaitSources(all, track.shard, AHEAD_VISIBLE_MS);
     } catch {
-      // Shards that wait for each other would wait for ever: the first one alone, as a DELETE by filters, waits for what is before it.
+      // Shards that wait for each other would wait for ever: the first one alone, as a DELETE by filters, waits for
+      // what is before it.
       all = [gone[0]];
       await this.#untilDone(() => awaitSources(all, track.shard, SOURCE_VISIBLE_MS), track);
     }
-    for (const command of deletionsOf(all)) await this.#insert.deletion(command, () => runDeletion(command, true), this.#scopeOf(track));
+    for (const command of deletionsOf(all))
+      await this.#insert.deletion(command, () => runDeletion(command, true), this.#scopeOf(track));
     for (const { seq } of all.slice(gone.length)) track.goneAhead.add(seq);
     return all[Math.min(all.length, gone.length) - 1].seq;
   }
@@ -497,4 +614,7 @@ export class ClusterProjector {
   }
 }
 
-const pause = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms).unref(); });
+const pause = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms).unref();
+  });

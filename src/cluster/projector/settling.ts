@@ -1,6 +1,7 @@
 /**
- * Blocks that former owners have begun: a node that takes over many shards of one block inserts it once, for all of them. Each insert reads all
- * ranges of the block from the journal and looks in the history for what is there, so twenty of them would hold up everybody.
+ * Blocks that former owners have begun: a node that takes over many shards of one block inserts it once, for all of
+ * them. Each insert reads all ranges of the block from the journal and looks in the history for what is there, so
+ * twenty of them would hold up everybody.
  */
 import type { InsertScope } from '../../ingest/projector/history-insert.ts';
 import type { Track } from './track.ts';
@@ -9,7 +10,10 @@ import type { StoredBlock } from '../shards/documents.ts';
 /** Tokens that are remembered, each for the shards of the block that come later. */
 const SETTLED_MAX = 100;
 
-interface UnderWay { readonly tracks: Set<Track>; readonly done: Promise<void> }
+interface UnderWay {
+  readonly tracks: Set<Track>;
+  readonly done: Promise<void>;
+}
 
 export class BlockSettling {
   readonly #insert: (block: StoredBlock, scope: InsertScope) => Promise<number>;
@@ -22,13 +26,19 @@ export class BlockSettling {
    * @param scope of this node; the insert of a block is over too when all shards that wait for it are lost.
    * @param insert of the measurements of all ranges; resolves to their number without those that were set aside.
    */
-  constructor(scope: InsertScope, insert: (block: StoredBlock, scope: InsertScope) => Promise<number>, onInserted: (rows: number) => void) {
+  constructor(
+    scope: InsertScope,
+    insert: (block: StoredBlock, scope: InsertScope) => Promise<number>,
+    onInserted: (rows: number) => void,
+  ) {
     this.#scope = scope;
     this.#insert = insert;
     this.#onInserted = onInserted;
   }
 
-  /** Resolves when the measurements of the decided block are in the history, of all its shards. Rejects with GivenUp. */
+  /**
+   * Resolves when the measurements of the decided block are in the history, of all its shards. Rejects with GivenUp.
+   */
   async inserted(block: StoredBlock, track: Track): Promise<void> {
     const { token } = block;
     // A shard that names the block did so already when the others were settled: nothing of it is missing.
@@ -40,11 +50,17 @@ export class BlockSettling {
     }
     const tracks = new Set([track]);
     const { isOver, positionOf } = this.#scope;
-    const done = this.#insert(block, { positionOf, isOver: () => isOver() || [...tracks].every(({ isLost }) => isLost) })
+    const done = this.#insert(block, {
+      positionOf,
+      isOver: () => isOver() || [...tracks].every(({ isLost }) => isLost),
+    })
       .then((rows) => {
         this.#remember(token);
         if (rows > 0) this.#onInserted(rows);
-      }).finally(() => { this.#underWay.delete(token); });
+      })
+      .finally(() => {
+        this.#underWay.delete(token);
+      });
     this.#underWay.set(token, { tracks, done });
     return done;
   }

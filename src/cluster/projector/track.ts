@@ -3,7 +3,9 @@ import type { Deletion } from './block.ts';
 import type { ProjectorProgress } from '../../ingest/projector/progress.ts';
 
 /** Names the block in the progress of a shard. */
-export interface BlockIntent { readonly token: string }
+export interface BlockIntent {
+  readonly token: string;
+}
 
 /** One shard. A former owner's object lives on where it is still named, and changes nothing. */
 export class Track {
@@ -31,5 +33,7 @@ export class Track {
     this.offeredSeq = offeredSeq;
   }
 
-  get isHeld(): boolean { return this.deletion !== undefined || this.isRepeating; }
+  get isHeld(): boolean {
+    return this.deletion !== undefined || this.isRepeating;
+  }
 }

@@ -1,6 +1,7 @@
 /**
- * Who of the members should own shards: those that lack the least. A server that is away for all nodes is missed by one after the other, and
- * found again so: until what all of them say has stayed the same for a while, it does not count, and nothing moves.
+ * Who of the members should own shards: those that lack the least. A server that is away for all nodes is missed by one
+ * after the other, and found again so: until what all of them say has stayed the same for a while, it does not count,
+ * and nothing moves.
  */
 import type { Lack, Member } from './leases.ts';
 

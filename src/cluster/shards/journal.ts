@@ -1,7 +1,7 @@
 /**
- * Port of the cluster's journal (design 1): one ordered, durable, replicated sequence of groups for each of the 64 shards. Implemented on
- * NATS JetStream in src/store. A group is one message; the sequence of a record is `message sequence * GROUP_RECORDS_MAX + its place`,
- * so sequences of a shard grow but have gaps.
+ * Port of the cluster's journal (design 1): one ordered, durable, replicated sequence of groups for each of the 64
+ * shards. Implemented on NATS JetStream in src/store. A group is one message; the sequence of a record is `message
+ * sequence * GROUP_RECORDS_MAX + its place`, so sequences of a shard grow but have gaps.
  */
 
 /** Records in one group at most; bytes: model/commands/group-bounds.ts. */
@@ -27,19 +27,29 @@ export interface ShardFollower {
 export interface ShardJournal {
   /**
    * Appends one group. Several may be under way for different shards, one at a time for a shard.
-   * A publication whose acknowledgement is lost is repeated with the same `groupId` (Nats-Msg-Id), so that it is stored once.
+   * A publication whose acknowledgement is lost is repeated with the same `groupId` (Nats-Msg-Id), so that it is stored
+   * once.
    * @param groupId unique over nodes and restarts.
    * @returns the sequence of the first record, when JetStream has stored it on all replicas that it wants.
    * @throws JournalUnavailable when it is not stored (or nobody knows) within the time limit.
    */
   append(shard: number, groupId: string, records: Buffer, recordCount: number): Promise<number>;
   /**
-   * Calls `onGroup` for each group behind `afterSeq`, in order, one call after the other (the next when the promise has resolved): at most a
-   * few groups are in memory. Survives restarts of NATS: goes on where it was, nothing left out and nothing twice.
+   * Calls `onGroup` for each group behind `afterSeq`, in order, one call after the other (the next when the promise has
+   * resolved): at most a few groups are in memory. Survives restarts of NATS: goes on where it was, nothing left out
+   * and nothing twice.
    * @param onGroup a rejection stops the follower and is given to `onError`.
    */
-  follow(shard: number, afterSeq: number, onGroup: (group: ShardGroup) => void | Promise<void>, onError: (error: Error) => void): ShardFollower;
-  /** The group that holds `seq` or the next one of the shard; undefined at the end. For catching up and repeating a block. */
+  follow(
+    shard: number,
+    afterSeq: number,
+    onGroup: (group: ShardGroup) => void | Promise<void>,
+    onError: (error: Error) => void,
+  ): ShardFollower;
+  /**
+   * The group that holds `seq` or the next one of the shard; undefined at the end. For catching up and repeating a
+   * block.
+   */
   read(shard: number, seq: number): Promise<ShardGroup | undefined>;
   /** Sequence of the last record stored in the shard, 0 when there is none. Asks the server. */
   lastSeq(shard: number): Promise<number>;

@@ -1,4 +1,6 @@
-/** What the actors of a shard read: their own documents from their owner's store, those of others as they are committed. */
+/**
+ * What the actors of a shard read: their own documents from their owner's store, those of others as they are committed.
+ */
 import type { DocumentChange, Documents } from '../../actors/runtime/documents.ts';
 import { shardOf } from '../../ingest/journal/command-record.ts';
 import type { Collection } from '../../model/commands/collections.ts';
@@ -31,13 +33,22 @@ export class RoutedDocuments implements Documents {
   }
 
   /** All of the shard, or routed one by one. */
-  getMany(collection: Collection, tenant: number, ids: readonly string[]): (string | undefined)[] | Promise<(string | undefined)[]> {
+  getMany(
+    collection: Collection,
+    tenant: number,
+    ids: readonly string[],
+  ): (string | undefined)[] | Promise<(string | undefined)[]> {
     const isOwn = ids.every((id) => isOfShard(this.#shard, collection, tenant, id));
     return (isOwn ? this.#own : this.#others).getMany(collection, tenant, ids);
   }
 
   list(collection: Collection, tenant: number, prefix: string, options: { after?: string; limit: number }) {
-    return (isOfShard(this.#shard, collection, tenant, prefix) ? this.#own : this.#others).list(collection, tenant, prefix, options);
+    return (isOfShard(this.#shard, collection, tenant, prefix) ? this.#own : this.#others).list(
+      collection,
+      tenant,
+      prefix,
+      options,
+    );
   }
 
   async commit(changes: Iterable<DocumentChange>, position: number | undefined): Promise<void> {

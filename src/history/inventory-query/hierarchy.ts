@@ -1,4 +1,7 @@
-/** The functions of a query that ask for the hierarchy, looked up before the query runs (docs/spec/queries.md#functions). */
+/**
+ * The functions of a query that ask for the hierarchy, looked up before the query runs
+ * (docs/spec/queries.md#functions).
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ChildKind } from '../../model/commands/links.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
@@ -22,28 +25,41 @@ export interface HierarchyReaders {
   readonly history: HistoryReader;
 }
 
-const idsOf = (texts: readonly string[]): number[] => texts.filter((id) => ID.test(id) && Number.isSafeInteger(Number(id))).map(Number);
+const idsOf = (texts: readonly string[]): number[] =>
+  texts.filter((id) => ID.test(id) && Number.isSafeInteger(Number(id))).map(Number);
 
-/** @returns conditions of all such functions. @throws PlatformError `inventory/invalid-query` for hierarchies that are too large. */
-export async function lookUpHierarchy(expression: Expression | undefined, readers: HierarchyReaders, binder: ParameterBinder):
-  Promise<Map<Expression, string>> {
+/**
+ * @returns conditions of all such functions. @throws PlatformError `inventory/invalid-query` for hierarchies that are
+ * too large.
+ */
+export async function lookUpHierarchy(
+  expression: Expression | undefined,
+  readers: HierarchyReaders,
+  binder: ParameterBinder,
+): Promise<Map<Expression, string>> {
   const conditions = new Map<Expression, string>();
   const visit = async (part: Expression): Promise<void> => {
     if (part.kind === 'not') await visit(part.operand);
     else if (part.kind === 'and' || part.kind === 'or') for (const operand of part.operands) await visit(operand);
-    else if (part.kind === 'bygroupid') conditions.set(part, await childrenCondition(idsOf(part.ids), ['childAssets', 'childDevices'], readers, binder));
-    else if (part.kind === 'isinhierarchyof') conditions.set(part, await hierarchyCondition(idsOf(part.ids), readers, binder));
+    else if (part.kind === 'bygroupid')
+      conditions.set(part, await childrenCondition(idsOf(part.ids), ['childAssets', 'childDevices'], readers, binder));
+    else if (part.kind === 'isinhierarchyof')
+      conditions.set(part, await hierarchyCondition(idsOf(part.ids), readers, binder));
   };
   if (expression !== undefined) await visit(expression);
   return conditions;
 }
 
 /**
- * Direct children of some parents by links of `kinds`. The rows know all parents of an object but not the kind of the link: children of the
- * other kinds are left out by their ids.
+ * Direct children of some parents by links of `kinds`. The rows know all parents of an object but not the kind of the
+ * link: children of the other kinds are left out by their ids.
  */
-export async function childrenCondition(parents: readonly number[], kinds: readonly ChildKind[], readers: HierarchyReaders, binder: ParameterBinder):
-  Promise<string> {
+export async function childrenCondition(
+  parents: readonly number[],
+  kinds: readonly ChildKind[],
+  readers: HierarchyReaders,
+  binder: ParameterBinder,
+): Promise<string> {
   if (parents.length === 0) return '0';
   const others = new Set<string>();
   const otherKinds = KINDS.filter((kind) => !kinds.includes(kind));
@@ -61,10 +77,16 @@ export async function childrenCondition(parents: readonly number[], kinds: reado
     if (found.some((parent) => known.has(parent))) others.delete(child);
   });
   const isChild = `hasAny(parents, ${binder.bind('Array(UInt64)', parents)})`;
-  return others.size === 0 ? isChild : `(${isChild} AND id NOT IN ${binder.bind('Array(UInt64)', [...others].map(Number))})`;
+  return others.size === 0
+    ? isChild
+    : `(${isChild} AND id NOT IN ${binder.bind('Array(UInt64)', [...others].map(Number))})`;
 }
 
-async function otherEnds({ documents, tenant }: HierarchyReaders, direction: 'children' | 'parents', prefix: string): Promise<string[]> {
+async function otherEnds(
+  { documents, tenant }: HierarchyReaders,
+  direction: 'children' | 'parents',
+  prefix: string,
+): Promise<string[]> {
   const links = await documents.list(direction, tenant, prefix, { limit: BOUND_MAX + 1 });
   return links.map(({ id }) => id.slice(prefix.length));
 }
@@ -77,15 +99,20 @@ async function inTurns<Item>(items: readonly Item[], visit: (item: Item) => Prom
 }
 
 /** The roots and all below them, level by level: only objects that have children themselves are bound. */
-async function hierarchyCondition(roots: readonly number[], readers: HierarchyReaders, binder: ParameterBinder): Promise<string> {
+async function hierarchyCondition(
+  roots: readonly number[],
+  readers: HierarchyReaders,
+  binder: ParameterBinder,
+): Promise<string> {
   if (roots.length === 0) return '0';
   const inner = new Set(roots);
   let level = [...roots];
   for (let depth = 0; level.length > 0 && depth < LEVELS_MAX; depth += 1) {
     const rows = await readers.history.query<{ id: number }>(
-      'SELECT id FROM managed_objects FINAL WHERE tenant = {tenant:UInt32} AND hasAny(parents, {level:Array(UInt64)}) '
-      + 'AND id IN (SELECT arrayJoin(parents) FROM managed_objects FINAL WHERE tenant = {tenant:UInt32}) LIMIT {limit:UInt32}',
-      { tenant: readers.tenant, level, limit: BOUND_MAX + 1 });
+      'SELECT id FROM managed_objects FINAL WHERE tenant = {tenant:UInt32} AND hasAny(parents, {level:Array(UInt64)}) ' +
+        'AND id IN (SELECT arrayJoin(parents) FROM managed_objects FINAL WHERE tenant = {tenant:UInt32}) LIMIT {limit:UInt32}',
+      { tenant: readers.tenant, level, limit: BOUND_MAX + 1 },
+    );
     level = rows.map(({ id }) => Number(id)).filter((id) => !inner.has(id));
     for (const id of level) inner.add(id);
     if (inner.size > BOUND_MAX) tooLarge();
@@ -95,5 +122,7 @@ async function hierarchyCondition(roots: readonly number[], readers: HierarchyRe
 }
 
 function tooLarge(): never {
-  throw new PlatformError('inventory/invalid-query', { reason: `more than ${BOUND_MAX} objects have to be looked at for one function` });
+  throw new PlatformError('inventory/invalid-query', {
+    reason: `more than ${BOUND_MAX} objects have to be looked at for one function`,
+  });
 }

@@ -29,13 +29,18 @@ export function failAt(at: number, reason: string): never {
 /** @param from where the part begins. @throws PlatformError `inventory/invalid-query`. */
 export function tokensOf(query: string, from: number, end: number): Token[] {
   const tokens: Token[] = [];
-  for (let at = from; at < end;) {
+  for (let at = from; at < end; ) {
     const character = query[at];
     if (SPACE.test(character)) {
       at += 1;
       continue;
     }
-    const token = character === "'" ? textAt(query, at, end) : SIGNS.has(character) ? signAt(character, at) : wordAt(query, at, end);
+    const token =
+      character === "'"
+        ? textAt(query, at, end)
+        : SIGNS.has(character)
+          ? signAt(character, at)
+          : wordAt(query, at, end);
     tokens.push(token);
     at += token.source.length;
   }
@@ -81,8 +86,12 @@ function textAt(query: string, at: number, end: number): Token {
 }
 
 /** Index of the parts of a query: `$filter=…` and `$orderby=…`, outside of texts. */
-export function partsOf(query: string): { readonly filter: readonly [number, number]; readonly order: readonly [number, number] | undefined } {
-  if (query.length > QUERY_LENGTH_MAX) failAt(QUERY_LENGTH_MAX, `the query has more than ${QUERY_LENGTH_MAX} characters`);
+export function partsOf(query: string): {
+  readonly filter: readonly [number, number];
+  readonly order: readonly [number, number] | undefined;
+} {
+  if (query.length > QUERY_LENGTH_MAX)
+    failAt(QUERY_LENGTH_MAX, `the query has more than ${QUERY_LENGTH_MAX} characters`);
   const start = /^[\s+]*\$filter[\s+]*=/i.exec(query)?.[0].length ?? 0;
   const orderAt = orderIndex(query, start);
   if (orderAt === undefined) return { filter: [start, query.length], order: undefined };

@@ -24,7 +24,10 @@ export type Expression =
   | { readonly kind: 'and' | 'or'; readonly operands: readonly Expression[] }
   | { readonly kind: 'not'; readonly operand: Expression };
 
-export interface OrderBy { readonly path: Path; readonly isDescending: boolean }
+export interface OrderBy {
+  readonly path: Path;
+  readonly isDescending: boolean;
+}
 
 export interface InventoryQuery {
   /** Undefined: everything. */
@@ -136,7 +139,8 @@ class Parser {
     const name = source.toLowerCase();
     if (this.#peek().kind !== 'word' || !FUNCTIONS.has(name)) failAt(at, `unknown function ${source}`);
     if (name === 'isinhierarchyof') this.#hierarchiesCount += 1;
-    if (this.#hierarchiesCount > HIERARCHIES_MAX) failAt(at, `more than ${HIERARCHIES_MAX} times isinhierarchyof, which takes several ids at once`);
+    if (this.#hierarchiesCount > HIERARCHIES_MAX)
+      failAt(at, `more than ${HIERARCHIES_MAX} times isinhierarchyof, which takes several ids at once`);
     this.#index += 2;
     const paths: Path[] = [];
     const ids: string[] = [];
@@ -162,7 +166,10 @@ class Parser {
     const literalAt = this.#peek().at;
     const literal = this.#literal();
     if ((literal.kind === 'boolean' || literal.kind === 'null') && operator !== 'eq' && operator !== 'ne') {
-      failAt(literalAt, `${operator} takes a text or a number, found ${literal.kind === 'null' ? 'null' : String(literal.value)}`);
+      failAt(
+        literalAt,
+        `${operator} takes a text or a number, found ${literal.kind === 'null' ? 'null' : String(literal.value)}`,
+      );
     }
     return { kind: 'comparison', path, operator, literal };
   }
@@ -173,10 +180,14 @@ class Parser {
     this.#index += 1;
     if (kind === 'text') return { kind: 'text', pieces };
     switch (source.toLowerCase()) {
-      case 'true': return { kind: 'boolean', value: true };
-      case 'false': return { kind: 'boolean', value: false };
-      case 'null': return { kind: 'null' };
-      default: break;
+      case 'true':
+        return { kind: 'boolean', value: true };
+      case 'false':
+        return { kind: 'boolean', value: false };
+      case 'null':
+        return { kind: 'null' };
+      default:
+        break;
     }
     if (!NUMBER.test(source)) return { kind: 'text', pieces };
     const value = Number(source.replace(/[fdl]$/i, ''));

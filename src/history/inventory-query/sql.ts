@@ -1,6 +1,7 @@
 /**
- * An inventory query as conditions over the table managed_objects. Everything that comes from the query is a bound parameter, names of properties
- * too. A value is looked for below arrays: one element that fulfils a comparison is enough.
+ * An inventory query as conditions over the table managed_objects. Everything that comes from the query is a bound
+ * parameter, names of properties too. A value is looked for below arrays: one element that fulfils a comparison is
+ * enough.
  */
 import { NOT_FRAGMENTS } from '../../model/entities/fragments.ts';
 import { namesOfFragment } from '../../model/entities/agent-marker.ts';
@@ -25,8 +26,9 @@ const ID_NAMES: ReadonlySet<string> = new Set(['id', '_id']);
 const TEXT_COLUMNS: ReadonlySet<string> = new Set(['type', 'name', 'owner']);
 const TIME_COLUMNS: Readonly<Record<string, string>> = { creationTime: 'creation_time', lastUpdated: 'last_updated' };
 /** ISO 8601 as model/documents/iso-time.ts reads it, in years that the store has. */
-const TIME_PATTERN = '^(19|2[012])\\\\d\\\\d-\\\\d\\\\d-\\\\d\\\\d'
-  + '([Tt ]([01]\\\\d|2[0-3]):[0-5]\\\\d(:[0-5]\\\\d(\\\\.\\\\d+)?)?([Zz]|[+-][01]\\\\d(:?[0-5]\\\\d)?)?)?$';
+const TIME_PATTERN =
+  '^(19|2[012])\\\\d\\\\d-\\\\d\\\\d-\\\\d\\\\d' +
+  '([Tt ]([01]\\\\d|2[0-3]):[0-5]\\\\d(:[0-5]\\\\d(\\\\.\\\\d+)?)?([Zz]|[+-][01]\\\\d(:?[0-5]\\\\d)?)?)?$';
 /** Clients that read all page by page ask for those behind the last id, and begin behind 0. */
 const ID = /^(0|[1-9]\d{0,15})$/;
 
@@ -41,10 +43,13 @@ export class QueryCompiler {
 
   condition(expression: Expression): string {
     switch (expression.kind) {
-      case 'and': case 'or':
+      case 'and':
+      case 'or':
         return `(${expression.operands.map((operand) => this.condition(operand)).join(expression.kind === 'and' ? ' AND ' : ' OR ')})`;
-      case 'not': return `NOT (${this.condition(expression.operand)})`;
-      case 'has': return `(${expression.paths.map((path) => this.#has(path)).join(' OR ')})`;
+      case 'not':
+        return `NOT (${this.condition(expression.operand)})`;
+      case 'has':
+        return `(${expression.paths.map((path) => this.#has(path)).join(' OR ')})`;
       case 'comparison': {
         const condition = this.#comparison(withoutDate(expression.path), expression.operator, expression.literal);
         return expression.operator === 'ne' ? `NOT (${condition})` : condition;
@@ -59,7 +64,10 @@ export class QueryCompiler {
 
   /** ORDER BY without the keyword: missing values first, then numbers, texts, anything else; at last by id. */
   order(list: readonly OrderBy[]): string {
-    return [...list.map(({ path, isDescending }) => `${this.#orderOf(withoutDate(path))}${isDescending ? ' DESC' : ''}`), 'id'].join(', ');
+    return [
+      ...list.map(({ path, isDescending }) => `${this.#orderOf(withoutDate(path))}${isDescending ? ' DESC' : ''}`),
+      'id',
+    ].join(', ');
   }
 
   /** The value is written once, as the argument of a function: the engine works through each copy of its path. */
@@ -77,7 +85,9 @@ export class QueryCompiler {
 
   #has(path: Path): string {
     if (path.length === 1 && !NOT_FRAGMENTS.has(path[0])) {
-      return `(${namesOfFragment(path[0]).map((name) => `has(fragments, ${this.#binder.bind('String', name)})`).join(' OR ')})`;
+      return `(${namesOfFragment(path[0])
+        .map((name) => `has(fragments, ${this.#binder.bind('String', name)})`)
+        .join(' OR ')})`;
     }
     return `notEmpty(${this.#found(path)})`;
   }
@@ -86,10 +96,14 @@ export class QueryCompiler {
     const [name] = path;
     if (path.length === 1) {
       if (ID_NAMES.has(name)) return this.#idComparison(operator, literal);
-      const column = TEXT_COLUMNS.has(name) && literal.kind === 'text' ? this.#columnComparison(name, operator, literal.pieces) : undefined;
+      const column =
+        TEXT_COLUMNS.has(name) && literal.kind === 'text'
+          ? this.#columnComparison(name, operator, literal.pieces)
+          : undefined;
       if (column !== undefined) return column;
       const time = TIME_COLUMNS[name] === undefined ? undefined : timeOf(literal);
-      if (time !== undefined) return `toUnixTimestamp64Milli(${TIME_COLUMNS[name]}) ${SIGNS[operator]} ${this.#binder.bind('Int64', time)}`;
+      if (time !== undefined)
+        return `toUnixTimestamp64Milli(${TIME_COLUMNS[name]}) ${SIGNS[operator]} ${this.#binder.bind('Int64', time)}`;
     }
     const values = this.#values(path);
     if (literal.kind === 'null') return `(empty(${values}) OR has(${values}, 'null'))`;
@@ -99,15 +113,20 @@ export class QueryCompiler {
   }
 
   /**
-   * What has to hold for a value at the path to fulfil the comparison, and is seen without looking into the document: 1 million objects by a serial
-   * number took 2 s CPU without it.
+   * What has to hold for a value at the path to fulfil the comparison, and is seen without looking into the document: 1
+   * million objects by a serial number took 2 s CPU without it.
    */
-  #cheapConditions([first]: Path, operator: Operator, literal: Extract<Literal, { kind: 'text' | 'number' }>): string[] {
+  #cheapConditions(
+    [first]: Path,
+    operator: Operator,
+    literal: Extract<Literal, { kind: 'text' | 'number' }>,
+  ): string[] {
     const conditions = NOT_FRAGMENTS.has(first) ? [] : [`has(fragments, ${this.#binder.bind('String', first)})`];
     if (literal.kind === 'text' && (operator === 'eq' || operator === 'ne') && timeOf(literal) === undefined) {
       const longest = literal.pieces.reduce((left, right) => (right.length > left.length ? right : left));
       // A document with a backslash may spell the text in another way.
-      if (longest !== '') conditions.push(`(position(doc, ${this.#binder.bind('String', longest)}) > 0 OR position(doc, '\\\\') > 0)`);
+      if (longest !== '')
+        conditions.push(`(position(doc, ${this.#binder.bind('String', longest)}) > 0 OR position(doc, '\\\\') > 0)`);
     }
     return conditions;
   }
@@ -120,7 +139,8 @@ export class QueryCompiler {
     const text = `JSONExtractString(${value})`;
     const time = timeOf(literal);
     const isEquality = operator === 'eq' || operator === 'ne';
-    const byText = isEquality ? this.#textEquality(text, literal.pieces)
+    const byText = isEquality
+      ? this.#textEquality(text, literal.pieces)
       : `${text} ${SIGNS[operator]} ${this.#binder.bind('String', literal.pieces.join('*'))}`;
     if (time === undefined) return `(${isText(value)} AND ${byText})`;
     // Times are compared as such, whatever their offsets: a text that is none is compared as a text.
@@ -133,7 +153,10 @@ export class QueryCompiler {
     return `${text} LIKE ${this.#binder.bind('String', pieces.map((piece) => piece.replace(/[\\%_]/g, '\\$&')).join('%'))}`;
   }
 
-  /** Absent is an empty text there: comparisons that an empty text would fulfil, and those of times, look into the document. */
+  /**
+   * Absent is an empty text there: comparisons that an empty text would fulfil, and those of times, look into the
+   * document.
+   */
   #columnComparison(column: string, operator: Operator, pieces: readonly string[]): string | undefined {
     if (timeOf({ kind: 'text', pieces }) !== undefined) return undefined;
     const text = pieces.join('*');
@@ -141,19 +164,26 @@ export class QueryCompiler {
       return pieces.some((piece) => piece !== '') ? this.#textEquality(column, pieces) : undefined;
     }
     return (operator === 'gt' || operator === 'ge') && text !== ''
-      ? `${column} ${SIGNS[operator]} ${this.#binder.bind('String', text)}` : undefined;
+      ? `${column} ${SIGNS[operator]} ${this.#binder.bind('String', text)}`
+      : undefined;
   }
 
   /** Ids are compared as numbers; as texts where they hold wildcards. */
   #idComparison(operator: Operator, literal: Literal): string {
     if (literal.kind === 'boolean' || literal.kind === 'null') return '0';
     const pieces = literal.kind === 'number' ? [String(literal.value)] : literal.pieces;
-    if (pieces.length > 1 && (operator === 'eq' || operator === 'ne')) return this.#textEquality('toString(id)', pieces);
+    if (pieces.length > 1 && (operator === 'eq' || operator === 'ne'))
+      return this.#textEquality('toString(id)', pieces);
     const text = pieces.join('*');
-    return ID.test(text) && Number.isSafeInteger(Number(text)) ? `id ${SIGNS[operator]} ${this.#binder.bind('UInt64', Number(text))}` : '0';
+    return ID.test(text) && Number.isSafeInteger(Number(text))
+      ? `id ${SIGNS[operator]} ${this.#binder.bind('UInt64', Number(text))}`
+      : '0';
   }
 
-  /** JSON texts of the values at the path, elements of an array one by one; `….date` is also a stored time itself (docs/spec/queries.md#dates). */
+  /**
+   * JSON texts of the values at the path, elements of an array one by one; `….date` is also a stored time itself
+   * (docs/spec/queries.md#dates).
+   */
   #values(path: Path): string {
     const values = this.#valuesAt(path);
     if (path.length === 1 || path[path.length - 1] !== 'date') return values;
@@ -169,15 +199,19 @@ export class QueryCompiler {
   #found(path: Path): string {
     const [first, ...others] = path.map((name) => this.#binder.bind('String', name));
     const top = `[JSONExtractRaw(doc, ${first})]`;
-    const found = others.reduce((from, name) =>
-      `arrayFlatten(arrayMap(x -> if(startsWith(x, '['), arrayMap(y -> JSONExtractRaw(y, ${name}), JSONExtractArrayRaw(x)), `
-      + `[JSONExtractRaw(x, ${name})]), ${from}))`, top);
+    const found = others.reduce(
+      (from, name) =>
+        `arrayFlatten(arrayMap(x -> if(startsWith(x, '['), arrayMap(y -> JSONExtractRaw(y, ${name}), JSONExtractArrayRaw(x)), ` +
+        `[JSONExtractRaw(x, ${name})]), ${from}))`,
+      top,
+    );
     return `arrayFilter(z -> z != '', ${found})`;
   }
 }
 
 const isText = (value: string): string => `startsWith(${value}, '"')`;
-const parsedTime = (text: string): string => `toUnixTimestamp64Milli(parseDateTime64BestEffortOrNull(${text}, 3, 'UTC'))`;
+const parsedTime = (text: string): string =>
+  `toUnixTimestamp64Milli(parseDateTime64BestEffortOrNull(${text}, 3, 'UTC'))`;
 const isTime = (text: string): string => `(match(${text}, '${TIME_PATTERN}') AND isNotNull(${parsedTime(text)}))`;
 const isNumber = (value: string): string => `match(${value}, '^-?[0-9]')`;
 
@@ -188,5 +222,7 @@ function withoutDate(path: Path): Path {
 
 /** Milliseconds since 1970 of a literal that is a time. */
 function timeOf(literal: Literal): number | undefined {
-  return literal.kind === 'text' && literal.pieces.length === 1 ? parseTime(literal.pieces[0], { spaceIsPlus: true }) : undefined;
+  return literal.kind === 'text' && literal.pieces.length === 1
+    ? parseTime(literal.pieces[0], { spaceIsPlus: true })
+    : undefined;
 }

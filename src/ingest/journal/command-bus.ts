@@ -26,20 +26,30 @@ export interface ReplyRegistry {
 export interface OfferedRecord {
   readonly record: Buffer;
   readonly onAnswer?: {
-    resolve: (answer: unknown) => void; reject: (error: Error) => void;
+    resolve: (answer: unknown) => void;
+    reject: (error: Error) => void;
     /** The command is carried out, and its answer is lost. Without it that is a rejection. */
     over?: () => void;
   };
 }
 
-/** Commands of devices: taken in order, acknowledged when they are durable. Implemented by CommandBus and cluster/gateway/command-gateway.ts. */
+/**
+ * Commands of devices: taken in order, acknowledged when they are durable. Implemented by CommandBus and
+ * cluster/gateway/command-gateway.ts.
+ */
 export interface DeviceCommands extends CommandPort {
   /**
-   * Appends the records of one message at once and in order with other calls. Acknowledged through `sink` when all are durable.
+   * Appends the records of one message at once and in order with other calls. Acknowledged through `sink` when all are
+   * durable.
    * @param received of a QoS 2 message: that it was received is stored with it.
    * @returns false when there is no room: nothing was appended.
    */
-  offer(records: readonly OfferedRecord[], sink: AcknowledgementSink, token: number, received?: ReceivedPacket): boolean;
+  offer(
+    records: readonly OfferedRecord[],
+    sink: AcknowledgementSink,
+    token: number,
+    received?: ReceivedPacket,
+  ): boolean;
 }
 
 export class CommandBus implements DeviceCommands {
@@ -55,13 +65,21 @@ export class CommandBus implements DeviceCommands {
     this.#refusals = options.refusals;
     this.#underWay = new Shares(UNDER_WAY, options.requestsMax ?? REQUESTS_MAX);
     this.#sink = {
-      durable() { /* The answer comes from the actor, after its state is committed. */ },
-      flushDurable() { /* Nothing is written here. */ },
-      failed: (seq) => { this.#replies.cancelReply(seq); },
+      durable() {
+        /* The answer comes from the actor, after its state is committed. */
+      },
+      flushDurable() {
+        /* Nothing is written here. */
+      },
+      failed: (seq) => {
+        this.#replies.cancelReply(seq);
+      },
     };
   }
 
-  get underWayCount(): number { return this.#underWay.used; }
+  get underWayCount(): number {
+    return this.#underWay.used;
+  }
 
   async request<Answer>(command: Command): Promise<Answer> {
     this.#refuseWhenFull();
@@ -71,8 +89,8 @@ export class CommandBus implements DeviceCommands {
   }
 
   /**
-   * As `request`, for commands of the projector, which the journal's bound does not refuse: the journal is trimmed only when the projector
-   * goes on.
+   * As `request`, for commands of the projector, which the journal's bound does not refuse: the journal is trimmed only
+   * when the projector goes on.
    */
   requestBeyondBound<Answer>(command: Command): Promise<Answer> {
     return this.#request<Answer>(command);
@@ -92,7 +110,12 @@ export class CommandBus implements DeviceCommands {
   }
 
   /** See DeviceCommands. All in one group: all are durable or none. */
-  offer(message: readonly OfferedRecord[], sink: AcknowledgementSink, token: number, received?: ReceivedPacket): boolean {
+  offer(
+    message: readonly OfferedRecord[],
+    sink: AcknowledgementSink,
+    token: number,
+    received?: ReceivedPacket,
+  ): boolean {
     const records = received === undefined ? message : [{ record: receivedRecord(received) }, ...message];
     let bytes = 0;
     for (const { record } of records) bytes += record.length;
@@ -111,16 +134,27 @@ export class CommandBus implements DeviceCommands {
     return true;
   }
 
-  /** Appends a follow-up of an actor: resolves when it is durable, rejects when its group failed. Never refused by the journal's bound. */
+  /**
+   * Appends a follow-up of an actor: resolves when it is durable, rejects when its group failed. Never refused by the
+   * journal's bound.
+   */
   async appendFollowUp(command: Command, pendingId: string): Promise<void> {
     const record = encodeCommand(command, pendingId);
     await this.#room(record.length);
     await new Promise<void>((resolve, reject) => {
       const at = this.#group.reserve(record.length);
       record.copy(this.#group.buffer, at);
-      this.#group.append(record.length, {
-        durable: () => resolve(), flushDurable() { /* Nothing is written here. */ }, failed: (_token, error) => reject(error),
-      }, 0);
+      this.#group.append(
+        record.length,
+        {
+          durable: () => resolve(),
+          flushDurable() {
+            /* Nothing is written here. */
+          },
+          failed: (_token, error) => reject(error),
+        },
+        0,
+      );
     });
   }
 
@@ -141,7 +175,10 @@ export class CommandBus implements DeviceCommands {
   /** Waits until the open group has room. No await between this and `reserve`. */
   async #room(bytes: number): Promise<void> {
     if (bytes > GROUP_BYTES_MAX) throw new PlatformError('general/payload-too-large', { limit: GROUP_BYTES_MAX });
-    while (this.#group.reserve(bytes) < 0) await new Promise<void>((resolve) => { this.#group.whenFree(resolve); });
+    while (this.#group.reserve(bytes) < 0)
+      await new Promise<void>((resolve) => {
+        this.#group.whenFree(resolve);
+      });
   }
 
   #refuseWhenFull(): void {

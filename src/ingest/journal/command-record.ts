@@ -1,7 +1,8 @@
 /**
  * Binary form of a command in the journal. Little endian:
- * `u32 length (of all) | u8 shard | u8 kind | u8 mode | u8 flags | u32 tenant | f64 key | f64 receivedAt | [u32 pending id length, text] |
- * [u16 key length, text] | body`. `key` is 0 where the key is text. A MEASUREMENT's body is in ingest/measurements/record.ts, all others are JSON.
+ * `u32 length (of all) | u8 shard | u8 kind | u8 mode | u8 flags | u32 tenant | f64 key | f64 receivedAt | [u32 pending
+ * id length, text] | [u16 key length, text] | body`. `key` is 0 where the key is text. A MEASUREMENT's body is in
+ * ingest/measurements/record.ts, all others are JSON.
  */
 import type { Command } from '../../model/commands/command.ts';
 import type { CommandKind } from '../../model/commands/kinds.ts';
@@ -18,7 +19,10 @@ const FLAG_PENDING = 2;
 /** Text keys have a length of 16 bits. */
 const KEY_BYTES_MAX = 0xffff;
 
-/** `shard = hash(tenant, source) mod 64`, a fixed number (design 1). Knuth's multiplicative hash on both halves of the id. */
+/**
+ * `shard = hash(tenant, source) mod 64`, a fixed number (design 1). Knuth's multiplicative hash on both halves of the
+ * id.
+ */
 export function shardOfId(tenant: number, id: number): number {
   const low = id >>> 0;
   const high = (id / 0x100000000) >>> 0;
@@ -55,7 +59,12 @@ export function encodeCommand(command: Command, pendingId?: string): Buffer {
   const key = typeof command.key === 'string' ? Buffer.from(command.key) : undefined;
   if (key && key.length > KEY_BYTES_MAX) {
     const limit = `at most ${KEY_BYTES_MAX} bytes`;
-    throw new PlatformError('validation/invalid-field', { area: 'general', name: 'id', value: command.key as string, limit });
+    throw new PlatformError('validation/invalid-field', {
+      area: 'general',
+      name: 'id',
+      value: command.key as string,
+      limit,
+    });
   }
   const length = RECORD_HEADER_BYTES + (pending ? 2 + pending.length : 0) + (key ? 2 + key.length : 0) + body.length;
   const record = Buffer.allocUnsafe(length);
@@ -91,13 +100,22 @@ export function decodeCommand(batch: Buffer, at: number, seq: number): JournalCo
   const pendingId = flags & FLAG_PENDING ? text() : undefined;
   const key = flags & FLAG_TEXT_KEY ? text() : batch.readDoubleLE(at + 12);
   return {
-    seq, shard: batch[at + 4], kind: batch[at + 5] as CommandKind, mode: batch[at + 6] as ProcessingMode,
-    tenant: batch.readUInt32LE(at + 8), key, receivedAt: batch.readDoubleLE(at + 20), pendingId,
+    seq,
+    shard: batch[at + 4],
+    kind: batch[at + 5] as CommandKind,
+    mode: batch[at + 6] as ProcessingMode,
+    tenant: batch.readUInt32LE(at + 8),
+    key,
+    receivedAt: batch.readDoubleLE(at + 20),
+    pendingId,
     body: JSON.parse(batch.toString('utf8', cursor, end)) as object,
   };
 }
 
-/** As decodeCommand; undefined for one that cannot be decoded. For projectors: the actors have set it aside, and a DELETE deletes nothing. */
+/**
+ * As decodeCommand; undefined for one that cannot be decoded. For projectors: the actors have set it aside, and a
+ * DELETE deletes nothing.
+ */
 export function readableCommand(batch: Buffer, at: number, seq: number): JournalCommand | undefined {
   try {
     return decodeCommand(batch, at, seq);
@@ -108,22 +126,33 @@ export function readableCommand(batch: Buffer, at: number, seq: number): Journal
 }
 
 /**
- * What stands for a command that cannot be decoded, so that it can be set aside: its header, and the whole record as the body.
- * `pendingId` where it can be read.
+ * What stands for a command that cannot be decoded, so that it can be set aside: its header, and the whole record as
+ * the body. `pendingId` where it can be read.
  */
 export function undecodable(batch: Buffer, at: number, seq: number): JournalCommand {
   const record = batch.subarray(at, at + batch.readUInt32LE(at));
   const isPending = (record[7] & FLAG_PENDING) !== 0 && record.length >= RECORD_HEADER_BYTES + 2;
   const pendingEnd = isPending ? RECORD_HEADER_BYTES + 2 + record.readUInt16LE(RECORD_HEADER_BYTES) : 0;
   return {
-    seq, shard: record[4], kind: record[5] as CommandKind, mode: record[6] as ProcessingMode, tenant: record.readUInt32LE(8), key: record.readDoubleLE(12),
+    seq,
+    shard: record[4],
+    kind: record[5] as CommandKind,
+    mode: record[6] as ProcessingMode,
+    tenant: record.readUInt32LE(8),
+    key: record.readDoubleLE(12),
     receivedAt: record.readDoubleLE(20),
-    pendingId: isPending && pendingEnd <= record.length ? record.toString('utf8', RECORD_HEADER_BYTES + 2, pendingEnd) : undefined,
+    pendingId:
+      isPending && pendingEnd <= record.length
+        ? record.toString('utf8', RECORD_HEADER_BYTES + 2, pendingEnd)
+        : undefined,
     body: { record: record.toString('base64') },
   };
 }
 
-/** @returns ms since 1970, of a batch whose records can be counted: of measurements too, whose time of arrival is at the same place. */
+/**
+ * @returns ms since 1970, of a batch whose records can be counted: of measurements too, whose time of arrival is at the
+ * same place.
+ */
 export function newestReceivedAt(batch: Buffer): number {
   let newest = 0;
   for (let at = 0; at < batch.length; at += batch.readUInt32LE(at)) {
@@ -138,9 +167,9 @@ export function countRecords(batch: Buffer): number {
   let count = 0;
   for (let at = 0; at < batch.length; count += 1) {
     const length = batch.readUInt32LE(at);
-    if (length < RECORD_HEADER_BYTES || at + length > batch.length) throw new Error(`journal record of ${length} bytes at ${at} of ${batch.length}`);
+    if (length < RECORD_HEADER_BYTES || at + length > batch.length)
+      throw new Error(`journal record of ${length} bytes at ${at} of ${batch.length}`);
     at += length;
   }
   return count;
 }
-

@@ -1,11 +1,15 @@
 /**
- * Group commit (design 1): what arrives while a commit is under way becomes the next one. Records are encoded straight into the open
- * group's buffer; when the group is durable its records go to the handlers and its senders are acknowledged, once per batch.
+ * Group commit (design 1): what arrives while a commit is under way becomes the next one. Records are encoded straight
+ * into the open group's buffer; when the group is durable its records go to the handlers and its senders are
+ * acknowledged, once per batch.
  */
 import type { Journal } from './journal.ts';
 import type { AcknowledgementSink, RecordIntake } from './record-intake.ts';
 
-/** Bytes of one group. LMDB takes about 1 ms for a megabyte (measured 2026-11-21), which bounds the acknowledgement's wait. */
+/**
+ * Bytes of one group. LMDB takes about 1 ms for a megabyte (measured 2026-11-21), which bounds the acknowledgement's
+ * wait.
+ */
 export const GROUP_BYTES_MAX = 4 * 1_048_576;
 const GROUP_BYTES_FIRST = 1_048_576;
 
@@ -45,7 +49,10 @@ export class GroupCommit implements RecordIntake {
   /** To be acknowledged behind the group that is being committed. */
   #behind: { sink: AcknowledgementSink; token: number }[] = [];
   readonly #touched = new Set<AcknowledgementSink>();
-  readonly #commitNow = (): void => { this.#scheduled = false; this.#commit(); };
+  readonly #commitNow = (): void => {
+    this.#scheduled = false;
+    this.#commit();
+  };
   /** Groups and records committed, for the metrics. */
   groupsCount = 0;
   recordsCount = 0;
@@ -56,11 +63,19 @@ export class GroupCommit implements RecordIntake {
   }
 
   /** The open group's buffer; valid until the next call of `reserve`. */
-  get buffer(): Buffer { return this.#open.buffer; }
-  get view(): DataView { return this.#open.view; }
+  get buffer(): Buffer {
+    return this.#open.buffer;
+  }
+  get view(): DataView {
+    return this.#open.view;
+  }
   /** Sequence of the last record that has been appended, durable or not. */
-  get lastAppendedSeq(): number { return this.#nextSeq - 1 + this.#open.recordCount; }
-  get openBytes(): number { return this.#open.used; }
+  get lastAppendedSeq(): number {
+    return this.#nextSeq - 1 + this.#open.recordCount;
+  }
+  get openBytes(): number {
+    return this.#open.used;
+  }
 
   /** Which limit refuses writes now, undefined when none does. */
   get refusal(): string | undefined {
@@ -86,7 +101,10 @@ export class GroupCommit implements RecordIntake {
     this.appendMany(bytes, 1, sink, token);
   }
 
-  /** Ends several records that were encoded one behind the other and are acknowledged as one: all of them are durable or none. */
+  /**
+   * Ends several records that were encoded one behind the other and are acknowledged as one: all of them are durable or
+   * none.
+   */
   appendMany(bytes: number, recordCount: number, sink: AcknowledgementSink, token: number): void {
     const group = this.#open;
     if (group.recordCount === 0) group.beganAt = performance.now();
@@ -135,7 +153,9 @@ export class GroupCommit implements RecordIntake {
   /** Resolves when everything appended so far is durable and handled. */
   drained(): Promise<void> {
     if (!this.#committing && this.#open.recordCount === 0) return Promise.resolve();
-    return new Promise((resolve) => { this.#idle.push(resolve); });
+    return new Promise((resolve) => {
+      this.#idle.push(resolve);
+    });
   }
 
   #commit(): void {
@@ -215,7 +235,15 @@ export class GroupCommit implements RecordIntake {
 
 function newGroup(): Group {
   const buffer = Buffer.allocUnsafeSlow(GROUP_BYTES_FIRST);
-  return { buffer, view: new DataView(buffer.buffer, buffer.byteOffset, buffer.length), used: 0, recordCount: 0, beganAt: 0, sinks: [], tokens: [] };
+  return {
+    buffer,
+    view: new DataView(buffer.buffer, buffer.byteOffset, buffer.length),
+    used: 0,
+    recordCount: 0,
+    beganAt: 0,
+    sinks: [],
+    tokens: [],
+  };
 }
 
 function growGroup(group: Group, bytes: number): void {

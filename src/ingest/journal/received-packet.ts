@@ -20,11 +20,30 @@ export interface ReceivedPacket {
 export const partName = (shard: number, part: number): string => `${shard}/${part}`;
 
 /** Of the session's actor, where all records are in one group. */
-export const receivedRecord = ({ tenant, session, id, receivedAt }: ReceivedPacket): Buffer => encodeCommand({
-  kind: COMMAND.SESSION_RECEIVE, tenant, key: `s:${session}`, mode: PROCESSING_MODE.PERSISTENT, receivedAt, body: { session, id } });
+export const receivedRecord = ({ tenant, session, id, receivedAt }: ReceivedPacket): Buffer =>
+  encodeCommand({
+    kind: COMMAND.SESSION_RECEIVE,
+    tenant,
+    key: `s:${session}`,
+    mode: PROCESSING_MODE.PERSISTENT,
+    receivedAt,
+    body: { session, id },
+  });
 
 /** Of the shard that part `part` of the message is of; the message has `parts` over all shards. */
-export function receiptRecord({ tenant, session, holder, id, receivedAt }: ReceivedPacket, shard: number, part: number, parts: number): Buffer {
+export function receiptRecord(
+  { tenant, session, holder, id, receivedAt }: ReceivedPacket,
+  shard: number,
+  part: number,
+  parts: number,
+): Buffer {
   const body = { session, holder, id, part, parts };
-  return encodeCommand({ kind: COMMAND.SESSION_RECEIPT, tenant, key: textKeyIn(tenant, shard), mode: PROCESSING_MODE.PERSISTENT, receivedAt, body });
+  return encodeCommand({
+    kind: COMMAND.SESSION_RECEIPT,
+    tenant,
+    key: textKeyIn(tenant, shard),
+    mode: PROCESSING_MODE.PERSISTENT,
+    receivedAt,
+    body,
+  });
 }

@@ -1,6 +1,6 @@
 /**
- * Where gateways put records: the one group commit of a single node (group-commit.ts), or the groups of each shard of a cluster
- * (cluster/gateway/journal.ts). A record is encoded straight into the open group's buffer.
+ * Where gateways put records: the one group commit of a single node (group-commit.ts), or the groups of each shard of a
+ * cluster (cluster/gateway/journal.ts). A record is encoded straight into the open group's buffer.
  */
 import type { ActorKey } from '../../model/commands/command.ts';
 
@@ -30,7 +30,8 @@ export interface RecordIntake {
   /** Ends the record that was encoded at the reserved offset. Its length and shard are in its header. */
   append(bytes: number, sink: AcknowledgementSink, token: number): void;
   /**
-   * Takes several records as one: `sink` hears of them once, when all are durable or one is not. Waits by itself where there is no room.
+   * Takes several records as one: `sink` hears of them once, when all are durable or one is not. Waits by itself where
+   * there is no room.
    * @param records one behind the other in `records[0, bytes)`; may change after the call.
    */
   appendAll(records: Buffer, bytes: number, recordCount: number, sink: AcknowledgementSink, token: number): void;

@@ -2,7 +2,15 @@
 import { MEASUREMENT_VALUES_MAX } from '../../model/entities/measurement.ts';
 import { Interner } from './interner.ts';
 import {
-  OFFSET_COUNT, OFFSET_DOCUMENT_LENGTH, OFFSET_ID, OFFSET_TEXTS, OFFSET_TIME, OFFSET_TYPE_LENGTH, TYPE_IS_FRAGMENT, VALUE_HEADER_BYTES, formOf,
+  OFFSET_COUNT,
+  OFFSET_DOCUMENT_LENGTH,
+  OFFSET_ID,
+  OFFSET_TEXTS,
+  OFFSET_TIME,
+  OFFSET_TYPE_LENGTH,
+  TYPE_IS_FRAGMENT,
+  VALUE_HEADER_BYTES,
+  formOf,
   isWholeMeasurement,
 } from './record.ts';
 
@@ -11,8 +19,24 @@ const DICTIONARY_SIZE_MAX = 65_535 - MEASUREMENT_VALUES_MAX;
 /** Bytes of documents in one insert. */
 const DOCUMENT_BYTES_MAX = 16 * 1_048_576;
 
-const NUMBER_COLUMNS = ['tenant', 'source', 'time', 'id', 'part', 'value', 'documentLength', 'form', 'shard', 'seq'] as const;
-const DICTIONARY_COLUMNS = [['type', 'types'], ['fragment', 'fragments'], ['series', 'seriesNames'], ['unit', 'units']] as const;
+const NUMBER_COLUMNS = [
+  'tenant',
+  'source',
+  'time',
+  'id',
+  'part',
+  'value',
+  'documentLength',
+  'form',
+  'shard',
+  'seq',
+] as const;
+const DICTIONARY_COLUMNS = [
+  ['type', 'types'],
+  ['fragment', 'fragments'],
+  ['series', 'seriesNames'],
+  ['unit', 'units'],
+] as const;
 
 export class MeasurementColumns {
   readonly rowsMax: number;
@@ -40,7 +64,10 @@ export class MeasurementColumns {
   documents = Buffer.alloc(0);
   documentBytes = 0;
 
-  /** @param rowsMax rows at which the block is full; a measurement is never split, so MEASUREMENT_VALUES_MAX more may come. */
+  /**
+   * @param rowsMax rows at which the block is full; a measurement is never split, so MEASUREMENT_VALUES_MAX more may
+   * come.
+   */
   constructor(rowsMax: number) {
     const room = rowsMax + MEASUREMENT_VALUES_MAX;
     this.rowsMax = rowsMax;
@@ -61,8 +88,14 @@ export class MeasurementColumns {
   }
 
   get isFull(): boolean {
-    return this.rowCount >= this.rowsMax || this.documentBytes >= DOCUMENT_BYTES_MAX || this.types.size >= DICTIONARY_SIZE_MAX
-      || this.fragments.size >= DICTIONARY_SIZE_MAX || this.seriesNames.size >= DICTIONARY_SIZE_MAX || this.units.size >= DICTIONARY_SIZE_MAX;
+    return (
+      this.rowCount >= this.rowsMax ||
+      this.documentBytes >= DOCUMENT_BYTES_MAX ||
+      this.types.size >= DICTIONARY_SIZE_MAX ||
+      this.fragments.size >= DICTIONARY_SIZE_MAX ||
+      this.seriesNames.size >= DICTIONARY_SIZE_MAX ||
+      this.units.size >= DICTIONARY_SIZE_MAX
+    );
   }
 
   /** Whether there are rows of the source; of any when it is undefined. */
@@ -120,9 +153,10 @@ export class MeasurementColumns {
     if (typeLength !== TYPE_IS_FRAGMENT) cursor += typeLength;
     if (documentLength > 0) this.#keepDocument(batch, cursor, documentLength);
     cursor += documentLength;
-    const typeIndex = typeLength === TYPE_IS_FRAGMENT
-      ? this.types.intern(batch, cursor + VALUE_HEADER_BYTES, view.getUint16(cursor + 8, true))
-      : this.types.intern(batch, typeStart, typeLength);
+    const typeIndex =
+      typeLength === TYPE_IS_FRAGMENT
+        ? this.types.intern(batch, cursor + VALUE_HEADER_BYTES, view.getUint16(cursor + 8, true))
+        : this.types.intern(batch, typeStart, typeLength);
     const form = formOf(view, at, view.getUint32(at, true));
     if (form !== 0) this.hasForms = true;
     const rows = count === 0 ? 1 : count;

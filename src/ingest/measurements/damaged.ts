@@ -1,4 +1,7 @@
-/** MEASUREMENT records of the journal that cannot be read (isWholeMeasurement): set aside, so that they hold up nothing behind them. */
+/**
+ * MEASUREMENT records of the journal that cannot be read (isWholeMeasurement): set aside, so that they hold up nothing
+ * behind them.
+ */
 import { OFFSET_ID, OFFSET_TEXTS } from './record.ts';
 import type { QuarantineEntry } from '../journal/quarantine.ts';
 
@@ -9,8 +12,10 @@ export interface DamagedMeasurement {
 }
 
 /** The record at `at` of a group, copied. */
-export const damagedAt = (records: Buffer, at: number, seq: number): DamagedMeasurement =>
-  ({ seq, record: Buffer.from(records.subarray(at, at + records.readUInt32LE(at))) });
+export const damagedAt = (records: Buffer, at: number, seq: number): DamagedMeasurement => ({
+  seq,
+  record: Buffer.from(records.subarray(at, at + records.readUInt32LE(at))),
+});
 
 /** What of it can be told, and the whole record in base64. */
 export function entryOfDamaged({ seq, record }: DamagedMeasurement): Omit<QuarantineEntry, 'position'> {
@@ -19,7 +24,12 @@ export function entryOfDamaged({ seq, record }: DamagedMeasurement): Omit<Quaran
     return Number.isSafeInteger(value) ? value : 0;
   };
   return {
-    kind: 'measurement', table: 'measurements', seq, shard: record[4], id: record.length < OFFSET_TEXTS ? 0 : number(OFFSET_ID), code: 0,
+    kind: 'measurement',
+    table: 'measurements',
+    seq,
+    shard: record[4],
+    id: record.length < OFFSET_TEXTS ? 0 : number(OFFSET_ID),
+    code: 0,
     error: `the record of ${record.length} bytes in the journal cannot be decoded: its lengths or numbers are damaged`,
     row: { tenant: record.readUInt32LE(8), source: number(12), record: record.toString('base64') },
   };
@@ -34,7 +44,9 @@ export class DamagedMeasurements {
   list: DamagedMeasurement[] = [];
   #sizeBytes = 0;
 
-  get isFull(): boolean { return this.list.length >= COUNT_MAX || this.#sizeBytes >= BYTES_MAX; }
+  get isFull(): boolean {
+    return this.list.length >= COUNT_MAX || this.#sizeBytes >= BYTES_MAX;
+  }
 
   add(records: Buffer, at: number, seq: number): void {
     const damaged = damagedAt(records, at, seq);

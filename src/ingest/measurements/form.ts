@@ -1,11 +1,12 @@
 /**
- * The form of a measurement of one series: what the columns do not say about the text that was sent, as one number. With it the document
- * comes back member for member: the order of its members, the digits and offset of its time, the decimals of its value. 0 is the form
- * that measurementText (model/entities/measurement.ts) writes. What has no form is kept as text.
+ * The form of a measurement of one series: what the columns do not say about the text that was sent, as one number.
+ * With it the document comes back member for member: the order of its members, the digits and offset of its time, the
+ * decimals of its value. 0 is the form that measurementText (model/entities/measurement.ts) writes. What has no form is
+ * kept as text.
  *
- * Bits: 0-4 order of time, source, type and fragment | 5 unit before value | 6-9 decimals of the value, 0 = as JavaScript writes it |
- * 10 space instead of T | 11-13 how the offset is written | 14-17 digits of the second's fraction | 18-29 offset in minutes |
- * 30-49 digits of the fraction beyond the third.
+ * Bits: 0-4 order of time, source, type and fragment | 5 unit before value | 6-9 decimals of the value, 0 = as
+ * JavaScript writes it | 10 space instead of T | 11-13 how the offset is written | 14-17 digits of the second's
+ * fraction | 18-29 offset in minutes | 30-49 digits of the fraction beyond the third.
  */
 import { measurementText } from '../../model/entities/measurement.ts';
 import type { MeasurementParts } from '../../model/entities/measurement.ts';
@@ -44,15 +45,21 @@ function permutations(items: readonly number[]): number[][] {
 }
 
 /** Whether a number can be a form: what formedText reads. */
-export const isForm = (form: number): boolean => form >= 0 && Number.isSafeInteger(form) && form % UNIT_FIRST < ORDERS.length;
+export const isForm = (form: number): boolean =>
+  form >= 0 && Number.isSafeInteger(form) && form % UNIT_FIRST < ORDERS.length;
 
-/** @param starts where time, source, type and fragment stand in the text. @returns the bits of their order and that of value and unit. */
+/**
+ * @param starts where time, source, type and fragment stand in the text. @returns the bits of their order and that of
+ * value and unit.
+ */
 export function layoutForm(starts: readonly [number, number, number, number], isUnitFirst: boolean): number {
   const order = [0, 1, 2, 3].sort((one, other) => starts[one] - starts[other]);
   return (ORDER_NUMBERS.get(order.join()) as number) + (isUnitFirst ? UNIT_FIRST : 0);
 }
 
-/** @param decimals digits behind the point of a number that JavaScript would write otherwise, at most FORM_DECIMALS_MAX. */
+/**
+ * @param decimals digits behind the point of a number that JavaScript would write otherwise, at most FORM_DECIMALS_MAX.
+ */
 export const decimalsForm = (decimals: number): number => decimals << DECIMALS_SHIFT;
 
 /**
@@ -62,8 +69,10 @@ export const decimalsForm = (decimals: number): number => decimals << DECIMALS_S
 export function timeForm(bytes: Uint8Array, start: number, end: number): number {
   const length = end - start;
   const separator = bytes[start + 10];
-  if (length === CANONICAL_LENGTH && separator === 0x54 && bytes[start + 19] === 0x2e && bytes[start + 23] === 0x5a) return 0;
-  if (length < SECONDS_LENGTH || bytes[start + 16] !== 0x3a || (separator !== 0x54 && separator !== 0x20)) return NO_FORM;
+  if (length === CANONICAL_LENGTH && separator === 0x54 && bytes[start + 19] === 0x2e && bytes[start + 23] === 0x5a)
+    return 0;
+  if (length < SECONDS_LENGTH || bytes[start + 16] !== 0x3a || (separator !== 0x54 && separator !== 0x20))
+    return NO_FORM;
   let at = start + SECONDS_LENGTH;
   let digits = 0;
   let finer = 0;
@@ -108,23 +117,30 @@ function timeText(ms: number, form: number): string {
   const digits = fraction === 0 ? FRACTION_DIGITS_KEPT : fraction > FRACTION_DIGITS_KEPT ? fraction : fraction - 1;
   let text = local.slice(0, 10) + ((low & SPACE_SEPARATOR) === 0 ? 'T' : ' ') + local.slice(11, SECONDS_LENGTH);
   if (digits > 0) text += local.slice(SECONDS_LENGTH, SECONDS_LENGTH + 1 + Math.min(digits, FRACTION_DIGITS_KEPT));
-  if (digits > FRACTION_DIGITS_KEPT) text += String(Math.floor(form / FINER_FACTOR)).padStart(digits - FRACTION_DIGITS_KEPT, '0');
+  if (digits > FRACTION_DIGITS_KEPT)
+    text += String(Math.floor(form / FINER_FACTOR)).padStart(digits - FRACTION_DIGITS_KEPT, '0');
   const hours = String(Math.trunc(Math.abs(minutes) / 60)).padStart(2, '0');
   const rest = String(Math.abs(minutes) % 60).padStart(2, '0');
   const sign = minutes < 0 ? '-' : '+';
   switch ((low >>> OFFSET_KIND_SHIFT) & 0x7) {
-    case OFFSET.NONE: return text;
-    case OFFSET.HOURS_COLON_MINUTES: return `${text}${sign}${hours}:${rest}`;
-    case OFFSET.HOURS_MINUTES: return `${text}${sign}${hours}${rest}`;
-    case OFFSET.HOURS: return text + sign + hours;
-    default: return `${text}Z`;
+    case OFFSET.NONE:
+      return text;
+    case OFFSET.HOURS_COLON_MINUTES:
+      return `${text}${sign}${hours}:${rest}`;
+    case OFFSET.HOURS_MINUTES:
+      return `${text}${sign}${hours}${rest}`;
+    case OFFSET.HOURS:
+      return text + sign + hours;
+    default:
+      return `${text}Z`;
   }
 }
 
 /**
  * The document of a measurement, without `id` and `self`.
  * @param form of a measurement of one value, as it was sent; 0 for the canonical text.
- * @param isValueSent false when the value is not the one that was sent (converted to another unit): its decimals do not count.
+ * @param isValueSent false when the value is not the one that was sent (converted to another unit): its decimals do not
+ * count.
  */
 export function formedText(parts: MeasurementParts, form: number, isValueSent = true): string {
   if (form === 0 || parts.values.length !== 1) return measurementText(parts);
@@ -135,7 +151,9 @@ export function formedText(parts: MeasurementParts, form: number, isValueSent = 
   const unitMember = `"unit":${JSON.stringify(unit)}`;
   const inner = unit === '' ? number : (low & UNIT_FIRST) === 0 ? `${number},${unitMember}` : `${unitMember},${number}`;
   const members = [
-    `"time":"${timeText(parts.time, form)}"`, `"source":{"id":${JSON.stringify(parts.sourceId)}}`, `"type":${JSON.stringify(parts.type)}`,
+    `"time":"${timeText(parts.time, form)}"`,
+    `"source":{"id":${JSON.stringify(parts.sourceId)}}`,
+    `"type":${JSON.stringify(parts.type)}`,
     `${JSON.stringify(fragment)}:{${JSON.stringify(series)}:{${inner}}}`,
   ];
   return `{${ORDERS[low & 0x1f].map((index) => members[index]).join(',')}}`;

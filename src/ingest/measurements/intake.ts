@@ -1,4 +1,7 @@
-/** POST of measurements (docs/spec/measurements.md#endpoints): checks the whole body, then journals all of it in one group or nothing. */
+/**
+ * POST of measurements (docs/spec/measurements.md#endpoints): checks the whole body, then journals all of it in one
+ * group or nothing.
+ */
 import { isUtf8 } from 'node:buffer';
 import type { AvailabilityPort } from '../../model/entities/availability.ts';
 import type { IdSource } from '../../ports/id-source.ts';
@@ -16,7 +19,14 @@ import { copyCompact, skipSpace } from './json-bytes.ts';
 import { ScannedMeasurement, scanMeasurement } from './json.ts';
 import { parseMeasurement, splitBody } from './parse.ts';
 import {
-  OFFSET_TEXTS, VALUE_HEADER_BYTES, decodeMeasurement, documentText, encodeMeasurement, formBytes, newMeasurementHead, writeMeasurementHead,
+  OFFSET_TEXTS,
+  VALUE_HEADER_BYTES,
+  decodeMeasurement,
+  documentText,
+  encodeMeasurement,
+  formBytes,
+  newMeasurementHead,
+  writeMeasurementHead,
   writeValueHead,
 } from './record.ts';
 import type { Sources } from './sources.ts';
@@ -33,7 +43,10 @@ const ADMIN_ROLE = 'ROLE_MEASUREMENT_ADMIN';
 const SCRATCH_BYTES = 1_048_576;
 
 /** What the documents have told about the sources of a body, when they do not answer at once. */
-interface LookedUp { readonly missing: Set<number>; readonly rights: Map<number, readonly string[]> }
+interface LookedUp {
+  readonly missing: Set<number>;
+  readonly rights: Map<number, readonly string[]>;
+}
 
 /** Waits for the group of one POST. */
 class Post implements AcknowledgementSink {
@@ -46,11 +59,20 @@ class Post implements AcknowledgementSink {
     this.#answer = answer;
   }
 
-  durable(): void { /* The whole body is acknowledged at once, below. */ }
-  failed(_token: number, error: Error): void { this.#error = error; }
+  durable(): void {
+    /* The whole body is acknowledged at once, below. */
+  }
+  failed(_token: number, error: Error): void {
+    this.#error = error;
+  }
   flushDurable(): void {
     if (this.#error instanceof PlatformError) this.#done(this.#error);
-    else if (this.#error) this.#done(new PlatformError('general/busy', { limit: `the journal could not be written: ${limitText(this.#error.message)}` }));
+    else if (this.#error)
+      this.#done(
+        new PlatformError('general/busy', {
+          limit: `the journal could not be written: ${limitText(this.#error.message)}`,
+        }),
+      );
     else this.#done(undefined, this.#answer);
   }
 }
@@ -68,13 +90,21 @@ export class JsonMeasurementIntake {
   #used = 0;
   #count = 0;
   /** What has to be fetched before the body can be encoded, by source, once each. */
-  #fetching: { readonly sources: Map<number, Promise<unknown>>; readonly rights: Map<number, Promise<readonly string[]>> } | undefined;
+  #fetching:
+    | { readonly sources: Map<number, Promise<unknown>>; readonly rights: Map<number, Promise<readonly string[]>> }
+    | undefined;
   #lookedUp: LookedUp | undefined;
   /** Of the body that is being encoded; the source that was told last. */
   #heard: AvailabilityPort['heard'] | undefined;
   #heardSource = 0;
 
-  constructor(options: { group: RecordIntake; sources: Sources; ids: IdSource; refusals: Refusals; now: () => number }) {
+  constructor(options: {
+    group: RecordIntake;
+    sources: Sources;
+    ids: IdSource;
+    refusals: Refusals;
+    now: () => number;
+  }) {
     this.#group = options.group;
     this.#sources = options.sources;
     this.#ids = options.ids;
@@ -83,14 +113,29 @@ export class JsonMeasurementIntake {
   }
 
   /** See MeasurementIntake in api/request/platform.ts. `body` may be changed after `done`. */
-  post(body: Buffer, principal: Principal, mode: ProcessingMode, wantsBody: boolean, done: PostDone, heard?: AvailabilityPort['heard'],
-    form: MeasurementBody = 'either'): void {
+  post(
+    body: Buffer,
+    principal: Principal,
+    mode: ProcessingMode,
+    wantsBody: boolean,
+    done: PostDone,
+    heard?: AvailabilityPort['heard'],
+    form: MeasurementBody = 'either',
+  ): void {
     this.#post(body, principal, mode, wantsBody, done, heard, form, undefined);
   }
 
   /** @param lookedUp what is known already, when this is not the first attempt. */
-  #post(body: Buffer, principal: Principal, mode: ProcessingMode, wantsBody: boolean, done: PostDone, heard: AvailabilityPort['heard'] | undefined,
-    form: MeasurementBody, lookedUp: LookedUp | undefined): void {
+  #post(
+    body: Buffer,
+    principal: Principal,
+    mode: ProcessingMode,
+    wantsBody: boolean,
+    done: PostDone,
+    heard: AvailabilityPort['heard'] | undefined,
+    form: MeasurementBody,
+    lookedUp: LookedUp | undefined,
+  ): void {
     try {
       this.#lookedUp = lookedUp;
       this.#heard = heard;
@@ -106,17 +151,28 @@ export class JsonMeasurementIntake {
         const looked: LookedUp = this.#lookedUp ?? { missing: new Set(), rights: new Map() };
         const { sources, rights } = this.#fetching;
         void Promise.all([
-          ...Array.from(sources, async ([source, known]) => { if (!await known) looked.missing.add(source); }),
-          ...Array.from(rights, async ([source, may]) => { looked.rights.set(source, await may); }),
+          ...Array.from(sources, async ([source, known]) => {
+            if (!(await known)) looked.missing.add(source);
+          }),
+          ...Array.from(rights, async ([source, may]) => {
+            looked.rights.set(source, await may);
+          }),
         ]).then(
-          () => { this.#post(body, principal, mode, wantsBody, done, heard, form, looked); },
-          (error: Error) => { done(new PlatformError('general/busy', { limit: `the documents do not answer: ${error.message}` })); },
+          () => {
+            this.#post(body, principal, mode, wantsBody, done, heard, form, looked);
+          },
+          (error: Error) => {
+            done(new PlatformError('general/busy', { limit: `the documents do not answer: ${error.message}` }));
+          },
         );
         return;
       }
       const stored = isStored(mode);
-      const documents = wantsBody ? this.#documents(stored)
-        : collection ? [] : [{ id: stored ? String(firstId) : '', text: '' }];
+      const documents = wantsBody
+        ? this.#documents(stored)
+        : collection
+          ? []
+          : [{ id: stored ? String(firstId) : '', text: '' }];
       this.#append(new Post(done, { collection, documents }));
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error;
@@ -155,7 +211,8 @@ export class JsonMeasurementIntake {
     this.#count = 0;
     if (body[start] !== 0x7b) return false;
     let at = skipSpace(body, start + 1);
-    if (body.compare(COLLECTION, 0, COLLECTION.length, at, Math.min(at + COLLECTION.length, body.length)) !== 0) return false;
+    if (body.compare(COLLECTION, 0, COLLECTION.length, at, Math.min(at + COLLECTION.length, body.length)) !== 0)
+      return false;
     at = skipSpace(body, at + COLLECTION.length);
     if (body[at] !== 0x3a) return false;
     at = skipSpace(body, at + 1);
@@ -186,15 +243,25 @@ export class JsonMeasurementIntake {
     head.valueCount = valueCount;
     head.typeLength = scanned.typeEnd - scanned.typeStart;
     head.form = scanned.needsDocument ? 0 : scanned.layoutForm + scanned.timeForm + scanned.numberForm;
-    head.documentLength = scanned.needsDocument ? this.#writeDocument(body, this.#used + OFFSET_TEXTS + head.typeLength) : 0;
-    let length = OFFSET_TEXTS + head.typeLength + head.documentLength + valueCount * VALUE_HEADER_BYTES + formBytes(head.form);
+    head.documentLength = scanned.needsDocument
+      ? this.#writeDocument(body, this.#used + OFFSET_TEXTS + head.typeLength)
+      : 0;
+    let length =
+      OFFSET_TEXTS + head.typeLength + head.documentLength + valueCount * VALUE_HEADER_BYTES + formBytes(head.form);
     for (let index = 0; index < valueCount * 6; index += 2) length += texts[index + 1] - texts[index];
     this.#room(length);
     let at = writeMeasurementHead(this.#view, this.#used, length, head);
     at = copy(body, scanned.typeStart, scanned.typeEnd, this.#scratch, at) + head.documentLength;
     for (let value = 0; value < valueCount; value += 1) {
       const six = value * 6;
-      at = writeValueHead(this.#view, at, scanned.values[value], texts[six + 1] - texts[six], texts[six + 3] - texts[six + 2], texts[six + 5] - texts[six + 4]);
+      at = writeValueHead(
+        this.#view,
+        at,
+        scanned.values[value],
+        texts[six + 1] - texts[six],
+        texts[six + 3] - texts[six + 2],
+        texts[six + 5] - texts[six + 4],
+      );
       at = copy(body, texts[six], texts[six + 1], this.#scratch, at);
       at = copy(body, texts[six + 2], texts[six + 3], this.#scratch, at);
       at = copy(body, texts[six + 4], texts[six + 5], this.#scratch, at);
@@ -207,7 +274,9 @@ export class JsonMeasurementIntake {
   #writeDocument(body: Buffer, at: number): number {
     const { start, end, hasSpace } = this.#scanned;
     this.#room(at - this.#used + end - start);
-    return (hasSpace ? copyCompact(body, start, end, this.#scratch, at) : copy(body, start, end, this.#scratch, at)) - at;
+    return (
+      (hasSpace ? copyCompact(body, start, end, this.#scratch, at) : copy(body, start, end, this.#scratch, at)) - at
+    );
   }
 
   #parse(body: Buffer, principal: Principal, mode: ProcessingMode, form: MeasurementBody): boolean {
@@ -215,10 +284,15 @@ export class JsonMeasurementIntake {
     const parsed = documents.map((document) => parseMeasurement(document));
     for (const measurement of parsed) {
       const types = this.#checkSource(principal, measurement.source);
-      if (types !== undefined) requireTypes(types, { type: measurement.type, fragments: measurement.values.map(({ fragment }) => fragment) });
+      if (types !== undefined)
+        requireTypes(types, { type: measurement.type, fragments: measurement.values.map(({ fragment }) => fragment) });
       this.#hear(principal, measurement.source);
       const record = encodeMeasurement({
-        ...measurement, tenant: principal.tenantNumber, id: this.#ids.next(), receivedAt: this.#head.receivedAt, mode,
+        ...measurement,
+        tenant: principal.tenantNumber,
+        id: this.#ids.next(),
+        receivedAt: this.#head.receivedAt,
+        mode,
       });
       this.#room(record.length);
       record.copy(this.#scratch, this.#used);
@@ -229,7 +303,8 @@ export class JsonMeasurementIntake {
   }
 
   /**
-   * @returns types of permissions, one of which the measurement has to fit; undefined when it may be of any type, or that is being looked up.
+   * @returns types of permissions, one of which the measurement has to fit; undefined when it may be of any type, or
+   * that is being looked up.
    * @throws PlatformError when the source is unknown or not the user's.
    */
   #checkSource(principal: Principal, source: number): readonly string[] | undefined {
@@ -240,12 +315,15 @@ export class JsonMeasurementIntake {
       return undefined;
     }
     if (!known) throw new PlatformError('source/not-found', { area: 'measurement', id: source });
-    return principal.roles.has(ADMIN_ROLE) || known.owner === principal.userName ? undefined : this.#grantedTypes(principal, source);
+    return principal.roles.has(ADMIN_ROLE) || known.owner === principal.userName
+      ? undefined
+      : this.#grantedTypes(principal, source);
   }
 
   /**
-   * The measurement is taken, unless something has to be looked up first. Whoever is neither a user that devices log in with nor the owner speaks for no
-   * device (docs/spec/availability.md#messages). Of a body of one device this tells once.
+   * The measurement is taken, unless something has to be looked up first. Whoever is neither a user that devices log in
+   * with nor the owner speaks for no device (docs/spec/availability.md#messages). Of a body of one device this tells
+   * once.
    */
   #hear(principal: Principal, source: number): void {
     if (this.#heard === undefined || source === this.#heardSource || this.#fetching !== undefined) return;
@@ -301,16 +379,25 @@ export class JsonMeasurementIntake {
   }
 }
 
-interface Names { readonly type: string; readonly fragments: readonly string[] }
+interface Names {
+  readonly type: string;
+  readonly fragments: readonly string[];
+}
 
 function scannedNames(body: Buffer, { typeStart, typeEnd, texts, valueCount }: ScannedMeasurement): Names {
-  const fragments = Array.from({ length: valueCount }, (_, value) => body.toString('utf8', texts[value * 6], texts[value * 6 + 1]));
+  const fragments = Array.from({ length: valueCount }, (_, value) =>
+    body.toString('utf8', texts[value * 6], texts[value * 6 + 1]),
+  );
   return { type: body.toString('utf8', typeStart, typeEnd), fragments };
 }
 
-/** A permission for a type is one for measurements of that type, or with values in fragments of that name alone: others could be put beside it. */
+/**
+ * A permission for a type is one for measurements of that type, or with values in fragments of that name alone: others
+ * could be put beside it.
+ */
 function requireTypes(types: readonly string[], { type, fragments }: Names): void {
-  const isAllowed = types.includes(type) || (fragments.length > 0 && fragments.every((fragment) => types.includes(fragment)));
+  const isAllowed =
+    types.includes(type) || (fragments.length > 0 && fragments.every((fragment) => types.includes(fragment)));
   if (!isAllowed) throw new PlatformError('security/forbidden');
 }
 
@@ -321,7 +408,10 @@ function handled<Value>(promise: Promise<Value>): Promise<Value> {
   return promise;
 }
 
-const newFetching = () => ({ sources: new Map<number, Promise<unknown>>(), rights: new Map<number, Promise<readonly string[]>>() });
+const newFetching = () => ({
+  sources: new Map<number, Promise<unknown>>(),
+  rights: new Map<number, Promise<readonly string[]>>(),
+});
 
 /** Names are short: a loop beats the call into native code. @returns the index behind the copy. */
 function copy(from: Buffer, start: number, end: number, to: Buffer, at: number): number {

@@ -1,4 +1,7 @@
-/** Turns repeated short byte strings into small numbers without making JavaScript strings of them: dictionaries of one insert. */
+/**
+ * Turns repeated short byte strings into small numbers without making JavaScript strings of them: dictionaries of one
+ * insert.
+ */
 
 const SLOTS_FIRST = 256;
 
@@ -10,7 +13,9 @@ export class Interner {
   #bytes: Buffer[] = [];
   #lastIndex = -1;
 
-  get size(): number { return this.values.length; }
+  get size(): number {
+    return this.values.length;
+  }
 
   /** @returns the number of `buffer[start, start + length)`; the same bytes have the same number until `clear`. */
   intern(buffer: Buffer, start: number, length: number): number {
@@ -21,7 +26,8 @@ export class Interner {
     const mask = this.#slots.length - 1;
     let slot = (hash ^ (hash >>> 15)) & mask;
     for (let index = this.#slots[slot]; index >= 0; index = this.#slots[slot]) {
-      if (this.#hashes[index] === hash && equal(this.#bytes[index], buffer, start, length)) return (this.#lastIndex = index);
+      if (this.#hashes[index] === hash && equal(this.#bytes[index], buffer, start, length))
+        return (this.#lastIndex = index);
       slot = (slot + 1) & mask;
     }
     const index = this.values.length;

@@ -5,7 +5,10 @@ import { NO_FORM, decimalsForm } from './form.ts';
 
 const QUOTE = 0x22;
 
-/** 1: ends a plain string or makes it unusual (quote, backslash, control). 2: not allowed in names of series (docs/spec/measurements.md#names). */
+/**
+ * 1: ends a plain string or makes it unusual (quote, backslash, control). 2: not allowed in names of series
+ * (docs/spec/measurements.md#names).
+ */
 const classes = new Uint8Array(256);
 classes.fill(1, 0, 0x20);
 classes[QUOTE] = 1;
@@ -38,9 +41,16 @@ export function plainName(body: Uint8Array, at: number): number {
 }
 
 /** Where the number of a series goes, and how it is written. */
-export interface NumberTarget { readonly values: Float64Array; numberForm: number; needsDocument: boolean }
+export interface NumberTarget {
+  readonly values: Float64Array;
+  numberForm: number;
+  needsDocument: boolean;
+}
 
-/** Reads the number of a series into `out.values[index]`. @returns the index behind it, -1 for what the general path has to read. */
+/**
+ * Reads the number of a series into `out.values[index]`. @returns the index behind it, -1 for what the general path has
+ * to read.
+ */
 export function scanSeriesNumber(body: Uint8Array, start: number, out: NumberTarget, index: number): number {
   // A plus sign or a leading zero is not JSON, integers beyond 2^53 need their text: both are for the general path.
   if (body[start] === 0x2b || (body[start] === 0x30 && body[start + 1] >= 0x30 && body[start + 1] <= 0x39)) return -1;
@@ -61,7 +71,8 @@ const SMALLEST_PLAIN = 1e-6;
 
 /**
  * How the number in `body[start, end)`, which scanNumber just read, is written.
- * @returns 0 where JavaScript writes it so, the bits of its decimals for `1.0` or `21.50`, NO_FORM for `1e3`, `-0` and long ones.
+ * @returns 0 where JavaScript writes it so, the bits of its decimals for `1.0` or `21.50`, NO_FORM for `1e3`, `-0` and
+ * long ones.
  */
 function spellingForm(body: Uint8Array, start: number, end: number): number {
   // Sign, point and 15 digits at most: longer ones may not come back.
@@ -77,7 +88,8 @@ function spellingForm(body: Uint8Array, start: number, end: number): number {
 }
 
 /**
- * Copies JSON without the white space between its tokens. `from[start, end)` is valid and has no escapes; `to` has room for all of it.
+ * Copies JSON without the white space between its tokens. `from[start, end)` is valid and has no escapes; `to` has room
+ * for all of it.
  * @returns the index behind the copy.
  */
 export function copyCompact(from: Uint8Array, start: number, end: number, to: Uint8Array, at: number): number {

@@ -1,6 +1,6 @@
 /**
- * Scanner of measurements in JSON: the ordinary form straight from the bytes, without JSON.parse. Whatever is unusual (escapes, further
- * members, mistakes) is left to parse.ts, which also words the errors.
+ * Scanner of measurements in JSON: the ordinary form straight from the bytes, without JSON.parse. Whatever is unusual
+ * (escapes, further members, mistakes) is left to parse.ts, which also words the errors.
  */
 import { isEntityTime } from '../../model/documents/entity-time.ts';
 import { parseTimeBytes } from '../../model/documents/iso-time.ts';
@@ -57,7 +57,18 @@ const SOURCE = Buffer.from('source');
 const VALUE = Buffer.from('value');
 const UNIT = Buffer.from('unit');
 /** A measurement with one of these at the top level is not ordinary: server-kept or typed otherwise. */
-const RESERVED = ['id', 'self', 'text', 'status', 'severity', 'count', 'creationTime', 'lastUpdated', 'owner', 'name'].map((name) => Buffer.from(name));
+const RESERVED = [
+  'id',
+  'self',
+  'text',
+  'status',
+  'severity',
+  'count',
+  'creationTime',
+  'lastUpdated',
+  'owner',
+  'name',
+].map((name) => Buffer.from(name));
 
 /** Whether two names are the same bytes. */
 function same(body: Uint8Array, start: number, end: number, otherStart: number, otherEnd: number): boolean {
@@ -122,7 +133,11 @@ function scanAny(body: Uint8Array, start: number, out: ScannedMeasurement): numb
   if (out.source === 0 || out.time !== out.time || out.typeEnd === 0 || out.valueCount === 0) return -1;
   out.end = at + 1;
   if (out.valueCount > 1) out.needsDocument = true;
-  else out.layoutForm = layoutForm([out.timeStart, out.sourceStart, out.typeStart, out.texts[0]], out.texts[5] > 0 && out.texts[4] < out.numberStarts[0]);
+  else
+    out.layoutForm = layoutForm(
+      [out.timeStart, out.sourceStart, out.typeStart, out.texts[0]],
+      out.texts[5] > 0 && out.texts[4] < out.numberStarts[0],
+    );
   return out.end;
 }
 
@@ -177,7 +192,13 @@ function scanType(body: Uint8Array, start: number, out: ScannedMeasurement): num
 }
 
 /** `{"T":{"value":1,"unit":"C"},…}` */
-function scanFragment(body: Uint8Array, start: number, out: ScannedMeasurement, nameStart: number, nameEnd: number): number {
+function scanFragment(
+  body: Uint8Array,
+  start: number,
+  out: ScannedMeasurement,
+  nameStart: number,
+  nameEnd: number,
+): number {
   if (body[start] !== OPEN) return -1;
   let at = skipSpace(body, start + 1);
   for (;;) {
@@ -189,8 +210,10 @@ function scanFragment(body: Uint8Array, start: number, out: ScannedMeasurement, 
     if (body[at] !== COLON) return -1;
     const texts = out.valueCount * 6;
     for (let other = 0; other < texts; other += 6) {
-      const isTwice = out.texts[other] === nameStart ? same(body, seriesStart, seriesEnd, out.texts[other + 2], out.texts[other + 3])
-        : same(body, nameStart, nameEnd, out.texts[other], out.texts[other + 1]);
+      const isTwice =
+        out.texts[other] === nameStart
+          ? same(body, seriesStart, seriesEnd, out.texts[other + 2], out.texts[other + 3])
+          : same(body, nameStart, nameEnd, out.texts[other], out.texts[other + 1]);
       if (isTwice) return -1;
     }
     out.texts[texts] = nameStart;

@@ -7,19 +7,34 @@ import { MeasurementColumns } from './columns.ts';
 import { OFFSET_COUNT, isWholeMeasurement } from './record.ts';
 
 /** A stored measurement in a group of the journal. */
-export interface FoundMeasurement { readonly records: Buffer; readonly at: number; readonly seq: number }
+export interface FoundMeasurement {
+  readonly records: Buffer;
+  readonly at: number;
+  readonly seq: number;
+}
 
 /**
  * Adds the group's measurements with a sequence from `from` to `through` to `found`.
  * @param onDamaged told of those that cannot be read, which are not found. @returns the sequence behind the group.
  */
-export function findMeasurements(group: JournalBatch, from: number, through: number, found: FoundMeasurement[],
-  onDamaged?: (damaged: FoundMeasurement) => void): number {
+export function findMeasurements(
+  group: JournalBatch,
+  from: number,
+  through: number,
+  found: FoundMeasurement[],
+  onDamaged?: (damaged: FoundMeasurement) => void,
+): number {
   const { records } = group;
   const view = new DataView(records.buffer, records.byteOffset, records.length);
   let seq = group.firstSeq;
   for (let at = 0; at < records.length; at += records.readUInt32LE(at), seq += 1) {
-    if (seq < from || seq > through || records[at + 5] !== COMMAND.MEASUREMENT || !isStored(records[at + 6] as ProcessingMode)) continue;
+    if (
+      seq < from ||
+      seq > through ||
+      records[at + 5] !== COMMAND.MEASUREMENT ||
+      !isStored(records[at + 6] as ProcessingMode)
+    )
+      continue;
     if (isWholeMeasurement(view, at)) found.push({ records, at, seq });
     else onDamaged?.({ records, at, seq });
   }
@@ -29,8 +44,12 @@ export function findMeasurements(group: JournalBatch, from: number, through: num
 /** All of them, whatever one block takes now: they were in one before. */
 export function columnsOf(found: readonly FoundMeasurement[], rowsMin = 1): MeasurementColumns {
   // A measurement has room beyond the last row, whatever it has of values.
-  const rows = found.reduce((count, { records, at }) => count + Math.max(1, records.readUInt16LE(at + OFFSET_COUNT)), 1);
+  const rows = found.reduce(
+    (count, { records, at }) => count + Math.max(1, records.readUInt16LE(at + OFFSET_COUNT)),
+    1,
+  );
   const columns = new MeasurementColumns(Math.max(rows, rowsMin));
-  for (const { records, at, seq } of found) columns.add(records, new DataView(records.buffer, records.byteOffset, records.length), at, seq);
+  for (const { records, at, seq } of found)
+    columns.add(records, new DataView(records.buffer, records.byteOffset, records.length), at, seq);
   return columns;
 }

@@ -1,9 +1,9 @@
 /**
  * Binary body of a MEASUREMENT command, behind the header of ingest/journal/command-record.ts:
- * `f64 id | f64 time | u16 value count | u16 type length (0xffff: the type is the first fragment) | u32 document length | type | document |
- * values: f64 value, u16 fragment length, u16 series length, u16 unit length, fragment, series, unit | f64 form`. Text is UTF-8.
- * The document is there only where values and form do not give it back, the form only where a flag of the header says so
- * (see form.ts).
+ * `f64 id | f64 time | u16 value count | u16 type length (0xffff: the type is the first fragment) | u32 document length
+ * | type | document | values: f64 value, u16 fragment length, u16 series length, u16 unit length, fragment, series,
+ * unit | f64 form`. Text is UTF-8. The document is there only where values and form do not give it back, the form only
+ * where a flag of the header says so (see form.ts).
  */
 import { COMMAND } from '../../model/commands/kinds.ts';
 import { PlatformError } from '../../model/errors.ts';
@@ -31,7 +31,7 @@ export const formBytes = (form: number): number => (form === 0 ? 0 : FORM_BYTES)
 
 /** The form of the MEASUREMENT record of `length` bytes at `at`. */
 export const formOf = (view: DataView, at: number, length: number): number =>
-  (view.getUint8(at + 7) === 0 ? 0 : view.getFloat64(at + length - FORM_BYTES, true));
+  view.getUint8(at + 7) === 0 ? 0 : view.getFloat64(at + length - FORM_BYTES, true);
 
 /** Lengths of texts are 16 bits. */
 const TEXT_BYTES_MAX = 0xffff;
@@ -39,15 +39,24 @@ const RECORD_BYTES_MAX = 0xffff_ffff;
 /** The times that a Date holds, with room for any offset. */
 const TIME_MAX = 8.6e15;
 
-/** What does not fit is refused by whoever reads the request; a length that was cut would make garbage of all that is behind it. */
+/**
+ * What does not fit is refused by whoever reads the request; a length that was cut would make garbage of all that is
+ * behind it.
+ */
 const tooLong = (name: string, value: number, limit: string): PlatformError =>
   new PlatformError('validation/invalid-field', { area: 'measurement', name, value, limit });
 
-/** Writes header, fixed part and form. @returns the offset behind them, where type, document and values go. @throws when something does not fit. */
+/**
+ * Writes header, fixed part and form. @returns the offset behind them, where type, document and values go. @throws when
+ * something does not fit.
+ */
 export function writeMeasurementHead(view: DataView, at: number, length: number, head: MeasurementHead): number {
-  if (head.typeLength > TEXT_BYTES_MAX) throw tooLong('length of type', head.typeLength, `at most ${TEXT_BYTES_MAX - 1} bytes`);
-  if (head.valueCount > MEASUREMENT_VALUES_MAX) throw tooLong('number of values', head.valueCount, `at most ${MEASUREMENT_VALUES_MAX}`);
-  if (length > RECORD_BYTES_MAX) throw tooLong('length of the measurement', length, `at most ${RECORD_BYTES_MAX} bytes`);
+  if (head.typeLength > TEXT_BYTES_MAX)
+    throw tooLong('length of type', head.typeLength, `at most ${TEXT_BYTES_MAX - 1} bytes`);
+  if (head.valueCount > MEASUREMENT_VALUES_MAX)
+    throw tooLong('number of values', head.valueCount, `at most ${MEASUREMENT_VALUES_MAX}`);
+  if (length > RECORD_BYTES_MAX)
+    throw tooLong('length of the measurement', length, `at most ${RECORD_BYTES_MAX} bytes`);
   view.setUint32(at, length, true);
   view.setUint8(at + 4, shardOfId(head.tenant, head.source));
   view.setUint8(at + 5, COMMAND.MEASUREMENT);
@@ -69,10 +78,24 @@ export function writeMeasurementHead(view: DataView, at: number, length: number,
   return at + OFFSET_TEXTS;
 }
 
-/** Writes a value and the lengths of its texts. @returns the offset behind them, where the texts go. @throws when one does not fit. */
-export function writeValueHead(view: DataView, at: number, value: number, fragmentLength: number, seriesLength: number, unitLength: number): number {
+/**
+ * Writes a value and the lengths of its texts. @returns the offset behind them, where the texts go. @throws when one
+ * does not fit.
+ */
+export function writeValueHead(
+  view: DataView,
+  at: number,
+  value: number,
+  fragmentLength: number,
+  seriesLength: number,
+  unitLength: number,
+): number {
   if ((fragmentLength | seriesLength | unitLength) > TEXT_BYTES_MAX) {
-    throw tooLong('length of fragment, series or unit', Math.max(fragmentLength, seriesLength, unitLength), `at most ${TEXT_BYTES_MAX} bytes`);
+    throw tooLong(
+      'length of fragment, series or unit',
+      Math.max(fragmentLength, seriesLength, unitLength),
+      `at most ${TEXT_BYTES_MAX} bytes`,
+    );
   }
   view.setFloat64(at, value, true);
   view.setUint16(at + 8, fragmentLength, true);
@@ -82,8 +105,9 @@ export function writeValueHead(view: DataView, at: number, value: number, fragme
 }
 
 /**
- * Whether the MEASUREMENT record at `at` can be read: its lengths end where the record ends, and its numbers are such as a measurement has.
- * Whoever reads records of the journal asks first; the others are set aside by the projector (damaged.ts).
+ * Whether the MEASUREMENT record at `at` can be read: its lengths end where the record ends, and its numbers are such
+ * as a measurement has. Whoever reads records of the journal asks first; the others are set aside by the projector
+ * (damaged.ts).
  */
 export function isWholeMeasurement(view: DataView, at: number): boolean {
   const length = view.getUint32(at, true);
@@ -93,15 +117,23 @@ export function isWholeMeasurement(view: DataView, at: number): boolean {
   const typeLength = view.getUint16(at + OFFSET_TYPE_LENGTH, true);
   const count = view.getUint16(at + OFFSET_COUNT, true);
   if (count > MEASUREMENT_VALUES_MAX || (typeLength === TYPE_IS_FRAGMENT && count === 0)) return false;
-  let cursor = at + OFFSET_TEXTS + (typeLength === TYPE_IS_FRAGMENT ? 0 : typeLength) + view.getUint32(at + OFFSET_DOCUMENT_LENGTH, true);
+  let cursor =
+    at +
+    OFFSET_TEXTS +
+    (typeLength === TYPE_IS_FRAGMENT ? 0 : typeLength) +
+    view.getUint32(at + OFFSET_DOCUMENT_LENGTH, true);
   for (let left = count; left > 0; left -= 1) {
     const texts = cursor + VALUE_HEADER_BYTES;
     if (texts > end) return false;
-    cursor = texts + view.getUint16(cursor + 8, true) + view.getUint16(cursor + 10, true) + view.getUint16(cursor + 12, true);
+    cursor =
+      texts + view.getUint16(cursor + 8, true) + view.getUint16(cursor + 10, true) + view.getUint16(cursor + 12, true);
   }
   if (cursor !== end || (hasForm && !isForm(view.getFloat64(end, true)))) return false;
-  return Number.isSafeInteger(view.getFloat64(at + OFFSET_ID, true)) && Number.isSafeInteger(view.getFloat64(at + 12, true))
-    && Math.abs(view.getFloat64(at + OFFSET_TIME, true)) <= TIME_MAX;
+  return (
+    Number.isSafeInteger(view.getFloat64(at + OFFSET_ID, true)) &&
+    Number.isSafeInteger(view.getFloat64(at + 12, true)) &&
+    Math.abs(view.getFloat64(at + OFFSET_TIME, true)) <= TIME_MAX
+  );
 }
 
 /** Reused by its writer: filled, written, filled again. */
@@ -120,15 +152,35 @@ export interface MeasurementHead {
 }
 
 export const newMeasurementHead = (): MeasurementHead => ({
-  tenant: 0, source: 0, receivedAt: 0, mode: 0, id: 0, time: 0, valueCount: 0, typeLength: 0, documentLength: 0, form: 0,
+  tenant: 0,
+  source: 0,
+  receivedAt: 0,
+  mode: 0,
+  id: 0,
+  time: 0,
+  valueCount: 0,
+  typeLength: 0,
+  documentLength: 0,
+  form: 0,
 });
 
 /** One value of a measurement in text form. */
-export interface MeasurementValue { readonly fragment: string; readonly series: string; readonly value: number; readonly unit: string }
+export interface MeasurementValue {
+  readonly fragment: string;
+  readonly series: string;
+  readonly value: number;
+  readonly unit: string;
+}
 
 export interface DecodedMeasurement {
-  readonly tenant: number; readonly source: number; readonly id: number; readonly time: number; readonly mode: ProcessingMode;
-  readonly type: string; readonly document: string; readonly values: readonly MeasurementValue[];
+  readonly tenant: number;
+  readonly source: number;
+  readonly id: number;
+  readonly time: number;
+  readonly mode: ProcessingMode;
+  readonly type: string;
+  readonly document: string;
+  readonly values: readonly MeasurementValue[];
   /** See form.ts. */
   readonly form: number;
 }
@@ -141,14 +193,22 @@ export function encodeMeasurement(measurement: NewMeasurement): Buffer {
   const form = measurement.form ?? 0;
   const type = Buffer.from(measurement.type);
   const document = Buffer.from(measurement.document);
-  const texts = measurement.values.map((value) => [Buffer.from(value.fragment), Buffer.from(value.series), Buffer.from(value.unit)] as const);
-  if (type.length >= TYPE_IS_FRAGMENT) throw tooLong('length of type', type.length, `at most ${TYPE_IS_FRAGMENT - 1} bytes`);
+  const texts = measurement.values.map(
+    (value) => [Buffer.from(value.fragment), Buffer.from(value.series), Buffer.from(value.unit)] as const,
+  );
+  if (type.length >= TYPE_IS_FRAGMENT)
+    throw tooLong('length of type', type.length, `at most ${TYPE_IS_FRAGMENT - 1} bytes`);
   let length = OFFSET_TEXTS + type.length + document.length + formBytes(form);
-  for (const [fragment, series, unit] of texts) length += VALUE_HEADER_BYTES + fragment.length + series.length + unit.length;
+  for (const [fragment, series, unit] of texts)
+    length += VALUE_HEADER_BYTES + fragment.length + series.length + unit.length;
   const record = Buffer.allocUnsafe(length);
   const view = new DataView(record.buffer, record.byteOffset, length);
   let at = writeMeasurementHead(view, 0, length, {
-    ...measurement, valueCount: texts.length, typeLength: type.length, documentLength: document.length, form,
+    ...measurement,
+    valueCount: texts.length,
+    typeLength: type.length,
+    documentLength: document.length,
+    form,
   });
   at += type.copy(record, at);
   at += document.copy(record, at);
@@ -177,16 +237,31 @@ export function decodeMeasurement(batch: Buffer, at: number): DecodedMeasurement
     values.push({ value, fragment: text(lengths[0]), series: text(lengths[1]), unit: text(lengths[2]) });
   }
   return {
-    tenant: batch.readUInt32LE(at + 8), source: batch.readDoubleLE(at + 12), id: batch.readDoubleLE(at + OFFSET_ID),
-    time: batch.readDoubleLE(at + OFFSET_TIME), mode: batch[at + 6] as ProcessingMode,
-    type: ownType ?? values[0]?.fragment ?? '', document, values,
+    tenant: batch.readUInt32LE(at + 8),
+    source: batch.readDoubleLE(at + 12),
+    id: batch.readDoubleLE(at + OFFSET_ID),
+    time: batch.readDoubleLE(at + OFFSET_TIME),
+    mode: batch[at + 6] as ProcessingMode,
+    type: ownType ?? values[0]?.fragment ?? '',
+    document,
+    values,
     form: batch[at + 7] === 0 ? 0 : batch.readDoubleLE(at + batch.readUInt32LE(at) - FORM_BYTES),
   };
 }
 
 /** The measurement's document, without `id` and `self`. */
-export const documentText = (measurement: DecodedMeasurement): string => measurement.document
-  || formedText({ time: measurement.time, sourceId: String(measurement.source), type: measurement.type, values: measurement.values }, measurement.form);
+export const documentText = (measurement: DecodedMeasurement): string =>
+  measurement.document ||
+  formedText(
+    {
+      time: measurement.time,
+      sourceId: String(measurement.source),
+      type: measurement.type,
+      values: measurement.values,
+    },
+    measurement.form,
+  );
 
 /** The measurement as JSON text with its id, for subscribers. */
-export const entityText = (measurement: DecodedMeasurement): string => `{"id":"${measurement.id}",${documentText(measurement).slice(1)}`;
+export const entityText = (measurement: DecodedMeasurement): string =>
+  `{"id":"${measurement.id}",${documentText(measurement).slice(1)}`;

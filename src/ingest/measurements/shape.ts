@@ -1,6 +1,7 @@
 /**
- * The form of a measurement in JSON: a fleet and a body repeat it, and only the source's digits, the time and the numbers differ. Comparing
- * bytes with the last one is twice as fast as reading its grammar again (136 bytes: 0.47 µs read, see docs/performance.md).
+ * The form of a measurement in JSON: a fleet and a body repeat it, and only the source's digits, the time and the
+ * numbers differ. Comparing bytes with the last one is twice as fast as reading its grammar again (136 bytes: 0.47 µs
+ * read, see docs/performance.md).
  */
 import { isEntityTime } from '../../model/documents/entity-time.ts';
 import { parseTimeBytes } from '../../model/documents/iso-time.ts';
@@ -9,10 +10,26 @@ import { NO_FORM, timeForm } from './form.ts';
 
 /** The measurement that is read, see ScannedMeasurement. */
 export interface ShapedMeasurement {
-  source: number; time: number; typeStart: number; typeEnd: number; valueCount: number; start: number; end: number;
-  needsDocument: boolean; hasSpace: boolean; layoutForm: number; timeForm: number; numberForm: number;
-  sourceStart: number; sourceEnd: number; timeStart: number; timeEnd: number;
-  readonly values: Float64Array; readonly texts: Int32Array; readonly numberStarts: Int32Array; readonly numberEnds: Int32Array;
+  source: number;
+  time: number;
+  typeStart: number;
+  typeEnd: number;
+  valueCount: number;
+  start: number;
+  end: number;
+  needsDocument: boolean;
+  hasSpace: boolean;
+  layoutForm: number;
+  timeForm: number;
+  numberForm: number;
+  sourceStart: number;
+  sourceEnd: number;
+  timeStart: number;
+  timeEnd: number;
+  readonly values: Float64Array;
+  readonly texts: Int32Array;
+  readonly numberStarts: Int32Array;
+  readonly numberEnds: Int32Array;
 }
 
 /** Values of a measurement whose form is remembered, and its bytes. */
@@ -28,7 +45,11 @@ const SOURCE = -1;
 const TIME = -2;
 
 /** A part that differs: where it is in the example, and what it is (SOURCE, TIME or the index of a value). */
-interface Part { readonly start: number; readonly end: number; readonly kind: number }
+interface Part {
+  readonly start: number;
+  readonly end: number;
+  readonly kind: number;
+}
 
 export class MeasurementShape {
   /** The example, as it was learned. */
@@ -37,7 +58,10 @@ export class MeasurementShape {
   #valueCount = 0;
   #layoutForm = 0;
   #hasSpace = false;
-  /** For type (two offsets) and texts (six for each value): offset in the example and the part behind which it stands; -1 = absent. */
+  /**
+   * For type (two offsets) and texts (six for each value): offset in the example and the part behind which it stands;
+   * -1 = absent.
+   */
   readonly #offsets = new Int32Array(2 + VALUES_MAX * 6);
   readonly #behind = new Int32Array(2 + VALUES_MAX * 6);
   /** How far things have moved against the example, by the number of parts before them. */
@@ -118,14 +142,20 @@ export class MeasurementShape {
   }
 }
 
-/** Whether `bytes[from, to)` stands at `at`; what is behind the end of the body equals nothing. Four at a time: a third faster. */
+/**
+ * Whether `bytes[from, to)` stands at `at`; what is behind the end of the body equals nothing. Four at a time: a third
+ * faster.
+ */
 function isSame(body: Uint8Array, at: number, bytes: Uint8Array, from: number, to: number): boolean {
   if (at + to - from > body.length) return false;
   let here = at;
   let index = from;
   for (; index + 4 <= to; index += 4, here += 4) {
-    const difference = (body[here] ^ bytes[index]) | (body[here + 1] ^ bytes[index + 1]) | (body[here + 2] ^ bytes[index + 2])
-      | (body[here + 3] ^ bytes[index + 3]);
+    const difference =
+      (body[here] ^ bytes[index]) |
+      (body[here + 1] ^ bytes[index + 1]) |
+      (body[here + 2] ^ bytes[index + 2]) |
+      (body[here + 3] ^ bytes[index + 3]);
     if (difference !== 0) return false;
   }
   for (; index < to; index += 1, here += 1) if (body[here] !== bytes[index]) return false;

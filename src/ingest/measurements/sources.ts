@@ -1,4 +1,7 @@
-/** Which managed objects exist and who owns them, remembered by the gateways: a measurement's source is checked before it is journaled. */
+/**
+ * Which managed objects exist and who owns them, remembered by the gateways: a measurement's source is checked before
+ * it is journaled.
+ */
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import { grantsFor, mayAccess, typesAtOrAbove } from '../../model/access/inventory-access.ts';
 import { ANY } from '../../model/access/inventory-grant.ts';
@@ -11,7 +14,10 @@ const REMEMBERED_MAX = 200_000;
 /** What a permission has to allow for a measurement. */
 const WRITING = { scope: 'MEASUREMENT', permission: 'ADMIN' } as const;
 
-export interface KnownSource { readonly tenant: number; readonly owner: string }
+export interface KnownSource {
+  readonly tenant: number;
+  readonly owner: string;
+}
 
 export class Sources {
   readonly #documents: DocumentReader;
@@ -45,7 +51,10 @@ export class Sources {
     this.#known = new Map();
   }
 
-  /** @returns undefined when the tenant has no such object. Synchronous when remembered or when the store answers at once. */
+  /**
+   * @returns undefined when the tenant has no such object. Synchronous when remembered or when the store answers at
+   * once.
+   */
   find(tenant: number, id: number): KnownSource | undefined | Promise<KnownSource | undefined> {
     const known = this.#known.get(id) ?? (this.#aged.size > 0 ? this.#aged.get(id) : undefined);
     if (known) return known.tenant === tenant ? known : undefined;
@@ -56,8 +65,8 @@ export class Sources {
   }
 
   /**
-   * Types of the inventory permissions by which a user who neither has the role nor owns the object may write measurements of it: ANY alone where one
-   * is for all types. @returns none when there is no such object.
+   * Types of the inventory permissions by which a user who neither has the role nor owns the object may write
+   * measurements of it: ANY alone where one is for all types. @returns none when there is no such object.
    */
   measurableTypes(principal: Principal, id: number): readonly string[] | Promise<readonly string[]> {
     const grants = grantsFor(principal, WRITING);

@@ -31,19 +31,32 @@ export class BlockInsert {
     this.#insert = new HistoryInsert(options);
   }
 
-  get insertErrorsCount(): number { return this.#insert.insertErrorsCount; }
-  get lastError(): string | undefined { return this.#insert.lastError; }
+  get insertErrorsCount(): number {
+    return this.#insert.insertErrorsCount;
+  }
+  get lastError(): string | undefined {
+    return this.#insert.lastError;
+  }
   /** What was set aside since the start. */
-  get setAsideCount(): number { return this.#insert.setAsideCount; }
+  get setAsideCount(): number {
+    return this.#insert.setAsideCount;
+  }
 
-  #scope(position: number): InsertScope { return { isOver: this.#isOver, positionOf: () => position }; }
+  #scope(position: number): InsertScope {
+    return { isOver: this.#isOver, positionOf: () => position };
+  }
 
   /**
    * Inserts the measurements of a block exactly once. `intent.parts` says that it was begun in parts.
    * @param isFresh no earlier process has begun it.
    * @returns the rows that were not set aside.
    */
-  async measurements(columns: MeasurementColumns, intent: InsertIntent, position: number, isFresh: boolean): Promise<number> {
+  async measurements(
+    columns: MeasurementColumns,
+    intent: InsertIntent,
+    position: number,
+    isFresh: boolean,
+  ): Promise<number> {
     const { progress, log } = this.#options;
     const { firstSeq, lastSeq } = intent;
     let { parts } = intent;
@@ -52,26 +65,36 @@ export class BlockInsert {
       await this.untilDone(() => progress.saveIntent(intent));
       const refusal = await this.#insert.measurements({ columns, token, isFresh }, this.#scope(position));
       if (refusal === undefined || refusal === 'left') return columns.rowCount;
-      log.warn({ error: refusal.message, firstSeq, lastSeq }, 'projector: a block of measurements is refused; it is inserted in parts');
+      log.warn(
+        { error: refusal.message, firstSeq, lastSeq },
+        'projector: a block of measurements is refused; it is inserted in parts',
+      );
       parts = { after: firstSeq - 1, ends: [lastSeq] };
       // From here on the whole block must never be inserted under its own token: parts of it will be there.
       await this.untilDone(() => progress.saveIntent({ firstSeq, lastSeq, parts: parts as InsertParts }));
     }
     let { ends } = parts;
-    return columns.rowCount - await this.#insert.parts({
-      token, after: parts.after,
-      endOf: (after) => ends.find((end) => end > after),
-      split: (after, through) => {
-        ends = [through, ...ends.filter((end) => end > after && end !== through)];
-        return progress.saveIntent({ firstSeq, lastSeq, parts: { after, ends } });
-      },
-      read: (from, through) => this.#read(from, through),
-    }, this.#scope(position));
+    return (
+      columns.rowCount -
+      (await this.#insert.parts(
+        {
+          token,
+          after: parts.after,
+          endOf: (after) => ends.find((end) => end > after),
+          split: (after, through) => {
+            ends = [through, ...ends.filter((end) => end > after && end !== through)];
+            return progress.saveIntent({ firstSeq, lastSeq, parts: { after, ends } });
+          },
+          read: (from, through) => this.#read(from, through),
+        },
+        this.#scope(position),
+      ))
+    );
   }
 
   async #read(from: number, through: number): Promise<FoundMeasurement[]> {
     const found: FoundMeasurement[] = [];
-    for (let seq = from; seq <= through;) {
+    for (let seq = from; seq <= through; ) {
       const batch = await this.#options.journal.read(seq);
       if (!batch) throw new Error(`journal ends before ${through}, which a begun insert needs`);
       seq = findMeasurements(batch, from, through, found);

@@ -1,6 +1,7 @@
 /**
- * The data of managed objects that are gone (docs/spec/inventory.md#deleting). Nothing comes for such a source any more, so its data is
- * deleted at any later time as well: what many deletions leave is carried out together, each table once, where each for itself would hold up lists.
+ * The data of managed objects that are gone (docs/spec/inventory.md#deleting). Nothing comes for such a source any
+ * more, so its data is deleted at any later time as well: what many deletions leave is carried out together, each table
+ * once, where each for itself would hold up lists.
  */
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { DataDelete, SourceDelete } from '../../model/commands/deletion.ts';
@@ -16,7 +17,10 @@ const TABLES = ['measurements', 'events', 'alarms', 'operations'] as const satis
 
 const sourceOf = ({ body }: JournalCommand): string => (body as SourceDelete).source;
 
-/** @param commands SOURCE_DELETE, in their order. @returns what deletes the data of all of them: DATA_DELETE by `source` or `sources`. */
+/**
+ * @param commands SOURCE_DELETE, in their order. @returns what deletes the data of all of them: DATA_DELETE by `source`
+ * or `sources`.
+ */
 export function deletionsOf(commands: readonly JournalCommand[]): JournalCommand[] {
   const groups = new Map<string, JournalCommand[]>();
   for (const command of commands) {
@@ -45,7 +49,8 @@ export function sourceDeletions(records: Buffer, firstSeq: number, after: number
   const found: JournalCommand[] = [];
   let seq = firstSeq;
   for (let at = 0; at < records.length && seq <= through; at += records.readUInt32LE(at), seq += 1) {
-    const command = seq > after && records[at + 5] === COMMAND.SOURCE_DELETE ? readableCommand(records, at, seq) : undefined;
+    const command =
+      seq > after && records[at + 5] === COMMAND.SOURCE_DELETE ? readableCommand(records, at, seq) : undefined;
     if (command !== undefined) found.push(command);
   }
   return found;
@@ -55,8 +60,12 @@ export function sourceDeletions(records: Buffer, firstSeq: number, after: number
 export class GoneSources {
   #commands: JournalCommand[] = [];
 
-  get isFull(): boolean { return this.#commands.length >= COMMANDS_MAX; }
-  get deletions(): JournalCommand[] { return deletionsOf(this.#commands); }
+  get isFull(): boolean {
+    return this.#commands.length >= COMMANDS_MAX;
+  }
+  get deletions(): JournalCommand[] {
+    return deletionsOf(this.#commands);
+  }
 
   add(command: JournalCommand): void {
     this.#commands.push(command);
@@ -65,8 +74,11 @@ export class GoneSources {
   /** Whether the query may show what is still to be deleted. */
   concerns({ tables, tenant, source }: HistoryQuery): boolean {
     if (this.#commands.length === 0 || !TABLES.some((table) => tables.includes(table))) return false;
-    return this.#commands.some((command) => (tenant === undefined || tenant === command.tenant)
-      && (source === undefined || Number(sourceOf(command)) === source));
+    return this.#commands.some(
+      (command) =>
+        (tenant === undefined || tenant === command.tenant) &&
+        (source === undefined || Number(sourceOf(command)) === source),
+    );
   }
 
   clear(): void {

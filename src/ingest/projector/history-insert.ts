@@ -1,8 +1,8 @@
 /**
- * Inserts into the history store, past what it refuses: a refused batch is halved until the measurement, row or DELETE that is at fault
- * stands alone, which goes into the quarantine. What fails for another reason is repeated until it succeeds. The policy is the same in one
- * process (block-insert.ts) and in a cluster (cluster/projector/projector.ts); where a part of a refused block begins and ends is written
- * down by whoever calls.
+ * Inserts into the history store, past what it refuses: a refused batch is halved until the measurement, row or DELETE
+ * that is at fault stands alone, which goes into the quarantine. What fails for another reason is repeated until it
+ * succeeds. The policy is the same in one process (block-insert.ts) and in a cluster (cluster/projector/projector.ts);
+ * where a part of a refused block begins and ends is written down by whoever calls.
  */
 import type { DataDelete } from '../../model/commands/deletion.ts';
 import type { Log } from '../../ports/log.ts';
@@ -23,7 +23,10 @@ const RETRY_FIRST_MS = 50;
 const RETRY_LAST_MS = 2_000;
 /** An uncertain refusal is taken for the data's when it was given so many times in a row: about half a minute. */
 const UNCERTAIN_TRIES = 20;
-/** Rows that are not there after so many inserts that were answered: the store does not show what it stores. Each stands for a kill -9 of it. */
+/**
+ * Rows that are not there after so many inserts that were answered: the store does not show what it stores. Each stands
+ * for a kill -9 of it.
+ */
 const AGAIN_MAX = 20;
 
 /** Whoever inserts must not go on: what is left is somebody else's, or of the next start. */
@@ -64,8 +67,8 @@ export interface MeasurementsInsert {
 }
 
 /**
- * Of a cluster: whether no owner of the shard has passed the measurements yet. Behind it a DELETE may have taken rows, which must not come back.
- * Absent in one process.
+ * Of a cluster: whether no owner of the shard has passed the measurements yet. Behind it a DELETE may have taken rows,
+ * which must not come back. Absent in one process.
  */
 export type MayRestore = (shard: number) => Promise<boolean>;
 
@@ -92,23 +95,33 @@ export class HistoryInsert {
   }
 
   /**
-   * Inserts measurements exactly once, whenever the store ends. After a power cut it may hold rows whose token it no longer knows, so a repetition
-   * sends only rows that it does not hold. A store that was killed may know the token of rows that it does not hold, and drops them when they come
-   * again: behind a repetition they are looked for, and what is missing is inserted with another token.
+   * Inserts measurements exactly once, whenever the store ends. After a power cut it may hold rows whose token it no
+   * longer knows, so a repetition sends only rows that it does not hold. A store that was killed may know the token of
+   * rows that it does not hold, and drops them when they come again: behind a repetition they are looked for, and what
+   * is missing is inserted with another token.
    * @returns `left` to somebody else, or the refusal.
    */
-  async measurements(insert: MeasurementsInsert, scope: InsertScope, knownCode?: number): Promise<HistoryRefusal | 'left' | undefined> {
+  async measurements(
+    insert: MeasurementsInsert,
+    scope: InsertScope,
+    knownCode?: number,
+  ): Promise<HistoryRefusal | 'left' | undefined> {
     const { columns, token, isFresh, mayInsert, mayRestore } = insert;
     let tries = isFresh ? 0 : 1;
     let isLeft = false;
-    const refusal = await this.attempt(async () => {
-      isLeft = tries > 0 && mayInsert !== undefined && !await mayInsert();
-      if (isLeft) return;
-      // With the same token: an earlier insert that is still under way has it.
-      const rest = tries === 0 ? columns : withoutStored(columns, await this.#options.history.storedMeasurements(columns));
-      tries += 1;
-      if (rest.rowCount > 0) await this.#options.history.insertMeasurements(rest, token);
-    }, scope, knownCode);
+    const refusal = await this.attempt(
+      async () => {
+        isLeft = tries > 0 && mayInsert !== undefined && !(await mayInsert());
+        if (isLeft) return;
+        // With the same token: an earlier insert that is still under way has it.
+        const rest =
+          tries === 0 ? columns : withoutStored(columns, await this.#options.history.storedMeasurements(columns));
+        tries += 1;
+        if (rest.rowCount > 0) await this.#options.history.insertMeasurements(rest, token);
+      },
+      scope,
+      knownCode,
+    );
     if (refusal !== undefined) return refusal;
     if (isLeft) return 'left';
     if (tries === 1) return undefined;
@@ -124,11 +137,15 @@ export class HistoryInsert {
   }
 
   /**
-   * Inserts rows that the store has lost with the token `<name>/again-<n>`, the first that it does not know. Whoever does that takes the same
-   * tokens for the same rows, so that several may. @returns the refusal.
+   * Inserts rows that the store has lost with the token `<name>/again-<n>`, the first that it does not know. Whoever
+   * does that takes the same tokens for the same rows, so that several may. @returns the refusal.
    */
-  async #restore(missing: MeasurementColumns, name: string, mayRestore: (() => Promise<boolean>) | undefined, scope: InsertScope):
-    Promise<HistoryRefusal | undefined> {
+  async #restore(
+    missing: MeasurementColumns,
+    name: string,
+    mayRestore: (() => Promise<boolean>) | undefined,
+    scope: InsertScope,
+  ): Promise<HistoryRefusal | undefined> {
     const { history, log } = this.#options;
     for (let [rest, again] = [missing, 1]; rest.rowCount > 0; again += 1) {
       if (scope.isOver()) throw new GivenUp();
@@ -138,12 +155,18 @@ export class HistoryInsert {
         this.insertErrorsCount += 1;
         this.lastError = `the history store acknowledges ${rest.rowCount} rows of ${name} and does not show them`;
         log.error(details, `projector: ${this.lastError}`);
-        await new Promise((resolve) => { setTimeout(resolve, RETRY_LAST_MS); });
+        await new Promise((resolve) => {
+          setTimeout(resolve, RETRY_LAST_MS);
+        });
       } else {
-        log.warn(details, 'projector: the history store ended within an insert and drops its repetition; inserting with the next token');
+        log.warn(
+          details,
+          'projector: the history store ended within an insert and drops its repetition; inserting with the next token',
+        );
         const columns = rest;
         const refusal = await this.attempt(async () => {
-          if (mayRestore === undefined || await mayRestore()) await history.insertMeasurements(columns, details.token);
+          if (mayRestore === undefined || (await mayRestore()))
+            await history.insertMeasurements(columns, details.token);
         }, scope);
         if (refusal !== undefined) return refusal;
       }
@@ -153,8 +176,15 @@ export class HistoryInsert {
     return undefined;
   }
 
-  /** Rows of measurements that the store does not hold, of the shards that may be restored. These are asked for behind the look. */
-  async #missing(columns: MeasurementColumns, mayRestore: MayRestore | undefined, scope: InsertScope): Promise<MeasurementColumns> {
+  /**
+   * Rows of measurements that the store does not hold, of the shards that may be restored. These are asked for behind
+   * the look.
+   */
+  async #missing(
+    columns: MeasurementColumns,
+    mayRestore: MayRestore | undefined,
+    scope: InsertScope,
+  ): Promise<MeasurementColumns> {
     const stored = await this.untilDone(() => this.#options.history.storedMeasurements(columns), scope);
     const missing = withoutStored(columns, stored);
     if (mayRestore === undefined || missing.rowCount === 0) return missing;
@@ -187,9 +217,11 @@ export class HistoryInsert {
           // Some of them may be there: a block is stored by months, one after the other.
           const rest = await this.#missing(columns, mayRestore, scope);
           const from = after;
-          const mayInsert = async (): Promise<boolean> => await block.endOf(from) === through;
-          const refusal = rest.rowCount === 0 ? undefined
-            : await this.measurements({ columns: rest, token, isFresh: false, mayInsert, mayRestore }, scope, code);
+          const mayInsert = async (): Promise<boolean> => (await block.endOf(from)) === through;
+          const refusal =
+            rest.rowCount === 0
+              ? undefined
+              : await this.measurements({ columns: rest, token, isFresh: false, mayInsert, mayRestore }, scope, code);
           // Somebody has divided it meanwhile.
           if (refusal === 'left') continue;
           code = refusal?.code ?? code;
@@ -200,7 +232,8 @@ export class HistoryInsert {
           }
           isAside = refusal !== undefined;
           const position = scope.positionOf(entry.shard);
-          if (refusal !== undefined) await this.#setAside({ ...entry, position, code: refusal.code, error: refusal.message }, scope);
+          if (refusal !== undefined)
+            await this.#setAside({ ...entry, position, code: refusal.code, error: refusal.message }, scope);
         }
         if (isAside) rowsAside += columns.rowCount;
       }
@@ -210,19 +243,30 @@ export class HistoryInsert {
 
   /** Inserts rows of a mutable table, at least once. @returns how many were not set aside. */
   async rows(table: string, rows: readonly HistoryRow[], scope: InsertScope, code?: number): Promise<number> {
-    const refusal = await this.attempt(() => this.#options.history.insertRows(table, rows.map((row) => row.text)), scope, code);
+    const refusal = await this.attempt(
+      () =>
+        this.#options.history.insertRows(
+          table,
+          rows.map((row) => row.text),
+        ),
+      scope,
+      code,
+    );
     if (refusal === undefined) return rows.length;
     if (scope.isOver()) throw new GivenUp();
     if (rows.length === 1) {
       const [{ seq, text }] = rows;
       const { id, shard } = JSON.parse(text) as { id: number; shard: number };
       const position = scope.positionOf(shard);
-      await this.#setAside({ kind: 'row', table, seq, shard, id, position, code: refusal.code, error: refusal.message, row: text }, scope);
+      await this.#setAside(
+        { kind: 'row', table, seq, shard, id, position, code: refusal.code, error: refusal.message, row: text },
+        scope,
+      );
       return 0;
     }
     const middle = rows.length >> 1;
     const inserted = await this.rows(table, rows.slice(0, middle), scope, refusal.code);
-    return inserted + await this.rows(table, rows.slice(middle), scope, refusal.code);
+    return inserted + (await this.rows(table, rows.slice(middle), scope, refusal.code));
   }
 
   /** @param run carries it out; repeatable. */
@@ -239,12 +283,20 @@ export class HistoryInsert {
   async damaged(measurements: readonly DamagedMeasurement[], scope: InsertScope): Promise<void> {
     for (const measurement of measurements) {
       const entry = entryOfDamaged(measurement);
-      await this.#setAside({ ...entry, position: scope.positionOf(entry.shard) }, scope, 'a measurement of the journal cannot be decoded');
+      await this.#setAside(
+        { ...entry, position: scope.positionOf(entry.shard) },
+        scope,
+        'a measurement of the journal cannot be decoded',
+      );
     }
   }
 
   /** On disk before anything moves on. */
-  async #setAside(entry: QuarantineEntry, scope: InsertScope, cause = `the history store refuses ${nameOf(entry)}`): Promise<void> {
+  async #setAside(
+    entry: QuarantineEntry,
+    scope: InsertScope,
+    cause = `the history store refuses ${nameOf(entry)}`,
+  ): Promise<void> {
     const { quarantine, log } = this.#options;
     const isKnown = quarantine.has(entry);
     await this.untilDone(() => quarantine.add(entry), scope);
@@ -257,7 +309,14 @@ export class HistoryInsert {
   /** Repeats until it succeeds. */
   async untilDone<Value>(action: () => Value | Promise<Value>, scope: Pick<InsertScope, 'isOver'>): Promise<Value> {
     let value: Value | undefined;
-    const refusal = await this.attempt(async () => { value = await action(); }, scope, undefined, Number.POSITIVE_INFINITY);
+    const refusal = await this.attempt(
+      async () => {
+        value = await action();
+      },
+      scope,
+      undefined,
+      Number.POSITIVE_INFINITY,
+    );
     if (refusal !== undefined) throw new Error(`refused by what does not refuse: ${refusal.message}`);
     return value as Value;
   }
@@ -267,8 +326,12 @@ export class HistoryInsert {
    * @param knownCode an uncertain refusal with this code has been waited for already.
    * @returns the refusal.
    */
-  async attempt(action: () => Promise<void>, scope: Pick<InsertScope, 'isOver'>, knownCode?: number, uncertainTries = this.#uncertainTries):
-    Promise<HistoryRefusal | undefined> {
+  async attempt(
+    action: () => Promise<void>,
+    scope: Pick<InsertScope, 'isOver'>,
+    knownCode?: number,
+    uncertainTries = this.#uncertainTries,
+  ): Promise<HistoryRefusal | undefined> {
     let uncertain = 0;
     for (let waitMs = RETRY_FIRST_MS; ; waitMs = Math.min(waitMs * 2, RETRY_LAST_MS)) {
       try {
@@ -279,14 +342,19 @@ export class HistoryInsert {
       } catch (error) {
         if (error instanceof GivenUp) throw error;
         uncertain = error instanceof HistoryRefusal ? uncertain + 1 : 0;
-        if (error instanceof HistoryRefusal && (error.isCertain || error.code === knownCode || uncertain >= uncertainTries)) {
+        if (
+          error instanceof HistoryRefusal &&
+          (error.isCertain || error.code === knownCode || uncertain >= uncertainTries)
+        ) {
           this.insertErrorsCount += 1;
           this.lastError = undefined;
           return error;
         }
         this.failed(error as Error, waitMs);
         if (scope.isOver()) throw new GivenUp();
-        await new Promise((resolve) => { setTimeout(resolve, waitMs); });
+        await new Promise((resolve) => {
+          setTimeout(resolve, waitMs);
+        });
       }
     }
   }
@@ -307,7 +375,8 @@ function entryOf({ records, at, seq }: FoundMeasurement): UnplacedEntry {
   return { kind: 'measurement', table: 'measurements', seq, shard: records[at + 4], id: row.id, row };
 }
 
-const nameOf = ({ kind, table, seq }: QuarantineKey): string => (kind === 'measurement' ? `measurement ${seq}` : `a ${kind} of ${table}, sequence ${seq}`);
+const nameOf = ({ kind, table, seq }: QuarantineKey): string =>
+  kind === 'measurement' ? `measurement ${seq}` : `a ${kind} of ${table}, sequence ${seq}`;
 
 /** Rows by table, for one insert each. */
 export function groupByTable(rows: readonly HistoryRow[]): Map<string, HistoryRow[]> {

@@ -25,16 +25,25 @@ export interface MeasurementDeletion {
 }
 
 /**
- * What was there when a DELETE came: of a version up to `seq`, or changed since and created up to `time` (ms) by the gateways' clocks, unless the
- * filter asks for what changes.
+ * What was there when a DELETE came: of a version up to `seq`, or changed since and created up to `time` (ms) by the
+ * gateways' clocks, unless the filter asks for what changes.
  */
-export interface Before { readonly seq: number; readonly time: number }
+export interface Before {
+  readonly seq: number;
+  readonly time: number;
+}
 
-/** What is refused for what it is: the same rows would be refused again. Everything else that fails is tried again as it is. */
+/**
+ * What is refused for what it is: the same rows would be refused again. Everything else that fails is tried again as it
+ * is.
+ */
 export class HistoryRefusal extends Error {
   /** Number of the store's exception, 0 when it has none. */
   readonly code: number;
-  /** False: the store's words may also mean its own state; only when they stay the same for a while they are taken for the data's. */
+  /**
+   * False: the store's words may also mean its own state; only when they stay the same for a while they are taken for
+   * the data's.
+   */
   readonly isCertain: boolean;
 
   constructor(message: string, code: number, isCertain: boolean) {
@@ -44,33 +53,55 @@ export class HistoryRefusal extends Error {
   }
 }
 
-/** How far the store is with a statement that it carries out by itself; with the call that answers `begun` it has begun. */
+/**
+ * How far the store is with a statement that it carries out by itself; with the call that answers `begun` it has begun.
+ */
 export type StatementState = 'begun' | 'under way' | 'done';
 
-/** The store was at a statement and has failed, or needs more time or memory for a query than it may take: it is there, and others may succeed. */
+/**
+ * The store was at a statement and has failed, or needs more time or memory for a query than it may take: it is there,
+ * and others may succeed.
+ */
 export class StatementFailed extends Error {}
 
 /** Calls reject with HistoryRefusal when the data are at fault. */
 export interface HistoryWriter {
   /**
-   * Inserts all rows of each month, or none; a second insert with the same token does nothing, whether the first one's rows are there or were
-   * lost when the store was killed. The columns are the writer's until it settles.
+   * Inserts all rows of each month, or none; a second insert with the same token does nothing, whether the first one's
+   * rows are there or were lost when the store was killed. The columns are the writer's until it settles.
    */
   insertMeasurements(columns: MeasurementColumns, token: string): Promise<void>;
   /** Those measurements of the columns that are stored: sequence -> id. */
   storedMeasurements(columns: MeasurementColumns): Promise<ReadonlyMap<number, number>>;
   insertRows(table: string, texts: readonly string[]): Promise<void>;
   /**
-   * Begins to delete measurements, or looks how far the store is with that: it goes on by itself, also when it is started anew, and does not begin
-   * the same a second time. Never waits for it. What the store has failed at is ended when the call rejects; the next call begins anew.
-   * @param isBegun the caller was told `begun` since all of them were inserted. Else what was inserted again behind a statement of an earlier process,
+   * Begins to delete measurements, or looks how far the store is with that: it goes on by itself, also when it is
+   * started anew, and does not begin the same a second time. Never waits for it. What the store has failed at is ended
+   * when the call rejects; the next call begins anew.
+   * @param isBegun the caller was told `begun` since all of them were inserted. Else what was inserted again behind a
+   * statement of an earlier process,
    *   since it ended before it had moved on, is looked for when that is done, and deleted by another.
    * @throws StatementFailed when the store has begun and failed, for another reason than its data.
    */
   deleteMeasurements(deletion: MeasurementDeletion, isBegun: boolean): Promise<StatementState>;
-  /** Ids and sources of the measurements that `deleteMeasurements` would delete, by id, behind `afterId`: a page; one of less than `limit` is the last. */
-  selectMeasurements(deletion: MeasurementDeletion, afterId: number, limit: number): Promise<{ id: number; source: number }[]>;
-  /** Ids and sources of the rows of a mutable table that the filters of its collection select, by id, behind `afterId`: a page. @throws StatementFailed */
-  select(tenant: number, table: Exclude<DataDelete['table'], 'measurements'>, filter: DataDelete['filter'], afterId: number, before?: Before):
-    Promise<{ id: number; source: number }[]>;
+  /**
+   * Ids and sources of the measurements that `deleteMeasurements` would delete, by id, behind `afterId`: a page; one of
+   * less than `limit` is the last.
+   */
+  selectMeasurements(
+    deletion: MeasurementDeletion,
+    afterId: number,
+    limit: number,
+  ): Promise<{ id: number; source: number }[]>;
+  /**
+   * Ids and sources of the rows of a mutable table that the filters of its collection select, by id, behind `afterId`:
+   * a page. @throws StatementFailed
+   */
+  select(
+    tenant: number,
+    table: Exclude<DataDelete['table'], 'measurements'>,
+    filter: DataDelete['filter'],
+    afterId: number,
+    before?: Before,
+  ): Promise<{ id: number; source: number }[]>;
 }

@@ -1,7 +1,9 @@
 /** Port of the projector's memory: what it has brought into the history store, and what it was about to bring. */
 import type { HistoryRow } from './history-writer.ts';
 
-/** A block of measurements that was begun: the same block must be built again after a crash (exactly once, design 4). */
+/**
+ * A block of measurements that was begun: the same block must be built again after a crash (exactly once, design 4).
+ */
 export interface InsertIntent {
   readonly firstSeq: number;
   readonly lastSeq: number;
@@ -10,10 +12,13 @@ export interface InsertIntent {
 }
 
 /**
- * What is left of a refused block: the parts `after + 1` to `ends[0]`, `ends[0] + 1` to `ends[1]`, and so on. A part has a token of its
- * own, so it may be inserted only as it stands here.
+ * What is left of a refused block: the parts `after + 1` to `ends[0]`, `ends[0] + 1` to `ends[1]`, and so on. A part
+ * has a token of its own, so it may be inserted only as it stands here.
  */
-export interface InsertParts { readonly after: number; readonly ends: readonly number[] }
+export interface InsertParts {
+  readonly after: number;
+  readonly ends: readonly number[];
+}
 
 /** `Intent`: what names the begun block; of several shards, see cluster/projector/projector.ts. */
 export interface ProjectorProgress<Intent = InsertIntent> {

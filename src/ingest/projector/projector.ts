@@ -1,8 +1,9 @@
 /**
  * The projector (design 4): turns what the journal and the actors hold into rows and inserts them in large batches.
- * Follows the groups live; where the history store is slower or away it lags and reads the journal again later, so memory
- * stays bounded by two blocks of rows. Measurements are inserted exactly once, by intent and deduplication token; rows of mutable
- * tables at least once, which their version makes the same. What the store refuses goes into the quarantine (block-insert.ts).
+ * Follows the groups live; where the history store is slower or away it lags and reads the journal again later, so
+ * memory stays bounded by two blocks of rows. Measurements are inserted exactly once, by intent and deduplication
+ * token; rows of mutable tables at least once, which their version makes the same. What the store refuses goes into the
+ * quarantine (block-insert.ts).
  */
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { DataDelete } from '../../model/commands/deletion.ts';
@@ -27,8 +28,9 @@ import type { Quarantine } from '../journal/quarantine.ts';
 /** Rows of mutable tables in one block; more make the block full. */
 const MUTABLE_ROWS_MAX = 20_000;
 /**
- * A block that has so many rows after the interval waits on, up to HOLD_FACTOR intervals in all: an insert costs the engine 8 ms whatever is
- * in it, and a merge later. 3.1 µs a row for inserts of 10,000, 1.3 for those of 50,000 (2026-11-21).
+ * A block that has so many rows after the interval waits on, up to HOLD_FACTOR intervals in all: an insert costs the
+ * engine 8 ms whatever is in it, and a merge later. 3.1 µs a row for inserts of 10,000, 1.3 for those of 50,000
+ * (2026-11-21).
  */
 const HELD_ROWS_MIN = 2_000;
 const HOLD_FACTOR = 2.5;
@@ -43,7 +45,9 @@ export interface ProjectorOptions {
   /** Of the inserts while little comes; see HOLD_FACTOR. */
   readonly intervalMs: number;
   readonly log: Log;
-  /** Carries out a DELETE once everything before it is in the history store, or sees to it that it will be. Repeatable. */
+  /**
+   * Carries out a DELETE once everything before it is in the history store, or sees to it that it will be. Repeatable.
+   */
   readonly runDeletion: (command: JournalCommand) => Promise<void>;
   /** Told of each new position: the journal may be trimmed. */
   readonly onPosition: (position: number) => void;
@@ -74,14 +78,25 @@ class Block {
   holds(query: HistoryQuery): boolean {
     if (this.deletion !== undefined && isConcerned(query, this.deletion)) return true;
     if (this.gone.concerns(query)) return true;
-    return query.tables.some((table) => !this.done.has(table)
-      && (table === 'measurements' ? this.columns.holds(query.source) : this.rows.some((row) => row.table === table)));
+    return query.tables.some(
+      (table) =>
+        !this.done.has(table) &&
+        (table === 'measurements' ? this.columns.holds(query.source) : this.rows.some((row) => row.table === table)),
+    );
   }
 
   get isFull(): boolean {
-    return this.deletion !== undefined || this.columns.isFull || this.rows.length >= MUTABLE_ROWS_MAX || this.damaged.isFull || this.gone.isFull;
+    return (
+      this.deletion !== undefined ||
+      this.columns.isFull ||
+      this.rows.length >= MUTABLE_ROWS_MAX ||
+      this.damaged.isFull ||
+      this.gone.isFull
+    );
   }
-  get isEmpty(): boolean { return this.lastSeq === 0; }
+  get isEmpty(): boolean {
+    return this.lastSeq === 0;
+  }
 
   clear(): void {
     this.columns.clear();
@@ -135,7 +150,10 @@ export class Projector {
     this.#spare = new Block(options.rowsMax);
   }
 
-  /** Loads the position and begins. An unfinished block is built again first. What is in the journal must have been handled; `offer` follows. */
+  /**
+   * Loads the position and begins. An unfinished block is built again first. What is in the journal must have been
+   * handled; `offer` follows.
+   */
   async start(): Promise<void> {
     const { position, intent } = await this.#options.progress.load();
     this.position = position;
@@ -147,7 +165,8 @@ export class Projector {
   }
 
   /**
-   * Takes a group that the actors have handled. Follows live if nothing is missing in between, else the journal is read later.
+   * Takes a group that the actors have handled. Follows live if nothing is missing in between, else the journal is read
+   * later.
    * @param rows what the actors decided for mutable tables; in the outbox as well.
    */
   offer(firstSeq: number, lastSeq: number, records: Buffer, rows: readonly HistoryRow[]): void {
@@ -164,16 +183,35 @@ export class Projector {
   }
 
   /**
-   * Resolves when everything up to `seq` can be queried. Flushes coalesce. Rejects when the history store is away for `timeoutMs`.
+   * Resolves when everything up to `seq` can be queried. Flushes coalesce. Rejects when the history store is away for
+   * `timeoutMs`.
    * @param query what is read: rows of other tables or sources are not waited for. Everything when absent.
    */
   visible(seq: number, timeoutMs: number, query?: HistoryQuery): Promise<void> {
     if (!this.#isPending(seq, query)) return Promise.resolve();
     this.#wantedSeq = Math.max(this.#wantedSeq, seq);
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => waiter.reject(new Error(this.lastError ?? `not visible within ${timeoutMs} ms`)), timeoutMs);
-      const end = (): void => { clearTimeout(timer); this.#waiters.delete(waiter); };
-      const waiter: Waiter = { askedSeq: seq, seq, query, resolve: () => { end(); resolve(); }, reject: (error) => { end(); reject(error); } };
+      const timer = setTimeout(
+        () => waiter.reject(new Error(this.lastError ?? `not visible within ${timeoutMs} ms`)),
+        timeoutMs,
+      );
+      const end = (): void => {
+        clearTimeout(timer);
+        this.#waiters.delete(waiter);
+      };
+      const waiter: Waiter = {
+        askedSeq: seq,
+        seq,
+        query,
+        resolve: () => {
+          end();
+          resolve();
+        },
+        reject: (error) => {
+          end();
+          reject(error);
+        },
+      };
       this.#waiters.add(waiter);
       this.#kick();
     });
@@ -210,7 +248,8 @@ export class Projector {
         if (block.isFull || seq > through) return;
         const kind = records[at + 5];
         if (kind === COMMAND.MEASUREMENT) {
-          if (isStored(records[at + 6] as ProcessingMode) && !block.columns.add(records, view, at, seq)) block.damaged.add(records, at, seq);
+          if (isStored(records[at + 6] as ProcessingMode) && !block.columns.add(records, view, at, seq))
+            block.damaged.add(records, at, seq);
         } else if (kind === COMMAND.DATA_DELETE) {
           block.deletion = readableCommand(records, at, seq);
         } else if (kind === COMMAND.SOURCE_DELETE) {
@@ -256,18 +295,24 @@ export class Projector {
         continue;
       }
       await this.#insertBlock();
-      if (!this.#filling.isFull && !this.#isDue && this.#wantedSeq <= this.position && !this.isLagging) await this.#waitForKick();
+      if (!this.#filling.isFull && !this.#isDue && this.#wantedSeq <= this.position && !this.isLagging)
+        await this.#waitForKick();
     }
   }
 
   async #waitForKick(): Promise<void> {
     // Whoever was told of the new position may have stopped the projector before this line was reached.
     if (this.#stopping) return;
-    await new Promise<void>((resolve) => { this.#wake = resolve; });
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
     this.#wake = undefined;
   }
 
-  /** Builds the block that was under way when the process ended, from the same records, and inserts it with the same token. */
+  /**
+   * Builds the block that was under way when the process ended, from the same records, and inserts it with the same
+   * token.
+   */
   async #repeat(intent: InsertIntent): Promise<void> {
     this.#consumedSeq = intent.firstSeq - 1;
     // Whatever `rowsMax` is now: the block had room for all of it.
@@ -279,7 +324,7 @@ export class Projector {
     }
     // Part of the block would be another block, with rows that may be there already: the next start repeats it.
     if (this.#consumedSeq < intent.lastSeq) return;
-    this.#filling.rows.push(...await this.#options.progress.outbox(this.position, intent.lastSeq));
+    this.#filling.rows.push(...(await this.#options.progress.outbox(this.position, intent.lastSeq)));
     await this.#insertBlock(intent);
     this.#spare = new Block(this.#options.rowsMax);
   }
@@ -287,7 +332,7 @@ export class Projector {
   /** A number of rows that the block of the intent does not reach. */
   async #rowsOf(intent: InsertIntent): Promise<number> {
     let rows = 1;
-    for (let seq = intent.firstSeq; seq <= intent.lastSeq;) {
+    for (let seq = intent.firstSeq; seq <= intent.lastSeq; ) {
       const batch = await this.#options.journal.read(seq);
       if (!batch) break;
       const { records } = batch;
@@ -314,9 +359,11 @@ export class Projector {
       if (!batch) throw new Error(`journal ends before ${this.#offeredSeq}, which was handled`);
       const before = this.#consumedSeq;
       this.#consume(batch.firstSeq, batch.records, this.#offeredSeq);
-      this.#filling.rows.push(...await progress.outbox(before, this.#consumedSeq));
+      this.#filling.rows.push(...(await progress.outbox(before, this.#consumedSeq)));
       // Yields: catching up must not hold the sockets.
-      await new Promise((resolve) => { setImmediate(resolve); });
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
     }
   }
 
@@ -345,25 +392,37 @@ export class Projector {
     await this.#insert.damaged(damaged.list, this.position);
     if (columns.rowCount > 0) {
       const intent = begun ?? { firstSeq, lastSeq };
-      this.#inserted(block, 'measurements', await this.#insert.measurements(columns, intent, this.position, begun === undefined));
+      this.#inserted(
+        block,
+        'measurements',
+        await this.#insert.measurements(columns, intent, this.position, begun === undefined),
+      );
     }
-    for (const [table, rows] of groupByTable(block.rows)) this.#inserted(block, table, await this.#insert.rows(table, rows, this.position));
+    for (const [table, rows] of groupByTable(block.rows))
+      this.#inserted(block, table, await this.#insert.rows(table, rows, this.position));
     for (const deletion of block.gone.deletions) await this.#delete(deletion);
     if (block.deletion) await this.#delete(block.deletion);
   }
 
   /** What has come behind the DELETE is read meanwhile: who asks for something else waits for its own rows only. */
   async #delete(deletion: JournalCommand): Promise<void> {
-    const [deleted, caughtUp] = await Promise.allSettled([this.#insert.deletion(deletion, this.position), this.#catchUp()]);
+    const [deleted, caughtUp] = await Promise.allSettled([
+      this.#insert.deletion(deletion, this.position),
+      this.#catchUp(),
+    ]);
     if (caughtUp.status === 'rejected') throw caughtUp.reason;
     if (deleted.status === 'rejected') throw deleted.reason;
     if ((deletion.body as DataDelete).table !== 'measurements') this.#awaitRowsOf(deletion);
   }
 
-  /** The DELETE has sent a command for each entity, and all are handled: whoever asked behind it waits for what they have left, too. */
+  /**
+   * The DELETE has sent a command for each entity, and all are handled: whoever asked behind it waits for what they
+   * have left, too.
+   */
   #awaitRowsOf(deletion: JournalCommand): void {
     for (const waiter of this.#waiters) {
-      if (waiter.askedSeq >= deletion.seq && (waiter.query === undefined || isConcerned(waiter.query, deletion))) waiter.seq = this.#offeredSeq;
+      if (waiter.askedSeq >= deletion.seq && (waiter.query === undefined || isConcerned(waiter.query, deletion)))
+        waiter.seq = this.#offeredSeq;
       this.#wantedSeq = Math.max(this.#wantedSeq, waiter.seq);
     }
   }
@@ -380,11 +439,19 @@ export class Projector {
     this.#release();
   }
 
-  get lastError(): string | undefined { return this.#insert.lastError; }
-  get insertErrorsCount(): number { return this.#insert.insertErrorsCount; }
+  get lastError(): string | undefined {
+    return this.#insert.lastError;
+  }
+  get insertErrorsCount(): number {
+    return this.#insert.insertErrorsCount;
+  }
   /** What was set aside since the start. */
-  get setAsideCount(): number { return this.#insert.setAsideCount; }
+  get setAsideCount(): number {
+    return this.#insert.setAsideCount;
+  }
 
   /** For the metrics: rows that wait for an insert in memory. */
-  get pendingRows(): number { return this.#filling.columns.rowCount + this.#filling.rows.length; }
+  get pendingRows(): number {
+    return this.#filling.columns.rowCount + this.#filling.rows.length;
+  }
 }

@@ -1,8 +1,9 @@
 /**
- * Watches when devices were last heard (docs/spec/availability.md). Times are kept in memory and written sparsely; that a device fell silent, spoke
- * again, connected or disconnected is written at once, by its actor. Everything is decided from stored states, page by page: a restart goes on
- * where the last process was, and takes no device for silent because of the time that the server was down. So does a node of a cluster that
- * has become the owner of the tenant: others have listened before (cluster/peers/availability-relay.ts).
+ * Watches when devices were last heard (docs/spec/availability.md). Times are kept in memory and written sparsely; that
+ * a device fell silent, spoke again, connected or disconnected is written at once, by its actor. Everything is decided
+ * from stored states, page by page: a restart goes on where the last process was, and takes no device for silent
+ * because of the time that the server was down. So does a node of a cluster that has become the owner of the tenant:
+ * others have listened before (cluster/peers/availability-relay.ts).
  */
 import type { AvailabilitySet } from '../../model/commands/entities.ts';
 import type { CommandPort } from '../../ports/command-port.ts';
@@ -33,7 +34,9 @@ export interface AvailabilityMonitorOptions {
   readonly tenants: () => Iterable<number>;
   /** Whether devices of the tenant are this process's. */
   readonly isMine: (tenant: number) => boolean;
-  /** Since when this process listens to the devices of the tenant, where others have done so before. Default: its start. */
+  /**
+   * Since when this process listens to the devices of the tenant, where others have done so before. Default: its start.
+   */
   readonly ownedSince?: (tenant: number) => number | undefined;
   /** Whether the device holds a push connection now. */
   readonly isConnected: (tenant: number, device: number) => boolean;
@@ -109,7 +112,10 @@ export class AvailabilityMonitor implements AvailabilityPort {
   async step(): Promise<boolean> {
     const limit = this.#options.stepDevices ?? STEP_DEVICES;
     await this.#lookAtUrgent(limit);
-    this.#place ??= { tenants: [...this.#options.tenants()].filter((tenant) => this.#options.isMine(tenant)), after: undefined };
+    this.#place ??= {
+      tenants: [...this.#options.tenants()].filter((tenant) => this.#options.isMine(tenant)),
+      after: undefined,
+    };
     const [tenant] = this.#place.tenants;
     if (tenant === undefined) {
       this.#place = undefined;
@@ -120,8 +126,15 @@ export class AvailabilityMonitor implements AvailabilityPort {
       return false;
     }
     const { after } = this.#place;
-    const page = await this.#options.documents.list('availability', tenant, '', after === undefined ? { limit } : { after, limit });
-    await Promise.all(page.map(({ id, value }) => this.#compare(tenant, Number(id), JSON.parse(value) as AvailabilityState)));
+    const page = await this.#options.documents.list(
+      'availability',
+      tenant,
+      '',
+      after === undefined ? { limit } : { after, limit },
+    );
+    await Promise.all(
+      page.map(({ id, value }) => this.#compare(tenant, Number(id), JSON.parse(value) as AvailabilityState)),
+    );
     if (page.length === limit) this.#place.after = page[page.length - 1].id;
     else this.#place = { tenants: this.#place.tenants.slice(1), after: undefined };
     return false;
@@ -134,7 +147,10 @@ export class AvailabilityMonitor implements AvailabilityPort {
       try {
         isPassOver = await this.step();
       } catch (error) {
-        this.#options.log.warn({ err: error, retryMs: PASS_PAUSE_MS }, 'the availability of devices could not be written');
+        this.#options.log.warn(
+          { err: error, retryMs: PASS_PAUSE_MS },
+          'the availability of devices could not be written',
+        );
         hasFailed = true;
       }
       if (hasFailed) await this.#pause(PASS_PAUSE_MS);
@@ -152,20 +168,22 @@ export class AvailabilityMonitor implements AvailabilityPort {
       due.push(entry);
     }
     for (const [device] of due) this.#urgent.delete(device);
-    await Promise.all(due.map(async ([device, tenant]) => {
-      if (!this.#options.isMine(tenant)) {
-        // A new owner that does not judge yet: what nothing is stored about would be seen in no pass.
-        if (this.#options.ownedSince?.(tenant) !== undefined) this.#urgent.set(device, tenant);
-        return;
-      }
-      try {
-        const text = await this.#options.documents.get('availability', tenant, String(device));
-        await this.#compare(tenant, device, text === undefined ? undefined : JSON.parse(text) as AvailabilityState);
-      } catch (error) {
-        this.#urgent.set(device, tenant);
-        throw error;
-      }
-    }));
+    await Promise.all(
+      due.map(async ([device, tenant]) => {
+        if (!this.#options.isMine(tenant)) {
+          // A new owner that does not judge yet: what nothing is stored about would be seen in no pass.
+          if (this.#options.ownedSince?.(tenant) !== undefined) this.#urgent.set(device, tenant);
+          return;
+        }
+        try {
+          const text = await this.#options.documents.get('availability', tenant, String(device));
+          await this.#compare(tenant, device, text === undefined ? undefined : (JSON.parse(text) as AvailabilityState));
+        } catch (error) {
+          this.#urgent.set(device, tenant);
+          throw error;
+        }
+      }),
+    );
   }
 
   /** Writes what is not as it is stored. @param state undefined for a device that nothing is stored about. */
@@ -175,17 +193,38 @@ export class AvailabilityMonitor implements AvailabilityPort {
     const heardAt = Math.max(state?.lastMessage ?? 0, this.lastHeard(device) ?? 0);
     // Whoever spoke while the server was down, or another node listened, was not heard.
     const listensSince = Math.max(this.#startedAt, this.#options.ownedSince?.(tenant) ?? 0);
-    const isSilent = isSilentSince(state?.interval, state?.isSilent === true ? heardAt : Math.max(heardAt, listensSince), at);
+    const isSilent = isSilentSince(
+      state?.interval,
+      state?.isSilent === true ? heardAt : Math.max(heardAt, listensSince),
+      at,
+    );
     if (isSilent) this.#silent.add(device);
     else this.#silent.delete(device);
-    const connection = isConnected(tenant, device) ? 'CONNECTED' : state?.connection === undefined ? undefined : 'DISCONNECTED';
-    if (state === undefined ? connection === undefined
-      : isSilent === state.isSilent && connection === state.connection && heardAt - state.lastMessage < FLUSH_MS) return;
+    const connection = isConnected(tenant, device)
+      ? 'CONNECTED'
+      : state?.connection === undefined
+        ? undefined
+        : 'DISCONNECTED';
+    if (
+      state === undefined
+        ? connection === undefined
+        : isSilent === state.isSilent && connection === state.connection && heardAt - state.lastMessage < FLUSH_MS
+    )
+      return;
     const body: AvailabilitySet = {
-      lastMessage: heardAt || at, isSilent, ...(connection === undefined ? {} : { connection }),
+      lastMessage: heardAt || at,
+      isSilent,
+      ...(connection === undefined ? {} : { connection }),
       ...(isSilent && state?.isSilent === false ? { alarmId: String(ids.nextBeside(tenant, device)) } : {}),
     };
-    await commands.request({ kind: COMMAND.AVAILABILITY_SET, tenant, key: device, mode: PROCESSING_MODE.PERSISTENT, receivedAt: at, body });
+    await commands.request({
+      kind: COMMAND.AVAILABILITY_SET,
+      tenant,
+      key: device,
+      mode: PROCESSING_MODE.PERSISTENT,
+      receivedAt: at,
+      body,
+    });
   }
 
   #pause(durationMs: number, options: { untilUrgent?: boolean } = {}): Promise<void> {

@@ -1,4 +1,7 @@
-/** When each bulk operation of a tenant has something to do again. Filled anew from the records pass by pass: shards may have come from another node. */
+/**
+ * When each bulk operation of a tenant has something to do again. Filled anew from the records pass by pass: shards may
+ * have come from another node.
+ */
 import { BULK_OPERATIONS, bulkIdOfKey } from '../../model/entities/bulk-operation.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
 
@@ -35,7 +38,11 @@ export class BulkDueTimes {
   }
 
   /** Those that are due, of each tenant that is `isMine` at most `count`, longest due first. Others are forgotten. */
-  *due(at: number, count: number, isMine: (tenant: number) => boolean): Generator<{ tenant: number; due: { id: string; dueAt: number }[] }> {
+  *due(
+    at: number,
+    count: number,
+    isMine: (tenant: number) => boolean,
+  ): Generator<{ tenant: number; due: { id: string; dueAt: number }[] }> {
     for (const [tenant, ofTenant] of this.#dueAt) {
       if (!isMine(tenant)) {
         this.#dueAt.delete(tenant);
@@ -55,10 +62,20 @@ export class BulkDueTimes {
 }
 
 /** Ids of the bulk operations that have a record with the prefix, the oldest first. */
-export async function bulkIdsWith(documents: DocumentReader, tenant: number, prefix: string, isStopped: () => boolean): Promise<string[]> {
+export async function bulkIdsWith(
+  documents: DocumentReader,
+  tenant: number,
+  prefix: string,
+  isStopped: () => boolean,
+): Promise<string[]> {
   const ids: string[] = [];
-  for (let after: string | undefined; !isStopped();) {
-    const page = await documents.list(BULK_OPERATIONS, tenant, prefix, after === undefined ? { limit: LIST_PAGE } : { after, limit: LIST_PAGE });
+  for (let after: string | undefined; !isStopped(); ) {
+    const page = await documents.list(
+      BULK_OPERATIONS,
+      tenant,
+      prefix,
+      after === undefined ? { limit: LIST_PAGE } : { after, limit: LIST_PAGE },
+    );
     for (const { id: key } of page) ids.push(bulkIdOfKey(key));
     if (page.length < LIST_PAGE) break;
     after = page[page.length - 1].id;

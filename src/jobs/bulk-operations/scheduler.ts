@@ -1,13 +1,25 @@
 /**
- * Creates the operations of bulk operations, one every `creationRamp` seconds from `startDate` on (docs/spec/bulk-operations.md). Everything is
- * driven by the records: a batch is planned with its ids in one compare and set, created, and ticked off in another one. What a crash leaves
- * planned is created again under the same ids, which has no effect for those that are there: each device gets its operation exactly once.
+ * Creates the operations of bulk operations, one every `creationRamp` seconds from `startDate` on
+ * (docs/spec/bulk-operations.md). Everything is driven by the records: a batch is planned with its ids in one compare
+ * and set, created, and ticked off in another one. What a crash leaves planned is created again under the same ids,
+ * which has no effect for those that are there: each device gets its operation exactly once.
  */
 import { bulkTargets, GroupError, GroupTooLarge } from '../../history/group-members.ts';
 import { BackgroundLoop } from '../../pacing/background-loop.ts';
 import {
-  BULK_ACTIVE_PREFIX, BULK_CHUNK_DEVICES, BULK_DEVICES_LIMIT, BULK_DEVICES_MAX, BULK_OPERATIONS, BULK_PREFIX, bulkActiveKey, bulkChunkKey,
-  bulkChunkPrefix, bulkIdOfKey, bulkKey, bulkWatchedKey, dueOperations,
+  BULK_ACTIVE_PREFIX,
+  BULK_CHUNK_DEVICES,
+  BULK_DEVICES_LIMIT,
+  BULK_DEVICES_MAX,
+  BULK_OPERATIONS,
+  BULK_PREFIX,
+  bulkActiveKey,
+  bulkChunkKey,
+  bulkChunkPrefix,
+  bulkIdOfKey,
+  bulkKey,
+  bulkWatchedKey,
+  dueOperations,
 } from '../../model/entities/bulk-operation.ts';
 import type { StoredBulkOperation } from '../../model/entities/bulk-operation.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
@@ -26,10 +38,15 @@ import { BulkDueTimes, bulkIdsWith } from './due-times.ts';
 import { BulkOperationWatch } from './watch.ts';
 
 const TENANT_KEY = 't';
-/** Operations of one batch. All that are due in a step share it, each has its least part: so steps stay short, and no ramp waits for another one. */
+/**
+ * Operations of one batch. All that are due in a step share it, each has its least part: so steps stay short, and no
+ * ramp waits for another one.
+ */
 const BATCH_MAX = 200;
 const BATCH_MIN = 10;
-/** Bulk operations that go on in one step: of one tenant, and at the same time. Those that are due longest come first. */
+/**
+ * Bulk operations that go on in one step: of one tenant, and at the same time. Those that are due longest come first.
+ */
 const TENANT_STEP_MAX = 20;
 const LANES = 8;
 /** Tenants whose lists are read in one step. */
@@ -62,7 +79,9 @@ export class BulkOperationScheduler {
   /** What goes on when the last operation is created. */
   readonly watch: BulkOperationWatch;
   readonly #options: BulkSchedulerOptions;
-  /** When each bulk operation has something to do, ms since 1970, by tenant; those that are absent have nothing to do. */
+  /**
+   * When each bulk operation has something to do, ms since 1970, by tenant; those that are absent have nothing to do.
+   */
   readonly #dueTimes = new BulkDueTimes();
   /** Those whose records were changed, by tenant. */
   #changed = new Map<number, Set<string>>();
@@ -88,7 +107,9 @@ export class BulkOperationScheduler {
 
   /** To be told of all changed records. */
   recordsChanged(tenant: number, changes: readonly RecordChange[]): void {
-    const ids = changes.filter(({ collection, id }) => collection === BULK_OPERATIONS && id.startsWith(BULK_PREFIX)).map(({ id }) => bulkIdOfKey(id));
+    const ids = changes
+      .filter(({ collection, id }) => collection === BULK_OPERATIONS && id.startsWith(BULK_PREFIX))
+      .map(({ id }) => bulkIdOfKey(id));
     if (ids.length === 0) return;
     const changed = this.#changed.get(tenant) ?? new Set();
     for (const id of ids) changed.add(id);
@@ -96,7 +117,10 @@ export class BulkOperationScheduler {
     this.#loop.wake();
   }
 
-  /** Does what is due now, for each bulk operation at most one batch. @returns when there is something to do again, ms since 1970. */
+  /**
+   * Does what is due now, for each bulk operation at most one batch. @returns when there is something to do again, ms
+   * since 1970.
+   */
   async step(): Promise<number> {
     const { tenants, now } = this.#options;
     const startAt = now();
@@ -124,7 +148,8 @@ export class BulkOperationScheduler {
     if (!this.#options.isMine(tenant)) return;
     const active = await bulkIdsWith(this.#options.documents, tenant, BULK_ACTIVE_PREFIX, () => this.#loop.isStopped);
     const spread = (index: number): number => startAt + Math.floor((index * PASS_MS) / active.length);
-    for (const [index, id] of active.entries()) this.#dueTimes.set(tenant, id, Math.min(known?.get(id) ?? startAt, spread(index)));
+    for (const [index, id] of active.entries())
+      this.#dueTimes.set(tenant, id, Math.min(known?.get(id) ?? startAt, spread(index)));
   }
 
   #markChanged(startAt: number): void {
@@ -132,14 +157,16 @@ export class BulkOperationScheduler {
     this.#changed = new Map();
     for (const [tenant, ids] of changed) {
       if (!this.#options.isMine(tenant)) continue;
-      for (const id of ids) this.#dueTimes.set(tenant, id, Math.min(this.#dueTimes.get(tenant, id) ?? startAt, startAt));
+      for (const id of ids)
+        this.#dueTimes.set(tenant, id, Math.min(this.#dueTimes.get(tenant, id) ?? startAt, startAt));
     }
   }
 
   /** Those of this step, longest due first. */
   #dueNow(startAt: number): { tenant: number; id: string; dueAt: number }[] {
     const due: { tenant: number; id: string; dueAt: number }[] = [];
-    for (const { tenant, due: own } of this.#dueTimes.due(startAt, TENANT_STEP_MAX, this.#options.isMine)) due.push(...own.map((one) => ({ tenant, ...one })));
+    for (const { tenant, due: own } of this.#dueTimes.due(startAt, TENANT_STEP_MAX, this.#options.isMine))
+      due.push(...own.map((one) => ({ tenant, ...one })));
     return due.sort((one, other) => one.dueAt - other.dueAt);
   }
 
@@ -171,7 +198,7 @@ export class BulkOperationScheduler {
   /** @param batch operations at most. @returns when it has something to do again, Infinity for never. */
   async #advance(tenant: number, id: string, batch: number): Promise<number> {
     const text = await this.#options.documents.get(BULK_OPERATIONS, tenant, bulkKey(id));
-    const stored = text === undefined ? undefined : JSON.parse(text) as StoredBulkOperation;
+    const stored = text === undefined ? undefined : (JSON.parse(text) as StoredBulkOperation);
     if (text === undefined || stored === undefined) return this.#forget(tenant, id, false);
     if (stored.status !== 'ACTIVE') return this.#forget(tenant, id, stored.nextAt !== undefined);
     const now = this.#options.now();
@@ -184,7 +211,9 @@ export class BulkOperationScheduler {
     const ids = await this.#options.ids.nextBesideInOrder(tenant, devices.map(Number));
     const planned = devices.map((device, index) => [device, String(ids[index])] as const);
     const next: StoredBulkOperation = { ...stored, nextAt, planned };
-    await this.#change(tenant, [{ collection: BULK_OPERATIONS, id: bulkKey(id), expected: text, value: JSON.stringify(next) }]);
+    await this.#change(tenant, [
+      { collection: BULK_OPERATIONS, id: bulkKey(id), expected: text, value: JSON.stringify(next) },
+    ]);
     return this.#create(tenant, next, JSON.stringify(next), planned);
   }
 
@@ -194,7 +223,10 @@ export class BulkOperationScheduler {
     const now = this.#options.now();
     let devices: readonly string[];
     try {
-      devices = await bulkTargets({ tenant, documents: this.#options.documents, history: this.#options.history }, stored);
+      devices = await bulkTargets(
+        { tenant, documents: this.#options.documents, history: this.#options.history },
+        stored,
+      );
     } catch (error) {
       const isItsOwn = error instanceof GroupError || (error instanceof PlatformError && error.status < 500);
       if (!isItsOwn) throw error;
@@ -212,15 +244,26 @@ export class BulkOperationScheduler {
   }
 
   /** Creates what is planned, and ticks it off. */
-  async #create(tenant: number, stored: StoredBulkOperation, text: string, planned: NonNullable<StoredBulkOperation['planned']>): Promise<number> {
+  async #create(
+    tenant: number,
+    stored: StoredBulkOperation,
+    text: string,
+    planned: NonNullable<StoredBulkOperation['planned']>,
+  ): Promise<number> {
     const members = splitMembers(stored.prototype);
     members.set('bulkOperationId', JSON.stringify(stored.id));
     const doc = joinMembers(members);
-    const isCreated = await Promise.all(planned.map(([device, id]) => this.#createOne(tenant, device, { id, doc, user: stored.owner, isOfBulk: true })));
+    const isCreated = await Promise.all(
+      planned.map(([device, id]) => this.#createOne(tenant, device, { id, doc, user: stored.owner, isOfBulk: true })),
+    );
     const missing = isCreated.filter((is) => !is).length;
     this.createdCount += planned.length - missing;
     const { planned: _, ...others } = stored;
-    const next: StoredBulkOperation = { ...others, done: stored.done + planned.length, missing: stored.missing + missing };
+    const next: StoredBulkOperation = {
+      ...others,
+      done: stored.done + planned.length,
+      missing: stored.missing + missing,
+    };
     return this.#save(tenant, next, text, next.nextAt ?? this.#options.now());
   }
 
@@ -228,7 +271,12 @@ export class BulkOperationScheduler {
   async #createOne(tenant: number, device: string, body: OperationCreate): Promise<boolean> {
     try {
       await this.#options.commands.request({
-        kind: COMMAND.OPERATION_CREATE, tenant, key: Number(device), mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#options.now(), body,
+        kind: COMMAND.OPERATION_CREATE,
+        tenant,
+        key: Number(device),
+        mode: PROCESSING_MODE.PERSISTENT,
+        receivedAt: this.#options.now(),
+        body,
       });
       return true;
     } catch (error) {
@@ -238,26 +286,43 @@ export class BulkOperationScheduler {
   }
 
   /** Stores the next state; with the last device it is COMPLETED and its list goes. */
-  async #save(tenant: number, next: StoredBulkOperation, expected: string, nextAt: number, further: readonly RecordChange[] = []): Promise<number> {
+  async #save(
+    tenant: number,
+    next: StoredBulkOperation,
+    expected: string,
+    nextAt: number,
+    further: readonly RecordChange[] = [],
+  ): Promise<number> {
     const isOver = next.done >= next.targets;
     const value = JSON.stringify(isOver ? { ...next, status: 'COMPLETED' } : next);
-    const changes: RecordChange[] = [{ collection: BULK_OPERATIONS, id: bulkKey(next.id), expected, value }, ...further];
+    const changes: RecordChange[] = [
+      { collection: BULK_OPERATIONS, id: bulkKey(next.id), expected, value },
+      ...further,
+    ];
     await this.#change(tenant, changes);
     return isOver ? this.#options.now() : nextAt;
   }
 
-  /** Removes everything but the record itself. @param isWatched its operations are to be counted until they are over. */
+  /**
+   * Removes everything but the record itself. @param isWatched its operations are to be counted until they are over.
+   */
   async #forget(tenant: number, id: string, isWatched: boolean): Promise<number> {
     const { documents } = this.#options;
-    const removal = ({ id: key, value }: { id: string; value: string }): RecordChange =>
-      ({ collection: BULK_OPERATIONS, id: key, expected: value, value: undefined });
+    const removal = ({ id: key, value }: { id: string; value: string }): RecordChange => ({
+      collection: BULK_OPERATIONS,
+      id: key,
+      expected: value,
+      value: undefined,
+    });
     const active = await documents.get(BULK_OPERATIONS, tenant, bulkActiveKey(id));
     const watched = await documents.get(BULK_OPERATIONS, tenant, bulkWatchedKey(id));
     const changes: RecordChange[] = [];
     const isNew = active !== undefined && isWatched && watched === undefined;
     if (active !== undefined) {
       changes.push(removal({ id: bulkActiveKey(id), value: active }));
-      const chunks = await documents.list(BULK_OPERATIONS, tenant, bulkChunkPrefix(id), { limit: BULK_DEVICES_MAX / BULK_CHUNK_DEVICES });
+      const chunks = await documents.list(BULK_OPERATIONS, tenant, bulkChunkPrefix(id), {
+        limit: BULK_DEVICES_MAX / BULK_CHUNK_DEVICES,
+      });
       changes.push(...chunks.map(removal));
       if (isNew) changes.push({ collection: BULK_OPERATIONS, id: bulkWatchedKey(id), expected: undefined, value: '1' });
     }
@@ -282,7 +347,12 @@ export class BulkOperationScheduler {
 
   async #change(tenant: number, changes: readonly RecordChange[]): Promise<void> {
     await this.#options.commands.request({
-      kind: COMMAND.RECORDS_CHANGE, tenant, key: TENANT_KEY, mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#options.now(), body: { changes },
+      kind: COMMAND.RECORDS_CHANGE,
+      tenant,
+      key: TENANT_KEY,
+      mode: PROCESSING_MODE.PERSISTENT,
+      receivedAt: this.#options.now(),
+      body: { changes },
     });
   }
 }

@@ -1,11 +1,17 @@
 /**
- * Keeps the counts of bulk operations of which no operation is created any more, until all their operations are over. A loop of its own: what it asks of
- * the history may take long, or fail, and the ramps go on meanwhile (scheduler.ts). Driven by the records `BULK_WATCHED_PREFIX`.
+ * Keeps the counts of bulk operations of which no operation is created any more, until all their operations are over. A
+ * loop of its own: what it asks of the history may take long, or fail, and the ramps go on meanwhile (scheduler.ts).
+ * Driven by the records `BULK_WATCHED_PREFIX`.
  */
 import { keptCountsOf, operationCounts } from '../../history/bulk-counts.ts';
 import { BackgroundLoop } from '../../pacing/background-loop.ts';
 import {
-  BULK_OPERATIONS, BULK_WATCHED_LIMIT, BULK_WATCHED_MAX, BULK_WATCHED_PREFIX, bulkKey, bulkWatchedKey,
+  BULK_OPERATIONS,
+  BULK_WATCHED_LIMIT,
+  BULK_WATCHED_MAX,
+  BULK_WATCHED_PREFIX,
+  bulkKey,
+  bulkWatchedKey,
 } from '../../model/entities/bulk-operation.ts';
 import type { OperationCounts, StoredBulkOperation } from '../../model/entities/bulk-operation.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
@@ -29,7 +35,10 @@ const LOOKS_MAX = 200;
 const PAUSE_MS_MIN = 20;
 /** After it the lists are read again, spread over as long a time: shards may have come from another node. */
 const PASS_MS = 60_000;
-/** Until operations that are not yet over are counted again: a tenth of the time since the last one was created, within these bounds. */
+/**
+ * Until operations that are not yet over are counted again: a tenth of the time since the last one was created, within
+ * these bounds.
+ */
 const WATCH_MS_MIN = 10_000;
 const WATCH_MS_MAX = 3_600_000;
 /** Until what failed is tried again. */
@@ -52,7 +61,10 @@ export interface BulkWatchOptions {
 
 export class BulkOperationWatch {
   readonly #options: BulkWatchOptions;
-  /** When each is counted again, ms since 1970, by tenant; at most BULK_WATCHED_MAX of each, and those that were added since the last pass. */
+  /**
+   * When each is counted again, ms since 1970, by tenant; at most BULK_WATCHED_MAX of each, and those that were added
+   * since the last pass.
+   */
   readonly #dueTimes = new BulkDueTimes();
   /** Tenants whose lists this pass has still to read. */
   #unlooked: number[] = [];
@@ -78,7 +90,10 @@ export class BulkOperationWatch {
     this.#loop.wake();
   }
 
-  /** Counts what is due, of each tenant at most what one query counts. @returns when there is something to do again, ms since 1970. */
+  /**
+   * Counts what is due, of each tenant at most what one query counts. @returns when there is something to do again, ms
+   * since 1970.
+   */
   async step(): Promise<number> {
     const { tenants, isMine, now } = this.#options;
     const startAt = now();
@@ -90,7 +105,11 @@ export class BulkOperationWatch {
     for (const tenant of this.#unlooked.splice(0, LOOKS_MAX)) await this.#look(tenant, startAt);
     for (const { tenant, due } of this.#dueTimes.due(startAt, COUNTED_AT_ONCE, isMine)) {
       if (this.#loop.isStopped) break;
-      if (due.length > 0) await this.#guarded(tenant, due.map(({ id }) => id));
+      if (due.length > 0)
+        await this.#guarded(
+          tenant,
+          due.map(({ id }) => id),
+        );
     }
     return this.#unlooked.length > 0 ? startAt : this.#dueTimes.next(this.#passAt);
   }
@@ -102,16 +121,20 @@ export class BulkOperationWatch {
     const ids = await bulkIdsWith(this.#options.documents, tenant, BULK_WATCHED_PREFIX, () => this.#loop.isStopped);
     const watched = ids.slice(-BULK_WATCHED_MAX);
     await this.#drop(tenant, ids.slice(0, ids.length - watched.length));
-    for (const [index, id] of watched.entries()) this.#dueTimes.set(tenant, id, known?.get(id) ?? startAt + Math.floor((index * PASS_MS) / watched.length));
+    for (const [index, id] of watched.entries())
+      this.#dueTimes.set(tenant, id, known?.get(id) ?? startAt + Math.floor((index * PASS_MS) / watched.length));
   }
 
   /** Their counts stay as they are. */
   async #drop(tenant: number, ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
     this.#options.refusals.count(BULK_WATCHED_LIMIT);
-    this.#options.log.warn({ tenant, count: ids.length, maximum: BULK_WATCHED_MAX, limit: BULK_WATCHED_LIMIT },
-      'operations of the oldest bulk operations are no longer counted: those that are deleted later leave their progress');
-    for (let start = 0; start < ids.length; start += ENDED_AT_ONCE) await this.#change(tenant, ids.slice(start, start + ENDED_AT_ONCE).map(endOfWatch));
+    this.#options.log.warn(
+      { tenant, count: ids.length, maximum: BULK_WATCHED_MAX, limit: BULK_WATCHED_LIMIT },
+      'operations of the oldest bulk operations are no longer counted: those that are deleted later leave their progress',
+    );
+    for (let start = 0; start < ids.length; start += ENDED_AT_ONCE)
+      await this.#change(tenant, ids.slice(start, start + ENDED_AT_ONCE).map(endOfWatch));
   }
 
   async #run(): Promise<void> {
@@ -120,7 +143,10 @@ export class BulkOperationWatch {
       try {
         nextAt = await this.step();
       } catch (error) {
-        this.#options.log.warn({ err: error, retryMs: RETRY_MS }, 'the operations of bulk operations could not be counted');
+        this.#options.log.warn(
+          { err: error, retryMs: RETRY_MS },
+          'the operations of bulk operations could not be counted',
+        );
       }
       await this.#loop.pause(Math.max(PAUSE_MS_MIN, nextAt - this.#options.now()), { isIdle: true });
     }
@@ -132,7 +158,10 @@ export class BulkOperationWatch {
       const live = await operationCounts(this.#options.history, tenant, ids);
       for (const id of ids) this.#dueTimes.set(tenant, id, await this.#keep(tenant, id, live.get(id) ?? {}));
     } catch (error) {
-      this.#options.log.warn({ err: error, tenant, count: ids.length, retryMs: RETRY_MS }, 'the operations of bulk operations could not be counted');
+      this.#options.log.warn(
+        { err: error, tenant, count: ids.length, retryMs: RETRY_MS },
+        'the operations of bulk operations could not be counted',
+      );
       for (const id of ids) this.#dueTimes.set(tenant, id, this.#options.now() + RETRY_MS);
     }
   }
@@ -142,7 +171,7 @@ export class BulkOperationWatch {
     const { documents, now } = this.#options;
     const [text, watched] = await documents.getMany(BULK_OPERATIONS, tenant, [bulkKey(id), bulkWatchedKey(id)]);
     if (watched === undefined) return Infinity;
-    const stored = text === undefined ? undefined : JSON.parse(text) as StoredBulkOperation;
+    const stored = text === undefined ? undefined : (JSON.parse(text) as StoredBulkOperation);
     try {
       if (text === undefined || stored?.nextAt === undefined) {
         await this.#change(tenant, [endOfWatch(id)]);
@@ -160,9 +189,19 @@ export class BulkOperationWatch {
 
   async #change(tenant: number, changes: readonly RecordChange[]): Promise<void> {
     await this.#options.commands.request({
-      kind: COMMAND.RECORDS_CHANGE, tenant, key: TENANT_KEY, mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#options.now(), body: { changes },
+      kind: COMMAND.RECORDS_CHANGE,
+      tenant,
+      key: TENANT_KEY,
+      mode: PROCESSING_MODE.PERSISTENT,
+      receivedAt: this.#options.now(),
+      body: { changes },
     });
   }
 }
 
-const endOfWatch = (id: string): RecordChange => ({ collection: BULK_OPERATIONS, id: bulkWatchedKey(id), expected: '1', value: undefined });
+const endOfWatch = (id: string): RecordChange => ({
+  collection: BULK_OPERATIONS,
+  id: bulkWatchedKey(id),
+  expected: '1',
+  value: undefined,
+});

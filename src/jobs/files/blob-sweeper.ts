@@ -1,6 +1,6 @@
 /**
- * Removes content that nobody refers to: of uploads that were broken off behind the write, of deleted entities. Content is written before the
- * command that refers to it, so that only what is older than any command under way is looked at.
+ * Removes content that nobody refers to: of uploads that were broken off behind the write, of deleted entities. Content
+ * is written before the command that refers to it, so that only what is older than any command under way is looked at.
  */
 import type { Blobs } from '../../ports/blobs.ts';
 import type { Collection } from '../../model/commands/collections.ts';
@@ -14,7 +14,10 @@ export type BlobReferences = () => AsyncIterable<string>;
 const STEP_KEYS = 10_000;
 /** Younger content may wait for its command. */
 const AGE_MS = 3_600_000;
-/** Between two passes over everything: content goes when two of them found no reference, so that downloads of what was just deleted end before. */
+/**
+ * Between two passes over everything: content goes when two of them found no reference, so that downloads of what was
+ * just deleted end before.
+ */
 const PASS_PAUSE_MS = 3_600_000;
 /** Contents without reference that are remembered until the next pass; those beyond it are found by later ones. */
 const FOUND_MAX = 500_000;
@@ -48,9 +51,14 @@ export class BlobSweeper {
   start(): void {
     if (this.#isStopped) return;
     this.#timer = setTimeout(() => {
-      this.#running = this.step().catch((error: Error) => {
-        this.#options.log.warn({ err: error, retryMs: PASS_PAUSE_MS }, 'content without references could not be removed');
-      }).then(() => this.start());
+      this.#running = this.step()
+        .catch((error: Error) => {
+          this.#options.log.warn(
+            { err: error, retryMs: PASS_PAUSE_MS },
+            'content without references could not be removed',
+          );
+        })
+        .then(() => this.start());
     }, PASS_PAUSE_MS);
     this.#timer.unref();
   }
@@ -96,12 +104,21 @@ export class BlobSweeper {
 }
 
 /** References in the documents of a collection. @param keysOf keys of content that a document names. */
-export function documentReferences(documents: DocumentReader, tenants: () => Iterable<number>, collection: Collection,
-  keysOf: (value: string, id: string) => Iterable<string>): BlobReferences {
+export function documentReferences(
+  documents: DocumentReader,
+  tenants: () => Iterable<number>,
+  collection: Collection,
+  keysOf: (value: string, id: string) => Iterable<string>,
+): BlobReferences {
   return async function* references() {
     for (const tenant of tenants()) {
-      for (let after: string | undefined; ;) {
-        const page = await documents.list(collection, tenant, '', after === undefined ? { limit: LIST_PAGE } : { after, limit: LIST_PAGE });
+      for (let after: string | undefined; ; ) {
+        const page = await documents.list(
+          collection,
+          tenant,
+          '',
+          after === undefined ? { limit: LIST_PAGE } : { after, limit: LIST_PAGE },
+        );
         for (const { id, value } of page) yield* keysOf(value, id);
         if (page.length < LIST_PAGE) break;
         after = page[page.length - 1].id;

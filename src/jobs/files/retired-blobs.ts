@@ -1,6 +1,6 @@
 /**
- * Content that nobody refers to any more, but that somebody may be downloading: removed after a while. Bounded: with more of it the oldest goes at
- * once. What the end of the process leaves is removed by the sweep (blob-sweeper.ts).
+ * Content that nobody refers to any more, but that somebody may be downloading: removed after a while. Bounded: with
+ * more of it the oldest goes at once. What the end of the process leaves is removed by the sweep (blob-sweeper.ts).
  */
 import type { Blobs, RetiredContents } from '../../ports/blobs.ts';
 import type { Log } from '../../ports/log.ts';
@@ -17,7 +17,11 @@ export interface RetiredBlobsOptions {
   readonly bytesMax?: number;
 }
 
-interface Retired { readonly key: string; readonly bytes: number; readonly removeAt: number }
+interface Retired {
+  readonly key: string;
+  readonly bytes: number;
+  readonly removeAt: number;
+}
 
 export class RetiredBlobs implements RetiredContents {
   readonly #options: RetiredBlobsOptions;
@@ -36,7 +40,8 @@ export class RetiredBlobs implements RetiredContents {
     const { graceMs = GRACE_MS, bytesMax = BYTES_MAX } = this.#options;
     this.#waiting.add({ key, bytes, removeAt: performance.now() + graceMs });
     this.#bytes += bytes;
-    while (this.#bytes > bytesMax || this.#waiting.size > CONTENTS_MAX) this.#remove(this.#waiting.values().next().value as Retired);
+    while (this.#bytes > bytesMax || this.#waiting.size > CONTENTS_MAX)
+      this.#remove(this.#waiting.values().next().value as Retired);
     this.#timer ??= this.#later(graceMs);
   }
 
@@ -62,7 +67,10 @@ export class RetiredBlobs implements RetiredContents {
     this.#waiting.delete(retired);
     this.#bytes -= retired.bytes;
     this.#options.blobs.remove(retired.key).catch((error: Error) => {
-      this.#options.log.warn({ key: retired.key, error: error.message }, 'content that is not used any more could not be removed; the sweep does it');
+      this.#options.log.warn(
+        { key: retired.key, error: error.message },
+        'content that is not used any more could not be removed; the sweep does it',
+      );
     });
   }
 }

@@ -1,7 +1,8 @@
 /**
- * Files of tenants over the store of large content, bounded by tenant: a tenant may hold up to nine times what is free, of the disk or in a cluster
- * of what JetStream stores, and what the setting allows. The tenant is a part of each key. What is held is counted when it is written and removed,
- * and again from the keys each hour: other nodes of a cluster, and kills, may have changed it.
+ * Files of tenants over the store of large content, bounded by tenant: a tenant may hold up to nine times what is free,
+ * of the disk or in a cluster of what JetStream stores, and what the setting allows. The tenant is a part of each key.
+ * What is held is counted when it is written and removed, and again from the keys each hour: other nodes of a cluster,
+ * and kills, may have changed it.
  */
 import type { Blobs, Content } from '../../ports/blobs.ts';
 import { BackgroundLoop } from '../../pacing/background-loop.ts';
@@ -77,7 +78,10 @@ export class TenantFiles implements Blobs {
   async #run(): Promise<void> {
     while (!this.#loop.isStopped) {
       await this.count().catch((error: Error) => {
-        this.#options.log.warn({ error: error.message, retryMs: COUNT_EVERY_MS }, 'the files of tenants could not be counted');
+        this.#options.log.warn(
+          { error: error.message, retryMs: COUNT_EVERY_MS },
+          'the files of tenants could not be counted',
+        );
       });
       await this.#loop.pause(COUNT_EVERY_MS, { isIdle: true });
     }
@@ -103,7 +107,10 @@ export class TenantFiles implements Blobs {
     }
   }
 
-  read(key: string, range?: { readonly from: number; readonly through: number }): Promise<AsyncIterable<Uint8Array> | undefined> {
+  read(
+    key: string,
+    range?: { readonly from: number; readonly through: number },
+  ): Promise<AsyncIterable<Uint8Array> | undefined> {
     return this.#options.blobs.read(key, range);
   }
 
@@ -130,7 +137,10 @@ export class TenantFiles implements Blobs {
     const limit = isOverSetting ? FILES_LIMIT.SETTING : FILES_LIMIT.SHARE;
     refusals.count(limit);
     if (now() - this.#countedAt >= COUNT_AGAIN_MS) this.#loop.wake();
-    throw new PlatformError('files/too-many-bytes', { bytes: held, limit: isOverSetting ? `${limit}, --tenant-files-max-bytes` : limit });
+    throw new PlatformError('files/too-many-bytes', {
+      bytes: held,
+      limit: isOverSetting ? `${limit}, --tenant-files-max-bytes` : limit,
+    });
   }
 }
 

@@ -1,6 +1,7 @@
 /**
- * Carries out retention runs: each night, when somebody asks for one, and early when the disk fills up. A run is a record of the tenant with its
- * plan; each part of it is counted and written down, removed, and ticked off, so that a crash neither forgets nor counts anything twice.
+ * Carries out retention runs: each night, when somebody asks for one, and early when the disk fills up. A run is a
+ * record of the tenant with its plan; each part of it is counted and written down, removed, and ticked off, so that a
+ * crash neither forgets nor counts anything twice.
  */
 import { BackgroundLoop } from '../../pacing/background-loop.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
@@ -14,15 +15,36 @@ import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import { withDigest } from '../../model/commands/record-change.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import {
-  RETENTION_RULES, RULES_MAX, RULE_PREFIX, RUNS_KEPT, RUN_PREFIX, STATE_KEY, describeRun, lastNight, mayOverlap, plannedItems, rulesOf, runKey,
+  RETENTION_RULES,
+  RULES_MAX,
+  RULE_PREFIX,
+  RUNS_KEPT,
+  RUN_PREFIX,
+  STATE_KEY,
+  describeRun,
+  lastNight,
+  mayOverlap,
+  plannedItems,
+  rulesOf,
+  runKey,
 } from '../../model/entities/retention.ts';
-import type { IsWanted, RetentionItem, RetentionRun, RetentionState, RetentionStore, RunTrigger } from '../../model/entities/retention.ts';
+import type {
+  IsWanted,
+  RetentionItem,
+  RetentionRun,
+  RetentionState,
+  RetentionStore,
+  RunTrigger,
+} from '../../model/entities/retention.ts';
 import { CLOCK_LIMIT } from '../../operate/clock-trust.ts';
 
 const TENANT_KEY = 't';
 /** Between two steps while a run is under way. */
 const PAUSE_MS = 10;
-/** Parts without data that are ticked off together: the record of a run with many rules is large, and is written anew each time. */
+/**
+ * Parts without data that are ticked off together: the record of a run with many rules is large, and is written anew
+ * each time.
+ */
 const TICKED_AT_ONCE_MAX = 10;
 /** Until the schedule is looked at again. */
 const IDLE_MS = 30_000;
@@ -69,9 +91,20 @@ export interface RetentionRunnerOptions {
   readonly now: () => number;
 }
 
-/** Items of a run that wait for free space, since when and why; all of them are tried again at `retryAt`. Times are ms since 1970. */
-interface Held { readonly items: ReadonlySet<number>; readonly since: number; readonly retryAt: number; readonly error: PlatformError }
-interface Stored<Value> { readonly text: string; readonly value: Value }
+/**
+ * Items of a run that wait for free space, since when and why; all of them are tried again at `retryAt`. Times are ms
+ * since 1970.
+ */
+interface Held {
+  readonly items: ReadonlySet<number>;
+  readonly since: number;
+  readonly retryAt: number;
+  readonly error: PlatformError;
+}
+interface Stored<Value> {
+  readonly text: string;
+  readonly value: Value;
+}
 
 export class RetentionRunner {
   /** Entities and records that were removed. */
@@ -110,7 +143,7 @@ export class RetentionRunner {
   async step(): Promise<boolean> {
     const { tenants, isMine } = this.#options;
     this.#lookAtDisk();
-    if (await this.#options.clock.read() === undefined) return false;
+    if ((await this.#options.clock.read()) === undefined) return false;
     let isMore = false;
     for (const tenant of tenants()) {
       if (this.#loop.isStopped) return false;
@@ -133,14 +166,20 @@ export class RetentionRunner {
 
   /**
    * Plans a run.
-   * @throws PlatformError `retention/running` when there is one already, 503 `records/changes-at-once`, `retention/clock`. @returns its id.
+   * @throws PlatformError `retention/running` when there is one already, 503 `records/changes-at-once`,
+   * `retention/clock`. @returns its id.
    */
   async begin(tenant: number, trigger: RunTrigger, options: { isDryRun: boolean; user?: string }): Promise<string> {
     for (let tries = 1; ; tries += 1) {
       const state = await this.#state(tenant);
       const now = this.#options.now();
       try {
-        return await this.#begin(tenant, state, { trigger, ...options }, state?.value.doneFor ?? lastNight(now, this.#options.hour));
+        return await this.#begin(
+          tenant,
+          state,
+          { trigger, ...options },
+          state?.value.doneFor ?? lastNight(now, this.#options.hour),
+        );
       } catch (error) {
         if (!isChangedMeanwhile(error)) throw error;
       }
@@ -149,7 +188,9 @@ export class RetentionRunner {
         this.#options.refusals.count(CHANGES_AT_ONCE_LIMIT);
         throw refusedBy(CHANGES_AT_ONCE_LIMIT);
       }
-      await new Promise((resolve) => { setTimeout(resolve, Math.random() * BEGIN_PAUSE_MS * tries); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, Math.random() * BEGIN_PAUSE_MS * tries);
+      });
     }
   }
 
@@ -173,7 +214,9 @@ export class RetentionRunner {
     const isLow = freeBytes < disk.warnBytes;
     if (isLow && !this.isDiskLow) {
       refusals.count(LOW_DISK_LIMIT);
-      const what = disk.isEarly ? 'the disk fills up: retention runs early' : 'the disk fills up: shorten the retention rules, or set retention-early';
+      const what = disk.isEarly
+        ? 'the disk fills up: retention runs early'
+        : 'the disk fills up: shorten the retention rules, or set retention-early';
       log.warn({ freeBytes, warnBytes: disk.warnBytes }, what);
     }
     this.isDiskLow = isLow;
@@ -186,7 +229,9 @@ export class RetentionRunner {
     const night = lastNight(now(), hour);
     if (state === undefined) {
       // A new tenant, or a new server: it begins with the next night.
-      await this.#change(tenant, [{ collection: RETENTION_RULES, id: STATE_KEY, expected: undefined, value: JSON.stringify({ doneFor: night }) }]);
+      await this.#change(tenant, [
+        { collection: RETENTION_RULES, id: STATE_KEY, expected: undefined, value: JSON.stringify({ doneFor: night }) },
+      ]);
       return false;
     }
     if (state.value.active !== undefined) return this.#advance(tenant, state, state.value.active);
@@ -194,14 +239,19 @@ export class RetentionRunner {
       await this.#begin(tenant, state, { trigger: 'SCHEDULE', isDryRun: false }, night);
       return true;
     }
-    if (!this.isDiskLow || !disk.isEarly || now() - (this.#earlyAt.get(tenant) ?? -Infinity) < EARLY_EVERY_MS) return false;
+    if (!this.isDiskLow || !disk.isEarly || now() - (this.#earlyAt.get(tenant) ?? -Infinity) < EARLY_EVERY_MS)
+      return false;
     this.#earlyAt.set(tenant, now());
     await this.#begin(tenant, state, { trigger: 'DISK', isDryRun: false }, state.value.doneFor);
     return true;
   }
 
-  async #begin(tenant: number, state: Stored<RetentionState> | undefined, run: { trigger: RunTrigger; isDryRun: boolean; user?: string },
-    doneFor: number): Promise<string> {
+  async #begin(
+    tenant: number,
+    state: Stored<RetentionState> | undefined,
+    run: { trigger: RunTrigger; isDryRun: boolean; user?: string },
+    doneFor: number,
+  ): Promise<string> {
     const { documents, defaultDays } = this.#options;
     // Before anything else: a run under way waits with the clock, and whoever is told only of it waits for nothing.
     const startedAt = await this.#options.clock.read();
@@ -210,16 +260,23 @@ export class RetentionRunner {
       throw refusedBy(CLOCK_LIMIT);
     }
     if (state?.value.active !== undefined) throw new PlatformError('retention/running', { id: state.value.active });
-    const rules = rulesOf(await documents.list(RETENTION_RULES, tenant, RULE_PREFIX, { limit: RULES_MAX + 1 }), defaultDays);
+    const rules = rulesOf(
+      await documents.list(RETENTION_RULES, tenant, RULE_PREFIX, { limit: RULES_MAX + 1 }),
+      defaultDays,
+    );
     const id = String(await this.#options.ids.nextInOrder());
     const planned: RetentionRun = { ...run, status: 'RUNNING', startedAt, items: plannedItems(rules, startedAt) };
     const next: RetentionState = { doneFor, active: id };
     const runs = await documents.list(RETENTION_RULES, tenant, RUN_PREFIX, { limit: RUNS_KEPT * 2 });
-    const old = runs.slice(0, Math.max(0, runs.length + 1 - RUNS_KEPT))
-      .map(({ id: key, value }) => ({ collection: RETENTION_RULES, id: key, expected: value, value: undefined } as const));
+    const old = runs
+      .slice(0, Math.max(0, runs.length + 1 - RUNS_KEPT))
+      .map(
+        ({ id: key, value }) => ({ collection: RETENTION_RULES, id: key, expected: value, value: undefined }) as const,
+      );
     await this.#change(tenant, [
       { collection: RETENTION_RULES, id: STATE_KEY, expected: state?.text, value: JSON.stringify(next) },
-      { collection: RETENTION_RULES, id: runKey(id), expected: undefined, value: JSON.stringify(planned) }, ...old,
+      { collection: RETENTION_RULES, id: runKey(id), expected: undefined, value: JSON.stringify(planned) },
+      ...old,
     ]);
     return id;
   }
@@ -227,7 +284,7 @@ export class RetentionRunner {
   /** Does the next part of a run. @returns whether more is to do. */
   async #advance(tenant: number, state: Stored<RetentionState>, id: string): Promise<boolean> {
     const text = await this.#options.documents.get(RETENTION_RULES, tenant, runKey(id));
-    const run = text === undefined ? undefined : JSON.parse(text) as RetentionRun;
+    const run = text === undefined ? undefined : (JSON.parse(text) as RetentionRun);
     if (text === undefined || run?.status !== 'RUNNING') {
       await this.#canceled(tenant, state, { id, text, run });
       return false;
@@ -235,18 +292,25 @@ export class RetentionRunner {
     const held = this.#held.get(tenant);
     const now = this.#options.now();
     if (held !== undefined && held.retryAt > now) return false;
-    const nextIndex = (from: number): number => run.items.findIndex(({ isDone }, at) => at >= from && !isDone && held?.items.has(at) !== true);
+    const nextIndex = (from: number): number =>
+      run.items.findIndex(({ isDone }, at) => at >= from && !isDone && held?.items.has(at) !== true);
     const first = nextIndex(0);
     if (first < 0) {
-      if (held === undefined || held.items.size === 0) await this.#end(tenant, state, { id, text, run }, { status: 'COMPLETED' });
-      else if (now - held.since >= HELD_MAX_MS) await this.#end(tenant, state, { id, text, run }, { status: 'FAILED', failure: held.error.message });
+      if (held === undefined || held.items.size === 0)
+        await this.#end(tenant, state, { id, text, run }, { status: 'COMPLETED' });
+      else if (now - held.since >= HELD_MAX_MS)
+        await this.#end(tenant, state, { id, text, run }, { status: 'FAILED', failure: held.error.message });
       else this.#held.set(tenant, { ...held, items: new Set(), retryAt: now + IDLE_MS });
       return false;
     }
     const isWanted = async (): Promise<boolean> =>
-      !this.#loop.isStopped && await this.#options.documents.get(RETENTION_RULES, tenant, runKey(id)) === text;
+      !this.#loop.isStopped && (await this.#options.documents.get(RETENTION_RULES, tenant, runKey(id))) === text;
     let { items } = run;
-    for (let index = first, looks = 0; index >= 0 && looks < TICKED_AT_ONCE_MAX; index = nextIndex(index + 1), looks += 1) {
+    for (
+      let index = first, looks = 0;
+      index >= 0 && looks < TICKED_AT_ONCE_MAX;
+      index = nextIndex(index + 1), looks += 1
+    ) {
       let item: RetentionItem | undefined;
       try {
         item = await this.#part(tenant, run, index, isWanted);
@@ -262,7 +326,9 @@ export class RetentionRunner {
     }
     if (items === run.items) return true;
     const next = { ...run, items };
-    await this.#change(tenant, [{ collection: RETENTION_RULES, id: runKey(id), expected: text, value: JSON.stringify(next) }]);
+    await this.#change(tenant, [
+      { collection: RETENTION_RULES, id: runKey(id), expected: text, value: JSON.stringify(next) },
+    ]);
     this.removedCount += sumOf(next) - sumOf(run);
     return true;
   }
@@ -271,17 +337,31 @@ export class RetentionRunner {
   #hold(tenant: number, index: number, error: PlatformError): void {
     const { refusals, log, now } = this.#options;
     const held = this.#held.get(tenant);
-    if (held === undefined) log.warn({ err: error, tenant, retryMs: IDLE_MS }, 'a part of a retention run waits for free space; others go on');
-    this.#held.set(tenant, { items: new Set([...held?.items ?? [], index]), since: held?.since ?? now(), retryAt: 0, error });
+    if (held === undefined)
+      log.warn(
+        { err: error, tenant, retryMs: IDLE_MS },
+        'a part of a retention run waits for free space; others go on',
+      );
+    this.#held.set(tenant, {
+      items: new Set([...(held?.items ?? []), index]),
+      since: held?.since ?? now(),
+      retryAt: 0,
+      error,
+    });
     refusals.count(HELD_LIMIT);
   }
 
   /** The run is ended by somebody else: its record gets what was removed of the part that was under way. */
-  async #canceled(tenant: number, state: Stored<RetentionState>, { id, text, run }: { id: string; text: string | undefined; run: RetentionRun | undefined }):
-    Promise<void> {
+  async #canceled(
+    tenant: number,
+    state: Stored<RetentionState>,
+    { id, text, run }: { id: string; text: string | undefined; run: RetentionRun | undefined },
+  ): Promise<void> {
     this.#held.delete(tenant);
     const { active: _, ...others } = state.value;
-    const changes: RecordChange[] = [{ collection: RETENTION_RULES, id: STATE_KEY, expected: state.text, value: JSON.stringify(others) }];
+    const changes: RecordChange[] = [
+      { collection: RETENTION_RULES, id: STATE_KEY, expected: state.text, value: JSON.stringify(others) },
+    ];
     if (run === undefined) return this.#change(tenant, changes);
     const index = run.items.findIndex(({ pending }) => pending !== undefined);
     let ended = run;
@@ -296,29 +376,52 @@ export class RetentionRunner {
     this.removedCount += sumOf(ended) - sumOf(run);
   }
 
-  /** Plans a part, or removes the one that is planned. @returns the item as it is then; undefined when it is not wanted any more. */
-  async #part(tenant: number, run: RetentionRun, index: number, isWanted: IsWanted): Promise<RetentionItem | undefined> {
+  /**
+   * Plans a part, or removes the one that is planned. @returns the item as it is then; undefined when it is not wanted
+   * any more.
+   */
+  async #part(
+    tenant: number,
+    run: RetentionRun,
+    index: number,
+    isWanted: IsWanted,
+  ): Promise<RetentionItem | undefined> {
     const { store } = this.#options;
     const { pending, ...item } = run.items[index];
     if (pending === undefined) {
-      const others = run.isDryRun ? run.items.slice(0, index).filter((other) => mayOverlap(other, item)).slice(0, OTHERS_MAX) : [];
+      const others = run.isDryRun
+        ? run.items
+            .slice(0, index)
+            .filter((other) => mayOverlap(other, item))
+            .slice(0, OTHERS_MAX)
+        : [];
       const chunk = await store.next(tenant, item, item.after, others);
       if (chunk === undefined) return { ...item, isDone: true };
-      return run.isDryRun ? { ...item, after: chunk.through, count: item.count + chunk.count } : { ...item, pending: chunk };
+      return run.isDryRun
+        ? { ...item, after: chunk.through, count: item.count + chunk.count }
+        : { ...item, pending: chunk };
     }
-    if (await store.remove(tenant, item, item.after, pending.through, isWanted) > 0) return undefined;
+    if ((await store.remove(tenant, item, item.after, pending.through, isWanted)) > 0) return undefined;
     return { ...item, after: pending.through, count: item.count + pending.count };
   }
 
-  async #end(tenant: number, state: Stored<RetentionState>, { id, text, run }: { id: string; text: string; run: RetentionRun },
-    result: Pick<RetentionRun, 'status' | 'failure'>): Promise<void> {
+  async #end(
+    tenant: number,
+    state: Stored<RetentionState>,
+    { id, text, run }: { id: string; text: string; run: RetentionRun },
+    result: Pick<RetentionRun, 'status' | 'failure'>,
+  ): Promise<void> {
     this.#held.delete(tenant);
     const ended: RetentionRun = { ...run, ...result, endedAt: this.#options.now() };
     const { active: _, ...others } = state.value;
-    await this.#change(tenant, [
-      { collection: RETENTION_RULES, id: STATE_KEY, expected: state.text, value: JSON.stringify(others) },
-      { collection: RETENTION_RULES, id: runKey(id), expected: text, value: JSON.stringify(ended) },
-    ], run.isDryRun ? [] : [auditOf(id, ended)]);
+    await this.#change(
+      tenant,
+      [
+        { collection: RETENTION_RULES, id: STATE_KEY, expected: state.text, value: JSON.stringify(others) },
+        { collection: RETENTION_RULES, id: runKey(id), expected: text, value: JSON.stringify(ended) },
+      ],
+      run.isDryRun ? [] : [auditOf(id, ended)],
+    );
   }
 
   /** One tenant does not hold up the others, one part not all nights. */
@@ -343,17 +446,26 @@ export class RetentionRunner {
 
   async #change(tenant: number, changes: readonly RecordChange[], audits: readonly AuditEntry[] = []): Promise<void> {
     await this.#options.commands.request({
-      kind: COMMAND.RECORDS_CHANGE, tenant, key: TENANT_KEY, mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#options.now(),
+      kind: COMMAND.RECORDS_CHANGE,
+      tenant,
+      key: TENANT_KEY,
+      mode: PROCESSING_MODE.PERSISTENT,
+      receivedAt: this.#options.now(),
       body: { changes: changes.map(withDigest), ...(audits.length > 0 ? { audits } : {}) },
     });
   }
 }
 
 /**
- * For a server that has kept no confirmed time yet: the end of the newest day that a run took care of, in the first tenants.
+ * For a server that has kept no confirmed time yet: the end of the newest day that a run took care of, in the first
+ * tenants.
  * @param journalTime of the newest record that the journal had at the start: the later one counts.
  */
-export async function newestRetentionDay(documents: DocumentReader, tenants: Iterable<number>, journalTime?: number): Promise<number | undefined> {
+export async function newestRetentionDay(
+  documents: DocumentReader,
+  tenants: Iterable<number>,
+  journalTime?: number,
+): Promise<number | undefined> {
   let newest = journalTime;
   let count = 0;
   for (const tenant of tenants) {
@@ -365,10 +477,16 @@ export async function newestRetentionDay(documents: DocumentReader, tenants: Ite
   return newest;
 }
 
-const isChangedMeanwhile = (error: unknown): boolean => error instanceof PlatformError && error.code === 'general/changed-meanwhile';
-const sumOf = ({ items, isDryRun }: RetentionRun): number => (isDryRun ? 0 : items.reduce((sum, { count }) => sum + count, 0));
+const isChangedMeanwhile = (error: unknown): boolean =>
+  error instanceof PlatformError && error.code === 'general/changed-meanwhile';
+const sumOf = ({ items, isDryRun }: RetentionRun): number =>
+  isDryRun ? 0 : items.reduce((sum, { count }) => sum + count, 0);
 
 const auditOf = (id: string, run: RetentionRun): AuditEntry => ({
-  type: 'SYSTEM', activity: 'Retention run', text: describeRun(run), source: id, ...(run.user === undefined ? {} : { user: run.user }),
+  type: 'SYSTEM',
+  activity: 'Retention run',
+  text: describeRun(run),
+  source: id,
+  ...(run.user === undefined ? {} : { user: run.user }),
   ...(run.status === 'FAILED' ? { severity: 'MAJOR' } : {}),
 });

@@ -1,6 +1,15 @@
-/** What retention removes, by kind: rows of the history, entities through commands to their actors, records of the tenant. */
+/**
+ * What retention removes, by kind: rows of the history, entities through commands to their actors, records of the
+ * tenant.
+ */
 import { countsToKeep, operationCounts } from '../../history/bulk-counts.ts';
-import { BULK_ACTIVE_PREFIX, BULK_OPERATIONS, BULK_PREFIX, BULK_WATCHED_PREFIX, bulkIdOfKey } from '../../model/entities/bulk-operation.ts';
+import {
+  BULK_ACTIVE_PREFIX,
+  BULK_OPERATIONS,
+  BULK_PREFIX,
+  BULK_WATCHED_PREFIX,
+  bulkIdOfKey,
+} from '../../model/entities/bulk-operation.ts';
 import type { StoredBulkOperation } from '../../model/entities/bulk-operation.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { CommandPort } from '../../ports/command-port.ts';
@@ -21,10 +30,17 @@ export const PART_ENTITIES = 20_000;
 const LOT = 64;
 /** Bulk operations of one part, removed by one command. */
 const PART_RECORDS = 200;
-/** Bulk operations that one query counts, and how often the counts of one are kept anew when somebody changes its record at the same time. */
+/**
+ * Bulk operations that one query counts, and how often the counts of one are kept anew when somebody changes its record
+ * at the same time.
+ */
 const COUNTED_AT_ONCE = 200;
 const TRIES_MAX = 10;
-const DELETE = { EVENT: COMMAND.EVENT_DELETE, ALARM: COMMAND.ALARM_DELETE, OPERATION: COMMAND.OPERATION_DELETE } as const;
+const DELETE = {
+  EVENT: COMMAND.EVENT_DELETE,
+  ALARM: COMMAND.ALARM_DELETE,
+  OPERATION: COMMAND.OPERATION_DELETE,
+} as const;
 
 export interface RetentionRemovalOptions {
   readonly history: RetentionHistory;
@@ -34,7 +50,10 @@ export interface RetentionRemovalOptions {
   readonly visible: () => Promise<void>;
   readonly commands: CommandPort;
   readonly documents: DocumentReader;
-  /** @throws PlatformError `general/disk-full` when so little is free that only what takes no space goes on. Never when absent. */
+  /**
+   * @throws PlatformError `general/disk-full` when so little is free that only what takes no space goes on. Never when
+   * absent.
+   */
   readonly requireRoom?: () => void;
   /** ms since 1970. */
   readonly now: () => number;
@@ -47,19 +66,35 @@ export class RetentionRemoval implements RetentionStore {
     this.#options = options;
   }
 
-  async next(tenant: number, target: RetentionTarget, after: string, others: readonly RetentionTarget[]): Promise<RetentionChunk | undefined> {
+  async next(
+    tenant: number,
+    target: RetentionTarget,
+    after: string,
+    others: readonly RetentionTarget[],
+  ): Promise<RetentionChunk | undefined> {
     const { dataType } = target;
     if (dataType === 'BULK_OPERATION') return this.#nextRecords(tenant, target, after, others);
     await this.#options.visible();
-    if (dataType === 'MEASUREMENT' || dataType === 'AUDIT') return this.#options.history.nextMonth(dataType, tenant, target, after, others);
+    if (dataType === 'MEASUREMENT' || dataType === 'AUDIT')
+      return this.#options.history.nextMonth(dataType, tenant, target, after, others);
     // A dry run counts all at once.
     if (after === 'all') return undefined;
-    if (others.length > 0) return { through: 'all', count: await this.#options.history.countEntities(dataType, tenant, target, others) };
-    const found = await this.#options.history.entities(dataType, tenant, target, { after: after === '' ? '0' : after, limit: PART_ENTITIES });
+    if (others.length > 0)
+      return { through: 'all', count: await this.#options.history.countEntities(dataType, tenant, target, others) };
+    const found = await this.#options.history.entities(dataType, tenant, target, {
+      after: after === '' ? '0' : after,
+      limit: PART_ENTITIES,
+    });
     return found.length === 0 ? undefined : { through: String(found[found.length - 1].id), count: found.length };
   }
 
-  async remove(tenant: number, target: RetentionTarget, after: string, through: string, isWanted: IsWanted): Promise<number> {
+  async remove(
+    tenant: number,
+    target: RetentionTarget,
+    after: string,
+    through: string,
+    isWanted: IsWanted,
+  ): Promise<number> {
     const { dataType } = target;
     if (dataType === 'BULK_OPERATION') return this.#removeRecords(tenant, target, { after, through }, isWanted);
     if (dataType !== 'MEASUREMENT' && dataType !== 'AUDIT') {
@@ -74,15 +109,22 @@ export class RetentionRemoval implements RetentionStore {
     return left?.through === through ? left.count : 0;
   }
 
-  async #removeEntities(kind: EntityKind, tenant: number, target: RetentionTarget, range: { after: string; through: string },
-    isWanted: IsWanted): Promise<number> {
+  async #removeEntities(
+    kind: EntityKind,
+    tenant: number,
+    target: RetentionTarget,
+    range: { after: string; through: string },
+    isWanted: IsWanted,
+  ): Promise<number> {
     await this.#options.visible();
     const found = await this.#options.history.entities(kind, tenant, target, { ...range, limit: PART_ENTITIES });
     if (kind === 'OPERATION' && found.length > 0) await this.#keepCounts(tenant);
     for (let start = 0; start < found.length; start += LOT) {
-      if (!await isWanted()) return found.length - start;
+      if (!(await isWanted())) return found.length - start;
       this.#options.requireRoom?.();
-      await Promise.all(found.slice(start, start + LOT).map(({ id, source }) => this.#removeEntity(kind, tenant, id, source)));
+      await Promise.all(
+        found.slice(start, start + LOT).map(({ id, source }) => this.#removeEntity(kind, tenant, id, source)),
+      );
     }
     return 0;
   }
@@ -95,7 +137,8 @@ export class RetentionRemoval implements RetentionStore {
       for (let start = 0; start < ids.length; start += COUNTED_AT_ONCE) {
         const some = ids.slice(start, start + COUNTED_AT_ONCE);
         const live = await operationCounts(counted, tenant, some);
-        for (const id of some) await this.#keepCountsOf(tenant, () => countsToKeep(documents, tenant, id, live.get(id) ?? {}));
+        for (const id of some)
+          await this.#keepCountsOf(tenant, () => countsToKeep(documents, tenant, id, live.get(id) ?? {}));
       }
     }
   }
@@ -108,7 +151,8 @@ export class RetentionRemoval implements RetentionStore {
       try {
         return await this.#change(tenant, changes);
       } catch (error) {
-        if (tries >= TRIES_MAX || !(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile') throw error;
+        if (tries >= TRIES_MAX || !(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile')
+          throw error;
       }
     }
   }
@@ -116,7 +160,11 @@ export class RetentionRemoval implements RetentionStore {
   async #removeEntity(kind: EntityKind, tenant: number, id: number, source: number): Promise<void> {
     try {
       await this.#options.commands.request({
-        kind: DELETE[kind], tenant, key: source, mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#options.now(),
+        kind: DELETE[kind],
+        tenant,
+        key: source,
+        mode: PROCESSING_MODE.PERSISTENT,
+        receivedAt: this.#options.now(),
         body: { id: String(id), onlyWhenOver: true },
       });
     } catch (error) {
@@ -125,39 +173,71 @@ export class RetentionRemoval implements RetentionStore {
     }
   }
 
-  async #records(tenant: number, target: RetentionTarget, range: { after: string; through?: string }): Promise<{ id: string; value: string }[]> {
+  async #records(
+    tenant: number,
+    target: RetentionTarget,
+    range: { after: string; through?: string },
+  ): Promise<{ id: string; value: string }[]> {
     const { documents, history } = this.#options;
-    const page = await documents.list(BULK_OPERATIONS, tenant, BULK_PREFIX, { ...(range.after === '' ? {} : { after: range.after }), limit: PART_RECORDS });
-    const found = page.filter(({ id, value }) => (range.through === undefined || id <= range.through)
-      && isSelected(JSON.parse(value) as StoredBulkOperation, target));
+    const page = await documents.list(BULK_OPERATIONS, tenant, BULK_PREFIX, {
+      ...(range.after === '' ? {} : { after: range.after }),
+      limit: PART_RECORDS,
+    });
+    const found = page.filter(
+      ({ id, value }) =>
+        (range.through === undefined || id <= range.through) &&
+        isSelected(JSON.parse(value) as StoredBulkOperation, target),
+    );
     if (found.length === 0) return [];
     await this.#options.visible();
-    const underWay = await history.bulkOperationsUnderWay(tenant, found.map(({ id }) => bulkIdOfKey(id)));
+    const underWay = await history.bulkOperationsUnderWay(
+      tenant,
+      found.map(({ id }) => bulkIdOfKey(id)),
+    );
     return found.filter(({ id }) => !underWay.has(bulkIdOfKey(id)));
   }
 
-  async #nextRecords(tenant: number, target: RetentionTarget, after: string, others: readonly RetentionTarget[]): Promise<RetentionChunk | undefined> {
+  async #nextRecords(
+    tenant: number,
+    target: RetentionTarget,
+    after: string,
+    others: readonly RetentionTarget[],
+  ): Promise<RetentionChunk | undefined> {
     const found = await this.#records(tenant, target, { after });
     const options = { ...(after === '' ? {} : { after }), limit: PART_RECORDS };
     const page = await this.#options.documents.list(BULK_OPERATIONS, tenant, BULK_PREFIX, options);
     if (page.length === 0) return undefined;
-    const count = found.filter(({ value }) => !others.some((other) => isSelected(JSON.parse(value) as StoredBulkOperation, other))).length;
+    const count = found.filter(
+      ({ value }) => !others.some((other) => isSelected(JSON.parse(value) as StoredBulkOperation, other)),
+    ).length;
     return { through: page[page.length - 1].id, count };
   }
 
-  async #removeRecords(tenant: number, target: RetentionTarget, range: { after: string; through: string }, isWanted: IsWanted): Promise<number> {
+  async #removeRecords(
+    tenant: number,
+    target: RetentionTarget,
+    range: { after: string; through: string },
+    isWanted: IsWanted,
+  ): Promise<number> {
     const found = await this.#records(tenant, target, range);
     if (found.length === 0) return 0;
-    if (!await isWanted()) return found.length;
+    if (!(await isWanted())) return found.length;
     this.#options.requireRoom?.();
-    const changes = found.map(({ id, value }) => ({ collection: BULK_OPERATIONS, id, expected: value, value: undefined } as const));
+    const changes = found.map(
+      ({ id, value }) => ({ collection: BULK_OPERATIONS, id, expected: value, value: undefined }) as const,
+    );
     await this.#change(tenant, changes);
     return 0;
   }
 
   async #change(tenant: number, changes: readonly RecordChange[]): Promise<void> {
     await this.#options.commands.request({
-      kind: COMMAND.RECORDS_CHANGE, tenant, key: 't', mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#options.now(), body: { changes },
+      kind: COMMAND.RECORDS_CHANGE,
+      tenant,
+      key: 't',
+      mode: PROCESSING_MODE.PERSISTENT,
+      receivedAt: this.#options.now(),
+      body: { changes },
     });
   }
 }

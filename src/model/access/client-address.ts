@@ -1,6 +1,6 @@
 /**
- * What the address of a client says about who it is: for bounds by address. Several clients share one behind a proxy or a translation of
- * addresses; one client of IPv6 has a whole network.
+ * What the address of a client says about who it is: for bounds by address. Several clients share one behind a proxy or
+ * a translation of addresses; one client of IPv6 has a whole network.
  */
 
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/;
@@ -11,18 +11,29 @@ const MAPPED = 0xffff;
 export interface ClientAddress {
   /** An IPv4 address, the first 64 bits of one of IPv6, or '' when there is none. */
   readonly key: string;
-  /** False for an address of a local network or of this machine that no trusted proxy has named: a proxy may have it, for all clients. */
+  /**
+   * False for an address of a local network or of this machine that no trusted proxy has named: a proxy may have it,
+   * for all clients.
+   */
   readonly isOfClient: boolean;
 }
 
 export const NO_ADDRESS: ClientAddress = { key: '', isOfClient: false };
 
 /** Networks within which addresses are translated or proxies stand: first byte or two of IPv4. */
-const isLocalIPv4 = ([first, second]: readonly number[]): boolean => first === 0 || first === 10 || first === 127
-  || (first === 100 && second >= 64 && second < 128) || (first === 169 && second === 254) || (first === 172 && second >= 16 && second < 32)
-  || (first === 192 && second === 168);
+const isLocalIPv4 = ([first, second]: readonly number[]): boolean =>
+  first === 0 ||
+  first === 10 ||
+  first === 127 ||
+  (first === 100 && second >= 64 && second < 128) ||
+  (first === 169 && second === 254) ||
+  (first === 172 && second >= 16 && second < 32) ||
+  (first === 192 && second === 168);
 
-/** Headers X-Forwarded-For and Forwarded of a proxy that is trusted. The last element is what that proxy saw, those before it may be invented. */
+/**
+ * Headers X-Forwarded-For and Forwarded of a proxy that is trusted. The last element is what that proxy saw, those
+ * before it may be invented.
+ */
 export interface ForwardedFor {
   readonly xForwardedFor: string;
   readonly forwarded: string;
@@ -35,7 +46,9 @@ export function clientAddress(socket: string, by?: ForwardedFor): ClientAddress 
   if (by === undefined) return addressOf(socket, false);
   const clientAmong = by.clientAmong ?? lastOf;
   const elements = (list: string): string[] => list.split(',').map((element) => element.trim());
-  const told = clientAmong(elements(by.xForwardedFor).map(withoutPort)) || clientAmong(elements(by.forwarded).map(forOf).map(withoutPort));
+  const told =
+    clientAmong(elements(by.xForwardedFor).map(withoutPort)) ||
+    clientAmong(elements(by.forwarded).map(forOf).map(withoutPort));
   return addressOf(told === '' ? socket : told, told !== '');
 }
 
@@ -64,18 +77,34 @@ function addressOf(address: string, isTold: boolean): ClientAddress {
   if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === MAPPED) {
     return ofIPv4([groups[6] >> 8, groups[6] & 255, groups[7] >> 8, groups[7] & 255], isTold);
   }
-  const isLocal = (groups[0] & 0xffc0) === 0xfe80 || (groups[0] & 0xfe00) === 0xfc00 || groups.slice(0, 4).every((group) => group === 0);
-  return { key: `${groups.slice(0, 4).map((group) => group.toString(16)).join(':')}::/64`, isOfClient: isTold || !isLocal };
+  const isLocal =
+    (groups[0] & 0xffc0) === 0xfe80 ||
+    (groups[0] & 0xfe00) === 0xfc00 ||
+    groups.slice(0, 4).every((group) => group === 0);
+  return {
+    key: `${groups
+      .slice(0, 4)
+      .map((group) => group.toString(16))
+      .join(':')}::/64`,
+    isOfClient: isTold || !isLocal,
+  };
 }
 
-const ofIPv4 = (bytes: readonly number[], isTold: boolean): ClientAddress => ({ key: bytes.join('.'), isOfClient: isTold || !isLocalIPv4(bytes) });
+const ofIPv4 = (bytes: readonly number[], isTold: boolean): ClientAddress => ({
+  key: bytes.join('.'),
+  isOfClient: isTold || !isLocalIPv4(bytes),
+});
 
 /** Not eight, or one that is no number, for what is no address. */
 function groupsOf(text: string): number[] {
   const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(text);
-  const plain = dotted === null ? text
-    : `${dotted[1]}${((Number(dotted[2]) << 8) | Number(dotted[3])).toString(16)}:${((Number(dotted[4]) << 8) | Number(dotted[5])).toString(16)}`;
-  const [before, after, ...more] = plain.split('::').map((part) => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16))));
+  const plain =
+    dotted === null
+      ? text
+      : `${dotted[1]}${((Number(dotted[2]) << 8) | Number(dotted[3])).toString(16)}:${((Number(dotted[4]) << 8) | Number(dotted[5])).toString(16)}`;
+  const [before, after, ...more] = plain
+    .split('::')
+    .map((part) => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16))));
   if (after === undefined || more.length > 0) return more.length > 0 ? [] : before;
   return [...before, ...Array.from({ length: Math.max(0, GROUPS - before.length - after.length) }, () => 0), ...after];
 }

@@ -1,6 +1,7 @@
 /**
- * Rights over parts of the inventory (docs/spec/users.md#inventory-roles): a grant on a managed object holds for it and for
- * everything below it. The rule of owners (docs/spec/login.md#rights) is here too, so that all front ends decide alike.
+ * Rights over parts of the inventory (docs/spec/users.md#inventory-roles): a grant on a managed object holds for it and
+ * for everything below it. The rule of owners (docs/spec/login.md#rights) is here too, so that all front ends decide
+ * alike.
  */
 import type { Collection } from '../commands/collections.ts';
 import { splitMembers, stringMember } from '../documents/json-document.ts';
@@ -17,7 +18,12 @@ type Later<Value> = Value | Promise<Value>;
 
 /** What the way up to a grant is read from: part of DocumentReader (src/ports/document-reader.ts). */
 interface ListedDocuments {
-  list(collection: Collection, tenant: number, prefix: string, options: { limit: number }): Later<{ id: string; value: string }[]>;
+  list(
+    collection: Collection,
+    tenant: number,
+    prefix: string,
+    options: { limit: number },
+  ): Later<{ id: string; value: string }[]>;
 }
 /** What the way up to an owner is read from. */
 interface ReadDocuments extends ListedDocuments {
@@ -25,27 +31,37 @@ interface ReadDocuments extends ListedDocuments {
 }
 
 const after = <Value, Next>(value: Later<Value>, next: (value: Value) => Later<Next>): Later<Next> =>
-  (value instanceof Promise ? value.then(next) : next(value));
+  value instanceof Promise ? value.then(next) : next(value);
 
-export const isOwnedBy = (principal: Principal, doc: string): boolean => stringMember(splitMembers(doc), 'owner') === principal.userName;
+export const isOwnedBy = (principal: Principal, doc: string): boolean =>
+  stringMember(splitMembers(doc), 'owner') === principal.userName;
 
 /** The grants that allow `wanted` for some objects or types. */
 export function grantsFor(principal: Principal, wanted: WantedAccess): readonly InventoryGrant[] {
-  return (principal.grants ?? []).filter(({ scope, permission }) =>
-    (scope === ANY || scope === wanted.scope) && (permission === ANY || permission === wanted.permission));
+  return (principal.grants ?? []).filter(
+    ({ scope, permission }) =>
+      (scope === ANY || scope === wanted.scope) && (permission === ANY || permission === wanted.permission),
+  );
 }
 
-/** Whether the user has, at the grant's object or above it, what `wanted` takes there for the grant's type. Owning the object gives nothing below it. */
-export async function holds(documents: ListedDocuments, principal: Principal, { root, type }: Pick<InventoryGrant, 'root' | 'type'>, wanted: WantedAccess):
-  Promise<boolean> {
+/**
+ * Whether the user has, at the grant's object or above it, what `wanted` takes there for the grant's type. Owning the
+ * object gives nothing below it.
+ */
+export async function holds(
+  documents: ListedDocuments,
+  principal: Principal,
+  { root, type }: Pick<InventoryGrant, 'root' | 'type'>,
+  wanted: WantedAccess,
+): Promise<boolean> {
   const held = grantsFor(principal, wanted).filter((grant) => grant.type === ANY || grant.type === type);
   const roots = new Set(held.map((grant) => String(grant.root)));
   return roots.size > 0 && isBelow(documents, principal.tenantNumber, [String(root)], 0, [roots]);
 }
 
 /**
- * Whether a grant for one type is about the type of the entity alone. Who writes an alarm or event could put any fragment into it; its type is fixed.
- * Audit records have no fragments in their lists.
+ * Whether a grant for one type is about the type of the entity alone. Who writes an alarm or event could put any
+ * fragment into it; its type is fixed. Audit records have no fragments in their lists.
  */
 export const isByTypeAlone = ({ scope, permission }: WantedAccess): boolean =>
   scope === 'AUDIT' || (permission === 'ADMIN' && (scope === 'ALARM' || scope === 'EVENT'));
@@ -53,59 +69,91 @@ export const isByTypeAlone = ({ scope, permission }: WantedAccess): boolean =>
 /** Whether a grant's type fits an entity. */
 export function fitsType(type: string, entity: Members | undefined, wanted: WantedAccess): boolean {
   if (type === ANY) return true;
-  return entity !== undefined && (stringMember(entity, 'type') === type || (!isByTypeAlone(wanted) && entity.has(type)));
+  return (
+    entity !== undefined && (stringMember(entity, 'type') === type || (!isByTypeAlone(wanted) && entity.has(type)))
+  );
 }
 
 /**
- * Objects of grants: one of each set has to be at the object or above it. Whoever writes an operation needs a grant for each of its commands: the
- * device carries out all that it finds in it.
+ * Objects of grants: one of each set has to be at the object or above it. Whoever writes an operation needs a grant for
+ * each of its commands: the device carries out all that it finds in it.
  */
 function rootsWanted(principal: Principal, wanted: WantedAccess, entity: Members | undefined): ReadonlySet<string>[] {
   const grants = grantsFor(principal, wanted);
-  const rootsOf = (fits: (type: string) => boolean): Set<string> => new Set(grants.filter(({ type }) => fits(type)).map(({ root }) => String(root)));
-  if (wanted.scope !== 'OPERATION' || wanted.permission !== 'ADMIN') return [rootsOf((type) => fitsType(type, entity, wanted))];
+  const rootsOf = (fits: (type: string) => boolean): Set<string> =>
+    new Set(grants.filter(({ type }) => fits(type)).map(({ root }) => String(root)));
+  if (wanted.scope !== 'OPERATION' || wanted.permission !== 'ADMIN')
+    return [rootsOf((type) => fitsType(type, entity, wanted))];
   const held = new Set(grants.map(({ type }) => type));
   // Commands that no grant names take one for all, as an operation without a command does: they are looked for once.
   const commands = entity === undefined ? [] : commandsOf(entity).map((name) => (held.has(name) ? name : ANY));
-  return (commands.length === 0 ? [ANY] : [...new Set(commands)]).map((name) => rootsOf((type) => type === ANY || type === name));
+  return (commands.length === 0 ? [ANY] : [...new Set(commands)]).map((name) =>
+    rootsOf((type) => type === ANY || type === name),
+  );
 }
 
 /**
- * Whether a registered device owns something above the object by links of devices and additions: an agent acts for its child devices and services. What lies
- * in a group is not below its owner in this sense, because others put it there.
+ * Whether a registered device owns something above the object by links of devices and additions: an agent acts for its
+ * child devices and services. What lies in a group is not below its owner in this sense, because others put it there.
  * @param open found above the object and not looked at. @param seen those and the ones before.
  */
-function ownsAbove(documents: ReadDocuments, principal: Principal, open: readonly string[], seen: Set<string>): Later<boolean> {
+function ownsAbove(
+  documents: ReadDocuments,
+  principal: Principal,
+  open: readonly string[],
+  seen: Set<string>,
+): Later<boolean> {
   const [id, ...others] = open;
   if (id === undefined || seen.size > ANCESTORS_MAX) return false;
-  const ofKinds = AGENT_LINKS.map((kind) => documents.list('parents', principal.tenantNumber, `${id}\n${kind}\n`, { limit: ANCESTORS_MAX }));
+  const ofKinds = AGENT_LINKS.map((kind) =>
+    documents.list('parents', principal.tenantNumber, `${id}\n${kind}\n`, { limit: ANCESTORS_MAX }),
+  );
   return after(allOf(ofKinds), (rows) => {
-    const parents = rows.flat().map((row) => row.id.slice(row.id.lastIndexOf('\n') + 1)).filter((parent) => !seen.has(parent));
+    const parents = rows
+      .flat()
+      .map((row) => row.id.slice(row.id.lastIndexOf('\n') + 1))
+      .filter((parent) => !seen.has(parent));
     for (const parent of parents) seen.add(parent);
     const texts = allOf(parents.map((parent) => documents.get('managedObject', principal.tenantNumber, parent)));
-    return after(texts, (docs) => docs.some((doc) => doc !== undefined && isOwnedBy(principal, doc))
-      || ownsAbove(documents, principal, [...others, ...parents], seen));
+    return after(
+      texts,
+      (docs) =>
+        docs.some((doc) => doc !== undefined && isOwnedBy(principal, doc)) ||
+        ownsAbove(documents, principal, [...others, ...parents], seen),
+    );
   });
 }
 
 const allOf = <Value>(values: readonly Later<Value>[]): Later<Value[]> =>
-  (values.some((value) => value instanceof Promise) ? Promise.all(values) : values as Value[]);
+  values.some((value) => value instanceof Promise) ? Promise.all(values) : (values as Value[]);
 
 /**
- * Whether the user owns the object, or has a grant at it or above it; a registered device also when it owns a device above it.
+ * Whether the user owns the object, or has a grant at it or above it; a registered device also when it owns a device
+ * above it.
  * @param doc of the managed object.
- * @param entity what is read or written: the event, the alarm and so on; of an operation that is changed what it has been and what it becomes.
+ * @param entity what is read or written: the event, the alarm and so on; of an operation that is changed what it has
+ * been and what it becomes.
  */
-export function mayAccess(documents: ReadDocuments, principal: Principal, object: { readonly id: string; readonly doc: string }, wanted: WantedAccess,
-  entity?: Members): boolean | Promise<boolean> {
+export function mayAccess(
+  documents: ReadDocuments,
+  principal: Principal,
+  object: { readonly id: string; readonly doc: string },
+  wanted: WantedAccess,
+  entity?: Members,
+): boolean | Promise<boolean> {
   const members = splitMembers(object.doc);
   if (stringMember(members, 'owner') === principal.userName) return true;
   const owns = principal.ownRoles !== undefined && ownsAbove(documents, principal, [object.id], new Set([object.id]));
   return after(owns, (isOwn) => isOwn || isGranted(documents, principal, { id: object.id, members }, wanted, entity));
 }
 
-function isGranted(documents: ListedDocuments, principal: Principal, object: { readonly id: string; readonly members: Members }, wanted: WantedAccess,
-  entity: Members | undefined): boolean | Promise<boolean> {
+function isGranted(
+  documents: ListedDocuments,
+  principal: Principal,
+  object: { readonly id: string; readonly members: Members },
+  wanted: WantedAccess,
+  entity: Members | undefined,
+): boolean | Promise<boolean> {
   if (principal.grants === undefined) return false;
   const typed = wanted.scope === 'MANAGED_OBJECT' ? object.members : entity;
   const roots = rootsWanted(principal, wanted, typed);
@@ -113,15 +161,21 @@ function isGranted(documents: ListedDocuments, principal: Principal, object: { r
 }
 
 /**
- * Types of the grants that hold for an object because of where they begin: at it or above it. They hold for all below it too.
+ * Types of the grants that hold for an object because of where they begin: at it or above it. They hold for all below
+ * it too.
  * @returns ANY alone where one of them is for all types.
  */
-export async function typesAtOrAbove(documents: ListedDocuments, principal: Principal, id: string, wanted: WantedAccess): Promise<string[]> {
+export async function typesAtOrAbove(
+  documents: ListedDocuments,
+  principal: Principal,
+  id: string,
+  wanted: WantedAccess,
+): Promise<string[]> {
   const grants = grantsFor(principal, wanted);
   const held: string[] = [];
   for (const type of new Set([ANY, ...grants.map((grant) => grant.type)])) {
     const roots = new Set(grants.filter((grant) => grant.type === type).map(({ root }) => String(root)));
-    if (roots.size === 0 || !await isBelow(documents, principal.tenantNumber, [id], 0, [roots])) continue;
+    if (roots.size === 0 || !(await isBelow(documents, principal.tenantNumber, [id], 0, [roots]))) continue;
     if (type === ANY) return [ANY];
     held.push(type);
   }
@@ -133,8 +187,13 @@ export async function typesAtOrAbove(documents: ListedDocuments, principal: Prin
  * @param found the object and what was found above it; those before `next` have been looked at.
  * @param wanted sets of which none was met yet.
  */
-function isBelow(documents: ListedDocuments, tenant: number, found: string[], next: number, wanted: readonly ReadonlySet<string>[]):
-  boolean | Promise<boolean> {
+function isBelow(
+  documents: ListedDocuments,
+  tenant: number,
+  found: string[],
+  next: number,
+  wanted: readonly ReadonlySet<string>[],
+): boolean | Promise<boolean> {
   let missing = wanted;
   for (let index = next; index < found.length && found.length <= ANCESTORS_MAX; index += 1) {
     missing = missing.filter((roots) => !roots.has(found[index]));

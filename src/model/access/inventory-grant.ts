@@ -1,4 +1,7 @@
-/** Grants: rights that begin at one managed object (docs/spec/users.md#inventory-roles). Where they hold: inventory-access.ts. */
+/**
+ * Grants: rights that begin at one managed object (docs/spec/users.md#inventory-roles). Where they hold:
+ * inventory-access.ts.
+ */
 export const GRANT_SCOPES = ['ALARM', 'AUDIT', 'EVENT', 'MANAGED_OBJECT', 'MEASUREMENT', 'OPERATION', '*'] as const;
 export const GRANT_PERMISSIONS = ['ADMIN', 'READ', '*'] as const;
 export type GrantScope = (typeof GRANT_SCOPES)[number];
@@ -25,17 +28,23 @@ export interface WantedAccess {
 
 /** Areas of the global roles that open a scope for all objects. */
 const AREAS: Readonly<Record<WantedAccess['scope'], readonly string[]>> = {
-  ALARM: ['ALARM'], AUDIT: ['AUDIT'], EVENT: ['EVENT'], MANAGED_OBJECT: ['INVENTORY', 'MANAGED_OBJECT'], MEASUREMENT: ['MEASUREMENT'],
+  ALARM: ['ALARM'],
+  AUDIT: ['AUDIT'],
+  EVENT: ['EVENT'],
+  MANAGED_OBJECT: ['INVENTORY', 'MANAGED_OBJECT'],
+  MEASUREMENT: ['MEASUREMENT'],
   OPERATION: ['DEVICE_CONTROL'],
 };
 
 /** Global roles each of which gives it for all objects. */
-export const globalRolesFor = ({ scope, permission }: WantedAccess): string[] => AREAS[scope].map((area) => `ROLE_${area}_${permission}`);
+export const globalRolesFor = ({ scope, permission }: WantedAccess): string[] =>
+  AREAS[scope].map((area) => `ROLE_${area}_${permission}`);
 
 /** Text form of older clients: `<scope>:<type>:<permission>`. @returns undefined for anything else. */
 export function parseDevicePermission(text: string): Omit<InventoryGrant, 'root'> | undefined {
   const [scope, type, permission, ...more] = text.split(':');
-  if (more.length > 0 || !type || !isOneOf(GRANT_SCOPES, scope) || !isOneOf(GRANT_PERMISSIONS, permission)) return undefined;
+  if (more.length > 0 || !type || !isOneOf(GRANT_SCOPES, scope) || !isOneOf(GRANT_PERMISSIONS, permission))
+    return undefined;
   return { scope, type, permission };
 }
 

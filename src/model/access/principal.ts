@@ -13,7 +13,10 @@ export interface Principal {
   readonly userName: string;
   /** Direct ones and those of the user's groups. */
   readonly roles: ReadonlySet<string>;
-  /** Roles of a registered device that count for what it owns and for the devices and additions below that; absent for all other users. */
+  /**
+   * Roles of a registered device that count for what it owns and for the devices and additions below that; absent for
+   * all other users.
+   */
   readonly ownRoles?: ReadonlySet<string>;
   /** Rights over parts of the inventory; absent for most users. */
   readonly grants?: readonly InventoryGrant[];
@@ -21,7 +24,10 @@ export interface Principal {
   readonly serviceOwner?: number;
   /** Of a request with a token. */
   readonly session?: TokenSession;
-  /** Still to be shown: until then nothing but what leads to it is allowed. Only for who asked with `handlesSecondFactor`. */
+  /**
+   * Still to be shown: until then nothing but what leads to it is allowed. Only for who asked with
+   * `handlesSecondFactor`.
+   */
   readonly secondFactor?: SecondFactorNeed;
   /** Fingerprint of the trusted certificate, of a device that came with one of its own instead of a password. */
   readonly certificate?: string;
@@ -37,7 +43,8 @@ export interface Principal {
 export const ANONYMOUS: Principal = { tenant: '', tenantNumber: 0, userName: '', roles: new Set() };
 
 /** Whether the principal's access ends with that of the tenant. */
-export const dependsOn = ({ tenantNumber, serviceOwner }: Principal, tenant: number): boolean => tenantNumber === tenant || serviceOwner === tenant;
+export const dependsOn = ({ tenantNumber, serviceOwner }: Principal, tenant: number): boolean =>
+  tenantNumber === tenant || serviceOwner === tenant;
 
 export interface TokenSession {
   readonly id: string;
@@ -74,13 +81,22 @@ export interface Authenticator {
    * @param userName `<tenant>/<user>` or the user alone (then the tenant of `place`, or the default one).
    * @returns the principal, or undefined when tenant, user or password is wrong. Synchronous when cached.
    */
-  authenticate(userName: string, password: string, place?: LoginPlace): Principal | undefined | Promise<Principal | undefined>;
+  authenticate(
+    userName: string,
+    password: string,
+    place?: LoginPlace,
+  ): Principal | undefined | Promise<Principal | undefined>;
   /**
-   * Asked by whoever keeps a principal, or has waited since the check: of a live session, in the same turn as it becomes one that a change ends.
-   * @returns the principal, as of now; undefined when the user may have changed since it was read: then the credentials are checked again.
+   * Asked by whoever keeps a principal, or has waited since the check: of a live session, in the same turn as it
+   * becomes one that a change ends.
+   * @returns the principal, as of now; undefined when the user may have changed since it was read: then the credentials
+   * are checked again.
    */
   current(principal: Principal): Principal | undefined;
-  /** Whether passwords are being checked or logins are locked: then the answer depends on the address, also for what is remembered. */
+  /**
+   * Whether passwords are being checked or logins are locked: then the answer depends on the address, also for what is
+   * remembered.
+   */
   readonly dependsOnAddress?: boolean;
 }
 
@@ -92,14 +108,17 @@ export interface ConfirmationPlace {
 
 export interface PasswordConfirmation {
   /**
-   * Checks the password of a user who is logged in, for a change that asks for it again. Wrong ones count as those of logins.
+   * Checks the password of a user who is logged in, for a change that asks for it again. Wrong ones count as those of
+   * logins.
    * @throws PlatformError `general/busy`, `login/locked`, `login/address-locked`; the reason of the signal.
    */
   confirm(principal: Principal, password: string, place: ConfirmationPlace): Promise<boolean>;
 }
 
 export interface DeviceAuthenticator extends Authenticator {
-  /** Reads the user. @returns whether the credentials that were shown still count, and give all rights of the principal. */
+  /**
+   * Reads the user. @returns whether the credentials that were shown still count, and give all rights of the principal.
+   */
   stillHolds(principal: Principal): Promise<boolean>;
 }
 
@@ -110,7 +129,7 @@ export type ConnectedUsers = Map<number, Map<string, Set<Principal>>>;
 export function addUser(users: ConnectedUsers, principal: Principal): void {
   const { tenantNumber, userName } = principal;
   let ofTenant = users.get(tenantNumber);
-  if (ofTenant === undefined) users.set(tenantNumber, ofTenant = new Map());
+  if (ofTenant === undefined) users.set(tenantNumber, (ofTenant = new Map()));
   const principals = ofTenant.get(userName);
   if (principals === undefined) ofTenant.set(userName, new Set([principal]));
   else principals.add(principal);

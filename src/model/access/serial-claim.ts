@@ -1,6 +1,6 @@
 /**
- * Who may bind a serial number (external ID of type `c8y_Serial`) to which no object is bound yet. A stolen device must not take that of another one, which
- * could not connect then.
+ * Who may bind a serial number (external ID of type `c8y_Serial`) to which no object is bound yet. A stolen device must
+ * not take that of another one, which could not connect then.
  */
 import type { Collection } from '../commands/collections.ts';
 import type { SerialClaim } from '../commands/external-ids.ts';
@@ -21,9 +21,16 @@ export function serialClaim({ ownRoles, roles, userName }: Principal): SerialCla
  * Whether the serial number is that of another registered device: the tenant has its user, or has announced it.
  * @param read throws where a document has to be waited for.
  */
-export function isSerialOfOther(read: (collection: Collection, tenant: number, id: string) => string | undefined, tenant: number, claimant: string,
-  serial: string): boolean {
+export function isSerialOfOther(
+  read: (collection: Collection, tenant: number, id: string) => string | undefined,
+  tenant: number,
+  claimant: string,
+  serial: string,
+): boolean {
   const owner = deviceUserOf(serial);
   if (claimant === owner || !isDeviceId(serial)) return false;
-  return read('user', tenant, owner) !== undefined || read(REQUESTS, REQUESTS_TENANT, tenantKey(tenant, serial)) !== undefined;
+  return (
+    read('user', tenant, owner) !== undefined ||
+    read(REQUESTS, REQUESTS_TENANT, tenantKey(tenant, serial)) !== undefined
+  );
 }

@@ -6,7 +6,10 @@ import { COMMAND } from './kinds.ts';
 import type { CommandKind } from './kinds.ts';
 import type { ProcessingMode } from './processing-mode.ts';
 
-/** The actor that handles a command: a managed object's id (number) or a text key (`x:<type>\n<externalId>`, `t`, `s:<session>`). */
+/**
+ * The actor that handles a command: a managed object's id (number) or a text key (`x:<type>\n<externalId>`, `t`,
+ * `s:<session>`).
+ */
 export type ActorKey = number | string;
 
 /** A command whose body is JSON (all but MEASUREMENT). */
@@ -24,11 +27,28 @@ export interface Command<Body extends object = object> {
 }
 
 /** Who asked for a command over REST, for the audit log. */
-export interface AskedBy { readonly user: string; readonly application?: string }
+export interface AskedBy {
+  readonly user: string;
+  readonly application?: string;
+}
 /** In the body of a command of `AUDITED_KINDS`; absent from what devices send, whose data is not administration. */
-export interface Asked { readonly askedBy?: AskedBy }
-/** Commands whose effect the actors write into the audit log when their body says who asked (actors/runtime/command-audit.ts). */
+export interface Asked {
+  readonly askedBy?: AskedBy;
+}
+/**
+ * Commands whose effect the actors write into the audit log when their body says who asked
+ * (actors/runtime/command-audit.ts).
+ */
 export const AUDITED_KINDS = [
-  COMMAND.MANAGED_OBJECT_CREATE, COMMAND.MANAGED_OBJECT_UPDATE, COMMAND.MANAGED_OBJECT_DELETE, COMMAND.CHILD_ADD, COMMAND.CHILD_REMOVE,
-  COMMAND.EXTERNAL_ID_BIND, COMMAND.EXTERNAL_ID_UNBIND, COMMAND.EVENT_UPDATE, COMMAND.EVENT_DELETE, COMMAND.EVENT_BINARY_CHANGE, COMMAND.DATA_DELETE,
+  COMMAND.MANAGED_OBJECT_CREATE,
+  COMMAND.MANAGED_OBJECT_UPDATE,
+  COMMAND.MANAGED_OBJECT_DELETE,
+  COMMAND.CHILD_ADD,
+  COMMAND.CHILD_REMOVE,
+  COMMAND.EXTERNAL_ID_BIND,
+  COMMAND.EXTERNAL_ID_UNBIND,
+  COMMAND.EVENT_UPDATE,
+  COMMAND.EVENT_DELETE,
+  COMMAND.EVENT_BINARY_CHANGE,
+  COMMAND.DATA_DELETE,
 ] as const;

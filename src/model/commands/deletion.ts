@@ -2,12 +2,22 @@
 import type { Collection } from './collections.ts';
 
 /** Documents of one actor, of a tenant that exists no more. Repeatable. */
-export interface DocumentsRemove { readonly collection: Exclude<Collection, 'pending' | 'meta'>; readonly ids: readonly string[] }
+export interface DocumentsRemove {
+  readonly collection: Exclude<Collection, 'pending' | 'meta'>;
+  readonly ids: readonly string[];
+}
 
 /** `onlyWhenOver` leaves an alarm that is not cleared and an operation that is not over (retention). */
-export interface EntityDelete { readonly id: string; readonly onlyWhenOver?: boolean }
+export interface EntityDelete {
+  readonly id: string;
+  readonly onlyWhenOver?: boolean;
+}
 /** All measurements, events, alarms, operations and subscriptions of a managed object. */
-export interface SourceDelete { readonly source: string }
+export interface SourceDelete {
+  readonly source: string;
+}
 /** `sources` of a filter are ids, comma separated: those of a hierarchy, its root first. */
-export interface DataDelete { readonly table: 'measurements' | 'events' | 'alarms' | 'operations';
-  readonly filter: Readonly<Record<string, string>> }
+export interface DataDelete {
+  readonly table: 'measurements' | 'events' | 'alarms' | 'operations';
+  readonly filter: Readonly<Record<string, string>>;
+}

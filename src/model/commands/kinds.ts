@@ -50,13 +50,18 @@ export const COMMAND = {
   SESSION_EXPIRE: 33,
   /** `SessionShard`: in which shards receipts of the session may be. */
   SESSION_RECEIVES_IN: 34,
-  /** `SessionReceipt`: in the group of a QoS 2 message, where its shard is not the session's. Key: of that shard (`textKeyIn`), as for the next two. */
+  /**
+   * `SessionReceipt`: in the group of a QoS 2 message, where its shard is not the session's. Key: of that shard
+   * (`textKeyIn`), as for the next two.
+   */
   SESSION_RECEIPT: 35,
   /** `SessionReceipts`: answered with the receipts of the shard, `StoredReceipt[]`. */
   SESSION_RECEIPTS: 36,
   /** `SessionReceipts`: of one packet, or of all. */
   SESSION_RECEIPTS_REMOVE: 37,
-  /** `RecordsChange`: records of a tenant, compare and set. Key: `t` (tenant 0 for what belongs to the whole server). */
+  /**
+   * `RecordsChange`: records of a tenant, compare and set. Key: `t` (tenant 0 for what belongs to the whole server).
+   */
   RECORDS_CHANGE: 40,
   /** `AuditEntry` with an id, as posted by a client. Key: the source's id or `t`. */
   AUDIT_CREATE: 41,

@@ -1,6 +1,7 @@
 /**
- * How a change of records travels to the actor that makes it: with a digest in the place of a long text that the caller has read. The command has what
- * is new only, whatever was there before: many large records are removed, or one is replaced, in one command.
+ * How a change of records travels to the actor that makes it: with a digest in the place of a long text that the caller
+ * has read. The command has what is new only, whatever was there before: many large records are removed, or one is
+ * replaced, in one command.
  */
 import { createHash } from 'node:crypto';
 import type { RecordChange } from './records.ts';
@@ -8,7 +9,10 @@ import type { RecordCollection } from './collections.ts';
 
 /** Characters from which on a digest is shorter. */
 const TEXT_LENGTH_MAX = 256;
-/** Whoever follows their changes looks at the former text (accounts/users/lost-rights.ts, accounts/login/rights-watch.ts). */
+/**
+ * Whoever follows their changes looks at the former text (accounts/users/lost-rights.ts,
+ * accounts/login/rights-watch.ts).
+ */
 const WITH_FORMER_TEXT: ReadonlySet<RecordCollection> = new Set(['user', 'group', 'inventoryRole']);
 
 const digestOf = (text: string): string => createHash('sha256').update(text).digest('base64url');

@@ -3,32 +3,68 @@ import type { ErrorCode } from '../errors.ts';
 import type { RecordCollection } from './collections.ts';
 
 /**
- * One record. `expected`: the text that the caller has read (undefined: none was there); another one refuses the whole change with
- * `general/changed-meanwhile`, and the caller reads and tries again. `value` undefined deletes. `expectedDigest`: in the place of a long text
- * (model/commands/record-change.ts).
+ * One record. `expected`: the text that the caller has read (undefined: none was there); another one refuses the whole
+ * change with `general/changed-meanwhile`, and the caller reads and tries again. `value` undefined deletes.
+ * `expectedDigest`: in the place of a long text (model/commands/record-change.ts).
  */
-export interface RecordChange { readonly collection: RecordCollection; readonly id: string; readonly expected: string | undefined;
+export interface RecordChange {
+  readonly collection: RecordCollection;
+  readonly id: string;
+  readonly expected: string | undefined;
   readonly expectedDigest?: string;
   readonly value: string | undefined;
-  /** Only of the collection `job`: the value, the text of an object, gets the member `seq`, the sequence of the command that stores it. */
-  readonly isPositioned?: true }
+  /**
+   * Only of the collection `job`: the value, the text of an object, gets the member `seq`, the sequence of the command
+   * that stores it.
+   */
+  readonly isPositioned?: true;
+}
 /** How many records there are, and the UTF-8 bytes of their texts. */
-export interface RecordsSum { readonly count: number; readonly bytes: number }
+export interface RecordsSum {
+  readonly count: number;
+  readonly bytes: number;
+}
 /** A bound on a sum: `error` has the places `limit` and `maximum`. */
-export interface SumBound { readonly maximum: number; readonly limit: string; readonly error: ErrorCode }
+export interface SumBound {
+  readonly maximum: number;
+  readonly limit: string;
+  readonly error: ErrorCode;
+}
 /**
- * A sum over records, kept in one more record, since adding them up for each change would read them all. A change that makes a sum greater than its
- * bound is refused. `before`: what the caller has added up when there was no such record; it begins with that.
+ * A sum over records, kept in one more record, since adding them up for each change would read them all. A change that
+ * makes a sum greater than its bound is refused. `before`: what the caller has added up when there was no such record;
+ * it begins with that.
  */
-export interface RecordsTotal { readonly collection: RecordCollection; readonly id: string; readonly added: RecordsSum; readonly before?: RecordsSum;
-  readonly bounds: Readonly<Record<keyof RecordsSum, SumBound>> }
+export interface RecordsTotal {
+  readonly collection: RecordCollection;
+  readonly id: string;
+  readonly added: RecordsSum;
+  readonly before?: RecordsSum;
+  readonly bounds: Readonly<Record<keyof RecordsSum, SumBound>>;
+}
 /** All changes or none. */
-export interface RecordsChange { readonly changes: readonly RecordChange[]; readonly audits?: readonly AuditEntry[]; readonly totals?: readonly RecordsTotal[] }
+export interface RecordsChange {
+  readonly changes: readonly RecordChange[];
+  readonly audits?: readonly AuditEntry[];
+  readonly totals?: readonly RecordsTotal[];
+}
 
 /** What is written into the audit log (docs/spec/audit.md). `changes` are of the `changes[]` of the entity. */
-export interface AuditEntry { readonly type: string; readonly activity: string; readonly text: string; readonly user?: string;
-  readonly application?: string; readonly severity?: string; readonly source?: string;
+export interface AuditEntry {
+  readonly type: string;
+  readonly activity: string;
+  readonly text: string;
+  readonly user?: string;
+  readonly application?: string;
+  readonly severity?: string;
+  readonly source?: string;
   /** Number of the tenant whose log it is; that of the command without it. */
   readonly tenant?: number;
-  readonly changes?: readonly { readonly attribute: string; readonly changeType?: 'ADDED' | 'REPLACED' | 'REMOVED'; readonly type: string;
-    readonly previousValue?: unknown; readonly newValue?: unknown }[] }
+  readonly changes?: readonly {
+    readonly attribute: string;
+    readonly changeType?: 'ADDED' | 'REPLACED' | 'REMOVED';
+    readonly type: string;
+    readonly previousValue?: unknown;
+    readonly newValue?: unknown;
+  }[];
+}

@@ -2,31 +2,64 @@
 import type { DocumentText } from './entities.ts';
 
 /** Device permissions for one managed object; no entries take them away. */
-export interface ObjectPermissions { readonly object: string; readonly entries: readonly string[] }
+export interface ObjectPermissions {
+  readonly object: string;
+  readonly entries: readonly string[];
+}
 /**
- * Key: `t`. `password` is the hash of model/access/password.ts, never the password. Roles and groups are set as a whole or by what is added and
- * removed. `mustExist` refuses a user who is gone meanwhile; `by` is who did it, for the audit log.
+ * Key: `t`. `password` is the hash of model/access/password.ts, never the password. Roles and groups are set as a whole
+ * or by what is added and removed. `mustExist` refuses a user who is gone meanwhile; `by` is who did it, for the audit
+ * log.
  */
-export interface UserPut { readonly userName: string; readonly password?: string; readonly passwordStrength?: string;
-  readonly roles?: readonly string[]; readonly addRoles?: readonly string[]; readonly removeRoles?: readonly string[];
-  readonly addGroups?: readonly number[]; readonly removeGroups?: readonly number[];
+export interface UserPut {
+  readonly userName: string;
+  readonly password?: string;
+  readonly passwordStrength?: string;
+  readonly roles?: readonly string[];
+  readonly addRoles?: readonly string[];
+  readonly removeRoles?: readonly string[];
+  readonly addGroups?: readonly number[];
+  readonly removeGroups?: readonly number[];
   /** Another name to log in with; '' removes it. */
   readonly alias?: string;
-  readonly enabled?: boolean; readonly shouldResetPassword?: boolean; readonly doc?: DocumentText;
+  readonly enabled?: boolean;
+  readonly shouldResetPassword?: boolean;
+  readonly doc?: DocumentText;
   /** Of a name as devices have: whether it is a person's all the same. */
   readonly isPerson?: boolean;
   /** Of one object; those of other objects stay as they are. */
   readonly devicePermissions?: ObjectPermissions;
   /** Tokens that were issued before are refused from now on. A new password and `enabled: false` do so too. */
-  readonly endsTokens?: boolean; readonly mustBeNew?: boolean; readonly mustExist?: boolean; readonly by?: string;
-  /** The hash that `password` replaces for the same password: nothing else changes, and nothing at all when it is not the stored one. */
+  readonly endsTokens?: boolean;
+  readonly mustBeNew?: boolean;
+  readonly mustExist?: boolean;
+  readonly by?: string;
+  /**
+   * The hash that `password` replaces for the same password: nothing else changes, and nothing at all when it is not
+   * the stored one.
+   */
   readonly renews?: string;
   /** Text of the record of the user's link to set a password, which is used up by it. */
-  readonly usesToken?: string }
-/** `expected` as of RecordChange: the text of the accepted request. `tenant` is the number of the tenant that gets the user. */
-export interface DeviceCredentialsIssue { readonly id: string; readonly expected: string; readonly tenant: number; readonly user: UserPut;
+  readonly usesToken?: string;
+}
+/**
+ * `expected` as of RecordChange: the text of the accepted request. `tenant` is the number of the tenant that gets the
+ * user.
+ */
+export interface DeviceCredentialsIssue {
+  readonly id: string;
+  readonly expected: string;
+  readonly tenant: number;
+  readonly user: UserPut;
   /** The user's first object joins it. */
-  readonly groupId?: string }
-export interface UserDelete { readonly userName: string; readonly by?: string;
-  /** Sent by the deletion of an object of a device user, who stays when it has rights beyond those of a device that `by` lacks. */
-  readonly isWithDevice?: boolean }
+  readonly groupId?: string;
+}
+export interface UserDelete {
+  readonly userName: string;
+  readonly by?: string;
+  /**
+   * Sent by the deletion of an object of a device user, who stays when it has rights beyond those of a device that `by`
+   * lacks.
+   */
+  readonly isWithDevice?: boolean;
+}

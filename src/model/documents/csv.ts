@@ -8,7 +8,7 @@ const FORMULA = /^[=+\-@\t\r]/;
 const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
 /**
- * A text that a device or user wrote, for people who open the file with a spreadsheet: one that would be run as a formula begins with `'`
- * (OWASP, CSV injection). Numbers stay numbers.
+ * A text that a device or user wrote, for people who open the file with a spreadsheet: one that would be run as a
+ * formula begins with `'` (OWASP, CSV injection). Numbers stay numbers.
  */
 export const csvText = (text: string): string => csvField(FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text);

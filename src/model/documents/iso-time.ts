@@ -1,6 +1,6 @@
 /**
- * Timestamps (docs/spec/conventions.md#timestamps): ISO 8601 in, ms since 1970 inside, `2024-05-02T10:00:00.000Z` out. One reader works on
- * bytes, without allocation, so that rows of devices and JSON bodies are read by the same rules.
+ * Timestamps (docs/spec/conventions.md#timestamps): ISO 8601 in, ms since 1970 inside, `2024-05-02T10:00:00.000Z` out.
+ * One reader works on bytes, without allocation, so that rows of devices and JSON bodies are read by the same rules.
  */
 
 /** Longer text is not a timestamp: 29 characters and a few more digits of fraction. */
@@ -15,7 +15,10 @@ const MS_PER_DAY = 86_400_000;
 
 const scratch = new Uint8Array(TEXT_LENGTH_MAX);
 
-/** Index behind what the last `digits…` helper read; module state instead of a result object, as the hot path must not allocate. */
+/**
+ * Index behind what the last `digits…` helper read; module state instead of a result object, as the hot path must not
+ * allocate.
+ */
 let position = 0;
 
 /**
@@ -58,14 +61,14 @@ export function shapedTime(text: string): string {
 }
 
 /**
- * Reads `YYYY-MM-DD[Thh:mm[:ss[.fff]][Z|±hh[:mm]]]` from `bytes[start, end)`; `T` may be a space, the point a comma. Without an
- * offset it is UTC.
+ * Reads `YYYY-MM-DD[Thh:mm[:ss[.fff]][Z|±hh[:mm]]]` from `bytes[start, end)`; `T` may be a space, the point a comma.
+ * Without an offset it is UTC.
  * @returns ms since 1970 or NaN.
  */
 export function parseTimeBytes(bytes: Uint8Array, start: number, end: number): number {
   if (end - start < 10 || bytes[start + 4] !== MINUS || bytes[start + 7] !== MINUS) return NaN;
-  const yearBytes = bytes[start] << 24 | bytes[start + 1] << 16 | bytes[start + 2] << 8 | bytes[start + 3];
-  const dayBytes = bytes[start + 5] << 24 | bytes[start + 6] << 16 | bytes[start + 8] << 8 | bytes[start + 9];
+  const yearBytes = (bytes[start] << 24) | (bytes[start + 1] << 16) | (bytes[start + 2] << 8) | bytes[start + 3];
+  const dayBytes = (bytes[start + 5] << 24) | (bytes[start + 6] << 16) | (bytes[start + 8] << 8) | bytes[start + 9];
   if (yearBytes !== lastYearBytes || dayBytes !== lastDayBytes) {
     const read = parseDay(bytes, start);
     if (read !== read) return NaN;
@@ -154,7 +157,9 @@ function daysInMonth(year: number, month: number): number {
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }
 
-/** Days of the Gregorian calendar, counted in eras of 400 years that begin on 1 March so that the leap day comes last. */
+/**
+ * Days of the Gregorian calendar, counted in eras of 400 years that begin on 1 March so that the leap day comes last.
+ */
 function daysSince1970(year: number, month: number, day: number): number {
   const shifted = month <= 2 ? year - 1 : year;
   const era = Math.floor(shifted / 400);

@@ -1,6 +1,6 @@
 /**
- * JSON documents kept as text, member by member: they come back exactly as they were sent (key order, integer-like keys, numbers
- * beyond 2^53, `1.0`, empty objects, unicode), which no object made by JSON.parse can do.
+ * JSON documents kept as text, member by member: they come back exactly as they were sent (key order, integer-like
+ * keys, numbers beyond 2^53, `1.0`, empty objects, unicode), which no object made by JSON.parse can do.
  */
 import { PlatformError } from '../errors.ts';
 import { isSameJson } from './json-equality.ts';
@@ -14,7 +14,8 @@ export const NESTING_MAX = 200;
 
 /**
  * Splits a JSON object into its top-level members. Of equal names the last wins, at the place of the first.
- * @throws PlatformError `general/bad-json` (400) for what is no JSON, `validation/not-an-object` (422) for other JSON (docs/spec/errors.md#statuses).
+ * @throws PlatformError `general/bad-json` (400) for what is no JSON, `validation/not-an-object` (422) for other JSON
+ * (docs/spec/errors.md#statuses).
  */
 export function parseMembers(text: string): Members {
   let parsed: unknown;
@@ -24,7 +25,9 @@ export function parseMembers(text: string): Members {
     throw new PlatformError('general/bad-json', { reason: reasonOf(error) });
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-    throw new PlatformError('validation/not-an-object', { what: Array.isArray(parsed) ? 'an array' : parsed === null ? 'null' : `a ${typeof parsed}` });
+    throw new PlatformError('validation/not-an-object', {
+      what: Array.isArray(parsed) ? 'an array' : parsed === null ? 'null' : `a ${typeof parsed}`,
+    });
   }
   return splitMembers(compact(text));
 }
@@ -71,8 +74,8 @@ export function joinMembers(members: Iterable<readonly [string, string]>): strin
 }
 
 /**
- * Merges `changes` into `members` (docs/spec/conventions.md#changes): a member replaces the old one as a whole, `null` removes it. One that says the same
- * in other words is no change, and the old one stays.
+ * Merges `changes` into `members` (docs/spec/conventions.md#changes): a member replaces the old one as a whole, `null`
+ * removes it. One that says the same in other words is no change, and the old one stays.
  * @returns whether anything changed.
  */
 export function mergeMembers(members: Members, changes: Iterable<readonly [string, string]>): boolean {
@@ -112,7 +115,8 @@ export function compact(text: string): string {
       at = stringEnd(text, at) - 1;
     } else if (code === 0x7b || code === 0x5b) {
       depth += 1;
-      if (depth > NESTING_MAX) throw new PlatformError('general/bad-json', { reason: `it is nested deeper than ${NESTING_MAX}` });
+      if (depth > NESTING_MAX)
+        throw new PlatformError('general/bad-json', { reason: `it is nested deeper than ${NESTING_MAX}` });
     } else if (code === 0x7d || code === 0x5d) {
       depth -= 1;
     } else if (code === 0x20 || (code >= 0x09 && code <= 0x0d)) {
@@ -123,7 +127,10 @@ export function compact(text: string): string {
   return from === 0 ? text : out + text.slice(from);
 }
 
-/** For JSON that is read without `compact`. @param text valid JSON. @throws PlatformError `general/bad-json` when nested deeper than NESTING_MAX. */
+/**
+ * For JSON that is read without `compact`. @param text valid JSON. @throws PlatformError `general/bad-json` when nested
+ * deeper than NESTING_MAX.
+ */
 export function requireShallow(text: string): void {
   let depth = 0;
   for (let at = 0; at < text.length; at += 1) {
@@ -132,7 +139,8 @@ export function requireShallow(text: string): void {
     else if (code === 0x7d || code === 0x5d) depth -= 1;
     else if (code === 0x7b || code === 0x5b) {
       depth += 1;
-      if (depth > NESTING_MAX) throw new PlatformError('general/bad-json', { reason: `it is nested deeper than ${NESTING_MAX}` });
+      if (depth > NESTING_MAX)
+        throw new PlatformError('general/bad-json', { reason: `it is nested deeper than ${NESTING_MAX}` });
     }
   }
 }

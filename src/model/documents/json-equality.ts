@@ -1,13 +1,21 @@
-/** When two JSON texts say the same: escapes, notation of numbers and order of members do not count, digits beyond 2^53 do. */
+/**
+ * When two JSON texts say the same: escapes, notation of numbers and order of members do not count, digits beyond 2^53
+ * do.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import { stringEnd } from './json-string.ts';
 
-/** Digits that a double keeps: numbers of fewer are equal when their doubles are. Exponents that it has not got are looked at digit by digit too. */
+/**
+ * Digits that a double keeps: numbers of fewer are equal when their doubles are. Exponents that it has not got are
+ * looked at digit by digit too.
+ */
 const NEEDS_DIGITS = /\d[\d.]{15}|[eE][+-]?\d{3}/;
 /** Longer exponents, which no reader takes, are equal only when their texts are. */
 const EXPONENT_LENGTH_MAX = 15;
 
-/** @param left, right valid compact JSON of one value each, not nested deeper than NESTING_MAX. Linear in their length. */
+/**
+ * @param left, right valid compact JSON of one value each, not nested deeper than NESTING_MAX. Linear in their length.
+ */
 export function isSameJson(left: string, right: string): boolean {
   if (left === right) return true;
   const kind = kindOf(left);
@@ -23,7 +31,9 @@ export function isSameJson(left: string, right: string): boolean {
 
 const kindOf = (text: string): string => (/[-\d]/.test(text[0]) ? '0' : text[0]);
 
-/** The same text for all notations of a number: digits without zeros at either end, and the power of ten behind them. */
+/**
+ * The same text for all notations of a number: digits without zeros at either end, and the power of ten behind them.
+ */
 function canonicalNumber(text: string): string {
   const [mantissa, exponent = '0'] = text.toLowerCase().split('e');
   if (exponent.length > EXPONENT_LENGTH_MAX) return text;

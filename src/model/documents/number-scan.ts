@@ -10,8 +10,9 @@ const EXACT_POWER = 22;
 const POWERS = Float64Array.from({ length: EXACT_POWER + 1 }, (_, exponent) => Number(`1e${exponent}`));
 
 /**
- * Reads a number that begins at `start`: digits with optional sign, fraction and exponent, as in JSON, and beyond JSON a plus sign
- * and leading zeros (`+021.5`), which simple firmware prints. The value is the double nearest to the decimal text.
+ * Reads a number that begins at `start`: digits with optional sign, fraction and exponent, as in JSON, and beyond JSON
+ * a plus sign and leading zeros (`+021.5`), which simple firmware prints. The value is the double nearest to the
+ * decimal text.
  * @returns the index behind it (the caller checks what follows), or -1 when there is none or it is not finite.
  */
 export function scanNumber(bytes: Uint8Array, start: number, end: number): number {

@@ -2,10 +2,13 @@
 
 /**
  * The complete lines of each piece, without their ends.
- * @throws Error for a line that goes on for more than `lengthMax` characters over several pieces, and at the end for one that has no end: what the sender
- * had to say was broken off.
+ * @throws Error for a line that goes on for more than `lengthMax` characters over several pieces, and at the end for
+ * one that has no end: what the sender had to say was broken off.
  */
-export async function* textLines(source: AsyncIterable<Uint8Array>, lengthMax: number): AsyncGenerator<readonly string[]> {
+export async function* textLines(
+  source: AsyncIterable<Uint8Array>,
+  lengthMax: number,
+): AsyncGenerator<readonly string[]> {
   const decoder = new TextDecoder();
   let rest = '';
   for await (const piece of source) {

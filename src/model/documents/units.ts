@@ -1,4 +1,7 @@
-/** Conversion of units on read and live (docs/spec/measurements.md#units): metric to imperial and back; unknown units stay as they are. */
+/**
+ * Conversion of units on read and live (docs/spec/measurements.md#units): metric to imperial and back; unknown units
+ * stay as they are.
+ */
 import { compact, joinMembers, splitMembers, stringMember } from './json-document.ts';
 
 export type UnitSystem = 'metric' | 'imperial';
@@ -42,10 +45,16 @@ export function convertUnit(quantity: Quantity, system: UnitSystem | undefined):
   const conversion = Object.hasOwn(table, quantity.unit) ? table[quantity.unit] : undefined;
   if (conversion === undefined) return { value: quantity.value, unit: quantity.unit };
   // Twelve digits: the rounding of binary fractions is not shown.
-  return { value: Number((quantity.value * conversion.factor + conversion.offset).toPrecision(12)), unit: conversion.unit };
+  return {
+    value: Number((quantity.value * conversion.factor + conversion.offset).toPrecision(12)),
+    unit: conversion.unit,
+  };
 }
 
-/** @param text a measurement as a JSON document. @returns it with values and units converted; what is no series stays as it is. */
+/**
+ * @param text a measurement as a JSON document. @returns it with values and units converted; what is no series stays as
+ * it is.
+ */
 export function convertMeasurement(text: string, system: UnitSystem): string {
   const members = splitMembers(compact(text));
   for (const [name, fragment] of members) {

@@ -1,6 +1,7 @@
 /**
- * The fragment that marks an agent, which has two names (docs/spec/conventions.md#spellings): stored as it was sent, under one of them, asked for by
- * either, and shown by the one that goes with the vendor type which is asked for; to who asks for plain JSON as it is stored.
+ * The fragment that marks an agent, which has two names (docs/spec/conventions.md#spellings): stored as it was sent,
+ * under one of them, asked for by either, and shown by the one that goes with the vendor type which is asked for; to
+ * who asks for plain JSON as it is stored.
  */
 import type { Members } from '../documents/json-document.ts';
 
@@ -9,7 +10,8 @@ const BRANDED_MARKER = 'com_cumulocity_model_Agent';
 export const AGENT_MARKERS: readonly string[] = [AGENT_MARKER, BRANDED_MARKER];
 
 /** All names of the fragment that is asked for as `name`. */
-export const namesOfFragment = (name: string): readonly string[] => (AGENT_MARKERS.includes(name) ? AGENT_MARKERS : [name]);
+export const namesOfFragment = (name: string): readonly string[] =>
+  AGENT_MARKERS.includes(name) ? AGENT_MARKERS : [name];
 
 /** Of a new object, or of a change of `members`: what is said of one name holds for the other one, which goes. */
 export function keepOneMarker(changes: Members, members?: Members): void {
@@ -25,5 +27,7 @@ export function keepOneMarker(changes: Members, members?: Members): void {
 export function spelledMarker(members: Members, isBranded: boolean): Members {
   const [wanted, other] = isBranded ? [BRANDED_MARKER, AGENT_MARKER] : [AGENT_MARKER, BRANDED_MARKER];
   if (!members.has(other)) return members;
-  return new Map([...members].filter(([name]) => name !== wanted).map(([name, value]) => [name === other ? wanted : name, value]));
+  return new Map(
+    [...members].filter(([name]) => name !== wanted).map(([name, value]) => [name === other ? wanted : name, value]),
+  );
 }

@@ -11,19 +11,31 @@ export const ALARM_STATUSES = ['ACTIVE', 'ACKNOWLEDGED', 'CLEARED'] as const;
 export type AlarmStatus = (typeof ALARM_STATUSES)[number];
 
 /**
- * Members that a PUT may not change (docs/spec/alarms.md#fields): they belong to the alarm from its start or are kept by the server. The text is not one of
- * them: the documentation of `@c8y/client` changes it.
+ * Members that a PUT may not change (docs/spec/alarms.md#fields): they belong to the alarm from its start or are kept
+ * by the server. The text is not one of them: the documentation of `@c8y/client` changes it.
  */
-export const ALARM_FIXED_FIELDS = ['type', 'time', 'source', 'creationTime', 'count', 'firstOccurrenceTime', 'firstOccurenceTime'] as const;
+export const ALARM_FIXED_FIELDS = [
+  'type',
+  'time',
+  'source',
+  'creationTime',
+  'count',
+  'firstOccurrenceTime',
+  'firstOccurenceTime',
+] as const;
 
 /** UTF-8 bytes of a type: it is part of the key of the open alarms. */
 export const ALARM_TYPE_BYTES_MAX = 1_000;
 export const ALARM_TYPE_RULE = `a text of 1 to ${ALARM_TYPE_BYTES_MAX} bytes ${KEY_TEXT_RULE}`;
 export const isAlarmType = (text: string): boolean =>
-  text !== '' && isKeyText(text) && (text.length * 3 <= ALARM_TYPE_BYTES_MAX || Buffer.byteLength(text) <= ALARM_TYPE_BYTES_MAX);
+  text !== '' &&
+  isKeyText(text) &&
+  (text.length * 3 <= ALARM_TYPE_BYTES_MAX || Buffer.byteLength(text) <= ALARM_TYPE_BYTES_MAX);
 
-export const isAlarmSeverity = (text: string): text is AlarmSeverity => (ALARM_SEVERITIES as readonly string[]).includes(text);
-export const isAlarmStatus = (text: string): text is AlarmStatus => (ALARM_STATUSES as readonly string[]).includes(text);
+export const isAlarmSeverity = (text: string): text is AlarmSeverity =>
+  (ALARM_SEVERITIES as readonly string[]).includes(text);
+export const isAlarmStatus = (text: string): text is AlarmStatus =>
+  (ALARM_STATUSES as readonly string[]).includes(text);
 /** Open alarms take up repeats of their type and are found by it (SmartREST 305, 306). */
 export const OPEN_ALARM_STATUSES: readonly AlarmStatus[] = ['ACTIVE', 'ACKNOWLEDGED'];
 export const isOpenStatus = (status: string): boolean => (OPEN_ALARM_STATUSES as readonly string[]).includes(status);
@@ -65,7 +77,8 @@ export function checkAlarmType(type: string): string {
 
 /**
  * Checks the members of a PUT.
- * @throws PlatformError `validation/invalid-field` for a fixed field, an unknown severity or status, or a member of wrong type.
+ * @throws PlatformError `validation/invalid-field` for a fixed field, an unknown severity or status, or a member of
+ * wrong type.
  */
 export function checkAlarmUpdate(members: Members): void {
   for (const name of ALARM_FIXED_FIELDS) {

@@ -56,14 +56,25 @@ export const attachmentsOf = (application: string): string => `${ATTACHMENTS_PRE
 export const attachmentKey = (application: string, id: string): string => `${attachmentsOf(application)}${id}`;
 
 /** Records that stand for what no two applications of a tenant have. */
-export function uniqueKeys({ ownerNumber, key, name, contextPath }: StoredApplication):
-  { readonly field: string; readonly value: string; readonly id: string }[] {
-  const all = [['key', key], ['name', name], ['contextPath', contextPath ?? '']] as const;
-  return all.filter(([, value]) => value !== '').map(([field, value]) => ({ field, value, id: uniqueKey(field, ownerNumber, value) }));
+export function uniqueKeys({
+  ownerNumber,
+  key,
+  name,
+  contextPath,
+}: StoredApplication): { readonly field: string; readonly value: string; readonly id: string }[] {
+  const all = [
+    ['key', key],
+    ['name', name],
+    ['contextPath', contextPath ?? ''],
+  ] as const;
+  return all
+    .filter(([, value]) => value !== '')
+    .map(([field, value]) => ({ field, value, id: uniqueKey(field, ownerNumber, value) }));
 }
 /** Of the records by name: each application has one. */
 export const NAMES_PREFIX = 'name\n';
-export const uniqueKey = (field: 'key' | 'name' | 'contextPath', ownerNumber: number, value: string): string => `${field}\n${ownerNumber}\n${value}`;
+export const uniqueKey = (field: 'key' | 'name' | 'contextPath', ownerNumber: number, value: string): string =>
+  `${field}\n${ownerNumber}\n${value}`;
 
 /** Keys of content in the blobs that a record of the collection names: for the sweep. */
 export function applicationBlobs(value: string, id: string): string[] {

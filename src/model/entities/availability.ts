@@ -31,13 +31,18 @@ const INTERVAL_MIN = -32_768;
 const INTERVAL_MAX = 32_767;
 
 /** Fragments that only the server writes. */
-export const AVAILABILITY_FRAGMENTS = { REQUIRED: 'c8y_RequiredAvailability', STATUS: 'c8y_Availability', CONNECTION: 'c8y_Connection' } as const;
+export const AVAILABILITY_FRAGMENTS = {
+  REQUIRED: 'c8y_RequiredAvailability',
+  STATUS: 'c8y_Availability',
+  CONNECTION: 'c8y_Connection',
+} as const;
 export const ALARMS_FRAGMENT = 'c8y_ActiveAlarmsStatus';
 export const UNAVAILABILITY_ALARM = 'c8y_UnavailabilityAlarm';
 export const UNAVAILABILITY_TEXT = 'No data received from the device within required interval.';
 
 /**
- * The required interval, which devices send as a number or as a text. A value outside of the range is clamped in `members`.
+ * The required interval, which devices send as a number or as a text. A value outside of the range is clamped in
+ * `members`.
  * @returns undefined for objects without one.
  */
 export function requiredInterval(members: Members): number | undefined {
@@ -55,7 +60,10 @@ export function requiredInterval(members: Members): number | undefined {
   return clamped;
 }
 
-/** An open alarm with severity CRITICAL makes its source device unavailable, whether it is monitored or not (docs/spec/availability.md#critical-alarms). */
+/**
+ * An open alarm with severity CRITICAL makes its source device unavailable, whether it is monitored or not
+ * (docs/spec/availability.md#critical-alarms).
+ */
 export function hasCriticalAlarm(members: Members): boolean {
   const status = members.get(ALARMS_FRAGMENT);
   const isDevice = members.has('c8y_IsDevice') || members.has(AVAILABILITY_FRAGMENTS.REQUIRED);
@@ -82,9 +90,15 @@ export function fitAvailability(members: Members, state: AvailabilityState): boo
   }
   if (state.connection !== undefined) {
     const isMaintenance = state.interval !== undefined && state.interval <= 0;
-    members.set(AVAILABILITY_FRAGMENTS.CONNECTION, JSON.stringify({ status: isMaintenance ? 'MAINTENANCE' : state.connection }));
+    members.set(
+      AVAILABILITY_FRAGMENTS.CONNECTION,
+      JSON.stringify({ status: isMaintenance ? 'MAINTENANCE' : state.connection }),
+    );
   }
-  return before[0] !== members.get(AVAILABILITY_FRAGMENTS.STATUS) || before[1] !== members.get(AVAILABILITY_FRAGMENTS.CONNECTION);
+  return (
+    before[0] !== members.get(AVAILABILITY_FRAGMENTS.STATUS) ||
+    before[1] !== members.get(AVAILABILITY_FRAGMENTS.CONNECTION)
+  );
 }
 
 /** `status` of `c8y_Availability` or `c8y_Connection`. */

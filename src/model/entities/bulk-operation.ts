@@ -8,7 +8,14 @@ export const BULK_OPERATIONS = 'bulkOperation';
 /** Operations are created until it is COMPLETED. */
 export const BULK_STATUSES = ['ACTIVE', 'COMPLETED', 'DELETED'] as const;
 export type BulkStatus = (typeof BULK_STATUSES)[number];
-export const BULK_GENERAL_STATUSES = ['SCHEDULED', 'EXECUTING', 'EXECUTING_WITH_ERRORS', 'SUCCESSFUL', 'FAILED', 'CANCELED'] as const;
+export const BULK_GENERAL_STATUSES = [
+  'SCHEDULED',
+  'EXECUTING',
+  'EXECUTING_WITH_ERRORS',
+  'SUCCESSFUL',
+  'FAILED',
+  'CANCELED',
+] as const;
 export type BulkGeneralStatus = (typeof BULK_GENERAL_STATUSES)[number];
 
 /** Devices of one bulk operation; larger groups are refused. */
@@ -51,11 +58,16 @@ export interface StoredBulkOperation {
   readonly done: number;
   /** Those of them that were deleted before their operation was created. */
   readonly missing: number;
-  /** The operations that are being created: devices and ids. After a crash the same ones are created again, which has no effect. */
+  /**
+   * The operations that are being created: devices and ids. After a crash the same ones are created again, which has no
+   * effect.
+   */
   readonly planned?: readonly (readonly [device: string, operation: string])[];
   /** Why it has no list: the group was deleted, or is too large. */
   readonly failure?: string;
-  /** What became of its operations when they were counted last: those that are deleted afterwards stay in the progress. */
+  /**
+   * What became of its operations when they were counted last: those that are deleted afterwards stay in the progress.
+   */
   readonly counts?: OperationCounts;
 }
 
@@ -74,7 +86,10 @@ export const BULK_PREFIX = 'o\n';
 export const BULK_ACTIVE_PREFIX = 'a\n';
 /** Those of which no operation is created any more, while some are not over: their counts are kept up to date. */
 export const BULK_WATCHED_PREFIX = 'w\n';
-/** The id of the one that was made last: each new one changes it, so that two at once cannot both be the last that there is room for. */
+/**
+ * The id of the one that was made last: each new one changes it, so that two at once cannot both be the last that there
+ * is room for.
+ */
 export const BULK_LAST_KEY = 'last';
 const padded = (id: string): string => id.padStart(ID_DIGITS, '0');
 export const bulkKey = (id: string): string => `${BULK_PREFIX}${padded(id)}`;
@@ -83,22 +98,30 @@ export const bulkWatchedKey = (id: string): string => `${BULK_WATCHED_PREFIX}${p
 export const bulkIdOfKey = (key: string): string => String(Number(key.slice(key.indexOf('\n') + 1)));
 /** A part of the list of devices. */
 export const bulkChunkPrefix = (id: string): string => `d\n${padded(id)}\n`;
-export const bulkChunkKey = (id: string, chunk: number): string => `${bulkChunkPrefix(id)}${String(chunk).padStart(CHUNK_DIGITS, '0')}`;
+export const bulkChunkKey = (id: string, chunk: number): string =>
+  `${bulkChunkPrefix(id)}${String(chunk).padStart(CHUNK_DIGITS, '0')}`;
 
 export type OperationCounts = Readonly<Partial<Record<OperationStatus, number>>>;
 
-/** In the order in which operations that are gone are looked for: those that are over go first, retention deletes no others. */
+/**
+ * In the order in which operations that are gone are looked for: those that are over go first, retention deletes no
+ * others.
+ */
 const COUNTED = ['FAILED', 'SUCCESSFUL', 'EXECUTING', 'PENDING'] as const;
 const sumOf = (counts: OperationCounts): number => COUNTED.reduce((sum, status) => sum + (counts[status] ?? 0), 0);
 
 /**
- * Counts with the operations that were deleted. How many are gone follows from the number that was created; of which status they were, from what was
- * counted before: one that was not over then has failed, as a device that is gone has.
+ * Counts with the operations that were deleted. How many are gone follows from the number that was created; of which
+ * status they were, from what was counted before: one that was not over then has failed, as a device that is gone has.
  * @param live counts of the operations that are there.
- * @param isAllSeen all that were created had been seen by the history when it counted: what nobody had counted before it was deleted has failed, too.
+ * @param isAllSeen all that were created had been seen by the history when it counted: what nobody had counted before
+ * it was deleted has failed, too.
  */
-export function countsWithDeleted({ done, missing, counts: before = {} }: Pick<StoredBulkOperation, 'done' | 'missing' | 'counts'>,
-  live: OperationCounts, isAllSeen = false): OperationCounts {
+export function countsWithDeleted(
+  { done, missing, counts: before = {} }: Pick<StoredBulkOperation, 'done' | 'missing' | 'counts'>,
+  live: OperationCounts,
+  isAllSeen = false,
+): OperationCounts {
   // Of one that was cancelled more may have been counted than were ticked off.
   let gone = Math.max(0, Math.max(done - missing, sumOf(before)) - sumOf(live));
   if (gone === 0) return live;
@@ -115,7 +138,8 @@ export function countsWithDeleted({ done, missing, counts: before = {} }: Pick<S
 
 /**
  * Whether no operation is created any more and all are over, as counted.
- * @param isAllSeen all that were created had been seen by the history when it counted: what is missing was deleted before anybody counted it.
+ * @param isAllSeen all that were created had been seen by the history when it counted: what is missing was deleted
+ * before anybody counted it.
  */
 export function isOverAsCounted(stored: StoredBulkOperation, counts: OperationCounts, isAllSeen = false): boolean {
   const isAll = isAllSeen || sumOf(counts) >= stored.done - stored.missing;
@@ -123,8 +147,10 @@ export function isOverAsCounted(stored: StoredBulkOperation, counts: OperationCo
 }
 
 /**
- * What became of the devices. What is not yet created, or not yet seen, is pending, a device that is gone has failed: the four parts always add up to `all`.
- * @param live counts of the operations that are there; they may be newer than the record. @param isAllSeen as of `countsWithDeleted`.
+ * What became of the devices. What is not yet created, or not yet seen, is pending, a device that is gone has failed:
+ * the four parts always add up to `all`.
+ * @param live counts of the operations that are there; they may be newer than the record. @param isAllSeen as of
+ * `countsWithDeleted`.
  */
 export function bulkProgress(stored: StoredBulkOperation, live: OperationCounts, isAllSeen = false): BulkProgress {
   const counts = countsWithDeleted(stored, live, isAllSeen);
@@ -133,7 +159,13 @@ export function bulkProgress(stored: StoredBulkOperation, live: OperationCounts,
   const remaining = stored.status === 'DELETED' ? 0 : Math.max(0, stored.targets - stored.missing - created);
   const pending = PENDING + created - sumOf(counts) + remaining;
   const failed = FAILED + stored.missing;
-  return { pending, failed, executing: EXECUTING, successful: SUCCESSFUL, all: pending + failed + EXECUTING + SUCCESSFUL };
+  return {
+    pending,
+    failed,
+    executing: EXECUTING,
+    successful: SUCCESSFUL,
+    all: pending + failed + EXECUTING + SUCCESSFUL,
+  };
 }
 
 export function bulkGeneralStatus(stored: StoredBulkOperation, progress: BulkProgress): BulkGeneralStatus {
@@ -149,7 +181,11 @@ export function bulkGeneralStatus(stored: StoredBulkOperation, progress: BulkPro
 const LATE_MS_MAX = 2_000;
 
 /** How many operations are due, and when the next one is. @param most in one step. */
-export function dueOperations(stored: Pick<StoredBulkOperation, 'nextAt' | 'creationRamp'>, now: number, most: number): { count: number; nextAt: number } {
+export function dueOperations(
+  stored: Pick<StoredBulkOperation, 'nextAt' | 'creationRamp'>,
+  now: number,
+  most: number,
+): { count: number; nextAt: number } {
   const rampMs = stored.creationRamp * 1_000;
   const sinceAt = stored.nextAt ?? now;
   if (sinceAt > now) return { count: 0, nextAt: sinceAt };

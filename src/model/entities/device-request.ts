@@ -1,6 +1,6 @@
 /**
- * Requests of new devices for credentials (docs/spec/device-registration.md#requests). A device knows no tenant: an id is unique over all of them, and the
- * requests of all tenants are records of the server (tenant 0).
+ * Requests of new devices for credentials (docs/spec/device-registration.md#requests). A device knows no tenant: an id
+ * is unique over all of them, and the requests of all tenants are records of the server (tenant 0).
  */
 
 /** Number under which records of the whole server are kept. */
@@ -39,7 +39,13 @@ export const isDeviceUser = (userName: string): boolean => userName.startsWith(D
 /** Every registered device user is in this group. */
 export const DEVICES_GROUP = 2;
 /** Roles of a device user in a tenant that has deleted the group of devices. */
-export const DEVICE_ROLES: readonly string[] = ['ROLE_DEVICE', 'ROLE_INVENTORY_CREATE', 'ROLE_INVENTORY_READ', 'ROLE_IDENTITY_READ', 'ROLE_IDENTITY_ADMIN'];
+export const DEVICE_ROLES: readonly string[] = [
+  'ROLE_DEVICE',
+  'ROLE_INVENTORY_CREATE',
+  'ROLE_INVENTORY_READ',
+  'ROLE_IDENTITY_READ',
+  'ROLE_IDENTITY_ADMIN',
+];
 export const deviceUserOf = (id: string): string => `${DEVICE_USER_PREFIX}${id}`;
 
 export const requestKey = (id: string): string => `d\n${id}`;
@@ -53,14 +59,21 @@ export const joinPrefix = (tenant: number): string => `g\n${tenant}\n`;
 export const DEVICE_ID_LENGTH_MAX = 1000;
 /** Ids are parts of keys, which have a limit. */
 const DEVICE_ID_BYTES_MAX = 1400;
-export const DEVICE_ID_RULE = `1 to ${DEVICE_ID_LENGTH_MAX} characters (${DEVICE_ID_BYTES_MAX} bytes) without blanks, control characters and / + $ :, `
-  + 'and not . or ..';
+export const DEVICE_ID_RULE =
+  `1 to ${DEVICE_ID_LENGTH_MAX} characters (${DEVICE_ID_BYTES_MAX} bytes) without blanks, control characters and / + $ :, ` +
+  'and not . or ..';
 
 /** An id has to make a user name (docs/spec/users.md#fields), and a segment of paths that clients leave as it is. */
 export function isDeviceId(id: string): boolean {
   // eslint-disable-next-line no-control-regex
-  return id.length > 0 && id.length <= DEVICE_ID_LENGTH_MAX && id !== '.' && id !== '..' && !/[\s/+$:\u0000-\u001f\u007f\p{Surrogate}]/u.test(id)
-    && Buffer.byteLength(id) <= DEVICE_ID_BYTES_MAX;
+  return (
+    id.length > 0 &&
+    id.length <= DEVICE_ID_LENGTH_MAX &&
+    id !== '.' &&
+    id !== '..' &&
+    !/[\s/+$:\u0000-\u001f\u007f\p{Surrogate}]/u.test(id) &&
+    Buffer.byteLength(id) <= DEVICE_ID_BYTES_MAX
+  );
 }
 
 export const SECURITY_TOKEN_LENGTH_MAX = 1000;

@@ -14,7 +14,10 @@ export interface EventBinary {
   readonly isComplete: boolean;
 }
 
-/** Fragments that say of an event that it has a binary, or a part of one: the server's own, what clients send of them does not count. */
+/**
+ * Fragments that say of an event that it has a binary, or a part of one: the server's own, what clients send of them
+ * does not count.
+ */
 export const EVENT_BINARY_MARKS = ['c8y_IsBinary', 'c8y_IsIncompleteBinary'] as const;
 
 export const EVENT_CHUNK_BYTES_MAX = 5 * 1024 * 1024;
@@ -35,7 +38,10 @@ export interface ChunkRange {
   readonly text: string;
 }
 
-/** `<start>-<stop>/<length>`, with `*` for an unknown length and with or without the unit. @returns undefined for anything else. */
+/**
+ * `<start>-<stop>/<length>`, with `*` for an unknown length and with or without the unit. @returns undefined for
+ * anything else.
+ */
 export function parseChunkRange(header: string): ChunkRange | undefined {
   const match = /^\s*(?:bytes[\s=]+)?(\d{1,15})\s*-\s*(\d{1,15})\s*\/\s*(\d{1,15}|\*)\s*$/i.exec(header);
   if (match === null) return undefined;

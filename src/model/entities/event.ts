@@ -33,7 +33,8 @@ export const EVENT_FIXED_FIELDS = ['source', 'type', 'time', 'creationTime'] as 
 
 /** Checks the members of a change. @throws PlatformError `validation/invalid-field` for a fixed field. */
 export function checkEventUpdate(members: Members): void {
-  for (const name of EVENT_FIXED_FIELDS) if (members.has(name)) throw invalid(name, members.get(name) as string, 'no change');
+  for (const name of EVENT_FIXED_FIELDS)
+    if (members.has(name)) throw invalid(name, members.get(name) as string, 'no change');
 }
 
 function textField(members: Members, name: string): string {

@@ -24,8 +24,8 @@ export function isMeasurementText(text: string): boolean {
 }
 
 /**
- * What the body of a POST is: of a vendor type what the type says, of plain JSON a collection when it has an array `measurements`
- * (docs/spec/measurements.md#endpoints).
+ * What the body of a POST is: of a vendor type what the type says, of plain JSON a collection when it has an array
+ * `measurements` (docs/spec/measurements.md#endpoints).
  */
 export type MeasurementBody = 'one' | 'collection' | 'either';
 
@@ -48,8 +48,9 @@ export interface MeasurementParts {
 }
 
 /**
- * The canonical document of a measurement: `{"time":…,"source":{"id":…},"type":…,"<fragment>":{"<series>":{"value":…,"unit":…}}}`.
- * Values of one fragment stand together at the place of the first; of values with equal names the last wins.
+ * The canonical document of a measurement:
+ * `{"time":…,"source":{"id":…},"type":…,"<fragment>":{"<series>":{"value":…,"unit":…}}}`. Values of one fragment stand
+ * together at the place of the first; of values with equal names the last wins.
  */
 export function measurementText(parts: MeasurementParts): string {
   const source = `"source":{"id":${JSON.stringify(parts.sourceId)}}`;
@@ -62,7 +63,7 @@ export function measurementText(parts: MeasurementParts): string {
   const fragments = new Map<string, Map<string, string>>();
   for (const value of parts.values) {
     let series = fragments.get(value.fragment);
-    if (series === undefined) fragments.set(value.fragment, series = new Map());
+    if (series === undefined) fragments.set(value.fragment, (series = new Map()));
     series.set(value.series, seriesText(value));
   }
   let text = head;
@@ -74,5 +75,7 @@ export function measurementText(parts: MeasurementParts): string {
 }
 
 function seriesText(value: SeriesValue): string {
-  return value.unit === '' ? `{"value":${value.value}}` : `{"value":${value.value},"unit":${JSON.stringify(value.unit)}}`;
+  return value.unit === ''
+    ? `{"value":${value.value}}`
+    : `{"value":${value.value},"unit":${JSON.stringify(value.unit)}}`;
 }

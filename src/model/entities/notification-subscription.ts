@@ -1,6 +1,7 @@
 /**
- * Subscriptions of Notifications 2.0 (docs/spec/notifications.md): which messages of a managed object, or of the tenant, go to a topic.
- * Two records each: one by context, source and name, which no two have in common, and one from the id to that.
+ * Subscriptions of Notifications 2.0 (docs/spec/notifications.md): which messages of a managed object, or of the
+ * tenant, go to a topic. Two records each: one by context, source and name, which no two have in common, and one from
+ * the id to that.
  */
 
 export const NOTIFICATION_SUBSCRIPTIONS = 'notificationSubscription';
@@ -14,13 +15,25 @@ export const NAME_LENGTH_MAX = 64;
 export const ALL_APIS = '*';
 /** What a filter may name. */
 export const APIS: Readonly<Record<NotificationContext, readonly string[]>> = {
-  mo: ['alarms', 'alarmsWithChildren', 'events', 'eventsWithChildren', 'measurements', 'managedobjects', 'operations', ALL_APIS],
+  mo: [
+    'alarms',
+    'alarmsWithChildren',
+    'events',
+    'eventsWithChildren',
+    'measurements',
+    'managedobjects',
+    'operations',
+    ALL_APIS,
+  ],
   tenant: ['alarms', 'events', 'managedobjects', 'operations', ALL_APIS],
 };
 /** Of a whole tenant these are forwarded without a filter of their types. */
 const WITHOUT_TYPE: ReadonlySet<string> = new Set(['managedobjects', 'operations']);
 
-export interface SubscriptionFilter { readonly apis?: readonly string[]; readonly typeFilter?: string }
+export interface SubscriptionFilter {
+  readonly apis?: readonly string[];
+  readonly typeFilter?: string;
+}
 
 export interface NotificationSubscription {
   readonly id: string;
@@ -34,7 +47,11 @@ export interface NotificationSubscription {
 }
 
 /** Which member is wrong, and what it takes. */
-export interface SubscriptionFault { readonly name: string; readonly value: string; readonly limit: string }
+export interface SubscriptionFault {
+  readonly name: string;
+  readonly value: string;
+  readonly limit: string;
+}
 
 const ID_DIGITS = 16;
 const padded = (id: string): string => id.padStart(ID_DIGITS, '0');
@@ -42,29 +59,53 @@ export const idKey = (id: string): string => `id/${padded(id)}`;
 /** Prefix of the keys of a context, or of one source in it. */
 export const contextPrefix = (context: NotificationContext, source?: string): string =>
   `${context}/${source === undefined ? '' : `${padded(source)}/`}`;
-export const subscriptionKey = ({ context, source, subscription }: Pick<NotificationSubscription, 'context' | 'source' | 'subscription'>): string =>
+export const subscriptionKey = ({
+  context,
+  source,
+  subscription,
+}: Pick<NotificationSubscription, 'context' | 'source' | 'subscription'>): string =>
   `${contextPrefix(context, source)}${subscription}`;
 
-/** One value, which may be in quotes, or several in quotes with `or` in between; a quote in a value is written twice. */
+/**
+ * One value, which may be in quotes, or several in quotes with `or` in between; a quote in a value is written twice.
+ */
 export function isTypeFilter(text: string): boolean {
   return /^[^'\s]+$/.test(text) || /^\s*'(?:[^']|'')+'(?:\s+or\s+'(?:[^']|'')+')*\s*$/i.test(text);
 }
 
 /** What no schema can say. @returns undefined when all is well. */
-export function faultOf({ context, source, subscriptionFilter }: Omit<NotificationSubscription, 'id'>): SubscriptionFault | undefined {
-  if (context === 'tenant' && source !== undefined) return { name: 'source', value: source, limit: 'nothing when the context is tenant' };
+export function faultOf({
+  context,
+  source,
+  subscriptionFilter,
+}: Omit<NotificationSubscription, 'id'>): SubscriptionFault | undefined {
+  if (context === 'tenant' && source !== undefined)
+    return { name: 'source', value: source, limit: 'nothing when the context is tenant' };
   const { apis, typeFilter } = subscriptionFilter ?? {};
   const unknown = apis?.find((api) => !APIS[context].includes(api));
-  if (unknown !== undefined) return { name: 'subscriptionFilter.apis', value: unknown, limit: `in the context ${context} one of ${APIS[context].join(', ')}` };
+  if (unknown !== undefined)
+    return {
+      name: 'subscriptionFilter.apis',
+      value: unknown,
+      limit: `in the context ${context} one of ${APIS[context].join(', ')}`,
+    };
   if (apis !== undefined && apis.length > 1 && apis.includes(ALL_APIS)) {
     return { name: 'subscriptionFilter.apis', value: apis.join(','), limit: `${ALL_APIS} alone, or names without it` };
   }
   if (typeFilter !== undefined && !isTypeFilter(typeFilter)) {
-    return { name: 'subscriptionFilter.typeFilter', value: typeFilter.slice(0, 100), limit: "one type, or types in quotes: 'temperature' or 'pressure'" };
+    return {
+      name: 'subscriptionFilter.typeFilter',
+      value: typeFilter.slice(0, 100),
+      limit: "one type, or types in quotes: 'temperature' or 'pressure'",
+    };
   }
   const needsType = context === 'tenant' && (apis === undefined || apis.some((api) => !WITHOUT_TYPE.has(api)));
   if (needsType && typeFilter === undefined) {
-    return { name: 'subscriptionFilter.typeFilter', value: 'null', limit: 'a type in the context tenant, but for managedobjects and operations' };
+    return {
+      name: 'subscriptionFilter.typeFilter',
+      value: 'null',
+      limit: 'a type in the context tenant, but for managedobjects and operations',
+    };
   }
   return undefined;
 }

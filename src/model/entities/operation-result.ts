@@ -1,6 +1,6 @@
 /**
- * What a device answers to an operation (SmartREST 503 and 506, docs/spec/smartrest.md#results): it changes the operation or the state of the device,
- * depending on what the operation asked for.
+ * What a device answers to an operation (SmartREST 503 and 506, docs/spec/smartrest.md#results): it changes the
+ * operation or the state of the device, depending on what the operation asked for.
  */
 import { formatTime, parseTime } from '../documents/iso-time.ts';
 import { joinMembers, splitMembers, type Members } from '../documents/json-document.ts';
@@ -8,10 +8,14 @@ import { joinMembers, splitMembers, type Members } from '../documents/json-docum
 /** What the device reports about its own state, which goes to its managed object whatever the operation holds. */
 export function stateDocument(fragment: string, parameters: readonly string[]): string | undefined {
   switch (fragment) {
-    case 'c8y_RelayArray': return JSON.stringify({ c8y_RelayArray: parameters });
-    case 'c8y_Relay': return JSON.stringify({ c8y_Relay: { relayState: parameters[0] } });
-    case 'c8y_CommunicationMode': return JSON.stringify({ c8y_CommunicationMode: { mode: parameters[0] } });
-    default: return undefined;
+    case 'c8y_RelayArray':
+      return JSON.stringify({ c8y_RelayArray: parameters });
+    case 'c8y_Relay':
+      return JSON.stringify({ c8y_Relay: { relayState: parameters[0] } });
+    case 'c8y_CommunicationMode':
+      return JSON.stringify({ c8y_CommunicationMode: { mode: parameters[0] } });
+    default:
+      return undefined;
   }
 }
 
@@ -59,7 +63,11 @@ function configurationDump(fragmentText: string, sentTime: string, now: number):
   if (!fragmentText.startsWith('{')) return undefined;
   const fragment = splitMembers(fragmentText);
   const nested = fragment.get('c8y_ConfigurationDump');
-  const id = fragment.get('c8y_ConfigurationDump.id') ?? (nested?.startsWith('{') ? splitMembers(nested).get('id') : undefined);
+  const id =
+    fragment.get('c8y_ConfigurationDump.id') ?? (nested?.startsWith('{') ? splitMembers(nested).get('id') : undefined);
   if (id === undefined) return undefined;
-  return joinMembers([['id', id], ['time', JSON.stringify(formatTime(parseTime(sentTime) ?? now))]]);
+  return joinMembers([
+    ['id', id],
+    ['time', JSON.stringify(formatTime(parseTime(sentTime) ?? now))],
+  ]);
 }

@@ -1,4 +1,7 @@
-/** Columns of a file with new devices (docs/spec/device-registration.md#files): the header's rules, and what a line says. */
+/**
+ * Columns of a file with new devices (docs/spec/device-registration.md#files): the header's rules, and what a line
+ * says.
+ */
 import { AGENT_MARKER, AGENT_MARKERS } from './agent-marker.ts';
 import { joinMembers } from '../documents/json-document.ts';
 import type { Members } from '../documents/json-document.ts';
@@ -10,7 +13,18 @@ const NESTING_MAX = 20;
 const PATH_GROUPS_MAX = 20;
 
 /** Columns with a meaning of their own, in whatever letter case. */
-const OWN_COLUMNS = ['ID', 'CREDENTIALS', 'AUTH_TYPE', 'TENANT', 'TYPE', 'NAME', 'ICCID', 'IDTYPE', 'PATH', 'SHELL'] as const;
+const OWN_COLUMNS = [
+  'ID',
+  'CREDENTIALS',
+  'AUTH_TYPE',
+  'TENANT',
+  'TYPE',
+  'NAME',
+  'ICCID',
+  'IDTYPE',
+  'PATH',
+  'SHELL',
+] as const;
 type OwnColumn = (typeof OWN_COLUMNS)[number];
 /** Files with these columns only announce devices. */
 const SIMPLE_COLUMNS: ReadonlySet<string> = new Set(['ID', 'PATH', 'TENANT']);
@@ -19,8 +33,20 @@ const OBJECT_COLUMNS: readonly OwnColumn[] = ['ICCID', 'IDTYPE', 'PATH', 'SHELL'
 const EXTERNAL_PREFIX = 'external-';
 const AGENT_COLUMNS = AGENT_MARKERS.map((marker) => `${marker}.active`);
 /** Members that are no custom properties. */
-const KEPT_MEMBERS: ReadonlySet<string> = new Set(['id', 'self', 'owner', 'creationTime', 'lastUpdated', 'c8y_IsDevice', 'childDevices', 'childAssets',
-  'childAdditions', 'deviceParents', 'assetParents', 'additionParents']);
+const KEPT_MEMBERS: ReadonlySet<string> = new Set([
+  'id',
+  'self',
+  'owner',
+  'creationTime',
+  'lastUpdated',
+  'c8y_IsDevice',
+  'childDevices',
+  'childAssets',
+  'childAdditions',
+  'deviceParents',
+  'assetParents',
+  'additionParents',
+]);
 
 export const AUTH_TYPES = ['BASIC', 'CERTIFICATES'] as const;
 export type AuthType = (typeof AUTH_TYPES)[number];
@@ -28,7 +54,10 @@ export type AuthType = (typeof AUTH_TYPES)[number];
 /** The header or a line is wrong, in words. */
 export class RegistrationFault extends Error {}
 
-type Column = { readonly kind: 'own'; readonly name: OwnColumn } | { readonly kind: 'external'; readonly type: string } | { readonly kind: 'agent' }
+type Column =
+  | { readonly kind: 'own'; readonly name: OwnColumn }
+  | { readonly kind: 'external'; readonly type: string }
+  | { readonly kind: 'agent' }
   | { readonly kind: 'custom'; readonly path: readonly string[] };
 
 export interface RegistrationLine {
@@ -72,10 +101,12 @@ export class RegistrationColumns {
     if (!this.#has('ID')) throw new RegistrationFault('it has no column ID');
     this.isSimple = this.#columns.every((column) => column.kind === 'own' && SIMPLE_COLUMNS.has(column.name));
     if (this.isSimple) return;
-    if (!this.#has('CREDENTIALS') && !this.#has('AUTH_TYPE')) throw new RegistrationFault('it has no column CREDENTIALS');
+    if (!this.#has('CREDENTIALS') && !this.#has('AUTH_TYPE'))
+      throw new RegistrationFault('it has no column CREDENTIALS');
     const needing = OBJECT_COLUMNS.find((name) => this.#has(name));
     const missing = (['TYPE', 'NAME'] as const).filter((name) => !this.#has(name));
-    if (needing !== undefined && missing.length > 0) throw new RegistrationFault(`it has the column ${needing} without ${missing.join(' and ')}`);
+    if (needing !== undefined && missing.length > 0)
+      throw new RegistrationFault(`it has the column ${needing} without ${missing.join(' and ')}`);
   }
 
   /** Of a line that may be wrong otherwise: '' without one. */
@@ -83,9 +114,13 @@ export class RegistrationColumns {
     return values[this.#columns.findIndex((column) => column.kind === 'own' && column.name === 'ID')]?.trim() ?? '';
   }
 
-  /** @param values without the blanks around them, but for those in quotes: of passwords and texts they count. @throws RegistrationFault. */
+  /**
+   * @param values without the blanks around them, but for those in quotes: of passwords and texts they count. @throws
+   * RegistrationFault.
+   */
   line(values: readonly string[]): RegistrationLine {
-    if (values.length !== this.#columns.length) throw new RegistrationFault(`it has ${values.length} values for ${this.#columns.length} columns`);
+    if (values.length !== this.#columns.length)
+      throw new RegistrationFault(`it has ${values.length} values for ${this.#columns.length} columns`);
     const own: Partial<Record<OwnColumn, string>> = {};
     const externalIds: { type: string; externalId: string }[] = [];
     const custom = new Map<string, Nested>();
@@ -103,16 +138,30 @@ export class RegistrationColumns {
     const { ID: id = '', CREDENTIALS: password, TENANT: tenant, IDTYPE: idType = 'c8y_Serial' } = own;
     if (id === '') throw new RegistrationFault('it has no ID');
     const authType = AUTH_TYPES.find((type) => type === (own.AUTH_TYPE ?? 'BASIC').toUpperCase());
-    if (authType === undefined) throw new RegistrationFault(`AUTH_TYPE is ${own.AUTH_TYPE}; it takes ${AUTH_TYPES.join(' or ')}`);
+    if (authType === undefined)
+      throw new RegistrationFault(`AUTH_TYPE is ${own.AUTH_TYPE}; it takes ${AUTH_TYPES.join(' or ')}`);
     if (!this.isSimple) {
       if (authType === 'BASIC' && password === undefined) throw new RegistrationFault('it has no CREDENTIALS');
       const needing = OBJECT_COLUMNS.find((name) => own[name] !== undefined);
       const missing = (['TYPE', 'NAME'] as const).filter((name) => own[name] === undefined);
-      if (needing !== undefined && missing.length > 0) throw new RegistrationFault(`it has ${needing} without ${missing.join(' and ')}`);
+      if (needing !== undefined && missing.length > 0)
+        throw new RegistrationFault(`it has ${needing} without ${missing.join(' and ')}`);
     }
-    const path = (own.PATH ?? '').split('/').map((name) => name.trim()).filter((name) => name !== '');
+    const path = (own.PATH ?? '')
+      .split('/')
+      .map((name) => name.trim())
+      .filter((name) => name !== '');
     if (path.length > PATH_GROUPS_MAX) throw new RegistrationFault(`PATH has more than ${PATH_GROUPS_MAX} groups`);
-    return { id, password: authType === 'BASIC' ? password : undefined, authType, tenant, idType, path, externalIds, doc: documentOf(own, custom, isAgent) };
+    return {
+      id,
+      password: authType === 'BASIC' ? password : undefined,
+      authType,
+      tenant,
+      idType,
+      path,
+      externalIds,
+      doc: documentOf(own, custom, isAgent),
+    };
   }
 
   #has(name: OwnColumn): boolean {
@@ -125,7 +174,8 @@ function columnOf(name: string): Column {
   const own = OWN_COLUMNS.find((column) => column === name.toUpperCase());
   if (own !== undefined) return { kind: 'own', name: own };
   if (AGENT_COLUMNS.includes(name)) return { kind: 'agent' };
-  if (name.startsWith(EXTERNAL_PREFIX) && name.length > EXTERNAL_PREFIX.length) return { kind: 'external', type: name.slice(EXTERNAL_PREFIX.length) };
+  if (name.startsWith(EXTERNAL_PREFIX) && name.length > EXTERNAL_PREFIX.length)
+    return { kind: 'external', type: name.slice(EXTERNAL_PREFIX.length) };
   const path = name.split('.');
   if (path.includes('') || path.length > NESTING_MAX || path[0].startsWith('$') || KEPT_MEMBERS.has(path[0])) {
     throw new RegistrationFault(`a column cannot be named ${name}`);
@@ -149,9 +199,15 @@ function nest(members: Map<string, Nested>, path: readonly string[], value: stri
 }
 
 const nestedText = (value: Nested): string =>
-  (typeof value === 'string' ? JSON.stringify(value) : joinMembers([...value].map(([name, inner]) => [name, nestedText(inner)] as const)));
+  typeof value === 'string'
+    ? JSON.stringify(value)
+    : joinMembers([...value].map(([name, inner]) => [name, nestedText(inner)] as const));
 
-function documentOf(own: Partial<Record<OwnColumn, string>>, custom: ReadonlyMap<string, Nested>, isAgent: boolean): string {
+function documentOf(
+  own: Partial<Record<OwnColumn, string>>,
+  custom: ReadonlyMap<string, Nested>,
+  isAgent: boolean,
+): string {
   const members: Members = new Map([['name', JSON.stringify(own.NAME ?? own.ID)]]);
   if (own.TYPE !== undefined) members.set('type', JSON.stringify(own.TYPE));
   members.set('c8y_IsDevice', '{}');
@@ -164,5 +220,5 @@ function documentOf(own: Partial<Record<OwnColumn, string>>, custom: ReadonlyMap
 
 function mobileOf(custom: ReadonlyMap<string, Nested>): object {
   const sent = custom.get('c8y_Mobile');
-  return sent === undefined || typeof sent === 'string' ? {} : JSON.parse(nestedText(sent)) as object;
+  return sent === undefined || typeof sent === 'string' ? {} : (JSON.parse(nestedText(sent)) as object);
 }

@@ -1,6 +1,7 @@
 /**
- * Retention (docs/spec/retention.md): rules that say how long data of a kind are kept, and runs that remove what is older. A rule applies by
- * itself: data that two rules select go when the first of them says so. Everything a run has to do is in its record.
+ * Retention (docs/spec/retention.md): rules that say how long data of a kind are kept, and runs that remove what is
+ * older. A rule applies by itself: data that two rules select go when the first of them says so. Everything a run has
+ * to do is in its record.
  */
 
 export const RETENTION_RULES = 'retentionRule';
@@ -12,7 +13,10 @@ export const MAXIMUM_AGE_MAX = 3_650;
 /** Rules of a tenant. */
 export const RULES_MAX = 100;
 export const RULES_LIMIT = 'retention/rules';
-/** Together, as JSON: a run has them up to six times in its record, with quotes and backslashes doubled, and a cluster takes 900 KiB at once. */
+/**
+ * Together, as JSON: a run has them up to six times in its record, with quotes and backslashes doubled, and a cluster
+ * takes 900 KiB at once.
+ */
 export const RULES_BYTES_MAX = 49_152;
 export const RULES_BYTES_LIMIT = 'retention/rules-bytes';
 /** Runs of a tenant that are remembered. */
@@ -33,12 +37,21 @@ export interface RetentionRule {
   readonly editable: boolean;
 }
 
-export interface NamedRule { readonly id: string; readonly rule: RetentionRule }
+export interface NamedRule {
+  readonly id: string;
+  readonly rule: RetentionRule;
+}
 
 /** The rule that each tenant begins with: it is stored when it is changed. Ids of others are larger. */
 export const DEFAULT_RULE_ID = '1';
-export const defaultRule = (days: number): RetentionRule =>
-  ({ dataType: ANY, fragmentType: ANY, type: ANY, source: ANY, maximumAge: days, editable: true });
+export const defaultRule = (days: number): RetentionRule => ({
+  dataType: ANY,
+  fragmentType: ANY,
+  type: ANY,
+  source: ANY,
+  maximumAge: days,
+  editable: true,
+});
 /** Stored in place of the default rule when it was deleted. */
 export const REMOVED = '{"removed":true}';
 
@@ -54,9 +67,17 @@ export const ruleKey = (id: string): string => `${RULE_PREFIX}${padded(id)}`;
 export const runKey = (id: string): string => `${RUN_PREFIX}${padded(id)}`;
 export const idOfKey = (key: string): string => String(BigInt(key.slice(key.indexOf('/') + 1)));
 
-/** Rules in the order of their ids. @param stored all records of `RULE_PREFIX`. @param defaultDays 0 for no default rule. */
-export function rulesOf(stored: readonly { readonly id: string; readonly value: string }[], defaultDays: number): NamedRule[] {
-  const rules = stored.filter(({ value }) => value !== REMOVED).map(({ id, value }) => ({ id: idOfKey(id), rule: JSON.parse(value) as RetentionRule }));
+/**
+ * Rules in the order of their ids. @param stored all records of `RULE_PREFIX`. @param defaultDays 0 for no default
+ * rule.
+ */
+export function rulesOf(
+  stored: readonly { readonly id: string; readonly value: string }[],
+  defaultDays: number,
+): NamedRule[] {
+  const rules = stored
+    .filter(({ value }) => value !== REMOVED)
+    .map(({ id, value }) => ({ id: idOfKey(id), rule: JSON.parse(value) as RetentionRule }));
   const isStored = stored.some(({ id }) => id === ruleKey(DEFAULT_RULE_ID));
   return isStored || defaultDays === 0 ? rules : [{ id: DEFAULT_RULE_ID, rule: defaultRule(defaultDays) }, ...rules];
 }
@@ -72,7 +93,10 @@ export interface RetentionTarget {
 }
 
 /** A part that is removed at a time: what lies behind the cursor of the item, through this one. */
-export interface RetentionChunk { readonly through: string; readonly count: number }
+export interface RetentionChunk {
+  readonly through: string;
+  readonly count: number;
+}
 
 export interface RetentionItem extends RetentionTarget {
   readonly ruleId: string;
@@ -119,8 +143,17 @@ export function lastNight(now: number, hour: number): number {
 export function plannedItems(rules: readonly NamedRule[], now: number): RetentionItem[] {
   return rules.flatMap(({ id, rule: { dataType, fragmentType, type, source, maximumAge } }) =>
     (dataType === ANY ? RETENTION_DATA_TYPES : [dataType]).map((kind) => ({
-      ruleId: id, dataType: kind, fragmentType, type, source, before: now - maximumAge * DAY_MS, count: 0, after: '', isDone: false,
-    })));
+      ruleId: id,
+      dataType: kind,
+      fragmentType,
+      type,
+      source,
+      before: now - maximumAge * DAY_MS,
+      count: 0,
+      after: '',
+      isDone: false,
+    })),
+  );
 }
 
 /** Whether data can be selected by both: a dry run counts them once. */
@@ -130,7 +163,12 @@ export function mayOverlap(one: RetentionTarget, other: RetentionTarget): boolea
 }
 
 const NOUNS: Readonly<Record<RetentionDataType, string>> = {
-  ALARM: 'alarms', AUDIT: 'audit records', BULK_OPERATION: 'bulk operations', EVENT: 'events', MEASUREMENT: 'measurements', OPERATION: 'operations',
+  ALARM: 'alarms',
+  AUDIT: 'audit records',
+  BULK_OPERATION: 'bulk operations',
+  EVENT: 'events',
+  MEASUREMENT: 'measurements',
+  OPERATION: 'operations',
 };
 
 /** One sentence for the audit log: `4 events and 2 alarms were removed`. */
@@ -153,9 +191,15 @@ export interface RetentionStore {
    * The next part behind `after`. @param others targets whose data are left out of the count.
    * @returns undefined when nothing is left.
    */
-  next(tenant: number, target: RetentionTarget, after: string, others: readonly RetentionTarget[]): Promise<RetentionChunk | undefined>;
+  next(
+    tenant: number,
+    target: RetentionTarget,
+    after: string,
+    others: readonly RetentionTarget[],
+  ): Promise<RetentionChunk | undefined>;
   /**
-   * Removes a part. @param isWanted asked before each bounded step: false ends it early; who always says so only wants to know what is left.
+   * Removes a part. @param isWanted asked before each bounded step: false ends it early; who always says so only wants
+   * to know what is left.
    * @returns how much of the part is left: 0 when all of it is gone.
    */
   remove(tenant: number, target: RetentionTarget, after: string, through: string, isWanted: IsWanted): Promise<number>;
@@ -165,6 +209,13 @@ export interface RetentionStore {
 export interface RetentionPort {
   /** Days of the default rule, 0 for none. */
   readonly defaultDays: number;
-  /** Plans a run. @throws PlatformError `retention/running` when there is one already, 503 `records/changes-at-once`. @returns its id. */
-  begin(tenant: number, trigger: RunTrigger, options: { readonly isDryRun: boolean; readonly user?: string }): Promise<string>;
+  /**
+   * Plans a run. @throws PlatformError `retention/running` when there is one already, 503 `records/changes-at-once`.
+   * @returns its id.
+   */
+  begin(
+    tenant: number,
+    trigger: RunTrigger,
+    options: { readonly isDryRun: boolean; readonly user?: string },
+  ): Promise<string>;
 }

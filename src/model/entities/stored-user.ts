@@ -1,5 +1,10 @@
-/** `owner` is the number of the tenant whose application it is: when that tenant ends, so does the access of the user. */
-export interface ServiceOf { readonly application: string; readonly owner: number }
+/**
+ * `owner` is the number of the tenant whose application it is: when that tenant ends, so does the access of the user.
+ */
+export interface ServiceOf {
+  readonly application: string;
+  readonly owner: number;
+}
 
 /** A user as stored in the collection `user`. */
 export interface StoredUser {
@@ -17,7 +22,10 @@ export interface StoredUser {
   /** ms since 1970. */
   readonly lastPasswordChange?: number;
   readonly shouldResetPassword?: boolean;
-  /** Tokens carry it: another number is one of before. Of the command that changed it, so that a user made again has another. */
+  /**
+   * Tokens carry it: another number is one of before. Of the command that changed it, so that a user made again has
+   * another.
+   */
   readonly tokenGeneration?: number;
   /** The password that the configuration has given it, as `password`: given once (accounts/first-start.ts). */
   readonly configured?: string;

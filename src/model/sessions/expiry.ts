@@ -13,11 +13,20 @@ export interface ExpiryClock {
 
 /**
  * Of a session without a connection.
- * @param state.disconnectedAt ms since 1970; 0 = its end is not known yet. @param now undefined while the clock is not believed.
+ * @param state.disconnectedAt ms since 1970; 0 = its end is not known yet. @param now undefined while the clock is not
+ * believed.
  */
-export function isSessionOver(state: { readonly expirySeconds: number; readonly disconnectedAt: number }, now: number | undefined): boolean {
+export function isSessionOver(
+  state: { readonly expirySeconds: number; readonly disconnectedAt: number },
+  now: number | undefined,
+): boolean {
   const { expirySeconds, disconnectedAt } = state;
   // Without expiry it ended with its connection.
   if (expirySeconds === 0) return true;
-  return now !== undefined && expirySeconds !== SESSION_EXPIRY_NEVER && disconnectedAt > 0 && disconnectedAt + expirySeconds * 1_000 <= now;
+  return (
+    now !== undefined &&
+    expirySeconds !== SESSION_EXPIRY_NEVER &&
+    disconnectedAt > 0 &&
+    disconnectedAt + expirySeconds * 1_000 <= now
+  );
 }

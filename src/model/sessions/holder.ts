@@ -1,9 +1,13 @@
 /**
- * Names of those that have a session in memory, one after the other: `<number>-<name>`. The number grows with each, also over the end of a session and
- * the beginning of the next one under its key, so that what two of them say can be put in order.
+ * Names of those that have a session in memory, one after the other: `<number>-<name>`. The number grows with each,
+ * also over the end of a session and the beginning of the next one under its key, so that what two of them say can be
+ * put in order.
  */
 
-/** The next holder, which goes on from the state of `former` ('' = there is no session). @param name of nobody else. @param now ms since 1970. */
+/**
+ * The next holder, which goes on from the state of `former` ('' = there is no session). @param name of nobody else.
+ * @param now ms since 1970.
+ */
 export function holderAfter(former: string, name: string, now: number): string {
   return `${Math.max(numberOf(former) + 1, now)}-${name}`;
 }

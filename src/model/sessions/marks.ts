@@ -1,6 +1,6 @@
 /**
- * Marks of messages that a session's client has acknowledged: what must not be sent to it again by itself. They are kept with the session
- * (mqtt/devices/operation-delivery.ts says which).
+ * Marks of messages that a session's client has acknowledged: what must not be sent to it again by itself. They are
+ * kept with the session (mqtt/devices/operation-delivery.ts says which).
  */
 
 /** Beyond it the oldest are forgotten. */

@@ -1,6 +1,6 @@
 /**
- * When the messages of one connection were received that are not acknowledged yet. They are acknowledged in their order, so this is a
- * queue, with one entry for all messages of a socket read. It does not allocate but when it grows.
+ * When the messages of one connection were received that are not acknowledged yet. They are acknowledged in their
+ * order, so this is a queue, with one entry for all messages of a socket read. It does not allocate but when it grows.
  */
 import type { MqttMetrics } from './metrics.ts';
 

@@ -1,7 +1,7 @@
 /**
- * One connection, from the transport's bytes to the application's link and back. Packets are handled in order; when they
- * cannot be (CONNECT is being checked, the platform is busy, the client does not read), what has arrived is held and reading
- * stops. What a packet means is in the file of its type.
+ * One connection, from the transport's bytes to the application's link and back. Packets are handled in order; when
+ * they cannot be (CONNECT is being checked, the platform is busy, the client does not read), what has arrived is held
+ * and reading stops. What a packet means is in the file of its type.
  */
 import { AcknowledgementTimes } from './acknowledgement-times.ts';
 import type { DeviceConnection, DeviceLink, DownlinkMessage } from '../sessions/application.ts';
@@ -89,7 +89,9 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
     context.wheel.schedule(this, context.limits.connectTimeoutSeconds);
   }
 
-  get isOverLimit(): boolean { return this.context.isOverLimit(); }
+  get isOverLimit(): boolean {
+    return this.context.isOverLimit();
+  }
 
   get canSend(): boolean {
     return this.state === STATE.OPEN && (this.#blocked & BLOCK.SLOW) === 0;
@@ -193,7 +195,9 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
     this.close(reasonCode, reason, `mqtt/reason-0x${reasonCode.toString(16).padStart(2, '0')}`);
   }
 
-  get isOver(): boolean { return this.state >= STATE.ENDING; }
+  get isOver(): boolean {
+    return this.state >= STATE.ENDING;
+  }
 
   takenOver(): void {
     this.close(REASON.SESSION_TAKEN_OVER, 'another connection has opened the session');
@@ -213,16 +217,28 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
     return true;
   }
 
-  sendPubrel(packetId: number): void { this.#send(PACKET_TYPE.PUBREL, packetId); }
-  sendPubrec(packetId: number): void { this.#send(PACKET_TYPE.PUBREC, packetId); }
-  sendPubcomp(packetId: number): void { this.#send(PACKET_TYPE.PUBCOMP, packetId); }
+  sendPubrel(packetId: number): void {
+    this.#send(PACKET_TYPE.PUBREL, packetId);
+  }
+  sendPubrec(packetId: number): void {
+    this.#send(PACKET_TYPE.PUBREC, packetId);
+  }
+  sendPubcomp(packetId: number): void {
+    this.#send(PACKET_TYPE.PUBCOMP, packetId);
+  }
 
   /** Adds to the next flush. */
-  addAcknowledgement(type: number, packetId: number): void { this.#room(4).acknowledgement(type, packetId); }
+  addAcknowledgement(type: number, packetId: number): void {
+    this.#room(4).acknowledgement(type, packetId);
+  }
 
-  addAcknowledgementWithReason(type: number, packetId: number, code: number): void { this.#room(5).acknowledgementWithReason(type, packetId, code); }
+  addAcknowledgementWithReason(type: number, packetId: number, code: number): void {
+    this.#room(5).acknowledgementWithReason(type, packetId, code);
+  }
 
-  addEmptyPacket(type: number): void { this.#room(2).empty(type); }
+  addEmptyPacket(type: number): void {
+    this.#room(2).empty(type);
+  }
 
   /** Writes at once, behind what waits for a flush. @param bytes belong to the transport from now on. */
   write(bytes: Buffer): void {
@@ -247,7 +263,9 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
   }
 
   /** CONNECT is not answered. */
-  get isEarly(): boolean { return this.state < STATE.OPEN; }
+  get isEarly(): boolean {
+    return this.state < STATE.OPEN;
+  }
 
   /** CONNACK was written: packets are handled from now on. */
   opened(): void {
@@ -290,7 +308,10 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
       this.close(error.reasonCode, error.message, error.limit ?? LIMIT.PROTOCOL);
       return;
     }
-    this.context.log.error({ err: error, clientId: this.clientId, remoteAddress: this.transport.remoteAddress }, 'mqtt packet failed');
+    this.context.log.error(
+      { err: error, clientId: this.clientId, remoteAddress: this.transport.remoteAddress },
+      'mqtt packet failed',
+    );
     this.close(REASON.UNSPECIFIED, 'internal error', LIMIT.INTERNAL);
   }
 
@@ -302,17 +323,29 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
     } else if (this.state === STATE.AWAITING_CONNECT) {
       this.close(REASON.UNSPECIFIED, `no CONNECT within ${limits.connectTimeoutSeconds} s`, LIMIT.CONNECT_TIMEOUT);
     } else if (this.state === STATE.CONNECTING) {
-      this.close(REASON.SERVER_BUSY, `CONNECT could not be checked within ${CONNECTING_SECONDS} s`, LIMIT.CONNECT_TIMEOUT);
+      this.close(
+        REASON.SERVER_BUSY,
+        `CONNECT could not be checked within ${CONNECTING_SECONDS} s`,
+        LIMIT.CONNECT_TIMEOUT,
+      );
     } else if ((this.#blocked & BLOCK.SLOW) !== 0) {
       const remaining = limits.writeStallSeconds - (tick - this.#slowTick);
       if (remaining > 0) return remaining;
-      this.close(REASON.QUOTA_EXCEEDED, `the client has read nothing for ${limits.writeStallSeconds} s`, LIMIT.WRITE_STALL);
+      this.close(
+        REASON.QUOTA_EXCEEDED,
+        `the client has read nothing for ${limits.writeStallSeconds} s`,
+        LIMIT.WRITE_STALL,
+      );
     } else if (this.keepAliveSeconds > 0) {
       // While we do not read, silence is ours.
       if (this.#blocked !== 0) return this.#silenceMax();
       const remaining = this.#silenceMax() - (tick - this.#heardTick);
       if (remaining > 0) return remaining;
-      this.close(REASON.KEEP_ALIVE_TIMEOUT, `no packet within 1.5 times the keep alive of ${this.keepAliveSeconds} s`, LIMIT.KEEP_ALIVE);
+      this.close(
+        REASON.KEEP_ALIVE_TIMEOUT,
+        `no packet within 1.5 times the keep alive of ${this.keepAliveSeconds} s`,
+        LIMIT.KEEP_ALIVE,
+      );
     }
     return 0;
   }
@@ -357,7 +390,8 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
         if (this.#run(bytes, 0) === bytes.length) this.#held = undefined;
       }
       if (this.#held === undefined) offset = this.#run(chunk, offset);
-      if (this.#blocked !== 0 && this.#heldAt === 0) this.#heldAt = this.#receivedAt === 0 ? performance.now() : this.#receivedAt;
+      if (this.#blocked !== 0 && this.#heldAt === 0)
+        this.#heldAt = this.#receivedAt === 0 ? performance.now() : this.#receivedAt;
       if (offset < chunk.length && this.state < STATE.ENDING) this.#hold(chunk, offset);
       else if (this.state < STATE.ENDING && this.#held !== undefined) this.#pauseIfBlocked();
       this.link?.endOfRead();
@@ -429,15 +463,20 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
     if (this.isEarly) this.#holdEarly(this.#held.length);
     else if ((this.#blocked & BLOCK.RATE) !== 0) {
       const limit = this.rate?.queueLimitHit(this.#held.view());
-      if (limit !== undefined) this.close(REASON.MESSAGE_RATE_TOO_HIGH, 'the queue of messages over the rate is full', limit);
+      if (limit !== undefined)
+        this.close(REASON.MESSAGE_RATE_TOO_HIGH, 'the queue of messages over the rate is full', limit);
     } else if (this.#held.length > this.context.limits.heldBytes) {
-      this.close(REASON.QUOTA_EXCEEDED, `more than ${this.context.limits.heldBytes} bytes wait to be handled`, LIMIT.HELD_BYTES);
+      this.close(
+        REASON.QUOTA_EXCEEDED,
+        `more than ${this.context.limits.heldBytes} bytes wait to be handled`,
+        LIMIT.HELD_BYTES,
+      );
     }
     this.#pauseIfBlocked();
   }
 
   #countEarly(): void {
-    const bytes = this.isEarly ? this.#held?.bytes.length ?? 0 : 0;
+    const bytes = this.isEarly ? (this.#held?.bytes.length ?? 0) : 0;
     this.context.early.bytes += bytes - this.#earlyBytes;
     this.#earlyBytes = bytes;
   }
@@ -459,7 +498,7 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
   }
 
   #room(count: number): SmallOutput {
-    let output = this.#output ??= this.context.outputs.take();
+    let output = (this.#output ??= this.context.outputs.take());
     if (!output.hasRoom(count)) {
       this.flush();
       output = this.#output ??= this.context.outputs.take();
@@ -479,7 +518,11 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
     }
     this.#backlogBytes += count;
     if (this.#backlogBytes <= limits.writeBytes) return;
-    this.close(REASON.QUOTA_EXCEEDED, `the client does not read and ${limits.writeBytes} bytes wait for it`, LIMIT.WRITE_BYTES);
+    this.close(
+      REASON.QUOTA_EXCEEDED,
+      `the client does not read and ${limits.writeBytes} bytes wait for it`,
+      LIMIT.WRITE_BYTES,
+    );
   }
 
   #ended(isClean: boolean): void {
@@ -494,7 +537,9 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
     const { log } = this.context;
     if (!log.isLevelEnabled('debug')) return;
     const { clientId, principal, transport } = this;
-    log.debug({ clientId, tenant: principal?.tenant, remoteAddress: transport.remoteAddress, reasonCode, reason, limit },
-      'mqtt connection ended');
+    log.debug(
+      { clientId, tenant: principal?.tenant, remoteAddress: transport.remoteAddress, reasonCode, reason, limit },
+      'mqtt connection ended',
+    );
   }
 }

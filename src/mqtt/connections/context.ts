@@ -1,4 +1,7 @@
-/** What all connections of a server share. An interface, so that connection and packet handlers do not import each other. */
+/**
+ * What all connections of a server share. An interface, so that connection and packet handlers do not import each
+ * other.
+ */
 import type { MqttApplication, SessionStore } from '../sessions/application.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Shares } from '../../pacing/shares.ts';
@@ -33,7 +36,9 @@ export interface SharedContext<C> {
   readonly early: EarlyBytes;
   /** A CONNECT arrives: its connection is not silent any more. */
   connecting(connection: C): void;
-  /** Who has sent the CONNECT is not known at once: until `known` its connection gives way when all places are taken. */
+  /**
+   * Who has sent the CONNECT is not known at once: until `known` its connection gives way when all places are taken.
+   */
   waits(connection: C, address: string): void;
   known(connection: C): void;
   /** More connections than the limit are open, without those of which it is not known who they are. */

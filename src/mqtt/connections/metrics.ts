@@ -8,6 +8,9 @@ export interface MqttMetrics extends Refusals {
   messages(direction: 'in' | 'out', qos: number, count: number): void;
   /** PUBLISH packets of one connection, once per socket read. */
   received?(tenantNumber: number, count: number): void;
-  /** So many PUBLISH packets were acknowledged (PUBACK, PUBREC) so long after they had been received; once per write and read. */
+  /**
+   * So many PUBLISH packets were acknowledged (PUBACK, PUBREC) so long after they had been received; once per write and
+   * read.
+   */
   acknowledged(durationMs: number, count: number): void;
 }

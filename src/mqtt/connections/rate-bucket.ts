@@ -1,4 +1,7 @@
-/** The message rate of one connection (docs/spec/mqtt.md#rate): over the rate messages wait, over the queue's limit the client goes. */
+/**
+ * The message rate of one connection (docs/spec/mqtt.md#rate): over the rate messages wait, over the queue's limit the
+ * client goes.
+ */
 import { LENGTH_INCOMPLETE, LENGTH_MALFORMED, PACKET_TYPE, packetLength } from '../wire/fixed-header.ts';
 import { LIMIT } from '../wire/limits.ts';
 import type { LimitName, MqttLimits } from '../wire/limits.ts';
@@ -37,7 +40,7 @@ export class RateBucket {
   queueLimitHit(waiting: Buffer): LimitName | undefined {
     if (waiting.length > this.#limits.rateQueueBytes) return LIMIT.RATE_QUEUE_BYTES;
     let messages = 0;
-    for (let offset = 0; offset < waiting.length;) {
+    for (let offset = 0; offset < waiting.length; ) {
       if (waiting[offset] >> 4 === PACKET_TYPE.PUBLISH) messages++;
       const length = packetLength(waiting, offset, waiting.length);
       // A malformed packet is found when its turn comes.
@@ -50,7 +53,7 @@ export class RateBucket {
   #fill(nowMs: number): void {
     const rate = this.#limits.rateMessagesPerSecond;
     const elapsedMs = Math.max(0, nowMs - this.#filledAt);
-    this.#tokens = Math.min(rate, this.#tokens + elapsedMs * rate / 1_000);
+    this.#tokens = Math.min(rate, this.#tokens + (elapsedMs * rate) / 1_000);
     this.#filledAt = nowMs;
   }
 }

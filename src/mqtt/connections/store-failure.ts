@@ -13,6 +13,9 @@ export function storeFailed(connection: Connection, error: unknown): void {
     return;
   }
   const { context, clientId, transport } = connection;
-  context.log.error({ err: error, clientId, remoteAddress: transport.remoteAddress }, 'mqtt session could not be stored');
+  context.log.error(
+    { err: error, clientId, remoteAddress: transport.remoteAddress },
+    'mqtt session could not be stored',
+  );
   connection.close(REASON.UNSPECIFIED, 'the session store does not answer', LIMIT.SESSION_STORE);
 }

@@ -1,14 +1,17 @@
 /**
- * Connections of which it is not known who they are. They keep no device out. Those without an accepted CONNECT have a pool of their own: beyond it
- * the oldest one is closed in favour of a new one. Those whose CONNECT is being checked stay, unless all places are taken: then the newest one of
- * the address that has most of them is closed.
+ * Connections of which it is not known who they are. They keep no device out. Those without an accepted CONNECT have a
+ * pool of their own: beyond it the oldest one is closed in favour of a new one. Those whose CONNECT is being checked
+ * stay, unless all places are taken: then the newest one of the address that has most of them is closed.
  */
 
 /** Connections that have sent no CONNECT, or whose CONNECT was refused and which are closing. */
 const STRANGERS_MAX = 2_000;
 /** Also where few connections are allowed. */
 const STRANGERS_MIN = 100;
-/** Below the limit of all sockets, a stranger has this many seconds: in a storm of reconnects the server may not have read its CONNECT yet. */
+/**
+ * Below the limit of all sockets, a stranger has this many seconds: in a storm of reconnects the server may not have
+ * read its CONNECT yet.
+ */
 const GRACE_SECONDS = 3;
 
 export class Strangers<C> {
@@ -27,9 +30,13 @@ export class Strangers<C> {
     this.maximum = Math.min(STRANGERS_MAX, Math.max(STRANGERS_MIN, Math.ceil(connections / 4)));
   }
 
-  get size(): number { return this.#silent.size + this.#refused.size + this.#checked.size; }
+  get size(): number {
+    return this.#silent.size + this.#refused.size + this.#checked.size;
+  }
 
-  arrived(one: C, second: number): void { this.#silent.set(one, second); }
+  arrived(one: C, second: number): void {
+    this.#silent.set(one, second);
+  }
 
   /** The answer to its CONNECT is not known yet. */
   waits(one: C, address: string): void {
@@ -57,7 +64,10 @@ export class Strangers<C> {
     if (same.size === 0) this.#checkedOf.delete(address);
   }
 
-  /** Takes out the one to close for a new one. @param isFull there is no socket left for the new one. @returns undefined when none has to go. */
+  /**
+   * Takes out the one to close for a new one. @param isFull there is no socket left for the new one. @returns undefined
+   * when none has to go.
+   */
   take(second: number, isFull: boolean): C | undefined {
     if (!isFull && this.#silent.size + this.#refused.size < this.maximum) return undefined;
     const one = this.#oldest(isFull ? Infinity : second - GRACE_SECONDS) ?? (isFull ? this.#newestOfMost() : undefined);

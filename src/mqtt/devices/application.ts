@@ -70,7 +70,10 @@ export class DeviceApplication implements MqttApplication {
   readonly measurements: MeasurementPublisher;
   readonly operations: OperationDelivery;
   readonly receipts: SessionReceiptStore | undefined;
-  /** Told of each fault that a device is answered with (`error`) and of each message that ends its connection (`refused`). */
+  /**
+   * Told of each fault that a device is answered with (`error`) and of each message that ends its connection
+   * (`refused`).
+   */
   onResult: ((result: 'error' | 'refused') => void) | undefined;
   /** A device has sent something. */
   onHeard: ((tenantNumber: number, source: number, at: number) => void) | undefined;
@@ -92,12 +95,21 @@ export class DeviceApplication implements MqttApplication {
     this.receipts = options.receipts;
     this.measurements = new MeasurementPublisher(options.group, options.ids);
     this.operations = new OperationDelivery({
-      documents: options.documents, bus: options.bus, log: options.log, refusals: options.refusals, elsewhere: options.receivers });
+      documents: options.documents,
+      bus: options.bus,
+      log: options.log,
+      refusals: options.refusals,
+      elsewhere: options.receivers,
+    });
     this.#authenticator = options.authenticator;
     this.#certificateLogins = options.certificateLogins;
   }
 
-  authenticate(userName: string, password: string, caller: LoginCaller): Principal | undefined | Promise<Principal | undefined> {
+  authenticate(
+    userName: string,
+    password: string,
+    caller: LoginCaller,
+  ): Principal | undefined | Promise<Principal | undefined> {
     return this.#authenticator.authenticate(userName, password, { caller });
   }
 
@@ -116,7 +128,9 @@ export class DeviceApplication implements MqttApplication {
       return await this.#certificateLogins.login(certificates, userName);
     } catch (error) {
       if (!(error instanceof UntrustedCertificate)) throw error;
-      throw Object.assign(new Error(`the certificate is not accepted: ${error.message}`), { mqttReason: REASON_NOT_AUTHORIZED });
+      throw Object.assign(new Error(`the certificate is not accepted: ${error.message}`), {
+        mqttReason: REASON_NOT_AUTHORIZED,
+      });
     }
   }
 
@@ -130,14 +144,17 @@ export class DeviceApplication implements MqttApplication {
       const source = this.sourceOf(principal.tenantNumber, serial);
       if (source !== undefined) return ownsOrHasRole(this.known, principal, source, 'ROLE_INVENTORY_ADMIN');
       const { claimant } = serialClaim(principal);
-      return claimant === undefined
-        || !isSerialOfOther((...document) => this.known.get(...document), principal.tenantNumber, claimant, serial);
+      return (
+        claimant === undefined ||
+        !isSerialOfOther((...document) => this.known.get(...document), principal.tenantNumber, claimant, serial)
+      );
     });
   }
 
   /**
-   * By which right a connection of the user may be that of the object. Asked whenever one opens an object that exists: its client ID may have been bound to
-   * it after CONNECT. Within `known.decide`. @returns undefined when there is no such object, or not yet.
+   * By which right a connection of the user may be that of the object. Asked whenever one opens an object that exists:
+   * its client ID may have been bound to it after CONNECT. Within `known.decide`. @returns undefined when there is no
+   * such object, or not yet.
    */
   mayOpen(principal: Principal, source: number): OpeningRight | undefined {
     const doc = this.known.get('managedObject', principal.tenantNumber, String(source));
@@ -148,7 +165,8 @@ export class DeviceApplication implements MqttApplication {
 
   /**
    * Within `known.decide` or the planning of a message.
-   * @throws PlatformError `security/forbidden` unless the object is the device, below it, the user's own, or the user has the role.
+   * @throws PlatformError `security/forbidden` unless the object is the device, below it, the user's own, or the user
+   * has the role.
    */
   requireRight(link: PlatformDeviceLink, source: number, role: string): void {
     if (source === link.source || ownsOrHasRole(this.known, link.connection.principal, source, role)) return;
@@ -160,8 +178,13 @@ export class DeviceApplication implements MqttApplication {
     const parts = clientId.split(':');
     const serial = parts.length === 1 ? clientId : parts[0] === 'd' && parts.length <= 3 ? parts[1] : '';
     if (!isSerial(serial) || /[/+#]/.test(serial)) {
-      throw Object.assign(new Error(`the client id ${clientId.slice(0, 100)} is not <serial>, d:<serial> or d:<serial>:<template>, `
-        + `with a serial of ${SERIAL_RULE}, / + #`), { mqttReason: REASON_IDENTIFIER_INVALID });
+      throw Object.assign(
+        new Error(
+          `the client id ${clientId.slice(0, 100)} is not <serial>, d:<serial> or d:<serial>:<template>, ` +
+            `with a serial of ${SERIAL_RULE}, / + #`,
+        ),
+        { mqttReason: REASON_IDENTIFIER_INVALID },
+      );
     }
     return serial;
   }
@@ -170,7 +193,11 @@ export class DeviceApplication implements MqttApplication {
     const { registration } = this;
     const isNew = registration !== undefined && connection.principal.roles.has(BOOTSTRAP_ROLE);
     if (!isNew) return this.openDevice(connection);
-    return new BootstrapLink(connection, this.sessionKey(connection.principal, connection.clientId), { registration, refusals: this.refusals, log: this.log });
+    return new BootstrapLink(connection, this.sessionKey(connection.principal, connection.clientId), {
+      registration,
+      refusals: this.refusals,
+      log: this.log,
+    });
   }
 
   openDevice(connection: DeviceConnection): PlatformDeviceLink {
@@ -202,20 +229,26 @@ export class DeviceApplication implements MqttApplication {
 
   /** Whether a connection receives the operations of the device now. */
   isPushed(tenantNumber: number, source: number): boolean {
-    return this.operations.linksOf(source).some((link) => link.tenantNumber === tenantNumber && link.operationTopics !== 0);
+    return this.operations
+      .linksOf(source)
+      .some((link) => link.tenantNumber === tenantNumber && link.operationTopics !== 0);
   }
 
   /**
-   * To be called when an object has been changed or deleted. The device of a deleted one is found or created again by its next message; a connection whose
-   * user has lost the object ends.
+   * To be called when an object has been changed or deleted. The device of a deleted one is found or created again by
+   * its next message; a connection whose user has lost the object ends.
    */
   objectChanged(id: number): void {
     for (const link of this.operations.linksOf(id)) this.#recheck(link, id);
   }
 
-  /** To be called when links between objects have ended: what was opened by a right at an object above may no longer be below it. */
+  /**
+   * To be called when links between objects have ended: what was opened by a right at an object above may no longer be
+   * below it.
+   */
   linksEnded(): void {
-    for (const links of this.operations.links) for (const link of links) if (link.right === 'linked') this.#recheck(link, link.source);
+    for (const links of this.operations.links)
+      for (const link of links) if (link.right === 'linked') this.#recheck(link, link.source);
   }
 
   #recheck(link: PlatformDeviceLink, source: number): void {
@@ -228,11 +261,16 @@ export class DeviceApplication implements MqttApplication {
     const answer = this.known.decide(() => this.mayOpen(link.connection.principal, source));
     if (!(answer instanceof Promise)) return decide(answer);
     answer.then(decide, (error: Error) => {
-      this.log.warn({ err: error, id: source }, 'a changed object could not be read; its device is asked for nothing until it connects again');
+      this.log.warn(
+        { err: error, id: source },
+        'a changed object could not be read; its device is asked for nothing until it connects again',
+      );
     });
   }
 
-  /** Deletions may have been missed: the objects of connected devices are looked at again. @throws what the store says. */
+  /**
+   * Deletions may have been missed: the objects of connected devices are looked at again. @throws what the store says.
+   */
   async objectsMissed(isOf: (tenant: number, key: number) => boolean): Promise<void> {
     const byTenant = new Map<number, PlatformDeviceLink[]>();
     for (const link of [...this.operations.links].flat()) {
@@ -244,7 +282,11 @@ export class DeviceApplication implements MqttApplication {
     for (const [tenant, ofTenant] of byTenant) {
       for (let from = 0; from < ofTenant.length; from += RECHECKED_AT_ONCE) {
         const some = ofTenant.slice(from, from + RECHECKED_AT_ONCE).map((link) => ({ link, source: link.source }));
-        const texts = await this.documents.getMany('managedObject', tenant, some.map(({ source }) => String(source)));
+        const texts = await this.documents.getMany(
+          'managedObject',
+          tenant,
+          some.map(({ source }) => String(source)),
+        );
         for (const [index, { link, source }] of some.entries()) {
           const doc = texts[index];
           // Of an object that is still its user's nothing more is asked.
@@ -254,28 +296,45 @@ export class DeviceApplication implements MqttApplication {
     }
   }
 
-  /** The managed object bound to a serial; undefined when there is none. Within `known.decide` or the planning of a message. */
+  /**
+   * The managed object bound to a serial; undefined when there is none. Within `known.decide` or the planning of a
+   * message.
+   */
   sourceOf(tenantNumber: number, serial: string): number | undefined {
     const text = this.known.get('externalId', tenantNumber, `${SERIAL_TYPE}\n${serial}`);
     return text === undefined ? undefined : Number((JSON.parse(text) as { managedObject: string }).managedObject);
   }
 
   /** @throws PlatformError `identity/reserved` for the serial of another registered device that has no object yet. */
-  async ensure(link: PlatformDeviceLink, device: Pick<DeviceEnsure, 'type' | 'externalId' | 'doc' | 'parent'>): Promise<{ id: string; created: boolean }> {
+  async ensure(
+    link: PlatformDeviceLink,
+    device: Pick<DeviceEnsure, 'type' | 'externalId' | 'doc' | 'parent'>,
+  ): Promise<{ id: string; created: boolean }> {
     const { principal } = link.connection;
     if (!isSerial(device.externalId)) {
-      throw new PlatformError('validation/invalid-field', { area: 'identity', name: 'externalId', value: device.externalId, limit: SERIAL_RULE });
+      throw new PlatformError('validation/invalid-field', {
+        area: 'identity',
+        name: 'externalId',
+        value: device.externalId,
+        limit: SERIAL_RULE,
+      });
     }
     return this.commands.request({
-      kind: COMMAND.DEVICE_ENSURE, tenant: link.tenantNumber, key: `x:${device.type}\n${device.externalId}`, mode: PROCESSING_MODE.PERSISTENT,
-      receivedAt: this.now(), body: { ...device, id: String(this.ids.next()), owner: principal.userName, ...serialClaim(principal) },
+      kind: COMMAND.DEVICE_ENSURE,
+      tenant: link.tenantNumber,
+      key: `x:${device.type}\n${device.externalId}`,
+      mode: PROCESSING_MODE.PERSISTENT,
+      receivedAt: this.now(),
+      body: { ...device, id: String(this.ids.next()), owner: principal.userName, ...serialClaim(principal) },
     });
   }
 
   /** Serials of the direct child devices. */
   async childSerials(tenantNumber: number, id: string): Promise<string[]> {
     const children = await this.documents.list('children', tenantNumber, `${id}\nchildDevices\n`, { limit: 10_000 });
-    const serials = await Promise.all(children.map((child) => this.serialOf(tenantNumber, child.id.slice(child.id.lastIndexOf('\n') + 1))));
+    const serials = await Promise.all(
+      children.map((child) => this.serialOf(tenantNumber, child.id.slice(child.id.lastIndexOf('\n') + 1))),
+    );
     return serials.filter((serial) => serial !== undefined);
   }
 

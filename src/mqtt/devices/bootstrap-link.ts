@@ -45,7 +45,15 @@ export class BootstrapLink implements DeviceLink {
   }
 
   /** One request at a time; what comes meanwhile waits in the connection. */
-  publish(chunk: Buffer, topicStart: number, topicEnd: number, payloadStart: number, payloadEnd: number, _qos: number, packetId: number): PublishResult {
+  publish(
+    chunk: Buffer,
+    topicStart: number,
+    topicEnd: number,
+    payloadStart: number,
+    payloadEnd: number,
+    _qos: number,
+    packetId: number,
+  ): PublishResult {
     if (this.#isAsking) {
       this.#isStalled = true;
       return PUBLISH_RESULT.BUSY;
@@ -58,23 +66,36 @@ export class BootstrapLink implements DeviceLink {
     }
     const token = chunk.toString('utf8', payloadStart, payloadEnd).trim();
     this.#isAsking = true;
-    this.#parts.registration.poll(this.#deviceId, token === '' ? undefined : token).then(
-      (credentials) => { if (credentials !== undefined) this.#deliver(credentials); },
-      (error: Error) => this.#failed(error),
-    ).finally(() => this.#asked(packetId));
+    this.#parts.registration
+      .poll(this.#deviceId, token === '' ? undefined : token)
+      .then(
+        (credentials) => {
+          if (credentials !== undefined) this.#deliver(credentials);
+        },
+        (error: Error) => this.#failed(error),
+      )
+      .finally(() => this.#asked(packetId));
     return PUBLISH_RESULT.PENDING;
   }
 
-  endOfRead(): void { /* Nothing is collected. */ }
+  endOfRead(): void {
+    /* Nothing is collected. */
+  }
 
   subscribe(topicFilter: string, qos: 0 | 1 | 2): number {
     const receives = receivedBy(topicFilter);
     return receives !== 0 && (receives & ~RECEIVES) === 0 ? qos : REFUSED_FILTER;
   }
 
-  subscribed(): void { /* Credentials come as the answer to a request. */ }
-  unsubscribe(): void { /* The session knows. */ }
-  closed(): void { this.#isClosed = true; }
+  subscribed(): void {
+    /* Credentials come as the answer to a request. */
+  }
+  unsubscribe(): void {
+    /* The session knows. */
+  }
+  closed(): void {
+    this.#isClosed = true;
+  }
 
   #asked(packetId: number): void {
     this.#isAsking = false;
@@ -91,8 +112,15 @@ export class BootstrapLink implements DeviceLink {
   }
 
   #failed(error: Error): void {
-    if (!(error instanceof PlatformError)) this.#parts.log.error({ err: error, device: this.#deviceId }, 'a request for device credentials failed');
-    this.#tell(new SmartRestError(50, '', error instanceof PlatformError ? error.message : 'The request for device credentials failed'));
+    if (!(error instanceof PlatformError))
+      this.#parts.log.error({ err: error, device: this.#deviceId }, 'a request for device credentials failed');
+    this.#tell(
+      new SmartRestError(
+        50,
+        '',
+        error instanceof PlatformError ? error.message : 'The request for device credentials failed',
+      ),
+    );
   }
 
   #tell(fault: SmartRestError): void {

@@ -1,4 +1,7 @@
-/** How far the operations of one connection are: what it has been sent, and what is still to be looked at (operation-delivery.ts). */
+/**
+ * How far the operations of one connection are: what it has been sent, and what is still to be looked at
+ * (operation-delivery.ts).
+ */
 
 /** An operation that was PENDING when it was found. */
 export interface PendingOperation {
@@ -31,7 +34,10 @@ export class ForwardingState {
   running: Promise<void> = Promise.resolve();
   isRunning = false;
   walk: PendingWalk | undefined;
-  /** On which topics (bits of RECEIVE) the connection has been sent an operation that is PENDING: once on each, unless it asks again. */
+  /**
+   * On which topics (bits of RECEIVE) the connection has been sent an operation that is PENDING: once on each, unless
+   * it asks again.
+   */
   readonly #sent = new Map<string, number>();
   /** Operations that became PENDING, in their order. */
   #live: PendingOperation[] = [];
@@ -51,12 +57,18 @@ export class ForwardingState {
     }, waitMs).unref();
   }
 
-  get isDue(): boolean { return this.#isAllDue || this.#live.length > 0; }
+  get isDue(): boolean {
+    return this.#isAllDue || this.#live.length > 0;
+  }
 
   /** Of the walk: also what the session has, or the device has acknowledged. */
-  get isAgain(): boolean { return this.#isAgain; }
+  get isAgain(): boolean {
+    return this.#isAgain;
+  }
 
-  get isFull(): boolean { return this.#sent.size >= ForwardingState.FORWARDED_MAX; }
+  get isFull(): boolean {
+    return this.#sent.size >= ForwardingState.FORWARDED_MAX;
+  }
 
   /** @returns true once for each time that it is full. */
   tellFull(): boolean {
@@ -112,9 +124,13 @@ export class ForwardingState {
   }
 
   /** @returns bits of RECEIVE. */
-  sentOn(id: string): number { return this.#sent.get(id) ?? 0; }
+  sentOn(id: string): number {
+    return this.#sent.get(id) ?? 0;
+  }
 
-  setSent(id: string, topics: number): void { this.#sent.set(id, topics); }
+  setSent(id: string, topics: number): void {
+    this.#sent.set(id, topics);
+  }
 
   /** It was not sent after all. */
   takeBack(id: string, topics: number): void {

@@ -1,4 +1,7 @@
-/** JSON over MQTT (docs/spec/mqtt-json.md): the REST documents on topics, with the connected device as the default source. */
+/**
+ * JSON over MQTT (docs/spec/mqtt-json.md): the REST documents on topics, with the connected device as the default
+ * source.
+ */
 import { NotLoaded } from '../../actors/runtime/state-view.ts';
 import type { OfferedRecord } from '../../ingest/journal/command-bus.ts';
 import { encodeCommand } from '../../ingest/journal/command-record.ts';
@@ -10,7 +13,13 @@ import type { ActorKey } from '../../model/commands/command.ts';
 import type { CommandKind } from '../../model/commands/kinds.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { checkEventUpdate, checkNewEvent } from '../../model/entities/event.ts';
-import { joinMembers, parseMembers, splitElements, splitMembers, stringMember } from '../../model/documents/json-document.ts';
+import {
+  joinMembers,
+  parseMembers,
+  splitElements,
+  splitMembers,
+  stringMember,
+} from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import { SERIAL_TYPE } from '../../model/access/serial-claim.ts';
 import type { JsonTopic } from '../../smartrest/json-topics.ts';
@@ -19,7 +28,10 @@ import type { PlatformDeviceLink } from './link.ts';
 
 /** Who may write to any source. */
 const ADMIN_ROLES: Readonly<Record<JsonTopic['area'], string>> = {
-  measurements: 'ROLE_MEASUREMENT_ADMIN', events: 'ROLE_EVENT_ADMIN', alarms: 'ROLE_ALARM_ADMIN', managedObjects: 'ROLE_INVENTORY_ADMIN',
+  measurements: 'ROLE_MEASUREMENT_ADMIN',
+  events: 'ROLE_EVENT_ADMIN',
+  alarms: 'ROLE_ALARM_ADMIN',
+  managedObjects: 'ROLE_INVENTORY_ADMIN',
 };
 
 /** Makes the records of one message. */
@@ -30,7 +42,12 @@ class JsonMessage {
   readonly #application: DeviceApplication;
   readonly #onError: (error: PlatformError) => void;
 
-  constructor(topic: JsonTopic, link: PlatformDeviceLink, application: DeviceApplication, onError: (error: PlatformError) => void) {
+  constructor(
+    topic: JsonTopic,
+    link: PlatformDeviceLink,
+    application: DeviceApplication,
+    onError: (error: PlatformError) => void,
+  ) {
     this.#topic = topic;
     this.#link = link;
     this.#application = application;
@@ -43,7 +60,8 @@ class JsonMessage {
       this.#delete(area, id ?? '');
     } else if (action === 'createBulk') {
       const list = parseMembers(payload).get(area);
-      if (list === undefined || !list.startsWith('[')) throw new PlatformError('validation/mandatory-fields', { names: area });
+      if (list === undefined || !list.startsWith('['))
+        throw new PlatformError('validation/mandatory-fields', { names: area });
       // Elements are independent: the first error is reported, the others are taken.
       let isReported = false;
       // All that has to be loaded is asked for at once.
@@ -83,11 +101,24 @@ class JsonMessage {
       this.#measurement(members, source);
     } else if (area === 'events') {
       const { type, time } = checkNewEvent(members);
-      this.#command(COMMAND.EVENT_CREATE, source, { id: String(ids.nextBeside(this.#link.tenantNumber, source)), type, time, doc: joinMembers(members) });
+      this.#command(COMMAND.EVENT_CREATE, source, {
+        id: String(ids.nextBeside(this.#link.tenantNumber, source)),
+        type,
+        time,
+        doc: joinMembers(members),
+      });
     } else if (area === 'alarms') {
       const { type, time, severity, status } = checkNewAlarm(members);
       const id = String(ids.nextBeside(this.#link.tenantNumber, source));
-      this.#command(COMMAND.ALARM_CREATE, source, { id, type, time, severity, status, doc: joinMembers(members), user });
+      this.#command(COMMAND.ALARM_CREATE, source, {
+        id,
+        type,
+        time,
+        severity,
+        status,
+        doc: joinMembers(members),
+        user,
+      });
     } else {
       const id = ids.next();
       this.#command(COMMAND.MANAGED_OBJECT_CREATE, id, { id: String(id), owner: user, doc: this.#newObject(members) });
@@ -104,7 +135,9 @@ class JsonMessage {
     return this.#application.known.get('managedObject', this.#link.tenantNumber, String(source)) !== undefined;
   }
 
-  /** Of another object than the connected device; an id that is not the tenant's may be that of another one's device. */
+  /**
+   * Of another object than the connected device; an id that is not the tenant's may be that of another one's device.
+   */
   #hear(source: number): void {
     const { onHeard, now } = this.#application;
     if (onHeard !== undefined && this.#isKnown(source)) onHeard(this.#link.tenantNumber, source, now());
@@ -119,8 +152,15 @@ class JsonMessage {
   #measurement(members: Members, source: number): void {
     const measurement = parseMeasurement(joinMembers(members), source);
     const { ids, now } = this.#application;
-    this.records.push({ record: encodeMeasurement({
-      ...measurement, tenant: this.#link.tenantNumber, id: ids.next(), mode: this.#topic.mode, receivedAt: now() }) });
+    this.records.push({
+      record: encodeMeasurement({
+        ...measurement,
+        tenant: this.#link.tenantNumber,
+        id: ids.next(),
+        mode: this.#topic.mode,
+        receivedAt: now(),
+      }),
+    });
   }
 
   #update(area: JsonTopic['area'], id: string, text: string): void {
@@ -149,7 +189,9 @@ class JsonMessage {
     } else {
       if (numberOf(id) === undefined) throw new PlatformError('measurement/not-found', { id });
       this.#command(COMMAND.DATA_DELETE, 't', {
-        table: 'measurements', filter: this.#mayDeleteAny() ? { id } : { id, source: String(this.#link.source) } });
+        table: 'measurements',
+        filter: this.#mayDeleteAny() ? { id } : { id, source: String(this.#link.source) },
+      });
     }
   }
 
@@ -168,8 +210,12 @@ class JsonMessage {
     const reference = members.get('managedObject');
     if (reference === undefined) {
       const id = this.#application.ids.next();
-      this.#command(COMMAND.MANAGED_OBJECT_CREATE, id, { id: String(id), owner: this.#link.connection.principal.userName, doc: this.#newObject(members),
-        parent: { id: parent, kind: 'childDevices' } });
+      this.#command(COMMAND.MANAGED_OBJECT_CREATE, id, {
+        id: String(id),
+        owner: this.#link.connection.principal.userName,
+        doc: this.#newObject(members),
+        parent: { id: parent, kind: 'childDevices' },
+      });
       return;
     }
     const child = reference.startsWith('{') ? stringMember(splitMembers(reference), 'id') : undefined;
@@ -180,7 +226,10 @@ class JsonMessage {
     this.#command(COMMAND.CHILD_ADD, source, { kind: 'childDevices', child, parent });
   }
 
-  /** `source`, else the object of `externalSource`, else the connected device. Takes `externalSource` out of the document. */
+  /**
+   * `source`, else the object of `externalSource`, else the connected device. Takes `externalSource` out of the
+   * document.
+   */
   #sourceOf(members: Members): number {
     const external = members.get('externalSource');
     members.delete('externalSource');
@@ -188,7 +237,11 @@ class JsonMessage {
       const id = sourceIdOf(members);
       if (id === undefined) {
         throw new PlatformError('validation/invalid-field', {
-          area: this.#topic.area, name: 'source', value: members.get('source') ?? '', limit: 'an object with an id' });
+          area: this.#topic.area,
+          name: 'source',
+          value: members.get('source') ?? '',
+          limit: 'an object with an id',
+        });
       }
       return id;
     }
@@ -211,23 +264,43 @@ class JsonMessage {
 
   #command(kind: CommandKind, key: ActorKey, body: object): void {
     this.records.push({
-      record: encodeCommand({ kind, key, body, tenant: this.#link.tenantNumber, mode: this.#topic.mode, receivedAt: this.#application.now() }),
+      record: encodeCommand({
+        kind,
+        key,
+        body,
+        tenant: this.#link.tenantNumber,
+        mode: this.#topic.mode,
+        receivedAt: this.#application.now(),
+      }),
       onAnswer: {
-        resolve: () => { /* The acknowledgement is the answer. */ },
-        reject: (error) => { this.#onError(error instanceof PlatformError ? error : new PlatformError('general/internal', { reference: 'mqtt' })); },
+        resolve: () => {
+          /* The acknowledgement is the answer. */
+        },
+        reject: (error) => {
+          this.#onError(
+            error instanceof PlatformError ? error : new PlatformError('general/internal', { reference: 'mqtt' }),
+          );
+        },
       },
     });
   }
 }
 
-const numberOf = (id: string): number | undefined => (/^[1-9]\d{0,15}$/.test(id) && Number.isSafeInteger(Number(id)) ? Number(id) : undefined);
+const numberOf = (id: string): number | undefined =>
+  /^[1-9]\d{0,15}$/.test(id) && Number.isSafeInteger(Number(id)) ? Number(id) : undefined;
 
 /**
- * @returns the records of a message. @param onError told of what the actors refuse, and of elements of a bulk that are not taken.
+ * @returns the records of a message. @param onError told of what the actors refuse, and of elements of a bulk that are
+ * not taken.
  * @throws PlatformError when nothing of it can be taken. NotLoaded when it has to be planned again.
  */
-export function planJson(topic: JsonTopic, payload: Buffer, link: PlatformDeviceLink, application: DeviceApplication,
-  onError: (error: PlatformError) => void): OfferedRecord[] {
+export function planJson(
+  topic: JsonTopic,
+  payload: Buffer,
+  link: PlatformDeviceLink,
+  application: DeviceApplication,
+  onError: (error: PlatformError) => void,
+): OfferedRecord[] {
   const message = new JsonMessage(topic, link, application, onError);
   message.plan(payload.toString('utf8'));
   return message.records;

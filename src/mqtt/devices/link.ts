@@ -1,4 +1,7 @@
-/** One connected device: what it publishes becomes records of the journal, what concerns it goes down to it (docs/spec/mqtt.md). */
+/**
+ * One connected device: what it publishes becomes records of the journal, what concerns it goes down to it
+ * (docs/spec/mqtt.md).
+ */
 import { NotLoaded } from '../../actors/runtime/state-view.ts';
 import type { OfferedRecord } from '../../ingest/journal/command-bus.ts';
 import type { AcknowledgementSink } from '../../ingest/journal/record-intake.ts';
@@ -41,7 +44,10 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
   #isOpening = false;
   /** Documents that were loaded for the message that is offered next. */
   #loaded: Map<string, unknown> | undefined;
-  /** The opening was refused that the message on this topic needed, which is offered again now: it is answered with the fault. */
+  /**
+   * The opening was refused that the message on this topic needed, which is offered again now: it is answered with the
+   * fault.
+   */
   #refusedOpening: { readonly topic: string; readonly tell: () => void } | undefined;
   #heardAt = 0;
   #isStalled = false;
@@ -71,7 +77,15 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
 
   // --- from the connection ---
 
-  publish(chunk: Buffer, topicStart: number, topicEnd: number, payloadStart: number, payloadEnd: number, qos: number, packetId: number): PublishResult {
+  publish(
+    chunk: Buffer,
+    topicStart: number,
+    topicEnd: number,
+    payloadStart: number,
+    payloadEnd: number,
+    qos: number,
+    packetId: number,
+  ): PublishResult {
     const limit = this.#application.group.refusal;
     if (limit !== undefined) return this.#refuse(limit);
     this.#refusedSince = 0;
@@ -83,14 +97,30 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
     const mode = topicEnd - topicStart === 4 ? staticTopicMode(chunk, topicStart) : -1;
     if (mode >= 0 && this.source !== 0 && qos < 2) {
       const application = this.#application;
-      const offered = application.measurements.publish(chunk, payloadStart, payloadEnd, this, mode as ProcessingMode, now, this, packetId);
+      const offered = application.measurements.publish(
+        chunk,
+        payloadStart,
+        payloadEnd,
+        this,
+        mode as ProcessingMode,
+        now,
+        this,
+        packetId,
+      );
       if (offered === OFFERED.TAKEN) return PUBLISH_RESULT.PENDING;
       if (offered === OFFERED.FULL) return this.#stall();
     }
-    return this.#publishAny(chunk.toString('utf8', topicStart, topicEnd), chunk.subarray(payloadStart, payloadEnd), qos, packetId);
+    return this.#publishAny(
+      chunk.toString('utf8', topicStart, topicEnd),
+      chunk.subarray(payloadStart, payloadEnd),
+      qos,
+      packetId,
+    );
   }
 
-  endOfRead(): void { /* Groups are committed by themselves after the event loop's poll phase. */ }
+  endOfRead(): void {
+    /* Groups are committed by themselves after the event loop's poll phase. */
+  }
 
   subscribe(topicFilter: string, qos: 0 | 1 | 2): number {
     return receivedBy(topicFilter) === 0 ? REFUSED_FILTER : qos;
@@ -116,18 +146,22 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
   // --- from the group commit ---
 
   /** [MQTT-4.6.0-2] PUBACKs come in the order of the PUBLISHes. */
-  get isOrdered(): boolean { return true; }
+  get isOrdered(): boolean {
+    return true;
+  }
 
   /**
-   * A packet is acknowledged when it is durable and its actors have answered, in the order in which the packets came: devices take the PUBACK
-   * as the sign that what they have asked for is there (docs/spec/mqtt.md#acknowledgement).
+   * A packet is acknowledged when it is durable and its actors have answered, in the order in which the packets came:
+   * devices take the PUBACK as the sign that what they have asked for is there (docs/spec/mqtt.md#acknowledgement).
    */
   durable(packetId: number): void {
     if (this.#durable.length === 0 && !this.#unanswered?.has(packetId)) this.connection.acknowledge(packetId);
     else this.#durable.push(packetId);
   }
 
-  flushDurable(): void { this.connection.flush(); }
+  flushDurable(): void {
+    this.connection.flush();
+  }
   failed(packetId: number, error: Error): void {
     this.connection.rejected(packetId, this.#application.receipts !== undefined);
     // Not acknowledged: the device sends it again on its next connection.
@@ -165,9 +199,13 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
   }
 
   /** Whether it receives operations, or did. */
-  get hasReceived(): boolean { return this.#operationFilters !== undefined; }
+  get hasReceived(): boolean {
+    return this.#operationFilters !== undefined;
+  }
 
-  get hasAnswersDue(): boolean { return this.#answersDue > 0; }
+  get hasAnswersDue(): boolean {
+    return this.#answersDue > 0;
+  }
 
   /** Runs when the actors have answered everything that was sent before. */
   afterAnswers(action: () => void): void {
@@ -175,17 +213,21 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
     else (this.#afterAnswers ??= []).push(action);
   }
 
-  get repliesDue(): number { return this.#replies?.length ?? 0; }
+  get repliesDue(): number {
+    return this.#replies?.length ?? 0;
+  }
 
   /** Replies are sent in the order of the rows that ask for them, whatever has to be looked up for one. */
   replyInOrder(reply: () => Promise<void>): void {
-    if (this.#replies === undefined) void this.#reply(this.#replies = [reply]);
+    if (this.#replies === undefined) void this.#reply((this.#replies = [reply]));
     else this.#replies.push(reply);
   }
 
   /** What was asked for until now has been sent. */
   replied(): Promise<void> {
-    return new Promise((resolve) => { this.replyInOrder(async () => resolve()); });
+    return new Promise((resolve) => {
+      this.replyInOrder(async () => resolve());
+    });
   }
 
   async #reply(replies: (() => Promise<void>)[]): Promise<void> {
@@ -247,7 +289,8 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
       return PUBLISH_RESULT.BUSY;
     }
     const records: OfferedRecord[] = plan.records.map((planned) => this.#awaited(planned, packetId));
-    const received = qos === 2 && packetId !== 0 && this.connection.isPersistent ? this.#receivedPacket(packetId) : undefined;
+    const received =
+      qos === 2 && packetId !== 0 && this.connection.isPersistent ? this.#receivedPacket(packetId) : undefined;
     if (received !== undefined && this.#announce(records, received)) {
       this.#refusedOpening = refused;
       return PUBLISH_RESULT.BUSY;
@@ -281,7 +324,9 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
         this.#isOpening = false;
         if (!this.#isClosed) this.connection.resume();
       };
-      error.loaded.then(resume, () => { setTimeout(resume, LOAD_RETRY_MS); });
+      error.loaded.then(resume, () => {
+        setTimeout(resume, LOAD_RETRY_MS);
+      });
       return undefined;
     } finally {
       known.loaded = undefined;
@@ -304,25 +349,39 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
 
   #acknowledgeDurable(): void {
     const waiting = this.#durable.findIndex((packetId) => this.#unanswered?.has(packetId));
-    for (const packetId of this.#durable.splice(0, waiting < 0 ? this.#durable.length : waiting)) this.connection.acknowledge(packetId);
+    for (const packetId of this.#durable.splice(0, waiting < 0 ? this.#durable.length : waiting))
+      this.connection.acknowledge(packetId);
     this.connection.flush();
   }
 
   #awaited(planned: OfferedRecord, packetId: number): OfferedRecord {
     const { record, onAnswer } = planned;
     if (!onAnswer) return planned;
-    return { record, onAnswer: {
-      resolve: (answer) => { onAnswer.resolve(answer); this.#answered(packetId); },
-      reject: (error) => { onAnswer.reject(error); this.#answered(packetId); },
-      // What it would have been told is lost; its messages go on.
-      over: () => this.#answered(packetId),
-    } };
+    return {
+      record,
+      onAnswer: {
+        resolve: (answer) => {
+          onAnswer.resolve(answer);
+          this.#answered(packetId);
+        },
+        reject: (error) => {
+          onAnswer.reject(error);
+          this.#answered(packetId);
+        },
+        // What it would have been told is lost; its messages go on.
+        over: () => this.#answered(packetId),
+      },
+    };
   }
 
   #receivedPacket(packetId: number): ReceivedPacket {
     return {
-      tenant: this.tenantNumber, session: this.#application.sessionKey(this.connection.principal, this.connection.clientId), id: packetId,
-      holder: this.connection.session?.holder, receivedAt: this.#application.now(), stored: this.connection.session?.partly?.get(packetId),
+      tenant: this.tenantNumber,
+      session: this.#application.sessionKey(this.connection.principal, this.connection.clientId),
+      id: packetId,
+      holder: this.connection.session?.holder,
+      receivedAt: this.#application.now(),
+      stored: this.connection.session?.partly?.get(packetId),
     };
   }
 
@@ -353,7 +412,10 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
           return;
         }
         this.#application.refusals.count('mqtt/receipt-not-announced');
-        this.#application.log.debug({ session, error: error.message }, 'the shard of a QoS 2 message could not be noted; trying again');
+        this.#application.log.debug(
+          { session, error: error.message },
+          'the shard of a QoS 2 message could not be noted; trying again',
+        );
         setTimeout(resume, RETRY_MS);
       },
     );
@@ -405,7 +467,10 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
       return PUBLISH_RESULT.BUSY;
     }
     this.#application.onResult?.('refused');
-    this.refusal = { reasonCode: isAway ? REASON_SERVER_BUSY : REASON_QUOTA_EXCEEDED, reason: refusedBy(limit).message };
+    this.refusal = {
+      reasonCode: isAway ? REASON_SERVER_BUSY : REASON_QUOTA_EXCEEDED,
+      reason: refusedBy(limit).message,
+    };
     return PUBLISH_RESULT.REFUSED;
   }
 }
@@ -414,10 +479,15 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
 function staticTopicMode(chunk: Buffer, start: number): number {
   if (chunk[start + 1] !== 0x2f || chunk[start + 2] !== 0x75 || chunk[start + 3] !== 0x73) return -1;
   switch (chunk[start]) {
-    case 0x73: return PROCESSING_MODE.PERSISTENT;
-    case 0x74: return PROCESSING_MODE.TRANSIENT;
-    case 0x71: return PROCESSING_MODE.QUIESCENT;
-    case 0x63: return PROCESSING_MODE.CEP;
-    default: return -1;
+    case 0x73:
+      return PROCESSING_MODE.PERSISTENT;
+    case 0x74:
+      return PROCESSING_MODE.TRANSIENT;
+    case 0x71:
+      return PROCESSING_MODE.QUIESCENT;
+    case 0x63:
+      return PROCESSING_MODE.CEP;
+    default:
+      return -1;
   }
 }

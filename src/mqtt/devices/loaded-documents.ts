@@ -1,9 +1,15 @@
-/** Documents for decisions that are plain code: what the store answers later is waited for, and the decision is made again. */
+/**
+ * Documents for decisions that are plain code: what the store answers later is waited for, and the decision is made
+ * again.
+ */
 import { NotLoaded } from '../../actors/runtime/state-view.ts';
 import type { Collection } from '../../model/commands/collections.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
 
-interface ListOptions { readonly after?: string; readonly limit: number }
+interface ListOptions {
+  readonly after?: string;
+  readonly limit: number;
+}
 
 /** @throws NotLoaded where a document has to be waited for. */
 export interface KnownDocuments {
@@ -12,7 +18,10 @@ export interface KnownDocuments {
 }
 
 export class LoadedDocuments implements KnownDocuments {
-  /** What the store has answered for the decision that is being made; undefined: nothing yet. On a store that answers at once it stays so. */
+  /**
+   * What the store has answered for the decision that is being made; undefined: nothing yet. On a store that answers at
+   * once it stays so.
+   */
   loaded: Map<string, unknown> | undefined;
   readonly #documents: DocumentReader;
 
@@ -60,7 +69,11 @@ export class LoadedDocuments implements KnownDocuments {
   }
 
   #load(key: string, result: Promise<unknown>): NotLoaded {
-    const loaded = this.loaded ??= new Map<string, unknown>();
-    return new NotLoaded(result.then((value) => { loaded.set(key, value); }));
+    const loaded = (this.loaded ??= new Map<string, unknown>());
+    return new NotLoaded(
+      result.then((value) => {
+        loaded.set(key, value);
+      }),
+    );
   }
 }

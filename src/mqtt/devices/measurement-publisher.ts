@@ -1,7 +1,14 @@
-/** The hot path of SmartREST over MQTT: one measurement row of a PUBLISH, from the socket's chunk into the open group. */
+/**
+ * The hot path of SmartREST over MQTT: one measurement row of a PUBLISH, from the socket's chunk into the open group.
+ */
 import type { AcknowledgementSink, RecordIntake } from '../../ingest/journal/record-intake.ts';
 import {
-  OFFSET_TEXTS, TYPE_IS_FRAGMENT, VALUE_HEADER_BYTES, newMeasurementHead, writeMeasurementHead, writeValueHead,
+  OFFSET_TEXTS,
+  TYPE_IS_FRAGMENT,
+  VALUE_HEADER_BYTES,
+  newMeasurementHead,
+  writeMeasurementHead,
+  writeValueHead,
 } from '../../ingest/measurements/record.ts';
 import type { IdSource } from '../../ports/id-source.ts';
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
@@ -20,7 +27,12 @@ export type Offered = (typeof OFFERED)[keyof typeof OFFERED];
 
 const builtIn = BUILT_IN.map(({ fragment, series, unit }) => {
   const texts = [Buffer.from(fragment), Buffer.from(series), Buffer.from(unit)] as const;
-  return { fragmentLength: texts[0].length, seriesLength: texts[1].length, unitLength: texts[2].length, bytes: Buffer.concat(texts) };
+  return {
+    fragmentLength: texts[0].length,
+    seriesLength: texts[1].length,
+    unitLength: texts[2].length,
+    bytes: Buffer.concat(texts),
+  };
 });
 
 export class MeasurementPublisher {
@@ -40,13 +52,27 @@ export class MeasurementPublisher {
    * Takes the payload `chunk[start, end)` when it is one plain row of 200, 210, 211 or 212 with one value.
    * @param now received at, ms. The chunk is only read.
    */
-  publish(chunk: Buffer, start: number, end: number, device: { tenantNumber: number; source: number }, mode: ProcessingMode, now: number,
-    sink: AcknowledgementSink, token: number): Offered {
+  publish(
+    chunk: Buffer,
+    start: number,
+    end: number,
+    device: { tenantNumber: number; source: number },
+    mode: ProcessingMode,
+    now: number,
+    sink: AcknowledgementSink,
+    token: number,
+  ): Offered {
     const row = this.#row;
-    if (scanMeasurementRow(chunk, start, end, row) !== SCAN_RESULT.MEASUREMENT || row.count !== 1 || row.template === 201) return OFFERED.OTHER;
+    if (
+      scanMeasurementRow(chunk, start, end, row) !== SCAN_RESULT.MEASUREMENT ||
+      row.count !== 1 ||
+      row.template === 201
+    )
+      return OFFERED.OTHER;
     const value = row.values[0];
     // More rows, or an integer whose digits a double does not hold.
-    if (row.next < end || value.value > Number.MAX_SAFE_INTEGER || value.value < Number.MIN_SAFE_INTEGER) return OFFERED.OTHER;
+    if (row.next < end || value.value > Number.MAX_SAFE_INTEGER || value.value < Number.MIN_SAFE_INTEGER)
+      return OFFERED.OTHER;
     const names = value.builtIn < 0 ? undefined : builtIn[value.builtIn];
     const fragmentLength = names ? names.fragmentLength : value.fragmentEnd - value.fragmentStart;
     const seriesLength = names ? names.seriesLength : value.seriesEnd - value.seriesStart;

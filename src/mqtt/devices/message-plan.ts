@@ -11,7 +11,13 @@ import { effectRecord } from '../../smartrest/effects/records.ts';
 import type { EffectTarget } from '../../smartrest/effects/records.ts';
 import type { Effect, Reply } from '../../smartrest/effects/effects.ts';
 import { SmartRestError } from '../../smartrest/rows/error.ts';
-import { CHILD_DEVICE_TYPE, childDocument, DEVICE_TYPE, defaultDeviceName, deviceDocument } from '../../smartrest/static/inventory-templates.ts';
+import {
+  CHILD_DEVICE_TYPE,
+  childDocument,
+  DEVICE_TYPE,
+  defaultDeviceName,
+  deviceDocument,
+} from '../../smartrest/static/inventory-templates.ts';
 import { classifyPublish } from '../../smartrest/topics.ts';
 import { childrenRow, managedObjectIdRow } from '../../smartrest/rows/operation-rows.ts';
 import { existingDeviceError, interpretRow, noOperationError } from '../../smartrest/static/templates.ts';
@@ -35,10 +41,17 @@ export class MessagePlan {
   readonly #afterwards: (() => void)[] = [];
 
   /** @throws NotLoaded when documents have to be waited for; then the message is planned again. */
-  static of(topic: string, payload: Buffer, packetId: number, link: PlatformDeviceLink, application: DeviceApplication): MessagePlan {
+  static of(
+    topic: string,
+    payload: Buffer,
+    packetId: number,
+    link: PlatformDeviceLink,
+    application: DeviceApplication,
+  ): MessagePlan {
     const plan = new MessagePlan();
     const target = classifyPublish(topic);
-    if (target.kind === 'static') plan.#planStatic(payload, { link, application, mode: target.mode, child: target.child });
+    if (target.kind === 'static')
+      plan.#planStatic(payload, { link, application, mode: target.mode, child: target.child });
     else if (target.kind === 'json') plan.#planJson(target, payload, packetId, link, application);
     else plan.#ignore(topic, target.kind !== 'unknown' || target.isSmartRest, link, application);
     return plan;
@@ -51,15 +64,27 @@ export class MessagePlan {
     return plan;
   }
 
-  /** Errors, replies: whatever is done when the records have been taken (once, however often the message is offered). */
+  /**
+   * Errors, replies: whatever is done when the records have been taken (once, however often the message is offered).
+   */
   finish(): void {
     for (const action of this.#afterwards) action();
   }
 
-  #planStatic(payload: Buffer, about: { link: PlatformDeviceLink; application: DeviceApplication; mode: ProcessingMode; child: string | undefined }): void {
+  #planStatic(
+    payload: Buffer,
+    about: {
+      link: PlatformDeviceLink;
+      application: DeviceApplication;
+      mode: ProcessingMode;
+      child: string | undefined;
+    },
+  ): void {
     const { link, application, child } = about;
     const now = application.now();
-    const rows = readRows(payload, (error) => { this.#afterwards.push(() => link.sendError(error, '')); });
+    const rows = readRows(payload, (error) => {
+      this.#afterwards.push(() => link.sendError(error, ''));
+    });
     this.tellFault = (error) => link.sendError(error, rows[0]?.[0] ?? '');
     // A device that asks faster than its answers can be looked up waits for them.
     if (link.repliesDue >= REPLIES_MAX) {
@@ -88,13 +113,18 @@ export class MessagePlan {
     }
     if (source !== link.source) application.onHeard?.(link.tenantNumber, source, now);
     const target: EffectTarget = {
-      tenantNumber: link.tenantNumber, source, userName: link.connection.principal.userName, mode: about.mode, receivedAt: now,
+      tenantNumber: link.tenantNumber,
+      source,
+      userName: link.connection.principal.userName,
+      mode: about.mode,
+      receivedAt: now,
       ...serialClaim(link.connection.principal),
     };
     const context = { serial: child ?? link.serial, isChild: child !== undefined, now };
     for (const fields of rows) {
       try {
-        for (const effect of interpretRow(fields, context)) this.#planEffect(effect, fields[0], target, link, application);
+        for (const effect of interpretRow(fields, context))
+          this.#planEffect(effect, fields[0], target, link, application);
       } catch (error) {
         if (!(error instanceof SmartRestError)) throw error;
         this.#afterwards.push(() => link.sendError(error, fields[0]));
@@ -102,16 +132,29 @@ export class MessagePlan {
     }
   }
 
-  /** Acknowledged and ignored (docs/spec/mqtt.md#acknowledgement); a topic that looks like SmartREST gets a row on `s/e`. */
+  /**
+   * Acknowledged and ignored (docs/spec/mqtt.md#acknowledgement); a topic that looks like SmartREST gets a row on
+   * `s/e`.
+   */
   #ignore(topic: string, isSmartRest: boolean, link: PlatformDeviceLink, application: DeviceApplication): void {
     application.refusals.count('mqtt/unknown-topic');
-    if (isSmartRest) this.#afterwards.push(() => link.sendError(new SmartRestError(41, '', `Nothing is published on the topic ${topic}`), ''));
+    if (isSmartRest)
+      this.#afterwards.push(() =>
+        link.sendError(new SmartRestError(41, '', `Nothing is published on the topic ${topic}`), ''),
+      );
   }
 
-  #planEffect(effect: Effect, messageId: string, target: EffectTarget, link: PlatformDeviceLink, application: DeviceApplication): void {
+  #planEffect(
+    effect: Effect,
+    messageId: string,
+    target: EffectTarget,
+    link: PlatformDeviceLink,
+    application: DeviceApplication,
+  ): void {
     let existing: number | undefined;
     switch (effect.kind) {
-      case 'heartbeat': return;
+      case 'heartbeat':
+        return;
       case 'ensureDevice':
         this.#afterwards.push(() => {
           if (link.createdBy100) link.createdBy100 = false;
@@ -119,7 +162,9 @@ export class MessagePlan {
         });
         return;
       case 'reply':
-        this.#afterwards.push(() => link.afterAnswers(() => link.replyInOrder(() => reply(effect.what, target.source, link, application))));
+        this.#afterwards.push(() =>
+          link.afterAnswers(() => link.replyInOrder(() => reply(effect.what, target.source, link, application))),
+        );
         return;
       case 'service':
         existing = application.sourceOf(link.tenantNumber, effect.externalId);
@@ -132,32 +177,53 @@ export class MessagePlan {
           return;
         }
         break;
-      default: break;
+      default:
+        break;
     }
     if (effect.kind === 'operation' && effect.id !== undefined && !isOperationOf(effect.id, target, application)) {
       this.#afterwards.push(() => link.sendError(noOperationError(messageId), messageId));
       return;
     }
-    this.records.push(effectRecord(effect, target, application.ids, {
-      resolve: (answer) => {
-        if (effect.kind === 'ensureChild' && (answer as { created: boolean } | undefined)?.created === false) link.sendError(existingDeviceError('101'), '101');
-      },
-      reject: (error) => {
-        const isNoOperation = error instanceof PlatformError && error.code === 'devicecontrol/no-operation';
-        link.sendError(isNoOperation ? noOperationError(messageId) : error, messageId);
-      },
-    }, existing));
+    this.records.push(
+      effectRecord(
+        effect,
+        target,
+        application.ids,
+        {
+          resolve: (answer) => {
+            if (effect.kind === 'ensureChild' && (answer as { created: boolean } | undefined)?.created === false)
+              link.sendError(existingDeviceError('101'), '101');
+          },
+          reject: (error) => {
+            const isNoOperation = error instanceof PlatformError && error.code === 'devicecontrol/no-operation';
+            link.sendError(isNoOperation ? noOperationError(messageId) : error, messageId);
+          },
+        },
+        existing,
+      ),
+    );
   }
 
-  #planJson(target: Parameters<typeof planJson>[0], payload: Buffer, packetId: number, link: PlatformDeviceLink, application: DeviceApplication): void {
+  #planJson(
+    target: Parameters<typeof planJson>[0],
+    payload: Buffer,
+    packetId: number,
+    link: PlatformDeviceLink,
+    application: DeviceApplication,
+  ): void {
     if (link.source === 0) {
-      this.tellFault = (error) => { if (error instanceof PlatformError) link.sendJsonError(error, packetId); };
+      this.tellFault = (error) => {
+        if (error instanceof PlatformError) link.sendJsonError(error, packetId);
+      };
       this.needsOpening = openDevice(link, application, undefined);
       return;
     }
     // An object that is named may be one of a message whose answer is still to come.
     if (link.hasAnswersDue && (target.id !== undefined || payload.includes('externalSource'))) {
-      this.needsOpening = () => new Promise((resolve) => { link.afterAnswers(resolve); });
+      this.needsOpening = () =>
+        new Promise((resolve) => {
+          link.afterAnswers(resolve);
+        });
       return;
     }
     let isPlanned = false;
@@ -190,8 +256,15 @@ function readRows(payload: Buffer, onError: (error: SmartRestError) => void): st
   }
 }
 
-/** The first message of an unknown device creates it, with the name and type of a 100 if that is what it is (docs/spec/mqtt.md#new-devices). */
-function openDevice(link: PlatformDeviceLink, application: DeviceApplication, row: readonly string[] | undefined): () => Promise<void> {
+/**
+ * The first message of an unknown device creates it, with the name and type of a 100 if that is what it is
+ * (docs/spec/mqtt.md#new-devices).
+ */
+function openDevice(
+  link: PlatformDeviceLink,
+  application: DeviceApplication,
+  row: readonly string[] | undefined,
+): () => Promise<void> {
   return async () => {
     const sent = documentOf100(row, link.serial, false);
     const doc = sent ?? deviceDocument(defaultDeviceName(link.serial), DEVICE_TYPE);
@@ -200,7 +273,9 @@ function openDevice(link: PlatformDeviceLink, application: DeviceApplication, ro
     // Who was registered for a group brings its object there.
     const group = await application.registration?.groupToJoin(tenantNumber, userName);
     const parent = group === undefined ? {} : { parent: { id: group, kind: 'childAssets' as const } };
-    const ensured = await application.ensure(link, { type: SERIAL_TYPE, externalId: link.serial, doc, ...parent }).catch(orReserved);
+    const ensured = await application
+      .ensure(link, { type: SERIAL_TYPE, externalId: link.serial, doc, ...parent })
+      .catch(orReserved);
     if (ensured === undefined) return link.refuseSource();
     const { id, created } = ensured;
     if (created && group !== undefined) await application.registration?.joined(tenantNumber, userName);
@@ -217,10 +292,14 @@ function orReserved(error: Error): undefined {
 }
 
 /**
- * Of the object that the serial turned out to be bound to. In a cluster the binding may be seen before the object, for as long as an election of NATS
- * takes. No fault of the device: its message waits, and is not acknowledged.
+ * Of the object that the serial turned out to be bound to. In a cluster the binding may be seen before the object, for
+ * as long as an election of NATS takes. No fault of the device: its message waits, and is not acknowledged.
  */
-async function rightOverExisting(source: number, link: PlatformDeviceLink, application: DeviceApplication): Promise<OpeningRight> {
+async function rightOverExisting(
+  source: number,
+  link: PlatformDeviceLink,
+  application: DeviceApplication,
+): Promise<OpeningRight> {
   for (let tries = 1; ; tries += 1) {
     const right = await application.known.decide(() => application.mayOpen(link.connection.principal, source));
     if (right !== undefined) return right;
@@ -242,7 +321,12 @@ function documentOf100(row: readonly string[] | undefined, serial: string, isChi
 }
 
 /** The first message for an unknown child creates it below the connected device, as `openDevice` does. */
-function openChild(link: PlatformDeviceLink, application: DeviceApplication, child: string, row: readonly string[] | undefined): () => Promise<void> {
+function openChild(
+  link: PlatformDeviceLink,
+  application: DeviceApplication,
+  child: string,
+  row: readonly string[] | undefined,
+): () => Promise<void> {
   return async () => {
     const sent = documentOf100(row, child, true);
     const doc = sent ?? childDocument(defaultDeviceName(child), CHILD_DEVICE_TYPE);
@@ -252,11 +336,22 @@ function openChild(link: PlatformDeviceLink, application: DeviceApplication, chi
   };
 }
 
-async function reply(what: Reply['what'], source: number, link: PlatformDeviceLink, application: DeviceApplication): Promise<void> {
+async function reply(
+  what: Reply['what'],
+  source: number,
+  link: PlatformDeviceLink,
+  application: DeviceApplication,
+): Promise<void> {
   switch (what) {
-    case 'managedObjectId': link.sendRow('s/ds', managedObjectIdRow(String(source))); break;
-    case 'children': link.sendRow('s/ds', childrenRow(await application.childSerials(link.tenantNumber, String(source)))); break;
-    case 'pendingOperations': await application.operations.deliverPending(link, { again: true }); break;
+    case 'managedObjectId':
+      link.sendRow('s/ds', managedObjectIdRow(String(source)));
+      break;
+    case 'children':
+      link.sendRow('s/ds', childrenRow(await application.childSerials(link.tenantNumber, String(source))));
+      break;
+    case 'pendingOperations':
+      await application.operations.deliverPending(link, { again: true });
+      break;
   }
 }
 

@@ -1,10 +1,11 @@
 /**
- * Brings operations to the devices: rows on `s/ds` and JSON on `devicecontrol/notifications` (docs/spec/mqtt.md#operations). A device that is not
- * connected gets what is still PENDING when it comes back, but for what it has acknowledged in a session that is kept: a device that restarts
- * before it says EXECUTING must not get its restart again. Its messages have marks for that, which are stored with the session.
+ * Brings operations to the devices: rows on `s/ds` and JSON on `devicecontrol/notifications`
+ * (docs/spec/mqtt.md#operations). A device that is not connected gets what is still PENDING when it comes back, but for
+ * what it has acknowledged in a session that is kept: a device that restarts before it says EXECUTING must not get its
+ * restart again. Its messages have marks for that, which are stored with the session.
  *
- * The operations are stored, so none is pushed into a queue without room: each connection has a `ForwardingState`, of which one loop at a time takes
- * what is next, and goes on when the session has room again.
+ * The operations are stored, so none is pushed into a queue without room: each connection has a `ForwardingState`, of
+ * which one loop at a time takes what is next, and goes on when the session has room again.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DocumentReader } from '../../ports/document-reader.ts';
@@ -54,8 +55,14 @@ interface RoutedOperation {
 
 /** The other nodes of a cluster, where a device may be connected. */
 export interface ReceiversElsewhere {
-  /** @param devices managed objects with their serials. @returns those that receive their operations through another node now. */
-  receivedElsewhere(tenantNumber: number, devices: ReadonlyMap<number, readonly string[]>): Promise<ReadonlySet<number>>;
+  /**
+   * @param devices managed objects with their serials. @returns those that receive their operations through another
+   * node now.
+   */
+  receivedElsewhere(
+    tenantNumber: number,
+    devices: ReadonlyMap<number, readonly string[]>,
+  ): Promise<ReadonlySet<number>>;
 }
 
 export class OperationDelivery {
@@ -66,14 +73,25 @@ export class OperationDelivery {
   readonly #elsewhere: ReceiversElsewhere | undefined;
   readonly #retryMs: number;
   #waitingCount = 0;
-  /** managed object -> the connected devices that it is: several when several serials are bound to it. The last one comes last. */
+  /**
+   * managed object -> the connected devices that it is: several when several serials are bound to it. The last one
+   * comes last.
+   */
   readonly #links = new Map<number, readonly PlatformDeviceLink[]>();
   readonly #tenants = new Set<number>();
   readonly #states = new WeakMap<PlatformDeviceLink, ForwardingState>();
 
-  /** @param options.elsewhere in a cluster. @param options.retryMs until what a store that was away has broken off goes on. */
+  /**
+   * @param options.elsewhere in a cluster. @param options.retryMs until what a store that was away has broken off goes
+   * on.
+   */
   constructor(options: {
-    documents: DocumentReader; bus: LiveBus; log: Log; refusals: Refusals; elsewhere?: ReceiversElsewhere | undefined; retryMs?: number;
+    documents: DocumentReader;
+    bus: LiveBus;
+    log: Log;
+    refusals: Refusals;
+    elsewhere?: ReceiversElsewhere | undefined;
+    retryMs?: number;
   }) {
     this.#retryMs = options.retryMs ?? RETRY_MS;
     this.#documents = options.documents;
@@ -97,13 +115,18 @@ export class OperationDelivery {
   }
 
   /** Of all connected devices. */
-  get links(): Iterable<readonly PlatformDeviceLink[]> { return this.#links.values(); }
+  get links(): Iterable<readonly PlatformDeviceLink[]> {
+    return this.#links.values();
+  }
 
   /** The connected devices that a managed object is; later changes do not show in the list. */
-  linksOf(source: number): readonly PlatformDeviceLink[] { return this.#links.get(source) ?? NO_LINKS; }
+  linksOf(source: number): readonly PlatformDeviceLink[] {
+    return this.#links.get(source) ?? NO_LINKS;
+  }
 
   /**
-   * Sends what is still PENDING for the device and all below it. @param options.again also what this connection got before (500).
+   * Sends what is still PENDING for the device and all below it. @param options.again also what this connection got
+   * before (500).
    * @returns when all has been sent, or the session's queue has no room: the rest follows when it has.
    */
   deliverPending(link: PlatformDeviceLink, options: { again?: boolean } = {}): Promise<void> {
@@ -113,12 +136,14 @@ export class OperationDelivery {
 
   #stateOf(link: PlatformDeviceLink): ForwardingState {
     let state = this.#states.get(link);
-    if (state === undefined) this.#states.set(link, state = new ForwardingState());
+    if (state === undefined) this.#states.set(link, (state = new ForwardingState()));
     return state;
   }
 
   /** @returns when what is being sent to the connection has been. */
-  deliveryOf(link: PlatformDeviceLink): Promise<void> { return this.#stateOf(link).running; }
+  deliveryOf(link: PlatformDeviceLink): Promise<void> {
+    return this.#stateOf(link).running;
+  }
 
   /** One loop for each connection at a time. */
   #forward(link: PlatformDeviceLink): Promise<void> {
@@ -127,7 +152,9 @@ export class OperationDelivery {
       state.isRunning = true;
       state.running = this.#forwardDue(link, state).catch((error: Error) => {
         this.#failed(error, String(link.source));
-        state.later(this.#retryMs, () => { void this.#forward(link); });
+        state.later(this.#retryMs, () => {
+          void this.#forward(link);
+        });
       });
     }
     return state.running;
@@ -142,7 +169,7 @@ export class OperationDelivery {
           await this.#deliverOne(link, live, { again: false, isOld: live.isOld });
           continue;
         }
-        const walk = state.walk ??= this.#walkOf(link, state);
+        const walk = (state.walk ??= this.#walkOf(link, state));
         const next = await walk.operations.next();
         // Begun anew meanwhile.
         if (state.walk !== walk) continue;
@@ -164,7 +191,11 @@ export class OperationDelivery {
   }
 
   #walkOf(link: PlatformDeviceLink, state: ForwardingState): PendingWalk {
-    return { operations: this.#pendingBelow(link, state), hasWaited: false, unseen: new Set(link.connection.session?.acknowledgedMarks) };
+    return {
+      operations: this.#pendingBelow(link, state),
+      hasWaited: false,
+      unseen: new Set(link.connection.session?.acknowledgedMarks),
+    };
   }
 
   /** @returns false when the loop is to end: it is begun again when there is room. */
@@ -174,9 +205,16 @@ export class OperationDelivery {
     if (!isFull && session?.hasRoom !== false) return true;
     state.waits();
     // Else an operation that ends makes room.
-    if (!isFull) session?.whenRoom(() => { void this.#forward(link); });
+    if (!isFull)
+      session?.whenRoom(() => {
+        void this.#forward(link);
+      });
     else if (state.tellFull()) {
-      this.#limitHit('operations/forwarded', link, `a device has ${ForwardingState.FORWARDED_MAX} operations that it has not begun, and gets no more`);
+      this.#limitHit(
+        'operations/forwarded',
+        link,
+        `a device has ${ForwardingState.FORWARDED_MAX} operations that it has not begun, and gets no more`,
+      );
     }
     return false;
   }
@@ -190,11 +228,15 @@ export class OperationDelivery {
   async #forgetOver(link: PlatformDeviceLink, unseen: ReadonlySet<string>): Promise<void> {
     for (const mark of unseen) {
       const text = await this.#documents.get('operation', link.tenantNumber, operationOf(mark));
-      if (text === undefined || stringMember(splitMembers(text), 'status') !== 'PENDING') link.connection.session?.forgetMark(mark);
+      if (text === undefined || stringMember(splitMembers(text), 'status') !== 'PENDING')
+        link.connection.session?.forgetMark(mark);
     }
   }
 
-  /** What is PENDING for the device of the connection, the oldest first, then for each below it, but for those that receive their operations themselves. */
+  /**
+   * What is PENDING for the device of the connection, the oldest first, then for each below it, but for those that
+   * receive their operations themselves.
+   */
   async *#pendingBelow(link: PlatformDeviceLink, state: ForwardingState): AsyncGenerator<PendingOperation, undefined> {
     const tenant = link.tenantNumber;
     const devices = new Set([String(link.source)]);
@@ -203,30 +245,41 @@ export class OperationDelivery {
       if (++count % OBJECTS_A_TURN === 0) await nextTurn();
       for await (const { id: entry, value } of this.#entries('openOperation', tenant, `${device}\n`)) {
         const id = String(Number(entry.slice(device.length + 1)));
-        if (openOperationStatus(value) === 'PENDING' && (link.operationTopics & ~state.sentOn(id)) !== 0) yield { device, id, entry: value };
+        if (openOperationStatus(value) === 'PENDING' && (link.operationTopics & ~state.sentOn(id)) !== 0)
+          yield { device, id, entry: value };
       }
       for (const kind of DEVICE_LINKS) {
-        for await (const children of this.#pages('children', tenant, `${device}\n${kind}\n`)) await this.#addBelow(link, devices, children);
+        for await (const children of this.#pages('children', tenant, `${device}\n${kind}\n`))
+          await this.#addBelow(link, devices, children);
       }
     }
     return undefined;
   }
 
   async #addBelow(link: PlatformDeviceLink, devices: Set<string>, links: readonly { id: string }[]): Promise<void> {
-    const children = links.map(({ id }) => id.slice(id.lastIndexOf('\n') + 1))
+    const children = links
+      .map(({ id }) => id.slice(id.lastIndexOf('\n') + 1))
       .filter((child) => !devices.has(child) && this.#receivingLink(Number(child), link.tenantNumber) === undefined);
     const elsewhere = await this.#receivedElsewhere(link.tenantNumber, children);
     for (const child of children) {
       if (elsewhere.has(Number(child))) continue;
       if (devices.size >= HIERARCHY_MAX) {
-        this.#limitHit('operations/hierarchy', link, `a gateway has more than ${HIERARCHY_MAX} objects below it, and gets no operations of the others`);
+        this.#limitHit(
+          'operations/hierarchy',
+          link,
+          `a gateway has more than ${HIERARCHY_MAX} objects below it, and gets no operations of the others`,
+        );
         return;
       }
       devices.add(child);
     }
   }
 
-  async *#pages(collection: 'children' | 'openOperation', tenant: number, prefix: string): AsyncGenerator<{ id: string; value: string }[]> {
+  async *#pages(
+    collection: 'children' | 'openOperation',
+    tenant: number,
+    prefix: string,
+  ): AsyncGenerator<{ id: string; value: string }[]> {
     let page = await this.#documents.list(collection, tenant, prefix, { limit: PAGE });
     while (page.length > 0) {
       yield page;
@@ -236,7 +289,11 @@ export class OperationDelivery {
     }
   }
 
-  async *#entries(collection: 'openOperation', tenant: number, prefix: string): AsyncGenerator<{ id: string; value: string }> {
+  async *#entries(
+    collection: 'openOperation',
+    tenant: number,
+    prefix: string,
+  ): AsyncGenerator<{ id: string; value: string }> {
     for await (const page of this.#pages(collection, tenant, prefix)) yield* page;
   }
 
@@ -244,11 +301,13 @@ export class OperationDelivery {
   async #receivedElsewhere(tenant: number, ids: readonly string[]): Promise<ReadonlySet<number>> {
     const received = new Set<number>();
     for (let start = 0; this.#elsewhere !== undefined && start < ids.length; start += LOOKUPS_AT_ONCE) {
-      const serials = await Promise.all(ids.slice(start, start + LOOKUPS_AT_ONCE).map(async (id) => {
-        const prefix = `${id}\n${SERIAL_TYPE}\n`;
-        const entries = await this.#documents.list('externalIdsOf', tenant, prefix, { limit: SERIALS_MAX });
-        return [Number(id), entries.map((entry) => entry.id.slice(prefix.length))] as const;
-      }));
+      const serials = await Promise.all(
+        ids.slice(start, start + LOOKUPS_AT_ONCE).map(async (id) => {
+          const prefix = `${id}\n${SERIAL_TYPE}\n`;
+          const entries = await this.#documents.list('externalIdsOf', tenant, prefix, { limit: SERIALS_MAX });
+          return [Number(id), entries.map((entry) => entry.id.slice(prefix.length))] as const;
+        }),
+      );
       for (const source of await this.#elsewhere.receivedElsewhere(tenant, new Map(serials))) received.add(source);
     }
     return received;
@@ -256,11 +315,16 @@ export class OperationDelivery {
 
   /** Devices above an object. */
   async #parents(tenant: number, id: string): Promise<{ id: string }[]> {
-    const lists = await Promise.all(DEVICE_LINKS.map((kind) => this.#documents.list('parents', tenant, `${id}\n${kind}\n`, { limit: PARENTS_MAX })));
+    const lists = await Promise.all(
+      DEVICE_LINKS.map((kind) => this.#documents.list('parents', tenant, `${id}\n${kind}\n`, { limit: PARENTS_MAX })),
+    );
     return lists.flat();
   }
 
-  /** The connection that gets the operations of a managed object: of several the last one, so that a device does not run one twice. */
+  /**
+   * The connection that gets the operations of a managed object: of several the last one, so that a device does not run
+   * one twice.
+   */
   #receivingLink(source: number, tenant: number): PlatformDeviceLink | undefined {
     return this.linksOf(source).findLast((link) => link.tenantNumber === tenant && link.operationTopics !== 0);
   }
@@ -270,7 +334,11 @@ export class OperationDelivery {
     const text = notification.text();
     const members = notification.action === 'DELETE' ? new Map([['id', text]]) : splitMembers(text);
     const isPending = stringMember(members, 'status') === 'PENDING';
-    const operation = { id: stringMember(members, 'id') ?? '', isPending, ...(notification.isUnstored === true ? { text } : {}) };
+    const operation = {
+      id: stringMember(members, 'id') ?? '',
+      isPending,
+      ...(notification.isUnstored === true ? { text } : {}),
+    };
     this.#routeNow(notification.tenant, notification.source, operation);
   }
 
@@ -315,18 +383,28 @@ export class OperationDelivery {
     const nearer: string[] = [];
     for (let next = open.shift(); next !== undefined && seen.size < ANCESTORS_MAX; next = open.shift()) {
       const link = this.#receivingLink(Number(next), tenant);
-      if (link !== undefined) return isAlone && (await this.#receivedElsewhere(tenant, nearer)).size > 0 ? undefined : link;
+      if (link !== undefined)
+        return isAlone && (await this.#receivedElsewhere(tenant, nearer)).size > 0 ? undefined : link;
       nearer.push(next);
       for (const { id } of await this.#parents(tenant, next)) {
         const parent = id.slice(id.lastIndexOf('\n') + 1);
-        if (!seen.has(parent)) { seen.add(parent); open.push(parent); }
+        if (!seen.has(parent)) {
+          seen.add(parent);
+          open.push(parent);
+        }
       }
     }
     return undefined;
   }
 
-  /** One that cannot be made a message does not hold up the others. @throws PlatformError when the documents are away. */
-  async #deliverOne(link: PlatformDeviceLink, found: PendingOperation, about: { again: boolean; isOld: boolean }): Promise<void> {
+  /**
+   * One that cannot be made a message does not hold up the others. @throws PlatformError when the documents are away.
+   */
+  async #deliverOne(
+    link: PlatformDeviceLink,
+    found: PendingOperation,
+    about: { again: boolean; isOld: boolean },
+  ): Promise<void> {
     try {
       await this.#deliver(link, found, about);
     } catch (error) {
@@ -335,14 +413,21 @@ export class OperationDelivery {
     }
   }
 
-  /** @param about.again also what the session has or the device has acknowledged. @param about.isOld it may have changed since it was found. */
-  async #deliver(link: PlatformDeviceLink, found: PendingOperation, about: { again: boolean; isOld: boolean }): Promise<void> {
+  /**
+   * @param about.again also what the session has or the device has acknowledged. @param about.isOld it may have changed
+   * since it was found.
+   */
+  async #deliver(
+    link: PlatformDeviceLink,
+    found: PendingOperation,
+    about: { again: boolean; isOld: boolean },
+  ): Promise<void> {
     const { device, id } = found;
     const state = this.#stateOf(link);
     if ((link.operationTopics & ~state.sentOn(id)) === 0) return;
     // What has come to receive its operations itself got this one when it did.
-    if (about.isOld && await this.#receiverOf(link.tenantNumber, device, true) !== link) return;
-    const text = found.text ?? await this.#documents.get('operation', link.tenantNumber, id);
+    if (about.isOld && (await this.#receiverOf(link.tenantNumber, device, true)) !== link) return;
+    const text = found.text ?? (await this.#documents.get('operation', link.tenantNumber, id));
     const members = text === undefined ? undefined : splitMembers(text);
     if (members === undefined || stringMember(members, 'status') !== 'PENDING') return;
     const sent = state.sentOn(id);
@@ -350,7 +435,13 @@ export class OperationDelivery {
     if (due === 0) return;
     state.setSent(id, sent | due);
     try {
-      await this.#send(link, members, { device, id, due, again: about.again, entry: about.isOld ? undefined : found.entry });
+      await this.#send(link, members, {
+        device,
+        id,
+        due,
+        again: about.again,
+        entry: about.isOld ? undefined : found.entry,
+      });
     } catch (error) {
       // The next change of it, or subscription, sends it.
       state.takeBack(id, due);
@@ -358,16 +449,25 @@ export class OperationDelivery {
     }
   }
 
-  /** @param about.due topics, bits of RECEIVE. @param about.entry its entry among the open ones, if it was just read. */
-  async #send(link: PlatformDeviceLink, members: Members, about: PendingOperation & { due: number; again: boolean }): Promise<void> {
+  /**
+   * @param about.due topics, bits of RECEIVE. @param about.entry its entry among the open ones, if it was just read.
+   */
+  async #send(
+    link: PlatformDeviceLink,
+    members: Members,
+    about: PendingOperation & { due: number; again: boolean },
+  ): Promise<void> {
     const { device, id, due, again } = about;
     const { session, isPersistent } = link.connection;
-    const entry = !isPersistent ? undefined : about.entry ?? await this.#documents.get('openOperation', link.tenantNumber, openOperationKey(device, id));
+    const entry = !isPersistent
+      ? undefined
+      : (about.entry ?? (await this.#documents.get('openOperation', link.tenantNumber, openOperationKey(device, id))));
     const prefix = `${device}\n${SERIAL_TYPE}\n`;
     const [external] = await this.#documents.list('externalIdsOf', link.tenantNumber, prefix, { limit: 1 });
     const managedObject = await this.#documents.get('managedObject', link.tenantNumber, device);
     const serial = external?.id.slice(prefix.length) ?? '';
-    const hasSoftwareTypes = managedObject !== undefined && splitMembers(managedObject).has('c8y_SupportedSoftwareTypes');
+    const hasSoftwareTypes =
+      managedObject !== undefined && splitMembers(managedObject).has('c8y_SupportedSoftwareTypes');
     const rows = operationRows(members, { serial, hasSoftwareTypes });
     const send = (bit: number, topic: string, payload: string): void => {
       const mark = entry === undefined ? undefined : markOf(id, bit, entry);
@@ -377,12 +477,19 @@ export class OperationDelivery {
     };
     if ((due & RECEIVE.STATIC) !== 0 && rows.length > 0) send(RECEIVE.STATIC, 's/ds', rows.join('\n'));
     if ((due & RECEIVE.JSON_OPERATIONS) !== 0) {
-      send(RECEIVE.JSON_OPERATIONS, 'devicecontrol/notifications', notificationText(members, String(link.source), serial));
+      send(
+        RECEIVE.JSON_OPERATIONS,
+        'devicecontrol/notifications',
+        notificationText(members, String(link.source), serial),
+      );
     }
   }
 }
 
-/** Operation, topic and entry: of one that has become PENDING again it is another mark. Undefined when it is not PENDING any more. */
+/**
+ * Operation, topic and entry: of one that has become PENDING again it is another mark. Undefined when it is not PENDING
+ * any more.
+ */
 function markOf(id: string, topic: number, entry: string): string | undefined {
   return openOperationStatus(entry) === 'PENDING' ? `${id} ${topic}${entry.slice('PENDING'.length)}` : undefined;
 }
@@ -391,5 +498,10 @@ const operationOf = (mark: string): string => mark.slice(0, mark.indexOf(' '));
 
 /** The operation as JSON with what agents need beside it (docs/spec/mqtt-json.md#operations). */
 function notificationText(members: Members, agent: string, serial: string): string {
-  return joinMembers(deliveredOperation(new Map(members), agent).set('externalSource', JSON.stringify({ externalId: serial, type: SERIAL_TYPE })));
+  return joinMembers(
+    deliveredOperation(new Map(members), agent).set(
+      'externalSource',
+      JSON.stringify({ externalId: serial, type: SERIAL_TYPE }),
+    ),
+  );
 }

@@ -23,11 +23,17 @@ export function isAtOrBelow(documents: KnownDocuments, tenant: number, id: numbe
 
 /** What inventory roles have to allow in place of a role; by other roles they have no say. */
 const SCOPES: Readonly<Record<string, WantedAccess['scope']>> = {
-  ROLE_INVENTORY_ADMIN: 'MANAGED_OBJECT', ROLE_MEASUREMENT_ADMIN: 'MEASUREMENT', ROLE_EVENT_ADMIN: 'EVENT', ROLE_ALARM_ADMIN: 'ALARM',
+  ROLE_INVENTORY_ADMIN: 'MANAGED_OBJECT',
+  ROLE_MEASUREMENT_ADMIN: 'MEASUREMENT',
+  ROLE_EVENT_ADMIN: 'EVENT',
+  ROLE_ALARM_ADMIN: 'ALARM',
   ROLE_DEVICE_CONTROL_ADMIN: 'OPERATION',
 };
 
-/** Whether the user owns the object, or has `role` or a permission in its place. An object that does not exist is for the actor to refuse. */
+/**
+ * Whether the user owns the object, or has `role` or a permission in its place. An object that does not exist is for
+ * the actor to refuse.
+ */
 export function ownsOrHasRole(documents: KnownDocuments, principal: Principal, id: number, role: string): boolean {
   if (principal.roles.has(role)) return true;
   const doc = documents.get('managedObject', principal.tenantNumber, String(id));
@@ -35,7 +41,12 @@ export function ownsOrHasRole(documents: KnownDocuments, principal: Principal, i
 }
 
 /** The same of an object that has been read. */
-export function mayWrite(documents: KnownDocuments, principal: Principal, { id, doc }: { readonly id: number; readonly doc: string }, role: string): boolean {
+export function mayWrite(
+  documents: KnownDocuments,
+  principal: Principal,
+  { id, doc }: { readonly id: number; readonly doc: string },
+  role: string,
+): boolean {
   if (principal.roles.has(role)) return true;
   const wanted = { scope: SCOPES[role] ?? 'MANAGED_OBJECT', permission: 'ADMIN' } as const;
   return mayAccess(documents, principal, { id: String(id), doc }, wanted) === true;

@@ -44,14 +44,16 @@ export function receiveConnect(connection: Connection, frame: Buffer): void {
   checkConnect(packet, frame);
   applyConnect(connection, packet);
   connection.connecting();
-  if (connection.will !== undefined && connection.will.payloadBytes > connection.context.limits.payloadBytes) return refuseWill(connection);
+  if (connection.will !== undefined && connection.will.payloadBytes > connection.context.limits.payloadBytes)
+    return refuseWill(connection);
   connect(connection, packet).catch((error) => connection.fail(error));
 }
 
 function checkConnect(packet: IConnectPacket, frame: Buffer): void {
   const { will, properties } = packet;
   for (const text of [packet.clientId, packet.username ?? '', will?.topic ?? '']) {
-    if (!isWellFormed(text, frame)) throw new PacketError(REASON.MALFORMED_PACKET, 'CONNECT has text with NUL or invalid UTF-8');
+    if (!isWellFormed(text, frame))
+      throw new PacketError(REASON.MALFORMED_PACKET, 'CONNECT has text with NUL or invalid UTF-8');
   }
   // [MQTT-3.1.2-22] until 5.0, which allows it.
   if (packet.protocolVersion !== 5 && packet.username === undefined && packet.password !== undefined) {
@@ -60,7 +62,8 @@ function checkConnect(packet: IConnectPacket, frame: Buffer): void {
   if (will !== undefined) {
     // [MQTT-3.1.2-14]
     if ((will.qos ?? 0) > 2) throw new PacketError(REASON.MALFORMED_PACKET, 'the QoS of the will is 3');
-    if (!isTopicNameText(will.topic)) throw new PacketError(REASON.TOPIC_NAME_INVALID, 'the topic of the will is empty or has a wildcard');
+    if (!isTopicNameText(will.topic))
+      throw new PacketError(REASON.TOPIC_NAME_INVALID, 'the topic of the will is empty or has a wildcard');
   }
   if (properties?.receiveMaximum === 0 || properties?.maximumPacketSize === 0) {
     throw new PacketError(REASON.PROTOCOL_ERROR, 'Receive Maximum or Maximum Packet Size is 0');
@@ -77,7 +80,10 @@ function applyConnect(connection: Connection, packet: IConnectPacket): void {
   connection.inFlightMax = Math.min(limits.inFlightMessages, properties?.receiveMaximum ?? RECEIVE_MAXIMUM_DEFAULT);
   if (will === undefined) return;
   connection.will = new Will({
-    topic: will.topic, payload: will.payload as Buffer, qos: will.qos ?? 0, delaySeconds: will.properties?.willDelayInterval ?? 0,
+    topic: will.topic,
+    payload: will.payload as Buffer,
+    qos: will.qos ?? 0,
+    delaySeconds: will.properties?.willDelayInterval ?? 0,
   });
 }
 
@@ -92,13 +98,14 @@ function refuseWill(connection: Connection): void {
 
 async function connect(connection: Connection, packet: IConnectPacket): Promise<void> {
   const { context } = connection;
-  if (connection.isOverLimit) return refuse(connection, REASON.QUOTA_EXCEEDED, overLimit(connection), LIMIT.CONNECTIONS);
+  if (connection.isOverLimit)
+    return refuse(connection, REASON.QUOTA_EXCEEDED, overLimit(connection), LIMIT.CONNECTIONS);
   if (packet.properties?.authenticationMethod !== undefined) {
     return refuse(connection, REASON.BAD_AUTHENTICATION_METHOD, 'no authentication method is supported');
   }
   const isClean = packet.clean ?? false;
   const isVersion5 = connection.protocolVersion === 5;
-  const certificates = packet.password === undefined ? connection.transport.certificates ?? [] : [];
+  const certificates = packet.password === undefined ? (connection.transport.certificates ?? []) : [];
   if (!isVersion5 && !isClean && packet.clientId === '' && certificates.length === 0) {
     // [MQTT-3.1.3-8]
     return refuse(connection, REASON.CLIENT_IDENTIFIER_NOT_VALID, 'a session that is kept needs a client identifier');
@@ -122,20 +129,33 @@ async function connect(connection: Connection, packet: IConnectPacket): Promise<
   }
   if (connection.state !== STATE.CONNECTING) return;
   if (deviceId !== undefined && key !== deviceId) {
-    return refuse(connection, REASON.NOT_AUTHORIZED, `the client id is not ${deviceId}, the common name of the certificate`);
+    return refuse(
+      connection,
+      REASON.NOT_AUTHORIZED,
+      `the client id is not ${deviceId}, the common name of the certificate`,
+    );
   }
   if (!mayConnect) return refuse(connection, REASON.NOT_AUTHORIZED, 'the user may not connect');
   // Who takes over the connection of its session needs no second one.
   const { tenantNumber, userName } = principal;
-  const limit = context.sessions.isConnected(tenantNumber, key) ? undefined : context.shares.refusal(tenantNumber, userName);
+  const limit = context.sessions.isConnected(tenantNumber, key)
+    ? undefined
+    : context.shares.refusal(tenantNumber, userName);
   if (limit !== undefined) {
-    const reason = limit === LIMIT.CONNECTIONS ? overLimit(connection)
-      : `the ${limit === LIMIT.CONNECTIONS_OF_USER ? 'user' : 'tenant'} has its share of ${context.shares.maximum} connections`;
+    const reason =
+      limit === LIMIT.CONNECTIONS
+        ? overLimit(connection)
+        : `the ${limit === LIMIT.CONNECTIONS_OF_USER ? 'user' : 'tenant'} has its share of ${context.shares.maximum} connections`;
     return refuse(connection, REASON.QUOTA_EXCEEDED, reason, limit);
   }
   context.shares.add(tenantNumber, userName);
   context.counted.add(connection);
-  await openSession(connection, { key, isClean, requestedSeconds: expiryOf(packet), hasClientId: packet.clientId !== '' });
+  await openSession(connection, {
+    key,
+    isClean,
+    requestedSeconds: expiryOf(packet),
+    hasClientId: packet.clientId !== '',
+  });
 }
 
 const overLimit = ({ context }: Connection): string => `more than ${context.limits.connections} connections`;
@@ -147,17 +167,23 @@ interface Identity {
 }
 
 /**
- * Finds out who connects, and makes the connection the user's: from then on a change of the user ends it. A change while the credentials were
- * being checked has found no connection, so they are checked again. @returns undefined when the connection was refused or is gone.
+ * Finds out who connects, and makes the connection the user's: from then on a change of the user ends it. A change
+ * while the credentials were being checked has found no connection, so they are checked again. @returns undefined when
+ * the connection was refused or is gone.
  */
-function identify(connection: Connection, packet: IConnectPacket, certificates: readonly X509Certificate[], tries = 1):
-  Identity | undefined | Promise<Identity | undefined> {
+function identify(
+  connection: Connection,
+  packet: IConnectPacket,
+  certificates: readonly X509Certificate[],
+  tries = 1,
+): Identity | undefined | Promise<Identity | undefined> {
   const { context } = connection;
   const { application } = context;
   const isWaiting = (): boolean => connection.state === STATE.CONNECTING;
   const checked = (identity: Identity | undefined): ReturnType<typeof identify> => {
     if (!isWaiting()) return undefined;
-    if (identity === undefined) return refuse(connection, REASON.BAD_USER_NAME_OR_PASSWORD, 'the user name or the password is wrong');
+    if (identity === undefined)
+      return refuse(connection, REASON.BAD_USER_NAME_OR_PASSWORD, 'the user name or the password is wrong');
     if (!application.isCurrent(identity.principal)) {
       if (tries < CHECKS_MAX) return identify(connection, packet, certificates, tries + 1);
       return refuse(connection, REASON.SERVER_UNAVAILABLE, 'the user is being changed');
@@ -176,14 +202,22 @@ function identify(connection: Connection, packet: IConnectPacket, certificates: 
   return answer.then(checked, failed);
 }
 
-function check(connection: Connection, packet: IConnectPacket, certificates: readonly X509Certificate[]):
-  Identity | undefined | Promise<Identity | undefined> {
+function check(
+  connection: Connection,
+  packet: IConnectPacket,
+  certificates: readonly X509Certificate[],
+): Identity | undefined | Promise<Identity | undefined> {
   const { application } = connection.context;
   const userName = packet.username ?? '';
-  if (certificates.length > 0 && application.authenticateCertificate !== undefined) return application.authenticateCertificate(certificates, userName);
-  const identityOf = (principal: Principal | undefined): Identity | undefined => (principal === undefined ? undefined : { principal });
+  if (certificates.length > 0 && application.authenticateCertificate !== undefined)
+    return application.authenticateCertificate(certificates, userName);
+  const identityOf = (principal: Principal | undefined): Identity | undefined =>
+    principal === undefined ? undefined : { principal };
   const caller: LoginCaller = {
-    address: connection.transport.clientAddress ?? NO_ADDRESS, onLeft: (callback) => { leaving.set(connection, callback); },
+    address: connection.transport.clientAddress ?? NO_ADDRESS,
+    onLeft: (callback) => {
+      leaving.set(connection, callback);
+    },
   };
   const answer = application.authenticate(userName, packet.password?.toString() ?? '', caller);
   return answer instanceof Promise ? answer.then(identityOf) : identityOf(answer);
@@ -195,18 +229,25 @@ function expiryOf(packet: IConnectPacket): number {
   return packet.clean ? 0 : Infinity;
 }
 
-async function openSession(connection: Connection, request: {
-  key: string; isClean: boolean; requestedSeconds: number; hasClientId: boolean;
-}): Promise<void> {
+async function openSession(
+  connection: Connection,
+  request: { key: string; isClean: boolean; requestedSeconds: number; hasClientId: boolean },
+): Promise<void> {
   const { context } = connection;
   const { key, isClean, requestedSeconds } = request;
   const expirySeconds = Math.min(requestedSeconds, context.limits.sessionExpirySeconds);
   let opened: Awaited<ReturnType<typeof context.sessions.open>>;
   try {
-    opened = await context.sessions.open(connection, { tenantNumber: connection.principal.tenantNumber, key, isClean, expirySeconds });
+    opened = await context.sessions.open(connection, {
+      tenantNumber: connection.principal.tenantNumber,
+      key,
+      isClean,
+      expirySeconds,
+    });
   } catch (error) {
     // A limit that refuses writes: the client is told which one.
-    if ((error as { mqttReason?: number }).mqttReason !== undefined) return refuseFor(connection, error, REASON.SERVER_UNAVAILABLE);
+    if ((error as { mqttReason?: number }).mqttReason !== undefined)
+      return refuseFor(connection, error, REASON.SERVER_UNAVAILABLE);
     context.log.error({ err: error, clientId: connection.clientId }, 'mqtt session could not be opened');
     return refuse(connection, REASON.SERVER_UNAVAILABLE, 'the session store does not answer', LIMIT.SESSION_STORE);
   }
@@ -227,15 +268,19 @@ async function openSession(connection: Connection, request: {
   if ((connection.state as number) !== STATE.CONNECTING) return;
   connection.rate = context.rateBucket(connection.principal.tenantNumber);
   const lowered = expirySeconds < requestedSeconds && connection.protocolVersion === 5;
-  connection.write(encodeConnack({
-    version: connection.protocolVersion, reasonCode: REASON.SUCCESS, isSessionPresent: isPresent,
-    packetBytesMax: connection.clientPacketBytesMax,
-    properties: {
-      ...(lowered ? { sessionExpiryInterval: expirySeconds } : {}),
-      ...(request.hasClientId ? {} : { assignedClientIdentifier: key }),
-      ...serverProperties(connection),
-    },
-  }));
+  connection.write(
+    encodeConnack({
+      version: connection.protocolVersion,
+      reasonCode: REASON.SUCCESS,
+      isSessionPresent: isPresent,
+      packetBytesMax: connection.clientPacketBytesMax,
+      properties: {
+        ...(lowered ? { sessionExpiryInterval: expirySeconds } : {}),
+        ...(request.hasClientId ? {} : { assignedClientIdentifier: key }),
+        ...serverProperties(connection),
+      },
+    }),
+  );
   connection.state = STATE.OPEN;
   logOpen(connection, isPresent);
   for (const filter of restored) connection.link?.subscribed(filter);
@@ -246,8 +291,11 @@ async function openSession(connection: Connection, request: {
 function serverProperties(connection: Connection): NonNullable<ConnackContent['properties']> {
   const { limits } = connection.context;
   return {
-    receiveMaximum: limits.receiveMaximum, maximumPacketSize: limits.packetBytes,
-    retainAvailable: false, subscriptionIdentifiersAvailable: false, sharedSubscriptionAvailable: false,
+    receiveMaximum: limits.receiveMaximum,
+    maximumPacketSize: limits.packetBytes,
+    retainAvailable: false,
+    subscriptionIdentifiersAvailable: false,
+    sharedSubscriptionAvailable: false,
   };
 }
 
@@ -267,16 +315,23 @@ export function refuse(connection: Connection, reasonCode: number, reason: strin
   const { protocolVersion } = connection;
   const named = limit === undefined ? reason : `${reason} (${limit})`;
   connection.will = undefined;
-  connection.write(encodeConnack({
-    version: protocolVersion, reasonCode, reason: named, isSessionPresent: false, packetBytesMax: connection.clientPacketBytesMax,
-  }));
+  connection.write(
+    encodeConnack({
+      version: protocolVersion,
+      reasonCode,
+      reason: named,
+      isSessionPresent: false,
+      packetBytesMax: connection.clientPacketBytesMax,
+    }),
+  );
   connection.close(reasonCode, reason, limit ?? `mqtt/connack-0x${reasonCode.toString(16)}`);
 }
 
 /** Refuses with the reason of the application's error, if it has one. */
 function refuseFor(connection: Connection, error: unknown, fallback: number): void {
   const { mqttReason, message } = error as { mqttReason?: number; message?: string };
-  if (mqttReason === undefined) connection.context.log.error({ err: error, clientId: connection.clientId }, 'mqtt connect failed');
+  if (mqttReason === undefined)
+    connection.context.log.error({ err: error, clientId: connection.clientId }, 'mqtt connect failed');
   const isPublic = mqttReason !== undefined && message !== undefined;
   refuse(connection, mqttReason ?? fallback, isPublic ? message : 'the connection could not be opened');
 }
@@ -285,6 +340,15 @@ function logOpen(connection: Connection, isPresent: boolean): void {
   const { log } = connection.context;
   if (!log.isLevelEnabled('debug')) return;
   const { clientId, protocolVersion, principal, transport } = connection;
-  log.debug({ clientId, tenant: principal.tenant, user: principal.userName, protocolVersion, sessionPresent: isPresent,
-    remoteAddress: transport.remoteAddress }, 'mqtt connection opened');
+  log.debug(
+    {
+      clientId,
+      tenant: principal.tenant,
+      user: principal.userName,
+      protocolVersion,
+      sessionPresent: isPresent,
+      remoteAddress: transport.remoteAddress,
+    },
+    'mqtt connection opened',
+  );
 }

@@ -29,7 +29,8 @@ export function dispatchPacket(connection: Connection, chunk: Buffer, start: num
     case PACKET_TYPE.PUBCOMP:
       return dispatchAcknowledgement(connection, type, chunk, start, end);
     case PACKET_TYPE.PINGREQ:
-      if (chunk[start] !== PACKET_TYPE.PINGREQ << 4 || end - start !== 2) throw malformed('PINGREQ has flags or content');
+      if (chunk[start] !== PACKET_TYPE.PINGREQ << 4 || end - start !== 2)
+        throw malformed('PINGREQ has flags or content');
       return connection.addEmptyPacket(PACKET_TYPE.PINGRESP);
     case PACKET_TYPE.CONNECT:
       return receiveConnect(connection, chunk.subarray(start, end));
@@ -46,8 +47,10 @@ function dispatchDecoded(connection: Connection, frame: Buffer): void {
   const { decoder } = connection.context;
   const packet: Packet = decoder.decode(frame, connection.protocolVersion);
   switch (packet.cmd as string) {
-    case 'subscribe': return receiveSubscribe(connection, packet as ISubscribePacket, frame);
-    case 'unsubscribe': return receiveUnsubscribe(connection, packet as IUnsubscribePacket, frame);
+    case 'subscribe':
+      return receiveSubscribe(connection, packet as ISubscribePacket, frame);
+    case 'unsubscribe':
+      return receiveUnsubscribe(connection, packet as IUnsubscribePacket, frame);
     default:
       // [MQTT-3.14.1-1] Before 5.0 there is nothing behind the header.
       if (connection.protocolVersion !== 5 && frame.length !== 2) throw malformed('DISCONNECT has content');
@@ -56,13 +59,20 @@ function dispatchDecoded(connection: Connection, frame: Buffer): void {
 }
 
 /** The short form is read here: with many messages in flight there are as many of these as of PUBLISH. */
-function dispatchAcknowledgement(connection: Connection, type: number, chunk: Buffer, start: number, end: number): void {
+function dispatchAcknowledgement(
+  connection: Connection,
+  type: number,
+  chunk: Buffer,
+  start: number,
+  end: number,
+): void {
   const flags = chunk[start] & 0x0f;
-  if (flags !== (type === PACKET_TYPE.PUBREL ? PUBREL_FLAGS : 0)) throw malformed('the flags of an acknowledgement are wrong');
+  if (flags !== (type === PACKET_TYPE.PUBREL ? PUBREL_FLAGS : 0))
+    throw malformed('the flags of an acknowledgement are wrong');
   let packetId: number;
   let reasonCode = 0;
   if (end - start === SHORT_ACKNOWLEDGEMENT_BYTES && chunk[start + 1] === 2) {
-    packetId = chunk[start + 2] << 8 | chunk[start + 3];
+    packetId = (chunk[start + 2] << 8) | chunk[start + 3];
   } else {
     if (connection.protocolVersion !== 5) throw malformed('an acknowledgement has the wrong length');
     const packet = connection.context.decoder.decode(chunk.subarray(start, end), 5) as Packet & { reasonCode?: number };
@@ -71,10 +81,14 @@ function dispatchAcknowledgement(connection: Connection, type: number, chunk: Bu
   }
   if (packetId <= 0) throw malformed('an acknowledgement has no packet identifier');
   switch (type) {
-    case PACKET_TYPE.PUBACK: return receivePuback(connection, packetId);
-    case PACKET_TYPE.PUBREC: return receivePubrec(connection, packetId, reasonCode);
-    case PACKET_TYPE.PUBREL: return receivePubrel(connection, packetId);
-    default: return receivePubcomp(connection, packetId);
+    case PACKET_TYPE.PUBACK:
+      return receivePuback(connection, packetId);
+    case PACKET_TYPE.PUBREC:
+      return receivePubrec(connection, packetId, reasonCode);
+    case PACKET_TYPE.PUBREL:
+      return receivePubrel(connection, packetId);
+    default:
+      return receivePubcomp(connection, packetId);
   }
 }
 

@@ -1,4 +1,7 @@
-/** PUBACK, PUBREC and PUBCOMP from the client (sections 3.4, 3.5, 3.7): what becomes of the messages that were sent to it. */
+/**
+ * PUBACK, PUBREC and PUBCOMP from the client (sections 3.4, 3.5, 3.7): what becomes of the messages that were sent to
+ * it.
+ */
 import type { Connection } from '../connections/connection.ts';
 import { PACKET_TYPE } from '../wire/fixed-header.ts';
 import { REASON } from '../wire/reason-codes.ts';

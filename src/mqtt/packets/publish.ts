@@ -18,9 +18,14 @@ export function receivePublish(connection: Connection, chunk: Buffer, offset: nu
   // The application may make another connection read within this call: everything of the scanner is taken now.
   const { packetEnd, topicStart, topicEnd, payloadStart, qos, packetId, isDuplicate } = scanner;
   if (packetEnd - payloadStart > limits.payloadBytes) {
-    throw new PacketError(REASON.PACKET_TOO_LARGE, `the payload has more than ${limits.payloadBytes} bytes`, LIMIT.PAYLOAD_BYTES);
+    throw new PacketError(
+      REASON.PACKET_TOO_LARGE,
+      `the payload has more than ${limits.payloadBytes} bytes`,
+      LIMIT.PAYLOAD_BYTES,
+    );
   }
-  if (scanner.propertiesBytes > 0) checkPublishProperties(connection, chunk.subarray(offset, packetEnd), topicStart === topicEnd);
+  if (scanner.propertiesBytes > 0)
+    checkPublishProperties(connection, chunk.subarray(offset, packetEnd), topicStart === topicEnd);
   const rate = connection.rate;
   if (rate !== undefined && !rate.take(connection.context.now())) {
     connection.context.metrics.count(LIMIT.RATE_DELAYED);
@@ -28,9 +33,10 @@ export function receivePublish(connection: Connection, chunk: Buffer, offset: nu
     connection.context.throttle(connection);
     return false;
   }
-  const result = qos === 2
-    ? offerQos2(connection, chunk, topicStart, topicEnd, payloadStart, packetEnd, packetId, isDuplicate)
-    : offer(connection, chunk, topicStart, topicEnd, payloadStart, packetEnd, qos, packetId);
+  const result =
+    qos === 2
+      ? offerQos2(connection, chunk, topicStart, topicEnd, payloadStart, packetEnd, packetId, isDuplicate)
+      : offer(connection, chunk, topicStart, topicEnd, payloadStart, packetEnd, qos, packetId);
   switch (result) {
     case PUBLISH_RESULT.PENDING:
       break;
@@ -50,8 +56,16 @@ export function receivePublish(connection: Connection, chunk: Buffer, offset: nu
   return true;
 }
 
-function offer(connection: Connection, chunk: Buffer, topicStart: number, topicEnd: number, payloadStart: number,
-  payloadEnd: number, qos: number, packetId: number): PublishResult {
+function offer(
+  connection: Connection,
+  chunk: Buffer,
+  topicStart: number,
+  topicEnd: number,
+  payloadStart: number,
+  payloadEnd: number,
+  qos: number,
+  packetId: number,
+): PublishResult {
   if (qos === 1) {
     const received = connection.session!.received;
     if (received !== undefined && received.has(packetId)) reuse(connection, received, packetId);
@@ -68,14 +82,25 @@ function offer(connection: Connection, chunk: Buffer, topicStart: number, topicE
   return result;
 }
 
-/** Exactly once (section 4.3.3, method B): the packet id is kept until PUBREL, and a second PUBLISH with it goes no further. */
-function offerQos2(connection: Connection, chunk: Buffer, topicStart: number, topicEnd: number, payloadStart: number,
-  payloadEnd: number, packetId: number, isDuplicate: boolean): PublishResult {
+/**
+ * Exactly once (section 4.3.3, method B): the packet id is kept until PUBREL, and a second PUBLISH with it goes no
+ * further.
+ */
+function offerQos2(
+  connection: Connection,
+  chunk: Buffer,
+  topicStart: number,
+  topicEnd: number,
+  payloadStart: number,
+  payloadEnd: number,
+  packetId: number,
+  isDuplicate: boolean,
+): PublishResult {
   const { limits } = connection.context;
   const session = connection.session!;
   // The id is of an older message until the store has forgotten that: `resume` follows.
   if (session.isReleasing(packetId)) return PUBLISH_RESULT.BUSY;
-  const received = session.received ??= new Map();
+  const received = (session.received ??= new Map());
   const waiter = received.get(packetId);
   if (waiter !== undefined) {
     // [MQTT-4.3.3-10] Known: PUBREC at once if durable, else when it is.
@@ -85,10 +110,14 @@ function offerQos2(connection: Connection, chunk: Buffer, topicStart: number, to
   }
   if (connection.protocolVersion === 5) checkReceiveMaximum(connection);
   if (session.takenIdentifiers >= limits.receivedIdentifiers) {
-    throw new PacketError(REASON.QUOTA_EXCEEDED, `more than ${limits.receivedIdentifiers} QoS 2 messages are not released`,
-      LIMIT.RECEIVED_IDENTIFIERS);
+    throw new PacketError(
+      REASON.QUOTA_EXCEEDED,
+      `more than ${limits.receivedIdentifiers} QoS 2 messages are not released`,
+      LIMIT.RECEIVED_IDENTIFIERS,
+    );
   }
-  // Another message: the client has given up the one that is there in part, whose receipts must not count for this one. `resume` follows.
+  // Another message: the client has given up the one that is there in part, whose receipts must not count for this one.
+  // `resume` follows.
   if (!isDuplicate && session.partly?.has(packetId) === true && !session.release(packetId)) return PUBLISH_RESULT.BUSY;
   received.set(packetId, connection);
   connection.awaitAcknowledgement();
@@ -115,8 +144,11 @@ function reuse(connection: Connection, received: Map<number, unknown>, packetId:
 function checkReceiveMaximum(connection: Connection): void {
   const { receiveMaximum } = connection.context.limits;
   if (connection.unacknowledged + connection.session!.takenIdentifiers < receiveMaximum) return;
-  throw new PacketError(REASON.RECEIVE_MAXIMUM_EXCEEDED, `more than ${receiveMaximum} messages are not acknowledged`,
-    LIMIT.RECEIVE_MAXIMUM);
+  throw new PacketError(
+    REASON.RECEIVE_MAXIMUM_EXCEEDED,
+    `more than ${receiveMaximum} messages are not acknowledged`,
+    LIMIT.RECEIVE_MAXIMUM,
+  );
 }
 
 /** The properties are checked and otherwise without effect: nothing of them reaches the platform. */

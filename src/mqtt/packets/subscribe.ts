@@ -22,7 +22,8 @@ export function receiveSubscribe(connection: Connection, packet: ISubscribePacke
     throw new PacketError(REASON.SUBSCRIPTION_IDENTIFIERS_NOT_SUPPORTED, 'subscription identifiers are not supported');
   }
   for (const { topic } of subscriptions) {
-    if (!isWellFormed(topic, frame)) throw new PacketError(REASON.MALFORMED_PACKET, 'a topic filter has NUL or invalid UTF-8');
+    if (!isWellFormed(topic, frame))
+      throw new PacketError(REASON.MALFORMED_PACKET, 'a topic filter has NUL or invalid UTF-8');
   }
   const codes: number[] = [];
   const granted: string[] = [];
@@ -41,7 +42,9 @@ export function receiveSubscribe(connection: Connection, packet: ISubscribePacke
     answer();
     return;
   }
-  connection.context.sessions.saved(connection.session!).then(answer, (error: unknown) => storeFailed(connection, error))
+  connection.context.sessions
+    .saved(connection.session!)
+    .then(answer, (error: unknown) => storeFailed(connection, error))
     .catch((error: unknown) => connection.fail(error));
 }
 
@@ -52,7 +55,11 @@ function subscribe(connection: Connection, { topic, qos }: ISubscription): numbe
   if (topic.startsWith(SHARED_PREFIX)) return REASON.SHARED_SUBSCRIPTIONS_NOT_SUPPORTED;
   if (!isTopicFilter(topic)) return REASON.TOPIC_FILTER_INVALID;
   if (Buffer.byteLength(topic) > limits.topicFilterBytes) {
-    connection.context.limitHit(LIMIT.TOPIC_FILTER_BYTES, `a topic filter has more than ${limits.topicFilterBytes} bytes`, session);
+    connection.context.limitHit(
+      LIMIT.TOPIC_FILTER_BYTES,
+      `a topic filter has more than ${limits.topicFilterBytes} bytes`,
+      session,
+    );
     return REASON.QUOTA_EXCEEDED;
   }
   const isNew = session.subscriptions?.has(topic) !== true;

@@ -18,7 +18,8 @@ export function receiveUnsubscribe(connection: Connection, packet: IUnsubscribeP
   const codes: number[] = [];
   let hasChanged = false;
   for (const filter of unsubscriptions) {
-    if (!isWellFormed(filter, frame)) throw new PacketError(REASON.MALFORMED_PACKET, 'a topic filter has NUL or invalid UTF-8');
+    if (!isWellFormed(filter, frame))
+      throw new PacketError(REASON.MALFORMED_PACKET, 'a topic filter has NUL or invalid UTF-8');
     const existed = session.subscriptions?.delete(filter) === true;
     if (existed) connection.link!.unsubscribe(filter);
     hasChanged ||= existed;
@@ -32,6 +33,8 @@ export function receiveUnsubscribe(connection: Connection, packet: IUnsubscribeP
     answer();
     return;
   }
-  connection.context.sessions.saved(session).then(answer, (error: unknown) => storeFailed(connection, error))
+  connection.context.sessions
+    .saved(session)
+    .then(answer, (error: unknown) => storeFailed(connection, error))
     .catch((error: unknown) => connection.fail(error));
 }

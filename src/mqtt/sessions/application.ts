@@ -25,7 +25,10 @@ export interface DownlinkMessage {
   readonly topic: string;
   readonly payload: Uint8Array;
   readonly qos: 0 | 1 | 2;
-  /** What a session that is kept remembers when the client has acknowledged the message (PUBACK, PUBCOMP): see model/sessions/marks.ts. */
+  /**
+   * What a session that is kept remembers when the client has acknowledged the message (PUBACK, PUBCOMP): see
+   * model/sessions/marks.ts.
+   */
   readonly mark?: string | undefined;
   /** Called when it is dropped from the session's queue, which is full. Not stored. */
   readonly onDropped?: (() => void) | undefined;
@@ -88,8 +91,15 @@ export interface DeviceLink {
    * socket's buffer and die with the call. `packetId` is 0 for QoS 0.
    * For QoS 2 the application stores `(session, packetId)` in the same durable commit as the message.
    */
-  publish(chunk: Buffer, topicStart: number, topicEnd: number, payloadStart: number, payloadEnd: number,
-    qos: number, packetId: number): PublishResult;
+  publish(
+    chunk: Buffer,
+    topicStart: number,
+    topicEnd: number,
+    payloadStart: number,
+    payloadEnd: number,
+    qos: number,
+    packetId: number,
+  ): PublishResult;
   /** End of one socket read: everything of it has been offered. */
   endOfRead(): void;
   /** @returns the granted QoS, or a refusal code >= 0x80 (0x80 in 3.1.1). */
@@ -105,15 +115,29 @@ export interface DeviceLink {
 
 export interface MqttApplication {
   /** @returns undefined for wrong credentials. Synchronous when cached. */
-  authenticate(userName: string, password: string, caller: LoginCaller): Principal | undefined | Promise<Principal | undefined>;
+  authenticate(
+    userName: string,
+    password: string,
+    caller: LoginCaller,
+  ): Principal | undefined | Promise<Principal | undefined>;
   /**
-   * A client without password whose certificates came over TLS. @returns who it is, and the client id that it has to have.
+   * A client without password whose certificates came over TLS. @returns who it is, and the client id that it has to
+   * have.
    * @throws `{mqttReason, message}` when the certificate is not trusted.
    */
-  authenticateCertificate?(certificates: readonly X509Certificate[], userName: string): Promise<{ principal: Principal; deviceId: string }>;
-  /** Asked when a login that was checked becomes a connection: whether what was checked still counts. Otherwise it is checked again. */
+  authenticateCertificate?(
+    certificates: readonly X509Certificate[],
+    userName: string,
+  ): Promise<{ principal: Principal; deviceId: string }>;
+  /**
+   * Asked when a login that was checked becomes a connection: whether what was checked still counts. Otherwise it is
+   * checked again.
+   */
   isCurrent(principal: Principal): boolean;
-  /** Whether the user still has all rights of the login. Asked before a will is published. Rejects when nobody can tell at present. */
+  /**
+   * Whether the user still has all rights of the login. Asked before a will is published. Rejects when nobody can tell
+   * at present.
+   */
   stillHolds(principal: Principal): boolean | Promise<boolean>;
   /** The identity under which sessions are kept and taken over, for instance the device's serial without prefix. Throws a
    * PlatformError-like `{mqttReason, message}` when the client id is not allowed. */
@@ -152,20 +176,25 @@ export interface StoredSession {
   readonly disconnectedAt: number;
 }
 
-export interface SessionChange extends Pick<StoredSession, 'subscriptions' | 'expirySeconds' | 'disconnectedAt' | 'holder'> {
+export interface SessionChange
+  extends Pick<StoredSession, 'subscriptions' | 'expirySeconds' | 'disconnectedAt' | 'holder'> {
   readonly after?: string;
 }
 
 /**
  * Durable sessions. Every promise resolves when the change is durable. Calls for one session take effect in call order.
  * What refuses a change throws a PlatformError-like `{mqttReason, message}` that names the limit, and has counted it.
- * `tenant` is the tenant's number, `key` the session key, `holder` who has the session in memory: changes of any other than the one that saved it
- * last are refused with `mqtt/session-elsewhere` (`isElsewhere`). Nothing is checked without it.
+ * `tenant` is the tenant's number, `key` the session key, `holder` who has the session in memory: changes of any other
+ * than the one that saved it last are refused with `mqtt/session-elsewhere` (`isElsewhere`). Nothing is checked without
+ * it.
  */
 export interface SessionStore {
   /** @param holderAfter names who goes on with the session, of the one that had it; nobody does when absent. */
   load(tenant: number, key: string, holderAfter?: (former: string) => string): Promise<StoredSession | undefined>;
-  /** Creates or replaces subscriptions and expiry; the rest stays. `holder` has it from now on if it is still of `after` ('': of nobody). */
+  /**
+   * Creates or replaces subscriptions and expiry; the rest stays. `holder` has it from now on if it is still of `after`
+   * ('': of nobody).
+   */
   save(tenant: number, key: string, change: SessionChange): Promise<void>;
   remove(tenant: number, key: string, hold?: Pick<SessionChange, 'holder' | 'after'>): Promise<void>;
   /** Adds the message, or replaces it when it is released. */
@@ -183,14 +212,23 @@ export function isElsewhere(error: unknown): boolean {
   return (error as { code?: unknown }).code === 'mqtt/session-elsewhere';
 }
 
-/** In a cluster: receipts of QoS 2 messages, which are in the shards of the messages (actors/handlers/sessions/receipts.ts). */
+/**
+ * In a cluster: receipts of QoS 2 messages, which are in the shards of the messages
+ * (actors/handlers/sessions/receipts.ts).
+ */
 export interface SessionReceiptStore {
   /** Resolves when the session knows that there may be receipts in the shard. */
   announce(tenant: number, key: string, shard: number, holder?: string): Promise<void>;
   /**
-   * Those in the shards, with everything that their journals have at the time of the call. What a former holder stores there afterwards is no receipt.
-   * @param of who goes on with the session, and who was the first to have it: receipts of anybody before are of an earlier session.
+   * Those in the shards, with everything that their journals have at the time of the call. What a former holder stores
+   * there afterwards is no receipt.
+   * @param of who goes on with the session, and who was the first to have it: receipts of anybody before are of an
+   * earlier session.
    */
-  read(tenant: number, key: string, shards: readonly number[], of?: { holder?: string; since?: string }):
-    Promise<Required<Pick<StoredSession, 'received' | 'partly'>>>;
+  read(
+    tenant: number,
+    key: string,
+    shards: readonly number[],
+    of?: { holder?: string; since?: string },
+  ): Promise<Required<Pick<StoredSession, 'received' | 'partly'>>>;
 }

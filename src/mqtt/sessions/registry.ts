@@ -1,4 +1,6 @@
-/** The sessions in memory, by tenant and session key: opening, takeover, end and expiry. The store has the durable ones. */
+/**
+ * The sessions in memory, by tenant and session key: opening, takeover, end and expiry. The store has the durable ones.
+ */
 import { randomBytes } from 'node:crypto';
 import { isSessionOver, SESSION_EXPIRY_NEVER } from '../../model/sessions/expiry.ts';
 import { isElsewhere } from './application.ts';
@@ -23,7 +25,10 @@ export type SessionName = Pick<Session, 'tenantNumber' | 'key' | 'name'>;
 
 /** The other nodes of a cluster, where the session may be in memory. */
 export interface SessionsElsewhere {
-  /** The session is here from now on. Resolves when the node that had it has closed its connection and stored what it knew. */
+  /**
+   * The session is here from now on. Resolves when the node that had it has closed its connection and stored what it
+   * knew.
+   */
   taken(session: SessionName): Promise<void>;
   /** It is in memory no longer. */
   left(session: SessionName): void;
@@ -54,10 +59,21 @@ export class SessionRegistry {
   readonly #processId = randomBytes(PROCESS_ID_BYTES).toString('base64url');
   #created = 0;
 
-  constructor(context: Omit<SessionContext, 'expired' | 'lost' | 'changes'>, wheel: TimerWheel, elsewhere?: SessionsElsewhere) {
+  constructor(
+    context: Omit<SessionContext, 'expired' | 'lost' | 'changes'>,
+    wheel: TimerWheel,
+    elsewhere?: SessionsElsewhere,
+  ) {
     const lost = (session: Session): void => this.#lose(session);
     const changes = new StoreChanges(wheel, { limitHit: context.limitHit, lost });
-    this.#context = { ...context, changes, lost, expired: (session) => { this.#end(session); } };
+    this.#context = {
+      ...context,
+      changes,
+      lost,
+      expired: (session) => {
+        this.#end(session);
+      },
+    };
     this.#wheel = wheel;
     this.#elsewhere = elsewhere;
   }
@@ -72,8 +88,8 @@ export class SessionRegistry {
   }
 
   /**
-   * Makes `owner` the connection of the session; an earlier one is closed first [MQTT-3.1.4-3]. What is in memory counts only while the store
-   * says that nobody has had the session since.
+   * Makes `owner` the connection of the session; an earlier one is closed first [MQTT-3.1.4-3]. What is in memory
+   * counts only while the store says that nobody has had the session since.
    * @returns undefined when yet another connection took the session while it was being read.
    * @throws what the store throws.
    */
@@ -105,7 +121,12 @@ export class SessionRegistry {
     }
   }
 
-  async #open(session: Session, owner: SessionOwner, request: OpenRequest, attempt: number): Promise<OpenedSession | undefined> {
+  async #open(
+    session: Session,
+    owner: SessionOwner,
+    request: OpenRequest,
+    attempt: number,
+  ): Promise<OpenedSession | undefined> {
     let isPresent = false;
     try {
       if (session.loading !== undefined) await this.#loaded(session);
@@ -124,7 +145,12 @@ export class SessionRegistry {
   }
 
   /** What was opened is old. */
-  async #openAgain(session: Session, owner: SessionOwner, request: OpenRequest, attempt: number): Promise<OpenedSession | undefined> {
+  async #openAgain(
+    session: Session,
+    owner: SessionOwner,
+    request: OpenRequest,
+    attempt: number,
+  ): Promise<OpenedSession | undefined> {
     if (session.owner === undefined || session.owner === owner) this.#forget(session);
     // Whoever has given up must not take it from a connection that has come after it.
     if (session.owner !== owner || owner.isOver) return undefined;
@@ -158,8 +184,8 @@ export class SessionRegistry {
   }
 
   /**
-   * Another node has a connection of the session: ours is closed, and what we know of the session is stored and leaves memory.
-   * Resolves when the other node can read it. A will that waits is not sent: the session continues.
+   * Another node has a connection of the session: ours is closed, and what we know of the session is stored and leaves
+   * memory. Resolves when the other node can read it. A will that waits is not sent: the session continues.
    */
   async giveUp(tenantNumber: number, key: string): Promise<void> {
     const name = nameOf(tenantNumber, key);
@@ -172,8 +198,14 @@ export class SessionRegistry {
     } else if (session !== undefined) {
       session.owner?.takenOver();
       const end = performance.now() + GIVE_UP_WAIT_MS;
-      while (!session.hasEnded && (session.hasPendingReceived || session.hasPendingMessages) && performance.now() < end) {
-        await new Promise((resolve) => { setTimeout(resolve, GIVE_UP_LOOK_MS); });
+      while (
+        !session.hasEnded &&
+        (session.hasPendingReceived || session.hasPendingMessages) &&
+        performance.now() < end
+      ) {
+        await new Promise((resolve) => {
+          setTimeout(resolve, GIVE_UP_LOOK_MS);
+        });
       }
       // Opened here again meanwhile: the other node is asked in its turn.
       if (session.owner === undefined && !session.hasEnded) {
@@ -194,7 +226,10 @@ export class SessionRegistry {
     await Promise.all(this.#background.values());
   }
 
-  /** Writes subscriptions and expiry of a durable session. One that has gone on elsewhere leaves memory, its connection is closed. */
+  /**
+   * Writes subscriptions and expiry of a durable session. One that has gone on elsewhere leaves memory, its connection
+   * is closed.
+   */
   async saved(session: Session): Promise<void> {
     try {
       await this.#store(session);
@@ -207,13 +242,23 @@ export class SessionRegistry {
   async #store(session: Session): Promise<void> {
     if (!session.isDurable || session.hasEnded) return;
     const { tenantNumber, key, subscriptions = new Map(), expirySeconds, disconnectedAt, holder, heldBy } = session;
-    await this.#context.store.save(tenantNumber, key, { subscriptions, expirySeconds, disconnectedAt, holder, after: heldBy });
+    await this.#context.store.save(tenantNumber, key, {
+      subscriptions,
+      expirySeconds,
+      disconnectedAt,
+      holder,
+      after: heldBy,
+    });
     session.heldBy = holder;
   }
 
   #create(name: string, request: { tenantNumber: number; key: string }): Session {
     const { tenantNumber, key } = request;
-    const session = new Session(this.#context, { tenantNumber, key, name: `${this.#processId}${(this.#created++).toString(36)}` });
+    const session = new Session(this.#context, {
+      tenantNumber,
+      key,
+      name: `${this.#processId}${(this.#created++).toString(36)}`,
+    });
     this.#sessions.set(name, session);
     return session;
   }
@@ -226,7 +271,8 @@ export class SessionRegistry {
     const stored = await store.load(session.tenantNumber, session.key, (former) => session.follow(former));
     if (stored === undefined || session.hasEnded) return;
     // The clock is looked at for those alone that seem to be over.
-    const isOver = isSessionOver(stored, this.#context.now()) && isSessionOver(stored, await this.#context.clock.read());
+    const isOver =
+      isSessionOver(stored, this.#context.now()) && isSessionOver(stored, await this.#context.clock.read());
     if (!isClean && !isOver) {
       session.restore(stored);
       return;
@@ -240,10 +286,13 @@ export class SessionRegistry {
     session.follow(former.holder);
     session.heldBy = '';
     if (this.#elsewhere === undefined) return removal;
-    return (removal ?? Promise.resolve()).then(() => this.#elsewhere?.taken(session), (error: Error) => {
-      if (!isElsewhere(error)) throw error;
-      return this.#load(session, true);
-    });
+    return (removal ?? Promise.resolve()).then(
+      () => this.#elsewhere?.taken(session),
+      (error: Error) => {
+        if (!isElsewhere(error)) throw error;
+        return this.#load(session, true);
+      },
+    );
   }
 
   /** What the store has of QoS 2 messages whose commit was not acknowledged. */
@@ -298,7 +347,10 @@ export class SessionRegistry {
     this.#becameOffline(session);
   }
 
-  /** @returns ms since 1970, or 0 while the clock is not believed: then the time of the session runs from the moment at which it is. */
+  /**
+   * @returns ms since 1970, or 0 while the clock is not believed: then the time of the session runs from the moment at
+   * which it is.
+   */
   #endOfConnection(): number {
     return this.#context.clock.isBelieved ? this.#context.now() : 0;
   }
@@ -316,18 +368,30 @@ export class SessionRegistry {
     if (this.#offline.size <= this.#context.limits.offlineSessions) return;
     for (const oldest of this.#offline) {
       // What it has is in the store, except for a will and for messages that are not durable yet.
-      if (oldest === session || oldest.waitingWill !== undefined || oldest.hasPendingReceived || oldest.hasPendingMessages) continue;
+      if (
+        oldest === session ||
+        oldest.waitingWill !== undefined ||
+        oldest.hasPendingReceived ||
+        oldest.hasPendingMessages
+      )
+        continue;
       return this.#forget(oldest);
     }
   }
 
-  /** The session is over: what it has is discarded. @returns when the store has forgotten it, undefined if it never knew it. */
+  /**
+   * The session is over: what it has is discarded. @returns when the store has forgotten it, undefined if it never knew
+   * it.
+   */
   #end(session: Session): Promise<void> | undefined {
     if (session.hasEnded) return undefined;
     this.#forget(session);
     session.waitingWill?.sessionEnds();
     if (!session.isDurable) return undefined;
-    const removal = this.#context.store.remove(session.tenantNumber, session.key, { holder: session.holder, after: session.heldBy });
+    const removal = this.#context.store.remove(session.tenantNumber, session.key, {
+      holder: session.holder,
+      after: session.heldBy,
+    });
     this.#inBackground(session, removal, 'removed');
     return removal;
   }

@@ -1,6 +1,7 @@
 /**
- * One session: its subscriptions, the messages on their way to the client, and the QoS 2 packet ids on their way from it
- * (MQTT 3.1.1 section 3.1.2.4, 5.0 section 4.1). It outlives its connections; it knows the one it has through SessionOwner.
+ * One session: its subscriptions, the messages on their way to the client, and the QoS 2 packet ids on their way from
+ * it (MQTT 3.1.1 section 3.1.2.4, 5.0 section 4.1). It outlives its connections; it knows the one it has through
+ * SessionOwner.
  */
 import { holderAfter } from '../../model/sessions/holder.ts';
 import type { ExpiryClock } from '../../model/sessions/expiry.ts';
@@ -87,7 +88,10 @@ export class Session implements ClientSession, Timed {
   received: Map<number, SessionOwner | null> | undefined = undefined;
   /** QoS 2 packet ids of which parts of the message are stored, and which; see StoredSession. */
   partly: Map<number, ReadonlySet<string>> | undefined = undefined;
-  /** Shards in which the store looks for receipts of the session (cluster), and those of packets that were received here. */
+  /**
+   * Shards in which the store looks for receipts of the session (cluster), and those of packets that were received
+   * here.
+   */
   readonly receiptShards = new Set<number>();
   #shardsOf: Map<number, readonly number[]> | undefined = undefined;
   /** The store may have received packet ids that are not known here. */
@@ -136,7 +140,8 @@ export class Session implements ClientSession, Timed {
     this.disconnectedAt = stored.disconnectedAt;
     if (stored.subscriptions.size > 0) this.subscriptions = new Map(stored.subscriptions);
     this.restoreReceived(stored);
-    if (stored.acknowledged !== undefined && stored.acknowledged.length > 0) this.#acknowledgedMarks = new Set(stored.acknowledged);
+    if (stored.acknowledged !== undefined && stored.acknowledged.length > 0)
+      this.#acknowledgedMarks = new Set(stored.acknowledged);
     for (const message of [...stored.messages].sort((one, other) => one.id - other.id)) {
       // Whether it was sent before the restart is not known: it might be a duplicate, which is what the flag says.
       const outbound = createOutbound(message, { isReady: true, isDuplicate: true });
@@ -147,9 +152,15 @@ export class Session implements ClientSession, Timed {
   }
 
   /** Packet ids that the store has; those that are under way stay so. */
-  restoreReceived({ received, partly, receiptShards = [] }: Pick<StoredSession, 'received' | 'partly' | 'receiptShards'>): void {
+  restoreReceived({
+    received,
+    partly,
+    receiptShards = [],
+  }: Pick<StoredSession, 'received' | 'partly' | 'receiptShards'>): void {
     for (const shard of receiptShards) this.receiptShards.add(shard);
-    for (const packetId of received) if (!this.received?.has(packetId) && !this.isReleasing(packetId)) (this.received ??= new Map()).set(packetId, null);
+    for (const packetId of received)
+      if (!this.received?.has(packetId) && !this.isReleasing(packetId))
+        (this.received ??= new Map()).set(packetId, null);
     this.partly = partly === undefined || partly.size === 0 ? undefined : new Map(partly);
   }
 
@@ -165,7 +176,8 @@ export class Session implements ClientSession, Timed {
     this.received!.delete(packetId);
     if (mayBeStored) this.isUncertain = true;
     // The client has come back and sent it again meanwhile: it would wait for ever.
-    if (waiting !== waiter) waiting.disconnect(REASON.SERVER_BUSY, 'a message of an earlier connection could not be stored');
+    if (waiting !== waiter)
+      waiting.disconnect(REASON.SERVER_BUSY, 'a message of an earlier connection could not be stored');
   }
 
   get queuedMessages(): number {
@@ -207,7 +219,11 @@ export class Session implements ClientSession, Timed {
   }
 
   hasMark(mark: string): boolean {
-    if (this.#acknowledgedMarks?.has(mark) === true || this.#waiting?.some((outbound) => outbound.mark === mark) === true) return true;
+    if (
+      this.#acknowledgedMarks?.has(mark) === true ||
+      this.#waiting?.some((outbound) => outbound.mark === mark) === true
+    )
+      return true;
     for (const outbound of this.#inFlight?.values() ?? []) if (outbound.mark === mark) return true;
     return false;
   }
@@ -220,10 +236,14 @@ export class Session implements ClientSession, Timed {
 
   get hasRoom(): boolean {
     const { queueMessages, queueBytes } = this.#context.limits;
-    return this.owner?.canSend === true && this.queuedMessages * 2 <= queueMessages && this.#waitingBytes * 2 <= queueBytes;
+    return (
+      this.owner?.canSend === true && this.queuedMessages * 2 <= queueMessages && this.#waitingBytes * 2 <= queueBytes
+    );
   }
 
-  whenRoom(listener: () => void): void { this.#onRoom = listener; }
+  whenRoom(listener: () => void): void {
+    this.#onRoom = listener;
+  }
 
   /** @returns the highest QoS granted for the topic [MQTT-3.3.5-1], or -1 without a subscription that matches. */
   grantedQos(topic: string): number {
@@ -243,7 +263,8 @@ export class Session implements ClientSession, Timed {
    */
   deliver(message: DownlinkMessage): boolean {
     // Checked here, because what is sent later has no caller that could be told.
-    if (Buffer.byteLength(message.topic) > TOPIC_BYTES_MAX) throw new RangeError(`the topic has more than ${TOPIC_BYTES_MAX} bytes`);
+    if (Buffer.byteLength(message.topic) > TOPIC_BYTES_MAX)
+      throw new RangeError(`the topic has more than ${TOPIC_BYTES_MAX} bytes`);
     const granted = this.hasEnded ? -1 : this.grantedQos(message.topic);
     if (granted < 0) return false;
     const qos = Math.min(granted, message.qos) as 0 | 1 | 2;
@@ -252,16 +273,25 @@ export class Session implements ClientSession, Timed {
       return true;
     }
     if (this.owner === undefined && this.expirySeconds === 0) return false;
-    const outbound = createOutbound({ ...message, id: this.#nextId++, qos },
-      { isReady: !this.isDurable, isDuplicate: false });
+    const outbound = createOutbound(
+      { ...message, id: this.#nextId++, qos },
+      { isReady: !this.isDurable, isDuplicate: false },
+    );
     this.#push(outbound);
     if (this.isDurable) {
-      this.#context.store.addMessage(this.tenantNumber, this.key, outbound, this.holder).then(() => this.#added(outbound), (error: Error) => {
-        if (isElsewhere(error)) return this.#context.lost(this);
-        // Sent all the same: the client is there, only a restart would lose the message.
-        this.#context.limitHit(LIMIT.SESSION_STORE, `a message to the device could not be stored: ${error.message}`, this);
-        this.#added(outbound);
-      });
+      this.#context.store.addMessage(this.tenantNumber, this.key, outbound, this.holder).then(
+        () => this.#added(outbound),
+        (error: Error) => {
+          if (isElsewhere(error)) return this.#context.lost(this);
+          // Sent all the same: the client is there, only a restart would lose the message.
+          this.#context.limitHit(
+            LIMIT.SESSION_STORE,
+            `a message to the device could not be stored: ${error.message}`,
+            this,
+          );
+          this.#added(outbound);
+        },
+      );
     }
     this.#boundQueue();
     this.pump();
@@ -287,7 +317,11 @@ export class Session implements ClientSession, Timed {
       this.#shift();
       if (!owner.sendPublish(next, next.qos, next.packetId, next.isDuplicate)) {
         // [MQTT-3.1.2-25] As if it had been sent.
-        this.#context.limitHit(LIMIT.CLIENT_PACKET_BYTES, 'a message is larger than the Maximum Packet Size of the client', this);
+        this.#context.limitHit(
+          LIMIT.CLIENT_PACKET_BYTES,
+          'a message is larger than the Maximum Packet Size of the client',
+          this,
+        );
         this.#forget(next);
         continue;
       }
@@ -297,7 +331,9 @@ export class Session implements ClientSession, Timed {
     if (this.#waiting.length === 0) this.#waiting = undefined;
   }
 
-  /** After CONNACK: sends again what was not acknowledged, in its order [MQTT-4.4.0-1] [MQTT-4.6.0-1], then what waits. */
+  /**
+   * After CONNACK: sends again what was not acknowledged, in its order [MQTT-4.4.0-1] [MQTT-4.6.0-1], then what waits.
+   */
   resend(): void {
     const unreceived: Outbound[] = [];
     if (this.#inFlight !== undefined) {
@@ -310,7 +346,7 @@ export class Session implements ClientSession, Timed {
       this.#inFlight?.delete(outbound.packetId);
       this.#waitingBytes += size(outbound);
     }
-    if (unreceived.length > 0) this.#waiting = [...unreceived, ...this.#waiting ?? []];
+    if (unreceived.length > 0) this.#waiting = [...unreceived, ...(this.#waiting ?? [])];
     this.pump();
   }
 
@@ -321,8 +357,8 @@ export class Session implements ClientSession, Timed {
   }
 
   /**
-   * PUBREC. @returns whether PUBREL is the answer (`release`), or the session sends it when a restart cannot bring PUBLISH back (`wait`), or the
-   * packet id is not in use (`unknown`).
+   * PUBREC. @returns whether PUBREL is the answer (`release`), or the session sends it when a restart cannot bring
+   * PUBLISH back (`wait`), or the packet id is not in use (`unknown`).
    */
   receivedByClient(packetId: number): 'release' | 'wait' | 'unknown' {
     const outbound = this.#inFlight?.get(packetId);
@@ -335,9 +371,17 @@ export class Session implements ClientSession, Timed {
     if (!outbound.isReceived) {
       outbound.isReceived = true;
       // With all that it has: the store may have refused the message before.
-      const stored: StoredMessage = { id: outbound.id, topic: outbound.topic, payload: outbound.payload, qos: 2, isReleased: true, mark: outbound.mark };
+      const stored: StoredMessage = {
+        id: outbound.id,
+        topic: outbound.topic,
+        payload: outbound.payload,
+        qos: 2,
+        isReleased: true,
+        mark: outbound.mark,
+      };
       this.#context.changes.carryOut({
-        session: this, what: 'that the client has received a message',
+        session: this,
+        what: 'that the client has received a message',
         attempt: () => this.#context.store.addMessage(this.tenantNumber, this.key, stored, this.holder),
         done: () => {
           outbound.isReleased = true;
@@ -349,8 +393,8 @@ export class Session implements ClientSession, Timed {
   }
 
   /**
-   * PUBREL for an id of `received` or `partly`, or for one whose release is under way. The id is taken until that is durable: a restart must not
-   * bring it back when the client uses it again.
+   * PUBREL for an id of `received` or `partly`, or for one whose release is under way. The id is taken until that is
+   * durable: a restart must not bring it back when the client uses it again.
    * @param asker is given PUBCOMP when it is durable.
    * @returns true when it is released already: a session that is not stored.
    */
@@ -367,7 +411,8 @@ export class Session implements ClientSession, Timed {
     const shards = this.#shardsOf?.get(packetId);
     this.#shardsOf?.delete(packetId);
     this.#context.changes.carryOut({
-      session: this, what: `the release of the packet identifier ${packetId}`,
+      session: this,
+      what: `the release of the packet identifier ${packetId}`,
       attempt: () => this.#context.store.release(this.tenantNumber, this.key, packetId, shards, this.holder),
       done: () => this.#released(packetId),
     });
@@ -402,7 +447,8 @@ export class Session implements ClientSession, Timed {
   #complete(outbound: Outbound): void {
     this.#inFlight?.delete(outbound.packetId);
     if (this.#inFlight?.size === 0) this.#inFlight = undefined;
-    if (outbound.mark !== undefined) this.#acknowledgedMarks = new Set(changedMarks(this.acknowledgedMarks, { acknowledged: outbound.mark }));
+    if (outbound.mark !== undefined)
+      this.#acknowledgedMarks = new Set(changedMarks(this.acknowledgedMarks, { acknowledged: outbound.mark }));
     this.#forget(outbound, outbound.mark);
     this.pump();
   }
@@ -418,17 +464,29 @@ export class Session implements ClientSession, Timed {
     if (!this.isDurable) return;
     const { store, changes, limits } = this.#context;
     const marks = this.#markChange(acknowledged);
-    const attempt = (): Promise<void> => store.removeMessage(this.tenantNumber, this.key, outbound.id, marks, this.holder);
+    const attempt = (): Promise<void> =>
+      store.removeMessage(this.tenantNumber, this.key, outbound.id, marks, this.holder);
     if (this.#removals >= limits.queueMessages) {
       // Not tried again: so many can wait only while the store refuses, and then the newest were never stored.
       attempt().catch((error: Error) => {
         if (isElsewhere(error)) return this.#context.lost(this);
-        this.#context.limitHit(LIMIT.SESSION_STORE, `an acknowledged message could not be removed: ${error.message}`, this);
+        this.#context.limitHit(
+          LIMIT.SESSION_STORE,
+          `an acknowledged message could not be removed: ${error.message}`,
+          this,
+        );
       });
       return;
     }
     this.#removals++;
-    changes.carryOut({ session: this, what: 'the removal of an acknowledged message', attempt, done: () => { this.#removals--; } });
+    changes.carryOut({
+      session: this,
+      what: 'the removal of an acknowledged message',
+      attempt,
+      done: () => {
+        this.#removals--;
+      },
+    });
   }
 
   #markChange(acknowledged: string | undefined): MarkChange | undefined {
@@ -464,14 +522,22 @@ export class Session implements ClientSession, Timed {
 }
 
 /**
- * The packet id is a function of the message's id, so a message that is sent again after a restart has the packet id that it
- * had before, and a client that has received it at QoS 2 recognises it.
+ * The packet id is a function of the message's id, so a message that is sent again after a restart has the packet id
+ * that it had before, and a client that has received it at QoS 2 recognises it.
  */
 function createOutbound(message: StoredMessage, state: { isReady: boolean; isDuplicate: boolean }): Outbound {
   return {
-    id: message.id, topic: message.topic, payload: message.payload, qos: message.qos, packetId: message.id % PACKET_IDS + 1,
-    mark: message.mark, onDropped: message.onDropped,
-    isReady: state.isReady, isDuplicate: state.isDuplicate, isReceived: message.isReleased === true, isReleased: message.isReleased === true,
+    id: message.id,
+    topic: message.topic,
+    payload: message.payload,
+    qos: message.qos,
+    packetId: (message.id % PACKET_IDS) + 1,
+    mark: message.mark,
+    onDropped: message.onDropped,
+    isReady: state.isReady,
+    isDuplicate: state.isDuplicate,
+    isReceived: message.isReleased === true,
+    isReleased: message.isReleased === true,
     isGone: false,
   };
 }

@@ -32,12 +32,19 @@ export class StoreChanges implements Timed {
 
   /** Makes the first attempt within the call, so that it keeps its place among the calls to the store. */
   carryOut(change: StoreChange): void {
-    change.attempt().then(() => change.done(), (error: Error) => {
-      if (isElsewhere(error)) return this.#lost(change.session);
-      this.#limitHit(LIMIT.SESSION_STORE, `${change.what} could not be stored, it is tried again: ${error.message}`, change.session);
-      this.#refused.add(change);
-      if (this.wheelSlot === NOT_WAITING && !this.#isTrying) this.#wheel.schedule(this, RETRY_SECONDS);
-    });
+    change.attempt().then(
+      () => change.done(),
+      (error: Error) => {
+        if (isElsewhere(error)) return this.#lost(change.session);
+        this.#limitHit(
+          LIMIT.SESSION_STORE,
+          `${change.what} could not be stored, it is tried again: ${error.message}`,
+          change.session,
+        );
+        this.#refused.add(change);
+        if (this.wheelSlot === NOT_WAITING && !this.#isTrying) this.#wheel.schedule(this, RETRY_SECONDS);
+      },
+    );
   }
 
   due(): number {

@@ -1,6 +1,7 @@
 /**
- * Ends stored sessions whose time is over while nobody holds them in memory, page by page: the session's actor decides and removes.
- * It also notes when the sessions that were connected at a crash lost their connection, so that their time runs.
+ * Ends stored sessions whose time is over while nobody holds them in memory, page by page: the session's actor decides
+ * and removes. It also notes when the sessions that were connected at a crash lost their connection, so that their time
+ * runs.
  */
 import type { SessionState } from '../../actors/handlers/sessions/session.ts';
 import { BackgroundLoop } from '../../pacing/background-loop.ts';
@@ -64,15 +65,18 @@ export class SessionSweeper {
     const lostAt = await clock.read();
     if (lostAt === undefined) return;
     for (const tenant of tenants()) {
-      for (let after: string | undefined; !this.#loop.isStopped;) {
+      for (let after: string | undefined; !this.#loop.isStopped; ) {
         const limit = this.#stepSessions;
         const now = await clock.read();
         if (now === undefined) return;
         const page = await documents.list('session', tenant, '', after === undefined ? { limit } : { after, limit });
-        await Promise.all(page.map(async ({ id, value }) => {
-          const state = JSON.parse(value) as SessionState;
-          if (await this.#isDue(tenant, id, state, now)) await this.#expire(tenant, { session: id, lostAt, holder: state.holder }, now);
-        }));
+        await Promise.all(
+          page.map(async ({ id, value }) => {
+            const state = JSON.parse(value) as SessionState;
+            if (await this.#isDue(tenant, id, state, now))
+              await this.#expire(tenant, { session: id, lostAt, holder: state.holder }, now);
+          }),
+        );
         if (page.length < limit) break;
         after = page[page.length - 1].id;
         await this.#loop.pause(STEP_PAUSE_MS, { isIdle: false });
@@ -85,7 +89,10 @@ export class SessionSweeper {
       try {
         await this.sweep();
       } catch (error) {
-        this.#options.log.warn({ error: (error as Error).message, retryMs: PASS_PAUSE_MS }, 'expired sessions could not be removed');
+        this.#options.log.warn(
+          { error: (error as Error).message, retryMs: PASS_PAUSE_MS },
+          'expired sessions could not be removed',
+        );
       }
       await this.#loop.pause(PASS_PAUSE_MS, { isIdle: true });
     }
@@ -94,14 +101,21 @@ export class SessionSweeper {
   async #isDue(tenant: number, key: string, state: SessionState, now: number): Promise<boolean> {
     const { isMine, isInMemory } = this.#options;
     if (isMine?.(tenant, key) === false) return false;
-    if (state.expirySeconds === SESSION_EXPIRY_NEVER || !(state.disconnectedAt === 0 || isSessionOver(state, now))) return false;
-    return !await isInMemory(tenant, key);
+    if (state.expirySeconds === SESSION_EXPIRY_NEVER || !(state.disconnectedAt === 0 || isSessionOver(state, now)))
+      return false;
+    return !(await isInMemory(tenant, key));
   }
 
   /** In order with what a connection that opens the session now sends: whichever comes first, the session is whole. */
   async #expire(tenant: number, body: SessionExpire, receivedAt: number): Promise<void> {
     const { isRemoved } = await this.#options.commands.request<{ isRemoved: boolean }>({
-      kind: COMMAND.SESSION_EXPIRE, tenant, key: `s:${body.session}`, mode: PROCESSING_MODE.PERSISTENT, receivedAt, body });
+      kind: COMMAND.SESSION_EXPIRE,
+      tenant,
+      key: `s:${body.session}`,
+      mode: PROCESSING_MODE.PERSISTENT,
+      receivedAt,
+      body,
+    });
     if (isRemoved) this.expiredCount += 1;
   }
 }

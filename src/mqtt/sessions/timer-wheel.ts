@@ -1,6 +1,7 @@
 /**
- * One coarse timer for everything that waits: keep alive, connect timeout, will delay, session expiry. A slot per second;
- * what is due is asked, and says how long to wait on. So a busy connection moves once per keep alive, not once per packet.
+ * One coarse timer for everything that waits: keep alive, connect timeout, will delay, session expiry. A slot per
+ * second; what is due is asked, and says how long to wait on. So a busy connection moves once per keep alive, not once
+ * per packet.
  */
 
 /** Something that waits in the wheel. */

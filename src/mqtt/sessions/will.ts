@@ -1,7 +1,7 @@
 /**
- * The will of one connection: handed to the application as an ordinary publish when the connection ends without DISCONNECT
- * [MQTT-3.1.2-8], in 5.0 after its delay [MQTT-3.1.3-9]. The link is told of its end after that, so it may outlive the
- * connection by the delay.
+ * The will of one connection: handed to the application as an ordinary publish when the connection ends without
+ * DISCONNECT [MQTT-3.1.2-8], in 5.0 after its delay [MQTT-3.1.3-9]. The link is told of its end after that, so it may
+ * outlive the connection by the delay.
  */
 import { PUBLISH_RESULT } from './application.ts';
 import type { DeviceLink } from './application.ts';
@@ -38,10 +38,14 @@ export class Will implements Timed {
 
   /**
    * The connection has ended. @param delaySeconds 0 = at once.
-   * @param shared.onEnd is called when the link is closed. @param shared.mayPublish whether the user's rights have not ended; asked when the will is due.
+   * @param shared.onEnd is called when the link is closed. @param shared.mayPublish whether the user's rights have not
+   * ended; asked when the will is due.
    */
-  start(link: DeviceLink, delaySeconds: number,
-    shared: { wheel: TimerWheel; log: Log; onEnd: () => void; mayPublish: () => boolean | Promise<boolean> }): void {
+  start(
+    link: DeviceLink,
+    delaySeconds: number,
+    shared: { wheel: TimerWheel; log: Log; onEnd: () => void; mayPublish: () => boolean | Promise<boolean> },
+  ): void {
     this.#link = link;
     this.#mayPublish = shared.mayPublish;
     this.#wheel = shared.wheel;
@@ -93,7 +97,10 @@ export class Will implements Timed {
     this.#close();
   }
 
-  /** @returns false when the will is not published, or not yet. A user whose rights cannot be told at present has no will. */
+  /**
+   * @returns false when the will is not published, or not yet. A user whose rights cannot be told at present has no
+   * will.
+   */
   #isAllowed(): boolean {
     if (this.#isChecking) return false;
     const answer = this.#mayPublish?.() ?? true;

@@ -1,6 +1,6 @@
 /**
- * Bytes of one connection that could not be processed yet: the beginning of a packet, or what arrived while the platform was
- * busy. Made when needed and dropped when empty, so an idle connection has none.
+ * Bytes of one connection that could not be processed yet: the beginning of a packet, or what arrived while the
+ * platform was busy. Made when needed and dropped when empty, so an idle connection has none.
  */
 import { FIXED_HEADER_BYTES_MAX, LENGTH_INCOMPLETE, LENGTH_MALFORMED, packetLength } from '../wire/fixed-header.ts';
 
@@ -30,7 +30,8 @@ export class HeldBytes {
   /**
    * Takes from `chunk` what the first held packet lacks, and no more.
    * @param packetBytesMax a longer packet is not collected: its header is enough to refuse it.
-   * @returns the bytes taken. The packet is complete, or refusable, if they are fewer than the chunk has or `isPacketHeld`.
+   * @returns the bytes taken. The packet is complete, or refusable, if they are fewer than the chunk has or
+   * `isPacketHeld`.
    */
   complete(chunk: Buffer, packetBytesMax: number): number {
     let taken = 0;

@@ -1,6 +1,6 @@
 /**
- * Acknowledgements and other packets of a few bytes, collected into one write. The working buffers are pooled: a connection
- * borrows one between the first acknowledgement and the flush, and idle connections have none.
+ * Acknowledgements and other packets of a few bytes, collected into one write. The working buffers are pooled: a
+ * connection borrows one between the first acknowledgement and the flush, and idle connections have none.
  */
 import { PACKET_TYPE } from '../wire/fixed-header.ts';
 import type { Transport } from './transport.ts';

@@ -1,4 +1,6 @@
-/** Transport over net.Socket and tls.TLSSocket. All sockets share five listener functions: no closure per connection. */
+/**
+ * Transport over net.Socket and tls.TLSSocket. All sockets share five listener functions: no closure per connection.
+ */
 import { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
@@ -10,7 +12,10 @@ import type { Transport, TransportListener } from './transport.ts';
 const LISTENER = Symbol('mqtt connection');
 const HAS_ENDED = Symbol('the client has sent everything');
 
-/** Silence after which the kernel asks whether the peer is still there: so the connection of a device without power ends, also without a keep alive of MQTT. */
+/**
+ * Silence after which the kernel asks whether the peer is still there: so the connection of a device without power
+ * ends, also without a keep alive of MQTT.
+ */
 const KEEP_ALIVE_MS = 60_000;
 
 interface MqttSocket extends Socket {
@@ -42,7 +47,8 @@ export class SocketTransport implements Transport {
   attach(listener: TransportListener): void {
     const socket = this.#socket;
     socket[LISTENER] = listener;
-    // A client that publishes with QoS 0 and goes may be gone before its messages could be handled: they are not lost with it (onEnd).
+    // A client that publishes with QoS 0 and goes may be gone before its messages could be handled: they are not lost
+    // with it (onEnd).
     socket.allowHalfOpen = true;
     socket.on('data', onData);
     socket.on('end', onEnd);
@@ -89,7 +95,9 @@ function onDrain(this: MqttSocket): void {
   this[LISTENER]?.drained();
 }
 
-/** The close event follows every error and ends the connection; the error itself says nothing that the will does not. */
+/**
+ * The close event follows every error and ends the connection; the error itself says nothing that the will does not.
+ */
 function onError(this: MqttSocket): void {
   this.destroy();
 }
@@ -107,7 +115,7 @@ function chainOf(socket: TLSSocket): X509Certificate[] {
   const chain: X509Certificate[] = [];
   // Empty without a certificate; the root names itself as its issuer.
   let current: Partial<DetailedPeerCertificate> | undefined = socket.getPeerCertificate(true);
-  for (let raw: Buffer | undefined = current.raw; raw !== undefined && chain.length < CHAIN_MAX;) {
+  for (let raw: Buffer | undefined = current.raw; raw !== undefined && chain.length < CHAIN_MAX; ) {
     chain.push(new X509Certificate(raw));
     current = current?.issuerCertificate;
     const next: Buffer | undefined = current?.raw;

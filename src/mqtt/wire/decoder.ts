@@ -1,6 +1,6 @@
 /**
- * Every packet but PUBLISH and the short acknowledgements, by mqtt-packet. It is given complete packets only (it has no size
- * limit of its own), so one parser per version serves all connections and none belongs to a connection.
+ * Every packet but PUBLISH and the short acknowledgements, by mqtt-packet. It is given complete packets only (it has no
+ * size limit of its own), so one parser per version serves all connections and none belongs to a connection.
  */
 import mqttPacket from 'mqtt-packet';
 import type { Packet, Parser } from 'mqtt-packet';
@@ -67,8 +67,12 @@ export function isKnownProtocol(frame: Buffer, start: number): boolean {
 function createSlot(protocolVersion: 4 | 5): Slot {
   const parser = mqttPacket.parser({ protocolVersion });
   const slot: Slot = { parser, packet: undefined, error: undefined };
-  parser.on('packet', (packet) => { slot.packet = packet; });
-  parser.on('error', (error: Error) => { slot.error = error; });
+  parser.on('packet', (packet) => {
+    slot.packet = packet;
+  });
+  parser.on('error', (error: Error) => {
+    slot.error = error;
+  });
   return slot;
 }
 

@@ -21,19 +21,32 @@ export function encodeConnack(content: ConnackContent): Buffer {
   const sessionPresent = content.isSessionPresent;
   if (content.version !== 5) {
     // 3.1 has no session present flag: its byte is reserved.
-    return Buffer.from([PACKET_TYPE.CONNACK << 4, 2, sessionPresent && content.version === 4 ? 1 : 0,
-      connackReturnCode(content.reasonCode)]);
+    return Buffer.from([
+      PACKET_TYPE.CONNACK << 4,
+      2,
+      sessionPresent && content.version === 4 ? 1 : 0,
+      connackReturnCode(content.reasonCode),
+    ]);
   }
   const { reasonCode, reason, properties } = content;
   const withReason = { ...properties, ...(reason ? { reasonString: cut(reason) } : {}) };
-  const packet = mqttPacket.generate({ cmd: 'connack', reasonCode, sessionPresent, properties: withReason }, { protocolVersion: 5 });
+  const packet = mqttPacket.generate(
+    { cmd: 'connack', reasonCode, sessionPresent, properties: withReason },
+    { protocolVersion: 5 },
+  );
   if (packet.length <= content.packetBytesMax || reason === undefined) return packet;
-  return mqttPacket.generate({ cmd: 'connack', reasonCode, sessionPresent, properties: properties ?? {} }, { protocolVersion: 5 });
+  return mqttPacket.generate(
+    { cmd: 'connack', reasonCode, sessionPresent, properties: properties ?? {} },
+    { protocolVersion: 5 },
+  );
 }
 
 /** DISCONNECT exists from server to client in 5.0 only. */
 export function encodeDisconnect(reasonCode: number, reason: string, packetBytesMax: number): Buffer {
-  const packet = mqttPacket.generate({ cmd: 'disconnect', reasonCode, properties: { reasonString: cut(reason) } }, { protocolVersion: 5 });
+  const packet = mqttPacket.generate(
+    { cmd: 'disconnect', reasonCode, properties: { reasonString: cut(reason) } },
+    { protocolVersion: 5 },
+  );
   // [MQTT-3.14.2-3]
   return packet.length <= packetBytesMax ? packet : Buffer.from([PACKET_TYPE.DISCONNECT << 4, 1, reasonCode]);
 }
@@ -55,14 +68,16 @@ function withCodes(type: number, version: 3 | 4 | 5, packetId: number, codes: re
 }
 
 /** @param packetId 0 for QoS 0. */
-export function encodePublish(message: { readonly topic: string; readonly payload: Uint8Array },
-  options: { version: 3 | 4 | 5; qos: number; packetId: number; isDuplicate: boolean }): Buffer {
+export function encodePublish(
+  message: { readonly topic: string; readonly payload: Uint8Array },
+  options: { version: 3 | 4 | 5; qos: number; packetId: number; isDuplicate: boolean },
+): Buffer {
   const { version, qos, packetId, isDuplicate } = options;
   const topicBytes = Buffer.byteLength(message.topic);
   const remaining = 2 + topicBytes + (qos > 0 ? 2 : 0) + (version === 5 ? 1 : 0) + message.payload.length;
   const lengthBytes = remainingLength(remaining);
   const packet = Buffer.allocUnsafe(1 + lengthBytes.length + remaining);
-  packet[0] = PACKET_TYPE.PUBLISH << 4 | (isDuplicate ? 0x08 : 0) | qos << 1;
+  packet[0] = (PACKET_TYPE.PUBLISH << 4) | (isDuplicate ? 0x08 : 0) | (qos << 1);
   let at = 1;
   for (const byte of lengthBytes) packet[at++] = byte;
   at = packet.writeUInt16BE(topicBytes, at);

@@ -1,8 +1,21 @@
 /** The fixed header: packet type, flags and remaining length (MQTT 3.1.1 and 5.0, section 2). Pure. */
 
 export const PACKET_TYPE = {
-  CONNECT: 1, CONNACK: 2, PUBLISH: 3, PUBACK: 4, PUBREC: 5, PUBREL: 6, PUBCOMP: 7, SUBSCRIBE: 8, SUBACK: 9, UNSUBSCRIBE: 10,
-  UNSUBACK: 11, PINGREQ: 12, PINGRESP: 13, DISCONNECT: 14, AUTH: 15,
+  CONNECT: 1,
+  CONNACK: 2,
+  PUBLISH: 3,
+  PUBACK: 4,
+  PUBREC: 5,
+  PUBREL: 6,
+  PUBCOMP: 7,
+  SUBSCRIBE: 8,
+  SUBACK: 9,
+  UNSUBSCRIBE: 10,
+  UNSUBACK: 11,
+  PINGREQ: 12,
+  PINGRESP: 13,
+  DISCONNECT: 14,
+  AUTH: 15,
 } as const;
 
 /** More bytes are needed to know the length. */

@@ -1,10 +1,14 @@
-/** Every limit of the MQTT front end: its default, and the name under which the log, the counter and the client hear of it. */
+/**
+ * Every limit of the MQTT front end: its default, and the name under which the log, the counter and the client hear of
+ * it.
+ */
 import { SESSION_EXPIRY_NEVER } from '../../model/sessions/expiry.ts';
 
 export interface MqttLimits {
   /**
-   * Open connections; more are answered with CONNACK 3 (0x97). One user gets 80, one tenant 90 hundredths, 95 and 99 where there is one tenant only
-   * (pacing/shares.ts). A process with fewer than 21,000 descriptors takes fewer (operate/descriptors.ts).
+   * Open connections; more are answered with CONNACK 3 (0x97). One user gets 80, one tenant 90 hundredths, 95 and 99
+   * where there is one tenant only (pacing/shares.ts). A process with fewer than 21,000 descriptors takes fewer
+   * (operate/descriptors.ts).
    */
   readonly connections: number;
   /** Bytes of one packet, fixed header included; announced as Maximum Packet Size (5.0). */
@@ -13,11 +17,15 @@ export interface MqttLimits {
   readonly payloadBytes: number;
   /** Seconds until CONNECT must have arrived. */
   readonly connectTimeoutSeconds: number;
-  /** QoS 1 and 2 messages from one client that are not acknowledged yet; announced as Receive Maximum, enforced for 5.0. */
+  /**
+   * QoS 1 and 2 messages from one client that are not acknowledged yet; announced as Receive Maximum, enforced for 5.0.
+   */
   readonly receiveMaximum: number;
   /** QoS 2 packet ids of one session that are not released yet, all versions. */
   readonly receivedIdentifiers: number;
-  /** QoS 1 and 2 messages sent to one client and not acknowledged; the lower of this and the client's Receive Maximum. */
+  /**
+   * QoS 1 and 2 messages sent to one client and not acknowledged; the lower of this and the client's Receive Maximum.
+   */
   readonly inFlightMessages: number;
   /** Messages that wait in one session; the oldest is dropped. */
   readonly queueMessages: number;
@@ -27,7 +35,10 @@ export interface MqttLimits {
   readonly writeBytes: number;
   /** Seconds for which a client may take nothing of what was written to it. */
   readonly writeStallSeconds: number;
-  /** Bytes received and not yet processed (the platform is busy, or CONNECT is being checked); also of one message of a WebSocket. */
+  /**
+   * Bytes received and not yet processed (the platform is busy, or CONNECT is being checked); also of one message of a
+   * WebSocket.
+   */
   readonly heldBytes: number;
   /** Bytes that one connection holds before its CONNECT is answered; at least one packet. */
   readonly earlyBytes: number;
@@ -76,12 +87,23 @@ export const DEFAULT_LIMITS: MqttLimits = {
 /** Bytes of a PUBLISH beside its payload: fixed header, topic, properties. */
 const PACKET_OVERHEAD_BYTES = DEFAULT_LIMITS.packetBytes - DEFAULT_LIMITS.payloadBytes;
 
-/** The limits that follow from the longest payload: what waits must have room for one packet, and as much beside it as with the default. */
-export function limitsOfPayload(payloadBytes: number): Pick<MqttLimits, 'payloadBytes' | 'packetBytes' | 'heldBytes' | 'earlyBytes' | 'rateQueueBytes'> {
+/**
+ * The limits that follow from the longest payload: what waits must have room for one packet, and as much beside it as
+ * with the default.
+ */
+export function limitsOfPayload(
+  payloadBytes: number,
+): Pick<MqttLimits, 'payloadBytes' | 'packetBytes' | 'heldBytes' | 'earlyBytes' | 'rateQueueBytes'> {
   const packetBytes = payloadBytes + PACKET_OVERHEAD_BYTES;
   const more = Math.max(0, packetBytes - DEFAULT_LIMITS.packetBytes);
   const { heldBytes, earlyBytes, rateQueueBytes } = DEFAULT_LIMITS;
-  return { payloadBytes, packetBytes, heldBytes: heldBytes + more, earlyBytes: Math.max(earlyBytes, packetBytes), rateQueueBytes: rateQueueBytes + more };
+  return {
+    payloadBytes,
+    packetBytes,
+    heldBytes: heldBytes + more,
+    earlyBytes: Math.max(earlyBytes, packetBytes),
+    rateQueueBytes: rateQueueBytes + more,
+  };
 }
 
 /** Names of the limits, as counted by `Refusals.count` and named in reasons. */

@@ -1,6 +1,6 @@
 /**
- * Reads PUBLISH out of a socket's chunk without allocating. One scanner serves all connections: its fields hold the last
- * packet and are overwritten by the next scan, so a caller takes what it needs before it calls anything else.
+ * Reads PUBLISH out of a socket's chunk without allocating. One scanner serves all connections: its fields hold the
+ * last packet and are overwritten by the next scan, so a caller takes what it needs before it calls anything else.
  */
 import { isUtf8 } from 'node:buffer';
 import { LENGTH_INCOMPLETE, LENGTH_MALFORMED, packetLength } from './fixed-header.ts';
@@ -58,13 +58,13 @@ export class PublishScanner {
     if (packetEnd > end) return SCAN.INCOMPLETE;
     if (position + 2 > packetEnd) return SCAN.MALFORMED;
     const topicStart = position + 2;
-    const topicEnd = topicStart + (chunk[position] << 8 | chunk[position + 1]);
+    const topicEnd = topicStart + ((chunk[position] << 8) | chunk[position + 1]);
     if (topicEnd > packetEnd) return SCAN.MALFORMED;
     position = topicEnd;
     this.packetId = 0;
     if (qos > 0) {
       if (position + 2 > packetEnd) return SCAN.MALFORMED;
-      this.packetId = chunk[position] << 8 | chunk[position + 1];
+      this.packetId = (chunk[position] << 8) | chunk[position + 1];
       // [MQTT-2.3.1-1]
       if (this.packetId === 0) return SCAN.MALFORMED;
       position += 2;

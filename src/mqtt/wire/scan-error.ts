@@ -8,7 +8,11 @@ import { REASON } from './reason-codes.ts';
 export function scanError(result: ScanResult, packetBytesMax: number): PacketError {
   switch (result) {
     case SCAN.TOO_LARGE:
-      return new PacketError(REASON.PACKET_TOO_LARGE, `the packet has more than ${packetBytesMax} bytes`, LIMIT.PACKET_BYTES);
+      return new PacketError(
+        REASON.PACKET_TOO_LARGE,
+        `the packet has more than ${packetBytesMax} bytes`,
+        LIMIT.PACKET_BYTES,
+      );
     case SCAN.TOPIC_INVALID:
       return new PacketError(REASON.TOPIC_NAME_INVALID, 'the topic is empty, or has a wildcard, NUL or invalid UTF-8');
     default:

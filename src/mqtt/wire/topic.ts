@@ -16,7 +16,11 @@ export function isTopicFilter(filter: string): boolean {
     const levelLength = index - levelStart;
     for (let inner = levelStart; inner < index; inner++) {
       const wildcard = filter[inner];
-      if ((wildcard === '#' && (levelLength !== 1 || index !== filter.length)) || (wildcard === '+' && levelLength !== 1)) return false;
+      if (
+        (wildcard === '#' && (levelLength !== 1 || index !== filter.length)) ||
+        (wildcard === '+' && levelLength !== 1)
+      )
+        return false;
     }
     levelStart = index + 1;
   }

@@ -1,11 +1,24 @@
 /**
  * Copies of the data directory as files: synchronised copying, and the manifest that tells a whole backup from a broken
- * one. Used by `millrace backup` and `restore`, and by the server when it backs itself up. Copies are for their owner alone,
- * as the data directory is: they hold the same password hashes.
+ * one. Used by `millrace backup` and `restore`, and by the server when it backs itself up. Copies are for their owner
+ * alone, as the data directory is: they hold the same password hashes.
  */
 import { createHash } from 'node:crypto';
 import { constants, createReadStream, existsSync } from 'node:fs';
-import { chmod, copyFile, mkdir, open, readdir, readFile, readlink, rename, rm, rmdir, stat, symlink } from 'node:fs/promises';
+import {
+  chmod,
+  copyFile,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  symlink,
+} from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { SCHEMA_VERSION } from '../../store/clickhouse/schema.ts';
@@ -29,7 +42,10 @@ export interface ManifestFile {
 }
 
 /** A symbolic link: the engine finds its tables by links, so a copy without them looks whole and is empty. */
-export interface ManifestLink { readonly path: string; readonly target: string }
+export interface ManifestLink {
+  readonly path: string;
+  readonly target: string;
+}
 
 export interface Manifest {
   readonly format: number;
@@ -44,12 +60,20 @@ export interface Manifest {
 
 /** Names directly under the data directory that belong to a running server, not to its data. */
 export const VOLATILE_NAMES: readonly string[] = [
-  'control.sock', 'lock', 'clickhouse.pid', MANIFEST_NAME, '.restoring', '.restored', '.restored-moving', '.restored-unwanted', VOLUME_NAME,
+  'control.sock',
+  'lock',
+  'clickhouse.pid',
+  MANIFEST_NAME,
+  '.restoring',
+  '.restored',
+  '.restored-moving',
+  '.restored-unwanted',
+  VOLUME_NAME,
 ];
 
 /**
- * Copies a directory with everything below it; every file and directory is on disk when it resolves. Symbolic links stay
- * links; sockets and pipes are left out, for they hold nothing.
+ * Copies a directory with everything below it; every file and directory is on disk when it resolves. Symbolic links
+ * stay links; sockets and pipes are left out, for they hold nothing.
  * @param exclude names directly under `from` that are not copied.
  * @returns the number of bytes copied.
  * @throws the file system's error, or an Error for a link that leads out of `from`; what was copied by then stays.
@@ -58,7 +82,11 @@ export async function copyDirectory(from: string, to: string, exclude: readonly 
   return copyBelow({ top: from, exclude }, from, to);
 }
 
-async function copyBelow(options: { top: string; exclude: readonly string[] }, from: string, to: string): Promise<number> {
+async function copyBelow(
+  options: { top: string; exclude: readonly string[] },
+  from: string,
+  to: string,
+): Promise<number> {
   await mkdir(to, { recursive: true, mode: PRIVATE_DIRECTORY_MODE });
   let bytes = 0;
   for (const entry of await readdir(from, { withFileTypes: true })) {
@@ -72,7 +100,9 @@ async function copyBelow(options: { top: string; exclude: readonly string[] }, f
   return bytes;
 }
 
-/** A link that is relative and leads to something below `top` means the same in the copy; any other would point astray. */
+/**
+ * A link that is relative and leads to something below `top` means the same in the copy; any other would point astray.
+ */
 async function copyLink(top: string, source: string, target: string): Promise<void> {
   const content = await readlink(source);
   if (isAbsolute(content) || !isWithin(top, resolve(dirname(source), content))) {
@@ -105,8 +135,8 @@ export async function sealDirectory(directory: string): Promise<void> {
 }
 
 /**
- * Copies the files of the directories below `from` that are not in `to` yet: for files that are never changed, only made and removed, also while
- * it runs.
+ * Copies the files of the directories below `from` that are not in `to` yet: for files that are never changed, only
+ * made and removed, also while it runs.
  */
 export async function copyMissing(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true, mode: PRIVATE_DIRECTORY_MODE });
@@ -135,7 +165,11 @@ async function copyUnlessGone(from: string, to: string): Promise<void> {
 /** fsync of a file or of a directory's list of names. */
 export async function synchronise(path: string): Promise<void> {
   const handle = await open(path, 'r');
-  try { await handle.sync(); } finally { await handle.close(); }
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }
 
 /**
@@ -143,15 +177,20 @@ export async function synchronise(path: string): Promise<void> {
  * @param copy copies everything into `to`, synchronised; the manifest is written behind it.
  * @throws what `copy` throws; then nothing is left of what it did.
  */
-export async function makeBackup(to: string, version: string, copy: () => Promise<void>): Promise<{ bytes: number; files: number }> {
-  if (!await isEmptyOrAbsent(to)) throw new Error(`${to} is not empty; a backup takes an empty or absent directory`);
+export async function makeBackup(
+  to: string,
+  version: string,
+  copy: () => Promise<void>,
+): Promise<{ bytes: number; files: number }> {
+  if (!(await isEmptyOrAbsent(to))) throw new Error(`${to} is not empty; a backup takes an empty or absent directory`);
   const wasAbsent = !existsSync(to);
   await makePrivateDirectory(to);
   try {
     await (await open(join(to, PARTIAL_MANIFEST_NAME), 'wx', PRIVATE_FILE_MODE)).close();
   } catch (error) {
     // What is there belongs to the other one and must not be removed.
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw new Error(`another backup is being made in ${to}`, { cause: error });
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST')
+      throw new Error(`another backup is being made in ${to}`, { cause: error });
     throw error;
   }
   try {
@@ -161,7 +200,9 @@ export async function makeBackup(to: string, version: string, copy: () => Promis
     return { bytes: manifest.files.reduce((sum, file) => sum + file.sizeBytes, 0), files: manifest.files.length };
   } catch (error) {
     await removeUnfinished(to, wasAbsent).catch((failure: Error) => {
-      throw new Error(`${(error as Error).message}; what was copied to ${to} is not a backup and could not be removed: ${failure.message}`);
+      throw new Error(
+        `${(error as Error).message}; what was copied to ${to} is not a backup and could not be removed: ${failure.message}`,
+      );
     });
     throw error;
   }
@@ -179,7 +220,8 @@ async function removeUnfinished(directory: string, wasAbsent: boolean): Promise<
  * @param options.checksums reads every file once more; without them only sizes are compared later.
  */
 export async function writeManifest(
-  directory: string, options: { version: string; timeMs: number; checksums: boolean },
+  directory: string,
+  options: { version: string; timeMs: number; checksums: boolean },
 ): Promise<Manifest> {
   const files: ManifestFile[] = [];
   const contents = await listContents(directory);
@@ -189,14 +231,21 @@ export async function writeManifest(
     files.push({ path, sizeBytes: size, ...sum });
   }
   const manifest: Manifest = {
-    format: MANIFEST_FORMAT, version: options.version, schema: SCHEMA_VERSION, time: new Date(options.timeMs).toISOString(), files, links: contents.links,
+    format: MANIFEST_FORMAT,
+    version: options.version,
+    schema: SCHEMA_VERSION,
+    time: new Date(options.timeMs).toISOString(),
+    files,
+    links: contents.links,
   };
   const partial = join(directory, PARTIAL_MANIFEST_NAME);
   const handle = await open(partial, 'w', PRIVATE_FILE_MODE);
   try {
     await handle.writeFile(`${JSON.stringify(manifest, null, 1)}\n`);
     await handle.sync();
-  } finally { await handle.close(); }
+  } finally {
+    await handle.close();
+  }
   await rename(partial, join(directory, MANIFEST_NAME));
   await synchronise(directory);
   await synchronise(dirname(directory));
@@ -207,7 +256,9 @@ export async function writeManifest(
  * Compares a backup with its manifest.
  * @returns the manifest and what is wrong, one sentence each; none when the backup is whole.
  */
-export async function verifyManifest(directory: string): Promise<{ manifest: Manifest | undefined; problems: string[] }> {
+export async function verifyManifest(
+  directory: string,
+): Promise<{ manifest: Manifest | undefined; problems: string[] }> {
   const manifest = await readManifest(join(directory, MANIFEST_NAME));
   if (typeof manifest === 'string') return { manifest: undefined, problems: [manifest] };
   const problems: string[] = [];
@@ -218,7 +269,7 @@ export async function verifyManifest(directory: string): Promise<{ manifest: Man
     if (!present.delete(file.path)) problems.push(`${file.path} is missing`);
     else if ((await stat(path)).size !== file.sizeBytes) {
       problems.push(`${file.path} has ${(await stat(path)).size} bytes instead of ${file.sizeBytes}`);
-    } else if (file.sha256 !== undefined && await sha256(path) !== file.sha256) {
+    } else if (file.sha256 !== undefined && (await sha256(path)) !== file.sha256) {
       problems.push(`${file.path} has other content than it was saved with`);
     }
   }
@@ -239,13 +290,18 @@ async function readManifest(path: string): Promise<Manifest | string> {
   } catch (error) {
     return `${MANIFEST_NAME} cannot be read, so this is not a finished backup: ${(error as Error).message}`;
   }
-  if (value?.format !== MANIFEST_FORMAT) return `${MANIFEST_NAME} has the format ${value?.format}; this program reads ${MANIFEST_FORMAT}`;
-  const isPath = (path: unknown): boolean => typeof path === 'string' && !path.startsWith('/') && !path.split('/').includes('..');
-  const isWhole = Array.isArray(value.files) && Array.isArray(value.links)
-    && typeof value.time === 'string' && typeof value.version === 'string'
-    && value.files.every((file) => isPath(file?.path) && Number.isSafeInteger(file.sizeBytes))
-    && value.links.every((link) => isPath(link?.path) && typeof link.target === 'string');
-  return isWhole ? value as Manifest : `${MANIFEST_NAME} lacks its time, version or list of files`;
+  if (value?.format !== MANIFEST_FORMAT)
+    return `${MANIFEST_NAME} has the format ${value?.format}; this program reads ${MANIFEST_FORMAT}`;
+  const isPath = (path: unknown): boolean =>
+    typeof path === 'string' && !path.startsWith('/') && !path.split('/').includes('..');
+  const isWhole =
+    Array.isArray(value.files) &&
+    Array.isArray(value.links) &&
+    typeof value.time === 'string' &&
+    typeof value.version === 'string' &&
+    value.files.every((file) => isPath(file?.path) && Number.isSafeInteger(file.sizeBytes)) &&
+    value.links.every((link) => isPath(link?.path) && typeof link.target === 'string');
+  return isWhole ? (value as Manifest) : `${MANIFEST_NAME} lacks its time, version or list of files`;
 }
 
 /** All files and links below a directory, by relative path with `/`, sorted; without the manifest. */
@@ -259,7 +315,7 @@ async function listContents(directory: string): Promise<{ files: string[]; links
     if (entry.isSymbolicLink()) links.push({ path, target: await readlink(full) });
     else if (entry.isFile() && path !== MANIFEST_NAME && path !== PARTIAL_MANIFEST_NAME) files.push(path);
   }
-  return { files: files.sort(), links: links.sort((left, right) => left.path < right.path ? -1 : 1) };
+  return { files: files.sort(), links: links.sort((left, right) => (left.path < right.path ? -1 : 1)) };
 }
 
 async function sha256(path: string): Promise<string> {
@@ -268,7 +324,10 @@ async function sha256(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** True when the directory is absent or holds nothing (but what a volume's file system puts there). False for what is none. */
+/**
+ * True when the directory is absent or holds nothing (but what a volume's file system puts there). False for what is
+ * none.
+ */
 export async function isEmptyOrAbsent(directory: string): Promise<boolean> {
   try {
     return (await readdir(directory)).every((name) => name === VOLUME_NAME);

@@ -1,6 +1,6 @@
 /**
- * Backup of a running server: a consistent copy of documents, journal and history, while devices go on publishing. And the copy of a backup beside
- * the data, which the server starts on when it has stopped.
+ * Backup of a running server: a consistent copy of documents, journal and history, while devices go on publishing. And
+ * the copy of a backup beside the data, which the server starts on when it has stopped.
  */
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
@@ -45,12 +45,18 @@ export class RunningBackups {
     this.#options = options;
   }
 
-  /** @param to a directory that is empty or absent. @throws Error when a backup is under way, or it cannot be made; then nothing is left of it. */
+  /**
+   * @param to a directory that is empty or absent. @throws Error when a backup is under way, or it cannot be made; then
+   * nothing is left of it.
+   */
   make(to: string): Promise<{ bytes: number; files: number }> {
     return this.#oneAtATime(`a backup to ${to}`, () => makeBackup(to, this.#options.version, () => this.#copy(to)));
   }
 
-  /** @param from a backup, absolute. @throws Error when another is under way, or the backup is not whole; then nothing is left of the copy. */
+  /**
+   * @param from a backup, absolute. @throws Error when another is under way, or the backup is not whole; then nothing
+   * is left of the copy.
+   */
   stage(from: string): Promise<{ bytes: number; files: number; time: string }> {
     return this.#oneAtATime(`a restore of ${from}`, async () => {
       const manifest = await checkBackup(from);
@@ -77,9 +83,9 @@ export class RunningBackups {
   /**
    * Stops the history engine (queries are answered with 503 meanwhile, ingestion goes on into the journal), copies its
    * directory, then the documents: the journal in
-   * them holds all that the copied history does not have yet. The engine starts again in any case. Content is copied before the documents, which
-   * may refer to what is deleted meanwhile, and again behind them, for they may refer to what is new. The quarantine comes behind the documents:
-   * what they have passed over must be in it.
+   * them holds all that the copied history does not have yet. The engine starts again in any case. Content is copied
+   * before the documents, which may refer to what is deleted meanwhile, and again behind them, for they may refer to
+   * what is new. The quarantine comes behind the documents: what they have passed over must be in it.
    */
   async #copy(to: string): Promise<void> {
     const { data, environment, engine } = this.#options;
@@ -96,6 +102,7 @@ export class RunningBackups {
     }
     await sealDirectory(documents);
     await copyBlobs();
-    if (existsSync(join(data, QUARANTINE_NAME))) await copySynchronised(join(data, QUARANTINE_NAME), join(to, QUARANTINE_NAME));
+    if (existsSync(join(data, QUARANTINE_NAME)))
+      await copySynchronised(join(data, QUARANTINE_NAME), join(to, QUARANTINE_NAME));
   }
 }

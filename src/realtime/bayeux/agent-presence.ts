@@ -1,7 +1,8 @@
 /**
- * Which agents are connected for their operations: `c8y_Connection` (docs/spec/availability.md#connection). An agent is connected by a session of the
- * operations' URLs that its owner has subscribed to its channel `/{agentId}`, from the session's first connect until its client is known to be
- * gone: the socket closed while a connect was held, or no connect came until the session ended. Between two polls it stays connected.
+ * Which agents are connected for their operations: `c8y_Connection` (docs/spec/availability.md#connection). An agent is
+ * connected by a session of the operations' URLs that its owner has subscribed to its channel `/{agentId}`, from the
+ * session's first connect until its client is known to be gone: the socket closed while a connect was held, or no
+ * connect came until the session ended. Between two polls it stays connected.
  */
 import type { BayeuxSession } from './session.ts';
 

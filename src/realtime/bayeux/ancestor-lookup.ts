@@ -1,6 +1,6 @@
 /**
- * Finds the ancestors of the sources of notifications and hands the notifications on in the order of their publication, even
- * when the hierarchy answers later. One for each tenant and area with channels that show descendants.
+ * Finds the ancestors of the sources of notifications and hands the notifications on in the order of their publication,
+ * even when the hierarchy answers later. One for each tenant and area with channels that show descendants.
  */
 import type { Log } from '../../ports/log.ts';
 import type { OutgoingNotification } from './message.ts';
@@ -104,7 +104,10 @@ export class AncestorLookup {
     try {
       const found = this.#options.hierarchy.ancestors(this.#options.tenant, source);
       if (!isPromise(found)) return this.#remember(source, found);
-      return found.then((ancestors) => this.#remember(source, ancestors), (error) => this.#noteFailure(error, source));
+      return found.then(
+        (ancestors) => this.#remember(source, ancestors),
+        (error) => this.#noteFailure(error, source),
+      );
     } catch (error) {
       return this.#noteFailure(error, source);
     }
@@ -122,8 +125,10 @@ export class AncestorLookup {
     this.#failureCount += 1;
     // One of a thousand: the hierarchy fails for all when it fails.
     if (this.#failureCount % 1_000 === 1) {
-      this.#options.log.error({ err: error, tenant: this.#options.tenant, source, failures: this.#failureCount },
-        'the ancestors of a source could not be found: channels with children miss its notifications');
+      this.#options.log.error(
+        { err: error, tenant: this.#options.tenant, source, failures: this.#failureCount },
+        'the ancestors of a source could not be found: channels with children miss its notifications',
+      );
     }
     return source === undefined ? [] : [source];
   }

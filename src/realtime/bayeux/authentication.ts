@@ -12,15 +12,24 @@ export interface TokenAuthenticator {
 export interface MessageAuthenticators {
   readonly authenticator: Authenticator;
   readonly tokenAuthenticator: TokenAuthenticator | undefined;
-  /** What the host that was called says where no tenant stands before the name. @throws PlatformError 403 when it begins with the id of a tenant. */
+  /**
+   * What the host that was called says where no tenant stands before the name. @throws PlatformError 403 when it begins
+   * with the id of a tenant.
+   */
   readonly placeOf: ((host: string) => LoginPlace) | undefined;
   /** Whether the tenant takes user and password from clients with this header User-Agent. */
   readonly mayUseBasic: ((tenantNumber: number, userAgent: string) => boolean) | undefined;
 }
 
-/** What a message shows, under which name its connection called the server, and its User-Agent; '' when it did not say. */
+/**
+ * What a message shows, under which name its connection called the server, and its User-Agent; '' when it did not say.
+ */
 export interface MessageLogin {
-  readonly token: string; readonly tfaToken: string; readonly host: string; readonly userAgent: string; readonly caller?: LoginCaller | undefined;
+  readonly token: string;
+  readonly tfaToken: string;
+  readonly host: string;
+  readonly userAgent: string;
+  readonly caller?: LoginCaller | undefined;
 }
 
 const EXTENSIONS = ['com.platform.authn', 'com.cumulocity.authn'];
@@ -32,7 +41,8 @@ const TOKEN_LENGTH_MAX = 16_384;
 export function tokenOf(request: Request): string | undefined {
   for (const name of EXTENSIONS) {
     const token = memberOf(memberOf(request.ext, name), 'token');
-    if (typeof token === 'string' && token !== '' && token.length <= TOKEN_LENGTH_MAX) return token.replace(/^(basic|bearer)\s+/i, '');
+    if (typeof token === 'string' && token !== '' && token.length <= TOKEN_LENGTH_MAX)
+      return token.replace(/^(basic|bearer)\s+/i, '');
   }
   return undefined;
 }
@@ -56,20 +66,27 @@ export function tfaTokenOf(request: Request): string {
 }
 
 /**
- * As a request with the same in its headers: people may use their alias, and the host names the tenant (docs/spec/login.md#basic).
+ * As a request with the same in its headers: people may use their alias, and the host names the tenant
+ * (docs/spec/login.md#basic).
  * @returns the principal, first by user and password, then by the token as a whole; undefined when neither is right.
  * @throws PlatformError what a login is refused with, and 403 for the id of a tenant as subdomain.
  */
-export async function authenticateToken({ token, tfaToken, host, userAgent, caller }: MessageLogin, authenticators: MessageAuthenticators):
-  Promise<Principal | undefined> {
+export async function authenticateToken(
+  { token, tfaToken, host, userAgent, caller }: MessageLogin,
+  authenticators: MessageAuthenticators,
+): Promise<Principal | undefined> {
   const credentials = credentialsOf(token);
   if (credentials !== undefined) {
     const { userName, password } = credentials;
-    const place: LoginPlace = { ...(userName.includes('/') ? {} : authenticators.placeOf?.(host)), takesAlias: true, tfaToken,
+    const place: LoginPlace = {
+      ...(userName.includes('/') ? {} : authenticators.placeOf?.(host)),
+      takesAlias: true,
+      tfaToken,
       ...(caller === undefined ? {} : { caller }),
     };
     const principal = await authenticators.authenticator.authenticate(userName, password, place);
-    if (principal !== undefined && authenticators.mayUseBasic?.(principal.tenantNumber, userAgent) === false) throw new PlatformError('login/basic-forbidden');
+    if (principal !== undefined && authenticators.mayUseBasic?.(principal.tenantNumber, userAgent) === false)
+      throw new PlatformError('login/basic-forbidden');
     if (principal !== undefined) return principal;
   } else {
     authenticators.placeOf?.(host);

@@ -40,8 +40,9 @@ export async function answerBatch(requests: readonly Request[], batch: Batch): P
   }
   const request = connect;
   const transport = batch.beforeConnect();
-  const answer = await orFailure(request, batch.log,
-    () => batch.protocol.connect(request, batch.requester, { transport, mayHold: batch.mayHold, isClosed: batch.isClosed }));
+  const answer = await orFailure(request, batch.log, () =>
+    batch.protocol.connect(request, batch.requester, { transport, mayHold: batch.mayHold, isClosed: batch.isClosed }),
+  );
   if (answer === undefined) return;
   batch.onAnswer(answer);
   batch.onNoConnect();

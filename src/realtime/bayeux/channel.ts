@@ -1,6 +1,6 @@
 /**
- * The channels (docs/spec/realtime.md#channels) as data: which area of the live bus each shows, which actions, to whom; and the
- * four URLs.
+ * The channels (docs/spec/realtime.md#channels) as data: which area of the live bus each shows, which actions, to whom;
+ * and the four URLs.
  */
 import type { Notification } from '../../ports/live-bus.ts';
 import type { Principal } from '../../model/access/principal.ts';
@@ -28,7 +28,9 @@ export function urlFormOf(path: string): UrlForm | undefined {
   return Object.hasOwn(BAYEUX_URLS, base) ? BAYEUX_URLS[base] : undefined;
 }
 
-/** Channels with one beginning. `source`: of the object itself; `descendants`: of the object and everything below it. */
+/**
+ * Channels with one beginning. `source`: of the object itself; `descendants`: of the object and everything below it.
+ */
 export interface ChannelFamily {
   /** The channel's text up to the id. */
   readonly prefix: string;
@@ -45,14 +47,24 @@ const ALL_ACTIONS = new Set(['CREATE', 'UPDATE', 'DELETE'] as const);
 const CREATE_AND_DELETE = new Set(['CREATE', 'DELETE'] as const);
 const CREATE_AND_UPDATE = new Set(['CREATE', 'UPDATE'] as const);
 
-function sourceFamily(name: string, area: Notification['area'], role: string,
-  actions: ReadonlySet<Notification['action']> = ALL_ACTIONS): ChannelFamily {
+function sourceFamily(
+  name: string,
+  area: Notification['area'],
+  role: string,
+  actions: ReadonlySet<Notification['action']> = ALL_ACTIONS,
+): ChannelFamily {
   return { prefix: `/${name}/`, area, actions, scope: 'source', hasWildcard: true, role, isOpenToReaders: true };
 }
 
 function descendantsFamily(name: string, area: Notification['area'], role: string): ChannelFamily {
   return {
-    prefix: `/${name}/`, area, actions: ALL_ACTIONS, scope: 'descendants', hasWildcard: false, role, isOpenToReaders: false,
+    prefix: `/${name}/`,
+    area,
+    actions: ALL_ACTIONS,
+    scope: 'descendants',
+    hasWildcard: false,
+    role,
+    isOpenToReaders: false,
   };
 }
 
@@ -69,8 +81,13 @@ export const CHANNEL_FAMILIES: readonly ChannelFamily[] = [
 
 /** `/{agentId}`: operations of an agent and of everything below it. */
 export const AGENT_FAMILY: ChannelFamily = {
-  prefix: '/', area: 'operations', actions: CREATE_AND_UPDATE, scope: 'descendants', hasWildcard: false,
-  role: 'ROLE_DEVICE_CONTROL_READ', isOpenToReaders: true,
+  prefix: '/',
+  area: 'operations',
+  actions: CREATE_AND_UPDATE,
+  scope: 'descendants',
+  hasWildcard: false,
+  role: 'ROLE_DEVICE_CONTROL_READ',
+  isOpenToReaders: true,
 };
 
 /** A channel that can be subscribed to. */
@@ -118,7 +135,11 @@ export interface ObjectAccess {
  * By what the principal may subscribe (docs/spec/realtime.md#channels).
  * @returns the ids of objects that open the channel, none for a role that does; undefined when nothing does.
  */
-export async function openedBy(principal: Principal, channel: Channel, access: ObjectAccess | undefined): Promise<readonly string[] | undefined> {
+export async function openedBy(
+  principal: Principal,
+  channel: Channel,
+  access: ObjectAccess | undefined,
+): Promise<readonly string[] | undefined> {
   if (principal.roles.has(channel.family.role)) return [];
   if (access === undefined || channel.id === undefined || !channel.family.isOpenToReaders) return undefined;
   const mayRead = await access.mayRead(principal, channel.id, channel.family.area);

@@ -26,7 +26,9 @@ export class DocumentHierarchy implements HierarchyPort {
     return this.#climb(tenant, [id], 0);
   }
 
-  /** @param found the object and what was found above it so far; those before `next` have been asked for their parents. */
+  /**
+   * @param found the object and what was found above it so far; those before `next` have been asked for their parents.
+   */
   #climb(tenant: number, found: string[], next: number): readonly string[] | Promise<readonly string[]> {
     const known = new Set(found);
     for (let index = next; index < found.length && found.length <= ANCESTORS_MAX; index += 1) {
@@ -55,7 +57,11 @@ function addParents(found: string[], known: Set<string>, prefix: string, rows: r
 }
 
 const SCOPES: Readonly<Record<Notification['area'], WantedAccess['scope']>> = {
-  measurements: 'MEASUREMENT', events: 'EVENT', alarms: 'ALARM', managedobjects: 'MANAGED_OBJECT', operations: 'OPERATION',
+  measurements: 'MEASUREMENT',
+  events: 'EVENT',
+  alarms: 'ALARM',
+  managedobjects: 'MANAGED_OBJECT',
+  operations: 'OPERATION',
 };
 
 /** The owner of a managed object may read it, and who has a permission for all its data of the area. */
@@ -71,13 +77,18 @@ export class OwnerAccess implements ObjectAccess {
   async mayRead(principal: Principal, managedObjectId: string, area: Notification['area']): Promise<boolean> {
     const text = await this.#documents.get('managedObject', principal.tenantNumber, managedObjectId);
     if (text === undefined) return false;
-    return mayAccess(this.#documents, principal, { id: managedObjectId, doc: text }, { scope: SCOPES[area], permission: 'READ' });
+    return mayAccess(
+      this.#documents,
+      principal,
+      { id: managedObjectId, doc: text },
+      { scope: SCOPES[area], permission: 'READ' },
+    );
   }
 
   /** The object; for a registered device also what is above it, whose owner it may be. */
   async watchedFor(principal: Principal, managedObjectId: string): Promise<readonly string[]> {
     if (principal.ownRoles === undefined) return [managedObjectId];
-    return [managedObjectId, ...await this.#hierarchy.ancestors(principal.tenantNumber, managedObjectId)];
+    return [managedObjectId, ...(await this.#hierarchy.ancestors(principal.tenantNumber, managedObjectId))];
   }
 
   async isOwner(principal: Principal, managedObjectId: string): Promise<boolean> {

@@ -4,7 +4,9 @@ export interface BayeuxLimits {
   /** Sessions of all users; one user gets 80, one tenant 90 hundredths at most (pacing/shares.ts). */
   readonly sessions: number;
   readonly sessionsPerUser: number;
-  /** Sessions of one user that are subscribed to one channel; one more ends the oldest (docs/spec/realtime.md#sessions). */
+  /**
+   * Sessions of one user that are subscribed to one channel; one more ends the oldest (docs/spec/realtime.md#sessions).
+   */
   readonly sessionsPerUserAndChannel: number;
   readonly subscriptionsPerSession: number;
   /** Messages that wait in one session. */

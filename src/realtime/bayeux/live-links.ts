@@ -4,7 +4,10 @@ import { compact, joinMembers, splitMembers } from '../../model/documents/json-d
 import type { Notification } from '../../ports/live-bus.ts';
 
 const PATHS: Readonly<Record<Notification['area'], string>> = {
-  measurements: '/measurement/measurements/', events: '/event/events/', alarms: '/alarm/alarms/', managedobjects: '/inventory/managedObjects/',
+  measurements: '/measurement/measurements/',
+  events: '/event/events/',
+  alarms: '/alarm/alarms/',
+  managedobjects: '/inventory/managedObjects/',
   operations: '/devicecontrol/operations/',
 };
 /** Areas whose entities name the object that they are about in `source`; in others that is a fragment of the user's. */
@@ -13,9 +16,14 @@ const ID = /^"[^"\\]+"$/;
 
 /**
  * @param text of the entity. @param baseUrl without a slash at the end.
- * @returns the entity, its time in the form of a list, with `self` as its first member unless it was not stored, and one in its `source`.
+ * @returns the entity, its time in the form of a list, with `self` as its first member unless it was not stored, and
+ * one in its `source`.
  */
-export function linkedEntity({ area, isUnstored }: Pick<Notification, 'area' | 'isUnstored'>, text: string, baseUrl: string): string {
+export function linkedEntity(
+  { area, isUnstored }: Pick<Notification, 'area' | 'isUnstored'>,
+  text: string,
+  baseUrl: string,
+): string {
   const members = splitMembers(compact(text));
   // Others have it from their actor.
   if (area === 'measurements') shapeTime(members);

@@ -5,7 +5,10 @@ import { answerBatch } from './batch.ts';
 import type { BayeuxProtocol, Requester } from './protocol.ts';
 import type { BayeuxSession, ConnectTransport } from './session.ts';
 
-/** The answer of one HTTP request, status 200, `application/json`. No call comes after `send` or after the client has gone. */
+/**
+ * The answer of one HTTP request, status 200, `application/json`. No call comes after `send` or after the client has
+ * gone.
+ */
 export interface LongPollResponder {
   /** Ends the answer with this text; blanks may have been sent before it. */
   send(text: string): void;
@@ -53,15 +56,22 @@ class LongPoll implements ConnectTransport {
 }
 
 /**
- * Answers one request. Deliveries and the answer of a connect come last; a connect is held only when it is alone, so that
- * the answers beside it need not wait.
+ * Answers one request. Deliveries and the answer of a connect come last; a connect is held only when it is alone, so
+ * that the answers beside it need not wait.
  * @param requests as `parseRequests` made them.
  */
-export async function answerLongPoll(requests: readonly Request[], requester: Requester, responder: LongPollResponder,
-  protocol: BayeuxProtocol, log: Log): Promise<void> {
+export async function answerLongPoll(
+  requests: readonly Request[],
+  requester: Requester,
+  responder: LongPollResponder,
+  protocol: BayeuxProtocol,
+  log: Log,
+): Promise<void> {
   const poll = new LongPoll(responder);
   await answerBatch(requests, {
-    protocol, requester, log,
+    protocol,
+    requester,
+    log,
     onAnswer: (text) => void poll.answers.push(text),
     beforeConnect: () => poll,
     mayHold: requests.length === 1,

@@ -1,4 +1,7 @@
-/** Bayeux messages: reading a request, writing an answer, and the texts that notifications become (docs/spec/realtime.md#messages). */
+/**
+ * Bayeux messages: reading a request, writing an answer, and the texts that notifications become
+ * (docs/spec/realtime.md#messages).
+ */
 import type { Notification } from '../../ports/live-bus.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { compact, joinMembers, requireShallow, splitMembers } from '../../model/documents/json-document.ts';
@@ -30,7 +33,9 @@ export interface Answer {
 export const LOST_CHANNEL = '/millrace/lost';
 
 export const UNKNOWN_CLIENT: Answer = {
-  successful: false, error: '402::Unknown client', advice: { interval: 0, reconnect: 'handshake' },
+  successful: false,
+  error: '402::Unknown client',
+  advice: { interval: 0, reconnect: 'handshake' },
 };
 
 /** The longest text of a client that an error repeats. */
@@ -59,7 +64,10 @@ export class RequestRefused extends Error {
  */
 export function parseRequests(text: string, limits: { requestBytes: number; batchMessages: number }): Request[] {
   if (text.length > limits.requestBytes || Buffer.byteLength(text) > limits.requestBytes) {
-    throw new RequestRefused(new PlatformError('general/payload-too-large', { limit: limits.requestBytes }), LIMIT_NAMES.requestBytes);
+    throw new RequestRefused(
+      new PlatformError('general/payload-too-large', { limit: limits.requestBytes }),
+      LIMIT_NAMES.requestBytes,
+    );
   }
   let value: unknown;
   try {
@@ -120,7 +128,10 @@ export interface Delivery {
   readonly sizeBytes: number;
 }
 
-/** A notification on its way to sessions; its entity is encoded when first needed, and once for each URL under which sessions see the server. */
+/**
+ * A notification on its way to sessions; its entity is encoded when first needed, and once for each URL under which
+ * sessions see the server.
+ */
 export class OutgoingNotification {
   readonly notification: Notification;
   #text: string | undefined = undefined;
@@ -149,7 +160,9 @@ export class OutgoingNotification {
   /** With the units that the subscriber wants: of measurements, and not of what is gone. */
   payloadIn(baseUrl: string | undefined, units: UnitSystem): string {
     const { action, area } = this.notification;
-    return area !== 'measurements' || action === 'DELETE' ? this.payload(baseUrl) : this.#payloadOf(convertMeasurement(this.#entity(baseUrl), units));
+    return area !== 'measurements' || action === 'DELETE'
+      ? this.payload(baseUrl)
+      : this.#payloadOf(convertMeasurement(this.#entity(baseUrl), units));
   }
 
   #entity(baseUrl: string | undefined): string {
@@ -157,7 +170,8 @@ export class OutgoingNotification {
     if (entity === undefined) {
       const { notification } = this;
       const text = (this.#text ??= notification.text());
-      entity = baseUrl === undefined || notification.action === 'DELETE' ? text : linkedEntity(notification, text, baseUrl);
+      entity =
+        baseUrl === undefined || notification.action === 'DELETE' ? text : linkedEntity(notification, text, baseUrl);
       this.#entities.set(baseUrl, entity);
     }
     return entity;
@@ -168,7 +182,10 @@ export class OutgoingNotification {
   }
 }
 
-/** What decides the text of a message beside its channel: how a session's URL delivers, where it sees the server, and the units of its handshake. */
+/**
+ * What decides the text of a message beside its channel: how a session's URL delivers, where it sees the server, and
+ * the units of its handshake.
+ */
 export interface DeliveryForm {
   readonly data: UrlForm['data'];
   /** For links; absent: without any. */

@@ -1,13 +1,17 @@
 /**
- * Subscriptions that no role has opened but an object: its owner, or a permission at it or above it. They are checked again when the object changes or links
- * between objects end. A session with one that is open no more ends: its client shakes hands again, and is refused what it has lost.
+ * Subscriptions that no role has opened but an object: its owner, or a permission at it or above it. They are checked
+ * again when the object changes or links between objects end. A session with one that is open no more ends: its client
+ * shakes hands again, and is refused what it has lost.
  */
 import type { Log } from '../../ports/log.ts';
 import type { Principal } from '../../model/access/principal.ts';
 import type { Channel, ObjectAccess } from './channel.ts';
 import type { Clock } from './clock.ts';
 
-/** Between two rounds of checks: an object that changes all the time, or the end of many links, costs one round in this time. */
+/**
+ * Between two rounds of checks: an object that changes all the time, or the end of many links, costs one round in this
+ * time.
+ */
 const PAUSE_MS = 250;
 
 /** What this needs of a session. */
@@ -43,13 +47,16 @@ export class ObjectSubscriptions<Session extends ObjectSubscriber> {
     this.#options = options;
   }
 
-  /** To be called once the session gets the channel's messages: what has changed since `watched` was found is looked for. */
+  /**
+   * To be called once the session gets the channel's messages: what has changed since `watched` was found is looked
+   * for.
+   */
   add(session: Session, channel: Channel, watched: readonly string[]): void {
     if (session.hasEnded) return;
     this.remove(session, channel.text);
     const subscription = { session, channel, watched };
     let ofSession = this.#bySession.get(session);
-    if (ofSession === undefined) this.#bySession.set(session, ofSession = new Map());
+    if (ofSession === undefined) this.#bySession.set(session, (ofSession = new Map()));
     ofSession.set(channel.text, subscription);
     for (const id of watched) {
       const ofObject = this.#byObject.get(id);
@@ -95,9 +102,12 @@ export class ObjectSubscriptions<Session extends ObjectSubscriber> {
     this.#due.clear();
     for (const subscription of due) {
       try {
-        if (!await this.#isOpen(subscription)) this.#options.end(subscription.session);
+        if (!(await this.#isOpen(subscription))) this.#options.end(subscription.session);
       } catch (error) {
-        this.#options.log.debug({ error: (error as Error).message, channel: subscription.channel.text }, 'a subscription could not be checked; trying again');
+        this.#options.log.debug(
+          { error: (error as Error).message, channel: subscription.channel.text },
+          'a subscription could not be checked; trying again',
+        );
         if (!subscription.session.hasEnded) this.#due.add(subscription);
       }
     }
@@ -111,6 +121,10 @@ export class ObjectSubscriptions<Session extends ObjectSubscriber> {
   async #isOpen({ session, channel }: Subscription<Session>): Promise<boolean> {
     const { access } = this.#options;
     if (session.hasEnded || this.#bySession.get(session)?.has(channel.text) !== true) return true;
-    return access === undefined || channel.id === undefined || access.mayRead(session.principal, channel.id, channel.family.area);
+    return (
+      access === undefined ||
+      channel.id === undefined ||
+      access.mayRead(session.principal, channel.id, channel.family.area)
+    );
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Port of long polls whose session is on another node of the cluster (docs/spec/realtime.md#sessions: a session is the client's, wherever its requests come
- * in).
+ * Port of long polls whose session is on another node of the cluster (docs/spec/realtime.md#sessions: a session is the
+ * client's, wherever its requests come in).
  */
 import type { LongPollResponder } from './long-polling.ts';
 import type { Request } from './message.ts';
@@ -21,7 +21,10 @@ export interface PollsElsewhere {
   readonly clientIdEnd: string;
   /** Begins to answer the polls that other nodes hand on. */
   start(answerer: LongPollAnswerer): void;
-  /** Hands a poll to the node that has the session. @returns false when that is no other node: it is to be answered here. */
+  /**
+   * Hands a poll to the node that has the session. @returns false when that is no other node: it is to be answered
+   * here.
+   */
   relay(poll: LongPollRequest, responder: LongPollResponder): boolean;
   /** Answers what waits for other nodes: this one is stopping. */
   close(): void;

@@ -1,4 +1,6 @@
-/** The meta messages: what each answers (docs/spec/realtime.md#messages). Both transports hand their messages in here. */
+/**
+ * The meta messages: what each answers (docs/spec/realtime.md#messages). Both transports hand their messages in here.
+ */
 import type { LoginCaller, Principal } from '../../model/access/principal.ts';
 import { authenticateToken, tfaTokenOf, tokenOf, xsrfTokenOf } from './authentication.ts';
 import type { MessageAuthenticators } from './authentication.ts';
@@ -24,7 +26,10 @@ export interface Requester {
   readonly userAgent?: string;
   /** The client, where a message brings user and password. */
   readonly caller?: LoginCaller;
-  /** Whom the cookie of the connection names, until a message proves that a page of ours opened it (docs/spec/realtime.md#authentication). */
+  /**
+   * Whom the cookie of the connection names, until a message proves that a page of ours opened it
+   * (docs/spec/realtime.md#authentication).
+   */
   ofCookie?: Principal | undefined;
   /** A session was opened for it, or it has named one that is its own. */
   hasSession?: boolean;
@@ -39,7 +44,10 @@ export interface ConnectPlace {
   readonly isClosed: () => boolean;
 }
 
-export type SessionRequester = Pick<Requester, 'urlForm' | 'baseUrl'> & { readonly principal: Principal; readonly isAuthenticatedByMessage: boolean };
+export type SessionRequester = Pick<Requester, 'urlForm' | 'baseUrl'> & {
+  readonly principal: Principal;
+  readonly isAuthenticatedByMessage: boolean;
+};
 export type SessionFactory = (handshake: Request, requester: SessionRequester) => BayeuxSession;
 
 export interface ProtocolOptions {
@@ -57,7 +65,11 @@ const CONNECTION_TYPES = ['long-polling', 'smartrest-long-polling', 'websocket']
 /** How often the credentials of a handshake are checked whose user changes each time meanwhile. */
 const CHECKS_MAX = 3;
 /** The next handshake is checked again. */
-const CHANGED_MEANWHILE: Answer = { successful: false, error: '401::The user was changed meanwhile', advice: { interval: 0, reconnect: 'handshake' } };
+const CHANGED_MEANWHILE: Answer = {
+  successful: false,
+  error: '401::The user was changed meanwhile',
+  advice: { interval: 0, reconnect: 'handshake' },
+};
 const UNAUTHORIZED: Answer = { successful: false, error: '401::Unauthorized', advice: { reconnect: 'none' } };
 
 export class BayeuxProtocol {
@@ -72,11 +84,16 @@ export class BayeuxProtocol {
   /** @returns the answer to a message that is no connect. */
   async answer(request: Request, requester: Requester): Promise<string> {
     switch (request.channel) {
-      case '/meta/handshake': return answerText(request, await this.#handshake(request, requester));
-      case '/meta/subscribe': return answerText(request, await this.#subscribe(request, requester));
-      case '/meta/unsubscribe': return answerText(request, await this.#unsubscribe(request, requester));
-      case '/meta/disconnect': return answerText(request, await this.#disconnect(request, requester));
-      default: return answerText(request, refusePublication(request));
+      case '/meta/handshake':
+        return answerText(request, await this.#handshake(request, requester));
+      case '/meta/subscribe':
+        return answerText(request, await this.#subscribe(request, requester));
+      case '/meta/unsubscribe':
+        return answerText(request, await this.#unsubscribe(request, requester));
+      case '/meta/disconnect':
+        return answerText(request, await this.#disconnect(request, requester));
+      default:
+        return answerText(request, refusePublication(request));
     }
   }
 
@@ -105,16 +122,24 @@ export class BayeuxProtocol {
     this.#options.sessions.add(session);
     requester.hasSession = true;
     return {
-      clientId: session.clientId, version: '1.0', minimumVersion: '1.0', supportedConnectionTypes: CONNECTION_TYPES,
-      ext: { ack: true }, successful: true, data: null,
+      clientId: session.clientId,
+      version: '1.0',
+      minimumVersion: '1.0',
+      supportedConnectionTypes: CONNECTION_TYPES,
+      ext: { ack: true },
+      successful: true,
+      data: null,
     };
   }
 
   /**
-   * A session begins with what its user may do now: a WebSocket may be older than a change, and a change while credentials were being checked
-   * has found no session to end. @returns the answer when there is none.
+   * A session begins with what its user may do now: a WebSocket may be older than a change, and a change while
+   * credentials were being checked has found no session to end. @returns the answer when there is none.
    */
-  async #identify(request: Request, requester: Requester): Promise<Answer | Pick<SessionRequester, 'principal' | 'isAuthenticatedByMessage'>> {
+  async #identify(
+    request: Request,
+    requester: Requester,
+  ): Promise<Answer | Pick<SessionRequester, 'principal' | 'isAuthenticatedByMessage'>> {
     for (let tries = 1; tries <= CHECKS_MAX; tries += 1) {
       const isAuthenticatedByMessage = await this.#authenticate(request, requester);
       if (requester.principal === undefined) return UNAUTHORIZED;
@@ -139,7 +164,11 @@ export class BayeuxProtocol {
     const token = tokenOf(request);
     const isByMessage = this.#byMessage.has(requester);
     const { ofCookie } = requester;
-    if (requester.principal === undefined && ofCookie?.session !== undefined && xsrfTokenOf(request) === ofCookie.session.xsrfToken) {
+    if (
+      requester.principal === undefined &&
+      ofCookie?.session !== undefined &&
+      xsrfTokenOf(request) === ofCookie.session.xsrfToken
+    ) {
       this.#byMessage.add(requester);
       requester.principal = ofCookie;
       return true;
@@ -147,7 +176,10 @@ export class BayeuxProtocol {
     if (token === undefined || (requester.principal !== undefined && !isByMessage)) return isByMessage;
     this.#byMessage.add(requester);
     const { host = '', userAgent = '', caller } = requester;
-    requester.principal = await authenticateToken({ token, tfaToken: tfaTokenOf(request), host, userAgent, caller }, this.#options.authenticators);
+    requester.principal = await authenticateToken(
+      { token, tfaToken: tfaTokenOf(request), host, userAgent, caller },
+      this.#options.authenticators,
+    );
     return true;
   }
 
@@ -163,12 +195,19 @@ export class BayeuxProtocol {
     if (session === undefined) return { ...UNKNOWN_CLIENT, subscription: request.subscription };
     const { clientId } = session;
     const texts = subscriptionsOf(request);
-    const refuse = (error: string): Answer => ({ clientId, subscription: request.subscription, successful: false, error });
+    const refuse = (error: string): Answer => ({
+      clientId,
+      subscription: request.subscription,
+      successful: false,
+      error,
+    });
     if (texts === undefined) return refuse('400::A subscription is a channel or an array of channels');
     const maximum = this.#options.limits.subscriptionsPerSession;
     if (session.channels.size + texts.length > maximum) {
       this.#options.onRefused(LIMIT_NAMES.subscriptions);
-      return refuse(errorText(403, texts[0], `More than ${maximum} subscriptions of a session (${LIMIT_NAMES.subscriptions})`));
+      return refuse(
+        errorText(403, texts[0], `More than ${maximum} subscriptions of a session (${LIMIT_NAMES.subscriptions})`),
+      );
     }
     const { access } = this.#options;
     const channels: { channel: Channel; isAgent: boolean; openers: readonly string[] }[] = [];
@@ -180,11 +219,16 @@ export class BayeuxProtocol {
         return refuse(errorText(403, text, `Access is denied: it takes ${channel.family.role}`));
       }
       const { principal } = session;
-      channels.push({ channel, openers, isAgent: channel.family === AGENT_FAMILY && await access?.isOwner(principal, channel.id as string) === true });
+      channels.push({
+        channel,
+        openers,
+        isAgent: channel.family === AGENT_FAMILY && (await access?.isOwner(principal, channel.id as string)) === true,
+      });
     }
     // The checks may have waited: the session may have ended meanwhile.
     if (session.hasEnded) return { ...UNKNOWN_CLIENT, subscription: request.subscription };
-    for (const { channel, isAgent, openers } of channels) this.#options.sessions.subscribe(session, channel, { isAgent, openers });
+    for (const { channel, isAgent, openers } of channels)
+      this.#options.sessions.subscribe(session, channel, { isAgent, openers });
     return { clientId, subscription: request.subscription, successful: true };
   }
 
@@ -193,7 +237,8 @@ export class BayeuxProtocol {
     if (session === undefined) return { ...UNKNOWN_CLIENT, subscription: request.subscription };
     const answer = { clientId: session.clientId, subscription: request.subscription };
     const texts = subscriptionsOf(request);
-    if (texts === undefined) return { ...answer, successful: false, error: '400::A subscription is a channel or an array of channels' };
+    if (texts === undefined)
+      return { ...answer, successful: false, error: '400::A subscription is a channel or an array of channels' };
     for (const text of texts) this.#options.sessions.unsubscribe(session, text);
     return { ...answer, successful: true };
   }
@@ -210,8 +255,12 @@ export class BayeuxProtocol {
 function refusePublication(request: Request): Answer {
   const channel = textOf(request.channel);
   if (channel === '') return { successful: false, error: '400::A message has a channel' };
-  if (channel.startsWith('/meta/')) return { successful: false, error: errorText(400, channel, 'Unknown meta channel') };
-  return { successful: false, error: errorText(403, channel, 'Clients do not publish here: use the REST interface or MQTT') };
+  if (channel.startsWith('/meta/'))
+    return { successful: false, error: errorText(400, channel, 'Unknown meta channel') };
+  return {
+    successful: false,
+    error: errorText(403, channel, 'Clients do not publish here: use the REST interface or MQTT'),
+  };
 }
 
 /** @returns the channels of a subscribe or unsubscribe, at least one, or undefined. */
@@ -219,5 +268,5 @@ function subscriptionsOf(request: Request): string[] | undefined {
   const { subscription } = request;
   const texts: unknown[] = Array.isArray(subscription) ? [...new Set(subscription)] : [subscription];
   const isValid = texts.length > 0 && texts.every((text) => typeof text === 'string' && text !== '');
-  return isValid ? texts as string[] : undefined;
+  return isValid ? (texts as string[]) : undefined;
 }

@@ -50,9 +50,9 @@ export class DeliveryQueue {
   }
 
   /**
-   * Adds a message, dropping the oldest as long as a bound is passed; one that is larger than the bound is dropped itself.
-   * One queue may use as many bytes as are free in the budget: of many full queues each gives way, and a queue that is
-   * kept short always has room.
+   * Adds a message, dropping the oldest as long as a bound is passed; one that is larger than the bound is dropped
+   * itself. One queue may use as many bytes as are free in the budget: of many full queues each gives way, and a queue
+   * that is kept short always has room.
    */
   push(delivery: Delivery): void {
     const { messages, bytes, budget } = this.#options;

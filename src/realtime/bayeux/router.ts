@@ -31,7 +31,10 @@ interface FamilyRoutes {
   readonly all: Set<Subscriber>;
 }
 
-/** Everything of one tenant and area; there is one as long as somebody is subscribed, and so one subscription to the bus. */
+/**
+ * Everything of one tenant and area; there is one as long as somebody is subscribed, and so one subscription to the
+ * bus.
+ */
 interface AreaRoutes {
   readonly families: Map<ChannelFamily, FamilyRoutes>;
   readonly ancestors: AncestorLookup;
@@ -96,11 +99,18 @@ export class BayeuxRouter {
     const { bus, hierarchy, limits, clock, log } = this.#options;
     const families = new Map<ChannelFamily, FamilyRoutes>();
     const ancestors = new AncestorLookup({
-      hierarchy, tenant, clock, log, maximumMessages: limits.hierarchyMessages, maximumBytes: limits.hierarchyBytes,
+      hierarchy,
+      tenant,
+      clock,
+      log,
+      maximumMessages: limits.hierarchyMessages,
+      maximumBytes: limits.hierarchyBytes,
       deliver: (outgoing, ids) => this.#routeToDescendants(families, outgoing, ids),
       onLost: () => noteLostByHierarchy(families),
     });
-    const endSubscription = bus.subscribe(tenant, areaName, (notification) => this.#route(families, ancestors, notification));
+    const endSubscription = bus.subscribe(tenant, areaName, (notification) =>
+      this.#route(families, ancestors, notification),
+    );
     return { families, ancestors, endSubscription };
   }
 
@@ -128,7 +138,11 @@ export class BayeuxRouter {
     }
   }
 
-  #routeToDescendants(families: Map<ChannelFamily, FamilyRoutes>, outgoing: OutgoingNotification, ids: readonly string[]): void {
+  #routeToDescendants(
+    families: Map<ChannelFamily, FamilyRoutes>,
+    outgoing: OutgoingNotification,
+    ids: readonly string[],
+  ): void {
     for (const routes of families.values()) {
       const { family } = routes;
       if (family.scope !== 'descendants' || !family.actions.has(outgoing.notification.action)) continue;
@@ -144,7 +158,9 @@ export class BayeuxRouter {
   #message(outgoing: OutgoingNotification, family: ChannelFamily, id: string): OutgoingMessage {
     this.#messageCount += 1;
     return new OutgoingMessage(outgoing, {
-      channel: family.prefix + id, id: this.#messageCount, agentId: family === AGENT_FAMILY ? id : undefined,
+      channel: family.prefix + id,
+      id: this.#messageCount,
+      agentId: family === AGENT_FAMILY ? id : undefined,
     });
   }
 }

@@ -56,7 +56,9 @@ export interface BayeuxOptions {
 
 /** A stopping server: sessions do not survive it. */
 const STOPPING = {
-  successful: false, error: '503::The server is stopping', advice: { interval: 5_000, reconnect: 'handshake' },
+  successful: false,
+  error: '503::The server is stopping',
+  advice: { interval: 5_000, reconnect: 'handshake' },
 } as const;
 
 export class BayeuxServer {
@@ -83,21 +85,38 @@ export class BayeuxServer {
     this.#metrics = options.metrics;
     const { elsewhere } = options;
     this.#elsewhere = elsewhere;
-    this.#createClientId = options.createClientId ?? (() => randomBytes(16).toString('hex') + (elsewhere?.clientIdEnd ?? ''));
+    this.#createClientId =
+      options.createClientId ?? (() => randomBytes(16).toString('hex') + (elsewhere?.clientIdEnd ?? ''));
     const { refusals, metrics, log } = options;
     this.#report = new LossReport({ refusals, metrics, log, now: () => this.#clock.now() });
     this.#budget = new QueueBudget(this.#limits.queueBytesAll);
     const onRefused = (limit: string): void => this.#report.refused(limit);
     const router = new BayeuxRouter({
-      bus: options.bus, hierarchy: options.hierarchy, limits: this.#limits, clock: this.#clock, log,
+      bus: options.bus,
+      hierarchy: options.hierarchy,
+      limits: this.#limits,
+      clock: this.#clock,
+      log,
     });
     this.#sessions = new BayeuxSessions({
-      limits: this.#limits, router, presence: this.presence, onRefused, access: options.access, clock: this.#clock, log,
+      limits: this.#limits,
+      router,
+      presence: this.presence,
+      onRefused,
+      access: options.access,
+      clock: this.#clock,
+      log,
     });
     this.#protocol = new BayeuxProtocol({
-      sessions: this.#sessions, limits: this.#limits, access: options.access, onRefused,
+      sessions: this.#sessions,
+      limits: this.#limits,
+      access: options.access,
+      onRefused,
       authenticators: {
-        authenticator: options.authenticator, tokenAuthenticator: options.tokenAuthenticator, placeOf: options.placeOf, mayUseBasic: options.mayUseBasic,
+        authenticator: options.authenticator,
+        tokenAuthenticator: options.tokenAuthenticator,
+        placeOf: options.placeOf,
+        mayUseBasic: options.mayUseBasic,
       },
       createSession: (handshake, requester) => this.#createSession(handshake, requester),
     });
@@ -122,14 +141,20 @@ export class BayeuxServer {
    */
   handle(text: string, requester: Requester, responder: LongPollResponder): void {
     const requests = this.#parse(text);
-    if (this.#elsewhere?.relay({ text, requests, requester }, responder) !== true) this.#answer(requests, requester, responder);
+    if (this.#elsewhere?.relay({ text, requests, requester }, responder) !== true)
+      this.#answer(requests, requester, responder);
   }
 
   /** Takes a WebSocket. The caller tells the result of each text frame, of drains and of the end. */
   open(channel: BayeuxChannel, requester: Requester): BayeuxSocket {
     return new BayeuxSocket({
-      channel, requester: { ...requester }, protocol: this.#protocol, limits: this.#limits, log: this.#log,
-      onRefused: (limit) => this.#report.refused(limit), elsewhere: this.#elsewhere,
+      channel,
+      requester: { ...requester },
+      protocol: this.#protocol,
+      limits: this.#limits,
+      log: this.#log,
+      onRefused: (limit) => this.#report.refused(limit),
+      elsewhere: this.#elsewhere,
     });
   }
 
@@ -190,7 +215,12 @@ export class BayeuxServer {
 
   #createSession(handshake: Request, requester: SessionRequester): BayeuxSession {
     return new BayeuxSession({
-      ...requester, handshake, clientId: this.#createClientId(), limits: this.#limits, clock: this.#clock, budget: this.#budget,
+      ...requester,
+      handshake,
+      clientId: this.#createClientId(),
+      limits: this.#limits,
+      clock: this.#clock,
+      budget: this.#budget,
       onLost: (limit) => this.#report.lost(limit),
       onDelivered: (count) => this.#metrics?.delivered(count),
       onReady: (session) => this.#flushLater(session),

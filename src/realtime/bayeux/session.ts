@@ -87,13 +87,20 @@ export class BayeuxSession {
     this.clientId = options.clientId;
     this.principal = options.principal;
     this.urlForm = options.urlForm;
-    this.#form = { data: options.urlForm.data, baseUrl: options.baseUrl, units: unitSystemOf(textOf(memberOf(handshake.ext, 'systemOfUnits'))) };
+    this.#form = {
+      data: options.urlForm.data,
+      baseUrl: options.baseUrl,
+      units: unitSystemOf(textOf(memberOf(handshake.ext, 'systemOfUnits'))),
+    };
     this.isAuthenticatedByMessage = options.isAuthenticatedByMessage;
     // A handshake's timeout of 0 means a fast first connect, as in a connect; it is no wish to poll without a pause.
     this.#timeoutMs = millisecondsOf(memberOf(handshake.advice, 'timeout'), limits.timeoutMsMax) || limits.timeoutMs;
     this.#intervalMs = millisecondsOf(memberOf(handshake.advice, 'interval'), limits.intervalMsMax) ?? 0;
     this.#queue = new DeliveryQueue({
-      messages: limits.queueMessages, bytes: limits.queueBytes, budget: options.budget, onLost: options.onLost,
+      messages: limits.queueMessages,
+      bytes: limits.queueBytes,
+      budget: options.budget,
+      onLost: options.onLost,
     });
     this.#awaitConnect();
   }
@@ -141,14 +148,15 @@ export class BayeuxSession {
   }
 
   /**
-   * Takes a connect. It is answered at once when it is the first, when it may not be held (it came with others in one long
-   * poll), when the client asks for that, and in long polling when something waits. One that is held already is answered.
+   * Takes a connect. It is answered at once when it is the first, when it may not be held (it came with others in one
+   * long poll), when the client asks for that, and in long polling when something waits. One that is held already is
+   * answered.
    */
   connect(request: Request, transport: ConnectTransport, mayHold: boolean): void {
     this.#replaceHeld();
     const now = this.#options.clock.now();
     const asked = millisecondsOf(memberOf(request.advice, 'timeout'), this.#options.limits.timeoutMsMax);
-    const waitMs = this.#wasConnected && mayHold ? asked ?? this.#timeoutMs : 0;
+    const waitMs = this.#wasConnected && mayHold ? (asked ?? this.#timeoutMs) : 0;
     this.#wasConnected = true;
     this.#held = { request, transport, answerAt: now + waitMs, blankAt: now + this.#options.limits.keepAliveMs };
     transport.attach(this);
@@ -216,7 +224,12 @@ export class BayeuxSession {
     else this.#sendFrames(held.transport);
     const ext = this.#lostSinceConnect === 0 ? {} : { ext: { lost: this.#lostSinceConnect } };
     this.#lostSinceConnect = 0;
-    const answer = answerText(held.request, { clientId: this.clientId, successful: true, advice: this.#advice(), ...ext });
+    const answer = answerText(held.request, {
+      clientId: this.clientId,
+      successful: true,
+      advice: this.#advice(),
+      ...ext,
+    });
     // A send may end the transport, and with it this connect.
     this.#held = undefined;
     held.transport.detach(this);

@@ -33,8 +33,14 @@ export class BayeuxSessions {
   /** Those of its subscriptions that objects have opened. */
   readonly ofObjects: ObjectSubscriptions<BayeuxSession>;
 
-  constructor(options: { limits: BayeuxLimits; router: BayeuxRouter; presence: AgentPresence; onRefused: (limit: string) => void }
-    & Pick<ObjectSubscriptionsOptions<BayeuxSession>, 'access' | 'clock' | 'log'>) {
+  constructor(
+    options: {
+      limits: BayeuxLimits;
+      router: BayeuxRouter;
+      presence: AgentPresence;
+      onRefused: (limit: string) => void;
+    } & Pick<ObjectSubscriptionsOptions<BayeuxSession>, 'access' | 'clock' | 'log'>,
+  ) {
     this.ofObjects = new ObjectSubscriptions({ ...options, end: (session) => this.end(session, UNKNOWN_CLIENT) });
     this.#limits = options.limits;
     this.#shares = new Shares(LIMIT_NAMES.sessions, options.limits.sessions);
@@ -48,7 +54,8 @@ export class BayeuxSessions {
   }
 
   /**
-   * Room for another session of the user. Sessions that their clients have left are ended for it: those that never connected first.
+   * Room for another session of the user. Sessions that their clients have left are ended for it: those that never
+   * connected first.
    * @returns the limit that keeps the user from it, counted, or undefined when there is room.
    */
   refusal(principal: Principal): { limit: string; maximum: number } | undefined {
@@ -58,7 +65,10 @@ export class BayeuxSessions {
       const abandoned = this.#abandonedBy(principal, limit);
       if (abandoned === undefined) {
         this.#onRefused(limit);
-        return { limit, maximum: limit === LIMIT_NAMES.sessionsPerUser ? this.#limits.sessionsPerUser : this.#limits.sessions };
+        return {
+          limit,
+          maximum: limit === LIMIT_NAMES.sessionsPerUser ? this.#limits.sessionsPerUser : this.#limits.sessions,
+        };
       }
       this.#onRefused(LIMIT_NAMES.sessionsAbandoned);
       this.end(abandoned, UNKNOWN_CLIENT);
@@ -66,7 +76,8 @@ export class BayeuxSessions {
   }
 
   #limitOf(principal: Principal): string | undefined {
-    if ((this.#byUser.get(userKey(principal))?.size ?? 0) >= this.#limits.sessionsPerUser) return LIMIT_NAMES.sessionsPerUser;
+    if ((this.#byUser.get(userKey(principal))?.size ?? 0) >= this.#limits.sessionsPerUser)
+      return LIMIT_NAMES.sessionsPerUser;
     return this.#shares.refusal(principal.tenantNumber, principal.userName);
   }
 
@@ -74,7 +85,8 @@ export class BayeuxSessions {
   #abandonedBy(principal: Principal, limit: string): BayeuxSession | undefined {
     if (limit === LIMIT_NAMES.sessions) return this.#unconnected.values().next().value;
     if (limit === LIMIT_NAMES.sessionsOfTenant) {
-      for (const session of this.#unconnected) if (session.principal.tenantNumber === principal.tenantNumber) return session;
+      for (const session of this.#unconnected)
+        if (session.principal.tenantNumber === principal.tenantNumber) return session;
       return undefined;
     }
     let longest: BayeuxSession | undefined;
@@ -98,8 +110,8 @@ export class BayeuxSessions {
   }
 
   /**
-   * @param principal who asks: must be the user of the session. Undefined for a request without credentials: then the session
-   * must be one that was authenticated by its handshake message, and its secret client id is what proves it.
+   * @param principal who asks: must be the user of the session. Undefined for a request without credentials: then the
+   * session must be one that was authenticated by its handshake message, and its secret client id is what proves it.
    */
   find(clientId: string, principal: Principal | undefined): BayeuxSession | undefined {
     const session = this.#sessions.get(clientId);
@@ -115,9 +127,14 @@ export class BayeuxSessions {
 
   /**
    * Subscribes; the oldest of the user's sessions on the channel ends when there are too many.
-   * @param by.isAgent whether the channel is an agent's, and the session its own. @param by.openers the objects that open it, none for a role.
+   * @param by.isAgent whether the channel is an agent's, and the session its own. @param by.openers the objects that
+   * open it, none for a role.
    */
-  subscribe(session: BayeuxSession, channel: Channel, { isAgent = false, openers = [] }: { isAgent?: boolean; openers?: readonly string[] } = {}): void {
+  subscribe(
+    session: BayeuxSession,
+    channel: Channel,
+    { isAgent = false, openers = [] }: { isAgent?: boolean; openers?: readonly string[] } = {},
+  ): void {
     if (session.hasEnded || session.channels.has(channel.text)) return;
     session.channels.set(channel.text, channel);
     this.#router.add(session.principal.tenantNumber, channel, session);
@@ -146,7 +163,8 @@ export class BayeuxSessions {
   end(session: BayeuxSession, answer: Answer): void {
     for (const channelText of [...session.channels.keys()]) this.unsubscribe(session, channelText);
     this.#unconnected.delete(session);
-    if (this.#sessions.delete(session.clientId)) this.#shares.give(session.principal.tenantNumber, session.principal.userName);
+    if (this.#sessions.delete(session.clientId))
+      this.#shares.give(session.principal.tenantNumber, session.principal.userName);
     removeFrom(this.#byUser, userKey(session.principal), session);
     session.end(answer);
   }
@@ -159,25 +177,30 @@ export class BayeuxSessions {
   endTokenSessions(tenant: string, userName: string | undefined, answer: Answer): void {
     for (const session of [...this.#sessions.values()]) {
       const { principal } = session;
-      const isMeant = principal.session !== undefined && principal.tenant === tenant && (userName ?? principal.userName) === principal.userName;
+      const isMeant =
+        principal.session !== undefined &&
+        principal.tenant === tenant &&
+        (userName ?? principal.userName) === principal.userName;
       if (isMeant) this.end(session, answer);
     }
   }
 
   endDeviceSessions(tenant: number, answer: Answer): void {
     for (const session of [...this.#sessions.values()]) {
-      if (session.principal.tenantNumber === tenant && session.principal.ownRoles !== undefined) this.end(session, answer);
+      if (session.principal.tenantNumber === tenant && session.principal.ownRoles !== undefined)
+        this.end(session, answer);
     }
   }
 
   /** Whose sessions these are. */
-  * principals(): Generator<Principal> {
+  *principals(): Generator<Principal> {
     for (const session of this.#sessions.values()) yield session.principal;
   }
 
   /** With those of its microservices in other tenants. */
   endTenant(tenant: number, answer: Answer): void {
-    for (const session of [...this.#sessions.values()]) if (dependsOn(session.principal, tenant)) this.end(session, answer);
+    for (const session of [...this.#sessions.values()])
+      if (dependsOn(session.principal, tenant)) this.end(session, answer);
   }
 
   endUser(tenant: string, userName: string, answer: Answer): void {
@@ -190,7 +213,9 @@ export class BayeuxSessions {
 function tooManyOnChannel(channel: Channel, maximum: number): Answer {
   const text = `More than ${maximum} sessions of this user on the channel: the oldest was closed`;
   return {
-    successful: false, error: errorText(403, channel.text, text), advice: { reconnect: 'none' },
+    successful: false,
+    error: errorText(403, channel.text, text),
+    advice: { reconnect: 'none' },
     ext: { limit: LIMIT_NAMES.sessionsPerUserAndChannel, maximum },
   };
 }

@@ -12,8 +12,8 @@ import type { PollsElsewhere } from './polls-elsewhere.ts';
 /** The WebSocket as the server sees it. */
 export interface BayeuxChannel {
   /**
-   * Sends one text frame. @returns false when the frame is taken but must wait. After that, and whenever `bufferedBytes` was
-   * above 0 after a frame, the owner calls `drained` each time that the buffer has become smaller.
+   * Sends one text frame. @returns false when the frame is taken but must wait. After that, and whenever
+   * `bufferedBytes` was above 0 after a frame, the owner calls `drained` each time that the buffer has become smaller.
    */
   send(text: string): boolean;
   /** Bytes that are taken and not yet handed to the network. */
@@ -81,9 +81,11 @@ export class BayeuxSocket implements ConnectTransport {
     }
     if (this.#relay(text, requests)) return;
     this.#pendingCount += 1;
-    this.#work = this.#work.then(() => this.#answer(requests)).finally(() => {
-      this.#pendingCount -= 1;
-    });
+    this.#work = this.#work
+      .then(() => this.#answer(requests))
+      .finally(() => {
+        this.#pendingCount -= 1;
+      });
   }
 
   /** There is room again after `send` returned false. */
@@ -135,15 +137,23 @@ export class BayeuxSocket implements ConnectTransport {
   #relay(text: string, requests: readonly Request[]): boolean {
     const { elsewhere, requester } = this.#options;
     let onGone: () => void = () => undefined;
-    const isRelayed = elsewhere?.relay({ text, requests, requester }, {
-      send: (frame) => {
-        this.#relayed.delete(onGone);
-        this.#hasSessionElsewhere ||= (JSON.parse(frame) as { successful?: unknown }[]).some(({ successful }) => successful === true);
-        this.#write(frame);
-      },
-      sendBlank: () => undefined,
-      onAborted: (callback) => { onGone = callback; },
-    }) === true;
+    const isRelayed =
+      elsewhere?.relay(
+        { text, requests, requester },
+        {
+          send: (frame) => {
+            this.#relayed.delete(onGone);
+            this.#hasSessionElsewhere ||= (JSON.parse(frame) as { successful?: unknown }[]).some(
+              ({ successful }) => successful === true,
+            );
+            this.#write(frame);
+          },
+          sendBlank: () => undefined,
+          onAborted: (callback) => {
+            onGone = callback;
+          },
+        },
+      ) === true;
     if (isRelayed) this.#relayed.add(onGone);
     return isRelayed;
   }
@@ -156,7 +166,9 @@ export class BayeuxSocket implements ConnectTransport {
       answers = [];
     };
     await answerBatch(requests, {
-      protocol, requester, log,
+      protocol,
+      requester,
+      log,
       onAnswer: (text) => void answers.push(text),
       beforeConnect: () => {
         sendAnswers();
@@ -170,7 +182,9 @@ export class BayeuxSocket implements ConnectTransport {
 
   #refuse(refused: RequestRefused): void {
     const code = refused.error.status;
-    this.send([JSON.stringify({ channel: '/meta/unsuccessful', successful: false, error: `${code}::${refused.error.message}` })]);
+    this.send([
+      JSON.stringify({ channel: '/meta/unsuccessful', successful: false, error: `${code}::${refused.error.message}` }),
+    ]);
     if (refused.limit !== undefined) this.#end(refused.limit, refused.error.message);
   }
 

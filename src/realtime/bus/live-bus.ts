@@ -1,6 +1,6 @@
 /**
- * The live bus inside one process: from the actors, which publish what they decided, to whoever watches. It stores nothing
- * and knows nothing of the watchers but functions.
+ * The live bus inside one process: from the actors, which publish what they decided, to whoever watches. It stores
+ * nothing and knows nothing of the watchers but functions.
  */
 import type { LiveBus, Notification } from '../../ports/live-bus.ts';
 import type { Log } from '../../ports/log.ts';
@@ -11,7 +11,9 @@ type Listener = (notification: Notification) => void;
 /** At most one line in this time about listeners that throw; the others are counted in it. */
 const LOG_INTERVAL_MS = 10_000;
 
-/** The listeners of one tenant: one immutable list per area, replaced when it changes, so that publishing needs no copy. */
+/**
+ * The listeners of one tenant: one immutable list per area, replaced when it changes, so that publishing needs no copy.
+ */
 interface TenantListeners {
   measurements: readonly Listener[];
   events: readonly Listener[];
@@ -80,8 +82,10 @@ export class InProcessLiveBus implements LiveBus {
     this.#failureCount += 1;
     const now = this.#now();
     if (now - this.#loggedAt < LOG_INTERVAL_MS) return;
-    this.#log.error({ err: error, tenant: notification.tenant, area: notification.area, failures: this.#failureCount },
-      'a listener of the live bus failed');
+    this.#log.error(
+      { err: error, tenant: notification.tenant, area: notification.area, failures: this.#failureCount },
+      'a listener of the live bus failed',
+    );
     this.#loggedAt = now;
     this.#failureCount = 0;
   }

@@ -1,4 +1,7 @@
-/** What a node of a cluster remembers of documents, and how it follows what other nodes change (docs/cluster.md, Caches). */
+/**
+ * What a node of a cluster remembers of documents, and how it follows what other nodes change (docs/cluster.md,
+ * Caches).
+ */
 import type { NodeCaches } from '../../cluster/node.ts';
 import type { Change, ToldRecord } from '../../cluster/gateway/outcome-sender.ts';
 import { shardOf } from '../../ingest/journal/command-record.ts';
@@ -66,9 +69,15 @@ export class ClusterCaches implements NodeCaches {
       this.#forgetSoon(GATHER_MS);
     } else {
       const told = JSON.parse(change.id) as ToldRecord[];
-      this.#noteChanged(change.tenant, told.map(([collection, id]) => ({ collection, id })));
+      this.#noteChanged(
+        change.tenant,
+        told.map(([collection, id]) => ({ collection, id })),
+      );
       // What is remembered of users ends now; the rest when the records are read.
-      this.#core.authenticator.recordsChanged(change.tenant, told.map(([collection, id, expected]) => ({ collection, id, expected, value: undefined })));
+      this.#core.authenticator.recordsChanged(
+        change.tenant,
+        told.map(([collection, id, expected]) => ({ collection, id, expected, value: undefined })),
+      );
       void this.#readRecords(change.tenant, told);
     }
   }
@@ -76,17 +85,30 @@ export class ClusterCaches implements NodeCaches {
   /** Records that another node has changed are read as they are now. */
   async #readRecords(tenant: number, records: readonly ToldRecord[]): Promise<void> {
     try {
-      const changes = await Promise.all(records.map(async ([collection, id, former]): Promise<RecordChange> =>
-        ({ collection, id, expected: former, value: await this.#core.documents.get(collection, tenant, id) })));
+      const changes = await Promise.all(
+        records.map(
+          async ([collection, id, former]): Promise<RecordChange> => ({
+            collection,
+            id,
+            expected: former,
+            value: await this.#core.documents.get(collection, tenant, id),
+          }),
+        ),
+      );
       recordsChanged(this.#core, tenant, changes);
     } catch (error) {
-      this.#core.log.warn({ tenant, error: (error as Error).message }, 'changed records could not be read; everything that is remembered is read again');
+      this.#core.log.warn(
+        { tenant, error: (error as Error).message },
+        'changed records could not be read; everything that is remembered is read again',
+      );
       this.#untold.add(ALL);
       this.#forgetSoon(RETRY_MS);
     }
   }
 
-  /** The tenants are loaded, and the accounts of a first start are stored: before that there is nothing to read again. */
+  /**
+   * The tenants are loaded, and the accounts of a first start are stored: before that there is nothing to read again.
+   */
   start(): void {
     this.#isStarted = true;
     if (this.#untold.size > 0) this.#forgetSoon(0);
@@ -108,16 +130,26 @@ export class ClusterCaches implements NodeCaches {
     const isOf = (tenant: number, key: ActorKey): boolean => missed.has(ALL) || missed.has(shardOf(tenant, key));
     const { sources, tenants, authenticator, events, log } = this.#core;
     sources.forgetAll();
-    const ofTenants = (): { readonly number: number }[] => [...tenants.all].filter(({ number }) => isOf(number, TENANT_KEY));
+    const ofTenants = (): { readonly number: number }[] =>
+      [...tenants.all].filter(({ number }) => isOf(number, TENANT_KEY));
     if (isOf(SERVER_WIDE, TENANT_KEY) || ofTenants().length > 0) authenticator.forgetAll();
     try {
-      if (isOf(SERVER_WIDE, TENANT_KEY)) await this.#readAgain(SERVER_WIDE, 'tenant', Array.from(tenants.all, ({ id }) => id));
+      if (isOf(SERVER_WIDE, TENANT_KEY))
+        await this.#readAgain(
+          SERVER_WIDE,
+          'tenant',
+          Array.from(tenants.all, ({ id }) => id),
+        );
       for (const { number } of ofTenants()) {
-        for (const [collection, known] of events.watched?.(number) ?? []) await this.#readAgain(number, collection, known);
+        for (const [collection, known] of events.watched?.(number) ?? [])
+          await this.#readAgain(number, collection, known);
       }
       await events.onMissed?.(isOf);
     } catch (error) {
-      log.warn({ error: (error as Error).message, retryMs: RETRY_MS }, 'what is remembered could not be read again; trying again');
+      log.warn(
+        { error: (error as Error).message, retryMs: RETRY_MS },
+        'what is remembered could not be read again; trying again',
+      );
       for (const shard of missed) this.#untold.add(shard);
       this.#forgetSoon(RETRY_MS);
     }
@@ -133,14 +165,27 @@ export class ClusterCaches implements NodeCaches {
     this.#changedMeanwhile.add(changed);
     let stored: Map<string, string>;
     try {
-      stored = new Map((await this.#core.documents.list(collection, tenant, '', { limit: LIST_MAX })).map(({ id, value }) => [id, value]));
+      stored = new Map(
+        (await this.#core.documents.list(collection, tenant, '', { limit: LIST_MAX })).map(({ id, value }) => [
+          id,
+          value,
+        ]),
+      );
     } finally {
       this.#changedMeanwhile.delete(changed);
     }
     // What was told while it was being read is newer.
-    const ids = new Set([...stored.keys(), ...known].filter((id) => !changed.has(recordName(tenant, { collection, id }))));
-    if (ids.size > 0) recordsChanged(this.#core, tenant, Array.from(ids, (id) => ({ collection, id, expected: undefined, value: stored.get(id) })));
+    const ids = new Set(
+      [...stored.keys(), ...known].filter((id) => !changed.has(recordName(tenant, { collection, id }))),
+    );
+    if (ids.size > 0)
+      recordsChanged(
+        this.#core,
+        tenant,
+        Array.from(ids, (id) => ({ collection, id, expected: undefined, value: stored.get(id) })),
+      );
   }
 }
 
-const recordName = (tenant: number, { collection, id }: Pick<RecordChange, 'collection' | 'id'>): string => `${tenant}/${collection}/${id}`;
+const recordName = (tenant: number, { collection, id }: Pick<RecordChange, 'collection' | 'id'>): string =>
+  `${tenant}/${collection}/${id}`;

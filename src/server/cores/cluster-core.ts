@@ -168,60 +168,113 @@ export class ClusterCore implements ServerCore {
     const documents = new RedisClusterDocuments({ owners, gateways, prefix, owner: messages.nodeId, durability, log });
     this.#stored = documents;
     const awayMs = config.leaseTimeMs;
-    this.#redisWatch = opened.add(new StoreWatch({ ask: () => owners.ask(), awayMs, onChanged: () => this.#reachChanged('Redis', this.#redisWatch) }),
-      (watch) => watch.stop());
-    this.#clickHouseWatch = opened.add(new StoreWatch({
-      ask: () => adapters.clickHouseProbe.ask(), awayMs,
-      onChanged: () => {
-        // Away: their connections are dead. Back: what was begun meanwhile would wait for its time limit.
-        clickHouse.abortWrites();
-        this.#reachChanged('ClickHouse', this.#clickHouseWatch);
-      },
-    }), (watch) => watch.stop());
+    this.#redisWatch = opened.add(
+      new StoreWatch({
+        ask: () => owners.ask(),
+        awayMs,
+        onChanged: () => this.#reachChanged('Redis', this.#redisWatch),
+      }),
+      (watch) => watch.stop(),
+    );
+    this.#clickHouseWatch = opened.add(
+      new StoreWatch({
+        ask: () => adapters.clickHouseProbe.ask(),
+        awayMs,
+        onChanged: () => {
+          // Away: their connections are dead. Back: what was begun meanwhile would wait for its time limit.
+          clickHouse.abortWrites();
+          this.#reachChanged('ClickHouse', this.#clickHouseWatch);
+        },
+      }),
+      (watch) => watch.stop(),
+    );
     this.documents = documents.reader;
-    this.bus = opened.add(new NatsLiveBus({ connection: nats, messages, prefix, log, refusals: this.metrics }), (bus) => bus.close());
+    this.bus = opened.add(new NatsLiveBus({ connection: nats, messages, prefix, log, refusals: this.metrics }), (bus) =>
+      bus.close(),
+    );
     this.tenants = new Tenants(config.tenant, config.domainSuffix);
     this.sources = new Sources(this.documents);
     this.node = new ClusterNode({
-      messages, leases, journal, documents, blocks: new RedisBlocks(owners, prefix), history: this.#writer, bus: this.bus, log, refusals: this.metrics,
+      messages,
+      leases,
+      journal,
+      documents,
+      blocks: new RedisBlocks(owners, prefix),
+      history: this.#writer,
+      bus: this.bus,
+      log,
+      refusals: this.metrics,
       quarantine: adapters.quarantine,
       caches: this.#caches,
       usage: {
-        count: (tenant, counter) => this.events.usage?.count(tenant, counter), changed: (notification) => this.events.usage?.changed(notification),
+        count: (tenant, counter) => this.events.usage?.count(tenant, counter),
+        changed: (notification) => this.events.usage?.changed(notification),
       },
       onShardTaken: () => this.events.onShardTaken?.(),
-      isHistoryAway: () => this.#clickHouseWatch.isAway, refusal: () => this.#disks.refusal,
+      isHistoryAway: () => this.#clickHouseWatch.isAway,
+      refusal: () => this.#disks.refusal,
       isDiskFull: () => this.#disks.historyFreeBytes < reserveBytesOf(config.diskFreeMinBytes),
-      journalBytesMax: config.journalMaxBytes, answerTimeoutMs: config.answerTimeoutMs,
-      projectorRowsMax: config.projectorBatchRows, projectorIntervalMs: config.projectorIntervalMs,
-      onInserted: (table, rows) => this.metrics.counter('millrace_rows_inserted_total', 'Rows in the history store', ['table']).inc({ table }, rows),
+      journalBytesMax: config.journalMaxBytes,
+      answerTimeoutMs: config.answerTimeoutMs,
+      projectorRowsMax: config.projectorBatchRows,
+      projectorIntervalMs: config.projectorIntervalMs,
+      onInserted: (table, rows) =>
+        this.metrics
+          .counter('millrace_rows_inserted_total', 'Rows in the history store', ['table'])
+          .inc({ table }, rows),
       onCommitted: (recordCount, durationMs) => this.metrics.commitLatency.observe(durationMs / 1_000, recordCount),
     });
     const bounds = historyBounds('server', config.historyQueryMaxMs, this.metrics);
     this.historyTurns = bounds.turns;
-    this.historyReader = new ClickHouseHistoryReader(clickHouse, this.#writer, (timeoutMs, query) => this.node.visible(timeoutMs, query), log, bounds);
+    this.historyReader = new ClickHouseHistoryReader(
+      clickHouse,
+      this.#writer,
+      (timeoutMs, query) => this.node.visible(timeoutMs, query),
+      log,
+      bounds,
+    );
     this.historyAsIs = new ClickHouseHistoryReader(clickHouse, this.#writer, () => Promise.resolve(), log, bounds);
-    this.hashes = opened.add(new PasswordHashes({ refusals: this.metrics, cost: config.passwordCost }), (hashes) => hashes.stop());
+    this.hashes = opened.add(new PasswordHashes({ refusals: this.metrics, cost: config.passwordCost }), (hashes) =>
+      hashes.stop(),
+    );
     const { authenticator, tokens, secondFactor } = loginParts(this, CACHE_AGE_MAX_MS);
     this.authenticator = authenticator;
     this.tokens = tokens;
     this.secondFactor = secondFactor;
     const registry = new RedisConnectionRegistry(gateways, prefix);
     const isMember = (nodeId: string): boolean => leases.members.some((member) => member.nodeId === nodeId);
-    this.sessions = opened.add(new SessionTakeover({ registry, messages, log, isMember }), (sessions) => sessions.stop());
+    this.sessions = opened.add(new SessionTakeover({ registry, messages, log, isMember }), (sessions) =>
+      sessions.stop(),
+    );
     this.receivers = new OperationReceivers({ registry, messages, log, isMember });
     this.receipts = new SessionReceipts(this.commands, Date.now);
   }
 
-  get commands() { return this.node.commands; }
-  get intake() { return this.node.intake; }
-  get deletion() { return this.node.deletion; }
-  get cluster(): Pick<Adapters, 'messages' | 'leases'> { return this.#adapters; }
-  get nodeId(): string { return this.#adapters.messages.nodeId; }
-  get freeBytes(): number { return this.#disks.freeBytes; }
-  get historyFreeBytes(): number { return this.#disks.historyFreeBytes; }
+  get commands() {
+    return this.node.commands;
+  }
+  get intake() {
+    return this.node.intake;
+  }
+  get deletion() {
+    return this.node.deletion;
+  }
+  get cluster(): Pick<Adapters, 'messages' | 'leases'> {
+    return this.#adapters;
+  }
+  get nodeId(): string {
+    return this.#adapters.messages.nodeId;
+  }
+  get freeBytes(): number {
+    return this.#disks.freeBytes;
+  }
+  get historyFreeBytes(): number {
+    return this.#disks.historyFreeBytes;
+  }
 
-  /** Connects to the three servers and joins. Rejects with what is wrong, and where, when one of them does not answer. */
+  /**
+   * Connects to the three servers and joins. Rejects with what is wrong, and where, when one of them does not answer.
+   */
   static async open(config: ClusterConfig, log: Log): Promise<ClusterCore> {
     const data = resolve(config.data);
     await makeDataDirectory(data);
@@ -243,11 +296,16 @@ export class ClusterCore implements ServerCore {
     const { config, log } = this;
     const { opened } = this.#adapters;
     let toChange: ChangeOfExisting[] = [];
-    await withSchema({ documents: this.documents, place: 'the cluster', makeTables: () => this.#writer.createTables(), save: async () => {
-      opened.add(this.#disks, (disks) => disks.stop());
-      await this.#disks.start();
-      toChange = await this.#firstStart();
-    } });
+    await withSchema({
+      documents: this.documents,
+      place: 'the cluster',
+      makeTables: () => this.#writer.createTables(),
+      save: async () => {
+        opened.add(this.#disks, (disks) => disks.stop());
+        await this.#disks.start();
+        toChange = await this.#firstStart();
+      },
+    });
     this.#caches.start();
     for (const { change, expected } of toChange) {
       // Another node was faster, while this one held its lock for too long.
@@ -258,38 +316,65 @@ export class ClusterCore implements ServerCore {
     await this.#changeExisting(toChange);
   }
 
-  /** Tenants, accounts and the version of the schema. @returns what is stored otherwise than the configuration wants it. */
+  /**
+   * Tenants, accounts and the version of the schema. @returns what is stored otherwise than the configuration wants it.
+   */
   async #firstStart(): Promise<ChangeOfExisting[]> {
     const { config } = this;
     // Configured, as a cluster's has to be (config/config.ts).
     const secretKey = config.secretKey as string;
     const { gateways, messages } = this.#adapters;
-    const admins = new Map([[config.tenant, config.adminUser], [MANAGEMENT_TENANT, config.managementUser]]);
-    const toChange = await firstStart({
-      connection: gateways, reader: this.documents, prefix: config.clusterPrefix, nodeId: messages.nodeId, timeoutMs: FIRST_START_TIMEOUT_MS,
-    }, async (documents) => {
-      // A newer node may have started meanwhile.
-      await checkSchema(documents, 'the cluster');
-      await documents.commit([SCHEMA_DOCUMENT], undefined);
-      await checkSecretKey(documents, secretKey);
-      await this.tenants.open(documents, admins);
-      this.accounts = await createFirstAccounts(documents, this.tenants, config, this.hashes, (generated) => this.secrets.add(generated));
-    });
+    const admins = new Map([
+      [config.tenant, config.adminUser],
+      [MANAGEMENT_TENANT, config.managementUser],
+    ]);
+    const toChange = await firstStart(
+      {
+        connection: gateways,
+        reader: this.documents,
+        prefix: config.clusterPrefix,
+        nodeId: messages.nodeId,
+        timeoutMs: FIRST_START_TIMEOUT_MS,
+      },
+      async (documents) => {
+        // A newer node may have started meanwhile.
+        await checkSchema(documents, 'the cluster');
+        await documents.commit([SCHEMA_DOCUMENT], undefined);
+        await checkSecretKey(documents, secretKey);
+        await this.tenants.open(documents, admins);
+        this.accounts = await createFirstAccounts(documents, this.tenants, config, this.hashes, (generated) =>
+          this.secrets.add(generated),
+        );
+      },
+    );
     // The first start writes only what is not there yet.
     await this.documents.raise(SCHEMA_DOCUMENT);
     return toChange;
   }
 
-  /** What the configuration wants otherwise than it is stored, decided by its actors; who has changed it meanwhile was faster. */
+  /**
+   * What the configuration wants otherwise than it is stored, decided by its actors; who has changed it meanwhile was
+   * faster.
+   */
   async #changeExisting(toChange: readonly ChangeOfExisting[]): Promise<void> {
     for (const { change, expected } of toChange) {
       if (change.collection !== 'user') continue;
       const body: RecordsChange = { changes: [{ collection: 'user', id: change.id, expected, value: change.value }] };
-      await this.commands.request({
-        kind: COMMAND.RECORDS_CHANGE, tenant: change.tenant, key: 't', mode: PROCESSING_MODE.PERSISTENT, receivedAt: Date.now(), body,
-      }).catch((error: Error) => {
-        this.log.warn({ user: change.id, error: error.message }, 'the configured password could not be set; the stored one counts');
-      });
+      await this.commands
+        .request({
+          kind: COMMAND.RECORDS_CHANGE,
+          tenant: change.tenant,
+          key: 't',
+          mode: PROCESSING_MODE.PERSISTENT,
+          receivedAt: Date.now(),
+          body,
+        })
+        .catch((error: Error) => {
+          this.log.warn(
+            { user: change.id, error: error.message },
+            'the configured password could not be set; the stored one counts',
+          );
+        });
     }
   }
 
@@ -298,7 +383,10 @@ export class ClusterCore implements ServerCore {
   }
 
   get tenantRows(): ServerCore['tenantRows'] {
-    return { has: (tenant) => this.historyReader.hasTenant(tenant), remove: (tenant) => this.#writer.deleteTenant(tenant) };
+    return {
+      has: (tenant) => this.historyReader.hasTenant(tenant),
+      remove: (tenant) => this.#writer.deleteTenant(tenant),
+    };
   }
 
   insertUsage(table: string, texts: readonly string[]): Promise<void> {
@@ -312,7 +400,11 @@ export class ClusterCore implements ServerCore {
   /** Others take the shards of a node that lacks what they have (cluster/shards/fitness.ts). */
   #reachChanged(name: string, watch: StoreWatch): void {
     const shards = this.#adapters.leases.owned.size;
-    if (watch.isAway) this.log.warn({ server: name, problem: watch.problem, shards }, 'a server is not reached; nodes that reach it take this one\'s shards');
+    if (watch.isAway)
+      this.log.warn(
+        { server: name, problem: watch.problem, shards },
+        "a server is not reached; nodes that reach it take this one's shards",
+      );
     else this.log.info({ server: name }, 'a server is reached again');
     this.#adapters.leases.lack(this.#lacks);
   }
@@ -324,15 +416,22 @@ export class ClusterCore implements ServerCore {
 
   /** Whether another node has what this one lacks: then clients should go there. */
   #isBetterElsewhere(members: readonly Member[], what: Lack): boolean {
-    return members.some(({ nodeId, lacks }) => nodeId !== this.nodeId && (lacks === undefined || (what === 'documents' && lacks === 'history')));
+    return members.some(
+      ({ nodeId, lacks }) =>
+        nodeId !== this.nodeId && (lacks === undefined || (what === 'documents' && lacks === 'history')),
+    );
   }
 
-  /** One master of several that is away, or full, for all nodes takes none of them out of service: the shards of the others are served. */
+  /**
+   * One master of several that is away, or full, for all nodes takes none of them out of service: the shards of the
+   * others are served.
+   */
   #documentsState(members: readonly Member[]): { ready: boolean; [detail: string]: unknown } {
     const { owners } = this.#adapters;
     const { problem } = this.#redisWatch;
     const { refused } = this.#stored;
-    const isPart = owners.target.kind === 'cluster' && (problem === undefined || !this.#isBetterElsewhere(members, 'documents'));
+    const isPart =
+      owners.target.kind === 'cluster' && (problem === undefined || !this.#isBetterElsewhere(members, 'documents'));
     if (problem !== undefined && !isPart) return { ready: false, problem: `Redis: ${problem}` };
     if (owners.unavailable !== undefined) return { ready: false, problem: owners.unavailable };
     const found = problem ?? refused?.problem;
@@ -348,48 +447,92 @@ export class ClusterCore implements ServerCore {
     const isWorse = problem !== undefined && this.#isBetterElsewhere(members, 'history');
     const disk = this.#disks.history;
     return {
-      ...disk, ready: !isWorse, ...(problem === undefined ? {} : { [isWorse ? 'problem' : 'away']: `ClickHouse: ${problem}` }),
-      ...(projector.lastError === undefined ? {} : { lastError: projector.lastError }), pendingRows: projector.pendingRows, lagGroups: projector.lagGroups,
+      ...disk,
+      ready: !isWorse,
+      ...(problem === undefined ? {} : { [isWorse ? 'problem' : 'away']: `ClickHouse: ${problem}` }),
+      ...(projector.lastError === undefined ? {} : { lastError: projector.lastError }),
+      pendingRows: projector.pendingRows,
+      lagGroups: projector.lagGroups,
     };
   }
 
-  health(): HealthReport { return healthOf(this.#parts); }
+  health(): HealthReport {
+    return healthOf(this.#parts);
+  }
 
   registerMetrics(): void {
     registerParts(this.metrics, this.#parts);
-    this.metrics.gauges('millrace_cluster_server_reached', 'Whether this node reaches the server (1) or not (0)', 'server', () => [
-      ['redis', this.#redisWatch.isAway ? 0 : 1], ['clickhouse', this.#clickHouseWatch.isAway ? 0 : 1], ['nats', this.#adapters.nats.isConnected ? 1 : 0]]);
+    this.metrics.gauges(
+      'millrace_cluster_server_reached',
+      'Whether this node reaches the server (1) or not (0)',
+      'server',
+      () => [
+        ['redis', this.#redisWatch.isAway ? 0 : 1],
+        ['clickhouse', this.#clickHouseWatch.isAway ? 0 : 1],
+        ['nats', this.#adapters.nats.isConnected ? 1 : 0],
+      ],
+    );
   }
 
   get #parts(): readonly ObservedPart[] {
     const { nats, journal, leases, quarantine } = this.#adapters;
     const { projector, intake, commands, owners } = this.node;
-    const part = (problem: string | undefined, details: object): PartState =>
-      ({ ready: problem === undefined, ...(problem === undefined ? {} : { problem }), ...details });
-    const sumOf = (read: (owner: (typeof owners)[number]) => number): number => owners.reduce((sum, owner) => sum + read(owner), 0);
+    const part = (problem: string | undefined, details: object): PartState => ({
+      ready: problem === undefined,
+      ...(problem === undefined ? {} : { problem }),
+      ...details,
+    });
+    const sumOf = (read: (owner: (typeof owners)[number]) => number): number =>
+      owners.reduce((sum, owner) => sum + read(owner), 0);
     return [
       journalPart(journal, intake, () => {
         const { refusal } = intake;
-        return part(this.#disks.isFullForAll && refusal === this.#disks.refusal ? undefined : refusal ?? journal.unavailable,
-          { sizeBytes: journal.sizeBytes, ...(refusal === undefined ? {} : { refusal }) });
+        return part(
+          this.#disks.isFullForAll && refusal === this.#disks.refusal ? undefined : (refusal ?? journal.unavailable),
+          { sizeBytes: journal.sizeBytes, ...(refusal === undefined ? {} : { refusal }) },
+        );
       }),
-      { name: 'documents', state: () => this.#documentsState(leases.members), metrics: [
-        ['queue', 'commands-under-way', () => commands.underWayCount],
-        ['queue', 'groups-under-way', () => sumOf((owner) => owner.underWayCount)],
-        ['queue', 'follow-ups', () => sumOf((owner) => owner.pendingCount)],
-      ] },
+      {
+        name: 'documents',
+        state: () => this.#documentsState(leases.members),
+        metrics: [
+          ['queue', 'commands-under-way', () => commands.underWayCount],
+          ['queue', 'groups-under-way', () => sumOf((owner) => owner.underWayCount)],
+          ['queue', 'follow-ups', () => sumOf((owner) => owner.pendingCount)],
+        ],
+      },
       // Behind, and not wrong: the journal has what is not there yet.
       historyPart(projector, () => this.#clickHouseState(leases.members)),
       quarantinePart(quarantine),
-      diskPart(() => this.#disks.localFreeBytes, () => this.#disks.local),
-      { name: 'cluster', state: () => part(nats.unavailable ?? problemOf(leases.members), {
-        node: this.nodeId, shards: leases.owned.size, nodes: leases.members.map(({ nodeId }) => nodeId) }), metrics: [
-        ['gauge', 'millrace_projector_lag_groups',
-          'Groups of the journal between what is decided and what is in the history, of the shard that is most behind', () => projector.lagGroups],
-        ['gauge', 'millrace_cluster_shards', 'Shards that this node owns', () => leases.owned.size],
-        ['gauge', 'millrace_cluster_nodes', 'Nodes of the cluster as this one sees it', () => leases.members.length],
-        ['gauge', 'millrace_clickhouse_disk_free_bytes', 'Free space that ClickHouse has', () => this.#disks.historyFreeBytes],
-      ] },
+      diskPart(
+        () => this.#disks.localFreeBytes,
+        () => this.#disks.local,
+      ),
+      {
+        name: 'cluster',
+        state: () =>
+          part(nats.unavailable ?? problemOf(leases.members), {
+            node: this.nodeId,
+            shards: leases.owned.size,
+            nodes: leases.members.map(({ nodeId }) => nodeId),
+          }),
+        metrics: [
+          [
+            'gauge',
+            'millrace_projector_lag_groups',
+            'Groups of the journal between what is decided and what is in the history, of the shard that is most behind',
+            () => projector.lagGroups,
+          ],
+          ['gauge', 'millrace_cluster_shards', 'Shards that this node owns', () => leases.owned.size],
+          ['gauge', 'millrace_cluster_nodes', 'Nodes of the cluster as this one sees it', () => leases.members.length],
+          [
+            'gauge',
+            'millrace_clickhouse_disk_free_bytes',
+            'Free space that ClickHouse has',
+            () => this.#disks.historyFreeBytes,
+          ],
+        ],
+      },
     ];
   }
 
@@ -400,7 +543,7 @@ export class ClusterCore implements ServerCore {
 }
 
 const problemOf = (members: readonly Member[]): string | undefined =>
-  (members.some(({ roles }) => roles.includes('shard')) ? undefined : 'no node has the role shard');
+  members.some(({ roles }) => roles.includes('shard')) ? undefined : 'no node has the role shard';
 const rolesOf = (config: Config): Member['roles'] => config.roles.split(',') as Member['roles'][number][];
 
 async function openAdapters(config: ClusterConfig, data: string, log: Log, opened: Opened): Promise<Adapters> {
@@ -411,40 +554,103 @@ async function openAdapters(config: ClusterConfig, data: string, log: Log, opene
   const replicas = config.natsReplicas;
   const roles = rolesOf(config);
   const tls = tlsFilesOf(config);
-  const nats = opened.add(await NatsConnection.open({
-    servers: config.nats, name: nodeId, ...(config.natsCredentials === undefined ? {} : { credentialsFile: config.natsCredentials }), ...tls,
-  }, { log, timeoutMs: START_TIMEOUT_MS }), (connection) => connection.close());
+  const nats = opened.add(
+    await NatsConnection.open(
+      {
+        servers: config.nats,
+        name: nodeId,
+        ...(config.natsCredentials === undefined ? {} : { credentialsFile: config.natsCredentials }),
+        ...tls,
+      },
+      { log, timeoutMs: START_TIMEOUT_MS },
+    ),
+    (connection) => connection.close(),
+  );
   watchNatsDurability(config, nats, log);
   const target = readRedisTarget(config.redis, tls);
-  const owners = opened.add(new RedisConnection({ target, log, name: `${nodeId}-owners` }), (connection) => connection.close());
-  const gateways = opened.add(new RedisConnection({
-    target, log, name: `${nodeId}-gateways`, autoPipelining: true, commandTimeoutMs: GATEWAY_TIMEOUT_MS,
-  }), (connection) => connection.close());
+  const owners = opened.add(new RedisConnection({ target, log, name: `${nodeId}-owners` }), (connection) =>
+    connection.close(),
+  );
+  const gateways = opened.add(
+    new RedisConnection({
+      target,
+      log,
+      name: `${nodeId}-gateways`,
+      autoPipelining: true,
+      commandTimeoutMs: GATEWAY_TIMEOUT_MS,
+    }),
+    (connection) => connection.close(),
+  );
   await Promise.all([owners.ready(START_TIMEOUT_MS), gateways.ready(START_TIMEOUT_MS)]);
   const clickHouse = opened.add(await openClickHouse(config, log), (client) => client.close());
-  const clickHouseProbe = opened.add(new ClickHouse({
-    url: config.clickhouse, log, tls, connectionsMax: 1, requestTimeoutMs: config.leaseTimeMs,
-  }), (client) => client.close());
+  const clickHouseProbe = opened.add(
+    new ClickHouse({ url: config.clickhouse, log, tls, connectionsMax: 1, requestTimeoutMs: config.leaseTimeMs }),
+    (client) => client.close(),
+  );
   const messages = opened.add(new NatsNodeMessages({ connection: nats, prefix, nodeId, log }), (all) => all.close());
-  const journal = opened.add(await NatsJournal.open({
-    connection: nats, prefix, nodeId, replicas, maxBytes: config.journalMaxBytes + JOURNAL_SPARE_BYTES, log,
-  }), (all) => all.close());
-  const leases = await NatsLeases.open({ connection: nats, prefix, nodeId, roles, replicas, log, leaseMs: config.leaseTimeMs });
-  const durability = opened.add(new RedisDurability(owners, log, { isLossAccepted: config.acceptPowerLoss === 'yes' }), (all) => all.stop());
+  const journal = opened.add(
+    await NatsJournal.open({
+      connection: nats,
+      prefix,
+      nodeId,
+      replicas,
+      maxBytes: config.journalMaxBytes + JOURNAL_SPARE_BYTES,
+      log,
+    }),
+    (all) => all.close(),
+  );
+  const leases = await NatsLeases.open({
+    connection: nats,
+    prefix,
+    nodeId,
+    roles,
+    replicas,
+    log,
+    leaseMs: config.leaseTimeMs,
+  });
+  const durability = opened.add(
+    new RedisDurability(owners, log, { isLossAccepted: config.acceptPowerLoss === 'yes' }),
+    (all) => all.stop(),
+  );
   const ids = opened.add(await RedisIds.open({ connection: gateways, prefix, log }), (all) => all.stop());
   const writer = new ClickHouseHistoryWriter(clickHouse);
   const disks = new ClusterDisks({
-    data, freeBytesMin: config.diskFreeMinBytes, warnBytes: config.diskFreeWarnBytes, historyFreeBytes: () => writer.freeBytes(), log,
+    data,
+    freeBytesMin: config.diskFreeMinBytes,
+    warnBytes: config.diskFreeWarnBytes,
+    historyFreeBytes: () => writer.freeBytes(),
+    log,
   });
   const blobs = await NatsBlobs.open({ connection: nats, prefix, replicas, refusal: () => disks.refusal });
   const filesRoom = await NatsFilesRoom.open({
-    connection: nats, servers: config.nats, monitors: config.natsMonitor, replicas, log,
-    journalBytesMax: config.journalMaxBytes + JOURNAL_SPARE_BYTES, journalBytes: () => journal.sizeBytes,
-    unknownBytesMax: config.tenantFilesMaxBytes > 0 ? Number.POSITIVE_INFINITY : config.journalMaxBytes, filesBytes: () => blobs.bytes(),
+    connection: nats,
+    servers: config.nats,
+    monitors: config.natsMonitor,
+    replicas,
+    log,
+    journalBytesMax: config.journalMaxBytes + JOURNAL_SPARE_BYTES,
+    journalBytes: () => journal.sizeBytes,
+    unknownBytesMax: config.tenantFilesMaxBytes > 0 ? Number.POSITIVE_INFINITY : config.journalMaxBytes,
+    filesBytes: () => blobs.bytes(),
   });
   const quarantine = await QuarantineFile.open(join(data, QUARANTINE_FILE));
   return {
-    nats, owners, gateways, journal, leases, messages, durability, clickHouse, clickHouseProbe, writer, ids, disks, blobs, filesRoom, quarantine, opened,
+    nats,
+    owners,
+    gateways,
+    journal,
+    leases,
+    messages,
+    durability,
+    clickHouse,
+    clickHouseProbe,
+    writer,
+    ids,
+    disks,
+    blobs,
+    filesRoom,
+    quarantine,
+    opened,
   };
 }
 
@@ -454,13 +660,16 @@ async function openClickHouse(config: ClusterConfig, log: Log): Promise<ClickHou
   const server = { url: config.clickhouse, log, tls: tlsFilesOf(config) };
   const first = new ClickHouse(server);
   try {
-    for (const end = performance.now() + START_TIMEOUT_MS; ;) {
+    for (const end = performance.now() + START_TIMEOUT_MS; ; ) {
       try {
         await first.command(`CREATE DATABASE IF NOT EXISTS ${database}`);
         break;
       } catch (error) {
-        if (performance.now() > end) throw new Error(`ClickHouse (--clickhouse) does not answer: ${(error as Error).message}`);
-        await new Promise((resolveWait) => { setTimeout(resolveWait, 500); });
+        if (performance.now() > end)
+          throw new Error(`ClickHouse (--clickhouse) does not answer: ${(error as Error).message}`);
+        await new Promise((resolveWait) => {
+          setTimeout(resolveWait, 500);
+        });
       }
     }
   } finally {
@@ -469,7 +678,9 @@ async function openClickHouse(config: ClusterConfig, log: Log): Promise<ClickHou
   return new ClickHouse({ ...server, database });
 }
 
-/** Says what `millrace doctor` says, at the start and when it is another loss after NATS was away. Neither waits for it. */
+/**
+ * Says what `millrace doctor` says, at the start and when it is another loss after NATS was away. Neither waits for it.
+ */
 function watchNatsDurability(config: ClusterConfig, connection: NatsConnection, log: Log): void {
   const { nats: servers, natsMonitor: monitors, natsReplicas: replicas } = config;
   const isAccepted = config.acceptPowerLoss === 'yes';
@@ -477,7 +688,12 @@ function watchNatsDurability(config: ClusterConfig, connection: NatsConnection, 
   let said: string | undefined;
   const look = async (): Promise<void> => {
     const { version } = connection.core.info!;
-    const { state, fact, remedy, isUnknown = false } = await findNatsDurability({ servers, monitors, version, replicas, isAccepted });
+    const {
+      state,
+      fact,
+      remedy,
+      isUnknown = false,
+    } = await findNatsDurability({ servers, monitors, version, replicas, isAccepted });
     // A server that is away for now tells nothing: that is no other loss.
     if (fact === said || (isUnknown && said !== undefined)) return;
     said = fact;

@@ -1,4 +1,7 @@
-/** The two disks whose free space a node of a cluster watches: that of its data directory, and that of ClickHouse, which is what fills up. */
+/**
+ * The two disks whose free space a node of a cluster watches: that of its data directory, and that of ClickHouse, which
+ * is what fills up.
+ */
 import type { Log } from '../../ports/log.ts';
 import { DiskGuard } from '../../operate/disk-guard.ts';
 import type { DiskLimit } from '../../operate/disk-guard.ts';
@@ -28,24 +31,46 @@ export class ClusterDisks {
   constructor({ data, freeBytesMin, warnBytes, historyFreeBytes, log }: ClusterDisksOptions) {
     this.#local = new DiskGuard({ path: data, freeBytesMin, warnBytes, log });
     this.#history = new DiskGuard({
-      path: 'ClickHouse', limit: 'clickhouse/free-bytes', everyMs: HISTORY_EVERY_MS, unreadToldAt: HISTORY_UNREAD_TOLD_AT, freeBytesMin,
-      freeBytesOf: historyFreeBytes, log,
+      path: 'ClickHouse',
+      limit: 'clickhouse/free-bytes',
+      everyMs: HISTORY_EVERY_MS,
+      unreadToldAt: HISTORY_UNREAD_TOLD_AT,
+      freeBytesMin,
+      freeBytesOf: historyFreeBytes,
+      log,
     });
   }
 
   /** Which limit refuses writes now. */
-  get refusal(): DiskLimit | undefined { return this.#local.refusal ?? this.#history.refusal; }
+  get refusal(): DiskLimit | undefined {
+    return this.#local.refusal ?? this.#history.refusal;
+  }
   /** Where there is least. */
-  get freeBytes(): number { return Math.min(this.#local.freeBytes, this.#history.freeBytes); }
-  get localFreeBytes(): number { return this.#local.freeBytes; }
-  get historyFreeBytes(): number { return this.#history.freeBytes; }
+  get freeBytes(): number {
+    return Math.min(this.#local.freeBytes, this.#history.freeBytes);
+  }
+  get localFreeBytes(): number {
+    return this.#local.freeBytes;
+  }
+  get historyFreeBytes(): number {
+    return this.#history.freeBytes;
+  }
 
-  /** Whether all nodes refuse writes: then none does better, none is out of service for it, and reads and what gives space back stay within reach. */
-  get isFullForAll(): boolean { return this.#history.refusal !== undefined; }
+  /**
+   * Whether all nodes refuse writes: then none does better, none is out of service for it, and reads and what gives
+   * space back stay within reach.
+   */
+  get isFullForAll(): boolean {
+    return this.#history.refusal !== undefined;
+  }
 
   /** For /health/ready. Nodes of one machine have one disk with ClickHouse. */
-  get local(): DiskPart { return { ...partOf(this.#local), ...(this.isFullForAll ? { ready: true } : {}) }; }
-  get history(): DiskPart { return { ...partOf(this.#history), ready: true }; }
+  get local(): DiskPart {
+    return { ...partOf(this.#local), ...(this.isFullForAll ? { ready: true } : {}) };
+  }
+  get history(): DiskPart {
+    return { ...partOf(this.#history), ready: true };
+  }
 
   /** Looks at both. The tables have to be there. */
   async start(): Promise<void> {
@@ -58,5 +83,8 @@ export class ClusterDisks {
   }
 }
 
-const partOf = ({ refusal, freeBytes }: DiskGuard): DiskPart => (
-  { ready: refusal === undefined, freeBytes, ...(refusal === undefined ? {} : { refusal }) });
+const partOf = ({ refusal, freeBytes }: DiskGuard): DiskPart => ({
+  ready: refusal === undefined,
+  freeBytes,
+  ...(refusal === undefined ? {} : { refusal }),
+});

@@ -1,4 +1,7 @@
-/** What the listeners of a server need of what keeps its state, whether it is one node with embedded engines or a node of a cluster. */
+/**
+ * What the listeners of a server need of what keeps its state, whether it is one node with embedded engines or a node
+ * of a cluster.
+ */
 import type { FirstAccounts } from '../../accounts/first-start.ts';
 import { CachingAuthenticator } from '../../accounts/login/authenticator.ts';
 import { LoginAudit } from '../../accounts/login/audit.ts';
@@ -55,9 +58,14 @@ export class CoreEvents {
   readonly recordListeners: RecordListener[] = [];
   /** Records that caches keep, and the ids that they have: read again when changes may have been missed. */
   watched: ((tenant: number) => readonly (readonly [RecordCollection, readonly string[]])[]) | undefined;
-  /** Changes of users and of objects may have been missed: who is connected is looked at again, as far as the shard of the actor `isOf`. */
+  /**
+   * Changes of users and of objects may have been missed: who is connected is looked at again, as far as the shard of
+   * the actor `isOf`.
+   */
   onMissed: ((isOf: (tenant: number, key: ActorKey) => boolean) => Promise<void>) | undefined;
-  /** A shard is in service here, which another node may have had: what runs by the clock for its tenants goes on here. */
+  /**
+   * A shard is in service here, which another node may have had: what runs by the clock for its tenants goes on here.
+   */
   onShardTaken: (() => void) | undefined;
   /** Counts what tenants use, as soon as the listeners are there. */
   usage: Usage | undefined;
@@ -141,33 +149,66 @@ export const SERVER_WIDE = 0;
 const LOGIN_FAILURES_WINDOW_MS = 300_000;
 
 /** Who checks passwords and tokens, the same for every kind of core. @param ageMaxMs see CachingAuthenticator. */
-export function loginParts(core: Pick<ServerCore, 'config' | 'log' | 'metrics' | 'tenants' | 'documents' | 'commands' | 'hashes'>,
-  ageMaxMs?: number): Pick<ServerCore, 'authenticator' | 'tokens' | 'secondFactor'> {
+export function loginParts(
+  core: Pick<ServerCore, 'config' | 'log' | 'metrics' | 'tenants' | 'documents' | 'commands' | 'hashes'>,
+  ageMaxMs?: number,
+): Pick<ServerCore, 'authenticator' | 'tokens' | 'secondFactor'> {
   const { config, log, metrics, tenants, documents, commands, hashes } = core;
   const now = Date.now;
   const guard = new LoginGuard({
-    failuresMax: config.loginFailuresMax, addressFailuresMax: config.loginAddressFailuresMax, windowMs: LOGIN_FAILURES_WINDOW_MS,
-    lockMs: config.loginLockMs, log, refusals: metrics, now: () => performance.now(),
+    failuresMax: config.loginFailuresMax,
+    addressFailuresMax: config.loginAddressFailuresMax,
+    windowMs: LOGIN_FAILURES_WINDOW_MS,
+    lockMs: config.loginLockMs,
+    log,
+    refusals: metrics,
+    now: () => performance.now(),
   });
   const loginAudit = new LoginAudit({ commands, refusals: metrics, log, now });
   const key = new SigningKey({ documents, commands, now, secretKey: config.secretKey });
   const secondFactor = new SecondFactor({ documents, commands, key, refusals: metrics, log, now });
   const authenticator = new CachingAuthenticator({
-    documents, tenants, refusals: metrics, now, guard, secondFactor, hashes, log,
+    documents,
+    tenants,
+    refusals: metrics,
+    now,
+    guard,
+    secondFactor,
+    hashes,
+    log,
     renewHash: async (tenant, { userName, from, to }) => {
       const body: UserPut = { userName, password: to, renews: from };
-      const command = { kind: COMMAND.USER_PUT, tenant, key: TENANT_KEY, mode: PROCESSING_MODE.PERSISTENT, receivedAt: now(), body };
+      const command = {
+        kind: COMMAND.USER_PUT,
+        tenant,
+        key: TENANT_KEY,
+        mode: PROCESSING_MODE.PERSISTENT,
+        receivedAt: now(),
+        body,
+      };
       return (await commands.request<{ isRenewed: boolean }>(command)).isRenewed;
     },
     onChecked: (tenant, userName, isRight) => loginAudit.attempted(tenant, userName, isRight),
     ...(ageMaxMs === undefined ? {} : { ageMaxMs }),
   });
-  const tokens = new Tokens({ documents, commands, tenants, refusals: metrics, now, key, changed: authenticator.changed });
+  const tokens = new Tokens({
+    documents,
+    commands,
+    tenants,
+    refusals: metrics,
+    now,
+    key,
+    changed: authenticator.changed,
+  });
   return { authenticator, tokens, secondFactor };
 }
 
 /** The tenants hear of changed records first: the other listeners ask them. */
-export function recordsChanged(core: Pick<ServerCore, 'tenants' | 'authenticator' | 'events'>, tenant: number, changes: readonly RecordChange[]): void {
+export function recordsChanged(
+  core: Pick<ServerCore, 'tenants' | 'authenticator' | 'events'>,
+  tenant: number,
+  changes: readonly RecordChange[],
+): void {
   const ended = core.tenants.recordsChanged(tenant, changes);
   if (ended.length > 0) {
     core.authenticator.tenantsEnded(ended);

@@ -19,7 +19,13 @@ import { Projector } from '../../ingest/projector/projector.ts';
 import { Sources } from '../../ingest/measurements/sources.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Turns } from '../../pacing/turns.ts';
-import { BLOBS_DIRECTORY, CLICKHOUSE_DIRECTORY, DOCUMENTS_DIRECTORY, QUARANTINE_NAME, RunningBackups } from '../../operate/backup/running.ts';
+import {
+  BLOBS_DIRECTORY,
+  CLICKHOUSE_DIRECTORY,
+  DOCUMENTS_DIRECTORY,
+  QUARANTINE_NAME,
+  RunningBackups,
+} from '../../operate/backup/running.ts';
 import type { BlobReferences } from '../../jobs/files/blob-sweeper.ts';
 import { finishRestore } from '../../operate/backup/restore-files.ts';
 import { endOrphan } from '../../store/embedded-clickhouse/orphan.ts';
@@ -101,8 +107,15 @@ export class SingleNode implements ServerCore {
   readonly #lock: DataLock;
   readonly backups: RunningBackups;
 
-  private constructor(config: Config, log: Log, data: string, engine: EmbeddedClickHouse, clickHouse: ClickHouse, lock: DataLock,
-    quarantine: QuarantineFile) {
+  private constructor(
+    config: Config,
+    log: Log,
+    data: string,
+    engine: EmbeddedClickHouse,
+    clickHouse: ClickHouse,
+    lock: DataLock,
+    quarantine: QuarantineFile,
+  ) {
     this.quarantine = quarantine;
     this.#lock = lock;
     this.config = config;
@@ -113,8 +126,14 @@ export class SingleNode implements ServerCore {
     this.engine = engine;
     this.clickHouse = clickHouse;
     this.environment = openLmdb(join(data, DOCUMENTS_DIRECTORY), { mapSizeBytes: config.documentsMapSizeBytes });
-    this.backups = new RunningBackups({ data, version: VERSION, environment: this.environment, engine, refusals: this.metrics,
-      freeBytesMin: config.diskFreeMinBytes });
+    this.backups = new RunningBackups({
+      data,
+      version: VERSION,
+      environment: this.environment,
+      engine,
+      refusals: this.metrics,
+      freeBytesMin: config.diskFreeMinBytes,
+    });
     this.journal = new LmdbJournal(this.environment);
     this.journalTime = this.journal.timeAtOpening;
     this.documents = new LmdbDocuments(this.environment);
@@ -124,20 +143,32 @@ export class SingleNode implements ServerCore {
     this.disk = new DiskGuard({ path: data, freeBytesMin: config.diskFreeMinBytes, log });
     this.#writer = new ClickHouseHistoryWriter(clickHouse);
     const fatal = (error: Error): void => {
-      log.error({ err: error, freeBytes: this.disk.freeBytes },
-        `the documents could not be committed (${error.message}); ending: the journal has what was acknowledged`);
+      log.error(
+        { err: error, freeBytes: this.disk.freeBytes },
+        `the documents could not be committed (${error.message}); ending: the journal has what was acknowledged`,
+      );
       throw error;
     };
     this.actors = new ActorSystem({
-      documents: this.watchedDocuments, bus: this.bus, log, onCommitFailed: fatal,
+      documents: this.watchedDocuments,
+      bus: this.bus,
+      log,
+      onCommitFailed: fatal,
       append: (command, pendingId) => this.commands.appendFollowUp(command, pendingId),
-      usage: { count: (tenant, counter) => this.events.usage?.count(tenant, counter), changed: (notification) => this.events.usage?.changed(notification) },
-      onUserChanged: (tenant, changed) => this.#userChanged(tenant, changed), onObjectChanged: (id) => this.#objectChanged(id),
+      usage: {
+        count: (tenant, counter) => this.events.usage?.count(tenant, counter),
+        changed: (notification) => this.events.usage?.changed(notification),
+      },
+      onUserChanged: (tenant, changed) => this.#userChanged(tenant, changed),
+      onObjectChanged: (id) => this.#objectChanged(id),
       onLinksEnded: () => this.events.onLinksEnded?.(),
       onRecordsChanged: (tenant, changes) => recordsChanged(this, tenant, changes),
       onSetAside: (command, error) => {
         this.quarantine.add(entryOfCommand(command, error, this.actors.committedSeq)).catch((failure: Error) => {
-          log.error({ seq: command.seq, error: failure.message }, 'a command that failed could not be written into the quarantine; the log has it');
+          log.error(
+            { seq: command.seq, error: failure.message },
+            'a command that failed could not be written into the quarantine; the log has it',
+          );
         });
       },
       onDecided: ({ firstSeq, lastSeq, records, rows, isReplay }) => {
@@ -145,29 +176,47 @@ export class SingleNode implements ServerCore {
       },
     });
     this.intake = new GroupCommit({
-      journal: this.journal, journalBytesMax: config.journalMaxBytes, refusal: () => this.disk.refusal,
+      journal: this.journal,
+      journalBytesMax: config.journalMaxBytes,
+      refusal: () => this.disk.refusal,
       onDurable: (firstSeq, records) => this.#handle(firstSeq, records),
       onCommitted: (recordCount, durationMs) => this.metrics.commitLatency.observe(durationMs / 1_000, recordCount),
       onError: (error) => log.error({ err: error }, `the journal could not be written: ${error.message}`),
     });
     this.commands = new CommandBus({ group: this.intake, replies: this.actors, refusals: this.metrics });
     this.deletion = new DataDeletion({
-      history: this.#writer, commands: this.commands, bus: this.bus, isDiskFull: () => this.disk.freeBytes < reserveBytesOf(config.diskFreeMinBytes),
+      history: this.#writer,
+      commands: this.commands,
+      bus: this.bus,
+      isDiskFull: () => this.disk.freeBytes < reserveBytesOf(config.diskFreeMinBytes),
     });
     this.projector = new Projector({
-      journal: this.journal, history: this.#writer, progress: new ProjectorMemory(this.documents, this.actors), log,
+      journal: this.journal,
+      history: this.#writer,
+      progress: new ProjectorMemory(this.documents, this.actors),
+      log,
       quarantine: this.quarantine,
-      rowsMax: config.projectorBatchRows, intervalMs: config.projectorIntervalMs,
+      rowsMax: config.projectorBatchRows,
+      intervalMs: config.projectorIntervalMs,
       runDeletion: (command) => this.deletion.run(command),
       onPosition: (position) => this.journal.trim(Math.min(position, this.actors.committedSeq)),
-      onInserted: (table, rows) => this.metrics.counter('millrace_rows_inserted_total', 'Rows in the history store', ['table']).inc({ table }, rows),
+      onInserted: (table, rows) =>
+        this.metrics
+          .counter('millrace_rows_inserted_total', 'Rows in the history store', ['table'])
+          .inc({ table }, rows),
     });
     const bounds = historyBounds('embedded', config.historyQueryMaxMs, this.metrics);
     this.historyTurns = bounds.turns;
-    this.historyReader = new ClickHouseHistoryReader(clickHouse, this.#writer, async (timeoutMs, query) => {
-      await this.projector.visible(this.handledSeq, timeoutMs, query);
-      await this.deletion.settled(query);
-    }, log, bounds);
+    this.historyReader = new ClickHouseHistoryReader(
+      clickHouse,
+      this.#writer,
+      async (timeoutMs, query) => {
+        await this.projector.visible(this.handledSeq, timeoutMs, query);
+        await this.deletion.settled(query);
+      },
+      log,
+      bounds,
+    );
     this.historyAsIs = new ClickHouseHistoryReader(clickHouse, this.#writer, () => Promise.resolve(), log, bounds);
     this.hashes = new PasswordHashes({ refusals: this.metrics, cost: config.passwordCost });
     const { authenticator, tokens, secondFactor } = loginParts(this);
@@ -183,13 +232,18 @@ export class SingleNode implements ServerCore {
     await makeDataDirectory(data);
     const lock = await DataLock.take(data);
     try {
-      if (await finishRestore(data, () => endOrphan(join(data, CLICKHOUSE_DIRECTORY), log))) log.info({ data }, 'a restored backup was put in place');
+      if (await finishRestore(data, () => endOrphan(join(data, CLICKHOUSE_DIRECTORY), log)))
+        log.info({ data }, 'a restored backup was put in place');
     } catch (error) {
       await lock.release();
       throw error;
     }
-    const engine = new EmbeddedClickHouse({ directory: join(data, CLICKHOUSE_DIRECTORY), log, readSessions: READ_SESSIONS,
-      memoryBytesMax: config.clickhouseMemoryMaxBytes });
+    const engine = new EmbeddedClickHouse({
+      directory: join(data, CLICKHOUSE_DIRECTORY),
+      log,
+      readSessions: READ_SESSIONS,
+      memoryBytesMax: config.clickhouseMemoryMaxBytes,
+    });
     try {
       const url = await engine.start();
       const quarantine = await QuarantineFile.open(join(data, QUARANTINE_NAME));
@@ -207,8 +261,12 @@ export class SingleNode implements ServerCore {
   }
 
   async #start(): Promise<void> {
-    await withSchema({ documents: this.documents, place: 'the data directory', makeTables: () => this.#recover(),
-      save: () => this.documents.commit([SCHEMA_DOCUMENT], undefined) });
+    await withSchema({
+      documents: this.documents,
+      place: 'the data directory',
+      makeTables: () => this.#recover(),
+      save: () => this.documents.commit([SCHEMA_DOCUMENT], undefined),
+    });
     // What was made by this start has its name on disk before anything is acknowledged.
     for (const path of [join(this.data, DOCUMENTS_DIRECTORY), this.data]) await syncDirectory(path);
     await this.projector.start();
@@ -219,8 +277,16 @@ export class SingleNode implements ServerCore {
     await this.disk.start();
     this.blobs = await FileBlobs.open(join(this.data, BLOBS_DIRECTORY), { refusal: () => this.disk.refusal });
     const { tenant, adminUser, managementUser } = this.config;
-    await this.tenants.open(this.documents, new Map([[tenant, adminUser], [MANAGEMENT_TENANT, managementUser]]));
-    this.ids = await IdBlocks.open(this.documents, (error) => { throw error; });
+    await this.tenants.open(
+      this.documents,
+      new Map([
+        [tenant, adminUser],
+        [MANAGEMENT_TENANT, managementUser],
+      ]),
+    );
+    this.ids = await IdBlocks.open(this.documents, (error) => {
+      throw error;
+    });
     await this.#accounts();
     await this.#replay();
     await this.#writer.createTables();
@@ -230,7 +296,7 @@ export class SingleNode implements ServerCore {
   async #replay(): Promise<void> {
     const from = await this.documents.position();
     this.actors.committedSeq = from;
-    for (let seq = from + 1; seq <= this.journal.lastSeq;) {
+    for (let seq = from + 1; seq <= this.journal.lastSeq; ) {
       const batch = this.journal.read(seq);
       if (!batch) break;
       const lastSeq = this.actors.handleGroup(batch.firstSeq, batch.records, from);
@@ -242,7 +308,9 @@ export class SingleNode implements ServerCore {
   }
 
   async #accounts(): Promise<void> {
-    this.accounts = await createFirstAccounts(this.documents, this.tenants, this.config, this.hashes, (generated) => this.secrets.add(generated));
+    this.accounts = await createFirstAccounts(this.documents, this.tenants, this.config, this.hashes, (generated) =>
+      this.secrets.add(generated),
+    );
   }
 
   #handle(firstSeq: number, records: Buffer): void {
@@ -259,7 +327,10 @@ export class SingleNode implements ServerCore {
   }
 
   get tenantRows(): { has(tenant: number): Promise<boolean>; remove(tenant: number): Promise<void> } {
-    return { has: (tenant) => this.historyReader.hasTenant(tenant), remove: (tenant) => this.#writer.deleteTenant(tenant) };
+    return {
+      has: (tenant) => this.historyReader.hasTenant(tenant),
+      remove: (tenant) => this.#writer.deleteTenant(tenant),
+    };
   }
 
   #objectChanged(id: number): void {
@@ -267,9 +338,15 @@ export class SingleNode implements ServerCore {
     this.events.onObjectChanged?.(id);
   }
 
-  isMine(): boolean { return true; }
-  get freeBytes(): number { return this.disk.freeBytes; }
-  get historyFreeBytes(): number { return this.disk.freeBytes; }
+  isMine(): boolean {
+    return true;
+  }
+  get freeBytes(): number {
+    return this.disk.freeBytes;
+  }
+  get historyFreeBytes(): number {
+    return this.disk.freeBytes;
+  }
 
   visible(timeoutMs: number): Promise<void> {
     return this.projector.visible(this.handledSeq, timeoutMs);
@@ -286,17 +363,33 @@ export class SingleNode implements ServerCore {
   get #parts(): readonly ObservedPart[] {
     const { journal, intake, actors, projector, quarantine, watchedDocuments, disk, engine, commands } = this;
     const handledSeq = (): number => this.handledSeq;
-    return singleNodeParts({ journal, group: intake, actors, projector, quarantine, watchedDocuments, disk, engine, handledSeq, commands });
+    return singleNodeParts({
+      journal,
+      group: intake,
+      actors,
+      projector,
+      quarantine,
+      watchedDocuments,
+      disk,
+      engine,
+      handledSeq,
+      commands,
+    });
   }
 
   async close(): Promise<void> {
     await this.intake.drained();
     await this.actors.settled();
-    await this.projector.visible(this.handledSeq, this.config.shutdownTimeoutMs * FLUSH_SHARE).catch(async (error: Error) => {
-      this.log.warn({ error: error.message }, 'not everything is in the history yet; the journal keeps it for the next start');
-      // Breaks off an insert under way, for which the projector would wait: it is repeated at the next start.
-      await this.clickHouse.close();
-    });
+    await this.projector
+      .visible(this.handledSeq, this.config.shutdownTimeoutMs * FLUSH_SHARE)
+      .catch(async (error: Error) => {
+        this.log.warn(
+          { error: error.message },
+          'not everything is in the history yet; the journal keeps it for the next start',
+        );
+        // Breaks off an insert under way, for which the projector would wait: it is repeated at the next start.
+        await this.clickHouse.close();
+      });
     await this.projector.stop();
     await this.clickHouse.close();
     await this.engine.stop();

@@ -20,24 +20,53 @@ export interface AccountsPart extends Part {
 export async function accountsPart(core: ServerCore): Promise<AccountsPart> {
   const { config, log, metrics, commands, documents, tenants, authenticator, hashes } = core;
   const tenantServices = await TenantServices.open({
-    tenants, documents, commands, changed: authenticator.changed,
-    secrets: core.secrets, secretKey: config.secretKey, collections: COLLECTIONS, rows: core.tenantRows,
-    removeApplications: (tenant, by) => removeApplicationsOf(
-      { platform: { documents, commands, tenants, blobs: core.blobs, now: Date.now, refusals: metrics }, principal: { userName: by } }, tenant),
-    tenantRate: config.httpTenantRateMax, userRate: config.httpUserRateMax, history: core.historyReader,
-    insertUsage: (table, texts) => core.insertUsage(table, texts), refusals: metrics, isMine: () => core.isMine(SERVER_WIDE, TENANT_KEY), log,
+    tenants,
+    documents,
+    commands,
+    changed: authenticator.changed,
+    secrets: core.secrets,
+    secretKey: config.secretKey,
+    collections: COLLECTIONS,
+    rows: core.tenantRows,
+    removeApplications: (tenant, by) =>
+      removeApplicationsOf(
+        {
+          platform: { documents, commands, tenants, blobs: core.blobs, now: Date.now, refusals: metrics },
+          principal: { userName: by },
+        },
+        tenant,
+      ),
+    tenantRate: config.httpTenantRateMax,
+    userRate: config.httpUserRateMax,
+    history: core.historyReader,
+    insertUsage: (table, texts) => core.insertUsage(table, texts),
+    refusals: metrics,
+    isMine: () => core.isMine(SERVER_WIDE, TENANT_KEY),
+    log,
     now: Date.now,
   });
   core.events.usage = tenantServices.usage;
   core.events.watched = (tenant) => tenantServices.watched(tenant);
   tenantServices.registerMetrics(metrics);
   const tokenPolicyDefault = config.deviceTokenPolicy;
-  const policies = Array.from(tenants.all, ({ number }) => tenantServices.options.get(number, TOKEN_POLICY.category, TOKEN_POLICY.key));
+  const policies = Array.from(tenants.all, ({ number }) =>
+    tenantServices.options.get(number, TOKEN_POLICY.category, TOKEN_POLICY.key),
+  );
   logTokenPolicies(tokenPolicyDefault, policies, log);
-  const registration = new DeviceRegistration({ commands, documents, hashes, tenants, refusals: metrics, tokenPolicyDefault, now: Date.now });
+  const registration = new DeviceRegistration({
+    commands,
+    documents,
+    hashes,
+    tenants,
+    refusals: metrics,
+    tokenPolicyDefault,
+    now: Date.now,
+  });
   const mailer = mailerOf(core);
   return {
-    tenantServices, registration, mailer,
+    tenantServices,
+    registration,
+    mailer,
     recordsChanged: (tenant, changes) => tenantServices.recordsChanged(tenant, changes),
     start: () => tenantServices.start(),
     stop: () => Promise.all([tenantServices.stop(), mailer.stop()]),
@@ -45,8 +74,22 @@ export async function accountsPart(core: ServerCore): Promise<AccountsPart> {
 }
 
 function mailerOf({ config, log, metrics }: ServerCore): Mailer {
-  const mails = metrics.counter('millrace_mails_total', 'Mails to users by what became of them; logged: no mail server is configured', ['result']);
-  const count = (result: MailResult): void => { mails.inc({ result }); };
+  const mails = metrics.counter(
+    'millrace_mails_total',
+    'Mails to users by what became of them; logged: no mail server is configured',
+    ['result'],
+  );
+  const count = (result: MailResult): void => {
+    mails.inc({ result });
+  };
   if (config.smtp === undefined || config.mailFrom === undefined) return new LogMailer(log, count);
-  return new SmtpMailer({ url: config.smtp, tls: config.smtpTls, from: config.mailFrom, count, refusals: metrics, log, now: Date.now });
+  return new SmtpMailer({
+    url: config.smtp,
+    tls: config.smtpTls,
+    from: config.mailFrom,
+    count,
+    refusals: metrics,
+    log,
+    now: Date.now,
+  });
 }

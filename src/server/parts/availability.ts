@@ -1,4 +1,7 @@
-/** Availability of devices: in a cluster, the node that holds a device's connection tells the node that watches its tenant. */
+/**
+ * Availability of devices: in a cluster, the node that holds a device's connection tells the node that watches its
+ * tenant.
+ */
 import { AvailabilityRelay } from '../../cluster/peers/availability-relay.ts';
 import { AvailabilityMonitor } from '../../jobs/availability/monitor.ts';
 import { TENANT_KEY } from '../cores/core.ts';
@@ -11,14 +14,28 @@ export interface AvailabilityPart extends Part {
   readonly availability: AvailabilityRelay | AvailabilityMonitor;
 }
 
-export function availabilityPart(core: ServerCore, { device }: DevicesPart, { bayeux }: RealtimePart): AvailabilityPart {
+export function availabilityPart(
+  core: ServerCore,
+  { device }: DevicesPart,
+  { bayeux }: RealtimePart,
+): AvailabilityPart {
   const { metrics, log } = core;
-  const isConnectedHere = (tenant: number, source: number): boolean => device.isPushed(tenant, source) || bayeux.presence.isConnected(tenant, source);
-  const relay = core.cluster === undefined ? undefined
-    : new AvailabilityRelay({ ...core.cluster, isConnectedHere, refusals: metrics, log, now: Date.now });
+  const isConnectedHere = (tenant: number, source: number): boolean =>
+    device.isPushed(tenant, source) || bayeux.presence.isConnected(tenant, source);
+  const relay =
+    core.cluster === undefined
+      ? undefined
+      : new AvailabilityRelay({ ...core.cluster, isConnectedHere, refusals: metrics, log, now: Date.now });
   const monitor = new AvailabilityMonitor({
-    commands: core.commands, documents: core.documents, ids: core.ids, tenants: () => core.tenants.numbers, refusals: metrics, log, now: Date.now,
-    ...(relay === undefined ? { isMine: (tenant: number) => core.isMine(tenant, TENANT_KEY), isConnected: isConnectedHere }
+    commands: core.commands,
+    documents: core.documents,
+    ids: core.ids,
+    tenants: () => core.tenants.numbers,
+    refusals: metrics,
+    log,
+    now: Date.now,
+    ...(relay === undefined
+      ? { isMine: (tenant: number) => core.isMine(tenant, TENANT_KEY), isConnected: isConnectedHere }
       : { isMine: relay.isMine, isConnected: relay.isConnected, ownedSince: relay.ownedSince }),
   });
   relay?.start(monitor);
@@ -26,5 +43,9 @@ export function availabilityPart(core: ServerCore, { device }: DevicesPart, { ba
   const pushChanged = relay?.pushChanged ?? ((tenant: number, source: number) => monitor.lookAt(tenant, source));
   device.onPushChanged = pushChanged;
   bayeux.presence.onChanged = pushChanged;
-  return { availability: relay ?? monitor, start: () => monitor.start(), stop: () => Promise.all([monitor.stop(), relay?.stop()]) };
+  return {
+    availability: relay ?? monitor,
+    start: () => monitor.start(),
+    stop: () => Promise.all([monitor.stop(), relay?.stop()]),
+  };
 }

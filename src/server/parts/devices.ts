@@ -24,26 +24,50 @@ export function boundsOf({ config, log }: ServerCore): ConnectionBounds {
   if (bounds.mqtt < config.mqttConnectionsMax) {
     // The default is as many as there is room for.
     const level = config.mqttConnectionsMax === DEFAULT_LIMITS.connections ? 'info' : 'warn';
-    log[level]({ descriptors, mqttConnectionsMax: config.mqttConnectionsMax, limit: bounds.mqtt },
-      'fewer MQTT connections than are set are taken, since the process has too few file descriptors; raise ulimit -n');
+    log[level](
+      { descriptors, mqttConnectionsMax: config.mqttConnectionsMax, limit: bounds.mqtt },
+      'fewer MQTT connections than are set are taken, since the process has too few file descriptors; raise ulimit -n',
+    );
   }
   return bounds;
 }
 
-export function devicesPart(core: ServerCore, { tenantServices, registration }: AccountsPart, clock: ClockTrust, connectionsMax: number): DevicesPart {
+export function devicesPart(
+  core: ServerCore,
+  { tenantServices, registration }: AccountsPart,
+  clock: ClockTrust,
+  connectionsMax: number,
+): DevicesPart {
   const { config, log, metrics, commands, documents } = core;
   const { usage } = tenantServices;
   const now = Date.now;
   const receipts = core.receipts === undefined ? {} : { receipts: core.receipts };
   const device = new DeviceApplication({
-    authenticator: core.authenticator, certificateLogins: tenantServices.certificateLogins, registration, commands, group: core.intake, documents,
-    ids: core.ids, bus: core.bus, refusals: metrics, log, now, ...(core.receivers === undefined ? {} : { receivers: core.receivers }), ...receipts,
+    authenticator: core.authenticator,
+    certificateLogins: tenantServices.certificateLogins,
+    registration,
+    commands,
+    group: core.intake,
+    documents,
+    ids: core.ids,
+    bus: core.bus,
+    refusals: metrics,
+    log,
+    now,
+    ...(core.receivers === undefined ? {} : { receivers: core.receivers }),
+    ...receipts,
   });
-  device.onResult = (result) => { metrics.messages.inc({ protocol: 'mqtt', result }); };
+  device.onResult = (result) => {
+    metrics.messages.inc({ protocol: 'mqtt', result });
+  };
   core.receivers?.start(device.isPushed.bind(device));
   const mqtt = new MqttServer({
-    application: device, log, clock, store: new SessionDocuments({ commands, documents, now, ...receipts }),
-    rateOf: (tenant) => tenantServices.streamRate(tenant), isOnlyTenant: () => core.tenants.isOnlyOne,
+    application: device,
+    log,
+    clock,
+    store: new SessionDocuments({ commands, documents, now, ...receipts }),
+    rateOf: (tenant) => tenantServices.streamRate(tenant),
+    isOnlyTenant: () => core.tenants.isOnlyOne,
     ...(core.sessions === undefined ? {} : { elsewhere: core.sessions }),
     metrics: {
       count: (limit) => metrics.count(limit),
@@ -54,19 +78,27 @@ export function devicesPart(core: ServerCore, { tenantServices, registration }: 
         usage.count(tenant, 'device_requests', count);
       },
       acknowledged: (durationMs, count) => metrics.mqttLatency.observe(durationMs / 1_000, count),
-      messages: (direction, qos, count) => metrics.messages.inc({ protocol: `mqtt-qos${qos}`, result: direction === 'in' ? 'received' : 'sent' }, count),
+      messages: (direction, qos, count) =>
+        metrics.messages.inc({ protocol: `mqtt-qos${qos}`, result: direction === 'in' ? 'received' : 'sent' }, count),
     },
     limits: {
-      connections: connectionsMax, ...limitsOfPayload(config.mqttPayloadMaxBytes),
-      rateMessagesPerSecond: config.mqttRateMax, rateQueueMessages: config.mqttRateQueueMax,
+      connections: connectionsMax,
+      ...limitsOfPayload(config.mqttPayloadMaxBytes),
+      rateMessagesPerSecond: config.mqttRateMax,
+      rateQueueMessages: config.mqttRateQueueMax,
     },
   });
   core.sessions?.start(mqtt.sessions);
   tenantServices.onCertificateEnded = (tenant, fingerprint) => mqtt.disconnectCertificate(tenant, fingerprint);
   tenantServices.onRevoked = (tenant, serials) => mqtt.disconnectRevoked(tenant, serials);
   const sweeper = new SessionSweeper({
-    commands, documents, log, clock, isMine: (tenant, key) => core.isMine(tenant, `s:${key}`),
-    isInMemory: (tenant, key) => core.sessions?.isInMemory(tenant, key) ?? mqtt.sessions.isInMemory(tenant, key), tenants: () => core.tenants.numbers,
+    commands,
+    documents,
+    log,
+    clock,
+    isMine: (tenant, key) => core.isMine(tenant, `s:${key}`),
+    isInMemory: (tenant, key) => core.sessions?.isInMemory(tenant, key) ?? mqtt.sessions.isInMemory(tenant, key),
+    tenants: () => core.tenants.numbers,
   });
   return { device, mqtt, sweeper, start: () => sweeper.start(), stop: () => sweeper.stop() };
 }

@@ -20,22 +20,29 @@ export function filesPart(core: ServerCore): FilesPart {
   const tenants = (): number[] => core.tenants.numbers;
   const serverWide = (): number[] => [SERVER_WIDE];
   const files = new TenantFiles({
-    blobs: core.blobs, bytesMax: config.tenantFilesMaxBytes, refusals: metrics, log, now: () => performance.now(),
-    ...(filesRoom === undefined ? { freeBytes: () => core.freeBytes - config.diskFreeMinBytes }
-      // In NATS they lie beside the journal: no tenant may take what that needs.
-      : { freeBytes: () => filesRoom.freeBytes, look: (bytes) => filesRoom.look(bytes), smallBytes: 0 }),
+    blobs: core.blobs,
+    bytesMax: config.tenantFilesMaxBytes,
+    refusals: metrics,
+    log,
+    now: () => performance.now(),
+    ...(filesRoom === undefined
+      ? { freeBytes: () => core.freeBytes - config.diskFreeMinBytes }
+      : // In NATS they lie beside the journal: no tenant may take what that needs.
+        { freeBytes: () => filesRoom.freeBytes, look: (bytes) => filesRoom.look(bytes), smallBytes: 0 }),
   });
   metrics.gauge('millrace_files_size_bytes', 'Bytes of files of tenants, as last counted', () => files.bytes);
   core.blobReferences.push(
     documentReferences(documents, tenants, 'binary', (value) => [(JSON.parse(value) as BinaryRecord).key]),
     documentReferences(documents, tenants, 'eventBinary', eventBinaryKeys),
     documentReferences(documents, serverWide, 'application', applicationBlobs),
-    documentReferences(documents, serverWide, STATISTICS_FILES, statisticsFileBlobs));
+    documentReferences(documents, serverWide, STATISTICS_FILES, statisticsFileBlobs),
+  );
   const isMine = (): boolean => core.isMine(SERVER_WIDE, TENANT_KEY);
   const sweeper = new BlobSweeper({ blobs: files, references: core.blobReferences, isMine, log, now: Date.now });
   const retiredContents = new RetiredBlobs({ blobs: files, log });
   return {
-    files, retiredContents,
+    files,
+    retiredContents,
     start() {
       sweeper.start();
       files.start();

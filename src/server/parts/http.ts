@@ -25,48 +25,119 @@ import type { StatisticsPart } from './jobs.ts';
 import type { RealtimePart } from './realtime.ts';
 import type { RetentionPart } from './retention.ts';
 
-export function httpServer(core: ServerCore, engine: HttpEngine, bounds: ConnectionBounds, parts: {
-  readonly accounts: AccountsPart; readonly devices: DevicesPart; readonly realtime: RealtimePart; readonly files: FilesPart;
-  readonly availability: AvailabilityPart; readonly retention: RetentionPart; readonly statistics: StatisticsPart }): ApiServer {
+export function httpServer(
+  core: ServerCore,
+  engine: HttpEngine,
+  bounds: ConnectionBounds,
+  parts: {
+    readonly accounts: AccountsPart;
+    readonly devices: DevicesPart;
+    readonly realtime: RealtimePart;
+    readonly files: FilesPart;
+    readonly availability: AvailabilityPart;
+    readonly retention: RetentionPart;
+    readonly statistics: StatisticsPart;
+  },
+): ApiServer {
   const { config, log, metrics, commands, documents, ids } = core;
-  const { accounts: { tenantServices, mailer }, devices: { mqtt }, realtime: { bayeux }, files, statistics } = parts;
+  const {
+    accounts: { tenantServices, mailer },
+    devices: { mqtt },
+    realtime: { bayeux },
+    files,
+    statistics,
+  } = parts;
   const { usage } = tenantServices;
   const realtime = { urls: BAYEUX_URLS, handle: bayeux.handle.bind(bayeux), open: bayeux.open.bind(bayeux) };
   const freeing = new FreeingCommands({
-    commands, intake: core.intake, freeBytes: () => core.freeBytes, reserveBytes: reserveBytesOf(config.diskFreeMinBytes), now: () => performance.now(),
+    commands,
+    intake: core.intake,
+    freeBytes: () => core.freeBytes,
+    reserveBytes: reserveBytesOf(config.diskFreeMinBytes),
+    now: () => performance.now(),
   });
-  const api = new ApiServer({
-    commands, freeing, ids, documents, history: core.historyReader, historyAsIs: core.historyAsIs, bus: core.bus, authenticator: core.authenticator,
-    hashes: core.hashes, tokenPolicyDefault: config.deviceTokenPolicy, tenants: core.tenants, refusals: metrics, log,
-    accounts: { certificateLogins: tenantServices.certificateLogins, tokens: core.tokens, secondFactor: core.secondFactor, mailer,
-      passwordSearches: passwordSearches(metrics) },
-    blobs: files.files, retiredContents: files.retiredContents,
-    ...tenantServices.platform,
-    usage: { count: usage.count.bind(usage), flush: () => statistics.flush(), refreshSizes: (tenant) => usage.refreshSizes(tenant) },
-    availability: parts.availability.availability, statisticsFiles: statistics.statisticsFiles,
-    totals: new TotalCache(Date.now), exports: new Exports(metrics),
-    retention: { defaultDays: config.retentionDefaultDays, begin: (...run) => parts.retention.retention.begin(...run) },
-    measurements: new JsonMeasurementIntake({ group: core.intake, sources: core.sources, ids, refusals: metrics, now: Date.now }),
-    config: {
-      ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }), trustedProxies: new TrustedProxies(config.trustProxy),
-      trustsProxy: config.trustProxy !== 'no',
-      hasOpenMetrics: config.metricsAccess === 'everyone',
-      ...(config.deviceCertificateHeader === undefined ? {} : { deviceCertificateHeader: config.deviceCertificateHeader.toLowerCase() }),
-      // Without a URL no mail is sent: this one is in the log, for who runs the server on his own machine.
-      mailUrl: config.baseUrl ?? `http://localhost:${config.httpPort}`,
-      connectionsMax: bounds.http, addressConnectionsMax: bounds.httpAddress, jsonBodyMaxBytes: config.jsonBodyMaxBytes,
-      bodyMaxBytes: config.bodySizeMaxBytes, fileMaxBytes: config.fileMaxBytes, version: VERSION,
+  const api = new ApiServer(
+    {
+      commands,
+      freeing,
+      ids,
+      documents,
+      history: core.historyReader,
+      historyAsIs: core.historyAsIs,
+      bus: core.bus,
+      authenticator: core.authenticator,
+      hashes: core.hashes,
+      tokenPolicyDefault: config.deviceTokenPolicy,
+      tenants: core.tenants,
+      refusals: metrics,
+      log,
+      accounts: {
+        certificateLogins: tenantServices.certificateLogins,
+        tokens: core.tokens,
+        secondFactor: core.secondFactor,
+        mailer,
+        passwordSearches: passwordSearches(metrics),
+      },
+      blobs: files.files,
+      retiredContents: files.retiredContents,
+      ...tenantServices.platform,
+      usage: {
+        count: usage.count.bind(usage),
+        flush: () => statistics.flush(),
+        refreshSizes: (tenant) => usage.refreshSizes(tenant),
+      },
+      availability: parts.availability.availability,
+      statisticsFiles: statistics.statisticsFiles,
+      totals: new TotalCache(Date.now),
+      exports: new Exports(metrics),
+      retention: {
+        defaultDays: config.retentionDefaultDays,
+        begin: (...run) => parts.retention.retention.begin(...run),
+      },
+      measurements: new JsonMeasurementIntake({
+        group: core.intake,
+        sources: core.sources,
+        ids,
+        refusals: metrics,
+        now: Date.now,
+      }),
+      config: {
+        ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }),
+        trustedProxies: new TrustedProxies(config.trustProxy),
+        trustsProxy: config.trustProxy !== 'no',
+        hasOpenMetrics: config.metricsAccess === 'everyone',
+        ...(config.deviceCertificateHeader === undefined
+          ? {}
+          : { deviceCertificateHeader: config.deviceCertificateHeader.toLowerCase() }),
+        // Without a URL no mail is sent: this one is in the log, for who runs the server on his own machine.
+        mailUrl: config.baseUrl ?? `http://localhost:${config.httpPort}`,
+        connectionsMax: bounds.http,
+        addressConnectionsMax: bounds.httpAddress,
+        jsonBodyMaxBytes: config.jsonBodyMaxBytes,
+        bodyMaxBytes: config.bodySizeMaxBytes,
+        fileMaxBytes: config.fileMaxBytes,
+        version: VERSION,
+      },
+      now: Date.now,
+      health: () => core.health(),
+      metricsText: () => metrics.text(),
+      onAnswered: (method, status, durationMs) => {
+        metrics.messages.inc({ protocol: 'http', result: `${Math.trunc(status / 100)}xx` });
+        if (durationMs !== undefined && method !== 'GET' && status < 300)
+          metrics.httpLatency.observe(durationMs / 1_000, 1);
+      },
     },
-    now: Date.now, health: () => core.health(), metricsText: () => metrics.text(),
-    onAnswered: (method, status, durationMs) => {
-      metrics.messages.inc({ protocol: 'http', result: `${Math.trunc(status / 100)}xx` });
-      if (durationMs !== undefined && method !== 'GET' && status < 300) metrics.httpLatency.observe(durationMs / 1_000, 1);
-    },
-  }, core.isGateway ? apiRoutes(realtimeRoutes(realtime)) : systemRoutes(), engine.library);
+    core.isGateway ? apiRoutes(realtimeRoutes(realtime)) : systemRoutes(),
+    engine.library,
+  );
   if (core.isGateway) {
     registerRealtimeSockets(api, realtime);
-    api.webSocket('/mqtt', mqttWebSocketHandlers(mqtt, (channel: WebSocketChannel) =>
-      addressBehind(channel.remoteAddress, (name) => channel.head.headers.get(name) ?? '', api.proxies)));
+    api.webSocket(
+      '/mqtt',
+      mqttWebSocketHandlers(mqtt, (channel: WebSocketChannel) =>
+        addressBehind(channel.remoteAddress, (name) => channel.head.headers.get(name) ?? '', api.proxies),
+      ),
+    );
   }
   return api;
 }

@@ -17,22 +17,34 @@ export interface OperatorDoors {
 export function operatorDoors(core: ServerCore): OperatorDoors {
   const run = randomUUID();
   let onStaged = (): void => undefined;
-  const staged = new Promise<void>((resolve) => { onStaged = resolve; });
-  const control = new ControlSocket(join(core.data, 'control.sock'), new Map<string, ControlHandler>([
-    ['backup', async (request) => backupsOf(core).make(String(request.to))],
-    ['restore', async (request) => {
-      const answer = await backupsOf(core).stage(String(request.from));
-      onStaged();
-      return answer;
-    }],
-    ['state', () => Promise.resolve({ run })],
-  ]), core.log);
+  const staged = new Promise<void>((resolve) => {
+    onStaged = resolve;
+  });
+  const control = new ControlSocket(
+    join(core.data, 'control.sock'),
+    new Map<string, ControlHandler>([
+      ['backup', async (request) => backupsOf(core).make(String(request.to))],
+      [
+        'restore',
+        async (request) => {
+          const answer = await backupsOf(core).stage(String(request.from));
+          onStaged();
+          return answer;
+        },
+      ],
+      ['state', () => Promise.resolve({ run })],
+    ]),
+    core.log,
+  );
   const ops = new OpsServer({ health: () => core.health(), metricsText: () => core.metrics.text(), log: core.log });
   return { control, ops, staged };
 }
 
 /** @throws Error on a node of a cluster. */
 function backupsOf({ backups }: ServerCore): Pick<RunningBackups, 'make' | 'stage'> {
-  if (backups === undefined) throw new Error('a node of a cluster keeps its data in NATS, Redis and ClickHouse; docs/cluster.md says how these are copied');
+  if (backups === undefined)
+    throw new Error(
+      'a node of a cluster keeps its data in NATS, Redis and ClickHouse; docs/cluster.md says how these are copied',
+    );
   return backups;
 }

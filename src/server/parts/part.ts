@@ -1,4 +1,7 @@
-/** A part of a running server. The server is a list of them: a new service is a new file in this folder and an entry in that list. */
+/**
+ * A part of a running server. The server is a list of them: a new service is a new file in this folder and an entry in
+ * that list.
+ */
 import type { RecordListener } from '../cores/core.ts';
 
 export interface Part {

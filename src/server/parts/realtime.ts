@@ -24,23 +24,41 @@ export function realtimePart(core: ServerCore, { tenantServices }: AccountsPart)
   const { documents, metrics, log, tenants } = core;
   const pollRelay = core.cluster === undefined ? undefined : new PollRelay({ ...core.cluster, refusals: metrics, log });
   if (pollRelay !== undefined) {
-    metrics.gauges('millrace_realtime_relayed_polls', 'Long polls between nodes: of clients of this node, of sessions of this node', 'of', () => [
-      ['clients', pollRelay.counts.waiting], ['sessions', pollRelay.counts.answering]]);
+    metrics.gauges(
+      'millrace_realtime_relayed_polls',
+      'Long polls between nodes: of clients of this node, of sessions of this node',
+      'of',
+      () => [
+        ['clients', pollRelay.counts.waiting],
+        ['sessions', pollRelay.counts.answering],
+      ],
+    );
   }
   const bayeux = new BayeuxServer({
-    bus: core.bus, hierarchy: new DocumentHierarchy(documents), access: new OwnerAccess(documents), authenticator: core.authenticator, log,
-    refusals: metrics, tokenAuthenticator: { authenticateToken: (token) => core.tokens.authenticate(token) },
+    bus: core.bus,
+    hierarchy: new DocumentHierarchy(documents),
+    access: new OwnerAccess(documents),
+    authenticator: core.authenticator,
+    log,
+    refusals: metrics,
+    tokenAuthenticator: { authenticateToken: (token) => core.tokens.authenticate(token) },
     placeOf: (host) => {
       const called = tenantOfHost(tenants, host);
       return called === undefined ? {} : { tenantNumber: called.number };
     },
-    mayUseBasic: (tenant, userAgent) => tenantServices.basicRestrictions.mayUseBasic(tenant, userAgent), elsewhere: pollRelay,
+    mayUseBasic: (tenant, userAgent) => tenantServices.basicRestrictions.mayUseBasic(tenant, userAgent),
+    elsewhere: pollRelay,
   });
   return { bayeux };
 }
 
 /** Ends what connected devices and subscribers may no longer have. */
-export function rightsPart(core: ServerCore, { tenantServices }: AccountsPart, { device, mqtt }: DevicesPart, { bayeux }: RealtimePart): Part {
+export function rightsPart(
+  core: ServerCore,
+  { tenantServices }: AccountsPart,
+  { device, mqtt }: DevicesPart,
+  { bayeux }: RealtimePart,
+): Part {
   const { events, tenants, documents, metrics, log, authenticator } = core;
   const tenantId = (tenant: number): string => tenants.byNumber(tenant)?.id ?? '';
   const linksEnded = new PacedAction(() => {
@@ -48,7 +66,11 @@ export function rightsPart(core: ServerCore, { tenantServices }: AccountsPart, {
     bayeux.checkObjects();
   }, LINKS_PAUSE_MS);
   const rights = new RightsWatch({
-    authenticator, documents, refusals: metrics, log, endUsers: (tenant, userNames) => events.onUsersEnded?.(tenant, userNames),
+    authenticator,
+    documents,
+    refusals: metrics,
+    log,
+    endUsers: (tenant, userNames) => events.onUsersEnded?.(tenant, userNames),
     endTokenSessions: (tenant, userName) => bayeux.endTokenSessions(tenantId(tenant), userName),
     endDeviceSessions: (tenant) => bayeux.endDeviceSessions(tenant),
   });

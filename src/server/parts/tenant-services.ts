@@ -1,4 +1,7 @@
-/** What the server keeps and runs for its tenants: options in memory, the key of secrets, the deletion of tenants that are gone. */
+/**
+ * What the server keeps and runs for its tenants: options in memory, the key of secrets, the deletion of tenants that
+ * are gone.
+ */
 import { BasicRestrictions } from '../../accounts/login/options.ts';
 import type { ChangedUsers } from '../../accounts/users/changed-users.ts';
 import { CertificateLogins } from '../../accounts/certificates/login.ts';
@@ -71,13 +74,29 @@ export class TenantServices {
     this.#tenants = settings.tenants;
     this.options = new WatchedOptions([ALLOW_ORIGIN, USER_RATE_OPTION, TOKEN_POLICY]);
     const { tenantRate, userRate, history, insertUsage } = settings;
-    const { documents, commands, collections, rows, removeApplications, tenants, changed, refusals, isMine, log, now } = settings;
-    this.certificateLogins = new CertificateLogins({ certificates: this.certificates, documents, commands, tenants, changed, refusals, now });
-    this.rates = new RequestRates({ tenants, options: this.options, tenantRate, userRate, refusals, now });
-    this.usage = new Usage({
-      history, insert: insertUsage, tenants: () => tenants.numbers, isMine, log, now,
+    const { documents, commands, collections, rows, removeApplications, tenants, changed, refusals, isMine, log, now } =
+      settings;
+    this.certificateLogins = new CertificateLogins({
+      certificates: this.certificates,
+      documents,
+      commands,
+      tenants,
+      changed,
+      refusals,
+      now,
     });
-    this.deletion = new TenantDeletion({ documents, commands, collections, rows, removeApplications, isMine, log, now });
+    this.rates = new RequestRates({ tenants, options: this.options, tenantRate, userRate, refusals, now });
+    this.usage = new Usage({ history, insert: insertUsage, tenants: () => tenants.numbers, isMine, log, now });
+    this.deletion = new TenantDeletion({
+      documents,
+      commands,
+      collections,
+      rows,
+      removeApplications,
+      isMine,
+      log,
+      now,
+    });
   }
 
   static async open(settings: TenantServicesOptions): Promise<TenantServices> {
@@ -94,17 +113,26 @@ export class TenantServices {
     this.basicRestrictions.recordsChanged(tenant, changes);
     this.certificates.recordsChanged(tenant, changes);
     for (const { collection, id, value } of changes) {
-      const isEnded = collection === 'certificate' && (value === undefined || (JSON.parse(value) as StoredCertificate).status === 'DISABLED');
+      const isEnded =
+        collection === 'certificate' &&
+        (value === undefined || (JSON.parse(value) as StoredCertificate).status === 'DISABLED');
       if (isEnded) this.onCertificateEnded?.(tenant, id);
     }
-    const revoked = changes.filter(({ collection, value }) => collection === 'revocation' && value !== undefined).map(({ id }) => id);
+    const revoked = changes
+      .filter(({ collection, value }) => collection === 'revocation' && value !== undefined)
+      .map(({ id }) => id);
     if (revoked.length > 0) this.onRevoked?.(tenant, new Set(revoked));
     if (tenant === SERVER_WIDE && changes.some(({ collection }) => collection === 'job')) this.deletion.wake();
   }
 
   /** What is kept in memory, with the ids that may have been deleted: to be read again when changes were missed. */
   watched(tenant: number): readonly (readonly [RecordCollection, readonly string[]])[] {
-    return [['option', this.options.names], ['certificate', this.certificates.fingerprints(tenant)], ['revocation', []], ['loginOption', ['BASIC']]];
+    return [
+      ['option', this.options.names],
+      ['certificate', this.certificates.fingerprints(tenant)],
+      ['revocation', []],
+      ['loginOption', ['BASIC']],
+    ];
   }
 
   /** A tenant is gone, with what was in memory of it. */
@@ -116,17 +144,26 @@ export class TenantServices {
   /** What the HTTP resources need. */
   get platform(): Required<Pick<Platform, 'cipher' | 'allowedOrigins' | 'usage' | 'rates' | 'basicRestrictions'>> {
     return {
-      cipher: this.cipher, basicRestrictions: this.basicRestrictions, usage: this.usage, rates: this.rates,
+      cipher: this.cipher,
+      basicRestrictions: this.basicRestrictions,
+      usage: this.usage,
+      rates: this.rates,
       allowedOrigins: (tenantNumber) => this.options.get(tenantNumber, ALLOW_ORIGIN.category, ALLOW_ORIGIN.key),
     };
   }
 
   registerMetrics(metrics: Metrics): void {
-    metrics.total('millrace_tenant_documents_removed_total', 'Documents of deleted tenants that were removed', () => this.deletion.removedDocumentsCount);
+    metrics.total(
+      'millrace_tenant_documents_removed_total',
+      'Documents of deleted tenants that were removed',
+      () => this.deletion.removedDocumentsCount,
+    );
   }
 
   /** MQTT messages a second of a connection of the tenant, when its properties say so. */
-  streamRate(tenantNumber: number): { readonly messagesPerSecond: number; readonly queueMessages: number | undefined } | undefined {
+  streamRate(
+    tenantNumber: number,
+  ): { readonly messagesPerSecond: number; readonly queueMessages: number | undefined } | undefined {
     const tenant = this.#tenants.byNumber(tenantNumber);
     const messagesPerSecond = tenant === undefined ? undefined : tenantLimit(tenant, 'limit.stream.requests');
     if (tenant === undefined || messagesPerSecond === undefined) return undefined;

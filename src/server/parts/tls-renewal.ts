@@ -1,6 +1,7 @@
 /**
- * Key and certificate of MQTT over TLS, read again when their files change: those who renew them (ACME clients, Kubernetes) replace the files, and
- * some send SIGHUP. New connections get the new certificate; open ones go on. A pair that cannot be used is told in the log, and the old one stays.
+ * Key and certificate of MQTT over TLS, read again when their files change: those who renew them (ACME clients,
+ * Kubernetes) replace the files, and some send SIGHUP. New connections get the new certificate; open ones go on. A pair
+ * that cannot be used is told in the log, and the old one stays.
  */
 import { X509Certificate, createPrivateKey } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
@@ -10,7 +11,10 @@ import type { Log } from '../../ports/log.ts';
 /** How often the files are looked at. */
 const LOOK_MS = 60_000;
 
-export interface KeyPair { readonly key: Buffer; readonly cert: Buffer }
+export interface KeyPair {
+  readonly key: Buffer;
+  readonly cert: Buffer;
+}
 
 export interface TlsRenewalOptions {
   readonly keyFile: string;
@@ -33,7 +37,10 @@ export class TlsRenewal {
     this.#timer = setInterval(() => void this.look(), LOOK_MS).unref();
   }
 
-  /** Reads the pair for the first time. @returns it, and what looks for the next ones. @throws Error for a file that cannot be read. */
+  /**
+   * Reads the pair for the first time. @returns it, and what looks for the next ones. @throws Error for a file that
+   * cannot be read.
+   */
   static async open(options: TlsRenewalOptions): Promise<{ pair: KeyPair; renewal: TlsRenewal }> {
     const renewal = new TlsRenewal(options);
     try {
@@ -67,22 +74,32 @@ export class TlsRenewal {
   async #look(): Promise<void> {
     const { log, apply, certificateFile } = this.#options;
     try {
-      if (await this.#stateOfFiles() === this.#state) return;
+      if ((await this.#stateOfFiles()) === this.#state) return;
       apply(await this.#read());
-      log.info({ certificateFile, validTo: new Date(this.#notAfterMs).toISOString() }, 'the TLS certificate was read again');
+      log.info(
+        { certificateFile, validTo: new Date(this.#notAfterMs).toISOString() },
+        'the TLS certificate was read again',
+      );
     } catch (error) {
       this.#failuresCount += 1;
-      log.error({ err: error, certificateFile }, 'the new TLS key or certificate cannot be used; the one before stays in use');
+      log.error(
+        { err: error, certificateFile },
+        'the new TLS key or certificate cannot be used; the one before stays in use',
+      );
     }
   }
 
-  /** The state is noted only with a pair that works: the next look tries again, for instance while only one file has been replaced. */
+  /**
+   * The state is noted only with a pair that works: the next look tries again, for instance while only one file has
+   * been replaced.
+   */
   async #read(): Promise<KeyPair> {
     const { keyFile, certificateFile } = this.#options;
     const state = await this.#stateOfFiles();
     const pair = { key: await readFile(keyFile), cert: await readFile(certificateFile) };
     const certificate = new X509Certificate(pair.cert);
-    if (!certificate.checkPrivateKey(createPrivateKey(pair.key))) throw new Error(`${certificateFile} is not the certificate of the key in ${keyFile}`);
+    if (!certificate.checkPrivateKey(createPrivateKey(pair.key)))
+      throw new Error(`${certificateFile} is not the certificate of the key in ${keyFile}`);
     createSecureContext(pair);
     this.#state = state;
     this.#notAfterMs = Date.parse(certificate.validTo);

@@ -12,11 +12,27 @@ export interface TlsPart extends Part {
 }
 
 /** @returns undefined where no key is set. @throws Error for a file that cannot be read. */
-export async function tlsPart({ config, isGateway, log, metrics }: ServerCore, mqtt: MqttServer): Promise<TlsPart | undefined> {
+export async function tlsPart(
+  { config, isGateway, log, metrics }: ServerCore,
+  mqtt: MqttServer,
+): Promise<TlsPart | undefined> {
   const { tlsKey: keyFile, tlsCertificate: certificateFile } = config;
   if (!isGateway || keyFile === undefined || certificateFile === undefined) return undefined;
-  const { pair, renewal } = await TlsRenewal.open({ keyFile, certificateFile, log, apply: (renewed) => mqtt.renewTls(renewed) });
-  metrics.gauge('millrace_tls_certificate_expiry_seconds', 'End of the certificate of MQTT over TLS, Unix time', () => renewal.notAfterMs / 1_000);
-  metrics.total('millrace_tls_renewal_failures_total', 'Keys and certificates that could not be used', () => renewal.failuresCount);
+  const { pair, renewal } = await TlsRenewal.open({
+    keyFile,
+    certificateFile,
+    log,
+    apply: (renewed) => mqtt.renewTls(renewed),
+  });
+  metrics.gauge(
+    'millrace_tls_certificate_expiry_seconds',
+    'End of the certificate of MQTT over TLS, Unix time',
+    () => renewal.notAfterMs / 1_000,
+  );
+  metrics.total(
+    'millrace_tls_renewal_failures_total',
+    'Keys and certificates that could not be used',
+    () => renewal.failuresCount,
+  );
   return { pair, reload: () => renewal.look(), stop: () => renewal.stop() };
 }

@@ -1,6 +1,6 @@
 /**
- * What a row of a static template asks for. The device link carries it out: it knows the managed object behind the topic,
- * adds `source` and ids, and makes commands of it. All JSON texts are objects without `id` and `source`.
+ * What a row of a static template asks for. The device link carries it out: it knows the managed object behind the
+ * topic, adds `source` and ids, and makes commands of it. All JSON texts are objects without `id` and `source`.
  */
 import type { AlarmSeverity } from '../../model/entities/alarm.ts';
 import type { DocumentText } from '../../model/commands/entities.ts';
@@ -16,42 +16,116 @@ export interface RowContext {
   readonly now: number;
 }
 
-/** 100. An existing object keeps name and type and the row is answered with `existingDeviceError` (docs/spec/mqtt.md#new-devices). */
-export interface EnsureDevice { readonly kind: 'ensureDevice'; readonly externalId: string; readonly isChild: boolean;
-  readonly name: string; readonly type: string; readonly doc: DocumentText }
+/**
+ * 100. An existing object keeps name and type and the row is answered with `existingDeviceError`
+ * (docs/spec/mqtt.md#new-devices).
+ */
+export interface EnsureDevice {
+  readonly kind: 'ensureDevice';
+  readonly externalId: string;
+  readonly isChild: boolean;
+  readonly name: string;
+  readonly type: string;
+  readonly doc: DocumentText;
+}
 /** 101, below the topic's object in `childDevices`. An existing one: as for 100. */
-export interface EnsureChild { readonly kind: 'ensureChild'; readonly externalId: string; readonly name: string; readonly type: string;
-  readonly isChildDevice: boolean; readonly doc: DocumentText }
+export interface EnsureChild {
+  readonly kind: 'ensureChild';
+  readonly externalId: string;
+  readonly name: string;
+  readonly type: string;
+  readonly isChildDevice: boolean;
+  readonly doc: DocumentText;
+}
 /** 102, below the topic's object in `childAdditions`; `doc` is merged into an existing one. */
-export interface EnsureService { readonly kind: 'service'; readonly externalId: string; readonly serviceType: string;
-  readonly name: string; readonly status: string; readonly doc: DocumentText }
+export interface EnsureService {
+  readonly kind: 'service';
+  readonly externalId: string;
+  readonly serviceType: string;
+  readonly name: string;
+  readonly status: string;
+  readonly doc: DocumentText;
+}
 /** Merges `doc` into the topic's object; null removes. */
-export interface ManagedObjectChange { readonly kind: 'managedObject'; readonly doc: DocumentText; readonly onlyWhenAbsent?: boolean }
-export interface MeasuredValue { readonly fragment: string; readonly series: string; readonly value: number;
+export interface ManagedObjectChange {
+  readonly kind: 'managedObject';
+  readonly doc: DocumentText;
+  readonly onlyWhenAbsent?: boolean;
+}
+export interface MeasuredValue {
+  readonly fragment: string;
+  readonly series: string;
+  readonly value: number;
   /** The number as JSON text, as sent where JSON allows it. */
-  readonly text: string; readonly unit: string }
-export interface NewMeasurement { readonly kind: 'measurement'; readonly type: string; readonly time: number;
-  readonly values: readonly MeasuredValue[] }
-export interface RaiseAlarm { readonly kind: 'alarm'; readonly type: string; readonly severity: AlarmSeverity; readonly text: string;
-  readonly time: number; readonly doc: DocumentText }
+  readonly text: string;
+  readonly unit: string;
+}
+export interface NewMeasurement {
+  readonly kind: 'measurement';
+  readonly type: string;
+  readonly time: number;
+  readonly values: readonly MeasuredValue[];
+}
+export interface RaiseAlarm {
+  readonly kind: 'alarm';
+  readonly type: string;
+  readonly severity: AlarmSeverity;
+  readonly text: string;
+  readonly time: number;
+  readonly doc: DocumentText;
+}
 /** Merges `doc` into the ACTIVE or ACKNOWLEDGED alarm of the type. */
-export interface AlarmOfTypeChange { readonly kind: 'alarmOfType'; readonly type: string; readonly doc: DocumentText }
-export interface NewEvent { readonly kind: 'event'; readonly type: string; readonly text: string; readonly time: number;
+export interface AlarmOfTypeChange {
+  readonly kind: 'alarmOfType';
+  readonly type: string;
+  readonly doc: DocumentText;
+}
+export interface NewEvent {
+  readonly kind: 'event';
+  readonly type: string;
+  readonly text: string;
+  readonly time: number;
   readonly doc: DocumentText;
   /** 402: `{"c8y_Position":…}`, to be merged into the topic's object. */
-  readonly position?: DocumentText }
-/** By `id`, else the oldest in `fromStatus` with `fragment`; `all` of them for 507, of every fragment when it is absent. */
-export interface OperationChange { readonly kind: 'operation'; readonly id?: string; readonly fragment?: string;
-  readonly fromStatus?: OperationStatus; readonly all?: boolean; readonly doc: DocumentText;
+  readonly position?: DocumentText;
+}
+/**
+ * By `id`, else the oldest in `fromStatus` with `fragment`; `all` of them for 507, of every fragment when it is absent.
+ */
+export interface OperationChange {
+  readonly kind: 'operation';
+  readonly id?: string;
+  readonly fragment?: string;
+  readonly fromStatus?: OperationStatus;
+  readonly all?: boolean;
+  readonly doc: DocumentText;
   /** 503 and 506: what the device answered. `operationResult` says what becomes of it once the operation is known. */
   readonly parameters?: readonly string[];
-  /** To be merged into the topic's object when an operation was found; present where it does not depend on the operation. */
-  readonly managedObjectDoc?: DocumentText }
+  /**
+   * To be merged into the topic's object when an operation was found; present where it does not depend on the
+   * operation.
+   */
+  readonly managedObjectDoc?: DocumentText;
+}
 /** A row on `s/ds`: `106,<child>,…`, `124,<id>`, or the pending operations as if new. */
-export interface Reply { readonly kind: 'reply'; readonly what: 'children' | 'managedObjectId' | 'pendingOperations' }
+export interface Reply {
+  readonly kind: 'reply';
+  readonly what: 'children' | 'managedObjectId' | 'pendingOperations';
+}
 /** 125: counts as a sign of life, as every message does. */
-export interface Heartbeat { readonly kind: 'heartbeat' }
+export interface Heartbeat {
+  readonly kind: 'heartbeat';
+}
 
-export type Effect = EnsureDevice | EnsureChild | EnsureService | ManagedObjectChange | NewMeasurement | RaiseAlarm
-  | AlarmOfTypeChange | NewEvent | OperationChange | Reply | Heartbeat;
-
+export type Effect =
+  | EnsureDevice
+  | EnsureChild
+  | EnsureService
+  | ManagedObjectChange
+  | NewMeasurement
+  | RaiseAlarm
+  | AlarmOfTypeChange
+  | NewEvent
+  | OperationChange
+  | Reply
+  | Heartbeat;

@@ -17,7 +17,10 @@ export function encodeField(value: string): string {
   return value;
 }
 
-/** One row without line break. Trailing empty values stay: rows to the device have a fixed number of columns (docs/spec/smartrest.md#rows-to-devices). */
+/**
+ * One row without line break. Trailing empty values stay: rows to the device have a fixed number of columns
+ * (docs/spec/smartrest.md#rows-to-devices).
+ */
 export function encodeRow(values: readonly (string | number)[]): string {
   let row = '';
   for (let index = 0; index < values.length; index += 1) {

@@ -19,21 +19,24 @@ const CARRIAGE_RETURN = 0x0d;
 const FORM = { PLAIN: 0, QUOTED: 1, DOUBLED: 2, DOUBLED_OR_BACKSLASH: 3 } as const;
 
 /**
- * What a row is tried with, in this order. Both `""` and `\"` stand for a quote (docs/spec/smartrest.md#rows), but agents that only double quotes send
- * a value that ends in a backslash as `"C:\"`; and some send quotes in values that they do not quote.
+ * What a row is tried with, in this order. Both `""` and `\"` stand for a quote (docs/spec/smartrest.md#rows), but
+ * agents that only double quotes send a value that ends in a backslash as `"C:\"`; and some send quotes in values that
+ * they do not quote.
  */
 const ATTEMPTS = [
-  { backslash: true, looseQuotes: false }, { backslash: false, looseQuotes: false },
-  { backslash: true, looseQuotes: true }, { backslash: false, looseQuotes: true },
+  { backslash: true, looseQuotes: false },
+  { backslash: false, looseQuotes: false },
+  { backslash: true, looseQuotes: true },
+  { backslash: false, looseQuotes: true },
 ] as const;
 type Attempt = (typeof ATTEMPTS)[number];
 
 type Fault = 'unterminated' | 'behindQuote' | 'quoteInside' | 'tooManyFields';
 
 /**
- * Iterates the rows of `body[start, end)`: `while (rows.next()) rows.field(0)`. Empty lines are passed over, trailing empty
- * parameters are not counted, blanks around a value without quotes do not belong to it. The body is only read, and only
- * until the last call.
+ * Iterates the rows of `body[start, end)`: `while (rows.next()) rows.field(0)`. Empty lines are passed over, trailing
+ * empty parameters are not counted, blanks around a value without quotes do not belong to it. The body is only read,
+ * and only until the last call.
  */
 export class CsvRows {
   /** 1-based line in which the current row begins. */
@@ -62,7 +65,8 @@ export class CsvRows {
 
   /**
    * Moves to the next row. @returns false behind the last one.
-   * @throws SmartRestError 45 for a row that cannot be split; the following call goes on with the next line. Behind a quote that
+   * @throws SmartRestError 45 for a row that cannot be split; the following call goes on with the next line. Behind a
+   * quote that
    *   is never closed nothing is read: what was meant as a value must not be executed as a row.
    */
   next(): boolean {
@@ -72,7 +76,11 @@ export class CsvRows {
     this.line = this.nextLine;
     if (this.rows >= ROWS_MAX) {
       this.position = this.end;
-      throw new SmartRestError(41, '', `Line ${this.line}: the body has more than ${ROWS_MAX} rows; the rest was not read`);
+      throw new SmartRestError(
+        41,
+        '',
+        `Line ${this.line}: the body has more than ${ROWS_MAX} rows; the rest was not read`,
+      );
     }
     this.rows += 1;
     let fault: Fault | undefined;
@@ -95,9 +103,12 @@ export class CsvRows {
     if (index >= this.count) return '';
     const text = this.body.toString('utf8', this.starts[index], this.ends[index]);
     switch (this.forms[index]) {
-      case FORM.DOUBLED: return text.replaceAll('""', '"');
-      case FORM.DOUBLED_OR_BACKSLASH: return text.replace(/\\"|""/g, '"');
-      default: return text;
+      case FORM.DOUBLED:
+        return text.replaceAll('""', '"');
+      case FORM.DOUBLED_OR_BACKSLASH:
+        return text.replace(/\\"|""/g, '"');
+      default:
+        return text;
     }
   }
 
@@ -203,7 +214,8 @@ export class CsvRows {
     this.nextLine = this.line + lines;
     this.position = rowEnd;
     if (rowEnd >= this.end) return;
-    this.position += this.body[rowEnd] === CARRIAGE_RETURN && rowEnd + 1 < this.end && this.body[rowEnd + 1] === LINE_FEED ? 2 : 1;
+    this.position +=
+      this.body[rowEnd] === CARRIAGE_RETURN && rowEnd + 1 < this.end && this.body[rowEnd + 1] === LINE_FEED ? 2 : 1;
     this.nextLine += 1;
   }
 
@@ -211,7 +223,8 @@ export class CsvRows {
     const messageId = this.messageIdOfFaultyRow();
     this.count = 0;
     let resumeAt = stoppedAt;
-    while (resumeAt < this.end && this.body[resumeAt] !== LINE_FEED && this.body[resumeAt] !== CARRIAGE_RETURN) resumeAt += 1;
+    while (resumeAt < this.end && this.body[resumeAt] !== LINE_FEED && this.body[resumeAt] !== CARRIAGE_RETURN)
+      resumeAt += 1;
     this.leaveRow(resumeAt);
     throw new SmartRestError(45, messageId, `Line ${this.line}: ${FAULT_TEXTS[fault]}`);
   }

@@ -1,7 +1,8 @@
 /**
- * The hot path of SmartREST: rows 200, 201, 210, 211 and 212 (docs/spec/smartrest.md#data-templates) read straight from the bytes of a payload,
- * without strings, objects or regular expressions. Whatever is unusual (quotes, escapes, other templates, and every mistake) is
- * left to the general path, csv.ts and smartrest/static/templates.ts, which also words the errors.
+ * The hot path of SmartREST: rows 200, 201, 210, 211 and 212 (docs/spec/smartrest.md#data-templates) read straight from
+ * the bytes of a payload, without strings, objects or regular expressions. Whatever is unusual (quotes, escapes, other
+ * templates, and every mistake) is left to the general path, csv.ts and smartrest/static/templates.ts, which also words
+ * the errors.
  */
 import { isEntityTime } from '../../model/documents/entity-time.ts';
 import { parseTimeBytes } from '../../model/documents/iso-time.ts';
@@ -34,7 +35,9 @@ export const SCAN_RESULT = {
 } as const;
 export type ScanResult = (typeof SCAN_RESULT)[keyof typeof SCAN_RESULT];
 
-/** One value. Names are ranges of the scanned buffer, or an index of BUILT_IN; ASCII without anything that JSON escapes. */
+/**
+ * One value. Names are ranges of the scanned buffer, or an index of BUILT_IN; ASCII without anything that JSON escapes.
+ */
 export class MeasurementValue {
   /** Index of BUILT_IN, or -1 when the ranges hold the names. */
   builtIn = -1;
@@ -88,7 +91,8 @@ classes.fill(ODD, 0x00, 0x21);
 classes.fill(MULTIBYTE, 0x80);
 classes[0x7f] = ODD;
 for (const name of '"\\') classes[name.charCodeAt(0)] = ODD;
-// docs/spec/measurements.md#names forbids these in names of fragments and series; a unit or a type may have them. A blank inside as well.
+// docs/spec/measurements.md#names forbids these in names of fragments and series; a unit or a type may have them. A
+// blank inside as well.
 for (const name of '.*[]()@$ ') classes[name.charCodeAt(0)] = UNIT_ONLY;
 for (const byte of [COMMA, LINE_FEED, CARRIAGE_RETURN]) classes[byte] = ENDS;
 
@@ -109,14 +113,26 @@ export function scanMeasurementRow(buffer: Uint8Array, start: number, end: numbe
   row.time = NaN;
   at += 4;
   switch (template) {
-    case 200: at = scanSeries(buffer, at, end, row); break;
-    case 201: at = scanSeveralSeries(buffer, at, end, row); break;
-    case 210: at = scanSignalStrength(buffer, at, end, row); break;
-    case 211: at = scanBuiltIn(buffer, at, end, row, BUILT_IN_TEMPERATURE); break;
-    case 212: at = scanBuiltIn(buffer, at, end, row, BUILT_IN_BATTERY); break;
-    default: return SCAN_RESULT.OTHER;
+    case 200:
+      at = scanSeries(buffer, at, end, row);
+      break;
+    case 201:
+      at = scanSeveralSeries(buffer, at, end, row);
+      break;
+    case 210:
+      at = scanSignalStrength(buffer, at, end, row);
+      break;
+    case 211:
+      at = scanBuiltIn(buffer, at, end, row, BUILT_IN_TEMPERATURE);
+      break;
+    case 212:
+      at = scanBuiltIn(buffer, at, end, row, BUILT_IN_BATTERY);
+      break;
+    default:
+      return SCAN_RESULT.OTHER;
   }
-  // Every scan below answers the index behind its last field or -1; anything but a row's end there is for the general path.
+  // Every scan below answers the index behind its last field or -1; anything but a row's end there is for the general
+  // path.
   at = at < 0 ? -1 : endOfRow(buffer, at, end);
   if (at < 0) return SCAN_RESULT.OTHER;
   row.next = at;
@@ -167,7 +183,13 @@ function scanBuiltIn(buffer: Uint8Array, start: number, end: number, row: Measur
   return at < 0 ? -1 : scanLastTime(buffer, at, end, row);
 }
 
-function scanBuiltInValue(buffer: Uint8Array, start: number, end: number, row: MeasurementRow, builtIn: number): number {
+function scanBuiltInValue(
+  buffer: Uint8Array,
+  start: number,
+  end: number,
+  row: MeasurementRow,
+  builtIn: number,
+): number {
   const at = scanNumber(buffer, start, end);
   if (at < 0) return -1;
   const part = row.values[row.count];

@@ -1,4 +1,6 @@
-/** Operations as rows on `s/ds` (docs/spec/smartrest.md#rows-to-devices): `<template>,<serial of the target>,<values>…`. */
+/**
+ * Operations as rows on `s/ds` (docs/spec/smartrest.md#rows-to-devices): `<template>,<serial of the target>,<values>…`.
+ */
 import type { Members } from '../../model/documents/json-document.ts';
 import { encodeRow } from './csv-encode.ts';
 import { isJsonObject, listAt, textAt, toList, type JsonObject } from './json-values.ts';
@@ -23,10 +25,19 @@ const MAKERS: ReadonlyMap<string, RowMaker> = new Map<string, RowMaker>([
   ['c8y_MeasurementRequestOperation', (fragment) => ['517', texts(fragment, 'requestName')]],
   ['c8y_Relay', (fragment) => ['518', texts(fragment, 'relayState')]],
   ['c8y_RelayArray', (_fragment, _target, list) => ['519', toList(list).map(relayState)]],
-  ['c8y_UploadConfigFile', (fragment) => (textAt(fragment, 'type') === '' ? ['520', []] : ['526', texts(fragment, 'type')])],
-  ['c8y_DownloadConfigFile', (fragment) =>
-    (textAt(fragment, 'type') === '' ? ['521', texts(fragment, 'url')] : ['524', texts(fragment, 'url', 'type')])],
-  ['c8y_LogfileRequest', (fragment) => ['522', texts(fragment, 'logFile', 'dateFrom', 'dateTo', 'searchText', 'maximumLines')]],
+  [
+    'c8y_UploadConfigFile',
+    (fragment) => (textAt(fragment, 'type') === '' ? ['520', []] : ['526', texts(fragment, 'type')]),
+  ],
+  [
+    'c8y_DownloadConfigFile',
+    (fragment) =>
+      textAt(fragment, 'type') === '' ? ['521', texts(fragment, 'url')] : ['524', texts(fragment, 'url', 'type')],
+  ],
+  [
+    'c8y_LogfileRequest',
+    (fragment) => ['522', texts(fragment, 'logFile', 'dateFrom', 'dateTo', 'searchText', 'maximumLines')],
+  ],
   ['c8y_CommunicationMode', (fragment) => ['523', texts(fragment, 'mode')]],
   ['c8y_DeviceProfile', (fragment) => ['527', profileValues(fragment)]],
   ['c8y_SoftwareUpdate', softwareUpdateRow],
@@ -35,7 +46,8 @@ const MAKERS: ReadonlyMap<string, RowMaker> = new Map<string, RowMaker>([
 
 /**
  * @param members of the operation as stored: valid JSON texts.
- * @returns a row without line break for each fragment that has a template, in the order of the fragments; none = nothing is sent.
+ * @returns a row without line break for each fragment that has a template, in the order of the fragments; none =
+ * nothing is sent.
  *   Members that are missing or of another type are empty values: the number of columns stays.
  */
 export function operationRows(members: Members, target: OperationTarget): string[] {
@@ -80,7 +92,9 @@ function relayState(element: unknown): string {
 
 function firmwareRow(fragment: JsonObject): readonly [string, Values] {
   const isPatch = textAt(fragment, 'isPatch') === 'true';
-  return isPatch ? ['525', texts(fragment, 'name', 'version', 'url', 'dependency')] : ['515', texts(fragment, 'name', 'version', 'url')];
+  return isPatch
+    ? ['525', texts(fragment, 'name', 'version', 'url', 'dependency')]
+    : ['515', texts(fragment, 'name', 'version', 'url')];
 }
 
 function softwareUpdateRow(_fragment: JsonObject, target: OperationTarget, list: unknown): readonly [string, Values] {

@@ -23,22 +23,46 @@ function measured(fragment: string, series: string, text: string, unit: string):
 function builtIn(id: string, name: string, index: number): StaticTemplate {
   const { fragment, series, unit } = BUILT_IN[index];
   return {
-    id, effect: `measurement ${fragment}.${series} (${unit})`, parameters: [parameter(`${name}*`, 'number'), TIME],
-    interpret: ({ single: [value, time] }, context) =>
-      [{ kind: 'measurement', type: fragment, time: timeOf(time, context), values: [measured(fragment, series, value, unit)] }],
+    id,
+    effect: `measurement ${fragment}.${series} (${unit})`,
+    parameters: [parameter(`${name}*`, 'number'), TIME],
+    interpret: ({ single: [value, time] }, context) => [
+      {
+        kind: 'measurement',
+        type: fragment,
+        time: timeOf(time, context),
+        values: [measured(fragment, series, value, unit)],
+      },
+    ],
   };
 }
 
-const SERIES = [parameter('fragment*', 'name'), parameter('series*', 'name'), parameter('value*', 'number'), parameter('unit', 'label')];
+const SERIES = [
+  parameter('fragment*', 'name'),
+  parameter('series*', 'name'),
+  parameter('value*', 'number'),
+  parameter('unit', 'label'),
+];
 
 const measurements: readonly StaticTemplate[] = [
   {
-    id: '200', effect: 'measurement; its type is the fragment', parameters: [...SERIES, TIME],
-    interpret: ({ single: [fragment, series, value, unit, time] }, context) =>
-      [{ kind: 'measurement', type: fragment, time: timeOf(time, context), values: [measured(fragment, series, value, unit)] }],
+    id: '200',
+    effect: 'measurement; its type is the fragment',
+    parameters: [...SERIES, TIME],
+    interpret: ({ single: [fragment, series, value, unit, time] }, context) => [
+      {
+        kind: 'measurement',
+        type: fragment,
+        time: timeOf(time, context),
+        values: [measured(fragment, series, value, unit)],
+      },
+    ],
   },
   {
-    id: '201', effect: 'measurement of several series', parameters: [parameter('type*', 'label'), TIME], repeated: SERIES,
+    id: '201',
+    effect: 'measurement of several series',
+    parameters: [parameter('type*', 'label'), TIME],
+    repeated: SERIES,
     repeatedAtLeastOnce: true,
     interpret: ({ single: [type, time], groups }, context) => {
       const values = groups.map(([fragment, series, value, unit]) => measured(fragment, series, value, unit));
@@ -46,14 +70,17 @@ const measurements: readonly StaticTemplate[] = [
     },
   },
   {
-    id: '210', effect: 'measurement c8y_SignalStrength.rssi (dBm) and .ber (%); one of them may be empty',
+    id: '210',
+    effect: 'measurement c8y_SignalStrength.rssi (dBm) and .ber (%); one of them may be empty',
     parameters: [parameter('rssi', 'number'), parameter('ber', 'number'), TIME],
     interpret: ({ single: [rssi, ber, time] }, context, id) => {
       const values: MeasuredValue[] = [];
       for (const [index, text] of [rssi, ber].entries()) {
-        if (text !== '') values.push(measured(BUILT_IN[index].fragment, BUILT_IN[index].series, text, BUILT_IN[index].unit));
+        if (text !== '')
+          values.push(measured(BUILT_IN[index].fragment, BUILT_IN[index].series, text, BUILT_IN[index].unit));
       }
-      if (values.length === 0) throw new SmartRestError(45, id, 'The parameters rssi and ber are missing; one of them has to be sent');
+      if (values.length === 0)
+        throw new SmartRestError(45, id, 'The parameters rssi and ber are missing; one of them has to be sent');
       return [{ kind: 'measurement', type: BUILT_IN[0].fragment, time: timeOf(time, context), values }];
     },
   },
@@ -63,7 +90,8 @@ const measurements: readonly StaticTemplate[] = [
 
 function raise(id: string, severity: AlarmSeverity): StaticTemplate {
   return {
-    id, effect: `raises a ${severity} alarm`,
+    id,
+    effect: `raises a ${severity} alarm`,
     parameters: [parameter('type*', 'alarmType'), parameter('text', 'text', 'Alarm of type <type> raised'), TIME],
     interpret: ({ single: [type, sentText, sentTime] }, context) => {
       const text = sentText || `Alarm of type ${type} raised`;
@@ -75,21 +103,31 @@ function raise(id: string, severity: AlarmSeverity): StaticTemplate {
 }
 
 const alarms: readonly StaticTemplate[] = [
-  raise('301', 'CRITICAL'), raise('302', 'MAJOR'), raise('303', 'MINOR'), raise('304', 'WARNING'),
+  raise('301', 'CRITICAL'),
+  raise('302', 'MAJOR'),
+  raise('303', 'MINOR'),
+  raise('304', 'WARNING'),
   {
-    id: '305', effect: 'changes the severity of the open alarm of the type',
+    id: '305',
+    effect: 'changes the severity of the open alarm of the type',
     parameters: [parameter('type*', 'alarmType'), parameter('severity*', 'severity')],
     interpret: ({ single: [type, severity] }) => [{ kind: 'alarmOfType', type, doc: JSON.stringify({ severity }) }],
   },
   {
-    id: '306', effect: 'clears the open alarm of the type', parameters: [parameter('type*', 'alarmType')],
+    id: '306',
+    effect: 'clears the open alarm of the type',
+    parameters: [parameter('type*', 'alarmType')],
     interpret: ({ single: [type] }) => [{ kind: 'alarmOfType', type, doc: '{"status":"CLEARED"}' }],
   },
   {
-    id: '307', effect: 'removes fragments from the open alarm of the type', parameters: [parameter('type*', 'alarmType')],
-    repeated: [parameter('fragment*')], repeatedAtLeastOnce: true,
-    interpret: ({ single: [type], groups }) =>
-      [{ kind: 'alarmOfType', type, doc: objectText(groups.map(([fragment]): [string, string] => [fragment, 'null'])) }],
+    id: '307',
+    effect: 'removes fragments from the open alarm of the type',
+    parameters: [parameter('type*', 'alarmType')],
+    repeated: [parameter('fragment*')],
+    repeatedAtLeastOnce: true,
+    interpret: ({ single: [type], groups }) => [
+      { kind: 'alarmOfType', type, doc: objectText(groups.map(([fragment]): [string, string] => [fragment, 'null'])) },
+    ],
   },
 ];
 
@@ -98,27 +136,41 @@ function locationUpdate(values: readonly string[], context: RowContext, options:
   const given = values.slice(0, -1);
   const coordinates = position.text(given);
   const time = timeOf(values[values.length - 1], context);
-  const doc = objectText([['type', JSON.stringify(LOCATION_TYPE)], ['time', JSON.stringify(formatTime(time))],
-    ['text', JSON.stringify(LOCATION_TEXT)], ['c8y_Position', coordinates]]);
+  const doc = objectText([
+    ['type', JSON.stringify(LOCATION_TYPE)],
+    ['time', JSON.stringify(formatTime(time))],
+    ['text', JSON.stringify(LOCATION_TEXT)],
+    ['c8y_Position', coordinates],
+  ]);
   const event = { kind: 'event', type: LOCATION_TYPE, text: LOCATION_TEXT, time, doc } as const;
   // A row without a position does not take the position away that the object has.
-  return [options.alsoOnObject && given.some((value) => value !== '') ? { ...event, position: objectText([['c8y_Position', coordinates]]) } : event];
+  return [
+    options.alsoOnObject && given.some((value) => value !== '')
+      ? { ...event, position: objectText([['c8y_Position', coordinates]]) }
+      : event,
+  ];
 }
 
 const events: readonly StaticTemplate[] = [
   {
-    id: '400', effect: 'event', parameters: [parameter('type*'), parameter('text*'), TIME],
+    id: '400',
+    effect: 'event',
+    parameters: [parameter('type*'), parameter('text*'), TIME],
     interpret: ({ single: [type, text, sentTime] }, context) => {
       const time = timeOf(sentTime, context);
       return [{ kind: 'event', type, text, time, doc: JSON.stringify({ type, time: formatTime(time), text }) }];
     },
   },
   {
-    id: '401', effect: 'event c8y_LocationUpdate', parameters: [...position.parameters, TIME],
+    id: '401',
+    effect: 'event c8y_LocationUpdate',
+    parameters: [...position.parameters, TIME],
     interpret: ({ single }, context) => locationUpdate(single, context, { alsoOnObject: false }),
   },
   {
-    id: '402', effect: 'event c8y_LocationUpdate, and c8y_Position of the device', parameters: [...position.parameters, TIME],
+    id: '402',
+    effect: 'event c8y_LocationUpdate, and c8y_Position of the device',
+    parameters: [...position.parameters, TIME],
     interpret: ({ single }, context) => locationUpdate(single, context, { alsoOnObject: true }),
   },
 ];

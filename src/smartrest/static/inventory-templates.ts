@@ -1,11 +1,17 @@
-/** Static templates 1xx: devices, services and the fragments of their managed objects (docs/spec/smartrest.md#inventory-templates). */
+/**
+ * Static templates 1xx: devices, services and the fragments of their managed objects
+ * (docs/spec/smartrest.md#inventory-templates).
+ */
 import { AGENT_MARKER } from '../../model/entities/agent-marker.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import { parseNumber, toJsonNumber } from '../../model/documents/number-scan.ts';
 import type { Effect } from '../effects/effects.ts';
 import { objectText, parameter, textOrAbsent, timeOf, type StaticTemplate } from './parameters.ts';
 
-/** Range of `c8y_RequiredAvailability.responseInterval` in minutes; values outside are clamped (docs/spec/availability.md#state). */
+/**
+ * Range of `c8y_RequiredAvailability.responseInterval` in minutes; values outside are clamped
+ * (docs/spec/availability.md#state).
+ */
 const RESPONSE_INTERVAL_MIN = -32_768;
 const RESPONSE_INTERVAL_MAX = 32_767;
 
@@ -18,13 +24,21 @@ export const defaultDeviceName = (serial: string): string => `MQTT Device ${seri
 
 /** Document of a new device, also of one that is created by its first data message (docs/spec/mqtt.md#new-devices). */
 export function deviceDocument(name: string, type: string): string {
-  return objectText([['name', JSON.stringify(name)], ['type', JSON.stringify(type)], ['c8y_IsDevice', '{}'],
-    [AGENT_MARKER, '{}']]);
+  return objectText([
+    ['name', JSON.stringify(name)],
+    ['type', JSON.stringify(type)],
+    ['c8y_IsDevice', '{}'],
+    [AGENT_MARKER, '{}'],
+  ]);
 }
 
 /** Document of a new child device; `isDevice` false leaves `c8y_IsDevice` out (101). */
 export function childDocument(name: string, type: string, isDevice = true): string {
-  return objectText([['name', JSON.stringify(name)], ['type', JSON.stringify(type)], ['c8y_IsDevice', isDevice ? '{}' : undefined]]);
+  return objectText([
+    ['name', JSON.stringify(name)],
+    ['type', JSON.stringify(type)],
+    ['c8y_IsDevice', isDevice ? '{}' : undefined],
+  ]);
 }
 
 const change = (doc: string): Effect[] => [{ kind: 'managedObject', doc }];
@@ -33,19 +47,30 @@ const change = (doc: string): Effect[] => [{ kind: 'managedObject', doc }];
  * A template whose parameters are the members of one fragment; those not sent are left out: the fragment is replaced
  * (docs/spec/smartrest.md#inventory-templates).
  */
-function fragmentOf(id: string, fragment: string, members: readonly string[], options: { numbers?: boolean } = {}): StaticTemplate {
+function fragmentOf(
+  id: string,
+  fragment: string,
+  members: readonly string[],
+  options: { numbers?: boolean } = {},
+): StaticTemplate {
   const type = options.numbers === true ? 'number' : 'text';
   const parameters = members.map((member) => parameter(member, type));
   return {
-    id, effect: `sets ${fragment}`, parameters,
+    id,
+    effect: `sets ${fragment}`,
+    parameters,
     interpret: ({ single }) => change(objectText([[fragment, fragmentText(parameters, single)]])),
   };
 }
 
 /** JSON text of an object of the parameters that were sent; `*` of their names is already gone. */
 function fragmentText(parameters: StaticTemplate['parameters'], values: readonly string[]): string {
-  return objectText(parameters.map(({ name, type }, index): [string, string | undefined] =>
-    [name, type === 'number' ? numberOrAbsent(values[index]) : textOrAbsent(values[index])]));
+  return objectText(
+    parameters.map(({ name, type }, index): [string, string | undefined] => [
+      name,
+      type === 'number' ? numberOrAbsent(values[index]) : textOrAbsent(values[index]),
+    ]),
+  );
 }
 
 /** JSON text of a checked number, undefined when it was not sent. */
@@ -56,14 +81,19 @@ function numberOrAbsent(value: string): string | undefined {
 const POSITION_PARAMETERS = ['lat', 'lng', 'alt', 'accuracy'].map((name) => parameter(name, 'number'));
 
 /** The parameters of a position and the text of `c8y_Position` for them (112, 401, 402). */
-export const position = { parameters: POSITION_PARAMETERS, text: (values: readonly string[]) => fragmentText(POSITION_PARAMETERS, values) };
+export const position = {
+  parameters: POSITION_PARAMETERS,
+  text: (values: readonly string[]) => fragmentText(POSITION_PARAMETERS, values),
+};
 
 /** A template whose parameters are the texts of a list; empty ones are passed over. */
 function listOf(id: string, fragment: string, item: string, options: { emptyRemoves?: boolean } = {}): StaticTemplate {
   const whenEmpty = options.emptyRemoves === true ? 'null' : '[]';
   return {
-    id, effect: `replaces the list ${fragment}; ${options.emptyRemoves === true ? 'none removes it' : 'none empties it'}`,
-    parameters: [], repeated: [parameter(item)],
+    id,
+    effect: `replaces the list ${fragment}; ${options.emptyRemoves === true ? 'none removes it' : 'none empties it'}`,
+    parameters: [],
+    repeated: [parameter(item)],
     interpret: ({ groups }) =>
       change(objectText([[fragment, groups.length === 0 ? whenEmpty : JSON.stringify(groups.map(([text]) => text))]])),
   };
@@ -71,8 +101,9 @@ function listOf(id: string, fragment: string, item: string, options: { emptyRemo
 
 const creation: readonly StaticTemplate[] = [
   {
-    id: '100', effect: 'creates the device', parameters: [
-      parameter('name', 'text', 'MQTT Device <serial>'), parameter('type', 'text', DEVICE_TYPE)],
+    id: '100',
+    effect: 'creates the device',
+    parameters: [parameter('name', 'text', 'MQTT Device <serial>'), parameter('type', 'text', DEVICE_TYPE)],
     interpret: ({ single }, { serial, isChild }) => {
       const name = single[0] || defaultDeviceName(serial);
       const type = single[1] || (isChild ? CHILD_DEVICE_TYPE : DEVICE_TYPE);
@@ -81,61 +112,94 @@ const creation: readonly StaticTemplate[] = [
     },
   },
   {
-    id: '101', effect: 'creates a child device', parameters: [
-      parameter('childId*', 'serial'), parameter('name', 'text', 'MQTT Device <childId>'), parameter('type', 'text', CHILD_DEVICE_TYPE),
-      parameter('isChildDevice', 'boolean', 'true')],
+    id: '101',
+    effect: 'creates a child device',
+    parameters: [
+      parameter('childId*', 'serial'),
+      parameter('name', 'text', 'MQTT Device <childId>'),
+      parameter('type', 'text', CHILD_DEVICE_TYPE),
+      parameter('isChildDevice', 'boolean', 'true'),
+    ],
     interpret: ({ single }) => {
       const externalId = single[0];
       const name = single[1] || defaultDeviceName(externalId);
       const type = single[2] || CHILD_DEVICE_TYPE;
       const isChildDevice = single[3] !== 'false';
-      return [{ kind: 'ensureChild', externalId, name, type, isChildDevice, doc: childDocument(name, type, isChildDevice) }];
+      return [
+        { kind: 'ensureChild', externalId, name, type, isChildDevice, doc: childDocument(name, type, isChildDevice) },
+      ];
     },
   },
   {
-    id: '102', effect: 'creates or updates a service', parameters: [
-      parameter('serviceExtId*', 'serial'), parameter('serviceType*'), parameter('name*'), parameter('status*')],
+    id: '102',
+    effect: 'creates or updates a service',
+    parameters: [
+      parameter('serviceExtId*', 'serial'),
+      parameter('serviceType*'),
+      parameter('name*'),
+      parameter('status*'),
+    ],
     interpret: ({ single: [externalId, serviceType, name, status] }) => {
       const doc = JSON.stringify({ type: 'c8y_Service', name, serviceType, status });
       return [{ kind: 'service', externalId, serviceType, name, status, doc }];
     },
   },
   {
-    id: '104', effect: 'sets the status of the service', parameters: [parameter('status*')],
+    id: '104',
+    effect: 'sets the status of the service',
+    parameters: [parameter('status*')],
     interpret: ({ single: [status] }) => change(JSON.stringify({ status })),
   },
 ];
 
 const replies: readonly StaticTemplate[] = [
-  { id: '105', effect: 'asks for the child devices, answered by 106', parameters: [],
-    interpret: () => [{ kind: 'reply', what: 'children' }] },
-  { id: '123', effect: 'asks for the managed object id, answered by 124', parameters: [],
-    interpret: () => [{ kind: 'reply', what: 'managedObjectId' }] },
+  {
+    id: '105',
+    effect: 'asks for the child devices, answered by 106',
+    parameters: [],
+    interpret: () => [{ kind: 'reply', what: 'children' }],
+  },
+  {
+    id: '123',
+    effect: 'asks for the managed object id, answered by 124',
+    parameters: [],
+    interpret: () => [{ kind: 'reply', what: 'managedObjectId' }],
+  },
   { id: '125', effect: 'heartbeat', parameters: [], interpret: () => [{ kind: 'heartbeat' }] },
 ];
 
 const fragments: readonly StaticTemplate[] = [
   {
-    id: '107', effect: 'removes fragments', parameters: [], repeated: [parameter('fragment*')], repeatedAtLeastOnce: true,
+    id: '107',
+    effect: 'removes fragments',
+    parameters: [],
+    repeated: [parameter('fragment*')],
+    repeatedAtLeastOnce: true,
     interpret: ({ groups }) => change(objectText(groups.map(([fragment]): [string, string] => [fragment, 'null']))),
   },
   fragmentOf('110', 'c8y_Hardware', ['serialNumber', 'model', 'revision']),
   fragmentOf('111', 'c8y_Mobile', ['imei', 'iccid', 'imsi', 'mcc', 'mnc', 'lac', 'cellId']),
   fragmentOf('112', 'c8y_Position', ['lat', 'lng', 'alt', 'accuracy'], { numbers: true }),
   {
-    id: '113', effect: 'sets c8y_Configuration', parameters: [parameter('config')],
+    id: '113',
+    effect: 'sets c8y_Configuration',
+    parameters: [parameter('config')],
     interpret: ({ single: [config] }) => change(JSON.stringify({ c8y_Configuration: { config } })),
   },
   listOf('114', 'c8y_SupportedOperations', 'operation'),
   fragmentOf('115', 'c8y_Firmware', ['name', 'version', 'url']),
   {
-    id: '116', effect: 'replaces the list c8y_SoftwareList; none empties it', parameters: [],
+    id: '116',
+    effect: 'replaces the list c8y_SoftwareList; none empties it',
+    parameters: [],
     repeated: [parameter('name*'), parameter('version'), parameter('url')],
     interpret: ({ groups }) =>
       change(JSON.stringify({ c8y_SoftwareList: groups.map(([name, version, url]) => ({ name, version, url })) })),
   },
   {
-    id: '117', effect: 'sets c8y_RequiredAvailability when it is not set', parameters: [parameter('minutes*', 'integer')],
+    id: '117',
+    effect: 'sets c8y_RequiredAvailability when it is not set',
+    parameters: [parameter('minutes*', 'integer')],
     interpret: ({ single: [minutes] }) => {
       const responseInterval = Math.min(Math.max(Number(minutes), RESPONSE_INTERVAL_MIN), RESPONSE_INTERVAL_MAX);
       const doc = JSON.stringify({ c8y_RequiredAvailability: { responseInterval } });
@@ -145,18 +209,27 @@ const fragments: readonly StaticTemplate[] = [
   listOf('118', 'c8y_SupportedLogs', 'log'),
   listOf('119', 'c8y_SupportedConfigurations', 'configuration'),
   {
-    id: '120', effect: 'sets c8y_Configuration_<type>', parameters: [
-      parameter('type*'), parameter('url*'), parameter('name', 'text', '<type>'), parameter('time', 'time', 'now')],
+    id: '120',
+    effect: 'sets c8y_Configuration_<type>',
+    parameters: [
+      parameter('type*'),
+      parameter('url*'),
+      parameter('name', 'text', '<type>'),
+      parameter('time', 'time', 'now'),
+    ],
     interpret: ({ single: [type, url, name, time] }, context) => {
       const value = { name: name || type, time: formatTime(timeOf(time, context)), type, url };
       return change(JSON.stringify({ [`c8y_Configuration_${type}`]: value }));
     },
   },
   {
-    id: '122', effect: 'sets c8y_Agent', parameters: [
-      parameter('name*'), parameter('version*'), parameter('url'), parameter('maintainer*')],
+    id: '122',
+    effect: 'sets c8y_Agent',
+    parameters: [parameter('name*'), parameter('version*'), parameter('url'), parameter('maintainer*')],
     interpret: ({ single: [name, version, url, maintainer] }) =>
-      change(JSON.stringify({ c8y_Agent: url === '' ? { name, version, maintainer } : { name, version, url, maintainer } })),
+      change(
+        JSON.stringify({ c8y_Agent: url === '' ? { name, version, maintainer } : { name, version, url, maintainer } }),
+      ),
   },
   listOf('143', 'c8y_SupportedSoftwareTypes', 'type', { emptyRemoves: true }),
   listOf('150', 'c8y_RemoteAccessSupportedProtocols', 'protocol', { emptyRemoves: true }),

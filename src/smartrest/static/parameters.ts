@@ -1,14 +1,33 @@
-/** Parameters of static templates (docs/spec/smartrest.md#inventory-templates): their types, and the check of a row against them. */
+/**
+ * Parameters of static templates (docs/spec/smartrest.md#inventory-templates): their types, and the check of a row
+ * against them.
+ */
 import { ALARM_SEVERITIES, ALARM_TYPE_RULE, isAlarmSeverity, isAlarmType } from '../../model/entities/alarm.ts';
 import { parseEntityTime, TIME_RULE } from '../../model/documents/entity-time.ts';
-import { isMeasurementName, isMeasurementText, MEASUREMENT_NAME_RULE, MEASUREMENT_TEXT_BYTES_MAX } from '../../model/entities/measurement.ts';
+import {
+  isMeasurementName,
+  isMeasurementText,
+  MEASUREMENT_NAME_RULE,
+  MEASUREMENT_TEXT_BYTES_MAX,
+} from '../../model/entities/measurement.ts';
 import { parseNumber } from '../../model/documents/number-scan.ts';
 import type { Effect, RowContext } from '../effects/effects.ts';
 import { shorten, SmartRestError } from '../rows/error.ts';
 import { isSerial, SERIAL_RULE } from '../rows/serial.ts';
 
 /** `label`: the type or unit of a measurement. */
-export type ParameterType = 'text' | 'label' | 'serial' | 'name' | 'number' | 'integer' | 'id' | 'time' | 'alarmType' | 'severity' | 'boolean';
+export type ParameterType =
+  | 'text'
+  | 'label'
+  | 'serial'
+  | 'name'
+  | 'number'
+  | 'integer'
+  | 'id'
+  | 'time'
+  | 'alarmType'
+  | 'severity'
+  | 'boolean';
 
 export interface Parameter {
   readonly name: string;
@@ -41,7 +60,9 @@ export interface StaticTemplate {
 export function parameter(name: string, type: ParameterType = 'text', defaultText?: string): Parameter {
   const mandatory = name.endsWith('*');
   const bare = mandatory ? name.slice(0, -1) : name;
-  return defaultText === undefined ? { name: bare, type, mandatory } : { name: bare, type, mandatory, default: defaultText };
+  return defaultText === undefined
+    ? { name: bare, type, mandatory }
+    : { name: bare, type, mandatory, default: defaultText };
 }
 
 const LIMITS: Readonly<Record<ParameterType, string>> = {
@@ -60,17 +81,28 @@ const LIMITS: Readonly<Record<ParameterType, string>> = {
 
 function isOfType(value: string, type: ParameterType): boolean {
   switch (type) {
-    case 'text': return true;
-    case 'label': return isMeasurementText(value);
-    case 'serial': return isSerial(value);
-    case 'name': return isMeasurementName(value);
-    case 'number': return parseNumber(value) !== undefined;
-    case 'integer': return /^[+-]?\d{1,15}$/.test(value);
-    case 'id': return /^\d{1,16}$/.test(value);
-    case 'time': return parseEntityTime(value) !== undefined;
-    case 'alarmType': return isAlarmType(value);
-    case 'severity': return isAlarmSeverity(value);
-    case 'boolean': return value === 'true' || value === 'false';
+    case 'text':
+      return true;
+    case 'label':
+      return isMeasurementText(value);
+    case 'serial':
+      return isSerial(value);
+    case 'name':
+      return isMeasurementName(value);
+    case 'number':
+      return parseNumber(value) !== undefined;
+    case 'integer':
+      return /^[+-]?\d{1,15}$/.test(value);
+    case 'id':
+      return /^\d{1,16}$/.test(value);
+    case 'time':
+      return parseEntityTime(value) !== undefined;
+    case 'alarmType':
+      return isAlarmType(value);
+    case 'severity':
+      return isAlarmSeverity(value);
+    case 'boolean':
+      return value === 'true' || value === 'false';
   }
 }
 
@@ -86,17 +118,27 @@ export function bindParameters(template: StaticTemplate, fields: readonly string
   if (repeated === undefined) {
     for (let index = firstRepeated; index < fields.length; index += 1) {
       if (fields[index] === '') continue;
-      throw new SmartRestError(45, id, `Wrong number of parameters: ${id} takes ${parameters.length}, got ${fields.length - 1}`);
+      throw new SmartRestError(
+        45,
+        id,
+        `Wrong number of parameters: ${id} takes ${parameters.length}, got ${fields.length - 1}`,
+      );
     }
     return { single, groups };
   }
   for (let index = firstRepeated; index < fields.length; index += repeated.length) {
     if (repeated.every((_, offset) => (fields[index + offset] ?? '') === '')) continue;
     const number = groups.length + 1;
-    groups.push(repeated.map((wanted, offset) => check(id, wanted, fields[index + offset] ?? '', `${wanted.name} (${number}.)`)));
+    groups.push(
+      repeated.map((wanted, offset) => check(id, wanted, fields[index + offset] ?? '', `${wanted.name} (${number}.)`)),
+    );
   }
   if (template.repeatedAtLeastOnce === true && groups.length === 0) {
-    throw new SmartRestError(45, id, `The parameter ${repeated[0].name} is missing; it takes ${LIMITS[repeated[0].type]}`);
+    throw new SmartRestError(
+      45,
+      id,
+      `The parameter ${repeated[0].name} is missing; it takes ${LIMITS[repeated[0].type]}`,
+    );
   }
   return { single, groups };
 }
@@ -106,7 +148,11 @@ function check(id: string, wanted: Parameter, value: string, name: string): stri
     const limit = LIMITS[wanted.type === 'serial' ? 'text' : wanted.type];
     if (wanted.mandatory) throw new SmartRestError(45, id, `The parameter ${name} is missing; it takes ${limit}`);
   } else if (!isOfType(value, wanted.type)) {
-    throw new SmartRestError(45, id, `The parameter ${name} has the value ${shorten(value)}; it takes ${LIMITS[wanted.type]}`);
+    throw new SmartRestError(
+      45,
+      id,
+      `The parameter ${name} has the value ${shorten(value)}; it takes ${LIMITS[wanted.type]}`,
+    );
   }
   return value;
 }

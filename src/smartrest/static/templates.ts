@@ -8,7 +8,8 @@ import { bindParameters, type StaticTemplate } from './parameters.ts';
 
 /** By message id. */
 export const STATIC_TEMPLATES: ReadonlyMap<string, StaticTemplate> = new Map(
-  [...INVENTORY_TEMPLATES, ...DATA_TEMPLATES, ...OPERATION_TEMPLATES].map((template) => [template.id, template]));
+  [...INVENTORY_TEMPLATES, ...DATA_TEMPLATES, ...OPERATION_TEMPLATES].map((template) => [template.id, template]),
+);
 
 /**
  * Interprets one row that was published on `s/us` or `s/us/<child>`.
@@ -19,7 +20,12 @@ export const STATIC_TEMPLATES: ReadonlyMap<string, StaticTemplate> = new Map(
 export function interpretRow(fields: readonly string[], context: RowContext): Effect[] {
   const id = fields.length === 0 ? '' : fields[0];
   const template = STATIC_TEMPLATES.get(id);
-  if (template === undefined) throw new SmartRestError(40, id, id === '' ? 'The message id is missing' : `Unknown static template ${shorten(id)}`);
+  if (template === undefined)
+    throw new SmartRestError(
+      40,
+      id,
+      id === '' ? 'The message id is missing' : `Unknown static template ${shorten(id)}`,
+    );
   return template.interpret(bindParameters(template, fields), context, id);
 }
 
@@ -28,7 +34,9 @@ export function existingDeviceError(messageId: '100' | '101'): SmartRestError {
   return new SmartRestError(41, messageId, 'Device already existing');
 }
 
-/** The fault of 501 to 507 when no operation is in the preceding status (docs/spec/smartrest.md#operation-templates). */
+/**
+ * The fault of 501 to 507 when no operation is in the preceding status (docs/spec/smartrest.md#operation-templates).
+ */
 export function noOperationError(messageId: string): SmartRestError {
   return new SmartRestError(50, messageId, 'No operation found');
 }

@@ -1,4 +1,6 @@
-/** The history store: a thin adapter over @clickhouse/client, for a ClickHouse server and for the embedded one alike. */
+/**
+ * The history store: a thin adapter over @clickhouse/client, for a ClickHouse server and for the embedded one alike.
+ */
 import { Agent } from 'node:https';
 import { Readable } from 'node:stream';
 import { ClickHouseError, ClickHouseLogLevel, createClient } from '@clickhouse/client';
@@ -34,14 +36,17 @@ export interface InsertSettings {
   readonly [name: string]: string | number | undefined;
 }
 
-/** Below the shortest keep-alive of the servers that we may meet (3 s before 23.11), else "socket hang up" (clickhouse-js#150). */
+/**
+ * Below the shortest keep-alive of the servers that we may meet (3 s before 23.11), else "socket hang up"
+ * (clickhouse-js#150).
+ */
 const IDLE_SOCKET_MS = 2_500;
 const CONNECTIONS_MAX = 32;
 /** Not above: the client then advises progress headers at every start, meant for load balancers. */
 const REQUEST_TIMEOUT_MS = 60_000;
 /**
- * One JSON array, parsed at once, costs the server a tenth of a millisecond less than rows from a stream. The end is waited for, so that an
- * error of the engine comes as a status, not behind rows that were sent already.
+ * One JSON array, parsed at once, costs the server a tenth of a millisecond less than rows from a stream. The end is
+ * waited for, so that an error of the engine comes as a status, not behind rows that were sent already.
  */
 const WHOLE_RESULT: ClickHouseSettings = { output_format_json_array_of_rows: 1, wait_end_of_query: 1 };
 /** Makes the embedded child stream; a server ignores it. */
@@ -59,7 +64,9 @@ export class ClickHouse {
     const connectionsMax = options.connectionsMax ?? CONNECTIONS_MAX;
     this.#client = createClient({
       url: options.url,
-      ...(options.tls === undefined || !options.url.startsWith('https:') ? {} : { http_agent: agentOf(options.tls, connectionsMax) }),
+      ...(options.tls === undefined || !options.url.startsWith('https:')
+        ? {}
+        : { http_agent: agentOf(options.tls, connectionsMax) }),
       database: options.database ?? 'default',
       ...(options.username === undefined ? {} : { username: options.username }),
       ...(options.password === undefined ? {} : { password: options.password }),
@@ -78,7 +85,12 @@ export class ClickHouse {
    * All rows of a SELECT, without a FORMAT clause. For results that are bounded by their LIMIT.
    * @param signal closes the connection of the query, with which the embedded engine ends it; rejects.
    */
-  async query<Row>(sql: string, params: QueryParams = {}, settings: ClickHouseSettings = {}, signal?: AbortSignal): Promise<Row[]> {
+  async query<Row>(
+    sql: string,
+    params: QueryParams = {},
+    settings: ClickHouseSettings = {},
+    signal?: AbortSignal,
+  ): Promise<Row[]> {
     return this.#query<Row>(sql, params, settings, signal);
   }
 
@@ -87,18 +99,36 @@ export class ClickHouse {
     return this.#query<Row>(sql, params, {}, this.#writes.signal);
   }
 
-  async #query<Row>(sql: string, params: QueryParams, settings: ClickHouseSettings, signal?: AbortSignal): Promise<Row[]> {
+  async #query<Row>(
+    sql: string,
+    params: QueryParams,
+    settings: ClickHouseSettings,
+    signal?: AbortSignal,
+  ): Promise<Row[]> {
     const result = await this.#client.query({
-      query: sql, query_params: params, clickhouse_settings: { ...settings, ...WHOLE_RESULT }, format: 'JSONEachRow',
+      query: sql,
+      query_params: params,
+      clickhouse_settings: { ...settings, ...WHOLE_RESULT },
+      format: 'JSONEachRow',
       ...(signal === undefined ? {} : { abort_signal: signal }),
     });
     return JSON.parse(await result.text()) as Row[];
   }
 
-  /** Rows of a SELECT as they arrive, some at a time. Read it to its end or leave the loop: both free the connection. */
-  async *streamRows<Row>(sql: string, params: QueryParams = {}, settings: ClickHouseSettings = {}): AsyncGenerator<Row[]> {
+  /**
+   * Rows of a SELECT as they arrive, some at a time. Read it to its end or leave the loop: both free the connection.
+   */
+  async *streamRows<Row>(
+    sql: string,
+    params: QueryParams = {},
+    settings: ClickHouseSettings = {},
+  ): AsyncGenerator<Row[]> {
     const result = await this.#client.query({
-      query: sql, query_params: params, clickhouse_settings: settings, format: 'JSONEachRow', http_headers: STREAM_HEADERS,
+      query: sql,
+      query_params: params,
+      clickhouse_settings: settings,
+      format: 'JSONEachRow',
+      http_headers: STREAM_HEADERS,
     });
     try {
       for await (const rows of result.stream<Row>()) yield rows.map((row) => row.json());
@@ -109,26 +139,43 @@ export class ClickHouse {
 
   /**
    * The bytes of a result, as they arrive. The caller must read them to the end or destroy the stream.
-   * @param format ours, never input: for instance CSVWithNames, JSONEachRow, Parquet. The embedded engine makes JSON and Parquet
+   * @param format ours, never input: for instance CSVWithNames, JSONEachRow, Parquet. The embedded engine makes JSON
+   * and Parquet
    *   as a whole before the first byte; the others in pieces.
    */
   async stream(sql: string, params: QueryParams, format: string, settings: ClickHouseSettings = {}): Promise<Readable> {
     const query = `${sql}\nFORMAT ${format}`;
-    const result = await this.#client.exec({ query, query_params: params, clickhouse_settings: settings, http_headers: STREAM_HEADERS });
+    const result = await this.#client.exec({
+      query,
+      query_params: params,
+      clickhouse_settings: settings,
+      http_headers: STREAM_HEADERS,
+    });
     return result.stream;
   }
 
   /** A statement without a result: definitions, mutations, INSERT … SELECT. */
   async command(sql: string, params: QueryParams = {}, settings: ClickHouseSettings = {}): Promise<void> {
-    await this.#client.command({ query: sql, query_params: params, clickhouse_settings: settings, abort_signal: this.#writes.signal });
+    await this.#client.command({
+      query: sql,
+      query_params: params,
+      clickhouse_settings: settings,
+      abort_signal: this.#writes.signal,
+    });
   }
 
   /**
-   * Inserts one block of `encodeNative`. Resolves when the rows are stored; on a rejection without an answer they may be.
+   * Inserts one block of `encodeNative`. Resolves when the rows are stored; on a rejection without an answer they may
+   * be.
    * @param table and columns are ours, never input: names are not quoted.
    * @param body must not change until the promise settles.
    */
-  async insertNative(table: string, columns: readonly string[], body: Buffer, settings: InsertSettings = {}): Promise<void> {
+  async insertNative(
+    table: string,
+    columns: readonly string[],
+    body: Buffer,
+    settings: InsertSettings = {},
+  ): Promise<void> {
     await this.#insert(`INSERT INTO ${table} (${columns.join(', ')}) FORMAT Native`, body, settings);
   }
 
@@ -142,7 +189,12 @@ export class ClickHouse {
 
   async #insert(query: string, body: Buffer, settings: InsertSettings): Promise<void> {
     const values = Readable.from([body], { objectMode: true });
-    const result = await this.#client.exec({ query, values, clickhouse_settings: settings as ClickHouseSettings, abort_signal: this.#writes.signal });
+    const result = await this.#client.exec({
+      query,
+      values,
+      clickhouse_settings: settings as ClickHouseSettings,
+      abort_signal: this.#writes.signal,
+    });
     // The answer is empty; reading it to its end frees the connection.
     for await (const chunk of result.stream) void chunk;
   }
@@ -158,8 +210,8 @@ export class ClickHouse {
   }
 
   /**
-   * Inserts and commands under way fail at once, as if their answers had been lost: for when the network was cut, and their connections
-   * would be waited for until their time limit.
+   * Inserts and commands under way fail at once, as if their answers had been lost: for when the network was cut, and
+   * their connections would be waited for until their time limit.
    */
   abortWrites(): void {
     const former = this.#writes;
@@ -175,8 +227,8 @@ export class ClickHouse {
 }
 
 /**
- * Not the client's own option `tls`: with a certificate of the client it asks the server for a login by certificate, which is refused beside
- * a password. Node ends idle sockets when the server's Keep-Alive header says so.
+ * Not the client's own option `tls`: with a certificate of the client it asks the server for a login by certificate,
+ * which is refused beside a password. Node ends idle sockets when the server's Keep-Alive header says so.
  */
 function agentOf(files: TlsFiles, connectionsMax: number): Agent {
   return new Agent({ keepAlive: true, maxSockets: connectionsMax, ...tlsOptionsOf(files) });

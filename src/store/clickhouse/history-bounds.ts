@@ -21,14 +21,20 @@ const WAITING = { all: 2_000, ofUser: 250 } as const;
 
 /** Names of the limits, as in answers and counters. */
 export const HISTORY_LIMIT = {
-  WAITING: 'history/queries-waiting', OF_USER: 'history/queries-of-user', WAIT: 'history/queries-wait', TIME: 'history/query-time',
+  WAITING: 'history/queries-waiting',
+  OF_USER: 'history/queries-of-user',
+  WAIT: 'history/queries-wait',
+  TIME: 'history/query-time',
   MEMORY: 'history/query-memory',
 } as const;
 
 /** @param engine `embedded`, or `server` for a ClickHouse server, of which each node has its own turns. */
 export function historyBounds(engine: keyof typeof RUNNING, queryMsMax: number, refusals: Refusals): HistoryBounds {
   const turns = new Turns({
-    refusals, running: RUNNING[engine], waiting: WAITING, waitMsMax: queryMsMax,
+    refusals,
+    running: RUNNING[engine],
+    waiting: WAITING,
+    waitMsMax: queryMsMax,
     limits: { all: HISTORY_LIMIT.WAITING, ofUser: HISTORY_LIMIT.OF_USER, wait: HISTORY_LIMIT.WAIT },
   });
   return { turns, queryMsMax, refusals };

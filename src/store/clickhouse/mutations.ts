@@ -1,7 +1,8 @@
 /**
- * Statements that delete rows which are there. ClickHouse writes such a mutation down, works it off behind everything else and goes on with it when it
- * is started anew, so it is only begun here and looked at in `system.mutations`: nobody waits at a session for its end. A mutation is known by its
- * mark, a text that stands in its condition and changes nothing.
+ * Statements that delete rows which are there. ClickHouse writes such a mutation down, works it off behind everything
+ * else and goes on with it when it is started anew, so it is only begun here and looked at in `system.mutations`:
+ * nobody waits at a session for its end. A mutation is known by its mark, a text that stands in its condition and
+ * changes nothing.
  */
 import { randomUUID } from 'node:crypto';
 import { StatementFailed } from '../../ingest/projector/history-writer.ts';
@@ -33,15 +34,26 @@ const STATEMENTS_MAX = 5;
 const LOOK_FIRST_MS = 5;
 const LOOK_LAST_MS = 1_000;
 
-interface Mutation { readonly id: string; readonly isDone: number; readonly failure: string }
+interface Mutation {
+  readonly id: string;
+  readonly isDone: number;
+  readonly failure: string;
+}
 
 /**
- * Begins the statement, or looks how far it is. What has failed is ended: the engine would try it for ever, and those that come behind it wait.
+ * Begins the statement, or looks how far it is. What has failed is ended: the engine would try it for ever, and those
+ * that come behind it wait.
  * @param mark ours: letters, digits, `/`, `.`, `-`; the same statement has the same, another one never.
  * @param isBegun as of HistoryWriter.deleteMeasurements.
- * @returns how far it is. Rejects with HistoryRefusal when the values are at fault, StatementFailed when the engine failed at it otherwise.
+ * @returns how far it is. Rejects with HistoryRefusal when the values are at fault, StatementFailed when the engine
+ * failed at it otherwise.
  */
-export async function advance(clickHouse: ClickHouse, statement: DeletingStatement, mark: string, isBegun: boolean): Promise<StatementState> {
+export async function advance(
+  clickHouse: ClickHouse,
+  statement: DeletingStatement,
+  mark: string,
+  isBegun: boolean,
+): Promise<StatementState> {
   if (!MARK.test(mark)) throw new Error(`no mark of a statement: ${mark}`);
   const found = await underMark(clickHouse, statement.table, mark);
   const failed = found.find(({ failure }) => failure !== '' && !failure.startsWith(BROKEN_OFF));
@@ -50,30 +62,51 @@ export async function advance(clickHouse: ClickHouse, statement: DeletingStateme
     throw failureOf(failed);
   }
   if (found.some(({ isDone }) => isDone === 0)) return 'under way';
-  if (found.length > 0 && (isBegun || !await selects(clickHouse, statement))) return 'done';
-  if (found.length >= STATEMENTS_MAX) throw new StatementFailed(`${statement.table} still has rows that ${found.length} statements have deleted: ${mark}`);
+  if (found.length > 0 && (isBegun || !(await selects(clickHouse, statement)))) return 'done';
+  if (found.length >= STATEMENTS_MAX)
+    throw new StatementFailed(
+      `${statement.table} still has rows that ${found.length} statements have deleted: ${mark}`,
+    );
   await begin(clickHouse, statement, mark);
   return 'begun';
 }
 
-/** Resolves when the statement is done, however long it takes; it is a new one with each call. Rejects as `advance`, and when the engine is away. */
+/**
+ * Resolves when the statement is done, however long it takes; it is a new one with each call. Rejects as `advance`, and
+ * when the engine is away.
+ */
 export async function carryOut(clickHouse: ClickHouse, statement: DeletingStatement): Promise<void> {
   const mark = randomUUID();
-  for (let waitMs = LOOK_FIRST_MS; await advance(clickHouse, statement, mark, true) !== 'done'; waitMs = Math.min(waitMs * 2, LOOK_LAST_MS)) {
-    await new Promise((resolve) => { setTimeout(resolve, waitMs); });
+  for (
+    let waitMs = LOOK_FIRST_MS;
+    (await advance(clickHouse, statement, mark, true)) !== 'done';
+    waitMs = Math.min(waitMs * 2, LOOK_LAST_MS)
+  ) {
+    await new Promise((resolve) => {
+      setTimeout(resolve, waitMs);
+    });
   }
 }
 
 async function selects(clickHouse: ClickHouse, { table, condition, params }: DeletingStatement): Promise<boolean> {
-  return (await clickHouse.queryForWrite(`SELECT 1 AS found FROM ${table} WHERE ${condition} LIMIT 1`, params)).length > 0;
+  return (
+    (await clickHouse.queryForWrite(`SELECT 1 AS found FROM ${table} WHERE ${condition} LIMIT 1`, params)).length > 0
+  );
 }
 
 function underMark(clickHouse: ClickHouse, table: string, mark: string): Promise<Mutation[]> {
-  return clickHouse.queryForWrite<Mutation>(`SELECT mutation_id AS id, is_done AS isDone, latest_fail_reason AS failure FROM system.mutations
-    WHERE database = currentDatabase() AND table = {table:String} AND position(command, {mark:String}) > 0`, { table, mark: `'${mark}'` });
+  return clickHouse.queryForWrite<Mutation>(
+    `SELECT mutation_id AS id, is_done AS isDone, latest_fail_reason AS failure FROM system.mutations
+    WHERE database = currentDatabase() AND table = {table:String} AND position(command, {mark:String}) > 0`,
+    { table, mark: `'${mark}'` },
+  );
 }
 
-async function begin(clickHouse: ClickHouse, { head, condition, params }: DeletingStatement, mark: string): Promise<void> {
+async function begin(
+  clickHouse: ClickHouse,
+  { head, condition, params }: DeletingStatement,
+  mark: string,
+): Promise<void> {
   const run = (settings: Readonly<Record<string, string>>): Promise<void> =>
     refusing(clickHouse.command(`${head} (${condition}) AND '${mark}' != ''`, params, settings));
   try {
@@ -86,7 +119,10 @@ async function begin(clickHouse: ClickHouse, { head, condition, params }: Deleti
 
 /** The engine stops working at it; rows that it has deleted stay so. */
 async function end(clickHouse: ClickHouse, table: string, id: string): Promise<void> {
-  await clickHouse.command('KILL MUTATION WHERE database = currentDatabase() AND table = {table:String} AND mutation_id = {id:String}', { table, id });
+  await clickHouse.command(
+    'KILL MUTATION WHERE database = currentDatabase() AND table = {table:String} AND mutation_id = {id:String}',
+    { table, id },
+  );
 }
 
 function failureOf({ failure }: Mutation): Error {

@@ -1,6 +1,7 @@
 /**
- * Retention on ClickHouse. Measurements and audit records are rows only: they go month by month, whole parts of the table that hold nothing else
- * by dropping them, the rest by a lightweight DELETE. A part never changes, so that what is dropped is what was looked at.
+ * Retention on ClickHouse. Measurements and audit records are rows only: they go month by month, whole parts of the
+ * table that hold nothing else by dropping them, the rest by a lightweight DELETE. A part never changes, so that what
+ * is dropped is what was looked at.
  */
 import type { RetentionChunk, RetentionTarget } from '../../model/entities/retention.ts';
 import { ANY } from '../../model/entities/retention.ts';
@@ -13,13 +14,25 @@ import { carryOut } from './mutations.ts';
 const NO_SUCH_PART = 232;
 
 /** Tables that retention reads, by kind of data. */
-const TABLES = { MEASUREMENT: 'measurements', AUDIT: 'audits', EVENT: 'events', ALARM: 'alarms', OPERATION: 'operations' } as const;
+const TABLES = {
+  MEASUREMENT: 'measurements',
+  AUDIT: 'audits',
+  EVENT: 'events',
+  ALARM: 'alarms',
+  OPERATION: 'operations',
+} as const;
 export type RetentionTableKind = keyof typeof TABLES;
 
 /** What is still open is kept, however old. */
-const OVER: Readonly<Partial<Record<RetentionTableKind, string>>> = { ALARM: "status = 'CLEARED'", OPERATION: "status IN ('SUCCESSFUL', 'FAILED')" };
+const OVER: Readonly<Partial<Record<RetentionTableKind, string>>> = {
+  ALARM: "status = 'CLEARED'",
+  OPERATION: "status IN ('SUCCESSFUL', 'FAILED')",
+};
 
-/** Audit records are the history of their alarm (docs/spec/alarms.md#history), which is kept while it is open: so are they. */
+/**
+ * Audit records are the history of their alarm (docs/spec/alarms.md#history), which is kept while it is open: so are
+ * they.
+ */
 const NO_OPEN_HISTORY =
   "NOT (type = 'Alarm' AND source IN (SELECT toString(id) FROM alarms FINAL WHERE tenant = {tenant:UInt32} AND status != 'CLEARED'))";
 
@@ -49,7 +62,8 @@ class Condition {
     if (over !== undefined) parts.push(over);
     if (kind === 'AUDIT') parts.push(NO_OPEN_HISTORY);
     // Operations have a type only as a fragment.
-    if (type !== ANY) parts.push(`${kind === 'OPERATION' ? "JSONExtractString(doc, 'type')" : 'type'} = ${this.bind('String', type)}`);
+    if (type !== ANY)
+      parts.push(`${kind === 'OPERATION' ? "JSONExtractString(doc, 'type')" : 'type'} = ${this.bind('String', type)}`);
     if (source !== ANY) parts.push(this.#source(kind, source));
     if (fragmentType !== ANY) parts.push(this.#fragment(kind, fragmentType));
     return parts.join(' AND ');
@@ -63,9 +77,12 @@ class Condition {
   #fragment(kind: RetentionTableKind, fragmentType: string): string {
     const name = this.bind('String', fragmentType);
     switch (kind) {
-      case 'MEASUREMENT': return `(fragment = ${name} OR (doc != '' AND JSONHas(doc, ${name})))`;
-      case 'AUDIT': return `JSONHas(doc, ${name})`;
-      default: return `has(fragments, ${name})`;
+      case 'MEASUREMENT':
+        return `(fragment = ${name} OR (doc != '' AND JSONHas(doc, ${name})))`;
+      case 'AUDIT':
+        return `JSONHas(doc, ${name})`;
+      default:
+        return `has(fragments, ${name})`;
     }
   }
 }
@@ -77,51 +94,91 @@ export class ClickHouseRetention implements RetentionHistory {
     this.#clickHouse = clickHouse;
   }
 
-  async nextMonth(kind: RowKind, tenant: number, target: RetentionTarget, after: string,
-    others: readonly RetentionTarget[]): Promise<RetentionChunk | undefined> {
-    if (kind === 'MEASUREMENT' && others.some(isByFragment)) return this.#nextMonthOfRest(tenant, target, after, others);
+  async nextMonth(
+    kind: RowKind,
+    tenant: number,
+    target: RetentionTarget,
+    after: string,
+    others: readonly RetentionTarget[],
+  ): Promise<RetentionChunk | undefined> {
+    if (kind === 'MEASUREMENT' && others.some(isByFragment))
+      return this.#nextMonthOfRest(tenant, target, after, others);
     const condition = new Condition(tenant);
-    const where = [`tenant = {tenant:UInt32} AND ${condition.of(kind, target)}`, ...others.map((other) => `NOT (${condition.of(kind, other)})`)].join(' AND ');
+    const where = [
+      `tenant = {tenant:UInt32} AND ${condition.of(kind, target)}`,
+      ...others.map((other) => `NOT (${condition.of(kind, other)})`),
+    ].join(' AND ');
     const beyond = after === '' ? '' : `_partition_id > ${condition.bind('String', after)} AND `;
     // One row for each measurement where no condition looks at single values.
     const isOnHeads = kind === 'MEASUREMENT' && !isByFragment(target);
     const count = isOnHeads ? 'countIf(part = 0)' : 'uniqExact(id)';
     const [found] = await this.#clickHouse.query<{ through: string; rows: number }>(
       `SELECT _partition_id AS through, ${count} AS rows FROM ${TABLES[kind]} WHERE ${beyond}${where} GROUP BY through ORDER BY through LIMIT 1`,
-      condition.params);
+      condition.params,
+    );
     return found === undefined ? undefined : { through: found.through, count: Number(found.rows) };
   }
 
-  /** A measurement is others' when one of its rows has their fragment: whole measurements are removed. A month has all rows of each. */
-  async #nextMonthOfRest(tenant: number, target: RetentionTarget, after: string, others: readonly RetentionTarget[]): Promise<RetentionChunk | undefined> {
-    const next = await this.nextMonth('MEASUREMENT', tenant, target, after, others.filter((other) => !isByFragment(other)));
+  /**
+   * A measurement is others' when one of its rows has their fragment: whole measurements are removed. A month has all
+   * rows of each.
+   */
+  async #nextMonthOfRest(
+    tenant: number,
+    target: RetentionTarget,
+    after: string,
+    others: readonly RetentionTarget[],
+  ): Promise<RetentionChunk | undefined> {
+    const next = await this.nextMonth(
+      'MEASUREMENT',
+      tenant,
+      target,
+      after,
+      others.filter((other) => !isByFragment(other)),
+    );
     if (next === undefined) return undefined;
     const condition = new Condition(tenant);
     const month = `_partition_id = ${condition.bind('String', next.through)} AND tenant = {tenant:UInt32}`;
     const selects = (other: RetentionTarget): string => `(${condition.of('MEASUREMENT', other)})`;
-    const heads = others.filter((other) => !isByFragment(other)).map((other) => ` AND NOT ${selects(other)}`).join('');
+    const heads = others
+      .filter((other) => !isByFragment(other))
+      .map((other) => ` AND NOT ${selects(other)}`)
+      .join('');
     const [found] = await this.#clickHouse.query<{ rows: number }>(
       `SELECT uniqExact(id) AS rows FROM measurements WHERE ${month} AND ${selects(target)}${heads}
-       AND id NOT IN (SELECT id FROM measurements WHERE ${month} AND (${others.filter(isByFragment).map(selects).join(' OR ')}))`, condition.params);
+       AND id NOT IN (SELECT id FROM measurements WHERE ${month} AND (${others.filter(isByFragment).map(selects).join(' OR ')}))`,
+      condition.params,
+    );
     return { through: next.through, count: Number(found.rows) };
   }
 
   /**
-   * Removes what the target selects in one month. @param requireRoom throws when nothing may be written that need not be: asked when whole parts are
-   * dropped, which takes no space, and before others are written anew.
+   * Removes what the target selects in one month. @param requireRoom throws when nothing may be written that need not
+   * be: asked when whole parts are dropped, which takes no space, and before others are written anew.
    */
-  async removeMonth(kind: RowKind, tenant: number, target: RetentionTarget, month: string, requireRoom: () => void = () => undefined): Promise<void> {
+  async removeMonth(
+    kind: RowKind,
+    tenant: number,
+    target: RetentionTarget,
+    month: string,
+    requireRoom: () => void = () => undefined,
+  ): Promise<void> {
     if (!/^\d{6}$/.test(month)) throw new Error(`no month: ${month}`);
     const table = TABLES[kind];
     await this.#dropParts(kind, tenant, target, month);
     const condition = new Condition(tenant);
     const where = `tenant = {tenant:UInt32} AND ${condition.of(kind, target)}`;
-    if (!await this.#hasRows(table, `_partition_id = '${month}' AND ${where}`, condition)) return;
+    if (!(await this.#hasRows(table, `_partition_id = '${month}' AND ${where}`, condition))) return;
     requireRoom();
     // All values of a measurement go, also those of other fragments.
     const ofAll = `tenant = {tenant:UInt32} AND id IN (SELECT id FROM ${table} WHERE _partition_id = '${month}' AND ${where})`;
     const selected = kind === 'MEASUREMENT' && isByFragment(target) ? ofAll : where;
-    await carryOut(this.#clickHouse, { table, head: `DELETE FROM ${table} IN PARTITION ID '${month}' WHERE`, condition: selected, params: condition.params });
+    await carryOut(this.#clickHouse, {
+      table,
+      head: `DELETE FROM ${table} IN PARTITION ID '${month}' WHERE`,
+      condition: selected,
+      params: condition.params,
+    });
   }
 
   async #hasRows(table: string, where: string, { params }: Condition): Promise<boolean> {
@@ -136,7 +193,9 @@ export class ClickHouseRetention implements RetentionHistory {
     const condition = new Condition(tenant);
     const parts = await this.#clickHouse.query<{ part: string }>(
       `SELECT _part AS part FROM ${table} WHERE _partition_id = '${month}'
-       GROUP BY part HAVING countIf(NOT (tenant = {tenant:UInt32} AND ${condition.of(kind, target)})) = 0`, condition.params);
+       GROUP BY part HAVING countIf(NOT (tenant = {tenant:UInt32} AND ${condition.of(kind, target)})) = 0`,
+      condition.params,
+    );
     for (const { part } of parts) {
       if (!/^[\w-]+$/.test(part)) throw new Error(`no part of ${table}: ${part}`);
       try {
@@ -148,26 +207,44 @@ export class ClickHouseRetention implements RetentionHistory {
     }
   }
 
-  async entities(kind: EntityKind, tenant: number, target: RetentionTarget, range: { after: string; through?: string; limit: number }):
-    Promise<{ id: number; source: number }[]> {
+  async entities(
+    kind: EntityKind,
+    tenant: number,
+    target: RetentionTarget,
+    range: { after: string; through?: string; limit: number },
+  ): Promise<{ id: number; source: number }[]> {
     const condition = new Condition(tenant);
     const where = `tenant = {tenant:UInt32} AND ${condition.of(kind, target)} AND id > ${condition.bind('UInt64', Number(range.after))}`;
     const through = range.through === undefined ? '' : ` AND id <= ${condition.bind('UInt64', Number(range.through))}`;
     return this.#clickHouse.query<{ id: number; source: number }>(
-      `SELECT id, source FROM ${TABLES[kind]} FINAL WHERE ${where}${through} ORDER BY id LIMIT ${condition.bind('UInt32', range.limit)}`, condition.params);
+      `SELECT id, source FROM ${TABLES[kind]} FINAL WHERE ${where}${through} ORDER BY id LIMIT ${condition.bind('UInt32', range.limit)}`,
+      condition.params,
+    );
   }
 
-  async countEntities(kind: EntityKind, tenant: number, target: RetentionTarget, others: readonly RetentionTarget[]): Promise<number> {
+  async countEntities(
+    kind: EntityKind,
+    tenant: number,
+    target: RetentionTarget,
+    others: readonly RetentionTarget[],
+  ): Promise<number> {
     const condition = new Condition(tenant);
-    const where = [`tenant = {tenant:UInt32} AND ${condition.of(kind, target)}`, ...others.map((other) => `NOT (${condition.of(kind, other)})`)].join(' AND ');
-    const [found] = await this.#clickHouse.query<{ total: number }>(`SELECT count() AS total FROM ${TABLES[kind]} FINAL WHERE ${where}`, condition.params);
+    const where = [
+      `tenant = {tenant:UInt32} AND ${condition.of(kind, target)}`,
+      ...others.map((other) => `NOT (${condition.of(kind, other)})`),
+    ].join(' AND ');
+    const [found] = await this.#clickHouse.query<{ total: number }>(
+      `SELECT count() AS total FROM ${TABLES[kind]} FINAL WHERE ${where}`,
+      condition.params,
+    );
     return Number(found?.total ?? 0);
   }
 
   async bulkOperationsUnderWay(tenant: number, ids: readonly string[]): Promise<Set<string>> {
     const rows = await this.#clickHouse.query<{ bulk: number }>(
       `SELECT DISTINCT bulk FROM operations FINAL WHERE tenant = {tenant:UInt32} AND bulk IN {ids:Array(UInt64)} AND NOT (${OVER.OPERATION})`,
-      { tenant, ids: ids.map(Number) });
+      { tenant, ids: ids.map(Number) },
+    );
     return new Set(rows.map(({ bulk }) => String(bulk)));
   }
 }

@@ -1,4 +1,7 @@
-/** Tables of the history store (design 4). Mutable kinds are ReplacingMergeTree and read with FINAL; deletes write a tombstone. */
+/**
+ * Tables of the history store (design 4). Mutable kinds are ReplacingMergeTree and read with FINAL; deletes write a
+ * tombstone.
+ */
 
 /** Bumped when a table changes; the server refuses a store that is newer than itself. */
 export const SCHEMA_VERSION = 3;
@@ -23,13 +26,13 @@ const entityHead = `  tenant UInt32,
 `;
 
 /**
- * Small parts of measurements are compact: 0.1 µs more CPU a row at the insert, 0.35 less with the merges (10 million rows, 2026-11-21).
- * measurements: one row for each value of a measurement, `part` counts them from 0 (one row with an empty fragment where there is no
- * value). `form` says how a measurement of one value was written (ingest/measurements/form.ts), `doc` is its text: in part 0 only, and only
- * where columns and form do not give it back.
- * alarms: the key begins with the source: a list of one source's alarms took 188 ms by (tenant, id), 23 ms so, the pages of all the same.
- * audits: the index finds the records of an alarm or operation: 58 ms without, 11 ms with it, for 2 % of the table (both: 1 million rows,
- * 2 cores, 2026-11-21).
+ * Small parts of measurements are compact: 0.1 µs more CPU a row at the insert, 0.35 less with the merges (10 million
+ * rows, 2026-11-21). measurements: one row for each value of a measurement, `part` counts them from 0 (one row with an
+ * empty fragment where there is no value). `form` says how a measurement of one value was written
+ * (ingest/measurements/form.ts), `doc` is its text: in part 0 only, and only where columns and form do not give it
+ * back. alarms: the key begins with the source: a list of one source's alarms took 188 ms by (tenant, id), 23 ms so,
+ * the pages of all the same. audits: the index finds the records of an alarm or operation: 58 ms without, 11 ms with
+ * it, for 2 % of the table (both: 1 million rows, 2 cores, 2026-11-21).
  */
 export const TABLES: Readonly<Record<string, string>> = {
   measurements: `CREATE TABLE IF NOT EXISTS measurements (
@@ -88,8 +91,17 @@ ${entityHead}  status LowCardinality(String),
 };
 
 /** What tenants use, as increments that add up (accounts/tenants/usage.ts), and the sizes of a day. */
-const COUNTERS = ['alarms_created', 'alarms_updated', 'events_created', 'events_updated', 'measurements_created', 'inventories_created',
-  'inventories_updated', 'requests', 'device_requests'];
+const COUNTERS = [
+  'alarms_created',
+  'alarms_updated',
+  'events_created',
+  'events_updated',
+  'measurements_created',
+  'inventories_created',
+  'inventories_updated',
+  'requests',
+  'device_requests',
+];
 export const USAGE_TABLES: Readonly<Record<string, string>> = {
   tenant_usage: `CREATE TABLE IF NOT EXISTS tenant_usage (
   tenant UInt32,
@@ -108,21 +120,27 @@ export const USAGE_TABLES: Readonly<Record<string, string>> = {
 };
 
 /** Columns that a table of an older version has not: 2 added the form. */
-export const ADDED_COLUMNS: readonly string[] = ['ALTER TABLE measurements ADD COLUMN IF NOT EXISTS form UInt64 AFTER seq'];
+export const ADDED_COLUMNS: readonly string[] = [
+  'ALTER TABLE measurements ADD COLUMN IF NOT EXISTS form UInt64 AFTER seq',
+];
 
 /**
- * Settings of tables that only cost or save time: a store that does not know one of them is used without it. Fewer, wider merges: each row of
- * measurements is written again 1.6 times instead of 3.5 (a million rows in inserts of 10,000), which takes 0.9 µs of 2.5 off each
- * row; the parts that a query reads stay as few (2026-11-21).
+ * Settings of tables that only cost or save time: a store that does not know one of them is used without it. Fewer,
+ * wider merges: each row of measurements is written again 1.6 times instead of 3.5 (a million rows in inserts of
+ * 10,000), which takes 0.9 µs of 2.5 off each row; the parts that a query reads stay as few (2026-11-21).
  */
 export const TUNING: readonly string[] = ['ALTER TABLE measurements MODIFY SETTING merge_selector_base = 10'];
 
 /**
- * Settings of tables without which a power cut takes what an insert acknowledged: parts, those that merges and mutations make of them, and
- * their directories are synchronised before the statement is answered and before the parts that they replace are removed (docs/durability.md).
+ * Settings of tables without which a power cut takes what an insert acknowledged: parts, those that merges and
+ * mutations make of them, and their directories are synchronised before the statement is answered and before the parts
+ * that they replace are removed (docs/durability.md).
  */
 export const DURABILITY: Readonly<Record<string, string>> = {
-  fsync_after_insert: '1', fsync_part_directory: '1', min_rows_to_fsync_after_merge: '1', min_compressed_bytes_to_fsync_after_merge: '1',
+  fsync_after_insert: '1',
+  fsync_part_directory: '1',
+  min_rows_to_fsync_after_merge: '1',
+  min_compressed_bytes_to_fsync_after_merge: '1',
 };
 
 /** A second order of some columns of a table, kept by the engine (store/clickhouse/projections.ts). */
@@ -134,16 +152,44 @@ export interface Projection {
 }
 
 /**
- * 3 added the order by time of all sources' events and alarms, with what lists select by: the newest of 10 million took 1,600 ms CPU without it, 10 ms with it
- * (2 cores, 2026-11-21), for half of the table's size again.
+ * 3 added the order by time of all sources' events and alarms, with what lists select by: the newest of 10 million took
+ * 1,600 ms CPU without it, 10 ms with it (2 cores, 2026-11-21), for half of the table's size again.
  */
 export const PROJECTIONS: readonly Projection[] = [
   {
-    table: 'events', name: 'by_time', order: ['tenant', 'time', 'id', 'version'],
-    columns: ['tenant', 'time', 'id', 'version', 'deleted', 'source', 'type', 'creation_time', 'last_updated', 'fragments'],
+    table: 'events',
+    name: 'by_time',
+    order: ['tenant', 'time', 'id', 'version'],
+    columns: [
+      'tenant',
+      'time',
+      'id',
+      'version',
+      'deleted',
+      'source',
+      'type',
+      'creation_time',
+      'last_updated',
+      'fragments',
+    ],
   },
   {
-    table: 'alarms', name: 'by_time', order: ['tenant', 'time', 'id', 'version'],
-    columns: ['tenant', 'time', 'id', 'version', 'deleted', 'source', 'type', 'status', 'severity', 'creation_time', 'last_updated', 'fragments'],
+    table: 'alarms',
+    name: 'by_time',
+    order: ['tenant', 'time', 'id', 'version'],
+    columns: [
+      'tenant',
+      'time',
+      'id',
+      'version',
+      'deleted',
+      'source',
+      'type',
+      'status',
+      'severity',
+      'creation_time',
+      'last_updated',
+      'fragments',
+    ],
   },
 ];

@@ -1,7 +1,8 @@
 /**
  * Entry of the process that hosts the embedded ClickHouse. It serves one data directory over HTTP on loopback, says on
  * which port over the channel to its parent, and ends when that channel closes.
- * Argument: `ChildOptions` as JSON. The password comes over the channel: the engine can read files, and so this process's environment.
+ * Argument: `ChildOptions` as JSON. The password comes over the channel: the engine can read files, and so this
+ * process's environment.
  */
 import { mkdirSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
@@ -53,7 +54,9 @@ function main(password: string): void {
   };
   process.once('SIGTERM', close);
   process.once('disconnect', close);
-  process.on('message', (message: ParentMessage) => { if ('isAlive' in message) send(message); });
+  process.on('message', (message: ParentMessage) => {
+    if ('isAlive' in message) send(message);
+  });
   server.once('error', (error: NodeJS.ErrnoException) => fail(error.message, error.code ?? ''));
   server.listen(options.port, HOST, () => send({ port: (server.address() as AddressInfo).port }));
 }

@@ -1,17 +1,20 @@
 /**
- * The engine's configuration of the process. The library reads `config.xml` of the working directory when it opens the data, and takes a bound of all its
- * memory from nowhere else (chdb 3.4.0, seen).
+ * The engine's configuration of the process. The library reads `config.xml` of the working directory when it opens the
+ * data, and takes a bound of all its memory from nowhere else (chdb 3.4.0, seen).
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DURABILITY } from '../clickhouse/schema.ts';
 
 /**
- * For all tables, also those of older versions, which have none of this in their definition. A part that is broken in spite of it (a disk that lies, files
- * that an older version did not synchronise) is set aside in `detached/`: with the engine's own limits, 100 parts or 1 GiB, it would not open at all.
+ * For all tables, also those of older versions, which have none of this in their definition. A part that is broken in
+ * spite of it (a disk that lies, files that an older version did not synchronise) is set aside in `detached/`: with the
+ * engine's own limits, 100 parts or 1 GiB, it would not open at all.
  */
 const TABLE_SETTINGS: Readonly<Record<string, string>> = {
-  ...DURABILITY, max_suspicious_broken_parts: '1000000000', max_suspicious_broken_parts_bytes: '1000000000000000',
+  ...DURABILITY,
+  max_suspicious_broken_parts: '1000000000',
+  max_suspicious_broken_parts_bytes: '1000000000000000',
 };
 
 /** Below the data directory; written at each start. */
@@ -37,8 +40,8 @@ function engineConfig(memoryBytesMax: number): string {
 }
 
 /**
- * Makes `memoryBytesMax` the bound of the whole engine, and its tables survive a power cut: call before the data directory is opened. Changes the working
- * directory.
+ * Makes `memoryBytesMax` the bound of the whole engine, and its tables survive a power cut: call before the data
+ * directory is opened. Changes the working directory.
  */
 export function configureEngine(directory: string, memoryBytesMax: number): void {
   const path = join(directory, DIRECTORY);

@@ -1,17 +1,21 @@
-/** What the embedded engine does not do by itself to keep its acknowledged rows over a power cut; its settings are in engine-config.ts. */
+/**
+ * What the embedded engine does not do by itself to keep its acknowledged rows over a power cut; its settings are in
+ * engine-config.ts.
+ */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncDirectory } from '../files/sync-directory.ts';
 
 /**
- * Resolves when every name that the engine has given is on disk. The engine synchronises files and the directories of parts, but not the directories in
- * which it makes tables and names mutations: a DELETE that was begun would be forgotten.
+ * Resolves when every name that the engine has given is on disk. The engine synchronises files and the directories of
+ * parts, but not the directories in which it makes tables and names mutations: a DELETE that was begun would be
+ * forgotten.
  */
 export async function syncEngineDirectories(directory: string): Promise<void> {
   const metadata = join(directory, 'metadata');
   const store = join(directory, 'store');
-  const paths = [directory, metadata, ...await subdirectories(metadata), store];
-  for (const prefix of await subdirectories(store)) paths.push(prefix, ...await subdirectories(prefix));
+  const paths = [directory, metadata, ...(await subdirectories(metadata)), store];
+  for (const prefix of await subdirectories(store)) paths.push(prefix, ...(await subdirectories(prefix)));
   for (const path of paths) await syncDirectory(path).catch(passMissing);
 }
 
@@ -45,7 +49,10 @@ export class TableDirectories {
 }
 
 async function subdirectories(path: string): Promise<string[]> {
-  const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => { passMissing(error); return []; });
+  const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {
+    passMissing(error);
+    return [];
+  });
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(path, name));
 }
 

@@ -1,8 +1,8 @@
 /**
- * The engine inside the child: sessions of chdb on one data directory. One session takes inserts, definitions and mutations
- * in order; others take reads, so that a short read waits behind neither a long one nor an insert. A session runs one call
- * at a time (measured: within a session queries queue inside the library), so each has at most one call and the rest wait here,
- * bounded.
+ * The engine inside the child: sessions of chdb on one data directory. One session takes inserts, definitions and
+ * mutations in order; others take reads, so that a short read waits behind neither a long one nor an insert. A session
+ * runs one call at a time (measured: within a session queries queue inside the library), so each has at most one call
+ * and the rest wait here, bounded.
  */
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
@@ -42,7 +42,10 @@ const CANCEL_SLOW_MS = 10_000;
 /** When the engine's memory is used up, it ends the largest read; an insert waits until there is room. */
 const OF_KIND: Readonly<Record<StatementKind, readonly (readonly [string, string])[]>> = {
   read: [],
-  write: [['memory_overcommit_ratio_denominator', '0'], ['memory_overcommit_ratio_denominator_for_user', '0']],
+  write: [
+    ['memory_overcommit_ratio_denominator', '0'],
+    ['memory_overcommit_ratio_denominator_for_user', '0'],
+  ],
 };
 
 interface Slot {
@@ -104,13 +107,21 @@ export class Engine {
   }
 
   #openSlots(count: number): Slot[] {
-    return Array.from({ length: count }, () => ({ session: this.#open(), applied: new Map(), isUncertain: false, database: 'default' }));
+    return Array.from({ length: count }, () => ({
+      session: this.#open(),
+      applied: new Map(),
+      isUncertain: false,
+      database: 'default',
+    }));
   }
 
-  /** @throws ClickHouseException 115: checked here, because a SET that fails in a session would spoil its next calls. */
+  /**
+   * @throws ClickHouseException 115: checked here, because a SET that fails in a session would spoil its next calls.
+   */
   checkSettings(settings: ReadonlyMap<string, string>): void {
     for (const name of settings.keys()) {
-      if (!this.#settingNames.has(name)) throw new ClickHouseException(115, 'UNKNOWN_SETTING', `Unknown setting '${name}'`, 404);
+      if (!this.#settingNames.has(name))
+        throw new ClickHouseException(115, 'UNKNOWN_SETTING', `Unknown setting '${name}'`, 404);
     }
   }
 
@@ -130,7 +141,8 @@ export class Engine {
     const sql = `SELECT data_paths[1] FROM system.tables WHERE database = ${ofDatabase} AND name = ${ofTable}`;
     const found = await this.#control.queryAsync(sql, { format: 'TSVRaw' });
     const path = Buffer.from(found.bytes()).toString('utf8').trimEnd();
-    if (path === '') throw new ClickHouseException(60, 'UNKNOWN_TABLE', `Table ${database}.${table} does not exist`, 404);
+    if (path === '')
+      throw new ClickHouseException(60, 'UNKNOWN_TABLE', `Table ${database}.${table} does not exist`, 404);
     return resolve(this.#options.directory, path);
   }
 
@@ -151,7 +163,8 @@ export class Engine {
 
   /**
    * Runs one read and yields its result in pieces, each a complete text of the format. Holds a session until it ends.
-   * The library plans it on the thread of all requests: not for statements with slow sub-selects (IN, scalar), which it runs then.
+   * The library plans it on the thread of all requests: not for statements with slow sub-selects (IN, scalar), which it
+   * runs then.
    */
   async *stream(sql: string, format: string, context: Context): AsyncGenerator<Uint8Array> {
     const slot = await this.#acquire('read', context.signal);
@@ -172,7 +185,8 @@ export class Engine {
   }
 
   /**
-   * Ends the statement when its client goes. An answer to KILL says nothing, so it is repeated until the statement has ended.
+   * Ends the statement when its client goes. An answer to KILL says nothing, so it is repeated until the statement has
+   * ended.
    * @returns to be called when the statement has ended.
    */
   #endWhenAborted({ signal, label }: Context): () => void {
@@ -199,7 +213,9 @@ export class Engine {
 
   /** Asks the engine to end the statements that run under this label; returns before they have ended. */
   async #cancel(label: string): Promise<void> {
-    await this.#control.queryAsync(`KILL QUERY WHERE Settings['log_comment'] = ${quoteLiteral(label)} ASYNC`, { format: 'TSV' });
+    await this.#control.queryAsync(`KILL QUERY WHERE Settings['log_comment'] = ${quoteLiteral(label)} ASYNC`, {
+      format: 'TSV',
+    });
   }
 
   close(): void {
@@ -235,14 +251,16 @@ export class Engine {
   }
 
   /**
-   * A session keeps a statement that failed (also by KILL or a time limit) or was left until its next call, with its memory, its hold
-   * on tables (a DROP waits for it) and its entry in `system.processes`. So it gets a call at once: SET, as an empty one does nothing.
+   * A session keeps a statement that failed (also by KILL or a time limit) or was left until its next call, with its
+   * memory, its hold on tables (a DROP waits for it) and its entry in `system.processes`. So it gets a call at once:
+   * SET, as an empty one does nothing.
    */
   async #release(kind: StatementKind, slot: Slot, isUncertain: boolean): Promise<void> {
     if (isUncertain) {
       slot.isUncertain = true;
-      await slot.session.queryAsync('SET max_threads = 1', { format: 'TSV' })
-        .catch(() => { /* It may fail again: that it was called is what frees the session. */ });
+      await slot.session.queryAsync('SET max_threads = 1', { format: 'TSV' }).catch(() => {
+        /* It may fail again: that it was called is what frees the session. */
+      });
     }
     const { idle, waiting } = this.#lanes[kind];
     const [next] = waiting;
@@ -265,7 +283,8 @@ export class Engine {
     for (const name of slot.applied.keys()) if (!wanted.has(name)) sql += `SET ${name} = DEFAULT; `;
     for (const [name, value] of context.params) assignments.push(`param_${name} = ${quoteLiteral(value)}`);
     if (assignments.length > 0) sql += `SET ${assignments.join(', ')}; `;
-    if (slot.isUncertain || slot.database !== context.database) sql += `USE \`${context.database.replace(/[`\\]/g, '\\$&')}\`; `;
+    if (slot.isUncertain || slot.database !== context.database)
+      sql += `USE \`${context.database.replace(/[`\\]/g, '\\$&')}\`; `;
     slot.applied = wanted;
     slot.database = context.database;
     slot.isUncertain = false;

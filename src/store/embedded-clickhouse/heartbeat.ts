@@ -1,6 +1,7 @@
 /**
- * Asks the process of the embedded ClickHouse once a second for a sign of life over its channel. A process that stands still ends nothing by
- * itself: nobody could tell it from one that works on a long statement, which answers here nevertheless.
+ * Asks the process of the embedded ClickHouse once a second for a sign of life over its channel. A process that stands
+ * still ends nothing by itself: nobody could tell it from one that works on a long statement, which answers here
+ * nevertheless.
  */
 import type { ChildProcess } from 'node:child_process';
 import type { ChildMessage, ParentMessage } from './child.ts';
@@ -49,10 +50,14 @@ export class Heartbeat {
     }, EVERY_MS).unref();
   }
 
-  stop(): void { clearInterval(this.#timer); }
+  stop(): void {
+    clearInterval(this.#timer);
+  }
 
   /** A channel that is closed belongs to a process that ends: its `exit` follows. */
   #ask(): void {
-    this.#child.send({ isAlive: true } satisfies ParentMessage, () => { /* The exit tells. */ });
+    this.#child.send({ isAlive: true } satisfies ParentMessage, () => {
+      /* The exit tells. */
+    });
   }
 }

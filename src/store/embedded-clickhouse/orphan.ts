@@ -1,11 +1,15 @@
 /**
- * The engine's process that a killed server has left behind: it ends by itself, but not while a statement runs, and until then nobody else can
- * open its data directory. It is killed; nothing that an insert acknowledged is lost by that.
+ * The engine's process that a killed server has left behind: it ends by itself, but not while a statement runs, and
+ * until then nobody else can open its data directory. It is killed; nothing that an insert acknowledged is lost by
+ * that.
  */
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import type { Log } from '../../ports/log.ts';
 
-/** Long: a busy machine frees the memory of a killed process late, and the next engine does not start while the files are locked. */
+/**
+ * Long: a busy machine frees the memory of a killed process late, and the next engine does not start while the files
+ * are locked.
+ */
 const END_LIMIT_MS = 60_000;
 const CHECK_MS = 10;
 
@@ -28,14 +32,16 @@ export async function endOrphan(directory: string, log: Pick<Log, 'warn'>): Prom
   log.warn({ pid }, 'embedded ClickHouse of a server that was killed still runs: killing it');
   const start = startOf(pid);
   process.kill(pid, 'SIGKILL');
-  for (const endMs = Date.now() + END_LIMIT_MS; startOf(pid) === start && holdsFiles(pid) && Date.now() < endMs;) {
-    await new Promise((resolve) => { setTimeout(resolve, CHECK_MS); });
+  for (const endMs = Date.now() + END_LIMIT_MS; startOf(pid) === start && holdsFiles(pid) && Date.now() < endMs; ) {
+    await new Promise((resolve) => {
+      setTimeout(resolve, CHECK_MS);
+    });
   }
 }
 
 /**
- * Whether a process that was killed may still have files open, and locks on them: they are closed after its memory is gone (with it the command line),
- * by the last of its threads; the first thread is a zombie before that.
+ * Whether a process that was killed may still have files open, and locks on them: they are closed after its memory is
+ * gone (with it the command line), by the last of its threads; the first thread is a zombie before that.
  */
 function holdsFiles(pid: number): boolean {
   return !/^[ZX]$/.test(fieldsOf(pid)[0] ?? 'X') || threadsOf(pid) > 1;
@@ -60,8 +66,8 @@ export function startOf(pid: number): number {
 }
 
 /**
- * Of /proc/<pid>/stat from the third, the state, on; none when there is no process. The second, the name, may hold spaces and ends with the last
- * parenthesis.
+ * Of /proc/<pid>/stat from the third, the state, on; none when there is no process. The second, the name, may hold
+ * spaces and ends with the last parenthesis.
  */
 function fieldsOf(pid: number): string[] {
   const stat = read(`/proc/${pid}/stat`);

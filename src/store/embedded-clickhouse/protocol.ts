@@ -1,7 +1,6 @@
 /**
- * The part of ClickHouse's HTTP interface that the embedded child speaks, as pure functions: what a request asks, how the
- * text of a statement is divided, how an exception is reported.
- * https://clickhouse.com/docs/interfaces/http
+ * The part of ClickHouse's HTTP interface that the embedded child speaks, as pure functions: what a request asks, how
+ * the text of a statement is divided, how an exception is reported. https://clickhouse.com/docs/interfaces/http
  */
 
 /** What a request asks for. `data` is what follows the statement: the body when the statement is in the URL. */
@@ -45,10 +44,29 @@ export class ClickHouseException extends Error {
 
 /** URL parameters that concern the connection or the account and that the child has no use for. */
 const IGNORED = new Set([
-  'query', 'query_id', 'database', 'default_format', 'session_id', 'session_timeout', 'session_check', 'user', 'password', 'role',
-  'quota_key', 'compress', 'decompress', 'enable_http_compression', 'http_zlib_compression_level', 'wait_end_of_query',
-  'buffer_size', 'send_progress_in_http_headers', 'http_headers_progress_interval_ms', 'cancel_http_readonly_queries_on_client_close',
-  'stacktrace', 'close_session', 'http_write_exception_in_output_format',
+  'query',
+  'query_id',
+  'database',
+  'default_format',
+  'session_id',
+  'session_timeout',
+  'session_check',
+  'user',
+  'password',
+  'role',
+  'quota_key',
+  'compress',
+  'decompress',
+  'enable_http_compression',
+  'http_zlib_compression_level',
+  'wait_end_of_query',
+  'buffer_size',
+  'send_progress_in_http_headers',
+  'http_headers_progress_interval_ms',
+  'cancel_http_readonly_queries_on_client_close',
+  'stacktrace',
+  'close_session',
+  'http_write_exception_in_output_format',
 ]);
 const NAME = /^[A-Za-z_]\w*$/;
 const TABLE_NAME = /^(?:[A-Za-z_]\w*|`[^`\\]+`)(?:\.(?:[A-Za-z_]\w*|`[^`\\]+`))?$/;
@@ -74,7 +92,13 @@ export function parseRequest(url: string, body: Buffer): ParsedRequest {
   const inUrl = search.get('query');
   const query = inUrl ?? body.toString('utf8');
   if (query.trim() === '') throw new ClickHouseException(62, 'SYNTAX_ERROR', 'Empty query');
-  return { query, params, settings, database: search.get('database') ?? 'default', data: inUrl === null ? Buffer.alloc(0) : body };
+  return {
+    query,
+    params,
+    settings,
+    database: search.get('database') ?? 'default',
+    data: inUrl === null ? Buffer.alloc(0) : body,
+  };
 }
 
 function checkedName(name: string): string {
@@ -108,7 +132,12 @@ export function quoteLiteral(text: string): string {
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {
-  '\\': '\\\\', '\'': '\\\'', '\0': '\\0', '\n': '\\n', '\r': '\\r', '\t': '\\t',
+  '\\': '\\\\',
+  "'": "\\'",
+  '\0': '\\0',
+  '\n': '\\n',
+  '\r': '\\r',
+  '\t': '\\t',
 };
 
 /** The code of an exception's text as the engine writes it; 1002 (unknown) when it has none. */
@@ -120,11 +149,28 @@ export function exceptionCode(message: string): number {
 /** HTTP status of an engine's exception, as ClickHouse maps it (src/Server/HTTP/exceptionCodeToHTTPStatus.cpp). */
 export function exceptionStatus(code: number): number {
   switch (code) {
-    case 36: case 38: case 41: case 43: case 47: case 53: case 62: case 130: case 456: return 400;
-    case 46: case 60: case 81: return 404;
-    case 159: return 408;
-    case 202: case 242: case 252: return 503;
-    default: return 500;
+    case 36:
+    case 38:
+    case 41:
+    case 43:
+    case 47:
+    case 53:
+    case 62:
+    case 130:
+    case 456:
+      return 400;
+    case 46:
+    case 60:
+    case 81:
+      return 404;
+    case 159:
+      return 408;
+    case 202:
+    case 242:
+    case 252:
+      return 503;
+    default:
+      return 500;
   }
 }
 

@@ -6,7 +6,14 @@ import { once } from 'node:events';
 import type { Context, Engine } from './engine.ts';
 import type { InsertStatement, ParsedRequest } from './protocol.ts';
 import {
-  ClickHouseException, exceptionCode, exceptionStatus, exceptionTrailer, parseRequest, quoteLiteral, readInsert, readStatement,
+  ClickHouseException,
+  exceptionCode,
+  exceptionStatus,
+  exceptionTrailer,
+  parseRequest,
+  quoteLiteral,
+  readInsert,
+  readStatement,
 } from './protocol.ts';
 import type { Spool } from './spool.ts';
 
@@ -35,15 +42,25 @@ export interface ServerOptions {
 
 export function createHttpServer(options: ServerOptions): Server {
   let requestsCount = 0;
-  const server = createServer({ maxHeaderSize: HEADER_BYTES_MAX, keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
-    requestsCount++;
-    handle(options, request, response, `millrace-${process.pid}-${requestsCount}`).catch((error: unknown) => sendError(response, error));
-  });
+  const server = createServer(
+    { maxHeaderSize: HEADER_BYTES_MAX, keepAliveTimeout: KEEP_ALIVE_MS },
+    (request, response) => {
+      requestsCount++;
+      handle(options, request, response, `millrace-${process.pid}-${requestsCount}`).catch((error: unknown) =>
+        sendError(response, error),
+      );
+    },
+  );
   server.requestTimeout = 0;
   return server;
 }
 
-async function handle(options: ServerOptions, request: IncomingMessage, response: ServerResponse, label: string): Promise<void> {
+async function handle(
+  options: ServerOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+  label: string,
+): Promise<void> {
   const path = (request.url ?? '/').split('?', 1)[0];
   if (path === '/ping') {
     response.end('Ok.\n');
@@ -51,7 +68,12 @@ async function handle(options: ServerOptions, request: IncomingMessage, response
   }
   if (path !== '/') throw new ClickHouseException(36, 'BAD_ARGUMENTS', `Unknown path ${path}`, 404);
   if (!isAuthorized(request.headers.authorization, options.password)) {
-    throw new ClickHouseException(516, 'AUTHENTICATION_FAILED', 'default: Authentication failed: password is incorrect', 403);
+    throw new ClickHouseException(
+      516,
+      'AUTHENTICATION_FAILED',
+      'default: Authentication failed: password is incorrect',
+      403,
+    );
   }
   const parsed = parseRequest(request.url ?? '/', await readBody(request, options.bodyBytesMax));
   options.engine.checkSettings(parsed.settings);
@@ -75,13 +97,19 @@ async function readBody(request: IncomingMessage, bytesMax: number): Promise<Buf
   let sizeBytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     sizeBytes += chunk.length;
-    if (sizeBytes > bytesMax) throw new ClickHouseException(307, 'TOO_MANY_BYTES', `The body has more than ${bytesMax} bytes`, 413);
+    if (sizeBytes > bytesMax)
+      throw new ClickHouseException(307, 'TOO_MANY_BYTES', `The body has more than ${bytesMax} bytes`, 413);
     chunks.push(chunk);
   }
   return chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, sizeBytes);
 }
 
-async function runInsert(options: ServerOptions, parsed: ParsedRequest, insert: InsertStatement, label: string): Promise<void> {
+async function runInsert(
+  options: ServerOptions,
+  parsed: ParsedRequest,
+  insert: InsertStatement,
+  label: string,
+): Promise<void> {
   const body = insert.inlineData === '' ? parsed.data : Buffer.concat([Buffer.from(insert.inlineData), parsed.data]);
   if (body.length === 0) return;
   const settings = new Map([...deduplication(parsed.settings), ...parsed.settings]);
@@ -96,21 +124,27 @@ async function runInsert(options: ServerOptions, parsed: ParsedRequest, insert: 
 }
 
 /**
- * Without a token FROM INFILE would drop a batch that equals an earlier one byte by byte. With a token it must not depend on
- * what the engine thinks of the SELECT: its default drops repetitions only "when possible" and doubles the rows otherwise.
+ * Without a token FROM INFILE would drop a batch that equals an earlier one byte by byte. With a token it must not
+ * depend on what the engine thinks of the SELECT: its default drops repetitions only "when possible" and doubles the
+ * rows otherwise.
  */
 function deduplication(settings: ReadonlyMap<string, string>): [string, string][] {
   const hasToken = (settings.get('insert_deduplication_token') ?? '') !== '';
-  return [['deduplicate_insert', hasToken ? 'enable' : 'disable'], ['deduplicate_insert_select', hasToken ? 'force_enable' : 'disable']];
+  return [
+    ['deduplicate_insert', hasToken ? 'enable' : 'disable'],
+    ['deduplicate_insert_select', hasToken ? 'force_enable' : 'disable'],
+  ];
 }
 
 /**
- * Large Native: SELECT by name, with about a tenth less CPU than FROM INFILE; a small one is planned as long as it runs, and INFILE takes a
- * millisecond of 8 less. Both give a token the same meaning. Other formats need what INSERT knows of the table's structure.
+ * Large Native: SELECT by name, with about a tenth less CPU than FROM INFILE; a small one is planned as long as it
+ * runs, and INFILE takes a millisecond of 8 less. Both give a token the same meaning. Other formats need what INSERT
+ * knows of the table's structure.
  */
 function insertFromFile(insert: InsertStatement, path: string, bytes: number): string {
   const target = `INSERT INTO ${insert.table} ${insert.columns}`;
-  if (insert.format !== 'Native' || bytes < SELECTED_BYTES_MIN) return `${target} FROM INFILE ${quoteLiteral(path)} FORMAT ${insert.format}`;
+  if (insert.format !== 'Native' || bytes < SELECTED_BYTES_MIN)
+    return `${target} FROM INFILE ${quoteLiteral(path)} FORMAT ${insert.format}`;
   const columns = insert.columns === '' ? '*' : insert.columns.slice(1, -1);
   return `${target} SELECT ${columns} FROM file(${quoteLiteral(path)}, 'Native')`;
 }
@@ -121,15 +155,26 @@ interface Exchange {
   readonly label: string;
 }
 
-async function runQuery({ engine }: ServerOptions, parsed: ParsedRequest, { request, response, label }: Exchange): Promise<void> {
+async function runQuery(
+  { engine }: ServerOptions,
+  parsed: ParsedRequest,
+  { request, response, label }: Exchange,
+): Promise<void> {
   const statement = readStatement(parsed.query);
   for (const name of statement.paramNames) {
     // The session may still hold another request's value under this name.
-    if (!parsed.params.has(name)) throw new ClickHouseException(456, 'UNKNOWN_QUERY_PARAMETER', `Substitution \`${name}\` is not set`);
+    if (!parsed.params.has(name))
+      throw new ClickHouseException(456, 'UNKNOWN_QUERY_PARAMETER', `Substitution \`${name}\` is not set`);
   }
   const sql = parsed.data.length === 0 ? parsed.query : `${parsed.query}\n${parsed.data.toString('utf8')}`;
   const signal = statement.kind === 'read' ? closeSignal(response) : undefined;
-  const context: Context = { label, params: parsed.params, settings: parsed.settings, database: parsed.database, signal };
+  const context: Context = {
+    label,
+    params: parsed.params,
+    settings: parsed.settings,
+    database: parsed.database,
+    signal,
+  };
   const format = statement.format ?? 'TabSeparated';
   const isStreamed = request.headers[STREAM_HEADER] !== undefined && statement.kind === 'read';
   if (isStreamed && (STREAMABLE.has(format) || STREAMABLE_WITH_NAMES.has(format))) {
@@ -151,7 +196,10 @@ function closeSignal(response: ServerResponse): AbortSignal {
 
 function resultHeaders(format: string): Record<string, string> {
   return {
-    'content-type': contentType(format), 'x-clickhouse-format': format, 'x-clickhouse-summary': '{}', 'x-clickhouse-timezone': 'UTC',
+    'content-type': contentType(format),
+    'x-clickhouse-format': format,
+    'x-clickhouse-summary': '{}',
+    'x-clickhouse-timezone': 'UTC',
   };
 }
 
@@ -206,5 +254,7 @@ function sendError(response: ServerResponse, error: unknown): void {
     return;
   }
   const text = `${message.startsWith('Code:') ? message : `Code: ${code}. DB::Exception: ${message} (UNKNOWN_EXCEPTION)`}\n`;
-  response.writeHead(status, { 'content-type': 'text/plain; charset=UTF-8', 'x-clickhouse-exception-code': String(code) }).end(text);
+  response
+    .writeHead(status, { 'content-type': 'text/plain; charset=UTF-8', 'x-clickhouse-exception-code': String(code) })
+    .end(text);
 }

@@ -1,9 +1,18 @@
 /**
- * Files that hold the bodies of inserts while the engine reads them. Data never reaches the engine inside a statement: the
- * engine cuts inline data at the first empty line and runs the rest as SQL.
+ * Files that hold the bodies of inserts while the engine reads them. Data never reaches the engine inside a statement:
+ * the engine cuts inline data at the first empty line and runs the rest as SQL.
  */
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, readdirSync, readlinkSync, rmSync, statSync, statfsSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs';
 import { unlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { startOf } from './orphan.ts';
@@ -22,7 +31,8 @@ export class Spool {
   #nextNumber = 0;
 
   /**
-   * Removes what a former process left behind, so open the engine first: its lock shows that no other process is at work.
+   * Removes what a former process left behind, so open the engine first: its lock shows that no other process is at
+   * work.
    * @param directory the data directory
    */
   constructor(directory: string) {
@@ -61,7 +71,9 @@ export class Spool {
   }
 }
 
-/** One private directory per user and data directory; undefined when it cannot be made or somebody else has the name. */
+/**
+ * One private directory per user and data directory; undefined when it cannot be made or somebody else has the name.
+ */
 function makeMemoryDirectory(directory: string): string | undefined {
   const digest = createHash('sha256').update(resolve(directory)).digest('hex').slice(0, 16);
   const path = join(MEMORY_FILE_SYSTEM, namePrefix() + digest);
@@ -82,8 +94,8 @@ const namePrefix = (): string => `millrace-${process.getuid?.() ?? 0}-`;
 const ownerText = (pid: number): string => `${pid} ${startOf(pid)} ${readlinkSync('/proc/self/ns/pid')}\n`;
 
 /**
- * Removes this user's directories of processes that were killed: memory that nobody would free. Those of other containers that share the file
- * system are left alone.
+ * Removes this user's directories of processes that were killed: memory that nobody would free. Those of other
+ * containers that share the file system are left alone.
  * @param now milliseconds since 1970.
  */
 export function removeForsaken(fileSystem: string, now = Date.now()): void {

@@ -1,6 +1,6 @@
 /**
- * Starts the process of the embedded ClickHouse and starts it again when it ends, always on the port that the first start
- * found, so that a client made from `url` works on after a restart.
+ * Starts the process of the embedded ClickHouse and starts it again when it ends, always on the port that the first
+ * start found, so that a client made from `url` works on after a restart.
  */
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -30,7 +30,10 @@ export interface EmbeddedClickHouseOptions {
   /** Body of one request, bytes. Default 256 MiB. */
   readonly bodyBytesMax?: number;
   readonly onState?: (state: EmbeddedState) => void;
-  /** Seconds without a sign of life until the process counts as unresponsive, and until it is killed and started again. Default 5 and 120. */
+  /**
+   * Seconds without a sign of life until the process counts as unresponsive, and until it is killed and started again.
+   * Default 5 and 120.
+   */
   readonly silentAfterSeconds?: number;
   readonly deadAfterSeconds?: number;
 }
@@ -49,8 +52,8 @@ const HEALTHY_AFTER_MS = 30_000;
 /** Threads of libuv: each statement that runs holds one, and writing the files of inserts needs some as well. */
 const SPARE_THREADS = 5;
 /**
- * Of this process's environment, for the child's loader and libraries. Settings of Millrace, with their passwords, and what else an operator has there
- * stay here: the engine can read files, and so the environment of its process.
+ * Of this process's environment, for the child's loader and libraries. Settings of Millrace, with their passwords, and
+ * what else an operator has there stay here: the engine can read files, and so the environment of its process.
  */
 const ENVIRONMENT = /^(PATH|HOME|TMPDIR|LANG|LC_\w+|LD_LIBRARY_PATH|LD_PRELOAD|GLIBC_TUNABLES|MALLOC_\w+)$/;
 const STDERR_LINE_LENGTH_MAX = 2_000;
@@ -92,7 +95,9 @@ export class EmbeddedClickHouse {
     return this.#restartsCount;
   }
 
-  /** @returns the URL, when requests are taken. Rejects when the first start fails; later ones are repeated for ever. */
+  /**
+   * @returns the URL, when requests are taken. Rejects when the first start fails; later ones are repeated for ever.
+   */
   async start(): Promise<string> {
     if (this.#state !== 'stopped') throw new Error('the embedded ClickHouse was started already');
     this.#isStopping = false;
@@ -114,7 +119,10 @@ export class EmbeddedClickHouse {
     if (child !== undefined && child.exitCode === null && child.signalCode === null) {
       const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
       const killer = setTimeout(() => {
-        this.#options.log.warn({ pid: child.pid, limitMs: STOP_LIMIT_MS }, 'embedded ClickHouse does not stop: killing it');
+        this.#options.log.warn(
+          { pid: child.pid, limitMs: STOP_LIMIT_MS },
+          'embedded ClickHouse does not stop: killing it',
+        );
         child.kill('SIGKILL');
       }, STOP_LIMIT_MS);
       child.kill('SIGTERM');
@@ -136,17 +144,27 @@ export class EmbeddedClickHouse {
   #fork(): ChildProcess {
     const { directory, childPath, readSessions = 3, waitingMax = 256, threads = 1 } = this.#options;
     const childOptions: ChildOptions = {
-      directory, readSessions, waitingMax, threads, port: this.#port,
+      directory,
+      readSessions,
+      waitingMax,
+      threads,
+      port: this.#port,
       memoryBytesMax: this.#options.memoryBytesMax ?? 2 ** 31,
       bodyBytesMax: this.#options.bodyBytesMax ?? 2 ** 28,
     };
     const inherited = Object.entries(process.env).filter(([name]) => ENVIRONMENT.test(name));
-    const child = fork(childPath ?? fileURLToPath(new URL('./child.js', import.meta.url)), [JSON.stringify(childOptions)], {
-      env: { ...Object.fromEntries(inherited), TZ: 'UTC', UV_THREADPOOL_SIZE: String(readSessions + SPARE_THREADS) },
-      execArgv: [],
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    const child = fork(
+      childPath ?? fileURLToPath(new URL('./child.js', import.meta.url)),
+      [JSON.stringify(childOptions)],
+      {
+        env: { ...Object.fromEntries(inherited), TZ: 'UTC', UV_THREADPOOL_SIZE: String(readSessions + SPARE_THREADS) },
+        execArgv: [],
+        stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      },
+    );
+    child.send({ password: this.#password } satisfies ParentMessage, () => {
+      /* One that has ended says why by its exit. */
     });
-    child.send({ password: this.#password } satisfies ParentMessage, () => { /* One that has ended says why by its exit. */ });
     return child;
   }
 
@@ -157,9 +175,14 @@ export class EmbeddedClickHouse {
     this.#child = child;
     if (child.pid !== undefined) rememberOwner(this.#options.directory, child.pid);
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      this.#options.log.warn({ pid: child.pid, text: text.slice(0, STDERR_LINE_LENGTH_MAX) }, 'embedded ClickHouse wrote to stderr');
+      this.#options.log.warn(
+        { pid: child.pid, text: text.slice(0, STDERR_LINE_LENGTH_MAX) },
+        'embedded ClickHouse wrote to stderr',
+      );
     });
-    child.on('error', (error) => this.#options.log.error({ error: error.message }, 'embedded ClickHouse: process error'));
+    child.on('error', (error) =>
+      this.#options.log.error({ error: error.message }, 'embedded ClickHouse: process error'),
+    );
     const message = await firstMessage(child);
     if ('failure' in message) {
       child.kill('SIGKILL');
@@ -172,27 +195,41 @@ export class EmbeddedClickHouse {
       heartbeat.stop();
       this.#onExit(child, startedAt, { code, signal });
     });
-    this.#options.log.info({ pid: child.pid, port: this.#port, durationMs: Date.now() - startedAt }, 'embedded ClickHouse is ready');
+    this.#options.log.info(
+      { pid: child.pid, port: this.#port, durationMs: Date.now() - startedAt },
+      'embedded ClickHouse is ready',
+    );
     this.#setState('ready');
     if (this.#isStopping) child.kill('SIGTERM');
   }
 
   #watch(child: ChildProcess): Heartbeat {
-    const { log, silentAfterSeconds: silentAfter = SILENT_AFTER_SECONDS, deadAfterSeconds: deadAfter = DEAD_AFTER_SECONDS } = this.#options;
-    return new Heartbeat(child, { silentAfter, deadAfter }, {
-      onSilent: () => {
-        log.error({ pid: child.pid, silentAfterSeconds: silentAfter }, 'embedded ClickHouse gives no sign of life');
-        if (this.#child === child && this.#state === 'ready') this.#setState('unresponsive');
+    const {
+      log,
+      silentAfterSeconds: silentAfter = SILENT_AFTER_SECONDS,
+      deadAfterSeconds: deadAfter = DEAD_AFTER_SECONDS,
+    } = this.#options;
+    return new Heartbeat(
+      child,
+      { silentAfter, deadAfter },
+      {
+        onSilent: () => {
+          log.error({ pid: child.pid, silentAfterSeconds: silentAfter }, 'embedded ClickHouse gives no sign of life');
+          if (this.#child === child && this.#state === 'ready') this.#setState('unresponsive');
+        },
+        onAnswer: () => {
+          log.info({ pid: child.pid }, 'embedded ClickHouse answers again');
+          if (this.#child === child && this.#state === 'unresponsive') this.#setState('ready');
+        },
+        onDead: () => {
+          log.error(
+            { pid: child.pid, deadAfterSeconds: deadAfter },
+            'embedded ClickHouse gives no sign of life: killing it',
+          );
+          child.kill('SIGKILL');
+        },
       },
-      onAnswer: () => {
-        log.info({ pid: child.pid }, 'embedded ClickHouse answers again');
-        if (this.#child === child && this.#state === 'unresponsive') this.#setState('ready');
-      },
-      onDead: () => {
-        log.error({ pid: child.pid, deadAfterSeconds: deadAfter }, 'embedded ClickHouse gives no sign of life: killing it');
-        child.kill('SIGKILL');
-      },
-    });
+    );
   }
 
   #onExit(child: ChildProcess, startedAt: number, reason: { code: number | null; signal: string | null }): void {
@@ -212,7 +249,10 @@ export class EmbeddedClickHouse {
       this.#startChild().catch((error: unknown) => {
         const text = error instanceof Error ? error.message : String(error);
         if (this.#isStopping) return;
-        this.#options.log.error({ error: text, nextTryMs: this.#backOffMs }, 'embedded ClickHouse could not be restarted');
+        this.#options.log.error(
+          { error: text, nextTryMs: this.#backOffMs },
+          'embedded ClickHouse could not be restarted',
+        );
         this.#restartLater();
       });
     }, delayMs);
@@ -224,7 +264,8 @@ function firstMessage(child: ChildProcess): Promise<StartMessage> {
   return new Promise((resolve) => {
     const fail = (failure: string): void => settle({ failure, errorCode: '' });
     const onMessage = (message: unknown): void => settle(message as StartMessage);
-    const onExit = (code: number | null, signal: string | null): void => fail(`the process ended with ${code ?? signal}`);
+    const onExit = (code: number | null, signal: string | null): void =>
+      fail(`the process ended with ${code ?? signal}`);
     const onError = (error: Error): void => fail(error.message);
     const timer = setTimeout(() => fail(`no answer in ${START_LIMIT_MS} ms`), START_LIMIT_MS);
     function settle(message: StartMessage): void {

@@ -1,6 +1,6 @@
 /**
- * Large binary content as files of the data directory: `<two digits>/<key>`. Content is written beside, synced and renamed, so that a file with a
- * key is whole; what a crash left half-written is removed at the next start.
+ * Large binary content as files of the data directory: `<two digits>/<key>`. Content is written beside, synced and
+ * renamed, so that a file with a key is whole; what a crash left half-written is removed at the next start.
  */
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
@@ -26,7 +26,10 @@ export class FileBlobs implements Blobs {
   readonly #directory: string;
   readonly #refusal: () => string | undefined;
   readonly #synchronise: typeof syncDirectory;
-  /** Directories whose own names are being synchronised, at most one for each two digits: each file in one waits for that. */
+  /**
+   * Directories whose own names are being synchronised, at most one for each two digits: each file in one waits for
+   * that.
+   */
   readonly #made = new Map<string, Promise<void>>();
 
   private constructor(directory: string, { refusal = () => undefined, synchronise = syncDirectory }: FileBlobsOptions) {
@@ -87,10 +90,13 @@ export class FileBlobs implements Blobs {
     return bytes;
   }
 
-  async read(key: string, range?: { readonly from: number; readonly through: number }): Promise<AsyncIterable<Uint8Array> | undefined> {
+  async read(
+    key: string,
+    range?: { readonly from: number; readonly through: number },
+  ): Promise<AsyncIterable<Uint8Array> | undefined> {
     if (!KEY.test(key)) return undefined;
     const path = this.#path(key);
-    if (await statOf(path) === undefined) return undefined;
+    if ((await statOf(path)) === undefined) return undefined;
     return pieces(path, range?.from ?? 0, range?.through ?? Infinity);
   }
 
@@ -127,14 +133,14 @@ async function statOf(path: string): Promise<{ mtimeMs: number; size: number } |
 }
 
 async function writeAll(file: FileHandle, piece: Uint8Array): Promise<void> {
-  for (let at = 0; at < piece.length;) at += (await file.write(piece, at, piece.length - at)).bytesWritten;
+  for (let at = 0; at < piece.length; ) at += (await file.write(piece, at, piece.length - at)).bytesWritten;
 }
 
 /** Opened when it is first asked for, so that nothing stays open of what nobody reads. */
 async function* pieces(path: string, from: number, through: number): AsyncIterable<Uint8Array> {
   const file = await open(path, 'r');
   try {
-    for (let at = from; at <= through;) {
+    for (let at = from; at <= through; ) {
       // Not used again: who gets it may keep it.
       const buffer = Buffer.allocUnsafeSlow(Math.min(READ_BYTES, through - at + 1));
       const { bytesRead } = await file.read(buffer, 0, buffer.length, at);

@@ -1,4 +1,6 @@
-/** The quarantine as a file of JSON lines in the data directory. Its operator may read it, and move it away at any time. */
+/**
+ * The quarantine as a file of JSON lines in the data directory. Its operator may read it, and move it away at any time.
+ */
 import { open, readFile, stat, truncate } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { QuarantineFullError } from '../../ingest/journal/quarantine.ts';
@@ -24,7 +26,9 @@ export class QuarantineFile implements Quarantine {
     this.#now = now;
   }
 
-  get count(): number { return this.#keys.size; }
+  get count(): number {
+    return this.#keys.size;
+  }
 
   /** Reads what is there. A line that was cut off by the end of the process is taken away: it was not acknowledged. */
   static async open(path: string, options: { bytesMax?: number; now?: () => number } = {}): Promise<QuarantineFile> {
@@ -33,7 +37,9 @@ export class QuarantineFile implements Quarantine {
     return quarantine;
   }
 
-  has(key: QuarantineKey): boolean { return this.#keys.has(keyOf(key)); }
+  has(key: QuarantineKey): boolean {
+    return this.#keys.has(keyOf(key));
+  }
 
   async add(entry: QuarantineEntry): Promise<void> {
     await this.#noticeMoved();
@@ -42,8 +48,10 @@ export class QuarantineFile implements Quarantine {
     const line = Buffer.from(`${JSON.stringify({ time: new Date(this.#now()).toISOString(), ...entry })}\n`);
     this.isFull = this.sizeBytes + line.length > this.#bytesMax;
     if (this.isFull) {
-      throw new QuarantineFullError(`the quarantine ${this.#path} is full (${this.sizeBytes} of ${this.#bytesMax} bytes, a line of ${line.length} more): `
-        + `what the history store refuses cannot be set aside (${entry.error}). Find out why it is refused, then move the file away`);
+      throw new QuarantineFullError(
+        `the quarantine ${this.#path} is full (${this.sizeBytes} of ${this.#bytesMax} bytes, a line of ${line.length} more): ` +
+          `what the history store refuses cannot be set aside (${entry.error}). Find out why it is refused, then move the file away`,
+      );
     }
     const isNew = this.sizeBytes === 0;
     const file = await open(this.#path, 'a');
@@ -70,7 +78,7 @@ export class QuarantineFile implements Quarantine {
     const end = bytes.lastIndexOf('\n') + 1;
     if (end < bytes.length) await truncate(this.#path, end);
     this.sizeBytes = end;
-    for (let at = 0; at < end;) {
+    for (let at = 0; at < end; ) {
       const next = bytes.indexOf('\n', at);
       this.#keys.add(keyOfLine(bytes.toString('utf8', at, next)));
       at = next + 1;
@@ -79,7 +87,10 @@ export class QuarantineFile implements Quarantine {
 
   /** Whoever moves the file away starts a new one. */
   async #noticeMoved(): Promise<void> {
-    const size = await stat(this.#path).then(({ size: found }) => found, () => 0);
+    const size = await stat(this.#path).then(
+      ({ size: found }) => found,
+      () => 0,
+    );
     if (size === this.sizeBytes) return;
     this.#keys.clear();
     await this.#load();

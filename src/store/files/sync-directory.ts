@@ -1,4 +1,7 @@
-/** Directory entries survive a power cut once their directory is synchronised: a synchronised file may still have no name after it. */
+/**
+ * Directory entries survive a power cut once their directory is synchronised: a synchronised file may still have no
+ * name after it.
+ */
 import { open } from 'node:fs/promises';
 
 /** Resolves when the names in the directory are on disk. */

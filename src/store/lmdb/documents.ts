@@ -1,4 +1,6 @@
-/** Documents on LMDB. Keys: `<collection code><tenant>/<id>`, so that a collection of a tenant is one range in id order. */
+/**
+ * Documents on LMDB. Keys: `<collection code><tenant>/<id>`, so that a collection of a tenant is one range in id order.
+ */
 import type { DocumentChange, Documents } from '../../actors/runtime/documents.ts';
 import type { Collection } from '../../model/commands/collections.ts';
 import { KEY_CONTROLS } from '../../model/documents/key-text.ts';
@@ -6,11 +8,48 @@ import type { LmdbEnvironment } from './environment.ts';
 import { KEY_BYTES_MAX } from './environment.ts';
 
 const CODES: Readonly<Record<Collection, string>> = {
-  managedObject: 'M', binary: 'D', availability: 'V', externalId: 'X', externalIdsOf: 'Y', children: 'C', parents: 'P', alarm: 'A', event: 'E', operation: 'O',
-  openAlarm: 'a', openAlarmLink: 'h', openOperation: 'o', user: 'U', session: 'S', sessionMessage: 'Q', tenant: 'T', pending: 'F', meta: 'm',
-  option: 'p', application: 'q', subscription: 's', group: 'g', inventoryRole: 'i', inventoryAssignment: 'j', retentionRule: 'r', certificate: 'c',
-  deviceRequest: 'd', bulkRegistration: 'b', bulkOperation: 'B', passwordToken: 'w', loginOption: 'l', tokenRevocation: 'v', job: 'J',
-  groupMember: 'G', userAlias: 'L', signingKey: 'k', eventBinary: 'e', totp: 't', revocation: 'R', statisticsFile: 'f', notificationSubscription: 'n',
+  managedObject: 'M',
+  binary: 'D',
+  availability: 'V',
+  externalId: 'X',
+  externalIdsOf: 'Y',
+  children: 'C',
+  parents: 'P',
+  alarm: 'A',
+  event: 'E',
+  operation: 'O',
+  openAlarm: 'a',
+  openAlarmLink: 'h',
+  openOperation: 'o',
+  user: 'U',
+  session: 'S',
+  sessionMessage: 'Q',
+  tenant: 'T',
+  pending: 'F',
+  meta: 'm',
+  option: 'p',
+  application: 'q',
+  subscription: 's',
+  group: 'g',
+  inventoryRole: 'i',
+  inventoryAssignment: 'j',
+  retentionRule: 'r',
+  certificate: 'c',
+  deviceRequest: 'd',
+  bulkRegistration: 'b',
+  bulkOperation: 'B',
+  passwordToken: 'w',
+  loginOption: 'l',
+  tokenRevocation: 'v',
+  job: 'J',
+  groupMember: 'G',
+  userAlias: 'L',
+  signingKey: 'k',
+  eventBinary: 'e',
+  totp: 't',
+  revocation: 'R',
+  statisticsFile: 'f',
+  notificationSubscription: 'n',
 };
 
 /** Collections of tenants. */
@@ -34,13 +73,20 @@ export class LmdbDocuments implements Documents {
     return ids.map((id) => this.get(collection, tenant, id));
   }
 
-  list(collection: Collection, tenant: number, prefix: string, options: { after?: string; limit: number }): { id: string; value: string }[] {
+  list(
+    collection: Collection,
+    tenant: number,
+    prefix: string,
+    options: { after?: string; limit: number },
+  ): { id: string; value: string }[] {
     const base = `${CODES[collection]}${tenant}/`;
     const found: { id: string; value: string }[] = [];
     if (isTooLong(keyOf(collection, tenant, prefix))) return found;
     const { after } = options;
     const isBehind = after !== undefined && !isTooLong(keyOf(collection, tenant, after)) && inByteOrder(prefix, after);
-    for (const { key, value } of this.#environment.documents.getRange({ start: keyOf(collection, tenant, isBehind ? after : prefix) })) {
+    for (const { key, value } of this.#environment.documents.getRange({
+      start: keyOf(collection, tenant, isBehind ? after : prefix),
+    })) {
       // A key of before the escapes of `keyOf` can read back as several.
       if (typeof key !== 'string') continue;
       if (!key.startsWith(base + prefix) || found.length >= options.limit) break;
@@ -53,8 +99,10 @@ export class LmdbDocuments implements Documents {
   async commit(changes: Iterable<DocumentChange>, position: number | undefined): Promise<void> {
     const { documents } = this.#environment;
     // Before the first write: a key that is refused must not leave half of the commit behind.
-    const writes = Array.from(changes, ({ collection, tenant, id, value }) => ({ key: keyOf(collection, tenant, id), value }))
-      .filter(({ key, value }) => !isTooLong(key) || isPut(key, value));
+    const writes = Array.from(changes, ({ collection, tenant, id, value }) => ({
+      key: keyOf(collection, tenant, id),
+      value,
+    })).filter(({ key, value }) => !isTooLong(key) || isPut(key, value));
     // All operations of one event turn are one LMDB transaction; the callback keeps them atomic in any case.
     await documents.batch(() => {
       for (const { key, value } of writes) {
@@ -73,7 +121,10 @@ export class LmdbDocuments implements Documents {
 /** Below this length (in UTF-16 units) the encoding of lmdb's keys escapes U+0000 to U+0004 itself. */
 const ESCAPED_BELOW = 64;
 
-/** The key with its escapes: unescaped, the control characters that the encoding uses would read back as the ends of keys. */
+/**
+ * The key with its escapes: unescaped, the control characters that the encoding uses would read back as the ends of
+ * keys.
+ */
 function keyOf(collection: Collection, tenant: number, id: string): string {
   const key = `${CODES[collection]}${tenant}/${id}`;
   return key.length < ESCAPED_BELOW ? key : key.replace(KEY_CONTROLS, '\u0004$&');
@@ -89,4 +140,5 @@ function isPut(key: string, value: string | undefined): boolean {
 const isTooLong = (key: string): boolean => key.length * 3 > KEY_BYTES_MAX && Buffer.byteLength(key) > KEY_BYTES_MAX;
 
 /** Whether `a` does not come behind `b`. */
-const inByteOrder = (a: string, b: string): boolean => b.startsWith(a) || Buffer.compare(Buffer.from(a), Buffer.from(b)) <= 0;
+const inByteOrder = (a: string, b: string): boolean =>
+  b.startsWith(a) || Buffer.compare(Buffer.from(a), Buffer.from(b)) <= 0;

@@ -18,13 +18,24 @@ export const KEY_BYTES_MAX = 1_900;
  */
 export function openLmdb(path: string, options: { mapSizeBytes?: number } = {}): LmdbEnvironment {
   const root = open({
-    path, maxDbs: 4, noSubdir: false, overlappingSync: false, commitDelay: 0, eventTurnBatching: true,
+    path,
+    maxDbs: 4,
+    noSubdir: false,
+    overlappingSync: false,
+    commitDelay: 0,
+    eventTurnBatching: true,
     ...(options.mapSizeBytes === undefined ? {} : { mapSize: options.mapSizeBytes }),
   });
   const journal = root.openDB<Buffer, number>({ name: 'journal', encoding: 'binary', keyEncoding: 'ordered-binary' });
-  const documents = root.openDB<string, string>({ name: 'documents', encoding: 'string', keyEncoding: 'ordered-binary' });
+  const documents = root.openDB<string, string>({
+    name: 'documents',
+    encoding: 'string',
+    keyEncoding: 'ordered-binary',
+  });
   return {
-    root, journal, documents,
+    root,
+    journal,
+    documents,
     async close() {
       await root.flushed;
       await root.close();

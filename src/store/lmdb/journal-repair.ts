@@ -1,6 +1,7 @@
 /**
- * Batches of the journal that cannot be read. Their records go into the quarantine, and records without effect take their sequences, so that the rest of
- * the journal is handled. Without this a damaged batch ends the process at every start.
+ * Batches of the journal that cannot be read. Their records go into the quarantine, and records without effect take
+ * their sequences, so that the rest of the journal is handled. Without this a damaged batch ends the process at every
+ * start.
  */
 import { parseProgress, PROGRESS_KEY } from '../../actors/projector-memory.ts';
 import { RECORD_HEADER_BYTES } from '../../ingest/journal/command-record.ts';
@@ -13,7 +14,10 @@ import { openLmdb } from './environment.ts';
 import type { LmdbEnvironment } from './environment.ts';
 
 const OFFSET_RECEIVED_AT = 20;
-/** Sequences that one damaged range may take: 300 MB of records without effect. More means that a key of the journal is damaged. */
+/**
+ * Sequences that one damaged range may take: 300 MB of records without effect. More means that a key of the journal is
+ * damaged.
+ */
 const LOST_MAX = 10_000_000;
 /** Records without effect of one batch. */
 const BATCH_RECORDS = 100_000;
@@ -49,9 +53,16 @@ export async function damagedBatches(environment: LmdbEnvironment): Promise<Dama
     if (last === undefined) return;
     const { batchSeq, value } = last;
     const { count, end } = readableRecords(value, nextSeq === undefined ? Infinity : nextSeq - batchSeq);
-    const through = nextSeq === undefined ? Math.max(batchSeq + count - (end < value.length ? 0 : 1), knownSeq) : nextSeq - 1;
+    const through =
+      nextSeq === undefined ? Math.max(batchSeq + count - (end < value.length ? 0 : 1), knownSeq) : nextSeq - 1;
     if (end === value.length && batchSeq + count - 1 >= through) return;
-    found.push({ batchSeq, from: batchSeq + count, through, readable: Buffer.from(value.subarray(0, end)), bytes: Buffer.from(value.subarray(end)) });
+    found.push({
+      batchSeq,
+      from: batchSeq + count,
+      through,
+      readable: Buffer.from(value.subarray(0, end)),
+      bytes: Buffer.from(value.subarray(end)),
+    });
   };
   for (const { key, value } of environment.journal.getRange({ snapshot: false })) {
     look(key, 0);
@@ -61,14 +72,31 @@ export async function damagedBatches(environment: LmdbEnvironment): Promise<Dama
   return found;
 }
 
-/** Sets the batches aside and makes the journal readable. Repeatable at any point. @throws Error when a range is too large, or the quarantine is full. */
-export async function setDamagedAside(environment: LmdbEnvironment, damaged: readonly DamagedBatch[], quarantine: Quarantine): Promise<void> {
+/**
+ * Sets the batches aside and makes the journal readable. Repeatable at any point. @throws Error when a range is too
+ * large, or the quarantine is full.
+ */
+export async function setDamagedAside(
+  environment: LmdbEnvironment,
+  damaged: readonly DamagedBatch[],
+  quarantine: Quarantine,
+): Promise<void> {
   for (const batch of damaged) {
     const { from, through, bytes } = batch;
     const lost = through - from + 1;
-    if (lost > LOST_MAX) throw new Error(`the journal has no records ${from} to ${through}, more than ${LOST_MAX}: restore a backup`);
-    await quarantine.add({ kind: 'batch', table: 'journal', seq: from, shard: 0, id: through, position: from - 1, code: 0,
-      error: describeDamage(batch), row: { from, through, bytes: bytes.toString('base64') } });
+    if (lost > LOST_MAX)
+      throw new Error(`the journal has no records ${from} to ${through}, more than ${LOST_MAX}: restore a backup`);
+    await quarantine.add({
+      kind: 'batch',
+      table: 'journal',
+      seq: from,
+      shard: 0,
+      id: through,
+      position: from - 1,
+      code: 0,
+      error: describeDamage(batch),
+      row: { from, through, bytes: bytes.toString('base64') },
+    });
     await replace(environment, batch);
   }
 }
@@ -77,7 +105,10 @@ export const describeDamage = ({ batchSeq, from, through, bytes }: DamagedBatch)
   `records ${from} to ${through} of the journal (${bytes.length} bytes in batch ${batchSeq}) cannot be read`;
 
 /** In one transaction: the journal never lacks a sequence. */
-async function replace({ journal }: LmdbEnvironment, { batchSeq, from, through, readable }: DamagedBatch): Promise<void> {
+async function replace(
+  { journal }: LmdbEnvironment,
+  { batchSeq, from, through, readable }: DamagedBatch,
+): Promise<void> {
   const receivedAt = lastReceivedAt(readable);
   await journal.batch(() => {
     for (let first = from; first <= through; first += BATCH_RECORDS) {
@@ -104,7 +135,8 @@ function withoutEffect(count: number, receivedAt: number): Buffer {
 
 function lastReceivedAt(records: Buffer): number {
   let receivedAt = 0;
-  for (let at = 0; at < records.length; at += records.readUInt32LE(at)) receivedAt = records.readDoubleLE(at + OFFSET_RECEIVED_AT);
+  for (let at = 0; at < records.length; at += records.readUInt32LE(at))
+    receivedAt = records.readDoubleLE(at + OFFSET_RECEIVED_AT);
   return receivedAt;
 }
 

@@ -6,7 +6,10 @@ import type { LmdbEnvironment } from './environment.ts';
 export class LmdbJournal implements Journal {
   lastSeq = 0;
   sizeBytes = 0;
-  /** ms since 1970: when the newest record was received that was there when the journal was opened; undefined when there was none. */
+  /**
+   * ms since 1970: when the newest record was received that was there when the journal was opened; undefined when there
+   * was none.
+   */
   readonly timeAtOpening: number | undefined;
   readonly #database: LmdbEnvironment['journal'];
   /** First sequence and bytes of each kept batch, oldest first; `#head` counts those already trimmed. */

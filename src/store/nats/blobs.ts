@@ -1,6 +1,7 @@
 /**
- * Large content in a JetStream object store: written in the form of NATS' own clients, so that `nats object` shows and reads it, but with
- * code of this project, which holds one piece in memory, reads ranges and says when there is no space. See docs/nats.md.
+ * Large content in a JetStream object store: written in the form of NATS' own clients, so that `nats object` shows and
+ * reads it, but with code of this project, which holds one piece in memory, reads ranges and says when there is no
+ * space. See docs/nats.md.
  */
 import { createHash } from 'node:crypto';
 import { DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream';
@@ -14,7 +15,10 @@ import { sleep } from './connection.ts';
 import type { NatsConnection } from './connection.ts';
 
 const CHUNK_BYTES = 256 * 1024;
-/** The description of an object has the place of each of so many pieces: where a range begins is found without reading all before it. */
+/**
+ * The description of an object has the place of each of so many pieces: where a range begins is found without reading
+ * all before it.
+ */
 const CHUNKS_PER_MARK = 16;
 const MARKS = 'millrace-marks';
 const ATTEMPTS = 4;
@@ -55,8 +59,13 @@ export class NatsBlobs implements Blobs {
    * @param options.maxBytes of all content; without it as much as JetStream has.
    * @param options.refusal name of the limit while nothing may be written (disk full), undefined otherwise.
    */
-  static async open(options: { connection: NatsConnection; prefix: string; replicas: number; maxBytes?: number;
-    refusal?: () => string | undefined }): Promise<NatsBlobs> {
+  static async open(options: {
+    connection: NatsConnection;
+    prefix: string;
+    replicas: number;
+    maxBytes?: number;
+    refusal?: () => string | undefined;
+  }): Promise<NatsBlobs> {
     const bucket = `${options.prefix}_blobs`;
     await options.connection.ensureStream({
       name: `OBJ_${bucket}`,
@@ -72,7 +81,11 @@ export class NatsBlobs implements Blobs {
     return new NatsBlobs(options.connection, bucket, options.refusal ?? (() => undefined));
   }
 
-  async put(content: Content, limitBytes: number, tenant?: number): Promise<{ readonly key: string; readonly bytes: number }> {
+  async put(
+    content: Content,
+    limitBytes: number,
+    tenant?: number,
+  ): Promise<{ readonly key: string; readonly bytes: number }> {
     const key = newBlobKey(tenant);
     const hash = createHash('sha256');
     const marks: number[] = [];
@@ -90,8 +103,15 @@ export class NatsBlobs implements Blobs {
         chunks += 1;
       }
       const info: ObjectInfo = {
-        name: key, bucket: this.#bucket, nuid: key, size: bytes, chunks, digest: `SHA-256=${withPadding(hash.digest('base64url'))}`,
-        options: { max_chunk_size: CHUNK_BYTES }, metadata: { [MARKS]: marks.join() }, mtime: new Date().toISOString(),
+        name: key,
+        bucket: this.#bucket,
+        nuid: key,
+        size: bytes,
+        chunks,
+        digest: `SHA-256=${withPadding(hash.digest('base64url'))}`,
+        options: { max_chunk_size: CHUNK_BYTES },
+        metadata: { [MARKS]: marks.join() },
+        mtime: new Date().toISOString(),
       };
       const rollup = headers();
       rollup.set('Nats-Rollup', 'sub');
@@ -104,7 +124,10 @@ export class NatsBlobs implements Blobs {
     return { key, bytes };
   }
 
-  async read(key: string, range?: { readonly from: number; readonly through: number }): Promise<AsyncIterable<Uint8Array> | undefined> {
+  async read(
+    key: string,
+    range?: { readonly from: number; readonly through: number },
+  ): Promise<AsyncIterable<Uint8Array> | undefined> {
     if (!/^[\w-]+$/.test(key)) return undefined;
     const message = await this.#last(this.#infoSubject(key));
     const info = message?.json<ObjectInfo>();
@@ -130,8 +153,10 @@ export class NatsBlobs implements Blobs {
   }
 
   /** Of whole content and of what an interrupted `put` has left. */
-  async* keys(): AsyncIterable<{ readonly key: string; readonly writtenAt: number; readonly bytes: number }> {
-    const { state } = await this.#trying(() => this.#connection.manager.streams.info(this.#stream, { subjects_filter: `$O.${this.#bucket}.>` }));
+  async *keys(): AsyncIterable<{ readonly key: string; readonly writtenAt: number; readonly bytes: number }> {
+    const { state } = await this.#trying(() =>
+      this.#connection.manager.streams.info(this.#stream, { subjects_filter: `$O.${this.#bucket}.>` }),
+    );
     const seen = new Set<string>();
     for (const subject of Object.keys(state.subjects ?? {})) {
       const [, , kind, name] = subject.split('.');
@@ -139,7 +164,7 @@ export class NatsBlobs implements Blobs {
       if (seen.has(key)) continue;
       seen.add(key);
       const info = await this.#last(this.#infoSubject(key));
-      const last = info ?? await this.#last(this.#chunkSubject(key));
+      const last = info ?? (await this.#last(this.#chunkSubject(key)));
       if (last) yield { key, writtenAt: last.time.getTime(), bytes: info?.json<ObjectInfo>().size ?? 0 };
     }
   }
@@ -153,15 +178,16 @@ export class NatsBlobs implements Blobs {
   }
 
   /** One piece after the other, as the reader takes them. */
-  async* #pieces(info: ObjectInfo, from: number, through: number): AsyncGenerator<Uint8Array> {
+  async *#pieces(info: ObjectInfo, from: number, through: number): AsyncGenerator<Uint8Array> {
     if (from > through) return;
     const chunkBytes = info.options.max_chunk_size;
     const marks = (info.metadata[MARKS] ?? '').split(',').map(Number);
     const mark = Math.min(marks.length - 1, Math.floor(from / chunkBytes / CHUNKS_PER_MARK));
     let position = mark * CHUNKS_PER_MARK * chunkBytes;
-    for (let seq = marks[mark]; position <= through;) {
+    for (let seq = marks[mark]; position <= through; ) {
       const message = await this.#next(this.#chunkSubject(info.nuid), seq);
-      if (!message) throw new Error(`the content ${info.name} ends at ${position} of ${info.size} bytes: it was removed meanwhile`);
+      if (!message)
+        throw new Error(`the content ${info.name} ends at ${position} of ${info.size} bytes: it was removed meanwhile`);
       const { data } = message;
       const piece = data.subarray(Math.max(0, from - position), Math.min(data.length, through + 1 - position));
       if (piece.length > 0) yield piece;
@@ -174,13 +200,21 @@ export class NatsBlobs implements Blobs {
   #next(subject: string, seq: number): Promise<StoredMsg | null> {
     const query = { seq, next_by_subj: subject };
     const { manager } = this.#connection;
-    return this.#trying(async () => await manager.direct.getMessage(this.#stream, query) ?? await orNull(manager.streams.getMessage(this.#stream, query)));
+    return this.#trying(
+      async () =>
+        (await manager.direct.getMessage(this.#stream, query)) ??
+        (await orNull(manager.streams.getMessage(this.#stream, query))),
+    );
   }
 
   #last(subject: string): Promise<StoredMsg | null> {
     const query = { last_by_subj: subject };
     const { manager } = this.#connection;
-    return this.#trying(async () => await manager.direct.getMessage(this.#stream, query) ?? await orNull(manager.streams.getMessage(this.#stream, query)));
+    return this.#trying(
+      async () =>
+        (await manager.direct.getMessage(this.#stream, query)) ??
+        (await orNull(manager.streams.getMessage(this.#stream, query))),
+    );
   }
 
   async #publish(subject: string, payload: Uint8Array, msgID: string, messageHeaders?: MsgHdrs): Promise<number> {
@@ -207,7 +241,7 @@ async function* chunksOf(content: Content): AsyncGenerator<Uint8Array> {
   let chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   let length = 0;
   for await (const piece of content) {
-    for (let at = 0; at < piece.length;) {
+    for (let at = 0; at < piece.length; ) {
       const taken = piece.subarray(at, at + CHUNK_BYTES - length);
       chunk.set(taken, length);
       length += taken.length;
@@ -231,4 +265,4 @@ async function orNull(message: Promise<StoredMsg | null>): Promise<StoredMsg | n
 }
 
 /** The object store's clients write base64url with `=`. */
-const withPadding = (text: string): string => text + '='.repeat((4 - text.length % 4) % 4);
+const withPadding = (text: string): string => text + '='.repeat((4 - (text.length % 4)) % 4);

@@ -1,6 +1,6 @@
 /**
- * The connection to NATS that the adapters of this folder share: made once, kept for ever. What is wrong with it is a value (`unavailable`);
- * adapters repeat what they were doing when it is back (`onReconnected`).
+ * The connection to NATS that the adapters of this folder share: made once, kept for ever. What is wrong with it is a
+ * value (`unavailable`); adapters repeat what they were doing when it is back (`onReconnected`).
  */
 import { readFileSync } from 'node:fs';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
@@ -13,8 +13,8 @@ import { natsUrlsOf, serverNames } from '../../config/nats.ts';
 import type { NatsSettings } from '../../config/nats.ts';
 
 /**
- * Between attempts to connect to one server: doubled up to the largest, each with up to half of it added at random. Small, because leases
- * run out meanwhile.
+ * Between attempts to connect to one server: doubled up to the largest, each with up to half of it added at random.
+ * Small, because leases run out meanwhile.
  */
 const RECONNECT_MIN_MS = 50;
 const RECONNECT_MAX_MS = 500;
@@ -55,11 +55,14 @@ export class NatsConnection {
    * Connects, and tries again for ever unless `timeoutMs` is given (0: each server is tried once).
    * @throws TypeError for settings that cannot be understood; the last error of connecting after `timeoutMs`.
    */
-  static async open(settings: NatsSettings, options: { log: Log; timeoutMs?: number; signal?: AbortSignal }): Promise<NatsConnection> {
+  static async open(
+    settings: NatsSettings,
+    options: { log: Log; timeoutMs?: number; signal?: AbortSignal },
+  ): Promise<NatsConnection> {
     const attempts = new Attempts();
     const connectionOptions = { ...connectionOptionsOf(settings), reconnectDelayHandler: () => attempts.delayMs };
     const deadline = performance.now() + (options.timeoutMs ?? Number.POSITIVE_INFINITY);
-    for (let loggedAt = Number.NEGATIVE_INFINITY; ;) {
+    for (let loggedAt = Number.NEGATIVE_INFINITY; ; ) {
       try {
         const core = await connect(connectionOptions);
         const manager = await jetstreamManager(core, { checkAPI: false, timeout: API_TIMEOUT_MS });
@@ -96,18 +99,25 @@ export class NatsConnection {
   /** Called each time the connection was lost and is back. @returns a function that ends it. */
   onReconnected(handler: () => void): () => void {
     this.#reconnected.add(handler);
-    return () => { this.#reconnected.delete(handler); };
+    return () => {
+      this.#reconnected.delete(handler);
+    };
   }
 
   /** Called each time the connection is lost. @returns a function that ends it. */
   onDisconnected(handler: () => void): () => void {
     this.#disconnected.add(handler);
-    return () => { this.#disconnected.delete(handler); };
+    return () => {
+      this.#disconnected.delete(handler);
+    };
   }
 
-  /** Makes the stream, or changes the one there is to what is wanted. Tries again for `timeoutMs` while JetStream has no leader yet. */
+  /**
+   * Makes the stream, or changes the one there is to what is wanted. Tries again for `timeoutMs` while JetStream has no
+   * leader yet.
+   */
   async ensureStream(config: Partial<StreamConfig> & { name: string }, timeoutMs = 30_000): Promise<void> {
-    for (const deadline = performance.now() + timeoutMs; ;) {
+    for (const deadline = performance.now() + timeoutMs; ; ) {
       try {
         await this.#addOrUpdate(config);
         return;
@@ -139,7 +149,8 @@ export class NatsConnection {
   async #watch(): Promise<void> {
     for await (const status of this.core.status()) {
       if (status.type === 'disconnect') {
-        if (this.#isConnected && !this.#isClosing) this.#log.warn({ server: status.server }, 'the connection to NATS is lost');
+        if (this.#isConnected && !this.#isClosing)
+          this.#log.warn({ server: status.server }, 'the connection to NATS is lost');
         this.#isConnected = false;
         for (const handler of [...this.#disconnected]) handler();
       } else if (status.type === 'reconnect') {
@@ -154,7 +165,11 @@ export class NatsConnection {
       }
     }
     this.#isConnected = false;
-    if (!this.#isClosing) this.#log.error({ err: await this.core.closed() }, 'the library has closed the connection to NATS and does not try again');
+    if (!this.#isClosing)
+      this.#log.error(
+        { err: await this.core.closed() },
+        'the library has closed the connection to NATS and does not try again',
+      );
   }
 }
 
@@ -164,7 +179,9 @@ class Attempts {
   delayMs = RECONNECT_MIN_MS;
 
   begin(): void {
-    this.delayMs = Math.round(Math.min(RECONNECT_MAX_MS, RECONNECT_MIN_MS * 2 ** Math.min(this.#count, 10)) * (1 + Math.random() / 2));
+    this.delayMs = Math.round(
+      Math.min(RECONNECT_MAX_MS, RECONNECT_MIN_MS * 2 ** Math.min(this.#count, 10)) * (1 + Math.random() / 2),
+    );
     this.#count += 1;
   }
 
@@ -174,7 +191,10 @@ class Attempts {
   }
 }
 
-export const sleep = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms); });
+export const sleep = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
 
 /** Configurations that JetStream will never take, and what this user may not do. */
 function isFinal(error: unknown): boolean {
@@ -191,7 +211,9 @@ export function connectionOptionsOf(settings: NatsSettings): ConnectionOptions {
     servers: urls.map(({ hostname, port }) => `${hostname}:${port === '' ? 4222 : port}`),
     name: settings.name,
     authenticator: authenticatorOf(urls[0], settings),
-    ...(isTls ? { tls: { caFile: settings.caFile, certFile: settings.certificateFile, keyFile: settings.keyFile } } : {}),
+    ...(isTls
+      ? { tls: { caFile: settings.caFile, certFile: settings.certificateFile, keyFile: settings.keyFile } }
+      : {}),
     // Broadcasts reach this process without NATS: what comes back is traffic for nothing.
     noEcho: true,
     noAsyncTraces: true,
@@ -219,7 +241,9 @@ function authenticatorOf(url: URL, settings: NatsSettings): Authenticator | unde
   }
   if (url.username === '') return undefined;
   const user = decodeURIComponent(url.username);
-  return url.password === '' ? tokenAuthenticator(user) : usernamePasswordAuthenticator(user, decodeURIComponent(url.password));
+  return url.password === ''
+    ? tokenAuthenticator(user)
+    : usernamePasswordAuthenticator(user, decodeURIComponent(url.password));
 }
 
 export const seconds = (count: number): number => nanos(count * 1_000);

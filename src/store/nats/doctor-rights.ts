@@ -1,7 +1,7 @@
 /**
- * What a user of NATS has to be allowed, with the names that a node uses: each subject is tried. NATS checks a user's rights before anything is done with a
- * message, and what is sent here does nothing: groups and entries are refused by a stream's name that cannot be, requests of JetStream are no JSON, and
- * nobody listens to the rest.
+ * What a user of NATS has to be allowed, with the names that a node uses: each subject is tried. NATS checks a user's
+ * rights before anything is done with a message, and what is sent here does nothing: groups and entries are refused by
+ * a stream's name that cannot be, requests of JetStream are no JSON, and nobody listens to the rest.
  */
 import { setImmediate } from 'node:timers/promises';
 import { headers, nuid, PermissionViolationError } from '@nats-io/nats-core';
@@ -33,18 +33,24 @@ export async function checkNatsRights(connection: NatsConnection, prefix: string
   })();
   const id = `doctor-${nuid.next()}`;
   const rights = rightsOf(prefix, id);
-  const subscriptions = rights.filter(({ kind }) => kind === 'subscribe').map(({ subject }) => core.subscribe(subject, { callback: () => undefined }));
+  const subscriptions = rights
+    .filter(({ kind }) => kind === 'subscribe')
+    .map(({ subject }) => core.subscribe(subject, { callback: () => undefined }));
   const messageHeaders = headers();
   messageHeaders.set(EXPECTED_STREAM, id);
-  for (const { kind, subject } of rights) if (kind === 'publish') core.publish(subject, NO_JSON, { headers: messageHeaders });
+  for (const { kind, subject } of rights)
+    if (kind === 'publish') core.publish(subject, NO_JSON, { headers: messageHeaders });
   // The server answers in order: what it refuses of all this has come before the answer to this.
   await core.flush();
   await setImmediate();
   for (const subscription of subscriptions) subscription.unsubscribe();
   const missing = rights.filter(({ kind, subject }) => refused.has(`${kind} ${subject}`));
-  if (missing.length === 0) return [{ state: 'ok', name: NAME, fact: `the user may do all that a node does as ${prefix}` }];
+  if (missing.length === 0)
+    return [{ state: 'ok', name: NAME, fact: `the user may do all that a node does as ${prefix}` }];
   return missing.map(({ kind, subject, grant, purpose }) => ({
-    state: 'fail', name: NAME, fact: `the user may not ${kind}${kind === 'publish' ? '' : ' to'} ${subject} (${purpose})`,
+    state: 'fail',
+    name: NAME,
+    fact: `the user may not ${kind}${kind === 'publish' ? '' : ' to'} ${subject} (${purpose})`,
     remedy: `allow the user to ${kind} ${grant}`,
   }));
 }
@@ -53,19 +59,37 @@ function rightsOf(prefix: string, id: string): Right[] {
   const journal = `${prefix.toUpperCase()}_JOURNAL`;
   const [leases, nodes] = [`KV_${prefix}_leases`, `KV_${prefix}_nodes`];
   const blobs = `OBJ_${prefix}_blobs`;
-  const publish = (subject: string, grant: string, purpose: string): Right => ({ kind: 'publish', subject, grant, purpose });
-  const subscribe = (subject: string, grant: string, purpose: string): Right => ({ kind: 'subscribe', subject, grant, purpose });
+  const publish = (subject: string, grant: string, purpose: string): Right => ({
+    kind: 'publish',
+    subject,
+    grant,
+    purpose,
+  });
+  const subscribe = (subject: string, grant: string, purpose: string): Right => ({
+    kind: 'subscribe',
+    subject,
+    grant,
+    purpose,
+  });
   const api = (request: string, stream: string, purpose: string, rest = ''): Right => {
     const subject = `$JS.API.${request}.${stream}`;
     return publish(subject + rest, rest === '' ? subject : `${subject}.>`, purpose);
   };
-  const made = [journal, leases, nodes, blobs].flatMap((stream) =>
-    [api('STREAM.CREATE', stream, 'it is made at the first start'), api('STREAM.UPDATE', stream, 'settings are changed at a start')]);
-  const followed = ([[journal, `${prefix}.j.0`], [leases, `$KV.${prefix}_leases.${id}`], [nodes, `$KV.${prefix}_nodes.${id}`]] as const)
-    .flatMap(([stream, filter]) => [
-      api('CONSUMER.CREATE', stream, 'it is followed', `.${id}.${filter}`), api('CONSUMER.MSG.NEXT', stream, 'it is followed', `.${id}`),
-      api('CONSUMER.DELETE', stream, 'following it ends', `.${id}`),
-    ]);
+  const made = [journal, leases, nodes, blobs].flatMap((stream) => [
+    api('STREAM.CREATE', stream, 'it is made at the first start'),
+    api('STREAM.UPDATE', stream, 'settings are changed at a start'),
+  ]);
+  const followed = (
+    [
+      [journal, `${prefix}.j.0`],
+      [leases, `$KV.${prefix}_leases.${id}`],
+      [nodes, `$KV.${prefix}_nodes.${id}`],
+    ] as const
+  ).flatMap(([stream, filter]) => [
+    api('CONSUMER.CREATE', stream, 'it is followed', `.${id}.${filter}`),
+    api('CONSUMER.MSG.NEXT', stream, 'it is followed', `.${id}`),
+    api('CONSUMER.DELETE', stream, 'following it ends', `.${id}`),
+  ]);
   return [
     publish(`${prefix}.j.0`, `${prefix}.j.>`, 'groups are stored in the journal'),
     publish(`$KV.${prefix}_leases.${id}`, `$KV.${prefix}_leases.>`, 'shards are taken and handed over'),
@@ -80,12 +104,18 @@ function rightsOf(prefix: string, id: string): Right[] {
     subscribe(`${prefix}.all.>`, `${prefix}.all.>`, 'a node hears what is told to all'),
     subscribe(`${prefix}.live.${id}.${id}`, `${prefix}.live.>`, 'live data of other nodes'),
     subscribe(`_INBOX.${id}.>`, '_INBOX.>', 'answers and what is followed'),
-    ...made, ...followed,
-    api('STREAM.INFO', journal, 'its size is looked at'), api('STREAM.PURGE', journal, 'it is trimmed'),
-    api('STREAM.MSG.GET', journal, 'it is read'), api('DIRECT.GET', journal, 'it is read'),
-    api('STREAM.MSG.GET', nodes, 'it is asked whether a node lives'), api('STREAM.PURGE', nodes, 'a node leaves'),
-    api('STREAM.INFO', blobs, 'what is stored is listed'), api('STREAM.PURGE', blobs, 'content is removed'),
-    api('STREAM.MSG.GET', blobs, 'content is read'), api('DIRECT.GET', blobs, 'content is read'),
+    ...made,
+    ...followed,
+    api('STREAM.INFO', journal, 'its size is looked at'),
+    api('STREAM.PURGE', journal, 'it is trimmed'),
+    api('STREAM.MSG.GET', journal, 'it is read'),
+    api('DIRECT.GET', journal, 'it is read'),
+    api('STREAM.MSG.GET', nodes, 'it is asked whether a node lives'),
+    api('STREAM.PURGE', nodes, 'a node leaves'),
+    api('STREAM.INFO', blobs, 'what is stored is listed'),
+    api('STREAM.PURGE', blobs, 'content is removed'),
+    api('STREAM.MSG.GET', blobs, 'content is read'),
+    api('DIRECT.GET', blobs, 'content is read'),
     api('DIRECT.GET', blobs, 'descriptions of content are read', `.$O.${prefix}_blobs.M.${id}`),
   ];
 }

@@ -19,8 +19,10 @@ const STEP_MS = 2_000;
 /** JetStream API: there are not enough servers, or not with enough storage, for the replicas. */
 const NO_SUITABLE_PEERS = new Set([10005, 10023, 10047, 10074]);
 
-const ROOM_REMEDY = 'raise max_file_store of nats-server (and max_file of the account), or lower journal-max-bytes: the journal takes 256 MiB more than that';
-const NO_OWN_STREAM = 'allow the user $JS.API.> and the subjects below the prefix, so that streams can be tried before the server makes its own';
+const ROOM_REMEDY =
+  'raise max_file_store of nats-server (and max_file of the account), or lower journal-max-bytes: the journal takes 256 MiB more than that';
+const NO_OWN_STREAM =
+  'allow the user $JS.API.> and the subjects below the prefix, so that streams can be tried before the server makes its own';
 
 interface Wanted {
   readonly prefix: string;
@@ -33,7 +35,10 @@ interface Wanted {
   readonly isLossAccepted?: boolean;
 }
 
-/** Connects, looks, tries what the user may do, makes streams and removes them. Stops at what makes the next checks senseless. */
+/**
+ * Connects, looks, tries what the user may do, makes streams and removes them. Stops at what makes the next checks
+ * senseless.
+ */
 export async function checkNats(settings: NatsSettings, wanted: Wanted, log: Log): Promise<Finding[]> {
   let connection: NatsConnection | undefined;
   let other: NatsConnection;
@@ -48,9 +53,18 @@ export async function checkNats(settings: NatsSettings, wanted: Wanted, log: Log
     const { version, max_payload: payload, server_name: server } = connection.core.info!;
     const findings: Finding[] = [
       { state: 'ok', name: 'NATS', fact: `connected to ${server} of ${serverNames(settings)}` },
-      { state: isAtLeast(version) ? 'ok' : 'fail', name: 'NATS version', fact: version, remedy: `install nats-server ${VERSION_MIN.join('.')} or newer` },
-      { state: payload >= PAYLOAD_BYTES_MIN ? 'ok' : 'fail', name: 'NATS messages', fact: `${payload} bytes at most`,
-        remedy: `set max_payload: ${PAYLOAD_BYTES_MIN} in nats-server's configuration` },
+      {
+        state: isAtLeast(version) ? 'ok' : 'fail',
+        name: 'NATS version',
+        fact: version,
+        remedy: `install nats-server ${VERSION_MIN.join('.')} or newer`,
+      },
+      {
+        state: payload >= PAYLOAD_BYTES_MIN ? 'ok' : 'fail',
+        name: 'NATS messages',
+        fact: `${payload} bytes at most`,
+        remedy: `set max_payload: ${PAYLOAD_BYTES_MIN} in nats-server's configuration`,
+      },
     ];
     const { replicas, monitors, isLossAccepted: isAccepted = false } = wanted;
     const durability = findNatsDurability({ servers: settings.servers, monitors, version, replicas, isAccepted });
@@ -60,7 +74,8 @@ export async function checkNats(settings: NatsSettings, wanted: Wanted, log: Log
     if (jetStream.every(({ state }) => state !== 'fail')) {
       const streams = await checkStream(connection, other, wanted);
       findings.push(...streams);
-      if (streams.every(({ state }) => state !== 'fail')) findings.push(...await checkRoom(connection, wanted), await checkFiles(connection, settings, wanted));
+      if (streams.every(({ state }) => state !== 'fail'))
+        findings.push(...(await checkRoom(connection, wanted)), await checkFiles(connection, settings, wanted));
     }
     return findings;
   } finally {
@@ -71,7 +86,8 @@ export async function checkNats(settings: NatsSettings, wanted: Wanted, log: Log
 function connectRemedy(error: unknown): string {
   const text = textOf(error).toLowerCase();
   if (error instanceof TypeError) return 'correct the setting nats';
-  if (/authorization|authentication|credential|nkey|jwt/.test(text)) return 'check user and password in the URL of NATS, or the file of credentials';
+  if (/authorization|authentication|credential|nkey|jwt/.test(text))
+    return 'check user and password in the URL of NATS, or the file of credentials';
   if (/certificate|tls|ssl|self.signed|altname/.test(text)) return `check the scheme tls:// and ${TLS_REMEDY}`;
   return 'start nats-server (with -js), and check host, port and firewall';
 }
@@ -83,26 +99,58 @@ async function checkJetStream(connection: NatsConnection, wanted: Wanted): Promi
     const tier = Object.values(tiers ?? {})[0] as { limits?: { max_storage?: number }; storage?: number } | undefined;
     const max = tier?.limits?.max_storage ?? limits.max_storage;
     const used = tier?.storage ?? storage;
-    if (max === undefined || max < 0) return [{ state: 'ok', name, fact: `enabled, ${mib(used)} MiB used, no limit of the account` }];
+    if (max === undefined || max < 0)
+      return [{ state: 'ok', name, fact: `enabled, ${mib(used)} MiB used, no limit of the account` }];
     const isEnough = max >= wanted.journalMaxBytes;
-    return [{ state: isEnough ? 'ok' : 'fail', name, fact: `enabled, ${mib(used)} of ${mib(max)} MiB used`,
-      remedy: `the journal may have ${mib(wanted.journalMaxBytes)} MiB (journal-max-bytes): raise the account's max_file, or lower the setting` }];
+    return [
+      {
+        state: isEnough ? 'ok' : 'fail',
+        name,
+        fact: `enabled, ${mib(used)} of ${mib(max)} MiB used`,
+        remedy: `the journal may have ${mib(wanted.journalMaxBytes)} MiB (journal-max-bytes): raise the account's max_file, or lower the setting`,
+      },
+    ];
   } catch (error) {
-    return [{ state: 'fail', name, fact: textOf(error),
-      remedy: 'start nats-server with -js or a jetstream block in its configuration, enable JetStream for the account, and allow the user $JS.API.>' }];
+    return [
+      {
+        state: 'fail',
+        name,
+        fact: textOf(error),
+        remedy:
+          'start nats-server with -js or a jetstream block in its configuration, enable JetStream for the account, and allow the user $JS.API.>',
+      },
+    ];
   }
 }
 
-/** Makes a stream as the journal and the buckets are, does what a node does with one, removes it, and asks as nodes ask each other. */
-async function checkStream(connection: NatsConnection, other: NatsConnection, { prefix, replicas }: Wanted): Promise<Finding[]> {
+/**
+ * Makes a stream as the journal and the buckets are, does what a node does with one, removes it, and asks as nodes ask
+ * each other.
+ */
+async function checkStream(
+  connection: NatsConnection,
+  other: NatsConnection,
+  { prefix, replicas }: Wanted,
+): Promise<Finding[]> {
   const id = nuid.next();
   const name = `${prefix.toUpperCase()}_DOCTOR_${id}`;
   const subject = `${prefix}.doctor.${id}`;
-  const { jetstream, manager: { streams, direct } } = connection;
+  const {
+    jetstream,
+    manager: { streams, direct },
+  } = connection;
   let step = 'make a stream';
   try {
-    await streams.add({ name, subjects: [subject], storage: StorageType.File, discard: DiscardPolicy.New,
-      num_replicas: replicas, max_bytes: PAYLOAD_BYTES_MIN, allow_direct: true, allow_rollup_hdrs: true });
+    await streams.add({
+      name,
+      subjects: [subject],
+      storage: StorageType.File,
+      discard: DiscardPolicy.New,
+      num_replicas: replicas,
+      max_bytes: PAYLOAD_BYTES_MIN,
+      allow_direct: true,
+      allow_rollup_hdrs: true,
+    });
     step = 'store a message';
     const sentAt = Date.now();
     const { seq } = await jetstream.publish(subject, 'doctor', { timeout: STEP_MS });
@@ -110,7 +158,7 @@ async function checkStream(connection: NatsConnection, other: NatsConnection, { 
     step = 'read a message';
     const message = await streams.getMessage(name, { seq });
     step = 'read a message from any replica';
-    if (await direct.getMessage(name, { seq }) === null) throw new Error('it is not found');
+    if ((await direct.getMessage(name, { seq })) === null) throw new Error('it is not found');
     step = 'read with a consumer';
     await follow(connection, name, subject);
     step = 'purge a stream';
@@ -118,15 +166,33 @@ async function checkStream(connection: NatsConnection, other: NatsConnection, { 
     step = `tell other nodes something (${prefix}.n.>)`;
     await askOther(connection, other, `${prefix}.n.doctor-${id}.echo`);
     const fact = `can be made with ${replicas} replica${replicas === 1 ? '' : 's'}, written, read, followed, purged; nodes reach each other`;
-    return [{ state: 'ok', name: 'NATS streams', fact },
-      clockFinding(message!.time.getTime(), sentAt, storedBy)];
+    return [{ state: 'ok', name: 'NATS streams', fact }, clockFinding(message!.time.getTime(), sentAt, storedBy)];
   } catch (error) {
     // The server may run all the same: its own streams and subjects are looked at by checkNatsRights.
-    if (isPermission(error)) return [{ state: 'warn', name: 'NATS streams', fact: `cannot ${step} to try it: ${textOf(error)}`, remedy: NO_OWN_STREAM }];
-    const places = replicas === 1 ? ROOM_REMEDY
-      : `${replicas} replicas need as many servers with JetStream and free storage: add servers, or lower the setting of the replicas`;
-    const isPlace = NO_SUITABLE_PEERS.has((error as { code?: number }).code ?? 0) || /replicas|peers|insufficient/.test(textOf(error));
-    return [{ state: 'fail', name: 'NATS streams', fact: `cannot ${step}: ${textOf(error)}`, remedy: isPlace ? places : 'see the log of nats-server' }];
+    if (isPermission(error))
+      return [
+        {
+          state: 'warn',
+          name: 'NATS streams',
+          fact: `cannot ${step} to try it: ${textOf(error)}`,
+          remedy: NO_OWN_STREAM,
+        },
+      ];
+    const places =
+      replicas === 1
+        ? ROOM_REMEDY
+        : `${replicas} replicas need as many servers with JetStream and free storage: add servers, or lower the setting of the replicas`;
+    const isPlace =
+      NO_SUITABLE_PEERS.has((error as { code?: number }).code ?? 0) ||
+      /replicas|peers|insufficient/.test(textOf(error));
+    return [
+      {
+        state: 'fail',
+        name: 'NATS streams',
+        fact: `cannot ${step}: ${textOf(error)}`,
+        remedy: isPlace ? places : 'see the log of nats-server',
+      },
+    ];
   } finally {
     // It may not exist; one that stays is empty and says by its name whose it is.
     await streams.delete(name).catch(() => undefined);
@@ -134,10 +200,13 @@ async function checkStream(connection: NatsConnection, other: NatsConnection, { 
 }
 
 /**
- * JetStream reserves what the journal may have, of the account and of the server, which tells nobody how much it has (max_file_store). A stream
- * of the size that is not reserved yet is made and removed; nothing is stored in it.
+ * JetStream reserves what the journal may have, of the account and of the server, which tells nobody how much it has
+ * (max_file_store). A stream of the size that is not reserved yet is made and removed; nothing is stored in it.
  */
-async function checkRoom({ manager: { streams } }: NatsConnection, { prefix, replicas, journalMaxBytes }: Wanted): Promise<Finding[]> {
+async function checkRoom(
+  { manager: { streams } }: NatsConnection,
+  { prefix, replicas, journalMaxBytes }: Wanted,
+): Promise<Finding[]> {
   const name = 'NATS storage';
   const journal = await streams.info(`${prefix.toUpperCase()}_JOURNAL`).catch(() => undefined /* There is none yet. */);
   const bytes = journalMaxBytes - Math.max(0, journal?.config.max_bytes ?? 0);
@@ -145,12 +214,24 @@ async function checkRoom({ manager: { streams } }: NatsConnection, { prefix, rep
   const id = nuid.next();
   const stream = `${prefix.toUpperCase()}_DOCTOR_${id}`;
   try {
-    await streams.add({ name: stream, subjects: [`${prefix}.doctor.${id}`], storage: StorageType.File, num_replicas: replicas, max_bytes: bytes });
+    await streams.add({
+      name: stream,
+      subjects: [`${prefix}.doctor.${id}`],
+      storage: StorageType.File,
+      num_replicas: replicas,
+      max_bytes: bytes,
+    });
     return [{ state: 'ok', name, fact: `there is room for a journal of ${mib(journalMaxBytes)} MiB` }];
   } catch (error) {
     if (isPermission(error)) return [];
-    return [{ state: 'fail', name, fact: `not enough room for a journal of ${mib(journalMaxBytes)} MiB: ${textOf(error)}`,
-      remedy: ROOM_REMEDY }];
+    return [
+      {
+        state: 'fail',
+        name,
+        fact: `not enough room for a journal of ${mib(journalMaxBytes)} MiB: ${textOf(error)}`,
+        remedy: ROOM_REMEDY,
+      },
+    ];
   } finally {
     // It may not exist.
     await streams.delete(stream).catch(() => undefined);
@@ -161,40 +242,74 @@ async function checkRoom({ manager: { streams } }: NatsConnection, { prefix, rep
 async function checkFiles(connection: NatsConnection, { servers }: NatsSettings, wanted: Wanted): Promise<Finding> {
   const { prefix, replicas, monitors, journalMaxBytes, tenantFilesMaxBytes = 0 } = wanted;
   const name = 'NATS files';
-  const journal = await connection.manager.streams.info(`${prefix.toUpperCase()}_JOURNAL`).catch(() => undefined /* There is none yet. */);
+  const journal = await connection.manager.streams
+    .info(`${prefix.toUpperCase()}_JOURNAL`)
+    .catch(() => undefined /* There is none yet. */);
   const journalBytes = (): number => journal?.state.bytes ?? 0;
-  const found = await findNatsRoom({ connection, servers, monitors, replicas, journalBytesMax: journalMaxBytes, journalBytes });
+  const found = await findNatsRoom({
+    connection,
+    servers,
+    monitors,
+    replicas,
+    journalBytesMax: journalMaxBytes,
+    journalBytes,
+  });
   const ofTenant = tenantFilesMaxBytes > 0 ? `; a tenant may have ${mib(tenantFilesMaxBytes)} MiB` : '';
   if (found !== undefined) {
-    return { state: found.bytes > 0 ? 'ok' : 'fail', name, remedy: ROOM_REMEDY,
-      fact: `${mib(Math.max(0, found.bytes))} MiB are left for them beside the journal, of ${mib(found.maxBytes)} MiB that the ${found.of} may store`
-        + ofTenant };
+    return {
+      state: found.bytes > 0 ? 'ok' : 'fail',
+      name,
+      remedy: ROOM_REMEDY,
+      fact:
+        `${mib(Math.max(0, found.bytes))} MiB are left for them beside the journal, of ${mib(found.maxBytes)} MiB that the ${found.of} may store` +
+        ofTenant,
+    };
   }
-  return { state: tenantFilesMaxBytes > 0 ? 'ok' : 'warn', name, remedy: FILES_REMEDY,
-    fact: `nothing tells how much JetStream may store${ofTenant === '' ? ': files of all tenants together may take as much as journal-max-bytes' : ofTenant}` };
+  return {
+    state: tenantFilesMaxBytes > 0 ? 'ok' : 'warn',
+    name,
+    remedy: FILES_REMEDY,
+    fact: `nothing tells how much JetStream may store${ofTenant === '' ? ': files of all tenants together may take as much as journal-max-bytes' : ofTenant}`,
+  };
 }
 
-/** Reads the first message of the subject as the owner of a shard follows its journal. @throws when it does not come. */
-async function follow({ core, manager: { consumers } }: NatsConnection, stream: string, subject: string): Promise<void> {
+/**
+ * Reads the first message of the subject as the owner of a shard follows its journal. @throws when it does not come.
+ */
+async function follow(
+  { core, manager: { consumers } }: NatsConnection,
+  stream: string,
+  subject: string,
+): Promise<void> {
   const { name } = await consumers.add(stream, {
-    name: `doctor-${nuid.next()}`, filter_subject: subject, deliver_policy: DeliverPolicy.All, ack_policy: AckPolicy.None, mem_storage: true,
-    num_replicas: 1, inactive_threshold: nanos(STEP_MS),
+    name: `doctor-${nuid.next()}`,
+    filter_subject: subject,
+    deliver_policy: DeliverPolicy.All,
+    ack_policy: AckPolicy.None,
+    mem_storage: true,
+    num_replicas: 1,
+    inactive_threshold: nanos(STEP_MS),
   });
   // Not by `request`: what is delivered has the subject of the stream.
   const reply = createInbox();
   const subscription = core.subscribe(reply, { max: 1, timeout: STEP_MS });
   core.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${name}`, JSON.stringify({ batch: 1, no_wait: true }), { reply });
-  for await (const message of subscription) if (message.string() !== 'doctor') throw new Error(message.headers?.description ?? 'another message came');
+  for await (const message of subscription)
+    if (message.string() !== 'doctor') throw new Error(message.headers?.description ?? 'another message came');
   await consumers.delete(stream, name);
 }
 
-/** A request as between nodes, which are connections of their own. @throws when it cannot be sent, heard or answered. */
+/**
+ * A request as between nodes, which are connections of their own. @throws when it cannot be sent, heard or answered.
+ */
 async function askOther({ core }: NatsConnection, other: NatsConnection, subject: string): Promise<void> {
   let refused: Error | undefined;
-  other.core.subscribe(subject, { callback: (error, message) => {
-    if (error) refused = error;
-    else message.respond(message.data);
-  } });
+  other.core.subscribe(subject, {
+    callback: (error, message) => {
+      if (error) refused = error;
+      else message.respond(message.data);
+    },
+  });
   try {
     await other.core.flush();
     await core.request(subject, 'doctor', { timeout: STEP_MS });
@@ -205,8 +320,12 @@ async function askOther({ core }: NatsConnection, other: NatsConnection, subject
 
 function clockFinding(storedAt: number, sentAt: number, storedBy: number): Finding {
   const differenceMs = storedAt < sentAt ? sentAt - storedAt : Math.max(0, storedAt - storedBy);
-  return { state: differenceMs > CLOCK_DIFFERENCE_MAX_MS ? 'warn' : 'ok', name: 'NATS clock', fact: `differs by ${differenceMs} ms`,
-    remedy: 'let NTP set the clocks of all machines: times of creation and updates come from them' };
+  return {
+    state: differenceMs > CLOCK_DIFFERENCE_MAX_MS ? 'warn' : 'ok',
+    name: 'NATS clock',
+    fact: `differs by ${differenceMs} ms`,
+    remedy: 'let NTP set the clocks of all machines: times of creation and updates come from them',
+  };
 }
 
 function isAtLeast(version: string): boolean {

@@ -1,7 +1,7 @@
 /**
- * Follows the messages of a JetStream stream with one filter: each once, in order, a few in memory at most, whatever is restarted in
- * between. An ephemeral pull consumer kept in the server's memory; when anything about it is doubtful (a gap, silence, a
- * new connection) it is replaced by another one that begins behind the last message seen.
+ * Follows the messages of a JetStream stream with one filter: each once, in order, a few in memory at most, whatever is
+ * restarted in between. An ephemeral pull consumer kept in the server's memory; when anything about it is doubtful (a
+ * gap, silence, a new connection) it is replaced by another one that begins behind the last message seen.
  */
 import { AckPolicy, DeliverPolicy } from '@nats-io/jetstream';
 import type { ConsumerConfig } from '@nats-io/jetstream';
@@ -25,7 +25,10 @@ export interface FollowedMessage {
 export interface FollowOptions {
   readonly stream: string;
   readonly filter: string;
-  /** Begins behind this sequence; `last-per-subject`: with the newest message of each subject, and again so whenever it is replaced. */
+  /**
+   * Begins behind this sequence; `last-per-subject`: with the newest message of each subject, and again so whenever it
+   * is replaced.
+   */
   readonly after: number | 'last-per-subject';
   /** Messages and bytes asked for at once; up to half as many again wait here. One message always fits. */
   readonly batch: number;
@@ -77,8 +80,14 @@ export class NatsFollower {
     this.#options = options;
     this.#lastSeq = options.after === 'last-per-subject' ? 0 : options.after;
     this.#name = `${options.name}-${randomBytes(6).toString('hex')}`;
-    this.#pullRequest = Buffer.from(JSON.stringify({ batch: options.batch, max_bytes: Math.max(options.batchBytes, FOLLOW_BYTES_MIN),
-      expires: nanos(REQUEST_EXPIRES_MS), idle_heartbeat: nanos(HEARTBEAT_MS) }));
+    this.#pullRequest = Buffer.from(
+      JSON.stringify({
+        batch: options.batch,
+        max_bytes: Math.max(options.batchBytes, FOLLOW_BYTES_MIN),
+        expires: nanos(REQUEST_EXPIRES_MS),
+        idle_heartbeat: nanos(HEARTBEAT_MS),
+      }),
+    );
     this.#timer = setInterval(() => this.#checkSilence(), HEARTBEAT_MS);
     this.#endReconnected = connection.onReconnected(() => this.#replace(0));
     this.#replace(0);
@@ -92,7 +101,10 @@ export class NatsFollower {
   /** Resolves when no call of `onMessage` is under way or will come. */
   async stop(): Promise<void> {
     this.#end();
-    if (this.#isPumping) await new Promise<void>((resolve) => { this.#pumped.push(resolve); });
+    if (this.#isPumping)
+      await new Promise<void>((resolve) => {
+        this.#pumped.push(resolve);
+      });
   }
 
   #end(): void {
@@ -123,7 +135,9 @@ export class NatsFollower {
     clearTimeout(this.#retry);
     this.#heardAt = performance.now();
     if (this.#isStopped) return;
-    this.#retry = setTimeout(() => { void this.#create(this.#serial); }, delayMs);
+    this.#retry = setTimeout(() => {
+      void this.#create(this.#serial);
+    }, delayMs);
   }
 
   async #create(serial: number): Promise<void> {
@@ -140,7 +154,9 @@ export class NatsFollower {
       this.#consumer = name;
       this.#delivered = 0;
       this.#retryMs = RETRY_MIN_MS;
-      this.#subscription = this.#connection.core.subscribe(createInbox(), { callback: (error, message) => this.#take(error, message, serial) });
+      this.#subscription = this.#connection.core.subscribe(createInbox(), {
+        callback: (error, message) => this.#take(error, message, serial),
+      });
       this.#pull();
       if (info.num_pending === 0) this.#options.onSnapshot?.();
     } catch {
@@ -163,7 +179,8 @@ export class NatsFollower {
       mem_storage: true,
       num_replicas: 1,
       inactive_threshold: seconds(INACTIVE_SECONDS),
-      ...(isSnapshot ? { deliver_policy: DeliverPolicy.LastPerSubject }
+      ...(isSnapshot
+        ? { deliver_policy: DeliverPolicy.LastPerSubject }
         : { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: this.#lastSeq + 1 }),
     };
   }
@@ -171,32 +188,54 @@ export class NatsFollower {
   #pull(): void {
     this.#outstanding = this.#options.batch;
     this.#heardAt = performance.now();
-    this.#connection.core.publish(`$JS.API.CONSUMER.MSG.NEXT.${this.#options.stream}.${this.#consumer}`, this.#pullRequest,
-      { reply: this.#subscription!.getSubject() });
+    this.#connection.core.publish(
+      `$JS.API.CONSUMER.MSG.NEXT.${this.#options.stream}.${this.#consumer}`,
+      this.#pullRequest,
+      { reply: this.#subscription!.getSubject() },
+    );
   }
 
   #take(error: Error | null, message: Msg, serial: number): void {
     if (serial !== this.#serial) return;
-    if (error) { this.#retryLater(); return; }
+    if (error) {
+      this.#retryLater();
+      return;
+    }
     this.#heardAt = performance.now();
     const { reply } = message;
-    if (reply === undefined || !reply.startsWith('$JS.ACK.')) { this.#takeStatus(message.headers?.code ?? 0); return; }
+    if (reply === undefined || !reply.startsWith('$JS.ACK.')) {
+      this.#takeStatus(message.headers?.code ?? 0);
+      return;
+    }
     const parts = reply.split('.');
-    // `$JS.ACK.<stream>.<consumer>.<deliveries>.<stream sequence>.<consumer sequence>.<time>.<pending>`, or with domain and account before.
+    // `$JS.ACK.<stream>.<consumer>.<deliveries>.<stream sequence>.<consumer sequence>.<time>.<pending>`, or with domain
+    // and account before.
     const base = parts.length > 9 ? 4 : 2;
     const seq = Number(parts[base + 3]);
-    if (Number(parts[base + 4]) !== this.#delivered + 1) { this.#replace(0); return; }
+    if (Number(parts[base + 4]) !== this.#delivered + 1) {
+      this.#replace(0);
+      return;
+    }
     this.#delivered += 1;
     this.#outstanding -= 1;
     this.#lastSeq = seq;
-    this.#queue.push({ subject: message.subject, seq, data: message.data, headers: message.headers, pending: Number(parts[base + 6]) });
+    this.#queue.push({
+      subject: message.subject,
+      seq,
+      data: message.data,
+      headers: message.headers,
+      pending: Number(parts[base + 6]),
+    });
     if (!this.#isPumping) void this.#pump();
   }
 
   /** 100 is a heartbeat; 404, 408 and 409 end the request; 503: there is no such consumer any more. */
   #takeStatus(code: number): void {
     if (code === 100) return;
-    if (code === 503) { this.#retryLater(); return; }
+    if (code === 503) {
+      this.#retryLater();
+      return;
+    }
     this.#outstanding = 0;
     this.#pullWhenLow();
   }

@@ -1,4 +1,6 @@
-/** The cluster's journal on JetStream: one stream for all shards, a subject and one message per group. See docs/nats.md. */
+/**
+ * The cluster's journal on JetStream: one stream for all shards, a subject and one message per group. See docs/nats.md.
+ */
 import { DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream';
 import type { StoredMsg, StreamState } from '@nats-io/jetstream';
 import { headers, PermissionViolationError } from '@nats-io/nats-core';
@@ -36,7 +38,10 @@ const RETRY_MS = 100;
 /** JetStream knows ids of messages so long: longer than any append is repeated. */
 const DUPLICATE_WINDOW_SECONDS = 120;
 const SIZE_INTERVAL_MS = 1_000;
-/** A purge by subject reads all that is kept of the stream: about 2 ms of the server with 50 MB, 0.5 s with 2 GB (docs/nats.md). */
+/**
+ * A purge by subject reads all that is kept of the stream: about 2 ms of the server with 50 MB, 0.5 s with 2 GB
+ * (docs/nats.md).
+ */
 const TRIM_INTERVAL_MS = 5_000;
 /** Groups that a follower asks for at once; 64 followers with large groups stay below 100 MiB. */
 const FOLLOW_BATCH = 16;
@@ -46,26 +51,39 @@ const RECORDS_HEADER = 'Millrace-Records';
 const ID_HEADER = 'Nats-Msg-Id';
 const EXPECTED_STREAM_HEADER = 'Nats-Expected-Stream';
 
-/** Codes of JetStream's API. 10077: the stream refused to store, its description tells why; the others: account or server is full. */
+/**
+ * Codes of JetStream's API. 10077: the stream refused to store, its description tells why; the others: account or
+ * server is full.
+ */
 const STORE_FAILED = 10077;
 const RESOURCE_CODES: ReadonlySet<number> = new Set([10002, 10023, 10028, 10047]);
 const NO_MESSAGE = 10037;
 
-interface PubAck { readonly seq?: number; readonly duplicate?: boolean; readonly error?: { readonly err_code?: number; readonly description?: string } }
+interface PubAck {
+  readonly seq?: number;
+  readonly duplicate?: boolean;
+  readonly error?: { readonly err_code?: number; readonly description?: string };
+}
 
 /**
- * The stream takes so much more than the setting: nodes see its size once a second and push back by then, and what frees the journal (retention,
- * follow-ups) still has room.
+ * The stream takes so much more than the setting: nodes see its size once a second and push back by then, and what
+ * frees the journal (retention, follow-ups) still has room.
  */
 export const JOURNAL_SPARE_BYTES = 256 * 1_048_576;
 /** Limits that `JournalUnavailable.message` and `unavailable` name. */
 const LIMIT = {
-  BYTES: 'journal/bytes', STORAGE: 'journal/storage', PERMISSION: 'journal/permission', UNREACHABLE: 'journal/unreachable',
+  BYTES: 'journal/bytes',
+  STORAGE: 'journal/storage',
+  PERMISSION: 'journal/permission',
+  UNREACHABLE: 'journal/unreachable',
 } as const;
 
 export class NatsJournal implements ShardJournal {
   sizeBytes = 0;
-  /** ms since 1970, by JetStream's clock: of the newest batch when the journal was opened; undefined when there was none. */
+  /**
+   * ms since 1970, by JetStream's clock: of the newest batch when the journal was opened; undefined when there was
+   * none.
+   */
   timeAtOpening: number | undefined;
   readonly #options: NatsJournalOptions;
   readonly #connection: NatsConnection;
@@ -121,7 +139,9 @@ export class NatsJournal implements ShardJournal {
 
   async append(shard: number, groupId: string, records: Buffer, recordCount: number): Promise<number> {
     if (recordCount < 1 || recordCount > GROUP_RECORDS_MAX || records.length > GROUP_BYTES_MAX) {
-      throw new RangeError(`a group of ${recordCount} records with ${records.length} bytes; it takes ${GROUP_RECORDS_MAX} with ${GROUP_BYTES_MAX}`);
+      throw new RangeError(
+        `a group of ${recordCount} records with ${records.length} bytes; it takes ${GROUP_RECORDS_MAX} with ${GROUP_BYTES_MAX}`,
+      );
     }
     const subject = this.#subject(shard);
     const messageHeaders = headers();
@@ -132,7 +152,9 @@ export class NatsJournal implements ShardJournal {
     let reason: unknown;
     for (let leftMs = deadline - performance.now(); leftMs > 0; leftMs = deadline - performance.now()) {
       try {
-        const seq = this.#connection.isConnected ? await this.#publish(subject, records, messageHeaders, Math.min(leftMs, ATTEMPT_TIMEOUT_MS)) : 0;
+        const seq = this.#connection.isConnected
+          ? await this.#publish(subject, records, messageHeaders, Math.min(leftMs, ATTEMPT_TIMEOUT_MS))
+          : 0;
         if (seq > 0) {
           this.#storedAt = performance.now();
           this.#isAnswering = true;
@@ -154,7 +176,12 @@ export class NatsJournal implements ShardJournal {
     throw new JournalUnavailable(LIMIT.UNREACHABLE, { cause: reason });
   }
 
-  follow(shard: number, afterSeq: number, onGroup: (group: ShardGroup) => void | Promise<void>, onError: (error: Error) => void): ShardFollower {
+  follow(
+    shard: number,
+    afterSeq: number,
+    onGroup: (group: ShardGroup) => void | Promise<void>,
+    onError: (error: Error) => void,
+  ): ShardFollower {
     return new NatsFollower(this.#connection, {
       stream: this.#stream,
       filter: this.#subject(shard),
@@ -172,7 +199,7 @@ export class NatsJournal implements ShardJournal {
   }
 
   async read(shard: number, seq: number): Promise<ShardGroup | undefined> {
-    for (let from = Math.max(1, Math.floor(seq / GROUP_RECORDS_MAX)); ;) {
+    for (let from = Math.max(1, Math.floor(seq / GROUP_RECORDS_MAX)); ; ) {
       const message = await this.#nextOf(this.#subject(shard), from);
       if (!message) return undefined;
       const group = groupOf(shard, { seq: message.seq, data: message.data, headers: message.header });
@@ -182,13 +209,15 @@ export class NatsJournal implements ShardJournal {
   }
 
   async lastSeq(shard: number): Promise<number> {
-    const message = await this.#ask(() => this.#connection.manager.streams.getMessage(this.#stream, { last_by_subj: this.#subject(shard) }));
+    const message = await this.#ask(() =>
+      this.#connection.manager.streams.getMessage(this.#stream, { last_by_subj: this.#subject(shard) }),
+    );
     return message ? message.seq * GROUP_RECORDS_MAX + recordsOf(message.header) - 1 : 0;
   }
 
   /**
-   * The group that holds `seq` stays, so that the newest of a shard is always there for `lastSeq`. Done when it resolves, or within the
-   * interval when the shard was trimmed just now.
+   * The group that holds `seq` stays, so that the newest of a shard is always there for `lastSeq`. Done when it
+   * resolves, or within the interval when the shard was trimmed just now.
    */
   async trim(shard: number, seq: number): Promise<void> {
     const subject = this.#subject(shard);
@@ -196,7 +225,10 @@ export class NatsJournal implements ShardJournal {
     // JetStream takes 0 and 1 for everything.
     if (holder <= 1) return;
     const now = performance.now();
-    if (now - (this.#trimmedAt.get(shard) ?? Number.NEGATIVE_INFINITY) < (this.#options.trimIntervalMs ?? TRIM_INTERVAL_MS)) {
+    if (
+      now - (this.#trimmedAt.get(shard) ?? Number.NEGATIVE_INFINITY) <
+      (this.#options.trimIntervalMs ?? TRIM_INTERVAL_MS)
+    ) {
       this.#trims.set(shard, Math.max(holder, this.#trims.get(shard) ?? 0));
       return;
     }
@@ -215,7 +247,8 @@ export class NatsJournal implements ShardJournal {
   }
 
   /**
-   * One attempt. @returns the stream's sequence, or 0 when the group is on its way: a former copy is known but not yet stored by all.
+   * One attempt. @returns the stream's sequence, or 0 when the group is on its way: a former copy is known but not yet
+   * stored by all.
    * @throws JournalUnavailable when JetStream refuses; anything else: nobody knows.
    */
   async #publish(subject: string, records: Buffer, messageHeaders: MsgHdrs, timeoutMs: number): Promise<number> {
@@ -224,7 +257,8 @@ export class NatsJournal implements ShardJournal {
     if (ack.error === undefined) return ack.seq ?? 0;
     const { err_code: code = 0, description = '' } = ack.error;
     const cause = new Error(`JetStream: ${description} (${code})`);
-    if (code === STORE_FAILED && description.includes('maximum bytes')) throw new JournalUnavailable(LIMIT.BYTES, { cause });
+    if (code === STORE_FAILED && description.includes('maximum bytes'))
+      throw new JournalUnavailable(LIMIT.BYTES, { cause });
     if (RESOURCE_CODES.has(code) || (code === STORE_FAILED && /resource|space/.test(description))) {
       this.#options.log.error({ err: cause }, 'JetStream has no storage left for the journal');
       throw new JournalUnavailable(LIMIT.STORAGE, { cause });
@@ -235,19 +269,32 @@ export class NatsJournal implements ShardJournal {
   /** A request that does not wait for its time to be over when the connection was lost meanwhile. */
   #request(subject: string, payload: Uint8Array, messageHeaders: MsgHdrs, timeout: number): Promise<Msg> {
     return new Promise((resolve, reject) => {
-      const endReconnected = this.#connection.onReconnected(() => { reject(new Error('the connection to NATS was lost')); });
-      this.#connection.core.request(subject, payload, { headers: messageHeaders, timeout }).then(resolve, reject).finally(endReconnected);
+      const endReconnected = this.#connection.onReconnected(() => {
+        reject(new Error('the connection to NATS was lost'));
+      });
+      this.#connection.core
+        .request(subject, payload, { headers: messageHeaders, timeout })
+        .then(resolve, reject)
+        .finally(endReconnected);
     });
   }
 
   /** Resolves after `ms`; when there is no connection as soon as it is back. */
   async #connectedOr(ms: number): Promise<void> {
     let endReconnected: (() => void) | undefined;
-    await Promise.race([sleep(ms), new Promise<void>((resolve) => { endReconnected = this.#connection.onReconnected(resolve); })]);
+    await Promise.race([
+      sleep(ms),
+      new Promise<void>((resolve) => {
+        endReconnected = this.#connection.onReconnected(resolve);
+      }),
+    ]);
     endReconnected?.();
   }
 
-  /** By direct get from any replica; one that lags behind knows nothing of the newest, so that only the leader may say that there is none. */
+  /**
+   * By direct get from any replica; one that lags behind knows nothing of the newest, so that only the leader may say
+   * that there is none.
+   */
   async #nextOf(subject: string, seq: number): Promise<StoredMsg | undefined> {
     const query = { seq, next_by_subj: subject };
     const message = await this.#ask(() => this.#connection.manager.direct.getMessage(this.#stream, query));
@@ -259,7 +306,7 @@ export class NatsJournal implements ShardJournal {
     const deadline = performance.now() + (this.#options.appendTimeoutMs ?? APPEND_TIMEOUT_MS);
     for (;;) {
       try {
-        return await question() ?? undefined;
+        return (await question()) ?? undefined;
       } catch (error) {
         if ((error as { code?: number }).code === NO_MESSAGE) return undefined;
         if (performance.now() + RETRY_MS > deadline) throw new JournalUnavailable(LIMIT.UNREACHABLE, { cause: error });
@@ -288,12 +335,16 @@ export class NatsJournal implements ShardJournal {
     const messageHeaders = headers();
     messageHeaders.set(EXPECTED_STREAM_HEADER, `no-${this.#stream}`);
     try {
-      await this.#connection.core.request(this.#subject(0), '', { headers: messageHeaders, timeout: ATTEMPT_TIMEOUT_MS });
+      await this.#connection.core.request(this.#subject(0), '', {
+        headers: messageHeaders,
+        timeout: ATTEMPT_TIMEOUT_MS,
+      });
       this.#isForbidden = false;
     } catch (error) {
       // Anything else says nothing about it.
       if (!isPermission(error)) return;
-      if (!this.#isForbidden) this.#options.log.error({ err: error }, 'the user of NATS may not write to the journal: see millrace doctor');
+      if (!this.#isForbidden)
+        this.#options.log.error({ err: error }, 'the user of NATS may not write to the journal: see millrace doctor');
       this.#isForbidden = true;
     }
   }
@@ -313,7 +364,8 @@ export class NatsJournal implements ShardJournal {
     } catch (error) {
       // The answer is late, and groups are stored all the same.
       if (this.#storedAt > askedAt) return undefined;
-      if (this.#isAnswering) this.#options.log.warn({ err: error, timeoutMs: API_TIMEOUT_MS }, 'JetStream does not answer');
+      if (this.#isAnswering)
+        this.#options.log.warn({ err: error, timeoutMs: API_TIMEOUT_MS }, 'JetStream does not answer');
       this.#isAnswering = false;
       return undefined;
     } finally {
@@ -324,16 +376,26 @@ export class NatsJournal implements ShardJournal {
 
 /** A request wraps it. */
 const isPermission = (error: unknown): boolean =>
-  error instanceof PermissionViolationError || (error instanceof Error && error.cause instanceof PermissionViolationError);
+  error instanceof PermissionViolationError ||
+  (error instanceof Error && error.cause instanceof PermissionViolationError);
 
 function recordsOf(messageHeaders: MsgHdrs | undefined): number {
   const count = Number(messageHeaders?.get(RECORDS_HEADER));
-  if (!(count >= 1 && count <= GROUP_RECORDS_MAX)) throw new Error('a message in the journal\'s stream is not a group: another program writes to its subjects');
+  if (!(count >= 1 && count <= GROUP_RECORDS_MAX))
+    throw new Error("a message in the journal's stream is not a group: another program writes to its subjects");
   return count;
 }
 
-function groupOf(shard: number, { seq, data, headers: messageHeaders }: Pick<FollowedMessage, 'seq' | 'data' | 'headers'>): ShardGroup {
+function groupOf(
+  shard: number,
+  { seq, data, headers: messageHeaders }: Pick<FollowedMessage, 'seq' | 'data' | 'headers'>,
+): ShardGroup {
   const firstSeq = seq * GROUP_RECORDS_MAX;
-  return { shard, firstSeq, lastSeq: firstSeq + recordsOf(messageHeaders) - 1, gateway: messageHeaders!.get(GATEWAY_HEADER),
-    records: Buffer.from(data.buffer, data.byteOffset, data.byteLength) };
+  return {
+    shard,
+    firstSeq,
+    lastSeq: firstSeq + recordsOf(messageHeaders) - 1,
+    gateway: messageHeaders!.get(GATEWAY_HEADER),
+    records: Buffer.from(data.buffer, data.byteOffset, data.byteLength),
+  };
 }

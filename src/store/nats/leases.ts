@@ -1,7 +1,8 @@
 /**
- * Shard ownership on JetStream: a bucket with an entry per shard, taken by compare-and-set, and a bucket with a heartbeat per node. Clocks of
- * nodes are never compared: an owner gives up by its own monotonic clock, counted from when it sent the last heartbeat that
- * was stored; others take over by theirs, counted from when they saw that heartbeat, which is later. See docs/nats.md.
+ * Shard ownership on JetStream: a bucket with an entry per shard, taken by compare-and-set, and a bucket with a
+ * heartbeat per node. Clocks of nodes are never compared: an owner gives up by its own monotonic clock, counted from
+ * when it sent the last heartbeat that was stored; others take over by theirs, counted from when they saw that
+ * heartbeat, which is later. See docs/nats.md.
  */
 import { DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream';
 import { assignShards } from '../../cluster/shards/assignment.ts';
@@ -29,7 +30,10 @@ export interface NatsLeasesOptions {
 }
 
 export const LEASE_MS_DEFAULT = 3_000;
-/** Parts of the lease time: between heartbeats, between looks at the clock, and by how much an owner gives up before others may take. */
+/**
+ * Parts of the lease time: between heartbeats, between looks at the clock, and by how much an owner gives up before
+ * others may take.
+ */
 const HEARTBEATS_PER_LEASE = 3;
 const TICKS_PER_LEASE = 20;
 const MARGIN_PER_LEASE = 0.2;
@@ -44,9 +48,22 @@ const RETRY_ACQUIRE_MS = 1_000;
 /** Entries of nodes that died are removed after so many lease times. */
 const FORGET_LEASES = 20;
 
-interface Entry { readonly node: string | null; readonly next?: string | undefined; readonly revision: number }
-interface Peer { readonly member: Member; readonly revision: number; readonly seenAt: number }
-interface Heartbeat { readonly roles: Member['roles']; readonly isLeaving: boolean; readonly isGone: boolean; readonly lacks?: Lack | undefined }
+interface Entry {
+  readonly node: string | null;
+  readonly next?: string | undefined;
+  readonly revision: number;
+}
+interface Peer {
+  readonly member: Member;
+  readonly revision: number;
+  readonly seenAt: number;
+}
+interface Heartbeat {
+  readonly roles: Member['roles'];
+  readonly isLeaving: boolean;
+  readonly isGone: boolean;
+  readonly lacks?: Lack | undefined;
+}
 
 export class NatsLeases implements ShardLeases {
   readonly #options: NatsLeasesOptions;
@@ -108,7 +125,9 @@ export class NatsLeases implements ShardLeases {
 
   get members(): readonly Member[] {
     const { nodeId, roles } = this.#options;
-    const others = [...this.#peers.values()].map(({ member }) => member).filter((member) => member.nodeId !== nodeId && this.#isAlive(member.nodeId));
+    const others = [...this.#peers.values()]
+      .map(({ member }) => member)
+      .filter((member) => member.nodeId !== nodeId && this.#isAlive(member.nodeId));
     return this.#events ? [{ nodeId, roles, isLeaving: this.#isLeaving, lacks: this.#lacks }, ...others] : others;
   }
 
@@ -133,27 +152,39 @@ export class NatsLeases implements ShardLeases {
     const follow = (bucket: string, take: (key: string, message: FollowedMessage) => void): void => {
       const start = `$KV.${prefix}_${bucket}.`;
       let isMissing = true;
-      this.#endings.push(connection.onReconnected(() => {
-        if (!isMissing) this.#snapshotsMissing += 1;
-        isMissing = true;
-      }));
-      this.#followers.push(new NatsFollower(connection, {
-        stream: `KV_${prefix}_${bucket}`, filter: `${start}>`, after: 'last-per-subject', batch: 64, batchBytes: FOLLOW_BYTES_MIN, name: `${nodeId}-${bucket}`,
-        onMessage: (message) => take(message.subject.slice(start.length), message),
-        onError: (error) => this.#options.log.error({ err: error, bucket }, 'a bucket of the leases is not followed any more'),
-        onSnapshot: () => {
-          if (!isMissing) return;
-          isMissing = false;
-          this.#snapshotsMissing -= 1;
-          if (this.#snapshotsMissing === 0) this.#begin();
-        },
-      }));
+      this.#endings.push(
+        connection.onReconnected(() => {
+          if (!isMissing) this.#snapshotsMissing += 1;
+          isMissing = true;
+        }),
+      );
+      this.#followers.push(
+        new NatsFollower(connection, {
+          stream: `KV_${prefix}_${bucket}`,
+          filter: `${start}>`,
+          after: 'last-per-subject',
+          batch: 64,
+          batchBytes: FOLLOW_BYTES_MIN,
+          name: `${nodeId}-${bucket}`,
+          onMessage: (message) => take(message.subject.slice(start.length), message),
+          onError: (error) =>
+            this.#options.log.error({ err: error, bucket }, 'a bucket of the leases is not followed any more'),
+          onSnapshot: () => {
+            if (!isMissing) return;
+            isMissing = false;
+            this.#snapshotsMissing -= 1;
+            if (this.#snapshotsMissing === 0) this.#begin();
+          },
+        }),
+      );
     };
     follow('nodes', (key, message) => this.#takeHeartbeat(key, message));
     follow('leases', (key, message) => this.#takeEntry(Number(key), message));
     this.#every(this.#leaseMs / HEARTBEATS_PER_LEASE, () => this.#beat());
     this.#every(this.#leaseMs / TICKS_PER_LEASE, () => this.#tick());
-    this.#every(READ_AGAIN_MS, () => { for (const follower of this.#followers) follower.again(); });
+    this.#every(READ_AGAIN_MS, () => {
+      for (const follower of this.#followers) follower.again();
+    });
     while (this.#events === events && (this.#snapshotsMissing > 0 || !this.#isRenewed)) await sleep(10);
     this.#evaluate();
   }
@@ -189,7 +220,10 @@ export class NatsLeases implements ShardLeases {
     this.#endings.push(() => clearInterval(timer));
   }
 
-  /** All that is there has been read, for the first time or after the connection was lost: nodes are given a whole lease time to show up. */
+  /**
+   * All that is there has been read, for the first time or after the connection was lost: nodes are given a whole lease
+   * time to show up.
+   */
   #begin(): void {
     const now = this.#now();
     for (const [node, peer] of this.#peers) this.#peers.set(node, { ...peer, seenAt: now });
@@ -206,21 +240,26 @@ export class NatsLeases implements ShardLeases {
   #publishHeartbeat(): Promise<unknown> {
     const { connection, prefix, nodeId, roles } = this.#options;
     const heartbeat: Heartbeat = { roles, isLeaving: this.#isLeaving, isGone: this.#isGone, lacks: this.#lacks };
-    return connection.jetstream.publish(`$KV.${prefix}_nodes.${nodeId}`, JSON.stringify(heartbeat), { timeout: Math.max(200, this.#leaseMs) });
+    return connection.jetstream.publish(`$KV.${prefix}_nodes.${nodeId}`, JSON.stringify(heartbeat), {
+      timeout: Math.max(200, this.#leaseMs),
+    });
   }
 
   #beat(): void {
     if (this.#isGone) return;
     const sentAt = this.#now();
-    this.#publishHeartbeat().then(() => {
-      if (!this.#events || sentAt <= this.#renewedAt) return;
-      // A late success does not mend what others may have taken to be over.
-      if (!this.#isRenewed) this.#loseAll();
-      this.#renewedAt = sentAt;
-      this.#evaluate();
-    }, (error: unknown) => {
-      this.#options.log.debug({ err: error }, 'a heartbeat was not stored');
-    });
+    this.#publishHeartbeat().then(
+      () => {
+        if (!this.#events || sentAt <= this.#renewedAt) return;
+        // A late success does not mend what others may have taken to be over.
+        if (!this.#isRenewed) this.#loseAll();
+        this.#renewedAt = sentAt;
+        this.#evaluate();
+      },
+      (error: unknown) => {
+        this.#options.log.debug({ err: error }, 'a heartbeat was not stored');
+      },
+    );
   }
 
   #takeHeartbeat(nodeId: string, { seq, data }: { seq: number; data: Uint8Array }): void {
@@ -250,7 +289,9 @@ export class NatsLeases implements ShardLeases {
   #isSurelyDead(nodeId: string): Promise<boolean> {
     let check = this.#checks.get(nodeId);
     if (!check) {
-      check = this.#askHeartbeat(nodeId).finally(() => { this.#checks.delete(nodeId); });
+      check = this.#askHeartbeat(nodeId).finally(() => {
+        this.#checks.delete(nodeId);
+      });
       this.#checks.set(nodeId, check);
     }
     return check;
@@ -259,7 +300,9 @@ export class NatsLeases implements ShardLeases {
   async #askHeartbeat(nodeId: string): Promise<boolean> {
     const { connection, prefix } = this.#options;
     try {
-      const message = await connection.manager.streams.getMessage(`KV_${prefix}_nodes`, { last_by_subj: `$KV.${prefix}_nodes.${nodeId}` });
+      const message = await connection.manager.streams.getMessage(`KV_${prefix}_nodes`, {
+        last_by_subj: `$KV.${prefix}_nodes.${nodeId}`,
+      });
       if (message) this.#takeHeartbeat(nodeId, message);
       return !this.#isAlive(nodeId);
     } catch (error) {
@@ -271,7 +314,9 @@ export class NatsLeases implements ShardLeases {
     const { connection, prefix } = this.#options;
     this.#peers.delete(nodeId);
     // It is tried again by whoever sees the entry next.
-    await connection.manager.streams.purge(`KV_${prefix}_nodes`, { filter: `$KV.${prefix}_nodes.${nodeId}` }).catch(() => undefined);
+    await connection.manager.streams
+      .purge(`KV_${prefix}_nodes`, { filter: `$KV.${prefix}_nodes.${nodeId}` })
+      .catch(() => undefined);
   }
 
   // Entries
@@ -288,10 +333,16 @@ export class NatsLeases implements ShardLeases {
   }
 
   /** Compare-and-set. @returns the new revision, undefined when another was quicker or nobody knows. */
-  async #write(shard: number, entry: { node: string | null; next?: string | undefined }, revision: number): Promise<number | undefined> {
+  async #write(
+    shard: number,
+    entry: { node: string | null; next?: string | undefined },
+    revision: number,
+  ): Promise<number | undefined> {
     const { connection, prefix, log } = this.#options;
     try {
-      const { seq } = await connection.jetstream.publish(`$KV.${prefix}_leases.${shard}`, JSON.stringify(entry), { expect: { lastSubjectSequence: revision } });
+      const { seq } = await connection.jetstream.publish(`$KV.${prefix}_leases.${shard}`, JSON.stringify(entry), {
+        expect: { lastSubjectSequence: revision },
+      });
       if (seq > (this.#entries.get(shard)?.revision ?? 0)) this.#entries.set(shard, { ...entry, revision: seq });
       return seq;
     } catch (error) {
@@ -311,7 +362,10 @@ export class NatsLeases implements ShardLeases {
   }
 
   #tellMembers(): void {
-    const names = this.members.map(({ nodeId, isLeaving }) => `${nodeId}${isLeaving ? '-' : '+'}`).sort().join();
+    const names = this.members
+      .map(({ nodeId, isLeaving }) => `${nodeId}${isLeaving ? '-' : '+'}`)
+      .sort()
+      .join();
     if (names === this.#memberNames) return;
     this.#memberNames = names;
     this.#events?.onChanged();
@@ -329,7 +383,10 @@ export class NatsLeases implements ShardLeases {
       return owner !== undefined && this.#isAlive(owner) ? owner : undefined;
     };
     const desired = assignShards(takers, SHARD_COUNT, keeperOf);
-    if (this.#fitness.isHeld) desired.forEach((_, shard) => { if (takers.includes(keeperOf(shard)!)) desired[shard] = keeperOf(shard)!; });
+    if (this.#fitness.isHeld)
+      desired.forEach((_, shard) => {
+        if (takers.includes(keeperOf(shard)!)) desired[shard] = keeperOf(shard)!;
+      });
     for (let shard = 0; shard < SHARD_COUNT; shard += 1) {
       const entry = this.#entries.get(shard);
       const isMine = (desired[shard] as string | undefined) === nodeId;
@@ -353,10 +410,17 @@ export class NatsLeases implements ShardLeases {
     const { nodeId, log } = this.#options;
     this.#busy.add(shard);
     try {
-      if (entry?.node != null && entry.node !== nodeId && !await this.#isSurelyDead(entry.node)) return;
+      if (entry?.node != null && entry.node !== nodeId && !(await this.#isSurelyDead(entry.node))) return;
       const epoch = await this.#write(shard, { node: nodeId }, entry?.revision ?? 0);
       // Too late or not wanted any more: the entry is given up by the next look at it.
-      if (epoch === undefined || !this.#events || !this.#isRenewed || this.#isLeaving || this.#entries.get(shard)?.revision !== epoch) return;
+      if (
+        epoch === undefined ||
+        !this.#events ||
+        !this.#isRenewed ||
+        this.#isLeaving ||
+        this.#entries.get(shard)?.revision !== epoch
+      )
+        return;
       this.#owned.set(shard, epoch);
       this.#events.onChanged();
       try {
@@ -410,7 +474,9 @@ export class NatsLeases implements ShardLeases {
     this.#evaluate();
   }
 
-  /** An entry that names this node, which does not own the shard: of a write whose answer was lost, or after giving up. */
+  /**
+   * An entry that names this node, which does not own the shard: of a write whose answer was lost, or after giving up.
+   */
   async #free(shard: number, next: string | undefined, revision: number): Promise<void> {
     this.#busy.add(shard);
     await this.#write(shard, { node: null, next }, revision);

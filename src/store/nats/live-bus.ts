@@ -1,7 +1,7 @@
 /**
- * The live bus over all nodes. Listeners of this node are called at once; what others listen to goes out once per turn of the event loop, as
- * one message of NATS core per tenant and area. Nodes tell each other what they listen to, so that nothing is made or sent for nobody.
- * It stores nothing: what cannot be sent is dropped, counted and logged.
+ * The live bus over all nodes. Listeners of this node are called at once; what others listen to goes out once per turn
+ * of the event loop, as one message of NATS core per tenant and area. Nodes tell each other what they listen to, so
+ * that nothing is made or sent for nobody. It stores nothing: what cannot be sent is dropped, counted and logged.
  */
 import type { Subscription } from '@nats-io/nats-core';
 import type { NodeMessages } from '../../cluster/peers/node-messages.ts';
@@ -42,9 +42,21 @@ const HEAD_BYTES = 1 + 2 + 4;
 const DROPPED = 'live-bus/dropped';
 const TOO_LARGE = 'live-bus/too-large';
 
-interface Batch { bytes: Buffer; length: number; count: number }
-interface RemoteNode { readonly keys: Set<number>; readonly isAll: boolean; heardAt: number }
-interface InterestMessage { readonly all?: readonly number[] | '*'; readonly add?: number; readonly remove?: number }
+interface Batch {
+  bytes: Buffer;
+  length: number;
+  count: number;
+}
+interface RemoteNode {
+  readonly keys: Set<number>;
+  readonly isAll: boolean;
+  heardAt: number;
+}
+interface InterestMessage {
+  readonly all?: readonly number[] | '*';
+  readonly add?: number;
+  readonly remove?: number;
+}
 
 const keyOf = (tenant: number, area: Area): number => tenant * 8 + AREA_NUMBERS.get(area)!;
 
@@ -71,7 +83,13 @@ export class NatsLiveBus implements LiveBus {
   #isClosed = false;
   readonly #timer: NodeJS.Timeout;
 
-  constructor(options: { connection: NatsConnection; messages: NodeMessages; prefix: string; log: Log; refusals: Refusals }) {
+  constructor(options: {
+    connection: NatsConnection;
+    messages: NodeMessages;
+    prefix: string;
+    log: Log;
+    refusals: Refusals;
+  }) {
     this.#connection = options.connection;
     this.#messages = options.messages;
     this.#prefix = options.prefix;
@@ -178,7 +196,8 @@ export class NatsLiveBus implements LiveBus {
   #repeat(): void {
     this.#messages.broadcast(INTEREST, this.#interest());
     const now = performance.now();
-    for (const [nodeId, { heardAt }] of this.#nodes) if (now - heardAt > INTEREST_EXPIRES_MS) this.#setNode(nodeId, [], false);
+    for (const [nodeId, { heardAt }] of this.#nodes)
+      if (now - heardAt > INTEREST_EXPIRES_MS) this.#setNode(nodeId, [], false);
   }
 
   #takeInterest(payload: Uint8Array, from: string): void {
@@ -230,13 +249,22 @@ export class NatsLiveBus implements LiveBus {
   // Sending
 
   #collect(key: number, notification: Notification): void {
-    if (!this.#connection.isConnected) { this.#drop(DROPPED, notification); return; }
+    if (!this.#connection.isConnected) {
+      this.#drop(DROPPED, notification);
+      return;
+    }
     const text = notification.text();
     const sourceBytes = Buffer.byteLength(notification.source);
     const textBytes = Buffer.byteLength(text);
     const size = HEAD_BYTES + sourceBytes + textBytes;
-    if (size > this.#connection.payloadBytesMax - MESSAGE_SPARE_BYTES || sourceBytes > 0xffff) { this.#drop(TOO_LARGE, notification); return; }
-    if (this.#collectedBytes + this.#unconfirmedBytes + size > OUTGOING_BYTES_MAX) { this.#drop(DROPPED, notification); return; }
+    if (size > this.#connection.payloadBytesMax - MESSAGE_SPARE_BYTES || sourceBytes > 0xffff) {
+      this.#drop(TOO_LARGE, notification);
+      return;
+    }
+    if (this.#collectedBytes + this.#unconfirmedBytes + size > OUTGOING_BYTES_MAX) {
+      this.#drop(DROPPED, notification);
+      return;
+    }
     let batch = this.#batches.get(key);
     if (batch && batch.length + size > BATCH_BYTES_MAX) {
       this.#send(key, batch);
@@ -247,7 +275,10 @@ export class NatsLiveBus implements LiveBus {
       this.#batches.set(key, batch);
     }
     if (batch.length + size > batch.bytes.length) grow(batch, size);
-    let at = batch.bytes.writeUInt8(ACTIONS.indexOf(notification.action) | (notification.isUnstored === true ? UNSTORED : 0), batch.length);
+    let at = batch.bytes.writeUInt8(
+      ACTIONS.indexOf(notification.action) | (notification.isUnstored === true ? UNSTORED : 0),
+      batch.length,
+    );
     at = batch.bytes.writeUInt16LE(sourceBytes, at);
     at = batch.bytes.writeUInt32LE(textBytes, at);
     at += batch.bytes.write(notification.source, at);
@@ -267,7 +298,10 @@ export class NatsLiveBus implements LiveBus {
   #send(key: number, batch: Batch): void {
     this.#batches.delete(key);
     this.#collectedBytes -= batch.length;
-    if (!this.#connection.isConnected) { this.#drop(DROPPED, undefined, batch.count); return; }
+    if (!this.#connection.isConnected) {
+      this.#drop(DROPPED, undefined, batch.count);
+      return;
+    }
     this.#connection.core.publish(this.#subject(key), batch.bytes.subarray(0, batch.length));
     this.#unconfirmedBytes += batch.length;
     if (!this.#isConfirming) void this.#confirm();
@@ -294,22 +328,35 @@ export class NatsLiveBus implements LiveBus {
     this.#droppedCount += count;
     const now = performance.now();
     if (now - this.#loggedAt < LOG_INTERVAL_MS) return;
-    this.#log.warn({ limit, dropped: this.#droppedCount, tenant: notification?.tenant, area: notification?.area, isConnected: this.#connection.isConnected },
-      'notifications for other nodes are dropped');
+    this.#log.warn(
+      {
+        limit,
+        dropped: this.#droppedCount,
+        tenant: notification?.tenant,
+        area: notification?.area,
+        isConnected: this.#connection.isConnected,
+      },
+      'notifications for other nodes are dropped',
+    );
     this.#loggedAt = now;
     this.#droppedCount = 0;
   }
 
   #deliver(tenant: number, area: Area, data: Uint8Array): void {
     const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-    for (let at = 0; at < bytes.length;) {
+    for (let at = 0; at < bytes.length; ) {
       if (at + HEAD_BYTES > bytes.length) return this.#noteUnreadable(tenant, area);
       const action = ACTIONS[bytes[at] & ~UNSTORED] as Notification['action'] | undefined;
       const textAt = at + HEAD_BYTES + bytes.readUInt16LE(at + 1);
       const end = textAt + bytes.readUInt32LE(at + 3);
       if (action === undefined || end > bytes.length) return this.#noteUnreadable(tenant, area);
       const source = bytes.toString('utf8', at + HEAD_BYTES, textAt);
-      this.#local.publish(new ReceivedNotification({ tenant, area, action, source, isUnstored: (bytes[at] & UNSTORED) !== 0 }, bytes.subarray(textAt, end)));
+      this.#local.publish(
+        new ReceivedNotification(
+          { tenant, area, action, source, isUnstored: (bytes[at] & UNSTORED) !== 0 },
+          bytes.subarray(textAt, end),
+        ),
+      );
       at = end;
     }
   }
@@ -345,7 +392,7 @@ class SharedNotification implements Notification {
   }
 
   text(): string {
-    return this.#text ??= this.#original.text();
+    return (this.#text ??= this.#original.text());
   }
 }
 
@@ -368,6 +415,6 @@ class ReceivedNotification implements Notification {
   }
 
   text(): string {
-    return this.#text ??= this.#bytes.toString();
+    return (this.#text ??= this.#bytes.toString());
   }
 }

@@ -1,7 +1,7 @@
 /**
- * What nodes tell each other, on NATS core. Subjects: `<prefix>.n.<nodeId>.<subject>` to one node, `<prefix>.all.<subject>` to all.
- * A message is the sender's id with its length before it, then the payload; an answer is a byte (0: answer, 1: the error's text) and the rest.
- * What a node says to itself does not take the way over NATS.
+ * What nodes tell each other, on NATS core. Subjects: `<prefix>.n.<nodeId>.<subject>` to one node,
+ * `<prefix>.all.<subject>` to all. A message is the sender's id with its length before it, then the payload; an answer
+ * is a byte (0: answer, 1: the error's text) and the rest. What a node says to itself does not take the way over NATS.
  */
 import type { Msg, Subscription } from '@nats-io/nats-core';
 import { NodeUnreachable } from '../../cluster/peers/node-messages.ts';
@@ -43,12 +43,14 @@ export class NatsNodeMessages implements NodeMessages {
     this.#sender = Buffer.from(`\0${options.nodeId}`);
     this.#sender[0] = options.nodeId.length;
     const { core } = options.connection;
-    this.#subscriptions = [`${options.prefix}.n.${options.nodeId}.`, `${options.prefix}.all.`].map((start) => core.subscribe(`${start}>`, {
-      callback: (error, message) => {
-        if (error) this.#log.error({ err: error }, 'messages of nodes cannot be received');
-        else this.#take(message.subject.slice(start.length), message);
-      },
-    }));
+    this.#subscriptions = [`${options.prefix}.n.${options.nodeId}.`, `${options.prefix}.all.`].map((start) =>
+      core.subscribe(`${start}>`, {
+        callback: (error, message) => {
+          if (error) this.#log.error({ err: error }, 'messages of nodes cannot be received');
+          else this.#take(message.subject.slice(start.length), message);
+        },
+      }),
+    );
   }
 
   get isConnected(): boolean {
@@ -59,12 +61,20 @@ export class NatsNodeMessages implements NodeMessages {
     check(subject);
     if (nodeId === this.nodeId) return this.#askSelf(subject, payload, timeoutMs);
     checkNodeId(nodeId);
-    if (!this.#connection.isConnected) throw new NodeUnreachable(`no connection to NATS: ${nodeId} cannot be asked for ${subject}`);
+    if (!this.#connection.isConnected)
+      throw new NodeUnreachable(`no connection to NATS: ${nodeId} cannot be asked for ${subject}`);
     let reply: Uint8Array;
     try {
-      reply = (await this.#connection.core.request(`${this.#prefix}.n.${nodeId}.${subject}`, this.#framed(payload), { timeout: timeoutMs })).data;
+      reply = (
+        await this.#connection.core.request(`${this.#prefix}.n.${nodeId}.${subject}`, this.#framed(payload), {
+          timeout: timeoutMs,
+        })
+      ).data;
     } catch (error) {
-      throw new NodeUnreachable(`${nodeId} has not answered ${subject}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+      throw new NodeUnreachable(
+        `${nodeId} has not answered ${subject}: ${error instanceof Error ? error.message : String(error)}`,
+        { cause: error },
+      );
     }
     if (reply[0] !== ANSWERED) throw new NodeUnreachable(Buffer.from(reply.subarray(1)).toString());
     return reply.subarray(1);
@@ -89,7 +99,7 @@ export class NatsNodeMessages implements NodeMessages {
 
   listen(subject: string, handler: Listener): void {
     check(subject);
-    this.#listeners.set(subject, [...this.#listeners.get(subject) ?? [], handler]);
+    this.#listeners.set(subject, [...(this.#listeners.get(subject) ?? []), handler]);
   }
 
   onReconnected(handler: () => void): void {
@@ -122,7 +132,10 @@ export class NatsNodeMessages implements NodeMessages {
     if (!handler) throw new NodeUnreachable(`${this.nodeId} does not answer ${subject}`);
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new NodeUnreachable(`${this.nodeId} has not answered ${subject} within ${timeoutMs} ms`)), timeoutMs);
+      timer = setTimeout(
+        () => reject(new NodeUnreachable(`${this.nodeId} has not answered ${subject} within ${timeoutMs} ms`)),
+        timeoutMs,
+      );
     });
     try {
       return await Promise.race([Promise.resolve().then(() => handler(payload, this.nodeId)), late]);
@@ -159,7 +172,8 @@ export class NatsNodeMessages implements NodeMessages {
       const handler = this.#answerers.get(subject);
       if (!handler) throw new NodeUnreachable(`${this.nodeId} does not answer ${subject}`);
       const answer = await handler(payload, from);
-      if (answer.length + 1 > this.#connection.payloadBytesMax) throw new RangeError(`the answer of ${this.nodeId} to ${subject} has ${answer.length} bytes`);
+      if (answer.length + 1 > this.#connection.payloadBytesMax)
+        throw new RangeError(`the answer of ${this.nodeId} to ${subject} has ${answer.length} bytes`);
       reply = Buffer.allocUnsafe(answer.length + 1);
       reply[0] = ANSWERED;
       reply.set(answer, 1);
@@ -172,7 +186,10 @@ export class NatsNodeMessages implements NodeMessages {
 }
 
 function check(subject: string): void {
-  if (!SUBJECT.test(subject)) throw new TypeError(`the subject of a message of nodes has words of letters and digits, separated by dots: ${subject}`);
+  if (!SUBJECT.test(subject))
+    throw new TypeError(
+      `the subject of a message of nodes has words of letters and digits, separated by dots: ${subject}`,
+    );
 }
 
-const textOf = (error: unknown): string => error instanceof Error ? error.message : String(error);
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,6 +1,7 @@
 /**
- * How much JetStream still takes for files. Journal and files lie in the same store, and only the journal's stream has a bound of its own: files
- * that fill the store stop all writes. So they leave what the journal may still take. See docs/nats.md, "Blobs".
+ * How much JetStream still takes for files. Journal and files lie in the same store, and only the journal's stream has
+ * a bound of its own: files that fill the store stop all writes. So they leave what the journal may still take. See
+ * docs/nats.md, "Blobs".
  */
 import type { AccountLimits } from '@nats-io/jetstream';
 import type { Log } from '../../ports/log.ts';
@@ -12,8 +13,9 @@ const AGE_MAX_MS = 2_000;
 /** Monitoring ports that did not tell are asked again. */
 const SILENT_MONITORS_MS = 60_000;
 
-export const ROOM_REMEDY = 'open the monitoring ports of NATS and name them with --nats-monitor, give the account of NATS a limit (max_file), or set '
-  + '--tenant-files-max-bytes';
+export const ROOM_REMEDY =
+  'open the monitoring ports of NATS and name them with --nats-monitor, give the account of NATS a limit (max_file), or set ' +
+  '--tenant-files-max-bytes';
 
 export interface NatsRoomOptions {
   readonly connection: NatsConnection;
@@ -27,29 +29,49 @@ export interface NatsRoomOptions {
 }
 
 /** `bytes` is below 0 when the journal could not take any more what it may have. */
-export interface FoundRoom { readonly bytes: number; readonly maxBytes: number; readonly of: 'account' | 'server' }
+export interface FoundRoom {
+  readonly bytes: number;
+  readonly maxBytes: number;
+  readonly of: 'account' | 'server';
+}
 
-/** @returns undefined where neither the account has a limit nor a monitoring port tells. @throws when JetStream does not answer. */
-export async function findNatsRoom({ connection, servers, monitors, replicas, journalBytesMax, journalBytes }: NatsRoomOptions, areMonitorsAsked = true):
-  Promise<FoundRoom | undefined> {
+/**
+ * @returns undefined where neither the account has a limit nor a monitoring port tells. @throws when JetStream does not
+ * answer.
+ */
+export async function findNatsRoom(
+  { connection, servers, monitors, replicas, journalBytesMax, journalBytes }: NatsRoomOptions,
+  areMonitorsAsked = true,
+): Promise<FoundRoom | undefined> {
   const kept = Math.max(0, journalBytesMax - journalBytes());
-  const ofAccount = roomOfAccount(await connection.manager.getAccountInfo() as AccountUsage, replicas);
+  const ofAccount = roomOfAccount((await connection.manager.getAccountInfo()) as AccountUsage, replicas);
   if (ofAccount !== undefined) return { bytes: ofAccount.room - kept, maxBytes: ofAccount.max, of: 'account' };
   if (!areMonitorsAsked) return undefined;
-  const storages = Array.from((await askMonitors({ servers, monitors })).asked.values(), ({ storage }) => storage).filter((storage) => storage !== undefined);
+  const storages = Array.from(
+    (await askMonitors({ servers, monitors })).asked.values(),
+    ({ storage }) => storage,
+  ).filter((storage) => storage !== undefined);
   if (storages.length === 0) return undefined;
   // A copy lies on one server, and any of them may have it.
   const [least] = storages.sort((a, b) => a.max - a.used - (b.max - b.used));
   return { bytes: least.max - least.used - kept, maxBytes: least.max, of: 'server' };
 }
 
-interface Usage { readonly storage: number; readonly limits: Pick<AccountLimits, 'max_storage'> }
-interface AccountUsage extends Usage { readonly tiers?: Readonly<Record<string, Usage>> }
+interface Usage {
+  readonly storage: number;
+  readonly limits: Pick<AccountLimits, 'max_storage'>;
+}
+interface AccountUsage extends Usage {
+  readonly tiers?: Readonly<Record<string, Usage>>;
+}
 
 /** Of one copy. The limit of an account counts all copies; that of a tier counts one, and its use all. */
 function roomOfAccount(account: AccountUsage, replicas: number): { max: number; room: number } | undefined {
   const tier = account.tiers?.[`R${replicas}`];
-  const { limits: { max_storage: limit }, storage } = tier ?? account;
+  const {
+    limits: { max_storage: limit },
+    storage,
+  } = tier ?? account;
   if (limit === undefined || limit <= 0) return undefined;
   const max = tier === undefined ? limit / replicas : limit;
   return { max, room: max - storage / replicas };
@@ -81,8 +103,10 @@ export class NatsFilesRoom {
     const room = new NatsFilesRoom(options);
     await room.look();
     if (!room.#isKnown && Number.isFinite(options.unknownBytesMax)) {
-      options.log.info({ bytes: options.unknownBytesMax, remedy: ROOM_REMEDY },
-        'nothing tells how much NATS may store: the files of all tenants together are bounded to the size of the journal (journal-max-bytes)');
+      options.log.info(
+        { bytes: options.unknownBytesMax, remedy: ROOM_REMEDY },
+        'nothing tells how much NATS may store: the files of all tenants together are bounded to the size of the journal (journal-max-bytes)',
+      );
     }
     return room;
   }
@@ -91,16 +115,21 @@ export class NatsFilesRoom {
     return this.#freeBytes;
   }
 
-  /** @param bytes that are about to be written here. @returns undefined when what is known is new. Never rejects: then what was known stays. */
+  /**
+   * @param bytes that are about to be written here. @returns undefined when what is known is new. Never rejects: then
+   * what was known stays.
+   */
   look(bytes = 0): Promise<void> | undefined {
     this.#freeBytes -= bytes;
     if (performance.now() - this.#lookedAt < AGE_MAX_MS) return undefined;
-    this.#looking ??= this.#look().catch((error: Error) => {
-      this.#options.log.debug({ error: error.message }, 'NATS did not tell how much it stores');
-    }).finally(() => {
-      this.#lookedAt = performance.now();
-      this.#looking = undefined;
-    });
+    this.#looking ??= this.#look()
+      .catch((error: Error) => {
+        this.#options.log.debug({ error: error.message }, 'NATS did not tell how much it stores');
+      })
+      .finally(() => {
+        this.#lookedAt = performance.now();
+        this.#looking = undefined;
+      });
     return this.#looking;
   }
 
@@ -115,6 +144,6 @@ export class NatsFilesRoom {
     if (areMonitorsAsked) this.#silentAt = performance.now();
     const { unknownBytesMax, filesBytes } = this.#options;
     // Who told once is away for now.
-    if (!this.#isKnown && Number.isFinite(unknownBytesMax)) this.#freeBytes = unknownBytesMax - await filesBytes();
+    if (!this.#isKnown && Number.isFinite(unknownBytesMax)) this.#freeBytes = unknownBytesMax - (await filesBytes());
   }
 }

@@ -1,9 +1,14 @@
-/** Blocks that projectors are about to insert, in Redis: one hash `{<prefix>:blocks}:b` token -> state and ranges, changed by scripts. */
+/**
+ * Blocks that projectors are about to insert, in Redis: one hash `{<prefix>:blocks}:b` token -> state and ranges,
+ * changed by scripts.
+ */
 import type { BlockRange, BlockStore, StoredBlock } from '../../cluster/shards/documents.ts';
 import { RedisScript } from './connection.ts';
 import type { RedisConnection } from './connection.ts';
 
-/** `<state>\n<ranges as JSON>`, then `\n,<end>,<end>,` when it is in parts; numbers stay texts, Lua would round them. */
+/**
+ * `<state>\n<ranges as JSON>`, then `\n,<end>,<end>,` when it is in parts; numbers stay texts, Lua would round them.
+ */
 const DECIDE = new RedisScript(`
   local value = redis.call('HGET', KEYS[1], ARGV[1])
   if not value then return '' end
@@ -61,7 +66,7 @@ export class RedisBlocks implements BlockStore {
   }
 
   async list(): Promise<readonly StoredBlock[]> {
-    const entries = await this.#connection.run(LIST, [this.#key], []) as string[];
+    const entries = (await this.#connection.run(LIST, [this.#key], [])) as string[];
     const blocks: StoredBlock[] = [];
     for (let index = 0; index < entries.length; index += 2) blocks.push(parsed(entries[index], entries[index + 1]));
     return blocks;
@@ -70,6 +75,19 @@ export class RedisBlocks implements BlockStore {
 
 function parsed(token: string, value: string): StoredBlock {
   const [state, ranges, ends] = value.split('\n');
-  const block: StoredBlock = { token, state: state as StoredBlock['state'], ranges: JSON.parse(ranges) as BlockRange[] };
-  return ends === undefined ? block : { ...block, parts: ends.split(',').slice(1, -1).map(Number).sort((a, b) => a - b) };
+  const block: StoredBlock = {
+    token,
+    state: state as StoredBlock['state'],
+    ranges: JSON.parse(ranges) as BlockRange[],
+  };
+  return ends === undefined
+    ? block
+    : {
+        ...block,
+        parts: ends
+          .split(',')
+          .slice(1, -1)
+          .map(Number)
+          .sort((a, b) => a - b),
+      };
 }

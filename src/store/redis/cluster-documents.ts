@@ -31,14 +31,27 @@ export class RedisClusterDocuments implements ClusterDocuments {
 
   open(shard: number, onLostState: () => void): ShardDocuments {
     const { owners, prefix, owner, durability, log } = this.#options;
-    const documents = new RedisDocuments({ connection: owners, prefix, shard, owner, durability, log, onLostState: () => onLostState() });
+    const documents = new RedisDocuments({
+      connection: owners,
+      prefix,
+      shard,
+      owner,
+      durability,
+      log,
+      onLostState: () => onLostState(),
+    });
     this.#opened.set(shard, documents);
     return documents;
   }
 
-  /** What Redis answers to a shard of this node instead of taking its commits (full, read-only, loading), and whether it says so to all of them. */
+  /**
+   * What Redis answers to a shard of this node instead of taking its commits (full, read-only, loading), and whether it
+   * says so to all of them.
+   */
   get refused(): { readonly problem: string; readonly isAll: boolean } | undefined {
-    const answers = [...this.#opened.values()].filter(({ isStopped }) => !isStopped).map(({ unavailable }) => unavailable);
+    const answers = [...this.#opened.values()]
+      .filter(({ isStopped }) => !isStopped)
+      .map(({ unavailable }) => unavailable);
     const problem = answers.find((answer) => answer !== undefined);
     return problem === undefined ? undefined : { problem, isAll: !answers.includes(undefined) };
   }

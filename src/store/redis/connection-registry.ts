@@ -1,4 +1,7 @@
-/** Who has which MQTT connection, in Redis: `<prefix>:conn:<tenant>/<key>` = holder and, for a claim that is repeated, the holder before it. */
+/**
+ * Who has which MQTT connection, in Redis: `<prefix>:conn:<tenant>/<key>` = holder and, for a claim that is repeated,
+ * the holder before it.
+ */
 import type { ConnectionHolder, ConnectionRegistry } from '../../cluster/peers/connection-registry.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { RedisScript, redisProblem } from './connection.ts';
@@ -8,7 +11,10 @@ import type { RedisConnection } from './connection.ts';
 const REPEAT_MS = 3_000;
 const REPEAT_DELAY_MS = 50;
 
-/** KEYS 1. ARGV 1 node, 2 connection. Lines of the value: node, connection, and those of the holder before (empty: none). */
+/**
+ * KEYS 1. ARGV 1 node, 2 connection. Lines of the value: node, connection, and those of the holder before (empty:
+ * none).
+ */
 const CLAIM = new RedisScript(`
   local value = redis.call('GET', KEYS[1])
   local node, connection, former = '', '', '\\n'
@@ -38,7 +44,12 @@ export class RedisConnectionRegistry implements ConnectionRegistry {
     this.#prefix = prefix;
   }
 
-  async claim(tenantNumber: number, key: string, nodeId: string, connectionId: string): Promise<ConnectionHolder | undefined> {
+  async claim(
+    tenantNumber: number,
+    key: string,
+    nodeId: string,
+    connectionId: string,
+  ): Promise<ConnectionHolder | undefined> {
     const former = await this.#run(CLAIM, tenantNumber, key, [nodeId, connectionId]);
     const end = former.indexOf('\n');
     return end <= 0 ? undefined : { nodeId: former.slice(0, end), connectionId: former.slice(end + 1) };
@@ -54,7 +65,9 @@ export class RedisConnectionRegistry implements ConnectionRegistry {
     await this.#run(RELEASE, tenantNumber, key, [nodeId, connectionId]);
   }
 
-  onForgotten(listener: () => void): () => void { return this.#connection.onConnected(listener); }
+  onForgotten(listener: () => void): () => void {
+    return this.#connection.onConnected(listener);
+  }
 
   async #run(script: RedisScript, tenantNumber: number, key: string, args: readonly string[]): Promise<string> {
     const end = performance.now() + REPEAT_MS;
@@ -62,9 +75,12 @@ export class RedisConnectionRegistry implements ConnectionRegistry {
       try {
         return String(await this.#connection.run(script, [`${this.#prefix}:conn:${tenantNumber}/${key}`], args));
       } catch (error) {
-        if (performance.now() > end) throw new PlatformError('general/documents-unavailable', { reason: redisProblem(error) });
+        if (performance.now() > end)
+          throw new PlatformError('general/documents-unavailable', { reason: redisProblem(error) });
       }
-      await new Promise((resolve) => { setTimeout(resolve, REPEAT_DELAY_MS * (0.5 + Math.random())); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, REPEAT_DELAY_MS * (0.5 + Math.random()));
+      });
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The connection to Redis, of whatever kind: it comes back for ever, and queues nothing while it is away. Whoever sends decides whether to
- * repeat (RedisDocuments does) or to refuse (the reader does).
+ * The connection to Redis, of whatever kind: it comes back for ever, and queues nothing while it is away. Whoever sends
+ * decides whether to repeat (RedisDocuments does) or to refuse (the reader does).
  */
 import { createHash } from 'node:crypto';
 import { Cluster, Redis } from 'ioredis';
@@ -17,14 +17,18 @@ const REDIRECTIONS_MAX = 6;
 /** Problems are logged when they begin and then this often. */
 const LOG_INTERVAL_MS = 30_000;
 /** Messages of ioredis for a command that found no connection or lost it. */
-const CONNECTION_LOST = /max retries|Connection is closed|isn't writeable|connection close|ECONN|None of startup nodes|Too many Cluster redir/i;
+const CONNECTION_LOST =
+  /max retries|Connection is closed|isn't writeable|connection close|ECONN|None of startup nodes|Too many Cluster redir/i;
 
 export interface RedisConnectionOptions {
   readonly target: RedisTarget;
   readonly log: Log;
   /** Shown by CLIENT LIST. */
   readonly name: string;
-  /** A command without an answer fails after this time; it may have been carried out. Default 15 s: the largest commit takes some seconds. */
+  /**
+   * A command without an answer fails after this time; it may have been carried out. Default 15 s: the largest commit
+   * takes some seconds.
+   */
   readonly commandTimeoutMs?: number;
   /** Puts commands of one turn of the event loop into one packet: more a second, each a little later. */
   readonly autoPipelining?: boolean;
@@ -55,47 +59,94 @@ export class RedisConnection {
     const { target, log, commandTimeoutMs = 15_000, name, autoPipelining = false } = options;
     this.target = target;
     this.#log = log;
-    const retry = (times: number): number => Math.min(RECONNECT_MIN_MS * 2 ** Math.min(times, 10), RECONNECT_MAX_MS) * (0.5 + Math.random() / 2);
+    const retry = (times: number): number =>
+      Math.min(RECONNECT_MIN_MS * 2 ** Math.min(times, 10), RECONNECT_MAX_MS) * (0.5 + Math.random() / 2);
     const shared: RedisOptions = {
-      connectTimeout: CONNECT_TIMEOUT_MS, commandTimeout: commandTimeoutMs, socketTimeout: commandTimeoutMs + 1_000, keepAlive: 10_000,
-      maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false, connectionName: name,
+      connectTimeout: CONNECT_TIMEOUT_MS,
+      commandTimeout: commandTimeoutMs,
+      socketTimeout: commandTimeoutMs + 1_000,
+      keepAlive: 10_000,
+      maxRetriesPerRequest: 0,
+      autoResendUnfulfilledCommands: false,
+      connectionName: name,
       // A replica that was a master: the next connection finds the new one.
-      reconnectOnError: (error) => error.message.startsWith('READONLY') ? 1 : false,
+      reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 1 : false),
       ...(target.username === undefined ? {} : { username: target.username }),
       ...(target.password === undefined ? {} : { password: target.password }),
       ...(target.tls === undefined ? {} : { tls: target.tls }),
     };
     if (target.kind === 'cluster') {
-      this.client = new Cluster(target.addresses.map(({ host, port }) => ({ host, port })), {
-        redisOptions: shared, enableOfflineQueue: false, enableAutoPipelining: autoPipelining, clusterRetryStrategy: retry,
-        maxRedirections: REDIRECTIONS_MAX, retryDelayOnFailover: 100, retryDelayOnClusterDown: 100, retryDelayOnTryAgain: 50,
-        slotsRefreshTimeout: 2_000, slotsRefreshInterval: 3_000,
-        // Names in certificates are those of the hosts, which the cluster announces.
-        ...(target.tls === undefined ? {} : { dnsLookup: (address, callback) => { callback(null, address); } }),
+      this.client = new Cluster(
+        target.addresses.map(({ host, port }) => ({ host, port })),
+        {
+          redisOptions: shared,
+          enableOfflineQueue: false,
+          enableAutoPipelining: autoPipelining,
+          clusterRetryStrategy: retry,
+          maxRedirections: REDIRECTIONS_MAX,
+          retryDelayOnFailover: 100,
+          retryDelayOnClusterDown: 100,
+          retryDelayOnTryAgain: 50,
+          slotsRefreshTimeout: 2_000,
+          slotsRefreshInterval: 3_000,
+          // Names in certificates are those of the hosts, which the cluster announces.
+          ...(target.tls === undefined
+            ? {}
+            : {
+                dnsLookup: (address, callback) => {
+                  callback(null, address);
+                },
+              }),
+        },
+      );
+      this.client.on('+node', (node: Redis) => {
+        node.on('ready', () => {
+          this.#ready();
+        });
       });
-      this.client.on('+node', (node: Redis) => { node.on('ready', () => { this.#ready(); }); });
-      this.client.on('node error', (error: Error, node: string) => { this.#failed(`${node}: ${error.message}`); });
+      this.client.on('node error', (error: Error, node: string) => {
+        this.#failed(`${node}: ${error.message}`);
+      });
     } else {
       this.client = new Redis({
-        ...shared, db: target.database, enableOfflineQueue: false, retryStrategy: retry, enableAutoPipelining: autoPipelining,
-        ...(target.kind === 'server' ? target.addresses[0] : {
-          sentinels: target.addresses.map((address) => ({ ...address })), name: target.master as string, sentinelRetryStrategy: retry,
-          ...(target.sentinelPassword === undefined ? {} : { sentinelPassword: target.sentinelPassword }),
-          ...(target.tls === undefined ? {} : { enableTLSForSentinelMode: true, sentinelTLS: target.tls }),
-        }),
+        ...shared,
+        db: target.database,
+        enableOfflineQueue: false,
+        retryStrategy: retry,
+        enableAutoPipelining: autoPipelining,
+        ...(target.kind === 'server'
+          ? target.addresses[0]
+          : {
+              sentinels: target.addresses.map((address) => ({ ...address })),
+              name: target.master as string,
+              sentinelRetryStrategy: retry,
+              ...(target.sentinelPassword === undefined ? {} : { sentinelPassword: target.sentinelPassword }),
+              ...(target.tls === undefined ? {} : { enableTLSForSentinelMode: true, sentinelTLS: target.tls }),
+            }),
       });
     }
-    this.client.on('ready', () => { this.#ready(); });
-    this.client.on('error', (error: Error) => { this.#failed(error.message); });
-    this.client.on('close', () => { this.#failed('the connection was closed'); });
+    this.client.on('ready', () => {
+      this.#ready();
+    });
+    this.client.on('error', (error: Error) => {
+      this.#failed(error.message);
+    });
+    this.client.on('close', () => {
+      this.#failed('the connection was closed');
+    });
   }
 
   /** Undefined while Redis answers; otherwise what is wrong. */
   get unavailable(): string | undefined {
-    return this.client.status === 'ready' ? undefined : `Redis ${describeRedisTarget(this.target)}: ${this.#problem ?? this.client.status}`;
+    return this.client.status === 'ready'
+      ? undefined
+      : `Redis ${describeRedisTarget(this.target)}: ${this.#problem ?? this.client.status}`;
   }
 
-  /** Resolves when every server that takes writes has answered, over the connections of the commits and behind them. @throws Error otherwise. */
+  /**
+   * Resolves when every server that takes writes has answered, over the connections of the commits and behind them.
+   * @throws Error otherwise.
+   */
   async ask(): Promise<void> {
     if (this.unavailable !== undefined) throw new Error(this.#problem ?? this.client.status);
     try {
@@ -110,17 +161,22 @@ export class RedisConnection {
     const end = performance.now() + timeoutMs;
     while (this.unavailable !== undefined) {
       if (performance.now() > end || this.#isClosed) throw new Error(this.unavailable);
-      await new Promise((resolve) => { setTimeout(resolve, 10); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, 10);
+      });
     }
   }
 
   /**
-   * Calls `listener` whenever the connection to a server was made: it may have been started anew, or be another one, and its data older.
+   * Calls `listener` whenever the connection to a server was made: it may have been started anew, or be another one,
+   * and its data older.
    * @returns a function that ends it.
    */
   onConnected(listener: () => void): () => void {
     this.#listeners.add(listener);
-    return () => { this.#listeners.delete(listener); };
+    return () => {
+      this.#listeners.delete(listener);
+    };
   }
 
   /** Runs a script on the server of its keys, which share a hash tag. May have been carried out when it throws. */
@@ -175,7 +231,10 @@ export class RedisConnection {
     const now = performance.now();
     if (now - this.#loggedAt < LOG_INTERVAL_MS) return;
     this.#loggedAt = now;
-    this.#log.warn({ redis: describeRedisTarget(this.target), problem }, 'the connection to Redis is disturbed; it is tried again');
+    this.#log.warn(
+      { redis: describeRedisTarget(this.target), problem },
+      'the connection to Redis is disturbed; it is tried again',
+    );
   }
 }
 

@@ -1,7 +1,8 @@
 /**
- * Documents of one shard in Redis, written under an epoch. One commit is under way at a time; what comes meanwhile is gathered into the next.
- * Commits are numbered within a take-over, so that one whose answer was lost can be repeated (it takes effect once), one that an old
- * connection still delivers has none, and one that follows on something lost is refused (docs/redis.md).
+ * Documents of one shard in Redis, written under an epoch. One commit is under way at a time; what comes meanwhile is
+ * gathered into the next. Commits are numbered within a take-over, so that one whose answer was lost can be repeated
+ * (it takes effect once), one that an old connection still delivers has none, and one that follows on something lost is
+ * refused (docs/redis.md).
  */
 import type { DocumentChange } from '../../actors/runtime/documents.ts';
 import { Fenced, StateLost } from '../../cluster/shards/documents.ts';
@@ -15,7 +16,10 @@ import { checkedField, fieldOf, keysOf, lexBounds } from './keys.ts';
 import type { ShardKeys } from './keys.ts';
 import { CHECK, COMMIT, LIST, TAKE_OVER } from './scripts.ts';
 
-/** One commit of the caller at most: it is one command, which Redis takes in whole and carries out while nothing else runs. */
+/**
+ * One commit of the caller at most: it is one command, which Redis takes in whole and carries out while nothing else
+ * runs.
+ */
 export const COMMIT_BYTES_MAX = 64 * 1024 * 1024;
 export const COMMIT_CHANGES_MAX = 300_000;
 /** Commits that wait are gathered up to this size. */
@@ -29,7 +33,9 @@ const MARK_INTERVAL_MS = 250;
 const MARKS_MAX = 2_000;
 
 /** `stop` was called. What was under way may have been written. */
-export class Stopped extends Error { override readonly name = 'Stopped'; }
+export class Stopped extends Error {
+  override readonly name = 'Stopped';
+}
 
 export interface RedisDocumentsOptions {
   readonly connection: RedisConnection;
@@ -41,7 +47,10 @@ export interface RedisDocumentsOptions {
   readonly log: Log;
   /** Without it `durablePosition` stays 0. */
   readonly durability?: RedisDurability;
-  /** Called once when Redis has lost state. `position`: what it still has. Commits reject with StateLost until the next `takeOver`. */
+  /**
+   * Called once when Redis has lost state. `position`: what it still has. Commits reject with StateLost until the next
+   * `takeOver`.
+   */
   readonly onLostState: (position: number) => void;
 }
 
@@ -77,7 +86,9 @@ export class RedisDocuments implements ShardDocuments {
   constructor(options: RedisDocumentsOptions) {
     this.#options = options;
     this.#keys = keysOf(options.prefix, options.shard);
-    this.#endListening = options.connection.onConnected(() => { void this.check().catch(() => undefined /* It ends in the state of this. */); });
+    this.#endListening = options.connection.onConnected(() => {
+      void this.check().catch(() => undefined /* It ends in the state of this. */);
+    });
   }
 
   /**
@@ -86,14 +97,20 @@ export class RedisDocuments implements ShardDocuments {
    * @throws Fenced when a larger epoch is stored, Stopped.
    */
   async takeOver(epoch: number): Promise<number> {
-    if ((this.#isWriting || this.#queue.length > 0) && !this.#ended) throw new Error(`shard ${this.#options.shard} is taken over while it commits`);
+    if ((this.#isWriting || this.#queue.length > 0) && !this.#ended)
+      throw new Error(`shard ${this.#options.shard} is taken over while it commits`);
     await this.#pumping;
     this.#ended = this.#isStopped ? new Stopped('stopped') : undefined;
     this.#epoch = undefined;
     takes += 1;
     const take = String(takes);
-    const [state, text] = await this.#repeat(TAKE_OVER, [this.#keys.epoch, this.#keys.writer, this.#keys.position], [String(epoch), this.#options.owner, take]);
-    if (state !== 'OK') throw this.#end(new Fenced(`shard ${this.#options.shard} has the epoch ${text}, and ours is ${epoch}`));
+    const [state, text] = await this.#repeat(
+      TAKE_OVER,
+      [this.#keys.epoch, this.#keys.writer, this.#keys.position],
+      [String(epoch), this.#options.owner, take],
+    );
+    if (state !== 'OK')
+      throw this.#end(new Fenced(`shard ${this.#options.shard} has the epoch ${text}, and ours is ${epoch}`));
     this.#epoch = epoch;
     this.#take = take;
     this.#commits = 0;
@@ -108,15 +125,25 @@ export class RedisDocuments implements ShardDocuments {
     this.#end(new Stopped(`the documents of shard ${this.#options.shard} are stopped`));
   }
 
-  get isStopped(): boolean { return this.#isStopped; }
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
   /** What is wrong with Redis as long as it does not answer this shard. */
-  get unavailable(): string | undefined { return this.#isStopped ? undefined : this.#unavailable; }
+  get unavailable(): string | undefined {
+    return this.#isStopped ? undefined : this.#unavailable;
+  }
   /** Characters of commits that Redis has not acknowledged: the owner holds back when there are too many. */
-  get pendingSize(): number { return this.#pendingBytes; }
+  get pendingSize(): number {
+    return this.#pendingBytes;
+  }
 
   /** @throws Stopped; a failing Redis is asked until it answers. */
   async get(collection: Collection, tenant: number, id: string): Promise<string | undefined> {
-    return await this.#read(() => this.#options.connection.client.hget(this.#keys.documents(collection), fieldOf(tenant, id))) ?? undefined;
+    return (
+      (await this.#read(() =>
+        this.#options.connection.client.hget(this.#keys.documents(collection), fieldOf(tenant, id)),
+      )) ?? undefined
+    );
   }
 
   async getMany(collection: Collection, tenant: number, ids: readonly string[]): Promise<(string | undefined)[]> {
@@ -126,18 +153,25 @@ export class RedisDocuments implements ShardDocuments {
     return values.map((value) => value ?? undefined);
   }
 
-  list(collection: Collection, tenant: number, prefix: string, options: { after?: string; limit: number }): Promise<{ id: string; value: string }[]> {
+  list(
+    collection: Collection,
+    tenant: number,
+    prefix: string,
+    options: { after?: string; limit: number },
+  ): Promise<{ id: string; value: string }[]> {
     const { connection } = this.#options;
     return this.#read(() => listShard({ connection, keys: this.#keys, collection, tenant, prefix, ...options }));
   }
 
   async position(): Promise<number> {
-    return Number(await this.#read(() => this.#options.connection.client.get(this.#keys.position)) ?? 0);
+    return Number((await this.#read(() => this.#options.connection.client.get(this.#keys.position))) ?? 0);
   }
 
   /**
-   * Resolves when Redis has carried it out (not: when it is on its disk, see `durablePosition`). Commits take effect in the order of the calls.
-   * @throws Fenced, StateLost, Stopped; Error at once when an id is too long or it is too large, and then nothing was written.
+   * Resolves when Redis has carried it out (not: when it is on its disk, see `durablePosition`). Commits take effect in
+   * the order of the calls.
+   * @throws Fenced, StateLost, Stopped; Error at once when an id is too long or it is too large, and then nothing was
+   * written.
    */
   commit(changes: Iterable<DocumentChange>, position: number | undefined): Promise<void> {
     if (this.#ended) return Promise.reject(this.#ended);
@@ -152,7 +186,8 @@ export class RedisDocuments implements ShardDocuments {
     return new Promise((resolve, reject) => {
       commit.settle.push({ resolve, reject });
       const last = this.#queue.at(-1);
-      if (last && last.bytes + commit.bytes <= GATHER_BYTES_MAX && last.changes + commit.changes <= GATHER_CHANGES_MAX) append(last, commit);
+      if (last && last.bytes + commit.bytes <= GATHER_BYTES_MAX && last.changes + commit.changes <= GATHER_CHANGES_MAX)
+        append(last, commit);
       else this.#queue.push(commit);
       this.#pumping ??= this.#pump();
     });
@@ -167,15 +202,19 @@ export class RedisDocuments implements ShardDocuments {
     if (this.#epoch === undefined) return 0;
     const { epoch, writer, position } = this.#keys;
     const take = this.#take;
-    const answer = await this.#repeat(CHECK, [epoch, writer, position], [String(this.#epoch), this.#options.owner, take, String(this.#commits)]);
+    const answer = await this.#repeat(
+      CHECK,
+      [epoch, writer, position],
+      [String(this.#epoch), this.#options.owner, take, String(this.#commits)],
+    );
     // Taken over anew meanwhile: the answer is about the former one.
     if (take === this.#take) await this.#judge(answer);
     return Number(answer[1]);
   }
 
   /**
-   * The position that survives kill -9 of Redis, power loss of its machine and, with replicas, the promotion of one: the journal may be
-   * trimmed up to it. 0 while nothing is known. @throws Fenced, StateLost, Stopped.
+   * The position that survives kill -9 of Redis, power loss of its machine and, with replicas, the promotion of one:
+   * the journal may be trimmed up to it. 0 while nothing is known. @throws Fenced, StateLost, Stopped.
    */
   async durablePosition(): Promise<number> {
     const { durability } = this.#options;
@@ -246,10 +285,14 @@ export class RedisDocuments implements ShardDocuments {
     if (state === 'OK') return;
     const { shard, onLostState, log } = this.#options;
     if (this.#ended) throw this.#ended;
-    if (state === 'FENCED') throw this.#end(new Fenced(`shard ${shard} has the epoch ${text}, and ours is ${this.#epoch}`));
+    if (state === 'FENCED')
+      throw this.#end(new Fenced(`shard ${shard} has the epoch ${text}, and ours is ${this.#epoch}`));
     const lost = this.#end(new StateLost(`Redis has lost the last commits of shard ${shard}`));
-    const position = Number(await this.#repeat(undefined, [this.#keys.position], []) ?? 0);
-    log.warn({ shard, epoch: this.#epoch, position }, 'Redis came back with an older state; the shard is loaded and replayed from there');
+    const position = Number((await this.#repeat(undefined, [this.#keys.position], [])) ?? 0);
+    log.warn(
+      { shard, epoch: this.#epoch, position },
+      'Redis came back with an older state; the shard is loaded and replayed from there',
+    );
     onLostState(position);
     throw lost;
   }
@@ -283,12 +326,17 @@ export class RedisDocuments implements ShardDocuments {
   #repeat(script: undefined, keys: readonly string[], args: readonly string[]): Promise<string | null>;
   #repeat(script: RedisScript | undefined, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     const { connection } = this.#options;
-    return this.#read(() => script === undefined ? connection.client.get(keys[0]) : connection.run(script, keys, args) as Promise<unknown>);
+    return this.#read(() =>
+      script === undefined ? connection.client.get(keys[0]) : (connection.run(script, keys, args) as Promise<unknown>),
+    );
   }
 
-  /** Repeats what may be repeated until Redis answers: errors of the server pass too (loading, full, moved, read-only), or are mended. */
+  /**
+   * Repeats what may be repeated until Redis answers: errors of the server pass too (loading, full, moved, read-only),
+   * or are mended.
+   */
   async #read<Result>(operation: () => Promise<Result>): Promise<Result> {
-    for (let delayMs = RETRY_MIN_MS; ;) {
+    for (let delayMs = RETRY_MIN_MS; ; ) {
       if (this.#isStopped) throw this.#ended as Error;
       try {
         const result = await operation();
@@ -297,7 +345,9 @@ export class RedisDocuments implements ShardDocuments {
       } catch (error) {
         this.#disturbed(redisProblem(error));
       }
-      await new Promise((resolve) => { setTimeout(resolve, delayMs * (0.5 + Math.random() / 2)); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, delayMs * (0.5 + Math.random() / 2));
+      });
       delayMs = Math.min(delayMs * 2, RETRY_MAX_MS);
     }
   }
@@ -307,7 +357,10 @@ export class RedisDocuments implements ShardDocuments {
     const now = performance.now();
     if (now - this.#loggedAt < LOG_INTERVAL_MS) return;
     this.#loggedAt = now;
-    this.#options.log.warn({ shard: this.#options.shard, problem }, 'Redis does not take what the shard sends; it is repeated');
+    this.#options.log.warn(
+      { shard: this.#options.shard, problem },
+      'Redis does not take what the shard sends; it is repeated',
+    );
   }
 }
 
@@ -316,12 +369,13 @@ function gather(changes: Iterable<DocumentChange>, position: number | undefined)
   for (const { collection, tenant, id, value } of changes) {
     const field = checkedField(tenant, id);
     let fields = commit.collections.get(collection);
-    if (fields === undefined) commit.collections.set(collection, fields = new Map());
+    if (fields === undefined) commit.collections.set(collection, (fields = new Map()));
     fields.set(field, value);
     commit.changes += 1;
     commit.bytes += field.length + (value === undefined ? 0 : value.length);
   }
-  if (commit.changes > COMMIT_CHANGES_MAX) throw new Error(`a commit of ${commit.changes} changes; Redis gets at most ${COMMIT_CHANGES_MAX} at a time`);
+  if (commit.changes > COMMIT_CHANGES_MAX)
+    throw new Error(`a commit of ${commit.changes} changes; Redis gets at most ${COMMIT_CHANGES_MAX} at a time`);
   if (commit.bytes * 3 > COMMIT_BYTES_MAX && bytesOf(commit) > COMMIT_BYTES_MAX) {
     throw new Error(`a commit of ${bytesOf(commit)} bytes; Redis gets at most ${COMMIT_BYTES_MAX} at a time`);
   }
@@ -330,7 +384,8 @@ function gather(changes: Iterable<DocumentChange>, position: number | undefined)
 
 function bytesOf({ collections }: Gathered): number {
   let bytes = 0;
-  for (const fields of collections.values()) for (const [field, value] of fields) bytes += Buffer.byteLength(field) + Buffer.byteLength(value ?? '');
+  for (const fields of collections.values())
+    for (const [field, value] of fields) bytes += Buffer.byteLength(field) + Buffer.byteLength(value ?? '');
   return bytes;
 }
 
@@ -347,12 +402,23 @@ function append(target: Gathered, commit: Gathered): void {
 }
 
 /** A page of one shard: ids that begin with `prefix`, behind `after`, in byte order. */
-export async function listShard(place: { readonly connection: RedisConnection; readonly keys: ShardKeys; readonly collection: Collection;
-  readonly tenant: number; readonly prefix: string; readonly after?: string; readonly limit: number }): Promise<{ id: string; value: string }[]> {
+export async function listShard(place: {
+  readonly connection: RedisConnection;
+  readonly keys: ShardKeys;
+  readonly collection: Collection;
+  readonly tenant: number;
+  readonly prefix: string;
+  readonly after?: string;
+  readonly limit: number;
+}): Promise<{ id: string; value: string }[]> {
   const { connection, keys, collection, tenant, prefix, after, limit } = place;
   if (limit <= 0) return [];
   const { min, max } = lexBounds(tenant, prefix, after);
-  const found = await connection.run(LIST, [keys.documents(collection), keys.index(collection)], [min, max, String(limit)]) as (string | null)[];
+  const found = (await connection.run(
+    LIST,
+    [keys.documents(collection), keys.index(collection)],
+    [min, max, String(limit)],
+  )) as (string | null)[];
   const start = fieldOf(tenant, '').length;
   const entries: { id: string; value: string }[] = [];
   for (let index = 0; index < found.length; index += 2) {

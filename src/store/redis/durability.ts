@@ -1,6 +1,7 @@
 /**
- * Which commits Redis could not lose any more, found by watching INFO of every server that takes writes. An acknowledged commit is in the
- * memory of one server; when it reaches disk depends on the server's settings. Rules and their proof: docs/redis.md, "What is on disk".
+ * Which commits Redis could not lose any more, found by watching INFO of every server that takes writes. An
+ * acknowledged commit is in the memory of one server; when it reaches disk depends on the server's settings. Rules and
+ * their proof: docs/redis.md, "What is on disk".
  */
 import type { Redis } from 'ioredis';
 import type { Log } from '../../ports/log.ts';
@@ -37,19 +38,27 @@ export interface DurabilityLook {
 }
 
 const LOSS = 'Redis may lose acknowledged commits when it loses power together with the nodes';
-export const POWER_LOSS_REMEDY = 'set appendonly yes and appendfsync always: when Redis and the nodes lose power together, older state loses follow-ups '
-  + 'between devices and stores rows twice; --accept-power-loss yes accepts that';
-const GUESSED_REMEDY = 'permit the user CONFIG GET, or see to it where Redis is managed that it has appendonly yes and appendfsync always; '
-  + '--accept-power-loss yes accepts less';
+export const POWER_LOSS_REMEDY =
+  'set appendonly yes and appendfsync always: when Redis and the nodes lose power together, older state loses follow-ups ' +
+  'between devices and stores rows twice; --accept-power-loss yes accepts that';
+const GUESSED_REMEDY =
+  'permit the user CONFIG GET, or see to it where Redis is managed that it has appendonly yes and appendfsync always; ' +
+  '--accept-power-loss yes accepts less';
 
 /** What a server loses in a power failure of it and of all nodes, in words; undefined when it loses nothing. */
 function powerLossOf({ mode, isModeGuessed }: DurabilityLook): string | undefined {
   if (mode === 'always') return undefined;
   if (mode === 'snapshot' || mode === 'none') return 'appendonly is off';
-  return isModeGuessed === true ? 'appendonly is on; appendfsync is not known, since CONFIG GET is refused' : `appendfsync is ${mode}`;
+  return isModeGuessed === true
+    ? 'appendonly is on; appendfsync is not known, since CONFIG GET is refused'
+    : `appendfsync is ${mode}`;
 }
 
-interface NodeState { runId: string; idle: DurabilityLook | undefined; settledAt: number }
+interface NodeState {
+  runId: string;
+  idle: DurabilityLook | undefined;
+  settledAt: number;
+}
 
 export class RedisDurability {
   readonly #connection: RedisConnection;
@@ -62,19 +71,33 @@ export class RedisDurability {
   #isLooking = false;
   #isWarned = false;
 
-  /** @param options.intervalMs between looks; for tests. `isLossAccepted`: the operator accepts what a power failure takes. */
-  constructor(connection: RedisConnection, log: Log, options: { readonly intervalMs?: number; readonly isLossAccepted?: boolean } = {}) {
+  /**
+   * @param options.intervalMs between looks; for tests. `isLossAccepted`: the operator accepts what a power failure
+   * takes.
+   */
+  constructor(
+    connection: RedisConnection,
+    log: Log,
+    options: { readonly intervalMs?: number; readonly isLossAccepted?: boolean } = {},
+  ) {
     this.#connection = connection;
     this.#log = log;
     this.#isLossAccepted = options.isLossAccepted ?? false;
-    this.#timer = setInterval(() => { void this.#lookAtAll(); }, options.intervalMs ?? INTERVAL_MS);
+    this.#timer = setInterval(() => {
+      void this.#lookAtAll();
+    }, options.intervalMs ?? INTERVAL_MS);
     this.#timer.unref();
     void this.#lookAtAll();
   }
 
-  stop(): void { clearInterval(this.#timer); }
+  stop(): void {
+    clearInterval(this.#timer);
+  }
 
-  /** Whatever the server of `key` acknowledged before this time (performance.now()) is safe; -Infinity while nothing is known. */
+  /**
+   * Whatever the server of `key` acknowledged before this time (performance.now()) is safe; -Infinity while nothing is
+   * known.
+   */
   settledAt(key: string): number {
     const node = this.#connection.nodeOfSlot(slotOf(key));
     return (node === undefined ? undefined : this.#nodes.get(node)?.settledAt) ?? -Infinity;
@@ -84,14 +107,19 @@ export class RedisDurability {
     if (this.#isLooking || this.#connection.unavailable !== undefined) return;
     this.#isLooking = true;
     try {
-      await Promise.all([...this.#connection.masters()].map(async ([name, node]) => {
-        const look = await lookAt(node);
-        this.#nodes.set(name, judgeLook(this.#nodes.get(name), look));
-        this.#sayLoss(name, look);
-        if (look.mode !== 'none' || this.#isWarned) return;
-        this.#isWarned = true;
-        this.#log.warn({ node: name }, 'Redis has written nothing to disk since its start: the journal is not trimmed; set appendonly yes');
-      }));
+      await Promise.all(
+        [...this.#connection.masters()].map(async ([name, node]) => {
+          const look = await lookAt(node);
+          this.#nodes.set(name, judgeLook(this.#nodes.get(name), look));
+          this.#sayLoss(name, look);
+          if (look.mode !== 'none' || this.#isWarned) return;
+          this.#isWarned = true;
+          this.#log.warn(
+            { node: name },
+            'Redis has written nothing to disk since its start: the journal is not trimmed; set appendonly yes',
+          );
+        }),
+      );
     } catch (error) {
       this.#log.debug({ error: (error as Error).message }, 'Redis was not asked what is on its disk');
     } finally {
@@ -115,7 +143,10 @@ export class RedisDurability {
 
 /** What is known about a server after one more look. */
 export function judgeLook(before: NodeState | undefined, look: DurabilityLook): NodeState {
-  const state: NodeState = before !== undefined && before.runId === look.runId ? { ...before } : { runId: look.runId, idle: undefined, settledAt: -Infinity };
+  const state: NodeState =
+    before !== undefined && before.runId === look.runId
+      ? { ...before }
+      : { runId: look.runId, idle: undefined, settledAt: -Infinity };
   if (!look.isWriteOk) return { ...state, idle: undefined };
   if (look.isSyncing) return state;
   const { idle } = state;
@@ -125,11 +156,16 @@ export function judgeLook(before: NodeState | undefined, look: DurabilityLook): 
   if (look.replicaOffset !== undefined && look.replicaOffset < idle.offset) return state;
   const settledAt = ((): number => {
     switch (look.mode) {
-      case 'always': return idle.sentAt;
-      case 'everysec': return idle.sentAt - EVERYSEC_AGE_MS;
-      case 'no': return idle.sentAt - KERNEL_AGE_MS;
-      case 'snapshot': return Math.min(idle.sentAt, (look.snapshotAt ?? -Infinity) - SNAPSHOT_MARGIN_MS);
-      default: return -Infinity;
+      case 'always':
+        return idle.sentAt;
+      case 'everysec':
+        return idle.sentAt - EVERYSEC_AGE_MS;
+      case 'no':
+        return idle.sentAt - KERNEL_AGE_MS;
+      case 'snapshot':
+        return Math.min(idle.sentAt, (look.snapshotAt ?? -Infinity) - SNAPSHOT_MARGIN_MS);
+      default:
+        return -Infinity;
     }
   })();
   return { runId: look.runId, idle: look, settledAt: Math.max(state.settledAt, settledAt) };
@@ -146,25 +182,44 @@ async function lookAt(node: Redis): Promise<DurabilityLook> {
 }
 
 /** @param config names and values in turn, empty when they are not known. */
-export function readLook(text: string, config: readonly string[], times: { readonly sentAt: number; readonly receivedAt: number }): DurabilityLook {
-  const info = new Map(text.split('\r\n').map((line): [string, string] => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]));
+export function readLook(
+  text: string,
+  config: readonly string[],
+  times: { readonly sentAt: number; readonly receivedAt: number },
+): DurabilityLook {
+  const info = new Map(
+    text
+      .split('\r\n')
+      .map((line): [string, string] => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]),
+  );
   const setting = (name: string): string | undefined => config[config.indexOf(name) + 1 || config.length];
   const isAof = info.get('aof_enabled') === '1';
   const appendfsync = setting('appendfsync');
   const saved = Number(info.get('rdb_last_save_time') ?? 0);
   const serverNow = Number(info.get('server_time_usec') ?? 0) / 1_000;
   // Before the first snapshot of its life the server gives the time of its start.
-  const hasSnapshot = info.get('rdb_last_bgsave_status') === 'ok' && Number(info.get('rdb_last_bgsave_time_sec') ?? -1) >= 0;
+  const hasSnapshot =
+    info.get('rdb_last_bgsave_status') === 'ok' && Number(info.get('rdb_last_bgsave_time_sec') ?? -1) >= 0;
   const began = saved * 1_000 - Number(info.get('rdb_last_bgsave_time_sec')) * 1_000;
-  const replicas = [...info].filter(([name]) => /^slave\d+$/.test(name)).map(([, value]) => Number(/offset=(\d+)/.exec(value)?.[1] ?? 0));
+  const replicas = [...info]
+    .filter(([name]) => /^slave\d+$/.test(name))
+    .map(([, value]) => Number(/offset=(\d+)/.exec(value)?.[1] ?? 0));
   return {
     ...times,
     runId: info.get('run_id') ?? '',
-    mode: isAof ? (appendfsync === 'always' || appendfsync === 'no' ? appendfsync : 'everysec') : hasSnapshot ? 'snapshot' : 'none',
+    mode: isAof
+      ? appendfsync === 'always' || appendfsync === 'no'
+        ? appendfsync
+        : 'everysec'
+      : hasSnapshot
+        ? 'snapshot'
+        : 'none',
     ...(isAof && appendfsync === undefined ? { isModeGuessed: true } : {}),
     isWriteOk: isAof ? info.get('aof_last_write_status') === 'ok' : info.get('rdb_last_bgsave_status') === 'ok',
-    isSyncing: isAof && (Number(info.get('aof_pending_bio_fsync') ?? 0) > 0
-      || (info.get('aof_rewrite_in_progress') === '1' && setting('no-appendfsync-on-rewrite') !== 'no')),
+    isSyncing:
+      isAof &&
+      (Number(info.get('aof_pending_bio_fsync') ?? 0) > 0 ||
+        (info.get('aof_rewrite_in_progress') === '1' && setting('no-appendfsync-on-rewrite') !== 'no')),
     ...(hasSnapshot && serverNow > 0 ? { snapshotAt: times.sentAt + began - serverNow } : {}),
     offset: Number(info.get('master_repl_offset') ?? 0),
     ...(replicas.length === 0 ? {} : { replicaOffset: Math.min(...replicas) }),

@@ -1,6 +1,7 @@
 /**
- * The first start of a cluster: tenants and accounts are made by one node while the others wait. What a later start wants to change (another
- * password in the configuration) is not written here but handed back, to be sent to its actors.
+ * The first start of a cluster: tenants and accounts are made by one node while the others wait. What a later start
+ * wants to change (another password in the configuration) is not written here but handed back, to be sent to its
+ * actors.
  */
 import type { DocumentChange, Documents } from '../../actors/runtime/documents.ts';
 import type { Collection } from '../../model/commands/collections.ts';
@@ -33,36 +34,66 @@ class Overlay implements Documents {
     return Promise.all(ids.map((id) => this.get(collection, tenant, id)));
   }
 
-  async list(collection: Collection, tenant: number, prefix: string, options: { after?: string; limit: number }): Promise<{ id: string; value: string }[]> {
-    const found = new Map((await this.#reader.list(collection, tenant, prefix, options)).map(({ id, value }) => [id, value]));
+  async list(
+    collection: Collection,
+    tenant: number,
+    prefix: string,
+    options: { after?: string; limit: number },
+  ): Promise<{ id: string; value: string }[]> {
+    const found = new Map(
+      (await this.#reader.list(collection, tenant, prefix, options)).map(({ id, value }) => [id, value]),
+    );
     for (const change of this.changes.values()) {
       if (change.collection !== collection || change.tenant !== tenant || !change.id.startsWith(prefix)) continue;
       if (change.value === undefined) found.delete(change.id);
       else found.set(change.id, change.value);
     }
-    return [...found].map(([id, value]) => ({ id, value })).sort((a, b) => Buffer.compare(Buffer.from(a.id), Buffer.from(b.id))).slice(0, options.limit);
+    return [...found]
+      .map(([id, value]) => ({ id, value }))
+      .sort((a, b) => Buffer.compare(Buffer.from(a.id), Buffer.from(b.id)))
+      .slice(0, options.limit);
   }
 
   async commit(changes: Iterable<DocumentChange>): Promise<void> {
     for (const change of changes) this.changes.set(`${change.collection}/${change.tenant}/${change.id}`, change);
   }
 
-  position(): number { return 0; }
+  position(): number {
+    return 0;
+  }
 }
 
-export interface ChangeOfExisting { readonly change: DocumentChange; readonly expected: string }
+export interface ChangeOfExisting {
+  readonly change: DocumentChange;
+  readonly expected: string;
+}
 
 /**
  * Runs `make` on the documents, one node at a time, and writes what it adds.
- * @returns what it changes of documents that were there, for their actors. @throws Error when another node holds the start up for `timeoutMs`.
+ * @returns what it changes of documents that were there, for their actors. @throws Error when another node holds the
+ * start up for `timeoutMs`.
  */
-export async function firstStart(options: { connection: RedisConnection; reader: RedisDocumentReader; prefix: string; nodeId: string; timeoutMs: number },
-  make: (documents: Documents) => Promise<void>): Promise<ChangeOfExisting[]> {
+export async function firstStart(
+  options: {
+    connection: RedisConnection;
+    reader: RedisDocumentReader;
+    prefix: string;
+    nodeId: string;
+    timeoutMs: number;
+  },
+  make: (documents: Documents) => Promise<void>,
+): Promise<ChangeOfExisting[]> {
   const { connection, reader, prefix, nodeId } = options;
   const key = `${prefix}:first-start`;
-  for (const end = performance.now() + options.timeoutMs; Number(await connection.run(LOCK, [key], [nodeId, String(LOCK_MS)])) !== 1;) {
-    if (performance.now() > end) throw new Error(`another node has been starting for ${options.timeoutMs} ms (Redis key ${key})`);
-    await new Promise((resolve) => { setTimeout(resolve, LOOK_MS); });
+  for (
+    const end = performance.now() + options.timeoutMs;
+    Number(await connection.run(LOCK, [key], [nodeId, String(LOCK_MS)])) !== 1;
+  ) {
+    if (performance.now() > end)
+      throw new Error(`another node has been starting for ${options.timeoutMs} ms (Redis key ${key})`);
+    await new Promise((resolve) => {
+      setTimeout(resolve, LOOK_MS);
+    });
   }
   try {
     const overlay = new Overlay(reader);

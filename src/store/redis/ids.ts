@@ -1,7 +1,8 @@
 /**
- * Ids from blocks that are reserved in Redis. Ids of different nodes interleave; each is given once, also when Redis loses its last second:
- * after every start of a Redis server the next block begins far behind what may have been reserved and forgotten. Ids in order are reserved by
- * the same script when they are needed, behind all blocks of all nodes.
+ * Ids from blocks that are reserved in Redis. Ids of different nodes interleave; each is given once, also when Redis
+ * loses its last second: after every start of a Redis server the next block begins far behind what may have been
+ * reserved and forgotten. Ids in order are reserved by the same script when they are needed, behind all blocks of all
+ * nodes.
  */
 import { shardOf, shardOfId } from '../../ingest/journal/command-record.ts';
 import type { ActorKey } from '../../model/commands/command.ts';
@@ -14,18 +15,27 @@ import type { RedisConnection } from './connection.ts';
 
 /** An id beside an actor uses up 64 of them: a block is enough for 65,000 events, and 2^53 for 2,000 million blocks. */
 const BLOCK_SIZE = 4_194_304;
-/** The next block is reserved when this many are left: some seconds of the highest load, in which Redis may be started anew. */
+/**
+ * The next block is reserved when this many are left: some seconds of the highest load, in which Redis may be started
+ * anew.
+ */
 const RESERVE_AT = 2_097_152;
 const FIRST_ID = 1_000;
-/** More than all nodes reserve in the time that a crash of Redis can undo: 4,096 blocks. 2^53 is enough for 500,000 starts. */
+/**
+ * More than all nodes reserve in the time that a crash of Redis can undo: 4,096 blocks. 2^53 is enough for 500,000
+ * starts.
+ */
 const SKIP_AFTER_START = 4_096 * BLOCK_SIZE;
 const RETRY_MS = 200;
-/** Reserved for each id in order beside an actor: the next one of a shard is at most 144 ids away, as shards are spread by the golden ratio. */
+/**
+ * Reserved for each id in order beside an actor: the next one of a shard is at most 144 ids away, as shards are spread
+ * by the golden ratio.
+ */
 const BESIDE_RESERVED = 256;
 
 /**
- * KEYS 1: hash `next` and `run`, the run of the server that reserved last. ARGV 1 size, 2 least first id, 3 skip. Answers the first id.
- * A server has a new run id after each start, and a replica that is promoted has its own.
+ * KEYS 1: hash `next` and `run`, the run of the server that reserved last. ARGV 1 size, 2 least first id, 3 skip.
+ * Answers the first id. A server has a new run id after each start, and a replica that is promoted has its own.
  */
 const RESERVE = new RedisScript(`
   local run = redis.call('INFO', 'server'):match('run_id:(%w+)')
@@ -62,7 +72,7 @@ export class RedisIds implements IdSource {
   /** Reserves the first block; waits for Redis at most `timeoutMs`. @throws Error when it does not answer. */
   static async open(options: RedisIdsOptions, timeoutMs = 10_000): Promise<RedisIds> {
     const ids = new RedisIds(options);
-    for (const end = performance.now() + timeoutMs; ;) {
+    for (const end = performance.now() + timeoutMs; ; ) {
       try {
         ids.#next = await ids.#reserveBlock();
         ids.#end = ids.#next + BLOCK_SIZE;
@@ -70,13 +80,16 @@ export class RedisIds implements IdSource {
       } catch (error) {
         if (performance.now() > end) throw new Error(`no block of ids could be reserved: ${redisProblem(error)}`);
       }
-      await new Promise((resolve) => { setTimeout(resolve, RETRY_MS / 4); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, RETRY_MS / 4);
+      });
     }
   }
 
   /** @throws Error when the reserved ids have ended while Redis was away. */
   next(): number {
-    if (this.#end - this.#next < RESERVE_AT && this.#following === undefined && !this.#isReserving) void this.#reserve();
+    if (this.#end - this.#next < RESERVE_AT && this.#following === undefined && !this.#isReserving)
+      void this.#reserve();
     if (this.#next >= this.#end) this.#useFollowing();
     const id = this.#next;
     this.#next += 1;
@@ -109,7 +122,9 @@ export class RedisIds implements IdSource {
   }
 
   /** Ends the repetition of a reservation. */
-  stop(): void { this.#isStopped = true; }
+  stop(): void {
+    this.#isStopped = true;
+  }
 
   #useFollowing(): void {
     if (this.#following === undefined) throw new Error('no reserved ids are left: Redis does not answer');
@@ -120,15 +135,21 @@ export class RedisIds implements IdSource {
 
   async #reserve(): Promise<void> {
     this.#isReserving = true;
-    for (let isTold = false; !this.#isStopped;) {
+    for (let isTold = false; !this.#isStopped; ) {
       try {
         this.#following = await this.#reserveBlock();
         break;
       } catch (error) {
-        if (!isTold) this.#options.log.warn({ problem: redisProblem(error) }, 'no block of ids could be reserved in Redis; it is tried again');
+        if (!isTold)
+          this.#options.log.warn(
+            { problem: redisProblem(error) },
+            'no block of ids could be reserved in Redis; it is tried again',
+          );
         isTold = true;
       }
-      await new Promise((resolve) => { setTimeout(resolve, RETRY_MS).unref(); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, RETRY_MS).unref();
+      });
     }
     this.#isReserving = false;
   }
@@ -146,11 +167,16 @@ export class RedisIds implements IdSource {
     return first;
   }
 
-  /** What was reserved and whose answer was lost stays unused. Ids of this node grow even if Redis comes back with older state. */
+  /**
+   * What was reserved and whose answer was lost stays unused. Ids of this node grow even if Redis comes back with older
+   * state.
+   */
   async #run(count: number): Promise<number> {
     const { connection, prefix, above = 0 } = this.#options;
     const least = Math.max(FIRST_ID, above + 1, this.#end, this.#orderedEnd);
-    const first = Number(await connection.run(RESERVE, [`${prefix}:ids`], [String(count), String(least), String(SKIP_AFTER_START)]));
+    const first = Number(
+      await connection.run(RESERVE, [`${prefix}:ids`], [String(count), String(least), String(SKIP_AFTER_START)]),
+    );
     if (!Number.isSafeInteger(first + count)) throw new Error(`the ids of Redis have reached ${first}`);
     return first;
   }

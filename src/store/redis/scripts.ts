@@ -1,6 +1,7 @@
 /**
- * The scripts of the documents in Redis. A script is atomic, also in the AOF (its writes are one MULTI). Its checks come before its first
- * write, and the first write is the only one that Redis may refuse (memory, disk, replicas): so all of it happens or nothing.
+ * The scripts of the documents in Redis. A script is atomic, also in the AOF (its writes are one MULTI). Its checks
+ * come before its first write, and the first write is the only one that Redis may refuse (memory, disk, replicas): so
+ * all of it happens or nothing.
  */
 import { RedisScript } from './connection.ts';
 
@@ -20,7 +21,10 @@ const CHECK_WRITER = `
   if tonumber(writer[2]) < tonumber(ARGV[3]) then return {'LOST', epoch} end
   local commits = tonumber(writer[3])`;
 
-/** ARGV 1 epoch, 2 owner, 3 take. Answers the position. A take is counted up by its owner; the same one again changes nothing. */
+/**
+ * ARGV 1 epoch, 2 owner, 3 take. Answers the position. A take is counted up by its owner; the same one again changes
+ * nothing.
+ */
 export const TAKE_OVER = new RedisScript(`
   local epoch = redis.call('GET', KEYS[1]) or '0'
   if tonumber(epoch) > tonumber(ARGV[1]) then return {'FENCED', epoch} end
@@ -40,8 +44,8 @@ export const CHECK = new RedisScript(`${CHECK_WRITER}
   return {'OK', redis.call('GET', KEYS[3]) or '0'}`);
 
 /**
- * KEYS 3 position, then documents and index of each collection. ARGV 5 position or '', then for each collection: count of sets, count of
- * deletes, the sets as field and value, the deletes as field.
+ * KEYS 3 position, then documents and index of each collection. ARGV 5 position or '', then for each collection: count
+ * of sets, count of deletes, the sets as field and value, the deletes as field.
  */
 export const COMMIT = new RedisScript(`${CHECK_WRITER}
   local number = tonumber(ARGV[4])
@@ -90,7 +94,10 @@ export const LIST = new RedisScript(`
   end
   return found`);
 
-/** KEYS documents and index of each document. ARGV field and value of each. Answers what was there before, or false where it was written. */
+/**
+ * KEYS documents and index of each document. ARGV field and value of each. Answers what was there before, or false
+ * where it was written.
+ */
 export const SET_ABSENT = new RedisScript(`
   local former = {}
   for index = 1, #ARGV / 2 do

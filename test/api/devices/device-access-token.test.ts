@@ -3,7 +3,10 @@ import t from 'tap';
 import { certificatesOf } from '../../../src/api/devices/access-token.ts';
 import { startApi } from '../helpers/api.ts';
 
-const headers = { authorization: undefined, 'x-ssl-cert-chain': '-----BEGIN CERTIFICATE----- AAAA -----END CERTIFICATE-----' };
+const headers = {
+  authorization: undefined,
+  'x-ssl-cert-chain': '-----BEGIN CERTIFICATE----- AAAA -----END CERTIFICATE-----',
+};
 
 t.test('without the setting every certificate is refused', async (t) => {
   const { call, fake } = await startApi(t);
@@ -21,7 +24,19 @@ t.test('with it X-Ssl-Cert-Chain of the client proves nothing', async (t) => {
 });
 
 t.test('what is no certificate', async (t) => {
-  const texts = ['', ' ', ',', '%', 'x', '::', '-----BEGIN CERTIFICATE-----', '-----BEGIN CERTIFICATE----- AAAA', `${'AAAA,'.repeat(5_000)}`, '-'.repeat(50_000),
-    '-----BEGIN CERTIFICATE-----'.repeat(1_000), 'A'.repeat(100_000)];
+  const texts = [
+    '',
+    ' ',
+    ',',
+    '%',
+    'x',
+    '::',
+    '-----BEGIN CERTIFICATE-----',
+    '-----BEGIN CERTIFICATE----- AAAA',
+    `${'AAAA,'.repeat(5_000)}`,
+    '-'.repeat(50_000),
+    '-----BEGIN CERTIFICATE-----'.repeat(1_000),
+    'A'.repeat(100_000),
+  ];
   for (const text of texts) t.equal(certificatesOf(text), undefined, text.slice(0, 40));
 });

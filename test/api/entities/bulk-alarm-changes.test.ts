@@ -1,4 +1,7 @@
-/** The worker behind PUT /alarm/alarms, step by step: pages, ownership, what it does when somebody else or nobody answers. */
+/**
+ * The worker behind PUT /alarm/alarms, step by step: pages, ownership, what it does when somebody else or nobody
+ * answers.
+ */
 import t from 'tap';
 import { BULK_CHANGES_MAX, BULK_CHANGE_PREFIX, BulkAlarmChanges } from '../../../src/api/alarms/bulk-changes.ts';
 import { COMMAND } from '../../../src/model/commands/kinds.ts';
@@ -8,8 +11,23 @@ import { PlatformError } from '../../../src/model/errors.ts';
 import type { Log } from '../../../src/ports/log.ts';
 import { startApi } from '../helpers/api.ts';
 
-const SELECTION = { sources: null, statuses: ['ACTIVE'], severities: [], types: [], time: [null, null], created: [null, null], lastUpdated: [null, null] };
-const CHANGE = JSON.stringify({ status: 'CLEARED', selection: SELECTION, user: 'ada', requestedAt: 1_000, seq: 77, after: 0 });
+const SELECTION = {
+  sources: null,
+  statuses: ['ACTIVE'],
+  severities: [],
+  types: [],
+  time: [null, null],
+  created: [null, null],
+  lastUpdated: [null, null],
+};
+const CHANGE = JSON.stringify({
+  status: 'CLEARED',
+  selection: SELECTION,
+  user: 'ada',
+  requestedAt: 1_000,
+  seq: 77,
+  after: 0,
+});
 
 class Fixture {
   readonly jobs = new Map<string, string>();
@@ -28,18 +46,46 @@ class Fixture {
   readonly worker: BulkAlarmChanges;
 
   constructor() {
-    const log: Log = { debug() {}, info() {}, warn: (details) => void this.warned.push(details as object), error() {}, isLevelEnabled: () => true, child: () => log };
+    const log: Log = {
+      debug() {},
+      info() {},
+      warn: (details) => void this.warned.push(details as object),
+      error() {},
+      isLevelEnabled: () => true,
+      child: () => log,
+    };
     this.worker = new BulkAlarmChanges({
-      log, refusals: { count: (limit) => { this.counted.push(limit); } }, now: () => 2_000, tenants: () => this.tenants, isMine: () => this.isMine,
-      documents: { get: () => undefined, getMany: () => [],
-        list: (_collection, tenant, prefix, { limit }) => this.#readable(tenant).filter(([id]) => id.startsWith(prefix)).sort().slice(0, limit).map(([id, value]) => ({ id, value })) },
+      log,
+      refusals: {
+        count: (limit) => {
+          this.counted.push(limit);
+        },
+      },
+      now: () => 2_000,
+      tenants: () => this.tenants,
+      isMine: () => this.isMine,
+      documents: {
+        get: () => undefined,
+        getMany: () => [],
+        list: (_collection, tenant, prefix, { limit }) =>
+          this.#readable(tenant)
+            .filter(([id]) => id.startsWith(prefix))
+            .sort()
+            .slice(0, limit)
+            .map(([id, value]) => ({ id, value })),
+      },
       history: {
         query: async <Row>(_sql: string, params: Readonly<Record<string, unknown>>) => {
           this.asked.push(params);
           const after = Object.values(params).at(-1) as number;
-          return this.alarms.filter((id) => id > after).slice(0, 1_000).map((id) => ({ id, source: 5 })) as Row[];
+          return this.alarms
+            .filter((id) => id > after)
+            .slice(0, 1_000)
+            .map((id) => ({ id, source: 5 })) as Row[];
         },
-        stream: async () => { throw new Error('not used'); },
+        stream: async () => {
+          throw new Error('not used');
+        },
       },
       commands: { request: async <Answer>(command: Command) => this.#handle(command) as Answer },
     });
@@ -54,12 +100,19 @@ class Fixture {
     const failure = this.failures.findIndex(({ kind }) => kind === command.kind);
     if (failure >= 0) throw this.failures.splice(failure, 1)[0].error;
     if (command.kind === COMMAND.ALARM_UPDATE) {
-      t.match(command, { tenant: 2, key: 5, mode: 0, receivedAt: 2_000, body: { doc: '{"status":"CLEARED"}', user: 'ada' } });
+      t.match(command, {
+        tenant: 2,
+        key: 5,
+        mode: 0,
+        receivedAt: 2_000,
+        body: { doc: '{"status":"CLEARED"}', user: 'ada' },
+      });
       this.updated.push(Number((command.body as { id: string }).id));
       return;
     }
     for (const { id, expected, value } of (command.body as RecordsChange).changes) {
-      if (this.jobs.get(id) !== expected) throw new PlatformError('general/changed-meanwhile', { collection: 'job', id });
+      if (this.jobs.get(id) !== expected)
+        throw new PlatformError('general/changed-meanwhile', { collection: 'job', id });
       if (value === undefined) this.jobs.delete(id);
       else this.jobs.set(id, value);
     }
@@ -80,7 +133,8 @@ t.test('page by page, with the place kept', async (t) => {
   t.equal(fixture.jobs.size, 0);
   t.same(fixture.updated, range(1, 2_500));
   t.equal(await fixture.worker.jobs.step(), false);
-  for (const bound of [77, 1_000]) t.ok(Object.values(fixture.asked[0]).includes(bound), 'nothing that was created later, by sequence or clock');
+  for (const bound of [77, 1_000])
+    t.ok(Object.values(fixture.asked[0]).includes(bound), 'nothing that was created later, by sequence or clock');
 });
 
 t.test('only of tenants that are mine, and only its own records', async (t) => {
@@ -102,11 +156,21 @@ t.test('deleted alarms and another owner are no failures; others are tried again
   fixture.alarms = [1, 2];
   fixture.jobs.set(`${BULK_CHANGE_PREFIX}1`, CHANGE);
   fixture.failures.push({ kind: COMMAND.ALARM_UPDATE, error: new PlatformError('alarm/not-found', { id: '1' }) });
-  fixture.failures.push({ kind: COMMAND.RECORDS_CHANGE, error: new PlatformError('general/changed-meanwhile', { collection: 'job', id: '1' }) });
+  fixture.failures.push({
+    kind: COMMAND.RECORDS_CHANGE,
+    error: new PlatformError('general/changed-meanwhile', { collection: 'job', id: '1' }),
+  });
   await t.resolves(fixture.worker.jobs.step());
   t.same(fixture.updated, [2]);
-  fixture.failures.push({ kind: COMMAND.ALARM_UPDATE, error: new PlatformError('general/busy', { limit: 'journal/bytes' }) });
-  t.same([await fixture.worker.jobs.step(), await fixture.worker.jobs.step()], [true, false], 'those behind it are looked for, it is left alone');
+  fixture.failures.push({
+    kind: COMMAND.ALARM_UPDATE,
+    error: new PlatformError('general/busy', { limit: 'journal/bytes' }),
+  });
+  t.same(
+    [await fixture.worker.jobs.step(), await fixture.worker.jobs.step()],
+    [true, false],
+    'those behind it are looked for, it is left alone',
+  );
   t.equal(fixture.jobs.size, 1, 'it is tried again');
   t.match(fixture.warned, [{ tenant: 2, err: { code: 'general/busy' } }]);
 });
@@ -115,11 +179,20 @@ t.test('an alarm that can never be changed does not hold up the others', async (
   const fixture = new Fixture();
   fixture.alarms = [1, 2, 3];
   fixture.jobs.set(`${BULK_CHANGE_PREFIX}1`, CHANGE);
-  fixture.failures.push({ kind: COMMAND.ALARM_UPDATE, error: new PlatformError('general/change-too-large', { size: 9, limit: 8 }) });
-  fixture.failures.push({ kind: COMMAND.ALARM_UPDATE, error: new PlatformError('general/internal', { reference: 'x' }) });
+  fixture.failures.push({
+    kind: COMMAND.ALARM_UPDATE,
+    error: new PlatformError('general/change-too-large', { size: 9, limit: 8 }),
+  });
+  fixture.failures.push({
+    kind: COMMAND.ALARM_UPDATE,
+    error: new PlatformError('general/internal', { reference: 'x' }),
+  });
   await fixture.worker.jobs.step();
   t.same([fixture.jobs.size, fixture.updated], [0, [3]]);
-  t.match(fixture.warned, [{ alarm: '1', err: { code: 'general/change-too-large' } }, { alarm: '2', err: { code: 'general/internal' } }]);
+  t.match(fixture.warned, [
+    { alarm: '1', err: { code: 'general/change-too-large' } },
+    { alarm: '2', err: { code: 'general/internal' } },
+  ]);
   t.same(fixture.counted, ['alarms/bulk-change-of-one', 'alarms/bulk-change-of-one']);
 });
 
@@ -140,11 +213,16 @@ t.test('a shard that comes from another node: its tenants are looked at at once'
   fixture.isMine = false;
   fixture.jobs.set(`${BULK_CHANGE_PREFIX}1`, CHANGE);
   fixture.worker.jobs.start();
-  await new Promise((resolve) => { setTimeout(resolve, 20); });
+  await new Promise((resolve) => {
+    setTimeout(resolve, 20);
+  });
   t.equal(fixture.jobs.size, 1);
   fixture.isMine = true;
   fixture.worker.jobs.lookAtAll();
-  for (let waited = 0; fixture.jobs.size > 0 && waited < 5_000; waited += 20) await new Promise((resolve) => { setTimeout(resolve, 20); });
+  for (let waited = 0; fixture.jobs.size > 0 && waited < 5_000; waited += 20)
+    await new Promise((resolve) => {
+      setTimeout(resolve, 20);
+    });
   t.equal(fixture.jobs.size, 0);
   await fixture.worker.jobs.stop();
 });
@@ -152,22 +230,31 @@ t.test('a shard that comes from another node: its tenants are looked at at once'
 t.test('runs when woken, again after a failure, and stops', async (t) => {
   const fixture = new Fixture();
   fixture.alarms = range(1, 1_500);
-  fixture.failures.push({ kind: COMMAND.ALARM_UPDATE, error: new PlatformError('general/busy', { limit: 'journal/bytes' }) });
+  fixture.failures.push({
+    kind: COMMAND.ALARM_UPDATE,
+    error: new PlatformError('general/busy', { limit: 'journal/bytes' }),
+  });
   fixture.jobs.set(`${BULK_CHANGE_PREFIX}1`, CHANGE);
   fixture.worker.jobs.start();
-  for (let waited = 0; fixture.jobs.size > 0 && waited < 5_000; waited += 20) await new Promise((resolve) => { setTimeout(resolve, 20); });
+  for (let waited = 0; fixture.jobs.size > 0 && waited < 5_000; waited += 20)
+    await new Promise((resolve) => {
+      setTimeout(resolve, 20);
+    });
   t.equal(fixture.jobs.size, 0);
   t.match(fixture.warned, [{ retryMs: 1_000 }]);
   await fixture.worker.jobs.stop();
   fixture.jobs.set(`${BULK_CHANGE_PREFIX}2`, CHANGE);
   fixture.worker.jobs.lookAtAll();
-  await new Promise((resolve) => { setImmediate(resolve); });
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
   t.equal(fixture.jobs.size, 1);
 });
 
 t.test('so many at once in a tenant', async (t) => {
   const api = await startApi(t);
-  for (let index = 0; index < BULK_CHANGES_MAX; index += 1) api.fake.put('job', `${BULK_CHANGE_PREFIX}${index}`, CHANGE);
+  for (let index = 0; index < BULK_CHANGES_MAX; index += 1)
+    api.fake.put('job', `${BULK_CHANGE_PREFIX}${index}`, CHANGE);
   const answer = await api.call('PUT', '/alarm/alarms?status=ACTIVE', { body: { status: 'CLEARED' } });
   t.match(answer, { status: 503, json: { message: /alarms\/bulk-changes/ } });
   t.ok(api.fake.counted.includes('alarms/bulk-changes'));

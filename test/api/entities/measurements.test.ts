@@ -59,9 +59,16 @@ t.test('POST: one, a collection, without body, nothing stored, refused', async (
 
 t.test('POST: the vendor type says whether the body is one or a collection', async (t) => {
   const api = await startApi(t);
-  for (const [type, form] of [['application/json', 'either'], ['application/vnd.com.nsn.platform.measurement+json', 'one'],
-    ['application/vnd.com.nsn.cumulocity.MeasurementCollection+json;ver=0.9', 'collection']]) {
-    t.equal((await api.call('POST', '/measurement/measurements', { body: '{"x":1}', headers: { 'content-type': type } })).status, 201);
+  for (const [type, form] of [
+    ['application/json', 'either'],
+    ['application/vnd.com.nsn.platform.measurement+json', 'one'],
+    ['application/vnd.com.nsn.cumulocity.MeasurementCollection+json;ver=0.9', 'collection'],
+  ]) {
+    t.equal(
+      (await api.call('POST', '/measurement/measurements', { body: '{"x":1}', headers: { 'content-type': type } }))
+        .status,
+      201,
+    );
     t.equal(api.fake.posted.at(-1)?.form, form, type);
   }
 });
@@ -96,10 +103,18 @@ t.test('lists: values of one measurement stand together, stored documents stay',
   t.match(text, '"b":{"z":{"value":3.00}},"note":{}');
   t.match(text, '"time":"2024-05-02T12:00:00.000+02:00"');
   api.fake.rows = [
-    [row('7', 'a', 'x', 1, { unit: 'm' }), row('9', 'b', 'z', 3, { unit: 'degC', doc: '{"source":{"id":"1"},"b":{"z":{}},"n":1}' })],
+    [
+      row('7', 'a', 'x', 1, { unit: 'm' }),
+      row('9', 'b', 'z', 3, { unit: 'degC', doc: '{"source":{"id":"1"},"b":{"z":{}},"n":1}' }),
+    ],
   ];
-  const imperial = await api.call('GET', '/measurement/measurements', { headers: { 'x-cumulocity-system-of-units': 'imperial' } });
-  t.match(imperial.json.measurements, [{ a: { x: { unit: 'ft' } } }, { n: 1, b: { z: { value: 37.4, unit: 'degF' } } }]);
+  const imperial = await api.call('GET', '/measurement/measurements', {
+    headers: { 'x-cumulocity-system-of-units': 'imperial' },
+  });
+  t.match(imperial.json.measurements, [
+    { a: { x: { unit: 'ft' } } },
+    { n: 1, b: { z: { value: 37.4, unit: 'degF' } } },
+  ]);
 });
 
 t.test('filters become bound conditions', async (t) => {
@@ -128,7 +143,10 @@ t.test('CSV and JSON lines', async (t) => {
   api.fake.rows = [rows];
   const csv = await api.call('GET', '/measurement/measurements', { headers: { accept: 'text/csv' } });
   t.match(csv.headers.get('content-type'), /^text\/csv/);
-  t.equal(csv.text, 'time,source,device_name,fragment.series,value,unit\r\n2024-05-02T10:00:00.000Z,1,"Pump ""A"", old",a.x,1.5,m\r\n');
+  t.equal(
+    csv.text,
+    'time,source,device_name,fragment.series,value,unit\r\n2024-05-02T10:00:00.000Z,1,"Pump ""A"", old",a.x,1.5,m\r\n',
+  );
   api.fake.rows = [rows];
   const lines = await api.call('GET', '/measurement/measurements', { headers: { accept: 'application/json-stream' } });
   t.strictSame(
@@ -138,7 +156,10 @@ t.test('CSV and JSON lines', async (t) => {
       .map((line) => JSON.parse(line).id),
     ['7', '8'],
   );
-  t.equal((await api.call('GET', '/measurement/measurements', { headers: { accept: 'application/vnd.ms-excel' } })).status, 406);
+  t.equal(
+    (await api.call('GET', '/measurement/measurements', { headers: { accept: 'application/vnd.ms-excel' } })).status,
+    406,
+  );
 });
 
 t.test('one by id', async (t) => {
@@ -168,8 +189,14 @@ t.test('series', async (t) => {
   const api = await startApi(t);
   const path = '/measurement/measurements/series';
   const missing = await api.call('GET', `${path}?source=1`);
-  t.match(missing, { status: 422, json: { message: 'Following mandatory fields should be included: dateFrom,dateTo' } });
-  t.match(await api.call('GET', `${path}?dateFrom=2024-05-02&dateTo=2024-05-03`), { status: 422, json: { message: /: source$/ } });
+  t.match(missing, {
+    status: 422,
+    json: { message: 'Following mandatory fields should be included: dateFrom,dateTo' },
+  });
+  t.match(await api.call('GET', `${path}?dateFrom=2024-05-02&dateTo=2024-05-03`), {
+    status: 422,
+    json: { message: /: source$/ },
+  });
   const point = (minute: number, series: string, low: number, high = low): object => ({
     bucket: String(Date.UTC(2024, 4, 2, 10, minute)),
     fragment: 'a',
@@ -198,7 +225,11 @@ t.test('series', async (t) => {
   });
   t.match(api.fake.asked.at(-1)?.sql, 'positiveModulo(toUnixTimestamp64Milli(time), {duration:Int64})');
   t.equal(api.fake.asked.at(-1)?.params['duration'], 60_000);
-  t.ok(Object.values(api.fake.asked.at(-1)?.params ?? {}).some((value) => Array.isArray(value) && value.join() === 'a.x,a.y'));
+  t.ok(
+    Object.values(api.fake.asked.at(-1)?.params ?? {}).some(
+      (value) => Array.isArray(value) && value.join() === 'a.x,a.y',
+    ),
+  );
   api.fake.rows = [Array.from({ length: 5001 }, (_, index) => point(index, 'x', 1))];
   const cut = (await api.call('GET', `${path}?${query}`)).json;
   t.equal(cut.truncated, true);
@@ -207,11 +238,26 @@ t.test('series', async (t) => {
   // Values that share neither time nor series: each has a place for each of the others.
   api.fake.rows = [Array.from({ length: 5000 }, (_, index) => point(index, `s${index}`, 1))];
   const sparse = (await api.call('GET', `${path}?${query}`)).json;
-  t.same([sparse.truncated, sparse.series.length, Object.keys(sparse.values).length], [true, 447, 447], 'as many as have 200,000 places together');
+  t.same(
+    [sparse.truncated, sparse.series.length, Object.keys(sparse.values).length],
+    [true, 447, 447],
+    'as many as have 200,000 places together',
+  );
   t.equal(api.fake.counted.at(-1), 'measurement/series-places');
-  for (const [id, owner, status] of [['1', 'admin', 403], ['2', 'device_1', 200]] as const) {
+  for (const [id, owner, status] of [
+    ['1', 'admin', 403],
+    ['2', 'device_1', 200],
+  ] as const) {
     api.fake.addManagedObject(id, {}, owner);
-    t.equal((await api.call('GET', `${path}?${query.replace('source=1', `source=${id}`)}`, { headers: { authorization: DEVICE } })).status, status, `of ${owner}`);
+    t.equal(
+      (
+        await api.call('GET', `${path}?${query.replace('source=1', `source=${id}`)}`, {
+          headers: { authorization: DEVICE },
+        })
+      ).status,
+      status,
+      `of ${owner}`,
+    );
   }
 });
 

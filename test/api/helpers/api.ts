@@ -8,7 +8,8 @@ import type { Route } from '../../../src/api/request/route.ts';
 import { LIBRARY } from './engines.ts';
 import { FakePlatform } from './fake-platform.ts';
 
-export const basic = (user: string, password = 'secret'): string => `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+export const basic = (user: string, password = 'secret'): string =>
+  `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 export const ADMIN = basic('t1/admin');
 export const DEVICE = basic('t1/device_1');
 
@@ -24,17 +25,33 @@ export interface Api {
   readonly server: ApiServer;
   readonly port: number;
   readonly url: string;
-  /** With the administrator's credentials and `Accept: application/json` unless given; undefined leaves a header out. */
-  call(method: string, path: string, options?: { body?: unknown; headers?: Record<string, string | undefined> }): Promise<Reply>;
+  /**
+   * With the administrator's credentials and `Accept: application/json` unless given; undefined leaves a header out.
+   */
+  call(
+    method: string,
+    path: string,
+    options?: { body?: unknown; headers?: Record<string, string | undefined> },
+  ): Promise<Reply>;
 }
 
 export async function startApi(
   t: Test,
-  options: { further?: Route[]; prepare?: (server: ApiServer) => void; config?: Partial<ApiConfig>; platform?: Partial<Platform>; library?: HttpLibrary } = {},
+  options: {
+    further?: Route[];
+    prepare?: (server: ApiServer) => void;
+    config?: Partial<ApiConfig>;
+    platform?: Partial<Platform>;
+    library?: HttpLibrary;
+  } = {},
 ): Promise<Api> {
   const fake = new FakePlatform();
   fake.config = { ...fake.config, ...options.config };
-  const server = new ApiServer(Object.assign(fake.platform(), options.platform), apiRoutes(options.further), options.library ?? LIBRARY);
+  const server = new ApiServer(
+    Object.assign(fake.platform(), options.platform),
+    apiRoutes(options.further),
+    options.library ?? LIBRARY,
+  );
   options.prepare?.(server);
   const port = await server.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(() => server.close(100));
@@ -53,7 +70,11 @@ export async function startApi(
       };
       const given = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined);
       const text = body === undefined || typeof body === 'string' ? (body as string | undefined) : JSON.stringify(body);
-      const response = await fetch(`${url}${path}`, { method, headers: given, ...(text === undefined ? {} : { body: text }) });
+      const response = await fetch(`${url}${path}`, {
+        method,
+        headers: given,
+        ...(text === undefined ? {} : { body: text }),
+      });
       const answer = await response.text();
       let json: unknown;
       try {

@@ -1,4 +1,7 @@
-/** The platform in memory: documents as maps, actors as far as the resources need them, history as answers that a test sets. */
+/**
+ * The platform in memory: documents as maps, actors as far as the resources need them, history as answers that a test
+ * sets.
+ */
 import { TrustedProxies } from '../../../src/config/trusted-proxies.ts';
 import { quickHashes } from '../../helpers/quick-hashes.ts';
 import { joinMembers, mergeMembers, parseMembers, splitMembers } from '../../../src/model/documents/json-document.ts';
@@ -71,10 +74,23 @@ export class FakePlatform {
   readonly confirmedFrom: string[] = [];
   generation = 1;
   isReady = true;
-  config: ApiConfig = { mailUrl: 'http://mails.example', trustedProxies: new TrustedProxies('yes'), trustsProxy: true, hasOpenMetrics: true, jsonBodyMaxBytes: 20_000, bodyMaxBytes: 200_000 };
+  config: ApiConfig = {
+    mailUrl: 'http://mails.example',
+    trustedProxies: new TrustedProxies('yes'),
+    trustsProxy: true,
+    hasOpenMetrics: true,
+    jsonBodyMaxBytes: 20_000,
+    bodyMaxBytes: 200_000,
+  };
   readonly users = new Map<string, { password: string; principal: Principal }>();
   /** Bodies that the intake was given. */
-  readonly posted: { body: string; principal: Principal; mode: number; wantsBody: boolean; form: string | undefined }[] = [];
+  readonly posted: {
+    body: string;
+    principal: Principal;
+    mode: number;
+    wantsBody: boolean;
+    form: string | undefined;
+  }[] = [];
   answerOfIntake: MeasurementAnswer | PlatformError = { collection: false, documents: [{ id: '7', text: '' }] };
   private nextId = 1000;
 
@@ -85,13 +101,22 @@ export class FakePlatform {
       this.put(
         'user',
         name,
-        JSON.stringify({ userName: name, password: 'x', roles: name === 'admin' ? ROLES : [], enabled: true, doc: '{}' }),
+        JSON.stringify({
+          userName: name,
+          password: 'x',
+          roles: name === 'admin' ? ROLES : [],
+          enabled: true,
+          doc: '{}',
+        }),
       );
     }
   }
 
   addUser(userName: string, roles: readonly string[]): void {
-    this.users.set(`t1/${userName}`, { password: 'secret', principal: { tenant: 't1', tenantNumber: 2, userName, roles: new Set(roles) } });
+    this.users.set(`t1/${userName}`, {
+      password: 'secret',
+      principal: { tenant: 't1', tenantNumber: 2, userName, roles: new Set(roles) },
+    });
   }
 
   put(collection: Collection, id: string, value: string, tenant = 2): void {
@@ -128,10 +153,11 @@ export class FakePlatform {
           fake.nextId += 1;
           return fake.nextId;
         },
-        nextBesideInOrder: async (_tenant, keys) => keys.map(() => {
-          fake.nextId += 1;
-          return fake.nextId;
-        }),
+        nextBesideInOrder: async (_tenant, keys) =>
+          keys.map(() => {
+            fake.nextId += 1;
+            return fake.nextId;
+          }),
       },
       documents: {
         get: (collection, tenant, id) => fake.get(collection, id, tenant),
@@ -155,7 +181,11 @@ export class FakePlatform {
             yield new Uint8Array(0);
           })(),
       },
-      bus: { hasSubscribers: () => false, publish: (notification) => void fake.published.push(notification), subscribe: () => () => undefined },
+      bus: {
+        hasSubscribers: () => false,
+        publish: (notification) => void fake.published.push(notification),
+        subscribe: () => () => undefined,
+      },
       blobs: fake.blobs,
       retiredContents: { retire: (key) => void fake.retired.push(key) },
       availability: {
@@ -163,7 +193,9 @@ export class FakePlatform {
         lastHeard: (device) => fake.heard.findLast(([, other]) => other === device)?.[2],
       },
       statisticsFiles: {
-        list: () => Promise.resolve([]), get: () => Promise.resolve(undefined), ofMonth: () => Promise.resolve(undefined),
+        list: () => Promise.resolve([]),
+        get: () => Promise.resolve(undefined),
+        ofMonth: () => Promise.resolve(undefined),
         read: () => Promise.reject(new PlatformError('statistics/file-not-found', { id: '1' })),
         createTest: () => Promise.reject(new PlatformError('statistics/file-not-found', { id: '1' })),
       },
@@ -176,7 +208,9 @@ export class FakePlatform {
           fake.authenticated += 1;
           fake.loginPlace = place;
           const user = fake.users.get(userName.includes('/') ? userName : `t1/${userName}`);
-          return fake.login.then(() => (user?.password === password ? { ...user.principal, asOf: fake.generation } : undefined));
+          return fake.login.then(() =>
+            user?.password === password ? { ...user.principal, asOf: fake.generation } : undefined,
+          );
         },
         confirm: async ({ tenant, userName }, password, { address }) => {
           fake.confirmedFrom.push(address.key);
@@ -192,13 +226,15 @@ export class FakePlatform {
         all: [{ id: 't1', number: 2, domain: 'acme' }],
       },
       accounts: {
-        certificateLogins: { login: async () => { throw new UntrustedCertificate('there are none here'); } },
+        certificateLogins: {
+          login: async () => {
+            throw new UntrustedCertificate('there are none here');
+          },
+        },
         tokens: fake.tokens(),
         secondFactor: fake.secondFactor(),
         passwordSearches: passwordSearches({ count: (limit) => void fake.counted.push(limit) }),
-        mailer: {
-          send: async (mail) => void fake.mails.push(mail),
-        },
+        mailer: { send: async (mail) => void fake.mails.push(mail) },
       },
       hashes: quickHashes(),
       cipher: fake.cipher,
@@ -225,9 +261,14 @@ export class FakePlatform {
 
   /** Real tokens over the documents of the fake. */
   private tokens(): Tokens {
-    return new Tokens({ ...this.loginParts(), changed: this, tenants: {
-      byId: (id) => (id === 't1' ? { id, number: 2 } : undefined), byNumber: (number) => (number === 2 ? { id: 't1', number } : undefined),
-    } });
+    return new Tokens({
+      ...this.loginParts(),
+      changed: this,
+      tenants: {
+        byId: (id) => (id === 't1' ? { id, number: 2 } : undefined),
+        byNumber: (number) => (number === 2 ? { id: 't1', number } : undefined),
+      },
+    });
   }
 
   private secondFactor(): SecondFactor {
@@ -238,7 +279,8 @@ export class FakePlatform {
     const commands = { request: async <Answer>(command: Command) => this.handle(command) as Answer };
     const documents = {
       get: (collection: Collection, tenant: number, id: string) => this.get(collection, id, tenant),
-      getMany: (collection: Collection, tenant: number, ids: readonly string[]) => ids.map((id) => this.get(collection, id, tenant)),
+      getMany: (collection: Collection, tenant: number, ids: readonly string[]) =>
+        ids.map((id) => this.get(collection, id, tenant)),
       list: (collection: Collection, tenant: number, prefix: string) => this.list(collection, tenant, prefix),
     };
     const now = (): number => NOW;
@@ -247,7 +289,9 @@ export class FakePlatform {
   }
 
   private list(collection: Collection, tenant: number, prefix: string): { id: string; value: string }[] {
-    return [...(this.collections.get(`${tenant}/${collection}`) ?? [])].filter(([id]) => id.startsWith(prefix)).map(([id, value]) => ({ id, value }));
+    return [...(this.collections.get(`${tenant}/${collection}`) ?? [])]
+      .filter(([id]) => id.startsWith(prefix))
+      .map(([id, value]) => ({ id, value }));
   }
 
   /** Runs the server's own handler on the documents of the fake. */
@@ -321,7 +365,7 @@ export class FakePlatform {
       case COMMAND.CHILD_ADD: {
         for (const child of body.children ?? [body.child]) {
           const link = `${body.parent}\n${body.kind}\n${child}`;
-          this.put('children', link, this.get('children', link) === undefined ? body.maker ?? '1' : '1');
+          this.put('children', link, this.get('children', link) === undefined ? (body.maker ?? '1') : '1');
           this.put('parents', `${child}\n${body.kind}\n${body.parent}`, '1');
         }
         return { doc: this.get('managedObject', body.child) };
@@ -329,7 +373,8 @@ export class FakePlatform {
       case COMMAND.CHILD_REMOVE:
         for (const child of body.children ?? [body.child]) {
           const link = `${body.parent}\n${body.kind}\n${child}`;
-          if (body.maker === undefined || this.get('children', link) === body.maker) this.collections.get('2/children')?.delete(link);
+          if (body.maker === undefined || this.get('children', link) === body.maker)
+            this.collections.get('2/children')?.delete(link);
         }
         return undefined;
       case COMMAND.EXTERNAL_ID_BIND: {
@@ -371,7 +416,12 @@ export class FakePlatform {
   }
 
   /** @param fit the rule of the actor that changes `changes` before they are merged. */
-  private merge(collection: Collection, id: string, doc: string, fit?: (changes: Members, stored: Members) => void): { doc: string } {
+  private merge(
+    collection: Collection,
+    id: string,
+    doc: string,
+    fit?: (changes: Members, stored: Members) => void,
+  ): { doc: string } {
     const members = splitMembers(this.get(collection, id) as string);
     const changes = parseMembers(doc);
     fit?.(changes, members);

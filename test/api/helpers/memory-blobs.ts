@@ -6,7 +6,11 @@ export class MemoryBlobs implements Blobs {
   readonly contents = new Map<string, { readonly content: Buffer; readonly writtenAt: number }>();
   #count = 0;
 
-  async put(content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, limitBytes: number, tenant?: number): Promise<{ key: string; bytes: number }> {
+  async put(
+    content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+    limitBytes: number,
+    tenant?: number,
+  ): Promise<{ key: string; bytes: number }> {
     const pieces: Uint8Array[] = [];
     let bytes = 0;
     for await (const piece of content) {
@@ -20,11 +24,16 @@ export class MemoryBlobs implements Blobs {
     return { key, bytes };
   }
 
-  async read(key: string, range?: { readonly from: number; readonly through: number }): Promise<AsyncIterable<Uint8Array> | undefined> {
+  async read(
+    key: string,
+    range?: { readonly from: number; readonly through: number },
+  ): Promise<AsyncIterable<Uint8Array> | undefined> {
     const found = this.contents.get(key);
     if (found === undefined) return undefined;
     const content = found.content.subarray(range?.from ?? 0, range === undefined ? undefined : range.through + 1);
-    return (async function* pieces() { yield content; })();
+    return (async function* pieces() {
+      yield content;
+    })();
   }
 
   async remove(key: string): Promise<number> {

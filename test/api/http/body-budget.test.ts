@@ -13,7 +13,13 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 
 /** Sends the head of a POST and a part of its body. @param authorization '' for none. */
-async function begin(t: Test, api: Api, head: string, part: string, { path = PATH, authorization = ADMIN } = {}): Promise<{ socket: Socket; answer(): string }> {
+async function begin(
+  t: Test,
+  api: Api,
+  head: string,
+  part: string,
+  { path = PATH, authorization = ADMIN } = {},
+): Promise<{ socket: Socket; answer(): string }> {
   let text = '';
   const socket = createConnection(api.port, '127.0.0.1');
   socket.on('error', () => undefined);
@@ -121,21 +127,34 @@ const LOGIN = { path: '/tenant/oauth/token', authorization: '' };
 const FORM = 'grant_type=PASSWORD&username=t1/admin&password=secret';
 
 t.test('strangers take no room from users, whatever they announce and send', async (t) => {
-  const api = await startApi(t, { config: { jsonBodyMaxBytes: MIB, bodyMaxBytes: 16 * MIB, bodiesBytesMax: 16 * MIB, bodiesEarlyBytesMax: 256 * KIB } });
+  const api = await startApi(t, {
+    config: { jsonBodyMaxBytes: MIB, bodyMaxBytes: 16 * MIB, bodiesBytesMax: 16 * MIB, bodiesEarlyBytesMax: 256 * KIB },
+  });
   await api.call('GET', '/user/currentUser');
   const { bodies } = api.server;
-  const logIn = (): ReturnType<Api['call']> => api.call('POST', LOGIN.path, { body: FORM, headers: { authorization: undefined, 'content-type': 'application/x-www-form-urlencoded' } });
+  const logIn = (): ReturnType<Api['call']> =>
+    api.call('POST', LOGIN.path, {
+      body: FORM,
+      headers: { authorization: undefined, 'content-type': 'application/x-www-form-urlencoded' },
+    });
   const wanted = (await logIn()).status;
-  const announcing = await Promise.all(Array.from({ length: 128 }, () => begin(t, api, `Content-Length: ${MIB}`, 'x', LOGIN)));
+  const announcing = await Promise.all(
+    Array.from({ length: 128 }, () => begin(t, api, `Content-Length: ${MIB}`, 'x', LOGIN)),
+  );
   await until(() => announcing.every(({ answer }) => answer().includes('}')));
   for (const { answer } of announcing) t.match(answer(), /^HTTP\/1.1 413 [^]*65536/);
   t.same([bodies.bytes, bodies.bodies], [0, 0]);
-  const slow = await Promise.all(Array.from({ length: 40 }, () => begin(t, api, `Content-Length: ${64 * KIB}`, 'x', LOGIN)));
+  const slow = await Promise.all(
+    Array.from({ length: 40 }, () => begin(t, api, `Content-Length: ${64 * KIB}`, 'x', LOGIN)),
+  );
   await until(() => bodies.early.bodies === 40);
   t.same([bodies.early.bytes, bodies.known.bytes], [40 * 4_096, 0]);
   for (const { socket } of slow) socket.write('x'.repeat(8 * KIB));
   await until(() => slow.some(({ answer }) => answer().includes('}')));
-  t.match(slow.map(({ answer }) => answer()).find((answer) => answer !== ''), /^HTTP\/1.1 503 [^]*http\/bodies-before-login-bytes/);
+  t.match(
+    slow.map(({ answer }) => answer()).find((answer) => answer !== ''),
+    /^HTTP\/1.1 503 [^]*http\/bodies-before-login-bytes/,
+  );
   t.ok(bodies.early.bytes <= 192 * KIB, 'the last quarter is kept for small ones');
   t.equal((await logIn()).status, wanted, 'a login has room');
   t.equal((await api.call('POST', PATH, { body: 'x'.repeat(8 * MIB) })).status, 201, 'so have users');
@@ -148,7 +167,13 @@ t.test('an upload whose sender is not known yet waits in the pool of strangers',
   const api = await startApi(t);
   const { release } = slowLogin(api);
   const { bodies } = api.server;
-  const upload = await begin(t, api, `Content-Type: application/octet-stream\r\nContent-Length: ${12 * MIB}`, 'x'.repeat(12 * MIB), { path: '/inventory/binaries' });
+  const upload = await begin(
+    t,
+    api,
+    `Content-Type: application/octet-stream\r\nContent-Length: ${12 * MIB}`,
+    'x'.repeat(12 * MIB),
+    { path: '/inventory/binaries' },
+  );
   await until(() => bodies.early.bytes > 64 * KIB);
   const held = bodies.early.bytes;
   t.ok(held > 64 * KIB && held < 2 * MIB, `${held} bytes`);
@@ -174,16 +199,25 @@ t.test('a body that waits too long is refused, and so is one more than may wait'
 
   const many = await startApi(t, { config: { bodyMaxBytes: 4 * MIB, bodiesEarlyMax: 100, trustsProxy: false } });
   const other = slowLogin(many);
-  const waiting = await Promise.all(Array.from({ length: 100 }, () => begin(t, many, `Content-Length: ${2 * MIB}`, 'x')));
+  const waiting = await Promise.all(
+    Array.from({ length: 100 }, () => begin(t, many, `Content-Length: ${2 * MIB}`, 'x')),
+  );
   await until(() => many.server.bodies.paused === 100);
   t.equal(many.server.bodies.paused, 100);
-  const further = [await begin(t, many, `Content-Length: ${2 * MIB}`, 'x'), await begin(t, many, 'Transfer-Encoding: chunked', CHUNK.repeat(17))];
+  const further = [
+    await begin(t, many, `Content-Length: ${2 * MIB}`, 'x'),
+    await begin(t, many, 'Transfer-Encoding: chunked', CHUNK.repeat(17)),
+  ];
   await until(() => further.every(({ answer }) => answer().includes('}')));
   for (const { answer } of further) t.match(answer(), /^HTTP\/1.1 503 [^]*http\/bodies-before-login"/);
   t.same(many.fake.counted, ['http/bodies-before-login', 'http/bodies-before-login']);
   other.release();
   await until(() => many.server.bodies.paused === 0);
-  t.same(waiting.map(({ answer }) => answer()), waiting.map(() => ''), 'the others are read on');
+  t.same(
+    waiting.map(({ answer }) => answer()),
+    waiting.map(() => ''),
+    'the others are read on',
+  );
   for (const { socket } of waiting) socket.destroy();
   await until(() => many.server.bodies.bytes === 0);
   t.same([many.server.bodies.paused, many.server.bodies.bytes, many.server.bodies.bodies], [0, 0, 0]);
@@ -192,7 +226,9 @@ t.test('a body that waits too long is refused, and so is one more than may wait'
 t.test('with wrong credentials the rest of a large body is thrown away and the answer is read', async (t) => {
   const api = await startApi(t, { config: { bodyMaxBytes: 16 * MIB } });
   let refuse: () => void = () => undefined;
-  api.fake.login = new Promise((_resolve, reject) => { refuse = () => reject(refusedBy('authentication/checks-waiting')); });
+  api.fake.login = new Promise((_resolve, reject) => {
+    refuse = () => reject(refusedBy('authentication/checks-waiting'));
+  });
   const call = api.call('POST', PATH, { body: 'x'.repeat(12 * MIB) });
   await until(() => api.server.bodies.paused === 1);
   refuse();
@@ -206,7 +242,10 @@ t.test('a password that nobody has time to check is no wrong one', async (t) => 
   api.fake.login = Promise.reject(refusedBy('authentication/checks-waiting'));
   api.fake.login.catch(() => undefined);
   const busy = await api.call('POST', PATH, { body: 'x' });
-  t.match(busy, { status: 503, json: { error: 'general/Service Unavailable', message: /authentication\/checks-waiting/ } });
+  t.match(busy, {
+    status: 503,
+    json: { error: 'general/Service Unavailable', message: /authentication\/checks-waiting/ },
+  });
   t.equal(busy.headers.get('www-authenticate'), null);
   t.equal(api.server.bodies.bytes, 0);
   api.fake.login = Promise.resolve();
@@ -223,36 +262,53 @@ t.test('answers 401 and 403 are counted', async (t) => {
 });
 
 for (const [engine, library] of ENGINES) {
-  t.test(`${engine}: uploads that the store takes slowly stay within the bound of all bodies, however much the library reads on`, async (t) => {
-    const api = await startApi(t, { library, config: { fileMaxBytes: 64 * MIB, bodiesBytesMax: 6 * MIB } });
-    await api.call('GET', '/user/currentUser');
-    const { bodies } = api.server;
-    const { blobs } = api.fake;
-    const put = blobs.put.bind(blobs);
-    let release: () => void = () => undefined;
-    const released = new Promise<void>((resolve) => { release = resolve; });
-    blobs.put = (pieces, limit) => put((async function* slowly() {
-      await released;
-      yield* pieces;
-    })(), limit);
-    let [most, refused] = [0, 0];
-    const take = bodies.shares.takeBody.bind(bodies.shares);
-    bodies.shares.takeBody = (request, bytes, bodyBytes) => {
-      const limit = take(request, bytes, bodyBytes);
-      if (limit === undefined) most = Math.max(most, bodies.bytes + bytes);
-      else refused += 1;
-      return limit;
-    };
-    const form = `--b\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n${'x'.repeat(4 * MIB)}\r\n--b--\r\n`;
-    const head = `Content-Type: multipart/form-data; boundary=b\r\nContent-Length: ${form.length}`;
-    const uploads = await Promise.all(Array.from({ length: 40 }, () => begin(t, api, head, form, { path: '/inventory/binaries' })));
-    await until(() => refused > 0);
-    release();
-    await until(() => uploads.every(({ answer }) => /\r\n\r\n(?:$|.*\})/.test(answer())));
-    for (const { answer } of uploads) t.match(answer(), /^HTTP\/1.1 (201 |503 [^]*http\/bodies-bytes)/);
-    t.ok(uploads.some(({ answer }) => answer().startsWith('HTTP/1.1 503')), 'the library brings more than there is room for');
-    t.ok(uploads.some(({ answer }) => answer().startsWith('HTTP/1.1 201')), 'those that had room are stored');
-    t.ok(most <= 6 * MIB, `${most} bytes`);
-    t.same([bodies.bytes, bodies.bodies], [0, 0]);
-  });
+  t.test(
+    `${engine}: uploads that the store takes slowly stay within the bound of all bodies, however much the library reads on`,
+    async (t) => {
+      const api = await startApi(t, { library, config: { fileMaxBytes: 64 * MIB, bodiesBytesMax: 6 * MIB } });
+      await api.call('GET', '/user/currentUser');
+      const { bodies } = api.server;
+      const { blobs } = api.fake;
+      const put = blobs.put.bind(blobs);
+      let release: () => void = () => undefined;
+      const released = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      blobs.put = (pieces, limit) =>
+        put(
+          (async function* slowly() {
+            await released;
+            yield* pieces;
+          })(),
+          limit,
+        );
+      let [most, refused] = [0, 0];
+      const take = bodies.shares.takeBody.bind(bodies.shares);
+      bodies.shares.takeBody = (request, bytes, bodyBytes) => {
+        const limit = take(request, bytes, bodyBytes);
+        if (limit === undefined) most = Math.max(most, bodies.bytes + bytes);
+        else refused += 1;
+        return limit;
+      };
+      const form = `--b\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n${'x'.repeat(4 * MIB)}\r\n--b--\r\n`;
+      const head = `Content-Type: multipart/form-data; boundary=b\r\nContent-Length: ${form.length}`;
+      const uploads = await Promise.all(
+        Array.from({ length: 40 }, () => begin(t, api, head, form, { path: '/inventory/binaries' })),
+      );
+      await until(() => refused > 0);
+      release();
+      await until(() => uploads.every(({ answer }) => /\r\n\r\n(?:$|.*\})/.test(answer())));
+      for (const { answer } of uploads) t.match(answer(), /^HTTP\/1.1 (201 |503 [^]*http\/bodies-bytes)/);
+      t.ok(
+        uploads.some(({ answer }) => answer().startsWith('HTTP/1.1 503')),
+        'the library brings more than there is room for',
+      );
+      t.ok(
+        uploads.some(({ answer }) => answer().startsWith('HTTP/1.1 201')),
+        'those that had room are stored',
+      );
+      t.ok(most <= 6 * MIB, `${most} bytes`);
+      t.same([bodies.bytes, bodies.bodies], [0, 0]);
+    },
+  );
 }

@@ -1,4 +1,6 @@
-/** Bounds of HTTP connections, in all and by address, on both engines; how they follow from what the process may open. */
+/**
+ * Bounds of HTTP connections, in all and by address, on both engines; how they follow from what the process may open.
+ */
 import { createConnection } from 'node:net';
 import type { Socket } from 'node:net';
 import t from 'tap';
@@ -12,13 +14,24 @@ import { ADMIN, startApi } from '../helpers/api.ts';
 import type { Api } from '../helpers/api.ts';
 import { ENGINES } from '../helpers/engines.ts';
 
-interface Opened { readonly socket: Socket; answer(): string; isClosed(): boolean }
+interface Opened {
+  readonly socket: Socket;
+  answer(): string;
+  isClosed(): boolean;
+}
 
 function open(t: Test, { port }: Api, localAddress = '127.0.0.1'): Opened {
   let text = '';
   let isClosed = false;
   const socket = createConnection({ port, host: '127.0.0.1', localAddress });
-  socket.on('data', (data) => { text += data.toString(); }).on('error', () => undefined).on('close', () => { isClosed = true; });
+  socket
+    .on('data', (data) => {
+      text += data.toString();
+    })
+    .on('error', () => undefined)
+    .on('close', () => {
+      isClosed = true;
+    });
   t.teardown(() => socket.destroy());
   return { socket, answer: () => text, isClosed: () => isClosed };
 }
@@ -26,23 +39,32 @@ function open(t: Test, { port }: Api, localAddress = '127.0.0.1'): Opened {
 for (const [engine, library] of ENGINES) {
   t.test(`${engine}: more connections than the bound are told so and closed`, async (t) => {
     const silent = (): void => undefined;
-    const api = await startApi(t, { library, config: { connectionsMax: 4 }, prepare: (server) => {
-      server.webSocket('/counted', { open: silent, message: silent });
-      server.webSocket('/mqtt', { isBoundElsewhere: true, open: silent, message: silent });
-    } });
+    const api = await startApi(t, {
+      library,
+      config: { connectionsMax: 4 },
+      prepare: (server) => {
+        server.webSocket('/counted', { open: silent, message: silent });
+        server.webSocket('/mqtt', { isBoundElsewhere: true, open: silent, message: silent });
+      },
+    });
     const counted: WebSocket[] = [];
     const webSocket = async (path: string): Promise<void> => {
       const client = new WebSocket(`ws://127.0.0.1:${api.port}${path}`);
       t.teardown(() => client.terminate());
       if (path === '/counted') counted.push(client);
-      await new Promise((resolve, reject) => { client.on('open', resolve).on('error', reject); });
+      await new Promise((resolve, reject) => {
+        client.on('open', resolve).on('error', reject);
+      });
     };
     for (let count = 0; count < 3; count += 1) await webSocket('/mqtt');
     for (let count = 0; count < 4; count += 1) await webSocket('/counted');
     await until('the connections of MQTT count no more', () => api.server.connectionCount === 0);
     const refused = open(t, api);
     await until('a fifth is refused', refused.isClosed);
-    t.match(refused.answer(), /^HTTP\/1.1 503 [^]*Connection: close[^]*"general\/Service Unavailable","message":"The server is busy: http\/connections \(/);
+    t.match(
+      refused.answer(),
+      /^HTTP\/1.1 503 [^]*Connection: close[^]*"general\/Service Unavailable","message":"The server is busy: http\/connections \(/,
+    );
     t.same(api.fake.counted, ['http/connections']);
     t.equal(api.server.connectionCount, 0);
     counted[0].terminate();
@@ -56,12 +78,16 @@ for (const [engine, library] of ENGINES) {
     let answers = '';
     const flood = (localAddress: string): void => {
       const one = open(t, api, localAddress);
-      one.socket.on('connect', () => one.socket.write('GET /hea')).on('close', () => {
-        answers += one.answer();
-        if (!isOver) flood(localAddress);
-      });
+      one.socket
+        .on('connect', () => one.socket.write('GET /hea'))
+        .on('close', () => {
+          answers += one.answer();
+          if (!isOver) flood(localAddress);
+        });
     };
-    t.teardown(() => { isOver = true; });
+    t.teardown(() => {
+      isOver = true;
+    });
     for (let count = 0; count < 6; count += 1) for (const address of ['127.0.0.1', '127.0.0.2']) flood(address);
     await until('they take all places', () => api.server.connectionCount === 8);
     for (let count = 0; count < 10; count += 1) {
@@ -124,24 +150,44 @@ for (const [engine, library] of ENGINES) {
 }
 
 t.test('the bounds follow from what the process may open', async (t) => {
-  const bounds = (limit: number | undefined, more: object = {}): unknown => connectionBounds(limit,
-    { httpConnectionsMax: 0, httpAddressConnectionsMax: 0, mqttConnectionsMax: 18_000, trustProxy: 'no', ...more });
+  const bounds = (limit: number | undefined, more: object = {}): unknown =>
+    connectionBounds(limit, {
+      httpConnectionsMax: 0,
+      httpAddressConnectionsMax: 0,
+      mqttConnectionsMax: 18_000,
+      trustProxy: 'no',
+      ...more,
+    });
   t.same(bounds(20_000), { http: 2_000, httpAddress: 1_500, mqtt: 17_000 }, 'a tenth at least for HTTP');
   t.same(bounds(1_048_576), { http: 20_000, httpAddress: 15_000, mqtt: 18_000 });
   t.same(bounds(undefined), { http: 20_000, httpAddress: 15_000, mqtt: 18_000 });
   t.same(bounds(4_096), { http: 1_024, httpAddress: 768, mqtt: 2_072 }, 'MQTT gives way where there is little');
   t.same(bounds(1_024), { http: 256, httpAddress: 192, mqtt: 256 });
   t.same(bounds(20_000, { trustProxy: 'yes' }), { http: 2_000, httpAddress: 2_000, mqtt: 17_000 }, 'a proxy opens all');
-  t.same(bounds(20_000, { httpConnectionsMax: 5_000, httpAddressConnectionsMax: 100 }), { http: 5_000, httpAddress: 100, mqtt: 14_000 });
-  t.same(bounds(20_000, { httpConnectionsMax: 100, httpAddressConnectionsMax: 200 }), { http: 100, httpAddress: 100, mqtt: 18_000 });
+  t.same(bounds(20_000, { httpConnectionsMax: 5_000, httpAddressConnectionsMax: 100 }), {
+    http: 5_000,
+    httpAddress: 100,
+    mqtt: 14_000,
+  });
+  t.same(bounds(20_000, { httpConnectionsMax: 100, httpAddressConnectionsMax: 200 }), {
+    http: 100,
+    httpAddress: 100,
+    mqtt: 18_000,
+  });
   t.equal(descriptorsMax('Max open files            unlimited            unlimited            files'), Infinity);
   t.equal(descriptorsMax(undefined), undefined);
   t.ok((descriptorsMax(processLimits()) ?? 1_000) > 100);
 });
 
 t.test('addresses: what counts as one, and what the system tells', async (t) => {
-  t.same(['10.1.2.3', '::ffff:10.1.2.3', '0000:0000:0000:0000:0000:ffff:0a01:0203', '::ffff:a01:203'].map(addressKey), Array(4).fill('10.1.2.3'));
-  t.same(['2001:db8:0:1:2:3:4:5', '2001:0db8:0000:0001:ffff:0000:0000:0001', '2001:db8:0:1::9'].map(addressKey), Array(3).fill('2001:db8:0:1'));
+  t.same(
+    ['10.1.2.3', '::ffff:10.1.2.3', '0000:0000:0000:0000:0000:ffff:0a01:0203', '::ffff:a01:203'].map(addressKey),
+    Array(4).fill('10.1.2.3'),
+  );
+  t.same(
+    ['2001:db8:0:1:2:3:4:5', '2001:0db8:0000:0001:ffff:0000:0000:0001', '2001:db8:0:1::9'].map(addressKey),
+    Array(3).fill('2001:db8:0:1'),
+  );
   t.not(addressKey('2001:db8:0:2::9'), addressKey('2001:db8:0:1::9'));
   t.equal(addressKey('::1'), '0:0:0:0');
   const head = '  sl  local_address rem_address   st tx_queue rx_queue\n';
@@ -149,12 +195,29 @@ t.test('addresses: what counts as one, and what the system tells', async (t) => 
     '/proc/self/net/tcp': `${head}   0: 0100007F:1F90 00000000:0000 0A x\n   1: 0100007F:1F90 0302010A:C000 01 x\n   2: 0100007F:1F91 0402010A:C000 01 x\n   3: 0100007F:1F90 0502010A:C000 08 x\n`,
     '/proc/self/net/tcp6': `${head}   0: 00000000000000000000000000000000:1F90 B80D0120000000000000000001000000:C001 01 x\n`,
   };
-  t.same(peerAddresses(8080, (path) => files[path]), ['10.1.2.3', '10.1.2.5', '2001:db8:0:0:0:0:0:1']);
-  t.equal(peerAddresses(8080, () => { throw new Error('no /proc'); }), undefined);
+  t.same(
+    peerAddresses(8080, (path) => files[path]),
+    ['10.1.2.3', '10.1.2.5', '2001:db8:0:0:0:0:0:1'],
+  );
+  t.equal(
+    peerAddresses(8080, () => {
+      throw new Error('no /proc');
+    }),
+    undefined,
+  );
   // Without them there is no bound by address, and what is known for a second is not asked for again.
   let asked = 0;
   const log = { warn: () => undefined } as never;
   const guard = new ConnectionGuard({ connectionsMax: 10, addressMax: 2, refusals: { count: () => undefined }, log });
-  const results = [1, 2, 3, 4, 5, 6].map((count) => guard.refuses(count, () => '10.0.0.1', () => { asked += 1; return undefined; }));
+  const results = [1, 2, 3, 4, 5, 6].map((count) =>
+    guard.refuses(
+      count,
+      () => '10.0.0.1',
+      () => {
+        asked += 1;
+        return undefined;
+      },
+    ),
+  );
   t.same([results, asked], [Array(6).fill(undefined), 1]);
 });

@@ -15,14 +15,21 @@ function answering(answer: string | undefined): HttpLibrary {
     const inner = real.App();
     return {
       ...inner,
-      any: (pattern) => inner.any(pattern, (response) => {
-        response.onAborted(() => undefined);
-        if (answer !== undefined) response.end(answer);
-      }),
-      listen: inner.listen.bind(inner), close: inner.close.bind(inner),
+      any: (pattern) =>
+        inner.any(pattern, (response) => {
+          response.onAborted(() => undefined);
+          if (answer !== undefined) response.end(answer);
+        }),
+      listen: inner.listen.bind(inner),
+      close: inner.close.bind(inner),
     };
   };
-  return { App: app, DISABLED: real.DISABLED, us_listen_socket_close: real.us_listen_socket_close, us_socket_local_port: real.us_socket_local_port };
+  return {
+    App: app,
+    DISABLED: real.DISABLED,
+    us_listen_socket_close: real.us_listen_socket_close,
+    us_socket_local_port: real.us_socket_local_port,
+  };
 }
 
 t.test('the check sees a right answer, a wrong one, and none', async (t) => {
@@ -33,26 +40,65 @@ t.test('the check sees a right answer, a wrong one, and none', async (t) => {
 });
 
 t.test('auto takes uWebSockets.js, and the other where it does not load or answers wrong', async (t) => {
-  t.match(await chooseHttpEngine({ engine: 'auto', trustsProxy: false }), { name: 'uws', library: real, isFallback: false, description: /^uWebSockets\.js 20\.56\.0 for Node \d+ \(ABI \d+\); it answered/ });
-  const broken = (): HttpLibrary => { throw new Error('there is no build'); };
+  t.match(await chooseHttpEngine({ engine: 'auto', trustsProxy: false }), {
+    name: 'uws',
+    library: real,
+    isFallback: false,
+    description: /^uWebSockets\.js 20\.56\.0 for Node \d+ \(ABI \d+\); it answered/,
+  });
+  const broken = (): HttpLibrary => {
+    throw new Error('there is no build');
+  };
   t.match(await chooseHttpEngine({ engine: 'auto', trustsProxy: false }, { uws: broken, node }), {
-    name: 'node', library: nodeHttpLibrary, isFallback: true, description: /^node:http, which is slower than uWebSockets\.js: there is no build; it answered/,
+    name: 'node',
+    library: nodeHttpLibrary,
+    isFallback: true,
+    description: /^node:http, which is slower than uWebSockets\.js: there is no build; it answered/,
   });
   t.match(await chooseHttpEngine({ engine: 'auto', trustsProxy: false }, { uws: () => answering('no'), node }), {
-    name: 'node', isFallback: true, description: /: a request in several reads is answered wrong: "HTTP\/1\.1 200/,
+    name: 'node',
+    isFallback: true,
+    description: /: a request in several reads is answered wrong: "HTTP\/1\.1 200/,
   });
-  await t.rejects(chooseHttpEngine({ engine: 'uws', trustsProxy: false }, { uws: broken, node }), /--http-engine uws cannot be: there is no build/);
-  await t.rejects(chooseHttpEngine({ engine: 'uws', trustsProxy: false }, { uws: () => answering('no'), node }), /is answered wrong/);
+  await t.rejects(
+    chooseHttpEngine({ engine: 'uws', trustsProxy: false }, { uws: broken, node }),
+    /--http-engine uws cannot be: there is no build/,
+  );
+  await t.rejects(
+    chooseHttpEngine({ engine: 'uws', trustsProxy: false }, { uws: () => answering('no'), node }),
+    /is answered wrong/,
+  );
 });
 
 t.test('node is taken when it is asked for, without a look at the binary', async (t) => {
-  const uws = (): HttpLibrary => { throw new Error('not to be loaded'); };
-  t.match(await chooseHttpEngine({ engine: 'node', trustsProxy: false }, { uws, node }), { name: 'node', isFallback: false, description: /^node:http, as --http-engine says; it answered/ });
-  await t.rejects(chooseHttpEngine({ engine: 'node', trustsProxy: false }, { uws, node: async () => answering('no') }), /is answered wrong/);
+  const uws = (): HttpLibrary => {
+    throw new Error('not to be loaded');
+  };
+  t.match(await chooseHttpEngine({ engine: 'node', trustsProxy: false }, { uws, node }), {
+    name: 'node',
+    isFallback: false,
+    description: /^node:http, as --http-engine says; it answered/,
+  });
+  await t.rejects(
+    chooseHttpEngine({ engine: 'node', trustsProxy: false }, { uws, node: async () => answering('no') }),
+    /is answered wrong/,
+  );
 });
 
-t.test('behind a proxy auto is the engine that reads chunks as proxies do; the other one has to be asked for', async (t) => {
-  const uws = (): HttpLibrary => { throw new Error('not to be loaded'); };
-  t.match(await chooseHttpEngine({ engine: 'auto', trustsProxy: true }, { uws, node }), { name: 'node', isFallback: false, description: /^node:http, which reads bodies in chunks as proxies do/ });
-  t.match(await chooseHttpEngine({ engine: 'uws', trustsProxy: true }), { name: 'uws', description: /which refuses bodies in chunks behind a proxy; it answered/ });
-});
+t.test(
+  'behind a proxy auto is the engine that reads chunks as proxies do; the other one has to be asked for',
+  async (t) => {
+    const uws = (): HttpLibrary => {
+      throw new Error('not to be loaded');
+    };
+    t.match(await chooseHttpEngine({ engine: 'auto', trustsProxy: true }, { uws, node }), {
+      name: 'node',
+      isFallback: false,
+      description: /^node:http, which reads bodies in chunks as proxies do/,
+    });
+    t.match(await chooseHttpEngine({ engine: 'uws', trustsProxy: true }), {
+      name: 'uws',
+      description: /which refuses bodies in chunks behind a proxy; it answered/,
+    });
+  },
+);

@@ -24,12 +24,20 @@ const route = (
 ): Route => ({ method: 'GET', path, area: 'test', access: 'public', summary: '', answers: [], handle, ...more });
 const echo = route(
   '/echo',
-  (request) => ({ status: 200, contentType: 'text/plain', text: `${request.body.length}:${request.bodyText().slice(0, 10)}` }),
+  (request) => ({
+    status: 200,
+    contentType: 'text/plain',
+    text: `${request.body.length}:${request.bodyText().slice(0, 10)}`,
+  }),
   { method: 'POST', body: { form: 'bytes', mediaTypes: [] } },
 );
 
 /** Writes raw text and collects what comes until `done` or the end. */
-function raw(port: number, write: (socket: Socket) => void | Promise<void>, done: (text: string) => boolean): Promise<string> {
+function raw(
+  port: number,
+  write: (socket: Socket) => void | Promise<void>,
+  done: (text: string) => boolean,
+): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = createConnection(port, '127.0.0.1', () => void write(socket));
     let text = '';
@@ -52,7 +60,8 @@ function test(name: string, run: (t: Test, engine: string) => Promise<void>): vo
     });
   }
 }
-const startApi = (t: Test, options: Parameters<typeof startApiOn>[1] = {}): Promise<Api> => startApiOn(t, { library, ...options });
+const startApi = (t: Test, options: Parameters<typeof startApiOn>[1] = {}): Promise<Api> =>
+  startApiOn(t, { library, ...options });
 const answers = (text: string): number => text.split('HTTP/1.1 ').length - 1;
 const pause = (ms: number): Promise<void> =>
   new Promise((resolve) => {
@@ -87,16 +96,29 @@ test('bodies: in one piece, in many, chunked, slow', async (t) => {
   );
   t.match(chunked, /^HTTP\/1.1 200 OK/);
   t.equal((await api.call('POST', '/echo', { headers: { accept: '*/*' } })).text, '0:', 'without body');
-  const inTwoReads = (head: string): Promise<string> => raw(api.port, async (socket) => {
-    socket.setNoDelay(true);
-    socket.write(head.slice(0, -20));
-    await pause(50);
-    socket.write(head.slice(-20));
-  }, (text) => text.includes('\r\n\r\n'));
+  const inTwoReads = (head: string): Promise<string> =>
+    raw(
+      api.port,
+      async (socket) => {
+        socket.setNoDelay(true);
+        socket.write(head.slice(0, -20));
+        await pause(50);
+        socket.write(head.slice(-20));
+      },
+      (text) => text.includes('\r\n\r\n'),
+    );
   for (const length of ['', 'Content-Length: 0\r\n']) {
-    t.match(await inTwoReads(`POST /echo HTTP/1.1\r\n${accept}\r\n${length}X-Long: ${'x'.repeat(12_000)}\r\n\r\n`), /^HTTP\/1.1 200 OK/, `a long head in two reads ${length}`);
+    t.match(
+      await inTwoReads(`POST /echo HTTP/1.1\r\n${accept}\r\n${length}X-Long: ${'x'.repeat(12_000)}\r\n\r\n`),
+      /^HTTP\/1.1 200 OK/,
+      `a long head in two reads ${length}`,
+    );
   }
-  t.match(await inTwoReads(`POST /echo HTTP/1.1\r\n${accept}\r\nX-Long: ${'x'.repeat(17_000)}\r\n\r\n`), /^HTTP\/1.1 431 /, 'one that is too long');
+  t.match(
+    await inTwoReads(`POST /echo HTTP/1.1\r\n${accept}\r\nX-Long: ${'x'.repeat(17_000)}\r\n\r\n`),
+    /^HTTP\/1.1 431 /,
+    'one that is too long',
+  );
   t.equal(api.server.requestCount, 0);
 });
 
@@ -252,31 +274,61 @@ test('keep-alive: every request is answered after a HEAD, whatever answers it', 
   const api = await startApi(t, {
     further: [
       route('/sized', (request) => {
-        void request.exchange.respondSized(200, [], content.length, (async function* () { yield Buffer.from(content); })());
+        void request.exchange.respondSized(
+          200,
+          [],
+          content.length,
+          (async function* () {
+            yield Buffer.from(content);
+          })(),
+        );
         return ANSWERED;
       }),
       route('/streamed', (request) => {
         request.stream(200, 'text/plain');
-        void request.exchange.pipe((async function* () { yield content; })());
+        void request.exchange.pipe(
+          (async function* () {
+            yield content;
+          })(),
+        );
         return ANSWERED;
       }),
       route('/nothing', () => ({ status: 204, text: '' })),
     ],
   });
   const { text } = await api.call('GET', '/health');
-  const wanted = ['GET /health', 'HEAD /health', 'GET /health', 'HEAD /sized', 'GET /sized', 'HEAD /streamed', 'GET /health', 'HEAD /nothing', 'GET /health'];
+  const wanted = [
+    'GET /health',
+    'HEAD /health',
+    'GET /health',
+    'HEAD /sized',
+    'GET /sized',
+    'HEAD /streamed',
+    'GET /health',
+    'HEAD /nothing',
+    'GET /health',
+  ];
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   t.teardown(() => agent.destroy());
   const sockets = new Set<unknown>();
   for (const one of wanted) {
     const [method, path] = one.split(' ');
-    const answer = await new Promise<{ status: number | undefined; length: string | undefined; body: string }>((resolve, reject) => {
-      httpRequest({ port: api.port, host: '127.0.0.1', method, path, agent }, (response) => {
-        let body = '';
-        response.setEncoding('utf8').on('data', (piece: string) => { body += piece; });
-        response.on('end', () => resolve({ status: response.statusCode, length: response.headers['content-length'], body }));
-      }).on('socket', (socket) => sockets.add(socket)).on('error', (error) => reject(new Error(`${one}: ${error.message}`))).end();
-    });
+    const answer = await new Promise<{ status: number | undefined; length: string | undefined; body: string }>(
+      (resolve, reject) => {
+        httpRequest({ port: api.port, host: '127.0.0.1', method, path, agent }, (response) => {
+          let body = '';
+          response.setEncoding('utf8').on('data', (piece: string) => {
+            body += piece;
+          });
+          response.on('end', () =>
+            resolve({ status: response.statusCode, length: response.headers['content-length'], body }),
+          );
+        })
+          .on('socket', (socket) => sockets.add(socket))
+          .on('error', (error) => reject(new Error(`${one}: ${error.message}`)))
+          .end();
+      },
+    );
     t.equal(answer.status, path === '/nothing' ? 204 : 200, one);
     if (method === 'GET') t.equal(answer.body, path === '/health' ? text : content, one);
     else t.equal(answer.body, '', one);
@@ -299,7 +351,11 @@ test('HEAD, OPTIONS, 405, paths, override', async (t) => {
   );
   t.equal(answers(both), 2, 'the connection stays');
   const [, head, after] = both.split('HTTP/1.1 ');
-  t.match(head, new RegExp(`^200 OK\r\n(.+\r\n)*Content-Length: ${get.text.length}\r\n(.+\r\n)*\r\n$`), 'the length and no body');
+  t.match(
+    head,
+    new RegExp(`^200 OK\r\n(.+\r\n)*Content-Length: ${get.text.length}\r\n(.+\r\n)*\r\n$`),
+    'the length and no body',
+  );
   t.equal(head.match(/content-length/gi)?.length, 1);
   t.ok(after.startsWith('200 OK') && after.endsWith(get.text), 'the next request has its answer');
   const wrong = await api.call('POST', '/inventory/managedObjects/count', { body: {} });
@@ -307,13 +363,17 @@ test('HEAD, OPTIONS, 405, paths, override', async (t) => {
   t.equal(wrong.headers.get('allow'), 'GET, HEAD, OPTIONS');
   t.equal((await api.call('DELETE', '/inventory')).status, 405);
   t.equal((await api.call('PATCH', '/inventory')).status, 405);
-  const preflight = await api.call('OPTIONS', '/any/path', { headers: { authorization: undefined, origin: 'https://a.example' } });
+  const preflight = await api.call('OPTIONS', '/any/path', {
+    headers: { authorization: undefined, origin: 'https://a.example' },
+  });
   t.equal(preflight.status, 204);
   t.equal(preflight.headers.get('access-control-allow-origin'), '*');
   t.equal(preflight.headers.get('access-control-allow-credentials'), null);
   t.match(preflight.headers.get('access-control-allow-headers'), /X-Cumulocity-Processing-Mode/);
   t.equal(
-    (await api.call('GET', '/health', { headers: { origin: 'https://a.example' } })).headers.get('access-control-allow-origin'),
+    (await api.call('GET', '/health', { headers: { origin: 'https://a.example' } })).headers.get(
+      'access-control-allow-origin',
+    ),
     '*',
   );
   t.equal((await api.call('GET', '/inventory/managedObjects/%zz')).status, 400);
@@ -321,7 +381,11 @@ test('HEAD, OPTIONS, 405, paths, override', async (t) => {
   t.equal((await api.call('GET', '/nowhere')).status, 404);
   t.equal((await api.call('GET', '/health/')).status, 200, 'a slash at the end');
   api.fake.addManagedObject('5');
-  t.equal((await api.call('POST', '/inventory/managedObjects/5', { body: { a: 1 }, headers: { 'x-http-method': 'put' } })).status, 200);
+  t.equal(
+    (await api.call('POST', '/inventory/managedObjects/5', { body: { a: 1 }, headers: { 'x-http-method': 'put' } }))
+      .status,
+    200,
+  );
 });
 
 test('what a handler throws is a 500 with a reference and no stack', async (t) => {
@@ -366,7 +430,9 @@ test('WebSockets: protocol, copies, back-pressure, close', async (t) => {
         close: (_closed, code, reason) => void seen.push(`close ${code} ${reason}`),
       }),
   });
-  const socket = new WebSocket(`ws://127.0.0.1:${api.port}/socket/?a=b`, ['other', 'mqttv3.1'], { headers: { authorization: ADMIN } });
+  const socket = new WebSocket(`ws://127.0.0.1:${api.port}/socket/?a=b`, ['other', 'mqttv3.1'], {
+    headers: { authorization: ADMIN },
+  });
   await new Promise((resolve) => {
     socket.on('open', resolve);
   });
@@ -404,11 +470,17 @@ test('WebSockets: protocol, copies, back-pressure, close', async (t) => {
   });
   await api.server.close(100);
   t.equal(await ended, 1001, 'a stopping server says so');
-  t.throws(() => api.server.webSocket('/x', { idleTimeoutSeconds: 5, open: () => undefined, message: () => undefined }), /8 to 960/);
+  t.throws(
+    () => api.server.webSocket('/x', { idleTimeoutSeconds: 5, open: () => undefined, message: () => undefined }),
+    /8 to 960/,
+  );
 });
 
 test('open connections are counted, WebSockets apart', async (t) => {
-  const api = await startApi(t, { prepare: (server) => server.webSocket('/socket', { protocols: [], open: () => undefined, message: () => undefined }) });
+  const api = await startApi(t, {
+    prepare: (server) =>
+      server.webSocket('/socket', { protocols: [], open: () => undefined, message: () => undefined }),
+  });
   const becomes = async (http: number, webSockets: number, what: string): Promise<void> => {
     const counts = (): number[] => [api.server.connectionCount, api.server.webSocketCount];
     for (let tries = 0; tries < 300 && `${counts()}` !== `${http},${webSockets}`; tries += 1) await pause(10);
@@ -440,9 +512,19 @@ test('at debug: a line for each connection that opens or closes; at other levels
     const silent = (): void => undefined;
     const log: Log = {
       debug: (details, message) => void lines.push({ details: details as Record<string, unknown>, message }),
-      info: silent, warn: silent, error: silent, child: () => log, isLevelEnabled: (level) => level === 'debug' && isDebug,
+      info: silent,
+      warn: silent,
+      error: silent,
+      child: () => log,
+      isLevelEnabled: (level) => level === 'debug' && isDebug,
     };
-    const server = new HttpServer({ library, log, bodies: new BodyBudget({ largestBytes: 1 }), onRequest: (exchange) => exchange.respond(204, [], ''), onFailure: silent });
+    const server = new HttpServer({
+      library,
+      log,
+      bodies: new BodyBudget({ largestBytes: 1 }),
+      onRequest: (exchange) => exchange.respond(204, [], ''),
+      onFailure: silent,
+    });
     server.webSocket('/socket', { protocols: ['mqtt'], open: silent, message: silent });
     const port = await server.listen({ host: '127.0.0.1', port: 0 });
     const client = new WebSocket(`ws://127.0.0.1:${port}/socket`, ['mqtt']);
@@ -453,11 +535,24 @@ test('at debug: a line for each connection that opens or closes; at other levels
     await new Promise((resolve) => {
       client.on('close', resolve);
     });
-    await raw(port, (socket) => void socket.write('GET / HTTP/1.1\r\nHost: h\r\n\r\n'), (text) => text.includes('204'));
+    await raw(
+      port,
+      (socket) => void socket.write('GET / HTTP/1.1\r\nHost: h\r\n\r\n'),
+      (text) => text.includes('204'),
+    );
     for (let tries = 0; tries < 300 && server.connectionCount > 0; tries += 1) await pause(10);
     await server.close(100);
-    const expected = ['http connection opened', 'WebSocket opened', 'WebSocket closed', 'http connection opened', 'http connection closed'];
-    t.same(lines.map(({ message }) => message), isDebug ? expected : []);
+    const expected = [
+      'http connection opened',
+      'WebSocket opened',
+      'WebSocket closed',
+      'http connection opened',
+      'http connection closed',
+    ];
+    t.same(
+      lines.map(({ message }) => message),
+      isDebug ? expected : [],
+    );
     if (!isDebug) continue;
     const { remoteAddress, ...opened } = lines[1].details;
     t.same(opened, { path: '/socket', protocol: 'mqtt', httpConnections: 0, webSockets: 1 });
@@ -490,8 +585,14 @@ test('a port that is in use, and closing with an answer under way', async (t) =>
   const closing = api.server.close(2000);
   await pause(20);
   const late = createConnection({ host: '127.0.0.1', port: api.port });
-  t.equal(await new Promise((resolve) => void late.on('connect', () => resolve('taken')).on('error', ({ code }: NodeJS.ErrnoException) => resolve(code))), 'ECONNREFUSED',
-    'no new connection while answers are under way');
+  t.equal(
+    await new Promise(
+      (resolve) =>
+        void late.on('connect', () => resolve('taken')).on('error', ({ code }: NodeJS.ErrnoException) => resolve(code)),
+    ),
+    'ECONNREFUSED',
+    'no new connection while answers are under way',
+  );
   late.destroy();
   release();
   t.equal((await answer).text, 'done');

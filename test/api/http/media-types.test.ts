@@ -18,7 +18,11 @@ t.test('Accept: both vendor spellings in any letter case, quality, what counts a
   check('application/json', { present: true, kind: 'json' });
   check('Application/JSON; charset=utf-8', { present: true, kind: 'json' });
   check('application/vnd.com.nsn.platform.managedObject+json', { present: true, kind: 'vendor' });
-  check('APPLICATION/VND.COM.NSN.CUMULOCITY.MANAGEDOBJECT+JSON;ver=0.9;charset=UTF-8', { present: true, branded: true, kind: 'vendor' });
+  check('APPLICATION/VND.COM.NSN.CUMULOCITY.MANAGEDOBJECT+JSON;ver=0.9;charset=UTF-8', {
+    present: true,
+    branded: true,
+    kind: 'vendor',
+  });
   check('text/html,application/xhtml+xml,*/*;q=0.8', { present: true, kind: 'vendor' });
   check('application/json;q=0.1, application/vnd.com.nsn.platform.event+json', { present: true, kind: 'vendor' });
   check('image/png', { present: true, kind: undefined });

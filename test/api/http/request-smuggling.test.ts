@@ -1,6 +1,7 @@
 /**
- * Requests whose end a proxy in front may see elsewhere than the server: they are refused and their connection ends, so that nothing behind them is answered.
- * Each goes to both engines, with a second request behind it in the same write, and once more behind the answer.
+ * Requests whose end a proxy in front may see elsewhere than the server: they are refused and their connection ends, so
+ * that nothing behind them is answered. Each goes to both engines, with a second request behind it in the same write,
+ * and once more behind the answer.
  */
 import { createConnection } from 'node:net';
 import t from 'tap';
@@ -82,11 +83,14 @@ const TAKEN: Readonly<Record<string, string>> = {
   'a length': `${LENGTH}\r\nabc`,
   'a length with zeros': 'Content-Length: 0003\r\n\r\nabc',
   'a length behind a tab': 'Content-Length:\t3\r\n\r\nabc',
-  'chunks': `${CHUNKED}3\r\nabc\r\n${END}`,
+  chunks: `${CHUNKED}3\r\nabc\r\n${END}`,
   'chunks in capitals': `Transfer-Encoding: CHUNKED\r\n\r\n3\r\nabc\r\n${END}`,
 };
 
-/** Bodies of `abc` that RFC 9112 allows beside plain chunks: `node:http` serves them. uWebSockets.js reads `;` as a digit, and what is behind the last chunk as a request. */
+/**
+ * Bodies of `abc` that RFC 9112 allows beside plain chunks: `node:http` serves them. uWebSockets.js reads `;` as a
+ * digit, and what is behind the last chunk as a request.
+ */
 const FURTHER_CHUNKS: Readonly<Record<string, string>> = {
   'an extension': `${CHUNKED}3;name=value\r\nabc\r\n${END}`,
   'an extension of the last chunk': `${CHUNKED}3\r\nabc\r\n0;a=b\r\n\r\n`,
@@ -95,13 +99,27 @@ const FURTHER_CHUNKS: Readonly<Record<string, string>> = {
   'a trailer like a request': `${CHUNKED}3\r\nabc\r\n0\r\nX-GET: /hidden HTTP/1.1\r\nHost: h\r\n\r\n`,
 };
 
-interface Sent { readonly text: string; readonly isClosed: boolean }
+interface Sent {
+  readonly text: string;
+  readonly isClosed: boolean;
+}
 
 /** Whether the last request has got an answer other than an error. */
-const isAnswered = (behind: string) => (text: string): boolean => (behind === '' ? /HTTP\/1.1 204 |stored$|hidden$/ : /hidden$/).test(text);
+const isAnswered =
+  (behind: string) =>
+  (text: string): boolean =>
+    (behind === '' ? /HTTP\/1.1 204 |stored$|hidden$/ : /hidden$/).test(text);
 
-/** @param behind sent with the answer of the first, if there is one. @param isOver whether to wait no longer than for an answer. */
-function send(port: number, first: string, behind = '', isOver: (text: string) => boolean = () => false): Promise<Sent> {
+/**
+ * @param behind sent with the answer of the first, if there is one. @param isOver whether to wait no longer than for an
+ * answer.
+ */
+function send(
+  port: number,
+  first: string,
+  behind = '',
+  isOver: (text: string) => boolean = () => false,
+): Promise<Sent> {
   return new Promise((resolve) => {
     let text = '';
     let isBehindSent = behind === '';
@@ -126,44 +144,88 @@ function send(port: number, first: string, behind = '', isOver: (text: string) =
 }
 
 for (const [engine, library] of ENGINES) {
-  const start = async (t: Parameters<typeof startApi>[0], config: Partial<ApiConfig> = {}):
-  Promise<{ api: Api; hidden: () => number; stored: string[]; request: (rest: string) => string }> => {
+  const start = async (
+    t: Parameters<typeof startApi>[0],
+    config: Partial<ApiConfig> = {},
+  ): Promise<{ api: Api; hidden: () => number; stored: string[]; request: (rest: string) => string }> => {
     let count = 0;
     const stored: string[] = [];
     const base = { area: 'test', access: 'public', summary: '', answers: [] } as const;
     const further: Route[] = [
-      { ...base, method: 'POST', path: '/echo', body: { form: 'bytes', mediaTypes: [] }, handle: ({ body }) => ({ status: 200, contentType: 'text/plain', text: `[${body.length}]` }) },
-      { ...base, method: 'POST', path: '/store', body: { form: 'bytes', mediaTypes: [] }, handle: async ({ body }) => {
-        stored.push(body.toString('latin1'));
-        await new Promise(setImmediate);
-        return { status: 201, contentType: 'text/plain', text: 'stored' };
-      } },
-      { ...base, method: 'POST', path: '/upload', body: { form: 'stream', mediaTypes: [] }, handle: async ({ bodyStream }) => {
-        const pieces: Uint8Array[] = [];
-        for await (const piece of bodyStream!) pieces.push(piece);
-        stored.push(Buffer.concat(pieces).toString('latin1'));
-        return { status: 201, contentType: 'text/plain', text: 'stored' };
-      } },
-      { ...base, method: 'DELETE', path: '/store', handle: () => {
-        stored.push('deleted');
-        return { status: 204, text: '' };
-      } },
-      { ...base, method: 'POST', path: '/later', body: { form: 'bytes', mediaTypes: [] }, handle: ({ exchange }) => {
-        setImmediate(() => exchange.respond(200, [], '[later]'));
-        return ANSWERED;
-      } },
-      { ...base, method: 'GET', path: '/hidden', handle: () => {
-        count += 1;
-        return { status: 200, contentType: 'text/plain', text: 'hidden' };
-      } },
+      {
+        ...base,
+        method: 'POST',
+        path: '/echo',
+        body: { form: 'bytes', mediaTypes: [] },
+        handle: ({ body }) => ({ status: 200, contentType: 'text/plain', text: `[${body.length}]` }),
+      },
+      {
+        ...base,
+        method: 'POST',
+        path: '/store',
+        body: { form: 'bytes', mediaTypes: [] },
+        handle: async ({ body }) => {
+          stored.push(body.toString('latin1'));
+          await new Promise(setImmediate);
+          return { status: 201, contentType: 'text/plain', text: 'stored' };
+        },
+      },
+      {
+        ...base,
+        method: 'POST',
+        path: '/upload',
+        body: { form: 'stream', mediaTypes: [] },
+        handle: async ({ bodyStream }) => {
+          const pieces: Uint8Array[] = [];
+          for await (const piece of bodyStream!) pieces.push(piece);
+          stored.push(Buffer.concat(pieces).toString('latin1'));
+          return { status: 201, contentType: 'text/plain', text: 'stored' };
+        },
+      },
+      {
+        ...base,
+        method: 'DELETE',
+        path: '/store',
+        handle: () => {
+          stored.push('deleted');
+          return { status: 204, text: '' };
+        },
+      },
+      {
+        ...base,
+        method: 'POST',
+        path: '/later',
+        body: { form: 'bytes', mediaTypes: [] },
+        handle: ({ exchange }) => {
+          setImmediate(() => exchange.respond(200, [], '[later]'));
+          return ANSWERED;
+        },
+      },
+      {
+        ...base,
+        method: 'GET',
+        path: '/hidden',
+        handle: () => {
+          count += 1;
+          return { status: 200, contentType: 'text/plain', text: 'hidden' };
+        },
+      },
     ];
     const api = await startApi(t, { library, further, config: { trustsProxy: false, ...config } });
-    return { api, hidden: () => count, stored, request: (rest) => `POST /echo HTTP/1.1\r\nHost: h\r\nAccept: */*\r\n${rest}` };
+    return {
+      api,
+      hidden: () => count,
+      stored,
+      request: (rest) => `POST /echo HTTP/1.1\r\nHost: h\r\nAccept: */*\r\n${rest}`,
+    };
   };
 
   t.test(`${engine}: what may be read in two ways is refused, and the connection ends`, async (t) => {
     const { api, hidden, request } = await start(t);
-    for (const [name, rest] of Object.entries({ ...REFUSED, ...(engine === 'node' ? { ...CLOSED, ...WAITING } : {}) })) {
+    for (const [name, rest] of Object.entries({
+      ...REFUSED,
+      ...(engine === 'node' ? { ...CLOSED, ...WAITING } : {}),
+    })) {
       const atOnce = await send(api.port, request(rest) + HIDDEN);
       // uWebSockets.js ends the connection before the answer when another request is there.
       t.match(atOnce.text, engine === 'uws' ? /^(HTTP\/1.1 400 [^]*)?$/ : /^HTTP\/1.1 400 /, `${name}: 400`);
@@ -178,36 +240,60 @@ for (const [engine, library] of ENGINES) {
     t.equal((await api.call('GET', '/health')).status, 200);
   });
 
-  t.test(`${engine}: nothing is answered behind chunks`, { skip: engine === 'node' ? 'its parser refuses what is wrong' : false }, async (t) => {
-    const { api, hidden, request } = await start(t);
-    for (const [name, rest] of Object.entries({ ...CLOSED, 'chunks as they should be': TAKEN['chunks'] })) {
-      for (const path of ['/echo', '/later', '/nowhere']) {
-        const first = request(rest).replace('/echo', path);
-        t.equal((await send(api.port, first + HIDDEN)).isClosed, true, `${name}, ${path}: closed`);
-        const later = await send(api.port, first, HIDDEN);
-        t.match(later.text, /^HTTP\/1.1 \d+ [^]*\r\nConnection: close\r\n/i, `${name}, ${path}: answered, with time between`);
-        t.equal(later.isClosed, true, `${name}, ${path}: closed, with time between`);
+  t.test(
+    `${engine}: nothing is answered behind chunks`,
+    { skip: engine === 'node' ? 'its parser refuses what is wrong' : false },
+    async (t) => {
+      const { api, hidden, request } = await start(t);
+      for (const [name, rest] of Object.entries({ ...CLOSED, 'chunks as they should be': TAKEN['chunks'] })) {
+        for (const path of ['/echo', '/later', '/nowhere']) {
+          const first = request(rest).replace('/echo', path);
+          t.equal((await send(api.port, first + HIDDEN)).isClosed, true, `${name}, ${path}: closed`);
+          const later = await send(api.port, first, HIDDEN);
+          t.match(
+            later.text,
+            /^HTTP\/1.1 \d+ [^]*\r\nConnection: close\r\n/i,
+            `${name}, ${path}: answered, with time between`,
+          );
+          t.equal(later.isClosed, true, `${name}, ${path}: closed, with time between`);
+        }
       }
-    }
-    for (const rest of Object.values(WAITING)) {
-      const socket = createConnection(api.port, '127.0.0.1', () => socket.end(request(rest) + HIDDEN));
-      await new Promise((resolve) => { socket.on('close', resolve).on("error", () => undefined).resume(); });
-    }
-    t.equal(hidden(), 0);
-  });
+      for (const rest of Object.values(WAITING)) {
+        const socket = createConnection(api.port, '127.0.0.1', () => socket.end(request(rest) + HIDDEN));
+        await new Promise((resolve) => {
+          socket
+            .on('close', resolve)
+            .on('error', () => undefined)
+            .resume();
+        });
+      }
+      t.equal(hidden(), 0);
+    },
+  );
 
   t.test(`${engine}: what is answered with an error, or not at all, is not stored`, async (t) => {
     const { api, hidden, stored, request } = await start(t);
     const semicolon = { 'a semicolon behind the last size': WAITING['a semicolon behind the last size'] };
-    for (const [name, rest] of Object.entries({ chunks: TAKEN['chunks'], ...FURTHER_CHUNKS, ...CLOSED, ...semicolon })) {
+    for (const [name, rest] of Object.entries({
+      chunks: TAKEN['chunks'],
+      ...FURTHER_CHUNKS,
+      ...CLOSED,
+      ...semicolon,
+    })) {
       for (const target of ['POST /store', 'POST /upload', 'DELETE /store']) {
         for (const behind of name === 'a header without name' ? [''] : name in semicolon ? [HIDDEN] : ['', HIDDEN]) {
           stored.length = 0;
-          const { text } = await send(api.port, request(rest).replace('POST /echo', target) + behind, '', isAnswered(behind));
+          const { text } = await send(
+            api.port,
+            request(rest).replace('POST /echo', target) + behind,
+            '',
+            isAnswered(behind),
+          );
           const isTaken = /^HTTP\/1.1 20/.test(text);
           const label = `${target}, ${name}${behind === '' ? '' : ', another request behind it'}: ${text.slice(0, 12)}`;
           t.equal(stored.length, isTaken ? 1 : 0, label);
-          if (engine === 'node' && name in FURTHER_CHUNKS) t.same([isTaken, stored[0]], [true, target.startsWith('POST') ? 'abc' : 'deleted'], label);
+          if (engine === 'node' && name in FURTHER_CHUNKS)
+            t.same([isTaken, stored[0]], [true, target.startsWith('POST') ? 'abc' : 'deleted'], label);
         }
       }
     }
@@ -223,7 +309,11 @@ for (const [engine, library] of ENGINES) {
         if (engine === 'node') t.match(text, /^HTTP\/1.1 20/, `${target}, ${name}`);
         else {
           // The library may see the trailer as a bad request before the answer.
-          t.match(text, /^($|HTTP\/1.1 (411 [^]*\r\nConnection: close\r\n[^]*http\/chunks|400|505))/i, `${target}, ${name}`);
+          t.match(
+            text,
+            /^($|HTTP\/1.1 (411 [^]*\r\nConnection: close\r\n[^]*http\/chunks|400|505))/i,
+            `${target}, ${name}`,
+          );
           t.equal(stored.length, 0);
         }
       }
@@ -240,9 +330,20 @@ for (const [engine, library] of ENGINES) {
     const posts = await send(api.port, body.repeat(3) + HIDDEN, '', (text) => text.endsWith('hidden'));
     t.match(posts.text, /^(HTTP\/1.1 200 OK[^]*?\[3\]){3}HTTP\/1.1 200 OK[^]*hidden$/, 'with bodies, in their order');
     const before = hidden();
-    const late = await send(api.port, body.replace('/echo', '/later') + HIDDEN.repeat(2), '', (text) => count(text, 'hidden') === 2);
-    if (engine === 'node') t.match(late.text, /^HTTP\/1.1 200 OK[^]*\[later\][^]*hidden[^]*hidden$/, 'one after the other');
-    else t.same([late, hidden()], [{ text: '', isClosed: true }, before], 'a request before an answer ends the connection and is not carried out');
+    const late = await send(
+      api.port,
+      body.replace('/echo', '/later') + HIDDEN.repeat(2),
+      '',
+      (text) => count(text, 'hidden') === 2,
+    );
+    if (engine === 'node')
+      t.match(late.text, /^HTTP\/1.1 200 OK[^]*\[later\][^]*hidden[^]*hidden$/, 'one after the other');
+    else
+      t.same(
+        [late, hidden()],
+        [{ text: '', isClosed: true }, before],
+        'a request before an answer ends the connection and is not carried out',
+      );
     t.equal((await api.call('GET', '/health')).status, 200);
   });
 
@@ -250,8 +351,12 @@ for (const [engine, library] of ENGINES) {
     const { api, hidden, request } = await start(t);
     for (const [name, rest] of Object.entries(TAKEN)) {
       const isChunked = /chunk/i.test(name);
-      const { text, isClosed } = await send(api.port, request(rest), isChunked && engine === 'uws' ? '' : HIDDEN,
-        (received) => received.includes(isChunked && engine === 'uws' ? '\0' : 'hidden'));
+      const { text, isClosed } = await send(
+        api.port,
+        request(rest),
+        isChunked && engine === 'uws' ? '' : HIDDEN,
+        (received) => received.includes(isChunked && engine === 'uws' ? '\0' : 'hidden'),
+      );
       t.match(text, /^HTTP\/1.1 200 OK\r\n[^]*\[3\]/, name);
       t.equal(isClosed, isChunked && engine === 'uws', `${name}: ${isClosed ? 'closed' : 'open'}`);
     }
@@ -261,14 +366,27 @@ for (const [engine, library] of ENGINES) {
 
 t.test('node: what uWebSockets.js does not serve', async (t) => {
   const [, library] = ENGINES.find(([name]) => name === 'node')!;
-  const route: Route = { area: 'test', access: 'public', summary: '', answers: [], method: 'GET', path: '/slow/{n}', handle: async ({ params, exchange }) => {
-    const host = exchange.header('host');
-    await new Promise((resolve) => { setTimeout(resolve, 30 - 10 * Number(params['n'])); });
-    return { status: 200, contentType: 'text/plain', text: `<${params['n']} ${host}>` };
-  } };
+  const route: Route = {
+    area: 'test',
+    access: 'public',
+    summary: '',
+    answers: [],
+    method: 'GET',
+    path: '/slow/{n}',
+    handle: async ({ params, exchange }) => {
+      const host = exchange.header('host');
+      await new Promise((resolve) => {
+        setTimeout(resolve, 30 - 10 * Number(params['n']));
+      });
+      return { status: 200, contentType: 'text/plain', text: `<${params['n']} ${host}>` };
+    },
+  };
   const api = await startApi(t, { library, further: [route] });
-  const get = (path: string, version = '1.1', more = ''): string => `GET ${path} HTTP/${version}\r\nHost: h\r\n${more}\r\n`;
-  const many = await send(api.port, get('/slow/0') + get('/slow/1') + get('/slow/2'), '', (text) => text.includes('<2 h>'));
+  const get = (path: string, version = '1.1', more = ''): string =>
+    `GET ${path} HTTP/${version}\r\nHost: h\r\n${more}\r\n`;
+  const many = await send(api.port, get('/slow/0') + get('/slow/1') + get('/slow/2'), '', (text) =>
+    text.includes('<2 h>'),
+  );
   t.match(many.text, /<0 h>[^]*<1 h>[^]*<2 h>/, 'requests that do not wait for answers are answered in their order');
   const withBad = await send(api.port, `${get('/slow/0')}${get('/slow/1')}no request\r\n\r\n`);
   t.match(withBad.text, /<0 h>[^]*<1 h>[^]*HTTP\/1.1 400 /, 'before what is no request');
@@ -276,9 +394,22 @@ t.test('node: what uWebSockets.js does not serve', async (t) => {
   const old = await send(api.port, get('/slow/1', '1.0'));
   t.match(old.text, /^HTTP\/1.1 200 OK\r\n[^]*<1 h>$/, 'HTTP/1.0');
   t.equal(old.isClosed, true);
-  t.match((await send(api.port, get('/slow/1', '1.0', 'Transfer-Encoding: chunked\r\n'))).text, /^HTTP\/1.1 400 /, 'which knows no chunks');
-  t.match((await send(api.port, get('http://other/slow/1'), '', (text) => text.includes('>'))).text, /<1 other>/, 'a target in absolute form names the host');
-  for (const version of ['1.2', '2.0', '0.9']) t.match((await send(api.port, get('/slow/1', version))).text, /^HTTP\/1.1 (400|505) /, version);
+  t.match(
+    (await send(api.port, get('/slow/1', '1.0', 'Transfer-Encoding: chunked\r\n'))).text,
+    /^HTTP\/1.1 400 /,
+    'which knows no chunks',
+  );
+  t.match(
+    (await send(api.port, get('http://other/slow/1'), '', (text) => text.includes('>'))).text,
+    /<1 other>/,
+    'a target in absolute form names the host',
+  );
+  for (const version of ['1.2', '2.0', '0.9'])
+    t.match((await send(api.port, get('/slow/1', version))).text, /^HTTP\/1.1 (400|505) /, version);
   t.match((await send(api.port, get('slow/1'))).text, /^HTTP\/1.1 400 /, 'a target that is no path');
-  t.match((await send(api.port, get('/slow/1', '1.1', 'X-A: b\r\n'.repeat(150)))).text, /^HTTP\/1.1 431 /, 'too many headers');
+  t.match(
+    (await send(api.port, get('/slow/1', '1.1', 'X-A: b\r\n'.repeat(150)))).text,
+    /^HTTP\/1.1 431 /,
+    'too many headers',
+  );
 });

@@ -14,24 +14,37 @@ import type { Api } from '../helpers/api.ts';
 const BYTES = 24 * 1024 * 1024;
 const LETTER = 0x7e;
 const PIECE = Buffer.alloc(300_000, LETTER);
-const route = (path: string, handle: (request: ApiRequest) => Answer | typeof ANSWERED): Route =>
-  ({ method: 'GET', path, area: 'test', access: 'user', summary: '', answers: [], handle });
+const route = (path: string, handle: (request: ApiRequest) => Answer | typeof ANSWERED): Route => ({
+  method: 'GET',
+  path,
+  area: 'test',
+  access: 'user',
+  summary: '',
+  answers: [],
+  handle,
+});
 
 /** @param stopMs between two pieces, in the middle. */
 async function* pieces(stopMs = 0): AsyncGenerator<Buffer> {
   for (let left = BYTES; left > 0; left -= PIECE.length) {
-    if (stopMs > 0 && left <= BYTES / 2 && left > BYTES / 2 - PIECE.length) await new Promise((resolve) => { setTimeout(resolve, stopMs); });
+    if (stopMs > 0 && left <= BYTES / 2 && left > BYTES / 2 - PIECE.length)
+      await new Promise((resolve) => {
+        setTimeout(resolve, stopMs);
+      });
     yield PIECE.subarray(0, left);
   }
 }
 
-const streamed = (stopMs: number) => (request: ApiRequest): typeof ANSWERED => {
-  request.stream(200, 'text/plain');
-  void request.exchange.pipe(pieces(stopMs));
-  return ANSWERED;
-};
+const streamed =
+  (stopMs: number) =>
+  (request: ApiRequest): typeof ANSWERED => {
+    request.stream(200, 'text/plain');
+    void request.exchange.pipe(pieces(stopMs));
+    return ANSWERED;
+  };
 const further = [
-  route('/streamed', streamed(0)), route('/streamed-slowly', streamed(9_000)),
+  route('/streamed', streamed(0)),
+  route('/streamed-slowly', streamed(9_000)),
   route('/sized', (request) => {
     void request.sendContent(200, [], BYTES, pieces());
     return ANSWERED;
@@ -39,7 +52,10 @@ const further = [
   route('/whole', () => ({ status: 200, text: '~'.repeat(BYTES), contentType: 'text/plain' })),
 ];
 
-interface Read { readonly bytes: number; readonly ended: boolean }
+interface Read {
+  readonly bytes: number;
+  readonly ended: boolean;
+}
 
 /** Reads a little and stops for a time. @returns how much of the body came, and whether it was complete. */
 function read(api: Api, path: string, pauseMs: number): Promise<Read> {
@@ -58,7 +74,10 @@ function read(api: Api, path: string, pauseMs: number): Promise<Read> {
       const body = all.subarray(all.indexOf('\r\n\r\n') + 4);
       let bytes = 0;
       for (const byte of body) if (byte === LETTER) bytes += 1;
-      resolve({ bytes, ended: path.startsWith('/streamed') ? body.subarray(-7).toString() === '\r\n0\r\n\r\n' : bytes === BYTES });
+      resolve({
+        bytes,
+        ended: path.startsWith('/streamed') ? body.subarray(-7).toString() === '\r\n0\r\n\r\n' : bytes === BYTES,
+      });
     };
     socket.on('data', (data) => {
       chunks.push(data);
@@ -91,16 +110,26 @@ t.test('who takes nothing at all is cut off after a time, and counted', async (t
     t.ok(bytes < BYTES, `${paths[index]}: ${bytes} bytes`);
     t.notOk(ended);
   });
-  t.strictSame(api.fake.counted, paths.map(() => 'http/stalled-answers'));
+  t.strictSame(
+    api.fake.counted,
+    paths.map(() => 'http/stalled-answers'),
+  );
   t.equal(api.server.requestCount, 0, 'nothing is held');
 });
 
 t.test('all three ways to answer count the request and tell the rate', async (t) => {
   const counted: string[] = [];
-  const api = await startApi(t, { further, platform: {
-    usage: { count: (tenant: number, name: string) => void counted.push(`${tenant} ${name}`) } as unknown as NonNullable<Platform['usage']>,
-    rates: { take: () => ({ isAllowed: true, name: 'http/user-rate', limit: 9, remaining: 7, retryAfterSeconds: 0 }) } as unknown as NonNullable<Platform['rates']>,
-  } });
+  const api = await startApi(t, {
+    further,
+    platform: {
+      usage: {
+        count: (tenant: number, name: string) => void counted.push(`${tenant} ${name}`),
+      } as unknown as NonNullable<Platform['usage']>,
+      rates: {
+        take: () => ({ isAllowed: true, name: 'http/user-rate', limit: 9, remaining: 7, retryAfterSeconds: 0 }),
+      } as unknown as NonNullable<Platform['rates']>,
+    },
+  });
   for (const path of ['/streamed', '/sized', '/whole']) {
     counted.length = 0;
     const { headers } = await api.call('GET', path);
@@ -120,9 +149,11 @@ t.test('exports under way are bounded, and their queries leave room', async (t) 
   t.equal(refused.headers.get('retry-after'), '1');
   t.match(refused.json.message, 'exports/of-user');
   t.strictSame(api.fake.counted, ['exports/of-user']);
-  for (let count = EXPORTS_MAX.user; count < EXPORTS_MAX.tenant; count += 1) ends.push(exports.begin({ tenantNumber: 2, userName: `u${count}` }));
+  for (let count = EXPORTS_MAX.user; count < EXPORTS_MAX.tenant; count += 1)
+    ends.push(exports.begin({ tenantNumber: 2, userName: `u${count}` }));
   t.throws(() => exports.begin({ tenantNumber: 2, userName: 'other' }), /exports\/of-tenant/);
-  for (let count = EXPORTS_MAX.tenant; count < EXPORTS_MAX.server; count += 1) ends.push(exports.begin({ tenantNumber: count, userName: 'u' }));
+  for (let count = EXPORTS_MAX.tenant; count < EXPORTS_MAX.server; count += 1)
+    ends.push(exports.begin({ tenantNumber: count, userName: 'u' }));
   t.throws(() => exports.begin({ tenantNumber: 99, userName: 'other' }), /exports\/of-server/);
   for (const end of ends) end();
   t.equal(exports.count, 0);
@@ -130,12 +161,18 @@ t.test('exports under way are bounded, and their queries leave room', async (t) 
   t.equal(exports.count, 0, 'an export that has ended counts no more');
   let running = 0;
   let most = 0;
-  await Promise.all(Array.from({ length: 6 }, () => exports.query({ tenantNumber: 1, userName: 'a' }, async () => {
-    running += 1;
-    most = Math.max(most, running);
-    await new Promise((resolve) => { setTimeout(resolve, 5); });
-    running -= 1;
-  })));
+  await Promise.all(
+    Array.from({ length: 6 }, () =>
+      exports.query({ tenantNumber: 1, userName: 'a' }, async () => {
+        running += 1;
+        most = Math.max(most, running);
+        await new Promise((resolve) => {
+          setTimeout(resolve, 5);
+        });
+        running -= 1;
+      }),
+    ),
+  );
   t.equal(most, 2);
 });
 
@@ -143,7 +180,10 @@ t.test('queries are those of the user, and end when the client leaves', async (t
   const api = await startApi(t);
   api.fake.queried = new Promise(() => undefined);
   const left = new AbortController();
-  const call = fetch(`http://127.0.0.1:${api.port}/event/events`, { headers: { Authorization: ADMIN }, signal: left.signal });
+  const call = fetch(`http://127.0.0.1:${api.port}/event/events`, {
+    headers: { Authorization: ADMIN },
+    signal: left.signal,
+  });
   await until('a query of the list', () => api.fake.askers.length === 1);
   t.match(api.fake.askers[0], { tenant: 2, user: 'admin', signal: { aborted: false } });
   left.abort();

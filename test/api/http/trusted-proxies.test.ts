@@ -9,9 +9,20 @@ const [FORGED, CLIENT, INNER, OUTER] = ['203.0.113.9', '198.51.100.7', '10.1.2.3
 t.test('the address of the client', async (t) => {
   const check = (setting: string, peer: string, told: string, want: string): void => {
     const proxies = new TrustedProxies(setting);
-    t.equal(addressBehind(peer, (name) => (name === 'x-forwarded-for' ? told : ''), proxies).key, want, `${setting}: ${told} from ${peer}`);
-    const forwarded = told.split(',').map((address) => `for="${address.trim()}"`).join(',');
-    t.equal(addressBehind(peer, (name) => (name === 'forwarded' ? forwarded : ''), proxies).key, want, `${setting}: ${forwarded} from ${peer}`);
+    t.equal(
+      addressBehind(peer, (name) => (name === 'x-forwarded-for' ? told : ''), proxies).key,
+      want,
+      `${setting}: ${told} from ${peer}`,
+    );
+    const forwarded = told
+      .split(',')
+      .map((address) => `for="${address.trim()}"`)
+      .join(',');
+    t.equal(
+      addressBehind(peer, (name) => (name === 'forwarded' ? forwarded : ''), proxies).key,
+      want,
+      `${setting}: ${forwarded} from ${peer}`,
+    );
   };
   check('no', INNER, CLIENT, INNER);
   check('yes', INNER, `${FORGED}, ${CLIENT}`, CLIENT);
@@ -32,8 +43,13 @@ t.test('the address of the client', async (t) => {
 
 t.test('the host that was called', async (t) => {
   const check = (setting: string, peer: string, told: string, want: string): void => {
-    const header = (name: string): string => ({ host: 'inner', 'x-forwarded-host': told } as Record<string, string>)[name] ?? '';
-    t.equal(hostCalled(calledAs(header, new TrustedProxies(setting).hopsOf({ remoteAddress: peer }))), want, `${setting}: ${told} from ${peer}`);
+    const header = (name: string): string =>
+      (({ host: 'inner', 'x-forwarded-host': told }) as Record<string, string>)[name] ?? '';
+    t.equal(
+      hostCalled(calledAs(header, new TrustedProxies(setting).hopsOf({ remoteAddress: peer }))),
+      want,
+      `${setting}: ${told} from ${peer}`,
+    );
   };
   check('no', INNER, 'a.example', 'inner');
   check('yes', INNER, 'a.example, b.example', 'a.example');

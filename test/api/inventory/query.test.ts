@@ -72,7 +72,13 @@ t.test('times outside of what can be stored become its border', async (t) => {
 });
 
 t.test('start of links', async (t) => {
-  const check = (host: string, forwardedHost: string, forwardedProto: string, want: string, configured?: string): void => {
+  const check = (
+    host: string,
+    forwardedHost: string,
+    forwardedProto: string,
+    want: string,
+    configured?: string,
+  ): void => {
     t.equal(baseUrlOf(configured, { host, forwardedHost, forwardedProto }), want);
   };
   check('a.example:8080', '', '', 'http://a.example:8080');
@@ -87,7 +93,11 @@ t.test('what proxies tell', async (t) => {
   /** Headers, whether a proxy is trusted, start of the links. */
   const rows: readonly (readonly [headers: Record<string, string>, isTrusted: boolean, want: string])[] = [
     [{ 'x-forwarded-host': 'out.example', 'x-forwarded-proto': 'https' }, true, 'https://out.example'],
-    [{ 'x-forwarded-host': 'out.example', 'x-forwarded-proto': 'https', forwarded: 'host=other' }, true, 'https://out.example'],
+    [
+      { 'x-forwarded-host': 'out.example', 'x-forwarded-proto': 'https', forwarded: 'host=other' },
+      true,
+      'https://out.example',
+    ],
     [{ 'x-forwarded-host': 'out.example', 'x-forwarded-proto': 'https' }, false, 'http://in:8080'],
     [{ forwarded: 'host=evil.example' }, false, 'http://in:8080'],
     [{ 'x-forwarded-proto': 'https' }, true, 'https://in:8080'],
@@ -104,7 +114,11 @@ t.test('what proxies tell', async (t) => {
     [{ 'x-forwarded-host': 'out', 'x-forwarded-prefix': '/a/../b' }, true, 'http://out'],
     [{ 'x-forwarded-host': 'out', 'x-forwarded-prefix': '/"><script>' }, true, 'http://out'],
     [{ forwarded: 'for=192.0.2.60;proto=https;by=203.0.113.43;host=out.example' }, true, 'https://out.example'],
-    [{ forwarded: 'For="[2001:db8::1]:4711"; Proto=HTTPS; Host="out.example:8443", for=x;host=inner' }, true, 'https://out.example:8443'],
+    [
+      { forwarded: 'For="[2001:db8::1]:4711"; Proto=HTTPS; Host="out.example:8443", for=x;host=inner' },
+      true,
+      'https://out.example:8443',
+    ],
     [{ forwarded: 'host="a b";proto=javascript' }, true, 'http://in:8080'],
     [{ 'x-forwarded-prefix': '/iot' }, true, 'http://in:8080/iot'],
     [{ host: 'out', 'x-forwarded-prefix': '/iot', 'x-forwarded-port': '8443' }, true, 'http://out:8443/iot'],
@@ -117,7 +131,14 @@ t.test('what proxies tell', async (t) => {
     [{ forwarded: ';;,=' }, true, 'http://in:8080'],
   ];
   for (const [headers, isTrusted, want] of rows) {
-    t.equal(baseUrlOf(undefined, calledAs((name) => ({ host: 'in:8080', ...headers })[name] ?? '', isTrusted ? Infinity : 0)), want, JSON.stringify(headers));
+    t.equal(
+      baseUrlOf(
+        undefined,
+        calledAs((name) => ({ host: 'in:8080', ...headers })[name] ?? '', isTrusted ? Infinity : 0),
+      ),
+      want,
+      JSON.stringify(headers),
+    );
   }
 });
 
@@ -155,18 +176,39 @@ t.test('origins', async (t) => {
   t.notOk(allowed('https://x.b.example\r\nx: y'));
   t.ok(new Cors('*').headers('null').includes('*'));
   const exposed = new Set(cors.headers('https://a.example')[5].split(', '));
-  for (const name of ['Location', 'Content-Disposition', 'Content-Range', 'Accept-Ranges', 'ETag', 'Retry-After', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']) {
+  for (const name of [
+    'Location',
+    'Content-Disposition',
+    'Content-Range',
+    'Accept-Ranges',
+    'ETag',
+    'Retry-After',
+    'X-RateLimit-Limit',
+    'X-RateLimit-Remaining',
+    'X-RateLimit-Reset',
+  ]) {
     t.ok(exposed.has(name), name);
   }
   const domains = new Cors('example.com, *.acme.org, localhost:4200');
   for (const [origin, isAllowed] of [
-    ['https://example.com', true], ['http://example.com', true], ['https://example.com:8443', true], ['https://x.acme.org:8443', true], ['https://X.Acme.org', true],
-    ['http://localhost:4200', true], ['http://localhost', false], ['http://localhost:42001', false], ['https://acme.org', false], ['https://evilexample.com', false],
-    ['https://example.com.evil', false], ['null', false],
-  ] as const) t.equal(domains.headers(origin).includes('Access-Control-Allow-Origin'), isAllowed, origin);
+    ['https://example.com', true],
+    ['http://example.com', true],
+    ['https://example.com:8443', true],
+    ['https://x.acme.org:8443', true],
+    ['https://X.Acme.org', true],
+    ['http://localhost:4200', true],
+    ['http://localhost', false],
+    ['http://localhost:42001', false],
+    ['https://acme.org', false],
+    ['https://evilexample.com', false],
+    ['https://example.com.evil', false],
+    ['null', false],
+  ] as const)
+    t.equal(domains.headers(origin).includes('Access-Control-Allow-Origin'), isAllowed, origin);
   const credentials = (option: string, origin: string): unknown[] => {
     const headers = new Cors(option).preflightHeaders(origin);
-    const of = (name: string): string | undefined => (headers.includes(name) ? headers[headers.indexOf(name) + 1] : undefined);
+    const of = (name: string): string | undefined =>
+      headers.includes(name) ? headers[headers.indexOf(name) + 1] : undefined;
     return [of('Access-Control-Allow-Origin'), of('Access-Control-Allow-Credentials')];
   };
   for (const option of ['*', '**', '*://*', 'https://*', '*:*', 'https://*:*']) {

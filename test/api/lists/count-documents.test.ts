@@ -1,4 +1,7 @@
-/** Counts and pages that leave rows out before versions are merged, against a plain evaluation, over random versions of entities. */
+/**
+ * Counts and pages that leave rows out before versions are merged, against a plain evaluation, over random versions of
+ * entities.
+ */
 import t from 'tap';
 import { auditRow, deletedRow, entityRow, managedObjectRow } from '../../../src/actors/runtime/rows.ts';
 import type { ApiRequest } from '../../../src/api/request/request.ts';
@@ -11,7 +14,9 @@ import { openClickHouse } from '../../helpers/stores/clickhouse.ts';
 import { Random } from '../../smartrest/random.ts';
 
 const { client, writer } = await openClickHouse(t);
-const request = { history: { query: (sql: string, params: Record<string, unknown>) => client.query(sql, params) } } as unknown as ApiRequest;
+const request = {
+  history: { query: (sql: string, params: Record<string, unknown>) => client.query(sql, params) },
+} as unknown as ApiRequest;
 const MONTH_MS = 31 * 86_400_000;
 const BEGIN = Date.UTC(2024, 0, 1);
 
@@ -41,14 +46,26 @@ t.test('conditions on what all versions share, and on what they do not', async (
       const id = String(number);
       const source = 1 + random.below(3);
       const created = BEGIN + random.below(3) * MONTH_MS + number * 1_000;
-      const fixed = { type: random.pick(['a', 'b']), time: time(created), creationTime: time(created), source: { id: String(source) }, user: random.pick(['u', 'v']),
-        application: 'x', ...(random.below(2) === 0 ? { bulkOperationId: '7' } : {}) };
+      const fixed = {
+        type: random.pick(['a', 'b']),
+        time: time(created),
+        creationTime: time(created),
+        source: { id: String(source) },
+        user: random.pick(['u', 'v']),
+        application: 'x',
+        ...(random.below(2) === 0 ? { bulkOperationId: '7' } : {}),
+      };
       const versions = table === 'audits' ? 1 : 1 + random.below(3);
       for (let version = 0; version < versions; version += 1) {
         seq += 1;
         const command = { tenant: 5, seq, shard: 0, receivedAt: created } as unknown as JournalCommand;
-        const doc = { ...fixed, status: random.pick(['ACTIVE', 'CLEARED']), name: random.pick(['n', 'm']), lastUpdated: time(created + version * MONTH_MS),
-          ...(random.below(2) === 0 ? { c8y_X: {} } : {}) };
+        const doc = {
+          ...fixed,
+          status: random.pick(['ACTIVE', 'CLEARED']),
+          name: random.pick(['n', 'm']),
+          lastUpdated: time(created + version * MONTH_MS),
+          ...(random.below(2) === 0 ? { c8y_X: {} } : {}),
+        };
         const row = rowOf(table, command, id, source, doc);
         // Once more what was sent before a crash.
         for (const part of random.below(4) === 0 ? [0, 1] : [random.below(3)]) inserts[part].push(row.text);
@@ -57,12 +74,24 @@ t.test('conditions on what all versions share, and on what they do not', async (
       if (table === 'audits' || random.below(4) > 0) continue;
       seq += 1;
       const members = parseMembers(JSON.stringify(fixed));
-      inserts[random.below(3)].push(deletedRow({ tenant: 5, seq, shard: 0, receivedAt: created + 1 } as never, table, id, table === 'managed_objects' ? undefined : source, members).text);
+      inserts[random.below(3)].push(
+        deletedRow(
+          { tenant: 5, seq, shard: 0, receivedAt: created + 1 } as never,
+          table,
+          id,
+          table === 'managed_objects' ? undefined : source,
+          members,
+        ).text,
+      );
       stored.delete(id);
     }
     for (const rows of inserts) await writer.insertRows(table, rows);
   }
-  type Condition = readonly [tables: string, add: (filter: HistoryFilter) => void, holds: (id: string, doc: any) => boolean];
+  type Condition = readonly [
+    tables: string,
+    add: (filter: HistoryFilter) => void,
+    holds: (id: string, doc: any) => boolean,
+  ];
   const border = BEGIN + MONTH_MS;
   const conditions: readonly Condition[] = [
     ['events alarms operations', (filter) => filter.id('source', '2'), (_id, { source }) => source.id === '2'],
@@ -74,22 +103,59 @@ t.test('conditions on what all versions share, and on what they do not', async (
     ['operations', (filter) => filter.id('bulk', '7'), (_id, { bulkOperationId }) => bulkOperationId === '7'],
     ['alarms operations', (filter) => filter.text('status', 'ACTIVE'), (_id, { status }) => status === 'ACTIVE'],
     ['managed_objects', (filter) => filter.text('name', 'n'), (_id, { name }) => name === 'n'],
-    ['managed_objects', (filter) => filter.idIn('id', ['3', '4', '50', '51', '52', '199']), (id) => ['3', '4', '50', '51', '52', '199'].includes(id)],
-    ['managed_objects events alarms operations', (filter) => filter.fragment('c8y_X'), (_id, doc) => doc.c8y_X !== undefined],
-    ['managed_objects events alarms operations', (filter) => filter.time('creation_time', border, undefined), (_id, { creationTime }) => Date.parse(creationTime) >= border],
-    ['managed_objects events alarms', (filter) => filter.time('last_updated', undefined, border), (_id, { lastUpdated }) => Date.parse(lastUpdated) <= border],
-    ['events alarms audits', (filter) => filter.time('time', undefined, border), (_id, doc) => Date.parse(doc.time) <= border],
+    [
+      'managed_objects',
+      (filter) => filter.idIn('id', ['3', '4', '50', '51', '52', '199']),
+      (id) => ['3', '4', '50', '51', '52', '199'].includes(id),
+    ],
+    [
+      'managed_objects events alarms operations',
+      (filter) => filter.fragment('c8y_X'),
+      (_id, doc) => doc.c8y_X !== undefined,
+    ],
+    [
+      'managed_objects events alarms operations',
+      (filter) => filter.time('creation_time', border, undefined),
+      (_id, { creationTime }) => Date.parse(creationTime) >= border,
+    ],
+    [
+      'managed_objects events alarms',
+      (filter) => filter.time('last_updated', undefined, border),
+      (_id, { lastUpdated }) => Date.parse(lastUpdated) <= border,
+    ],
+    [
+      'events alarms audits',
+      (filter) => filter.time('time', undefined, border),
+      (_id, doc) => Date.parse(doc.time) <= border,
+    ],
   ];
   for (const table of tables) {
     const own = conditions.filter(([names]) => names.split(' ').includes(table));
-    const sets = [[], ...own.map((one) => [one]), ...Array.from({ length: 20 }, () => own.filter(() => random.below(3) === 0))];
+    const sets = [
+      [],
+      ...own.map((one) => [one]),
+      ...Array.from({ length: 20 }, () => own.filter(() => random.below(3) === 0)),
+    ];
     for (const set of sets) {
       const filter = new HistoryFilter(5);
       for (const [, add] of set) add(filter);
-      const want = [...latest.get(table) as Map<string, Doc>].filter(([id, doc]) => set.every(([, , holds]) => holds(id, doc))).map(([id]) => Number(id));
-      t.equal(await countDocuments(request, table, filter), want.length, `seed ${seed}: ${table} ${filter.clauses(table)}`);
-      const found = await client.query<{ id: number }>(`SELECT id FROM ${table} FINAL ${filter.clauses(table)} ORDER BY id`, filter.params);
-      t.same(found.map(({ id }) => Number(id)), want, `seed ${seed}: ${table} ${filter.clauses(table)}`);
+      const want = [...(latest.get(table) as Map<string, Doc>)]
+        .filter(([id, doc]) => set.every(([, , holds]) => holds(id, doc)))
+        .map(([id]) => Number(id));
+      t.equal(
+        await countDocuments(request, table, filter),
+        want.length,
+        `seed ${seed}: ${table} ${filter.clauses(table)}`,
+      );
+      const found = await client.query<{ id: number }>(
+        `SELECT id FROM ${table} FINAL ${filter.clauses(table)} ORDER BY id`,
+        filter.params,
+      );
+      t.same(
+        found.map(({ id }) => Number(id)),
+        want,
+        `seed ${seed}: ${table} ${filter.clauses(table)}`,
+      );
     }
   }
 });

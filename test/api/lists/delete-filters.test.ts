@@ -1,4 +1,7 @@
-/** The filters that DELETE routes put into a command are known to the store: an unknown one would stop the projector for good. */
+/**
+ * The filters that DELETE routes put into a command are known to the store: an unknown one would stop the projector for
+ * good.
+ */
 import t from 'tap';
 import type { DataDelete } from '../../../src/model/commands/deletion.ts';
 import type { RecordsChange } from '../../../src/model/commands/records.ts';
@@ -16,10 +19,14 @@ t.test('every filter of every DELETE', async (t) => {
   api.fake.addManagedObject('1', { com_platform_model_Agent: {} }, 'device_1');
   for (const child of ['2', '3']) api.fake.put('children', `1\nchildDevices\n${child}`, '1');
   const where: string[] = [];
-  const writer = new ClickHouseHistoryWriter({ command: async (sql: string) => void where.push(sql), query: async (sql: string) => {
-    where.push(sql);
-    return sql.includes('FROM system.') ? [{ found: 0 }] : [];
-  }, queryForWrite: async () => [] } as never);
+  const writer = new ClickHouseHistoryWriter({
+    command: async (sql: string) => void where.push(sql),
+    query: async (sql: string) => {
+      where.push(sql);
+      return sql.includes('FROM system.') ? [{ found: 0 }] : [];
+    },
+    queryForWrite: async () => [],
+  } as never);
   const check = async (path: string, row?: object): Promise<void> => {
     api.fake.rows = row === undefined ? [] : [[row]];
     t.equal((await api.call('DELETE', path)).status, 204, path);
@@ -27,23 +34,44 @@ t.test('every filter of every DELETE', async (t) => {
     t.equal(command?.kind, COMMAND.DATA_DELETE);
     const { table, filter } = command?.body as DataDelete;
     where.length = 0;
-    const run: Promise<unknown> = table === 'measurements' ? writer.deleteMeasurements({ tenant: 2, filter, seq: 1, receivedAt: 1 }, false) : writer.select(2, table, filter, 0);
+    const run: Promise<unknown> =
+      table === 'measurements'
+        ? writer.deleteMeasurements({ tenant: 2, filter, seq: 1, receivedAt: 1 }, false)
+        : writer.select(2, table, filter, 0);
     await t.resolves(run, path);
     // A filter that is passed over would delete more than was asked for.
     const conditions = (where.at(-1) ?? '').split('seq <=')[0].split(' AND ').length;
     const names = Object.keys(filter);
-    const asked = [...new URLSearchParams(path.split('?')[1]).keys()].filter((name) => !name.startsWith('withSource'))
+    const asked = [...new URLSearchParams(path.split('?')[1]).keys()]
+      .filter((name) => !name.startsWith('withSource'))
       .map((name) => (name === 'agentId' || (name === 'source' && 'sources' in filter) ? 'sources' : name));
-    t.strictSame(asked.filter((name) => !names.includes(name)), [], `${path}: all of its filters are in the command`);
+    t.strictSame(
+      asked.filter((name) => !names.includes(name)),
+      [],
+      `${path}: all of its filters are in the command`,
+    );
     t.ok(conditions > names.length, `${path}: each of ${names.join()} is a condition in ${where.at(-1)}`);
   };
-  await check(`/measurement/measurements?source=1&type=a&fragmentType=b&valueFragmentType=c&valueFragmentSeries=d&${RANGE}`);
-  await check('/measurement/measurements/7', { entityId: '7', sourceId: '1', timeMs: '1714600000000', type: 'a',
-    fragment: '', series: '', value: 0, unit: '', doc: '' });
+  await check(
+    `/measurement/measurements?source=1&type=a&fragmentType=b&valueFragmentType=c&valueFragmentSeries=d&${RANGE}`,
+  );
+  await check('/measurement/measurements/7', {
+    entityId: '7',
+    sourceId: '1',
+    timeMs: '1714600000000',
+    type: 'a',
+    fragment: '',
+    series: '',
+    value: 0,
+    unit: '',
+    doc: '',
+  });
   await check(`/event/events?source=1&type=a&fragmentType=b&fragmentValue=c&${RANGE}&${CREATED}&${UPDATED}`);
   await check(`/alarm/alarms?source=1&type=a&severity=MAJOR,MINOR&status=ACTIVE&${RANGE}&${CREATED}&${UPDATED}`);
   await check('/alarm/alarms?resolved=true&withSourceDevices=true&source=1');
-  await check(`/devicecontrol/operations?agentId=1&deviceId=2&status=PENDING&fragmentType=c8y_Restart&bulkOperationId=3&${RANGE}`);
+  await check(
+    `/devicecontrol/operations?agentId=1&deviceId=2&status=PENDING&fragmentType=c8y_Restart&bulkOperationId=3&${RANGE}`,
+  );
 });
 
 const COLLECTIONS = ['/measurement/measurements', '/event/events', '/alarm/alarms', '/devicecontrol/operations'];
@@ -52,10 +80,18 @@ t.test('DELETE takes every filter that GET takes', async (t) => {
   const api = await startApi(t);
   const { paths } = (await api.call('GET', '/openapi.json')).json;
   const names = (path: string, method: string): string[] =>
-    (paths[path][method].parameters ?? []).filter(({ in: place }: { in: string }) => place === 'query').map(({ name }: { name: string }) => name);
+    (paths[path][method].parameters ?? [])
+      .filter(({ in: place }: { in: string }) => place === 'query')
+      .map(({ name }: { name: string }) => name);
   const ofLists = ['revert', 'pageSize', 'currentPage', 'withTotalPages', 'withTotalElements', 'format'];
   for (const path of COLLECTIONS) {
-    t.strictSame(names(path, 'get').filter((name) => !ofLists.includes(name)).sort(), names(path, 'delete').sort(), path);
+    t.strictSame(
+      names(path, 'get')
+        .filter((name) => !ofLists.includes(name))
+        .sort(),
+      names(path, 'delete').sort(),
+      path,
+    );
   }
 });
 
@@ -72,10 +108,16 @@ t.test('the sources of a hierarchy are one command', async (t) => {
     return api.fake.sent.slice(before).map(({ body }) => (body as DataDelete).filter);
   };
   t.strictSame(await sent('/event/events?source=1&withSourceDevices=true&type=a'), [{ type: 'a', sources: '1,12' }]);
-  t.strictSame(await sent('/alarm/alarms?source=1&withSourceAssets=true&withSourceDevices=true'), [{ sources: '1,12,11,14' }]);
+  t.strictSame(await sent('/alarm/alarms?source=1&withSourceAssets=true&withSourceDevices=true'), [
+    { sources: '1,12,11,14' },
+  ]);
   t.strictSame(await sent('/alarm/alarms?source=1&withSourceAssets=true'), [{ sources: '1,11,14' }]);
   t.strictSame(await sent('/event/events?source=1'), [{ source: '1' }]);
-  t.strictSame(await sent('/devicecontrol/operations?agentId=1'), [{ sources: '1,12,14' }], 'an agent: devices and services');
+  t.strictSame(
+    await sent('/devicecontrol/operations?agentId=1'),
+    [{ sources: '1,12,14' }],
+    'an agent: devices and services',
+  );
   t.strictSame(await sent('/devicecontrol/operations?agentId=12'), [], 'no agent: nothing to delete');
 });
 
@@ -86,9 +128,16 @@ t.test('what means several in a list means them in a DELETE', async (t) => {
     return (api.fake.sent.at(-1)?.body as DataDelete).filter;
   };
   t.strictSame(await filterOf('/alarm/alarms?type=r1&type=r2,%20r3'), { type: 'r1,r2,r3' });
-  t.strictSame(await filterOf('/alarm/alarms?severity=MAJOR&severity=MINOR&status=ACTIVE,CLEARED'), { severity: 'MAJOR,MINOR', status: 'ACTIVE,CLEARED' });
+  t.strictSame(await filterOf('/alarm/alarms?severity=MAJOR&severity=MINOR&status=ACTIVE,CLEARED'), {
+    severity: 'MAJOR,MINOR',
+    status: 'ACTIVE,CLEARED',
+  });
   t.strictSame(await filterOf('/event/events?type=a,b&type=c'), { type: 'a,b' }, 'the first one, as in the list');
-  t.strictSame(await filterOf('/devicecontrol/operations?status=PENDING&status=FAILED'), { status: 'PENDING' }, 'the first one, as in the list');
+  t.strictSame(
+    await filterOf('/devicecontrol/operations?status=PENDING&status=FAILED'),
+    { status: 'PENDING' },
+    'the first one, as in the list',
+  );
 });
 
 t.test('filters without effect select nothing rather than everything', async (t) => {
@@ -98,13 +147,23 @@ t.test('filters without effect select nothing rather than everything', async (t)
     t.equal(reply.status, 422, `${method} ${path}`);
     t.match(reply.json.message, message, `${method} ${path}`);
   };
-  for (const path of COLLECTIONS) await isRefused('DELETE', `${path}?dateFrom=2024-05-02&dateTo=`, /parameter dateTo .* an empty filter would select everything/);
+  for (const path of COLLECTIONS)
+    await isRefused(
+      'DELETE',
+      `${path}?dateFrom=2024-05-02&dateTo=`,
+      /parameter dateTo .* an empty filter would select everything/,
+    );
   for (const path of COLLECTIONS.slice(0, 3)) await isRefused('DELETE', `${path}?source=`, /parameter source /);
-  for (const name of ['deviceId', 'agentId', 'bulkOperationId', 'fragmentType']) await isRefused('DELETE', `/devicecontrol/operations?${name}`, new RegExp(`parameter ${name} `));
+  for (const name of ['deviceId', 'agentId', 'bulkOperationId', 'fragmentType'])
+    await isRefused('DELETE', `/devicecontrol/operations?${name}`, new RegExp(`parameter ${name} `));
   await isRefused('DELETE', '/alarm/alarms?source=&source=1', /parameter source /);
   await isRefused('DELETE', '/measurement/measurements?valueFragmentSeries=T', /valueFragmentType/);
   for (const method of ['DELETE', 'PUT']) {
-    await isRefused(method, '/alarm/alarms?withSourceDevices=true', /parameter withSourceDevices has the value true; it takes effect only together with source/);
+    await isRefused(
+      method,
+      '/alarm/alarms?withSourceDevices=true',
+      /parameter withSourceDevices has the value true; it takes effect only together with source/,
+    );
     await isRefused(method, '/alarm/alarms?severity=,&status=ACTIVE', /parameter severity /);
     await isRefused(method, '/alarm/alarms?source=&status=ACTIVE', /parameter source /);
   }
@@ -118,14 +177,30 @@ t.test('a hierarchy that is too large for one DELETE is refused as a whole; list
   const query = 'source=1&withSourceDevices=true';
   for (const path of ['/event/events', '/alarm/alarms']) {
     const reply = await api.call('DELETE', `${path}?${query}`);
-    t.match(reply, { status: 422, json: { error: 'general/Invalid Data', message: /hierarchy of 1 has more than 10000 objects \(http\/hierarchy-objects\)/ } }, path);
+    t.match(
+      reply,
+      {
+        status: 422,
+        json: {
+          error: 'general/Invalid Data',
+          message: /hierarchy of 1 has more than 10000 objects \(http\/hierarchy-objects\)/,
+        },
+      },
+      path,
+    );
   }
   t.strictSame(api.fake.sent, [], 'nothing was deleted');
-  t.strictSame(api.fake.counted, Array.from({ length: 2 }, () => 'http/hierarchy-objects'));
+  t.strictSame(
+    api.fake.counted,
+    Array.from({ length: 2 }, () => 'http/hierarchy-objects'),
+  );
   for (const path of ['/event/events', '/event/events/count', '/alarm/alarms', '/alarm/alarms/count']) {
     t.equal((await api.call('GET', `${path}?${query}`)).status, 200, path);
     t.match(api.fake.asked.at(-1), { sql: /RECURSIVE/ }, path);
-    t.ok(Object.values(api.fake.asked.at(-1)?.params ?? {}).every((value) => [value].flat().length < 10), 'none of them is bound');
+    t.ok(
+      Object.values(api.fake.asked.at(-1)?.params ?? {}).every((value) => [value].flat().length < 10),
+      'none of them is bound',
+    );
   }
   t.equal((await api.call('PUT', `/alarm/alarms?${query}`, { body: { status: 'CLEARED' } })).status, 202);
   const [job] = (api.fake.sent.at(-1)?.body as RecordsChange).changes;
@@ -134,7 +209,8 @@ t.test('a hierarchy that is too large for one DELETE is refused as a whole; list
 
 t.test('so many deletions of much data at once in a tenant', async (t) => {
   const api = await startApi(t);
-  for (let index = 0; index < DATA_DELETIONS_MAX; index += 1) api.fake.put('job', `${DATA_DELETION_PREFIX}${index}`, '{}');
+  for (let index = 0; index < DATA_DELETIONS_MAX; index += 1)
+    api.fake.put('job', `${DATA_DELETION_PREFIX}${index}`, '{}');
   t.match(await api.call('DELETE', '/event/events?type=a'), { status: 503, json: { message: /deletions\/under-way/ } });
   t.ok(api.fake.counted.includes('deletions/under-way'));
   t.equal(api.fake.sent.length, 0);

@@ -7,23 +7,40 @@ import type { ExportRow } from '../../../src/api/export/source.ts';
 import { Exports } from '../../../src/history/exports.ts';
 
 const ROWS = 5;
-const shape: ExportShape = { columns: [{ name: 'n', type: 'text' }], texts: async (batch: readonly string[][]) => batch.map(([, doc]) => doc) } as unknown as ExportShape;
+const shape: ExportShape = {
+  columns: [{ name: 'n', type: 'text' }],
+  texts: async (batch: readonly string[][]) => batch.map(([, doc]) => doc),
+} as unknown as ExportShape;
 
 /** @param end what ends behind the second row. @returns what was sent, and whether it broke off. */
-async function run(end: (state: { tenant: object | undefined; user: string | undefined }) => void): Promise<{ sent: string; failure: unknown; counted: string[] }> {
-  const state: { tenant: object | undefined; user: string | undefined } = { tenant: { status: 'ACTIVE' }, user: '{"enabled":true}' };
+async function run(
+  end: (state: { tenant: object | undefined; user: string | undefined }) => void,
+): Promise<{ sent: string; failure: unknown; counted: string[] }> {
+  const state: { tenant: object | undefined; user: string | undefined } = {
+    tenant: { status: 'ACTIVE' },
+    user: '{"enabled":true}',
+  };
   const result = { sent: '', failure: undefined as unknown, counted: [] as string[] };
   const count = (limit: string): void => void result.counted.push(limit);
   const exports = new Exports({ count });
   let piped: Promise<void> = Promise.resolve();
   const request = {
     principal: { tenantNumber: 1, userName: 'ada' },
-    platform: { exports, refusals: { count }, tenants: { byNumber: () => state.tenant }, documents: { get: () => state.user } },
+    platform: {
+      exports,
+      refusals: { count },
+      tenants: { byNumber: () => state.tenant },
+      documents: { get: () => state.user },
+    },
     stream: () => undefined,
     exchange: {
       isOver: false,
       pipe: (pieces: AsyncIterable<string>) => {
-        piped = (async () => { for await (const piece of pieces) result.sent += piece; })().catch((error: unknown) => { result.failure = error; });
+        piped = (async () => {
+          for await (const piece of pieces) result.sent += piece;
+        })().catch((error: unknown) => {
+          result.failure = error;
+        });
         return piped;
       },
     },
@@ -46,8 +63,30 @@ t.test('who may go on gets all', async (t) => {
 
 t.test('a suspended or deleted tenant, a disabled or deleted user: it is broken off and counted', async (t) => {
   for (const [what, end] of [
-    ['suspended', (state) => { state.tenant = { status: 'SUSPENDED' }; }], ['no tenant', (state) => { state.tenant = undefined; }],
-    ['disabled', (state) => { state.user = '{"enabled":false}'; }], ['no user', (state) => { state.user = undefined; }],
+    [
+      'suspended',
+      (state) => {
+        state.tenant = { status: 'SUSPENDED' };
+      },
+    ],
+    [
+      'no tenant',
+      (state) => {
+        state.tenant = undefined;
+      },
+    ],
+    [
+      'disabled',
+      (state) => {
+        state.user = '{"enabled":false}';
+      },
+    ],
+    [
+      'no user',
+      (state) => {
+        state.user = undefined;
+      },
+    ],
   ] as [string, Parameters<typeof run>[0]][]) {
     const { sent, failure, counted } = await run(end);
     t.equal(sent, '1\n2\n', what);

@@ -1,4 +1,7 @@
-/** Foreign programs find nothing in the description of the API: a validator, and a linter with the rules that it recommends. */
+/**
+ * Foreign programs find nothing in the description of the API: a validator, and a linter with the rules that it
+ * recommends.
+ */
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import t from 'tap';
@@ -10,8 +13,9 @@ type SpecData = Exclude<Parameters<Validator['validate']>[0], string>;
 const document = openApiDocument(apiRoutes(), 'https://iot.example.org', '1.2.3');
 
 /** The paths of the documents: where both fit, the one without a parameter counts (`api/request/router.ts`). */
-const AMBIGUOUS = ['/user/roles/{name}', '/user/inventoryroles/{id}', '/user/devicePermissions/{id}'].map((path) =>
-  `Paths should resolve unambiguously. Found two ambiguous paths: \`/user/{tenant}/users\` and \`${path}\`.`);
+const AMBIGUOUS = ['/user/roles/{name}', '/user/inventoryroles/{id}', '/user/devicePermissions/{id}'].map(
+  (path) => `Paths should resolve unambiguously. Found two ambiguous paths: \`/user/{tenant}/users\` and \`${path}\`.`,
+);
 
 async function lint(value: object): Promise<{ ruleId: string; message: string; at: string | undefined }[]> {
   const config = await createConfig({ extends: ['recommended'] });
@@ -25,14 +29,30 @@ t.test('/openapi.json is OpenAPI 3.1', async (t) => {
   t.same(result.errors ?? [], []);
   t.ok(result.valid);
   t.equal(validator.version, '3.1');
-  t.notOk((await new Validator().validate({ ...document, paths: { '/x': { get: { responses: 5 } } } } as unknown as SpecData)).valid, 'it would find something');
+  t.notOk(
+    (await new Validator().validate({ ...document, paths: { '/x': { get: { responses: 5 } } } } as unknown as SpecData))
+      .valid,
+    'it would find something',
+  );
 });
 
 t.test('the linter finds nothing, neither errors nor warnings', async (t) => {
   const problems = await lint(document);
-  t.same(problems.filter(({ message }) => !AMBIGUOUS.includes(message)), []);
-  t.same(problems.filter(({ message }) => AMBIGUOUS.includes(message)).map(({ message }) => message).sort(), [...AMBIGUOUS].sort(), 'what is excepted is there');
+  t.same(
+    problems.filter(({ message }) => !AMBIGUOUS.includes(message)),
+    [],
+  );
+  t.same(
+    problems
+      .filter(({ message }) => AMBIGUOUS.includes(message))
+      .map(({ message }) => message)
+      .sort(),
+    [...AMBIGUOUS].sort(),
+    'what is excepted is there',
+  );
   const { '/event/events/{id}': item } = (document as { paths: Record<string, object> }).paths;
-  const rules = (await lint({ ...document, paths: { '/event/events/{id}': { ...item, parameters: [] } } })).map(({ ruleId }) => ruleId);
+  const rules = (await lint({ ...document, paths: { '/event/events/{id}': { ...item, parameters: [] } } })).map(
+    ({ ruleId }) => ruleId,
+  );
   t.ok(rules.includes('path-parameters-defined'), `it would find something: ${[...new Set(rules)].join()}`);
 });

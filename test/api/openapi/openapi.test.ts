@@ -12,7 +12,8 @@ function problems(document: any): string[] {
     if (!condition) found.push(what);
   };
   const only = (value: object, names: string[], where: string): void => {
-    for (const name of Object.keys(value)) need(names.includes(name) || name.startsWith('x-'), `${where}: unknown member ${name}`);
+    for (const name of Object.keys(value))
+      need(names.includes(name) || name.startsWith('x-'), `${where}: unknown member ${name}`);
   };
   const resolve = (reference: string): unknown =>
     reference
@@ -33,7 +34,18 @@ function problems(document: any): string[] {
   need(/^3\.1\.\d+$/.test(document.openapi), 'openapi');
   only(
     document,
-    ['openapi', 'info', 'jsonSchemaDialect', 'servers', 'paths', 'webhooks', 'components', 'security', 'tags', 'externalDocs'],
+    [
+      'openapi',
+      'info',
+      'jsonSchemaDialect',
+      'servers',
+      'paths',
+      'webhooks',
+      'components',
+      'security',
+      'tags',
+      'externalDocs',
+    ],
     'document',
   );
   need(typeof document.info?.title === 'string' && typeof document.info.version === 'string', 'info');
@@ -85,7 +97,18 @@ function problems(document: any): string[] {
       for (const parameter of parameters) {
         only(
           parameter,
-          ['name', 'in', 'description', 'required', 'deprecated', 'allowEmptyValue', 'style', 'explode', 'schema', 'example'],
+          [
+            'name',
+            'in',
+            'description',
+            'required',
+            'deprecated',
+            'allowEmptyValue',
+            'style',
+            'explode',
+            'schema',
+            'example',
+          ],
           where,
         );
         need(
@@ -113,13 +136,25 @@ function problems(document: any): string[] {
         content(response.content ?? {}, where);
       }
       for (const requirement of operation.security ?? []) {
-        for (const name of Object.keys(requirement)) need(document.components.securitySchemes[name], `${where}: ${name}`);
+        for (const name of Object.keys(requirement))
+          need(document.components.securitySchemes[name], `${where}: ${name}`);
       }
     }
   }
   only(
     document.components,
-    ['schemas', 'responses', 'parameters', 'examples', 'requestBodies', 'headers', 'securitySchemes', 'links', 'callbacks', 'pathItems'],
+    [
+      'schemas',
+      'responses',
+      'parameters',
+      'examples',
+      'requestBodies',
+      'headers',
+      'securitySchemes',
+      'links',
+      'callbacks',
+      'pathItems',
+    ],
     'components',
   );
   for (const name of Object.keys(document.components.schemas)) need(/^[a-zA-Z0-9._-]+$/.test(name), name);
@@ -133,23 +168,30 @@ t.test('/openapi.json is OpenAPI 3.1 and covers every route', async (t) => {
   t.equal(reply.status, 200);
   const document = reply.json;
   t.strictSame(problems(document), []);
-  for (const { method, path } of api.server.router.routes) t.ok(document.paths[path]?.[method.toLowerCase()], `${method} ${path}`);
+  for (const { method, path } of api.server.router.routes)
+    t.ok(document.paths[path]?.[method.toLowerCase()], `${method} ${path}`);
   t.equal(document.servers[0].url, api.url);
 });
 
 t.test('bodies and answers say what they are made of', async (t) => {
   const api = await startApi(t);
   const document = (await api.call('GET', '/openapi.json')).json;
-  const isEmpty = ({ schema }: any): boolean => schema === undefined || Object.keys(schema).length === 0 || JSON.stringify(schema) === '{"type":"object"}';
+  const isEmpty = ({ schema }: any): boolean =>
+    schema === undefined || Object.keys(schema).length === 0 || JSON.stringify(schema) === '{"type":"object"}';
   const found: string[] = [];
   for (const [path, item] of Object.entries<any>(document.paths)) {
     for (const method of METHODS.filter((name) => item[name] !== undefined)) {
       const { requestBody, responses } = item[method];
-      const contents: [string, object][] = [['body', requestBody?.content ?? {}], ...Object.entries<any>(responses).map(([status, { content = {} }]): [string, object] => [status, content])];
+      const contents: [string, object][] = [
+        ['body', requestBody?.content ?? {}],
+        ...Object.entries<any>(responses).map(([status, { content = {} }]): [string, object] => [status, content]),
+      ];
       for (const [where, content] of contents) {
-        for (const [type, media] of Object.entries<any>(content)) if (isEmpty(media)) found.push(`${method} ${path} ${where} ${type}`);
+        for (const [type, media] of Object.entries<any>(content))
+          if (isEmpty(media)) found.push(`${method} ${path} ${where} ${type}`);
       }
-      if (requestBody !== undefined && Object.keys(requestBody.content).length === 0) found.push(`${method} ${path} has a body of nothing`);
+      if (requestBody !== undefined && Object.keys(requestBody.content).length === 0)
+        found.push(`${method} ${path} has a body of nothing`);
     }
   }
   t.strictSame(found, []);
@@ -161,12 +203,15 @@ t.test('its schemas are JSON Schema 2020-12, and the examples fulfil them', asyn
   const document = (await api.call('GET', '/openapi.json')).json;
   const ajv = new (Ajv2020 as unknown as typeof Ajv2020.default)({ strict: false, validateFormats: false });
   ajv.addSchema({ $id: 'api', components: document.components });
-  for (const name of Object.keys(document.components.schemas)) t.doesNotThrow(() => ajv.compile({ $ref: `api#/components/schemas/${name}` }), name);
+  for (const name of Object.keys(document.components.schemas))
+    t.doesNotThrow(() => ajv.compile({ $ref: `api#/components/schemas/${name}` }), name);
   for (const [path, item] of Object.entries<any>(document.paths)) {
     for (const operation of Object.values<any>(item)) {
-      for (const parameter of operation.parameters ?? []) t.doesNotThrow(() => ajv.compile(parameter.schema), `${path} ${parameter.name}`);
+      for (const parameter of operation.parameters ?? [])
+        t.doesNotThrow(() => ajv.compile(parameter.schema), `${path} ${parameter.name}`);
       const media = operation.requestBody?.content['application/json'];
-      if (media?.example !== undefined) t.ok(ajv.validate(media.schema, media.example), `example of ${path}: ${ajv.errorsText()}`);
+      if (media?.example !== undefined)
+        t.ok(ajv.validate(media.schema, media.example), `example of ${path}: ${ajv.errorsText()}`);
     }
   }
 });
@@ -176,7 +221,9 @@ t.test('every operation has examples, its roles and answers with schemas', async
   const document = (await api.call('GET', '/openapi.json')).json;
   const ajv = new (Ajv2020 as unknown as typeof Ajv2020.default)({ strict: false, validateFormats: false });
   ajv.addSchema({ $id: 'api', components: document.components });
-  const byRoute = new Map(api.server.router.routes.map((route) => [`${route.method.toLowerCase()} ${route.path}`, route]));
+  const byRoute = new Map(
+    api.server.router.routes.map((route) => [`${route.method.toLowerCase()} ${route.path}`, route]),
+  );
   for (const [path, { parameters = [], ...item }] of Object.entries<any>(document.paths)) {
     for (const parameter of parameters) t.type(parameter.example, 'string', `${path}: ${parameter.name}`);
     for (const [method, operation] of Object.entries<any>(item)) {
@@ -184,19 +231,30 @@ t.test('every operation has examples, its roles and answers with schemas', async
       const { access, roles = [] } = byRoute.get(where) ?? {};
       t.same(operation['x-roles'] ?? [], roles, `${where}: roles`);
       for (const role of roles) t.match(operation.description, role, `${where}: its description names ${role}`);
-      if (roles.length === 0) t.match(operation.description, access === 'user' ? 'Any user' : 'No credentials needed', where);
-      for (const media of Object.values<any>(operation.requestBody?.content ?? {})) t.not(media.example, undefined, `${where}: example of the body`);
+      if (roles.length === 0)
+        t.match(operation.description, access === 'user' ? 'Any user' : 'No credentials needed', where);
+      for (const media of Object.values<any>(operation.requestBody?.content ?? {}))
+        t.not(media.example, undefined, `${where}: example of the body`);
       for (const [status, { $ref, content = {} }] of Object.entries<any>(operation.responses)) {
         if ($ref !== undefined) continue;
         const plain = content['application/json']?.schema.$ref?.slice(1);
         for (const [type, media] of Object.entries<any>(content)) {
-          const example = media.example ?? document.components.examples[media.examples?.usual.$ref.split('/').at(-1)]?.value;
+          const example =
+            media.example ?? document.components.examples[media.examples?.usual.$ref.split('/').at(-1)]?.value;
           t.not(example, undefined, `${where} ${status} ${type}: example`);
           t.type(media.schema, 'object', `${where} ${status} ${type}: schema`);
           const reference = media.schema.$ref?.slice(1);
-          if (reference !== undefined) t.ok(ajv.validate({ $ref: `api#${reference}` }, example), `${where} ${status}: the example fulfils its schema: ${ajv.errorsText()}`);
+          if (reference !== undefined)
+            t.ok(
+              ajv.validate({ $ref: `api#${reference}` }, example),
+              `${where} ${status}: the example fulfils its schema: ${ajv.errorsText()}`,
+            );
           const mayBePlain = plain !== undefined && type.endsWith('+json');
-          if (mayBePlain) t.ok(ajv.validate({ $ref: `api#${plain}` }, example), `${where} ${status} ${type}: and that of plain JSON: ${ajv.errorsText()}`);
+          if (mayBePlain)
+            t.ok(
+              ajv.validate({ $ref: `api#${plain}` }, example),
+              `${where} ${status} ${type}: and that of plain JSON: ${ajv.errorsText()}`,
+            );
         }
       }
     }

@@ -13,31 +13,67 @@ import { ENGINES } from '../helpers/engines.ts';
 type Responder = Parameters<RealtimePort<string>['handle']>[2];
 type Channel = Parameters<RealtimePort<string>['open']>[0];
 
-interface Poll { readonly text: string; readonly user: string | undefined; readonly form: string; readonly responder: Responder; isAborted: boolean }
-interface Socket { readonly user: string | undefined; readonly form: string; readonly channel: Channel; readonly events: string[]; hasSession: boolean; isBusy: boolean }
+interface Poll {
+  readonly text: string;
+  readonly user: string | undefined;
+  readonly form: string;
+  readonly responder: Responder;
+  isAborted: boolean;
+}
+interface Socket {
+  readonly user: string | undefined;
+  readonly form: string;
+  readonly channel: Channel;
+  readonly events: string[];
+  hasSession: boolean;
+  isBusy: boolean;
+}
 
 const soon = (what: string, condition: () => boolean): Promise<void> => until(what, condition, 5_000);
 
-async function start(t: Test, options: Pick<NonNullable<Parameters<typeof startApi>[1]>, 'library' | 'config'> = {}): Promise<{ api: Api; polls: Poll[]; sockets: Socket[] }> {
+async function start(
+  t: Test,
+  options: Pick<NonNullable<Parameters<typeof startApi>[1]>, 'library' | 'config'> = {},
+): Promise<{ api: Api; polls: Poll[]; sockets: Socket[] }> {
   const polls: Poll[] = [];
   const sockets: Socket[] = [];
   const realtime: RealtimePort<string> = {
     urls: { '/cep/realtime': 'array', '/notification/realtime': 'object' },
     handle: (text, { principal, urlForm }, responder) => {
       const poll: Poll = { text, user: principal?.userName, form: urlForm, responder, isAborted: false };
-      responder.onAborted(() => { poll.isAborted = true; });
+      responder.onAborted(() => {
+        poll.isAborted = true;
+      });
       polls.push(poll);
     },
     open: (channel, { principal, urlForm }) => {
-      const socket: Socket = { user: principal?.userName, form: urlForm, channel, events: [], hasSession: false, isBusy: false };
+      const socket: Socket = {
+        user: principal?.userName,
+        form: urlForm,
+        channel,
+        events: [],
+        hasSession: false,
+        isBusy: false,
+      };
       sockets.push(socket);
       return {
-        message: (text) => socket.events.push(text), drained: () => socket.events.push('drained'), closed: () => socket.events.push('closed'),
-        get hasSession() { return socket.hasSession; }, get isBusy() { return socket.isBusy; },
+        message: (text) => socket.events.push(text),
+        drained: () => socket.events.push('drained'),
+        closed: () => socket.events.push('closed'),
+        get hasSession() {
+          return socket.hasSession;
+        },
+        get isBusy() {
+          return socket.isBusy;
+        },
       };
     },
   };
-  const api = await startApi(t, { ...options, further: realtimeRoutes(realtime), prepare: (server) => registerRealtimeSockets(server, realtime) });
+  const api = await startApi(t, {
+    ...options,
+    further: realtimeRoutes(realtime),
+    prepare: (server) => registerRealtimeSockets(server, realtime),
+  });
   return { api, polls, sockets };
 }
 
@@ -66,14 +102,23 @@ t.test('without credentials a message may bring them; wrong ones are refused', a
   t.equal(polls[0].user, undefined);
   polls[0].responder.send('[]');
   t.equal((await held).status, 200);
-  t.equal((await api.call('POST', '/cep/realtime', { body: '[]', headers: { authorization: basic('t1/admin', 'wrong') } })).status, 401);
+  t.equal(
+    (await api.call('POST', '/cep/realtime', { body: '[]', headers: { authorization: basic('t1/admin', 'wrong') } }))
+      .status,
+    401,
+  );
   t.equal(polls.length, 1);
 });
 
 t.test('a client that goes ends its long poll', async (t) => {
   const { api, polls } = await start(t);
   const abort = new AbortController();
-  const held = fetch(`${api.url}/cep/realtime`, { method: 'POST', body: '[]', headers: { authorization: ADMIN }, signal: abort.signal });
+  const held = fetch(`${api.url}/cep/realtime`, {
+    method: 'POST',
+    body: '[]',
+    headers: { authorization: ADMIN },
+    signal: abort.signal,
+  });
   await soon('asked', () => polls.length === 1);
   abort.abort();
   await t.rejects(held);
@@ -85,7 +130,10 @@ t.test('WebSockets: credentials in a header, messages both ways, a client that d
   const open = async (path: string, headers: Record<string, string | string[]>): Promise<WebSocket> => {
     const socket = new WebSocket(`ws://127.0.0.1:${api.port}${path}`, { headers });
     t.teardown(() => socket.terminate());
-    await new Promise((resolve, reject) => { socket.once('open', resolve); socket.once('error', reject); });
+    await new Promise((resolve, reject) => {
+      socket.once('open', resolve);
+      socket.once('error', reject);
+    });
     return socket;
   };
   const client = await open('/notification/realtime', { authorization: ADMIN });
@@ -111,32 +159,56 @@ t.test('WebSockets: credentials in a header, messages both ways, a client that d
   await soon('opened without credentials', () => sockets.length === 2);
   t.equal(sockets[1].user, undefined);
   t.equal(sockets[1].form, 'array');
-  for (const [origin, user] of [['https://evil.example', undefined], [api.url, 'admin']] as const) {
+  for (const [origin, user] of [
+    ['https://evil.example', undefined],
+    [api.url, 'admin'],
+  ] as const) {
     const count = sockets.length;
     await open('/cep/realtime', { authorization: ADMIN, origin });
     await soon('opened by a page', () => sockets.length > count);
     t.equal(sockets[count].user, user, `the remembered password counts for pages of this origin only: ${origin}`);
   }
   let code: number | undefined;
-  (await open('/cep/realtime', { authorization: basic('t1/admin', 'wrong') })).once('close', (sent) => { code = sent; });
+  (await open('/cep/realtime', { authorization: basic('t1/admin', 'wrong') })).once('close', (sent) => {
+    code = sent;
+  });
   await soon('refused', () => code !== undefined);
   t.equal(code, 1008);
   t.equal(sockets.length, 4);
-  for (const [name, told] of [['x-forwarded-for', ['203.0.113.9', '198.51.100.7']], ['forwarded', ['for=203.0.113.9', 'for=198.51.100.7']]] as const) {
+  for (const [name, told] of [
+    ['x-forwarded-for', ['203.0.113.9', '198.51.100.7']],
+    ['forwarded', ['for=203.0.113.9', 'for=198.51.100.7']],
+  ] as const) {
     api.fake.loginPlace = undefined;
     await open('/cep/realtime', { authorization: basic('t1/admin', `wrong-${told.join('-')}`), [name]: [...told] });
     await soon('a password is checked', () => api.fake.loginPlace !== undefined);
-    t.equal((api.fake.loginPlace as LoginPlace | undefined)?.caller?.address.key, '198.51.100.7', `the last line of ${name}`);
+    t.equal(
+      (api.fake.loginPlace as LoginPlace | undefined)?.caller?.address.key,
+      '198.51.100.7',
+      `the last line of ${name}`,
+    );
   }
 });
 
 for (const [engine, library] of ENGINES) {
   t.test(`${engine}: WebSockets without a handshake`, async (t) => {
     const { api, sockets } = await start(t, { library, config: { connectionsMax: 8, handshakeMsMax: 300 } });
-    const open = async (): Promise<{ client: WebSocket; socket: Socket; end: () => string | undefined; heard: () => string }> => {
+    const open = async (): Promise<{
+      client: WebSocket;
+      socket: Socket;
+      end: () => string | undefined;
+      heard: () => string;
+    }> => {
       const [before, client] = [sockets.length, new WebSocket(`ws://127.0.0.1:${api.port}/notification/realtime`)];
       let [end, heard]: [string | undefined, string] = [undefined, ''];
-      client.on('error', () => undefined).on('close', (code, reason) => { end = `${code} ${reason}`; }).on('message', (data) => { heard += data; });
+      client
+        .on('error', () => undefined)
+        .on('close', (code, reason) => {
+          end = `${code} ${reason}`;
+        })
+        .on('message', (data) => {
+          heard += data;
+        });
       t.teardown(() => client.terminate());
       await soon('opened', () => client.readyState === WebSocket.OPEN && sockets.length > before);
       return { client, socket: sockets[before], end: () => end, heard: () => heard };
@@ -151,7 +223,13 @@ for (const [engine, library] of ENGINES) {
     checked.socket.isBusy = true;
     const [third, fourth] = [await open(), await open()];
     await soon('the oldest gives way to the third of two', () => third.end() !== undefined);
-    t.match([third.end(), third.heard()], ['1006 ', /^\[\{"channel":"\/meta\/unsuccessful","successful":false,"error":"503::realtime\/websockets-before-handshake: /]);
+    t.match(
+      [third.end(), third.heard()],
+      [
+        '1006 ',
+        /^\[\{"channel":"\/meta\/unsuccessful","successful":false,"error":"503::realtime\/websockets-before-handshake: /,
+      ],
+    );
     await soon('the other one is late', () => fourth.end() !== undefined);
     t.equal(checked.end(), undefined, 'its credentials are being checked');
 
@@ -161,7 +239,12 @@ for (const [engine, library] of ENGINES) {
     await soon('closed', () => talkative.end() !== undefined);
     t.match(talkative.end(), /^1008 realtime\/before-handshake-bytes/);
     t.same(talkative.socket.events, ['x'.repeat(40_000), 'closed']);
-    t.same(api.fake.counted, ['realtime/handshake-time', 'realtime/websockets-before-handshake', 'realtime/handshake-time', 'realtime/before-handshake-bytes']);
+    t.same(api.fake.counted, [
+      'realtime/handshake-time',
+      'realtime/websockets-before-handshake',
+      'realtime/handshake-time',
+      'realtime/before-handshake-bytes',
+    ]);
     known.client.send('y'.repeat(60_000));
     known.client.send('y'.repeat(60_000));
     await soon('a session may send', () => known.socket.events.length === 2);

@@ -18,19 +18,36 @@ t.test('TRANSIENT: no id and no Location', async (t) => {
   ];
   for (const [path, body] of posts) {
     const reply = await api.call('POST', path, { body, headers: TRANSIENT });
-    t.match(reply, { status: 201, json: { id: null, ...(path === '/event/events' ? { source: { name: 'Pump' } } : body) } }, path);
+    t.match(
+      reply,
+      { status: 201, json: { id: null, ...(path === '/event/events' ? { source: { name: 'Pump' } } : body) } },
+      path,
+    );
     t.equal(reply.headers.get('location'), null);
     t.equal(reply.json.self, undefined);
     t.equal(api.fake.sent.at(-1)?.mode, 1);
     const stored = await api.call('POST', path, { body });
     t.ok(stored.headers.get('location')?.endsWith(`/${stored.json.id}`), path);
   }
-  t.match(await api.call('PUT', `${objects}/1`, { body: { name: 'y' }, headers: TRANSIENT }), { status: 200, json: { id: null, name: 'y' } });
+  t.match(await api.call('PUT', `${objects}/1`, { body: { name: 'y' }, headers: TRANSIENT }), {
+    status: 200,
+    json: { id: null, name: 'y' },
+  });
 });
 
 t.test('a deleted measurement is told to its subscribers', async (t) => {
   const api = await startApi(t);
-  const row = { entityId: '7', sourceId: '1', timeMs: '1', type: 't', fragment: '', series: '', value: 0, unit: '', doc: '' };
+  const row = {
+    entityId: '7',
+    sourceId: '1',
+    timeMs: '1',
+    type: 't',
+    fragment: '',
+    series: '',
+    value: 0,
+    unit: '',
+    doc: '',
+  };
   api.fake.rows = [[row]];
   t.equal((await api.call('DELETE', '/measurement/measurements/7')).status, 204);
   t.match(api.fake.published, [{ tenant: 2, area: 'measurements', source: '1', action: 'DELETE' }]);
@@ -52,12 +69,26 @@ t.test('a user with more roles is not changed by one with less', async (t) => {
   user('boss', ['ROLE_ALARM_READ', 'ROLE_ALARM_ADMIN']);
   user('mate', ['ROLE_ALARM_READ']);
   const headers = { authorization: basic('clerk') };
-  const put = async (name: string, body: object): Promise<number> => (await api.call('PUT', `/user/t1/users/${name}`, { body, headers })).status;
-  for (const body of [{ password: 'new-password' }, { enabled: false }, { email: 'mine@example.com' }, { firstName: 'B', password: 'new-password' }]) {
+  const put = async (name: string, body: object): Promise<number> =>
+    (await api.call('PUT', `/user/t1/users/${name}`, { body, headers })).status;
+  for (const body of [
+    { password: 'new-password' },
+    { enabled: false },
+    { email: 'mine@example.com' },
+    { firstName: 'B', password: 'new-password' },
+  ]) {
     t.equal(await put('boss', body), 403, Object.keys(body).join());
     t.equal(await put('mate', body), 200, Object.keys(body).join());
-    t.equal(await put('clerk', { firstName: 'C', password: 'new-password' }), 422, 'oneself, without the password of now');
-    t.equal(await put('clerk', { firstName: 'C', password: 'new-password', currentUserPassword: 'secret' }), 200, 'oneself');
+    t.equal(
+      await put('clerk', { firstName: 'C', password: 'new-password' }),
+      422,
+      'oneself, without the password of now',
+    );
+    t.equal(
+      await put('clerk', { firstName: 'C', password: 'new-password', currentUserPassword: 'secret' }),
+      200,
+      'oneself',
+    );
     user('mate', ['ROLE_ALARM_READ']);
   }
   t.equal(await put('boss', { firstName: 'B' }), 200, 'a name is no right');
@@ -69,7 +100,13 @@ t.test('a user with more roles is not changed by one with less', async (t) => {
 t.test('a session alone changes nothing that leads to a new password of its user', async (t) => {
   const api = await startApi(t);
   const [own, listed] = ['/user/currentUser', '/user/t1/users/admin'];
-  const stored = JSON.stringify({ userName: 'admin', password: 'x', roles: [], enabled: true, doc: '{"email":"ada@example.com"}' });
+  const stored = JSON.stringify({
+    userName: 'admin',
+    password: 'x',
+    roles: [],
+    enabled: true,
+    doc: '{"email":"ada@example.com"}',
+  });
   const put = async (path: string, body: object): Promise<number> => {
     api.fake.put('user', 'admin', stored);
     const before = api.fake.sent.length;
@@ -80,8 +117,14 @@ t.test('a session alone changes nothing that leads to a new password of its user
     return status;
   };
   const changes: [string, object][] = [
-    [own, { password: 'Analytical-1' }], [own, { email: 'thief@example.com' }], [own, { email: null }], ['/user/currentUserPhone', { email: 'thief@example.com' }],
-    [listed, { password: 'Analytical-1' }], [listed, { email: 'thief@example.com' }], [listed, { email: null }], [listed, { sendPasswordResetEmail: true }],
+    [own, { password: 'Analytical-1' }],
+    [own, { email: 'thief@example.com' }],
+    [own, { email: null }],
+    ['/user/currentUserPhone', { email: 'thief@example.com' }],
+    [listed, { password: 'Analytical-1' }],
+    [listed, { email: 'thief@example.com' }],
+    [listed, { email: null }],
+    [listed, { sendPasswordResetEmail: true }],
     [listed, { email: 'thief@example.com', sendPasswordResetEmail: true }],
   ];
   for (const [path, body] of changes) {
@@ -94,7 +137,12 @@ t.test('a session alone changes nothing that leads to a new password of its user
     api.fake.collections.get('2/passwordToken')?.clear();
   }
   const shown = api.fake.confirmedFrom.length;
-  for (const path of [own, listed]) t.equal(await put(path, { firstName: 'A', email: 'ada@example.com', sendPasswordResetEmail: false }), 200, 'as it was read');
+  for (const path of [own, listed])
+    t.equal(
+      await put(path, { firstName: 'A', email: 'ada@example.com', sendPasswordResetEmail: false }),
+      200,
+      'as it was read',
+    );
   for (const email of [null, '']) {
     api.fake.put('user', 'boss', stored.replace('admin', 'boss'));
     t.equal((await api.call('PUT', '/user/t1/users/boss', { body: { email } })).status, 200, 'another user');
@@ -105,11 +153,17 @@ t.test('a session alone changes nothing that leads to a new password of its user
   t.equal(api.fake.confirmedFrom.length, shown, 'none of these is asked for a password');
 });
 
-t.test('a session alone does not begin one-time codes, whose app would be the thief\'s', async (t) => {
+t.test("a session alone does not begin one-time codes, whose app would be the thief's", async (t) => {
   const api = await startApi(t);
-  api.fake.put('user', 'admin', JSON.stringify({ userName: 'admin', password: 'x', roles: [], enabled: true, doc: '{}' }));
-  const login = await api.call('POST', '/tenant/oauth/token?tenant_id=t1', { body: 'grant_type=PASSWORD&username=admin&password=secret',
-    headers: { authorization: undefined, 'content-type': 'application/x-www-form-urlencoded' } });
+  api.fake.put(
+    'user',
+    'admin',
+    JSON.stringify({ userName: 'admin', password: 'x', roles: [], enabled: true, doc: '{}' }),
+  );
+  const login = await api.call('POST', '/tenant/oauth/token?tenant_id=t1', {
+    body: 'grant_type=PASSWORD&username=admin&password=secret',
+    headers: { authorization: undefined, 'content-type': 'application/x-www-form-urlencoded' },
+  });
   const session = { authorization: `Bearer ${login.json.access_token}` };
   const path = '/user/currentUser/totpSecret';
   const verified = async (headers: Record<string, string>): Promise<void> => {
@@ -143,6 +197,9 @@ t.test('the type of an alarm has a length', async (t) => {
     });
   t.equal((await post('ä'.repeat(500))).status, 201);
   const reply = await post(`${'ä'.repeat(500)}x`);
-  t.match(reply, { status: 422, json: { error: 'alarm/Invalid Data', message: /field type has the value ä+….*1 to 1000 bytes/ } });
+  t.match(reply, {
+    status: 422,
+    json: { error: 'alarm/Invalid Data', message: /field type has the value ä+….*1 to 1000 bytes/ },
+  });
   t.ok(reply.json.message.length < 320, 'the value is cut');
 });

@@ -1,4 +1,7 @@
-/** Over the whole route table: without one of a route's roles it answers 403, with each of them something else; without credentials 401. */
+/**
+ * Over the whole route table: without one of a route's roles it answers 403, with each of them something else; without
+ * credentials 401.
+ */
 import t from 'tap';
 import { apiRoutes } from '../../../src/api/routes.ts';
 import type { Route } from '../../../src/api/request/route.ts';
@@ -6,14 +9,25 @@ import { ROLES } from '../../../src/model/access/roles.ts';
 import { basic, startApi } from '../helpers/api.ts';
 
 const api = await startApi(t);
-const PARAMETERS: Readonly<Record<string, string>> = { tenant: 't1', id: '1', childId: '2', userId: 'somebody', roleId: 'ROLE_ALARM_READ', name: 'somebody', tenantId: 't1' };
+const PARAMETERS: Readonly<Record<string, string>> = {
+  tenant: 't1',
+  id: '1',
+  childId: '2',
+  userId: 'somebody',
+  roleId: 'ROLE_ALARM_READ',
+  name: 'somebody',
+  tenantId: 't1',
+};
 
 /** A path of the route, with something in place of its parameters. */
 const pathOf = ({ path }: Route): string => path.replace(/\{(\w+)\}/g, (_all, name: string) => PARAMETERS[name] ?? '1');
 
 async function call(route: Route, authorization: string | undefined): Promise<number> {
   const hasBody = route.method === 'POST' || route.method === 'PUT';
-  const { status } = await api.call(route.method, pathOf(route), { headers: { authorization }, ...(hasBody ? { body: route.body?.example ?? {} } : {}) });
+  const { status } = await api.call(route.method, pathOf(route), {
+    headers: { authorization },
+    ...(hasBody ? { body: route.body?.example ?? {} } : {}),
+  });
   return status;
 }
 
@@ -21,10 +35,25 @@ const routes = apiRoutes();
 const guarded = routes.filter(({ access }) => access === 'roles');
 
 t.test('what needs no login is what has to', async (t) => {
-  t.same(routes.filter(({ access }) => access === 'public').map(({ method, path }) => `${method} ${path}`).sort(), [
-    'GET /', 'GET /health', 'GET /openapi', 'GET /openapi.json', 'GET /tenant/loginOptions', 'GET /user/passwordReset/validate',
-    'POST /devicecontrol/deviceAccessToken', 'POST /tenant/oauth', 'POST /tenant/oauth/token', 'POST /user/passwordReset', 'PUT /user/passwordReset',
-  ]);
+  t.same(
+    routes
+      .filter(({ access }) => access === 'public')
+      .map(({ method, path }) => `${method} ${path}`)
+      .sort(),
+    [
+      'GET /',
+      'GET /health',
+      'GET /openapi',
+      'GET /openapi.json',
+      'GET /tenant/loginOptions',
+      'GET /user/passwordReset/validate',
+      'POST /devicecontrol/deviceAccessToken',
+      'POST /tenant/oauth',
+      'POST /tenant/oauth/token',
+      'POST /user/passwordReset',
+      'PUT /user/passwordReset',
+    ],
+  );
 });
 
 t.test('without credentials', async (t) => {
@@ -37,14 +66,21 @@ t.test('without credentials', async (t) => {
 t.test('a route with roles names roles that there are', async (t) => {
   for (const { method, path, roles } of guarded) {
     t.ok(roles !== undefined && roles.length > 0, `${method} ${path}`);
-    for (const role of roles ?? []) t.ok(ROLES.includes(role) || ['ROLE_SYSTEM', 'ROLE_DEVICE_BOOTSTRAP'].includes(role), `${method} ${path}: ${role}`);
+    for (const role of roles ?? [])
+      t.ok(
+        ROLES.includes(role) || ['ROLE_SYSTEM', 'ROLE_DEVICE_BOOTSTRAP'].includes(role),
+        `${method} ${path}: ${role}`,
+      );
   }
 });
 
 t.test('with all other roles: 403', async (t) => {
   for (const [index, route] of guarded.entries()) {
     const name = `lacks-${index}`;
-    api.fake.addUser(name, ROLES.filter((role) => !route.roles?.includes(role)));
+    api.fake.addUser(
+      name,
+      ROLES.filter((role) => !route.roles?.includes(role)),
+    );
     t.equal(await call(route, basic(`t1/${name}`)), 403, `${route.method} ${route.path}`);
   }
 });
@@ -55,11 +91,18 @@ t.test('with each of its roles alone: not refused by the table', async (t) => {
     for (const role of route.roles ?? []) {
       const name = `only-${role.toLowerCase()}`;
       api.fake.addUser(name, [role]);
-      api.fake.put('user', name, JSON.stringify({ userName: name, password: 'x', roles: [role], enabled: true, doc: '{}' }));
+      api.fake.put(
+        'user',
+        name,
+        JSON.stringify({ userName: name, password: 'x', roles: [role], enabled: true, doc: '{}' }),
+      );
       // A handler may still refuse by what is asked for: a body that is no JSON does not get so far.
       const hasBody = route.body !== undefined && route.body.form !== 'bytes' && route.body.isOptional !== true;
       const path = pathOf(route).replace('/t1/users/somebody', `/t1/users/${name}`);
-      const { status, text } = await api.call(route.method, path, { headers: { authorization: basic(`t1/${name}`) }, ...(hasBody ? { body: '[' } : {}) });
+      const { status, text } = await api.call(route.method, path, {
+        headers: { authorization: basic(`t1/${name}`) },
+        ...(hasBody ? { body: '[' } : {}),
+      });
       const isRefused = status === 403 && text.includes(message);
       t.notOk(hasBody && isRefused, `${route.method} ${route.path} with ${role}: ${status}`);
       if (!hasBody && route.method === 'GET') t.not(status, 401, `${route.method} ${route.path} with ${role}`);

@@ -10,7 +10,11 @@ t.test('null brings the default of a member back', async (t) => {
   const own = { providerName: 'p', buttonName: 'b', visibleOnLoginPage: false };
   t.equal((await put('BASIC', { ...own, authenticationRestrictions: restrictions })).status, 200);
   t.same(stored('BASIC'), { ...own, authenticationRestrictions: restrictions });
-  const { status, json } = await put('BASIC', { authenticationRestrictions: null, providerName: null, sessionConfiguration: null });
+  const { status, json } = await put('BASIC', {
+    authenticationRestrictions: null,
+    providerName: null,
+    sessionConfiguration: null,
+  });
   t.equal(status, 200);
   t.notOk(Object.hasOwn(json, 'providerName'));
   t.match(json, { buttonName: 'b', visibleOnLoginPage: false, authenticationRestrictions: { forbiddenClients: [] } });
@@ -18,9 +22,12 @@ t.test('null brings the default of a member back', async (t) => {
   t.match((await put('BASIC', { buttonName: null, visibleOnLoginPage: null })).json, { visibleOnLoginPage: true });
   t.same(stored('BASIC'), {});
   for (const sessionConfiguration of [null, { absoluteTimeoutMillis: null }]) {
-    t.match((await put('OAUTH2_INTERNAL', { sessionConfiguration: { absoluteTimeoutMillis: 86_400_000 } })).json,
-      { sessionConfiguration: { absoluteTimeoutMillis: 86_400_000 } });
-    t.match((await put('OAUTH2_INTERNAL', { sessionConfiguration })).json, { sessionConfiguration: { absoluteTimeoutMillis: 14 * 86_400_000 } });
+    t.match((await put('OAUTH2_INTERNAL', { sessionConfiguration: { absoluteTimeoutMillis: 86_400_000 } })).json, {
+      sessionConfiguration: { absoluteTimeoutMillis: 86_400_000 },
+    });
+    t.match((await put('OAUTH2_INTERNAL', { sessionConfiguration })).json, {
+      sessionConfiguration: { absoluteTimeoutMillis: 14 * 86_400_000 },
+    });
     t.same(stored('OAUTH2_INTERNAL'), {});
   }
 });

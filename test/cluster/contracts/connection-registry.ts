@@ -13,7 +13,11 @@ export interface ConnectionRegistries {
 
 const KEY = 'client\n/ä😀 x';
 
-export function connectionRegistryContract(t: Test, name: string, open: (t: Test) => Promise<ConnectionRegistries>): void {
+export function connectionRegistryContract(
+  t: Test,
+  name: string,
+  open: (t: Test) => Promise<ConnectionRegistries>,
+): void {
   t.test(`${name}: who claims learns who had it; a release takes only its own`, async (t) => {
     const { a, b } = await open(t);
     t.equal(await a.holder(1, KEY), undefined);
@@ -33,27 +37,44 @@ export function connectionRegistryContract(t: Test, name: string, open: (t: Test
 
   t.test(`${name}: tenants and clients are apart`, async (t) => {
     const { a, b } = await open(t);
-    const places = [[1, 'x'], [11, 'x'], [1, '1/x'], [1, 'x\n'], [1, 'X']] as const;
-    for (const [index, [tenant, key]] of places.entries()) t.equal(await a.claim(tenant, key, 'a', String(index)), undefined);
-    for (const [index, [tenant, key]] of places.entries()) t.same(await b.holder(tenant, key), { nodeId: 'a', connectionId: String(index) });
+    const places = [
+      [1, 'x'],
+      [11, 'x'],
+      [1, '1/x'],
+      [1, 'x\n'],
+      [1, 'X'],
+    ] as const;
+    for (const [index, [tenant, key]] of places.entries())
+      t.equal(await a.claim(tenant, key, 'a', String(index)), undefined);
+    for (const [index, [tenant, key]] of places.entries())
+      t.same(await b.holder(tenant, key), { nodeId: 'a', connectionId: String(index) });
   });
 
   t.test(`${name}: of claims at once each sees the one before it`, async (t) => {
     const { a, b } = await open(t);
-    const former = await Promise.all(Array.from({ length: 200 }, (_, index) => {
-      const isOfA = index % 2 === 0;
-      return (isOfA ? a : b).claim(1, 'busy', isOfA ? 'a' : 'b', String(index));
-    }));
+    const former = await Promise.all(
+      Array.from({ length: 200 }, (_, index) => {
+        const isOfA = index % 2 === 0;
+        return (isOfA ? a : b).claim(1, 'busy', isOfA ? 'a' : 'b', String(index));
+      }),
+    );
     t.equal(new Set(former.map((holder) => holder?.connectionId)).size, 200, 'each was the former of one');
     const last = (await a.holder(1, 'busy'))?.connectionId;
-    t.notOk(former.some((holder) => holder?.connectionId === last), 'and the last of none');
+    t.notOk(
+      former.some((holder) => holder?.connectionId === last),
+      'and the last of none',
+    );
   });
 
   t.test(`${name}: whoever listens is told when claims may be forgotten, until it ends that`, async (t) => {
     const { a, b, forget } = await open(t);
     const told = { a: 0, b: 0 };
-    a.onForgotten(() => { told.a += 1; });
-    const end = b.onForgotten(() => { told.b += 1; });
+    a.onForgotten(() => {
+      told.a += 1;
+    });
+    const end = b.onForgotten(() => {
+      told.b += 1;
+    });
     end();
     await a.claim(1, 'x', 'a', '1');
     await forget();

@@ -23,7 +23,13 @@ export interface ShardLeasesPlace {
 }
 
 /** A time in which a node took itself for the owner, by this process's monotonic clock. */
-interface Interval { readonly node: string; readonly shard: number; readonly epoch: number; readonly from: number; through: number }
+interface Interval {
+  readonly node: string;
+  readonly shard: number;
+  readonly epoch: number;
+  readonly from: number;
+  through: number;
+}
 
 const SHARDS = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 
@@ -35,26 +41,36 @@ export class LeaseHolders {
 
   constructor(t: Test, place: ShardLeasesPlace) {
     this.#place = place;
-    t.teardown(async () => { for (const holder of this.#running) await holder.kill(); });
+    t.teardown(async () => {
+      for (const holder of this.#running) await holder.kill();
+    });
   }
 
   async join(nodeId: string, roles: Member['roles'] = ['gateway', 'shard']): Promise<LeaseHolder> {
-    const holder = new LeaseHolder(nodeId, await this.#place.open(nodeId, roles), this.intervals, () => this.#running.delete(holder));
+    const holder = new LeaseHolder(nodeId, await this.#place.open(nodeId, roles), this.intervals, () =>
+      this.#running.delete(holder),
+    );
     this.#running.add(holder);
     await holder.join();
     return holder;
   }
 
-  settled(): Promise<void> { return this.#place.settled(); }
+  settled(): Promise<void> {
+    return this.#place.settled();
+  }
 
   /** Times of one shard that overlap, and epochs that do not grow. */
   get faults(): string[] {
     return SHARDS.flatMap((shard) => {
-      const ofShard = this.intervals.filter((interval) => interval.shard === shard).sort((a, b) => a.from - b.from || a.epoch - b.epoch);
+      const ofShard = this.intervals
+        .filter((interval) => interval.shard === shard)
+        .sort((a, b) => a.from - b.from || a.epoch - b.epoch);
       return ofShard.slice(1).flatMap((next, index) => {
         const former = ofShard[index];
         return [
-          ...(former.through > next.from ? [`shard ${shard}: ${former.node} until ${former.through}, ${next.node} from ${next.from}`] : []),
+          ...(former.through > next.from
+            ? [`shard ${shard}: ${former.node} until ${former.through}, ${next.node} from ${next.from}`]
+            : []),
           ...(former.epoch >= next.epoch ? [`shard ${shard}: epoch ${next.epoch} after ${former.epoch}`] : []),
         ];
       });
@@ -92,9 +108,19 @@ export class LeaseHolder {
     return leases.join({
       onAcquired: async (shard, epoch) => {
         this.#called(`acquired ${shard}`);
-        if (leases.owned.get(shard) !== epoch) this.faults.push(`${shard} is taken under ${epoch}, and owned under ${leases.owned.get(shard)}`);
-        this.#intervals.push({ node: this.nodeId, shard, epoch, from: performance.now(), through: Number.POSITIVE_INFINITY });
-        if (this.acquireMs > 0) await new Promise((resolve) => { setTimeout(resolve, this.acquireMs); });
+        if (leases.owned.get(shard) !== epoch)
+          this.faults.push(`${shard} is taken under ${epoch}, and owned under ${leases.owned.get(shard)}`);
+        this.#intervals.push({
+          node: this.nodeId,
+          shard,
+          epoch,
+          from: performance.now(),
+          through: Number.POSITIVE_INFINITY,
+        });
+        if (this.acquireMs > 0)
+          await new Promise((resolve) => {
+            setTimeout(resolve, this.acquireMs);
+          });
         if (this.failures > 0) {
           this.failures -= 1;
           throw new Error('not now');
@@ -102,7 +128,9 @@ export class LeaseHolder {
       },
       onRelease: async (shard) => {
         this.#called(`release ${shard}`);
-        await new Promise((resolve) => { setTimeout(resolve, 2); });
+        await new Promise((resolve) => {
+          setTimeout(resolve, 2);
+        });
         if (!leases.owned.has(shard)) this.faults.push(`${shard} is not owned any more before it is finished`);
         this.#end(shard);
       },
@@ -132,7 +160,9 @@ export class LeaseHolder {
     await this.#open.close();
   }
 
-  cut(isCut: boolean): void { this.#open.cut(isCut); }
+  cut(isCut: boolean): void {
+    this.#open.cut(isCut);
+  }
 
   count(kind: 'acquired' | 'release' | 'lost'): number {
     return this.calls.filter((call) => call.startsWith(kind)).length;
@@ -149,13 +179,17 @@ export class LeaseHolder {
   }
 }
 
-const sizes = (nodes: readonly LeaseHolder[]): number[] => nodes.map(({ leases }) => leases.owned.size).sort((a, b) => a - b);
+const sizes = (nodes: readonly LeaseHolder[]): number[] =>
+  nodes.map(({ leases }) => leases.owned.size).sort((a, b) => a - b);
 export const spread = (nodes: readonly LeaseHolder[], want: readonly number[]): Promise<boolean> =>
   eventually(`${want}, there are ${sizes(nodes)}`, () => JSON.stringify(sizes(nodes)) === JSON.stringify(want));
 
 export function shardLeasesContract(t: Test, name: string, newPlace: (t: Test) => Promise<ShardLeasesPlace>): void {
   const holders = async (t: Test): Promise<LeaseHolders> => new LeaseHolders(t, await newPlace(t));
-  const faultsOf = (all: LeaseHolders, nodes: readonly LeaseHolder[]): string[] => [...all.faults, ...nodes.flatMap(({ faults }) => faults)];
+  const faultsOf = (all: LeaseHolders, nodes: readonly LeaseHolder[]): string[] => [
+    ...all.faults,
+    ...nodes.flatMap(({ faults }) => faults),
+  ];
 
   t.test(`${name}: three nodes: join, leave, die`, async (t) => {
     const all = await holders(t);
@@ -166,18 +200,34 @@ export function shardLeasesContract(t: Test, name: string, newPlace: (t: Test) =
     t.equal(a.count('lost'), 0, 'handed over, not lost');
     const c = await all.join('c');
     await spread([a, b, c], [21, 21, 22]);
-    t.same([a.count('lost'), b.count('lost'), b.count('acquired'), c.count('acquired')], [0, 0, 32, c.leases.owned.size], 'nothing moves that need not');
+    t.same(
+      [a.count('lost'), b.count('lost'), b.count('acquired'), c.count('acquired')],
+      [0, 0, 32, c.leases.owned.size],
+      'nothing moves that need not',
+    );
     const gateway = await all.join('g', ['gateway']);
     const nodes = [a, b, c, gateway];
     for (const node of nodes) {
-      await eventually('the same owners everywhere', () => SHARDS.every((shard) => {
-        const owner = node.leases.ownerOf(shard);
-        return owner !== undefined && [a, b, c].find(({ nodeId }) => nodeId === owner)!.leases.owned.has(shard);
-      }));
-      await eventually('members', () => node.leases.members.map(({ nodeId }) => nodeId).sort().join() === 'a,b,c,g');
+      await eventually('the same owners everywhere', () =>
+        SHARDS.every((shard) => {
+          const owner = node.leases.ownerOf(shard);
+          return owner !== undefined && [a, b, c].find(({ nodeId }) => nodeId === owner)!.leases.owned.has(shard);
+        }),
+      );
+      await eventually(
+        'members',
+        () =>
+          node.leases.members
+            .map(({ nodeId }) => nodeId)
+            .sort()
+            .join() === 'a,b,c,g',
+      );
     }
     t.equal(gateway.leases.owned.size, 0);
-    t.match(a.leases.members.find(({ nodeId }) => nodeId === 'g'), { roles: ['gateway'], isLeaving: false, lacks: undefined });
+    t.match(
+      a.leases.members.find(({ nodeId }) => nodeId === 'g'),
+      { roles: ['gateway'], isLeaving: false, lacks: undefined },
+    );
     await c.leave();
     await spread([a, b], [32, 32]);
     t.same([c.count('lost'), c.leases.owned.size], [0, 0], 'handed over');
@@ -185,7 +235,10 @@ export function shardLeasesContract(t: Test, name: string, newPlace: (t: Test) =
     await b.kill();
     await spread([a], [64]);
     for (const node of [a, gateway]) {
-      await eventually('owners and members were told', () => node.seenOwners.every((owner) => owner === 'a') && node.seenMembers.join() === 'a,g');
+      await eventually(
+        'owners and members were told',
+        () => node.seenOwners.every((owner) => owner === 'a') && node.seenMembers.join() === 'a,g',
+      );
     }
     await a.leave();
     await eventually('nobody owns them', () => SHARDS.every((shard) => gateway.leases.ownerOf(shard) === undefined));
@@ -248,7 +301,10 @@ export function shardLeasesContract(t: Test, name: string, newPlace: (t: Test) =
     await spread([b], [0]);
     await spread([a], [64]);
     t.equal(b.count('lost'), 0, 'handed over');
-    t.match(a.leases.members.find(({ nodeId }) => nodeId === 'b'), { lacks: 'history' });
+    t.match(
+      a.leases.members.find(({ nodeId }) => nodeId === 'b'),
+      { lacks: 'history' },
+    );
     b.leases.lack(undefined);
     await spread([a, b], [32, 32]);
     // Nothing can be finished without documents.
@@ -281,7 +337,11 @@ export function shardLeasesContract(t: Test, name: string, newPlace: (t: Test) =
     await leases.leave();
     await close();
     const gateway = await all.join('g', ['gateway']);
-    t.same([gateway.leases.owned.size, gateway.leases.ownerOf(0), gateway.leases.members.map(({ nodeId }) => nodeId)], [0, undefined, ['g']], 'nobody takes shards');
+    t.same(
+      [gateway.leases.owned.size, gateway.leases.ownerOf(0), gateway.leases.members.map(({ nodeId }) => nodeId)],
+      [0, undefined, ['g']],
+      'nobody takes shards',
+    );
     await gateway.leave();
     t.same(gateway.calls, []);
   });

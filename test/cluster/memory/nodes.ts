@@ -1,4 +1,7 @@
-/** Nodes of a cluster in one process, over ports in memory and one fake history; each can be killed, or lose its shards without knowing. */
+/**
+ * Nodes of a cluster in one process, over ports in memory and one fake history; each can be killed, or lose its shards
+ * without knowing.
+ */
 import type { Test } from 'tap';
 import { ClusterNode } from '../../../src/cluster/node.ts';
 import type { Change } from '../../../src/cluster/gateway/outcome-sender.ts';
@@ -52,24 +55,61 @@ export class TestNode {
       insertRows: (table, texts) => alive(() => history.insertRows(table, texts)),
       deleteMeasurements: (deletion) => alive(() => history.deleteMeasurements(deletion)),
       selectMeasurements: (...filter) => alive(() => history.selectMeasurements(...filter)),
-      select: (tenant, table, filter, afterId, before) => alive(() => history.select(tenant, table, filter, afterId, before)),
+      select: (tenant, table, filter, afterId, before) =>
+        alive(() => history.select(tenant, table, filter, afterId, before)),
     };
     this.node = new ClusterNode({
-      ...this.ports, documents: this.documents, blocks: this.documents, history: writer, quarantine: this.quarantine, uncertainTries: 3,
-      bus: { hasSubscribers: () => true, subscribe: () => () => undefined, publish: (notification) => { this.notifications.push(notification); } },
-      caches: {
-        onChanged: (changes) => { this.changes.push(...changes); this.events.push(...changes.filter(({ kind }) => kind !== 'shard').map(({ kind, id }) => `${kind} ${id}`)); },
-        onRecordsChanged: (tenant, changes) => this.jobs?.recordsChanged(tenant, changes), forgetAll: () => { this.forgottenCount += 1; }, age: () => undefined,
+      ...this.ports,
+      documents: this.documents,
+      blocks: this.documents,
+      history: writer,
+      quarantine: this.quarantine,
+      uncertainTries: 3,
+      bus: {
+        hasSubscribers: () => true,
+        subscribe: () => () => undefined,
+        publish: (notification) => {
+          this.notifications.push(notification);
+        },
       },
-      usage: { count: () => { this.countedCount += 1; }, changed: () => undefined },
-      log: silentLog, refusals: { count: (limit) => { this.refused.push(limit); } }, journalBytesMax: 1e12, answerTimeoutMs: cluster.answerTimeoutMs,
-      isHistoryAway: () => this.isHistoryAway, onShardTaken: () => this.jobs?.lookAtAll(),
-      projectorRowsMax: cluster.rowsMax, projectorIntervalMs: cluster.intervalMs,
+      caches: {
+        onChanged: (changes) => {
+          this.changes.push(...changes);
+          this.events.push(...changes.filter(({ kind }) => kind !== 'shard').map(({ kind, id }) => `${kind} ${id}`));
+        },
+        onRecordsChanged: (tenant, changes) => this.jobs?.recordsChanged(tenant, changes),
+        forgetAll: () => {
+          this.forgottenCount += 1;
+        },
+        age: () => undefined,
+      },
+      usage: {
+        count: () => {
+          this.countedCount += 1;
+        },
+        changed: () => undefined,
+      },
+      log: silentLog,
+      refusals: {
+        count: (limit) => {
+          this.refused.push(limit);
+        },
+      },
+      journalBytesMax: 1e12,
+      answerTimeoutMs: cluster.answerTimeoutMs,
+      isHistoryAway: () => this.isHistoryAway,
+      onShardTaken: () => this.jobs?.lookAtAll(),
+      projectorRowsMax: cluster.rowsMax,
+      projectorIntervalMs: cluster.intervalMs,
     });
   }
 
-  get nodeId(): string { return this.ports.nodeId; }
-  get ownedShards(): number[] { return [...this.ports.leases.owned.keys()]; }
+  get nodeId(): string {
+    return this.ports.nodeId;
+  }
+  get ownedShards(): number[] {
+    return [...this.ports.leases.owned.keys()];
+  }
 
   request<Answer = { doc: string }>(sent: Sent): Promise<Answer> {
     return this.node.commands.request<Answer>({ tenant: TENANT, mode: 0, receivedAt: NOW, ...sent });
@@ -78,10 +118,24 @@ export class TestNode {
   /** Resolves when it is acknowledged. */
   measure(source: number, value: number): Promise<void> {
     const record = encodeMeasurement({
-      tenant: TENANT, source, id: value + 1, time: NOW, mode: 0, type: 'T', document: '', receivedAt: NOW, values: [{ fragment: 'f', series: 's', value, unit: '' }],
+      tenant: TENANT,
+      source,
+      id: value + 1,
+      time: NOW,
+      mode: 0,
+      type: 'T',
+      document: '',
+      receivedAt: NOW,
+      values: [{ fragment: 'f', series: 's', value, unit: '' }],
     });
     return new Promise((resolve, reject) => {
-      this.node.intake.appendAll(record, record.length, 1, { durable: () => resolve(), flushDurable: () => undefined, failed: (_token, error) => reject(error) }, 0);
+      this.node.intake.appendAll(
+        record,
+        record.length,
+        1,
+        { durable: () => resolve(), flushDurable: () => undefined, failed: (_token, error) => reject(error) },
+        0,
+      );
     });
   }
 
@@ -103,7 +157,11 @@ export class TestNode {
   }
 }
 
-export interface TestClusterOptions { readonly rowsMax?: number; readonly intervalMs?: number; readonly answerTimeoutMs?: number }
+export interface TestClusterOptions {
+  readonly rowsMax?: number;
+  readonly intervalMs?: number;
+  readonly answerTimeoutMs?: number;
+}
 
 export class TestCluster {
   readonly shared = new InMemoryCluster();
@@ -148,7 +206,10 @@ export class TestCluster {
     return cluster;
   }
 
-  /** The shard's documents as they are now. @returns what brings them back, as a store that has lost its newest commits, at the next commit. */
+  /**
+   * The shard's documents as they are now. @returns what brings them back, as a store that has lost its newest commits,
+   * at the next commit.
+   */
   keepState(shard: number): { lose: () => void; readonly isLost: boolean } {
     const stored = this.store.shards[shard];
     const kept = { position: stored.position, values: new Map(stored.values) };
@@ -163,12 +224,18 @@ export class TestCluster {
         throw new StateLost('older');
       };
     };
-    return { lose, get isLost() { return isLost; } };
+    return {
+      lose,
+      get isLost() {
+        return isLost;
+      },
+    };
   }
 
   /** An id of a document that belongs to the actor, as IdSource.nextBeside gives it. */
   idBeside(key: number | string): string {
-    do this.#nextId += 1; while (shardOfId(TENANT, this.#nextId) !== shardOf(TENANT, key));
+    do this.#nextId += 1;
+    while (shardOfId(TENANT, this.#nextId) !== shardOf(TENANT, key));
     return String(this.#nextId);
   }
 
@@ -184,7 +251,9 @@ export class TestCluster {
       const owners = this.nodes.flatMap(({ node }) => node.owners.filter(({ isInService }) => isInService));
       if (owners.length < 64 || this.nodes.some(({ node }) => node.intake.openBytes > 0)) return false;
       if (owners.some(({ underWayCount, pendingCount }) => underWayCount > 0 || pendingCount > 0)) return false;
-      return this.shared.stored.every(({ shard, seq, count }) => owners.some((owner) => owner.shard === shard && owner.committedSeq >= seq * 4_096 + count - 1));
+      return this.shared.stored.every(({ shard, seq, count }) =>
+        owners.some((owner) => owner.shard === shard && owner.committedSeq >= seq * 4_096 + count - 1),
+      );
     }, 'settled');
   }
 }

@@ -28,7 +28,10 @@ shardLeasesContract(t, 'in memory', async () => {
     settled: () => cluster.settled(),
     open: async (nodeId, roles) => ({
       leases: cluster.node(nodeId, roles, nodeId).leases,
-      cut: (isCut) => { if (isCut) cluster.cut(nodeId); else cluster.mend(nodeId); },
+      cut: (isCut) => {
+        if (isCut) cluster.cut(nodeId);
+        else cluster.mend(nodeId);
+      },
       kill: async () => cluster.kill(nodeId),
       close: async () => {},
     }),
@@ -41,7 +44,7 @@ documentsContract(t, 'a shard in memory', () => {
   return {
     open: async () => {
       const documents = new NodeDocuments(store).open(7);
-      await documents.takeOver(epoch += 1);
+      await documents.takeOver((epoch += 1));
       return { documents, close: async () => documents.stop() };
     },
   };
@@ -68,27 +71,39 @@ t.test('a lost acknowledgement, a full journal, a node cut off', async (t) => {
   t.equal(node.journal.unavailable, 'journal/unreachable');
   await t.rejects(node.journal.append(1, 'three', groupOf(3, 1), 1), new JournalUnavailable('journal/unreachable'));
   cluster.mend(node.nodeId);
-  t.ok(await node.journal.append(1, 'three', groupOf(3, 1), 1) > first);
+  t.ok((await node.journal.append(1, 'three', groupOf(3, 1), 1)) > first);
 });
 
 t.test('messages: answers, broadcasts, unreachable nodes', async (t) => {
   const cluster = new InMemoryCluster();
   const [a, b] = [cluster.node('a'), cluster.node('b')];
   const heard: string[] = [];
-  for (const { messages, nodeId } of [a, b]) messages.listen('news', (payload, from) => { heard.push(`${nodeId} ${Buffer.from(payload)} ${from}`); });
+  for (const { messages, nodeId } of [a, b])
+    messages.listen('news', (payload, from) => {
+      heard.push(`${nodeId} ${Buffer.from(payload)} ${from}`);
+    });
   b.messages.answer('ask', async (payload, from) => Buffer.from(`${Buffer.from(payload)} from ${from}`));
-  b.messages.answer('fail', async () => { throw new Error('not today'); });
-  t.equal(Buffer.from(await a.messages.request(b.nodeId, 'ask', Buffer.from('x'), 1_000)).toString(), `x from ${a.nodeId}`);
+  b.messages.answer('fail', async () => {
+    throw new Error('not today');
+  });
+  t.equal(
+    Buffer.from(await a.messages.request(b.nodeId, 'ask', Buffer.from('x'), 1_000)).toString(),
+    `x from ${a.nodeId}`,
+  );
   await t.rejects(a.messages.request(b.nodeId, 'fail', Buffer.from('x'), 1_000), { message: 'not today' });
   await t.rejects(a.messages.request('nobody', 'ask', Buffer.from('x'), 1_000), /nobody/);
   a.messages.broadcast('news', Buffer.from('1'));
   a.messages.send(b.nodeId, 'news', Buffer.from('2'));
-  await new Promise((resolve) => { setTimeout(resolve, 5); });
+  await new Promise((resolve) => {
+    setTimeout(resolve, 5);
+  });
   t.same(heard.sort(), [`${a.nodeId} 1 ${a.nodeId}`, `${b.nodeId} 1 ${a.nodeId}`, `${b.nodeId} 2 ${a.nodeId}`].sort());
   cluster.cut(b.nodeId);
   await t.rejects(a.messages.request(b.nodeId, 'ask', Buffer.from('x'), 1_000), /ask/);
   let isBack = false;
-  b.messages.onReconnected(() => { isBack = true; });
+  b.messages.onReconnected(() => {
+    isBack = true;
+  });
   cluster.mend(b.nodeId);
   t.ok(isBack);
 });

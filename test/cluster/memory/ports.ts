@@ -1,6 +1,7 @@
 /**
- * The cluster's ports in one process and without NATS: what several nodes of a test share. Keeps the promises of the ports (see
- * test/cluster/contracts/shard-journal.ts) and can be made to fail: a node cut off or killed, an acknowledgement lost, the journal full.
+ * The cluster's ports in one process and without NATS: what several nodes of a test share. Keeps the promises of the
+ * ports (see test/cluster/contracts/shard-journal.ts) and can be made to fail: a node cut off or killed, an
+ * acknowledgement lost, the journal full.
  */
 import { randomBytes } from 'node:crypto';
 import { assignShards } from '../../../src/cluster/shards/assignment.ts';
@@ -14,12 +15,21 @@ import type { Lack, Member, ShardLeases, ShardLeasesEvents } from '../../../src/
 import { SHARD_COUNT } from '../../../src/ingest/journal/command-record.ts';
 
 type Roles = Member['roles'];
-interface Stored { readonly seq: number; readonly shard: number; readonly records: Buffer; readonly count: number; readonly gateway: string }
+interface Stored {
+  readonly seq: number;
+  readonly shard: number;
+  readonly records: Buffer;
+  readonly count: number;
+  readonly gateway: string;
+}
 
 /** Until a shard is offered again that its node could not take into service. */
 const RETRY_MS = 20;
 
-const turn = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
+const turn = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 
 export interface InMemoryNode {
   readonly nodeId: string;
@@ -30,7 +40,10 @@ export interface InMemoryNode {
 
 /** What the nodes of a test share. */
 export class InMemoryCluster {
-  /** All groups of all shards, oldest first; the stream's sequence is over all of them, so a shard's sequences have gaps. */
+  /**
+   * All groups of all shards, oldest first; the stream's sequence is over all of them, so a shard's sequences have
+   * gaps.
+   */
   stored: Stored[] = [];
   readonly journalMaxBytes: number;
   readonly nodes = new Map<string, Node>();
@@ -49,7 +62,11 @@ export class InMemoryCluster {
   }
 
   /** A new node; `name` gets a random end as a process start would give it. It owns nothing before `leases.join`. */
-  node(name = 'node', roles: Roles = ['gateway', 'shard'], nodeId = `${name}-${randomBytes(3).toString('hex')}`): InMemoryNode {
+  node(
+    name = 'node',
+    roles: Roles = ['gateway', 'shard'],
+    nodeId = `${name}-${randomBytes(3).toString('hex')}`,
+  ): InMemoryNode {
     const node = new Node(this, nodeId, roles);
     this.nodes.set(node.nodeId, node);
     return node;
@@ -85,7 +102,10 @@ export class InMemoryCluster {
 
   /** Resolves when every shard is where it should be and nothing is on the way. */
   async settled(): Promise<void> {
-    if (this.#isBalancing) await new Promise<void>((resolve) => { this.#idle.push(resolve); });
+    if (this.#isBalancing)
+      await new Promise<void>((resolve) => {
+        this.#idle.push(resolve);
+      });
   }
 
   get sizeBytes(): number {
@@ -97,7 +117,7 @@ export class InMemoryCluster {
     const known = this.#seqOfGroup.get(groupId);
     if (known !== undefined) return known;
     if (this.sizeBytes + records.length > this.journalMaxBytes) throw new JournalUnavailable('journal/bytes');
-    const seq = this.#lastSeq += 1;
+    const seq = (this.#lastSeq += 1);
     this.#seqOfGroup.set(groupId, seq);
     this.stored.push({ seq, shard, records: Buffer.from(records), count, gateway });
     this.wake();
@@ -112,7 +132,9 @@ export class InMemoryCluster {
 
   /** Resolves at the next change; followers look again. */
   changed(): Promise<void> {
-    return new Promise((resolve) => { this.#wakers.add(resolve); });
+    return new Promise((resolve) => {
+      this.#wakers.add(resolve);
+    });
   }
 
   wake(): void {
@@ -135,12 +157,21 @@ export class InMemoryCluster {
 
   /** Per shard: the node that should own it. */
   #desired(): readonly (string | undefined)[] {
-    const candidates = [...this.nodes.values()].filter((node) => node.isMember && node.member.roles.includes('shard') && !node.member.isLeaving);
+    const candidates = [...this.nodes.values()].filter(
+      (node) => node.isMember && node.member.roles.includes('shard') && !node.member.isLeaving,
+    );
     const fitness = new Fitness(0);
-    const takers = fitness.fittest(candidates.map(({ member }) => member), 0).map(({ nodeId }) => nodeId);
+    const takers = fitness
+      .fittest(
+        candidates.map(({ member }) => member),
+        0,
+      )
+      .map(({ nodeId }) => nodeId);
     const ownerOf = (shard: number): string | undefined => this.owners.get(shard)?.node.nodeId;
     const desired: (string | undefined)[] = assignShards(takers, SHARD_COUNT, ownerOf);
-    return fitness.isHeld ? desired.map((to, shard) => takers.find((taker) => taker === ownerOf(shard)) ?? to) : desired;
+    return fitness.isHeld
+      ? desired.map((to, shard) => takers.find((taker) => taker === ownerOf(shard)) ?? to)
+      : desired;
   }
 
   /** One shard after the other, as long as something is not where it should be. */
@@ -151,7 +182,9 @@ export class InMemoryCluster {
       for (;;) {
         await turn();
         const desired = this.#desired();
-        const shard = Array.from({ length: SHARD_COUNT }, (_, index) => index).find((one) => this.owners.get(one)?.node.nodeId !== desired[one]);
+        const shard = Array.from({ length: SHARD_COUNT }, (_, index) => index).find(
+          (one) => this.owners.get(one)?.node.nodeId !== desired[one],
+        );
         if (shard === undefined) break;
         await this.#move(shard, this.nodes.get(desired[shard] ?? ''));
       }
@@ -170,7 +203,9 @@ export class InMemoryCluster {
     this.owners.set(shard, { node: to, epoch: this.#epoch });
     if (await to.leases.acquire(shard, this.#epoch)) return;
     if (this.owners.get(shard)?.node === to) this.owners.delete(shard);
-    await new Promise((resolve) => { setTimeout(resolve, RETRY_MS); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, RETRY_MS);
+    });
   }
 
   #forget(node: Node): void {
@@ -230,7 +265,8 @@ export class InMemoryJournal implements ShardJournal {
   }
 
   async append(shard: number, groupId: string, records: Buffer, recordCount: number): Promise<number> {
-    if (recordCount < 1 || recordCount > GROUP_RECORDS_MAX || records.length > GROUP_BYTES_MAX) throw new RangeError(`a group of ${recordCount} records, ${records.length} bytes`);
+    if (recordCount < 1 || recordCount > GROUP_RECORDS_MAX || records.length > GROUP_BYTES_MAX)
+      throw new RangeError(`a group of ${recordCount} records, ${records.length} bytes`);
     for (;;) {
       await turn();
       if (!this.#node.isReachable) throw new JournalUnavailable('journal/unreachable');
@@ -241,7 +277,12 @@ export class InMemoryJournal implements ShardJournal {
     }
   }
 
-  follow(shard: number, afterSeq: number, onGroup: (group: ShardGroup) => void | Promise<void>, onError: (error: Error) => void): ShardFollower {
+  follow(
+    shard: number,
+    afterSeq: number,
+    onGroup: (group: ShardGroup) => void | Promise<void>,
+    onError: (error: Error) => void,
+  ): ShardFollower {
     const { cluster } = this.#node;
     let isStopped = false;
     const run = async (): Promise<void> => {
@@ -257,8 +298,16 @@ export class InMemoryJournal implements ShardJournal {
         await turn();
       }
     };
-    const ended = run().catch((error: unknown) => { onError(error instanceof Error ? error : new Error(String(error))); });
-    return { stop: () => { isStopped = true; cluster.wake(); return ended; } };
+    const ended = run().catch((error: unknown) => {
+      onError(error instanceof Error ? error : new Error(String(error)));
+    });
+    return {
+      stop: () => {
+        isStopped = true;
+        cluster.wake();
+        return ended;
+      },
+    };
   }
 
   async read(shard: number, seq: number): Promise<ShardGroup | undefined> {
@@ -278,10 +327,18 @@ export class InMemoryJournal implements ShardJournal {
   }
 
   #find(shard: number, seq: number): ShardGroup | undefined {
-    const found = this.#node.cluster.stored.find((group) => group.shard === shard && group.seq * GROUP_RECORDS_MAX + group.count - 1 >= seq);
+    const found = this.#node.cluster.stored.find(
+      (group) => group.shard === shard && group.seq * GROUP_RECORDS_MAX + group.count - 1 >= seq,
+    );
     if (!found) return undefined;
     const firstSeq = found.seq * GROUP_RECORDS_MAX;
-    return { shard, firstSeq, lastSeq: firstSeq + found.count - 1, records: Buffer.from(found.records), gateway: found.gateway };
+    return {
+      shard,
+      firstSeq,
+      lastSeq: firstSeq + found.count - 1,
+      records: Buffer.from(found.records),
+      gateway: found.gateway,
+    };
   }
 
   async #reach(): Promise<void> {
@@ -377,7 +434,10 @@ export class InMemoryMessages implements NodeMessages {
     if (!handler) throw new NodeUnreachable(`no node ${nodeId} answers ${subject}`);
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new NodeUnreachable(`${nodeId} has not answered ${subject} within ${timeoutMs} ms`)), timeoutMs);
+      timer = setTimeout(
+        () => reject(new NodeUnreachable(`${nodeId} has not answered ${subject} within ${timeoutMs} ms`)),
+        timeoutMs,
+      );
     });
     try {
       const answer = await Promise.race([this.#answer(handler, asked), late]);
@@ -402,7 +462,7 @@ export class InMemoryMessages implements NodeMessages {
   }
 
   listen(subject: string, handler: (payload: Uint8Array, from: string) => void): void {
-    this.listeners.set(subject, [...this.listeners.get(subject) ?? [], handler]);
+    this.listeners.set(subject, [...(this.listeners.get(subject) ?? []), handler]);
   }
 
   onReconnected(handler: () => void): void {

@@ -8,12 +8,18 @@ export class MemoryQuarantine implements Quarantine {
   isFull = false;
   readonly #isGone: () => boolean;
 
-  constructor(isGone: () => boolean = () => false) { this.#isGone = isGone; }
+  constructor(isGone: () => boolean = () => false) {
+    this.#isGone = isGone;
+  }
 
-  get count(): number { return this.entries.length; }
+  get count(): number {
+    return this.entries.length;
+  }
 
   has(key: QuarantineKey): boolean {
-    return this.entries.some(({ kind, table, seq, id }) => kind === key.kind && table === key.table && seq === key.seq && id === key.id);
+    return this.entries.some(
+      ({ kind, table, seq, id }) => kind === key.kind && table === key.table && seq === key.seq && id === key.id,
+    );
   }
 
   async add(entry: QuarantineEntry): Promise<void> {

@@ -5,13 +5,20 @@ export class InMemoryRegistry implements ConnectionRegistry {
   readonly held = new Map<string, ConnectionHolder>();
   readonly #listeners = new Set<() => void>();
 
-  async claim(tenant: number, key: string, nodeId: string, connectionId: string): Promise<ConnectionHolder | undefined> {
+  async claim(
+    tenant: number,
+    key: string,
+    nodeId: string,
+    connectionId: string,
+  ): Promise<ConnectionHolder | undefined> {
     const former = this.held.get(`${tenant}/${key}`);
     this.held.set(`${tenant}/${key}`, { nodeId, connectionId });
     return former;
   }
 
-  async holder(tenant: number, key: string): Promise<ConnectionHolder | undefined> { return this.held.get(`${tenant}/${key}`); }
+  async holder(tenant: number, key: string): Promise<ConnectionHolder | undefined> {
+    return this.held.get(`${tenant}/${key}`);
+  }
 
   async release(tenant: number, key: string, nodeId: string, connectionId: string): Promise<void> {
     const holder = this.held.get(`${tenant}/${key}`);
@@ -20,7 +27,9 @@ export class InMemoryRegistry implements ConnectionRegistry {
 
   onForgotten(listener: () => void): () => void {
     this.#listeners.add(listener);
-    return () => { this.#listeners.delete(listener); };
+    return () => {
+      this.#listeners.delete(listener);
+    };
   }
 
   forget(): void {

@@ -12,7 +12,9 @@ import { TestCluster } from '../memory/nodes.ts';
 
 const MINUTE_MS = 60_000;
 
-interface Clock { now: number }
+interface Clock {
+  now: number;
+}
 
 class Member {
   readonly heard = new Map<number, number>();
@@ -25,12 +27,26 @@ class Member {
   constructor(ports: InMemoryNode, clock: Clock, more: { pendingMax?: number; batchDevices?: number } = {}) {
     this.ports = ports;
     this.relay = new AvailabilityRelay({
-      messages: ports.messages, leases: ports.leases, isConnectedHere: (_tenant, device) => this.connected.has(device),
-      refusals: { count: (limit) => { this.counted.push(limit); } }, log: silentLog, now: () => clock.now, ...more,
+      messages: ports.messages,
+      leases: ports.leases,
+      isConnectedHere: (_tenant, device) => this.connected.has(device),
+      refusals: {
+        count: (limit) => {
+          this.counted.push(limit);
+        },
+      },
+      log: silentLog,
+      now: () => clock.now,
+      ...more,
     });
     this.relay.start({
-      heard: (_tenant, device, at) => { this.heard.set(device, at); }, lastHeard: (device) => this.heard.get(device),
-      lookAt: (tenant, device) => { this.lookedAt.push(`${tenant}/${device}`); },
+      heard: (_tenant, device, at) => {
+        this.heard.set(device, at);
+      },
+      lastHeard: (device) => this.heard.get(device),
+      lookAt: (tenant, device) => {
+        this.lookedAt.push(`${tenant}/${device}`);
+      },
     });
   }
 
@@ -47,7 +63,12 @@ async function members(t: Test, more: { pendingMax?: number; batchDevices?: numb
   const all: Member[] = [];
   const join = async (): Promise<Member> => {
     const ports = shared.node();
-    await ports.leases.join({ onAcquired: async () => undefined, onRelease: async () => undefined, onLost: () => undefined, onChanged: () => undefined });
+    await ports.leases.join({
+      onAcquired: async () => undefined,
+      onRelease: async () => undefined,
+      onLost: () => undefined,
+      onChanged: () => undefined,
+    });
     await shared.settled();
     const member = new Member(ports, clock, more);
     t.teardown(() => member.relay.stop());
@@ -55,14 +76,22 @@ async function members(t: Test, more: { pendingMax?: number; batchDevices?: numb
     return member;
   };
   for (let count = 0; count < 3; count += 1) await join();
-  const ownerOf = (tenant: number): Member => all.find(({ ports }) => ports.nodeId === shared.owners.get(shardOf(tenant, 't'))?.node.nodeId) as Member;
-  const tenantOf = (member: Member): number => Array.from({ length: 500 }, (_, tenant) => tenant + 1).find((tenant) => ownerOf(tenant) === member) as number;
-  const step = async (): Promise<void> => { for (const { relay, ports } of all) if (shared.nodes.has(ports.nodeId)) await relay.step(); };
+  const ownerOf = (tenant: number): Member =>
+    all.find(({ ports }) => ports.nodeId === shared.owners.get(shardOf(tenant, 't'))?.node.nodeId) as Member;
+  const tenantOf = (member: Member): number =>
+    Array.from({ length: 500 }, (_, tenant) => tenant + 1).find((tenant) => ownerOf(tenant) === member) as number;
+  const step = async (): Promise<void> => {
+    for (const { relay, ports } of all) if (shared.nodes.has(ports.nodeId)) await relay.step();
+  };
   return { shared, clock, all, join, ownerOf, tenantOf, step };
 }
 
 t.test('what is heard goes to the owner, the latest time of each device', async (t) => {
-  const { all: [a, b], tenantOf, step } = await members(t, { batchDevices: 10 });
+  const {
+    all: [a, b],
+    tenantOf,
+    step,
+  } = await members(t, { batchDevices: 10 });
   const [mine, tenant] = [tenantOf(b), tenantOf(a)];
   for (let device = 1; device <= 35; device += 1) b.relay.heard(tenant, device, 100 + device);
   b.relay.heard(tenant, 1, 500);
@@ -80,7 +109,13 @@ t.test('what is heard goes to the owner, the latest time of each device', async 
 });
 
 t.test('an owner that does not answer: kept within a bound, for the next one', async (t) => {
-  const { shared, all: [a, b, c], tenantOf, ownerOf, step } = await members(t, { pendingMax: 3 });
+  const {
+    shared,
+    all: [a, b, c],
+    tenantOf,
+    ownerOf,
+    step,
+  } = await members(t, { pendingMax: 3 });
   const tenant = tenantOf(a);
   for (let device = 1; device <= 5; device += 1) b.relay.heard(tenant, device, device);
   b.relay.heard(tenant, 1, 10);
@@ -96,7 +131,12 @@ t.test('an owner that does not answer: kept within a bound, for the next one', a
 });
 
 t.test('connections are known to the owner, whoever has them', async (t) => {
-  const { shared, all: [a, b, c], tenantOf, step } = await members(t, { batchDevices: 4 });
+  const {
+    shared,
+    all: [a, b, c],
+    tenantOf,
+    step,
+  } = await members(t, { batchDevices: 4 });
   const tenant = tenantOf(a);
   const isConnected = (device: number): boolean => a.relay.isConnected(tenant, device);
   for (let device = 1; device <= 10; device += 1) b.connect(tenant, device);
@@ -148,7 +188,10 @@ t.test('a tenant that moves: the new owner is told everything, and judges when i
   t.same([owner.relay.isMine(tenant), owner.relay.ownedSince(tenant)], [false, clock.now]);
   b.connect(tenant, 2, false);
   for (const member of [b, c]) await member.relay.step();
-  t.same([1, 2, 3].map((device) => owner.relay.isConnected(tenant, device)), [true, false, true]);
+  t.same(
+    [1, 2, 3].map((device) => owner.relay.isConnected(tenant, device)),
+    [true, false, true],
+  );
   clock.now += 5_000;
   t.equal(owner.relay.isMine(tenant), true);
   // And back: what it was told before is of no use.
@@ -157,8 +200,14 @@ t.test('a tenant that moves: the new owner is told everything, and judges when i
   await join();
   for (let count = 0; count < 2; count += 1) await step();
   const last = ownerOf(tenant);
-  t.same([1, 2, 3].map((device) => last.relay.isConnected(tenant, device)), [true, false, true]);
-  t.same(all.filter((member) => member !== last && member.relay.ownedSince(tenant) !== undefined), []);
+  t.same(
+    [1, 2, 3].map((device) => last.relay.isConnected(tenant, device)),
+    [true, false, true],
+  );
+  t.same(
+    all.filter((member) => member !== last && member.relay.ownedSince(tenant) !== undefined),
+    [],
+  );
 });
 
 t.test('the new owner of a tenant raises no alarm for the time before', async (t) => {
@@ -166,20 +215,36 @@ t.test('the new owner of a tenant raises no alarm for the time before', async (t
   const clock = { now: NOW };
   const monitored = cluster.nodes.map((node) => {
     const relay = new AvailabilityRelay({
-      messages: node.ports.messages, leases: node.ports.leases, isConnectedHere: () => false, refusals: { count: () => undefined }, log: silentLog, now: () => clock.now,
+      messages: node.ports.messages,
+      leases: node.ports.leases,
+      isConnectedHere: () => false,
+      refusals: { count: () => undefined },
+      log: silentLog,
+      now: () => clock.now,
     });
     const next = (_tenant: number, device: number): number => Number(cluster.idBeside(device));
     const monitor = new AvailabilityMonitor({
-      commands: node.node.commands, documents: node.documents.reader, ids: { next: () => next(TENANT, 1), peek: () => 0, nextBeside: next } as never, tenants: () => [TENANT],
-      isMine: relay.isMine, ownedSince: relay.ownedSince, isConnected: relay.isConnected, refusals: { count: () => undefined }, log: silentLog, now: () => clock.now,
+      commands: node.node.commands,
+      documents: node.documents.reader,
+      ids: { next: () => next(TENANT, 1), peek: () => 0, nextBeside: next } as never,
+      tenants: () => [TENANT],
+      isMine: relay.isMine,
+      ownedSince: relay.ownedSince,
+      isConnected: relay.isConnected,
+      refusals: { count: () => undefined },
+      log: silentLog,
+      now: () => clock.now,
     });
     relay.start(monitor);
     t.teardown(() => relay.stop());
     return { node, relay, monitor };
   });
-  const pass = async (of = monitored): Promise<void> => { for (const { monitor } of of) for (let ends = 0; ends < 2; ends += await monitor.step() ? 1 : 0); };
-  const alarms = (): number => Object.keys(cluster.store.snapshot()).filter((key) => key.startsWith('openAlarm/')).length;
-  const owner = monitored.find(({ node }) => node === cluster.ownerOf('t')) as typeof monitored[number];
+  const pass = async (of = monitored): Promise<void> => {
+    for (const { monitor } of of) for (let ends = 0; ends < 2; ends += (await monitor.step()) ? 1 : 0);
+  };
+  const alarms = (): number =>
+    Object.keys(cluster.store.snapshot()).filter((key) => key.startsWith('openAlarm/')).length;
+  const owner = monitored.find(({ node }) => node === cluster.ownerOf('t')) as (typeof monitored)[number];
   const others = monitored.filter((one) => one !== owner);
   const doc = JSON.stringify({ c8y_IsDevice: {}, c8y_RequiredAvailability: { responseInterval: 5 } });
   await owner.node.request({ kind: COMMAND.MANAGED_OBJECT_CREATE, key: 7, body: { id: '7', owner: 'ada', doc } });

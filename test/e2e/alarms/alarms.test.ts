@@ -10,34 +10,66 @@ const TIME = '2024-05-02T10:00:00.000Z';
 const at = (minute: number): string => `2024-05-02T10:${String(minute).padStart(2, '0')}:00.000Z`;
 const DAY_MS = 86_400_000;
 
-const alarmOf = (source: string, type: string, more: object = {}): object =>
-  ({ source: { id: source }, type, text: `text of ${type}`, time: TIME, severity: 'MAJOR', ...more });
-const raise = (source: string, type: string, more: object = {}): Promise<any> => rest.create('/alarm/alarms', alarmOf(source, type, more));
+const alarmOf = (source: string, type: string, more: object = {}): object => ({
+  source: { id: source },
+  type,
+  text: `text of ${type}`,
+  time: TIME,
+  severity: 'MAJOR',
+  ...more,
+});
+const raise = (source: string, type: string, more: object = {}): Promise<any> =>
+  rest.create('/alarm/alarms', alarmOf(source, type, more));
 const change = (id: string, body: object): Promise<Reply> => rest.put(`/alarm/alarms/${id}`, body);
 const typesOf = async (query: string): Promise<string[]> =>
   ((await rest.read(`/alarm/alarms?pageSize=100&${query}`)).alarms as { type: string }[]).map(({ type }) => type);
 /** A user with these roles only. */
 async function userWith(name: string, roles: readonly string[]): Promise<Rest> {
-  await rest.create(`/user/${TENANT}/users`, { userName: name, password: 'secret-Pass-1', roles: { references: roles.map((id) => ({ role: { id } })) } });
+  await rest.create(`/user/${TENANT}/users`, {
+    userName: name,
+    password: 'secret-Pass-1',
+    roles: { references: roles.map((id) => ({ role: { id } })) },
+  });
   return new Rest(server.url, `${TENANT}/${name}`, 'secret-Pass-1');
 }
 
 t.test('fields of a new alarm (docs/spec/alarms.md#fields)', async (t) => {
   const device = await rest.createDevice('Pump');
-  const sent = { ...alarmOf(device, 'fields'), id: '1', creationTime: 'x', count: 7, firstOccurrenceTime: 'x', history: {}, c8y_Extra: { a: 1 } };
+  const sent = {
+    ...alarmOf(device, 'fields'),
+    id: '1',
+    creationTime: 'x',
+    count: 7,
+    firstOccurrenceTime: 'x',
+    history: {},
+    c8y_Extra: { a: 1 },
+  };
   const reply = await rest.post('/alarm/alarms', sent);
   const alarm = reply.json;
   t.equal(reply.status, 201);
   t.equal(reply.headers.get('location'), alarm.self);
-  t.match(alarm, { self: `${server.url}/alarm/alarms/${alarm.id}`, type: 'fields', time: TIME, text: 'text of fields', status: 'ACTIVE', severity: 'MAJOR',
-    count: 1, source: { id: device, name: 'Pump', self: `${server.url}/inventory/managedObjects/${device}` }, c8y_Extra: { a: 1 } });
+  t.match(alarm, {
+    self: `${server.url}/alarm/alarms/${alarm.id}`,
+    type: 'fields',
+    time: TIME,
+    text: 'text of fields',
+    status: 'ACTIVE',
+    severity: 'MAJOR',
+    count: 1,
+    source: { id: device, name: 'Pump', self: `${server.url}/inventory/managedObjects/${device}` },
+    c8y_Extra: { a: 1 },
+  });
   t.not(alarm.id, '1');
   t.ok(Math.abs(Date.parse(alarm.creationTime) - Date.now()) < 60_000);
   t.equal(alarm.firstOccurrenceTime, undefined, 'only with a repeat');
-  const { history, ...others } = (await rest.read(`/alarm/alarms/${alarm.id}`));
+  const { history, ...others } = await rest.read(`/alarm/alarms/${alarm.id}`);
   t.same(others, alarm);
-  t.match(history, { self: `${server.url}/audit/auditRecords?source=${alarm.id}`, auditRecords: [{ type: 'com_platform_model_alarm_AlarmRaised' }] });
-  for (const status of ['ACTIVE', 'ACKNOWLEDGED', 'CLEARED']) t.equal((await raise(device, `with ${status}`, { status })).status, status);
+  t.match(history, {
+    self: `${server.url}/audit/auditRecords?source=${alarm.id}`,
+    auditRecords: [{ type: 'com_platform_model_alarm_AlarmRaised' }],
+  });
+  for (const status of ['ACTIVE', 'ACKNOWLEDGED', 'CLEARED'])
+    t.equal((await raise(device, `with ${status}`, { status })).status, status);
 });
 
 t.test('what is refused', async (t) => {
@@ -45,18 +77,48 @@ t.test('what is refused', async (t) => {
   const { id } = await raise(device, 'fixed');
   const cases: [string, object, number, string][] = [
     ['no members', {}, 422, 'Following mandatory fields should be included: severity,source,text,time,type'],
-    ['no id of the source', { ...alarmOf(device, 'x'), source: {} }, 422, 'Following mandatory fields should be included: source.id'],
+    [
+      'no id of the source',
+      { ...alarmOf(device, 'x'), source: {} },
+      422,
+      'Following mandatory fields should be included: source.id',
+    ],
     ['a severity in lower case', alarmOf(device, 'x', { severity: 'major' }), 422, 'severity'],
     ['an unknown status', alarmOf(device, 'x', { status: 'OPEN' }), 422, 'status'],
     ['no time', alarmOf(device, 'x', { time: 'yesterday' }), 422, 'time'],
     ['a source that does not exist', alarmOf('999999', 'x'), 422, '999999'],
   ];
-  for (const [what, body, status, message] of cases) t.match(await rest.post('/alarm/alarms', body), { status, text: message }, what);
-  const fixed: object[] = [{ type: 'y' }, { time: at(1) }, { source: { id: '1' } }, { creationTime: at(1) }, { count: 5 }, { firstOccurenceTime: at(1) },
-    { firstOccurrenceTime: at(1) }, { id: '5' }, { status: 'OPEN' }, { severity: 'x' }, { text: 5 }];
+  for (const [what, body, status, message] of cases)
+    t.match(await rest.post('/alarm/alarms', body), { status, text: message }, what);
+  const fixed: object[] = [
+    { type: 'y' },
+    { time: at(1) },
+    { source: { id: '1' } },
+    { creationTime: at(1) },
+    { count: 5 },
+    { firstOccurenceTime: at(1) },
+    { firstOccurrenceTime: at(1) },
+    { id: '5' },
+    { status: 'OPEN' },
+    { severity: 'x' },
+    { text: 5 },
+  ];
   for (const body of fixed) t.equal((await change(id, body)).status, 422, JSON.stringify(body));
-  t.equal((await change(id, { type: 'fixed', time: '2024-05-02T12:00:00+02:00', source: { id: Number(device) }, severity: 'MINOR' })).status, 200);
-  t.match(await change('999999', { status: 'CLEARED' }), { status: 404, json: { error: 'alarm/Not Found', message: /^Finding alarm from database failed/ } });
+  t.equal(
+    (
+      await change(id, {
+        type: 'fixed',
+        time: '2024-05-02T12:00:00+02:00',
+        source: { id: Number(device) },
+        severity: 'MINOR',
+      })
+    ).status,
+    200,
+  );
+  t.match(await change('999999', { status: 'CLEARED' }), {
+    status: 404,
+    json: { error: 'alarm/Not Found', message: /^Finding alarm from database failed/ },
+  });
   t.match(await rest.get('/alarm/alarms/999999'), { status: 404, json: { error: 'alarm/Not Found' } });
   t.equal((await rest.delete(`/alarm/alarms/${id}`)).status, 405);
 });
@@ -64,12 +126,36 @@ t.test('what is refused', async (t) => {
 t.test('alarm status: repeats and moves (docs/spec/alarms.md#status)', async (t) => {
   const device = await rest.createDevice('Repeating');
   const first = await raise(device, 'again');
-  const second = await raise(device, 'again', { time: at(1), text: 'other', severity: 'CRITICAL', status: 'CLEARED', more: 1 });
-  t.match(second, { id: first.id, count: 2, time: at(1), text: first.text, severity: 'MAJOR', status: 'ACTIVE', firstOccurrenceTime: TIME, firstOccurenceTime: TIME });
+  const second = await raise(device, 'again', {
+    time: at(1),
+    text: 'other',
+    severity: 'CRITICAL',
+    status: 'CLEARED',
+    more: 1,
+  });
+  t.match(second, {
+    id: first.id,
+    count: 2,
+    time: at(1),
+    text: first.text,
+    severity: 'MAJOR',
+    status: 'ACTIVE',
+    firstOccurrenceTime: TIME,
+    firstOccurenceTime: TIME,
+  });
   t.equal(second.more, undefined);
   await change(first.id, { status: 'ACKNOWLEDGED' });
-  t.match(await raise(device, 'again', { time: at(2) }), { id: first.id, count: 3, status: 'ACKNOWLEDGED', firstOccurenceTime: TIME });
-  t.equal((await rest.read(`/alarm/alarms/${first.id}`)).history.auditRecords.length, 2, 'repeats are not in the history');
+  t.match(await raise(device, 'again', { time: at(2) }), {
+    id: first.id,
+    count: 3,
+    status: 'ACKNOWLEDGED',
+    firstOccurenceTime: TIME,
+  });
+  t.equal(
+    (await rest.read(`/alarm/alarms/${first.id}`)).history.auditRecords.length,
+    2,
+    'repeats are not in the history',
+  );
   await change(first.id, { status: 'CLEARED' });
   const fresh = await raise(device, 'again');
   t.not(fresh.id, first.id);
@@ -87,17 +173,41 @@ t.test('alarm status: repeats and moves (docs/spec/alarms.md#status)', async (t)
 
 t.test('history: who changed what (docs/spec/alarms.md#history)', async (t) => {
   const device = await rest.createDevice('Remembering');
-  const { id } = await rest.request('POST', '/alarm/alarms', { body: alarmOf(device, 'h', { c8y_A: 1 }), headers: { 'X-Platform-Application-Key': 'app-1' } })
+  const { id } = await rest
+    .request('POST', '/alarm/alarms', {
+      body: alarmOf(device, 'h', { c8y_A: 1 }),
+      headers: { 'X-Platform-Application-Key': 'app-1' },
+    })
     .then((reply) => reply.json);
   t.equal((await change(id, { status: 'ACTIVE', severity: 'MAJOR', c8y_A: 1 })).status, 200, 'equal data');
-  t.equal((await rest.request('PUT', `/alarm/alarms/${id}`, { body: '{"c8y_A":1.0,"status":"\\u0041CTIVE"}' })).status, 200, 'equal data in other words');
-  await rest.request('PUT', `/alarm/alarms/${id}`, { body: { status: 'ACKNOWLEDGED', c8y_A: null, c8y_B: { x: 'y' } }, headers: { 'X-Cumulocity-Application-Key': 'app-2' } });
+  t.equal(
+    (await rest.request('PUT', `/alarm/alarms/${id}`, { body: '{"c8y_A":1.0,"status":"\\u0041CTIVE"}' })).status,
+    200,
+    'equal data in other words',
+  );
+  await rest.request('PUT', `/alarm/alarms/${id}`, {
+    body: { status: 'ACKNOWLEDGED', c8y_A: null, c8y_B: { x: 'y' } },
+    headers: { 'X-Cumulocity-Application-Key': 'app-2' },
+  });
   const { history } = await rest.read(`/alarm/alarms/${id}`);
   t.equal(history.auditRecords.length, 2);
   const [raised, changed] = history.auditRecords;
-  t.match(raised, { type: 'com_platform_model_alarm_AlarmRaised', activity: 'Alarm raised', text: 'Alarm raised: text of h', user: 'admin', application: 'app-1',
-    severity: 'MAJOR', source: { id, self: `${server.url}/alarm/alarms/${id}` }, self: `${server.url}/audit/auditRecords/${raised.id}` });
-  t.match(changed, { type: 'com_platform_model_alarm_AlarmChanged', activity: 'Alarm updated', user: 'admin', application: 'app-2' });
+  t.match(raised, {
+    type: 'com_platform_model_alarm_AlarmRaised',
+    activity: 'Alarm raised',
+    text: 'Alarm raised: text of h',
+    user: 'admin',
+    application: 'app-1',
+    severity: 'MAJOR',
+    source: { id, self: `${server.url}/alarm/alarms/${id}` },
+    self: `${server.url}/audit/auditRecords/${raised.id}`,
+  });
+  t.match(changed, {
+    type: 'com_platform_model_alarm_AlarmChanged',
+    activity: 'Alarm updated',
+    user: 'admin',
+    application: 'app-2',
+  });
   t.equal(changed.text, 'Alarm updated: c8y_A removed, status changed from ACTIVE to ACKNOWLEDGED, c8y_B added');
   t.same(changed.changes, [
     { attribute: 'c8y_A', type: 'Number', changeType: 'REMOVED', previousValue: 1 },
@@ -105,10 +215,19 @@ t.test('history: who changed what (docs/spec/alarms.md#history)', async (t) => {
     { attribute: 'c8y_B', type: 'Object', changeType: 'ADDED', newValue: { x: 'y' } },
   ]);
   t.ok(Date.parse(raised.time) <= Date.parse(changed.creationTime));
-  const branded = await rest.request('GET', `/alarm/alarms/${id}`, { headers: { accept: 'application/vnd.com.nsn.cumulocity.alarm+json' } });
+  const branded = await rest.request('GET', `/alarm/alarms/${id}`, {
+    headers: { accept: 'application/vnd.com.nsn.cumulocity.alarm+json' },
+  });
   t.equal(branded.json.history.auditRecords[0].type, 'com_cumulocity_model_alarm_AlarmRaised');
   const listed = await rest.read(`/audit/auditRecords?source=${id}`);
-  t.same(listed.auditRecords.map((record: any) => [record.id, record.type]), [[changed.id, 'Alarm'], [raised.id, 'Alarm']], 'in the log: newest first');
+  t.same(
+    listed.auditRecords.map((record: any) => [record.id, record.type]),
+    [
+      [changed.id, 'Alarm'],
+      [raised.id, 'Alarm'],
+    ],
+    'in the log: newest first',
+  );
 });
 
 t.test('filters of the list, the count, the bulk change and DELETE (docs/spec/alarms.md#lists)', async (t) => {
@@ -162,14 +281,31 @@ t.test('filters of the list, the count, the bulk change and DELETE (docs/spec/al
     t.equal((await typesOf(query)).join(''), want, query);
     t.equal((await rest.get(`/alarm/alarms/count?${query}`)).text, String(want.length), `count of ${query}`);
   }
-  for (const wrong of ['status=OPEN', 'severity=LOW', 'resolved=maybe', 'dateFrom=x', 'pageSize=0', 'withSourceAssets=1']) {
+  for (const wrong of [
+    'status=OPEN',
+    'severity=LOW',
+    'resolved=maybe',
+    'dateFrom=x',
+    'pageSize=0',
+    'withSourceAssets=1',
+  ]) {
     t.equal((await rest.get(`/alarm/alarms?${wrong}`)).status, 422, wrong);
   }
   const page = await rest.read(`/alarm/alarms?${source}&pageSize=2&withTotalPages=true&withTotalElements=true`);
-  t.match(page, { alarms: [{ type: 'c' }, { type: 'b' }], statistics: { currentPage: 1, pageSize: 2, totalPages: 2, totalElements: 3 }, prev: undefined });
-  t.match(await rest.read(page.next), { alarms: [{ type: 'a' }], statistics: { currentPage: 2 }, prev: page.self, next: undefined });
+  t.match(page, {
+    alarms: [{ type: 'c' }, { type: 'b' }],
+    statistics: { currentPage: 1, pageSize: 2, totalPages: 2, totalElements: 3 },
+    prev: undefined,
+  });
+  t.match(await rest.read(page.next), {
+    alarms: [{ type: 'a' }],
+    statistics: { currentPage: 2 },
+    prev: page.self,
+    next: undefined,
+  });
 
-  const put = (query: string, body: object = { status: 'CLEARED' }): Promise<Reply> => rest.put(`/alarm/alarms?${query}`, body);
+  const put = (query: string, body: object = { status: 'CLEARED' }): Promise<Reply> =>
+    rest.put(`/alarm/alarms?${query}`, body);
   t.match(await put('', {}), { status: 422 });
   t.match(await rest.put('/alarm/alarms', { status: 'CLEARED' }), { status: 422 }, 'without a filter');
   t.match(await put(`${source}&status=OPEN`), { status: 422 });
@@ -182,63 +318,119 @@ t.test('filters of the list, the count, the bulk change and DELETE (docs/spec/al
   t.match(await put(`${source}&withSourceDevices=true`, { status: 'ACKNOWLEDGED' }), { status: 200 });
   t.equal((await typesOf(`${source}&withSourceDevices=true&status=ACKNOWLEDGED`)).join(''), 'fdcba');
 
-  for (const [query, left] of [['severity=WARNING', 'fedba'], [`type=a&dateTo=${at(1)}`, 'fedb'], ['withSourceDevices=true&status=ACKNOWLEDGED', 'e']]) {
+  for (const [query, left] of [
+    ['severity=WARNING', 'fedba'],
+    [`type=a&dateTo=${at(1)}`, 'fedb'],
+    ['withSourceDevices=true&status=ACKNOWLEDGED', 'e'],
+  ]) {
     t.equal((await rest.delete(`/alarm/alarms?${source}&${query}`)).status, 204, query);
-    await eventually(`only ${left} after ${query}`, async () => (await typesOf(`${source}&withSourceAssets=true&withSourceDevices=true`)).join('') === left);
+    await eventually(
+      `only ${left} after ${query}`,
+      async () => (await typesOf(`${source}&withSourceAssets=true&withSourceDevices=true`)).join('') === left,
+    );
   }
 });
 
-t.test('the sub-hierarchy: by what an object is, whatever kind its links are, and however many there are', async (t) => {
-  const made = async (name: string, more: object = {}): Promise<string> => (await rest.create('/inventory/managedObjects', { name, ...more })).id;
-  const below = async (parent: string, kind: string, child: string): Promise<string> => {
-    await rest.create(`/inventory/managedObjects/${parent}/${kind}`, { managedObject: { id: child } });
-    return child;
-  };
-  const group = await made('Group', { c8y_IsDeviceGroup: {} });
-  const subgroup = await below(group, 'childAssets', await made('Subgroup', { c8y_IsDeviceGroup: {} }));
-  const device = await below(subgroup, 'childAssets', await rest.createDevice('In a group'));
-  const child = await below(device, 'childDevices', await rest.createDevice('Child of it'));
-  const service = await below(device, 'childAdditions', await made('Service'));
-  for (const [id, type] of [[group, 'g'], [subgroup, 's'], [device, 'd'], [child, 'c'], [service, 'v']]) {
-    await raise(id, type);
-    await rest.create('/event/events', { source: { id }, type, text: 't', time: TIME });
-  }
-  const cases = [['', 'g'], ['&withSourceDevices=true', 'cdg'], ['&withSourceAssets=true', 'gsv'], ['&withSourceAssets=true&withSourceDevices=true', 'cdgsv']] as const;
-  const check = async (when: string): Promise<void> => {
-    for (const [flags, want] of cases) {
-      const query = `source=${group}${flags}`;
-      t.equal((await typesOf(query)).sort().join(''), want, `${when}: alarms ${flags}`);
-      const { events } = await rest.read(`/event/events?pageSize=100&${query}`);
-      t.equal(events.map(({ type }: { type: string }) => type).sort().join(''), want, `${when}: events ${flags}`);
-      for (const count of ['/alarm/alarms/count', '/event/events/count']) t.equal((await rest.get(`${count}?${query}`)).text, String(want.length), `${when}: ${count} ${flags}`);
-      const page = await rest.read(`/alarm/alarms?${query}&type=${want[0]}&status=ACTIVE&pageSize=1&withTotalElements=true`);
-      t.match(page, { alarms: [{ type: want[0] }], statistics: { totalElements: 1 } }, `${when}: with other filters`);
+t.test(
+  'the sub-hierarchy: by what an object is, whatever kind its links are, and however many there are',
+  async (t) => {
+    const made = async (name: string, more: object = {}): Promise<string> =>
+      (await rest.create('/inventory/managedObjects', { name, ...more })).id;
+    const below = async (parent: string, kind: string, child: string): Promise<string> => {
+      await rest.create(`/inventory/managedObjects/${parent}/${kind}`, { managedObject: { id: child } });
+      return child;
+    };
+    const group = await made('Group', { c8y_IsDeviceGroup: {} });
+    const subgroup = await below(group, 'childAssets', await made('Subgroup', { c8y_IsDeviceGroup: {} }));
+    const device = await below(subgroup, 'childAssets', await rest.createDevice('In a group'));
+    const child = await below(device, 'childDevices', await rest.createDevice('Child of it'));
+    const service = await below(device, 'childAdditions', await made('Service'));
+    for (const [id, type] of [
+      [group, 'g'],
+      [subgroup, 's'],
+      [device, 'd'],
+      [child, 'c'],
+      [service, 'v'],
+    ]) {
+      await raise(id, type);
+      await rest.create('/event/events', { source: { id }, type, text: 't', time: TIME });
     }
-  };
-  await check('looked up one by one');
-  for (let done = 0; done < 1_000; done += 100) {
-    await Promise.all(Array.from({ length: 100 }, () => rest.post(`/inventory/managedObjects/${subgroup}/childAssets`, { name: 'One of many', c8y_IsDevice: {} })));
-  }
-  await check('found by the history');
-  t.ok([200, 202].includes((await rest.put(`/alarm/alarms?source=${group}&withSourceDevices=true`, { status: 'CLEARED' })).status));
-  await eventually('the alarms of the devices are cleared', async () =>
-    (await typesOf(`source=${group}&withSourceAssets=true&withSourceDevices=true&status=CLEARED`)).sort().join('') === 'cdg');
-  t.equal((await rest.delete(`/alarm/alarms?source=${group}&withSourceAssets=true`)).status, 204);
-  await eventually('those of the assets are deleted', async () =>
-    (await typesOf(`source=${group}&withSourceAssets=true&withSourceDevices=true`)).sort().join('') === 'cd');
-});
+    const cases = [
+      ['', 'g'],
+      ['&withSourceDevices=true', 'cdg'],
+      ['&withSourceAssets=true', 'gsv'],
+      ['&withSourceAssets=true&withSourceDevices=true', 'cdgsv'],
+    ] as const;
+    const check = async (when: string): Promise<void> => {
+      for (const [flags, want] of cases) {
+        const query = `source=${group}${flags}`;
+        t.equal((await typesOf(query)).sort().join(''), want, `${when}: alarms ${flags}`);
+        const { events } = await rest.read(`/event/events?pageSize=100&${query}`);
+        t.equal(
+          events
+            .map(({ type }: { type: string }) => type)
+            .sort()
+            .join(''),
+          want,
+          `${when}: events ${flags}`,
+        );
+        for (const count of ['/alarm/alarms/count', '/event/events/count'])
+          t.equal((await rest.get(`${count}?${query}`)).text, String(want.length), `${when}: ${count} ${flags}`);
+        const page = await rest.read(
+          `/alarm/alarms?${query}&type=${want[0]}&status=ACTIVE&pageSize=1&withTotalElements=true`,
+        );
+        t.match(page, { alarms: [{ type: want[0] }], statistics: { totalElements: 1 } }, `${when}: with other filters`);
+      }
+    };
+    await check('looked up one by one');
+    for (let done = 0; done < 1_000; done += 100) {
+      await Promise.all(
+        Array.from({ length: 100 }, () =>
+          rest.post(`/inventory/managedObjects/${subgroup}/childAssets`, { name: 'One of many', c8y_IsDevice: {} }),
+        ),
+      );
+    }
+    await check('found by the history');
+    t.ok(
+      [200, 202].includes(
+        (await rest.put(`/alarm/alarms?source=${group}&withSourceDevices=true`, { status: 'CLEARED' })).status,
+      ),
+    );
+    await eventually(
+      'the alarms of the devices are cleared',
+      async () =>
+        (await typesOf(`source=${group}&withSourceAssets=true&withSourceDevices=true&status=CLEARED`))
+          .sort()
+          .join('') === 'cdg',
+    );
+    t.equal((await rest.delete(`/alarm/alarms?source=${group}&withSourceAssets=true`)).status, 204);
+    await eventually(
+      'those of the assets are deleted',
+      async () =>
+        (await typesOf(`source=${group}&withSourceAssets=true&withSourceDevices=true`)).sort().join('') === 'cd',
+    );
+  },
+);
 
 t.test('a change of many alarms goes on behind the answer', async (t) => {
   const device = await rest.createDevice('Many');
   const count = 3_000;
   for (let start = 0; start < count; start += 200) {
-    await Promise.all(Array.from({ length: 200 }, (_, index) => rest.request('POST', '/alarm/alarms', {
-      body: alarmOf(device, `many ${start + index}`), headers: { accept: '' } })));
+    await Promise.all(
+      Array.from({ length: 200 }, (_, index) =>
+        rest.request('POST', '/alarm/alarms', {
+          body: alarmOf(device, `many ${start + index}`),
+          headers: { accept: '' },
+        }),
+      ),
+    );
   }
   const answer = await rest.put(`/alarm/alarms?source=${device}&status=ACTIVE`, { status: 'CLEARED' });
   t.match([200, 202].includes(answer.status), true, String(answer.status));
-  await eventually('all are cleared', async () =>
-    (await rest.get(`/alarm/alarms/count?source=${device}&status=CLEARED`)).text === String(count));
+  await eventually(
+    'all are cleared',
+    async () => (await rest.get(`/alarm/alarms/count?source=${device}&status=CLEARED`)).text === String(count),
+  );
   t.equal((await raise(device, 'many 0')).count, 1, 'none of them is open');
 });
 
@@ -256,7 +448,13 @@ t.test('roles: owner of the source, and others (docs/spec/alarms.md#roles)', asy
     ['create', 'POST', '/alarm/alarms', alarmOf(device, 'new'), { reader: 403, admin: 201, owner: 201 }],
     ['create at others', 'POST', '/alarm/alarms', alarmOf(other, 'new'), { reader: 403, admin: 201, owner: 403 }],
     ['change', 'PUT', `/alarm/alarms/${id}`, { status: 'CLEARED' }, { reader: 403, admin: 200, owner: 200 }],
-    ['change of others', 'PUT', `/alarm/alarms/${strange}`, { status: 'CLEARED' }, { reader: 403, admin: 200, owner: 403 }],
+    [
+      'change of others',
+      'PUT',
+      `/alarm/alarms/${strange}`,
+      { status: 'CLEARED' },
+      { reader: 403, admin: 200, owner: 403 },
+    ],
     ['bulk change', 'PUT', '/alarm/alarms?type=none', { status: 'CLEARED' }, { reader: 403, admin: 200, owner: 200 }],
     ['delete', 'DELETE', '/alarm/alarms?type=none', undefined, { reader: 403, admin: 204, owner: 403 }],
     ['the root', 'GET', '/alarm', undefined, { reader: 200 }],
@@ -264,10 +462,19 @@ t.test('roles: owner of the source, and others (docs/spec/alarms.md#roles)', asy
   const users: Record<string, Rest> = { reader, admin, owner };
   for (const [what, method, path, body, want] of cases) {
     for (const [name, status] of Object.entries(want)) {
-      t.equal((await users[name].request(method, path, body === undefined ? {} : { body })).status, status, `${what} as ${name}`);
+      t.equal(
+        (await users[name].request(method, path, body === undefined ? {} : { body })).status,
+        status,
+        `${what} as ${name}`,
+      );
     }
   }
-  t.same((await owner.read('/alarm/alarms?pageSize=100')).alarms.map((alarm: any) => alarm.source.id).filter((found: string) => found !== device), []);
+  t.same(
+    (await owner.read('/alarm/alarms?pageSize=100')).alarms
+      .map((alarm: any) => alarm.source.id)
+      .filter((found: string) => found !== device),
+    [],
+  );
   t.equal((await owner.get('/alarm/alarms/count')).text, '2');
   await rest.put(`/alarm/alarms/${strange}`, { status: 'ACTIVE' });
   t.equal((await owner.put('/alarm/alarms?status=ACTIVE', { status: 'ACKNOWLEDGED' })).status, 200);
@@ -282,7 +489,10 @@ t.test('what is not stored: maintenance, mapped types, processing modes', async 
   const post = (type: string, headers: Record<string, string> = {}): Promise<Reply> =>
     rest.request('POST', '/alarm/alarms', { body: alarmOf(device, type), headers });
   const suppressed = await post('in maintenance');
-  t.match(suppressed, { status: 201, json: { self: `${server.url}/alarm/alarms/null`, id: null, type: 'in maintenance', source: { id: device } } });
+  t.match(suppressed, {
+    status: 201,
+    json: { self: `${server.url}/alarm/alarms/null`, id: null, type: 'in maintenance', source: { id: device } },
+  });
   t.equal(suppressed.headers.get('location'), null);
   t.same(await typesOf(`source=${device}`), []);
   for (const responseInterval of [0, '0', -32768]) {
@@ -291,42 +501,77 @@ t.test('what is not stored: maintenance, mapped types, processing modes', async 
   }
   await rest.put(`/inventory/managedObjects/${device}`, { c8y_RequiredAvailability: { responseInterval: 5 } });
   await post('after maintenance');
-  for (const [key, value] of [['exact', 'CRITICAL|mapped text'], ['pre*', 'MINOR'], ['prefix*', '|longest'], ['gone', 'NONE'], ['odd', 'LOUD|']]) {
+  for (const [key, value] of [
+    ['exact', 'CRITICAL|mapped text'],
+    ['pre*', 'MINOR'],
+    ['prefix*', '|longest'],
+    ['gone', 'NONE'],
+    ['odd', 'LOUD|'],
+  ]) {
     const option = await rest.post('/tenant/options', { category: 'alarm.type.mapping', key, value });
     t.equal(option.status, 200, key);
   }
   const mapped: [string, object][] = [
-    ['exact', { severity: 'CRITICAL', text: 'mapped text' }], ['exact2', { severity: 'MAJOR', text: 'text of exact2' }],
-    ['pre', { severity: 'MINOR', text: 'text of pre' }], ['prefixed', { severity: 'MAJOR', text: 'longest' }],
-    ['gone', { id: null }], ['odd', { severity: 'MAJOR', text: 'text of odd' }],
+    ['exact', { severity: 'CRITICAL', text: 'mapped text' }],
+    ['exact2', { severity: 'MAJOR', text: 'text of exact2' }],
+    ['pre', { severity: 'MINOR', text: 'text of pre' }],
+    ['prefixed', { severity: 'MAJOR', text: 'longest' }],
+    ['gone', { id: null }],
+    ['odd', { severity: 'MAJOR', text: 'text of odd' }],
   ];
   for (const [type, want] of mapped) t.match((await post(type)).json, want, type);
   t.match(await post('transient', { 'X-Platform-Processing-Mode': 'TRANSIENT' }), { status: 201, json: { id: null } });
-  t.equal(await typesOf(`source=${device}`).then((types) => types.sort().join()), 'after maintenance,exact,exact2,odd,pre,prefixed');
+  t.equal(
+    await typesOf(`source=${device}`).then((types) => types.sort().join()),
+    'after maintenance,exact,exact2,odd,pre,prefixed',
+  );
   await live.message((message) => message['data']?.[0]?.data?.type === 'transient');
-  t.notOk(live.messages.some((message) => /maintenance|still|gone/.test(message['data'][0].data.type) && !/after/.test(message['data'][0].data.type)));
+  t.notOk(
+    live.messages.some(
+      (message) =>
+        /maintenance|still|gone/.test(message['data'][0].data.type) && !/after/.test(message['data'][0].data.type),
+    ),
+  );
 });
 
 t.test('notifications (docs/spec/realtime.md#effects)', async (t) => {
   const live = await BayeuxSocket.open(t, server, '/cep/realtime');
-  const [top, parent, device] = [await rest.createDevice('Top'), await rest.createDevice('Parent'), await rest.createDevice('Loud')];
+  const [top, parent, device] = [
+    await rest.createDevice('Top'),
+    await rest.createDevice('Parent'),
+    await rest.createDevice('Loud'),
+  ];
   await rest.post(`/inventory/managedObjects/${top}/childAssets`, { managedObject: { id: parent } });
   await rest.post(`/inventory/managedObjects/${parent}/childDevices`, { managedObject: { id: device } });
-  await live.subscribe(`/alarms/${device}`, '/alarms/*', `/alarmsWithChildren/${top}`, `/alarmsWithChildren/${parent}`, `/alarmsWithChildren/${device}`);
+  await live.subscribe(
+    `/alarms/${device}`,
+    '/alarms/*',
+    `/alarmsWithChildren/${top}`,
+    `/alarmsWithChildren/${parent}`,
+    `/alarmsWithChildren/${device}`,
+  );
   const { id } = await raise(device, 'loud');
   await raise(device, 'loud', { time: at(1) });
   await change(id, { status: 'ACTIVE' });
   await change(id, { status: 'ACKNOWLEDGED' });
   await rest.put(`/alarm/alarms?source=${device}`, { status: 'CLEARED' });
   await rest.delete(`/alarm/alarms?source=${device}`);
-  const channels = [`/alarms/${device}`, `/alarmsWithChildren/${device}`, `/alarmsWithChildren/${parent}`, `/alarmsWithChildren/${top}`];
+  const channels = [
+    `/alarms/${device}`,
+    `/alarmsWithChildren/${device}`,
+    `/alarmsWithChildren/${parent}`,
+    `/alarmsWithChildren/${top}`,
+  ];
   for (const channel of channels) {
     await live.message((message) => message['channel'] === channel && message['data'][0].realtimeAction === 'DELETE');
     const seen = live.messages.filter((message) => message['channel'] === channel).map((message) => message['data'][0]);
     t.equal(seen.map(({ realtimeAction }: any) => realtimeAction[0]).join(''), 'CUUUD', channel);
     t.match(seen[0].data, { id, count: 1, status: 'ACTIVE', source: { id: device } });
     t.match(seen[1].data, { id, count: 2, firstOccurrence: false, time: at(1), firstOccurenceTime: TIME });
-    t.match(seen.slice(2, 4).map(({ data }: any) => data.status), ['ACKNOWLEDGED', 'CLEARED']);
+    t.match(
+      seen.slice(2, 4).map(({ data }: any) => data.status),
+      ['ACKNOWLEDGED', 'CLEARED'],
+    );
     t.match(JSON.stringify(seen[4].data), id);
   }
 });

@@ -1,4 +1,7 @@
-/** Applications (docs/spec/applications.md): fields, uniqueness, lists by who has them, changes, deletion, clones, roles. */
+/**
+ * Applications (docs/spec/applications.md): fields, uniqueness, lists by who has them, changes, deletion, clones,
+ * roles.
+ */
 import t from 'tap';
 import { Rest, TENANT, startServer } from '../../helpers/running/server.ts';
 import type { Reply } from '../../helpers/running/server.ts';
@@ -7,40 +10,81 @@ const server = await startServer(t);
 const { rest, management } = server;
 const APPS = '/application/applications';
 let count = 0;
-const fields = (more: object = {}): Record<string, unknown> => { count += 1; return { key: `key-${count}`, name: `name-${count}`, type: 'EXTERNAL', ...more }; };
+const fields = (more: object = {}): Record<string, unknown> => {
+  count += 1;
+  return { key: `key-${count}`, name: `name-${count}`, type: 'EXTERNAL', ...more };
+};
 const create = (more: object = {}, by = rest): Promise<any> => by.create(APPS, fields(more));
 const ids = (reply: any): string[] => reply.applications.map(({ id }: any) => id);
-const subscribe = (tenant: string, id: string): Promise<any> => management.create(`/tenant/tenants/${tenant}/applications`, { application: { id } });
+const subscribe = (tenant: string, id: string): Promise<any> =>
+  management.create(`/tenant/tenants/${tenant}/applications`, { application: { id } });
 async function user(name: string, roles: readonly string[]): Promise<Rest> {
-  await rest.create(`/user/${TENANT}/users`, { userName: name, password: 'Analytical-1', email: `${name}@example.com` });
-  for (const role of roles) await rest.create(`/user/${TENANT}/users/${name}/roles`, { role: { self: `x/user/roles/${role}` } });
+  await rest.create(`/user/${TENANT}/users`, {
+    userName: name,
+    password: 'Analytical-1',
+    email: `${name}@example.com`,
+  });
+  for (const role of roles)
+    await rest.create(`/user/${TENANT}/users/${name}/roles`, { role: { self: `x/user/roles/${role}` } });
   return new Rest(server.url, `${TENANT}/${name}`, 'Analytical-1');
 }
 async function tenant(id: string, more: object = {}): Promise<Rest> {
-  await management.create('/tenant/tenants', { id, company: id, domain: `${id}-d`, adminName: 'ada', adminEmail: 'a@b', adminPass: 'Analytical-1', ...more });
+  await management.create('/tenant/tenants', {
+    id,
+    company: id,
+    domain: `${id}-d`,
+    adminName: 'ada',
+    adminEmail: 'a@b',
+    adminPass: 'Analytical-1',
+    ...more,
+  });
   return new Rest(server.url, `${id}/ada`, 'Analytical-1');
 }
 
 t.test('as it is created: every field comes back', async (t) => {
   const sent = {
-    key: 'full-key', name: 'full', type: 'HOSTED', availability: 'MARKET', contextPath: 'full', description: 'd', manifest: { imports: [], noAppSwitcher: true },
-    roles: ['ROLE_FULL_READ'], requiredRoles: ['ROLE_INVENTORY_READ'], resourcesUrl: '/r', externalUrl: 'https://x', globalTitle: 'T', breadcrumbs: false, dynamicOptionsUrl: '/o',
-    contentSecurityPolicy: "default-src 'self'", config: { a: [1.0] }, custom: { x: null },
+    key: 'full-key',
+    name: 'full',
+    type: 'HOSTED',
+    availability: 'MARKET',
+    contextPath: 'full',
+    description: 'd',
+    manifest: { imports: [], noAppSwitcher: true },
+    roles: ['ROLE_FULL_READ'],
+    requiredRoles: ['ROLE_INVENTORY_READ'],
+    resourcesUrl: '/r',
+    externalUrl: 'https://x',
+    globalTitle: 'T',
+    breadcrumbs: false,
+    dynamicOptionsUrl: '/o',
+    contentSecurityPolicy: "default-src 'self'",
+    config: { a: [1.0] },
+    custom: { x: null },
   };
   const reply = await rest.post(APPS, sent);
   t.equal(reply.status, 201);
   const { id } = reply.json;
   const self = `${server.url}${APPS}/${id}`;
   t.equal(reply.headers.get('location'), self);
-  t.same(reply.json, { ...sent, id, self, owner: { self: `${server.url}/tenant/tenants/${TENANT}`, tenant: { id: TENANT } } });
+  t.same(reply.json, {
+    ...sent,
+    id,
+    self,
+    owner: { self: `${server.url}/tenant/tenants/${TENANT}`, tenant: { id: TENANT } },
+  });
   t.same(await rest.read(`${APPS}/${id}`), reply.json);
   t.match(reply.headers.get('content-type'), /json/);
-  const vendor = await rest.request('GET', `${APPS}/${id}`, { headers: { accept: 'application/vnd.com.nsn.cumulocity.application+json' } });
+  const vendor = await rest.request('GET', `${APPS}/${id}`, {
+    headers: { accept: 'application/vnd.com.nsn.cumulocity.application+json' },
+  });
   t.match(vendor.headers.get('content-type'), 'application/vnd.com.nsn.cumulocity.application+json');
 });
 
 t.test('the root of the area', async (t) => {
-  t.match(await rest.read('/application'), { applications: { self: `${server.url}${APPS}` }, applicationsByName: /applicationsByName\/\{name\}/ });
+  t.match(await rest.read('/application'), {
+    applications: { self: `${server.url}${APPS}` },
+    applicationsByName: /applicationsByName\/\{name\}/,
+  });
 });
 
 t.test('the smallest one', async (t) => {
@@ -52,7 +96,10 @@ t.test('the smallest one', async (t) => {
 t.test('mandatory fields', async (t) => {
   const reply = await rest.post(APPS, {});
   t.equal(reply.status, 422);
-  t.match(reply.json, { error: 'undefined/validationError', message: 'Following mandatory fields should be included: key,name,type' });
+  t.match(reply.json, {
+    error: 'undefined/validationError',
+    message: 'Following mandatory fields should be included: key,name,type',
+  });
   const hosted = await rest.post(APPS, fields({ type: 'HOSTED' }));
   t.equal(hosted.status, 422);
   t.match(hosted.json.message, /contextPath/);
@@ -66,7 +113,11 @@ const FIELDS: [field: string, taken: unknown[], refused: unknown[]][] = [
   ['availability', ['MARKET', 'PRIVATE', 'SHARED'], ['', 'PUBLIC', 7]],
   ['contextPath', ['a', 'a.b-c_d', 'a'.repeat(128)], ['', '/a', 'a/b', 'a@b', '..', '-a', 'a b', 'a'.repeat(129), 7]],
   ['roles', [[], ['ROLE_MINE_READ']], ['ROLE_MINE_READ', ['mine'], ['ROLE_INVENTORY_READ'], ['ROLE_SYSTEM'], [7]]],
-  ['requiredRoles', [[], ['ROLE_INVENTORY_READ', 'ROLE_OTHER_SERVICE']], ['ROLE_A', ['role_a'], ['ROLE_SYSTEM'], ['ROLE_DEVICE_BOOTSTRAP'], ['ROLE_SERVICE_BOOTSTRAP']]],
+  [
+    'requiredRoles',
+    [[], ['ROLE_INVENTORY_READ', 'ROLE_OTHER_SERVICE']],
+    ['ROLE_A', ['role_a'], ['ROLE_SYSTEM'], ['ROLE_DEVICE_BOOTSTRAP'], ['ROLE_SERVICE_BOOTSTRAP']],
+  ],
   ['manifest', [{}, { imports: [] }], ['x', [], 7]],
   ['description', ['', 'd'.repeat(4096)], ['d'.repeat(4097), 7]],
   ['contentSecurityPolicy', ["default-src 'self'"], ['a\r\nb', 'ä', 7]],
@@ -75,7 +126,8 @@ const FIELDS: [field: string, taken: unknown[], refused: unknown[]][] = [
 ];
 for (const [field, taken, refused] of FIELDS) {
   t.test(`values of ${field}`, async (t) => {
-    for (const value of refused) t.equal((await rest.post(APPS, fields({ [field]: value }))).status, 422, JSON.stringify(value));
+    for (const value of refused)
+      t.equal((await rest.post(APPS, fields({ [field]: value }))).status, 422, JSON.stringify(value));
     for (const value of taken) t.same((await create({ [field]: value }))[field], value);
   });
 }
@@ -89,7 +141,12 @@ t.test('key, name and context path are there once in a tenant', async (t) => {
     const other = await create();
     t.equal((await rest.put(`${APPS}/${other.id}`, { [field]: first[field] })).status, 409);
   }
-  t.equal((await management.post(APPS, { ...fields(), name: first.name, key: first.key, contextPath: first.contextPath })).status, 201, 'another tenant may');
+  t.equal(
+    (await management.post(APPS, { ...fields(), name: first.name, key: first.key, contextPath: first.contextPath }))
+      .status,
+    201,
+    'another tenant may',
+  );
   const many = await Promise.all(Array.from({ length: 8 }, () => rest.post(APPS, fields({ name: 'raced' }))));
   t.same(many.map(({ status }) => status).sort(), [201, 409, 409, 409, 409, 409, 409, 409]);
   t.equal((await rest.put(`${APPS}/${first.id}`, { name: 'renamed' })).status, 200);
@@ -98,7 +155,14 @@ t.test('key, name and context path are there once in a tenant', async (t) => {
 
 t.test('PUT: what is sent replaces, null removes, the rest stays; what the server keeps is left alone', async (t) => {
   const app = await create({ description: 'd', contextPath: 'puts', custom: 1 });
-  const reply = await rest.put(`${APPS}/${app.id}`, { id: '1', owner: { tenant: { id: 'x' } }, description: null, contextPath: null, custom: 2, availability: 'MARKET' });
+  const reply = await rest.put(`${APPS}/${app.id}`, {
+    id: '1',
+    owner: { tenant: { id: 'x' } },
+    description: null,
+    contextPath: null,
+    custom: 2,
+    availability: 'MARKET',
+  });
   t.equal(reply.status, 200);
   const { description: _, contextPath: __, ...others } = app;
   t.same(reply.json, { ...others, custom: 2, availability: 'MARKET' });
@@ -106,7 +170,10 @@ t.test('PUT: what is sent replaces, null removes, the rest stays; what the serve
   t.equal((await rest.put(`${APPS}/${app.id}`, { type: 'EXTERNAL' })).status, 200, 'repeated');
   t.equal((await rest.put(`${APPS}/${app.id}`, { activeVersionId: '7' })).status, 422);
   t.equal((await rest.put(`${APPS}/999999`, {})).status, 404);
-  t.match((await rest.get(`${APPS}/abc`)).json, { error: 'applications/Not Found', message: 'Could not find application by ID abc' });
+  t.match((await rest.get(`${APPS}/abc`)).json, {
+    error: 'applications/Not Found',
+    message: 'Could not find application by ID abc',
+  });
 });
 
 t.test('changes are in the audit log, what changes nothing is not', async (t) => {
@@ -115,21 +182,37 @@ t.test('changes are in the audit log, what changes nothing is not', async (t) =>
   await rest.put(`${APPS}/${app.id}`, { description: 'a' });
   await rest.delete(`${APPS}/${app.id}`);
   const { auditRecords } = await rest.read(`/audit/auditRecords?source=${app.id}&pageSize=100&revert=true`);
-  t.same(auditRecords.map(({ activity }: any) => activity).sort(), ['Application created', 'Application deleted', 'Application updated']);
+  t.same(auditRecords.map(({ activity }: any) => activity).sort(), [
+    'Application created',
+    'Application deleted',
+    'Application updated',
+  ]);
   t.match(auditRecords[0], { user: 'admin', type: 'Application' });
-  t.match(auditRecords[1], { text: `Application updated: ${app.name}: description added`, changes: [{ attribute: 'description', changeType: 'ADDED', newValue: 'a' }] });
+  t.match(auditRecords[1], {
+    text: `Application updated: ${app.name}: description added`,
+    changes: [{ attribute: 'description', changeType: 'ADDED', newValue: 'a' }],
+  });
 });
 
 t.test('changes at once are all done: none is in conflict', async (t) => {
   const { id } = await create();
-  const replies = await Promise.all(Array.from({ length: 12 }, (_, index) => rest.put(`${APPS}/${id}`, { [`part${index}`]: index })));
-  t.same(replies.map(({ status }) => status), Array(12).fill(200));
+  const replies = await Promise.all(
+    Array.from({ length: 12 }, (_, index) => rest.put(`${APPS}/${id}`, { [`part${index}`]: index })),
+  );
+  t.same(
+    replies.map(({ status }) => status),
+    Array(12).fill(200),
+  );
   t.match(await rest.read(`${APPS}/${id}`), Object.fromEntries(replies.map((_, index) => [`part${index}`, index])));
 });
 
 t.test('lists', async (t) => {
   const acme = await tenant('acme');
-  const [own, market, secret] = [await create({ contextPath: 'both' }), await create({ availability: 'MARKET' }), await create()];
+  const [own, market, secret] = [
+    await create({ contextPath: 'both' }),
+    await create({ availability: 'MARKET' }),
+    await create(),
+  ];
   const theirs = await create({ contextPath: 'both' }, acme);
   await subscribe('acme', own.id);
   await subscribe('acme', market.id);
@@ -195,16 +278,32 @@ t.test('roles', async (t) => {
   const nobody = await user('plain', []);
   const path = `${APPS}/${app.id}`;
   const cases: [by: Rest, method: string, path: string, body: object | undefined, status: number][] = [
-    [reader, 'GET', path, undefined, 200], [reader, 'PUT', path, {}, 403], [reader, 'DELETE', path, undefined, 403], [reader, 'POST', APPS, fields(), 403],
-    [reader, 'GET', `${path}/bootstrapUser`, undefined, 403], [reader, 'POST', `${path}/clone`, {}, 403], [reader, 'GET', `${path}/binaries`, undefined, 200],
-    [admin, 'GET', path, undefined, 200], [admin, 'PUT', path, { description: 'x' }, 200], [admin, 'POST', APPS, fields(), 201],
+    [reader, 'GET', path, undefined, 200],
+    [reader, 'PUT', path, {}, 403],
+    [reader, 'DELETE', path, undefined, 403],
+    [reader, 'POST', APPS, fields(), 403],
+    [reader, 'GET', `${path}/bootstrapUser`, undefined, 403],
+    [reader, 'POST', `${path}/clone`, {}, 403],
+    [reader, 'GET', `${path}/binaries`, undefined, 200],
+    [admin, 'GET', path, undefined, 200],
+    [admin, 'PUT', path, { description: 'x' }, 200],
+    [admin, 'POST', APPS, fields(), 201],
     [admin, 'POST', APPS, fields({ requiredRoles: ['ROLE_TENANT_MANAGEMENT_ADMIN'] }), 403],
-    [admin, 'PUT', path, { requiredRoles: ['ROLE_INVENTORY_ADMIN'] }, 403], [admin, 'PUT', path, { requiredRoles: ['ROLE_APPLICATION_MANAGEMENT_ADMIN'] }, 200],
-    [nobody, 'GET', APPS, undefined, 200], [nobody, 'GET', path, undefined, 200], [nobody, 'POST', APPS, fields(), 403], [nobody, 'GET', `${path}/binaries`, undefined, 403],
-    [nobody, 'GET', '/application/applicationsByUser/plain', undefined, 200], [nobody, 'GET', '/application/applicationsByUser/admin', undefined, 403],
-    [nobody, 'GET', `${APPS}?user=plain`, undefined, 200], [nobody, 'GET', `${APPS}?user=admin`, undefined, 403], [reader, 'GET', `${APPS}?user=admin`, undefined, 200],
-    [admin, 'GET', '/application/currentApplication', undefined, 403], [admin, 'GET', '/application/currentApplication/subscriptions', undefined, 403],
-    [admin, 'GET', '/application/currentApplication/settings', undefined, 403], [admin, 'PUT', '/application/currentApplication', {}, 403],
+    [admin, 'PUT', path, { requiredRoles: ['ROLE_INVENTORY_ADMIN'] }, 403],
+    [admin, 'PUT', path, { requiredRoles: ['ROLE_APPLICATION_MANAGEMENT_ADMIN'] }, 200],
+    [nobody, 'GET', APPS, undefined, 200],
+    [nobody, 'GET', path, undefined, 200],
+    [nobody, 'POST', APPS, fields(), 403],
+    [nobody, 'GET', `${path}/binaries`, undefined, 403],
+    [nobody, 'GET', '/application/applicationsByUser/plain', undefined, 200],
+    [nobody, 'GET', '/application/applicationsByUser/admin', undefined, 403],
+    [nobody, 'GET', `${APPS}?user=plain`, undefined, 200],
+    [nobody, 'GET', `${APPS}?user=admin`, undefined, 403],
+    [reader, 'GET', `${APPS}?user=admin`, undefined, 200],
+    [admin, 'GET', '/application/currentApplication', undefined, 403],
+    [admin, 'GET', '/application/currentApplication/subscriptions', undefined, 403],
+    [admin, 'GET', '/application/currentApplication/settings', undefined, 403],
+    [admin, 'PUT', '/application/currentApplication', {}, 403],
     [admin, 'DELETE', path, undefined, 204],
   ];
   for (const [by, method, where, body, status] of cases) {
@@ -216,12 +315,21 @@ t.test('roles', async (t) => {
 t.test('applications of a user: those assigned to the user or a group', async (t) => {
   const [one, two] = [await create(), await create()];
   const plain = await user('assigned', []);
-  t.ok(ids(await plain.read('/application/applicationsByUser/assigned?pageSize=2000')).includes(one.id), 'all while nothing is assigned');
+  t.ok(
+    ids(await plain.read('/application/applicationsByUser/assigned?pageSize=2000')).includes(one.id),
+    'all while nothing is assigned',
+  );
   t.equal((await rest.put(`/user/${TENANT}/users/assigned`, { applications: [{ id: one.id }] })).status, 200);
   t.same(ids(await plain.read('/application/applicationsByUser/assigned?pageSize=2000')), [one.id]);
-  const group = await rest.create(`/user/${TENANT}/groups`, { name: 'appers', applications: [{ application: { id: two.id } }] });
+  const group = await rest.create(`/user/${TENANT}/groups`, {
+    name: 'appers',
+    applications: [{ application: { id: two.id } }],
+  });
   await rest.create(`/user/${TENANT}/groups/${group.id}/users`, { user: { self: `x/user/${TENANT}/users/assigned` } });
-  t.same(ids(await plain.read('/application/applicationsByUser/assigned?pageSize=2000')).sort(), [one.id, two.id].sort());
+  t.same(
+    ids(await plain.read('/application/applicationsByUser/assigned?pageSize=2000')).sort(),
+    [one.id, two.id].sort(),
+  );
 });
 
 t.test('deletion', async (t) => {
@@ -233,7 +341,12 @@ t.test('deletion', async (t) => {
   t.match(refused.json.message, /acme/);
   t.equal((await rest.delete(`${APPS}/${app.id}?force=true`)).status, 204);
   t.equal((await rest.get(`${APPS}/${app.id}`)).status, 404);
-  t.same((await acme.read('/tenant/tenants/acme/applications?pageSize=100')).references.filter(({ application }: any) => application.id === app.id), []);
+  t.same(
+    (await acme.read('/tenant/tenants/acme/applications?pageSize=100')).references.filter(
+      ({ application }: any) => application.id === app.id,
+    ),
+    [],
+  );
   t.equal((await rest.delete(`${APPS}/${app.id}`)).status, 404);
   t.equal((await rest.post(APPS, { ...fields(), name: app.name, key: app.key })).status, 201, 'its names are free');
   t.equal((await management.post('/tenant/tenants/acme/applications', { application: { id: app.id } })).status, 404);
@@ -248,9 +361,18 @@ t.test('of several who delete a subscribed application at once one has done it',
 
 t.test('clones', async (t) => {
   const app = await create({ contextPath: 'original', description: 'd' });
-  const reply = await rest.request('POST', `${APPS}/${app.id}/clone`, { body: '', headers: { 'content-type': 'application/json' } });
+  const reply = await rest.request('POST', `${APPS}/${app.id}/clone`, {
+    body: '',
+    headers: { 'content-type': 'application/json' },
+  });
   t.equal(reply.status, 201);
-  t.match(reply.json, { key: `clone${app.key}`, name: `clone${app.name}`, contextPath: 'cloneoriginal', description: 'd', availability: 'PRIVATE' });
+  t.match(reply.json, {
+    key: `clone${app.key}`,
+    name: `clone${app.name}`,
+    contextPath: 'cloneoriginal',
+    description: 'd',
+    availability: 'PRIVATE',
+  });
   t.equal(reply.headers.get('location'), reply.json.self);
   t.match((await rest.create(`${APPS}/${app.id}/clone`, '')).name, /^clone2/);
   t.equal((await rest.post(`${APPS}/${(await create({ type: 'MICROSERVICE' })).id}/clone`, '')).status, 422);
@@ -265,7 +387,11 @@ t.test('applications of a tenant that is deleted are gone, and another of its id
   t.equal((await rest.get(`${APPS}/${app.id}`)).status, 200);
   t.equal((await management.delete('/tenant/tenants/gone')).status, 204);
   t.equal((await rest.get(`${APPS}/${app.id}`)).status, 404);
-  t.notMatch((await management.get('/tenant/tenants/acme/applications?pageSize=100')).text, app.name, 'others are not subscribed any more');
+  t.notMatch(
+    (await management.get('/tenant/tenants/acme/applications?pageSize=100')).text,
+    app.name,
+    'others are not subscribed any more',
+  );
   const again = await tenant('gone', { domain: 'gone-again' });
   t.same((await again.read(APPS)).applications, []);
 });

@@ -9,19 +9,29 @@ const server = await startServer(t);
 const client: any = await Client.authenticate({ tenant: TENANT, user: 'admin', password: PASSWORD }, server.url);
 const SECRET = 'Analytical-1';
 /** Status of an answer, also of one that the client throws. */
-const statusOf = async (answer: Promise<any>): Promise<number> => { const found = await answer.catch((error: unknown) => error); return found.res?.status ?? found.status; };
-const newUser = async (userName: string): Promise<any> => (await client.user.create({ userName, password: SECRET, email: `${userName}@example.com`, newsletter: true })).data;
+const statusOf = async (answer: Promise<any>): Promise<number> => {
+  const found = await answer.catch((error: unknown) => error);
+  return found.res?.status ?? found.status;
+};
+const newUser = async (userName: string): Promise<any> =>
+  (await client.user.create({ userName, password: SECRET, email: `${userName}@example.com`, newsletter: true })).data;
 
 t.test('UserService', async (t) => {
   const created = await newUser('ada');
   t.match(created, { id: 'ada', userName: 'ada', email: 'ada@example.com', enabled: true });
   t.match((await client.user.detail('ada')).data, { id: 'ada' });
-  t.match((await client.user.update({ ...created, firstName: 'Ada', customProperties: { language: 'en' } })).data, { firstName: 'Ada', customProperties: { language: 'en' } });
+  t.match((await client.user.update({ ...created, firstName: 'Ada', customProperties: { language: 'en' } })).data, {
+    firstName: 'Ada',
+    customProperties: { language: 'en' },
+  });
   const { data, paging } = await client.user.list({ pageSize: 1, withTotalPages: true });
   t.equal(data.length, 1);
   t.ok(paging.totalPages >= 2);
   t.equal((await paging.next()).data.length, 1);
-  t.match((await client.user.current()).data, { userName: 'admin', groups: { references: [{ group: { name: 'admins' } }] } });
+  t.match((await client.user.current()).data, {
+    userName: 'admin',
+    groups: { references: [{ group: { name: 'admins' } }] },
+  });
   const { data: current } = await client.user.currentWithEffectiveRoles();
   t.ok(client.user.hasRole(current, 'ROLE_INVENTORY_ADMIN'));
   t.ok(client.user.hasRole((await client.user.current()).data, 'ROLE_INVENTORY_ADMIN'), 'by roles or groups');
@@ -48,15 +58,32 @@ t.test('UserService: a new password by mail', async (t) => {
   const anonymous: any = new Client(new BasicAuth({}), server.url);
   anonymous.core.tenant = TENANT;
   t.equal((await anonymous.user.sendPasswordResetMail('forgot@example.com', TENANT)).res.status, 200);
-  const token = await eventually('the mail', () => /token=([\w-]+)&/.exec(server.complaints.findLast((line) => line.includes('forgot@example.com')) ?? '')?.[1]);
+  const token = await eventually(
+    'the mail',
+    () => /token=([\w-]+)&/.exec(server.complaints.findLast((line) => line.includes('forgot@example.com')) ?? '')?.[1],
+  );
   t.equal((await anonymous.user.validateResetToken(token, 'forgot@example.com')).res.status, 200);
   t.equal(await statusOf(anonymous.user.validateResetToken('x', 'forgot@example.com')), 422);
-  t.equal((await anonymous.user.resetPassword({ token, email: 'forgot@example.com', newPassword: 'Another-one-2', passwordStrength: 'GREEN' }, TENANT)).res.status, 200);
-  t.equal((await Client.authenticate({ tenant: TENANT, user: 'forgot', password: 'Another-one-2' }, server.url)).core.tenant, TENANT);
+  t.equal(
+    (
+      await anonymous.user.resetPassword(
+        { token, email: 'forgot@example.com', newPassword: 'Another-one-2', passwordStrength: 'GREEN' },
+        TENANT,
+      )
+    ).res.status,
+    200,
+  );
+  t.equal(
+    (await Client.authenticate({ tenant: TENANT, user: 'forgot', password: 'Another-one-2' }, server.url)).core.tenant,
+    TENANT,
+  );
 });
 
 /** Other nodes of a cluster know what was changed within a second. */
-const noticed = (): Promise<void> => new Promise((resolve) => { setTimeout(resolve, CLUSTER_NODES > 0 ? 1_000 : 0); });
+const noticed = (): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, CLUSTER_NODES > 0 ? 1_000 : 0);
+  });
 
 t.test('UserService: one-time codes', async (t) => {
   await newUser('careful');
@@ -88,7 +115,10 @@ t.test('UserGroupService and UserRoleService', async (t) => {
   t.equal(res.status, 201);
   t.equal(typeof group.id, 'number');
   t.match((await client.userGroup.detail(group.id)).data, { name: 'Operators' });
-  t.match((await client.userGroup.update({ id: group.id, name: 'Operators 2' })).data, { name: 'Operators 2', description: 'd' });
+  t.match((await client.userGroup.update({ id: group.id, name: 'Operators 2' })).data, {
+    name: 'Operators 2',
+    description: 'd',
+  });
   t.ok((await client.userGroup.list({ pageSize: 100 })).data.some((one: any) => one.id === group.id));
   const { data: role } = await client.userRole.detail('ROLE_ALARM_READ');
   const roles = (await client.userRole.list({ pageSize: 2000 })).data;
@@ -102,10 +132,17 @@ t.test('UserGroupService and UserRoleService', async (t) => {
   t.same((await member.user.current()).data.groups.references, []);
   await client.userGroup.addRoleToGroup(group.id, role);
   await client.userGroup.addUserToGroup(group.id, user);
-  t.match((await client.userGroup.update((await client.userGroup.detail(group.id)).data)).data, { name: 'Operators 2' }, 'as it was read');
+  t.match(
+    (await client.userGroup.update((await client.userGroup.detail(group.id)).data)).data,
+    { name: 'Operators 2' },
+    'as it was read',
+  );
   t.equal((await client.userGroup.removeRoleFromGroup(group, role.self)).res.status, 204, 'by its URL');
   t.equal((await client.userGroup.removeUserFromGroup(group, user.self)).res.status, 204);
-  t.match((await client.userGroup.detail(group.id)).data, { roles: { references: { length: 0 } }, users: { references: { length: 0 } } });
+  t.match((await client.userGroup.detail(group.id)).data, {
+    roles: { references: { length: 0 } },
+    users: { references: { length: 0 } },
+  });
   t.equal((await client.userGroup.delete(group.id)).res.status, 204);
   t.equal(await statusOf(client.userGroup.detail(group.id)), 404);
 });
@@ -114,29 +151,45 @@ t.test('InventoryRoleService and the assignments of a user', async (t) => {
   const user = await newUser('keeper');
   const group = (await client.inventory.create({ name: 'Site', c8y_IsDeviceGroup: {} })).data;
   await client.inventory.create({ name: 'Elsewhere' });
-  const { data: role } = await client.inventoryRole.create({ name: 'Site reader', description: 'd', permissions: [{ type: '*', scope: '*', permission: 'READ' }] });
+  const { data: role } = await client.inventoryRole.create({
+    name: 'Site reader',
+    description: 'd',
+    permissions: [{ type: '*', scope: '*', permission: 'READ' }],
+  });
   t.match((await client.inventoryRole.detail(role.id)).data, { name: 'Site reader' });
-  t.match((await client.inventoryRole.update({ ...role, description: 'e' })).data, { description: 'e', permissions: [{ scope: '*' }] });
+  t.match((await client.inventoryRole.update({ ...role, description: 'e' })).data, {
+    description: 'e',
+    permissions: [{ scope: '*' }],
+  });
   t.ok((await client.inventoryRole.list({ pageSize: 100 })).data.length >= 5);
   const assignments = client.user.inventoryAssignment(user);
   const { data: assignment } = await assignments.create({ managedObject: group.id, roles: [role] });
   t.match((await assignments.list()).data, [{ id: assignment.id, managedObject: group.id }]);
   t.match((await assignments.detail(assignment.id)).data, { roles: [{ id: role.id }] });
   const keeper: any = await Client.authenticate({ tenant: TENANT, user: 'keeper', password: SECRET }, server.url);
-  t.same((await keeper.inventory.list({ pageSize: 100 })).data.map((one: any) => one.id), [group.id]);
+  t.same(
+    (await keeper.inventory.list({ pageSize: 100 })).data.map((one: any) => one.id),
+    [group.id],
+  );
   t.match((await assignments.update({ id: assignment.id, roles: [{ id: 3 }] })).data, { roles: [{ id: 3 }] });
   t.equal((await assignments.delete(assignment.id)).res.status, 204);
   t.same((await keeper.inventory.list({ pageSize: 100 })).data, []);
-  t.match((await client.inventoryRole.update({ id: role.id, name: 'Renamed reader' })).data, { name: 'Renamed reader', permissions: [{ scope: '*' }] });
+  t.match((await client.inventoryRole.update({ id: role.id, name: 'Renamed reader' })).data, {
+    name: 'Renamed reader',
+    permissions: [{ scope: '*' }],
+  });
   t.equal((await client.inventoryRole.delete(role.id)).res.status, 204);
 });
 
 t.test('UserService: the end of all tokens', async (t) => {
   await newUser('walker');
-  const walker: any = await Client.authenticateViaOAuthInternal({ tenant: TENANT, user: 'walker', password: SECRET }, server.url);
+  const walker: any = await Client.authenticateViaOAuthInternal(
+    { tenant: TENANT, user: 'walker', password: SECRET },
+    server.url,
+  );
   t.equal((await walker.user.current()).data.userName, 'walker');
   t.equal((await client.user.revokeTokens()).res.status, 200);
-  t.ok(await eventually('the token ends', async () => await statusOf(walker.user.current()) === 401));
+  t.ok(await eventually('the token ends', async () => (await statusOf(walker.user.current())) === 401));
 });
 
 t.test('every method of these classes was called', async (t) => {

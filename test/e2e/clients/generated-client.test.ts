@@ -1,4 +1,7 @@
-/** A client generated from /openapi.json by foreign programs: its types are generated, a program that uses them is compiled, and then does its work. */
+/**
+ * A client generated from /openapi.json by foreign programs: its types are generated, a program that uses them is
+ * compiled, and then does its work.
+ */
 import { copyFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import openapiTS, { astToString } from 'openapi-typescript';
@@ -14,11 +17,21 @@ const SCENARIO = join(folder, 'scenario.mts');
 
 /** The compiler's complaints about the program. */
 function complaints(): string[] {
-  const program = ts.createProgram([SCENARIO], { strict: true, skipLibCheck: true, noUncheckedIndexedAccess: true, target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.NodeNext,
-    moduleResolution: ts.ModuleResolutionKind.NodeNext, lib: ['lib.es2023.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'], types: [] });
+  const program = ts.createProgram([SCENARIO], {
+    strict: true,
+    skipLibCheck: true,
+    noUncheckedIndexedAccess: true,
+    target: ts.ScriptTarget.ES2022,
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    lib: ['lib.es2023.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'],
+    types: [],
+  });
   const { diagnostics } = program.emit();
-  return [...ts.getPreEmitDiagnostics(program), ...diagnostics].map(({ messageText, file, start }) =>
-    `${file?.fileName}:${file?.getLineAndCharacterOfPosition(start ?? 0).line}: ${ts.flattenDiagnosticMessageText(messageText, ' ').slice(0, 400)}`);
+  return [...ts.getPreEmitDiagnostics(program), ...diagnostics].map(
+    ({ messageText, file, start }) =>
+      `${file?.fileName}:${file?.getLineAndCharacterOfPosition(start ?? 0).line}: ${ts.flattenDiagnosticMessageText(messageText, ' ').slice(0, 400)}`,
+  );
 }
 
 t.test('types for every route are generated, and fit the program', async (t) => {
@@ -35,7 +48,15 @@ t.test('types for every route are generated, and fit the program', async (t) => 
 t.test('the program does its work', async (t) => {
   const { scenario } = await import(join(folder, 'scenario.mjs'));
   const result = await scenario(server.url, `Basic ${Buffer.from(`${TENANT}/admin:${PASSWORD}`).toString('base64')}`);
-  t.match(result, { location: `${server.url}/inventory/managedObjects/${result.device}`, alarm: { status: 'CLEARED' }, operations: ['Restart'],
-    refused: { status: 422, error: /^alarm\// }, after: 204 });
-  t.same(result.values.map(({ T }: any) => T), [21, 22, 23].map((value) => ({ value, unit: 'C' })));
+  t.match(result, {
+    location: `${server.url}/inventory/managedObjects/${result.device}`,
+    alarm: { status: 'CLEARED' },
+    operations: ['Restart'],
+    refused: { status: 422, error: /^alarm\// },
+    after: 204,
+  });
+  t.same(
+    result.values.map(({ T }: any) => T),
+    [21, 22, 23].map((value) => ({ value, unit: 'C' })),
+  );
 });

@@ -21,8 +21,25 @@ const leaves = (message: string): 'measurement' | 'event' | undefined => {
 };
 
 t.test('each device has stored what it sent, and together they have sent what the summary says', async (t) => {
-  const { code, stdout, stderr } = await millrace(['simulate', '--host', '127.0.0.1', '--mqtt-port', String(server.mqttPort), '--tenant', TENANT,
-    '--password', PASSWORD, '--devices', String(DEVICES), '--rate', '400', '--seed', String(SEED), '--duration', '3']);
+  const { code, stdout, stderr } = await millrace([
+    'simulate',
+    '--host',
+    '127.0.0.1',
+    '--mqtt-port',
+    String(server.mqttPort),
+    '--tenant',
+    TENANT,
+    '--password',
+    PASSWORD,
+    '--devices',
+    String(DEVICES),
+    '--rate',
+    '400',
+    '--seed',
+    String(SEED),
+    '--duration',
+    '3',
+  ]);
   t.equal(code, 0, stderr);
   const result = JSON.parse(stdout) as Record<string, number>;
   t.match(result, { connected: DEVICES, errors: 0, unacknowledged: 0, acknowledged: result['sent'] });
@@ -34,13 +51,14 @@ t.test('each device has stored what it sent, and together they have sent what th
     const object = await rest.deviceOf(device.clientId);
     t.equal(`100,${object.name},${object.type}`, device.hello().split('\n')[0]);
     const stored = {
-      measurement: (await rest.read(`/measurement/measurements?source=${object.id}&pageSize=2000`)).measurements.length as number,
+      measurement: (await rest.read(`/measurement/measurements?source=${object.id}&pageSize=2000`)).measurements
+        .length as number,
       event: (await rest.read(`/event/events?source=${object.id}&pageSize=2000`)).events.length as number,
     };
     const sent = { measurement: 0, event: 0 };
     least += 1;
     most += 1;
-    for (let isComplete = stored.measurement + stored.event === 0; ;) {
+    for (let isComplete = stored.measurement + stored.event === 0; ; ) {
       const kind = leaves(device.next(0));
       if (isComplete ? kind !== undefined : sent.measurement > stored.measurement || sent.event > stored.event) break;
       most += 1;
@@ -50,5 +68,8 @@ t.test('each device has stored what it sent, and together they have sent what th
     }
     t.same(stored, sent, device.clientId);
   }
-  t.ok(least <= result['sent'] && result['sent'] <= most, `${result['sent']} sent, the stored are of ${least} to ${most}`);
+  t.ok(
+    least <= result['sent'] && result['sent'] <= most,
+    `${result['sent']} sent, the stored are of ${least} to ${most}`,
+  );
 });

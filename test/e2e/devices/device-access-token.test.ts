@@ -24,10 +24,18 @@ const plant = factory.authority('Plant');
 const { fingerprint } = await trust(plant, { autoRegistrationEnabled: true });
 
 function trust(issued: Issued, more: object = {}, of = rest, tenant = TENANT): Promise<any> {
-  return of.create(`/tenant/tenants/${tenant}/trusted-certificates`, { status: 'ENABLED', certInPemFormat: issued.certificate, ...more });
+  return of.create(`/tenant/tenants/${tenant}/trusted-certificates`, {
+    status: 'ENABLED',
+    certInPemFormat: issued.certificate,
+    ...more,
+  });
 }
 
-interface Answer { readonly status: number; readonly json: any; readonly headers: Headers }
+interface Answer {
+  readonly status: number;
+  readonly json: any;
+  readonly headers: Headers;
+}
 
 /** What a proxy sends on, without the headers of other clients of these tests. */
 async function ask(headers: Record<string, string>): Promise<Answer> {
@@ -55,17 +63,30 @@ t.test('a device gets a token, and is its user with it', async (t) => {
   const { accessToken } = reply.json;
   t.match(claimsOf(accessToken), { sub: 'device_one', ten: TENANT });
   t.equal(claimsOf(accessToken).exp - claimsOf(accessToken).iat, 3_600);
-  const call = async (method: string, path: string, body?: object): Promise<Response> => fetch(server.url + path, {
-    method, headers: { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json', accept: 'application/json' },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
-  t.match(await (await call('POST', '/inventory/managedObjects', { name: 'one', c8y_IsDevice: {} })).json(), { owner: 'device_one' });
+  const call = async (method: string, path: string, body?: object): Promise<Response> =>
+    fetch(server.url + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${accessToken}`,
+        'content-type': 'application/json',
+        accept: 'application/json',
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  t.match(await (await call('POST', '/inventory/managedObjects', { name: 'one', c8y_IsDevice: {} })).json(), {
+    owner: 'device_one',
+  });
   t.equal((await call('GET', '/user/t1/users')).status, 403, 'it may no more than its user');
 });
 
 t.test('the lifetime is that of the option', async (t) => {
   const option = { category: 'oauth.internal', key: 'device-token.lifespan.seconds' };
   const device = factory.issue('lasting', plant);
-  for (const [value, seconds] of [['7200', 7_200], ['10', 300], ['soon', 3_600]] as const) {
+  for (const [value, seconds] of [
+    ['7200', 7_200],
+    ['10', 300],
+    ['soon', 3_600],
+  ] as const) {
     t.equal((await rest.post('/tenant/options', { ...option, value })).status, 200);
     const { exp, iat } = claimsOf(await tokenOf(device));
     t.equal(exp - iat, seconds, value);
@@ -80,11 +101,23 @@ t.test('forms of the header', async (t) => {
     ['PEM with blanks', { [HEADER]: inOneLine(device) }, 'device_formed'],
     ['base64 of the DER form', { [HEADER]: der(device) }, 'device_formed'],
     ['RFC 9440', { [HEADER]: `:${der(device)}:` }, 'device_formed'],
-    ['further ones behind it, percent-encoded', { [HEADER]: escaped({ certificate: below.certificate + middle.certificate }) }, 'device_below'],
+    [
+      'further ones behind it, percent-encoded',
+      { [HEADER]: escaped({ certificate: below.certificate + middle.certificate }) },
+      'device_below',
+    ],
     ['further ones, comma separated', { [HEADER]: `${der(below)},${der(middle)}` }, 'device_below'],
     ['further ones of the device itself', { [HEADER]: escaped(below), [CHAIN]: inOneLine(middle) }, 'device_below'],
-    ['with its own among them', { [HEADER]: escaped(below), [CHAIN]: `${inOneLine(below)} ${inOneLine(middle)}` }, 'device_below'],
-    ['the end as the examples of Cumulocity write it', { [HEADER]: inOneLine(device).replace(/-+$/, '') }, 'device_formed'],
+    [
+      'with its own among them',
+      { [HEADER]: escaped(below), [CHAIN]: `${inOneLine(below)} ${inOneLine(middle)}` },
+      'device_below',
+    ],
+    [
+      'the end as the examples of Cumulocity write it',
+      { [HEADER]: inOneLine(device).replace(/-+$/, '') },
+      'device_formed',
+    ],
   ];
   for (const [what, headers, user] of rows) {
     const { status, json } = await ask(headers);
@@ -103,10 +136,22 @@ t.test('who gets none', async (t) => {
     ['no certificate', { [HEADER]: 'nothing' }, /the header x-device-certificate has no certificate/],
     ['a broken encoding', { [HEADER]: '%zz' }, /has no certificate/],
     ['a chain that is none', { [HEADER]: escaped(device), [CHAIN]: 'nothing' }, /X-Ssl-Cert-Chain has no certificates/],
-    ['another issuer', { [HEADER]: escaped(factory.issue('foreign', factory.authority('Foreign'))) }, /no trusted certificate has issued it/],
-    ['without what leads to the trusted one', { [HEADER]: escaped(factory.issue('lost', factory.issue('Gap', plant, { isAuthority: true }))) }, /no trusted/],
+    [
+      'another issuer',
+      { [HEADER]: escaped(factory.issue('foreign', factory.authority('Foreign'))) },
+      /no trusted certificate has issued it/,
+    ],
+    [
+      'without what leads to the trusted one',
+      { [HEADER]: escaped(factory.issue('lost', factory.issue('Gap', plant, { isAuthority: true }))) },
+      /no trusted/,
+    ],
     ['not registered', { [HEADER]: escaped(factory.issue('stranger', quiet)) }, /the device is not registered/],
-    ['no name of a device', { [HEADER]: escaped(factory.issue('nobody', plant, { commonName: '' })) }, /its common name is not a device identifier/],
+    [
+      'no name of a device',
+      { [HEADER]: escaped(factory.issue('nobody', plant, { commonName: '' })) },
+      /its common name is not a device identifier/,
+    ],
   ];
   const before = await refusedCount();
   for (const [what, headers, message] of rows) {
@@ -114,17 +159,34 @@ t.test('who gets none', async (t) => {
     t.equal(status, 401, what);
     t.match(json, { error: 'security/Unauthorized', message }, what);
   }
-  t.equal(await refusedCount() - before, rows.length, 'counted');
+  t.equal((await refusedCount()) - before, rows.length, 'counted');
   const twice = await new Promise<number>((resolve, reject) => {
     const { hostname, port } = new URL(server.url);
-    request({ method: 'POST', hostname, port, path: PATH, headers: { [HEADER]: [escaped(device), escaped(device)] }, agent: false },
-      (reply) => { reply.resume(); resolve(reply.statusCode ?? 0); }).on('error', reject).end();
+    request(
+      {
+        method: 'POST',
+        hostname,
+        port,
+        path: PATH,
+        headers: { [HEADER]: [escaped(device), escaped(device)] },
+        agent: false,
+      },
+      (reply) => {
+        reply.resume();
+        resolve(reply.statusCode ?? 0);
+      },
+    )
+      .on('error', reject)
+      .end();
   });
   t.equal(twice, 401, 'a proxy that adds to what clients write is no proof');
 });
 
 async function refusedCount(): Promise<number> {
-  return Number(/^millrace_refusals_total\{limit="accounts\/device-certificate"\} (\d+)$/m.exec(await server.metricsText())?.[1] ?? 0);
+  return Number(
+    /^millrace_refusals_total\{limit="accounts\/device-certificate"\} (\d+)$/m.exec(await server.metricsText())?.[1] ??
+      0,
+  );
 }
 
 t.test('tokens end with what they were given for', async (t) => {
@@ -133,34 +195,48 @@ t.test('tokens end with what they were given for', async (t) => {
   let token = await tokenOf(device);
   t.equal(await statusOf(token), 200);
   t.equal((await rest.put(path, { status: 'DISABLED' })).status, 200);
-  await eventually('the token has ended with the trusted certificate', async () => await statusOf(token) === 401);
+  await eventually('the token has ended with the trusted certificate', async () => (await statusOf(token)) === 401);
   t.match((await ask({ [HEADER]: escaped(device) })).json, { message: /the trusted certificate is disabled/ });
   await rest.put(path, { status: 'ENABLED' });
   token = await tokenOf(device);
   const user = `/user/${TENANT}/users/device_ending`;
   t.equal((await rest.put(user, { enabled: false })).status, 200);
-  await eventually('the token has ended with the user', async () => await statusOf(token) === 401);
+  await eventually('the token has ended with the user', async () => (await statusOf(token)) === 401);
   t.match((await ask({ [HEADER]: escaped(device) })).json, { message: /the user of the device is disabled/ });
   await rest.put(user, { enabled: true });
   token = await tokenOf(device);
   t.equal((await rest.delete(user)).status, 204);
-  await eventually('the token has ended with the user that was deleted', async () => await statusOf(token) === 401);
+  await eventually('the token has ended with the user that was deleted', async () => (await statusOf(token)) === 401);
   const revoked = factory.issue('revoked', plant);
   token = await tokenOf(revoked);
-  await rest.put('/tenant/trusted-certificates/settings/crl', { crls: [{ serialNumberInHex: new X509Certificate(revoked.certificate).serialNumber }] });
-  await eventually('the token has ended with the certificate', async () => await statusOf(token) === 401);
+  await rest.put('/tenant/trusted-certificates/settings/crl', {
+    crls: [{ serialNumberInHex: new X509Certificate(revoked.certificate).serialNumber }],
+  });
+  await eventually('the token has ended with the certificate', async () => (await statusOf(token)) === 401);
   t.match((await ask({ [HEADER]: escaped(revoked) })).json, { message: /is revoked/ });
 });
 
 t.test('of a tenant that is suspended', async (t) => {
-  await management.create('/tenant/tenants', { company: 'Two', domain: 'two', id: 'two-tenant', adminName: 'boss', adminEmail: 'boss@example.com', adminPass: PASSWORD });
+  await management.create('/tenant/tenants', {
+    company: 'Two',
+    domain: 'two',
+    id: 'two-tenant',
+    adminName: 'boss',
+    adminEmail: 'boss@example.com',
+    adminPass: PASSWORD,
+  });
   const authority = factory.authority('Two');
   const device = factory.issue('of-two', authority);
-  await trust(authority, { autoRegistrationEnabled: true }, new Rest(server.url, 'two-tenant/boss', PASSWORD), 'two-tenant');
+  await trust(
+    authority,
+    { autoRegistrationEnabled: true },
+    new Rest(server.url, 'two-tenant/boss', PASSWORD),
+    'two-tenant',
+  );
   const token = await tokenOf(device);
   t.equal(claimsOf(token).ten, 'two-tenant', 'the trusted certificate names the tenant');
   t.match((await ask({ [HEADER]: escaped(device), 'x-forwarded-host': 'two.example.com' })).status, 200, 'or the host');
   await management.put('/tenant/tenants/two-tenant', { status: 'SUSPENDED' });
-  await eventually('the token has ended', async () => await statusOf(token) === 401);
+  await eventually('the token has ended', async () => (await statusOf(token)) === 401);
   t.match((await ask({ [HEADER]: escaped(device) })).json, { error: 'security/Unauthorized', message: /suspended/ });
 });

@@ -23,24 +23,50 @@ const flags = ['--tls-key', tls.keyFile, '--tls-certificate', tls.file];
 const server = await startServer(t, { flags });
 const { rest, management } = server;
 const CRL = '/tenant/trusted-certificates/settings/crl';
-await rest.create(`/tenant/tenants/${TENANT}/trusted-certificates`, { status: 'ENABLED', autoRegistrationEnabled: true, certInPemFormat: plant.certificate });
+await rest.create(`/tenant/tenants/${TENANT}/trusted-certificates`, {
+  status: 'ENABLED',
+  autoRegistrationEnabled: true,
+  certInPemFormat: plant.certificate,
+});
 
-const connect = (clientId: string, issued: Issued, to: RunningServer = server): Promise<Device> => connectDevice(t, to, clientId, {
-  transport: 'tls', ca: tls.certificate, key: issued.key, cert: issued.certificate, username: undefined, password: undefined });
+const connect = (clientId: string, issued: Issued, to: RunningServer = server): Promise<Device> =>
+  connectDevice(t, to, clientId, {
+    transport: 'tls',
+    ca: tls.certificate,
+    key: issued.key,
+    cert: issued.certificate,
+    username: undefined,
+    password: undefined,
+  });
 const serial = ({ certificate }: Issued): string => new X509Certificate(certificate).serialNumber;
-const revoke = (...serials: string[]): Promise<any> => rest.put(CRL, { crls: serials.map((serialNumberInHex) => ({ serialNumberInHex })) });
+const revoke = (...serials: string[]): Promise<any> =>
+  rest.put(CRL, { crls: serials.map((serialNumberInHex) => ({ serialNumberInHex })) });
 const upload = (text: string): Promise<Response> => {
   const form = new FormData();
   form.append('file', new Blob([text]), 'crl.csv');
-  return fetch(server.url + CRL, { method: 'PUT', body: form, headers: { authorization: `Basic ${Buffer.from(`${TENANT}/admin:${PASSWORD}`).toString('base64')}` } });
+  return fetch(server.url + CRL, {
+    method: 'PUT',
+    body: form,
+    headers: { authorization: `Basic ${Buffer.from(`${TENANT}/admin:${PASSWORD}`).toString('base64')}` },
+  });
 };
-const [lost, kept, middle] = [factory.issue('lost', plant), factory.issue('kept', plant), factory.issue('Middle', plant, { isAuthority: true })];
+const [lost, kept, middle] = [
+  factory.issue('lost', plant),
+  factory.issue('kept', plant),
+  factory.issue('Middle', plant, { isAuthority: true }),
+];
 
 t.test('a revoked certificate is refused, and who came by it goes', async (t) => {
   const device = await connect('lost', lost);
   const other = await connect('kept', kept);
-  const ended = new Promise<void>((resolve) => { device.client.once('close', () => resolve()); });
-  t.equal((await management.put(CRL, { crls: [{ serialNumberInHex: serial(lost) }] })).status, 204, 'another tenant has a list of its own');
+  const ended = new Promise<void>((resolve) => {
+    device.client.once('close', () => resolve());
+  });
+  t.equal(
+    (await management.put(CRL, { crls: [{ serialNumberInHex: serial(lost) }] })).status,
+    204,
+    'another tenant has a list of its own',
+  );
   await other.publish('s/us', '211,1');
   t.ok(device.client.connected);
   t.equal((await revoke(`00${serial(lost).toUpperCase()}`)).status, 204, 'zeros and letter case do not matter');
@@ -58,7 +84,11 @@ t.test('a revoked certificate is refused, and who came by it goes', async (t) =>
 });
 
 t.test('as a file; what is read back', async (t) => {
-  t.equal((await upload('SERIALNO,DATE\n0ABC,2023-01-01T00:00:00.000Z\nabc,2024-01-01T00:00:00.000Z\n1234567890abcdef\n')).status, 204);
+  t.equal(
+    (await upload('SERIALNO,DATE\n0ABC,2023-01-01T00:00:00.000Z\nabc,2024-01-01T00:00:00.000Z\n1234567890abcdef\n'))
+      .status,
+    204,
+  );
   const reply = await rest.get(CRL);
   t.match(reply.headers.get('content-type'), /^text\/csv/);
   t.match(reply.text, /^SERIALNO,DATE\n/);
@@ -66,17 +96,26 @@ t.test('as a file; what is read back', async (t) => {
   t.match(reply.text, /\n1234567890abcdef,\d{4}-/);
   t.equal((await upload(reply.text)).status, 204, 'what was read can be sent');
   t.equal((await rest.get(CRL)).text, reply.text);
-  t.equal((await rest.put(CRL, { crls: [{ serialNumberInHex: 'abc', revocationDate: '2022-01-01T00:00:00.000Z' }] })).status, 204);
+  t.equal(
+    (await rest.put(CRL, { crls: [{ serialNumberInHex: 'abc', revocationDate: '2022-01-01T00:00:00.000Z' }] })).status,
+    204,
+  );
   t.match((await rest.get(CRL)).text, '\nabc,2022-01-01T00:00:00.000Z\n', 'an entry is changed');
 });
 
 t.test('what is wrong changes nothing', async (t) => {
   const before = (await rest.get(CRL)).text;
   for (const [body, status] of [
-    [{ crls: [{ serialNumberInHex: 'f1' }, { serialNumberInHex: 'xyz' }] }, 422], [{ crls: [{ serialNumberInHex: '' }] }, 422], [{ crls: [] }, 422], [{}, 422],
-    [{ crls: [{ serialNumberInHex: 'f1', revocationDate: 'yesterday' }] }, 422], [{ crls: [{ serialNumberInHex: 'f1', revocationDate: '2999-01-01T00:00:00.000Z' }] }, 422],
-    [{ crls: [{ serialNumberInHex: 'f'.repeat(41) }] }, 422], ['{', 400],
-  ] as [object | string, number][]) t.equal((await rest.put(CRL, body)).status, status, JSON.stringify(body).slice(0, 100));
+    [{ crls: [{ serialNumberInHex: 'f1' }, { serialNumberInHex: 'xyz' }] }, 422],
+    [{ crls: [{ serialNumberInHex: '' }] }, 422],
+    [{ crls: [] }, 422],
+    [{}, 422],
+    [{ crls: [{ serialNumberInHex: 'f1', revocationDate: 'yesterday' }] }, 422],
+    [{ crls: [{ serialNumberInHex: 'f1', revocationDate: '2999-01-01T00:00:00.000Z' }] }, 422],
+    [{ crls: [{ serialNumberInHex: 'f'.repeat(41) }] }, 422],
+    ['{', 400],
+  ] as [object | string, number][])
+    t.equal((await rest.put(CRL, body)).status, status, JSON.stringify(body).slice(0, 100));
   t.equal((await upload('f1,2023-01-01T00:00:00.000Z\n')).status, 422, 'without its first line');
   t.equal((await upload('SERIALNO,DATE\n"f1\n')).status, 422, 'a quote that does not end');
   const many = Array.from({ length: 5_000 }, (_, index) => ({ serialNumberInHex: (0x10000 + index).toString(16) }));
@@ -93,7 +132,10 @@ t.test('what is wrong changes nothing', async (t) => {
 t.test('CrlService of @c8y/client', async (t) => {
   const client: any = await Client.authenticate({ tenant: TENANT, user: 'admin', password: PASSWORD }, server.url);
   const crl: any = new CrlService(client.core);
-  t.equal((await crl.uploadCrls([{ serialNumberInHex: '24234', revocationDate: '2023-01-13T23:00:00.000Z' }])).res.status, 204);
+  t.equal(
+    (await crl.uploadCrls([{ serialNumberInHex: '24234', revocationDate: '2023-01-13T23:00:00.000Z' }])).res.status,
+    204,
+  );
   t.match(await (await crl.downloadCrlFile()).text(), '\n24234,2023-01-13T23:00:00.000Z\n');
 });
 

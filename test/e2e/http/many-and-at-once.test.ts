@@ -11,22 +11,44 @@ const MIB = 1_048_576;
 
 t.test('10,000 measurements in one POST are one acknowledgement, and all there', async (t) => {
   const id = await rest.createDevice('Ten thousand');
-  const measurements = Array.from({ length: 10_000 }, (_, index) => ({ source: { id }, time: at(index), type: 'bulk', f: { s: { value: index, unit: 'C' } } }));
-  const reply = await rest.request('POST', '/measurement/measurements', { body: { measurements }, headers: { accept: '' } });
+  const measurements = Array.from({ length: 10_000 }, (_, index) => ({
+    source: { id },
+    time: at(index),
+    type: 'bulk',
+    f: { s: { value: index, unit: 'C' } },
+  }));
+  const reply = await rest.request('POST', '/measurement/measurements', {
+    body: { measurements },
+    headers: { accept: '' },
+  });
   t.equal(reply.status, 201, reply.text);
   const values: number[] = [];
   for (let page = 1; page <= 5; page += 1) {
-    const found = await rest.read(`/measurement/measurements?source=${id}&pageSize=2000&currentPage=${page}&withTotalElements=true`);
+    const found = await rest.read(
+      `/measurement/measurements?source=${id}&pageSize=2000&currentPage=${page}&withTotalElements=true`,
+    );
     t.equal(found.statistics.totalElements, 10_000);
     for (const measurement of found.measurements) values.push(measurement.f.s.value);
   }
-  t.same(values, measurements.map((_, index) => index));
+  t.same(
+    values,
+    measurements.map((_, index) => index),
+  );
 });
 
 t.test('a collection with one bad element stores nothing', async (t) => {
   const id = await rest.createDevice('All or none');
-  const measurements: object[] = Array.from({ length: 50 }, (_, index) => ({ source: { id }, time: at(index), type: 'bulk', f: { s: { value: index } } }));
-  for (const bad of [{ source: { id }, time: at(0), type: 'x', 'a.b': { s: { value: 1 } } }, { source: { id }, type: 'x' }, { source: { id: '987654321' }, time: at(0), type: 'x' }]) {
+  const measurements: object[] = Array.from({ length: 50 }, (_, index) => ({
+    source: { id },
+    time: at(index),
+    type: 'bulk',
+    f: { s: { value: index } },
+  }));
+  for (const bad of [
+    { source: { id }, time: at(0), type: 'x', 'a.b': { s: { value: 1 } } },
+    { source: { id }, type: 'x' },
+    { source: { id: '987654321' }, time: at(0), type: 'x' },
+  ]) {
     t.equal((await rest.post('/measurement/measurements', { measurements: [...measurements, bad] })).status, 422);
   }
   t.same((await rest.read(`/measurement/measurements?source=${id}`)).measurements, []);
@@ -35,14 +57,22 @@ t.test('a collection with one bad element stores nothing', async (t) => {
 t.test('a body of 10 MiB is taken, one beyond the limit answered with 413', async (t) => {
   const id = await rest.createDevice('Large');
   const filling = 'x'.repeat(10_000);
-  const measurements = Array.from({ length: 1_040 }, (_, index) => ({ source: { id }, time: at(index), type: 'large', f: { s: { value: index } }, filling }));
+  const measurements = Array.from({ length: 1_040 }, (_, index) => ({
+    source: { id },
+    time: at(index),
+    type: 'large',
+    f: { s: { value: index } },
+    filling,
+  }));
   const body = JSON.stringify({ measurements });
   t.ok(body.length > 10 * MIB);
   t.equal((await rest.request('POST', '/measurement/measurements', { body, headers: { accept: '' } })).status, 201);
   const page = await rest.read(`/measurement/measurements?source=${id}&pageSize=1&withTotalElements=true`);
   t.equal(page.statistics.totalElements, 1_040);
   t.equal(page.measurements[0].filling, filling);
-  const over = await rest.post('/inventory/managedObjects', `{"filling":"${'x'.repeat(MIB)}"}`).catch((error: Error) => error);
+  const over = await rest
+    .post('/inventory/managedObjects', `{"filling":"${'x'.repeat(MIB)}"}`)
+    .catch((error: Error) => error);
   // The server may close while the body is still being sent.
   if (over instanceof Error) t.match(over.message, /fetch failed/);
   else t.equal(over.status, 413);
@@ -56,7 +86,10 @@ t.test('an object that has grown beyond a body is changed through every node', a
     const { status, text } = await rest.put(path, { [name]: String(index).repeat(300_000) });
     t.equal(status, 200, text.slice(0, 200));
     const answer = JSON.parse(text) as Record<string, string>;
-    t.ok(answer.first === 'é'.repeat(430_000) && answer[name] === String(index).repeat(300_000), 'the answer to this change');
+    t.ok(
+      answer.first === 'é'.repeat(430_000) && answer[name] === String(index).repeat(300_000),
+      'the answer to this change',
+    );
   }
   t.equal((await rest.read(path)).third, '5'.repeat(300_000));
 });
@@ -77,15 +110,29 @@ t.test('what was posted is in the very next list, 200 times', async (t) => {
   const id = await rest.createDevice('Read your writes');
   for (let index = 0; index < 50; index += 1) {
     const source = { id };
-    const measurement = await rest.create('/measurement/measurements', { source, time: at(index), type: 'm', f: { s: { value: index } } });
-    const measurements = await rest.read(`/measurement/measurements?source=${id}&pageSize=1&revert=true&dateFrom=1970-01-01&dateTo=2099-01-01`);
+    const measurement = await rest.create('/measurement/measurements', {
+      source,
+      time: at(index),
+      type: 'm',
+      f: { s: { value: index } },
+    });
+    const measurements = await rest.read(
+      `/measurement/measurements?source=${id}&pageSize=1&revert=true&dateFrom=1970-01-01&dateTo=2099-01-01`,
+    );
     if (measurements.measurements[0]?.id !== measurement.id) t.fail(`measurement ${index}`);
     const event = await rest.create('/event/events', { source, time: at(index), type: 'e', text: String(index) });
     if ((await rest.read(`/event/events?source=${id}&pageSize=1`)).events[0]?.id !== event.id) t.fail(`event ${index}`);
-    const alarm = await rest.create('/alarm/alarms', { source, time: at(index), type: `a-${index}`, text: 't', severity: 'MINOR' });
+    const alarm = await rest.create('/alarm/alarms', {
+      source,
+      time: at(index),
+      type: `a-${index}`,
+      text: 't',
+      severity: 'MINOR',
+    });
     if ((await rest.read(`/alarm/alarms?source=${id}&pageSize=1`)).alarms[0]?.id !== alarm.id) t.fail(`alarm ${index}`);
     await rest.put(`/inventory/managedObjects/${id}`, { marker: { index }, type: `type-${index}` });
-    if ((await rest.read(`/inventory/managedObjects?type=type-${index}`)).managedObjects[0]?.marker.index !== index) t.fail(`managed object ${index}`);
+    if ((await rest.read(`/inventory/managedObjects?type=type-${index}`)).managedObjects[0]?.marker.index !== index)
+      t.fail(`managed object ${index}`);
   }
   t.equal(Number((await rest.get(`/alarm/alarms/count?source=${id}`)).text), 50);
 });
@@ -99,20 +146,42 @@ t.test('what a device got acknowledged is in the very next list, 100 times', asy
     const { statistics } = await rest.read(`/measurement/measurements?source=${id}&pageSize=1&withTotalElements=true`);
     if (statistics.totalElements !== index + 1) t.fail(`measurement ${index}: ${statistics.totalElements}`);
     await device.publish('s/us', `110,${index},model,1`);
-    if ((await rest.read(`/inventory/managedObjects/${id}`)).c8y_Hardware?.serialNumber !== String(index)) t.fail(`110 ${index}`);
+    if ((await rest.read(`/inventory/managedObjects/${id}`)).c8y_Hardware?.serialNumber !== String(index))
+      t.fail(`110 ${index}`);
   }
 });
 
 t.test('many requests at once: each has its own answer, nothing is lost', async (t) => {
   const id = await rest.createDevice('At once');
-  const answers = await Promise.all(Array.from({ length: 300 }, (_, index) =>
-    rest.create('/measurement/measurements', { source: { id }, time: at(index), type: 'm', f: { s: { value: index } } })));
+  const answers = await Promise.all(
+    Array.from({ length: 300 }, (_, index) =>
+      rest.create('/measurement/measurements', {
+        source: { id },
+        time: at(index),
+        type: 'm',
+        f: { s: { value: index } },
+      }),
+    ),
+  );
   t.equal(new Set(answers.map((answer) => answer.id)).size, 300);
-  answers.forEach((answer, index) => { if (answer.f.s.value !== index) t.fail(`answer ${index}`); });
-  const repeats = await Promise.all(Array.from({ length: 100 }, () => rest.create('/alarm/alarms', { source: { id }, time: at(0), type: 'same', text: 't', severity: 'MINOR' })));
+  answers.forEach((answer, index) => {
+    if (answer.f.s.value !== index) t.fail(`answer ${index}`);
+  });
+  const repeats = await Promise.all(
+    Array.from({ length: 100 }, () =>
+      rest.create('/alarm/alarms', { source: { id }, time: at(0), type: 'same', text: 't', severity: 'MINOR' }),
+    ),
+  );
   t.equal(new Set(repeats.map((alarm) => alarm.id)).size, 1, 'one alarm');
-  t.same(repeats.map((alarm) => alarm.count).sort((one, other) => one - other), repeats.map((_, index) => index + 1));
-  t.equal((await rest.read(`/measurement/measurements?source=${id}&pageSize=1&withTotalElements=true`)).statistics.totalElements, 300);
+  t.same(
+    repeats.map((alarm) => alarm.count).sort((one, other) => one - other),
+    repeats.map((_, index) => index + 1),
+  );
+  t.equal(
+    (await rest.read(`/measurement/measurements?source=${id}&pageSize=1&withTotalElements=true`)).statistics
+      .totalElements,
+    300,
+  );
 });
 
 t.test('an orderly stop ends with 0 and the next start has everything', async (t) => {
@@ -126,7 +195,11 @@ t.test('an orderly stop ends with 0 and the next start has everything', async (t
   await persistent.end();
   await rest.create('/devicecontrol/operations', { deviceId: await rest.idOf('persistent'), c8y_Restart: {} });
   t.equal(await server.stop(), 0);
-  t.same(server.complaints.filter((line) => !line.includes('http/body-bytes')), [], 'no warning but that of the body above');
+  t.same(
+    server.complaints.filter((line) => !line.includes('http/body-bytes')),
+    [],
+    'no warning but that of the body above',
+  );
   const second = await startServer(t, { data: server.data });
   t.match(await second.rest.deviceOf('restarted'), { name: 'Restarted' });
   t.match(await second.rest.deviceOf('restarted-service'), { status: 'up' });

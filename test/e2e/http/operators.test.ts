@@ -26,25 +26,32 @@ t.test('acknowledgement latencies, connections, readiness', async (t) => {
   await device.publish('s/us', '211,4', 0);
   await device.publish('nowhere', 'x');
   t.equal(await latency(server, 'mqtt'), 5);
-  const messages = (protocol: string, result: string): Promise<number> => metric(server, `millrace_messages_total{protocol="${protocol}",result="${result}"}`);
+  const messages = (protocol: string, result: string): Promise<number> =>
+    metric(server, `millrace_messages_total{protocol="${protocol}",result="${result}"}`);
   t.same(await Promise.all([0, 1, 2].map((qos) => messages(`mqtt-qos${qos}`, 'received'))), [1, 4, 1]);
   const sum = await latency(server, 'mqtt', 'sum');
   t.ok(sum > 0 && sum < 5, `${sum} s`);
-  t.ok(await metric(server, 'millrace_group_commit_latency_seconds_count') > 0);
-  const id = await rest.idOf('counted') as string;
+  t.ok((await metric(server, 'millrace_group_commit_latency_seconds_count')) > 0);
+  const id = (await rest.idOf('counted')) as string;
   await rest.create('/event/events', { type: 'x', text: 'x', time: '2026-11-21T08:00:00.000Z', source: { id } });
   await rest.put(`/inventory/managedObjects/${id}`, { name: 'Counted' });
   await rest.post('/event/events', { type: 'x' });
   const handshake = [{ channel: '/meta/handshake', version: '1.0', supportedConnectionTypes: ['long-polling'] }];
   t.equal((await rest.post('/cep/realtime', JSON.stringify(handshake))).json[0].successful, true);
   t.equal(await latency(server, 'http'), httpBefore + 2, 'what was written, not what was read, refused or held back');
-  t.ok(await messages('http', '2xx') >= 4 && await messages('http', '4xx') >= 1, 'messages by protocol and result');
-  t.ok(await metric(server, 'millrace_connections{protocol="http"}') >= 1);
+  t.ok((await messages('http', '2xx')) >= 4 && (await messages('http', '4xx')) >= 1, 'messages by protocol and result');
+  t.ok((await metric(server, 'millrace_connections{protocol="http"}')) >= 1);
   t.equal(await metric(server, 'millrace_connections{protocol="mqtt"}'), 1);
-  t.match(await rest.read('/health/ready'), { ready: true, parts: { documents: { ready: true, ...(CLUSTER_NODES > 0 ? {} : { lagRecords: 0 }) } } });
+  t.match(await rest.read('/health/ready'), {
+    ready: true,
+    parts: { documents: { ready: true, ...(CLUSTER_NODES > 0 ? {} : { lagRecords: 0 }) } },
+  });
   await device.subscribe('s/e');
   await device.publish('s/us', `301,${'x'.repeat(1_001)}`);
-  await device.row('s/e', /^45,301,The parameter type has the value x+…; it takes a text of 1 to 1000 bytes without control characters$/);
+  await device.row(
+    's/e',
+    /^45,301,The parameter type has the value x+…; it takes a text of 1 to 1000 bytes without control characters$/,
+  );
   t.equal(await messages('mqtt', 'error'), 1);
   await device.end();
 });
@@ -59,9 +66,14 @@ t.test('a session that expires while the server is down, and one whose client ne
   await long.subscribe('s/ds');
   await long.end();
   await server.stop();
-  await new Promise((done) => { setTimeout(done, 1_200); });
+  await new Promise((done) => {
+    setTimeout(done, 1_200);
+  });
   const again = await startServer(t, { data: server.data });
-  await eventually('the session is removed', async () => await metric(again, 'millrace_mqtt_sessions_expired_total') === 1);
+  await eventually(
+    'the session is removed',
+    async () => (await metric(again, 'millrace_mqtt_sessions_expired_total')) === 1,
+  );
   t.equal((await connectDevice(t, again, 'long', options)).sessionPresent, true);
   t.equal((await connectDevice(t, again, 'brief', options)).sessionPresent, false);
 });

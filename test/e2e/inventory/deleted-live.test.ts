@@ -16,7 +16,8 @@ const KINDS = [
 for (const [area, path, body] of KINDS) {
   t.test(area, async (t) => {
     const id = await rest.createDevice(area);
-    const create = async (type: string): Promise<string> => (await rest.create(path, { ...body, type, time, source: { id } })).id;
+    const create = async (type: string): Promise<string> =>
+      (await rest.create(path, { ...body, type, time, source: { id } })).id;
     const kept = await create('kept');
     const gone = [await create('gone')];
     if (area !== 'alarms') gone.push(await create('gone'));
@@ -24,8 +25,14 @@ for (const [area, path, body] of KINDS) {
     await live.subscribe(`/${area}/${id}`);
     t.equal((await rest.delete(`${path}?source=${id}&type=gone`)).status, 204);
     await eventually('all are told', () => live.messages.length >= gone.length);
-    t.same((await rest.read(`${path}?source=${id}`))[area].map((one: { id: string }) => one.id), [kept]);
-    t.same(live.messages.map(({ data }) => data).sort((a, b) => Number(a.data) - Number(b.data)),
-      gone.sort((a, b) => Number(a) - Number(b)).map((one) => ({ realtimeAction: 'DELETE', data: one })), 'each once, whatever its number of series');
+    t.same(
+      (await rest.read(`${path}?source=${id}`))[area].map((one: { id: string }) => one.id),
+      [kept],
+    );
+    t.same(
+      live.messages.map(({ data }) => data).sort((a, b) => Number(a.data) - Number(b.data)),
+      gone.sort((a, b) => Number(a) - Number(b)).map((one) => ({ realtimeAction: 'DELETE', data: one })),
+      'each once, whatever its number of series',
+    );
   });
 }

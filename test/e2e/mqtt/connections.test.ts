@@ -15,10 +15,31 @@ const key = join(certificates, 'key.pem');
 const certificate = join(certificates, 'certificate.pem');
 const withoutOpenssl = missing('openssl');
 if (withoutOpenssl === false) {
-  execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', certificate, '-days', '2', '-subj', '/CN=localhost',
-    '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'], { stdio: 'ignore' });
+  execFileSync(
+    'openssl',
+    [
+      'req',
+      '-x509',
+      '-newkey',
+      'rsa:2048',
+      '-nodes',
+      '-keyout',
+      key,
+      '-out',
+      certificate,
+      '-days',
+      '2',
+      '-subj',
+      '/CN=localhost',
+      '-addext',
+      'subjectAltName=DNS:localhost,IP:127.0.0.1',
+    ],
+    { stdio: 'ignore' },
+  );
 }
-const server = await startServer(t, { flags: withoutOpenssl === false ? ['--tls-key', key, '--tls-certificate', certificate] : [] });
+const server = await startServer(t, {
+  flags: withoutOpenssl === false ? ['--tls-key', key, '--tls-certificate', certificate] : [],
+});
 const { rest } = server;
 
 const temperatures = async (serial: string): Promise<number[]> => {
@@ -32,8 +53,10 @@ const transports: readonly Transport[] = ['tcp', 'ws', 'tls'];
 
 for (const protocolVersion of versions) {
   for (const transport of transports) {
-    t.test(`MQTT ${protocolVersion === 4 ? '3.1.1' : '5.0'} over ${transport}: up with QoS 0, 1 and 2, and down`,
-      { skip: transport === 'tls' ? withoutOpenssl : false }, async (t) => {
+    t.test(
+      `MQTT ${protocolVersion === 4 ? '3.1.1' : '5.0'} over ${transport}: up with QoS 0, 1 and 2, and down`,
+      { skip: transport === 'tls' ? withoutOpenssl : false },
+      async (t) => {
         const serial = `${transport}-${protocolVersion}`;
         const ca = transport === 'tls' ? { ca: readFileSync(certificate) } : {};
         const device = await connectDevice(t, server, serial, { protocolVersion, transport, ...ca });
@@ -46,7 +69,8 @@ for (const protocolVersion of versions) {
         await device.publish('s/us', '123');
         await device.row('s/ds', `124,${await rest.idOf(serial)}`);
         t.same(device.rows('s/e'), []);
-      });
+      },
+    );
   }
 }
 
@@ -67,7 +91,12 @@ t.test('the forms of the client ID name one device', async (t) => {
 });
 
 t.test('refused connections', async (t) => {
-  const check = async (what: string, clientId: string, options: DeviceOptions, want: { code: number }): Promise<void> => {
+  const check = async (
+    what: string,
+    clientId: string,
+    options: DeviceOptions,
+    want: { code: number },
+  ): Promise<void> => {
     await t.rejects(connectDevice(t, server, clientId, options), want, what);
   };
   await check('wrong password, 3.1.1', 'refused', { password: 'wrong' }, { code: 4 });
@@ -88,21 +117,42 @@ t.test('the user without tenant is one of the first tenant', async (t) => {
 
 t.test('subscriptions: receive topics are granted, all others refused, and the connection stays', async (t) => {
   const device = await connectDevice(t, server, 'subscriber-1');
-  const granted = ['s/ds', 's/e', 's/dt', 's/dc/#', 's/dc/x', 's/dl', 's/dl/x', 's/ol/x', 'devicecontrol/notifications', 'error', 's/dat', 's/dcr', 's/dd'];
+  const granted = [
+    's/ds',
+    's/e',
+    's/dt',
+    's/dc/#',
+    's/dc/x',
+    's/dl',
+    's/dl/x',
+    's/ol/x',
+    'devicecontrol/notifications',
+    'error',
+    's/dat',
+    's/dcr',
+    's/dd',
+  ];
   for (const { topic, qos } of await device.client.subscribeAsync(granted, { qos: 1 })) t.equal(qos, 1, topic);
   const refused = ['s/us', 's/us/#', '#', 's/+', 'some/thing', 't/us', 's/uc/x', 'measurement/measurements/create'];
   const codes = await new Promise<number[]>((resolve) => {
-    device.client.on('packetreceive', (packet) => { if (packet.cmd === 'suback') resolve(packet.granted as number[]); });
+    device.client.on('packetreceive', (packet) => {
+      if (packet.cmd === 'suback') resolve(packet.granted as number[]);
+    });
     device.client.subscribe(refused, { qos: 1 }, () => undefined);
   });
-  t.same(codes, refused.map(() => 0x80));
+  t.same(
+    codes,
+    refused.map(() => 0x80),
+  );
   await device.publish('s/us', '211,1');
   t.same(await temperatures('subscriber-1'), [1]);
 });
 
 t.test('a second connection of a device replaces the first, which learns why', async (t) => {
   const first = await connectDevice(t, server, 'taken-over', { protocolVersion: 5 });
-  const reason = new Promise<number | undefined>((resolve) => first.client.once('disconnect', (packet) => resolve(packet.reasonCode)));
+  const reason = new Promise<number | undefined>((resolve) =>
+    first.client.once('disconnect', (packet) => resolve(packet.reasonCode)),
+  );
   const closed = new Promise<void>((resolve) => first.client.once('close', () => resolve()));
   const second = await connectDevice(t, server, 'd:taken-over', { protocolVersion: 5 });
   t.equal(await reason, 0x8e);
@@ -111,7 +161,7 @@ t.test('a second connection of a device replaces the first, which learns why', a
   t.same(await temperatures('taken-over'), [1]);
 });
 
-t.test('another tenant\'s device with the same serial is another device', async (t) => {
+t.test("another tenant's device with the same serial is another device", async (t) => {
   const here = await connectDevice(t, server, 'twin');
   const there = await connectDevice(t, server, 'twin', { username: 'management/admin', password: 'mill-Race-8' });
   await here.publish('s/us', '211,1');
@@ -152,14 +202,25 @@ t.test('the will is published when the connection breaks, not when it ends', asy
   await ended.publish('s/us', '100,With a will,my_Type');
   await ended.end();
   broken.client.stream.destroy();
-  const eventsOf = async (serial: string): Promise<any[]> => (await rest.read(`/event/events?source=${await rest.idOf(serial)}`)).events;
-  t.match(await eventually('the will', async () => (await eventsOf('will-broken'))[0]), { type: 'my_Will', text: 'gone' });
+  const eventsOf = async (serial: string): Promise<any[]> =>
+    (await rest.read(`/event/events?source=${await rest.idOf(serial)}`)).events;
+  t.match(await eventually('the will', async () => (await eventsOf('will-broken'))[0]), {
+    type: 'my_Will',
+    text: 'gone',
+  });
   t.same(await eventsOf('will-ended'), []);
 });
 
 t.test('too large a payload ends the connection with its reason; the limit was announced', async (t) => {
-  const client = mqtt.connect({ host: '127.0.0.1', port: server.mqttPort, clientId: 'large-1', username: `${TENANT}/admin`, password: PASSWORD,
-    protocolVersion: 5, reconnectPeriod: 0 });
+  const client = mqtt.connect({
+    host: '127.0.0.1',
+    port: server.mqttPort,
+    clientId: 'large-1',
+    username: `${TENANT}/admin`,
+    password: PASSWORD,
+    protocolVersion: 5,
+    reconnectPeriod: 0,
+  });
   t.teardown(() => client.endAsync(true));
   const connack = await new Promise<any>((resolve) => client.once('connect', resolve));
   t.ok(connack.properties.maximumPacketSize >= 16_184);

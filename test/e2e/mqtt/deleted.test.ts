@@ -20,10 +20,16 @@ t.test('a connected device whose object is deleted is created again by its next 
 });
 
 t.test('a deleted user is disconnected', async (t) => {
-  await rest.create(`/user/${TENANT}/users`, { userName: 'leaving', password: 'Analytical-1', roles: { references: [{ role: { id: 'ROLE_DEVICE' } }] } });
+  await rest.create(`/user/${TENANT}/users`, {
+    userName: 'leaving',
+    password: 'Analytical-1',
+    roles: { references: [{ role: { id: 'ROLE_DEVICE' } }] },
+  });
   const options = { username: `${TENANT}/leaving`, password: 'Analytical-1', protocolVersion: 5 } as const;
   const device = await connectDevice(t, server, 'leaving-1', options);
-  const reason = new Promise<number | undefined>((resolve) => device.client.once('disconnect', (packet) => resolve(packet.reasonCode)));
+  const reason = new Promise<number | undefined>((resolve) =>
+    device.client.once('disconnect', (packet) => resolve(packet.reasonCode)),
+  );
   t.equal((await rest.delete(`/user/${TENANT}/users/leaving`)).status, 204);
   t.equal(await reason, 0x87);
   await t.rejects(connectDevice(t, server, 'leaving-1', options), { code: 0x86 });

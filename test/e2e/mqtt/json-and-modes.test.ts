@@ -1,4 +1,6 @@
-/** JSON over MQTT, and the processing modes t/, q/ and c/, with npm `mqtt`; a live subscriber shows what is notified. */
+/**
+ * JSON over MQTT, and the processing modes t/, q/ and c/, with npm `mqtt`; a live subscriber shows what is notified.
+ */
 import t from 'tap';
 import { BayeuxSocket } from '../../helpers/running/bayeux.ts';
 import { connectDevice } from '../../helpers/running/mqtt.ts';
@@ -14,23 +16,39 @@ async function createDevice(t: Teardown, serial: string): Promise<{ device: Devi
   const device = await connectDevice(t, server, serial);
   await device.subscribe('s/e', 'error');
   await device.publish('s/us', `100,Device ${serial},my_Type`);
-  return { device, id: await rest.idOf(serial) as string };
+  return { device, id: (await rest.idOf(serial)) as string };
 }
 
-const measurementsOf = async (id: string): Promise<any[]> => (await rest.read(`/measurement/measurements?source=${id}&pageSize=100`)).measurements;
-const alarmsOf = async (id: string): Promise<any[]> => (await rest.read(`/alarm/alarms?source=${id}&pageSize=100`)).alarms;
-const eventsOf = async (id: string): Promise<any[]> => (await rest.read(`/event/events?source=${id}&pageSize=100`)).events;
+const measurementsOf = async (id: string): Promise<any[]> =>
+  (await rest.read(`/measurement/measurements?source=${id}&pageSize=100`)).measurements;
+const alarmsOf = async (id: string): Promise<any[]> =>
+  (await rest.read(`/alarm/alarms?source=${id}&pageSize=100`)).alarms;
+const eventsOf = async (id: string): Promise<any[]> =>
+  (await rest.read(`/event/events?source=${id}&pageSize=100`)).events;
 
 t.test('create: measurements, events, alarms and managed objects', async (t) => {
   const { device, id } = await createDevice(t, 'json-1');
-  await device.publish('measurement/measurements/create', JSON.stringify({ type: 'my_M', time: TIME, f: { s: { value: 1.5, unit: 'C' } } }));
-  await device.publish('/event/events/create', JSON.stringify({ type: 'my_E', text: 'text', time: TIME, my_Fragment: { a: 1 } }));
-  await device.publish('alarm/alarms/create', JSON.stringify({ type: 'my_A', text: 'text', severity: 'MINOR', time: TIME }));
+  await device.publish(
+    'measurement/measurements/create',
+    JSON.stringify({ type: 'my_M', time: TIME, f: { s: { value: 1.5, unit: 'C' } } }),
+  );
+  await device.publish(
+    '/event/events/create',
+    JSON.stringify({ type: 'my_E', text: 'text', time: TIME, my_Fragment: { a: 1 } }),
+  );
+  await device.publish(
+    'alarm/alarms/create',
+    JSON.stringify({ type: 'my_A', text: 'text', severity: 'MINOR', time: TIME }),
+  );
   await device.publish('inventory/managedObjects/create', JSON.stringify({ name: 'By JSON', type: 'json_Object' }));
-  t.match(await measurementsOf(id), [{ type: 'my_M', time: TIME, source: { id }, f: { s: { value: 1.5, unit: 'C' } } }]);
+  t.match(await measurementsOf(id), [
+    { type: 'my_M', time: TIME, source: { id }, f: { s: { value: 1.5, unit: 'C' } } },
+  ]);
   t.match(await eventsOf(id), [{ type: 'my_E', text: 'text', time: TIME, source: { id }, my_Fragment: { a: 1 } }]);
   t.match(await alarmsOf(id), [{ type: 'my_A', severity: 'MINOR', status: 'ACTIVE', source: { id } }]);
-  t.match((await rest.read('/inventory/managedObjects?type=json_Object')).managedObjects, [{ name: 'By JSON', owner: 'admin' }]);
+  t.match((await rest.read('/inventory/managedObjects?type=json_Object')).managedObjects, [
+    { name: 'By JSON', owner: 'admin' },
+  ]);
   t.same(device.received, []);
 });
 
@@ -54,26 +72,59 @@ t.test('update and delete', async (t) => {
   await device.publish('inventory/managedObjects/update/json-2', '{"my_Fragment":{"b":2}}');
   t.same((await rest.deviceOf('json-2')).my_Fragment, { b: 2 });
   await device.publish(`inventory/managedObjects/${id}/childDevices/create`, '{"name":"Child by JSON"}');
-  t.match((await rest.read(`/inventory/managedObjects/${id}/childDevices`)).references, [{ managedObject: { name: 'Child by JSON' } }]);
+  t.match((await rest.read(`/inventory/managedObjects/${id}/childDevices`)).references, [
+    { managedObject: { name: 'Child by JSON' } },
+  ]);
   await device.publish('inventory/managedObjects/999999/childDevices/create', '{"name":"Orphan by JSON"}');
   t.match(JSON.parse(await device.row('error', /999999/)), { error: 'inventory/Not Found' });
-  t.same((await rest.read("/inventory/managedObjects?query=name%20eq%20'Orphan%20by%20JSON'")).managedObjects, [], 'no child without its parent');
+  t.same(
+    (await rest.read("/inventory/managedObjects?query=name%20eq%20'Orphan%20by%20JSON'")).managedObjects,
+    [],
+    'no child without its parent',
+  );
 });
 
 t.test('createBulk takes the good elements and reports the first bad one', async (t) => {
   const { device, id } = await createDevice(t, 'bulk-1');
   const bulk = (name: string, ...elements: object[]): string => JSON.stringify({ [name]: elements });
-  await device.publish('measurement/measurements/createBulk', bulk('measurements',
-    { type: 'm', time: TIME, f: { s: { value: 1 } } }, { type: 'm', time: '2024-05-02T10:00:01.000Z', f: { s: { value: 2 } } }));
-  t.same((await measurementsOf(id)).map((measurement) => measurement.f.s.value), [1, 2]);
-  await device.publish('event/events/createBulk', bulk('events',
-    { type: 'e1', text: 'x', time: TIME }, { type: 'e2', time: TIME }, { type: 'e4', text: 'x' }, { type: 'e3', text: 'x', time: TIME }));
+  await device.publish(
+    'measurement/measurements/createBulk',
+    bulk(
+      'measurements',
+      { type: 'm', time: TIME, f: { s: { value: 1 } } },
+      { type: 'm', time: '2024-05-02T10:00:01.000Z', f: { s: { value: 2 } } },
+    ),
+  );
+  t.same(
+    (await measurementsOf(id)).map((measurement) => measurement.f.s.value),
+    [1, 2],
+  );
+  await device.publish(
+    'event/events/createBulk',
+    bulk(
+      'events',
+      { type: 'e1', text: 'x', time: TIME },
+      { type: 'e2', time: TIME },
+      { type: 'e4', text: 'x' },
+      { type: 'e3', text: 'x', time: TIME },
+    ),
+  );
   t.same((await eventsOf(id)).map((event) => event.type).sort(), ['e1', 'e3']);
-  t.match(JSON.parse(await device.row('error', /mandatory/)), { error: 'undefined/validationError', message: 'Following mandatory fields should be included: text' });
+  t.match(JSON.parse(await device.row('error', /mandatory/)), {
+    error: 'undefined/validationError',
+    message: 'Following mandatory fields should be included: text',
+  });
   await device.publish('alarm/alarms/create', '{}');
   await device.row('error', /severity/);
   t.equal(device.rows('error').length, 2, 'of e4 nothing is told');
-  await device.publish('alarm/alarms/createBulk', bulk('alarms', { type: 'a1', text: 'x', severity: 'MAJOR', time: TIME }, { type: 'a2', text: 'x', severity: 'MINOR', time: TIME }));
+  await device.publish(
+    'alarm/alarms/createBulk',
+    bulk(
+      'alarms',
+      { type: 'a1', text: 'x', severity: 'MAJOR', time: TIME },
+      { type: 'a2', text: 'x', severity: 'MINOR', time: TIME },
+    ),
+  );
   t.same((await alarmsOf(id)).map((alarm) => alarm.type).sort(), ['a1', 'a2']);
 });
 
@@ -87,14 +138,32 @@ t.test('errors on the topic error, with the packet id', async (t) => {
     const row = await eventually('an error', () => device.rows('error')[before]);
     t.match(JSON.parse(row), { ...want, messageId: packet.messageId }, topic);
   };
-  await check('alarm/alarms/create', '{"type":"x"}', { error: 'undefined/validationError', message: 'Following mandatory fields should be included: severity,text,time' });
+  await check('alarm/alarms/create', '{"type":"x"}', {
+    error: 'undefined/validationError',
+    message: 'Following mandatory fields should be included: severity,text,time',
+  });
   await check('event/events/create', '{"type":', { error: /./ });
-  await check('measurement/measurements/create', JSON.stringify({ type: 'm', time: TIME, 'a b': { s: { value: 1 } } }), { error: /./ });
-  await check('event/events/create', JSON.stringify({ type: 'e', text: 't', time: TIME, source: { id: '999999999' } }), { error: /./ });
-  await check('measurement/measurements/create', JSON.stringify({ type: 'm', time: TIME, f: { s: { value: 1 } }, source: { id: '999999999' } }),
-    { error: 'measurement/Invalid Data', message: 'The source 999999999 does not exist' });
+  await check(
+    'measurement/measurements/create',
+    JSON.stringify({ type: 'm', time: TIME, 'a b': { s: { value: 1 } } }),
+    { error: /./ },
+  );
+  await check(
+    'event/events/create',
+    JSON.stringify({ type: 'e', text: 't', time: TIME, source: { id: '999999999' } }),
+    { error: /./ },
+  );
+  await check(
+    'measurement/measurements/create',
+    JSON.stringify({ type: 'm', time: TIME, f: { s: { value: 1 } }, source: { id: '999999999' } }),
+    { error: 'measurement/Invalid Data', message: 'The source 999999999 does not exist' },
+  );
   t.same(await measurementsOf('999999999'), []);
-  await check('event/events/create', JSON.stringify({ type: 'e', text: 't', time: TIME, externalSource: { externalId: 'nobody', type: 'c8y_Serial' } }), { error: 'identity/Not Found' });
+  await check(
+    'event/events/create',
+    JSON.stringify({ type: 'e', text: 't', time: TIME, externalSource: { externalId: 'nobody', type: 'c8y_Serial' } }),
+    { error: 'identity/Not Found' },
+  );
   await check('event/events/update/999999999', '{"text":"x"}', { error: 'event/Not Found' });
   await check('inventory/managedObjects/update/nobody', '{"a":1}', { error: 'inventory/Not Found' });
   t.same(await eventsOf(id), []);
@@ -104,8 +173,11 @@ t.test('externalSource names a child, also one that was made a moment ago', asyn
   const { device, id } = await createDevice(t, 'external-1');
   const externalSource = { externalId: 'external-1-child', type: 'c8y_Serial' };
   // Without waiting for the acknowledgement of the first.
-  await Promise.all([device.publish('s/us', '101,external-1-child'), device.publish('event/events/create', JSON.stringify({ type: 'e', text: 't', time: TIME, externalSource }))]);
-  const child = await rest.idOf('external-1-child') as string;
+  await Promise.all([
+    device.publish('s/us', '101,external-1-child'),
+    device.publish('event/events/create', JSON.stringify({ type: 'e', text: 't', time: TIME, externalSource })),
+  ]);
+  const child = (await rest.idOf('external-1-child')) as string;
   t.same(device.rows('error'), []);
   const [event] = await eventsOf(child);
   t.match(event, { type: 'e', source: { id: child } });
@@ -133,16 +205,29 @@ t.test('processing modes: what is stored and what is notified', async (t) => {
   for (const mode of ['t', 'q', 'c', 's']) await publish(mode);
   await device.publish('t/us', '301,t_alarm,text');
   await device.publish('t/us', '201,several,,f,t_201,1');
-  await device.publish('t/measurement/measurements/create', JSON.stringify({ type: 'tj', time: TIME, f: { tj: { value: 1 } } }));
-  await device.publish('q/measurement/measurements/create', JSON.stringify({ type: 'qj', time: TIME, f: { qj: { value: 1 } } }));
+  await device.publish(
+    't/measurement/measurements/create',
+    JSON.stringify({ type: 'tj', time: TIME, f: { tj: { value: 1 } } }),
+  );
+  await device.publish(
+    'q/measurement/measurements/create',
+    JSON.stringify({ type: 'qj', time: TIME, f: { qj: { value: 1 } } }),
+  );
   await device.publish('t/event/events/create', JSON.stringify({ type: 'tj_event', text: 'text', time: TIME }));
   await device.publish('s/us', '400,last,text');
   await live.message((message) => message.data.data.type === 'last');
   const seriesOf = (measurement: any): string => Object.keys(measurement.f)[0] ?? '';
-  const seen = (area: string): any[] => live.messages.filter(({ channel }) => channel === `/${area}/${id}`).map(({ data }) => data.data);
+  const seen = (area: string): any[] =>
+    live.messages.filter(({ channel }) => channel === `/${area}/${id}`).map(({ data }) => data.data);
   t.same(seen('measurements').map(seriesOf), ['t', 's', 't_201', 'tj']);
-  t.same(seen('events').map((event) => event.type), ['t_event', 's_event', 'tj_event', 'last']);
-  t.same(seen('alarms').map((alarm) => alarm.type), ['t_alarm']);
+  t.same(
+    seen('events').map((event) => event.type),
+    ['t_event', 's_event', 'tj_event', 'last'],
+  );
+  t.same(
+    seen('alarms').map((alarm) => alarm.type),
+    ['t_alarm'],
+  );
   t.same((await measurementsOf(id)).map(seriesOf).sort(), ['q', 'qj', 's']);
   t.same((await eventsOf(id)).map((event) => event.type).sort(), ['last', 'q_event', 's_event']);
   t.same(await alarmsOf(id), []);
@@ -171,9 +256,20 @@ t.test('where a mode does not apply the message is stored and told as without on
   }
   t.equal((await rest.deviceOf('modes-2')).http, 'QUIESCENT', 'TRANSIENT is not stored');
   await live.message((message) => message.data.data.http === 'TRANSIENT');
-  const seen = (area: string): any[] => live.messages.filter(({ channel }) => channel === `/${area}/${id}`).map(({ data }) => data.data);
-  t.same(seen('alarms').map((alarm) => alarm.type), ['c_alarm', 'q_alarm'], 'alarms have neither mode');
+  const seen = (area: string): any[] =>
+    live.messages.filter(({ channel }) => channel === `/${area}/${id}`).map(({ data }) => data.data);
+  t.same(
+    seen('alarms').map((alarm) => alarm.type),
+    ['c_alarm', 'q_alarm'],
+    'alarms have neither mode',
+  );
   const objects = seen('managedobjects');
-  t.ok(objects.some((object) => object.json_c !== undefined), 'managed objects have no CEP');
-  t.notOk(objects.some((object) => object.http === 'QUIESCENT'), 'they have QUIESCENT');
+  t.ok(
+    objects.some((object) => object.json_c !== undefined),
+    'managed objects have no CEP',
+  );
+  t.notOk(
+    objects.some((object) => object.http === 'QUIESCENT'),
+    'they have QUIESCENT',
+  );
 });

@@ -8,11 +8,15 @@ import type { Teardown } from '../../helpers/running/server.ts';
 const server = await startServer(t);
 const { rest } = server;
 
-async function createDevice(t: Teardown, serial: string, topics: string[] = ['s/ds', 's/e']): Promise<{ device: Device; id: string }> {
+async function createDevice(
+  t: Teardown,
+  serial: string,
+  topics: string[] = ['s/ds', 's/e'],
+): Promise<{ device: Device; id: string }> {
   const device = await connectDevice(t, server, serial);
   if (topics.length > 0) await device.subscribe(...topics);
   await device.publish('s/us', `100,Device ${serial},my_Type`);
-  return { device, id: await rest.idOf(serial) as string };
+  return { device, id: (await rest.idOf(serial)) as string };
 }
 
 const order = async (deviceId: string, fragments: object): Promise<string> =>
@@ -29,19 +33,43 @@ t.test('each fragment has its row on s/ds', async (t) => {
   await check({ c8y_Command: { text: 'get "all", please' } }, '511,rows,"get ""all"", please"');
   await check({ c8y_Configuration: { config: 'a=1' } }, '513,rows,a=1');
   await check({ c8y_Firmware: { name: 'fw', version: '1', url: 'http://x' } }, '515,rows,fw,1,http://x');
-  await check({ c8y_SoftwareList: [{ name: 'a', version: '1', url: 'u' }, { name: 'b', version: '2', url: '' }] }, '516,rows,a,1,u,b,2,');
+  await check(
+    {
+      c8y_SoftwareList: [
+        { name: 'a', version: '1', url: 'u' },
+        { name: 'b', version: '2', url: '' },
+      ],
+    },
+    '516,rows,a,1,u,b,2,',
+  );
   await check({ c8y_MeasurementRequestOperation: { requestName: 'LOG' } }, '517,rows,LOG');
   await check({ c8y_Relay: { relayState: 'OPEN' } }, '518,rows,OPEN');
   await check({ c8y_RelayArray: ['OPEN', 'CLOSED'] }, '519,rows,OPEN,CLOSED');
   await check({ c8y_UploadConfigFile: {} }, '520,rows');
   await check({ c8y_DownloadConfigFile: { url: 'http://y' } }, '521,rows,http://y');
-  await check({ c8y_LogfileRequest: { logFile: 'syslog', dateFrom: '2013-06-22T17:03:14.000+02:00', dateTo: '2013-06-22T18:03:14.000+02:00',
-    searchText: 'ERROR', maximumLines: 1000 } }, '522,rows,syslog,2013-06-22T17:03:14.000+02:00,2013-06-22T18:03:14.000+02:00,ERROR,1000');
+  await check(
+    {
+      c8y_LogfileRequest: {
+        logFile: 'syslog',
+        dateFrom: '2013-06-22T17:03:14.000+02:00',
+        dateTo: '2013-06-22T18:03:14.000+02:00',
+        searchText: 'ERROR',
+        maximumLines: 1000,
+      },
+    },
+    '522,rows,syslog,2013-06-22T17:03:14.000+02:00,2013-06-22T18:03:14.000+02:00,ERROR,1000',
+  );
   await check({ c8y_CommunicationMode: { mode: 'SMS' } }, '523,rows,SMS');
   await check({ c8y_DownloadConfigFile: { url: 'http://z', type: 'modem' } }, '524,rows,http://z,modem');
   await check({ c8y_UploadConfigFile: { type: 'modem' } }, '526,rows,modem');
-  await check({ c8y_SoftwareUpdate: [{ name: 'a', version: '1', url: 'u', action: 'install' }] }, '528,rows,a,1,u,install');
-  await check({ c8y_RemoteAccessConnect: { hostname: '10.0.0.1', port: 22, connectionKey: 'k-1' } }, '530,rows,10.0.0.1,22,k-1');
+  await check(
+    { c8y_SoftwareUpdate: [{ name: 'a', version: '1', url: 'u', action: 'install' }] },
+    '528,rows,a,1,u,install',
+  );
+  await check(
+    { c8y_RemoteAccessConnect: { hostname: '10.0.0.1', port: 22, connectionKey: 'k-1' } },
+    '530,rows,10.0.0.1,22,k-1',
+  );
   const count = device.rows('s/ds').length;
   await order(id, { my_Own: {} });
   await check({ c8y_Command: { text: 'after' } }, '511,rows,after');
@@ -64,7 +92,11 @@ t.test('501, 502 and 503 move the oldest operation of the fragment', async (t) =
 
 t.test('504, 505 and 506 by id; 507 fails all that are under way', async (t) => {
   const { device, id } = await createDevice(t, 'by-id');
-  const [one, two, three] = [await order(id, { c8y_Restart: {} }), await order(id, { c8y_Restart: {} }), await order(id, { my_Own: {} })];
+  const [one, two, three] = [
+    await order(id, { c8y_Restart: {} }),
+    await order(id, { c8y_Restart: {} }),
+    await order(id, { my_Own: {} }),
+  ];
   await device.publish('s/us', `504,${two}\n506,${two}\n504,${one}\n504,${three}`);
   t.equal((await operation(two)).status, 'SUCCESSFUL');
   await device.publish('s/us', '507,,power lost');
@@ -74,7 +106,7 @@ t.test('504, 505 and 506 by id; 507 fails all that are under way', async (t) => 
   t.same(device.rows('s/e'), []);
 });
 
-t.test('504 by the id of another device\'s operation is refused', async (t) => {
+t.test("504 by the id of another device's operation is refused", async (t) => {
   const { device } = await createDevice(t, 'by-id-1');
   const stranger = await createDevice(t, 'by-id-2');
   const other = await order(stranger.id, { c8y_Restart: {} });
@@ -115,8 +147,8 @@ t.test('operations of children come through the gateway, addressed by their own 
   const { device } = await createDevice(t, 'gateway');
   await device.publish('s/us', '101,gw-child,Child,child_Type');
   await device.publish('s/us/gw-child', '101,gw-deep,Deep,child_Type');
-  const child = await rest.idOf('gw-child') as string;
-  const deep = await rest.idOf('gw-deep') as string;
+  const child = (await rest.idOf('gw-child')) as string;
+  const deep = (await rest.idOf('gw-deep')) as string;
   const ordered = await order(child, { c8y_Restart: {} });
   await device.row('s/ds', '510,gw-child');
   await order(deep, { c8y_Command: { text: 'x' } });
@@ -140,35 +172,52 @@ t.test('a child that is connected itself gets its operations itself', async (t) 
   const child = await connectDevice(t, server, 'gwb-child');
   await child.subscribe('s/ds');
   await child.publish('s/us', '125');
-  await order(await rest.idOf('gwb-child') as string, { c8y_Restart: {} });
+  await order((await rest.idOf('gwb-child')) as string, { c8y_Restart: {} });
   await child.row('s/ds', '510,gwb-child');
   // What comes behind it on the gateway's connection tells that it has not come there.
-  await order(await rest.idOf('gateway-b') as string, { c8y_Command: { text: 'own' } });
+  await order((await rest.idOf('gateway-b')) as string, { c8y_Command: { text: 'own' } });
   await device.row('s/ds', '511,gateway-b,own');
   t.same(device.rows('s/ds'), ['511,gateway-b,own']);
   // Neither when the gateway asks again.
   await device.publish('s/us', '500');
-  await eventually('what waits came again', () => device.rows('s/ds').filter((row) => row === '511,gateway-b,own').length === 2);
-  await order(await rest.idOf('gateway-b') as string, { c8y_Command: { text: 'more' } });
+  await eventually(
+    'what waits came again',
+    () => device.rows('s/ds').filter((row) => row === '511,gateway-b,own').length === 2,
+  );
+  await order((await rest.idOf('gateway-b')) as string, { c8y_Command: { text: 'more' } });
   await device.row('s/ds', '511,gateway-b,more');
   t.notOk(device.rows('s/ds').includes('510,gwb-child'));
   await child.end();
-  await order(await rest.idOf('gwb-child') as string, { c8y_Command: { text: 'gone' } });
+  await order((await rest.idOf('gwb-child')) as string, { c8y_Command: { text: 'gone' } });
   await device.row('s/ds', '511,gwb-child,gone');
 });
 
 t.test('devicecontrol/notifications has the operation as JSON', async (t) => {
   const { device, id } = await createDevice(t, 'json', ['devicecontrol/notifications']);
-  const { id: ordered } = await rest.create('/devicecontrol/operations',
-    `{"deviceId":"${id}","description":"Own","my_Own":{"a":[1, 2.50]},"c8y_Restart":{}}`);
+  const { id: ordered } = await rest.create(
+    '/devicecontrol/operations',
+    `{"deviceId":"${id}","description":"Own","my_Own":{"a":[1, 2.50]},"c8y_Restart":{}}`,
+  );
   const row = await device.row('devicecontrol/notifications', /my_Own/);
-  t.match(JSON.parse(row), { id: ordered, deviceId: id, agentId: id, status: 'PENDING', description: 'Own', c8y_Restart: {}, my_Own: { a: [1, 2.5] },
-    delivery: { log: [], status: 'PENDING' }, externalSource: { externalId: 'json', type: 'c8y_Serial' } });
+  t.match(JSON.parse(row), {
+    id: ordered,
+    deviceId: id,
+    agentId: id,
+    status: 'PENDING',
+    description: 'Own',
+    c8y_Restart: {},
+    my_Own: { a: [1, 2.5] },
+    delivery: { log: [], status: 'PENDING' },
+    externalSource: { externalId: 'json', type: 'c8y_Serial' },
+  });
   t.match(row, /\[1,\s*2\.50\]/, 'numbers as they were sent');
   t.same(device.rows('s/ds'), [], 'only what is subscribed');
   await device.publish('s/us', '101,json-child');
-  await order(await rest.idOf('json-child') as string, { c8y_Restart: {} });
-  t.match(JSON.parse(await device.row('devicecontrol/notifications', /json-child/)), { agentId: id, externalSource: { externalId: 'json-child' } });
+  await order((await rest.idOf('json-child')) as string, { c8y_Restart: {} });
+  t.match(JSON.parse(await device.row('devicecontrol/notifications', /json-child/)), {
+    agentId: id,
+    externalSource: { externalId: 'json-child' },
+  });
 });
 
 t.test('both topics get what waits, also the one subscribed later', async (t) => {
@@ -185,7 +234,7 @@ t.test('what was acknowledged in a session is not delivered again in it, unless 
   let device = await connectDevice(t, server, 'acknowledged', kept);
   await device.publish('s/us', '100,Acknowledged,x\n114,c8y_Restart');
   await device.client.subscribeAsync('s/ds', { qos: 2 });
-  const id = await rest.idOf('acknowledged') as string;
+  const id = (await rest.idOf('acknowledged')) as string;
   const ordered = await order(id, { c8y_Restart: {} });
   await device.row('s/ds', '510,acknowledged');
   const reconnect = async (): Promise<string[]> => {

@@ -14,12 +14,15 @@ async function createDevice(t: Teardown, serial: string): Promise<{ device: Devi
   const device = await connectDevice(t, server, serial);
   await device.subscribe('s/ds', 's/e');
   await device.publish('s/us', `100,Device ${serial},my_Type`);
-  return { device, id: await rest.idOf(serial) as string };
+  return { device, id: (await rest.idOf(serial)) as string };
 }
 
-const measurementsOf = async (id: string): Promise<any[]> => (await rest.read(`/measurement/measurements?source=${id}&pageSize=100`)).measurements;
-const alarmsOf = async (id: string): Promise<any[]> => (await rest.read(`/alarm/alarms?source=${id}&pageSize=100`)).alarms;
-const eventsOf = async (id: string): Promise<any[]> => (await rest.read(`/event/events?source=${id}&pageSize=100`)).events;
+const measurementsOf = async (id: string): Promise<any[]> =>
+  (await rest.read(`/measurement/measurements?source=${id}&pageSize=100`)).measurements;
+const alarmsOf = async (id: string): Promise<any[]> =>
+  (await rest.read(`/alarm/alarms?source=${id}&pageSize=100`)).alarms;
+const eventsOf = async (id: string): Promise<any[]> =>
+  (await rest.read(`/event/events?source=${id}&pageSize=100`)).events;
 const objectOf = (id: string): Promise<any> => rest.read(`/inventory/managedObjects/${id}`);
 
 t.test('100 creates the device once', async (t) => {
@@ -27,7 +30,9 @@ t.test('100 creates the device once', async (t) => {
   t.match(await objectOf(id), { id, name: 'Device creation-1', type: 'my_Type', c8y_IsDevice: {}, owner: 'admin' });
   const { com_platform_model_Agent: agent, com_cumulocity_model_Agent: branded } = await objectOf(id);
   t.same(agent ?? branded, {});
-  t.match((await rest.read(`/identity/globalIds/${id}/externalIds`)).externalIds, [{ type: 'c8y_Serial', externalId: 'creation-1' }]);
+  t.match((await rest.read(`/identity/globalIds/${id}/externalIds`)).externalIds, [
+    { type: 'c8y_Serial', externalId: 'creation-1' },
+  ]);
   await device.publish('s/us', '100,Other name,other_Type');
   await device.row('s/e', '41,100,Device already existing');
   t.match(await objectOf(id), { name: 'Device creation-1', type: 'my_Type' });
@@ -49,14 +54,25 @@ t.test('an unknown device is created by its first data', async (t) => {
 
 t.test('101 creates child devices, 105 and 106 list them', async (t) => {
   const { device, id } = await createDevice(t, 'gateway-1');
-  await device.publish('s/us', '101,gw1-child-1,Child 1,child_Type\n101,gw1-child-2\n101,gw1-thing-3,Thing,thing_Type,false');
+  await device.publish(
+    's/us',
+    '101,gw1-child-1,Child 1,child_Type\n101,gw1-child-2\n101,gw1-thing-3,Thing,thing_Type,false',
+  );
   const one = await rest.deviceOf('gw1-child-1');
   t.match(one, { name: 'Child 1', type: 'child_Type', c8y_IsDevice: {} });
-  t.match(await rest.deviceOf('gw1-child-2'), { name: 'MQTT Device gw1-child-2', type: 'c8y_MQTTChildDevice', c8y_IsDevice: {} });
+  t.match(await rest.deviceOf('gw1-child-2'), {
+    name: 'MQTT Device gw1-child-2',
+    type: 'c8y_MQTTChildDevice',
+    c8y_IsDevice: {},
+  });
   const three = await rest.deviceOf('gw1-thing-3');
   t.equal(three.c8y_IsDevice, undefined);
   const { references } = await rest.read(`/inventory/managedObjects/${id}/childDevices?pageSize=10`);
-  t.same(references.map((reference: any) => reference.managedObject.name).sort(), ['Child 1', 'MQTT Device gw1-child-2', 'Thing']);
+  t.same(references.map((reference: any) => reference.managedObject.name).sort(), [
+    'Child 1',
+    'MQTT Device gw1-child-2',
+    'Thing',
+  ]);
   await device.publish('s/us', '102,gw1-service,systemd,Service,up');
   await device.publish('s/us', '105');
   const row = await device.row('s/ds', /^106,/);
@@ -71,11 +87,15 @@ t.test('s/us/<child> creates a child of the first level and acts on it', async (
   await device.publish('s/us/gw2-child', '211,7');
   const child = await rest.deviceOf('gw2-child');
   t.match(child, { name: 'MQTT Device gw2-child', type: 'c8y_MQTTChildDevice', c8y_IsDevice: {} });
-  t.match(await measurementsOf(child.id), [{ source: { id: child.id }, c8y_TemperatureMeasurement: { T: { value: 7 } } }]);
+  t.match(await measurementsOf(child.id), [
+    { source: { id: child.id }, c8y_TemperatureMeasurement: { T: { value: 7 } } },
+  ]);
   t.same(await measurementsOf(id), []);
   await device.publish('s/us/gw2-child', '101,gw2-deep,Deep,deep_Type');
   const deep = await rest.deviceOf('gw2-deep');
-  t.match((await rest.read(`/inventory/managedObjects/${deep.id}/deviceParents`)).references, [{ managedObject: { id: child.id } }]);
+  t.match((await rest.read(`/inventory/managedObjects/${deep.id}/deviceParents`)).references, [
+    { managedObject: { id: child.id } },
+  ]);
   await device.publish('s/us/gw2-deep', '110,SN-1,Model,1.0');
   t.match((await rest.deviceOf('gw2-deep')).c8y_Hardware, { serialNumber: 'SN-1', model: 'Model', revision: '1.0' });
   await device.publish('s/us/gw2-child', '123');
@@ -88,7 +108,9 @@ t.test('100 as the first message of a child gives it its name and type', async (
   const child = await rest.deviceOf('gw3-child');
   t.match(child, { name: 'My Child', type: 'my_Child', c8y_IsDevice: {} });
   t.equal(child.com_platform_model_Agent, undefined, 'no agent: its operations go to the connected device');
-  t.match((await rest.read(`/inventory/managedObjects/${child.id}/deviceParents`)).references, [{ managedObject: { id } }]);
+  t.match((await rest.read(`/inventory/managedObjects/${child.id}/deviceParents`)).references, [
+    { managedObject: { id } },
+  ]);
   t.equal((await measurementsOf(child.id)).length, 1);
   t.same(device.rows('s/e'), []);
   await device.publish('s/us/gw3-child', '100,Renamed,other_Type');
@@ -111,7 +133,9 @@ t.test('102 makes a service as a child addition, again changes it', async (t) =>
   await device.publish('s/us', '102,sv1-db,systemd,database,up');
   const service = await rest.deviceOf('sv1-db');
   t.match(service, { type: 'c8y_Service', name: 'database', serviceType: 'systemd', status: 'up' });
-  t.match((await rest.read(`/inventory/managedObjects/${id}/childAdditions`)).references, [{ managedObject: { id: service.id } }]);
+  t.match((await rest.read(`/inventory/managedObjects/${id}/childAdditions`)).references, [
+    { managedObject: { id: service.id } },
+  ]);
   await device.publish('s/us', '102,sv1-db,systemd,database,down');
   t.match(await objectOf(service.id), { name: 'database', status: 'down' });
   await device.publish('s/us/sv1-db', '104,up');
@@ -120,8 +144,12 @@ t.test('102 makes a service as a child addition, again changes it', async (t) =>
 
 t.test('110, 112, 114, 117 and 119 change the managed object', async (t) => {
   const { device, id } = await createDevice(t, 'inventory-1');
-  await device.publish('s/us', '110,1234567890,Model X,1.2.3\n112,50.323423,6.423423,66.5,10\n114,c8y_Restart,c8y_Command\n117,60\n119,modem,"with, comma"');
-  const { c8y_Hardware, c8y_Position, c8y_SupportedOperations, c8y_RequiredAvailability, c8y_SupportedConfigurations } = await objectOf(id);
+  await device.publish(
+    's/us',
+    '110,1234567890,Model X,1.2.3\n112,50.323423,6.423423,66.5,10\n114,c8y_Restart,c8y_Command\n117,60\n119,modem,"with, comma"',
+  );
+  const { c8y_Hardware, c8y_Position, c8y_SupportedOperations, c8y_RequiredAvailability, c8y_SupportedConfigurations } =
+    await objectOf(id);
   t.same(c8y_Hardware, { serialNumber: '1234567890', model: 'Model X', revision: '1.2.3' });
   t.same(c8y_Position, { lat: 50.323423, lng: 6.423423, alt: 66.5, accuracy: 10 });
   t.same(c8y_SupportedOperations, ['c8y_Restart', 'c8y_Command']);
@@ -149,8 +177,17 @@ t.test('200, 201, 210, 211 and 212 are measurements', async (t) => {
   const source = { id };
   t.match(await measurementsOf(id), [
     { source, type: 'c8y_Env', time: TIME, c8y_Env: { T: { value: 25.5, unit: 'C' } } },
-    { source, type: 'my_Type', f_1: { s_1: { value: 1, unit: 'u' }, s_2: { value: 2 } }, f_2: { s_1: { value: -3.5, unit: 'mm' } } },
-    { source, type: 'c8y_SignalStrength', c8y_SignalStrength: { rssi: { value: -90, unit: 'dBm' }, ber: { value: 23, unit: '%' } } },
+    {
+      source,
+      type: 'my_Type',
+      f_1: { s_1: { value: 1, unit: 'u' }, s_2: { value: 2 } },
+      f_2: { s_1: { value: -3.5, unit: 'mm' } },
+    },
+    {
+      source,
+      type: 'c8y_SignalStrength',
+      c8y_SignalStrength: { rssi: { value: -90, unit: 'dBm' }, ber: { value: 23, unit: '%' } },
+    },
     { source, type: 'c8y_TemperatureMeasurement', c8y_TemperatureMeasurement: { T: { value: 25, unit: 'C' } } },
     { source, type: 'c8y_Battery', c8y_Battery: { level: { value: 95, unit: '%' } } },
     { source, c8y_SignalStrength: { ber: { value: 7 } } },
@@ -169,23 +206,36 @@ t.test('a measurement without time has that of the server', async (t) => {
 
 t.test('301 to 306: alarms, repeats, severity and clearing', async (t) => {
   const { device, id } = await createDevice(t, 'alarms-1');
-  await device.publish('s/us', `301,type_1,Critical text,${TIME}\n302,type_2,Major text\n303,type_3\n304,type_4,"Warning, quoted"`);
-  const byType = async (): Promise<Record<string, any>> => Object.fromEntries((await alarmsOf(id)).map((alarm) => [alarm.type, alarm]));
+  await device.publish(
+    's/us',
+    `301,type_1,Critical text,${TIME}\n302,type_2,Major text\n303,type_3\n304,type_4,"Warning, quoted"`,
+  );
+  const byType = async (): Promise<Record<string, any>> =>
+    Object.fromEntries((await alarmsOf(id)).map((alarm) => [alarm.type, alarm]));
   const raised = await byType();
   t.match(raised, {
     type_1: { severity: 'CRITICAL', text: 'Critical text', time: TIME, status: 'ACTIVE', count: 1, source: { id } },
-    type_2: { severity: 'MAJOR', text: 'Major text' }, type_3: { severity: 'MINOR', text: 'Alarm of type type_3 raised' },
+    type_2: { severity: 'MAJOR', text: 'Major text' },
+    type_3: { severity: 'MINOR', text: 'Alarm of type type_3 raised' },
     type_4: { severity: 'WARNING', text: 'Warning, quoted' },
   });
   await device.publish('s/us', '301,type_1,Again');
-  t.match((await byType())['type_1'], { id: raised['type_1'].id, count: 2, severity: 'CRITICAL', text: 'Critical text' });
+  t.match((await byType())['type_1'], {
+    id: raised['type_1'].id,
+    count: 2,
+    severity: 'CRITICAL',
+    text: 'Critical text',
+  });
   await device.publish('s/us', '305,type_1,MINOR');
   t.match((await byType())['type_1'], { id: raised['type_1'].id, severity: 'MINOR', status: 'ACTIVE' });
   await device.publish('s/us', '306,type_1');
   t.match((await byType())['type_1'], { id: raised['type_1'].id, status: 'CLEARED' });
   await device.publish('s/us', '301,type_1,New');
   const both = (await alarmsOf(id)).filter((alarm) => alarm.type === 'type_1');
-  t.same(both.map((alarm) => [alarm.status, alarm.count]).sort(), [['ACTIVE', 1], ['CLEARED', 2]]);
+  t.same(both.map((alarm) => [alarm.status, alarm.count]).sort(), [
+    ['ACTIVE', 1],
+    ['CLEARED', 2],
+  ]);
   t.same(device.rows('s/e'), []);
 });
 
@@ -218,26 +268,43 @@ t.test('rows of many kinds in one message are done in their order', async (t) =>
   const { device, id } = await createDevice(t, 'order-1');
   await device.publish('s/us', '301,my_Alarm\n306,my_Alarm\n302,my_Alarm\n105\n114,a\n114,b\n123');
   await device.row('s/ds', `124,${id}`);
-  t.same((await alarmsOf(id)).map((alarm) => `${alarm.severity} ${alarm.status}`).sort(), ['CRITICAL CLEARED', 'MAJOR ACTIVE']);
+  t.same((await alarmsOf(id)).map((alarm) => `${alarm.severity} ${alarm.status}`).sort(), [
+    'CRITICAL CLEARED',
+    'MAJOR ACTIVE',
+  ]);
   t.same((await objectOf(id)).c8y_SupportedOperations, ['b']);
 });
 
 t.test('a QoS 0 stream keeps its order', async (t) => {
   const { device, id } = await createDevice(t, 'stream-1');
-  for (let value = 0; value < 300; value += 1) device.client.publish('s/us', `200,f,s,${value},,${new Date(Date.parse(TIME) + value).toISOString()}`);
-  const read = async (): Promise<any> => rest.read(`/measurement/measurements?source=${id}&pageSize=2000&withTotalElements=true`);
-  const page = await eventually('all of them', async () => { const found = await read(); return found.statistics.totalElements === 300 && found; });
-  t.same(page.measurements.map((measurement: any) => measurement.f.s.value), Array.from({ length: 300 }, (_, index) => index));
+  for (let value = 0; value < 300; value += 1)
+    device.client.publish('s/us', `200,f,s,${value},,${new Date(Date.parse(TIME) + value).toISOString()}`);
+  const read = async (): Promise<any> =>
+    rest.read(`/measurement/measurements?source=${id}&pageSize=2000&withTotalElements=true`);
+  const page = await eventually('all of them', async () => {
+    const found = await read();
+    return found.statistics.totalElements === 300 && found;
+  });
+  t.same(
+    page.measurements.map((measurement: any) => measurement.f.s.value),
+    Array.from({ length: 300 }, (_, index) => index),
+  );
 });
 
 t.test('a serial that is none is reported, and nothing is bound to it', async (t) => {
   const { device, id } = await createDevice(t, 'serials-1');
   const long = 'x'.repeat(257);
   await device.publish('s/us', `101,"a\nb",n,t\n101,${long},n,t\n102,"c\u0007d",systemd,n,up\n101,serials-1-child,n,t`);
-  t.same(device.received.map((message) => message.slice(0, 11)), ['s/e 45,101,', 's/e 45,101,', 's/e 45,102,']);
+  t.same(
+    device.received.map((message) => message.slice(0, 11)),
+    ['s/e 45,101,', 's/e 45,101,', 's/e 45,102,'],
+  );
   for (const serial of ['a\nb', long, 'c\u0007d']) t.equal(await rest.idOf(serial), undefined);
   const { references } = await rest.read(`/inventory/managedObjects/${id}/childDevices`);
-  t.same(references.map((reference: any) => reference.managedObject.id), [await rest.idOf('serials-1-child')]);
+  t.same(
+    references.map((reference: any) => reference.managedObject.id),
+    [await rest.idOf('serials-1-child')],
+  );
   t.equal((await rest.read(`/inventory/managedObjects/${id}/childAdditions`)).references.length, 0);
 });
 
@@ -249,8 +316,14 @@ t.test('a child that cannot be created: its message is acknowledged and reported
     await device.publish(`s/us/${long}`, '400,type,text', qos);
     await device.publish('s/us', `211,${qos}`, qos);
   }
-  t.same(device.rows('s/e').map((row) => row.split(',').slice(0, 2).join(',')), ['50,211', '50,400', '50,211', '50,400']);
-  t.same((await measurementsOf(id)).map((one) => one.c8y_TemperatureMeasurement.T.value), [1, 2]);
+  t.same(
+    device.rows('s/e').map((row) => row.split(',').slice(0, 2).join(',')),
+    ['50,211', '50,400', '50,211', '50,400'],
+  );
+  t.same(
+    (await measurementsOf(id)).map((one) => one.c8y_TemperatureMeasurement.T.value),
+    [1, 2],
+  );
   t.equal(await rest.idOf(long), undefined);
   t.equal(device.client.connected, true);
 });
@@ -259,6 +332,9 @@ t.test('a first 100 with a fault is reported, and the device is created with the
   const device = await connectDevice(t, server, 'creation-4');
   await device.subscribe('s/e');
   await device.publish('s/us', '100,name,type,one too many\n211,4');
-  t.match(device.rows('s/e').map((row) => row.slice(0, 7)), ['45,100,']);
+  t.match(
+    device.rows('s/e').map((row) => row.slice(0, 7)),
+    ['45,100,'],
+  );
   t.match(await rest.deviceOf('creation-4'), { name: 'MQTT Device creation-4', type: 'c8y_MQTTDevice' });
 });

@@ -15,20 +15,24 @@ const PROTOTYPE = { description: 'Restart', c8y_Restart: {} };
 
 const createGroup = async (name: string, type = 'c8y_DeviceGroup'): Promise<string> =>
   (await rest.create('/inventory/managedObjects', { name, type, c8y_IsDeviceGroup: {} })).id;
-const addTo = (group: string, child: string, kind = 'childAssets') => rest.create(`/inventory/managedObjects/${group}/${kind}`, { managedObject: { id: child } });
+const addTo = (group: string, child: string, kind = 'childAssets') =>
+  rest.create(`/inventory/managedObjects/${group}/${kind}`, { managedObject: { id: child } });
 async function groupOf(count: number, name = 'Group'): Promise<{ group: string; devices: string[] }> {
   const group = await createGroup(name);
   const devices = await Promise.all(Array.from({ length: count }, (_, index) => rest.createDevice(`${name} ${index}`)));
   for (const device of devices) await addTo(group, device);
   return { group, devices: devices.sort((one, other) => Number(one) - Number(other)) };
 }
-const bulk = (members: object): Promise<any> => rest.create(BULK, { startDate: PAST, creationRamp: 0.05, operationPrototype: PROTOTYPE, ...members });
+const bulk = (members: object): Promise<any> =>
+  rest.create(BULK, { startDate: PAST, creationRamp: 0.05, operationPrototype: PROTOTYPE, ...members });
 const read = (id: string): Promise<any> => rest.read(`${BULK}/${id}`);
-const operationsOf = async (id: string): Promise<any[]> => (await rest.read(`/devicecontrol/operations?bulkOperationId=${id}&pageSize=2000`)).operations;
-const completed = (id: string): Promise<any> => eventually('all operations are created', async () => {
-  const found = await read(id);
-  return found.status === 'COMPLETED' && found;
-});
+const operationsOf = async (id: string): Promise<any[]> =>
+  (await rest.read(`/devicecontrol/operations?bulkOperationId=${id}&pageSize=2000`)).operations;
+const completed = (id: string): Promise<any> =>
+  eventually('all operations are created', async () => {
+    const found = await read(id);
+    return found.status === 'COMPLETED' && found;
+  });
 const setAll = async (operations: any[], status: string): Promise<void> => {
   for (const { id } of operations) await rest.put(`/devicecontrol/operations/${id}`, { status });
 };
@@ -47,19 +51,39 @@ t.test('each device of a static group, with its subgroups, gets the operation on
   const linked = await rest.createDevice('linked by childDevices');
   await addTo(group, linked, 'childDevices');
   await addTo(below, await rest.createDevice('child of a device'), 'childDevices');
-  const answer = await rest.post(BULK, { groupId: group, startDate: PAST, creationRamp: 0.05, operationPrototype: { ...PROTOTYPE, deviceId: '1', status: 'FAILED' },
-    note: 'a note', my_Fragment: { a: 1 } });
+  const answer = await rest.post(BULK, {
+    groupId: group,
+    startDate: PAST,
+    creationRamp: 0.05,
+    operationPrototype: { ...PROTOTYPE, deviceId: '1', status: 'FAILED' },
+    note: 'a note',
+    my_Fragment: { a: 1 },
+  });
   t.equal(answer.status, 201);
   const created = answer.json;
   t.equal(answer.headers.get('location'), `${server.url}${BULK}/${created.id}`);
-  t.match(created, { self: `${server.url}${BULK}/${created.id}`, groupId: group, startDate: PAST, creationRamp: 0.05, operationPrototype: PROTOTYPE, status: 'ACTIVE',
-    generalStatus: 'SCHEDULED', progress: { pending: 5, failed: 0, executing: 0, successful: 0, all: 5 }, note: 'a note', my_Fragment: { a: 1 } });
+  t.match(created, {
+    self: `${server.url}${BULK}/${created.id}`,
+    groupId: group,
+    startDate: PAST,
+    creationRamp: 0.05,
+    operationPrototype: PROTOTYPE,
+    status: 'ACTIVE',
+    generalStatus: 'SCHEDULED',
+    progress: { pending: 5, failed: 0, executing: 0, successful: 0, all: 5 },
+    note: 'a note',
+    my_Fragment: { a: 1 },
+  });
   t.same(created.operationPrototype, PROTOTYPE, 'what each operation gets for itself is no part of the prototype');
   const done = await completed(created.id);
   t.match(done, { generalStatus: 'EXECUTING', progress: { pending: 5, all: 5 } });
   const operations = await operationsOf(created.id);
-  t.same(operations.map(({ deviceId }) => deviceId), [...devices, below, linked].sort((one, other) => Number(one) - Number(other)));
-  for (const operation of operations) t.match(operation, { ...PROTOTYPE, status: 'PENDING', bulkOperationId: created.id });
+  t.same(
+    operations.map(({ deviceId }) => deviceId),
+    [...devices, below, linked].sort((one, other) => Number(one) - Number(other)),
+  );
+  for (const operation of operations)
+    t.match(operation, { ...PROTOTYPE, status: 'PENDING', bulkOperationId: created.id });
 });
 
 t.test('the ramp: one after the other', async (t) => {
@@ -69,7 +93,10 @@ t.test('the ramp: one after the other', async (t) => {
   await completed(id);
   const times = (await operationsOf(id)).map(({ creationTime }) => Date.parse(creationTime));
   // The times themselves are tested with a clock of its own (test/jobs/bulk-operation-scheduler.test.ts).
-  t.ok(times.every((time, index) => index === 0 || time > times[index - 1]), `one after the other: ${times.join()}`);
+  t.ok(
+    times.every((time, index) => index === 0 || time > times[index - 1]),
+    `one after the other: ${times.join()}`,
+  );
 });
 
 t.test('progress and general status follow the operations and always add up', async (t) => {
@@ -95,7 +122,11 @@ t.test('progress and general status follow the operations and always add up', as
   t.match(again, { failedParentId: id, progress: { all: 1 } });
   t.equal(again.groupId, undefined);
   await completed(again.id);
-  t.same((await operationsOf(again.id)).map(({ deviceId }) => deviceId), [devices[1]], 'only where it failed');
+  t.same(
+    (await operationsOf(again.id)).map(({ deviceId }) => deviceId),
+    [devices[1]],
+    'only where it failed',
+  );
 });
 
 t.test('a device without an agent fails, one that is deleted fails too', async (t) => {
@@ -106,9 +137,18 @@ t.test('a device without an agent fails, one that is deleted fails too', async (
   await completed(id);
   // The members of a group are in the order of their ids, which those of two nodes do not have.
   const operations = await operationsOf(id);
-  t.same(operations.map(({ deviceId }) => Number(deviceId)), [devices[0], plain].map(Number).sort((one, other) => one - other));
-  t.match(operations.find(({ deviceId }) => deviceId === devices[0]), { status: 'PENDING' });
-  t.match(operations.find(({ deviceId }) => deviceId === plain), { status: 'FAILED', failureReason: /no agent/ });
+  t.same(
+    operations.map(({ deviceId }) => Number(deviceId)),
+    [devices[0], plain].map(Number).sort((one, other) => one - other),
+  );
+  t.match(
+    operations.find(({ deviceId }) => deviceId === devices[0]),
+    { status: 'PENDING' },
+  );
+  t.match(
+    operations.find(({ deviceId }) => deviceId === plain),
+    { status: 'FAILED', failureReason: /no agent/ },
+  );
   t.match(await read(id), { generalStatus: 'EXECUTING_WITH_ERRORS', progress: { pending: 1, failed: 1, all: 2 } });
   const gone = await groupOf(3, 'Gone');
   const slow = await bulk({ groupId: gone.group, creationRamp: 1 });
@@ -118,13 +158,18 @@ t.test('a device without an agent fails, one that is deleted fails too', async (
   t.match(found.progress, { pending: 2, failed: 1, all: 3 });
 });
 
-t.test('the tenant\'s option is the least creationRamp', async (t) => {
+t.test("the tenant's option is the least creationRamp", async (t) => {
   const { group } = await groupOf(1, 'Ramp');
   const option = '/tenant/options/device-control/bulkoperation.creationramp';
   const members = { groupId: group, startDate: FUTURE, operationPrototype: PROTOTYPE };
   t.equal((await rest.put(option, { value: '2.5' })).status, 200);
-  t.match(await rest.post(BULK, { ...members, creationRamp: 2.4 }),
-    { status: 422, json: { error: 'devicecontrol/Invalid Data', message: /creationRamp.*2\.4.*2\.5.*device-control\/bulkoperation\.creationramp/ } });
+  t.match(await rest.post(BULK, { ...members, creationRamp: 2.4 }), {
+    status: 422,
+    json: {
+      error: 'devicecontrol/Invalid Data',
+      message: /creationRamp.*2\.4.*2\.5.*device-control\/bulkoperation\.creationramp/,
+    },
+  });
   const { id } = await rest.create(BULK, { ...members, creationRamp: 2.5 });
   t.equal((await rest.put(`${BULK}/${id}`, { creationRamp: 1 })).status, 422);
   t.match(await rest.put(`${BULK}/${id}`, { note: 'x' }), { status: 200, json: { creationRamp: 2.5 } });
@@ -133,8 +178,14 @@ t.test('the tenant\'s option is the least creationRamp', async (t) => {
 });
 
 t.test('a dynamic group is what its query finds when it starts', async (t) => {
-  const group = (await rest.create('/inventory/managedObjects', { name: 'Smart', type: 'c8y_DynamicGroup', c8y_IsDynamicGroup: {},
-    c8y_DeviceQueryString: "$filter=(type eq 'bulk_Type') $orderby=name" })).id;
+  const group = (
+    await rest.create('/inventory/managedObjects', {
+      name: 'Smart',
+      type: 'c8y_DynamicGroup',
+      c8y_IsDynamicGroup: {},
+      c8y_DeviceQueryString: "$filter=(type eq 'bulk_Type') $orderby=name",
+    })
+  ).id;
   const first = await rest.createDevice('Dynamic 1', { type: 'bulk_Type' });
   await rest.create('/inventory/managedObjects', { name: 'no device', type: 'bulk_Type' });
   const startDate = new Date(Date.now() + 1_500).toISOString();
@@ -144,10 +195,22 @@ t.test('a dynamic group is what its query finds when it starts', async (t) => {
   t.same(await operationsOf(id), [], 'not before startDate');
   addsUp(t, await completed(id), 2);
   const operations = await operationsOf(id);
-  t.same(operations.map(({ deviceId }) => deviceId), [first, second]);
+  t.same(
+    operations.map(({ deviceId }) => deviceId),
+    [first, second],
+  );
   t.ok(operations.every(({ creationTime }) => creationTime >= startDate));
-  const wrong = (await rest.create('/inventory/managedObjects', { name: 'W', type: 'c8y_DynamicGroup', c8y_DeviceQueryString: '$filter=(' })).id;
-  t.equal((await rest.post(BULK, { groupId: wrong, startDate: PAST, creationRamp: 1, operationPrototype: {} })).status, 422);
+  const wrong = (
+    await rest.create('/inventory/managedObjects', {
+      name: 'W',
+      type: 'c8y_DynamicGroup',
+      c8y_DeviceQueryString: '$filter=(',
+    })
+  ).id;
+  t.equal(
+    (await rest.post(BULK, { groupId: wrong, startDate: PAST, creationRamp: 1, operationPrototype: {} })).status,
+    422,
+  );
 });
 
 t.test('DELETE cancels: what is not yet created never is', async (t) => {
@@ -156,11 +219,15 @@ t.test('DELETE cancels: what is not yet created never is', async (t) => {
   await eventually('the first one is created', async () => (await operationsOf(id)).length === 1);
   t.equal((await rest.delete(`${BULK}/${id}`)).status, 204);
   t.match(await read(id), { status: 'DELETED', generalStatus: 'CANCELED', progress: { pending: 1, all: 1 } });
-  const ids = async (query: string): Promise<string[]> => (await rest.read(`${BULK}?pageSize=2000${query}`)).bulkOperations.map((entry: any) => entry.id);
+  const ids = async (query: string): Promise<string[]> =>
+    (await rest.read(`${BULK}?pageSize=2000${query}`)).bulkOperations.map((entry: any) => entry.id);
   t.notOk((await ids('')).includes(id));
   t.notOk((await ids('&withDeleted=false')).includes(id));
   t.ok((await ids('&withDeleted=true')).includes(id));
-  t.match(await rest.put(`${BULK}/${id}`, { creationRamp: 0 }), { status: 422, json: { error: 'devicecontrol/Invalid Data', message: /DELETED/ } });
+  t.match(await rest.put(`${BULK}/${id}`, { creationRamp: 0 }), {
+    status: 422,
+    json: { error: 'devicecontrol/Invalid Data', message: /DELETED/ },
+  });
   t.equal((await rest.delete(`${BULK}/${id}`)).status, 204);
   t.equal((await operationsOf(id)).length, 1);
 });
@@ -168,20 +235,48 @@ t.test('DELETE cancels: what is not yet created never is', async (t) => {
 t.test('PUT changes what has not started; what has is cancelled and scheduled anew', async (t) => {
   const { group } = await groupOf(2, 'Put');
   const { id } = await bulk({ groupId: group, startDate: FUTURE, a: 1, b: 2 });
-  const changed = await rest.put(`${BULK}/${id}`, { groupId: group, creationRamp: 60, note: 'later', a: null, b: 3, status: 'COMPLETED', progress: {} });
-  t.match(changed, { status: 200, json: { id, creationRamp: 60, note: 'later', b: 3, startDate: FUTURE, status: 'ACTIVE', generalStatus: 'SCHEDULED' } });
+  const changed = await rest.put(`${BULK}/${id}`, {
+    groupId: group,
+    creationRamp: 60,
+    note: 'later',
+    a: null,
+    b: 3,
+    status: 'COMPLETED',
+    progress: {},
+  });
+  t.match(changed, {
+    status: 200,
+    json: {
+      id,
+      creationRamp: 60,
+      note: 'later',
+      b: 3,
+      startDate: FUTURE,
+      status: 'ACTIVE',
+      generalStatus: 'SCHEDULED',
+    },
+  });
   t.equal(changed.json.a, undefined);
-  t.match(await rest.put(`${BULK}/${id}`, { groupId: '1' }), { status: 422, json: { error: 'devicecontrol/Invalid Data' } });
+  t.match(await rest.put(`${BULK}/${id}`, { groupId: '1' }), {
+    status: 422,
+    json: { error: 'devicecontrol/Invalid Data' },
+  });
   t.equal((await rest.put(`${BULK}/${id}`, { startDate: 'soon' })).status, 422);
   t.equal((await rest.put(`${BULK}/${id}`, { startDate: PAST })).json.id, id);
   await eventually('the first one is created', async () => (await operationsOf(id)).length === 1);
-  const anew = await rest.put(`${BULK}/${id}`, { creationRamp: 0.05, operationPrototype: { c8y_Command: { text: 'x' } } });
+  const anew = await rest.put(`${BULK}/${id}`, {
+    creationRamp: 0.05,
+    operationPrototype: { c8y_Command: { text: 'x' } },
+  });
   t.equal(anew.status, 200);
   t.not(anew.json.id, id);
   t.equal(anew.headers.get('location'), `${server.url}${BULK}/${anew.json.id}`);
   t.match(await read(id), { status: 'DELETED', generalStatus: 'CANCELED', progress: { all: 1 } });
   await completed(anew.json.id);
-  t.match((await operationsOf(anew.json.id)).map(({ c8y_Command }) => c8y_Command), [{ text: 'x' }, { text: 'x' }]);
+  t.match(
+    (await operationsOf(anew.json.id)).map(({ c8y_Command }) => c8y_Command),
+    [{ text: 'x' }, { text: 'x' }],
+  );
   t.match(await rest.put(`${BULK}/${anew.json.id}`, { note: 'x' }), { status: 422, json: { message: /COMPLETED/ } });
 });
 
@@ -190,7 +285,10 @@ t.test('what is refused', async (t) => {
   const good = { groupId: group, startDate: FUTURE, creationRamp: 1, operationPrototype: PROTOTYPE };
   const rows: [change: object, message: RegExp][] = [
     [{ groupId: undefined }, /mandatory fields should be included: groupId/],
-    [{ startDate: undefined, creationRamp: undefined, operationPrototype: undefined }, /: creationRamp,operationPrototype,startDate$/],
+    [
+      { startDate: undefined, creationRamp: undefined, operationPrototype: undefined },
+      /: creationRamp,operationPrototype,startDate$/,
+    ],
     [{ failedParentId: '7' }, /failedParentId/],
     [{ groupId: '999999999' }, /does not exist/],
     [{ groupId: 'x' }, /does not exist/],
@@ -202,10 +300,18 @@ t.test('what is refused', async (t) => {
     [{ operationPrototype: 'x' }, /operationPrototype/],
     [{ operationPrototype: { 'a.b': 1 } }, /fragment/],
   ];
-  for (const [change, message] of rows) t.match(await rest.post(BULK, { ...good, ...change }), { status: 422, json: { message } }, JSON.stringify(change));
+  for (const [change, message] of rows)
+    t.match(await rest.post(BULK, { ...good, ...change }), { status: 422, json: { message } }, JSON.stringify(change));
   for (const method of ['GET', 'PUT', 'DELETE']) {
     const answer = await rest.request(method, `${BULK}/999999999`, method === 'PUT' ? { body: { note: 'x' } } : {});
-    t.match(answer, { status: 404, json: { error: 'devicecontrol/Not Found', message: /^Finding bulk operation from database failed/ } }, method);
+    t.match(
+      answer,
+      {
+        status: 404,
+        json: { error: 'devicecontrol/Not Found', message: /^Finding bulk operation from database failed/ },
+      },
+      method,
+    );
   }
   t.equal((await rest.get(`${BULK}/x`)).status, 404);
 });
@@ -213,19 +319,29 @@ t.test('what is refused', async (t) => {
 t.test('filters and pages', async (t) => {
   const { group } = await groupOf(1, 'Filters');
   const ids: string[] = [];
-  for (const day of [1, 2, 3]) ids.push((await bulk({ groupId: group, startDate: `2199-01-0${day}T00:00:00.000Z` })).id);
+  for (const day of [1, 2, 3])
+    ids.push((await bulk({ groupId: group, startDate: `2199-01-0${day}T00:00:00.000Z` })).id);
   const [, second] = ids;
   // Lists are by id; of several nodes those are not in the order of the creations.
   ids.sort((one, other) => Number(one) - Number(other));
-  const of = async (query: string): Promise<string[]> => (await rest.read(`${BULK}?pageSize=2000&${query}`)).bulkOperations.map((entry: any) => entry.id);
+  const of = async (query: string): Promise<string[]> =>
+    (await rest.read(`${BULK}?pageSize=2000&${query}`)).bulkOperations.map((entry: any) => entry.id);
   t.same(await of('dateFrom=2199-01-01&dateTo=2199-12-31'), ids, 'oldest first');
   t.same(await of('dateFrom=2199-01-02&dateTo=2199-01-02'), [second]);
   t.same(await of('dateFrom=2199-01-01&dateTo=2199-12-31&generalStatus=SCHEDULED'), ids);
   t.same(await of('dateFrom=2199-01-01&dateTo=2199-12-31&generalStatus=FAILED,EXECUTING'), []);
   t.equal((await rest.get(`${BULK}?generalStatus=x`)).status, 422);
-  const page = await rest.read(`${BULK}?dateFrom=2199-01-01&dateTo=2199-12-31&pageSize=2&currentPage=2&withTotalPages=true&withTotalElements=true`);
-  t.match(page, { statistics: { currentPage: 2, pageSize: 2, totalPages: 2, totalElements: 3 }, prev: /currentPage=1/ });
-  t.same(page.bulkOperations.map((entry: any) => entry.id), [ids[2]]);
+  const page = await rest.read(
+    `${BULK}?dateFrom=2199-01-01&dateTo=2199-12-31&pageSize=2&currentPage=2&withTotalPages=true&withTotalElements=true`,
+  );
+  t.match(page, {
+    statistics: { currentPage: 2, pageSize: 2, totalPages: 2, totalElements: 3 },
+    prev: /currentPage=1/,
+  });
+  t.same(
+    page.bulkOperations.map((entry: any) => entry.id),
+    [ids[2]],
+  );
 });
 
 t.test('progress and verdict stay when operations are deleted', async (t) => {
@@ -240,11 +356,17 @@ t.test('progress and verdict stay when operations are deleted', async (t) => {
   t.equal((await rest.delete(`/devicecontrol/operations?bulkOperationId=${id}&status=FAILED`)).status, 204);
   await eventually('it is gone', async () => (await operationsOf(id)).length === 2);
   t.match(await read(id), want);
-  t.equal((await rest.delete(`/devicecontrol/operations?status=SUCCESSFUL&deviceId=${operations[0].deviceId}`)).status, 204);
+  t.equal(
+    (await rest.delete(`/devicecontrol/operations?status=SUCCESSFUL&deviceId=${operations[0].deviceId}`)).status,
+    204,
+  );
   await eventually('it is gone too', async () => (await operationsOf(id)).length === 1);
   t.match(await read(id), want);
   const { bulkOperations } = await rest.read(`${BULK}?pageSize=2000&generalStatus=FAILED`);
-  t.match(bulkOperations.find((entry: any) => entry.id === id), want);
+  t.match(
+    bulkOperations.find((entry: any) => entry.id === id),
+    want,
+  );
 });
 
 t.test('progress stays when devices are deleted', async (t) => {
@@ -267,7 +389,10 @@ t.test('texts are bounded', async (t) => {
   const { group } = await groupOf(1, 'Large texts');
   const large = { c8y_Command: { text: 'x'.repeat(65_536) } };
   const good = { groupId: group, startDate: FUTURE, creationRamp: 1, operationPrototype: PROTOTYPE };
-  const refused = (name: string) => ({ status: 422, json: { message: new RegExp(`${name}.*655\\d\\d bytes.*65536 bytes \\(bulk-operations/text-bytes\\)`) } });
+  const refused = (name: string) => ({
+    status: 422,
+    json: { message: new RegExp(`${name}.*655\\d\\d bytes.*65536 bytes \\(bulk-operations/text-bytes\\)`) },
+  });
   t.match(await rest.post(BULK, { ...good, operationPrototype: large }), refused('operationPrototype'));
   t.match(await rest.post(BULK, { ...good, ...large }), refused('body'));
   const { id } = await bulk(good);
@@ -285,21 +410,41 @@ t.test('the audit log says what changed', async (t) => {
     const { auditRecords } = await rest.read(`/audit/auditRecords?type=BulkOperation&source=${id}&revert=true`);
     return auditRecords.length === 3 && auditRecords;
   });
-  t.match(records[0].changes.find(({ attribute }: any) => attribute === 'groupId'), { changeType: 'ADDED', newValue: group });
-  t.match(records[1], { text: `Bulk operation updated: ${id}: creationRamp changed from 0.05 to 7, note added`,
-    changes: [{ attribute: 'creationRamp', previousValue: 0.05, newValue: 7 }, { attribute: 'note', newValue: 'later' }] });
+  t.match(
+    records[0].changes.find(({ attribute }: any) => attribute === 'groupId'),
+    { changeType: 'ADDED', newValue: group },
+  );
+  t.match(records[1], {
+    text: `Bulk operation updated: ${id}: creationRamp changed from 0.05 to 7, note added`,
+    changes: [
+      { attribute: 'creationRamp', previousValue: 0.05, newValue: 7 },
+      { attribute: 'note', newValue: 'later' },
+    ],
+  });
   t.match(records[2].changes, [{ attribute: 'status', previousValue: 'ACTIVE', newValue: 'DELETED' }]);
 });
 
 t.test('roles', async (t) => {
   const { group } = await groupOf(1, 'Roles');
   const { id } = await bulk({ groupId: group, startDate: FUTURE });
-  for (const [name, role, may] of [['reader', 'ROLE_BULK_OPERATION_READ', ['GET']], ['admin', 'ROLE_BULK_OPERATION_ADMIN', ['POST', 'PUT', 'DELETE']],
-    ['other', 'ROLE_DEVICE_CONTROL_ADMIN', []]] as const) {
-    await rest.create(`/user/${TENANT}/users`, { userName: `bulk-${name}`, password: PASSWORD, roles: { references: [{ role: { id: role } }] } });
+  for (const [name, role, may] of [
+    ['reader', 'ROLE_BULK_OPERATION_READ', ['GET']],
+    ['admin', 'ROLE_BULK_OPERATION_ADMIN', ['POST', 'PUT', 'DELETE']],
+    ['other', 'ROLE_DEVICE_CONTROL_ADMIN', []],
+  ] as const) {
+    await rest.create(`/user/${TENANT}/users`, {
+      userName: `bulk-${name}`,
+      password: PASSWORD,
+      roles: { references: [{ role: { id: role } }] },
+    });
     const user = new Rest(server.url, `${TENANT}/bulk-${name}`, PASSWORD);
-    const rows: [string, string, object | undefined][] = [['GET', BULK, undefined], ['GET', `${BULK}/${id}`, undefined],
-      ['POST', BULK, { groupId: group, startDate: FUTURE, creationRamp: 1, operationPrototype: {} }], ['PUT', `${BULK}/${id}`, { note: 'x' }], ['DELETE', `${BULK}/${id}`, undefined]];
+    const rows: [string, string, object | undefined][] = [
+      ['GET', BULK, undefined],
+      ['GET', `${BULK}/${id}`, undefined],
+      ['POST', BULK, { groupId: group, startDate: FUTURE, creationRamp: 1, operationPrototype: {} }],
+      ['PUT', `${BULK}/${id}`, { note: 'x' }],
+      ['DELETE', `${BULK}/${id}`, undefined],
+    ];
     for (const [method, path, body] of rows) {
       const { status } = await user.request(method, path, body === undefined ? {} : { body });
       t.equal(status !== 403, (may as readonly string[]).includes(method), `${method} ${path} by ${name}: ${status}`);
@@ -312,7 +457,7 @@ t.test('devices get their operations, an empty group is done at once', async (t)
   const device = await connectDevice(t, server, 'bulk-mqtt');
   await device.subscribe('s/ds');
   await device.publish('s/us', '100,Bulk,my_Type');
-  await addTo(group, await rest.idOf('bulk-mqtt') as string);
+  await addTo(group, (await rest.idOf('bulk-mqtt')) as string);
   const { id } = await bulk({ groupId: group });
   await device.row('s/ds', '510,bulk-mqtt');
   await device.publish('s/us', '501,c8y_Restart\n503,c8y_Restart');
@@ -329,10 +474,18 @@ t.test('large groups, without a ramp', async (t) => {
   const group = await createGroup('Large');
   const ids: string[] = [];
   for (let from = 0; from < 1_200; from += 100) {
-    ids.push(...await Promise.all(Array.from({ length: 100 }, async (_, index) => {
-      const created = await rest.create(`/inventory/managedObjects/${group}/childAssets`, { name: `L${from + index}`, c8y_IsDevice: {}, com_cumulocity_model_Agent: {} });
-      return (created.managedObject ?? created).id as string;
-    })));
+    ids.push(
+      ...(await Promise.all(
+        Array.from({ length: 100 }, async (_, index) => {
+          const created = await rest.create(`/inventory/managedObjects/${group}/childAssets`, {
+            name: `L${from + index}`,
+            c8y_IsDevice: {},
+            com_cumulocity_model_Agent: {},
+          });
+          return (created.managedObject ?? created).id as string;
+        }),
+      )),
+    );
   }
   const { id } = await bulk({ groupId: group, creationRamp: 0 });
   addsUp(t, await read(id), 1_200);
@@ -342,16 +495,33 @@ t.test('large groups, without a ramp', async (t) => {
 
 t.test('@c8y/client: OperationBulkService', async (t) => {
   const { group } = await groupOf(2, 'Client');
-  const created = await client.operationBulk.create({ creationRamp: 0.05, groupId: group, operationPrototype: { c8y_Restart: {} }, startDate: PAST });
+  const created = await client.operationBulk.create({
+    creationRamp: 0.05,
+    groupId: group,
+    operationPrototype: { c8y_Restart: {} },
+    startDate: PAST,
+  });
   t.match(created, { res: { status: 201 }, data: { status: 'ACTIVE' } });
   const { id } = created.data;
   await completed(id);
   t.match((await client.operationBulk.detail(id)).data, { id, progress: { all: 2 } });
-  t.ok((await client.operationBulk.list({ pageSize: 2000, withTotalPages: true })).data.some((entry: any) => entry.id === id));
-  const { data } = await client.operationBulk.create({ creationRamp: 1, groupId: group, operationPrototype: { c8y_Restart: {} }, startDate: FUTURE });
+  t.ok(
+    (await client.operationBulk.list({ pageSize: 2000, withTotalPages: true })).data.some(
+      (entry: any) => entry.id === id,
+    ),
+  );
+  const { data } = await client.operationBulk.create({
+    creationRamp: 1,
+    groupId: group,
+    operationPrototype: { c8y_Restart: {} },
+    startDate: FUTURE,
+  });
   t.match((await client.operationBulk.update({ ...data, creationRamp: 2 })).data, { id: data.id, creationRamp: 2 });
   t.equal((await client.operationBulk.delete(data.id)).res.status, 204);
   await setAll(await operationsOf(id), 'SUCCESSFUL');
   t.match((await client.operationBulk.detail(id)).data, { generalStatus: 'SUCCESSFUL' });
-  t.same(server.complaints.filter((line) => !line.includes('refused by the limit')), []);
+  t.same(
+    server.complaints.filter((line) => !line.includes('refused by the limit')),
+    [],
+  );
 });

@@ -8,13 +8,25 @@ const server = await startServer(t);
 const { rest, management } = server;
 const ADMIN_PASS = 'Analytical-1';
 const basics = (name: string): Record<string, unknown> => ({ company: `${name} Ltd.`, domain: name });
-const withAdmin = (name: string): Record<string, unknown> => ({ ...basics(name), adminName: 'ada', adminEmail: 'ada@example.com', adminPass: ADMIN_PASS });
-const adminOf = (id: string, password = ADMIN_PASS, user = 'ada'): Rest => new Rest(server.url, `${id}/${user}`, password);
-const createTenant = (name: string, more: object = {}, by = management): Promise<any> => by.create('/tenant/tenants', { ...withAdmin(name), id: name, ...more });
+const withAdmin = (name: string): Record<string, unknown> => ({
+  ...basics(name),
+  adminName: 'ada',
+  adminEmail: 'ada@example.com',
+  adminPass: ADMIN_PASS,
+});
+const adminOf = (id: string, password = ADMIN_PASS, user = 'ada'): Rest =>
+  new Rest(server.url, `${id}/${user}`, password);
+const createTenant = (name: string, more: object = {}, by = management): Promise<any> =>
+  by.create('/tenant/tenants', { ...withAdmin(name), id: name, ...more });
 
 t.test('a tenant as it is created: every field comes back, the password does not', async (t) => {
   const sent = {
-    ...withAdmin('acme'), id: 'acme', contactName: 'Ada L.', contactPhone: '+49 123', allowCreateTenants: true, storageLimitPerDevice: 1000,
+    ...withAdmin('acme'),
+    id: 'acme',
+    contactName: 'Ada L.',
+    contactPhone: '+49 123',
+    allowCreateTenants: true,
+    storageLimitPerDevice: 1000,
     customProperties: { language: 'en', 'limit.http.requests': '100' },
   };
   const reply = await management.post('/tenant/tenants', sent);
@@ -22,10 +34,17 @@ t.test('a tenant as it is created: every field comes back, the password does not
   const self = `${server.url}/tenant/tenants/acme`;
   t.equal(reply.headers.get('location'), self);
   const { adminPass: _, ...fields } = sent as Record<string, unknown>;
-  t.match(reply.json, { ...fields, self, status: 'ACTIVE', parent: 'management', applications: { references: [] }, ownedApplications: { references: [] } });
+  t.match(reply.json, {
+    ...fields,
+    self,
+    status: 'ACTIVE',
+    parent: 'management',
+    applications: { references: [] },
+    ownedApplications: { references: [] },
+  });
   t.match(reply.json.creationTime, /^\d{4}-\d\d-\d\dT.*Z$/);
   t.notMatch(reply.text, /adminPass|Analytical/);
-  t.same((await management.read('/tenant/tenants/acme')), reply.json);
+  t.same(await management.read('/tenant/tenants/acme'), reply.json);
   const admin = adminOf('acme');
   const groups = await admin.read('/user/acme/groups?pageSize=100');
   t.ok(['admins', 'business', 'devices'].every((name) => groups.groups.some((group: any) => group.name === name)));
@@ -33,9 +52,19 @@ t.test('a tenant as it is created: every field comes back, the password does not
   t.match(user, { userName: 'ada', email: 'ada@example.com' });
   t.ok(user.effectiveRoles.some(({ id }: any) => id === 'ROLE_USER_MANAGEMENT_ADMIN'));
   await admin.create('/inventory/managedObjects', { name: 'first' });
-  t.match(await admin.read('/tenant/currentTenant'), { name: 'acme', domainName: 'acme', allowCreateTenants: true, customProperties: { language: 'en' } });
+  t.match(await admin.read('/tenant/currentTenant'), {
+    name: 'acme',
+    domainName: 'acme',
+    allowCreateTenants: true,
+    customProperties: { language: 'en' },
+  });
   t.equal((await admin.read('/tenant/currentTenant?withParent=true')).parent, 'management');
-  for (const id of ['management', 't1']) t.match((await management.read(`/tenant/tenants/${id}`)).creationTime, /^\d{4}-\d\d-\d\dT.*Z$/, `of the first start: ${id}`);
+  for (const id of ['management', 't1'])
+    t.match(
+      (await management.read(`/tenant/tenants/${id}`)).creationTime,
+      /^\d{4}-\d\d-\d\dT.*Z$/,
+      `of the first start: ${id}`,
+    );
 });
 
 t.test('an id is generated when there is none, of the form t<number>', async (t) => {
@@ -43,16 +72,31 @@ t.test('an id is generated when there is none, of the form t<number>', async (t)
   t.match(tenant.id, /^t\d+$/);
   t.equal(tenant.adminName, 'admin', 'it has an administrator, who needs a password first');
   t.equal((await adminOf(tenant.id, '', 'admin').get('/user/currentUser')).status, 401);
-  t.equal((await management.put(`/tenant/tenants/${tenant.id}`, { adminPass: 'New-pass-1', adminEmail: 'new@example.com' })).status, 200);
-  t.match(await adminOf(tenant.id, 'New-pass-1', 'admin').read('/user/currentUser'), { userName: 'admin', email: 'new@example.com' });
+  t.equal(
+    (await management.put(`/tenant/tenants/${tenant.id}`, { adminPass: 'New-pass-1', adminEmail: 'new@example.com' }))
+      .status,
+    200,
+  );
+  t.match(await adminOf(tenant.id, 'New-pass-1', 'admin').read('/user/currentUser'), {
+    userName: 'admin',
+    email: 'new@example.com',
+  });
 });
 
 /** Field, values that are taken, values that are not (docs/spec/tenants.md#fields). */
 const FIELDS: [field: string, taken: unknown[], refused: unknown[]][] = [
   ['id', ['a', 'a'.repeat(32), 'a-1_b'], ['', 'a'.repeat(33), 'A', '1a', 'a b', 'a/b', 'a:b', 'ä', 7]],
-  ['domain', ['ab', 'a1-b', 'a_b', 'a'.repeat(256)], ['', 'a', 'Ab', '1a', '-ab', 'ab-', 'a b', 'a/b', 'a..b', 'uu.dd', 'a'.repeat(257), 7]],
+  [
+    'domain',
+    ['ab', 'a1-b', 'a_b', 'a'.repeat(256)],
+    ['', 'a', 'Ab', '1a', '-ab', 'ab-', 'a b', 'a/b', 'a..b', 'uu.dd', 'a'.repeat(257), 7],
+  ],
   ['company', ['c', 'c'.repeat(256), 'Ä & Ö'], ['', 'c'.repeat(257), 7]],
-  ['adminName', ['a', 'a'.repeat(50), 'ada@example.com'], ['', 'a'.repeat(51), 'a b', 'a/b', 'a\\b', 'a+b', 'a$b', 'a:b', 'a\tb', '..', '\ud800', 7]],
+  [
+    'adminName',
+    ['a', 'a'.repeat(50), 'ada@example.com'],
+    ['', 'a'.repeat(51), 'a b', 'a/b', 'a\\b', 'a+b', 'a$b', 'a:b', 'a\tb', '..', '\ud800', 7],
+  ],
   ['adminEmail', ['a@b', `${'a'.repeat(252)}@b`], [`${'a'.repeat(253)}@b`, 'nobody', '', 7]],
   ['adminPass', ['123456', 'p'.repeat(32)], ['12345', 'p'.repeat(33), '€uro-€uro', 7]],
   ['contactName', ['', 'c'.repeat(30)], ['c'.repeat(31), 7]],
@@ -82,10 +126,28 @@ t.test('what belongs together', async (t) => {
   const rows: [what: string, body: object, status: number, names?: string][] = [
     ['company and domain are required', {}, 422, 'company,domain'],
     ['company is required', { domain: 'w1-x' }, 422, 'company'],
-    ['adminName requires adminEmail and adminPass', { ...basics('w2-x'), adminName: 'ada' }, 422, 'adminEmail,adminPass'],
-    ['without adminPass it needs sendPasswordResetEmail', { ...basics('w3-x'), adminName: 'ada', adminEmail: 'a@b.c' }, 422, 'adminPass'],
-    ['with sendPasswordResetEmail it does not', { ...basics('w4-x'), adminName: 'ada', adminEmail: 'a@b.c', sendPasswordResetEmail: true }, 201],
-    ['adminPassword is the other spelling', { ...basics('w5-x'), adminName: 'ada', adminEmail: 'a@b.c', adminPassword: ADMIN_PASS }, 201],
+    [
+      'adminName requires adminEmail and adminPass',
+      { ...basics('w2-x'), adminName: 'ada' },
+      422,
+      'adminEmail,adminPass',
+    ],
+    [
+      'without adminPass it needs sendPasswordResetEmail',
+      { ...basics('w3-x'), adminName: 'ada', adminEmail: 'a@b.c' },
+      422,
+      'adminPass',
+    ],
+    [
+      'with sendPasswordResetEmail it does not',
+      { ...basics('w4-x'), adminName: 'ada', adminEmail: 'a@b.c', sendPasswordResetEmail: true },
+      201,
+    ],
+    [
+      'adminPassword is the other spelling',
+      { ...basics('w5-x'), adminName: 'ada', adminEmail: 'a@b.c', adminPassword: ADMIN_PASS },
+      201,
+    ],
     ['company and domain alone', basics('w6-x'), 201],
   ];
   for (const [what, body, status, names] of rows) {
@@ -98,7 +160,9 @@ t.test('what belongs together', async (t) => {
 t.test('an id or a domain is given once', async (t) => {
   await createTenant('once');
   const rows: [string, object][] = [
-    ['id', { ...basics('once-b'), id: 'once' }], ['domain', basics('once')], ['the id of a predefined one', { ...basics('once-c'), id: 'management' }],
+    ['id', { ...basics('once-b'), id: 'once' }],
+    ['domain', basics('once')],
+    ['the id of a predefined one', { ...basics('once-c'), id: 'management' }],
     ['a domain that is the id of another', basics('management')],
   ];
   for (const [what, body] of rows) {
@@ -106,17 +170,27 @@ t.test('an id or a domain is given once', async (t) => {
     t.equal(reply.status, 409, what);
     t.equal(reply.json.error, 'tenants/Duplicate');
   }
-  const answers = await Promise.all(Array.from({ length: 8 }, () => management.post('/tenant/tenants', basics('race'))));
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, () => management.post('/tenant/tenants', basics('race'))),
+  );
   t.same(answers.map(({ status }) => status).sort(), [201, 409, 409, 409, 409, 409, 409, 409], 'also at the same time');
-  const ids = await Promise.all(Array.from({ length: 5 }, (_, index) => management.create('/tenant/tenants', basics(`race-${index}`))));
+  const ids = await Promise.all(
+    Array.from({ length: 5 }, (_, index) => management.create('/tenant/tenants', basics(`race-${index}`))),
+  );
   t.equal(new Set(ids.map(({ id }) => id)).size, 5);
 });
 
 t.test('a PUT changes what is sent', async (t) => {
   await createTenant('put', { contactName: 'Ada' });
   const change = (body: object): Promise<Reply> => management.put('/tenant/tenants/put', body);
-  t.match((await change({ company: 'New', domain: 'put-new', contactPhone: '1', customProperties: { a: 1 } })).json,
-    { company: 'New', domain: 'put-new', contactPhone: '1', contactName: 'Ada', customProperties: { a: 1 }, adminName: 'ada' });
+  t.match((await change({ company: 'New', domain: 'put-new', contactPhone: '1', customProperties: { a: 1 } })).json, {
+    company: 'New',
+    domain: 'put-new',
+    contactPhone: '1',
+    contactName: 'Ada',
+    customProperties: { a: 1 },
+    adminName: 'ada',
+  });
   t.notOk('contactPhone' in (await change({ contactPhone: null })).json, 'null removes');
   t.equal((await change({ id: 'other' })).status, 422, 'the id stays');
   t.equal((await change({ id: 'put' })).status, 200);
@@ -138,14 +212,17 @@ t.test('a PUT that is refused changes nothing, and one that changes nothing is n
   const path = '/tenant/tenants/refused';
   await admin.put('/tenant/options/password/strength.validity', { value: 'true' });
   const before = await management.read(path);
-  const audits = async (): Promise<number> => (await management.read('/audit/auditRecords?type=Tenant&pageSize=2000')).auditRecords.filter(({ source }: any) => source?.id === 'refused').length;
+  const audits = async (): Promise<number> =>
+    (await management.read('/audit/auditRecords?type=Tenant&pageSize=2000')).auditRecords.filter(
+      ({ source }: any) => source?.id === 'refused',
+    ).length;
   const count = await audits();
   t.equal(count, 1);
   t.equal((await management.put(path, { company: 'CHANGED', status: 'SUSPENDED', adminPass: 'weakpass' })).status, 422);
   t.same(await management.read(path), before);
   t.equal((await management.put(path, { adminEmail: null })).status, 200);
-  t.notOk('adminEmail' in await management.read(path));
-  t.notOk('email' in await admin.read('/user/currentUser'), 'it is the administrator\'s');
+  t.notOk('adminEmail' in (await management.read(path)));
+  t.notOk('email' in (await admin.read('/user/currentUser')), "it is the administrator's");
   t.equal((await management.put(path, { company: 'HALF', sendPasswordResetEmail: true })).status, 422);
   t.equal((await management.read(path)).company, before.company);
   t.equal(await audits(), count + 1);
@@ -153,8 +230,10 @@ t.test('a PUT that is refused changes nothing, and one that changes nothing is n
   t.equal(await audits(), count + 1);
   t.equal((await management.put(path, { company: 'Other' })).status, 200);
   const [latest] = (await management.read('/audit/auditRecords?type=Tenant&source=refused')).auditRecords;
-  t.match(latest, { text: `Tenant updated: refused: company changed from ${before.company} to Other`,
-    changes: [{ attribute: 'company', previousValue: before.company, newValue: 'Other' }] });
+  t.match(latest, {
+    text: `Tenant updated: refused: company changed from ${before.company} to Other`,
+    changes: [{ attribute: 'company', previousValue: before.company, newValue: 'Other' }],
+  });
 });
 
 t.test('ids and domains name one tenant, whichever way', async (t) => {
@@ -173,11 +252,21 @@ t.test('who wants a link instead of a password needs an address', async (t) => {
 });
 
 t.test('many are created at once, and changed: none is in conflict', async (t) => {
-  const made = await Promise.all(Array.from({ length: 12 }, (_, index) => management.post('/tenant/tenants', basics(`at-once-${index}`))));
-  t.same(made.map(({ status }) => status), Array(12).fill(201));
+  const made = await Promise.all(
+    Array.from({ length: 12 }, (_, index) => management.post('/tenant/tenants', basics(`at-once-${index}`))),
+  );
+  t.same(
+    made.map(({ status }) => status),
+    Array(12).fill(201),
+  );
   const path = `/tenant/tenants/${made[0].json.id}`;
-  const changed = await Promise.all(Array.from({ length: 12 }, (_, index) => management.put(path, { company: `c${index}` })));
-  t.same(changed.map(({ status }) => status), Array(12).fill(200));
+  const changed = await Promise.all(
+    Array.from({ length: 12 }, (_, index) => management.put(path, { company: `c${index}` })),
+  );
+  t.same(
+    changed.map(({ status }) => status),
+    Array(12).fill(200),
+  );
   for (const { json } of made) t.equal((await management.delete(`/tenant/tenants/${json.id}`)).status, 204);
 });
 
@@ -187,12 +276,24 @@ t.test('the list: filters, pages, order', async (t) => {
   t.same(ids, [...ids].sort());
   t.equal(all.statistics.totalElements, ids.length);
   t.ok(ids.includes('acme') && ids.includes(TENANT));
-  for (const [query, want] of [['company=acme%20Ltd.', ['acme']], ['domain=acme', ['acme']], ['parent=acme', []], ['domain=none', []]] as const) {
-    t.same((await management.read(`/tenant/tenants?${query}`)).tenants.map(({ id }: any) => id), want, query);
+  for (const [query, want] of [
+    ['company=acme%20Ltd.', ['acme']],
+    ['domain=acme', ['acme']],
+    ['parent=acme', []],
+    ['domain=none', []],
+  ] as const) {
+    t.same(
+      (await management.read(`/tenant/tenants?${query}`)).tenants.map(({ id }: any) => id),
+      want,
+      query,
+    );
   }
   t.notOk('applications' in (await management.read('/tenant/tenants?domain=acme&withApps=false')).tenants[0]);
   const page = await management.read('/tenant/tenants?pageSize=2&currentPage=2');
-  t.same(page.tenants.map(({ id }: any) => id), ids.slice(2, 4));
+  t.same(
+    page.tenants.map(({ id }: any) => id),
+    ids.slice(2, 4),
+  );
   t.ok(page.next && page.prev);
 });
 
@@ -202,12 +303,16 @@ t.test('who may do what', async (t) => {
   t.equal((await rest.post('/tenant/tenants', basics('by-t1'))).status, 403, 'without allowCreateTenants');
   const child = await createTenant('acme-child', {}, acme);
   t.equal(child.parent, 'acme');
-  t.same((await acme.read('/tenant/tenants')).tenants.map(({ id }: any) => id), ['acme-child'], 'only the own ones');
+  t.same(
+    (await acme.read('/tenant/tenants')).tenants.map(({ id }: any) => id),
+    ['acme-child'],
+    'only the own ones',
+  );
   const rows: [what: string, by: Rest, method: string, path: string, status: number][] = [
     ['a parent reads', acme, 'GET', '/tenant/tenants/acme-child', 200],
     ['the management tenant reads all', management, 'GET', '/tenant/tenants/acme-child', 200],
     ['the own one', acme, 'GET', '/tenant/tenants/acme', 200],
-    ['somebody else\'s is not there', acme, 'GET', '/tenant/tenants/put', 404],
+    ["somebody else's is not there", acme, 'GET', '/tenant/tenants/put', 404],
     ['nor one above', acme, 'GET', '/tenant/tenants/management', 404],
     ['a parent changes', acme, 'PUT', '/tenant/tenants/acme-child', 200],
     ['nobody changes himself', acme, 'PUT', '/tenant/tenants/acme', 403],
@@ -219,31 +324,65 @@ t.test('who may do what', async (t) => {
     ['nothing there', management, 'DELETE', '/tenant/tenants/none', 404],
   ];
   for (const [what, by, method, path, status] of rows) {
-    t.equal((await by.request(method, path, method === 'PUT' ? { body: { contactName: 'x' } } : {})).status, status, what);
+    t.equal(
+      (await by.request(method, path, method === 'PUT' ? { body: { contactName: 'x' } } : {})).status,
+      status,
+      what,
+    );
   }
   const nobody = await management.create('/user/management/users', { userName: 'nobody', password: ADMIN_PASS });
   t.ok(nobody);
   const other = new Rest(server.url, 'management/nobody', ADMIN_PASS);
-  for (const [method, path] of [['GET', '/tenant/tenants'], ['POST', '/tenant/tenants'], ['GET', '/tenant/tenants/acme'], ['PUT', '/tenant/tenants/acme'],
-    ['DELETE', '/tenant/tenants/acme'], ['GET', '/tenant/tenants/acme/applications'], ['POST', '/tenant/tenants/acme/applications'], ['DELETE', '/tenant/tenants/acme/applications/1'],
-    ['GET', '/tenant/tenants/acme/tfa'], ['PUT', '/tenant/tenants/acme/tfa']]) {
-    t.equal((await other.request(method, path, ['PUT', 'POST'].includes(method) ? { body: {} } : {})).status, 403, `${method} ${path}`);
+  for (const [method, path] of [
+    ['GET', '/tenant/tenants'],
+    ['POST', '/tenant/tenants'],
+    ['GET', '/tenant/tenants/acme'],
+    ['PUT', '/tenant/tenants/acme'],
+    ['DELETE', '/tenant/tenants/acme'],
+    ['GET', '/tenant/tenants/acme/applications'],
+    ['POST', '/tenant/tenants/acme/applications'],
+    ['DELETE', '/tenant/tenants/acme/applications/1'],
+    ['GET', '/tenant/tenants/acme/tfa'],
+    ['PUT', '/tenant/tenants/acme/tfa'],
+  ]) {
+    t.equal(
+      (await other.request(method, path, ['PUT', 'POST'].includes(method) ? { body: {} } : {})).status,
+      403,
+      `${method} ${path}`,
+    );
   }
 });
 
 t.test('a role for tenants makes nobody the administrator of the management tenant', async (t) => {
   const path = '/tenant/tenants/management';
-  await management.create('/user/management/users', { userName: 'clerk', password: ADMIN_PASS, roles: ['ROLE_TENANT_MANAGEMENT_UPDATE'] });
+  await management.create('/user/management/users', {
+    userName: 'clerk',
+    password: ADMIN_PASS,
+    roles: ['ROLE_TENANT_MANAGEMENT_UPDATE'],
+  });
   const clerk = new Rest(server.url, 'management/clerk', ADMIN_PASS);
   const role = { role: { self: `${server.url}/user/roles/ROLE_TENANT_MANAGEMENT_UPDATE` } };
   t.ok((await management.post('/user/management/users/clerk/roles', role)).status < 300);
-  for (const body of [{ adminPass: 'Taken-over-1' }, { adminPassword: 'Taken-over-1' }, { adminEmail: 'clerk@example.com' }, { sendPasswordResetEmail: true }]) {
+  for (const body of [
+    { adminPass: 'Taken-over-1' },
+    { adminPassword: 'Taken-over-1' },
+    { adminEmail: 'clerk@example.com' },
+    { sendPasswordResetEmail: true },
+  ]) {
     t.equal((await clerk.put(path, body)).status, 403, JSON.stringify(body));
   }
   t.notMatch((await management.read(path)).adminEmail, 'clerk@example.com');
   t.equal((await clerk.put(path, { contactName: 'Ada' })).status, 200, 'what is not his stays open');
-  t.equal((await clerk.put('/tenant/tenants/acme', { adminEmail: 'ada@example.com' })).status, 200, 'and the administrators of tenants below');
-  t.equal((await management.put(path, { adminEmail: 'root@example.com' })).status, 200, 'who has all rights of the administrator');
+  t.equal(
+    (await clerk.put('/tenant/tenants/acme', { adminEmail: 'ada@example.com' })).status,
+    200,
+    'and the administrators of tenants below',
+  );
+  t.equal(
+    (await management.put(path, { adminEmail: 'root@example.com' })).status,
+    200,
+    'who has all rights of the administrator',
+  );
   t.equal((await management.put(path, { adminEmail: null })).status, 200);
   t.equal((await management.get('/user/currentUser')).status, 200);
 });
@@ -252,16 +391,24 @@ t.test('settings of two-factor authentication', async (t) => {
   t.match(await management.read('/tenant/tenants/acme/tfa'), { strategy: 'TOTP', enabledOnTenantLevel: false });
   const option = '/tenant/options/two-factor-authentication/strategy';
   for (const strategy of ['SMS', 'X']) {
-    t.match(await management.put('/tenant/tenants/acme/tfa', { strategy }), { status: 422, json: { message: `The field strategy has the value "${strategy}"; it takes one of TOTP` } });
+    t.match(await management.put('/tenant/tenants/acme/tfa', { strategy }), {
+      status: 422,
+      json: { message: `The field strategy has the value "${strategy}"; it takes one of TOTP` },
+    });
   }
   t.equal((await adminOf('acme').get(option)).status, 404, 'nothing was stored');
   t.equal((await management.put('/tenant/tenants/acme/tfa', { strategy: 'TOTP' })).json.strategy, 'TOTP');
-  const changes = async (of: Rest): Promise<string[]> => (await of.read('/audit/auditRecords?type=Option&pageSize=200')).auditRecords
-    .map(({ text }: any) => text).filter((text: string) => text === 'Option changed: two-factor-authentication/strategy');
+  const changes = async (of: Rest): Promise<string[]> =>
+    (await of.read('/audit/auditRecords?type=Option&pageSize=200')).auditRecords
+      .map(({ text }: any) => text)
+      .filter((text: string) => text === 'Option changed: two-factor-authentication/strategy');
   t.equal((await changes(management)).length, 1, 'in the log of who did it');
   await management.put(`${option}/editable?tenant=acme`, { editable: 'false' });
   for (const by of [adminOf('acme'), management]) {
-    t.match(await by.put('/tenant/tenants/acme/tfa', { strategy: 'TOTP' }), { status: 403, json: { error: 'options/Forbidden' } });
+    t.match(await by.put('/tenant/tenants/acme/tfa', { strategy: 'TOTP' }), {
+      status: 403,
+      json: { error: 'options/Forbidden' },
+    });
   }
   t.equal((await adminOf('acme').put(option, { value: 'TOTP' })).status, 403, 'the mark is still there');
   await management.put(`${option}/editable?tenant=acme`, { editable: 'true' });
@@ -276,7 +423,9 @@ t.test('the host name says the tenant when the user name does not', async (t) =>
   await createTenant('hosted', { domain: 'hosted-domain' });
   const authorization = (user: string): string => `Basic ${Buffer.from(`${user}:${ADMIN_PASS}`).toString('base64')}`;
   const current = async (user: string, host: string): Promise<[number, string?]> => {
-    const reply = await rest.request('GET', '/tenant/currentTenant', { headers: { authorization: authorization(user), 'x-forwarded-host': host } });
+    const reply = await rest.request('GET', '/tenant/currentTenant', {
+      headers: { authorization: authorization(user), 'x-forwarded-host': host },
+    });
     return [reply.status, reply.status === 200 ? reply.json.name : undefined];
   };
   const rows: [what: string, user: string, host: string, want: [number, string?]][] = [
@@ -291,8 +440,16 @@ t.test('the host name says the tenant when the user name does not', async (t) =>
   t.same(await current('ada', 'moved.example.com'), [200, 'hosted'], 'a domain may change');
   t.same(await current('ada', 'hosted-domain.example.com'), [401, undefined]);
   await management.put('/tenant/tenants/hosted', { domain: 'hosted' });
-  t.same(await current('ada', 'hosted.example.com'), [200, 'hosted'], 'its own id as its domain: it is the domain that is called');
-  t.equal((await management.post('/tenant/tenants', { ...withAdmin('hosted'), id: 'hosted-2' })).status, 409, 'nobody else gets it');
+  t.same(
+    await current('ada', 'hosted.example.com'),
+    [200, 'hosted'],
+    'its own id as its domain: it is the domain that is called',
+  );
+  t.equal(
+    (await management.post('/tenant/tenants', { ...withAdmin('hosted'), id: 'hosted-2' })).status,
+    409,
+    'nobody else gets it',
+  );
   await management.put('/tenant/tenants/hosted', { domain: 'hosted-again' });
   t.same(await current('ada', 'hosted.example.com'), [403, undefined], 'no domain any more');
 });
@@ -302,17 +459,24 @@ t.test('suspension ends all access at once, activation gives it back', async (t)
   const admin = adminOf('paused');
   await admin.read('/user/currentUser');
   const device = await connectDevice(t, server, 'paused-1', { username: 'paused/ada', password: ADMIN_PASS });
-  const closed = new Promise<void>((resolve) => { device.client.once('close', () => resolve()); });
-  const shake = await admin.post('/notification/realtime', [{ channel: '/meta/handshake', version: '1.0', supportedConnectionTypes: ['long-polling'] }]);
+  const closed = new Promise<void>((resolve) => {
+    device.client.once('close', () => resolve());
+  });
+  const shake = await admin.post('/notification/realtime', [
+    { channel: '/meta/handshake', version: '1.0', supportedConnectionTypes: ['long-polling'] },
+  ]);
   const { clientId } = shake.json[0];
   const connect = [{ channel: '/meta/connect', clientId, connectionType: 'long-polling' }];
   await admin.post('/notification/realtime', connect);
   const held = admin.post('/notification/realtime', connect);
-  const token = (await admin.request('POST', '/tenant/oauth/token?tenant_id=paused', {
-    body: new URLSearchParams({ grant_type: 'PASSWORD', username: 'ada', password: ADMIN_PASS }).toString(),
-    headers: { 'content-type': 'application/x-www-form-urlencoded' },
-  })).json.access_token as string;
-  const byToken = (): Promise<Response> => fetch(`${server.url}/user/currentUser`, { headers: { authorization: `Bearer ${token}` } });
+  const token = (
+    await admin.request('POST', '/tenant/oauth/token?tenant_id=paused', {
+      body: new URLSearchParams({ grant_type: 'PASSWORD', username: 'ada', password: ADMIN_PASS }).toString(),
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    })
+  ).json.access_token as string;
+  const byToken = (): Promise<Response> =>
+    fetch(`${server.url}/user/currentUser`, { headers: { authorization: `Bearer ${token}` } });
   t.equal((await byToken()).status, 200);
 
   const reply = await management.put('/tenant/tenants/paused', { status: 'SUSPENDED' });
@@ -324,43 +488,71 @@ t.test('suspension ends all access at once, activation gives it back', async (t)
   const ofToken = await byToken();
   t.equal(ofToken.status, 401, 'tokens');
   t.match(await ofToken.json(), told);
-  const logIn = (password: string): Promise<Reply> => admin.request('POST', '/tenant/oauth/token?tenant_id=paused', {
-    body: new URLSearchParams({ grant_type: 'PASSWORD', username: 'ada', password }).toString(), headers: { 'content-type': 'application/x-www-form-urlencoded' } });
+  const logIn = (password: string): Promise<Reply> =>
+    admin.request('POST', '/tenant/oauth/token?tenant_id=paused', {
+      body: new URLSearchParams({ grant_type: 'PASSWORD', username: 'ada', password }).toString(),
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    });
   t.match(await logIn(ADMIN_PASS), { status: 401, json: told }, 'new tokens');
   const handshake = async (credentials: string): Promise<any> => {
     const ext = { 'com.cumulocity.authn': { token: credentials } };
-    const reply = await fetch(`${server.url}/notification/realtime`, { method: 'POST', headers: { 'content-type': 'application/json' },
-      body: JSON.stringify([{ channel: '/meta/handshake', version: '1.0', supportedConnectionTypes: ['long-polling'], ext }]) });
-    return (await reply.json() as any[])[0];
+    const reply = await fetch(`${server.url}/notification/realtime`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify([
+        { channel: '/meta/handshake', version: '1.0', supportedConnectionTypes: ['long-polling'], ext },
+      ]),
+    });
+    return ((await reply.json()) as any[])[0];
   };
   for (const credentials of [token, Buffer.from(`paused/ada:${ADMIN_PASS}`).toString('base64')]) {
     t.match(await handshake(credentials), { successful: false, error: `401::${told.message}` }, 'Bayeux');
   }
   const wrong = 'Invalid credentials! : Bad credentials';
-  t.match((await adminOf('paused', 'Guessed-12').get('/user/currentUser')).json, { message: wrong }, 'wrong passwords hear nothing of it');
+  t.match(
+    (await adminOf('paused', 'Guessed-12').get('/user/currentUser')).json,
+    { message: wrong },
+    'wrong passwords hear nothing of it',
+  );
   t.match((await logIn('Guessed-12')).json, { message: wrong });
   t.match(await handshake(Buffer.from('paused/ada:Guessed-12').toString('base64')), { error: '401::Unauthorized' });
-  const logout = await fetch(`${server.url}/user/logout`, { method: 'POST', headers: { cookie: `authorization=${token}; XSRF-TOKEN=x` } });
+  const logout = await fetch(`${server.url}/user/logout`, {
+    method: 'POST',
+    headers: { cookie: `authorization=${token}; XSRF-TOKEN=x` },
+  });
   t.equal(logout.status, 200, 'the page may forget its cookie');
   await closed;
   t.pass('MQTT connections');
   t.notMatch((await held).json[0], { successful: true }, 'long polls');
-  await t.rejects(connectDevice(t, server, 'paused-1', { username: 'paused/ada', password: ADMIN_PASS }), 'new MQTT connections');
+  await t.rejects(
+    connectDevice(t, server, 'paused-1', { username: 'paused/ada', password: ADMIN_PASS }),
+    'new MQTT connections',
+  );
 
   t.equal((await management.put('/tenant/tenants/paused', { status: 'ACTIVE' })).status, 200);
   t.equal((await admin.get('/user/currentUser')).status, 200);
   await connectDevice(t, server, 'paused-1', { username: 'paused/ada', password: ADMIN_PASS });
-  for (const id of ['management', TENANT]) t.equal((await management.put(`/tenant/tenants/${id}`, { status: 'SUSPENDED' })).status, 422, `${id} cannot be suspended`);
+  for (const id of ['management', TENANT])
+    t.equal(
+      (await management.put(`/tenant/tenants/${id}`, { status: 'SUSPENDED' })).status,
+      422,
+      `${id} cannot be suspended`,
+    );
   const texts = (await management.read('/audit/auditRecords?pageSize=200')).auditRecords.map(({ text }: any) => text);
-  for (const text of ['Tenant suspended: paused', 'Tenant activated: paused', 'Tenant created: paused']) t.ok(texts.includes(text), `in the audit log: ${text}`);
+  for (const text of ['Tenant suspended: paused', 'Tenant activated: paused', 'Tenant created: paused'])
+    t.ok(texts.includes(text), `in the audit log: ${text}`);
 });
 
 t.test('a suspended tenant mails no links and takes none', async (t) => {
   await createTenant('asleep');
   const reset = async (method: string, body: object, path = ''): Promise<Reply> =>
-    management.request(method, `/user/passwordReset${path}?tenantId=asleep${path === '' ? '' : `&${new URLSearchParams({ ...body })}`}`,
-      { headers: { authorization: '' }, ...(path === '' ? { body } : {}) });
-  const tokens = (): string[] => server.complaints.flatMap((line) => /token=([\w-]+)[^"]*tenantId=asleep/.exec(line)?.[1] ?? []);
+    management.request(
+      method,
+      `/user/passwordReset${path}?tenantId=asleep${path === '' ? '' : `&${new URLSearchParams({ ...body })}`}`,
+      { headers: { authorization: '' }, ...(path === '' ? { body } : {}) },
+    );
+  const tokens = (): string[] =>
+    server.complaints.flatMap((line) => /token=([\w-]+)[^"]*tenantId=asleep/.exec(line)?.[1] ?? []);
   const email = 'ada@example.com';
   t.equal((await reset('POST', { email })).status, 200);
   const [token] = await eventually('the link', () => tokens().length > 0 && tokens());
@@ -381,8 +573,11 @@ t.test('a suspended tenant mails no links and takes none', async (t) => {
 
 t.test('an id that a path under /user has already', async (t) => {
   for (const id of ['roles', 'inventoryroles', 'logout']) {
-    t.match(await management.post('/tenant/tenants', { ...withAdmin(`with-${id}`), id }),
-      { status: 422, json: { error: 'tenants/Invalid Data', message: /\/user\/.*inventoryroles, .*roles/ } }, id);
+    t.match(
+      await management.post('/tenant/tenants', { ...withAdmin(`with-${id}`), id }),
+      { status: 422, json: { error: 'tenants/Invalid Data', message: /\/user\/.*inventoryroles, .*roles/ } },
+      id,
+    );
     t.equal((await management.get(`/tenant/tenants/${id}`)).status, 404);
   }
   await createTenant('roles2');
@@ -401,7 +596,11 @@ t.test('a deleted tenant is gone at once, its data a little later, and its id is
   t.equal((await management.get('/tenant/tenants/doomed')).status, 404);
   t.equal((await management.delete('/tenant/tenants/doomed')).status, 404);
   await createTenant('doomed');
-  t.same((await admin.read('/inventory/managedObjects?pageSize=100')).managedObjects, [], 'a tenant of the same id has nothing of it');
+  t.same(
+    (await admin.read('/inventory/managedObjects?pageSize=100')).managedObjects,
+    [],
+    'a tenant of the same id has nothing of it',
+  );
   t.equal((await admin.get(`/inventory/managedObjects/${device}`)).status, 404);
 });
 
@@ -411,16 +610,31 @@ t.test('kill -9 in the middle of a deletion: the next start finishes it', async 
   for (let index = 0; index < 20; index += 1) await admin.createDevice(`d${index}`);
   const services: { tenant: string; name: string; password: string }[] = [];
   for (let index = 0; index < 12; index += 1) {
-    const { id } = await admin.create('/application/applications', { key: `k${index}`, name: `of-killed-${index}`, type: 'MICROSERVICE', availability: 'MARKET' });
+    const { id } = await admin.create('/application/applications', {
+      key: `k${index}`,
+      name: `of-killed-${index}`,
+      type: 'MICROSERVICE',
+      availability: 'MARKET',
+    });
     await management.create(`/tenant/tenants/${TENANT}/applications`, { application: { id } });
     const bootstrap = await admin.read(`/application/applications/${id}/bootstrapUser`);
-    services.push(...(await adminOf('killed', bootstrap.password, bootstrap.name).read('/application/currentApplication/subscriptions')).users);
+    services.push(
+      ...(
+        await adminOf('killed', bootstrap.password, bootstrap.name).read(
+          '/application/currentApplication/subscriptions',
+        )
+      ).users,
+    );
   }
   t.equal(services.filter(({ tenant }) => tenant === TENANT).length, 12);
   // The answer may not come any more.
-  const answer = management.delete('/tenant/tenants/killed').then(({ status }) => status, () => 0);
+  const answer = management.delete('/tenant/tenants/killed').then(
+    ({ status }) => status,
+    () => 0,
+  );
   await eventually('the tenant is gone', async () => (await management.get('/tenant/tenants/killed')).status === 404);
-  const removed = async (one: typeof server): Promise<number> => Number(/^millrace_tenant_documents_removed_total (\d+)/m.exec(await one.metricsText())?.[1] ?? 0);
+  const removed = async (one: typeof server): Promise<number> =>
+    Number(/^millrace_tenant_documents_removed_total (\d+)/m.exec(await one.metricsText())?.[1] ?? 0);
   // A server that is quick has begun with them by now.
   const removedBefore = await removed(server);
   await server.stop('SIGKILL');
@@ -429,13 +643,22 @@ t.test('kill -9 in the middle of a deletion: the next start finishes it', async 
   const manager = new Rest(again.url, 'management/admin', MANAGEMENT_PASSWORD);
   t.equal((await manager.get('/tenant/tenants/killed')).status, 404);
   t.equal((await new Rest(again.url, `${TENANT}/admin`, PASSWORD).get('/user/currentUser')).status, 200);
-  const loggedIn = (): Promise<number[]> => Promise.all(services.map(async ({ tenant, name, password }) =>
-    (await new Rest(again.url, `${tenant}/${name}`, password).get('/user/currentUser')).status));
-  await eventually('its microservices log in nowhere', async () => {
-    const statuses = await loggedIn();
-    if (!statuses.every((status) => status === 401)) throw new Error(`answers ${statuses.join(' ')}`);
-    return true;
-  }, 60_000);
+  const loggedIn = (): Promise<number[]> =>
+    Promise.all(
+      services.map(
+        async ({ tenant, name, password }) =>
+          (await new Rest(again.url, `${tenant}/${name}`, password).get('/user/currentUser')).status,
+      ),
+    );
+  await eventually(
+    'its microservices log in nowhere',
+    async () => {
+      const statuses = await loggedIn();
+      if (!statuses.every((status) => status === 401)) throw new Error(`answers ${statuses.join(' ')}`);
+      return true;
+    },
+    60_000,
+  );
   t.notMatch((await manager.get(`/tenant/tenants/${TENANT}/applications?pageSize=100`)).text, /of-killed-/);
-  await eventually('what it had is removed', async () => removedBefore + await removed(again) > 20, 60_000);
+  await eventually('what it had is removed', async () => removedBefore + (await removed(again)) > 20, 60_000);
 });

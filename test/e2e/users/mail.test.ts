@@ -8,15 +8,25 @@ import { CLUSTER_NODES, Rest, TENANT, eventually, startServer } from '../../help
 
 const mails: { to: string; text: string }[] = [];
 const smtp = new SMTPServer({
-  disabledCommands: ['STARTTLS'], allowInsecureAuth: true, logger: false,
-  onAuth: ({ username, password }, _session, done) => (username === 'mill' && password === 'sec/ret' ? done(null, { user: username }) : done(new Error('wrong password'))),
+  disabledCommands: ['STARTTLS'],
+  allowInsecureAuth: true,
+  logger: false,
+  onAuth: ({ username, password }, _session, done) =>
+    username === 'mill' && password === 'sec/ret' ? done(null, { user: username }) : done(new Error('wrong password')),
   onData: (stream, session, done) => {
     let text = '';
-    stream.on('data', (chunk: Buffer) => { text += chunk.toString(); });
-    stream.on('end', () => { mails.push({ to: session.envelope.rcptTo[0].address, text: text.replaceAll('=\r\n', '').replaceAll('=3D', '=') }); done(); });
+    stream.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+    });
+    stream.on('end', () => {
+      mails.push({ to: session.envelope.rcptTo[0].address, text: text.replaceAll('=\r\n', '').replaceAll('=3D', '=') });
+      done();
+    });
   },
 });
-await new Promise<void>((resolve) => { smtp.listen(0, '127.0.0.1', () => resolve()); });
+await new Promise<void>((resolve) => {
+  smtp.listen(0, '127.0.0.1', () => resolve());
+});
 const { port } = smtp.server.address() as AddressInfo;
 /** The helper finds the port in the URL that a single server shows, which is the base URL. */
 const probe = createServer().listen(0, '127.0.0.1');
@@ -25,14 +35,38 @@ const { port: httpPort } = probe.address() as AddressInfo;
 probe.close();
 await once(probe, 'close');
 const BASE_URL = `http://iot.example.com:${httpPort}`;
-const server = await startServer(t, { flags: ['--smtp', `smtp://mill:sec%2Fret@127.0.0.1:${port}`, '--mail-from', 'Mill <mill@example.com>',
-  '--base-url', BASE_URL, ...(CLUSTER_NODES > 0 ? [] : ['--http-port', String(httpPort)])] });
-t.teardown(() => new Promise<void>((resolve) => { smtp.close(() => resolve()); }));
+const server = await startServer(t, {
+  flags: [
+    '--smtp',
+    `smtp://mill:sec%2Fret@127.0.0.1:${port}`,
+    '--mail-from',
+    'Mill <mill@example.com>',
+    '--base-url',
+    BASE_URL,
+    ...(CLUSTER_NODES > 0 ? [] : ['--http-port', String(httpPort)]),
+  ],
+});
+t.teardown(
+  () =>
+    new Promise<void>((resolve) => {
+      smtp.close(() => resolve());
+    }),
+);
 
 t.test('a forgotten password', async (t) => {
-  await server.rest.create(`/user/${TENANT}/users`, { userName: 'ada', password: 'Analytical-1', email: 'ada@example.com' });
-  const anonymous = async (method: string, body: object): Promise<number> => (await fetch(`${server.url}/user/passwordReset?tenantId=${TENANT}`, {
-    method, body: JSON.stringify(body), headers: { 'content-type': 'application/json', 'x-forwarded-host': 'evil.example' } })).status;
+  await server.rest.create(`/user/${TENANT}/users`, {
+    userName: 'ada',
+    password: 'Analytical-1',
+    email: 'ada@example.com',
+  });
+  const anonymous = async (method: string, body: object): Promise<number> =>
+    (
+      await fetch(`${server.url}/user/passwordReset?tenantId=${TENANT}`, {
+        method,
+        body: JSON.stringify(body),
+        headers: { 'content-type': 'application/json', 'x-forwarded-host': 'evil.example' },
+      })
+    ).status;
   t.equal(await anonymous('POST', { email: 'ada@example.com' }), 200);
   const mail = await eventually('the mail', () => mails.find(({ to }) => to === 'ada@example.com'));
   t.match(mail.text, /From: Mill <mill@example.com>/);
@@ -42,5 +76,8 @@ t.test('a forgotten password', async (t) => {
   t.equal(await anonymous('PUT', { email: 'ada@example.com', token, newPassword: 'Another-one-2' }), 200);
   t.equal((await new Rest(server.url, `${TENANT}/ada`, 'Another-one-2').get('/user/currentUser')).status, 200);
   await eventually('counted', async () => /millrace_mails_total\{result="sent"\} 1/.test(await server.metricsText()));
-  t.notOk(server.complaints.some((line) => line.includes(token)), 'nobody finds the link in the log');
+  t.notOk(
+    server.complaints.some((line) => line.includes(token)),
+    'nobody finds the link in the log',
+  );
 });

@@ -10,13 +10,18 @@ const USERS = `/user/${TENANT}/users`;
 const YELLOW = 'analytical1';
 
 t.test('strength and length', async (t) => {
-  t.match(await rest.read(`${OPTIONS}/strength.validity`), { category: 'password', key: 'strength.validity', value: 'false', self: `${server.url}${OPTIONS}/strength.validity` });
+  t.match(await rest.read(`${OPTIONS}/strength.validity`), {
+    category: 'password',
+    key: 'strength.validity',
+    value: 'false',
+    self: `${server.url}${OPTIONS}/strength.validity`,
+  });
   await rest.create(USERS, { userName: 'before', password: YELLOW });
   const client: any = await Client.authenticate({ tenant: TENANT, user: 'admin', password: PASSWORD }, server.url);
   const { security } = client.options;
   t.match((await rest.put(`${OPTIONS}/strength.validity`, { value: 'true' })).json, { value: 'true' });
   t.match((await security.detail({ key: 'strength.validity' })).data, { value: 'true' });
-  t.match((await rest.read('/tenant/loginOptions/OAUTH2_INTERNAL')), { strengthValidity: true, enforceStrength: false });
+  t.match(await rest.read('/tenant/loginOptions/OAUTH2_INTERNAL'), { strengthValidity: true, enforceStrength: false });
   t.equal((await rest.post(USERS, { userName: 'after', password: YELLOW })).status, 422, 'green ones only');
   t.equal((await rest.put(`${OPTIONS}/green.min-length`, { value: '12' })).status, 200);
   t.equal((await rest.post(USERS, { userName: 'after', password: 'Green-8ch' })).status, 422);
@@ -25,8 +30,19 @@ t.test('strength and length', async (t) => {
 });
 
 t.test('what is wrong is refused, and changes nothing', async (t) => {
-  for (const [key, value] of [['strength.validity', 'yes'], ['limit.validity', '-1'], ['limit.validity', '1.5'], ['limit.validity', '36501'], ['green.min-length', '7'], ['green.min-length', '33']]) {
-    t.match(await rest.put(`${OPTIONS}/${key}`, { value }), { status: 422, json: { message: new RegExp(key) } }, `${key} ${value}`);
+  for (const [key, value] of [
+    ['strength.validity', 'yes'],
+    ['limit.validity', '-1'],
+    ['limit.validity', '1.5'],
+    ['limit.validity', '36501'],
+    ['green.min-length', '7'],
+    ['green.min-length', '33'],
+  ]) {
+    t.match(
+      await rest.put(`${OPTIONS}/${key}`, { value }),
+      { status: 422, json: { message: new RegExp(key) } },
+      `${key} ${value}`,
+    );
   }
   t.equal((await rest.put(`${OPTIONS}/limit.validity`, {})).status, 422);
   t.equal((await rest.read(`${OPTIONS}/limit.validity`)).value, '0');

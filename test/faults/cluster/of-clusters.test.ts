@@ -1,4 +1,7 @@
-/** Nodes over three NATS servers with three copies of everything and three masters of Redis Cluster: one of them is killed under load, and comes back. */
+/**
+ * Nodes over three NATS servers with three copies of everything and three masters of Redis Cluster: one of them is
+ * killed under load, and comes back.
+ */
 import t from 'tap';
 import { underLoad } from '../../helpers/cluster/under-load.ts';
 import { ClusterLoad, acknowledgedAgain } from '../../helpers/cluster/load.ts';

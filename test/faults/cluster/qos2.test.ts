@@ -18,35 +18,56 @@ t.test('persistent sessions with QoS 2 in flight move between nodes', { skip }, 
   if (load === undefined) return;
   const random = seeded(t);
   // Each connection comes to the next node: every drop is a move.
-  const senders = ([4, 5, 4] as const).map((version, index) => new ExactlyOnceSender(load, `moving-${index}`, random, version));
+  const senders = ([4, 5, 4] as const).map(
+    (version, index) => new ExactlyOnceSender(load, `moving-${index}`, random, version),
+  );
   const runs = senders.map((sender) => sender.run());
   try {
-    await eventually('messages were completed over several nodes', () =>
-      senders.every(({ ledger, drops, resumptions }) => ledger.acknowledged.size > 100 && drops > 10 && resumptions > 10), LOAD_MS);
+    await eventually(
+      'messages were completed over several nodes',
+      () =>
+        senders.every(
+          ({ ledger, drops, resumptions }) => ledger.acknowledged.size > 100 && drops > 10 && resumptions > 10,
+        ),
+      LOAD_MS,
+    );
   } finally {
     for (const sender of senders) sender.isStopped = true;
   }
   await Promise.all(runs);
-  t.comment(`completed ${senders.map(({ ledger }) => ledger.acknowledged.size).join(' ')}, connections dropped ${
-    senders.map(({ drops }) => drops).join(' ')}, sessions resumed ${senders.map(({ resumptions }) => resumptions).join(' ')}`);
+  t.comment(
+    `completed ${senders.map(({ ledger }) => ledger.acknowledged.size).join(' ')}, connections dropped ${senders
+      .map(({ drops }) => drops)
+      .join(' ')}, sessions resumed ${senders.map(({ resumptions }) => resumptions).join(' ')}`,
+  );
   const ledgers = new Map<string, { source: string; ledger: ExactlyOnceSender['ledger'] }>();
   for (const [index, { ledger }] of senders.entries()) {
     t.equal(ledger.acknowledged.size, ledger.sent, 'every message was completed');
     ledgers.set(`moving-${index}`, { source: await load.deviceOf(`moving-${index}`), ledger });
   }
-  t.strictSame(senders.flatMap(({ problems }) => problems), [], 'no session was lost');
+  t.strictSame(
+    senders.flatMap(({ problems }) => problems),
+    [],
+    'no session was lost',
+  );
   t.strictSame((await load.accountOf(ledgers)).problems, [], 'each is stored once, in order');
 });
 
 t.test('QoS 2 in flight while nodes are killed: once, whether PUBREC came or not', { skip }, async (t) => {
   if (load === undefined) return;
   const random = seeded(t);
-  const senders = ([4, 5, 5, 4] as const).map((version, index) => new ExactlyOnceSender(load, `killed-${index}`, random, version));
+  const senders = ([4, 5, 5, 4] as const).map(
+    (version, index) => new ExactlyOnceSender(load, `killed-${index}`, random, version),
+  );
   const runs = senders.map((sender) => sender.run());
   try {
     for (let kill = 0; kill < QOS2_KILLS; kill += 1) {
       const before = senders.map(({ ledger }) => ledger.acknowledged.size);
-      await eventually('every sender goes on', () => senders.every(({ ledger }, index) => ledger.acknowledged.size > before[index] + 5), LOAD_MS * 2);
+      await eventually(
+        'every sender goes on',
+        () => senders.every(({ ledger }, index) => ledger.acknowledged.size > before[index] + 5),
+        LOAD_MS * 2,
+      );
       await load.cluster.nodes[Math.floor(random() * NODES)].kill();
       await load.cluster.startNodes();
     }
@@ -55,9 +76,16 @@ t.test('QoS 2 in flight while nodes are killed: once, whether PUBREC came or not
   }
   await Promise.all(runs);
   await load.cluster.complete();
-  t.comment(`completed ${senders.map(({ ledger }) => ledger.acknowledged.size).join(' ')}, sessions resumed ${senders.map(({ resumptions }) => resumptions).join(' ')}`);
+  t.comment(
+    `completed ${senders.map(({ ledger }) => ledger.acknowledged.size).join(' ')}, sessions resumed ${senders.map(({ resumptions }) => resumptions).join(' ')}`,
+  );
   const ledgers = new Map<string, { source: string; ledger: ExactlyOnceSender['ledger'] }>();
-  for (const [index, { ledger }] of senders.entries()) ledgers.set(`killed-${index}`, { source: await load.deviceOf(`killed-${index}`), ledger });
-  t.strictSame(senders.flatMap(({ problems }) => problems), [], 'no session was lost');
+  for (const [index, { ledger }] of senders.entries())
+    ledgers.set(`killed-${index}`, { source: await load.deviceOf(`killed-${index}`), ledger });
+  t.strictSame(
+    senders.flatMap(({ problems }) => problems),
+    [],
+    'no session was lost',
+  );
   t.strictSame((await load.accountOf(ledgers)).problems, [], 'each is stored once, in order');
 });

@@ -1,4 +1,6 @@
-/** Nodes that cannot be part of the cluster as they were started, or cannot do what they are asked: they say so at once. */
+/**
+ * Nodes that cannot be part of the cluster as they were started, or cannot do what they are asked: they say so at once.
+ */
 import t from 'tap';
 import { RunningCluster } from '../../helpers/cluster/running.ts';
 import type { ClusterNodeProcess } from '../../helpers/cluster/running.ts';
@@ -8,9 +10,16 @@ import { until } from '../../helpers/setup-command.ts';
 import { missing } from '../../helpers/tools.ts';
 
 const skip = missing('nats-server', 'redis-server');
-const cluster = skip === false ? await RunningCluster.start(t, { nodes: 1, passwords: { admin: PASSWORD, management: 'mill-Race-8' } }) : undefined;
+const cluster =
+  skip === false
+    ? await RunningCluster.start(t, { nodes: 1, passwords: { admin: PASSWORD, management: 'mill-Race-8' } })
+    : undefined;
 
-async function further(t: { teardown(run: () => unknown): void }, name: string, flags: readonly string[]): Promise<ClusterNodeProcess> {
+async function further(
+  t: { teardown(run: () => unknown): void },
+  name: string,
+  flags: readonly string[],
+): Promise<ClusterNodeProcess> {
   const node = cluster!.further(name, flags);
   t.teardown(() => node.kill());
   node.launch();
@@ -33,18 +42,31 @@ t.test('without a node that takes shards commands are refused at once', { skip }
   await rest.create('/inventory/managedObjects', { name: 'before' });
   t.equal(await owner.stop(), 0);
   // The first ones may still wait for the owner that has just left.
-  await until('commands are refused', async () => {
-    const answer = await rest.post('/inventory/managedObjects', { name: 'nobody decides' });
-    return answer.status === 503 && answer.text.includes('cluster/no-shard-role');
-  }, 60_000);
+  await until(
+    'commands are refused',
+    async () => {
+      const answer = await rest.post('/inventory/managedObjects', { name: 'nobody decides' });
+      return answer.status === 503 && answer.text.includes('cluster/no-shard-role');
+    },
+    60_000,
+  );
   const answer = await fetch(`${front.url}/inventory/managedObjects`, {
-    method: 'POST', body: '{}', headers: { 'authorization': `Basic ${Buffer.from(`${USER}:${PASSWORD}`).toString('base64')}`, 'content-type': 'application/json' },
+    method: 'POST',
+    body: '{}',
+    headers: {
+      authorization: `Basic ${Buffer.from(`${USER}:${PASSWORD}`).toString('base64')}`,
+      'content-type': 'application/json',
+    },
   });
   t.equal(answer.status, 503);
   t.match(answer.headers.get('retry-after'), /^\d+$/);
   t.match(await answer.text(), /cluster\/no-shard-role \(no node of the cluster has the role shard/);
   owner.launch();
   await owner.listening();
-  await until('it is decided again', async () => (await rest.post('/inventory/managedObjects', { name: 'after' })).status === 201, 60_000);
+  await until(
+    'it is decided again',
+    async () => (await rest.post('/inventory/managedObjects', { name: 'after' })).status === 201,
+    60_000,
+  );
   t.equal(await front.stop(), 0);
 });

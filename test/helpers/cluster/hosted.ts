@@ -1,4 +1,7 @@
-/** Clusters in a host process (node-host.ts), as a test process asks for them: MILLRACE_TEST_NODE_HOSTS has the hosts' ports. */
+/**
+ * Clusters in a host process (node-host.ts), as a test process asks for them: MILLRACE_TEST_NODE_HOSTS has the hosts'
+ * ports.
+ */
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
@@ -8,7 +11,10 @@ import { untilComplete } from './running.ts';
 import type { ClusterPasswords } from './running.ts';
 import { PATIENCE } from '../until.ts';
 
-const HOSTS = (process.env['MILLRACE_TEST_NODE_HOSTS'] ?? '').split(',').filter((port) => port !== '').map(Number);
+const HOSTS = (process.env['MILLRACE_TEST_NODE_HOSTS'] ?? '')
+  .split(',')
+  .filter((port) => port !== '')
+  .map(Number);
 const RETRY_MS = 100;
 const BUSY_MAX_MS = 120_000 * PATIENCE;
 
@@ -23,25 +29,31 @@ class HostConnection {
 
   private constructor(socket: Socket, onHello: () => void) {
     this.#socket = socket;
-    createInterface({ input: socket }).on('error', () => socket.destroy()).on('line', (line) => {
-      const answer = JSON.parse(line) as HostAnswer | Record<string, never>;
-      if ('log' in answer) this.log.push(answer.log);
-      else if ('error' in answer) this.#waiting.shift()?.reject(new Error(answer.error));
-      else if ('data' in answer) this.#waiting.shift()?.resolve(answer as HostAnswer);
-      else onHello();
-    });
+    createInterface({ input: socket })
+      .on('error', () => socket.destroy())
+      .on('line', (line) => {
+        const answer = JSON.parse(line) as HostAnswer | Record<string, never>;
+        if ('log' in answer) this.log.push(answer.log);
+        else if ('error' in answer) this.#waiting.shift()?.reject(new Error(answer.error));
+        else if ('data' in answer) this.#waiting.shift()?.resolve(answer as HostAnswer);
+        else onHello();
+      });
     socket.on('error', () => socket.destroy());
-    socket.on('close', () => { for (const { reject } of this.#waiting.splice(0)) reject(new Error('the host of the nodes has ended')); });
+    socket.on('close', () => {
+      for (const { reject } of this.#waiting.splice(0)) reject(new Error('the host of the nodes has ended'));
+    });
   }
 
   /** Asks one after the other until one is free. */
   static async open(): Promise<HostConnection> {
-    for (const deadlineMs = Date.now() + BUSY_MAX_MS; Date.now() < deadlineMs;) {
+    for (const deadlineMs = Date.now() + BUSY_MAX_MS; Date.now() < deadlineMs; ) {
       for (const port of HOSTS) {
         const found = await HostConnection.#try(port);
         if (found !== undefined) return found;
       }
-      await new Promise((done) => { setTimeout(done, RETRY_MS); });
+      await new Promise((done) => {
+        setTimeout(done, RETRY_MS);
+      });
     }
     throw new Error(`no host of nodes is free at ${HOSTS.join(', ')}`);
   }
@@ -80,7 +92,9 @@ export class HostedCluster {
   readonly #passwords: ClusterPasswords;
   readonly #http = new ConnectionProxy(() => this.#nodes.map(({ httpPort }) => httpPort));
   readonly #mqtt = new ConnectionProxy(() => this.#nodes.map(({ mqttPort }) => mqttPort));
-  readonly #mqttTls = new ConnectionProxy(() => this.#nodes.map(({ mqttTlsPort }) => mqttTlsPort).filter((port) => port !== undefined));
+  readonly #mqttTls = new ConnectionProxy(() =>
+    this.#nodes.map(({ mqttTlsPort }) => mqttTlsPort).filter((port) => port !== undefined),
+  );
 
   private constructor(data: string, host: HostConnection, passwords: ClusterPasswords) {
     this.data = data;
@@ -88,9 +102,16 @@ export class HostedCluster {
     this.#passwords = passwords;
   }
 
-  static async start(t: { teardown(action: () => unknown): void }, flags: readonly string[], passwords: ClusterPasswords): Promise<HostedCluster> {
+  static async start(
+    t: { teardown(action: () => unknown): void },
+    flags: readonly string[],
+    passwords: ClusterPasswords,
+  ): Promise<HostedCluster> {
     const host = await (connection ??= HostConnection.open());
-    const { data, nodes } = await host.ask({ do: 'start', flags, passwords }) as { data: string; nodes: readonly HostedNode[] };
+    const { data, nodes } = (await host.ask({ do: 'start', flags, passwords })) as {
+      data: string;
+      nodes: readonly HostedNode[];
+    };
     const cluster = new HostedCluster(data, host, passwords);
     const proxies = [cluster.#http, cluster.#mqtt, cluster.#mqttTls];
     t.teardown(async () => {
@@ -102,12 +123,22 @@ export class HostedCluster {
     return cluster;
   }
 
-  get httpPort(): number { return this.#http.port; }
-  get mqttPort(): number { return this.#mqtt.port; }
-  get mqttTlsPort(): number | undefined { return this.#nodes.some(({ mqttTlsPort }) => mqttTlsPort !== undefined) ? this.#mqttTls.port : undefined; }
-  get urls(): string[] { return this.#nodes.map(({ httpPort }) => `http://127.0.0.1:${httpPort}`); }
+  get httpPort(): number {
+    return this.#http.port;
+  }
+  get mqttPort(): number {
+    return this.#mqtt.port;
+  }
+  get mqttTlsPort(): number | undefined {
+    return this.#nodes.some(({ mqttTlsPort }) => mqttTlsPort !== undefined) ? this.#mqttTls.port : undefined;
+  }
+  get urls(): string[] {
+    return this.#nodes.map(({ httpPort }) => `http://127.0.0.1:${httpPort}`);
+  }
   /** Lines of the log. */
-  get errors(): string { return this.#host.log.join('\n'); }
+  get errors(): string {
+    return this.#host.log.join('\n');
+  }
 
   /** The nodes once more, on what they left. */
   async startAgain(flags: readonly string[]): Promise<void> {

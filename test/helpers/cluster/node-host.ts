@@ -1,10 +1,11 @@
 /**
- * `node node-host.js`: runs the nodes of clusters for end-to-end tests in one warm process, for one test process at a time: starting three processes
- * costs more than most of those tests. The nodes share nothing but the process: each has its own connections to NATS and Redis, which are new for each
- * test process, and to a ClickHouse that goes on, with a database of its own. Writes its port to standard output and ends with standard input.
+ * `node node-host.js`: runs the nodes of clusters for end-to-end tests in one warm process, for one test process at a
+ * time: starting three processes costs more than most of those tests. The nodes share nothing but the process: each has
+ * its own connections to NATS and Redis, which are new for each test process, and to a ClickHouse that goes on, with a
+ * database of its own. Writes its port to standard output and ends with standard input.
  *
- * A connection speaks lines of JSON: `{do: 'start', data?, flags}`, `{do: 'stop', data}`; answers are `{data, nodes}` or `{error}`, and `{log}` lines come at any
- * time. When it closes, everything that was started for it ends.
+ * A connection speaks lines of JSON: `{do: 'start', data?, flags}`, `{do: 'stop', data}`; answers are `{data, nodes}`
+ * or `{error}`, and `{log}` lines come at any time. When it closes, everything that was started for it ends.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -24,7 +25,7 @@ import { DIST } from '../root.ts';
 import { clusterSettings } from './running.ts';
 
 /** The built server. */
-const built = async <Module>(path: string): Promise<Module> => await import(join(DIST, 'src', path)) as Module;
+const built = async <Module>(path: string): Promise<Module> => (await import(join(DIST, 'src', path))) as Module;
 const { loadConfig } = await built<typeof config>('config/config.js');
 const { startServer } = await built<typeof servers>('server/start.js');
 const { ClickHouse } = await built<typeof clickHouses>('store/clickhouse/adapter.js');
@@ -34,21 +35,49 @@ const CLICKHOUSE_BYTES_MAX = 2 ** 30;
 const NODES = Number(process.env['MILLRACE_TEST_CLUSTER'] ?? 3);
 
 /** One node has the engine on `node:http`: clients meet both. */
-const engineOf = (index: number): string => process.env['MILLRACE_HTTP_ENGINE'] ?? (index === NODES - 1 ? 'node' : 'uws');
+const engineOf = (index: number): string =>
+  process.env['MILLRACE_HTTP_ENGINE'] ?? (index === NODES - 1 ? 'node' : 'uws');
 
 /** What a test process is told of a node. */
-export interface HostedNode { readonly httpPort: number; readonly mqttPort: number; readonly mqttTlsPort?: number }
-export type HostRequest = { readonly do: 'start'; readonly data?: string; readonly flags: readonly string[]; readonly passwords: { admin: string; management: string } }
+export interface HostedNode {
+  readonly httpPort: number;
+  readonly mqttPort: number;
+  readonly mqttTlsPort?: number;
+}
+export type HostRequest =
+  | {
+      readonly do: 'start';
+      readonly data?: string;
+      readonly flags: readonly string[];
+      readonly passwords: { admin: string; management: string };
+    }
   | { readonly do: 'stop'; readonly data: string };
-export type HostAnswer = { readonly data: string; readonly nodes: readonly HostedNode[] } | { readonly error: string } | { readonly log: string };
+export type HostAnswer =
+  | { readonly data: string; readonly nodes: readonly HostedNode[] }
+  | { readonly error: string }
+  | { readonly log: string };
 
 /** Lines as pino writes them, from `warn` on; what is below is not made. */
 function logTo(write: (line: string) => void): Log {
-  const at = (level: number) => (details: object, message: string): void => {
-    const plain = Object.fromEntries(Object.entries(details).map(([name, value]) => [name, value instanceof Error ? { ...value, message: value.message, stack: value.stack } : value]));
-    write(JSON.stringify({ level, time: new Date().toISOString(), ...plain, msg: message }));
+  const at =
+    (level: number) =>
+    (details: object, message: string): void => {
+      const plain = Object.fromEntries(
+        Object.entries(details).map(([name, value]) => [
+          name,
+          value instanceof Error ? { ...value, message: value.message, stack: value.stack } : value,
+        ]),
+      );
+      write(JSON.stringify({ level, time: new Date().toISOString(), ...plain, msg: message }));
+    };
+  const log: Log = {
+    debug() {},
+    info() {},
+    warn: at(40),
+    error: at(50),
+    isLevelEnabled: (level) => level !== 'debug' && level !== 'info',
+    child: () => log,
   };
-  const log: Log = { debug() {}, info() {}, warn: at(40), error: at(50), isLevelEnabled: (level) => level !== 'debug' && level !== 'info', child: () => log };
   return log;
 }
 
@@ -66,25 +95,55 @@ class HostedCluster {
     this.#log = log;
   }
 
-  async start(clickHouseUrl: string, { flags, passwords }: HostRequest & { do: 'start' }): Promise<readonly HostedNode[]> {
+  async start(
+    clickHouseUrl: string,
+    { flags, passwords }: HostRequest & { do: 'start' },
+  ): Promise<readonly HostedNode[]> {
     if (this.#closers.length === 0) {
-      const later = { teardown: (close: () => unknown): void => { this.#closers.push(close); } };
+      const later = {
+        teardown: (close: () => unknown): void => {
+          this.#closers.push(close);
+        },
+      };
       const nats = await startNats(later);
       const redis = await startRedis(later, '--appendfsync', 'everysec', '--maxmemory-policy', 'noeviction');
-      this.#environment = { ...clusterSettings({ nats: nats.url, redis: redis.url, clickHouse: clickHouseUrl }, passwords), MILLRACE_CLICKHOUSE_DATABASE: this.#database };
+      this.#environment = {
+        ...clusterSettings({ nats: nats.url, redis: redis.url, clickHouse: clickHouseUrl }, passwords),
+        MILLRACE_CLICKHOUSE_DATABASE: this.#database,
+      };
     }
-    const given = Object.fromEntries(flags.flatMap((flag, index) => (index % 2 === 0 ? [[flag.slice(2), flags[index + 1]]] : [])));
-    const started = await Promise.allSettled(Array.from({ length: NODES }, (_, index) => {
-      const name = `node-${index + 1}`;
-      const { config } = loadConfig({
-        flags: { host: '127.0.0.1', 'http-port': '0', 'mqtt-port': '0', 'mqtt-tls-port': '0', data: join(this.data, name), ...given },
-        environment: { ...this.#environment, MILLRACE_NODE_NAME: name, MILLRACE_HTTP_ENGINE: engineOf(index), MILLRACE_PASSWORD_COST: '14' },
-      });
-      return startServer(config, this.#log);
-    }));
+    const given = Object.fromEntries(
+      flags.flatMap((flag, index) => (index % 2 === 0 ? [[flag.slice(2), flags[index + 1]]] : [])),
+    );
+    const started = await Promise.allSettled(
+      Array.from({ length: NODES }, (_, index) => {
+        const name = `node-${index + 1}`;
+        const { config } = loadConfig({
+          flags: {
+            host: '127.0.0.1',
+            'http-port': '0',
+            'mqtt-port': '0',
+            'mqtt-tls-port': '0',
+            data: join(this.data, name),
+            ...given,
+          },
+          environment: {
+            ...this.#environment,
+            MILLRACE_NODE_NAME: name,
+            MILLRACE_HTTP_ENGINE: engineOf(index),
+            MILLRACE_PASSWORD_COST: '14',
+          },
+        });
+        return startServer(config, this.#log);
+      }),
+    );
     this.#nodes = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
     for (const one of started) if (one.status === 'rejected') throw one.reason;
-    return this.#nodes.map(({ httpPort, mqttPort, mqttTlsPort }) => ({ httpPort, mqttPort: mqttPort ?? 0, ...(mqttTlsPort === undefined ? {} : { mqttTlsPort }) }));
+    return this.#nodes.map(({ httpPort, mqttPort, mqttTlsPort }) => ({
+      httpPort,
+      mqttPort: mqttPort ?? 0,
+      ...(mqttTlsPort === undefined ? {} : { mqttTlsPort }),
+    }));
   }
 
   async stop(): Promise<void> {
@@ -119,21 +178,29 @@ class Host {
       return;
     }
     this.#client = socket;
-    const say = (answer: HostAnswer): void => { if (socket.writable) socket.write(`${JSON.stringify(answer)}\n`); };
+    const say = (answer: HostAnswer): void => {
+      if (socket.writable) socket.write(`${JSON.stringify(answer)}\n`);
+    };
     const log = logTo((line) => say({ log: line }));
     socket.write('{}\n');
     socket.on('error', () => socket.destroy());
-    createInterface({ input: socket }).on('error', () => socket.destroy()).on('line', (line) => {
-      this.#work = this.#work.then(async () => {
-        try {
-          say(await this.#do(JSON.parse(line) as HostRequest, log));
-        } catch (error) {
-          say({ error: (error as Error).stack ?? String(error) });
-        }
+    createInterface({ input: socket })
+      .on('error', () => socket.destroy())
+      .on('line', (line) => {
+        this.#work = this.#work.then(async () => {
+          try {
+            say(await this.#do(JSON.parse(line) as HostRequest, log));
+          } catch (error) {
+            say({ error: (error as Error).stack ?? String(error) });
+          }
+        });
       });
-    });
     socket.on('close', () => {
-      this.#work = this.#work.then(() => this.clear()).finally(() => { this.#client = undefined; });
+      this.#work = this.#work
+        .then(() => this.clear())
+        .finally(() => {
+          this.#client = undefined;
+        });
     });
   }
 
@@ -141,7 +208,9 @@ class Host {
     const clusters = [...this.#clusters.values()];
     this.#clusters.clear();
     for (const cluster of clusters) {
-      await cluster.end(this.#clickHouse).catch((error: unknown) => { process.stderr.write(`a cluster did not end in order: ${String(error)}\n`); });
+      await cluster.end(this.#clickHouse).catch((error: unknown) => {
+        process.stderr.write(`a cluster did not end in order: ${String(error)}\n`);
+      });
     }
   }
 
@@ -169,10 +238,16 @@ class Host {
 const silent = logTo(() => undefined);
 const directory = mkdtempSync(join(tmpdir(), 'millrace-host-'));
 mkdirSync(join(directory, 'clickhouse'));
-const engine = new EmbeddedClickHouse({ directory: join(directory, 'clickhouse'), log: silent, memoryBytesMax: CLICKHOUSE_BYTES_MAX });
+const engine = new EmbeddedClickHouse({
+  directory: join(directory, 'clickhouse'),
+  log: silent,
+  memoryBytesMax: CLICKHOUSE_BYTES_MAX,
+});
 const host = new Host(await engine.start(), silent);
 const server = createServer((socket) => host.accept(socket));
-server.listen(0, '127.0.0.1', () => { process.stdout.write(`${(server.address() as AddressInfo).port}\n`); });
+server.listen(0, '127.0.0.1', () => {
+  process.stdout.write(`${(server.address() as AddressInfo).port}\n`);
+});
 process.stdin.resume().once('end', () => {
   server.close();
   void host.close().then(async () => {

@@ -1,6 +1,6 @@
 /**
- * Operations for the children of an agent, which the agent carries out over MQTT: the child's shard has the operation, that of the agent hears of it,
- * and each change goes from one to the other as a follow-up.
+ * Operations for the children of an agent, which the agent carries out over MQTT: the child's shard has the operation,
+ * that of the agent hears of it, and each change goes from one to the other as a follow-up.
  */
 import { delay } from '../process/server.ts';
 import { RawMqtt } from '../process/mqtt.ts';
@@ -34,7 +34,11 @@ export class OperationsSender implements Sender {
 
   /** Before `run`, on a running server. */
   async open(): Promise<void> {
-    this.agent = await this.#create('/inventory/managedObjects', { name: this.name, c8y_IsDevice: {}, com_cumulocity_model_Agent: {} });
+    this.agent = await this.#create('/inventory/managedObjects', {
+      name: this.name,
+      c8y_IsDevice: {},
+      com_cumulocity_model_Agent: {},
+    });
     await this.#create(`/identity/globalIds/${this.agent}/externalIds`, { type: 'c8y_Serial', externalId: this.name });
     for (let index = 0; index < CHILDREN; index += 1) {
       const child = await this.#server.createDevice(`${this.name}-child-${index}`);
@@ -43,7 +47,9 @@ export class OperationsSender implements Sender {
     }
   }
 
-  stop(): void { this.#isStopped = true; }
+  stop(): void {
+    this.#isStopped = true;
+  }
 
   async run(): Promise<void> {
     while (!this.#isStopped && !this.#server.isDisposed) {
@@ -73,9 +79,10 @@ export class OperationsSender implements Sender {
 
   /** @returns false when the connection ended before the acknowledgement. */
   async #publish(row: string): Promise<boolean> {
-    if (this.#client === undefined || this.#client.isClosed) this.#client = await RawMqtt.connect(this.#server.mqttPort, { clientId: this.name });
+    if (this.#client === undefined || this.#client.isClosed)
+      this.#client = await RawMqtt.connect(this.#server.mqttPort, { clientId: this.name });
     const client = this.#client;
-    this.#packetId = this.#packetId % 60_000 + 1;
+    this.#packetId = (this.#packetId % 60_000) + 1;
     return await new Promise((done) => {
       client.onPuback = () => done(true);
       client.onClose = () => done(false);

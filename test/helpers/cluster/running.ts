@@ -1,6 +1,7 @@
 /**
- * A cluster of server processes on one machine: a nats-server, a redis-server and a ClickHouse of its own, nodes on free ports, and a proxy
- * that gives each new connection to the next node, so that who knows one server meets all of them. Everything is ended by its process id.
+ * A cluster of server processes on one machine: a nats-server, a redis-server and a ClickHouse of its own, nodes on
+ * free ports, and a proxy that gives each new connection to the next node, so that who knows one server meets all of
+ * them. Everything is ended by its process id.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -28,39 +29,73 @@ const REPORT_LINES = 30;
 /** JetStream reserves it: startNats allows 4 GB in all. */
 const JOURNAL_BYTES_MAX = 2 ** 30;
 
-interface Teardown { teardown(action: () => unknown): void }
+interface Teardown {
+  teardown(action: () => unknown): void;
+}
 
-export interface ClusterPasswords { readonly admin: string; readonly management: string }
+export interface ClusterPasswords {
+  readonly admin: string;
+  readonly management: string;
+}
 
 /** What all nodes of a test's cluster have in common, as environment. */
-export const clusterSettings = (urls: { nats: string; redis: string; clickHouse: string }, passwords: ClusterPasswords): Record<string, string> => ({
-  MILLRACE_NATS: urls.nats, MILLRACE_REDIS: urls.redis, MILLRACE_CLICKHOUSE: urls.clickHouse,
-  MILLRACE_ADMIN_PASSWORD: passwords.admin, MILLRACE_MANAGEMENT_PASSWORD: passwords.management, MILLRACE_BOOTSTRAP_PASSWORD: 'mill-Race-9',
+export const clusterSettings = (
+  urls: { nats: string; redis: string; clickHouse: string },
+  passwords: ClusterPasswords,
+): Record<string, string> => ({
+  MILLRACE_NATS: urls.nats,
+  MILLRACE_REDIS: urls.redis,
+  MILLRACE_CLICKHOUSE: urls.clickHouse,
+  MILLRACE_ADMIN_PASSWORD: passwords.admin,
+  MILLRACE_MANAGEMENT_PASSWORD: passwords.management,
+  MILLRACE_BOOTSTRAP_PASSWORD: 'mill-Race-9',
   // What nats-server does by itself is enough where processes are killed.
-  MILLRACE_ACCEPT_POWER_LOSS: 'yes', MILLRACE_METRICS_ACCESS: 'everyone',
-  MILLRACE_JOURNAL_MAX_BYTES: String(JOURNAL_BYTES_MAX), MILLRACE_SECRET_KEY: 'one-key-for-all-nodes-of-this-test-cluster',
+  MILLRACE_ACCEPT_POWER_LOSS: 'yes',
+  MILLRACE_METRICS_ACCESS: 'everyone',
+  MILLRACE_JOURNAL_MAX_BYTES: String(JOURNAL_BYTES_MAX),
+  MILLRACE_SECRET_KEY: 'one-key-for-all-nodes-of-this-test-cluster',
 });
 
 /** Until each of the nodes sees all of them, and all shards have an owner. @param owners nodes that own shards. */
 export async function untilComplete(urls: readonly string[], owners = urls.length): Promise<void> {
   let seen: unknown;
-  await until('every node knows all nodes and has its shards', async () => {
-    const states = await Promise.all(urls.map(async (url) => {
-      const { parts } = await (await fetch(`${url}/health/ready`)).json() as { parts: { cluster: { nodes: string[]; shards: number } } };
-      return parts.cluster;
-    })).catch(() => []);
-    seen = states;
-    return states.length === urls.length && states.every(({ nodes }) => nodes.length === urls.length)
-      && states.filter(({ shards }) => shards > 0).length === owners && states.reduce((sum, { shards }) => sum + shards, 0) === SHARDS;
-  }, START_TIMEOUT_MS).catch((error: Error) => { throw new Error(`${error.message}: ${JSON.stringify(seen)}`); });
+  await until(
+    'every node knows all nodes and has its shards',
+    async () => {
+      const states = await Promise.all(
+        urls.map(async (url) => {
+          const { parts } = (await (await fetch(`${url}/health/ready`)).json()) as {
+            parts: { cluster: { nodes: string[]; shards: number } };
+          };
+          return parts.cluster;
+        }),
+      ).catch(() => []);
+      seen = states;
+      return (
+        states.length === urls.length &&
+        states.every(({ nodes }) => nodes.length === urls.length) &&
+        states.filter(({ shards }) => shards > 0).length === owners &&
+        states.reduce((sum, { shards }) => sum + shards, 0) === SHARDS
+      );
+    },
+    START_TIMEOUT_MS,
+  ).catch((error: Error) => {
+    throw new Error(`${error.message}: ${JSON.stringify(seen)}`);
+  });
 }
 
 /** Ended with this process at the latest: a test that runs into its time limit does not come to its teardown. */
 const pids = new Set<number>();
-process.once('exit', () => { for (const pid of pids) send(pid, 'SIGKILL'); });
+process.once('exit', () => {
+  for (const pid of pids) send(pid, 'SIGKILL');
+});
 
 function send(pid: number, signal: NodeJS.Signals): void {
-  try { process.kill(pid, signal); } catch { /* gone already */ }
+  try {
+    process.kill(pid, signal);
+  } catch {
+    /* gone already */
+  }
 }
 
 /** One node; can be killed and started again on its data directory, on other ports. */
@@ -86,17 +121,47 @@ export class ClusterNodeProcess {
     this.#environment = environment;
   }
 
-  get pid(): number { return this.#child?.pid ?? 0; }
-  get ownsShards(): boolean { return this.#environment.MILLRACE_ROLES !== 'gateway'; }
-  get url(): string { return `http://127.0.0.1:${this.httpPort}`; }
-  get isAlive(): boolean { return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null; }
-  get isListening(): boolean { return this.isAlive && this.httpPort > 0; }
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+  get ownsShards(): boolean {
+    return this.#environment.MILLRACE_ROLES !== 'gateway';
+  }
+  get url(): string {
+    return `http://127.0.0.1:${this.httpPort}`;
+  }
+  get isAlive(): boolean {
+    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+  get isListening(): boolean {
+    return this.isAlive && this.httpPort > 0;
+  }
 
   launch(): void {
-    const child = spawn(process.execPath, [MAIN, 'serve', '--host', '127.0.0.1', '--http-port', '0', '--mqtt-port', '0', '--mqtt-tls-port', '0',
-      '--data', this.data, '--log-format', 'json', ...this.flags], {
-      env: cleanEnvironment({ ...this.#environment, MILLRACE_NODE_NAME: this.name }), stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    const child = spawn(
+      process.execPath,
+      [
+        MAIN,
+        'serve',
+        '--host',
+        '127.0.0.1',
+        '--http-port',
+        '0',
+        '--mqtt-port',
+        '0',
+        '--mqtt-tls-port',
+        '0',
+        '--data',
+        this.data,
+        '--log-format',
+        'json',
+        ...this.flags,
+      ],
+      {
+        env: cleanEnvironment({ ...this.#environment, MILLRACE_NODE_NAME: this.name }),
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    );
     this.#child = child;
     const { pid } = child;
     if (pid !== undefined) pids.add(pid);
@@ -105,11 +170,20 @@ export class ClusterNodeProcess {
     this.errors = '';
     child.stdout.on('data', (chunk: Buffer) => {
       this.output += chunk.toString();
-      const ports = /URL\s+http:\/\/[^:]+:(\d+)[\s\S]*MQTT port\s+(\d+|none)(?:, with TLS (\d+))?[\s\S]*administrator/.exec(this.output);
+      const ports =
+        /URL\s+http:\/\/[^:]+:(\d+)[\s\S]*MQTT port\s+(\d+|none)(?:, with TLS (\d+))?[\s\S]*administrator/.exec(
+          this.output,
+        );
       if (!ports || this.httpPort > 0) return;
-      [this.httpPort, this.mqttPort, this.mqttTlsPort] = [Number(ports[1]), ports[2] === 'none' ? 0 : Number(ports[2]), ports[3] === undefined ? undefined : Number(ports[3])];
+      [this.httpPort, this.mqttPort, this.mqttTlsPort] = [
+        Number(ports[1]),
+        ports[2] === 'none' ? 0 : Number(ports[2]),
+        ports[3] === undefined ? undefined : Number(ports[3]),
+      ];
     });
-    child.stderr.on('data', (chunk: Buffer) => { this.errors = (this.errors + chunk.toString()).slice(-OUTPUT_MAX); });
+    child.stderr.on('data', (chunk: Buffer) => {
+      this.errors = (this.errors + chunk.toString()).slice(-OUTPUT_MAX);
+    });
     this.#ended = new Promise((done) => {
       child.on('close', (code) => {
         if (pid !== undefined) pids.delete(pid);
@@ -120,10 +194,14 @@ export class ClusterNodeProcess {
 
   /** Until it shows its ports. @throws with the log when it ends before. */
   async listening(): Promise<void> {
-    await until(`${this.name} shows its ports`, () => {
-      if (!this.isAlive) throw new Error(`${this.name} ended while it started:\n${this.errors.slice(-4_000)}`);
-      return this.isListening;
-    }, START_TIMEOUT_MS);
+    await until(
+      `${this.name} shows its ports`,
+      () => {
+        if (!this.isAlive) throw new Error(`${this.name} ended while it started:\n${this.errors.slice(-4_000)}`);
+        return this.isListening;
+      },
+      START_TIMEOUT_MS,
+    );
   }
 
   signal(name: NodeJS.Signals): void {
@@ -144,7 +222,9 @@ export class ClusterNodeProcess {
   }
 
   /** kill -9. */
-  async kill(): Promise<void> { await this.stop('SIGKILL'); }
+  async kill(): Promise<void> {
+    await this.stop('SIGKILL');
+  }
 }
 
 export interface ClusterOptions {
@@ -155,19 +235,38 @@ export interface ClusterOptions {
   readonly environment?: Record<string, string>;
   /** Three servers of NATS, with three copies of everything, and three masters of Redis Cluster. */
   readonly areServersClustered?: boolean;
-  /** Where the data lie: those of NATS, and all others. Without it in directories for temporary files. Of three directories each has a server of NATS. */
+  /**
+   * Where the data lie: those of NATS, and all others. Without it in directories for temporary files. Of three
+   * directories each has a server of NATS.
+   */
   readonly within?: { readonly nats: string | readonly string[]; readonly others?: string };
   /** Of Redis; `everysec` by default. */
   readonly appendfsync?: 'always' | 'everysec';
   /** More lines of NATS' block `jetstream`. */
   readonly jetStream?: string;
   /** For one node, beside that: it may reach the servers by another way. */
-  readonly environmentOf?: (index: number, servers: { readonly nats: NatsServer; readonly redis: RedisServer; readonly clickHouseUrl: string }) => Promise<Record<string, string>>;
+  readonly environmentOf?: (
+    index: number,
+    servers: { readonly nats: NatsServer; readonly redis: RedisServer; readonly clickHouseUrl: string },
+  ) => Promise<Record<string, string>>;
 }
 
-interface Engine { start(): Promise<string>; stop(): Promise<void>; readonly pid: number | undefined; readonly state: string }
-interface Servers { readonly nats: readonly NatsServer[]; readonly redis: readonly RedisServer[]; readonly engine: Engine; readonly clickHouseUrl: string }
-interface Client { query<Row>(sql: string): Promise<Row[]>; close(): Promise<void> }
+interface Engine {
+  start(): Promise<string>;
+  stop(): Promise<void>;
+  readonly pid: number | undefined;
+  readonly state: string;
+}
+interface Servers {
+  readonly nats: readonly NatsServer[];
+  readonly redis: readonly RedisServer[];
+  readonly engine: Engine;
+  readonly clickHouseUrl: string;
+}
+interface Client {
+  query<Row>(sql: string): Promise<Row[]>;
+  close(): Promise<void>;
+}
 
 /** What the nodes share, the nodes, and the ports where all of them are met. */
 export class RunningCluster {
@@ -185,8 +284,12 @@ export class RunningCluster {
   readonly #mqtt: ConnectionProxy;
   readonly #mqttTls: ConnectionProxy;
 
-  private constructor(data: string, servers: Servers, options: ClusterOptions,
-    environments: readonly Record<string, string>[]) {
+  private constructor(
+    data: string,
+    servers: Servers,
+    options: ClusterOptions,
+    environments: readonly Record<string, string>[],
+  ) {
     this.data = data;
     [this.natsServers, this.redisServers] = [servers.nats, servers.redis];
     [this.nats] = servers.nats;
@@ -195,12 +298,29 @@ export class RunningCluster {
     this.#clickHouseUrl = servers.clickHouseUrl;
     const listOf = (list: readonly { readonly url: string }[]): string => list.map(({ url }) => url).join(',');
     const urls = { nats: listOf(servers.nats), redis: listOf(servers.redis), clickHouse: servers.clickHouseUrl };
-    const environment = { ...clusterSettings(urls, options.passwords), MILLRACE_NATS_REPLICAS: String(servers.nats.length), ...options.environment };
+    const environment = {
+      ...clusterSettings(urls, options.passwords),
+      MILLRACE_NATS_REPLICAS: String(servers.nats.length),
+      ...options.environment,
+    };
     this.#environment = environment;
-    this.nodes = Array.from({ length: options.nodes }, (_, index) =>
-      new ClusterNodeProcess(`node-${index + 1}`, join(data, `node-${index + 1}`), { ...environment, ...environments[index] }, options.flags ?? []));
-    const proxy = (portOf: (node: ClusterNodeProcess) => number | undefined): ConnectionProxy => new ConnectionProxy(() =>
-      this.nodes.filter((node) => node.isListening && !node.isPaused).map(portOf).filter((port) => port !== undefined));
+    this.nodes = Array.from(
+      { length: options.nodes },
+      (_, index) =>
+        new ClusterNodeProcess(
+          `node-${index + 1}`,
+          join(data, `node-${index + 1}`),
+          { ...environment, ...environments[index] },
+          options.flags ?? [],
+        ),
+    );
+    const proxy = (portOf: (node: ClusterNodeProcess) => number | undefined): ConnectionProxy =>
+      new ConnectionProxy(() =>
+        this.nodes
+          .filter((node) => node.isListening && !node.isPaused)
+          .map(portOf)
+          .filter((port) => port !== undefined),
+      );
     this.#http = proxy((node) => node.httpPort);
     this.#mqtt = proxy((node) => node.mqttPort);
     this.#mqttTls = proxy((node) => node.mqttTlsPort);
@@ -213,23 +333,52 @@ export class RunningCluster {
     const data = mkdtempSync(join(others, 'millrace-cluster-'));
     const closers: (() => unknown)[] = [];
     // One teardown, in a fixed order: the nodes end while what they need is there.
-    t.teardown(async () => { for (const close of closers.reverse()) await close(); });
-    const later: Teardown = { teardown: (close) => { closers.push(close); } };
+    t.teardown(async () => {
+      for (const close of closers.reverse()) await close();
+    });
+    const later: Teardown = {
+      teardown: (close) => {
+        closers.push(close);
+      },
+    };
     later.teardown(() => rmSync(data, { recursive: true, force: true, maxRetries: 5 }));
     const redisArgs = ['--appendfsync', options.appendfsync ?? 'everysec', '--maxmemory-policy', 'noeviction'];
     const isClustered = options.areServersClustered === true;
-    const nats = typeof within.nats === 'string' && !isClustered ? [await startNats(later, { within: within.nats, jetStream })]
-      : (await startNatsCluster(later, { jetStream, ...(typeof within.nats === 'string' ? {} : { within: within.nats }) })).servers;
-    const redis = isClustered ? (await startRedisCluster(later, ...redisArgs)).servers : [await startRedisWithin(others, later, ...redisArgs)];
+    const nats =
+      typeof within.nats === 'string' && !isClustered
+        ? [await startNats(later, { within: within.nats, jetStream })]
+        : (
+            await startNatsCluster(later, {
+              jetStream,
+              ...(typeof within.nats === 'string' ? {} : { within: within.nats }),
+            })
+          ).servers;
+    const redis = isClustered
+      ? (await startRedisCluster(later, ...redisArgs)).servers
+      : [await startRedisWithin(others, later, ...redisArgs)];
     for (const { pid } of [...nats, ...redis]) if (pid !== undefined) pids.add(pid);
-    const { EmbeddedClickHouse } = await load('embedded-clickhouse/supervisor.js') as { EmbeddedClickHouse: new (options: object) => Engine };
+    const { EmbeddedClickHouse } = (await load('embedded-clickhouse/supervisor.js')) as {
+      EmbeddedClickHouse: new (options: object) => Engine;
+    };
     const log = Object.fromEntries(['debug', 'info', 'warn', 'error'].map((level) => [level, () => undefined]));
     mkdirSync(join(data, 'clickhouse'));
-    const engine = new EmbeddedClickHouse({ directory: join(data, 'clickhouse'), log, memoryBytesMax: CLICKHOUSE_BYTES_MAX });
+    const engine = new EmbeddedClickHouse({
+      directory: join(data, 'clickhouse'),
+      log,
+      memoryBytesMax: CLICKHOUSE_BYTES_MAX,
+    });
     later.teardown(() => engine.stop());
-    process.once('exit', () => { if (engine.pid !== undefined) send(engine.pid, 'SIGKILL'); });
+    process.once('exit', () => {
+      if (engine.pid !== undefined) send(engine.pid, 'SIGKILL');
+    });
     const clickHouseUrl = await engine.start();
-    const environments = await Promise.all(Array.from({ length: options.nodes }, async (_, index) => await options.environmentOf?.(index, { nats: nats[0], redis: redis[0], clickHouseUrl }) ?? {}));
+    const environments = await Promise.all(
+      Array.from(
+        { length: options.nodes },
+        async (_, index) =>
+          (await options.environmentOf?.(index, { nats: nats[0], redis: redis[0], clickHouseUrl })) ?? {},
+      ),
+    );
     const cluster = new RunningCluster(data, { nats, redis, engine, clickHouseUrl }, options, environments);
     later.teardown(() => cluster.stop());
     for (const proxy of [cluster.#http, cluster.#mqtt, cluster.#mqttTls]) {
@@ -240,9 +389,15 @@ export class RunningCluster {
     return cluster;
   }
 
-  get httpPort(): number { return this.#http.port; }
-  get mqttPort(): number { return this.#mqtt.port; }
-  get mqttTlsPort(): number | undefined { return this.nodes.some(({ mqttTlsPort }) => mqttTlsPort !== undefined) ? this.#mqttTls.port : undefined; }
+  get httpPort(): number {
+    return this.#http.port;
+  }
+  get mqttPort(): number {
+    return this.#mqtt.port;
+  }
+  get mqttTlsPort(): number | undefined {
+    return this.nodes.some(({ mqttTlsPort }) => mqttTlsPort !== undefined) ? this.#mqttTls.port : undefined;
+  }
 
   /** A node beside the others; whoever starts it stops it. */
   further(name: string, flags: readonly string[]): ClusterNodeProcess {
@@ -263,7 +418,10 @@ export class RunningCluster {
   /** Until every node that runs sees all that run, and all shards have an owner. */
   async complete(): Promise<void> {
     const running = this.nodes.filter(({ isAlive, isPaused }) => isAlive && !isPaused);
-    await untilComplete(running.map(({ url }) => url), running.filter(({ ownsShards }) => ownsShards).length);
+    await untilComplete(
+      running.map(({ url }) => url),
+      running.filter(({ ownsShards }) => ownsShards).length,
+    );
   }
 
   /** @returns 0, or the exit code of a node that failed. */
@@ -274,12 +432,23 @@ export class RunningCluster {
 
   /** For a test that fails: what the nodes say of themselves, and the newest warnings of each. */
   async report(): Promise<string[]> {
-    return (await Promise.all(this.nodes.map(async ({ name, url, errors, isListening }) => {
-      const health = isListening ? await fetch(`${url}/health`, { signal: AbortSignal.timeout(REPORT_TIMEOUT_MS) })
-        .then((answer) => answer.text(), (error: Error) => error.message) : 'does not run';
-      const warnings = errors.split('\n').filter((line) => /"level":"?(4|5|6|warn|error|fatal)/.test(line)).slice(-REPORT_LINES);
-      return [`${name}: ${health}`, ...warnings.map((line) => `${name}: ${line}`)];
-    }))).flat();
+    return (
+      await Promise.all(
+        this.nodes.map(async ({ name, url, errors, isListening }) => {
+          const health = isListening
+            ? await fetch(`${url}/health`, { signal: AbortSignal.timeout(REPORT_TIMEOUT_MS) }).then(
+                (answer) => answer.text(),
+                (error: Error) => error.message,
+              )
+            : 'does not run';
+          const warnings = errors
+            .split('\n')
+            .filter((line) => /"level":"?(4|5|6|warn|error|fatal)/.test(line))
+            .slice(-REPORT_LINES);
+          return [`${name}: ${health}`, ...warnings.map((line) => `${name}: ${line}`)];
+        }),
+      )
+    ).flat();
   }
 
   /** kill -9 of the ClickHouse process; its supervisor starts it again. */
@@ -290,7 +459,9 @@ export class RunningCluster {
   /** kill -9 and start again on the same store. */
   async restart(server: NatsServer | RedisServer, awayMs: number): Promise<void> {
     await server.kill();
-    await new Promise((done) => { setTimeout(done, awayMs); });
+    await new Promise((done) => {
+      setTimeout(done, awayMs);
+    });
     await server.start();
     if (server.pid !== undefined) pids.add(server.pid);
   }
@@ -314,7 +485,7 @@ export class RunningCluster {
 
   /** Rows of the shared history, as it is. */
   async query<Row>(sql: string): Promise<Row[]> {
-    const { ClickHouse } = await load('clickhouse/adapter.js') as { ClickHouse: new (options: object) => Client };
+    const { ClickHouse } = (await load('clickhouse/adapter.js')) as { ClickHouse: new (options: object) => Client };
     const log = Object.fromEntries(['debug', 'info', 'warn', 'error'].map((level) => [level, () => undefined]));
     const client = new ClickHouse({ url: this.#clickHouseUrl, log, database: 'millrace' });
     try {
@@ -326,5 +497,5 @@ export class RunningCluster {
 }
 
 async function load(path: string): Promise<Record<string, unknown>> {
-  return await import(pathToFileURL(join(DIST, 'src', 'store', path)).href) as Record<string, unknown>;
+  return (await import(pathToFileURL(join(DIST, 'src', 'store', path)).href)) as Record<string, unknown>;
 }

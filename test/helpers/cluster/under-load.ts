@@ -1,4 +1,7 @@
-/** One fault after the other under the same mixed load on a cluster: what was acknowledged is there exactly once and in order, refusals are 503. */
+/**
+ * One fault after the other under the same mixed load on a cluster: what was acknowledged is there exactly once and in
+ * order, refusals are 503.
+ */
 import type { Test } from 'tap';
 import { eventually } from '../running/server.ts';
 import { acknowledgedAgain } from './load.ts';
@@ -19,9 +22,17 @@ export interface UnderLoadOptions {
 }
 
 /** Runs load, disturbs it, waits until it goes on for every device, and accounts. */
-export async function underLoad(t: Test, load: ClusterLoad, options: UnderLoadOptions, disturb: Disturb): Promise<void> {
+export async function underLoad(
+  t: Test,
+  load: ClusterLoad,
+  options: UnderLoadOptions,
+  disturb: Disturb,
+): Promise<void> {
   const prefix = t.name.replaceAll(/[^a-z0-9]+/gi, '-');
-  const devices = Array.from({ length: options.devices }, (_, index) => new DeviceSender(load, `${prefix}-${index}`, { mixed: true, gapMs: GAP_MS }));
+  const devices = Array.from(
+    { length: options.devices },
+    (_, index) => new DeviceSender(load, `${prefix}-${index}`, { mixed: true, gapMs: GAP_MS }),
+  );
   const single = new HttpSender(load, `${prefix}-http`, 1, { gapMs: GAP_MS });
   const fresh = new NewDevicesSender(load, `${prefix}-fresh`, { gapMs: SLOW_GAP_MS });
   const operations = new OperationsSender(load, `${prefix}-agent`, { gapMs: SLOW_GAP_MS });
@@ -33,7 +44,11 @@ export async function underLoad(t: Test, load: ClusterLoad, options: UnderLoadOp
   const goesOn = async (): Promise<number> => {
     const before = [fresh.ledger.acknowledged.size, operations.ended.size];
     const tookMs = await acknowledgedAgain(devices);
-    await eventually('a new device is made and an operation carried out', () => fresh.ledger.acknowledged.size > before[0] && operations.ended.size > before[1], GOES_ON_MS);
+    await eventually(
+      'a new device is made and an operation carried out',
+      () => fresh.ledger.acknowledged.size > before[0] && operations.ended.size > before[1],
+      GOES_ON_MS,
+    );
     return tookMs;
   };
   try {
@@ -48,14 +63,28 @@ export async function underLoad(t: Test, load: ClusterLoad, options: UnderLoadOp
   }
   await Promise.all(runs);
   await load.cluster.complete();
-  const { problems, stored } = await load.accountOfAll({ devices, single, fresh, operations }).catch(async (error: Error) => {
-    for (const line of await load.cluster.report()) t.comment(line);
-    throw error;
-  });
+  const { problems, stored } = await load
+    .accountOfAll({ devices, single, fresh, operations })
+    .catch(async (error: Error) => {
+      for (const line of await load.cluster.report()) t.comment(line);
+      throw error;
+    });
   const otherAnswers = [...single.otherAnswers, ...operations.otherAnswers];
-  t.comment(`stored ${stored}; MQTT connections ended ${devices.reduce((sum, device) => sum + device.disconnects, 0)}, HTTP ${JSON.stringify(otherAnswers)}`);
-  t.ok(devices.every((device) => device.acknowledgedCount > 50), 'every device got through');
-  t.strictSame(devices.flatMap(({ errors }) => errors), [], 'no errors on s/e');
-  t.ok(otherAnswers.every(([answer]) => answer.startsWith('503 ')), 'what was refused was refused with 503');
+  t.comment(
+    `stored ${stored}; MQTT connections ended ${devices.reduce((sum, device) => sum + device.disconnects, 0)}, HTTP ${JSON.stringify(otherAnswers)}`,
+  );
+  t.ok(
+    devices.every((device) => device.acknowledgedCount > 50),
+    'every device got through',
+  );
+  t.strictSame(
+    devices.flatMap(({ errors }) => errors),
+    [],
+    'no errors on s/e',
+  );
+  t.ok(
+    otherAnswers.every(([answer]) => answer.startsWith('503 ')),
+    'what was refused was refused with 503',
+  );
   t.strictSame(problems, [], 'the account is exact');
 }

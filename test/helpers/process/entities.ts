@@ -1,4 +1,7 @@
-/** Load of entities over HTTP, each with its number: events, alarms, managed objects, operations; and the account of their lists. */
+/**
+ * Load of entities over HTTP, each with its number: events, alarms, managed objects, operations; and the account of
+ * their lists.
+ */
 import { delay } from './server.ts';
 import { Ledger } from './load.ts';
 import type { LoadTarget, Sender } from './load.ts';
@@ -8,7 +11,10 @@ const RETRY_MS = 20;
 export type EntityKind = 'events' | 'alarms' | 'managed_objects' | 'operations';
 
 const PATHS: Readonly<Record<EntityKind, string>> = {
-  events: '/event/events', alarms: '/alarm/alarms', managed_objects: '/inventory/managedObjects', operations: '/devicecontrol/operations',
+  events: '/event/events',
+  alarms: '/alarm/alarms',
+  managed_objects: '/inventory/managedObjects',
+  operations: '/devicecontrol/operations',
 };
 const KINDS = Object.keys(PATHS) as EntityKind[];
 
@@ -16,9 +22,19 @@ const KINDS = Object.keys(PATHS) as EntityKind[];
 export class EntitySender implements Sender {
   readonly name: string;
   device = '';
-  readonly created: Readonly<Record<EntityKind, Ledger>> = { events: new Ledger(), alarms: new Ledger(), managed_objects: new Ledger(), operations: new Ledger() };
+  readonly created: Readonly<Record<EntityKind, Ledger>> = {
+    events: new Ledger(),
+    alarms: new Ledger(),
+    managed_objects: new Ledger(),
+    operations: new Ledger(),
+  };
   /** Numbers whose change was acknowledged. */
-  readonly changed: Readonly<Record<EntityKind, Set<number>>> = { events: new Set(), alarms: new Set(), managed_objects: new Set(), operations: new Set() };
+  readonly changed: Readonly<Record<EntityKind, Set<number>>> = {
+    events: new Set(),
+    alarms: new Set(),
+    managed_objects: new Set(),
+    operations: new Set(),
+  };
   readonly otherAnswers = new Map<string, number>();
   readonly #server: LoadTarget;
   #isStopped = false;
@@ -28,7 +44,9 @@ export class EntitySender implements Sender {
     this.name = name;
   }
 
-  get acknowledgedCount(): number { return KINDS.reduce((sum, kind) => sum + this.created[kind].acknowledged.size, 0); }
+  get acknowledgedCount(): number {
+    return KINDS.reduce((sum, kind) => sum + this.created[kind].acknowledged.size, 0);
+  }
 
   /** Before `run`, on a running server. */
   async open(): Promise<void> {
@@ -36,7 +54,9 @@ export class EntitySender implements Sender {
     await this.#server.http('PUT', `/inventory/managedObjects/${this.device}`, { com_cumulocity_model_Agent: {} });
   }
 
-  stop(): void { this.#isStopped = true; }
+  stop(): void {
+    this.#isStopped = true;
+  }
 
   async run(): Promise<void> {
     for (let turn = 0; !this.#isStopped && !this.#server.isDisposed; turn += 1) {
@@ -60,22 +80,32 @@ export class EntitySender implements Sender {
     this.created[kind].acknowledged.add(number);
     if (number % 2 !== 0) return;
     const id = answer.headers.location?.split('/').at(-1);
-    const changed = await this.#server.http('PUT', `${PATHS[kind]}/${id}`, kind === 'operations' ? { status: 'EXECUTING' } : { powerCut_Changed: number });
+    const changed = await this.#server.http(
+      'PUT',
+      `${PATHS[kind]}/${id}`,
+      kind === 'operations' ? { status: 'EXECUTING' } : { powerCut_Changed: number },
+    );
     if (changed.status === 200) this.changed[kind].add(number);
     else this.#note(`PUT ${PATHS[kind]}: ${changed.status} ${changed.text}`);
   }
 
-  #note(what: string): void { this.otherAnswers.set(what, (this.otherAnswers.get(what) ?? 0) + 1); }
+  #note(what: string): void {
+    this.otherAnswers.set(what, (this.otherAnswers.get(what) ?? 0) + 1);
+  }
 
   #bodyOf(kind: EntityKind, number: number): object {
     const source = { id: this.device };
     const time = new Date().toISOString();
     switch (kind) {
-      case 'events': return { source, time, type: 'powerCut_Event', text: `${number}` };
+      case 'events':
+        return { source, time, type: 'powerCut_Event', text: `${number}` };
       // Each has a type of its own: equal ones are counted in one alarm.
-      case 'alarms': return { source, time, type: `powerCut_${number}`, text: `${number}`, severity: 'MINOR', status: 'ACTIVE' };
-      case 'managed_objects': return { type: `powerCut_Of${this.name}`, name: `${number}` };
-      case 'operations': return { deviceId: this.device, description: `${number}`, powerCut_Operation: { number } };
+      case 'alarms':
+        return { source, time, type: `powerCut_${number}`, text: `${number}`, severity: 'MINOR', status: 'ACTIVE' };
+      case 'managed_objects':
+        return { type: `powerCut_Of${this.name}`, name: `${number}` };
+      case 'operations':
+        return { deviceId: this.device, description: `${number}`, powerCut_Operation: { number } };
     }
   }
 
@@ -97,7 +127,11 @@ export class EntitySender implements Sender {
   changesMissing(kind: EntityKind, rows: readonly { number: number; isChanged: number }[]): string[] {
     const stored = new Set(rows.filter(({ isChanged }) => isChanged === 1).map(({ number }) => number));
     const missing = [...this.changed[kind]].filter((number) => !stored.has(number));
-    return missing.length === 0 ? [] : [`${this.name}: ${missing.length} acknowledged changes of ${kind} are missing, first ${missing.slice(0, 5).join(', ')}`];
+    return missing.length === 0
+      ? []
+      : [
+          `${this.name}: ${missing.length} acknowledged changes of ${kind} are missing, first ${missing.slice(0, 5).join(', ')}`,
+        ];
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Load whose every message can be told from the others, and the account of it: what was acknowledged must be stored exactly once,
- * what was sent without an acknowledgement at most once, in the order of sending.
+ * Load whose every message can be told from the others, and the account of it: what was acknowledged must be stored
+ * exactly once, what was sent without an acknowledgement at most once, in the order of sending.
  */
 import type { IPublishPacket } from 'mqtt-packet';
 import { delay } from './server.ts';
@@ -23,11 +23,21 @@ const PACKET_IDS = 65_000;
 export class Ledger {
   sent = 0;
   readonly acknowledged = new Set<number>();
-  next(): number { return ++this.sent; }
+  next(): number {
+    return ++this.sent;
+  }
 }
 
-/** What is wrong, in words; empty when the account is exact. @param stored numbers in the order in which they are stored. */
-export function account(name: string, ledger: { sent: number; acknowledged: ReadonlySet<number> }, stored: readonly number[], isOrdered = true): string[] {
+/**
+ * What is wrong, in words; empty when the account is exact. @param stored numbers in the order in which they are
+ * stored.
+ */
+export function account(
+  name: string,
+  ledger: { sent: number; acknowledged: ReadonlySet<number> },
+  stored: readonly number[],
+  isOrdered = true,
+): string[] {
   const problems: string[] = [];
   const seen = new Set<number>();
   let last = 0;
@@ -39,7 +49,8 @@ export function account(name: string, ledger: { sent: number; acknowledged: Read
     last = number;
   }
   const missing = [...ledger.acknowledged].filter((number) => !seen.has(number));
-  if (missing.length > 0) problems.push(`${name}: ${missing.length} acknowledged are missing, first ${missing.slice(0, 5).join(', ')}`);
+  if (missing.length > 0)
+    problems.push(`${name}: ${missing.length} acknowledged are missing, first ${missing.slice(0, 5).join(', ')}`);
   return problems.slice(0, 10);
 }
 
@@ -50,8 +61,8 @@ export interface Sender {
 }
 
 /**
- * One device: QoS 1, up to 16 in flight, connects again whenever the connection ends, never repeats a message. Every number is a
- * measurement; now and then it is an event, an alarm or a change of the managed object instead.
+ * One device: QoS 1, up to 16 in flight, connects again whenever the connection ends, never repeats a message. Every
+ * number is a measurement; now and then it is an event, an alarm or a change of the managed object instead.
  */
 export class DeviceSender implements Sender {
   readonly name: string;
@@ -77,10 +88,17 @@ export class DeviceSender implements Sender {
   }
 
   get acknowledgedCount(): number {
-    return this.measurements.acknowledged.size + this.events.acknowledged.size + this.alarms.acknowledged.size + this.models.acknowledged.size;
+    return (
+      this.measurements.acknowledged.size +
+      this.events.acknowledged.size +
+      this.alarms.acknowledged.size +
+      this.models.acknowledged.size
+    );
   }
 
-  stop(): void { this.#isStopped = true; }
+  stop(): void {
+    this.#isStopped = true;
+  }
 
   async run(): Promise<void> {
     while (!this.#isStopped && !this.#server.isDisposed) {
@@ -105,7 +123,7 @@ export class DeviceSender implements Sender {
       const fill = (): void => {
         timer = undefined;
         while (!this.#isStopped && !client.isClosed && inFlight.size < WINDOW) {
-          packetId = packetId % PACKET_IDS + 1;
+          packetId = (packetId % PACKET_IDS) + 1;
           const { ledger, number, payload } = this.#message();
           inFlight.set(packetId, { ledger, number });
           client.publish('s/us', payload, 1, packetId);
@@ -114,15 +132,23 @@ export class DeviceSender implements Sender {
       };
       client.onPuback = (id) => {
         const sent = inFlight.get(id);
-        if (!sent) { this.errors.push(`${this.name}: PUBACK ${id} for nothing`); return; }
+        if (!sent) {
+          this.errors.push(`${this.name}: PUBACK ${id} for nothing`);
+          return;
+        }
         sent.ledger.acknowledged.add(sent.number);
         this.lastAckMs = Date.now();
         inFlight.delete(id);
         if (this.#gapMs === 0 || (this.#isStopped && inFlight.size === 0)) fill();
         else timer ??= setTimeout(fill, this.#gapMs);
       };
-      client.onPublish = (packet: IPublishPacket) => { this.errors.push(`${this.name}: ${packet.topic} ${String(packet.payload)}`); };
-      client.onClose = () => { clearTimeout(timer); done(); };
+      client.onPublish = (packet: IPublishPacket) => {
+        this.errors.push(`${this.name}: ${packet.topic} ${String(packet.payload)}`);
+      };
+      client.onClose = () => {
+        clearTimeout(timer);
+        done();
+      };
       if (client.isClosed) done();
       else fill();
     });
@@ -130,10 +156,19 @@ export class DeviceSender implements Sender {
 
   #message(): { ledger: Ledger; number: number; payload: string } {
     const turn = this.#isMixed ? (this.measurements.sent + this.events.sent) % 12 : 0;
-    if (turn === 3) { const number = this.events.next(); return { ledger: this.events, number, payload: `400,fault_Event,event ${number}` }; }
+    if (turn === 3) {
+      const number = this.events.next();
+      return { ledger: this.events, number, payload: `400,fault_Event,event ${number}` };
+    }
     const number = this.measurements.next();
-    if (turn === 6 && number % 5 === 0) { const alarm = this.alarms.next(); return { ledger: this.alarms, number: alarm, payload: `302,fault_${alarm},alarm ${alarm}` }; }
-    if (turn === 9 && number % 5 === 0) { const model = this.models.next(); return { ledger: this.models, number: model, payload: `110,serial,${model},1.0` }; }
+    if (turn === 6 && number % 5 === 0) {
+      const alarm = this.alarms.next();
+      return { ledger: this.alarms, number: alarm, payload: `302,fault_${alarm},alarm ${alarm}` };
+    }
+    if (turn === 9 && number % 5 === 0) {
+      const model = this.models.next();
+      return { ledger: this.models, number: model, payload: `110,serial,${model},1.0` };
+    }
     return { ledger: this.measurements, number, payload: `200,fault,n,${number}` };
   }
 }
@@ -158,17 +193,30 @@ export class HttpSender implements Sender {
   }
 
   /** Before `run`, on a running server. */
-  async open(): Promise<void> { this.device = await this.#server.createDevice(this.name); }
-  stop(): void { this.#isStopped = true; }
+  async open(): Promise<void> {
+    this.device = await this.#server.createDevice(this.name);
+  }
+  stop(): void {
+    this.#isStopped = true;
+  }
 
   async run(): Promise<void> {
     const time = new Date().toISOString();
     while (!this.#isStopped && !this.#server.isDisposed) {
       const numbers = Array.from({ length: this.batch }, () => this.ledger.next());
       const collection = this.collections.next();
-      const items = numbers.map((number) => ({ source: { id: this.device }, time, type: `c${collection}`, fault: { n: { value: number } } }));
+      const items = numbers.map((number) => ({
+        source: { id: this.device },
+        time,
+        type: `c${collection}`,
+        fault: { n: { value: number } },
+      }));
       try {
-        const answer = await this.#server.http('POST', '/measurement/measurements', this.batch === 1 ? items[0] : { measurements: items });
+        const answer = await this.#server.http(
+          'POST',
+          '/measurement/measurements',
+          this.batch === 1 ? items[0] : { measurements: items },
+        );
         if (answer.status === 201) {
           for (const number of numbers) this.ledger.acknowledged.add(number);
           this.collections.acknowledged.add(collection);
@@ -199,8 +247,12 @@ export class NewDevicesSender implements Sender {
     this.#gapMs = options.gapMs ?? 0;
   }
 
-  serialOf(number: number): string { return `${this.name}-${number}`; }
-  stop(): void { this.#isStopped = true; }
+  serialOf(number: number): string {
+    return `${this.name}-${number}`;
+  }
+  stop(): void {
+    this.#isStopped = true;
+  }
 
   async run(): Promise<void> {
     while (!this.#isStopped && !this.#server.isDisposed) {
@@ -208,7 +260,10 @@ export class NewDevicesSender implements Sender {
         const number = this.ledger.next();
         const client = await RawMqtt.connect(this.#server.mqttPort, { clientId: this.serialOf(number) });
         await new Promise<void>((done) => {
-          client.onPuback = () => { this.ledger.acknowledged.add(number); client.disconnect(); };
+          client.onPuback = () => {
+            this.ledger.acknowledged.add(number);
+            client.disconnect();
+          };
           client.onClose = done;
           if (client.isClosed) done();
           client.publish('s/us', `200,fault,n,${number}`, 1, 1);
@@ -226,7 +281,10 @@ export async function measurementsOf(server: LoadTarget, device: string): Promis
   const PAGE = 2_000;
   const found: { id: number; value: number }[] = [];
   for (let page = 1; ; page += 1) {
-    const answer = await server.http('GET', `/measurement/measurements?source=${device}&pageSize=${PAGE}&currentPage=${page}`);
+    const answer = await server.http(
+      'GET',
+      `/measurement/measurements?source=${device}&pageSize=${PAGE}&currentPage=${page}`,
+    );
     if (answer.status !== 200) throw new Error(`GET measurements: ${answer.status} ${answer.text}`);
     const { measurements } = answer.json<{ measurements: { id: string; fault: { n: { value: number } } }[] }>();
     for (const item of measurements) found.push({ id: Number(item.id), value: item.fault.n.value });

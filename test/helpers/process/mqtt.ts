@@ -6,9 +6,15 @@ import type { IPublishPacket, Packet } from 'mqtt-packet';
 import { PASSWORD, USER } from './server.ts';
 import { PATIENCE } from '../until.ts';
 
-export interface RawOptions { readonly clientId: string; readonly clean?: boolean; readonly version?: 4 | 5; readonly keepalive?: number; readonly timeoutMs?: number;
+export interface RawOptions {
+  readonly clientId: string;
+  readonly clean?: boolean;
+  readonly version?: 4 | 5;
+  readonly keepalive?: number;
+  readonly timeoutMs?: number;
   /** Called before CONNECT is sent: what follows CONNACK at once is not missed. */
-  readonly prepare?: (client: RawMqtt) => void }
+  readonly prepare?: (client: RawMqtt) => void;
+}
 
 /** Rejects with an error when the connection ends before CONNACK, or CONNACK refuses. */
 export class RawMqtt {
@@ -54,10 +60,19 @@ export class RawMqtt {
     options.prepare?.(client);
     const timer = setTimeout(() => socket.destroy(), options.timeoutMs ?? 30_000 * PATIENCE);
     const clean = options.clean ?? true;
-    socket.write(mqttPacket.generate({
-      cmd: 'connect', protocolId: 'MQTT', protocolVersion: version, clean, clientId: options.clientId, keepalive: options.keepalive ?? 0,
-      username: USER, password: Buffer.from(PASSWORD), ...(version === 5 && !clean ? { properties: { sessionExpiryInterval: 3_600 } } : {}),
-    }));
+    socket.write(
+      mqttPacket.generate({
+        cmd: 'connect',
+        protocolId: 'MQTT',
+        protocolVersion: version,
+        clean,
+        clientId: options.clientId,
+        keepalive: options.keepalive ?? 0,
+        username: USER,
+        password: Buffer.from(PASSWORD),
+        ...(version === 5 && !clean ? { properties: { sessionExpiryInterval: 3_600 } } : {}),
+      }),
+    );
     const packet = await client.#next();
     clearTimeout(timer);
     if (packet.cmd !== 'connack' || (packet.returnCode ?? packet.reasonCode ?? 0) !== 0) {
@@ -70,9 +85,12 @@ export class RawMqtt {
 
   publish(topic: string, payload: string | Buffer, qos: 0 | 1 | 2, packetId = 0, dup = false): void {
     if (this.isClosed) return;
-    this.socket.write(mqttPacket.generate({
-      cmd: 'publish', topic, payload, qos, dup, retain: false, ...(qos === 0 ? {} : { messageId: packetId }),
-    }, { protocolVersion: this.version }));
+    this.socket.write(
+      mqttPacket.generate(
+        { cmd: 'publish', topic, payload, qos, dup, retain: false, ...(qos === 0 ? {} : { messageId: packetId }) },
+        { protocolVersion: this.version },
+      ),
+    );
   }
 
   pubrel(packetId: number): void {
@@ -84,7 +102,12 @@ export class RawMqtt {
   }
 
   async subscribe(topic: string, qos: 0 | 1 | 2 = 1): Promise<void> {
-    this.socket.write(mqttPacket.generate({ cmd: 'subscribe', messageId: 65_000, subscriptions: [{ topic, qos }] }, { protocolVersion: this.version }));
+    this.socket.write(
+      mqttPacket.generate(
+        { cmd: 'subscribe', messageId: 65_000, subscriptions: [{ topic, qos }] },
+        { protocolVersion: this.version },
+      ),
+    );
     const packet = await this.#next();
     if (packet.cmd !== 'suback') throw new Error(`no SUBACK: ${JSON.stringify(packet)}`);
   }
@@ -94,19 +117,31 @@ export class RawMqtt {
   }
 
   /** Ends the TCP connection without a word. */
-  drop(): void { this.socket.destroy(); }
+  drop(): void {
+    this.socket.destroy();
+  }
 
   #next(): Promise<Packet> {
     if (this.isClosed) return Promise.resolve({ cmd: 'disconnect' });
-    return new Promise((done) => { this.#others.push(done); });
+    return new Promise((done) => {
+      this.#others.push(done);
+    });
   }
 
   #take(packet: Packet): void {
     switch (packet.cmd) {
-      case 'puback': this.onPuback?.(packet.messageId ?? 0); return;
-      case 'pubrec': this.onPubrec?.(packet.messageId ?? 0); return;
-      case 'pubrel': this.onPubrel?.(packet.messageId ?? 0); return;
-      case 'pubcomp': this.onPubcomp?.(packet.messageId ?? 0); return;
+      case 'puback':
+        this.onPuback?.(packet.messageId ?? 0);
+        return;
+      case 'pubrec':
+        this.onPubrec?.(packet.messageId ?? 0);
+        return;
+      case 'pubrel':
+        this.onPubrel?.(packet.messageId ?? 0);
+        return;
+      case 'pubcomp':
+        this.onPubcomp?.(packet.messageId ?? 0);
+        return;
       case 'publish':
         this.received.push(packet);
         if (this.onPublish?.(packet) !== false && packet.qos === 1 && !this.isClosed) {
@@ -117,7 +152,8 @@ export class RawMqtt {
         this.disconnectReason = packet.properties?.reasonString;
         this.disconnectCode = packet.reasonCode;
         return;
-      default: this.#others.shift()?.(packet);
+      default:
+        this.#others.shift()?.(packet);
     }
   }
 }

@@ -31,7 +31,7 @@ export class ExactlyOnceSender {
     let client: RawMqtt | undefined;
     while (!this.isStopped && !this.#server.isDisposed) {
       const number = this.ledger.next();
-      const packetId = number % PACKET_IDS + 1;
+      const packetId = (number % PACKET_IDS) + 1;
       // What a client keeps: PUBLISH until PUBREC, then PUBREL until PUBCOMP.
       let isReceived = false;
       let isComplete = false;
@@ -47,10 +47,13 @@ export class ExactlyOnceSender {
           await delay(this.#random() * 6);
           client.drop();
         }
-        if (!await answered) continue;
+        if (!(await answered)) continue;
         if (isReceived) isComplete = true;
         isReceived = true;
-        if (this.#random() < 0.1) { this.drops += 1; client.drop(); }
+        if (this.#random() < 0.1) {
+          this.drops += 1;
+          client.drop();
+        }
       }
       this.ledger.acknowledged.add(number);
     }
@@ -60,9 +63,14 @@ export class ExactlyOnceSender {
   /** @returns false when the connection ended before the answer. */
   #answer(client: RawMqtt, packetId: number, step: 'publish' | 'pubrel'): Promise<boolean> {
     return new Promise((done) => {
-      if (client.isClosed) { done(false); return; }
+      if (client.isClosed) {
+        done(false);
+        return;
+      }
       client.onClose = () => done(false);
-      const onAnswer = (id: number): void => { if (id === packetId) done(true); };
+      const onAnswer = (id: number): void => {
+        if (id === packetId) done(true);
+      };
       client.onPubrec = step === 'publish' ? onAnswer : undefined;
       client.onPubcomp = step === 'pubrel' ? onAnswer : undefined;
     });
@@ -72,12 +80,18 @@ export class ExactlyOnceSender {
     for (;;) {
       if (this.#server.isDisposed) throw new Error('the test is over');
       try {
-        const client = await RawMqtt.connect(this.#server.mqttPort, { clientId: this.#name, clean: false, version: this.#version });
+        const client = await RawMqtt.connect(this.#server.mqttPort, {
+          clientId: this.#name,
+          clean: false,
+          version: this.#version,
+        });
         if (this.#hadSession && !client.sessionPresent) this.problems.push(`${this.#name}: the session is gone`);
         if (client.sessionPresent) this.resumptions += 1;
         this.#hadSession = true;
         return client;
-      } catch { await delay(20); }
+      } catch {
+        await delay(20);
+      }
     }
   }
 }

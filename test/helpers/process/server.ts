@@ -17,11 +17,22 @@ export const AUTHORIZATION = `Basic ${Buffer.from(`${USER}:${PASSWORD}`).toStrin
 const START_TIMEOUT_MS = 60_000;
 const OUTPUT_MAX = 200_000;
 
-interface Test { teardown(action: () => void | Promise<void>): void; comment(...text: unknown[]): void }
+interface Test {
+  teardown(action: () => void | Promise<void>): void;
+  comment(...text: unknown[]): void;
+}
 
-export interface HttpAnswer { readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string; json<T>(): T }
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  json<T>(): T;
+}
 
-export interface LaunchOptions { readonly args?: readonly string[]; readonly environment?: Record<string, string> }
+export interface LaunchOptions {
+  readonly args?: readonly string[];
+  readonly environment?: Record<string, string>;
+}
 
 /** Data directory that is gone after the test; every server process of it is killed before. */
 export class ServerProcess {
@@ -43,15 +54,20 @@ export class ServerProcess {
     this.data = options.data ?? mkdtempSync(join(tmpdir(), 'millrace-fault-'));
     t.teardown(async () => {
       this.isDisposed = true;
-      for (const pid of [this.clickHousePid(), ...this.#clickHousePids]) if (pid !== undefined && isClickHouse(pid, this.data)) signal(pid, 'SIGKILL');
+      for (const pid of [this.clickHousePid(), ...this.#clickHousePids])
+        if (pid !== undefined && isClickHouse(pid, this.data)) signal(pid, 'SIGKILL');
       await this.kill();
       this.#agent.destroy();
       if (options.data === undefined) rmSync(this.data, { recursive: true, force: true, maxRetries: 5 });
     });
   }
 
-  get pid(): number { return this.#child?.pid ?? 0; }
-  get isAlive(): boolean { return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null; }
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+  get isAlive(): boolean {
+    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
 
   /** Starts and waits for the screen with the ports. @throws with the log when the process ends before. */
   async start(options: LaunchOptions = {}): Promise<this> {
@@ -63,8 +79,26 @@ export class ServerProcess {
   /** Starts without waiting. */
   launch(options: LaunchOptions = {}): void {
     if (options.args) this.#args = options.args;
-    const child = spawn(process.execPath, [join(DIST, 'src', 'main.js'), 'serve', '--host', '127.0.0.1', '--http-port', '0', '--mqtt-port', '0',
-      '--data', this.data, ...this.#args], { env: cleanEnvironment({ MILLRACE_ADMIN_PASSWORD: PASSWORD, ...options.environment }), stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(
+      process.execPath,
+      [
+        join(DIST, 'src', 'main.js'),
+        'serve',
+        '--host',
+        '127.0.0.1',
+        '--http-port',
+        '0',
+        '--mqtt-port',
+        '0',
+        '--data',
+        this.data,
+        ...this.#args,
+      ],
+      {
+        env: cleanEnvironment({ MILLRACE_ADMIN_PASSWORD: PASSWORD, ...options.environment }),
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    );
     this.#child = child;
     this.httpPort = 0;
     this.mqttPort = 0;
@@ -74,15 +108,23 @@ export class ServerProcess {
       this.httpPort ||= Number(/URL\s+http:\/\/[^:\s]+:(\d+)/.exec(stdout)?.[1] ?? 0);
       this.mqttPort ||= Number(/MQTT port\s+(\d+)/.exec(stdout)?.[1] ?? 0);
     });
-    child.stderr.on('data', (chunk: Buffer) => { this.stderr = (this.stderr + chunk.toString()).slice(-OUTPUT_MAX); });
-    this.exit = new Promise((done) => { child.on('exit', (code, reason) => done({ code, signal: reason })); });
+    child.stderr.on('data', (chunk: Buffer) => {
+      this.stderr = (this.stderr + chunk.toString()).slice(-OUTPUT_MAX);
+    });
+    this.exit = new Promise((done) => {
+      child.on('exit', (code, reason) => done({ code, signal: reason }));
+    });
   }
 
   async listening(): Promise<void> {
-    await until('the server shows its ports', () => {
-      if (!this.isAlive) throw new Error(`the server ended while it started:\n${this.stderr.slice(-4_000)}`);
-      return this.httpPort > 0 && this.mqttPort > 0;
-    }, START_TIMEOUT_MS);
+    await until(
+      'the server shows its ports',
+      () => {
+        if (!this.isAlive) throw new Error(`the server ended while it started:\n${this.stderr.slice(-4_000)}`);
+        return this.httpPort > 0 && this.mqttPort > 0;
+      },
+      START_TIMEOUT_MS,
+    );
     const clickHouse = this.clickHousePid();
     if (clickHouse !== undefined) this.#clickHousePids.add(clickHouse);
   }
@@ -113,19 +155,43 @@ export class ServerProcess {
   }
 
   /** With the administrator's credentials unless the headers have others. Rejects when there is no answer. */
-  http(method: string, path: string, body?: string | object, headers: Record<string, string> = {}): Promise<HttpAnswer> {
+  http(
+    method: string,
+    path: string,
+    body?: string | object,
+    headers: Record<string, string> = {},
+  ): Promise<HttpAnswer> {
     const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
     return new Promise((done, fail) => {
-      const sent = request({ host: '127.0.0.1', port: this.httpPort, method, path, agent: this.#agent, timeout: 60_000,
-        headers: { authorization: AUTHORIZATION, ...(text === undefined ? {} : { 'content-type': 'application/json' }), ...headers } }, (response) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('error', fail);
-        response.on('end', () => {
-          const answer = Buffer.concat(chunks).toString();
-          done({ status: response.statusCode ?? 0, headers: response.headers, text: answer, json: <T>() => JSON.parse(answer) as T });
-        });
-      });
+      const sent = request(
+        {
+          host: '127.0.0.1',
+          port: this.httpPort,
+          method,
+          path,
+          agent: this.#agent,
+          timeout: 60_000,
+          headers: {
+            authorization: AUTHORIZATION,
+            ...(text === undefined ? {} : { 'content-type': 'application/json' }),
+            ...headers,
+          },
+        },
+        (response) => {
+          const chunks: Buffer[] = [];
+          response.on('data', (chunk: Buffer) => chunks.push(chunk));
+          response.on('error', fail);
+          response.on('end', () => {
+            const answer = Buffer.concat(chunks).toString();
+            done({
+              status: response.statusCode ?? 0,
+              headers: response.headers,
+              text: answer,
+              json: <T>() => JSON.parse(answer) as T,
+            });
+          });
+        },
+      );
       sent.on('timeout', () => sent.destroy(new Error(`${method} ${path}: no answer within 60 s`)));
       sent.on('error', fail);
       sent.end(text);
@@ -134,7 +200,12 @@ export class ServerProcess {
 
   /** @returns the id of a new device. */
   async createDevice(name: string): Promise<string> {
-    const answer = await this.http('POST', '/inventory/managedObjects', { name, c8y_IsDevice: {} }, { accept: 'application/json' });
+    const answer = await this.http(
+      'POST',
+      '/inventory/managedObjects',
+      { name, c8y_IsDevice: {} },
+      { accept: 'application/json' },
+    );
     if (answer.status !== 201) throw new Error(`POST managedObjects: ${answer.status} ${answer.text}`);
     return answer.json<{ id: string }>().id;
   }
@@ -150,10 +221,19 @@ export class ServerProcess {
   /** Value of a metric by its name with labels. 0 when it is not there. */
   async metric(name: string): Promise<number> {
     const { text } = await this.http('GET', '/metrics');
-    return Number(text.split('\n').find((line) => line.startsWith(`${name} `))?.slice(name.length + 1) ?? 0);
+    return Number(
+      text
+        .split('\n')
+        .find((line) => line.startsWith(`${name} `))
+        ?.slice(name.length + 1) ?? 0,
+    );
   }
 
-  async ready(): Promise<{ status: number; ready: boolean; parts: Record<string, { ready: boolean; [detail: string]: unknown }> }> {
+  async ready(): Promise<{
+    status: number;
+    ready: boolean;
+    parts: Record<string, { ready: boolean; [detail: string]: unknown }>;
+  }> {
     const answer = await this.http('GET', '/health/ready');
     const { ready, parts } = answer.json<{ ready: boolean; parts: Record<string, { ready: boolean }> }>();
     return { status: answer.status, ready, parts };
@@ -161,20 +241,27 @@ export class ServerProcess {
 
   /** Waits until everything acknowledged is in the history store. */
   async caughtUp(timeoutMs = 60_000): Promise<void> {
-    await until('the projector has caught up', async () => {
-      const { parts } = await this.ready();
-      return parts['clickhouse'].ready && parts['clickhouse']['lagRecords'] === 0;
-    }, timeoutMs);
+    await until(
+      'the projector has caught up',
+      async () => {
+        const { parts } = await this.ready();
+        return parts['clickhouse'].ready && parts['clickhouse']['lagRecords'] === 0;
+      },
+      timeoutMs,
+    );
   }
 }
 
 /** Rows of a SELECT on the data directory of a server that does not run. */
 export async function readHistory<Row>(data: string, sql: string): Promise<Row[]> {
-  const load = async (path: string): Promise<Record<string, unknown>> => await import(pathToFileURL(join(DIST, 'src', 'store', path)).href) as Record<string, unknown>;
+  const load = async (path: string): Promise<Record<string, unknown>> =>
+    (await import(pathToFileURL(join(DIST, 'src', 'store', path)).href)) as Record<string, unknown>;
   type Engine = { start(): Promise<string>; stop(): Promise<void> };
   type Client = { query<R>(sql: string): Promise<R[]>; close(): Promise<void> };
-  const { EmbeddedClickHouse } = await load('embedded-clickhouse/supervisor.js') as { EmbeddedClickHouse: new (options: object) => Engine };
-  const { ClickHouse } = await load('clickhouse/adapter.js') as { ClickHouse: new (options: object) => Client };
+  const { EmbeddedClickHouse } = (await load('embedded-clickhouse/supervisor.js')) as {
+    EmbeddedClickHouse: new (options: object) => Engine;
+  };
+  const { ClickHouse } = (await load('clickhouse/adapter.js')) as { ClickHouse: new (options: object) => Client };
   const log = Object.fromEntries(['debug', 'info', 'warn', 'error'].map((level) => [level, () => undefined]));
   const engine = new EmbeddedClickHouse({ directory: join(data, 'clickhouse'), log });
   const client = new ClickHouse({ url: await engine.start(), log });
@@ -188,24 +275,35 @@ export async function readHistory<Row>(data: string, sql: string): Promise<Row[]
 
 /** Sends a signal; a process that is gone is no error. */
 export function signal(pid: number, name: NodeJS.Signals): void {
-  try { process.kill(pid, name); } catch { /* gone already */ }
+  try {
+    process.kill(pid, name);
+  } catch {
+    /* gone already */
+  }
 }
 
 function childrenOf(parent: number): number[] {
   if (parent === 0) return [];
-  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number).filter((pid) => {
-    try {
-      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-      return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === parent;
-    } catch { return false; }
-  });
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+        return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === parent;
+      } catch {
+        return false;
+      }
+    });
 }
 
 function isClickHouse(pid: number, data: string): boolean {
   try {
     const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
     return command.includes('embedded-clickhouse') && command.includes(data);
-  } catch { return false; }
+  } catch {
+    return false;
+  }
 }
 
 /** Pseudo-random numbers in [0, 1) from a printed seed (mulberry32). `MILLRACE_TEST_SEED` repeats a run. */
@@ -221,4 +319,7 @@ export function seeded(t: Test): () => number {
 }
 
 /** For random moments of kills, which are no waiting for a condition. */
-export const delay = (ms: number): Promise<void> => new Promise((done) => { setTimeout(done, ms); });
+export const delay = (ms: number): Promise<void> =>
+  new Promise((done) => {
+    setTimeout(done, ms);
+  });

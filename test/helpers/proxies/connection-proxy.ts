@@ -16,7 +16,9 @@ export class ConnectionProxy {
   }
 
   async listen(): Promise<this> {
-    await new Promise<void>((done, fail) => { this.#server.once('error', fail).listen(0, '127.0.0.1', done); });
+    await new Promise<void>((done, fail) => {
+      this.#server.once('error', fail).listen(0, '127.0.0.1', done);
+    });
     this.port = (this.#server.address() as AddressInfo).port;
     return this;
   }
@@ -54,7 +56,9 @@ export class ConnectionProxy {
       this.#accept(client, targets.slice(1));
     });
     // What the node sent before it closed has still to be read.
-    upstream.once('close', (hadError) => { if (isConnected && hadError) end(); });
+    upstream.once('close', (hadError) => {
+      if (isConnected && hadError) end();
+    });
     client.once('error', end);
     client.once('close', (hadError) => {
       this.#sockets.delete(client);

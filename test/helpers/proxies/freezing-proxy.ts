@@ -16,7 +16,9 @@ export class FreezingProxy {
   /** Ended with the test. */
   static async start(t: { teardown(action: () => unknown): void }, target: number): Promise<FreezingProxy> {
     const proxy = new FreezingProxy(target);
-    await new Promise<void>((done, fail) => { proxy.#server.once('error', fail).listen(0, '127.0.0.1', done); });
+    await new Promise<void>((done, fail) => {
+      proxy.#server.once('error', fail).listen(0, '127.0.0.1', done);
+    });
     proxy.port = (proxy.#server.address() as AddressInfo).port;
     t.teardown(() => {
       for (const pair of proxy.#pairs) for (const socket of pair) socket.destroy();

@@ -23,19 +23,37 @@ export class BayeuxSocket {
         if (!String(message['channel']).startsWith('/meta/')) this.messages.push(message);
         else {
           this.answers.push(message);
-          if (message['channel'] === '/meta/connect' && message['successful'] === true) void this.send({ channel: '/meta/connect', connectionType: 'websocket' });
+          if (message['channel'] === '/meta/connect' && message['successful'] === true)
+            void this.send({ channel: '/meta/connect', connectionType: 'websocket' });
         }
       }
     });
   }
 
-  /** Connects with the credentials in the handshake's `ext`, or in a header with an empty token there, and holds a connect open. */
-  static async open(t: Teardown, server: RunningServer, path: string, token = TOKEN, headers: Readonly<Record<string, string>> = {}): Promise<BayeuxSocket> {
+  /**
+   * Connects with the credentials in the handshake's `ext`, or in a header with an empty token there, and holds a
+   * connect open.
+   */
+  static async open(
+    t: Teardown,
+    server: RunningServer,
+    path: string,
+    token = TOKEN,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<BayeuxSocket> {
     const socket = new WebSocket(`ws://127.0.0.1:${server.httpPort}${path}`, { headers });
     t.teardown(() => socket.terminate());
-    await new Promise((resolve, reject) => { socket.once('open', resolve); socket.once('error', reject); });
+    await new Promise((resolve, reject) => {
+      socket.once('open', resolve);
+      socket.once('error', reject);
+    });
     const live = new BayeuxSocket(socket);
-    const answer = await live.ask({ channel: '/meta/handshake', version: '1.0', supportedConnectionTypes: ['websocket'], ext: { 'com.cumulocity.authn': { token } } });
+    const answer = await live.ask({
+      channel: '/meta/handshake',
+      version: '1.0',
+      supportedConnectionTypes: ['websocket'],
+      ext: { 'com.cumulocity.authn': { token } },
+    });
     if (answer['successful'] !== true) throw new Error(JSON.stringify(answer));
     live.clientId = answer['clientId'] as string;
     live.send({ channel: '/meta/connect', connectionType: 'websocket' });
@@ -45,14 +63,18 @@ export class BayeuxSocket {
   send(message: Message): string {
     this.#lastId += 1;
     const id = String(this.#lastId);
-    this.socket.send(JSON.stringify([{ id, ...(this.clientId === '' ? {} : { clientId: this.clientId }), ...message }]));
+    this.socket.send(
+      JSON.stringify([{ id, ...(this.clientId === '' ? {} : { clientId: this.clientId }), ...message }]),
+    );
     return id;
   }
 
   /** Sends a meta message and waits for its answer. */
   async ask(message: Message): Promise<Message> {
     const id = this.send(message);
-    return eventually(`an answer to ${String(message['channel'])}`, () => this.answers.find((answer) => answer['id'] === id));
+    return eventually(`an answer to ${String(message['channel'])}`, () =>
+      this.answers.find((answer) => answer['id'] === id),
+    );
   }
 
   async subscribe(...channels: string[]): Promise<void> {

@@ -6,13 +6,18 @@ import type { RunningServer, Teardown } from './server.ts';
 
 export type Transport = 'tcp' | 'ws' | 'tls';
 
-export interface DeviceOptions extends IClientOptions { readonly transport?: Transport }
+export interface DeviceOptions extends IClientOptions {
+  readonly transport?: Transport;
+}
 
 export function brokerUrl(server: RunningServer, transport: Transport = 'tcp'): string {
   switch (transport) {
-    case 'tcp': return `mqtt://127.0.0.1:${server.mqttPort}`;
-    case 'ws': return `ws://127.0.0.1:${server.httpPort}/mqtt`;
-    case 'tls': return `mqtts://127.0.0.1:${server.mqttTlsPort}`;
+    case 'tcp':
+      return `mqtt://127.0.0.1:${server.mqttPort}`;
+    case 'ws':
+      return `ws://127.0.0.1:${server.httpPort}/mqtt`;
+    case 'tls':
+      return `mqtts://127.0.0.1:${server.mqttTlsPort}`;
   }
 }
 
@@ -29,13 +34,17 @@ export class Device {
     this.client = client;
     this.sessionPresent = sessionPresent;
     client.on('message', (topic, payload) => this.received.push(`${topic} ${payload.toString()}`));
-    client.on('close', () => { for (const reject of this.#publishing) reject(new Error('the connection was closed')); });
+    client.on('close', () => {
+      for (const reject of this.#publishing) reject(new Error('the connection was closed'));
+    });
   }
 
   /** Rejects when the connection closes before it is acknowledged. */
   async publish(topic: string, payload: string, qos: 0 | 1 | 2 = 1): Promise<void> {
     let onClosed: (error: Error) => void = () => undefined;
-    const closed = new Promise<never>((_resolve, reject) => { onClosed = reject; });
+    const closed = new Promise<never>((_resolve, reject) => {
+      onClosed = reject;
+    });
     this.#publishing.add(onClosed);
     try {
       await Promise.race([this.client.publishAsync(topic, payload, { qos }), closed]);
@@ -46,35 +55,57 @@ export class Device {
 
   /** Subscribes to topics that have to be granted. */
   async subscribe(...topics: string[]): Promise<void> {
-    for (const grant of await this.client.subscribeAsync(topics, { qos: 1 })) if (grant.qos > 2) throw new Error(`${grant.topic} was refused`);
+    for (const grant of await this.client.subscribeAsync(topics, { qos: 1 }))
+      if (grant.qos > 2) throw new Error(`${grant.topic} was refused`);
   }
 
   /** The rows of a topic, several of one message one by one. */
   rows(topic: string): string[] {
-    return this.received.filter((message) => message.startsWith(`${topic} `)).flatMap((message) => message.slice(topic.length + 1).split('\n'));
+    return this.received
+      .filter((message) => message.startsWith(`${topic} `))
+      .flatMap((message) => message.slice(topic.length + 1).split('\n'));
   }
 
   /** Waits for a row. */
   row(topic: string, wanted: string | RegExp, timeoutMs?: number): Promise<string> {
-    return eventually(`${String(wanted)} on ${topic}`, () => {
-      const found = this.rows(topic).find((row) => (typeof wanted === 'string' ? row === wanted : wanted.test(row)));
-      if (found === undefined) throw new Error(`received ${JSON.stringify(this.received)}`);
-      return found;
-    }, timeoutMs);
+    return eventually(
+      `${String(wanted)} on ${topic}`,
+      () => {
+        const found = this.rows(topic).find((row) => (typeof wanted === 'string' ? row === wanted : wanted.test(row)));
+        if (found === undefined) throw new Error(`received ${JSON.stringify(this.received)}`);
+        return found;
+      },
+      timeoutMs,
+    );
   }
 
-  end(): Promise<void> { return this.client.endAsync(); }
+  end(): Promise<void> {
+    return this.client.endAsync();
+  }
 }
 
 /** Connects; rejects with what the CONNACK says. */
-export async function connectDevice(t: Teardown, server: RunningServer, clientId: string, options: DeviceOptions = {}): Promise<Device> {
+export async function connectDevice(
+  t: Teardown,
+  server: RunningServer,
+  clientId: string,
+  options: DeviceOptions = {},
+): Promise<Device> {
   const { transport, ...settings } = options;
   const client = mqtt.connect(brokerUrl(server, transport), {
-    clientId, username: `${TENANT}/admin`, password: PASSWORD, reconnectPeriod: 0, connectTimeout: 5_000, protocolVersion: 4, ...settings,
+    clientId,
+    username: `${TENANT}/admin`,
+    password: PASSWORD,
+    reconnectPeriod: 0,
+    connectTimeout: 5_000,
+    protocolVersion: 4,
+    ...settings,
   });
   t.teardown(() => client.endAsync(true));
   const early: [string, Buffer][] = [];
-  const keep = (topic: string, payload: Buffer): void => { early.push([topic, payload]); };
+  const keep = (topic: string, payload: Buffer): void => {
+    early.push([topic, payload]);
+  };
   client.on('message', keep);
   const sessionPresent = await new Promise<boolean>((resolve, reject) => {
     client.once('connect', (connack) => resolve(connack.sessionPresent));

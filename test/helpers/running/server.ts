@@ -1,6 +1,7 @@
 /**
- * The whole server as a process of its own, in its own data directory, and a plain HTTP client for what tests look up. With
- * MILLRACE_TEST_CLUSTER=3 it is a cluster of three nodes instead (test/helpers/cluster/running.ts) behind one port, and each request meets the next node.
+ * The whole server as a process of its own, in its own data directory, and a plain HTTP client for what tests look up.
+ * With MILLRACE_TEST_CLUSTER=3 it is a cluster of three nodes instead (test/helpers/cluster/running.ts) behind one
+ * port, and each request meets the next node.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -18,7 +19,8 @@ const MAIN = join(DIST, 'src', 'main.js');
 export const CLUSTER_NODES = Number(process.env['MILLRACE_TEST_CLUSTER'] ?? 0);
 
 /** For `{ skip: notInCluster('reads the files of the data directory') }`: what only a single process is. */
-export const notInCluster = (reason: string): string | false => (CLUSTER_NODES > 0 ? `only a single node: ${reason}` : false);
+export const notInCluster = (reason: string): string | false =>
+  CLUSTER_NODES > 0 ? `only a single node: ${reason}` : false;
 
 export const TENANT = 't1';
 export const PASSWORD = 'mill-Race-7';
@@ -28,7 +30,9 @@ const START_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT_MS = 15_000 * PATIENCE;
 
 /** A test, or the file's root. */
-export interface Teardown { teardown(action: () => unknown): void }
+export interface Teardown {
+  teardown(action: () => unknown): void;
+}
 
 /** One answer, with its text as it came. */
 export class Reply {
@@ -43,7 +47,9 @@ export class Reply {
   }
 
   /** The body as JSON; tests look into it freely. */
-  get json(): any { return JSON.parse(this.text); }
+  get json(): any {
+    return JSON.parse(this.text);
+  }
 }
 
 export interface RequestOptions {
@@ -66,19 +72,34 @@ export class Rest {
   async request(method: string, path: string, options: RequestOptions = {}): Promise<Reply> {
     const { body } = options;
     const response = await fetch(path.startsWith('http') ? path : this.url + path, {
-      method, headers: { authorization: this.#authorization, accept: 'application/json',
+      method,
+      headers: {
+        authorization: this.#authorization,
+        accept: 'application/json',
         // So that the next request comes to another node.
         ...(CLUSTER_NODES > 0 ? { connection: 'close' } : {}),
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...options.headers },
-      ...(body === undefined ? {} : { body: typeof body === 'string' || Buffer.isBuffer(body) ? body as string : JSON.stringify(body) }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...options.headers,
+      },
+      ...(body === undefined
+        ? {}
+        : { body: typeof body === 'string' || Buffer.isBuffer(body) ? (body as string) : JSON.stringify(body) }),
     });
     return new Reply(response.status, response.headers, await response.text());
   }
 
-  get(path: string): Promise<Reply> { return this.request('GET', path); }
-  post(path: string, body: object | string): Promise<Reply> { return this.request('POST', path, { body }); }
-  put(path: string, body: object | string): Promise<Reply> { return this.request('PUT', path, { body }); }
-  delete(path: string): Promise<Reply> { return this.request('DELETE', path); }
+  get(path: string): Promise<Reply> {
+    return this.request('GET', path);
+  }
+  post(path: string, body: object | string): Promise<Reply> {
+    return this.request('POST', path, { body });
+  }
+  put(path: string, body: object | string): Promise<Reply> {
+    return this.request('PUT', path, { body });
+  }
+  delete(path: string): Promise<Reply> {
+    return this.request('DELETE', path);
+  }
 
   /** JSON of a GET. @throws when the status is not 200. */
   async read(path: string): Promise<any> {
@@ -97,7 +118,7 @@ export class Rest {
   /** Id of the managed object of a serial; undefined when there is none. */
   async idOf(serial: string): Promise<string | undefined> {
     const reply = await this.get(`/identity/externalIds/c8y_Serial/${encodeURIComponent(serial)}`);
-    return reply.status === 200 ? reply.json.managedObject.id as string : undefined;
+    return reply.status === 200 ? (reply.json.managedObject.id as string) : undefined;
   }
 
   /** The managed object of a serial. @throws when there is none. */
@@ -109,7 +130,14 @@ export class Rest {
 
   /** A new object with agent and device markers. @returns its id. */
   async createDevice(name: string, fragments: object = {}): Promise<string> {
-    return (await this.create('/inventory/managedObjects', { name, c8y_IsDevice: {}, com_cumulocity_model_Agent: {}, ...fragments })).id as string;
+    return (
+      await this.create('/inventory/managedObjects', {
+        name,
+        c8y_IsDevice: {},
+        com_cumulocity_model_Agent: {},
+        ...fragments,
+      })
+    ).id as string;
   }
 }
 
@@ -136,11 +164,16 @@ export class RunningServer {
 
   /** Lines of the log from level `warn` on. */
   get complaints(): string[] {
-    return this.#started.errors().split('\n').filter((line) => line !== '' && !/"level":(10|20|30),/.test(line));
+    return this.#started
+      .errors()
+      .split('\n')
+      .filter((line) => line !== '' && !/"level":(10|20|30),/.test(line));
   }
 
   /** The process runs, or all of them. */
-  get isRunning(): boolean { return this.#started.isRunning(); }
+  get isRunning(): boolean {
+    return this.#started.isRunning();
+  }
 
   /** The metrics; those of all nodes added up. */
   async metricsText(): Promise<string> {
@@ -154,7 +187,9 @@ export class RunningServer {
   }
 
   /** @returns the exit code. */
-  stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> { return this.#started.stop(signal); }
+  stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    return this.#started.stop(signal);
+  }
 }
 
 interface Started {
@@ -166,20 +201,55 @@ interface Started {
   stop(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-interface Spawned { readonly child: ChildProcess; readonly ended: Promise<number | null>; output(): string; errors(): string }
+interface Spawned {
+  readonly child: ChildProcess;
+  readonly ended: Promise<number | null>;
+  output(): string;
+  errors(): string;
+}
 
 function spawnServer(data: string, flags: readonly string[]): Spawned {
   if (!existsSync(MAIN)) throw new Error(`${MAIN} is missing: npm run build`);
-  const child = spawn(process.execPath, [MAIN, 'serve', '--host', '127.0.0.1', '--http-port', '0', '--mqtt-port', '0', '--mqtt-tls-port', '0',
-    '--data', data, '--log-format', 'json', ...flags], {
-    // The tests' proxy sends no chunks: they run on the engine that a server without one has.
-    env: cleanEnvironment({ MILLRACE_HTTP_ENGINE: process.env['MILLRACE_HTTP_ENGINE'] ?? 'uws', MILLRACE_ADMIN_PASSWORD: PASSWORD, MILLRACE_MANAGEMENT_PASSWORD: MANAGEMENT_PASSWORD }), stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = spawn(
+    process.execPath,
+    [
+      MAIN,
+      'serve',
+      '--host',
+      '127.0.0.1',
+      '--http-port',
+      '0',
+      '--mqtt-port',
+      '0',
+      '--mqtt-tls-port',
+      '0',
+      '--data',
+      data,
+      '--log-format',
+      'json',
+      ...flags,
+    ],
+    {
+      // The tests' proxy sends no chunks: they run on the engine that a server without one has.
+      env: cleanEnvironment({
+        MILLRACE_HTTP_ENGINE: process.env['MILLRACE_HTTP_ENGINE'] ?? 'uws',
+        MILLRACE_ADMIN_PASSWORD: PASSWORD,
+        MILLRACE_MANAGEMENT_PASSWORD: MANAGEMENT_PASSWORD,
+      }),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
   let output = '';
   let errors = '';
-  child.stdout.on('data', (chunk: Buffer) => { output += chunk.toString(); });
-  child.stderr.on('data', (chunk: Buffer) => { errors += chunk.toString(); });
-  const ended = new Promise<number | null>((done) => { child.on('close', (code) => done(code)); });
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString();
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    errors += chunk.toString();
+  });
+  const ended = new Promise<number | null>((done) => {
+    child.on('close', (code) => done(code));
+  });
   return { child, ended, output: () => output, errors: () => errors };
 }
 
@@ -194,14 +264,27 @@ async function startSingle(t: Teardown, data: string, flags: readonly string[]):
   };
   // Registered before anything can fail: the process never outlives the test.
   t.teardown(() => stop('SIGTERM'));
-  await until('the server has started', () => {
-    if (child.exitCode !== null) throw new Error(`the server ended: ${errors()}`);
-    return output().includes('curl -u');
-  }, START_TIMEOUT_MS);
+  await until(
+    'the server has started',
+    () => {
+      if (child.exitCode !== null) throw new Error(`the server ended: ${errors()}`);
+      return output().includes('curl -u');
+    },
+    START_TIMEOUT_MS,
+  );
   const ports = /URL\s+http:\/\/[^:]+:(\d+)[\s\S]*MQTT port\s+(\d+)(?:, with TLS (\d+))?/.exec(output());
   if (!ports) throw new Error(`no ports in ${output()}`);
-  return { ports: { http: Number(ports[1]), mqtt: Number(ports[2]), mqttTls: ports[3] === undefined ? undefined : Number(ports[3]) }, errors, stop,
-    isRunning: () => child.exitCode === null && child.signalCode === null, urls: () => [`http://127.0.0.1:${ports[1]}`] };
+  return {
+    ports: {
+      http: Number(ports[1]),
+      mqtt: Number(ports[2]),
+      mqttTls: ports[3] === undefined ? undefined : Number(ports[3]),
+    },
+    errors,
+    stop,
+    isRunning: () => child.exitCode === null && child.signalCode === null,
+    urls: () => [`http://127.0.0.1:${ports[1]}`],
+  };
 }
 
 /** By the directory that the test knows: a second start there is a start of the nodes of the first. */
@@ -209,45 +292,70 @@ const clusters = new Map<string, RunningCluster>();
 const hosted = new Map<string, HostedCluster>();
 const PASSWORDS = { admin: PASSWORD, management: MANAGEMENT_PASSWORD };
 
-async function startCluster(t: Teardown, data: string | undefined, flags: readonly string[]): Promise<{ data: string; started: Started }> {
+async function startCluster(
+  t: Teardown,
+  data: string | undefined,
+  flags: readonly string[],
+): Promise<{ data: string; started: Started }> {
   let cluster = data === undefined ? undefined : clusters.get(data);
   if (cluster === undefined) {
     cluster = await RunningCluster.start(t, { nodes: CLUSTER_NODES, flags, passwords: PASSWORDS });
     clusters.set(cluster.data, cluster);
   } else await cluster.startNodes(flags);
   const running = cluster;
-  return { data: running.data, started: {
-    ports: { http: running.httpPort, mqtt: running.mqttPort, mqttTls: running.mqttTlsPort },
-    errors: () => inOrder(running.nodes.flatMap(({ errors }) => errors.split('\n'))), isRunning: () => running.nodes.every(({ isAlive }) => isAlive),
-    urls: () => running.nodes.map(({ url }) => url),
-    stop: (signal) => running.stop(signal),
-  } };
+  return {
+    data: running.data,
+    started: {
+      ports: { http: running.httpPort, mqtt: running.mqttPort, mqttTls: running.mqttTlsPort },
+      errors: () => inOrder(running.nodes.flatMap(({ errors }) => errors.split('\n'))),
+      isRunning: () => running.nodes.every(({ isAlive }) => isAlive),
+      urls: () => running.nodes.map(({ url }) => url),
+      stop: (signal) => running.stop(signal),
+    },
+  };
 }
 
-async function startHosted(t: Teardown, data: string | undefined, flags: readonly string[]): Promise<{ data: string; started: Started }> {
+async function startHosted(
+  t: Teardown,
+  data: string | undefined,
+  flags: readonly string[],
+): Promise<{ data: string; started: Started }> {
   let cluster = data === undefined ? undefined : hosted.get(data);
   if (cluster === undefined) {
     cluster = await HostedCluster.start(t, flags, PASSWORDS);
     hosted.set(cluster.data, cluster);
   } else await cluster.startAgain(flags);
   const running = cluster;
-  return { data: running.data, started: {
-    ports: { http: running.httpPort, mqtt: running.mqttPort, mqttTls: running.mqttTlsPort }, errors: () => running.errors, isRunning: () => running.isRunning,
-    urls: () => running.urls, stop: () => running.stop(),
-  } };
+  return {
+    data: running.data,
+    started: {
+      ports: { http: running.httpPort, mqtt: running.mqttPort, mqttTls: running.mqttTlsPort },
+      errors: () => running.errors,
+      isRunning: () => running.isRunning,
+      urls: () => running.urls,
+      stop: () => running.stop(),
+    },
+  };
 }
 
 /** Lines of the logs of several nodes by their time. */
 function inOrder(lines: readonly string[]): string {
   const timeOf = (line: string): string => /"time":"([^"]+)"/.exec(line)?.[1] ?? '';
-  return lines.map((line) => [timeOf(line), line]).sort(([one], [other]) => (one < other ? -1 : Number(one > other))).map(([, line]) => line).join('\n');
+  return lines
+    .map((line) => [timeOf(line), line])
+    .sort(([one], [other]) => (one < other ? -1 : Number(one > other)))
+    .map(([, line]) => line)
+    .join('\n');
 }
 
 /** The tests stand for clients and for a proxy before the server. */
 const BEHIND_PROXY = ['--trust-proxy', 'yes'];
 
 /** Starts the server and ends it with the test. @param options.data an existing data directory, for a second start. */
-export async function startServer(t: Teardown, options: { readonly data?: string; readonly flags?: readonly string[] } = {}): Promise<RunningServer> {
+export async function startServer(
+  t: Teardown,
+  options: { readonly data?: string; readonly flags?: readonly string[] } = {},
+): Promise<RunningServer> {
   const { flags: wanted = [] } = options;
   // Tenants have their hosts there.
   const inDomain = wanted.includes('--domain-suffix') ? wanted : ['--domain-suffix', 'example.com', ...wanted];
@@ -261,18 +369,28 @@ export async function startServer(t: Teardown, options: { readonly data?: string
 }
 
 /** Polls until `read` gives something. @throws after the deadline, with the last value or error. */
-export async function eventually<Value>(what: string, read: () => Value | undefined | false | Promise<Value | undefined | false>, timeoutMs = 10_000): Promise<Value> {
+export async function eventually<Value>(
+  what: string,
+  read: () => Value | undefined | false | Promise<Value | undefined | false>,
+  timeoutMs = 10_000,
+): Promise<Value> {
   let found: Value | undefined | false;
   let failure: unknown;
-  await until(what, async () => {
-    try {
-      found = await read();
-      failure = undefined;
-    } catch (error) {
-      failure = error;
-      return false;
-    }
-    return found !== undefined && found !== false;
-  }, timeoutMs).catch((error: Error) => { throw failure === undefined ? error : new Error(`${error.message}: ${(failure as Error).message}`); });
+  await until(
+    what,
+    async () => {
+      try {
+        found = await read();
+        failure = undefined;
+      } catch (error) {
+        failure = error;
+        return false;
+      }
+      return found !== undefined && found !== false;
+    },
+    timeoutMs,
+  ).catch((error: Error) => {
+    throw failure === undefined ? error : new Error(`${error.message}: ${(failure as Error).message}`);
+  });
   return found as Value;
 }

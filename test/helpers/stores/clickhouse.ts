@@ -20,11 +20,18 @@ export interface OpenClickHouse {
 }
 
 /** Ended with the test. */
-export async function openClickHouse(t: Test, options: { readonly readSessions?: number; readonly memoryBytesMax?: number } = {}): Promise<OpenClickHouse> {
+export async function openClickHouse(
+  t: Test,
+  options: { readonly readSessions?: number; readonly memoryBytesMax?: number } = {},
+): Promise<OpenClickHouse> {
   const directory = scratchDirectory(t);
   const data = join(directory, 'data');
   const embedded = new EmbeddedClickHouse({
-    directory: data, log: silent, readSessions: 2, waitingMax: 8, childPath: join(DIST, 'src/store/embedded-clickhouse/child.js'),
+    directory: data,
+    log: silent,
+    readSessions: 2,
+    waitingMax: 8,
+    childPath: join(DIST, 'src/store/embedded-clickhouse/child.js'),
     ...options,
   });
   const url = await embedded.start();

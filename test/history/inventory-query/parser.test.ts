@@ -1,4 +1,6 @@
-/** The query language: what the document's table allows, what is refused and where, and that nothing else can happen. */
+/**
+ * The query language: what the document's table allows, what is refused and where, and that nothing else can happen.
+ */
 import t from 'tap';
 import { PlatformError } from '../../../src/model/errors.ts';
 import { parseInventoryQuery } from '../../../src/history/inventory-query/parser.ts';
@@ -9,22 +11,34 @@ import { Random } from '../../smartrest/random.ts';
 function shown(expression: Expression | undefined): string {
   if (expression === undefined) return '-';
   switch (expression.kind) {
-    case 'and': case 'or': return `(${expression.operands.map(shown).join(` ${expression.kind} `)})`;
-    case 'not': return `!${shown(expression.operand)}`;
-    case 'has': return `has[${expression.paths.map((path) => path.join('/')).join(' ')}]`;
+    case 'and':
+    case 'or':
+      return `(${expression.operands.map(shown).join(` ${expression.kind} `)})`;
+    case 'not':
+      return `!${shown(expression.operand)}`;
+    case 'has':
+      return `has[${expression.paths.map((path) => path.join('/')).join(' ')}]`;
     case 'comparison': {
       const { literal } = expression;
-      const value = literal.kind === 'text' ? JSON.stringify(literal.pieces.length === 1 ? literal.pieces[0] : literal.pieces)
-        : literal.kind === 'null' ? 'null' : String(literal.value);
+      const value =
+        literal.kind === 'text'
+          ? JSON.stringify(literal.pieces.length === 1 ? literal.pieces[0] : literal.pieces)
+          : literal.kind === 'null'
+            ? 'null'
+            : String(literal.value);
       return `${expression.path.join('/')} ${expression.operator} ${value}`;
     }
-    default: return `${expression.kind}[${expression.ids.join(' ')}]`;
+    default:
+      return `${expression.kind}[${expression.ids.join(' ')}]`;
   }
 }
-const ordered = ({ order }: InventoryQuery): string => order.map(({ path, isDescending }) => `${path.join('/')}${isDescending ? '-' : '+'}`).join(' ');
+const ordered = ({ order }: InventoryQuery): string =>
+  order.map(({ path, isDescending }) => `${path.join('/')}${isDescending ? '-' : '+'}`).join(' ');
 
 t.test('filters', async (t) => {
-  const check = (query: string, want: string): void => { t.equal(shown(parseInventoryQuery(query).filter), want, query); };
+  const check = (query: string, want: string): void => {
+    t.equal(shown(parseInventoryQuery(query).filter), want, query);
+  };
   // Comparison (docs/spec/queries.md#form).
   check("name eq 'a'", 'name eq "a"');
   for (const operator of ['eq', 'ne', 'gt', 'ge', 'lt', 'le']) check(`a.b ${operator} 1`, `a/b ${operator} 1`);
@@ -52,7 +66,16 @@ t.test('filters', async (t) => {
   check('type eq c8y_Firmware', 'type eq "c8y_Firmware"');
   check('name eq gateway*', 'name eq ["gateway",""]');
   // Numbers, booleans, null.
-  for (const [text, value] of [['5', '5'], ['-5', '-5'], ['22.5d', '22.5'], ['22.5f', '22.5'], ['22.5', '22.5'], ['1e3', '1000'], ['7L', '7']]) check(`a gt ${text}`, `a gt ${value}`);
+  for (const [text, value] of [
+    ['5', '5'],
+    ['-5', '-5'],
+    ['22.5d', '22.5'],
+    ['22.5f', '22.5'],
+    ['22.5', '22.5'],
+    ['1e3', '1000'],
+    ['7L', '7'],
+  ])
+    check(`a gt ${text}`, `a gt ${value}`);
   check('a eq TRUE and b eq false and c eq null', '(a eq true and b eq false and c eq null)');
   check("a eq 'true' or b eq '5'", '(a eq "true" or b eq "5")');
   // Functions.
@@ -64,13 +87,18 @@ t.test('filters', async (t) => {
   check('isinhierarchyof(5)', 'isinhierarchyof[5]');
   // Form: both parts optional, blanks and plus separate.
   for (const empty of ['', '  ', '$filter=', '$filter= $orderby=', '+$filter=+']) check(empty, '-');
-  check("$filter=(name eq 'gateway*' and has(c8y_IsDevice)) $orderby=name", '(name eq ["gateway",""] and has[c8y_IsDevice])');
+  check(
+    "$filter=(name eq 'gateway*' and has(c8y_IsDevice)) $orderby=name",
+    '(name eq ["gateway",""] and has[c8y_IsDevice])',
+  );
   check("$filter=name+eq+'a'", 'name eq "a"');
   check('$FILTER = a eq 1', 'a eq 1');
 });
 
 t.test('orders', async (t) => {
-  const check = (query: string, want: string): void => { t.equal(ordered(parseInventoryQuery(query)), want, query); };
+  const check = (query: string, want: string): void => {
+    t.equal(ordered(parseInventoryQuery(query)), want, query);
+  };
   check('a eq 1', '');
   check('$orderby=name', 'name+');
   check('$filter=a eq 1 $orderby=creationTime.date desc', 'creationTime/date-');
@@ -79,9 +107,20 @@ t.test('orders', async (t) => {
 });
 
 t.test('queries of real clients', async () => {
-  for (const query of ['has(com_platform_model_Agent)', 'not(has(c8y_Connection))', "(c8y_Availability.lastMessage le '2024-01-01T00:00:00Z')", "(owner eq 'device_abc')",
-    'bygroupid(4711)', 'type eq c8y_DeviceGroup', '(c8y_ActiveAlarmsStatus.critical gt 0)', "(c8y_Availability.status eq 'UNAVAILABLE')", "(id eq '5')", '$orderby=creationTime.date desc',
-    "$filter=(not(type eq 'c8y_DeviceGroup') and (c8y_SupportedOperations eq 'c8y_Restart')) $orderby=name asc", "$filter=((name eq '*a*') or (name eq '*A*')) and not(has(x))"]) {
+  for (const query of [
+    'has(com_platform_model_Agent)',
+    'not(has(c8y_Connection))',
+    "(c8y_Availability.lastMessage le '2024-01-01T00:00:00Z')",
+    "(owner eq 'device_abc')",
+    'bygroupid(4711)',
+    'type eq c8y_DeviceGroup',
+    '(c8y_ActiveAlarmsStatus.critical gt 0)',
+    "(c8y_Availability.status eq 'UNAVAILABLE')",
+    "(id eq '5')",
+    '$orderby=creationTime.date desc',
+    "$filter=(not(type eq 'c8y_DeviceGroup') and (c8y_SupportedOperations eq 'c8y_Restart')) $orderby=name asc",
+    "$filter=((name eq '*a*') or (name eq '*A*')) and not(has(x))",
+  ]) {
     parseInventoryQuery(query);
   }
 });
@@ -92,7 +131,8 @@ t.test('what is not understood is refused with its position', async (t) => {
     try {
       parseInventoryQuery(query);
     } catch (error) {
-      message = error instanceof PlatformError && error.code === 'inventory/invalid-query' ? error.message : String(error);
+      message =
+        error instanceof PlatformError && error.code === 'inventory/invalid-query' ? error.message : String(error);
     }
     t.equal(message, `The query could not be understood: ${want}`, query);
   };
@@ -118,23 +158,65 @@ t.test('what is not understood is refused with its position', async (t) => {
   check('$orderby=a b', 'a comma is missing at position 12');
   check('$orderby=a,', 'a path is missing at position 12');
   check(`$orderby=${Array.from({ length: 11 }, () => 'a').join(',')}`, 'more than 10 orders at position 30');
-  check(Array.from({ length: 21 }, () => 'isinhierarchyof(1)').join(' or '), 'more than 20 times isinhierarchyof, which takes several ids at once at position 441');
+  check(
+    Array.from({ length: 21 }, () => 'isinhierarchyof(1)').join(' or '),
+    'more than 20 times isinhierarchyof, which takes several ids at once at position 441',
+  );
   check('x'.repeat(20_001), 'the query has more than 20000 characters at position 20001');
 });
 
 t.test('any text is understood or refused', async (t) => {
   const random = new Random();
   const { seed } = random;
-  const words = ['a', 'name', 'eq', 'gt', 'and', 'or', 'not', 'has', 'hasany', 'bygroupid', '(', ')', ',', "'", "'x'", '5', '22.5d', 'null', 'true', '*', '.', ' ', ' ', ' ', '+', '\\', '$orderby=',
-    '$filter=', 'desc', 'ä', '😀', '\u0000', '\n', '"', '{', '%'];
+  const words = [
+    'a',
+    'name',
+    'eq',
+    'gt',
+    'and',
+    'or',
+    'not',
+    'has',
+    'hasany',
+    'bygroupid',
+    '(',
+    ')',
+    ',',
+    "'",
+    "'x'",
+    '5',
+    '22.5d',
+    'null',
+    'true',
+    '*',
+    '.',
+    ' ',
+    ' ',
+    ' ',
+    '+',
+    '\\',
+    '$orderby=',
+    '$filter=',
+    'desc',
+    'ä',
+    '😀',
+    '\u0000',
+    '\n',
+    '"',
+    '{',
+    '%',
+  ];
   let understood = 0;
   for (let turn = 0; turn < 20_000; turn += 1) {
-    const query = Array.from({ length: random.below(16) }, () => random.pick(words)).join(random.below(2) === 0 ? ' ' : '');
+    const query = Array.from({ length: random.below(16) }, () => random.pick(words)).join(
+      random.below(2) === 0 ? ' ' : '',
+    );
     try {
       parseInventoryQuery(query);
       understood += 1;
     } catch (error) {
-      if (!(error instanceof PlatformError) || error.code !== 'inventory/invalid-query') t.fail(`seed ${seed}, ${JSON.stringify(query)}: ${String(error)}`);
+      if (!(error instanceof PlatformError) || error.code !== 'inventory/invalid-query')
+        t.fail(`seed ${seed}, ${JSON.stringify(query)}: ${String(error)}`);
     }
   }
   t.ok(understood > 100, `${understood} understood`);

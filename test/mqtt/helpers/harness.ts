@@ -2,7 +2,12 @@
 import mqttPacket from 'mqtt-packet';
 import type { Packet } from 'mqtt-packet';
 import { PUBLISH_RESULT } from '../../../src/mqtt/sessions/application.ts';
-import type { DeviceConnection, DeviceLink, MqttApplication, PublishResult } from '../../../src/mqtt/sessions/application.ts';
+import type {
+  DeviceConnection,
+  DeviceLink,
+  MqttApplication,
+  PublishResult,
+} from '../../../src/mqtt/sessions/application.ts';
 import { NO_ADDRESS } from '../../../src/model/access/client-address.ts';
 import type { ClientAddress } from '../../../src/model/access/client-address.ts';
 import type { Log } from '../../../src/ports/log.ts';
@@ -40,8 +45,15 @@ export class TestLink implements DeviceLink {
     this.harness = harness;
   }
 
-  publish(chunk: Buffer, topicStart: number, topicEnd: number, payloadStart: number, payloadEnd: number, qos: number,
-    packetId: number): PublishResult {
+  publish(
+    chunk: Buffer,
+    topicStart: number,
+    topicEnd: number,
+    payloadStart: number,
+    payloadEnd: number,
+    qos: number,
+    packetId: number,
+  ): PublishResult {
     const topic = chunk.toString('utf8', topicStart, topicEnd);
     const payload = chunk.toString('utf8', payloadStart, payloadEnd);
     const result = this.harness.onPublish(this, topic, packetId);
@@ -101,7 +113,9 @@ export class TestClient implements Transport {
     this.version = version;
     this.#parser = mqttPacket.parser({ protocolVersion: version });
     this.#parser.on('packet', (packet) => this.packets.push(packet as AnyPacket));
-    this.#parser.on('error', (error: Error) => { throw error; });
+    this.#parser.on('error', (error: Error) => {
+      throw error;
+    });
   }
 
   write(bytes: Buffer): boolean {
@@ -110,9 +124,15 @@ export class TestClient implements Transport {
     return this.isReading;
   }
 
-  pause(): void { this.isPaused = true; }
-  resume(): void { this.isPaused = false; }
-  end(): void { this.isEnded = true; }
+  pause(): void {
+    this.isPaused = true;
+  }
+  resume(): void {
+    this.isPaused = false;
+  }
+  end(): void {
+    this.isEnded = true;
+  }
   destroy(): void {
     this.isDestroyed = true;
     this.drop();
@@ -144,7 +164,7 @@ export class TestClient implements Transport {
   }
 
   takeCommands(): string[] {
-    return this.take().map(({ cmd, messageId }) => messageId === undefined ? cmd : `${cmd} ${messageId}`);
+    return this.take().map(({ cmd, messageId }) => (messageId === undefined ? cmd : `${cmd} ${messageId}`));
   }
 }
 
@@ -167,7 +187,8 @@ export class Harness {
   isAcknowledging = true;
   connectionsGauge = 0;
   onPublish: (link: TestLink, topic: string, packetId: number) => PublishResult = () => PUBLISH_RESULT.PENDING;
-  authenticate: MqttApplication['authenticate'] = (userName, password) => password === 'right' ? principalOf(userName) : undefined;
+  authenticate: MqttApplication['authenticate'] = (userName, password) =>
+    password === 'right' ? principalOf(userName) : undefined;
   isCurrent: MqttApplication['isCurrent'] = () => true;
   stillHolds: MqttApplication['stillHolds'] = () => true;
   rateOf: NonNullable<MqttServerOptions['rateOf']> = () => undefined;
@@ -221,7 +242,8 @@ export class Harness {
   async connected(clientId: string, version: 3 | 4 | 5 = 4, change: Record<string, unknown> = {}): Promise<TestClient> {
     const client = await this.connect(clientId, version, change);
     const connack = client.packets.shift();
-    if ((connack?.returnCode ?? connack?.reasonCode) !== 0) throw new Error(`not connected: ${JSON.stringify(connack)}`);
+    if ((connack?.returnCode ?? connack?.reasonCode) !== 0)
+      throw new Error(`not connected: ${JSON.stringify(connack)}`);
     return client;
   }
 
@@ -240,7 +262,8 @@ export class Harness {
 
   #createServer(): MqttServer {
     const application: MqttApplication = {
-      authenticate: (userName, password, caller) => this.authenticate(userName, password, caller), isCurrent: (principal) => this.isCurrent(principal),
+      authenticate: (userName, password, caller) => this.authenticate(userName, password, caller),
+      isCurrent: (principal) => this.isCurrent(principal),
       stillHolds: (principal) => this.stillHolds(principal),
       sessionKey: (principal, clientId) => this.sessionKey(principal, clientId),
       mayConnect: (_principal, clientId) => clientId !== 'barred',
@@ -252,20 +275,40 @@ export class Harness {
       },
     };
     return new MqttServer({
-      application, store: this.store, limits: this.#limits, now: () => this.nowMs, clock: this.clock, log: this.#log(), rateOf: (tenant) => this.rateOf(tenant),
+      application,
+      store: this.store,
+      limits: this.#limits,
+      now: () => this.nowMs,
+      clock: this.clock,
+      log: this.#log(),
+      rateOf: (tenant) => this.rateOf(tenant),
       metrics: {
-        count: (limit) => { this.counts.set(limit, (this.counts.get(limit) ?? 0) + 1); },
-        connections: (count) => { this.connectionsGauge = count; },
-        acknowledged: (durationMs, count) => { this.latencies.push({ durationMs, count }); },
-        messages: (direction, qos, count) => { this.messageCounts[direction][qos] += count; },
+        count: (limit) => {
+          this.counts.set(limit, (this.counts.get(limit) ?? 0) + 1);
+        },
+        connections: (count) => {
+          this.connectionsGauge = count;
+        },
+        acknowledged: (durationMs, count) => {
+          this.latencies.push({ durationMs, count });
+        },
+        messages: (direction, qos, count) => {
+          this.messageCounts[direction][qos] += count;
+        },
       },
     });
   }
 
   #log(): Log {
     const log: Log = {
-      debug: (details, text) => { this.debugLines.push({ text, details }); }, info: () => {}, warn: () => {},
-      error: (details) => { this.errors.push(details); },
+      debug: (details, text) => {
+        this.debugLines.push({ text, details });
+      },
+      info: () => {},
+      warn: () => {},
+      error: (details) => {
+        this.errors.push(details);
+      },
       isLevelEnabled: (level) => level !== 'debug' || this.isDebug,
       child: () => log,
     };
@@ -275,8 +318,15 @@ export class Harness {
 
 export function connectPacket(clientId: string, version: 3 | 4 | 5, change: Record<string, unknown> = {}): object {
   return {
-    cmd: 'connect', protocolId: version === 3 ? 'MQIsdp' : 'MQTT', protocolVersion: version, clientId, clean: true, keepalive: 0,
-    username: 't1/user', password: Buffer.from('right'), ...change,
+    cmd: 'connect',
+    protocolId: version === 3 ? 'MQIsdp' : 'MQTT',
+    protocolVersion: version,
+    clientId,
+    clean: true,
+    keepalive: 0,
+    username: 't1/user',
+    password: Buffer.from('right'),
+    ...change,
   };
 }
 
@@ -284,12 +334,31 @@ export function principalOf(userName: string): Principal {
   return { tenant: 't1', tenantNumber: 1, userName, roles: new Set() };
 }
 
-export function publish(topic: string, payload: string, qos: 0 | 1 | 2 = 0, messageId?: number, change: object = {}): object {
-  return { cmd: 'publish', topic, payload, qos, dup: false, retain: false, ...(messageId === undefined ? {} : { messageId }), ...change };
+export function publish(
+  topic: string,
+  payload: string,
+  qos: 0 | 1 | 2 = 0,
+  messageId?: number,
+  change: object = {},
+): object {
+  return {
+    cmd: 'publish',
+    topic,
+    payload,
+    qos,
+    dup: false,
+    retain: false,
+    ...(messageId === undefined ? {} : { messageId }),
+    ...change,
+  };
 }
 
 export function subscribe(messageId: number, ...filters: Array<[string, 0 | 1 | 2]>): object {
-  return { cmd: 'subscribe', messageId, subscriptions: filters.map(([topic, qos]) => ({ topic, qos, nl: false, rap: false, rh: 0 })) };
+  return {
+    cmd: 'subscribe',
+    messageId,
+    subscriptions: filters.map(([topic, qos]) => ({ topic, qos, nl: false, rap: false, rh: 0 })),
+  };
 }
 
 /** Waits for a condition, turn by turn of the event loop. */
@@ -297,13 +366,18 @@ export async function until(condition: () => boolean, timeoutMs = 5_000): Promis
   const deadline = Date.now() + timeoutMs * PATIENCE;
   while (!condition()) {
     if (Date.now() > deadline) throw new Error(`not within ${timeoutMs * PATIENCE} ms: ${condition}`);
-    await new Promise<void>((resolve) => { setImmediate(resolve); });
+    await new Promise<void>((resolve) => {
+      setImmediate(resolve);
+    });
   }
 }
 
 /** Lets everything that is under way come to rest. */
 export async function settle(): Promise<void> {
-  for (let turn = 0; turn < 20; turn++) await new Promise<void>((resolve) => { setImmediate(resolve); });
+  for (let turn = 0; turn < 20; turn++)
+    await new Promise<void>((resolve) => {
+      setImmediate(resolve);
+    });
 }
 
 /** A generator of numbers in [0, 1) from a seed (mulberry32), so that a failure can be repeated. */
@@ -311,8 +385,8 @@ export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ state >>> 15, state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ mixed >>> 7, mixed | 61);
-    return ((mixed ^ mixed >>> 14) >>> 0) / 4_294_967_296;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   };
 }

@@ -2,7 +2,12 @@
 import { changedMarks } from '../../../src/model/sessions/marks.ts';
 import type { MarkChange } from '../../../src/model/sessions/marks.ts';
 import { PlatformError } from '../../../src/model/errors.ts';
-import type { SessionChange, SessionStore, StoredMessage, StoredSession } from '../../../src/mqtt/sessions/application.ts';
+import type {
+  SessionChange,
+  SessionStore,
+  StoredMessage,
+  StoredSession,
+} from '../../../src/mqtt/sessions/application.ts';
 
 interface Entry {
   subscriptions: Map<string, 0 | 1 | 2>;
@@ -29,12 +34,26 @@ export class MemorySessionStore implements SessionStore {
       if (entry === undefined) return undefined;
       const { subscriptions, messages, received } = entry;
       holderAfter?.(entry.holder ?? '');
-      return { ...entry, subscriptions: new Map(subscriptions), messages: [...messages.values()], received: [...received] };
+      return {
+        ...entry,
+        subscriptions: new Map(subscriptions),
+        messages: [...messages.values()],
+        received: [...received],
+      };
     });
   }
 
-  save(tenant: number, key: string, { subscriptions, expirySeconds, disconnectedAt, holder, after }: SessionChange): Promise<void> {
-    const change = { subscriptions: new Map(subscriptions), expirySeconds, disconnectedAt, ...(holder === undefined ? {} : { holder }) };
+  save(
+    tenant: number,
+    key: string,
+    { subscriptions, expirySeconds, disconnectedAt, holder, after }: SessionChange,
+  ): Promise<void> {
+    const change = {
+      subscriptions: new Map(subscriptions),
+      expirySeconds,
+      disconnectedAt,
+      ...(holder === undefined ? {} : { holder }),
+    };
     return this.#change(`save ${tenant}/${key}`, () => {
       this.#check(tenant, key, holder, after);
       Object.assign(this.#entry(tenant, key), change);
@@ -52,7 +71,14 @@ export class MemorySessionStore implements SessionStore {
     return this.#change(`add ${message.id}`, () => {
       this.#check(tenant, key, ofHolder);
       const { id, topic, payload, qos, isReleased, mark } = message;
-      this.#entry(tenant, key).messages.set(id, { id, topic, payload: Uint8Array.from(payload), qos, isReleased, mark });
+      this.#entry(tenant, key).messages.set(id, {
+        id,
+        topic,
+        payload: Uint8Array.from(payload),
+        qos,
+        isReleased,
+        mark,
+      });
     });
   }
 
@@ -65,7 +91,13 @@ export class MemorySessionStore implements SessionStore {
     });
   }
 
-  release(tenant: number, key: string, packetId: number, _shards?: readonly number[], ofHolder?: string): Promise<void> {
+  release(
+    tenant: number,
+    key: string,
+    packetId: number,
+    _shards?: readonly number[],
+    ofHolder?: string,
+  ): Promise<void> {
     return this.#change(`release ${packetId}`, () => {
       this.#check(tenant, key, ofHolder);
       this.#entry(tenant, key).received.delete(packetId);
@@ -90,7 +122,14 @@ export class MemorySessionStore implements SessionStore {
     const name = `${tenant}/${key}`;
     let entry = this.entries.get(name);
     if (entry === undefined) {
-      entry = { subscriptions: new Map(), messages: new Map(), received: new Set(), acknowledged: [], expirySeconds: 0, disconnectedAt: 0 };
+      entry = {
+        subscriptions: new Map(),
+        messages: new Map(),
+        received: new Set(),
+        acknowledged: [],
+        expirySeconds: 0,
+        disconnectedAt: 0,
+      };
       this.entries.set(name, entry);
     }
     return entry;
@@ -100,7 +139,15 @@ export class MemorySessionStore implements SessionStore {
     this.calls.push(call);
     if (this.failure !== undefined) return Promise.reject(this.failure);
     const { gate } = this;
-    const result = this.#last.then(() => gate).then(() => new Promise<void>((resolve) => { setImmediate(resolve); })).then(effect);
+    const result = this.#last
+      .then(() => gate)
+      .then(
+        () =>
+          new Promise<void>((resolve) => {
+            setImmediate(resolve);
+          }),
+      )
+      .then(effect);
     this.#last = result.catch(() => undefined);
     return result;
   }

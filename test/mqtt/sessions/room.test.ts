@@ -13,13 +13,23 @@ t.test('a session tells when half of its queue is free, and what it drops', asyn
   const session = connection.session!;
   let told = 0;
   const dropped: number[] = [];
-  const deliver = (count: number): void => connection.deliver({ ...message('a', `${count}`, 1), onDropped: () => { dropped.push(count); } });
-  const acknowledge = (): void => { for (const { messageId } of client.take()) client.send({ cmd: 'puback', messageId }); };
+  const deliver = (count: number): void =>
+    connection.deliver({
+      ...message('a', `${count}`, 1),
+      onDropped: () => {
+        dropped.push(count);
+      },
+    });
+  const acknowledge = (): void => {
+    for (const { messageId } of client.take()) client.send({ cmd: 'puback', messageId });
+  };
   for (let count = 1; count <= 3; count++) deliver(count);
   t.equal(session.hasRoom, true);
   deliver(4);
   t.equal(session.hasRoom, false);
-  session.whenRoom(() => { told++; });
+  session.whenRoom(() => {
+    told++;
+  });
   for (let count = 5; count <= 7; count++) deliver(count);
   t.same(dropped, [2, 3]);
   acknowledge();

@@ -8,7 +8,11 @@ const message = (topic: string, payload: string, qos: 0 | 1 | 2) => ({ topic, pa
 const kept = { clean: false };
 
 /** A client of the filter `a` to which a message was sent at QoS 2. */
-async function sentTwo(harness: Harness, version: 4 | 5, change: Record<string, unknown>): Promise<{ client: TestClient; messageId: number }> {
+async function sentTwo(
+  harness: Harness,
+  version: 4 | 5,
+  change: Record<string, unknown>,
+): Promise<{ client: TestClient; messageId: number }> {
   const client = await harness.connected('c1', version, change);
   client.send(subscribe(1, ['a', 2]));
   await until(() => client.packets.length > 0);
@@ -32,8 +36,14 @@ t.test('SUBSCRIBE, delivery at the lower QoS, UNSUBSCRIBE', async (t) => {
     link.connection.deliver(message('s/dc/x', 'zero', 0));
     link.connection.deliver(message('s/e', 'no subscription', 1));
     const packets = client.take();
-    t.same(packets.map((packet) => [packet.topic, packet.payload.toString(), packet.qos, packet.dup, packet.retain]),
-      [['s/ds', 'lower', 1, false, false], ['s/dc/x', 'two', 2, false, false], ['s/dc/x', 'zero', 0, false, false]]);
+    t.same(
+      packets.map((packet) => [packet.topic, packet.payload.toString(), packet.qos, packet.dup, packet.retain]),
+      [
+        ['s/ds', 'lower', 1, false, false],
+        ['s/dc/x', 'two', 2, false, false],
+        ['s/dc/x', 'zero', 0, false, false],
+      ],
+    );
     client.send({ cmd: 'puback', messageId: packets[0].messageId, reasonCode: 0 });
     client.send({ cmd: 'pubrec', messageId: packets[1].messageId, reasonCode: 0 });
     t.same(client.takeCommands(), [`pubrel ${packets[1].messageId}`]);
@@ -49,14 +59,27 @@ t.test('SUBSCRIBE, delivery at the lower QoS, UNSUBSCRIBE', async (t) => {
 });
 
 t.test('of overlapping subscriptions the highest QoS counts', async (t) => {
-  const rows: [filter: string, qos: 0 | 1 | 2][][] = [[['a/b', 0], ['a/+', 1], ['#', 0]], [['a/#', 2], ['a/b', 1]]];
+  const rows: [filter: string, qos: 0 | 1 | 2][][] = [
+    [
+      ['a/b', 0],
+      ['a/+', 1],
+      ['#', 0],
+    ],
+    [
+      ['a/#', 2],
+      ['a/b', 1],
+    ],
+  ];
   for (const filters of rows) {
     const harness = new Harness();
     const client = await harness.connected('c1');
     client.send(subscribe(1, ...filters));
     client.take();
     harness.link('c1').connection.deliver(message('a/b', 'x', 2));
-    t.same(client.take().map(({ qos }) => qos), [Math.max(...filters.map(([, qos]) => qos))]);
+    t.same(
+      client.take().map(({ qos }) => qos),
+      [Math.max(...filters.map(([, qos]) => qos))],
+    );
   }
 });
 
@@ -95,7 +118,10 @@ t.test('the number of subscriptions is limited', async (t) => {
 });
 
 t.test('a session that is kept: subscriptions and messages, over reconnect and restart', async (t) => {
-  for (const [version, change] of [[4, kept], [5, { clean: false, properties: { sessionExpiryInterval: 1_000 } }]] as const) {
+  for (const [version, change] of [
+    [4, kept],
+    [5, { clean: false, properties: { sessionExpiryInterval: 1_000 } }],
+  ] as const) {
     for (const restart of [false, true]) {
       const harness = new Harness({ inFlightMessages: 1 });
       let client = await harness.connect('c1', version, change);
@@ -104,7 +130,8 @@ t.test('a session that is kept: subscriptions and messages, over reconnect and r
       await until(() => client.packets.length > 0);
       t.same(client.takeCommands(), ['suback 1']);
       t.same([...harness.store.entries.get('1/c1')!.subscriptions], [['s/ds', 1]], 'stored before SUBACK');
-      for (const payload of ['unacknowledged', 'queued']) harness.link('c1').connection.deliver(message('s/ds', payload, 1));
+      for (const payload of ['unacknowledged', 'queued'])
+        harness.link('c1').connection.deliver(message('s/ds', payload, 1));
       await until(() => client.packets.length > 0);
       await settle();
       const [first, ...more] = client.take();
@@ -141,7 +168,9 @@ t.test('a message is stored before it is sent', async (t) => {
   await until(() => client.packets.length > 0);
   client.take();
   let open = () => {};
-  harness.store.gate = new Promise((resolve) => { open = resolve; });
+  harness.store.gate = new Promise((resolve) => {
+    open = resolve;
+  });
   harness.link('c1').connection.deliver(message('a', 'x', 2));
   await settle();
   t.same(client.take(), []);
@@ -152,41 +181,53 @@ t.test('a message is stored before it is sent', async (t) => {
   client.drop();
   harness.restart();
   const restarted = await harness.connected('c1', 4, kept);
-  t.match(restarted.take(), [{ cmd: 'publish', messageId: first.messageId, dup: true }], 'the same packet id after a restart');
+  t.match(
+    restarted.take(),
+    [{ cmd: 'publish', messageId: first.messageId, dup: true }],
+    'the same packet id after a restart',
+  );
 });
 
-t.test('PUBREC is stored before PUBREL is sent: PUBREL comes again, over reconnect and restart, and never PUBLISH', async (t) => {
-  for (const version of [4, 5] as const) {
-    const harness = new Harness();
-    const change = version === 5 ? { clean: false, properties: { sessionExpiryInterval: 1_000 } } : kept;
-    const { client, messageId } = await sentTwo(harness, version, change);
-    let open = () => {};
-    harness.store.gate = new Promise((resolve) => { open = resolve; });
-    client.send({ cmd: 'pubrec', messageId }, { cmd: 'pubrec', messageId });
-    await settle();
-    t.same(client.take(), []);
-    open();
-    harness.store.gate = undefined;
-    await until(() => client.packets.length > 0);
-    t.same(client.takeCommands(), [`pubrel ${messageId}`], 'once for both');
-    t.equal(harness.store.calls.filter((call) => call.startsWith('add ')).length, 2);
-    client.send({ cmd: 'pubrec', messageId });
-    t.same(client.takeCommands(), [`pubrel ${messageId}`], 'PUBREC again is answered at once');
-    client.drop();
-    let again = await harness.connected('c1', version, change);
-    t.same(again.takeCommands(), [`pubrel ${messageId}`]);
-    again.drop();
-    harness.restart();
-    again = await harness.connected('c1', version, change);
-    t.same(again.takeCommands(), [`pubrel ${messageId}`], 'also after a restart');
-    harness.link('c1').connection.deliver(message('a', 'next', 2));
-    await until(() => again.packets.length > 0);
-    t.match(again.take(), [{ cmd: 'publish', messageId: messageId + 1, dup: false }], 'ids go on');
-    again.send({ cmd: 'pubcomp', messageId });
-    await settle();
-    t.same([...harness.store.entries.get('1/c1')!.messages.values()].map(({ payload }) => Buffer.from(payload).toString()), ['next']);
-  }
-});
+t.test(
+  'PUBREC is stored before PUBREL is sent: PUBREL comes again, over reconnect and restart, and never PUBLISH',
+  async (t) => {
+    for (const version of [4, 5] as const) {
+      const harness = new Harness();
+      const change = version === 5 ? { clean: false, properties: { sessionExpiryInterval: 1_000 } } : kept;
+      const { client, messageId } = await sentTwo(harness, version, change);
+      let open = () => {};
+      harness.store.gate = new Promise((resolve) => {
+        open = resolve;
+      });
+      client.send({ cmd: 'pubrec', messageId }, { cmd: 'pubrec', messageId });
+      await settle();
+      t.same(client.take(), []);
+      open();
+      harness.store.gate = undefined;
+      await until(() => client.packets.length > 0);
+      t.same(client.takeCommands(), [`pubrel ${messageId}`], 'once for both');
+      t.equal(harness.store.calls.filter((call) => call.startsWith('add ')).length, 2);
+      client.send({ cmd: 'pubrec', messageId });
+      t.same(client.takeCommands(), [`pubrel ${messageId}`], 'PUBREC again is answered at once');
+      client.drop();
+      let again = await harness.connected('c1', version, change);
+      t.same(again.takeCommands(), [`pubrel ${messageId}`]);
+      again.drop();
+      harness.restart();
+      again = await harness.connected('c1', version, change);
+      t.same(again.takeCommands(), [`pubrel ${messageId}`], 'also after a restart');
+      harness.link('c1').connection.deliver(message('a', 'next', 2));
+      await until(() => again.packets.length > 0);
+      t.match(again.take(), [{ cmd: 'publish', messageId: messageId + 1, dup: false }], 'ids go on');
+      again.send({ cmd: 'pubcomp', messageId });
+      await settle();
+      t.same(
+        [...harness.store.entries.get('1/c1')!.messages.values()].map(({ payload }) => Buffer.from(payload).toString()),
+        ['next'],
+      );
+    }
+  },
+);
 
 t.test('PUBREC that the store refuses: PUBREL waits until it is taken, and PUBLISH does not come again', async (t) => {
   const harness = new Harness();
@@ -241,9 +282,14 @@ t.test('marks of acknowledged messages are kept with the session', async (t) => 
   await until(() => client.packets.length > 0);
   const session = () => harness.link('c1').connection.session!;
   const marks = () => [[...session().acknowledgedMarks], harness.store.entries.get('1/c1')!.acknowledged];
-  const deliver = (payload: string, qos: 1 | 2, topic = 'a') => harness.link('c1').connection.deliver({ ...message(topic, payload, qos), mark: payload });
+  const deliver = (payload: string, qos: 1 | 2, topic = 'a') =>
+    harness.link('c1').connection.deliver({ ...message(topic, payload, qos), mark: payload });
   client.take();
-  for (const [payload, qos] of [['one', 1], ['two', 2], ['three', 2]] as const) {
+  for (const [payload, qos] of [
+    ['one', 1],
+    ['two', 2],
+    ['three', 2],
+  ] as const) {
     deliver(payload, qos);
     await until(() => client.connection!.session!.queuedMessages === 0);
   }
@@ -251,8 +297,15 @@ t.test('marks of acknowledged messages are kept with the session', async (t) => 
   deliver('waits', 2);
   deliver('last', 1);
   deliver('qos 0', 1, 'b');
-  t.same(client.take().map(({ payload }) => payload.toString()), ['one', 'two', 'three', 'qos 0']);
-  t.same(['one', 'waits', 'dropped', 'qos 0', 'other'].map((mark) => session().hasMark(mark)), [true, true, false, false, false], 'on their way');
+  t.same(
+    client.take().map(({ payload }) => payload.toString()),
+    ['one', 'two', 'three', 'qos 0'],
+  );
+  t.same(
+    ['one', 'waits', 'dropped', 'qos 0', 'other'].map((mark) => session().hasMark(mark)),
+    [true, true, false, false, false],
+    'on their way',
+  );
   const ids = [1, 2, 3].map((id) => id + 1);
   client.send({ cmd: 'puback', messageId: ids[0] });
   client.send({ cmd: 'pubrec', messageId: ids[1] });
@@ -260,11 +313,17 @@ t.test('marks of acknowledged messages are kept with the session', async (t) => 
   t.same(marks(), [['one'], ['one']], 'PUBREC is not the end');
   client.send({ cmd: 'pubcomp', messageId: ids[1] });
   await until(() => harness.store.entries.get('1/c1')!.acknowledged.length === 2);
-  t.same(marks(), [['one', 'two'], ['one', 'two']]);
+  t.same(marks(), [
+    ['one', 'two'],
+    ['one', 'two'],
+  ]);
   harness.restart();
   client = await harness.connected('c1', 4, kept);
   t.same(session().acknowledgedMarks, new Set(['one', 'two']), 'after a restart');
-  t.same(['one', 'three', 'waits', 'dropped'].map((mark) => session().hasMark(mark)), [true, true, true, false]);
+  t.same(
+    ['one', 'three', 'waits', 'dropped'].map((mark) => session().hasMark(mark)),
+    [true, true, true, false],
+  );
   await until(() => client.packets.length === 3);
   const sent = client.take();
   t.equal(sent[0].payload.toString(), 'three');
@@ -279,7 +338,14 @@ t.test('marks of acknowledged messages are kept with the session', async (t) => 
   t.ok(client.takeCommands().includes(`pubrel ${sent[0].messageId}`));
   client.send({ cmd: 'pubcomp', messageId: sent[0].messageId });
   await until(() => harness.store.entries.get('1/c1')!.messages.size === 2);
-  t.same(marks(), [['one', 'three'], ['one', 'three']], 'a message that came from the store has its mark; what is forgotten goes with the next removal');
+  t.same(
+    marks(),
+    [
+      ['one', 'three'],
+      ['one', 'three'],
+    ],
+    'a message that came from the store has its mark; what is forgotten goes with the next removal',
+  );
   await harness.connected('c1', 4, { clean: true });
   t.same([...session().acknowledgedMarks], [], 'not in another session');
 });
@@ -305,14 +371,29 @@ t.test('a limit that refuses writes is named to persistent sessions; it is no fa
       await until(() => client.isEnded);
       t.match(client.take(), [{ cmd: 'disconnect', reasonCode: 0x97, properties: reason }]);
       client.drop();
-      t.match((await harness.connect('c1', 5, expiring)).take(), [{ cmd: 'connack', reasonCode: 0x97, properties: reason }]);
+      t.match((await harness.connect('c1', 5, expiring)).take(), [
+        { cmd: 'connack', reasonCode: 0x97, properties: reason },
+      ]);
       t.match((await harness.connect('c1', 4, kept)).take(), [{ cmd: 'connack', returnCode: 3 }]);
-      t.match((await harness.connect('c2', 5, expiring)).take(), [{ cmd: 'connack', reasonCode: 0x97, properties: reason }]);
-      t.same([harness.counts.get('mqtt/reason-0x97'), harness.counts.get('mqtt/connack-0x97'), harness.counts.get('mqtt/internal-error'), harness.errors],
-        [1, 3, undefined, []]);
+      t.match((await harness.connect('c2', 5, expiring)).take(), [
+        { cmd: 'connack', reasonCode: 0x97, properties: reason },
+      ]);
+      t.same(
+        [
+          harness.counts.get('mqtt/reason-0x97'),
+          harness.counts.get('mqtt/connack-0x97'),
+          harness.counts.get('mqtt/internal-error'),
+          harness.errors,
+        ],
+        [1, 3, undefined, []],
+      );
       t.notOk(harness.server.sessions.isInMemory(1, 'c2'), 'what was not opened leaves memory');
       harness.store.failure = undefined;
-      t.equal((await harness.connect('c1', 5, expiring)).take()[0].sessionPresent, true, 'the session is there when the limit is gone');
+      t.equal(
+        (await harness.connect('c1', 5, expiring)).take()[0].sessionPresent,
+        true,
+        'the session is there when the limit is gone',
+      );
     }
   }
 });
@@ -357,10 +438,17 @@ t.test('the window and the queue are bounded', async (t) => {
   client.take();
   for (let count = 1; count <= 7; count++) harness.link('c1').connection.deliver(message('a', `${count}`, 1));
   const sent = client.take();
-  t.same(sent.map((packet) => packet.payload.toString()), ['1', '2']);
+  t.same(
+    sent.map((packet) => packet.payload.toString()),
+    ['1', '2'],
+  );
   t.equal(harness.counts.get('mqtt/queue-messages'), 2);
   for (const packet of sent) client.send({ cmd: 'puback', messageId: packet.messageId });
-  t.same(client.take().map((packet) => packet.payload.toString()), ['5', '6'], 'the oldest were dropped');
+  t.same(
+    client.take().map((packet) => packet.payload.toString()),
+    ['5', '6'],
+    'the oldest were dropped',
+  );
   const bytes = new Harness({ inFlightMessages: 1, queueBytes: 100 });
   const other = await bytes.connected('c1', 5, { properties: { receiveMaximum: 1, maximumPacketSize: 200 } });
   other.send(subscribe(1, ['a', 1]));
@@ -380,9 +468,15 @@ t.test('no more are in flight than the Receive Maximum of the client', async (t)
   client.take();
   for (const payload of ['1', '2', '3']) harness.link('c1').connection.deliver(message('a', payload, 1));
   const sent = client.take();
-  t.same(sent.map(({ payload }) => payload.toString()), ['1', '2']);
+  t.same(
+    sent.map(({ payload }) => payload.toString()),
+    ['1', '2'],
+  );
   client.send({ cmd: 'puback', messageId: sent[0].messageId, reasonCode: 0 });
-  t.same(client.take().map(({ payload }) => payload.toString()), ['3']);
+  t.same(
+    client.take().map(({ payload }) => payload.toString()),
+    ['3'],
+  );
 });
 
 t.test('takeover', async (t) => {
@@ -414,7 +508,9 @@ t.test('the same serial in another tenant is another session', async (t) => {
 
 t.test('many CONNECT of one client at once: the last one has the session', async (t) => {
   const harness = new Harness();
-  const clients = await Promise.all(Array.from({ length: 10 }, (_, index) => harness.connect('c1', 4, { clean: index % 3 === 0 })));
+  const clients = await Promise.all(
+    Array.from({ length: 10 }, (_, index) => harness.connect('c1', 4, { clean: index % 3 === 0 })),
+  );
   await settle();
   t.equal(clients.filter((client) => !client.isEnded).length, 1);
   t.notOk(clients[9].isEnded);
@@ -476,7 +572,10 @@ t.test('sessions without a connection leave memory, not the store', async (t) =>
     await settle();
   }
   t.equal(harness.server.sessions.sessionsCount, 2);
-  t.same(['c1', 'c4'].map((clientId) => harness.server.sessions.isInMemory(1, clientId)), [false, true]);
+  t.same(
+    ['c1', 'c4'].map((clientId) => harness.server.sessions.isInMemory(1, clientId)),
+    [false, true],
+  );
   const client = await harness.connected('c1', 4, kept);
   await until(() => client.packets.length > 0);
   t.equal(client.take()[0].payload.toString(), 'c1');

@@ -11,11 +11,21 @@ export interface SessionStorePlace {
 }
 
 const TENANT = 1;
-const subscriptions = new Map<string, 0 | 1 | 2>([['s/ds', 2], ['s/dc/#', 0]]);
-const plain = (session: StoredSession | undefined): unknown => session && {
-  ...session, subscriptions: [...session.subscriptions], acknowledged: session.acknowledged ?? [],
-  messages: session.messages.map(({ payload, isReleased = false, ...message }) => ({ ...message, isReleased, payload: Buffer.from(payload).toString('latin1') })),
-};
+const subscriptions = new Map<string, 0 | 1 | 2>([
+  ['s/ds', 2],
+  ['s/dc/#', 0],
+]);
+const plain = (session: StoredSession | undefined): unknown =>
+  session && {
+    ...session,
+    subscriptions: [...session.subscriptions],
+    acknowledged: session.acknowledged ?? [],
+    messages: session.messages.map(({ payload, isReleased = false, ...message }) => ({
+      ...message,
+      isReleased,
+      payload: Buffer.from(payload).toString('latin1'),
+    })),
+  };
 
 export function sessionStoreContract(t: Test, name: string, newPlace: (t: Test) => Promise<SessionStorePlace>): void {
   t.test(`${name}: subscriptions, messages, released ones, packet ids and expiry, also after a kill`, async (t) => {
@@ -28,27 +38,49 @@ export function sessionStoreContract(t: Test, name: string, newPlace: (t: Test) 
     const added = store.addMessage(TENANT, 'a', { id: 10, topic: 's/ds', payload, qos: 2 });
     await added;
     payload.fill(1);
-    await store.addMessage(TENANT, 'a', { id: 10, topic: 's/ds', payload: Buffer.from([0, 255]), qos: 2, isReleased: true });
+    await store.addMessage(TENANT, 'a', {
+      id: 10,
+      topic: 's/ds',
+      payload: Buffer.from([0, 255]),
+      qos: 2,
+      isReleased: true,
+    });
     await store.addMessage(TENANT, 'a', { id: 11, topic: 's/ds', payload: Buffer.from('gone'), qos: 1 });
     await store.removeMessage(TENANT, 'a', 11);
     await store.removeMessage(TENANT, 'a', 12);
     for (const id of [7, 8]) await first.receive(TENANT, 'a', id);
     await store.release(TENANT, 'a', 8);
     await store.release(TENANT, 'a', 5);
-    const want = { subscriptions: [...subscriptions], expirySeconds: 60, disconnectedAt: 0, received: [7], acknowledged: [], messages: [
-      { id: 9, topic: 's/ds', payload: Buffer.from('510,ä').toString('latin1'), qos: 1, isReleased: false },
-      { id: 10, topic: 's/ds', payload: '\u0000\u00ff', qos: 2, isReleased: true },
-    ] };
+    const want = {
+      subscriptions: [...subscriptions],
+      expirySeconds: 60,
+      disconnectedAt: 0,
+      received: [7],
+      acknowledged: [],
+      messages: [
+        { id: 9, topic: 's/ds', payload: Buffer.from('510,ä').toString('latin1'), qos: 1, isReleased: false },
+        { id: 10, topic: 's/ds', payload: '\u0000\u00ff', qos: 2, isReleased: true },
+      ],
+    };
     t.same(plain(await store.load(TENANT, 'a')), want);
     const second = await first.again();
     t.same(plain(await second.store.load(TENANT, 'a')), want);
     // Messages and what was received stay.
     await second.store.save(TENANT, 'a', { subscriptions: new Map(), expirySeconds: 5, disconnectedAt: 77 });
-    t.same(plain(await second.store.load(TENANT, 'a')), { ...want, subscriptions: [], expirySeconds: 5, disconnectedAt: 77 });
+    t.same(plain(await second.store.load(TENANT, 'a')), {
+      ...want,
+      subscriptions: [],
+      expirySeconds: 5,
+      disconnectedAt: 77,
+    });
     await second.store.remove(TENANT, 'a');
     t.equal(await second.store.load(TENANT, 'a'), undefined);
     await second.store.save(TENANT, 'a', { subscriptions, expirySeconds: 60, disconnectedAt: 0 });
-    t.match(plain(await second.store.load(TENANT, 'a')), { messages: [], received: [] }, 'nothing of the one that was removed');
+    t.match(
+      plain(await second.store.load(TENANT, 'a')),
+      { messages: [], received: [] },
+      'nothing of the one that was removed',
+    );
     await second.store.remove(TENANT, 'none');
   });
 
@@ -58,14 +90,22 @@ export function sessionStoreContract(t: Test, name: string, newPlace: (t: Test) 
     const change = { subscriptions, expirySeconds: 60, disconnectedAt: 0 };
     const elsewhere = { code: 'mqtt/session-elsewhere', status: 409, details: { session: 'a' } };
     const message = { id: 1, topic: 's/ds', payload: Buffer.from('1'), qos: 1 } as const;
-    await t.rejects(store.save(TENANT, 'a', { ...change, holder: 'one', after: 'gone' }), elsewhere, 'the session that it goes on from has ended');
+    await t.rejects(
+      store.save(TENANT, 'a', { ...change, holder: 'one', after: 'gone' }),
+      elsewhere,
+      'the session that it goes on from has ended',
+    );
     t.equal(await store.load(TENANT, 'a'), undefined);
     await store.save(TENANT, 'a', { ...change, holder: 'one', after: '' });
     await store.save(TENANT, 'a', { ...change, expirySeconds: 61, holder: 'one', after: 'one' });
     await store.addMessage(TENANT, 'a', message, 'one');
     await place.receive(TENANT, 'a', 7);
     t.match(await store.load(TENANT, 'a'), { holder: 'one', expirySeconds: 61 });
-    await t.rejects(store.save(TENANT, 'a', { ...change, holder: 'three', after: '' }), elsewhere, 'opened without knowing of it');
+    await t.rejects(
+      store.save(TENANT, 'a', { ...change, holder: 'three', after: '' }),
+      elsewhere,
+      'opened without knowing of it',
+    );
     await store.save(TENANT, 'a', { ...change, holder: 'two', after: 'one' });
     const want = plain(await store.load(TENANT, 'a'));
     t.match(want, { holder: 'two', expirySeconds: 60 });
@@ -90,15 +130,31 @@ export function sessionStoreContract(t: Test, name: string, newPlace: (t: Test) 
     const { store } = await newPlace(t);
     const places = [1, 11].flatMap((tenant) => ['a', 'ab', 'b/a', 'ä温😀'].map((key) => ({ tenant, key })));
     for (const { tenant, key } of places) {
-      await store.save(tenant, key, { subscriptions: new Map([[`${tenant} ${key}`, 1]]), expirySeconds: 1, disconnectedAt: 0 });
+      await store.save(tenant, key, {
+        subscriptions: new Map([[`${tenant} ${key}`, 1]]),
+        expirySeconds: 1,
+        disconnectedAt: 0,
+      });
       await store.addMessage(tenant, key, { id: 1, topic: `${tenant} ${key}`, payload: Buffer.alloc(0), qos: 1 });
     }
     for (const { tenant, key } of places) {
       const session = await store.load(tenant, key);
-      t.same([[...session!.subscriptions.keys()], session!.messages.map(({ topic }) => topic)], [[`${tenant} ${key}`], [`${tenant} ${key}`]]);
+      t.same(
+        [[...session!.subscriptions.keys()], session!.messages.map(({ topic }) => topic)],
+        [[`${tenant} ${key}`], [`${tenant} ${key}`]],
+      );
     }
     await store.remove(1, 'a');
-    t.same(await Promise.all(places.map(async ({ tenant, key }) => (await store.load(tenant, key))?.messages.length)), [undefined, 1, 1, 1, 1, 1, 1, 1]);
+    t.same(await Promise.all(places.map(async ({ tenant, key }) => (await store.load(tenant, key))?.messages.length)), [
+      undefined,
+      1,
+      1,
+      1,
+      1,
+      1,
+      1,
+      1,
+    ]);
   });
 
   t.test(`${name}: calls of one session that are not waited for take effect in their order`, async (t) => {
@@ -106,11 +162,16 @@ export function sessionStoreContract(t: Test, name: string, newPlace: (t: Test) 
     const calls: Promise<void>[] = [];
     for (let id = 1; id <= 50; id += 1) {
       calls.push(store.addMessage(TENANT, 'a', { id, topic: 's/ds', payload: Buffer.from(String(id)), qos: 1 }));
-      calls.push(store.save(TENANT, 'a', { subscriptions: new Map([['s/ds', 1]]), expirySeconds: id, disconnectedAt: id }));
+      calls.push(
+        store.save(TENANT, 'a', { subscriptions: new Map([['s/ds', 1]]), expirySeconds: id, disconnectedAt: id }),
+      );
       if (id % 2 === 0) calls.push(store.removeMessage(TENANT, 'a', id));
     }
     await Promise.all(calls);
     const session = await store.load(TENANT, 'a');
-    t.same([session?.expirySeconds, session?.disconnectedAt, session?.messages.map(({ id }) => id)], [50, 50, Array.from({ length: 25 }, (_, index) => index * 2 + 1)]);
+    t.same(
+      [session?.expirySeconds, session?.disconnectedAt, session?.messages.map(({ id }) => id)],
+      [50, 50, Array.from({ length: 25 }, (_, index) => index * 2 + 1)],
+    );
   });
 }

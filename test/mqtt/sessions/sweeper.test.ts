@@ -24,20 +24,43 @@ class Sessions {
 
   sweeper(stepSessions = 2): SessionSweeper {
     return new SessionSweeper({
-      commands: this.platform.commands, documents: this.platform.documents, tenants: () => [TENANT, 2], stepSessions,
+      commands: this.platform.commands,
+      documents: this.platform.documents,
+      tenants: () => [TENANT, 2],
+      stepSessions,
       clock: { read: async () => (this.isBelieved ? this.nowMs : undefined) },
-      isMine: (_tenant, key) => !this.ofOthers.has(key), isInMemory: (tenant, key) => tenant === TENANT && this.inMemory.has(key),
-      log: { ...silentLog, warn: (details) => { this.warnings.push(details); } },
+      isMine: (_tenant, key) => !this.ofOthers.has(key),
+      isInMemory: (tenant, key) => tenant === TENANT && this.inMemory.has(key),
+      log: {
+        ...silentLog,
+        warn: (details) => {
+          this.warnings.push(details);
+        },
+      },
     });
   }
 
   async add(key: string, state: { expirySeconds: number; disconnectedAt: number }, tenant = TENANT): Promise<void> {
-    await this.platform.request({ kind: COMMAND.SESSION_SAVE, tenant, key: `s:${key}`, body: { session: key, subscriptions: [['s/ds', 1]], ...state } });
-    await this.platform.request({ kind: COMMAND.SESSION_MESSAGE_ADD, tenant, key: `s:${key}`, body: { session: key, id: 1, topic: 's/ds', payload: '', qos: 1 } });
+    await this.platform.request({
+      kind: COMMAND.SESSION_SAVE,
+      tenant,
+      key: `s:${key}`,
+      body: { session: key, subscriptions: [['s/ds', 1]], ...state },
+    });
+    await this.platform.request({
+      kind: COMMAND.SESSION_MESSAGE_ADD,
+      tenant,
+      key: `s:${key}`,
+      body: { session: key, id: 1, topic: 's/ds', payload: '', qos: 1 },
+    });
   }
 
-  get keys(): string[] { return this.platform.ids('session'); }
-  state(key: string): SessionState { return this.platform.get('session', key) as unknown as SessionState; }
+  get keys(): string[] {
+    return this.platform.ids('session');
+  }
+  state(key: string): SessionState {
+    return this.platform.get('session', key) as unknown as SessionState;
+  }
 }
 
 const ago = (seconds: number): number => NOW - seconds * 1_000;
@@ -59,7 +82,10 @@ t.test('what is over is removed with its messages, the rest stays', async (t) =>
     const sweeper = sessions.sweeper();
     await sweeper.sweep();
     t.same(sessions.keys, ['fresh', 'never', 'open', 'other']);
-    t.same(sessions.platform.ids('sessionMessage'), ['fresh', 'never', 'open', 'other'].map((key) => messageKey(key, 1)));
+    t.same(
+      sessions.platform.ids('sessionMessage'),
+      ['fresh', 'never', 'open', 'other'].map((key) => messageKey(key, 1)),
+    );
     t.same(sessions.platform.ids('session', '', 2), []);
     t.equal(sweeper.expiredCount, 4);
     t.equal(sessions.platform.journal.lastSeq, before + 4, 'one command for each');
@@ -81,7 +107,9 @@ t.test('while the clock is not believed nothing is removed, also when it is set 
   t.same(sessions.keys, ['a', 'b', 'c', 'd', 'e', 'open']);
   t.equal(sessions.state('open').disconnectedAt, 0);
   sessions.isBelieved = true;
-  sessions.platform.onGroup = () => { sessions.isBelieved = false; };
+  sessions.platform.onGroup = () => {
+    sessions.isBelieved = false;
+  };
   await sweeper.sweep();
   t.same(sessions.keys, ['c', 'd', 'e', 'open'], 'the page that was begun');
   sessions.platform.onGroup = () => undefined;
@@ -91,36 +119,39 @@ t.test('while the clock is not believed nothing is removed, also when it is set 
   t.equal(sessions.state('open').disconnectedAt, NOW);
 });
 
-t.test('while the clock is not believed no session ends, in memory or in the store; the time of those that lose their connection runs afterwards', async (t) => {
-  const change = { clean: false, properties: { sessionExpiryInterval: 700 } };
-  const harness = new Harness();
-  for (const id of ['c1', 'c2']) (await harness.connected(id, 5, change)).drop();
-  const connected = await harness.connected('c3', 5, change);
-  await settle();
-  harness.nowMs += 61 * 86_400_000;
-  harness.clock.isBelieved = false;
-  connected.drop();
-  harness.advance(750);
-  await settle();
-  t.equal(harness.store.entries.size, 3);
-  t.equal((await harness.connect('c1', 5, change)).take()[0].sessionPresent, true, 'in memory');
-  t.equal(harness.store.entries.get('1/c3')!.disconnectedAt, 0, 'that is not written down by a wrong clock');
-  harness.restart();
-  t.equal((await harness.connect('c2', 5, change)).take()[0].sessionPresent, true, 'in the store');
-  // The jump was right: the time of c3 begins where the clock is believed.
-  const other = new Harness();
-  other.clock.isBelieved = false;
-  (await other.connected('c3', 5, change)).drop();
-  await settle();
-  other.advance(900);
-  other.clock.isBelieved = true;
-  other.advance(600);
-  await settle();
-  t.equal(other.store.entries.size, 1);
-  other.advance(200);
-  await settle();
-  t.equal(other.store.entries.size, 0);
-});
+t.test(
+  'while the clock is not believed no session ends, in memory or in the store; the time of those that lose their connection runs afterwards',
+  async (t) => {
+    const change = { clean: false, properties: { sessionExpiryInterval: 700 } };
+    const harness = new Harness();
+    for (const id of ['c1', 'c2']) (await harness.connected(id, 5, change)).drop();
+    const connected = await harness.connected('c3', 5, change);
+    await settle();
+    harness.nowMs += 61 * 86_400_000;
+    harness.clock.isBelieved = false;
+    connected.drop();
+    harness.advance(750);
+    await settle();
+    t.equal(harness.store.entries.size, 3);
+    t.equal((await harness.connect('c1', 5, change)).take()[0].sessionPresent, true, 'in memory');
+    t.equal(harness.store.entries.get('1/c3')!.disconnectedAt, 0, 'that is not written down by a wrong clock');
+    harness.restart();
+    t.equal((await harness.connect('c2', 5, change)).take()[0].sessionPresent, true, 'in the store');
+    // The jump was right: the time of c3 begins where the clock is believed.
+    const other = new Harness();
+    other.clock.isBelieved = false;
+    (await other.connected('c3', 5, change)).drop();
+    await settle();
+    other.advance(900);
+    other.clock.isBelieved = true;
+    other.advance(600);
+    await settle();
+    t.equal(other.store.entries.size, 1);
+    other.advance(200);
+    await settle();
+    t.equal(other.store.entries.size, 0);
+  },
+);
 
 t.test('sessions connected at a crash: their time runs from the recovery, over further crashes', async (t) => {
   const sessions = new Sessions(t);
@@ -131,7 +162,11 @@ t.test('sessions connected at a crash: their time runs from the recovery, over f
   const recoveredAt = sessions.nowMs;
   sessions.inMemory.add('b');
   await sessions.sweeper().sweep();
-  t.same(['a', 'b', 'c'].map((key) => sessions.state(key).disconnectedAt), [recoveredAt, 0, recoveredAt], 'b is back already');
+  t.same(
+    ['a', 'b', 'c'].map((key) => sessions.state(key).disconnectedAt),
+    [recoveredAt, 0, recoveredAt],
+    'b is back already',
+  );
   t.same(sessions.state('a').subscriptions, [['s/ds', 1]]);
   t.equal(sessions.state('never').disconnectedAt, 0);
   sessions.inMemory.clear();
@@ -147,8 +182,13 @@ t.test('sessions connected at a crash: their time runs from the recovery, over f
 
 t.test('the actor decides: a session that is connected again when the command arrives stays', async (t) => {
   const sessions = new Sessions(t);
-  const expire = (lostAt: number) => sessions.platform.request<{ isRemoved: boolean }>({
-    kind: COMMAND.SESSION_EXPIRE, key: 's:a', body: { session: 'a', lostAt }, receivedAt: NOW });
+  const expire = (lostAt: number) =>
+    sessions.platform.request<{ isRemoved: boolean }>({
+      kind: COMMAND.SESSION_EXPIRE,
+      key: 's:a',
+      body: { session: 'a', lostAt },
+      receivedAt: NOW,
+    });
   t.same(await expire(NOW), { isRemoved: false }, 'there is none');
   await sessions.add('a', { expirySeconds: 60, disconnectedAt: ago(10) });
   t.same(await expire(ago(100)), { isRemoved: false }, 'its own time counts');
@@ -161,7 +201,8 @@ t.test('the actor decides: a session that is connected again when the command ar
 
 t.test('it runs at the start and ends when told', async (t) => {
   const sessions = new Sessions(t);
-  for (let number = 0; number < 5; number += 1) await sessions.add(`s${number}`, { expirySeconds: 1, disconnectedAt: ago(2) });
+  for (let number = 0; number < 5; number += 1)
+    await sessions.add(`s${number}`, { expirySeconds: 1, disconnectedAt: ago(2) });
   const sweeper = sessions.sweeper();
   sweeper.start();
   await until(() => sessions.keys.length === 0);
@@ -181,7 +222,11 @@ t.test('with the MQTT server: connected, offline in memory, and out of memory', 
   const sessions = new Sessions(t);
   const harness = new Harness({ offlineSessions: 1 });
   harness.nowMs = NOW;
-  harness.store = new SessionDocuments({ commands: sessions.platform.commands, documents: sessions.platform.documents, now: () => harness.nowMs }) as never;
+  harness.store = new SessionDocuments({
+    commands: sessions.platform.commands,
+    documents: sessions.platform.documents,
+    now: () => harness.nowMs,
+  }) as never;
   harness.restart();
   const options = { clean: false, properties: { sessionExpiryInterval: 100 } };
   const connect = async (clientId: string) => {
@@ -197,18 +242,31 @@ t.test('with the MQTT server: connected, offline in memory, and out of memory', 
     await sessions.platform.settled();
   }
   await until(() => !harness.server.sessions.isInMemory(1, 'gone'));
-  t.same(['offline', 'here'].map((key) => harness.server.sessions.isInMemory(1, key)), [true, true]);
+  t.same(
+    ['offline', 'here'].map((key) => harness.server.sessions.isInMemory(1, key)),
+    [true, true],
+  );
   const sweeper = new SessionSweeper({
-    commands: sessions.platform.commands, documents: sessions.platform.documents, tenants: () => [1], clock: { read: async () => harness.nowMs }, log: silentLog,
+    commands: sessions.platform.commands,
+    documents: sessions.platform.documents,
+    tenants: () => [1],
+    clock: { read: async () => harness.nowMs },
+    log: silentLog,
     isInMemory: (tenant, key) => harness.server.sessions.isInMemory(tenant, key),
   });
   harness.nowMs += 100_000;
   await sweeper.sweep();
   t.same(sessions.keys, ['here', 'offline'], 'what is in memory expires there');
-  t.same((await harness.connect('gone', 5, options)).take().map(({ sessionPresent }) => sessionPresent), [false]);
+  t.same(
+    (await harness.connect('gone', 5, options)).take().map(({ sessionPresent }) => sessionPresent),
+    [false],
+  );
   // The process is gone; the next one has nothing in memory.
   harness.restart();
   await sweeper.sweep();
   t.same(sessions.keys, ['gone', 'here'], 'offline is over; what was connected has lost its connection now');
-  t.same((await harness.connect('here', 5, options)).take().map(({ sessionPresent }) => sessionPresent), [true]);
+  t.same(
+    (await harness.connect('here', 5, options)).take().map(({ sessionPresent }) => sessionPresent),
+    [true],
+  );
 });

@@ -5,7 +5,10 @@ function createQueue(options: { messages?: number; bytes?: number; budget?: Queu
   const lost: string[] = [];
   const budget = options.budget ?? new QueueBudget(1_000_000);
   const queue = new DeliveryQueue({
-    messages: options.messages ?? 1_000, bytes: options.bytes ?? 1_000_000, budget, onLost: (limit) => lost.push(limit),
+    messages: options.messages ?? 1_000,
+    bytes: options.bytes ?? 1_000_000,
+    budget,
+    onLost: (limit) => lost.push(limit),
   });
   const push = (text: string): void => queue.push({ text, sizeBytes: text.length });
   return { queue, budget, lost, push };

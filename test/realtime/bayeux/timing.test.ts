@@ -7,10 +7,15 @@ t.test('the first connect is answered at once, the second is held for the defaul
   const world = createWorld();
   const client = new PollingClient(world);
   await client.handshake();
-  t.same((await client.connect({ id: '1' })).messages, [{
-    id: '1', channel: '/meta/connect', clientId: client.clientId, successful: true,
-    advice: { interval: 0, timeout: 5_400_000, reconnect: 'retry' },
-  }]);
+  t.same((await client.connect({ id: '1' })).messages, [
+    {
+      id: '1',
+      channel: '/meta/connect',
+      clientId: client.clientId,
+      successful: true,
+      advice: { interval: 0, timeout: 5_400_000, reconnect: 'retry' },
+    },
+  ]);
   const poll = await client.connect();
   world.clock.advance(5_399_999);
   t.equal(poll.messages, undefined);
@@ -23,8 +28,11 @@ t.test('a connect names its own time, at most the maximum; the handshake that of
   const client = new PollingClient(world);
   const answer = await client.handshake({ advice: { timeout: 30_000, interval: 1_000 } });
   t.equal(answer.successful, true);
-  t.match((await client.connect({ advice: { timeout: 9_000 } })).messages,
-    [{ advice: { timeout: 30_000, interval: 1_000 } }], 'the first returns at once all the same');
+  t.match(
+    (await client.connect({ advice: { timeout: 9_000 } })).messages,
+    [{ advice: { timeout: 30_000, interval: 1_000 } }],
+    'the first returns at once all the same',
+  );
   const check = async (advice: unknown, waitMs: number): Promise<void> => {
     const poll = await client.connect({ advice });
     if (waitMs > 0) {
@@ -72,7 +80,7 @@ t.test('a blank keeps an idle long poll open every 10 minutes; a WebSocket needs
   t.equal(poll.blanks, 4);
 });
 
-t.test('a WebSocket\'s connect is answered when its time is over', async (t) => {
+t.test("a WebSocket's connect is answered when its time is over", async (t) => {
   const world = createWorld();
   const socket = new SocketClient(world);
   await socket.handshake({ advice: { timeout: 10_000 } });
@@ -131,7 +139,9 @@ t.test('a second connect answers the first, with a pause so that two do not chas
   const client = new PollingClient(world);
   const first = await client.watch('/alarms/1');
   const second = await client.connect();
-  t.match(first.messages, [{ channel: '/meta/connect', successful: true, advice: { interval: 2_000, reconnect: 'retry' } }]);
+  t.match(first.messages, [
+    { channel: '/meta/connect', successful: true, advice: { interval: 2_000, reconnect: 'retry' } },
+  ]);
   world.bus.publish(new TestNotification('alarms', '1', '1'));
   world.clock.turn();
   t.equal(deliveriesOf(second.messages).length, 1);

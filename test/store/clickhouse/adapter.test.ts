@@ -1,4 +1,7 @@
-/** The adapter over the client, against a server of the test's own: what is for the log, and what is a failure of one statement. */
+/**
+ * The adapter over the client, against a server of the test's own: what is for the log, and what is a failure of one
+ * statement.
+ */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
@@ -14,15 +17,27 @@ t.test('what close() breaks off is expected; what the server breaks off is told'
     onAsked();
     if (isBroken) request.socket.destroy();
   });
-  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
-  t.teardown(() => { server.closeAllConnections(); server.close(); });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
   const warned: string[] = [];
-  const log = { ...silentLog, warn: (details: object, message: string) => { warned.push(`${(details as { error: string }).error}: ${message}`); } };
+  const log = {
+    ...silentLog,
+    warn: (details: object, message: string) => {
+      warned.push(`${(details as { error: string }).error}: ${message}`);
+    },
+  };
   const client = new ClickHouse({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, log });
   await t.rejects(client.ask(), { message: 'socket hang up' });
   t.same(warned.splice(0), ['socket hang up: Ping: HTTP request error.']);
   isBroken = false;
-  const asked = new Promise<void>((resolve) => { onAsked = resolve; });
+  const asked = new Promise<void>((resolve) => {
+    onAsked = resolve;
+  });
   const answer = t.rejects(client.ask(), { message: 'socket hang up' });
   await asked;
   await client.close();
@@ -30,24 +45,40 @@ t.test('what close() breaks off is expected; what the server breaks off is told'
   t.same(warned, []);
 });
 
-t.test('a selection that needs too much alone has failed; what concerns the whole store is the store\'s', async (t) => {
+t.test("a selection that needs too much alone has failed; what concerns the whole store is the store's", async (t) => {
   let failure: { code: number; text: string } | undefined;
   const server = createServer((request, response) => {
     let query = '';
-    request.on('data', (chunk: Buffer) => { query += chunk.toString(); }).on('end', () => {
-      if (failure === undefined || !query.includes('events FINAL WHERE')) response.end(query.includes(' AS found') ? '[{"found":1}]' : query.startsWith('SELECT') ? '[]' : '');
-      else response.writeHead(500, { 'x-clickhouse-exception-code': String(failure.code) }).end(`Code: ${failure.code}. DB::Exception: ${failure.text}`);
-    });
+    request
+      .on('data', (chunk: Buffer) => {
+        query += chunk.toString();
+      })
+      .on('end', () => {
+        if (failure === undefined || !query.includes('events FINAL WHERE'))
+          response.end(query.includes(' AS found') ? '[{"found":1}]' : query.startsWith('SELECT') ? '[]' : '');
+        else
+          response
+            .writeHead(500, { 'x-clickhouse-exception-code': String(failure.code) })
+            .end(`Code: ${failure.code}. DB::Exception: ${failure.text}`);
+      });
   });
-  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
   const client = new ClickHouse({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, log: silentLog });
-  t.teardown(async () => { await client.close(); server.closeAllConnections(); server.close(); });
+  t.teardown(async () => {
+    await client.close();
+    server.closeAllConnections();
+    server.close();
+  });
   const writer = new ClickHouseHistoryWriter(client);
   const select = (): Promise<unknown> => writer.select(2, 'events', { type: 'x' }, 0);
   t.same(await select(), []);
   for (const [code, text, isOfOne] of [
-    [241, 'Memory limit (for query) exceeded. (MEMORY_LIMIT_EXCEEDED)', true], [159, 'Timeout exceeded. (TIMEOUT_EXCEEDED)', true],
-    [241, 'Memory limit (total) exceeded. (MEMORY_LIMIT_EXCEEDED)', false], [202, 'Too many simultaneous queries. (TOO_MANY_SIMULTANEOUS_QUERIES)', false],
+    [241, 'Memory limit (for query) exceeded. (MEMORY_LIMIT_EXCEEDED)', true],
+    [159, 'Timeout exceeded. (TIMEOUT_EXCEEDED)', true],
+    [241, 'Memory limit (total) exceeded. (MEMORY_LIMIT_EXCEEDED)', false],
+    [202, 'Too many simultaneous queries. (TOO_MANY_SIMULTANEOUS_QUERIES)', false],
   ] as const) {
     failure = { code, text };
     const error = await select().catch((found: unknown) => found);

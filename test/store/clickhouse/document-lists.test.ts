@@ -1,4 +1,7 @@
-/** Pages of lists from the engine: by the order that it keeps, with versions, tombstones and filters, compared with the plain statement. */
+/**
+ * Pages of lists from the engine: by the order that it keeps, with versions, tombstones and filters, compared with the
+ * plain statement.
+ */
 import t from 'tap';
 import type { Test } from 'tap';
 import type { ApiRequest } from '../../../src/api/request/request.ts';
@@ -24,42 +27,80 @@ const counted: string[] = [];
 /** Texts that the documents have, by id. */
 const documents = new Map<string, string>();
 const request = {
-  tenant: 1, principal: { tenantNumber: 1, userName: 'a' }, exchange: {}, historyOf: () => request.history,
-  history: { query: (sql: string, params: Record<string, unknown>) => { asked.push(sql); return reader.query(sql, params); } },
+  tenant: 1,
+  principal: { tenantNumber: 1, userName: 'a' },
+  exchange: {},
+  historyOf: () => request.history,
+  history: {
+    query: (sql: string, params: Record<string, unknown>) => {
+      asked.push(sql);
+      return reader.query(sql, params);
+    },
+  },
   platform: {
-    documents: { getMany: (_collection: string, _tenant: number, ids: readonly string[]) => ids.map((id) => documents.get(id)) },
+    documents: {
+      getMany: (_collection: string, _tenant: number, ids: readonly string[]) => ids.map((id) => documents.get(id)),
+    },
     refusals: { count: (limit: string) => void counted.push(limit) },
-    config: { jsonBodyMaxBytes: 1024 * 1024 }, exports: new Exports({ count: () => undefined }), totals: new TotalCache(Date.now),
+    config: { jsonBodyMaxBytes: 1024 * 1024 },
+    exports: new Exports({ count: () => undefined }),
+    totals: new TotalCache(Date.now),
   },
 } as unknown as ApiRequest;
 
-const page = (size: number, current = 1, wantsTotal = false) => ({ size, current, offset: (current - 1) * size, wantsTotal });
+const page = (size: number, current = 1, wantsTotal = false) => ({
+  size,
+  current,
+  offset: (current - 1) * size,
+  wantsTotal,
+});
 
 /** Three events have each time; a third of all is changed later, a seventh deleted, one in two thousand is rare. */
 async function insertEvents(): Promise<void> {
   const common = `1 AS tenant, toUInt64(1000 + number) AS id, toUInt64(1 + number % 10) AS source,
     fromUnixTimestamp64Milli(toInt64(${START} + intDiv(number * 7919 % ${EVENTS}, 3) * 1000), 'UTC') AS time, time AS creation_time, time AS last_updated`;
-  const columns = 'tenant, id, source, time, creation_time, last_updated, type, fragments, doc, version, deleted, shard, seq';
+  const columns =
+    'tenant, id, source, time, creation_time, last_updated, type, fragments, doc, version, deleted, shard, seq';
   const insert = (rest: string, where: string): Promise<void> =>
-    client.command(`INSERT INTO events (${columns}) SELECT ${columns} FROM (SELECT ${common}, ${rest}, 0 AS shard, 1 AS seq FROM numbers(${EVENTS}) WHERE ${where})`);
-  await insert("if(number % 2000 = 1, 'rare', 'common') AS type, ['a'] AS fragments, concat('{\"n\":', toString(number), '}') AS doc, 1 AS version, 0 AS deleted", '1');
-  await insert("if(number % 2000 = 1, 'rare', 'common') AS type, ['b'] AS fragments, concat('{\"m\":', toString(number), '}') AS doc, 2 AS version, 0 AS deleted", 'number % 3 = 0');
+    client.command(
+      `INSERT INTO events (${columns}) SELECT ${columns} FROM (SELECT ${common}, ${rest}, 0 AS shard, 1 AS seq FROM numbers(${EVENTS}) WHERE ${where})`,
+    );
+  await insert(
+    "if(number % 2000 = 1, 'rare', 'common') AS type, ['a'] AS fragments, concat('{\"n\":', toString(number), '}') AS doc, 1 AS version, 0 AS deleted",
+    '1',
+  );
+  await insert(
+    "if(number % 2000 = 1, 'rare', 'common') AS type, ['b'] AS fragments, concat('{\"m\":', toString(number), '}') AS doc, 2 AS version, 0 AS deleted",
+    'number % 3 = 0',
+  );
   await insert("'' AS type, [] AS fragments, '{}' AS doc, 3 AS version, 1 AS deleted", 'number % 7 = 0');
 }
 
-async function compare(t: Test, table: MutableTable, make: () => HistoryFilter, size: number, current: number, isDescending: boolean): Promise<DocumentPage> {
+async function compare(
+  t: Test,
+  table: MutableTable,
+  make: () => HistoryFilter,
+  size: number,
+  current: number,
+  isDescending: boolean,
+): Promise<DocumentPage> {
   const filter = make();
   const direction = isDescending ? ' DESC' : '';
-  const wanted = await client.query<{ entityId: string; doc: string }>(`SELECT toString(id) AS entityId, doc FROM ${table} FINAL WHERE ${filter.where} `
-    + `ORDER BY time${direction}, id${direction} LIMIT ${size} OFFSET ${(current - 1) * size}`, filter.params);
+  const wanted = await client.query<{ entityId: string; doc: string }>(
+    `SELECT toString(id) AS entityId, doc FROM ${table} FINAL WHERE ${filter.where} ` +
+      `ORDER BY time${direction}, id${direction} LIMIT ${size} OFFSET ${(current - 1) * size}`,
+    filter.params,
+  );
   const found = await documentPage(request, table, make(), { isDescending }, page(size, current, true));
   t.strictSame(found.rows, wanted);
   const total = make();
-  const [{ all }] = await client.query<{ all: number }>(`SELECT count() AS all FROM ${table} FINAL WHERE ${total.where}`, total.params);
+  const [{ all }] = await client.query<{ all: number }>(
+    `SELECT count() AS all FROM ${table} FINAL WHERE ${total.where}`,
+    total.params,
+  );
   t.equal(found.total, all);
   return found;
 }
-
 
 t.test('a table of an older version gets its projection, once, and old parts too', async (t) => {
   const [{ table, name }] = PROJECTIONS;
@@ -67,9 +108,12 @@ t.test('a table of an older version gets its projection, once, and old parts too
   await insertEvents();
   await addProjections(client);
   const without = (): Promise<{ parts: number }[]> =>
-    client.query(`SELECT count() AS parts FROM system.parts WHERE table = 'events' AND active AND rows > 0 AND NOT has(projections, '${name}')`);
+    client.query(
+      `SELECT count() AS parts FROM system.parts WHERE table = 'events' AND active AND rows > 0 AND NOT has(projections, '${name}')`,
+    );
   while (Number((await without())[0].parts) > 0) await new Promise((resolve) => setTimeout(resolve, 20));
-  const mutations = (): Promise<{ n: number }[]> => client.query("SELECT count() AS n FROM system.mutations WHERE table = 'events'");
+  const mutations = (): Promise<{ n: number }[]> =>
+    client.query("SELECT count() AS n FROM system.mutations WHERE table = 'events'");
   const [before] = await mutations();
   await addProjections(client);
   t.strictSame(await mutations(), [before], 'nothing is left to do');
@@ -85,14 +129,20 @@ t.test('pages by time are those of the plain statement', async (t) => {
     none: () => new HistoryFilter(1).text('type', 'unknown'),
     'changed since': () => new HistoryFilter(1).fragment('b'),
     'no longer': () => new HistoryFilter(1).fragment('a').idIn('source', ['4']),
-    dates: () => new HistoryFilter(1).time('time', START + 1_000_000, START + 3_000_000).time('creation_time', START, undefined),
+    dates: () =>
+      new HistoryFilter(1).time('time', START + 1_000_000, START + 3_000_000).time('creation_time', START, undefined),
     document: () => new HistoryFilter(1).add("JSONHas(doc, 'm')"),
     'other tenant': () => new HistoryFilter(9),
   };
   for (const [name, filter] of Object.entries(make)) {
     await t.test(name, async (t) => {
       for (const isDescending of [true, false]) {
-        for (const [size, current] of [[5, 1], [100, 50], [2_000, 17]] as const) await compare(t, 'events', filter, size, current, isDescending);
+        for (const [size, current] of [
+          [5, 1],
+          [100, 50],
+          [2_000, 17],
+        ] as const)
+          await compare(t, 'events', filter, size, current, isDescending);
       }
     });
   }
@@ -102,28 +152,36 @@ t.test('rows of deep pages are not verified where reading the table costs less',
   const how = async (make: () => HistoryFilter, current: number): Promise<string[]> => {
     asked.length = 0;
     await documentPage(request, 'events', make(), { isDescending: true }, page(100, current));
-    return asked.filter((sql) => !sql.includes('entityId, doc ')).map((sql) => (sql.includes('system.parts') ? 'size' : sql.includes('FINAL') ? 'whole' : 'window'));
+    return asked
+      .filter((sql) => !sql.includes('entityId, doc '))
+      .map((sql) => (sql.includes('system.parts') ? 'size' : sql.includes('FINAL') ? 'whole' : 'window'));
   };
   const common = (): HistoryFilter => new HistoryFilter(1).text('type', 'common');
   t.strictSame(await how(common, 10), ['window'], 'few rows');
   t.strictSame(await how(common, 200), ['size', 'whole'], '21,100 rows of a table of 60,000');
   t.equal((await how(() => new HistoryFilter(1), 200))[0], 'window', 'nothing has to be verified');
   t.equal((await how(() => new HistoryFilter(1).fragment('none'), 200))[0], 'window', 'a fragment');
-  const [{ rows }] = await client.query<{ rows: number }>("SELECT sum(rows) AS rows FROM system.parts WHERE table = 'events' AND active");
+  const [{ rows }] = await client.query<{ rows: number }>(
+    "SELECT sum(rows) AS rows FROM system.parts WHERE table = 'events' AND active",
+  );
   request.platform.totals.total = async (_key, count) => (await count(), 9_000_000);
-  t.teardown(() => { delete (request.platform.totals as Partial<TotalCache>).total; });
+  t.teardown(() => {
+    delete (request.platform.totals as Partial<TotalCache>).total;
+  });
   t.ok(Number(rows) > 40_000);
   t.strictSame((await how(common, 200)).slice(0, 2), ['size', 'window'], '21,100 rows of a table of 9 million');
 });
 
 /** A fifth is repeated at another time, a third cleared, some deleted. */
 async function insertAlarms(): Promise<void> {
-  const columns = 'tenant, id, source, time, creation_time, last_updated, type, status, severity, fragments, doc, version, deleted, shard, seq';
+  const columns =
+    'tenant, id, source, time, creation_time, last_updated, type, status, severity, fragments, doc, version, deleted, shard, seq';
   const insert = (time: string, rest: string, where: string): Promise<void> =>
     client.command(`INSERT INTO alarms (${columns}) SELECT ${columns} FROM (SELECT 1 AS tenant, toUInt64(1000 + number) AS id, toUInt64(1 + number % 10) AS source,
       fromUnixTimestamp64Milli(toInt64(${START} + (${time}) * 1000), 'UTC') AS time, time AS creation_time, time AS last_updated, 'a' AS type,
       ['MAJOR', 'MINOR'][1 + number % 2] AS severity, ['f'] AS fragments, ${rest}, 0 AS shard, 1 AS seq FROM numbers(${EVENTS}) WHERE ${where})`);
-  const doc = (version: number): string => `concat('{"v":${version},"n":', toString(number), '}') AS doc, ${version} AS version`;
+  const doc = (version: number): string =>
+    `concat('{"v":${version},"n":', toString(number), '}') AS doc, ${version} AS version`;
   const first = `intDiv(number * 7919 % ${EVENTS}, 3)`;
   await insert(first, `'ACTIVE' AS status, ${doc(1)}, 0 AS deleted`, '1');
   await insert(`${first} + 20000 - number`, `'ACTIVE' AS status, ${doc(2)}, 0 AS deleted`, 'number % 5 = 0');
@@ -147,7 +205,12 @@ t.test('pages of what moves in time, too', async (t) => {
   for (const [name, filter] of Object.entries(make)) {
     await t.test(name, async (t) => {
       for (const isDescending of [true, false]) {
-        for (const [size, current] of [[5, 1], [100, 50], [2_000, 9]] as const) await compare(t, 'alarms', filter, size, current, isDescending);
+        for (const [size, current] of [
+          [5, 1],
+          [100, 50],
+          [2_000, 9],
+        ] as const)
+          await compare(t, 'alarms', filter, size, current, isDescending);
       }
     });
   }
@@ -162,33 +225,57 @@ t.test('the first page is read from the order by time, and a page that is not fu
   const plan = await client.query<{ explain: string }>(`EXPLAIN ${asked[0]}`, { tenant: 1, p0: 1005, p1: 5, p2: 0 });
   t.match(plan.map(({ explain }) => explain).join('\n'), /by_time/);
   asked.length = 0;
-  t.match(await documentPage(request, 'events', new HistoryFilter(1).text('type', 'rare'), { isDescending: true }, page(100, 1, true)), { total: 17, isFull: false });
+  t.match(
+    await documentPage(
+      request,
+      'events',
+      new HistoryFilter(1).text('type', 'rare'),
+      { isDescending: true },
+      page(100, 1, true),
+    ),
+    { total: 17, isFull: false },
+  );
   t.notMatch(asked.join('\n'), /SELECT count\(\) AS total/);
 });
 
-t.test('an export reads pieces of keys without texts, each behind the one before, and batches of texts that are bounded', async (t) => {
-  asked.length = 0;
-  const all = await client.query<{ entityId: string; doc: string }>('SELECT toString(id) AS entityId, doc FROM events FINAL WHERE tenant = 1 ORDER BY source, time, id');
-  for (const { entityId, doc } of all.slice(20)) documents.set(entityId, doc);
-  const rows: (readonly string[])[] = [];
-  for await (const batch of documentBatches(request, 'events', new HistoryFilter(1))) {
-    t.ok(batch.length <= 200);
-    rows.push(...batch);
-  }
-  t.ok(rows.length > 20_000, 'more than a piece');
-  t.strictSame(rows, all.map(({ entityId, doc }) => [entityId, doc]));
-  const pieces = asked.filter((sql) => sql.includes('LIMIT 20000'));
-  t.equal(pieces.length, 2);
-  for (const sql of pieces) t.notMatch(sql, /\bdoc\b/, 'only columns of the key');
-  const plan = await client.query<{ explain: string }>(`EXPLAIN indexes = 1 SELECT id FROM events WHERE tenant = 1 AND ((source > 5) OR (source = 5 AND id > 0))`);
-  t.match(plan.map(({ explain }) => explain).join('\n'), /source/, 'the key is used');
-  const some = rows.slice(0, 40).map(([id]) => id);
-  for (const id of some) documents.set(id, `{"large":"${'x'.repeat(1024 * 1024)}"}`);
-  const sizes: number[] = [];
-  for await (const batch of documentBatches(request, 'events', new HistoryFilter(1).idIn('id', some))) sizes.push(batch.length);
-  documents.clear();
-  t.strictSame(sizes, Array.from({ length: 10 }, () => 4), '4 MiB of texts at a time');
-});
+t.test(
+  'an export reads pieces of keys without texts, each behind the one before, and batches of texts that are bounded',
+  async (t) => {
+    asked.length = 0;
+    const all = await client.query<{ entityId: string; doc: string }>(
+      'SELECT toString(id) AS entityId, doc FROM events FINAL WHERE tenant = 1 ORDER BY source, time, id',
+    );
+    for (const { entityId, doc } of all.slice(20)) documents.set(entityId, doc);
+    const rows: (readonly string[])[] = [];
+    for await (const batch of documentBatches(request, 'events', new HistoryFilter(1))) {
+      t.ok(batch.length <= 200);
+      rows.push(...batch);
+    }
+    t.ok(rows.length > 20_000, 'more than a piece');
+    t.strictSame(
+      rows,
+      all.map(({ entityId, doc }) => [entityId, doc]),
+    );
+    const pieces = asked.filter((sql) => sql.includes('LIMIT 20000'));
+    t.equal(pieces.length, 2);
+    for (const sql of pieces) t.notMatch(sql, /\bdoc\b/, 'only columns of the key');
+    const plan = await client.query<{ explain: string }>(
+      `EXPLAIN indexes = 1 SELECT id FROM events WHERE tenant = 1 AND ((source > 5) OR (source = 5 AND id > 0))`,
+    );
+    t.match(plan.map(({ explain }) => explain).join('\n'), /source/, 'the key is used');
+    const some = rows.slice(0, 40).map(([id]) => id);
+    for (const id of some) documents.set(id, `{"large":"${'x'.repeat(1024 * 1024)}"}`);
+    const sizes: number[] = [];
+    for await (const batch of documentBatches(request, 'events', new HistoryFilter(1).idIn('id', some)))
+      sizes.push(batch.length);
+    documents.clear();
+    t.strictSame(
+      sizes,
+      Array.from({ length: 10 }, () => 4),
+      '4 MiB of texts at a time',
+    );
+  },
+);
 
 t.test('texts come from the documents; those that are missing there from the history; both are bounded', async (t) => {
   const first = await documentPage(request, 'events', new HistoryFilter(1), { isDescending: true }, page(3));
@@ -198,12 +285,26 @@ t.test('texts come from the documents; those that are missing there from the his
   const large = { code: 'general/page-too-large', details: { limit: 64 * 1024 * 1024 } };
   const keys = await documentPage(request, 'events', new HistoryFilter(1), { isDescending: true }, page(70));
   for (const { entityId } of keys.rows) documents.set(entityId, `{"large":"${'x'.repeat(1024 * 1024)}"}`);
-  await t.rejects(documentPage(request, 'events', new HistoryFilter(1), { isDescending: true }, page(70)), large, 'of the documents');
+  await t.rejects(
+    documentPage(request, 'events', new HistoryFilter(1), { isDescending: true }, page(70)),
+    large,
+    'of the documents',
+  );
   documents.clear();
-  await client.command("INSERT INTO events (tenant, id, source, doc, version) SELECT 2, number, 1, repeat('x', 1000000), 1 FROM numbers(80)");
-  await t.rejects(documentPage(request, 'events', new HistoryFilter(2), { isDescending: true }, page(80)), large, 'of the history');
+  await client.command(
+    "INSERT INTO events (tenant, id, source, doc, version) SELECT 2, number, 1, repeat('x', 1000000), 1 FROM numbers(80)",
+  );
+  await t.rejects(
+    documentPage(request, 'events', new HistoryFilter(2), { isDescending: true }, page(80)),
+    large,
+    'of the history',
+  );
   t.strictSame(counted, ['lists/page-bytes', 'lists/page-bytes']);
-  t.equal((await documentPage(request, 'events', new HistoryFilter(2), { isDescending: true }, page(20))).rows.length, 20, 'a smaller page');
+  t.equal(
+    (await documentPage(request, 'events', new HistoryFilter(2), { isDescending: true }, page(20))).rows.length,
+    20,
+    'a smaller page',
+  );
   t.ok(new PlatformError('general/page-too-large', { limit: 1 }).message.includes('pageSize'));
 });
 
@@ -214,13 +315,25 @@ t.test('rows can still be deleted, and tables merged', async (t) => {
   await client.command('DELETE FROM events WHERE tenant = 1 AND source = 3');
   const found = await compare(t, 'events', () => new HistoryFilter(1), 100, 3, true);
   t.ok(found.isFull);
-  t.strictSame((await documentPage(request, 'events', new HistoryFilter(1).idIn('source', ['3']), { isDescending: true }, page(5))).rows, []);
+  t.strictSame(
+    (await documentPage(request, 'events', new HistoryFilter(1).idIn('source', ['3']), { isDescending: true }, page(5)))
+      .rows,
+    [],
+  );
 });
 
 t.test('a query that is too large is refused for what it is, not for the store', async (t) => {
   const slow = 'SELECT count() AS n FROM system.numbers WHERE sipHash64(number) = 1 SETTINGS max_execution_time = 0.05';
-  await t.rejects(reader.query(slow, {}), { code: 'general/query-too-large', status: 413, message: /^Query exceeded execution time: .*narrower/ });
+  await t.rejects(reader.query(slow, {}), {
+    code: 'general/query-too-large',
+    status: 413,
+    message: /^Query exceeded execution time: .*narrower/,
+  });
   const large = 'SELECT length(groupArray(number)) AS n FROM numbers(50000000) SETTINGS max_memory_usage = 10000000';
-  await t.rejects(reader.query(large, {}), { code: 'general/query-too-large', status: 413, message: /memory.*narrower/ });
+  await t.rejects(reader.query(large, {}), {
+    code: 'general/query-too-large',
+    status: 413,
+    message: /memory.*narrower/,
+  });
   await t.rejects(reader.query('SELECT nothing', {}), { code: 'general/history-unavailable', status: 503 });
 });

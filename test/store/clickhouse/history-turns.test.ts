@@ -1,4 +1,7 @@
-/** Heavy queries of one user, and of one tenant, leave the engine to the others: turns, the time limit, the memory of the whole engine. */
+/**
+ * Heavy queries of one user, and of one tenant, leave the engine to the others: turns, the time limit, the memory of
+ * the whole engine.
+ */
 import t from 'tap';
 import type { HistoryReader } from '../../../src/ports/history-reader.ts';
 import { PlatformError } from '../../../src/model/errors.ts';
@@ -18,11 +21,26 @@ const logged: object[] = [];
 /** @param queryMsMax long, unless the test waits for it. */
 function readerOf(queryMsMax = 600_000): { reader: HistoryReader; bounds: ReturnType<typeof historyBounds> } {
   const bounds = historyBounds('embedded', queryMsMax, { count: (limit) => void counted.push(limit) });
-  return { reader: new ClickHouseHistoryReader(client, writer, async () => undefined, { warn: (details: object) => void logged.push(details) }, bounds), bounds };
+  return {
+    reader: new ClickHouseHistoryReader(
+      client,
+      writer,
+      async () => undefined,
+      { warn: (details: object) => void logged.push(details) },
+      bounds,
+    ),
+    bounds,
+  };
 }
 const heavyUnderWay = async (): Promise<number> =>
-  Number((await client.query<{ n: number }>("SELECT count() AS n FROM system.processes WHERE query LIKE '%system.numbers%' AND query NOT LIKE '%processes%'"))[0].n);
-const noneIsLeft = (): Promise<void> => until('heavy queries ended', async () => await heavyUnderWay() === 0);
+  Number(
+    (
+      await client.query<{ n: number }>(
+        "SELECT count() AS n FROM system.processes WHERE query LIKE '%system.numbers%' AND query NOT LIKE '%processes%'",
+      )
+    )[0].n,
+  );
+const noneIsLeft = (): Promise<void> => until('heavy queries ended', async () => (await heavyUnderWay()) === 0);
 
 t.test('a user, and a tenant, with heavy queries leave others their turns', async (t) => {
   const { reader, bounds } = readerOf();
@@ -36,12 +54,15 @@ t.test('a user, and a tenant, with heavy queries leave others their turns', asyn
   t.same(await reader.query(QUICK, {}, { tenant: 1, user: 'b' }), [{ n: 1 }], 'another user of the tenant');
   const ofB = Array.from({ length: 20 }, () => ask(1, 'b'));
   t.same(await reader.query(QUICK, {}, { tenant: 2, user: 'a' }), [{ n: 1 }], 'another tenant');
-  await until('four heavy queries', async () => await heavyUnderWay() === 4);
+  await until('four heavy queries', async () => (await heavyUnderWay()) === 4);
   t.same([bounds.turns.runningCount, bounds.turns.waitingCount], [4, 36], 'a tenant runs four at once');
   t.same((await client.query('SELECT 2 AS n'))[0], { n: 2 }, "the server's own queries have a session");
   for (const one of clients) one.abort();
   const refused = await Promise.all([...ofA, ...ofB]);
-  t.ok(refused.every((error) => error instanceof PlatformError && /left/.test(error.message)), 'their clients have left');
+  t.ok(
+    refused.every((error) => error instanceof PlatformError && /left/.test(error.message)),
+    'their clients have left',
+  );
   await noneIsLeft();
   t.same([bounds.turns.runningCount, bounds.turns.waitingCount], [0, 0]);
   t.same(counted, []);
@@ -50,7 +71,9 @@ t.test('a user, and a tenant, with heavy queries leave others their turns', asyn
 t.test('a query ends at its time limit, in the engine too', async (t) => {
   const { reader } = readerOf(1_000);
   await t.rejects(reader.query(HEAVY, {}, { tenant: 7, user: 'a' }), {
-    code: 'general/query-too-large', status: 413, message: /history\/query-time.*--history-query-max-ms.*dateFrom and dateTo/,
+    code: 'general/query-too-large',
+    status: 413,
+    message: /history\/query-time.*--history-query-max-ms.*dateFrom and dateTo/,
   });
   t.same(counted.splice(0), ['history/query-time']);
   t.match(logged.at(-1), { code: 159, tenant: 7, user: 'a' });
@@ -61,16 +84,30 @@ t.test('a query ends at its time limit, in the engine too', async (t) => {
 t.test('a wait for a turn ends at the same limit', async (t) => {
   const { reader, bounds } = readerOf(1_000);
   for (let index = 0; index < 3; index += 1) void bounds.turns.begin(7, 'a');
-  await t.rejects(reader.query(QUICK, {}, { tenant: 7, user: 'a' }), { code: 'general/busy', status: 503, message: /history\/queries-wait .*dateFrom and dateTo/ });
+  await t.rejects(reader.query(QUICK, {}, { tenant: 7, user: 'a' }), {
+    code: 'general/busy',
+    status: 503,
+    message: /history\/queries-wait .*dateFrom and dateTo/,
+  });
   t.same(counted.splice(0), ['history/queries-wait']);
 });
 
 t.test('the memory setting is that of the whole engine', async (t) => {
   const { reader } = readerOf();
-  const [{ n }] = await reader.query<{ n: string }>("SELECT value AS n FROM system.server_settings WHERE name = 'max_server_memory_usage'", {});
+  const [{ n }] = await reader.query<{ n: string }>(
+    "SELECT value AS n FROM system.server_settings WHERE name = 'max_server_memory_usage'",
+    {},
+  );
   t.equal(Number(n), MEMORY_BYTES_MAX);
   const large = 'SELECT length(groupArray(number)) AS n FROM numbers(100000000)';
-  await t.rejects(reader.query(large, {}), { code: 'general/query-too-large', message: /history\/query-memory/ }, 'one statement may take half');
-  await t.rejects(reader.query(`${large} SETTINGS max_memory_usage = 0`, {}), { code: 'general/history-unavailable', message: /all memory/ });
+  await t.rejects(
+    reader.query(large, {}),
+    { code: 'general/query-too-large', message: /history\/query-memory/ },
+    'one statement may take half',
+  );
+  await t.rejects(reader.query(`${large} SETTINGS max_memory_usage = 0`, {}), {
+    code: 'general/history-unavailable',
+    message: /all memory/,
+  });
   t.same(await reader.query(QUICK, {}), [{ n: 1 }]);
 });

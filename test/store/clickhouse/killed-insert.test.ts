@@ -1,6 +1,6 @@
 /**
- * ClickHouse writes the token of a block into a file before the block's part has its name: killed between the two it drops the block when it
- * comes again, and does not hold it. What is measured that way must arrive nevertheless, once.
+ * ClickHouse writes the token of a block into a file before the block's part has its name: killed between the two it
+ * drops the block when it comes again, and does not hold it. What is measured that way must arrive nevertheless, once.
  */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,8 +20,18 @@ function columnsOf(firstId: number, count: number): MeasurementColumns {
   for (let index = 0; index < count; index += 1) {
     const id = firstId + index;
     const record = encodeMeasurement({
-      tenant: 1, source: 5, id, time: MONTHS[index % MONTHS.length] + index, mode: 0, type: `type ${index % 4}`, receivedAt: 0,
-      document: index % 5 === 0 ? `{"n":${id}}` : '', values: [{ fragment: 'f', series: 's', value: id, unit: 'C' }, { fragment: 'g', series: 's', value: -id, unit: '' }],
+      tenant: 1,
+      source: 5,
+      id,
+      time: MONTHS[index % MONTHS.length] + index,
+      mode: 0,
+      type: `type ${index % 4}`,
+      receivedAt: 0,
+      document: index % 5 === 0 ? `{"n":${id}}` : '',
+      values: [
+        { fragment: 'f', series: 's', value: id, unit: 'C' },
+        { fragment: 'g', series: 's', value: -id, unit: '' },
+      ],
     });
     columns.add(record, new DataView(record.buffer, record.byteOffset, record.length), 0, 10 * id);
   }
@@ -30,12 +40,22 @@ function columnsOf(firstId: number, count: number): MeasurementColumns {
 
 const { client, writer, embedded, data } = await openClickHouse(t);
 const insert = new HistoryInsert({
-  history: writer, log: silentLog,
-  quarantine: { isFull: false, count: 0, has: () => false, add: () => { throw new Error('nothing is refused here'); } } as never,
+  history: writer,
+  log: silentLog,
+  quarantine: {
+    isFull: false,
+    count: 0,
+    has: () => false,
+    add: () => {
+      throw new Error('nothing is refused here');
+    },
+  } as never,
 });
-const contents = (firstId: number, count: number): Promise<object[]> => client.query(
-  'SELECT id, part, type, fragment, value, unit, doc, seq FROM measurements WHERE id BETWEEN {first:UInt64} AND {last:UInt64} ORDER BY id, part',
-  { first: firstId, last: firstId + count - 1 });
+const contents = (firstId: number, count: number): Promise<object[]> =>
+  client.query(
+    'SELECT id, part, type, fragment, value, unit, doc, seq FROM measurements WHERE id BETWEEN {first:UInt64} AND {last:UInt64} ORDER BY id, part',
+    { first: firstId, last: firstId + count - 1 },
+  );
 
 /** Kills the engine, and leaves it as if it had been killed before the newest parts of these months had their names. */
 async function killWithoutParts(months: readonly string[]): Promise<void> {
@@ -44,7 +64,9 @@ async function killWithoutParts(months: readonly string[]): Promise<void> {
   const table = join(data, 'data/default/measurements');
   for (const month of months) {
     const number = (name: string): number => Number(name.split('_')[1]);
-    const [newest] = readdirSync(table).filter((name) => name.startsWith(`${month}_`)).sort((a, b) => number(b) - number(a));
+    const [newest] = readdirSync(table)
+      .filter((name) => name.startsWith(`${month}_`))
+      .sort((a, b) => number(b) - number(a));
     rmSync(join(table, newest), { recursive: true });
   }
   await until('the engine is there again', () => embedded.restartsCount > restarts && embedded.state === 'ready');
@@ -76,5 +98,8 @@ t.test('what is stored is found by id and sequence', async (t) => {
   const columns = columnsOf(9_000, 12);
   t.same(await writer.storedMeasurements(columns), new Map());
   await writer.insertMeasurements(columns, 'found');
-  t.same([...await writer.storedMeasurements(columnsOf(8_990, 40))].sort(([a], [b]) => a - b), Array.from({ length: 12 }, (_, index) => [10 * (9_000 + index), 9_000 + index]));
+  t.same(
+    [...(await writer.storedMeasurements(columnsOf(8_990, 40)))].sort(([a], [b]) => a - b),
+    Array.from({ length: 12 }, (_, index) => [10 * (9_000 + index), 9_000 + index]),
+  );
 });

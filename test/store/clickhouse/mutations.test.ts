@@ -1,4 +1,6 @@
-/** Statements that delete rows in the background, on the embedded engine: begun once, looked at, ended when they fail. */
+/**
+ * Statements that delete rows in the background, on the embedded engine: begun once, looked at, ended when they fail.
+ */
 import t from 'tap';
 import { HistoryRefusal, StatementFailed } from '../../../src/ingest/projector/history-writer.ts';
 import { advance, carryOut } from '../../../src/store/clickhouse/mutations.ts';
@@ -7,28 +9,43 @@ import { columnsOf } from '../../ingest/history-writer-contract.ts';
 import { openClickHouse } from '../../helpers/stores/clickhouse.ts';
 
 const { client, writer, embedded } = await openClickHouse(t);
-const deleting = (condition: string): DeletingStatement => ({ table: 'measurements', head: 'DELETE FROM measurements WHERE', condition, params: {} });
+const deleting = (condition: string): DeletingStatement => ({
+  table: 'measurements',
+  head: 'DELETE FROM measurements WHERE',
+  condition,
+  params: {},
+});
 /** The engine takes 2.5 s for ten rows, and may take no more than three for a block. */
 const SLOW = 'sleepEachRow(0.25) = 0 AND value > 0';
 let next = 0;
 const insert = async (count: number): Promise<void> => {
   const first = next + 1;
   next += count;
-  await writer.insertMeasurements(columnsOf(Array.from({ length: count }, (_, index) => ({ id: first + index, seq: first + index, values: [first + index] }))), String(next));
+  await writer.insertMeasurements(
+    columnsOf(
+      Array.from({ length: count }, (_, index) => ({ id: first + index, seq: first + index, values: [first + index] })),
+    ),
+    String(next),
+  );
 };
-const values = async (): Promise<number[]> => (await client.query<{ value: number }>('SELECT value FROM measurements ORDER BY value')).map(({ value }) => value);
+const values = async (): Promise<number[]> =>
+  (await client.query<{ value: number }>('SELECT value FROM measurements ORDER BY value')).map(({ value }) => value);
 const mutations = async (): Promise<{ done: number; command: string }[]> =>
   client.query("SELECT is_done AS done, command FROM system.mutations WHERE table = 'measurements'");
-const pause = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms); });
+const pause = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
 async function until(what: () => Promise<boolean>): Promise<void> {
-  while (!await what()) await pause(20);
+  while (!(await what())) await pause(20);
 }
 t.beforeEach(async () => {
   await client.command("KILL MUTATION WHERE table = 'measurements'");
   await client.command('TRUNCATE TABLE measurements');
 });
 
-const done = (condition: string, mark: string, isBegun = true): Promise<void> => until(async () => await advance(client, deleting(condition), mark, isBegun) === 'done');
+const done = (condition: string, mark: string, isBegun = true): Promise<void> =>
+  until(async () => (await advance(client, deleting(condition), mark, isBegun)) === 'done');
 
 t.test('a statement is begun once, whoever asks, and is done for all', async (t) => {
   await insert(3);
@@ -55,7 +72,9 @@ t.test('who has not begun it looks whether there is something again', async (t) 
     await done('value > 0', 'again/1', false);
   }
   await insert(1);
-  await t.rejects(advance(client, deleting('value > 0'), 'again/1', false), { message: 'measurements still has rows that 5 statements have deleted: again/1' });
+  await t.rejects(advance(client, deleting('value > 0'), 'again/1', false), {
+    message: 'measurements still has rows that 5 statements have deleted: again/1',
+  });
 });
 
 t.test('the engine goes on when it was killed, and it is the same statement then', async (t) => {
@@ -71,15 +90,18 @@ t.test('the engine goes on when it was killed, and it is the same statement then
   t.equal((await mutations()).filter(({ command }) => command.includes('killed/1')).length, 1);
 });
 
-t.test('inserts and other statements do not wait for one that is under way, and what comes behind it stays', async (t) => {
-  await insert(10);
-  const before = (await mutations()).length;
-  t.equal(await advance(client, deleting(SLOW), 'slow/1', false), 'begun');
-  await insert(1);
-  t.equal((await values()).length, 11, 'inserted and read while the engine is at it');
-  t.equal(await advance(client, deleting(SLOW), 'slow/1', false), 'under way');
-  t.match((await mutations()).slice(before), [{ done: 0 }], 'begun once');
-});
+t.test(
+  'inserts and other statements do not wait for one that is under way, and what comes behind it stays',
+  async (t) => {
+    await insert(10);
+    const before = (await mutations()).length;
+    t.equal(await advance(client, deleting(SLOW), 'slow/1', false), 'begun');
+    await insert(1);
+    t.equal((await values()).length, 11, 'inserted and read while the engine is at it');
+    t.equal(await advance(client, deleting(SLOW), 'slow/1', false), 'under way');
+    t.match((await mutations()).slice(before), [{ done: 0 }], 'begun once');
+  },
+);
 
 t.test('what the engine fails at is ended, told, and begun anew by the next call', async (t) => {
   await insert(3);
@@ -98,13 +120,20 @@ t.test('what the engine fails at is ended, told, and begun anew by the next call
   const error = await failure();
   t.ok(error instanceof StatementFailed && !(error instanceof HistoryRefusal));
   t.match(error, { message: /^Code: 395\..* no/ });
-  t.same((await mutations()).filter(({ command }) => command.includes('failing/1')), [], 'the engine does not try it any more');
+  t.same(
+    (await mutations()).filter(({ command }) => command.includes('failing/1')),
+    [],
+    'the engine does not try it any more',
+  );
   t.equal((await values()).length, 3);
   t.equal(await advance(client, failing, 'failing/1', true), 'begun');
   t.equal((await mutations()).filter(({ command }) => command.includes('failing/1')).length, 1);
   await failure();
   await t.rejects(carryOut(client, failing), { message: /^Code: 395\./ });
-  t.same((await mutations()).filter(({ command }) => command.includes('throwIf')), []);
+  t.same(
+    (await mutations()).filter(({ command }) => command.includes('throwIf')),
+    [],
+  );
 });
 
 t.test('what the values are at fault for is a refusal', async (t) => {
@@ -112,7 +141,10 @@ t.test('what the values are at fault for is a refusal', async (t) => {
   const failing = deleting("toInt64(concat('x', toString(id))) = 1");
   const error: unknown = await carryOut(client, failing).catch((refusal: unknown) => refusal);
   t.ok(error instanceof HistoryRefusal && error.isCertain && error.code === 6, String(error));
-  t.same((await mutations()).filter(({ command }) => command.includes('concat')), []);
+  t.same(
+    (await mutations()).filter(({ command }) => command.includes('concat')),
+    [],
+  );
   await t.rejects(carryOut(client, deleting('unknown = 1')), { code: '47' }, 'not begun at all');
   await t.rejects(advance(client, failing, "it's", true), { message: "no mark of a statement: it's" });
 });

@@ -16,9 +16,7 @@ import { DIST } from '../../helpers/root.ts';
 import { until } from '../../helpers/until.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'millrace-clickhouse-'));
-const silent: Log = {
-  debug() {}, info() {}, warn() {}, error() {}, isLevelEnabled: () => false, child: () => silent,
-};
+const silent: Log = { debug() {}, info() {}, warn() {}, error() {}, isLevelEnabled: () => false, child: () => silent };
 const childPath = join(DIST, 'src/store/embedded-clickhouse/child.js');
 const COLUMNS = ['id', 'text', 'kind'];
 
@@ -26,7 +24,11 @@ const COLUMNS = ['id', 'text', 'kind'];
 process.env['MILLRACE_ADMIN_PASSWORD'] ??= 'not for the engine';
 const states: EmbeddedState[] = [];
 const embedded = new EmbeddedClickHouse({
-  directory: join(directory, 'data'), log: silent, readSessions: 2, waitingMax: 8, onState: (state) => states.push(state),
+  directory: join(directory, 'data'),
+  log: silent,
+  readSessions: 2,
+  waitingMax: 8,
+  onState: (state) => states.push(state),
   childPath,
 });
 const client = new ClickHouse({ url: await embedded.start(), log: silent });
@@ -39,9 +41,17 @@ t.teardown(async () => {
 
 function block(firstId: number, texts: readonly string[]): Buffer {
   const columns: NativeColumn[] = [
-    { name: 'id', type: 'UInt64', data: { kind: 'integers', values: Float64Array.from(texts, (_, index) => firstId + index) } },
+    {
+      name: 'id',
+      type: 'UInt64',
+      data: { kind: 'integers', values: Float64Array.from(texts, (_, index) => firstId + index) },
+    },
     { name: 'text', type: 'String', data: { kind: 'strings', values: texts } },
-    { name: 'kind', type: 'LowCardinality(String)', data: { kind: 'dictionary', values: ['k'], indices: new Uint8Array(texts.length) } },
+    {
+      name: 'kind',
+      type: 'LowCardinality(String)',
+      data: { kind: 'dictionary', values: ['k'], indices: new Uint8Array(texts.length) },
+    },
   ];
   return encodeNative(columns, texts.length);
 }
@@ -68,15 +78,39 @@ async function killAndWait(): Promise<void> {
 }
 
 t.test('values are bound, whatever they hold', async (t) => {
-  const texts = ["it's", '\\', '\\N', 'a\n\nb', '\t\r\n', '\0', '"`{x:String}', '; DROP TABLE x', 'ü😀', '', '\\\'; SELECT 1 --'];
+  const texts = [
+    "it's",
+    '\\',
+    '\\N',
+    'a\n\nb',
+    '\t\r\n',
+    '\0',
+    '"`{x:String}',
+    '; DROP TABLE x',
+    'ü😀',
+    '',
+    "\\'; SELECT 1 --",
+  ];
   for (const text of texts) {
     const rows = await client.query('SELECT {text:String} AS text, length({text:String}) AS size', { text });
     t.same(rows, [{ text, size: Buffer.byteLength(text) }], JSON.stringify(text));
   }
-  const params = { ids: [1, Number.MAX_SAFE_INTEGER], texts, none: null, some: 'x', at: new Date('2026-09-21T13:33:20.123Z'), flag: true };
-  t.same(await client.query(`SELECT {ids:Array(UInt64)} AS ids, {texts:Array(String)} AS texts, {none:Nullable(String)} AS none,
-    {some:Nullable(String)} AS some, toUnixTimestamp64Milli({at:DateTime64(3)}) AS at, {flag:Bool} AS flag`, params),
-  [{ ...params, at: params.at.getTime() }]);
+  const params = {
+    ids: [1, Number.MAX_SAFE_INTEGER],
+    texts,
+    none: null,
+    some: 'x',
+    at: new Date('2026-09-21T13:33:20.123Z'),
+    flag: true,
+  };
+  t.same(
+    await client.query(
+      `SELECT {ids:Array(UInt64)} AS ids, {texts:Array(String)} AS texts, {none:Nullable(String)} AS none,
+    {some:Nullable(String)} AS some, toUnixTimestamp64Milli({at:DateTime64(3)}) AS at, {flag:Bool} AS flag`,
+      params,
+    ),
+    [{ ...params, at: params.at.getTime() }],
+  );
   const many = Array.from({ length: 20_000 }, (_, index) => 1_000_000_000 + index);
   t.same(await client.query('SELECT length({many:Array(UInt64)}) AS count', { many }), [{ count: 20_000 }]);
 });
@@ -88,7 +122,7 @@ t.test('a whole result, of no row and of several blocks', async (t) => {
   t.same(rows.at(-1), { id: 199_999 });
 });
 
-t.test('errors are ClickHouse\'s own, and leave nothing behind in a session', async (t) => {
+t.test("errors are ClickHouse's own, and leave nothing behind in a session", async (t) => {
   const code = async (sql: string, settings = {}): Promise<number | undefined> => {
     try {
       await client.query(sql, {}, settings);
@@ -136,7 +170,8 @@ t.test('an insert with a token that was seen is dropped, also after kill -9', as
   for (const expected of [18, 21]) t.equal(await insert(1, undefined, large), expected, 'large without a token');
   t.equal(await insert(1, 'third'), 24);
   const text = '{"text":"x\\n\\nDROP TABLE tokens","id":99}\n';
-  for (const token of ['json', 'json']) await client.insertText('tokens', 'JSONEachRow', text, { insert_deduplication_token: token });
+  for (const token of ['json', 'json'])
+    await client.insertText('tokens', 'JSONEachRow', text, { insert_deduplication_token: token });
   t.equal(await count('tokens'), 25, 'text formats honour the token');
   for (let turn = 0; turn < 2; turn++) await client.insertText('tokens', 'JSONEachRow', text);
   t.equal(await count('tokens'), 27, 'and drop nothing without one');
@@ -148,8 +183,12 @@ t.test('a token is remembered for each partition of a batch', async (t) => {
   const settings = { insert_deduplication_token: 'spans' };
   // As if the first insert had been killed after its first partition.
   await client.insertNative('partitions', COLUMNS, block(8, ['a', 'b']), settings);
-  for (let turn = 0; turn < 2; turn++) await client.insertNative('partitions', COLUMNS, block(8, ['a', 'b', 'c', 'd']), settings);
-  t.same(await client.query('SELECT id FROM partitions ORDER BY id'), [8, 9, 10, 11].map((id) => ({ id })));
+  for (let turn = 0; turn < 2; turn++)
+    await client.insertNative('partitions', COLUMNS, block(8, ['a', 'b', 'c', 'd']), settings);
+  t.same(
+    await client.query('SELECT id FROM partitions ORDER BY id'),
+    [8, 9, 10, 11].map((id) => ({ id })),
+  );
 });
 
 t.test('other users of the machine are refused', async (t) => {
@@ -167,8 +206,20 @@ t.test('the process of the engine has no secret in its environment or arguments'
   const names = environment.map((line) => line.split('=', 1)[0]).filter((name) => name !== '');
   t.notOk(names.includes('MILLRACE_ADMIN_PASSWORD'), 'no setting of the server');
   const { password } = new URL(embedded.url);
-  t.notOk(environment.join(' ').includes(password) || readFileSync(`/proc/${embedded.pid}/cmdline`, 'utf8').includes(password), 'nor its own password');
-  t.same(names.filter((name) => !/^(PATH|HOME|TMPDIR|LANG|LC_\w+|LD_LIBRARY_PATH|LD_PRELOAD|GLIBC_TUNABLES|MALLOC_\w+|TZ|UV_THREADPOOL_SIZE|NODE_CHANNEL_\w+)$/.test(name)), []);
+  t.notOk(
+    environment.join(' ').includes(password) ||
+      readFileSync(`/proc/${embedded.pid}/cmdline`, 'utf8').includes(password),
+    'nor its own password',
+  );
+  t.same(
+    names.filter(
+      (name) =>
+        !/^(PATH|HOME|TMPDIR|LANG|LC_\w+|LD_LIBRARY_PATH|LD_PRELOAD|GLIBC_TUNABLES|MALLOC_\w+|TZ|UV_THREADPOOL_SIZE|NODE_CHANNEL_\w+)$/.test(
+          name,
+        ),
+    ),
+    [],
+  );
 });
 
 t.test('opens with more broken parts than the engine takes by itself, and goes on', async (t) => {
@@ -179,8 +230,14 @@ t.test('opens with more broken parts than the engine takes by itself, and goes o
     return { engine, over: new ClickHouse({ url: await engine.start(), log: silent }) };
   };
   const before = await open();
-  await before.over.command('CREATE TABLE broken (id UInt64) ENGINE = MergeTree ORDER BY id SETTINGS max_bytes_to_merge_at_max_space_in_pool = 1');
-  await before.over.command(`INSERT INTO broken SELECT number FROM numbers(${parts})`, {}, { max_block_size: '1', min_insert_block_size_rows: '1', max_insert_block_size: '1' });
+  await before.over.command(
+    'CREATE TABLE broken (id UInt64) ENGINE = MergeTree ORDER BY id SETTINGS max_bytes_to_merge_at_max_space_in_pool = 1',
+  );
+  await before.over.command(
+    `INSERT INTO broken SELECT number FROM numbers(${parts})`,
+    {},
+    { max_block_size: '1', min_insert_block_size_rows: '1', max_insert_block_size: '1' },
+  );
   await before.over.close();
   await before.engine.stop();
   let broken = 0;
@@ -204,12 +261,20 @@ t.test('rows cannot become statements', async (t) => {
   const evil = 'a\n\nCREATE TABLE evil (a Int8) ENGINE = Memory;\n\nDROP TABLE safe;\n';
   await client.insertNative('safe', COLUMNS, block(1, [evil, 'b']));
   await client.insertText('safe', 'CSV', `3,"${evil}",k\n4,b,k\n`);
-  await client.insertText('safe', 'CSV', `5,"x",k\n\nCREATE TABLE evil (a Int8) ENGINE = Memory;\n`).catch(() => undefined);
-  await client.insertText('safe', 'TabSeparated', '6\tx\tk\n\nCREATE TABLE evil (a Int8) ENGINE = Memory;\n').catch(() => undefined);
+  await client
+    .insertText('safe', 'CSV', `5,"x",k\n\nCREATE TABLE evil (a Int8) ENGINE = Memory;\n`)
+    .catch(() => undefined);
+  await client
+    .insertText('safe', 'TabSeparated', '6\tx\tk\n\nCREATE TABLE evil (a Int8) ENGINE = Memory;\n')
+    .catch(() => undefined);
   await client.command(`INSERT INTO safe (id, text, kind) VALUES (7, '${evil}', 'k'), (8, 'b', 'k')`);
   const tables = "SELECT name FROM system.tables WHERE name IN ('safe', 'evil')";
   t.same(await client.query(tables), [{ name: 'safe' }]);
-  t.same(await client.query('SELECT id FROM safe WHERE text = {evil:String} ORDER BY id', { evil }), [{ id: 1 }, { id: 3 }, { id: 7 }]);
+  t.same(await client.query('SELECT id FROM safe WHERE text = {evil:String} ORDER BY id', { evil }), [
+    { id: 1 },
+    { id: 3 },
+    { id: 7 },
+  ]);
 });
 
 t.test('what was acknowledged is there after kill -9, and the same client works on', async (t) => {
@@ -217,12 +282,24 @@ t.test('what was acknowledged is there after kill -9, and the same client works 
   const before = embedded.url;
   let acknowledged = 0;
   let isKilled = false;
-  const kill = until('inserts', () => acknowledged >= 5).then(killAndWait).then(() => { isKilled = true; });
+  const kill = until('inserts', () => acknowledged >= 5)
+    .then(killAndWait)
+    .then(() => {
+      isKilled = true;
+    });
   for (let id = 0; !isKilled || id < 10; id++) {
-    const body = block(id * 100, Array.from({ length: 100 }, () => 'text'));
+    const body = block(
+      id * 100,
+      Array.from({ length: 100 }, () => 'text'),
+    );
     const settings = { insert_deduplication_token: `batch ${id}` };
     // The retry is the caller's: the same rows with the same token, until acknowledged.
-    await until('insert', () => client.insertNative('durable', COLUMNS, body, settings).then(() => true, () => false));
+    await until('insert', () =>
+      client.insertNative('durable', COLUMNS, body, settings).then(
+        () => true,
+        () => false,
+      ),
+    );
     acknowledged++;
   }
   await kill;
@@ -237,7 +314,10 @@ t.test('what was acknowledged is there after kill -9, and the same client works 
 function abandonable(sql: string, onAnswer: () => void = () => undefined): () => void {
   const abort = new AbortController();
   const url = `${embedded.url}/?query=${encodeURIComponent(sql)}`;
-  request(url, { signal: abort.signal }).on('response', onAnswer).on('error', () => undefined).end();
+  request(url, { signal: abort.signal })
+    .on('response', onAnswer)
+    .on('error', () => undefined)
+    .end();
   return () => abort.abort();
 }
 
@@ -250,14 +330,15 @@ async function running(word: string): Promise<number> {
 t.test('a short query does not wait for a long one, and an abandoned one is ended', async (t) => {
   for (const settings of ['', ' SETTINGS max_threads = 2']) {
     const abandon = abandonable(`SELECT max(sipHash64(number)) FROM numbers(2000000000000)${settings} FORMAT TSV`);
-    await until('the slow query runs', async () => await running('sipHash64') === 1);
+    await until('the slow query runs', async () => (await running('sipHash64')) === 1);
     await client.query('SELECT 1');
     t.equal(await running('sipHash64'), 1, 'beside the slow query');
-    // Takes the other session, and so returns it last: the next queries are not of the session that has to forget the slow one.
+    // Takes the other session, and so returns it last: the next queries are not of the session that has to forget the
+    // slow one.
     const last = client.query('SELECT sleep(1)');
     abandon();
     await last;
-    await until('the slow query is ended', async () => await running('sipHash64') === 0);
+    await until('the slow query is ended', async () => (await running('sipHash64')) === 0);
   }
 });
 
@@ -274,7 +355,12 @@ t.test('a statement that failed is not kept by its session', async (t) => {
 
 t.test('waiting is bounded', async (t) => {
   const sql = 'SELECT sleepEachRow(0.3) FROM numbers(1)';
-  const slow = Array.from({ length: 12 }, () => client.query(sql).then(() => 'done', (error: Error) => error));
+  const slow = Array.from({ length: 12 }, () =>
+    client.query(sql).then(
+      () => 'done',
+      (error: Error) => error,
+    ),
+  );
   const answers = await Promise.all(slow);
   const refused = answers.filter((answer) => answer instanceof Error) as Error[];
   t.equal(refused.length, 2, 'two run, eight wait');
@@ -286,7 +372,11 @@ t.test('what waits is forgotten when its client goes', async (t) => {
   const running = [1, 2].map(() => client.query('SELECT sleep(3)'));
   await delay(100);
   let refused = 0;
-  const waiting = Array.from({ length: 9 }, () => abandonable('SELECT 1', () => { refused++; }));
+  const waiting = Array.from({ length: 9 }, () =>
+    abandonable('SELECT 1', () => {
+      refused++;
+    }),
+  );
   await until('eight wait, the ninth is refused', () => refused === 1);
   for (const abandon of waiting) abandon();
   await delay(500);
@@ -315,11 +405,20 @@ t.test('results in every format, streamed where that can be', async (t) => {
   t.ok((await textOf(await client.stream(sql, { rows }, 'Parquet'))).endsWith('PAR1'));
   t.equal(await textOf(await client.stream(sql, { rows: 0 }, 'CSV')), '');
   await createTable('copies');
-  const native = Buffer.from(await textOf(await client.stream(`SELECT id, text, '' AS kind FROM (${sql})`, { rows }, 'Native')), 'latin1');
+  const native = Buffer.from(
+    await textOf(await client.stream(`SELECT id, text, '' AS kind FROM (${sql})`, { rows }, 'Native')),
+    'latin1',
+  );
   await client.insertNative('copies', COLUMNS, native);
   t.equal(await count('copies'), rows);
   const broken = client.streamRows('SELECT throwIf(number = 2000000) AS x FROM numbers(3000000)');
-  await t.rejects(async () => { for await (const batch of broken) void batch; }, { code: '395' }, 'an error in the middle is reported');
+  await t.rejects(
+    async () => {
+      for await (const batch of broken) void batch;
+    },
+    { code: '395' },
+    'an error in the middle is reported',
+  );
   for await (const batch of client.streamRows(sql, { rows: 100_000_000 })) {
     t.ok(batch.length > 0);
     break;
@@ -336,21 +435,29 @@ t.test('a second process on the directory is refused; stop leaves no file behind
   await t.rejects(client.query('SELECT 1'));
 });
 
-t.test('a process that stands still is told, forgiven when it goes on, and started again when it does not', async (t) => {
-  const seen: EmbeddedState[] = [];
-  const engine = new EmbeddedClickHouse({
-    directory: join(directory, 'halted'), log: silent, childPath, silentAfterSeconds: 2, deadAfterSeconds: 6, onState: (state) => seen.push(state),
-  });
-  await engine.start();
-  t.teardown(() => engine.stop());
-  const first = engine.pid!;
-  process.kill(first, 'SIGSTOP');
-  await until('silence', () => engine.state === 'unresponsive');
-  process.kill(first, 'SIGCONT');
-  await until('an answer', () => engine.state === 'ready');
-  t.equal(engine.pid, first);
-  process.kill(first, 'SIGSTOP');
-  await until('another process', () => engine.restartsCount === 1 && engine.state === 'ready');
-  t.not(engine.pid, first);
-  t.same(seen, ['starting', 'ready', 'unresponsive', 'ready', 'unresponsive', 'down', 'starting', 'ready']);
-});
+t.test(
+  'a process that stands still is told, forgiven when it goes on, and started again when it does not',
+  async (t) => {
+    const seen: EmbeddedState[] = [];
+    const engine = new EmbeddedClickHouse({
+      directory: join(directory, 'halted'),
+      log: silent,
+      childPath,
+      silentAfterSeconds: 2,
+      deadAfterSeconds: 6,
+      onState: (state) => seen.push(state),
+    });
+    await engine.start();
+    t.teardown(() => engine.stop());
+    const first = engine.pid!;
+    process.kill(first, 'SIGSTOP');
+    await until('silence', () => engine.state === 'unresponsive');
+    process.kill(first, 'SIGCONT');
+    await until('an answer', () => engine.state === 'ready');
+    t.equal(engine.pid, first);
+    process.kill(first, 'SIGSTOP');
+    await until('another process', () => engine.restartsCount === 1 && engine.state === 'ready');
+    t.not(engine.pid, first);
+    t.same(seen, ['starting', 'ready', 'unresponsive', 'ready', 'unresponsive', 'down', 'starting', 'ready']);
+  },
+);

@@ -1,4 +1,7 @@
-/** The engine's process that a killed server left behind: it is gone, with all that it had open, before the next one opens its files. */
+/**
+ * The engine's process that a killed server left behind: it is gone, with all that it had open, before the next one
+ * opens its files.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,18 +16,28 @@ const PROGRAM = `const memory = Array.from({ length: 600 }, () => Buffer.alloc(1
 const server = require('node:net').createServer().listen(0, '127.0.0.1', () => console.log(server.address().port, memory.length));`;
 
 const directory = join(mkdtempSync(join(tmpdir(), 'millrace-orphan-')), 'clickhouse');
-t.teardown(() => { rmSync(join(directory, '..'), { recursive: true, force: true }); });
+t.teardown(() => {
+  rmSync(join(directory, '..'), { recursive: true, force: true });
+});
 
 async function engine(): Promise<{ pid: number; port: number; kill: () => void }> {
-  const child = spawn(process.execPath, ['-e', PROGRAM, 'embedded-clickhouse', JSON.stringify({ directory })], { stdio: ['ignore', 'pipe', 'inherit'] });
-  t.teardown(() => { child.kill('SIGKILL'); });
-  const [line] = await once(child.stdout, 'data') as [Buffer];
+  const child = spawn(process.execPath, ['-e', PROGRAM, 'embedded-clickhouse', JSON.stringify({ directory })], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  t.teardown(() => {
+    child.kill('SIGKILL');
+  });
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
   return { pid: child.pid ?? 0, port: Number.parseInt(line.toString(), 10), kill: () => void child.kill('SIGKILL') };
 }
 
-const isOpen = (port: number): Promise<boolean> => new Promise((resolve) => {
-  const socket = connect(port, '127.0.0.1', () => { socket.destroy(); resolve(true); }).on('error', () => resolve(false));
-});
+const isOpen = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy();
+      resolve(true);
+    }).on('error', () => resolve(false));
+  });
 const lines: unknown[] = [];
 const log = { warn: (...parts: unknown[]) => void lines.push(parts) };
 

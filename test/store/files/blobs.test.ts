@@ -29,24 +29,41 @@ t.test('nothing is written while writes are refused', async (t) => {
   t.equal((await blobs.put([Buffer.from('x')], 1)).bytes, 1);
 });
 
-t.test('no file is acknowledged before the name of its new directory is, also when another writer makes it', async (t) => {
-  const directory = join(scratchDirectory(t), 'blobs');
-  let [isHeld, held] = [true, 0];
-  const blobs = await FileBlobs.open(directory, { synchronise: async (path) => {
-    if (path === directory) {
-      held += 1;
-      await until('the names of directories may be synchronised', () => !isHeld);
-    }
-    await syncDirectory(path);
-  } });
-  let done = 0;
-  // More than there are directories: some share one.
-  const puts = Array.from({ length: 300 }, () => blobs.put([Buffer.from('x')], 1).then(() => { done += 1; }));
-  const files = (): string[] => readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter((name) => name.includes('/'));
-  await until('all are being written, and wait for their directories', () => held > 150 && held === readdirSync(directory).length - 1 && files().length === 300);
-  t.same(files().filter((name) => !name.startsWith('unfinished/')), [], 'none has its name');
-  t.equal(done, 0);
-  isHeld = false;
-  await Promise.all(puts);
-  t.equal(done, 300);
-});
+t.test(
+  'no file is acknowledged before the name of its new directory is, also when another writer makes it',
+  async (t) => {
+    const directory = join(scratchDirectory(t), 'blobs');
+    let [isHeld, held] = [true, 0];
+    const blobs = await FileBlobs.open(directory, {
+      synchronise: async (path) => {
+        if (path === directory) {
+          held += 1;
+          await until('the names of directories may be synchronised', () => !isHeld);
+        }
+        await syncDirectory(path);
+      },
+    });
+    let done = 0;
+    // More than there are directories: some share one.
+    const puts = Array.from({ length: 300 }, () =>
+      blobs.put([Buffer.from('x')], 1).then(() => {
+        done += 1;
+      }),
+    );
+    const files = (): string[] =>
+      readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter((name) => name.includes('/'));
+    await until(
+      'all are being written, and wait for their directories',
+      () => held > 150 && held === readdirSync(directory).length - 1 && files().length === 300,
+    );
+    t.same(
+      files().filter((name) => !name.startsWith('unfinished/')),
+      [],
+      'none has its name',
+    );
+    t.equal(done, 0);
+    isHeld = false;
+    await Promise.all(puts);
+    t.equal(done, 300);
+  },
+);

@@ -8,7 +8,9 @@ import { documentsContract } from '../../actors/documents-contract.ts';
 
 documentsContract(t, 'LMDB', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'millrace-documents-'));
-  t.teardown(() => { rmSync(directory, { recursive: true, force: true }); });
+  t.teardown(() => {
+    rmSync(directory, { recursive: true, force: true });
+  });
   return {
     async open() {
       const environment = openLmdb(directory);
@@ -17,17 +19,22 @@ documentsContract(t, 'LMDB', (t) => {
   };
 });
 
-t.test('a key that an older server wrote without escapes hides nothing, and what concerns it can be removed', async (t) => {
-  const directory = mkdtempSync(join(tmpdir(), 'millrace-documents-'));
-  t.teardown(() => { rmSync(directory, { recursive: true, force: true }); });
-  const environment = openLmdb(directory);
-  const documents = new LmdbDocuments(environment);
-  const raw = '\u0001'.repeat(1_480);
-  await environment.documents.put(`E1/p${raw}`, 'old');
-  await documents.commit([{ collection: 'event', tenant: 1, id: 'pq', value: 'new' }], undefined);
-  t.same(documents.list('event', 1, 'p', { limit: 10 }), [{ id: 'pq', value: 'new' }]);
-  t.same(documents.list('event', 1, 'a', { limit: 10 }), [], 'behind the range');
-  t.equal(documents.get('event', 1, `p${raw}`), undefined);
-  await documents.commit([{ collection: 'event', tenant: 1, id: `p${raw}`, value: undefined }], undefined);
-  await environment.close();
-});
+t.test(
+  'a key that an older server wrote without escapes hides nothing, and what concerns it can be removed',
+  async (t) => {
+    const directory = mkdtempSync(join(tmpdir(), 'millrace-documents-'));
+    t.teardown(() => {
+      rmSync(directory, { recursive: true, force: true });
+    });
+    const environment = openLmdb(directory);
+    const documents = new LmdbDocuments(environment);
+    const raw = '\u0001'.repeat(1_480);
+    await environment.documents.put(`E1/p${raw}`, 'old');
+    await documents.commit([{ collection: 'event', tenant: 1, id: 'pq', value: 'new' }], undefined);
+    t.same(documents.list('event', 1, 'p', { limit: 10 }), [{ id: 'pq', value: 'new' }]);
+    t.same(documents.list('event', 1, 'a', { limit: 10 }), [], 'behind the range');
+    t.equal(documents.get('event', 1, `p${raw}`), undefined);
+    await documents.commit([{ collection: 'event', tenant: 1, id: `p${raw}`, value: undefined }], undefined);
+    await environment.close();
+  },
+);

@@ -14,20 +14,35 @@ const skip = missing('nats-server');
 /** Long enough that a machine that stands still for a moment loses nothing. */
 const LEASE_MS = 2_000;
 
-interface Place extends ShardLeasesPlace { readonly server: NatsServer; readonly proxies: Map<string, NatsProxy> }
+interface Place extends ShardLeasesPlace {
+  readonly server: NatsServer;
+  readonly proxies: Map<string, NatsProxy>;
+}
 
 /** A server, and a proxy for each node. */
 async function newPlace(t: Test): Promise<Place> {
   const server = await startNats(t);
   const proxies = new Map<string, NatsProxy>();
   return {
-    server, proxies,
-    settled: () => new Promise((resolve) => { setTimeout(resolve, LEASE_MS * 2); }),
+    server,
+    proxies,
+    settled: () =>
+      new Promise((resolve) => {
+        setTimeout(resolve, LEASE_MS * 2);
+      }),
     open: async (nodeId, roles) => {
       const proxy = await startNatsProxy(t, server);
       proxies.set(nodeId, proxy);
       const connection = await NatsConnection.open({ servers: proxy.url, name: nodeId }, { log: silentLog });
-      const leases = await NatsLeases.open({ connection, prefix: 'test', nodeId, roles, replicas: 1, log: silentLog, leaseMs: LEASE_MS });
+      const leases = await NatsLeases.open({
+        connection,
+        prefix: 'test',
+        nodeId,
+        roles,
+        replicas: 1,
+        log: silentLog,
+        leaseMs: LEASE_MS,
+      });
       const kill = async (): Promise<void> => {
         await leases.abandon();
         await connection.close();
@@ -39,19 +54,23 @@ async function newPlace(t: Test): Promise<Place> {
 
 if (skip === false) shardLeasesContract(t, 'JetStream', newPlace);
 
-t.test('acknowledgements of heartbeats are lost, though they arrive: the node cannot know, and gives up', { skip }, async (t) => {
-  const place = await newPlace(t);
-  const all = new LeaseHolders(t, place);
-  const [a, b] = [await all.join('a'), await all.join('b')];
-  await spread([a, b], [32, 32]);
-  place.proxies.get('b')?.dropAnswers(true);
-  await eventually('given up', () => b.count('lost') === 32);
-  place.proxies.get('b')?.dropAnswers(false);
-  await spread([a, b], [32, 32]);
-  await b.leave();
-  await a.leave();
-  t.same(all.faults, []);
-});
+t.test(
+  'acknowledgements of heartbeats are lost, though they arrive: the node cannot know, and gives up',
+  { skip },
+  async (t) => {
+    const place = await newPlace(t);
+    const all = new LeaseHolders(t, place);
+    const [a, b] = [await all.join('a'), await all.join('b')];
+    await spread([a, b], [32, 32]);
+    place.proxies.get('b')?.dropAnswers(true);
+    await eventually('given up', () => b.count('lost') === 32);
+    place.proxies.get('b')?.dropAnswers(false);
+    await spread([a, b], [32, 32]);
+    await b.leave();
+    await a.leave();
+    t.same(all.faults, []);
+  },
+);
 
 t.test('NATS is restarted: everybody gives up and takes again', { skip }, async (t) => {
   const place = await newPlace(t);

@@ -15,12 +15,14 @@ else {
   let places = 0;
   blockStoreContract(t, 'Redis', async (t) => {
     places += 1;
-    const [a, b] = await Promise.all(['a', 'b'].map(async () => {
-      const connection = new RedisConnection({ target: readRedisTarget(server.url), log: quiet, name: 'test' });
-      t.teardown(() => connection.close());
-      await connection.ready(10_000);
-      return new RedisBlocks(connection, `blocks-${places}`);
-    }));
+    const [a, b] = await Promise.all(
+      ['a', 'b'].map(async () => {
+        const connection = new RedisConnection({ target: readRedisTarget(server.url), log: quiet, name: 'test' });
+        t.teardown(() => connection.close());
+        await connection.ready(10_000);
+        return new RedisBlocks(connection, `blocks-${places}`);
+      }),
+    );
     return { a, b };
   });
 }

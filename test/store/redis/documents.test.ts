@@ -1,4 +1,6 @@
-/** The documents of one shard in Redis: the contract, on one server and on a cluster of three; take-over and fencing. */
+/**
+ * The documents of one shard in Redis: the contract, on one server and on a cluster of three; take-over and fencing.
+ */
 import t from 'tap';
 import type { Test } from 'tap';
 import type { DocumentChange } from '../../../src/actors/runtime/documents.ts';
@@ -18,7 +20,8 @@ import { missing } from '../../helpers/tools.ts';
 const skip = missing('redis-server', 'redis-cli');
 let places = 0;
 
-const connectionOf = (url: string): RedisConnection => new RedisConnection({ target: readRedisTarget(url), log: quiet, name: 'test' });
+const connectionOf = (url: string): RedisConnection =>
+  new RedisConnection({ target: readRedisTarget(url), log: quiet, name: 'test' });
 
 function place(url: string): DocumentsPlace {
   places += 1;
@@ -28,9 +31,24 @@ function place(url: string): DocumentsPlace {
     async open() {
       const connection = connectionOf(url);
       epoch += 1;
-      const documents = new RedisDocuments({ connection, prefix, shard: places % 64, owner: `owner ${epoch}`, log: quiet, onLostState: () => { throw new Error('lost'); } });
+      const documents = new RedisDocuments({
+        connection,
+        prefix,
+        shard: places % 64,
+        owner: `owner ${epoch}`,
+        log: quiet,
+        onLostState: () => {
+          throw new Error('lost');
+        },
+      });
       await documents.takeOver(epoch);
-      return { documents, async close() { documents.stop(); connection.close(); } };
+      return {
+        documents,
+        async close() {
+          documents.stop();
+          connection.close();
+        },
+      };
     },
   };
 }
@@ -43,7 +61,14 @@ function clusterPlace(url: string): ClusterDocumentsPlace {
       const [owners, gateways] = [connectionOf(url), connectionOf(url)];
       const durability = new RedisDurability(owners, quiet);
       const documents = new RedisClusterDocuments({ owners, gateways, prefix, owner: nodeId, durability, log: quiet });
-      return { documents, async close() { durability.stop(); owners.close(); gateways.close(); } };
+      return {
+        documents,
+        async close() {
+          durability.stop();
+          owners.close();
+          gateways.close();
+        },
+      };
     },
   };
 }
@@ -58,13 +83,31 @@ else {
   clusterDocumentsContract(t, 'Redis', async () => clusterPlace(server.url));
   clusterDocumentsContract(t, 'Redis Cluster', async () => clusterPlace(cluster.url));
 
-  const change = (id: string, value: string | undefined): DocumentChange => ({ collection: 'event', tenant: 1, id, value });
-  const pair = (t: Test, shard: number, url = server.url): [RedisDocuments, RedisDocuments] => ['a', 'b'].map((owner) => {
-    const connection = connectionOf(owner === 'a' ? url : server.url);
-    const documents = new RedisDocuments({ connection, prefix: 'pair', shard, owner, log: quiet, onLostState: () => { t.fail('lost'); } });
-    t.teardown(() => { documents.stop(); connection.close(); });
-    return documents;
-  }) as [RedisDocuments, RedisDocuments];
+  const change = (id: string, value: string | undefined): DocumentChange => ({
+    collection: 'event',
+    tenant: 1,
+    id,
+    value,
+  });
+  const pair = (t: Test, shard: number, url = server.url): [RedisDocuments, RedisDocuments] =>
+    ['a', 'b'].map((owner) => {
+      const connection = connectionOf(owner === 'a' ? url : server.url);
+      const documents = new RedisDocuments({
+        connection,
+        prefix: 'pair',
+        shard,
+        owner,
+        log: quiet,
+        onLostState: () => {
+          t.fail('lost');
+        },
+      });
+      t.teardown(() => {
+        documents.stop();
+        connection.close();
+      });
+      return documents;
+    }) as [RedisDocuments, RedisDocuments];
 
   t.test('an older epoch cannot write, not even after a pause', async (t) => {
     const [former, next] = pair(t, 1);
@@ -113,7 +156,13 @@ else {
     const many = Array.from({ length: COMMIT_CHANGES_MAX + 1 }, (_, index) => change(String(index), ''));
     await t.rejects(first.commit(many, 1), /300001 changes/);
     const text = 'ä'.repeat(1 + COMMIT_BYTES_MAX / 32);
-    await t.rejects(first.commit(Array.from({ length: 16 }, (_, index) => change(String(index), text)), 1), /bytes; Redis gets at most/);
+    await t.rejects(
+      first.commit(
+        Array.from({ length: 16 }, (_, index) => change(String(index), text)),
+        1,
+      ),
+      /bytes; Redis gets at most/,
+    );
     t.same([await first.position(), first.pendingSize], [0, 0]);
     const last = first.commit([change('1', 'a')], 1);
     first.stop();
@@ -126,14 +175,31 @@ else {
   t.test('large commits: many changes, large values, removed again', async (t) => {
     const [documents] = pair(t, 5);
     await documents.takeOver(1);
-    const many = Array.from({ length: 100_000 }, (_, index) => change(`m${String(index).padStart(7, '0')}`, `value ${index}`));
+    const many = Array.from({ length: 100_000 }, (_, index) =>
+      change(`m${String(index).padStart(7, '0')}`, `value ${index}`),
+    );
     await documents.commit(many, 1);
     t.equal((await documents.list('event', 1, 'm', { limit: 200_000 })).length, 100_000);
-    t.equal((await documents.getMany('event', 1, many.map(({ id }) => id))).at(-1), 'value 99999');
-    await documents.commit(many.map(({ id }) => change(id, undefined)), 2);
+    t.equal(
+      (
+        await documents.getMany(
+          'event',
+          1,
+          many.map(({ id }) => id),
+        )
+      ).at(-1),
+      'value 99999',
+    );
+    await documents.commit(
+      many.map(({ id }) => change(id, undefined)),
+      2,
+    );
     t.same(await documents.list('event', 1, '', { limit: 10 }), []);
     const value = 'x'.repeat(2_000_000);
-    await documents.commit(Array.from({ length: 30 }, (_, index) => change(`large ${index}`, value)), 3);
+    await documents.commit(
+      Array.from({ length: 30 }, (_, index) => change(`large ${index}`, value)),
+      3,
+    );
     t.same([await documents.position(), (await documents.get('event', 1, 'large 29'))?.length], [3, value.length]);
   });
 }

@@ -6,7 +6,14 @@ import type { EntityDelete } from '../../../model/commands/deletion.ts';
 import { shapeTime } from '../../../model/documents/entity-time.ts';
 import { PlatformError } from '../../../model/errors.ts';
 import { formatTime } from '../../../model/documents/iso-time.ts';
-import { dropNulls, joinMembers, mergeMembers, parseMembers, splitMembers, stringMember } from '../../../model/documents/json-document.ts';
+import {
+  dropNulls,
+  joinMembers,
+  mergeMembers,
+  parseMembers,
+  splitMembers,
+  stringMember,
+} from '../../../model/documents/json-document.ts';
 import type { Members } from '../../../model/documents/json-document.ts';
 import { isAlarmStored } from '../../../model/commands/processing-mode.ts';
 import type { ActorContext } from '../../runtime/context.ts';
@@ -18,10 +25,26 @@ import { firstOpen, openKey, setOpen } from './open-alarms.ts';
 import { deletedRow, entityRow } from '../../runtime/rows.ts';
 
 /** Members that no client writes. */
-const SERVER_KEPT = ['id', 'self', 'source', 'creationTime', 'lastUpdated', 'count', 'firstOccurrenceTime', 'firstOccurenceTime', 'history'];
+const SERVER_KEPT = [
+  'id',
+  'self',
+  'source',
+  'creationTime',
+  'lastUpdated',
+  'count',
+  'firstOccurrenceTime',
+  'firstOccurenceTime',
+  'history',
+];
 
 /** What changes with everything, or is kept by the server: no change of its own in the audit log. */
-const NOT_AUDITED: ReadonlySet<string> = new Set(['lastUpdated', 'count', 'time', 'firstOccurrenceTime', 'firstOccurenceTime']);
+const NOT_AUDITED: ReadonlySet<string> = new Set([
+  'lastUpdated',
+  'count',
+  'time',
+  'firstOccurrenceTime',
+  'firstOccurenceTime',
+]);
 
 /** @returns the alarm; `isSuppressed`: nothing was stored, and it has no id. */
 export function createAlarm(context: ActorContext, body: AlarmCreate): { doc: string; isSuppressed?: boolean } {
@@ -29,7 +52,10 @@ export function createAlarm(context: ActorContext, body: AlarmCreate): { doc: st
   const source = requireSource(context, 'alarm');
   const mapping = mappingOf(context, body.type);
   if (mapping?.isSuppressed || isInMaintenance(context, source)) {
-    return { doc: joinMembers(shapeTime(dropNulls(parseMembers(body.doc))).set('source', `{"id":"${source}"}`)), isSuppressed: true };
+    return {
+      doc: joinMembers(shapeTime(dropNulls(parseMembers(body.doc))).set('source', `{"id":"${source}"}`)),
+      isSuppressed: true,
+    };
   }
   const openId = firstOpen(context, openKey(source, body.type));
   if (openId !== undefined && isAlarmStored(command.mode)) return repeat(context, openId, body);
@@ -43,7 +69,8 @@ export function createAlarm(context: ActorContext, body: AlarmCreate): { doc: st
   members.set('count', '1');
   members.set('creationTime', time);
   members.set('lastUpdated', time);
-  if (isAlarmStored(command.mode)) audit(context, body, members, 'Alarm raised', { text: `Alarm raised: ${stringMember(members, 'text') ?? ''}` });
+  if (isAlarmStored(command.mode))
+    audit(context, body, members, 'Alarm raised', { text: `Alarm raised: ${stringMember(members, 'text') ?? ''}` });
   return { doc: write(context, body.id, members, 'CREATE') };
 }
 
@@ -61,10 +88,20 @@ function repeat(context: ActorContext, id: string, body: AlarmCreate): { doc: st
 }
 
 /** Who did what to the alarm: its history (docs/spec/alarms.md#history). Repeats are none. */
-function audit(context: ActorContext, by: { readonly id: string; readonly user: string; readonly application?: string }, members: Members,
-  activity: string, entry: Pick<AuditEntry, 'text' | 'changes'>): void {
+function audit(
+  context: ActorContext,
+  by: { readonly id: string; readonly user: string; readonly application?: string },
+  members: Members,
+  activity: string,
+  entry: Pick<AuditEntry, 'text' | 'changes'>,
+): void {
   context.audit({
-    type: 'Alarm', activity, ...entry, user: by.user, severity: stringMember(members, 'severity') ?? 'INFORMATION', source: by.id,
+    type: 'Alarm',
+    activity,
+    ...entry,
+    user: by.user,
+    severity: stringMember(members, 'severity') ?? 'INFORMATION',
+    source: by.id,
     ...(by.application === undefined ? {} : { application: by.application }),
   });
 }
@@ -76,7 +113,13 @@ function load(context: ActorContext, id: string): Members {
 }
 
 /** @param before the alarm until now. */
-function write(context: ActorContext, id: string, members: Members, action: 'CREATE' | 'UPDATE', before?: Members): string {
+function write(
+  context: ActorContext,
+  id: string,
+  members: Members,
+  action: 'CREATE' | 'UPDATE',
+  before?: Members,
+): string {
   const { command } = context;
   const source = String(command.key);
   const text = joinMembers(members);
@@ -106,7 +149,10 @@ export function updateAlarm(context: ActorContext, body: AlarmUpdate): { doc: st
   members.set('lastUpdated', JSON.stringify(formatTime(context.command.receivedAt)));
   if (isAlarmStored(context.command.mode)) {
     const changed = changesBetween(before, members, NOT_AUDITED);
-    audit(context, body, members, 'Alarm updated', { text: `Alarm updated: ${describeChanges(changed)}`, changes: changed.listed });
+    audit(context, body, members, 'Alarm updated', {
+      text: `Alarm updated: ${describeChanges(changed)}`,
+      changes: changed.listed,
+    });
   }
   return { doc: write(context, body.id, members, 'UPDATE', before) };
 }

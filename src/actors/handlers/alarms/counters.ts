@@ -12,13 +12,21 @@ const SEVERITIES = ['critical', 'major', 'minor', 'warning'] as const;
 type Counts = Record<(typeof SEVERITIES)[number], number>;
 
 const openSeverity = (alarm: Members | undefined): string =>
-  (alarm !== undefined && isOpenStatus(stringMember(alarm, 'status') ?? 'ACTIVE') ? (stringMember(alarm, 'severity') ?? '').toLowerCase() : '');
+  alarm !== undefined && isOpenStatus(stringMember(alarm, 'status') ?? 'ACTIVE')
+    ? (stringMember(alarm, 'severity') ?? '').toLowerCase()
+    : '';
 
 /**
- * An alarm of the source changes. To be called before the alarm is put: an object without counters gets them from what is open.
+ * An alarm of the source changes. To be called before the alarm is put: an object without counters gets them from what
+ * is open.
  * @param before undefined for a new alarm. @param after undefined for one that is deleted.
  */
-export function countAlarm(context: ActorContext, source: string, before: Members | undefined, after: Members | undefined): void {
+export function countAlarm(
+  context: ActorContext,
+  source: string,
+  before: Members | undefined,
+  after: Members | undefined,
+): void {
   const [was, becomes] = [openSeverity(before), openSeverity(after)];
   const text = context.get('managedObject', source);
   if (was === becomes || text === undefined) return;

@@ -1,16 +1,21 @@
 /**
- * Which alarms of a source and type are open, the longest open first: repeats count for that one. Several are possible when cleared ones are
- * opened again, as many as there are alarms: a chain, so that each change writes a few short documents however many there are.
- * `openAlarm` has the first and, when there are several, the last; `openAlarmLink` of each of several the one before it and the one behind it.
+ * Which alarms of a source and type are open, the longest open first: repeats count for that one. Several are possible
+ * when cleared ones are opened again, as many as there are alarms: a chain, so that each change writes a few short
+ * documents however many there are. `openAlarm` has the first and, when there are several, the last; `openAlarmLink` of
+ * each of several the one before it and the one behind it.
  */
 import type { ActorContext } from '../../runtime/context.ts';
 
-interface Link { readonly previous: string; readonly next: string }
+interface Link {
+  readonly previous: string;
+  readonly next: string;
+}
 
 export const openKey = (source: string, type: string): string => `${source}\n${type}`;
 
 /** @param key see `openKey`. @returns the id of the alarm that is open for longest. */
-export const firstOpen = (context: ActorContext, key: string): string | undefined => context.get('openAlarm', key)?.split(',')[0];
+export const firstOpen = (context: ActorContext, key: string): string | undefined =>
+  context.get('openAlarm', key)?.split(',')[0];
 
 /** Ids of all that are open, the longest open first. @param entry of the collection `openAlarm`. */
 export function* openIds(context: ActorContext, entry: string): Generator<string> {
@@ -30,7 +35,8 @@ function linkOf(context: ActorContext, id: string): Link | undefined {
   return { previous, next };
 }
 
-const putLink = (context: ActorContext, id: string, { previous, next }: Link): void => context.put('openAlarmLink', id, `${previous},${next}`);
+const putLink = (context: ActorContext, id: string, { previous, next }: Link): void =>
+  context.put('openAlarmLink', id, `${previous},${next}`);
 
 function append(context: ActorContext, key: string, id: string): void {
   const entry = context.get('openAlarm', key);

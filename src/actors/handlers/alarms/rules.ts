@@ -1,6 +1,6 @@
 /**
- * Rules about alarms that come from elsewhere: maintenance of the source, options of the tenant (docs/spec/alarms.md#mapping,
- * docs/spec/availability.md#maintenance).
+ * Rules about alarms that come from elsewhere: maintenance of the source, options of the tenant
+ * (docs/spec/alarms.md#mapping, docs/spec/availability.md#maintenance).
  */
 import { ALARM_SEVERITIES } from '../../../model/entities/alarm.ts';
 import { requiredInterval } from '../../../model/entities/availability.ts';
@@ -12,9 +12,16 @@ const MAPPING_CATEGORY = 'alarm.type.mapping';
 const NO_SEVERITY = 'NONE';
 
 /** What an option makes of new alarms of a type. An absent member leaves what was sent. */
-export interface AlarmMapping { readonly isSuppressed: boolean; readonly severity?: string; readonly text?: string }
+export interface AlarmMapping {
+  readonly isSuppressed: boolean;
+  readonly severity?: string;
+  readonly text?: string;
+}
 
-/** Whether the source is in maintenance: `c8y_RequiredAvailability.responseInterval` of 0 or less. Its alarms are not stored. */
+/**
+ * Whether the source is in maintenance: `c8y_RequiredAvailability.responseInterval` of 0 or less. Its alarms are not
+ * stored.
+ */
 export function isInMaintenance(context: ActorContext, source: string): boolean {
   const text = context.get('managedObject', source);
   const interval = text === undefined ? undefined : requiredInterval(splitMembers(text));
@@ -43,6 +50,7 @@ function parseMapping(option: string): AlarmMapping | undefined {
   const text = bar < 0 ? '' : value.slice(bar + 1);
   return {
     isSuppressed: severity === NO_SEVERITY,
-    ...((ALARM_SEVERITIES as readonly string[]).includes(severity) ? { severity } : {}), ...(text === '' ? {} : { text }),
+    ...((ALARM_SEVERITIES as readonly string[]).includes(severity) ? { severity } : {}),
+    ...(text === '' ? {} : { text }),
   };
 }

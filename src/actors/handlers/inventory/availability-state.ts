@@ -10,7 +10,7 @@ export const SERVER_USER = 'system';
 
 export function availabilityOf(context: ActorContext, id: string): AvailabilityState | undefined {
   const text = context.get('availability', id);
-  return text === undefined ? undefined : JSON.parse(text) as AvailabilityState;
+  return text === undefined ? undefined : (JSON.parse(text) as AvailabilityState);
 }
 
 export function putAvailability(context: ActorContext, id: string, state: AvailabilityState): void {
@@ -18,24 +18,36 @@ export function putAvailability(context: ActorContext, id: string, state: Availa
   if (context.get('availability', id) !== text) context.put('availability', id, text);
 }
 
-/** The object is being written: its required interval may have come, changed or gone. Sets the server's fragments in `members`. */
+/**
+ * The object is being written: its required interval may have come, changed or gone. Sets the server's fragments in
+ * `members`.
+ */
 export function followRequiredInterval(context: ActorContext, id: string, members: Members): void {
   const interval = requiredInterval(members);
   const stored = availabilityOf(context, id);
   if (interval === undefined && stored === undefined) return;
   const { interval: _, ...others } = stored ?? { lastMessage: context.command.receivedAt, isSilent: false };
   const isMonitored = interval !== undefined && interval > 0;
-  const state: AvailabilityState = { ...(interval === undefined ? {} : { interval }), ...others, isSilent: isMonitored && others.isSilent };
+  const state: AvailabilityState = {
+    ...(interval === undefined ? {} : { interval }),
+    ...others,
+    isSilent: isMonitored && others.isSilent,
+  };
   putAvailability(context, id, state);
   fitAvailability(members, state);
   if (others.isSilent && !state.isSilent) endSilence(context, id);
 }
 
-/** Nobody waits for the device any more. By a command of its own: the object, which has the counters of alarms, is being written. */
+/**
+ * Nobody waits for the device any more. By a command of its own: the object, which has the counters of alarms, is being
+ * written.
+ */
 function endSilence(context: ActorContext, id: string): void {
   if (context.get('openAlarm', `${id}\n${UNAVAILABILITY_ALARM}`) === undefined) return;
   context.send({
-    kind: COMMAND.ALARM_OF_TYPE_UPDATE, key: Number(id), body: { type: UNAVAILABILITY_ALARM, doc: '{"status":"CLEARED"}', user: SERVER_USER },
+    kind: COMMAND.ALARM_OF_TYPE_UPDATE,
+    key: Number(id),
+    body: { type: UNAVAILABILITY_ALARM, doc: '{"status":"CLEARED"}', user: SERVER_USER },
   });
 }
 

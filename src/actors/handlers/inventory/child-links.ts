@@ -1,7 +1,8 @@
 /**
- * Links between managed objects (docs/spec/inventory.md#children). The parent's actor decides, the child's notes its parent, and decides about cycles
- * second: links that are made at the same time do not see each other before. A link that it refuses is undone at the parent. Follow-ups may overtake each
- * other (a journal that does not answer for a moment): the child goes by what its parent has now.
+ * Links between managed objects (docs/spec/inventory.md#children). The parent's actor decides, the child's notes its
+ * parent, and decides about cycles second: links that are made at the same time do not see each other before. A link
+ * that it refuses is undone at the parent. Follow-ups may overtake each other (a journal that does not answer for a
+ * moment): the child goes by what its parent has now.
  */
 import { COMMAND } from '../../../model/commands/kinds.ts';
 import type { ChildAdd, ChildLink, ChildLinks, ParentAdd } from '../../../model/commands/links.ts';
@@ -14,7 +15,10 @@ import { managedObjectRow } from '../../runtime/rows.ts';
 /** Objects looked at when a cycle is searched; a link below more of them is refused. */
 const ANCESTORS_MAX = 10_000;
 const ANCESTORS_LIMIT = 'inventory/ancestors';
-/** Value of a link that stays unless somebody unlinks it; any other is the maker of several links at once, who may have to take it back. */
+/**
+ * Value of a link that stays unless somebody unlinks it; any other is the maker of several links at once, who may have
+ * to take it back.
+ */
 export const LINKED = '1';
 
 export const childKey = (link: ChildLink): string => `${link.parent}\n${link.kind}\n${link.child}`;
@@ -38,7 +42,12 @@ function ancestorsOf(context: ActorContext, id: string): Set<string> | undefined
 /** @throws PlatformError when one of them cannot be linked below `parent`. */
 function requireNoCycle(context: ActorContext, parent: string, children: readonly string[]): void {
   const ancestors = ancestorsOf(context, parent);
-  if (ancestors === undefined) throw new PlatformError('general/hierarchy-too-large', { id: parent, maximum: ANCESTORS_MAX, limit: ANCESTORS_LIMIT });
+  if (ancestors === undefined)
+    throw new PlatformError('general/hierarchy-too-large', {
+      id: parent,
+      maximum: ANCESTORS_MAX,
+      limit: ANCESTORS_LIMIT,
+    });
   const child = children.find((one) => one === parent || ancestors.has(one));
   if (child !== undefined) throw new PlatformError('inventory/cycle', { child, parent });
 }
@@ -51,7 +60,11 @@ export function addChild(context: ActorContext, body: ChildAdd | ChildLinks): { 
   } catch (error) {
     if (body.isNew !== true || !(error instanceof PlatformError)) throw error;
     // Nobody asked for the object without the link. Its own actor spares it when it has got another parent since.
-    context.send({ kind: COMMAND.MANAGED_OBJECT_DELETE, key: Number(body.child), body: { parent: body.parent, isAddition: true } });
+    context.send({
+      kind: COMMAND.MANAGED_OBJECT_DELETE,
+      key: Number(body.child),
+      body: { parent: body.parent, isAddition: true },
+    });
     return undefined;
   }
 }
@@ -70,15 +83,18 @@ function linkChild(context: ActorContext, link: ChildLink): { doc: string } {
 function addChildren(context: ActorContext, { children, maker, ...link }: ChildLinks): undefined {
   const parent = loadManagedObject(context, link.parent);
   requireNoCycle(context, link.parent, children);
-  // Without a maker there is nothing to take back. Before the first change: what a handler has changed itself is looked through one by one.
-  const values = maker === undefined ? [] : children.map((child) => context.get('children', childKey({ ...link, child })));
+  // Without a maker there is nothing to take back. Before the first change: what a handler has changed itself is looked
+  // through one by one.
+  const values =
+    maker === undefined ? [] : children.map((child) => context.get('children', childKey({ ...link, child })));
   for (const [index, child] of children.entries()) addLink(context, { ...link, child }, values[index], maker ?? LINKED);
   context.notify('managedobjects', link.parent, 'UPDATE', joinMembers(parent));
   return undefined;
 }
 
 /**
- * A link that somebody asks for again is no longer its maker's to take back. The child may not have decided yet: it is asked again, before the answer.
+ * A link that somebody asks for again is no longer its maker's to take back. The child may not have decided yet: it is
+ * asked again, before the answer.
  * @param value of the link, undefined for a new one. @returns whether it is new.
  */
 function addLink(context: ActorContext, link: ChildLink, value: string | undefined, maker: string): boolean {
@@ -97,7 +113,10 @@ export function removeChild(context: ActorContext, body: ChildLink | ChildLinks)
   if ('children' in body) {
     if (parent === undefined) throw new PlatformError('inventory/not-found', { id: body.parent });
     const { children, maker, ...link } = body;
-    const meant = maker === undefined ? children : children.filter((child) => context.get('children', childKey({ ...link, child })) === maker);
+    const meant =
+      maker === undefined
+        ? children
+        : children.filter((child) => context.get('children', childKey({ ...link, child })) === maker);
     for (const child of meant) forgetChild(context, { ...link, child });
   } else {
     if (context.get('children', childKey(body)) === undefined) {
@@ -116,8 +135,9 @@ function forgetChild(context: ActorContext, link: ChildLink): void {
 }
 
 /**
- * Of links that make a cycle together, the one that is noted last is of a child that has children: those were noted by this actor. In a cluster the notes of
- * other shards are seen once they are committed, so such a child looks again when its own note is: whoever looks last sees all of them.
+ * Of links that make a cycle together, the one that is noted last is of a child that has children: those were noted by
+ * this actor. In a cluster the notes of other shards are seen once they are committed, so such a child looks again when
+ * its own note is: whoever looks last sees all of them.
  */
 export function addParent(context: ActorContext, link: ParentAdd): undefined {
   // Its removal may have overtaken it.
@@ -134,15 +154,22 @@ export function addParent(context: ActorContext, link: ParentAdd): undefined {
   }
   if (isNoted) return undefined;
   context.put('parents', parentKey(link), '1');
-  context.row(managedObjectRow(context.command, link.child, splitMembers(text), [...new Set([...parentsOf(context, link.child), link.parent])]));
-  if (hasChildren) context.send({ kind: COMMAND.PARENT_ADD, key: Number(link.child), body: { ...link, isWritten: true } });
+  context.row(
+    managedObjectRow(context.command, link.child, splitMembers(text), [
+      ...new Set([...parentsOf(context, link.child), link.parent]),
+    ]),
+  );
+  if (hasChildren)
+    context.send({ kind: COMMAND.PARENT_ADD, key: Number(link.child), body: { ...link, isWritten: true } });
   return undefined;
 }
 
-const makesCycle = (context: ActorContext, { child, parent }: ChildLink): boolean => ancestorsOf(context, parent)?.has(child) ?? true;
+const makesCycle = (context: ActorContext, { child, parent }: ChildLink): boolean =>
+  ancestorsOf(context, parent)?.has(child) ?? true;
 
 /** Whether the parent has the link: it is stored before its follow-up is sent, so what is not there has gone since. */
-const isLinked = (context: ActorContext, link: ChildLink): boolean => context.get('children', childKey(link)) !== undefined;
+const isLinked = (context: ActorContext, link: ChildLink): boolean =>
+  context.get('children', childKey(link)) !== undefined;
 
 export function removeParent(context: ActorContext, link: ChildLink): undefined {
   // Linked again meanwhile: that may have been noted before this.
@@ -155,7 +182,9 @@ function dropParent(context: ActorContext, link: ChildLink): undefined {
   context.remove('parents', key);
   const text = context.get('managedObject', link.child);
   if (text !== undefined) {
-    const others = context.list('parents', `${link.child}\n`).filter((entry) => entry.id !== key)
+    const others = context
+      .list('parents', `${link.child}\n`)
+      .filter((entry) => entry.id !== key)
       .map((entry) => entry.id.slice(entry.id.lastIndexOf('\n') + 1));
     context.row(managedObjectRow(context.command, link.child, splitMembers(text), [...new Set(others)]));
   }

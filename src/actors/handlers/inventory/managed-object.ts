@@ -8,7 +8,14 @@ import { DEVICE_USER_PREFIX } from '../../../model/entities/device-request.ts';
 import { PlatformError } from '../../../model/errors.ts';
 import { fitsType } from '../../../model/access/inventory-access.ts';
 import { formatTime } from '../../../model/documents/iso-time.ts';
-import { dropNulls, joinMembers, mergeMembers, parseMembers, splitMembers, stringMember } from '../../../model/documents/json-document.ts';
+import {
+  dropNulls,
+  joinMembers,
+  mergeMembers,
+  parseMembers,
+  splitMembers,
+  stringMember,
+} from '../../../model/documents/json-document.ts';
 import type { Members } from '../../../model/documents/json-document.ts';
 import { ALARMS_FRAGMENT, AVAILABILITY_FRAGMENTS } from '../../../model/entities/availability.ts';
 import { isStored } from '../../../model/commands/processing-mode.ts';
@@ -16,9 +23,25 @@ import { followRequiredInterval } from './availability-state.ts';
 import type { ActorContext } from '../../runtime/context.ts';
 import { deletedRow, managedObjectRow } from '../../runtime/rows.ts';
 
-/** Members that clients cannot write: kept by the server or resources of their own (docs/spec/conventions.md#kept-members). */
-const SERVER_KEPT = ['id', 'self', 'creationTime', 'lastUpdated', 'childDevices', 'childAssets', 'childAdditions', 'deviceParents', 'assetParents',
-  'additionParents', AVAILABILITY_FRAGMENTS.STATUS, AVAILABILITY_FRAGMENTS.CONNECTION, ALARMS_FRAGMENT];
+/**
+ * Members that clients cannot write: kept by the server or resources of their own
+ * (docs/spec/conventions.md#kept-members).
+ */
+const SERVER_KEPT = [
+  'id',
+  'self',
+  'creationTime',
+  'lastUpdated',
+  'childDevices',
+  'childAssets',
+  'childAdditions',
+  'deviceParents',
+  'assetParents',
+  'additionParents',
+  AVAILABILITY_FRAGMENTS.STATUS,
+  AVAILABILITY_FRAGMENTS.CONNECTION,
+  ALARMS_FRAGMENT,
+];
 
 export const CHILD_KINDS: readonly ChildKind[] = ['childDevices', 'childAssets', 'childAdditions'];
 
@@ -41,7 +64,9 @@ export interface ManagedObjectDelete extends Asked {
   readonly by?: string;
   /** Cascades to objects of this owner only, and to what `types` allow: who asked has no right to others. */
   readonly owner?: string;
-  /** Types of the permissions that hold for the first object and so for all below it (model/access/inventory-access.ts). */
+  /**
+   * Types of the permissions that hold for the first object and so for all below it (model/access/inventory-access.ts).
+   */
   readonly types?: readonly string[];
   /** Set when the deletion of this parent led to it. */
   readonly parent?: string;
@@ -78,10 +103,18 @@ export function requireSource(context: ActorContext, area: string): string {
 
 /** Ids of the direct parents, of all three kinds. */
 export function parentsOf(context: ActorContext, id: string): string[] {
-  return [...new Set(context.list('parents', `${id}\n`).map((entry) => entry.id.slice(entry.id.lastIndexOf('\n') + 1)))];
+  return [
+    ...new Set(context.list('parents', `${id}\n`).map((entry) => entry.id.slice(entry.id.lastIndexOf('\n') + 1))),
+  ];
 }
 
-export function writeManagedObject(context: ActorContext, id: string, members: Members, action: 'CREATE' | 'UPDATE', parents?: readonly string[]): string {
+export function writeManagedObject(
+  context: ActorContext,
+  id: string,
+  members: Members,
+  action: 'CREATE' | 'UPDATE',
+  parents?: readonly string[],
+): string {
   const text = joinMembers(members);
   context.put('managedObject', id, text);
   context.row(managedObjectRow(context.command, id, members, parents ?? parentsOf(context, id)));
@@ -90,7 +123,8 @@ export function writeManagedObject(context: ActorContext, id: string, members: M
 }
 
 /** Groups of devices, by their fragment or by their type. */
-export const isGroup = (members: Members): boolean => members.has('c8y_IsDeviceGroup') || GROUP_TYPES.has(stringMember(members, 'type'));
+export const isGroup = (members: Members): boolean =>
+  members.has('c8y_IsDeviceGroup') || GROUP_TYPES.has(stringMember(members, 'type'));
 
 export function createManagedObject(context: ActorContext, body: ManagedObjectCreate): { doc: string } {
   const existing = context.get('managedObject', body.id);
@@ -100,7 +134,13 @@ export function createManagedObject(context: ActorContext, body: ManagedObjectCr
   for (const name of [...SERVER_KEPT, 'owner']) sent.delete(name);
   keepOneMarker(sent);
   const time = JSON.stringify(formatTime(context.command.receivedAt));
-  const members: Members = new Map([['id', JSON.stringify(body.id)], ...sent, ['owner', owner], ['creationTime', time], ['lastUpdated', time]]);
+  const members: Members = new Map([
+    ['id', JSON.stringify(body.id)],
+    ...sent,
+    ['owner', owner],
+    ['creationTime', time],
+    ['lastUpdated', time],
+  ]);
   dropNulls(members);
   if (!isStored(context.command.mode)) return { doc: notifyOnly(context, body.id, members, 'CREATE') };
   followRequiredInterval(context, body.id, members);
@@ -140,8 +180,8 @@ function notifyOnly(context: ActorContext, id: string, members: Members, action:
 }
 
 /**
- * Deletes the object with its data, links and external IDs, and what the flags name below it (docs/spec/inventory.md#deleting). Each child decides itself:
- * only its own actor knows its parents.
+ * Deletes the object with its data, links and external IDs, and what the flags name below it
+ * (docs/spec/inventory.md#deleting). Each child decides itself: only its own actor knows its parents.
  */
 export function deleteManagedObject(context: ActorContext, body: ManagedObjectDelete): undefined {
   const id = String(context.command.key);
@@ -150,14 +190,19 @@ export function deleteManagedObject(context: ActorContext, body: ManagedObjectDe
   const members = loadManagedObject(context, id);
   context.remove('managedObject', id);
   // The content itself is left to the sweep.
-  for (const kept of ['binary', 'availability'] as const) if (context.get(kept, id) !== undefined) context.remove(kept, id);
+  for (const kept of ['binary', 'availability'] as const)
+    if (context.get(kept, id) !== undefined) context.remove(kept, id);
   context.row(deletedRow(context.command, 'managed_objects', id, undefined, members));
   context.notify('managedobjects', id, 'DELETE', JSON.stringify(id));
   endLinks(context, id, { ...body, isGroup: isGroup(members) });
   context.send({ kind: COMMAND.SOURCE_DELETE, key: TENANT_KEY, body: { source: id } });
   const owner = stringMember(members, 'owner');
   if (body.withDeviceUser && owner?.startsWith(DEVICE_USER_PREFIX)) {
-    context.send({ kind: COMMAND.USER_DELETE, key: TENANT_KEY, body: { userName: owner, isWithDevice: true, ...byOf(body) } });
+    context.send({
+      kind: COMMAND.USER_DELETE,
+      key: TENANT_KEY,
+      body: { userName: owner, isWithDevice: true, ...byOf(body) },
+    });
   }
   return undefined;
 }
@@ -182,7 +227,11 @@ function endLinks(context: ActorContext, id: string, body: LinksRemove): void {
     // The value may hold line feeds itself.
     const [, type, ...rest] = key.split('\n');
     const externalId = rest.join('\n');
-    context.send({ kind: COMMAND.EXTERNAL_ID_UNBIND, key: `x:${type}\n${externalId}`, body: { type, externalId, managedObject: id } });
+    context.send({
+      kind: COMMAND.EXTERNAL_ID_UNBIND,
+      key: `x:${type}\n${externalId}`,
+      body: { type, externalId, managedObject: id },
+    });
   }
   for (const key of some('children')) {
     const [, kind, child] = key.split('\n');
@@ -200,20 +249,42 @@ function endLinks(context: ActorContext, id: string, body: LinksRemove): void {
 
 /** What the deletion of an object asks of a child; undefined = it stays. */
 function childDeletion(kind: ChildKind, parent: string, body: LinksRemove): ManagedObjectDelete | undefined {
-  const { cascade = false, forceCascade = false, withDeviceUser = false, owner, types, askedBy, isGroup: isBelowGroup } = body;
+  const {
+    cascade = false,
+    forceCascade = false,
+    withDeviceUser = false,
+    owner,
+    types,
+    askedBy,
+    isGroup: isBelowGroup,
+  } = body;
   const flags = {
-    cascade: cascade || forceCascade, forceCascade, withDeviceUser, parent, ...byOf(body),
-    ...(owner === undefined ? {} : { owner }), ...(types === undefined ? {} : { types }), ...(askedBy === undefined ? {} : { askedBy }),
+    cascade: cascade || forceCascade,
+    forceCascade,
+    withDeviceUser,
+    parent,
+    ...byOf(body),
+    ...(owner === undefined ? {} : { owner }),
+    ...(types === undefined ? {} : { types }),
+    ...(askedBy === undefined ? {} : { askedBy }),
   };
-  // Child additions belong to their parent and go with it, with the last one of several (docs/spec/inventory.md#deleting).
+  // Child additions belong to their parent and go with it, with the last one of several
+  // (docs/spec/inventory.md#deleting).
   if (kind === 'childAdditions') return { ...flags, isAddition: true };
   if (flags.cascade) return isBelowGroup || kind === 'childDevices' ? flags : undefined;
   return isBelowGroup ? { ...flags, onlyGroup: true } : undefined;
 }
 
-/** Whether who asked for a deletion has a right to this object as to the first one: a role, a permission at or above that one, or as its owner. */
+/**
+ * Whether who asked for a deletion has a right to this object as to the first one: a role, a permission at or above
+ * that one, or as its owner.
+ */
 function isAllowed(members: Members, { owner, types = [] }: ManagedObjectDelete): boolean {
-  return owner === undefined || stringMember(members, 'owner') === owner || types.some((type) => fitsType(type, members, DELETION));
+  return (
+    owner === undefined ||
+    stringMember(members, 'owner') === owner ||
+    types.some((type) => fitsType(type, members, DELETION))
+  );
 }
 
 /** Whether a deletion that began at a parent takes this object along. */

@@ -1,9 +1,10 @@
 /**
- * Receipts: in a cluster a QoS 2 message may be of another shard than its session. That it was received is stored in the group of the message,
- * so that both are there or neither, whatever is killed; the session knows in which shards to look (`SessionState.receivesIn`, docs/cluster.md).
- * Kept in `meta`, which each shard has of its own, under `received/<session>\n<packet id, 5 digits>/<part, 4 digits>`; `receiver/<session>` is who has
- * read them last: what a former holder of the session stores after that (it was cut off, or stood still) is no receipt, or a new message under the
- * same packet id would be taken for received.
+ * Receipts: in a cluster a QoS 2 message may be of another shard than its session. That it was received is stored in
+ * the group of the message, so that both are there or neither, whatever is killed; the session knows in which shards to
+ * look (`SessionState.receivesIn`, docs/cluster.md). Kept in `meta`, which each shard has of its own, under
+ * `received/<session>\n<packet id, 5 digits>/<part, 4 digits>`; `receiver/<session>` is who has read them last: what a
+ * former holder of the session stores after that (it was cut off, or stood still) is no receipt, or a new message under
+ * the same packet id would be taken for received.
  */
 import type { SessionReceipt, SessionReceipts, StoredReceipt } from '../../../model/commands/sessions.ts';
 import { isFormerHolder } from '../../../model/sessions/holder.ts';
@@ -16,14 +17,22 @@ const prefixOf = (session: string): string => `received/${session}\n`;
 const receiverOf = (session: string): string => `receiver/${session}`;
 const packetText = (id: number): string => String(id).padStart(ID_DIGITS, '0');
 
-export function putReceipt(context: ActorContext, { session, id, part, parts, holder = '' }: SessionReceipt): undefined {
+export function putReceipt(
+  context: ActorContext,
+  { session, id, part, parts, holder = '' }: SessionReceipt,
+): undefined {
   if (isFormerHolder(holder, context.get('meta', receiverOf(session)) ?? '')) return undefined;
-  context.put('meta', `${prefixOf(session)}${packetText(id)}/${String(part).padStart(PART_DIGITS, '0')}`, `${parts} ${holder}`);
+  context.put(
+    'meta',
+    `${prefixOf(session)}${packetText(id)}/${String(part).padStart(PART_DIGITS, '0')}`,
+    `${parts} ${holder}`,
+  );
   return undefined;
 }
 
 export function listReceipts(context: ActorContext, { session, holder = '' }: SessionReceipts): StoredReceipt[] {
-  if (isFormerHolder(context.get('meta', receiverOf(session)) ?? '', holder)) context.put('meta', receiverOf(session), holder);
+  if (isFormerHolder(context.get('meta', receiverOf(session)) ?? '', holder))
+    context.put('meta', receiverOf(session), holder);
   return entriesOf(context, session, '').map(({ id, value }) => {
     const [packet, part] = id.slice(prefixOf(session).length).split('/');
     const [parts, of = ''] = value.split(' ');

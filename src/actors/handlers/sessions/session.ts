@@ -1,8 +1,19 @@
-/** Durable state of an MQTT session (issue: sessions survive a restart, QoS 2 is exactly once). The actor's key is the session. */
+/**
+ * Durable state of an MQTT session (issue: sessions survive a restart, QoS 2 is exactly once). The actor's key is the
+ * session.
+ */
 import { textKeyIn } from '../../../ingest/journal/command-record.ts';
 import { COMMAND } from '../../../model/commands/kinds.ts';
 import type {
-  SessionExpire, SessionItem, SessionMessage, SessionMessageRemove, SessionReceipts, SessionRelease, SessionRemove, SessionSave, SessionShard,
+  SessionExpire,
+  SessionItem,
+  SessionMessage,
+  SessionMessageRemove,
+  SessionReceipts,
+  SessionRelease,
+  SessionRemove,
+  SessionSave,
+  SessionShard,
 } from '../../../model/commands/sessions.ts';
 import { PlatformError } from '../../../model/errors.ts';
 import { isSessionOver } from '../../../model/sessions/expiry.ts';
@@ -31,14 +42,17 @@ const NEW: SessionState = { subscriptions: [], expirySeconds: 0, disconnectedAt:
 
 function load(context: ActorContext, session: string): SessionState {
   const text = context.get('session', session);
-  return text === undefined ? NEW : JSON.parse(text) as SessionState;
+  return text === undefined ? NEW : (JSON.parse(text) as SessionState);
 }
 
 function save(context: ActorContext, session: string, state: SessionState): void {
   context.put('session', session, JSON.stringify(state));
 }
 
-/** A node that was taken for dead may have a session in memory that has gone on at another one: what it says of it changes nothing. */
+/**
+ * A node that was taken for dead may have a session in memory that has gone on at another one: what it says of it
+ * changes nothing.
+ */
 const isHeldBy = (state: SessionState, { holder, after = holder }: { holder?: string; after?: string }): boolean =>
   holder === undefined || state.holder === holder || (state.holder ?? '') === after;
 
@@ -51,7 +65,13 @@ function stateFor(context: ActorContext, body: { session: string; holder?: strin
 export function saveSession(context: ActorContext, body: SessionSave): undefined {
   const { session, subscriptions, expirySeconds, disconnectedAt, holder } = body;
   const state = stateFor(context, body);
-  save(context, session, { ...state, subscriptions, expirySeconds, disconnectedAt, ...(holder === undefined ? {} : { holder, since: state.since ?? holder }) });
+  save(context, session, {
+    ...state,
+    subscriptions,
+    expirySeconds,
+    disconnectedAt,
+    ...(holder === undefined ? {} : { holder, since: state.since ?? holder }),
+  });
   return undefined;
 }
 
@@ -85,7 +105,11 @@ export function expireSession(context: ActorContext, body: SessionExpire): { isR
 export function addSessionMessage(context: ActorContext, body: SessionMessage): undefined {
   if (body.holder !== undefined) stateFor(context, body);
   const { topic, payload, qos, isReleased, mark } = body;
-  context.put('sessionMessage', messageKey(body.session, body.id), JSON.stringify({ topic, payload, qos, isReleased, mark }));
+  context.put(
+    'sessionMessage',
+    messageKey(body.session, body.id),
+    JSON.stringify({ topic, payload, qos, isReleased, mark }),
+  );
   return undefined;
 }
 
@@ -103,14 +127,20 @@ export function removeSessionMessage(context: ActorContext, body: SessionMessage
 /** A QoS 2 message was received: in the same group as the message itself, so both are durable or neither. */
 export function receivePacket(context: ActorContext, body: SessionItem): undefined {
   const state = load(context, body.session);
-  if (!state.received.includes(body.id)) save(context, body.session, { ...state, received: [...state.received, body.id] });
+  if (!state.received.includes(body.id))
+    save(context, body.session, { ...state, received: [...state.received, body.id] });
   return undefined;
 }
 
 export function releasePacket(context: ActorContext, body: SessionRelease): undefined {
   const state = stateFor(context, body);
-  if (state.received.includes(body.id)) save(context, body.session, { ...state, received: state.received.filter((id) => id !== body.id) });
-  removeReceiptsOf(context, { ...state, receivesIn: body.shards ?? state.receivesIn ?? [] }, { session: body.session, id: body.id, holder: body.holder });
+  if (state.received.includes(body.id))
+    save(context, body.session, { ...state, received: state.received.filter((id) => id !== body.id) });
+  removeReceiptsOf(
+    context,
+    { ...state, receivesIn: body.shards ?? state.receivesIn ?? [] },
+    { session: body.session, id: body.id, holder: body.holder },
+  );
   return undefined;
 }
 
@@ -118,11 +148,13 @@ export function releasePacket(context: ActorContext, body: SessionRelease): unde
 export function noteReceivingShard(context: ActorContext, body: SessionShard): undefined {
   const state = stateFor(context, body);
   const { receivesIn = [] } = state;
-  if (!receivesIn.includes(body.shard)) save(context, body.session, { ...state, receivesIn: [...receivesIn, body.shard] });
+  if (!receivesIn.includes(body.shard))
+    save(context, body.session, { ...state, receivesIn: [...receivesIn, body.shard] });
   return undefined;
 }
 
 /** The answer to the command comes when they are gone: PUBCOMP allows the client to use the packet id again. */
 function removeReceiptsOf(context: ActorContext, { receivesIn = [] }: SessionState, body: SessionReceipts): void {
-  for (const shard of receivesIn) context.send({ kind: COMMAND.SESSION_RECEIPTS_REMOVE, key: textKeyIn(context.command.tenant, shard), body });
+  for (const shard of receivesIn)
+    context.send({ kind: COMMAND.SESSION_RECEIPTS_REMOVE, key: textKeyIn(context.command.tenant, shard), body });
 }

@@ -1,4 +1,7 @@
-/** Users, kept by the tenant's actor (docs/spec/users.md#fields), with what belongs to them: memberships, the alias, inventory assignments. */
+/**
+ * Users, kept by the tenant's actor (docs/spec/users.md#fields), with what belongs to them: memberships, the alias,
+ * inventory assignments.
+ */
 import type { AuditEntry } from '../../../model/commands/records.ts';
 import type { ObjectPermissions, UserDelete, UserPut } from '../../../model/commands/users.ts';
 import { PlatformError } from '../../../model/errors.ts';
@@ -31,24 +34,34 @@ export function putUser(context: ActorContext, body: UserPut): { doc: string } |
   if (text !== undefined) requireNoService(JSON.parse(text) as StoredUser, body);
   if (body.usesToken !== undefined) useToken(context, userName, body.usesToken);
   // A name to log in with means one user.
-  if (isNew && context.get(ALIASES, userName) !== undefined) throw new PlatformError('users/alias-duplicate', { id: userName });
-  const old = text === undefined ? undefined : JSON.parse(text) as StoredUser;
+  if (isNew && context.get(ALIASES, userName) !== undefined)
+    throw new PlatformError('users/alias-duplicate', { id: userName });
+  const old = text === undefined ? undefined : (JSON.parse(text) as StoredUser);
   const enabled = body.enabled ?? old?.enabled ?? true;
-  const endsTokens = isNew || body.endsTokens === true || body.password !== undefined || (!enabled && old?.enabled === true);
+  const endsTokens =
+    isNew || body.endsTokens === true || body.password !== undefined || (!enabled && old?.enabled === true);
   const alias = changedAlias(context, userName, old?.alias, body.alias);
   const user: StoredUser = {
-    ...old, userName, password: body.password ?? old?.password ?? '', enabled, doc: changedDocument(old?.doc ?? '{}', body),
+    ...old,
+    userName,
+    password: body.password ?? old?.password ?? '',
+    enabled,
+    doc: changedDocument(old?.doc ?? '{}', body),
     roles: changedList(body.roles ?? old?.roles ?? [], body.addRoles, body.removeRoles),
-    groups: changedGroups(context, old?.groups ?? [], body), alias,
+    groups: changedGroups(context, old?.groups ?? [], body),
+    alias,
     passwordStrength: body.password === undefined ? old?.passwordStrength : body.passwordStrength,
     lastPasswordChange: body.password === undefined ? old?.lastPasswordChange : context.command.receivedAt,
     shouldResetPassword: body.shouldResetPassword ?? (body.password === undefined ? old?.shouldResetPassword : false),
-    tokenGeneration: endsTokens ? context.command.seq : old?.tokenGeneration ?? 0,
+    tokenGeneration: endsTokens ? context.command.seq : (old?.tokenGeneration ?? 0),
     isPerson: (body.isPerson ?? old?.isPerson) === true ? true : undefined,
   };
   context.put('user', userName, JSON.stringify(user));
   // Nobody is connected as a user that is new.
-  context.changedUser = { userName, keepsConnections: old === undefined || connectionRights(old) === connectionRights(user) };
+  context.changedUser = {
+    userName,
+    keepsConnections: old === undefined || connectionRights(old) === connectionRights(user),
+  };
   if (body.by !== undefined) auditPut(context, old, user, body.by);
   return { doc: user.doc };
 }
@@ -56,7 +69,7 @@ export function putUser(context: ActorContext, body: UserPut): { doc: string } |
 /** The password stays as it is, and with it tokens, connections and the date of its last change. */
 function renewHash(context: ActorContext, { userName, password = '', renews }: UserPut): boolean {
   const text = context.get('user', userName);
-  const user = text === undefined ? undefined : JSON.parse(text) as StoredUser;
+  const user = text === undefined ? undefined : (JSON.parse(text) as StoredUser);
   if (user?.password !== renews) return false;
   context.put('user', userName, JSON.stringify({ ...user, password }));
   return true;
@@ -70,17 +83,24 @@ function useToken(context: ActorContext, userName: string, expected: string): vo
 }
 
 /**
- * With a password of his own an administrator would read, in the name of the microservice, what its owner keeps secret; and the microservice has the roles
- * that it requires, no more (docs/spec/microservices.md#users). Groups and permissions that it got before may be taken away. @throws PlatformError 403.
+ * With a password of his own an administrator would read, in the name of the microservice, what its owner keeps secret;
+ * and the microservice has the roles that it requires, no more (docs/spec/microservices.md#users). Groups and
+ * permissions that it got before may be taken away. @throws PlatformError 403.
  */
 function requireNoService(user: StoredUser, body: UserPut): void {
   const { userName, service } = user;
-  if (service === undefined || (body.password === undefined && body.shouldResetPassword !== true && !changesRights(user, body))) return;
+  if (
+    service === undefined ||
+    (body.password === undefined && body.shouldResetPassword !== true && !changesRights(user, body))
+  )
+    return;
   throw new PlatformError('users/of-service', { id: userName, application: service.application });
 }
 
-function changesRights({ roles: old, groups: oldGroups = [], doc: oldDoc }: StoredUser, { roles = old, addRoles = [], removeRoles = [], addGroups = [],
-  devicePermissions, doc = '{}' }: UserPut): boolean {
+function changesRights(
+  { roles: old, groups: oldGroups = [], doc: oldDoc }: StoredUser,
+  { roles = old, addRoles = [], removeRoles = [], addGroups = [], devicePermissions, doc = '{}' }: UserPut,
+): boolean {
   const isOther = changedList(roles, addRoles, removeRoles).sort().join() !== [...old].sort().join();
   if (isOther || addGroups.some((group) => !oldGroups.includes(group))) return true;
   if (devicePermissions !== undefined && devicePermissions.entries.length > 0) return true;
@@ -90,10 +110,15 @@ function changesRights({ roles: old, groups: oldGroups = [], doc: oldDoc }: Stor
 
 /** @throws PlatformError 403 for the user of a microservice, who gets no further rights. */
 export function requireNoFurtherRights({ userName, service }: StoredUser): void {
-  if (service !== undefined) throw new PlatformError('users/of-service', { id: userName, application: service.application });
+  if (service !== undefined)
+    throw new PlatformError('users/of-service', { id: userName, application: service.application });
 }
 
-function changedList<Value>(list: readonly Value[], added: readonly Value[] = [], removed: readonly Value[] = []): Value[] {
+function changedList<Value>(
+  list: readonly Value[],
+  added: readonly Value[] = [],
+  removed: readonly Value[] = [],
+): Value[] {
   return [...new Set([...list, ...added])].filter((value) => !removed.includes(value));
 }
 
@@ -114,10 +139,16 @@ function changedGroups(context: ActorContext, old: readonly number[], body: User
 }
 
 /** @throws PlatformError 409 when it is a name or an alias of another user. */
-function changedAlias(context: ActorContext, userName: string, old: string | undefined, sent: string | undefined): string | undefined {
+function changedAlias(
+  context: ActorContext,
+  userName: string,
+  old: string | undefined,
+  sent: string | undefined,
+): string | undefined {
   if (sent === undefined || sent === old) return old;
   if (sent !== '') {
-    const isTaken = context.get(ALIASES, sent) !== undefined || context.get('user', sent) !== undefined || sent === userName;
+    const isTaken =
+      context.get(ALIASES, sent) !== undefined || context.get('user', sent) !== undefined || sent === userName;
     if (isTaken) throw new PlatformError('users/alias-duplicate', { id: sent });
     context.put(ALIASES, sent, JSON.stringify({ userName }));
   }
@@ -134,7 +165,10 @@ function changedDocument(old: string, { doc: sent = '{}', devicePermissions }: U
 }
 
 /** @throws PlatformError 422. */
-export function requireSmall(doc: string, { area, what }: { readonly area: string; readonly what: string } = { area: 'users', what: 'a user' }): void {
+export function requireSmall(
+  doc: string,
+  { area, what }: { readonly area: string; readonly what: string } = { area: 'users', what: 'a user' },
+): void {
   const bytes = Buffer.byteLength(doc);
   if (bytes <= USER_DOC_BYTES_MAX) return;
   const limit = `at most ${USER_DOC_BYTES_MAX} bytes of further members of ${what}`;
@@ -162,20 +196,43 @@ function mergeDocuments(old: string, sent: string): string {
   return `{${[...members].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`;
 }
 
-/** What of a user decides whether and with which rights he is connected; names, addresses and settings of front ends do not. */
-function connectionRights({ password, roles, enabled, groups = [], alias, tokenGeneration = 0, doc }: StoredUser): string {
-  return JSON.stringify([password, roles, enabled, groups, alias, tokenGeneration, parseMembers(doc).get('devicePermissions')]);
+/**
+ * What of a user decides whether and with which rights he is connected; names, addresses and settings of front ends do
+ * not.
+ */
+function connectionRights({
+  password,
+  roles,
+  enabled,
+  groups = [],
+  alias,
+  tokenGeneration = 0,
+  doc,
+}: StoredUser): string {
+  return JSON.stringify([
+    password,
+    roles,
+    enabled,
+    groups,
+    alias,
+    tokenGeneration,
+    parseMembers(doc).get('devicePermissions'),
+  ]);
 }
 
 /** Members of a user as the audit log tells them, but for the groups; the password goes without its value. */
 function toldMembers({ roles, enabled, alias, password, shouldResetPassword, doc }: StoredUser): Members {
-  return new Map([...splitMembers(doc), ...splitMembers(JSON.stringify({ roles, enabled, alias, password, shouldResetPassword }))]);
+  return new Map([
+    ...splitMembers(doc),
+    ...splitMembers(JSON.stringify({ roles, enabled, alias, password, shouldResetPassword })),
+  ]);
 }
 
 /** Says what changed; groups by their names. */
 function auditPut(context: ActorContext, old: StoredUser | undefined, user: StoredUser, by: string): void {
   const [before, after]: Members[] = [old === undefined ? new Map() : toldMembers(old), toldMembers(user)];
-  const nameOf = (id: number): string => (JSON.parse(context.get('group', String(id)) ?? '{}') as { name?: string }).name ?? String(id);
+  const nameOf = (id: number): string =>
+    (JSON.parse(context.get('group', String(id)) ?? '{}') as { name?: string }).name ?? String(id);
   const [groupsBefore, groupsAfter] = [old?.groups ?? [], user.groups ?? []];
   if (groupsBefore.join() !== groupsAfter.join()) {
     before.set('groups', JSON.stringify(groupsBefore.map(nameOf)));
@@ -191,8 +248,13 @@ function auditPut(context: ActorContext, old: StoredUser | undefined, user: Stor
   context.audit({ ...entry, changes: changes.listed, text: `${text}${said}` });
 }
 
-const auditOf = (userName: string, activity: string, by: string | undefined): AuditEntry =>
-  ({ type: 'User', activity, text: `${activity}: ${userName}`, source: userName, ...(by === undefined ? {} : { user: by }) });
+const auditOf = (userName: string, activity: string, by: string | undefined): AuditEntry => ({
+  type: 'User',
+  activity,
+  text: `${activity}: ${userName}`,
+  source: userName,
+  ...(by === undefined ? {} : { user: by }),
+});
 
 export function deleteUser(context: ActorContext, body: UserDelete): undefined {
   const { userName } = body;

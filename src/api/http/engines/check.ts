@@ -1,4 +1,7 @@
-/** Sends an HTTP library a request in several reads before the server listens: one binary of uWebSockets.js answered 505 then. */
+/**
+ * Sends an HTTP library a request in several reads before the server listens: one binary of uWebSockets.js answered 505
+ * then.
+ */
 import { connect } from 'node:net';
 import type { HttpLibrary, ListenSocket } from '../library.ts';
 
@@ -11,7 +14,10 @@ const ANSWER_MS = 2_000;
 const ADDRESS = '127.0.0.1';
 const EXCLUSIVELY = 1;
 
-const pause = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms); });
+const pause = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
 
 /** @returns what is wrong with the answer, undefined when it is right. Takes about ten milliseconds. */
 export async function faultOf(library: HttpLibrary): Promise<string | undefined> {
@@ -21,7 +27,9 @@ export async function faultOf(library: HttpLibrary): Promise<string | undefined>
     response.end(`${request.getCaseSensitiveMethod()} ${request.getUrl()} ${request.getHeader('x-check')}`);
   });
   try {
-    const socket = await new Promise<ListenSocket | false>((resolve) => { app.listen(ADDRESS, 0, EXCLUSIVELY, resolve); });
+    const socket = await new Promise<ListenSocket | false>((resolve) => {
+      app.listen(ADDRESS, 0, EXCLUSIVELY, resolve);
+    });
     if (socket === false) return `it cannot listen on ${ADDRESS}`;
     const answer = await answerOf(library.us_socket_local_port(socket));
     library.us_listen_socket_close(socket);
@@ -48,12 +56,16 @@ async function answerOf(port: number): Promise<string> {
     });
     socket.on('error', end).on('close', end);
   });
-  socket.once('connect', () => void (async () => {
-    for (const piece of PIECES) {
-      if (socket.writable) socket.write(piece);
-      await pause(READ_MS);
-    }
-  })());
+  socket.once(
+    'connect',
+    () =>
+      void (async () => {
+        for (const piece of PIECES) {
+          if (socket.writable) socket.write(piece);
+          await pause(READ_MS);
+        }
+      })(),
+  );
   await answered;
   socket.destroy();
   return answer;

@@ -1,9 +1,11 @@
 /**
- * Makes a shared object that was linked against a new glibc load on glibc 2.31 as well. Pure: bytes in, bytes out; 64 bit, little endian.
+ * Makes a shared object that was linked against a new glibc load on glibc 2.31 as well. Pure: bytes in, bytes out; 64
+ * bit, little endian.
  *
- * The dynamic loader refuses a file for two reasons. A version of glibc that the file needs is unknown: the need is made weak here, and
- * a missing weak version is accepted. A symbol is not found in that version: functions are looked up at their first call, data at once.
- * So each symbol above 2.31 is dealt with by name (`RULES`), and an unknown one is an error.
+ * The dynamic loader refuses a file for two reasons. A version of glibc that the file needs is unknown: the need is
+ * made weak here, and a missing weak version is accepted. A symbol is not found in that version: functions are looked
+ * up at their first call, data at once. So each symbol above 2.31 is dealt with by name (`RULES`), and an unknown one
+ * is an error.
  */
 
 /** The oldest glibc that the result loads on. */
@@ -17,7 +19,10 @@ type Rule =
   | { readonly kind: 'anyVersion' }
   /** Another symbol of glibc takes its place. */
   | { readonly kind: 'other'; readonly name: string }
-  /** A function that nothing in the file calls but parts of libstdc++ and libgcc that are themselves not called. Stays as it is. */
+  /**
+   * A function that nothing in the file calls but parts of libstdc++ and libgcc that are themselves not called. Stays
+   * as it is.
+   */
   | { readonly kind: 'uncalled' };
 
 const ISO_C23 = '__isoc23_';
@@ -25,14 +30,21 @@ const ISO_C23 = '__isoc23_';
 /**
  * The symbols of the builds of uWebSockets.js 20.56.0 that are above glibc 2.31.
  * - `__isoc23_strtol` and its kind differ from `strtol` only in that they read `0b1` to base 0 or 2.
- * - `__libc_single_threaded` is a flag, not zero while the process has one thread: libstdc++ saves atomic instructions then. The number
- *   `error_one_per_line` belongs to `error()`, which neither Node nor the file calls, and is always zero: atomic instructions are always used.
- * - `arc4random` is called by std::random_device, `fstat` by std::ifstream, `_dl_find_object` when a C++ exception is thrown. The file has no
- *   call of the first two outside of libstdc++, and catches no exceptions: one ends the process with or without the function.
+ * - `__libc_single_threaded` is a flag, not zero while the process has one thread: libstdc++ saves atomic
+ *   instructions then. The number
+ * `error_one_per_line` belongs to `error()`, which neither Node nor the file calls, and is always zero: atomic
+ * instructions are always used.
+ * - `arc4random` is called by std::random_device, `fstat` by std::ifstream, `_dl_find_object` when a C++ exception is
+ *   thrown. The file has no
+ * call of the first two outside of libstdc++, and catches no exceptions: one ends the process with or without the
+ * function.
  */
 const RULES: readonly { readonly name: RegExp; readonly rule: Rule }[] = [
   { name: new RegExp(`^${ISO_C23}(?:sscanf|strtol|strtoul|strtoull)$`), rule: { kind: 'shorter', by: ISO_C23.length } },
-  { name: /^pthread_(?:once|key_create|[gs]etspecific|rwlock_(?:init|destroy|rdlock|wrlock|unlock))$/, rule: { kind: 'anyVersion' } },
+  {
+    name: /^pthread_(?:once|key_create|[gs]etspecific|rwlock_(?:init|destroy|rdlock|wrlock|unlock))$/,
+    rule: { kind: 'anyVersion' },
+  },
   { name: /^__libc_single_threaded$/, rule: { kind: 'other', name: 'error_one_per_line' } },
   { name: /^(?:arc4random|fstat|_dl_find_object)$/, rule: { kind: 'uncalled' } },
 ];
@@ -54,12 +66,25 @@ const VERSION_INDEX = 0x7fff;
 /** Relocations of functions that are looked up at their first call, by machine: x86-64, AArch64. */
 const LAZY_RELOCATIONS: Readonly<Record<number, number>> = { 62: 7, 183: 1026 };
 /** Entries of the dynamic section that have everything looked up at once, with the bits that say so. */
-const EAGER: readonly (readonly [tag: number, bits: number])[] = [[24, -1], [30, 8], [0x6ffffffb, 1]];
+const EAGER: readonly (readonly [tag: number, bits: number])[] = [
+  [24, -1],
+  [30, 8],
+  [0x6ffffffb, 1],
+];
 
-interface Section { readonly type: number; readonly offset: number; readonly bytes: number; readonly link: number }
+interface Section {
+  readonly type: number;
+  readonly offset: number;
+  readonly bytes: number;
+  readonly link: number;
+}
 
 /** A version of a library that the file needs. */
-export interface VersionNeed { readonly library: string; readonly version: string; readonly isWeak: boolean }
+export interface VersionNeed {
+  readonly library: string;
+  readonly version: string;
+  readonly isWeak: boolean;
+}
 
 /** A symbol that the file takes from elsewhere. */
 export interface TakenSymbol {
@@ -70,8 +95,14 @@ export interface TakenSymbol {
   readonly isLazy: boolean;
 }
 
-interface SymbolEntry extends TakenSymbol { readonly index: number; readonly nameOffset: number }
-interface NeedEntry extends VersionNeed { readonly index: number; readonly offset: number }
+interface SymbolEntry extends TakenSymbol {
+  readonly index: number;
+  readonly nameOffset: number;
+}
+interface NeedEntry extends VersionNeed {
+  readonly index: number;
+  readonly offset: number;
+}
 
 /** A shared object, read where this file needs it. */
 class SharedObject {
@@ -84,7 +115,12 @@ class SharedObject {
   /** @throws Error where it is not one. */
   constructor(bytes: Buffer) {
     this.bytes = bytes;
-    if (bytes.length < SECTION_HEADER_BYTES || bytes.readUInt32BE(0) !== 0x7f454c46 || bytes[4] !== 2 || bytes[5] !== 1) {
+    if (
+      bytes.length < SECTION_HEADER_BYTES ||
+      bytes.readUInt32BE(0) !== 0x7f454c46 ||
+      bytes[4] !== 2 ||
+      bytes[5] !== 1
+    ) {
       throw new Error('not an ELF file of 64 bits, little endian');
     }
     const start = Number(bytes.readBigUInt64LE(40));
@@ -128,8 +164,11 @@ class SharedObject {
       let entry = at + this.bytes.readUInt32LE(at + 8);
       for (let count = this.bytes.readUInt16LE(at + 2); count > 0; count -= 1) {
         found.push({
-          library, version: this.text(this.bytes.readUInt32LE(entry + 8)), offset: entry,
-          isWeak: (this.bytes.readUInt16LE(entry + 4) & WEAK) !== 0, index: this.bytes.readUInt16LE(entry + 6) & VERSION_INDEX,
+          library,
+          version: this.text(this.bytes.readUInt32LE(entry + 8)),
+          offset: entry,
+          isWeak: (this.bytes.readUInt16LE(entry + 4) & WEAK) !== 0,
+          index: this.bytes.readUInt16LE(entry + 6) & VERSION_INDEX,
         });
         entry += this.bytes.readUInt32LE(entry + 12);
       }
@@ -181,12 +220,19 @@ class SharedObject {
     this.bytes.writeUInt32LE(nameOffset + by, this.symbolTable.offset + index * SYMBOL_BYTES);
   }
 
-  /** Writes another name in the place of one. @throws Error where it is longer, or something else uses the same text. */
+  /**
+   * Writes another name in the place of one. @throws Error where it is longer, or something else uses the same text.
+   */
   replaceName({ name, nameOffset, index }: SymbolEntry, other: string): void {
     if (other.length > name.length) throw new Error(`${other} is longer than ${name}`);
-    for (let at = this.symbolTable.offset, one = 0; one * SYMBOL_BYTES < this.symbolTable.bytes; one += 1, at += SYMBOL_BYTES) {
+    for (
+      let at = this.symbolTable.offset, one = 0;
+      one * SYMBOL_BYTES < this.symbolTable.bytes;
+      one += 1, at += SYMBOL_BYTES
+    ) {
       const used = this.bytes.readUInt32LE(at);
-      if (one !== index && used >= nameOffset && used <= nameOffset + name.length) throw new Error(`the text ${name} belongs to several symbols`);
+      if (one !== index && used >= nameOffset && used <= nameOffset + name.length)
+        throw new Error(`the text ${name} belongs to several symbols`);
     }
     this.bytes.fill(0, this.strings.offset + nameOffset, this.strings.offset + nameOffset + name.length);
     this.bytes.write(other, this.strings.offset + nameOffset, 'latin1');
@@ -195,7 +241,11 @@ class SharedObject {
 
 /** Whether it is a version of glibc above the oldest. */
 function isNew(version: string | undefined): boolean {
-  const [major, minor] = /^GLIBC_(\d+)\.(\d+)/.exec(version ?? '')?.slice(1).map(Number) ?? [];
+  const [major, minor] =
+    /^GLIBC_(\d+)\.(\d+)/
+      .exec(version ?? '')
+      ?.slice(1)
+      .map(Number) ?? [];
   const [oldestMajor, oldestMinor] = GLIBC_OLDEST.split('.').map(Number);
   return major > oldestMajor || (major === oldestMajor && minor > oldestMinor);
 }
@@ -203,14 +253,19 @@ function isNew(version: string | undefined): boolean {
 export const versionNeeds = (bytes: Buffer): VersionNeed[] => new SharedObject(bytes).needs();
 export const takenSymbols = (bytes: Buffer): TakenSymbol[] => new SharedObject(bytes).taken();
 
-/** @returns a copy that loads on glibc 2.31 and later. @throws Error where the file wants a symbol that no rule is for. */
+/**
+ * @returns a copy that loads on glibc 2.31 and later. @throws Error where the file wants a symbol that no rule is for.
+ */
 export function forOlderGlibc(bytes: Buffer): Buffer {
   const file = new SharedObject(Buffer.from(bytes));
   for (const symbol of file.taken()) {
     const { name, version, isLazy } = symbol;
     if (!isNew(version)) continue;
     const rule = RULES.find((one) => one.name.test(name))?.rule;
-    if (rule === undefined) throw new Error(`the file wants ${name} of ${version}, and no rule says what takes its place on glibc ${GLIBC_OLDEST}`);
+    if (rule === undefined)
+      throw new Error(
+        `the file wants ${name} of ${version}, and no rule says what takes its place on glibc ${GLIBC_OLDEST}`,
+      );
     if (rule.kind === 'uncalled') {
       if (!isLazy) throw new Error(`the file wants ${name} of ${version} when it is loaded`);
       continue;

@@ -1,4 +1,7 @@
-/** Which library serves HTTP: uWebSockets.js where its binary loads and passes the check, else the engine on `node:http`, which is slower. */
+/**
+ * Which library serves HTTP: uWebSockets.js where its binary loads and passes the check, else the engine on
+ * `node:http`, which is slower.
+ */
 import type { HttpLibrary } from '../library.ts';
 import { faultOf } from './check.ts';
 import { UWS_VERSION } from './uws-binaries.ts';
@@ -30,20 +33,28 @@ const LIBRARIES: HttpLibraries = {
 const CHECKED = 'it answered the request in several reads that the server sent it';
 
 /**
- * @param choice.trustsProxy a proxy is in front. It may see the end of a body in chunks elsewhere than uWebSockets.js: `auto` is `node` then.
+ * @param choice.trustsProxy a proxy is in front. It may see the end of a body in chunks elsewhere than uWebSockets.js:
+ * `auto` is `node` then.
  * @throws Error where the engine that is asked for does not load or answers wrong.
  */
-export async function chooseHttpEngine({ engine, trustsProxy }: { readonly engine: HttpEngineChoice; readonly trustsProxy: boolean },
-  libraries: HttpLibraries = LIBRARIES): Promise<HttpEngine> {
+export async function chooseHttpEngine(
+  { engine, trustsProxy }: { readonly engine: HttpEngineChoice; readonly trustsProxy: boolean },
+  libraries: HttpLibraries = LIBRARIES,
+): Promise<HttpEngine> {
   const checked = async (library: HttpLibrary): Promise<HttpLibrary> => {
     const fault = await faultOf(library);
     if (fault !== undefined) throw new Error(`a request in several reads is answered wrong: ${fault}`);
     return library;
   };
-  const onNode = async (reason: string, isFallback: boolean): Promise<HttpEngine> =>
-    ({ name: 'node', library: await checked(await libraries.node()), description: `node:http, ${reason}; ${CHECKED}`, isFallback });
+  const onNode = async (reason: string, isFallback: boolean): Promise<HttpEngine> => ({
+    name: 'node',
+    library: await checked(await libraries.node()),
+    description: `node:http, ${reason}; ${CHECKED}`,
+    isFallback,
+  });
   if (engine === 'node') return onNode('as --http-engine says', false);
-  if (engine === 'auto' && trustsProxy) return onNode('which reads bodies in chunks as proxies do (--trust-proxy)', false);
+  if (engine === 'auto' && trustsProxy)
+    return onNode('which reads bodies in chunks as proxies do (--trust-proxy)', false);
   try {
     const library = await checked(libraries.uws());
     const { node, modules } = process.versions;

@@ -1,4 +1,7 @@
-/** uWebSockets.js: the one file that loads it. What is loaded is a copy that the build has put beside the code (`bin/native.mjs`), by its digest. */
+/**
+ * uWebSockets.js: the one file that loads it. What is loaded is a copy that the build has put beside the code
+ * (`bin/native.mjs`), by its digest.
+ */
 import '../uws-limits.ts';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
@@ -27,19 +30,31 @@ function projectFolder(from: string): string {
 
 /** @throws Error that says why there is nothing to load: the platform, the version of Node, the file, its digest. */
 export function loadUws(place: UwsPlace = {}): HttpLibrary {
-  const { platform = process.platform, arch = process.arch, abi = process.versions.modules, binaries = UWS_BINARIES } = place;
+  const {
+    platform = process.platform,
+    arch = process.arch,
+    abi = process.versions.modules,
+    binaries = UWS_BINARIES,
+  } = place;
   const key = `${platform}_${arch}_${abi}`;
   const binary = binaries[key];
   if (binary === undefined) {
-    const others = Object.keys(binaries).filter((one) => one.startsWith(`${platform}_${arch}_`)).map((one) => NODE_NAMES[one.split('_')[2]]);
-    throw new Error(others.length === 0 ? `uWebSockets.js has no build for ${platform} on ${arch}`
-      : `uWebSockets.js has no build for Node ${process.versions.node} (ABI ${abi}), only for ${others.join(', ')}`);
+    const others = Object.keys(binaries)
+      .filter((one) => one.startsWith(`${platform}_${arch}_`))
+      .map((one) => NODE_NAMES[one.split('_')[2]]);
+    throw new Error(
+      others.length === 0
+        ? `uWebSockets.js has no build for ${platform} on ${arch}`
+        : `uWebSockets.js has no build for Node ${process.versions.node} (ABI ${abi}), only for ${others.join(', ')}`,
+    );
   }
   const path = join(place.folder ?? join(projectFolder(import.meta.dirname), 'dist', 'native'), uwsFileName(key));
   if (!existsSync(path)) throw new Error(`${path} is missing: npm run build makes it`);
   const digest = createHash('sha256').update(readFileSync(path)).digest('hex');
   if (digest !== binary.digest) {
-    throw new Error(`${path} is refused: its SHA-256 digest is ${digest}, not ${binary.digest}; remove the folder dist and build again`);
+    throw new Error(
+      `${path} is refused: its SHA-256 digest is ${digest}, not ${binary.digest}; remove the folder dist and build again`,
+    );
   }
   try {
     return createRequire(import.meta.url)(path) as HttpLibrary;

@@ -1,6 +1,7 @@
 /**
- * An HTTP and WebSocket server on `node:http` and `ws` in the shape of uWebSockets.js, for platforms where that does not load. Its parser is strict
- * (never `insecureHTTPParser`): what is no request is answered 400 and the connection closed.
+ * An HTTP and WebSocket server on `node:http` and `ws` in the shape of uWebSockets.js, for platforms where that does
+ * not load. Its parser is strict (never `insecureHTTPParser`): what is no request is answered 400 and the connection
+ * closed.
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -35,7 +36,10 @@ const REFUSALS: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: refusal('408 Request Timeout'),
 };
 
-interface SocketRoute { readonly behavior: WebSocketBehavior<unknown>; readonly server: WebSocketServer }
+interface SocketRoute {
+  readonly behavior: WebSocketBehavior<unknown>;
+  readonly server: WebSocketServer;
+}
 
 class NodeHttpApp implements LibraryApp {
   readonly #server: Server;
@@ -55,15 +59,22 @@ class NodeHttpApp implements LibraryApp {
 
   constructor() {
     this.#server = createServer({
-      IncomingMessage: messageClass((path) => this.#routes.has(path)), insecureHTTPParser: false, requireHostHeader: true,
-      maxHeaderSize: HEAD_BYTES_MAX, headersTimeout: HEAD_MS,
+      IncomingMessage: messageClass((path) => this.#routes.has(path)),
+      insecureHTTPParser: false,
+      requireHostHeader: true,
+      maxHeaderSize: HEAD_BYTES_MAX,
+      headersTimeout: HEAD_MS,
       // Bodies have to go on, however long they are; see Connection.
-      requestTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS, connectionsCheckingInterval: CHECK_MS, noDelay: true,
+      requestTimeout: 0,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      connectionsCheckingInterval: CHECK_MS,
+      noDelay: true,
     });
     // All of them are needed to tell which are there twice; their bytes are bounded.
     this.#server.maxHeadersCount = 0;
     this.#server.on('connection', (socket) => this.#accept(socket));
-    const take = (message: IncomingMessage, response: ServerResponse): void => this.#connections.get(message.socket)?.take(message, response);
+    const take = (message: IncomingMessage, response: ServerResponse): void =>
+      this.#connections.get(message.socket)?.take(message, response);
     this.#server.on('request', take);
     // Expectations that are unknown are passed over, as uWebSockets.js does.
     this.#server.on('checkExpectation', take);
@@ -84,7 +95,11 @@ class NodeHttpApp implements LibraryApp {
 
   ws<UserData>(pattern: string, behavior: WebSocketBehavior<UserData>): this {
     const server = new WebSocketServer({
-      noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload: behavior.maxPayloadLength, closeTimeout: CLOSE_MS,
+      noServer: true,
+      clientTracking: false,
+      perMessageDeflate: false,
+      maxPayload: behavior.maxPayloadLength,
+      closeTimeout: CLOSE_MS,
       handleProtocols: () => (this.#agreed === '' ? false : this.#agreed),
     } as ConstructorParameters<typeof WebSocketServer>[0]);
     this.#routes.set(pattern, { behavior: behavior as WebSocketBehavior<unknown>, server });
@@ -129,7 +144,11 @@ class NodeHttpApp implements LibraryApp {
   }
 
   #accept(socket: Socket): void {
-    const connection: Connection = new Connection(socket, (response) => this.#handle(response), (isIdle) => this.#turned(connection, isIdle));
+    const connection: Connection = new Connection(
+      socket,
+      (response) => this.#handle(response),
+      (isIdle) => this.#turned(connection, isIdle),
+    );
     this.#connections.set(socket, connection);
     socket.on('close', () => this.#closed(connection));
     const response = new SocketResponse(socket);
@@ -178,15 +197,29 @@ class NodeHttpApp implements LibraryApp {
       endSocket(socket, refusal(refusedAs ?? '404 Not Found'));
       return;
     }
-    const response = new SocketResponse(socket, (userData, protocol) => this.#open(route, { message, socket, head, userData, protocol }));
+    const response = new SocketResponse(socket, (userData, protocol) =>
+      this.#open(route, { message, socket, head, userData, protocol }),
+    );
     route.behavior.upgrade(response, request, this);
     if (!response.isOver) socket.destroy();
   }
 
-  #open({ behavior, server }: SocketRoute,
-    { message, socket, head, userData, protocol }: {
-      readonly message: IncomingMessage; readonly socket: Socket; readonly head: Buffer; readonly userData: unknown; readonly protocol: string;
-    }): void {
+  #open(
+    { behavior, server }: SocketRoute,
+    {
+      message,
+      socket,
+      head,
+      userData,
+      protocol,
+    }: {
+      readonly message: IncomingMessage;
+      readonly socket: Socket;
+      readonly head: Buffer;
+      readonly userData: unknown;
+      readonly protocol: string;
+    },
+  ): void {
     this.#agreed = protocol;
     server.handleUpgrade(message, socket, head, (opened) => {
       const connection = this.#connections.get(socket);
@@ -194,7 +227,15 @@ class NodeHttpApp implements LibraryApp {
       this.#connections.delete(socket);
       this.#streams.add(socket);
       socket.on('close', () => this.#streams.delete(socket));
-      this.#webSockets.add(new NodeWebSocket({ socket: opened, stream: socket, behavior, userData, onClosed: (closed) => this.#webSockets.delete(closed) }));
+      this.#webSockets.add(
+        new NodeWebSocket({
+          socket: opened,
+          stream: socket,
+          behavior,
+          userData,
+          onClosed: (closed) => this.#webSockets.delete(closed),
+        }),
+      );
     });
   }
 
@@ -212,7 +253,14 @@ class NodeHttpApp implements LibraryApp {
 }
 
 /** @returns the status that refuses a head which the parser takes and the API does not. */
-function statusOf({ httpVersionMajor, httpVersionMinor, headers, rawHeaders, method, url }: IncomingMessage): string | undefined {
+function statusOf({
+  httpVersionMajor,
+  httpVersionMinor,
+  headers,
+  rawHeaders,
+  method,
+  url,
+}: IncomingMessage): string | undefined {
   if (httpVersionMajor !== 1 || httpVersionMinor > 1) return '505 HTTP Version Not Supported';
   if (rawHeaders.length > 2 * HEADERS_MAX) return '431 Request Header Fields Too Large';
   // HTTP/1.0 knows no chunks: who stands in front may have read something else.
@@ -224,7 +272,9 @@ function statusOf({ httpVersionMajor, httpVersionMinor, headers, rawHeaders, met
 export const nodeHttpLibrary: HttpLibrary = {
   App: () => new NodeHttpApp(),
   // Not the method of `node:http`, which closes idle connections, too.
-  us_listen_socket_close: (socket) => { NetServer.prototype.close.call(socket as Server); },
+  us_listen_socket_close: (socket) => {
+    NetServer.prototype.close.call(socket as Server);
+  },
   us_socket_local_port: (socket) => ((socket as Server).address() as AddressInfo).port,
   DISABLED: 0,
   hasStrictParser: true,

@@ -1,16 +1,22 @@
 /**
- * One HTTP connection of the engine on `node:http`. Requests that the client sends without waiting are answered one after the other: a request is given
- * to its handler when the answer before it is complete.
+ * One HTTP connection of the engine on `node:http`. Requests that the client sends without waiting are answered one
+ * after the other: a request is given to its handler when the answer before it is complete.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { NodeResponse, endSocket } from './response.ts';
 
-/** A body has to bring so much in each of these times, and an answer has to leave within them; uWebSockets.js has 10 s, too. */
+/**
+ * A body has to bring so much in each of these times, and an answer has to leave within them; uWebSockets.js has 10 s,
+ * too.
+ */
 export const PROGRESS_MS = 10_000;
 const BODY_BYTES_MIN = 1_024;
 
-interface Pending { readonly message: IncomingMessage; readonly response: ServerResponse }
+interface Pending {
+  readonly message: IncomingMessage;
+  readonly response: ServerResponse;
+}
 
 export class Connection {
   /** Answered without reading: no request of it is taken. */
@@ -25,7 +31,10 @@ export class Connection {
   #checkedAt = performance.now();
   #keptBytes = 0;
 
-  /** @param handle answers a request, now or later. @param turned called when a request begins, and when the connection waits for its next. */
+  /**
+   * @param handle answers a request, now or later. @param turned called when a request begins, and when the connection
+   * waits for its next.
+   */
   constructor(socket: Socket, handle: (response: NodeResponse) => void, turned: (isIdle: boolean) => void) {
     this.socket = socket;
     this.#handle = handle;
@@ -62,7 +71,12 @@ export class Connection {
       else {
         // The rest of the body is thrown away, at the pace that `isAlive` wants.
         active.isPaused = false;
-        message.on('data', ({ length }: Buffer) => { active.bodyBytes += length; }).on('close', () => this.#next(active)).resume();
+        message
+          .on('data', ({ length }: Buffer) => {
+            active.bodyBytes += length;
+          })
+          .on('close', () => this.#next(active))
+          .resume();
       }
     });
     this.#handle(active);
@@ -99,7 +113,10 @@ export class Connection {
     active.abort();
   }
 
-  /** To be called now and then. @returns false when the client has let the time pass in which a body or an answer has to go on. */
+  /**
+   * To be called now and then. @returns false when the client has let the time pass in which a body or an answer has to
+   * go on.
+   */
   isAlive(now: number): boolean {
     const active = this.#active;
     if (active === undefined || now - this.#checkedAt < PROGRESS_MS) return true;

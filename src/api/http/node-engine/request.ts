@@ -8,8 +8,9 @@ const NOT_ASCII = /[^\x00-\x7f]/;
 const AUTHORITY = /^https?:\/\/([^/?#]*)/i;
 
 /**
- * The class of the requests of a server. `node:http` asks for `upgrade` when a head is complete, and hands the connection over when it is true. It is for
- * what opens a WebSocket; every other request with an Upgrade header is answered as if it had none.
+ * The class of the requests of a server. `node:http` asks for `upgrade` when a head is complete, and hands the
+ * connection over when it is true. It is for what opens a WebSocket; every other request with an Upgrade header is
+ * answered as if it had none.
  * @param isSocketPath whether a path has a WebSocket route.
  */
 export function messageClass(isSocketPath: (path: string) => boolean): typeof IncomingMessage {
@@ -18,15 +19,24 @@ export function messageClass(isSocketPath: (path: string) => boolean): typeof In
   }
   Object.defineProperty(EngineMessage.prototype, 'upgrade', {
     get(this: EngineMessage): boolean {
-      return this.asksForUpgrade === true && (this.method === 'CONNECT' || (opensWebSocket(this) && isSocketPath(new NodeRequest(this).getUrl())));
+      return (
+        this.asksForUpgrade === true &&
+        (this.method === 'CONNECT' || (opensWebSocket(this) && isSocketPath(new NodeRequest(this).getUrl())))
+      );
     },
-    set(this: EngineMessage, value: boolean | null) { this.asksForUpgrade = value; },
+    set(this: EngineMessage, value: boolean | null) {
+      this.asksForUpgrade = value;
+    },
   });
   return EngineMessage;
 }
 
 function opensWebSocket({ method, headers }: IncomingMessage): boolean {
-  return method === 'GET' && headers['sec-websocket-key']?.length === KEY_LENGTH && headers.upgrade?.toLowerCase() === 'websocket';
+  return (
+    method === 'GET' &&
+    headers['sec-websocket-key']?.length === KEY_LENGTH &&
+    headers.upgrade?.toLowerCase() === 'websocket'
+  );
 }
 
 /** `node:http` reads bytes as ISO 8859-1; the API takes UTF-8. */
@@ -69,7 +79,9 @@ export class NodeRequest implements RawRequest {
 
   getHeader(lowerCaseName: string): string {
     let found = '';
-    this.forEach((name, value) => { if (found === '' && name === lowerCaseName) found = value; });
+    this.forEach((name, value) => {
+      if (found === '' && name === lowerCaseName) found = value;
+    });
     return found;
   }
 

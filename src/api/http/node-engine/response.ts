@@ -1,4 +1,7 @@
-/** An answer on `node:http` in the shape of uWebSockets.js. As there, the end of the answer is the end of the response: `node:http` sends the rest. */
+/**
+ * An answer on `node:http` in the shape of uWebSockets.js. As there, the end of the answer is the end of the response:
+ * `node:http` sends the rest.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { LibraryResponse } from '../library.ts';
@@ -202,7 +205,9 @@ export class NodeResponse implements LibraryResponse {
   }
 }
 
-/** What is answered on a connection itself: to one that is refused, or to a request that does not become a WebSocket. */
+/**
+ * What is answered on a connection itself: to one that is refused, or to a request that does not become a WebSocket.
+ */
 export class SocketResponse implements LibraryResponse {
   /** The connection has been answered, closed or handed over. */
   isOver = false;
@@ -228,11 +233,16 @@ export class SocketResponse implements LibraryResponse {
   end(body: string | Uint8Array = ''): this {
     this.isOver = true;
     const text = typeof body === 'string' ? body : Buffer.from(body).toString();
-    endSocket(this.#socket, `${this.#head}Connection: close\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
+    endSocket(
+      this.#socket,
+      `${this.#head}Connection: close\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+    );
     return this;
   }
 
-  endWithoutBody(): this { return this.end(); }
+  endWithoutBody(): this {
+    return this.end();
+  }
 
   close(): this {
     this.isOver = true;
@@ -249,14 +259,30 @@ export class SocketResponse implements LibraryResponse {
     this.#onUpgrade?.(userData, protocol);
   }
 
-  onAborted(): this { return this; }
-  onData(): this { return this; }
-  onWritable(): this { return this; }
-  pause(): this { return this; }
-  resume(): this { return this; }
-  write(): boolean { return true; }
-  tryEnd(): [boolean, boolean] { return [true, true]; }
-  getWriteOffset(): number { return 0; }
+  onAborted(): this {
+    return this;
+  }
+  onData(): this {
+    return this;
+  }
+  onWritable(): this {
+    return this;
+  }
+  pause(): this {
+    return this;
+  }
+  resume(): this {
+    return this;
+  }
+  write(): boolean {
+    return true;
+  }
+  tryEnd(): [boolean, boolean] {
+    return [true, true];
+  }
+  getWriteOffset(): number {
+    return 0;
+  }
 
   cork(callback: () => void): this {
     callback();

@@ -32,7 +32,10 @@ export class NodeWebSocket<UserData> implements LibraryWebSocket<UserData> {
 
   /** Calls `open` of the behaviour before it returns. @param onClosed called once, before `close` of the behaviour. */
   constructor(options: {
-    readonly socket: WebSocket; readonly stream: Socket; readonly behavior: WebSocketBehavior<UserData>; readonly userData: UserData;
+    readonly socket: WebSocket;
+    readonly stream: Socket;
+    readonly behavior: WebSocketBehavior<UserData>;
+    readonly userData: UserData;
     readonly onClosed: (socket: NodeWebSocket<UserData>) => void;
   }) {
     this.#socket = options.socket;
@@ -79,7 +82,11 @@ export class NodeWebSocket<UserData> implements LibraryWebSocket<UserData> {
       return;
     }
     // The socket keeps what the kernel does not take, and the sender's buffer may be used again after this call.
-    this.#socket.send(typeof data === 'string' ? data : Buffer.from(data), { binary: isBinary, compress: false }, this.#flushed);
+    this.#socket.send(
+      typeof data === 'string' ? data : Buffer.from(data),
+      { binary: isBinary, compress: false },
+      this.#flushed,
+    );
     if (this.#socket.bufferedAmount > 0) this.#isBuffered = true;
   }
 
@@ -98,7 +105,10 @@ export class NodeWebSocket<UserData> implements LibraryWebSocket<UserData> {
     this.#closed(CLOSED_WITHOUT_FRAME, '');
   }
 
-  /** To be called now and then: sends a ping to a client that is silent, and ends the connection when the idle time is over. */
+  /**
+   * To be called now and then: sends a ping to a client that is silent, and ends the connection when the idle time is
+   * over.
+   */
   checkIdle(now: number): void {
     const idleMs = this.#behavior.idleTimeout * 1_000;
     if (!this.#isOpen || idleMs === 0) return;

@@ -1,4 +1,7 @@
-/** Checks JSON bodies against the schemas of the route table (docs/spec/conventions.md#reserved-keys, docs/spec/errors.md#body). */
+/**
+ * Checks JSON bodies against the schemas of the route table (docs/spec/conventions.md#reserved-keys,
+ * docs/spec/errors.md#body).
+ */
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { PlatformError } from '../../../model/errors.ts';
@@ -15,7 +18,10 @@ interface SchemaError {
 
 /** Members of an object that a body may leave out: sent as null they are as good as left out of a POST. */
 export function optionalMembers(schema: TSchema): ReadonlySet<string> {
-  const { properties = {}, required = [] } = schema as { properties?: Readonly<Record<string, TSchema>>; required?: readonly string[] };
+  const { properties = {}, required = [] } = schema as {
+    properties?: Readonly<Record<string, TSchema>>;
+    required?: readonly string[];
+  };
   return new Set(Object.keys(properties).filter((name) => !required.includes(name)));
 }
 
@@ -29,12 +35,16 @@ export function compileBodyCheck(schema: TSchema, area: string): BodyCheck {
     if (validator.Check(value)) return;
     const errors = (validator.Errors(value) as unknown as SchemaError[]).slice(0, ERRORS_MAX);
     const missing = errors.flatMap((error) => missingNames(error, value));
-    if (missing.length > 0) throw new PlatformError('validation/mandatory-fields', { names: [...new Set(missing)].sort().join(',') });
+    if (missing.length > 0)
+      throw new PlatformError('validation/mandatory-fields', { names: [...new Set(missing)].sort().join(',') });
     throw invalidField(errors[0], value, area);
   };
 }
 
-/** A mandatory member that is null is as good as missing, as one that a PUT cannot remove; `nullable` ones may be null, which removes them. */
+/**
+ * A mandatory member that is null is as good as missing, as one that a PUT cannot remove; `nullable` ones may be null,
+ * which removes them.
+ */
 function missingNames(error: SchemaError, value: unknown): string[] {
   if (error.keyword !== 'required')
     return valueAt(value, error.instancePath) === null ? [error.instancePath.slice(1).replaceAll('/', '.')] : [];
@@ -44,8 +54,20 @@ function missingNames(error: SchemaError, value: unknown): string[] {
 }
 
 /** Members whose values are in no answer and no log. */
-const SECRETS: ReadonlySet<string> = new Set(['password', 'newPassword', 'currentUserPassword', 'adminPass', 'adminPassword', 'token', 'securityToken',
-  'secret', 'secretKey', 'privateKey', 'code', 'proofOfPossessionSignedVerificationCode']);
+const SECRETS: ReadonlySet<string> = new Set([
+  'password',
+  'newPassword',
+  'currentUserPassword',
+  'adminPass',
+  'adminPassword',
+  'token',
+  'securityToken',
+  'secret',
+  'secretKey',
+  'privateKey',
+  'code',
+  'proofOfPossessionSignedVerificationCode',
+]);
 /** Options whose values are encrypted at rest. */
 const SECRET_OPTION_PREFIX = 'credentials.';
 const HIDDEN = '…';
@@ -62,7 +84,12 @@ function invalidField(error: SchemaError | undefined, value: unknown, area: stri
   const path = error?.instancePath ?? '';
   const found = valueAt(value, path);
   const name = path.slice(1).replaceAll('/', '.');
-  return new PlatformError('validation/invalid-field', { area, name: name === '' ? 'body' : name, value: shown(found, path), limit: limitWords(error) });
+  return new PlatformError('validation/invalid-field', {
+    area,
+    name: name === '' ? 'body' : name,
+    value: shown(found, path),
+    limit: limitWords(error),
+  });
 }
 
 function valueAt(value: unknown, path: string): unknown {

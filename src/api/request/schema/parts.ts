@@ -9,8 +9,13 @@ export const open = (members: Readonly<Record<string, TSchema>>, description?: s
 export const nullable = (schema: TSchema): TSchema => Type.Union([schema, Type.Null()]);
 export const optional = (schema: TSchema): TSchema => Type.Optional(schema);
 
-export const Id = Type.Union([Type.String(), Type.Integer()], { description: 'Identifier; a decimal string, numbers are taken too' });
-export const Timestamp = Type.String({ description: 'ISO 8601 with milliseconds and offset or Z', examples: ['2024-05-02T10:00:00.000Z'] });
+export const Id = Type.Union([Type.String(), Type.Integer()], {
+  description: 'Identifier; a decimal string, numbers are taken too',
+});
+export const Timestamp = Type.String({
+  description: 'ISO 8601 with milliseconds and offset or Z',
+  examples: ['2024-05-02T10:00:00.000Z'],
+});
 export const Link = Type.String({ format: 'uri' });
 export const Text = Type.String();
 export const Count = Type.Integer({ minimum: 0 });
@@ -21,9 +26,14 @@ export const Binary = Type.String({ format: 'binary' });
 
 /** Another component of /openapi.json. */
 export const ref = (name: string): TSchema => Type.Ref(`#/components/schemas/${name}`);
-export const entity = (schema: TSchema): TSchema => Type.Intersect([Type.Object({ id: Type.String(), self: Link }, OPEN), schema]);
-/** What POST and PUT answer with: an entity, or what the processing mode does not store, without links and with the id null. */
-export const written = (schema: TSchema): TSchema => Type.Intersect([Type.Object({ id: nullable(Type.String()), self: optional(Link) }, OPEN), schema]);
+export const entity = (schema: TSchema): TSchema =>
+  Type.Intersect([Type.Object({ id: Type.String(), self: Link }, OPEN), schema]);
+/**
+ * What POST and PUT answer with: an entity, or what the processing mode does not store, without links and with the id
+ * null.
+ */
+export const written = (schema: TSchema): TSchema =>
+  Type.Intersect([Type.Object({ id: nullable(Type.String()), self: optional(Link) }, OPEN), schema]);
 
 const Statistics = Type.Object({
   currentPage: Type.Integer(),
@@ -33,6 +43,13 @@ const Statistics = Type.Object({
 });
 /** A page of a collection: `name` holds the items. */
 export const collectionOf = (name: string, item: TSchema): TSchema =>
-  open({ self: Link, next: optional(Link), prev: optional(Link), statistics: optional(Statistics), [name]: Type.Array(item) });
+  open({
+    self: Link,
+    next: optional(Link),
+    prev: optional(Link),
+    statistics: optional(Statistics),
+    [name]: Type.Array(item),
+  });
 /** Everything there is, without pages. */
-export const listOf = (name: string, item: TSchema): TSchema => open({ self: optional(Link), [name]: Type.Array(item) });
+export const listOf = (name: string, item: TSchema): TSchema =>
+  open({ self: optional(Link), [name]: Type.Array(item) });

@@ -4,12 +4,24 @@ import type { TSchema } from 'typebox';
 import type { QueryParameter, QueryParameters } from './query-values.ts';
 
 export const text = (description: string): QueryParameter => ({ schema: Type.String(), description });
-export const flag = (description: string): QueryParameter => ({ schema: Type.Boolean({ default: false }), description });
-export const time = (description: string): QueryParameter => ({ schema: Type.String({ format: 'date-time' }), description });
+export const flag = (description: string): QueryParameter => ({
+  schema: Type.Boolean({ default: false }),
+  description,
+});
+export const time = (description: string): QueryParameter => ({
+  schema: Type.String({ format: 'date-time' }),
+  description,
+});
 export const list = (schema: TSchema, description: string): QueryParameter => ({ schema, description, isList: true });
 
-export const RANGE: QueryParameters = { dateFrom: time('Start of the range, inclusive'), dateTo: time('End of the range, inclusive') };
-export const CREATED: QueryParameters = { createdFrom: time('Created not before'), createdTo: time('Created not after') };
+export const RANGE: QueryParameters = {
+  dateFrom: time('Start of the range, inclusive'),
+  dateTo: time('End of the range, inclusive'),
+};
+export const CREATED: QueryParameters = {
+  createdFrom: time('Created not before'),
+  createdTo: time('Created not after'),
+};
 export const LAST_UPDATED: QueryParameters = {
   lastUpdatedFrom: time('Last updated not before'),
   lastUpdatedTo: time('Last updated not after'),

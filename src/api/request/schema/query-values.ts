@@ -80,7 +80,8 @@ export function parseQuery(queryText: string): QueryValues {
   if (queryText === '') return NO_VALUES;
   const values = new Map<string, string[]>();
   const pairs = queryText.split('&');
-  if (pairs.length > PARAMETERS_MAX) throw new PlatformError('general/bad-path', { reason: `more than ${PARAMETERS_MAX} parameters` });
+  if (pairs.length > PARAMETERS_MAX)
+    throw new PlatformError('general/bad-path', { reason: `more than ${PARAMETERS_MAX} parameters` });
   for (const pair of pairs) {
     if (pair === '') continue;
     const equals = pair.indexOf('=');
@@ -96,9 +97,16 @@ export function parseQuery(queryText: string): QueryValues {
 /** Checks the declared parameters of a route. Made once for a route. */
 export type QueryCheck = (values: QueryValues) => void;
 
-/** @returns a check that throws PlatformError `general/invalid-parameter`, or `validation/mandatory-fields` for absent ones. */
+/**
+ * @returns a check that throws PlatformError `general/invalid-parameter`, or `validation/mandatory-fields` for absent
+ * ones.
+ */
 export function compileQueryCheck(parameters: QueryParameters): QueryCheck {
-  const checks = Object.entries(parameters).map(([name, parameter]) => ({ name, parameter, check: checkOf(parameter) }));
+  const checks = Object.entries(parameters).map(([name, parameter]) => ({
+    name,
+    parameter,
+    check: checkOf(parameter),
+  }));
   const required = checks.filter((entry) => entry.parameter.isRequired === true).map((entry) => entry.name);
   return (values) => {
     const missing = required.filter((name) => !values.has(name));
@@ -107,12 +115,14 @@ export function compileQueryCheck(parameters: QueryParameters): QueryCheck {
       if (!values.has(name)) continue;
       const texts = parameter.isList === true ? values.list(name) : [values.text(name) as string];
       const wrong = texts.find((text) => text !== parameter.alsoTakes && !check(text));
-      if (wrong !== undefined) throw new PlatformError('general/invalid-parameter', { name, value: wrong, limit: limitOf(parameter) });
+      if (wrong !== undefined)
+        throw new PlatformError('general/invalid-parameter', { name, value: wrong, limit: limitOf(parameter) });
     }
   };
 }
 
-const integerOf = (text: string): number => Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, Number(text)));
+const integerOf = (text: string): number =>
+  Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, Number(text)));
 
 function checkOf(parameter: QueryParameter): (text: string) => boolean {
   const { schema } = parameter;
@@ -124,8 +134,18 @@ function checkOf(parameter: QueryParameter): (text: string) => boolean {
 }
 
 function limitOf(parameter: QueryParameter): string {
-  const { schema } = parameter as { schema: { type?: string; format?: string; minimum?: number; maximum?: number; enum?: string[]; pattern?: string;
-    minLength?: number; maxLength?: number } };
+  const { schema } = parameter as {
+    schema: {
+      type?: string;
+      format?: string;
+      minimum?: number;
+      maximum?: number;
+      enum?: string[];
+      pattern?: string;
+      minLength?: number;
+      maxLength?: number;
+    };
+  };
   if (schema.enum !== undefined) return `one of ${schema.enum.join(', ')}`;
   if (schema.format === 'date-time') return 'an ISO 8601 timestamp or date';
   if (schema.type === 'boolean') return 'true or false';
@@ -135,7 +155,8 @@ function limitOf(parameter: QueryParameter): string {
     if (maxLength !== undefined) return limitWords({ keyword: 'maxLength', params: { limit: maxLength } });
     return minLength === undefined ? 'a text' : limitWords({ keyword: 'minLength', params: { limit: minLength } });
   }
-  if (schema.minimum !== undefined && schema.maximum !== undefined) return `an integer from ${schema.minimum} to ${schema.maximum}`;
+  if (schema.minimum !== undefined && schema.maximum !== undefined)
+    return `an integer from ${schema.minimum} to ${schema.maximum}`;
   if (schema.maximum !== undefined) return `an integer up to ${schema.maximum}`;
   return schema.minimum === undefined ? 'an integer' : `an integer from ${schema.minimum}`;
 }
