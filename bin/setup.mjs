@@ -1,6 +1,6 @@
 /**
- * What the start and test scripts share: installs the packages and builds, each only when it is needed. Plain JavaScript
- * without dependencies, because it runs before there are any.
+ * What the start and test scripts share: installs the packages and builds, each only when it is needed. Plain
+ * JavaScript without dependencies, because it runs before there are any.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -18,7 +18,9 @@ const COMPILED_TESTS = 'dist-test';
 const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
 
 /** Notes are for people: standard error. */
-export const say = (text) => { process.stderr.write(`millrace: ${text}\n`); };
+export const say = (text) => {
+  process.stderr.write(`millrace: ${text}\n`);
+};
 
 /** Ends with a sentence instead of a syntax error deep inside when Node is too old. */
 export function checkNode() {
@@ -32,13 +34,18 @@ export function checkNode() {
 export function run(program, args, options = {}) {
   return new Promise((resolve) => {
     const child = spawn(program, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'], ...options });
-    const hand = (signal) => { child.kill(signal); };
+    const hand = (signal) => {
+      child.kill(signal);
+    };
     process.on('SIGTERM', hand).on('SIGINT', hand);
     const finish = (code) => {
       process.off('SIGTERM', hand).off('SIGINT', hand);
       resolve(code);
     };
-    child.on('error', (error) => { say(`${program} cannot be run: ${error.message}`); finish(127); });
+    child.on('error', (error) => {
+      say(`${program} cannot be run: ${error.message}`);
+      finish(127);
+    });
     child.on('close', (code, signal) => finish(signal === null ? code : 128 + (signal === 'SIGINT' ? 2 : 15)));
   });
 }
@@ -49,7 +56,9 @@ export function runNpm(args, options) {
   return npm?.endsWith('.js') ? run(process.execPath, [npm, ...args], options) : run('npm', args, options);
 }
 
-/** True when what is in node_modules differs from the lock in what it holds. Packages for other platforms may be absent. */
+/**
+ * True when what is in node_modules differs from the lock in what it holds. Packages for other platforms may be absent.
+ */
 function isInstallStale() {
   const installedPath = join(root, 'node_modules', '.package-lock.json');
   if (!existsSync(installedPath)) return true;
@@ -86,7 +95,9 @@ function sourceHash() {
   for (const path of ['package-lock.json', 'tsconfig.json', 'bin/transpile.mjs', 'bin/native.mjs']) add(path);
   for (const folder of ['src', 'bench']) {
     if (!existsSync(join(root, folder))) continue;
-    const files = readdirSync(join(root, folder), { recursive: true }).filter((name) => name.endsWith('.ts')).sort();
+    const files = readdirSync(join(root, folder), { recursive: true })
+      .filter((name) => name.endsWith('.ts'))
+      .sort();
     for (const name of files) add(join(folder, name));
   }
   return hash.digest('hex');
@@ -98,9 +109,9 @@ function sourceHash() {
  */
 export async function ensureBuilt() {
   const hash = sourceHash();
-  if (existsSync(stampPath) && readFileSync(stampPath, 'utf8') === hash && await isNativeThere()) return true;
+  if (existsSync(stampPath) && readFileSync(stampPath, 'utf8') === hash && (await isNativeThere())) return true;
   const startMs = Date.now();
-  if (!await transpile({ root, folders: ['src', 'bench'], outDir: 'dist' })) return false;
+  if (!(await transpile({ root, folders: ['src', 'bench'], outDir: 'dist' }))) return false;
   await prepareNative();
   writeFileSync(`${stampPath}.${process.pid}`, hash);
   renameSync(`${stampPath}.${process.pid}`, stampPath);
@@ -117,10 +128,19 @@ export const compiledTestPath = (file) => join(root, COMPILED_TESTS, file.replac
  */
 export const buildTests = () => transpileTests({ root, folders: ['src', 'bench', 'test'], outDir: COMPILED_TESTS });
 
-/** Checks the types of everything; quick when little has changed since the last time. @returns false when there are errors. */
+/**
+ * Checks the types of everything; quick when little has changed since the last time. @returns false when there are
+ * errors.
+ */
 export async function checkTypes() {
   const args = [compiler, '--incremental', '--tsBuildInfoFile', join('.tap', 'types.tsbuildinfo')];
-  return await run(process.execPath, args, { stdio: ['ignore', 2, 2] }) === 0;
+  return (await run(process.execPath, args, { stdio: ['ignore', 2, 2] })) === 0;
+}
+
+/** Checks the form of all files, which `npm run format` puts right. @returns false when a file has another form. */
+export async function checkFormat() {
+  const formatter = join(root, 'node_modules', '@biomejs', 'biome', 'bin', 'biome');
+  return (await run(process.execPath, [formatter, 'format', '.'], { stdio: ['ignore', 2, 2] })) === 0;
 }
 
 /** True when the program is on the path. */

@@ -1,23 +1,40 @@
 /**
- * `npm test [-- <part of a file name> | --only]…`: installs what is missing, builds, and runs test/**\/*.test.ts in rings, the cheapest first: types
- * and files that start no process (as `npm run check` does), files that start servers, then those that kill them (test/faults) beside
- * the files of test/e2e with a cluster of three nodes on a second version of Node;
- * a few other files run again on it too. Ends with the line `N passed, N failed` (`, N skipped`). The build and the
- * type check count as one each. On CI a test skipped for a missing program is a failure.
+ * `npm test [-- <part of a file name> | --only]…`: installs what is missing, builds, and runs test/**\/*.test.ts in
+ * rings, the cheapest first: types and files that start no process (as `npm run check` does), files that start servers,
+ * then those that kill them (test/faults) beside the files of test/e2e with a cluster of three nodes on a second
+ * version of Node; a few other files run again on it too. Ends with the line `N passed, N failed` (`, N skipped`). The
+ * build and the type check count as one each. On CI a test skipped for a missing program is a failure.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { buildTests, checkNode, checkTypes, compiledTestPath, ensureBuilt, ensureInstalled, ensurePrograms, hasProgram, root, say } from './setup.mjs';
+import {
+  buildTests,
+  checkNode,
+  checkFormat,
+  checkTypes,
+  compiledTestPath,
+  ensureBuilt,
+  ensureInstalled,
+  ensurePrograms,
+  hasProgram,
+  root,
+  say,
+} from './setup.mjs';
 import { ensureSecondNode } from './second-node.mjs';
 import { startsNoProcess } from './test-graph.mjs';
 import { TestRun, isOnly } from './test-run.mjs';
 
 const PROGRAMS = {
-  'redis-server': 'redis-server', 'nats-server': 'nats-server', mosquitto: 'mosquitto', mosquitto_pub: 'mosquitto-clients',
-  chromium: 'chromium', curl: 'curl', haproxy: 'haproxy',
+  'redis-server': 'redis-server',
+  'nats-server': 'nats-server',
+  mosquitto: 'mosquitto',
+  mosquitto_pub: 'mosquitto-clients',
+  chromium: 'chromium',
+  curl: 'curl',
+  haproxy: 'haproxy',
 };
 
 /** What runs against a cluster, and what that needs; see CONTRIBUTING.md. */
@@ -28,27 +45,68 @@ const CLUSTER_NODES = 3;
 /** Processes with nodes, and so files at a time. */
 const HOSTS = 3;
 /**
- * What runs against the cluster alone: its subject is the form of requests, messages and answers, which is decided before any store and between no
- * nodes. The cluster has both HTTP engines and the second Node. A file with a test that is `notInCluster` runs on a single node in any case.
+ * What runs against the cluster alone: its subject is the form of requests, messages and answers, which is decided
+ * before any store and between no nodes. The cluster has both HTTP engines and the second Node. A file with a test that
+ * is `notInCluster` runs on a single node in any case.
  */
-const CLUSTER_ONLY_FILES = new Set(['applications/applications', 'alarms/bulk-alarm-rights', 'devices/bulk-registration', 'c8y-client/applications',
-  'c8y-client/devices', 'c8y-client/inventory', 'c8y-client/login', 'c8y-client/tenants', 'clients/curl', 'inventory/deleted-live',
-  'devices/device-access-token', 'events/events', 'clients/generated-client', 'http/hostile-routes', 'inventory/identity', 'measurements/filters',
-  'measurements/pages', 'measurements/series', 'mqtt/json-and-modes', 'mqtt/large-payloads', 'mqtt/static-templates', 'http/openapi-answers',
-  'retention/retention-limits', 'users/security-options', 'clients/simulate'].map((name) => `test/e2e/${name}.test.ts`));
+const CLUSTER_ONLY_FILES = new Set(
+  [
+    'applications/applications',
+    'alarms/bulk-alarm-rights',
+    'devices/bulk-registration',
+    'c8y-client/applications',
+    'c8y-client/devices',
+    'c8y-client/inventory',
+    'c8y-client/login',
+    'c8y-client/tenants',
+    'clients/curl',
+    'inventory/deleted-live',
+    'devices/device-access-token',
+    'events/events',
+    'clients/generated-client',
+    'http/hostile-routes',
+    'inventory/identity',
+    'measurements/filters',
+    'measurements/pages',
+    'measurements/series',
+    'mqtt/json-and-modes',
+    'mqtt/large-payloads',
+    'mqtt/static-templates',
+    'http/openapi-answers',
+    'retention/retention-limits',
+    'users/security-options',
+    'clients/simulate',
+  ].map((name) => `test/e2e/${name}.test.ts`),
+);
 const HOST_START_MS = 240_000;
 const HOST_STOP_MS = 60_000;
 
-/** What runs on the second version of Node too, with the servers that it starts: native packages, the engines of HTTP, starts and kills. */
-const SECOND_NODE_FILES = new Set(['api/http/http-engine', 'cli/first-start', 'e2e/http/cut-requests', 'faults/kill-server', 'store/lmdb/journal']
-  .map((name) => `test/${name}.test.ts`));
+/**
+ * What runs on the second version of Node too, with the servers that it starts: native packages, the engines of HTTP,
+ * starts and kills.
+ */
+const SECOND_NODE_FILES = new Set(
+  ['api/http/http-engine', 'cli/first-start', 'e2e/http/cut-requests', 'faults/kill-server', 'store/lmdb/journal'].map(
+    (name) => `test/${name}.test.ts`,
+  ),
+);
 
 /** Files at a time: three more than cores, because what kills and waits leaves them idle. */
 const JOBS = 5;
 
 /** Early in their ring, the longest first, so that none of them is the last to end. */
-const LONG_FILES = ['faults/cluster/cluster', 'faults/cluster/kills', 'faults/cluster/power-cut', 'faults/disk-full', 'faults/cluster/cut',
-  'faults/cluster/qos2', 'faults/data-deletion', 'e2e/retention/retention', 'e2e/tenants/tenants', 'cli/backup'].map((name) => `test/${name}.test.ts`);
+const LONG_FILES = [
+  'faults/cluster/cluster',
+  'faults/cluster/kills',
+  'faults/cluster/power-cut',
+  'faults/disk-full',
+  'faults/cluster/cut',
+  'faults/cluster/qos2',
+  'faults/data-deletion',
+  'e2e/retention/retention',
+  'e2e/tenants/tenants',
+  'cli/backup',
+].map((name) => `test/${name}.test.ts`);
 /** Others between two of them: they do not all run at once. */
 const BETWEEN_LONG_FILES = 3;
 
@@ -67,21 +125,35 @@ function longEarly(items) {
 
 function testFiles(filters) {
   const files = readdirSync(join(root, 'test'), { recursive: true }).filter((name) => name.endsWith('.test.ts'));
-  return files.map((name) => `test/${name.replaceAll('\\', '/')}`)
-    .filter((name) => filters.length === 0 || filters.some((filter) => name.includes(filter))).sort(inMixedOrder);
+  return files
+    .map((name) => `test/${name.replaceAll('\\', '/')}`)
+    .filter((name) => filters.length === 0 || filters.some((filter) => name.includes(filter)))
+    .sort(inMixedOrder);
 }
 
-/** A process that runs nodes for tests (test/helpers/cluster/node-host.ts), with its port; it ends when its standard input does. */
+/**
+ * A process that runs nodes for tests (test/helpers/cluster/node-host.ts), with its port; it ends when its standard
+ * input does.
+ */
 async function startHost() {
   const args = ['--enable-source-maps', compiledTestPath('test/helpers/cluster/node-host.ts')];
   const env = { ...process.env, MILLRACE_TEST_CLUSTER: String(CLUSTER_NODES) };
-  const child = spawn(secondNode?.path ?? process.execPath, args, { cwd: root, stdio: ['pipe', 'pipe', 'inherit'], env });
+  const child = spawn(secondNode?.path ?? process.execPath, args, {
+    cwd: root,
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env,
+  });
   child.stdin.on('error', () => undefined);
   // Where this process ends without `stop`, standard input ends too, and the host ends its servers.
-  const ended = new Promise((resolve) => { child.once('exit', resolve); });
+  const ended = new Promise((resolve) => {
+    child.once('exit', resolve);
+  });
   const port = await new Promise((resolve, reject) => {
     child.stdout.once('data', (chunk) => resolve(Number(chunk.toString())));
-    setTimeout(() => reject(new Error(`a host of nodes has not started within ${HOST_START_MS} ms`)), HOST_START_MS).unref();
+    setTimeout(
+      () => reject(new Error(`a host of nodes has not started within ${HOST_START_MS} ms`)),
+      HOST_START_MS,
+    ).unref();
     void ended.then((code) => reject(new Error(`a host of nodes ended with ${code} while it started`)));
   });
   const stop = async () => {
@@ -106,7 +178,10 @@ class Hosts {
   /** @returns the environment of a test process. */
   async environment() {
     const hosts = await (this.#starting ??= Promise.all(Array.from({ length: this.#count }, startHost)));
-    return { MILLRACE_TEST_CLUSTER: String(CLUSTER_NODES), MILLRACE_TEST_NODE_HOSTS: hosts.map(({ port }) => port).join(',') };
+    return {
+      MILLRACE_TEST_CLUSTER: String(CLUSTER_NODES),
+      MILLRACE_TEST_NODE_HOSTS: hosts.map(({ port }) => port).join(','),
+    };
   }
 
   /** @returns exit codes. Where one could not start, each file has said so; the others end with this process. */
@@ -128,10 +203,12 @@ if (flags.length > 0) {
 }
 const files = testFiles(given);
 const run = new TestRun();
-const absentNames = [...CLUSTER_ONLY_FILES, ...SECOND_NODE_FILES, ...LONG_FILES].filter((name) => !existsSync(join(root, name)));
+const absentNames = [...CLUSTER_ONLY_FILES, ...SECOND_NODE_FILES, ...LONG_FILES].filter(
+  (name) => !existsSync(join(root, name)),
+);
 if (absentNames.length > 0) run.step(`bin/test.mjs names ${absentNames.join(', ')}, which does not exist`, false);
 if (files.length === 0) run.step(`no test file is named like ${given.join(' ')}`, false);
-run.step('build', await ensureBuilt() && await buildTests());
+run.step('build', (await ensureBuilt()) && (await buildTests()));
 
 const clusterFiles = files.filter(isClusterFile);
 const againFiles = files.filter((name) => SECOND_NODE_FILES.has(name));
@@ -139,28 +216,45 @@ const againFiles = files.filter((name) => SECOND_NODE_FILES.has(name));
 const settingUpNode = clusterFiles.length + againFiles.length > 0 ? ensureSecondNode() : undefined;
 // A process that others share cannot choose tests.
 const light = isOnly ? [] : files.filter(startsNoProcess);
-await Promise.all([checkTypes().then((isGood) => run.step('type check', isGood)), run.together(light, availableParallelism())]);
+await Promise.all([
+  checkFormat().then((isGood) => run.step('format', isGood)),
+  checkTypes().then((isGood) => run.step('type check', isGood)),
+  run.together(light, availableParallelism()),
+]);
 
 await programs;
 const heavy = files.filter((name) => !light.includes(name));
 const isFault = (name) => name.startsWith('test/faults/');
 const secondNode = await settingUpNode;
 if (secondNode?.reason !== undefined) {
-  run.skip(`the cluster and ${againFiles.length} files on a second Node; the cluster runs on ${process.versions.node}`, secondNode.reason, true);
+  run.skip(
+    `the cluster and ${againFiles.length} files on a second Node; the cluster runs on ${process.versions.node}`,
+    secondNode.reason,
+    true,
+  );
 }
 const title = `Node ${(secondNode?.version ?? process.versions.node).split('.')[0]}`;
 const clusterTitle = ` (cluster, ${title})`;
-const again = secondNode?.path === undefined ? [] : againFiles.map((file) => ({ file, title: ` (${title})`, node: secondNode.path }));
+const again =
+  secondNode?.path === undefined
+    ? []
+    : againFiles.map((file) => ({ file, title: ` (${title})`, node: secondNode.path }));
 const absent = CLUSTER_PROGRAMS.find((name) => !hasProgram(name));
-if (absent !== undefined) for (const name of clusterFiles) run.skip(name + clusterTitle, `${absent} is not installed`, true);
+if (absent !== undefined)
+  for (const name of clusterFiles) run.skip(name + clusterTitle, `${absent} is not installed`, true);
 const hosts = new Hosts(Math.min(HOSTS, clusterFiles.length));
-const hosted = absent === undefined ? clusterFiles.map((file) => ({ file, title: clusterTitle, isHosted: true, prepare: () => hosts.environment() })) : [];
+const hosted =
+  absent === undefined
+    ? clusterFiles.map((file) => ({ file, title: clusterTitle, isHosted: true, prepare: () => hosts.environment() }))
+    : [];
 const isAlone = (name) => absent !== undefined || !CLUSTER_ONLY_FILES.has(name) || says(name, 'notInCluster');
 const itemsOf = (names) => names.map((file) => ({ file }));
 // One queue: a ring begins while the last files of the one before still run.
 const quick = itemsOf(heavy.filter((name) => !isFault(name) && isAlone(name)));
 // What kills mostly waits, what the hosts run needs processors: they are mixed.
-const slow = [...again, ...itemsOf(heavy.filter(isFault)), ...hosted].sort((one, other) => inMixedOrder(one.file, other.file));
+const slow = [...again, ...itemsOf(heavy.filter(isFault)), ...hosted].sort((one, other) =>
+  inMixedOrder(one.file, other.file),
+);
 await run.apart([...longEarly(quick), ...longEarly(slow)], { jobs: JOBS, hosts: HOSTS });
 for (const code of await hosts.stop()) if (code !== 0) run.step(`a host of nodes ended with ${code}`, false);
 run.finish();

@@ -7,13 +7,12 @@ import { ROOT } from '../helpers/root.ts';
 /** Left out where its own examples would count. */
 const THIS_FILE = 'test/house/tidy.test.ts';
 
-/** Tests have tables of cases, a line each. */
-const LINE_LENGTH_MAX = 160;
-const TEST_LINE_LENGTH_MAX = 220;
-const FILE_LINES_MAX = 500;
+/** Longest file; a test has its tables of cases beside it. */
+const FILE_LINES_MAX = 710;
+const TEST_FILE_LINES_MAX = 900;
 
-/** Flat tables: a row is a line, however long, and there are as many as there are. */
-const FLAT_TABLES = new Set(['src/model/errors.ts', 'src/smartrest/static/templates.ts', 'src/store/clickhouse/schema.ts']);
+/** Flat tables: a row is an entry, and there are as many as there are. */
+const FLAT_TABLES = new Set(['src/config/config.ts', 'src/model/errors.ts', 'src/store/clickhouse/schema.ts']);
 
 /** Folder of src → folders it may import from, beside itself. What is not listed may import everything: it composes. */
 const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
@@ -35,14 +34,27 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   jobs: ['model', 'ports', 'pacing', 'history', 'operate'],
 };
 
-/** Files of a folder; of them with one first word. More files get sub-folders, and a word that four files share becomes one. */
+/**
+ * Files of a folder; of them with one first word. More files get sub-folders, and a word that four files share becomes
+ * one.
+ */
 const FOLDER_FILES_MAX = 25;
 const PREFIX_FILES_MAX = 3;
 
 /** Network and database packages, which the inner folders do not know. */
 const OUTER_PACKAGES = [
-  'uWebSockets.js', 'mqtt-packet', 'lmdb', 'ioredis', 'nats', '@nats-io/', '@clickhouse/client', 'chdb', 'ws', 'pino',
-  'node:net', 'node:http',
+  'uWebSockets.js',
+  'mqtt-packet',
+  'lmdb',
+  'ioredis',
+  'nats',
+  '@nats-io/',
+  '@clickhouse/client',
+  'chdb',
+  'ws',
+  'pino',
+  'node:net',
+  'node:http',
 ];
 const INNER_FOLDERS = ['model', 'ports', 'pacing', 'actors', 'ingest', 'history', 'smartrest', 'accounts', 'jobs'];
 
@@ -52,19 +64,32 @@ const ONE_FILE_PACKAGES: Readonly<Record<string, string>> = { chdb: 'src/store' 
 /** Folders and files that write to the terminal. */
 const TERMINAL = /^src\/(cli\/|main\.ts$)/;
 
-interface Import { readonly from: string; readonly isType: boolean }
-interface Source { readonly path: string; readonly text: string; readonly imports: readonly Import[] }
+interface Import {
+  readonly from: string;
+  readonly isType: boolean;
+}
+interface Source {
+  readonly path: string;
+  readonly text: string;
+  readonly imports: readonly Import[];
+}
 
-/** Comments become spaces, texts stay: good enough for the code of this project, which the rules below also keep simple. */
+/**
+ * Comments become spaces, texts stay: good enough for the code of this project, which the rules below also keep simple.
+ */
 function withoutComments(text: string): string {
-  return text.replace(/('(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")|\/\*[\s\S]*?\*\/|(?<![:\\])\/\/[^\n]*/g,
-    (whole, literal: string | undefined) => literal ?? whole.replace(/[^\n]/g, ' '));
+  return text.replace(
+    /('(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")|\/\*[\s\S]*?\*\/|(?<![:\\])\/\/[^\n]*/g,
+    (whole, literal: string | undefined) => literal ?? whole.replace(/[^\n]/g, ' '),
+  );
 }
 
 function importsOf(text: string): Import[] {
   const found: Import[] = [];
   const code = withoutComments(text);
-  for (const [, kind, names, from] of code.matchAll(/^\s*(?:import|export)\s+(type\s+)?([^'"();=]*?\s*from\s*)?['"]([^'"\n]+)['"]/gm)) {
+  for (const [, kind, names, from] of code.matchAll(
+    /^\s*(?:import|export)\s+(type\s+)?([^'"();=]*?\s*from\s*)?['"]([^'"\n]+)['"]/gm,
+  )) {
     if (names === undefined && kind !== undefined) continue;
     // `import { type A, type B }` is erased as a whole, but the import itself stays: it counts as one of values.
     found.push({ from, isType: kind !== undefined });
@@ -76,7 +101,9 @@ function importsOf(text: string): Import[] {
 
 function sources(folder: string, ending = /\.(ts|mjs)$/): Source[] {
   if (!existsSync(join(ROOT, folder))) return [];
-  const names = readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).filter((name) => ending.test(name)).sort();
+  const names = readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => ending.test(name))
+    .sort();
   return names.map((name) => {
     const path = `${folder}/${name}`;
     const text = readFileSync(join(ROOT, path), 'utf8');
@@ -92,7 +119,7 @@ function target(source: Source, from: string): string | undefined {
   return from.startsWith('.') ? relative(ROOT, join(ROOT, dirname(source.path), from)) : undefined;
 }
 
-const folderOf = (path: string): string => path.split('/').length > 2 ? path.split('/')[1] : '';
+const folderOf = (path: string): string => (path.split('/').length > 2 ? path.split('/')[1] : '');
 
 t.test('the reader of imports', async (t) => {
   const text = `
@@ -102,8 +129,10 @@ t.test('the reader of imports', async (t) => {
     // import g from 'seven';
     /* import h from 'eight'; */
     const i = await import('./nine.ts'); const j = 'from the import';`.replaceAll('; ', ';\n');
-  t.same(importsOf(text).map(({ from, isType }) => `${from}${isType ? ' type' : ''}`),
-    ['one', 'two type', './three.ts', 'four', './five.ts', './six.ts type', './nine.ts']);
+  t.same(
+    importsOf(text).map(({ from, isType }) => `${from}${isType ? ' type' : ''}`),
+    ['one', 'two type', './three.ts', 'four', './five.ts', './six.ts type', './nine.ts'],
+  );
 });
 
 t.test('imports point one way', async (t) => {
@@ -116,17 +145,19 @@ t.test('imports point one way', async (t) => {
       if (path === undefined || allowed === undefined) continue;
       const to = folderOf(path);
       const isAllowed = to === folder || allowed.includes(to);
-      if (!isAllowed) wrong.push(`${source.path} imports ${path}; ${folder} takes only ${allowed.join(', ') || 'its own files'}`);
+      if (!isAllowed)
+        wrong.push(`${source.path} imports ${path}; ${folder} takes only ${allowed.join(', ') || 'its own files'}`);
     }
   }
   t.same(wrong, []);
 });
 
 t.test('the inner folders know no network and no database', async (t) => {
-  const isOuter = (from: string): boolean => OUTER_PACKAGES
-    .some((name) => from === name || from.startsWith(name.endsWith('/') ? name : `${name}/`));
-  const wrong = SRC.filter((source) => INNER_FOLDERS.includes(folderOf(source.path)))
-    .flatMap((source) => source.imports.filter(({ from }) => isOuter(from)).map(({ from }) => `${source.path} imports ${from}`));
+  const isOuter = (from: string): boolean =>
+    OUTER_PACKAGES.some((name) => from === name || from.startsWith(name.endsWith('/') ? name : `${name}/`));
+  const wrong = SRC.filter((source) => INNER_FOLDERS.includes(folderOf(source.path))).flatMap((source) =>
+    source.imports.filter(({ from }) => isOuter(from)).map(({ from }) => `${source.path} imports ${from}`),
+  );
   t.same(wrong, []);
 });
 
@@ -134,71 +165,104 @@ t.test('some packages stand behind one file', async (t) => {
   for (const [name, folder] of Object.entries(ONE_FILE_PACKAGES)) {
     const importers = SRC.filter((source) => source.imports.some(({ from }) => from === name)).map(({ path }) => path);
     t.ok(importers.length <= 1, `${name}: ${importers.join(', ')}`);
-    t.ok(importers.every((path) => path.startsWith(folder)), `${name} belongs into ${folder}`);
+    t.ok(
+      importers.every((path) => path.startsWith(folder)),
+      `${name} belongs into ${folder}`,
+    );
   }
 });
 
 t.test('uWebSockets.js is loaded by its digest (src/api/http/engines/uws.ts), not imported', async (t) => {
-  t.same(ALL.filter(({ imports }) => imports.some(({ from }) => from === 'uWebSockets.js')).map(({ path }) => path), []);
+  t.same(
+    ALL.filter(({ imports }) => imports.some(({ from }) => from === 'uWebSockets.js')).map(({ path }) => path),
+    [],
+  );
 });
 
 t.test('every import of a file names it with its ending, and it exists', async (t) => {
-  const wrong = ALL.filter(({ path }) => path !== THIS_FILE).flatMap((source) => source.imports
-    .filter(({ from }) => from.startsWith('.'))
-    .filter(({ from }) => !/\.(ts|mjs|json)$/.test(from) || !existsSync(join(ROOT, target(source, from)!)))
-    .map(({ from }) => `${source.path}: ${from}`));
+  const wrong = ALL.filter(({ path }) => path !== THIS_FILE).flatMap((source) =>
+    source.imports
+      .filter(({ from }) => from.startsWith('.'))
+      .filter(({ from }) => !/\.(ts|mjs|json)$/.test(from) || !existsSync(join(ROOT, target(source, from)!)))
+      .map(({ from }) => `${source.path}: ${from}`),
+  );
   // The built server is imported by its own name.
-  t.same(wrong.filter((entry) => !entry.includes('/dist/')), []);
+  t.same(
+    wrong.filter((entry) => !entry.includes('/dist/')),
+    [],
+  );
 });
 
 /** Imports of types count: a cycle of any kind means that neither file can be read, or moved, without the other. */
-const IMPORTED_FILES = new Map(SRC.map((source) => [source.path, source.imports
-  .map(({ from }) => target(source, from)?.replace(/\.js$/, '.ts')).filter((path) => path !== undefined)]));
+const IMPORTED_FILES = new Map(
+  SRC.map((source) => [
+    source.path,
+    source.imports
+      .map(({ from }) => target(source, from)?.replace(/\.js$/, '.ts'))
+      .filter((path) => path !== undefined),
+  ]),
+);
 
 /** Files that are in cycles yet. Only to be shortened. */
 const IN_CYCLES: readonly string[] = [
-  'mqtt/devices/application.ts', 'mqtt/devices/json-messages.ts', 'mqtt/devices/link.ts', 'mqtt/devices/message-plan.ts',
+  'mqtt/devices/application.ts',
+  'mqtt/devices/json-messages.ts',
+  'mqtt/devices/link.ts',
+  'mqtt/devices/message-plan.ts',
   'mqtt/devices/operation-delivery.ts',
 ];
 
 t.test('no cycles among files', async (t) => {
-  const within = [...IMPORTED_FILES.keys()].filter((path) => reaches(IMPORTED_FILES, path, path)).map((path) => path.slice('src/'.length));
+  const within = [...IMPORTED_FILES.keys()]
+    .filter((path) => reaches(IMPORTED_FILES, path, path))
+    .map((path) => path.slice('src/'.length));
   t.same(within, [...IN_CYCLES].sort());
-  const graph = new Map([['a', ['b']], ['b', ['c']], ['c', ['b']], ['d', ['d']]]);
+  const graph = new Map([
+    ['a', ['b']],
+    ['b', ['c']],
+    ['c', ['b']],
+    ['d', ['d']],
+  ]);
   t.same(cycles(graph), ['b → c → b', 'd → d']);
-  t.same([...graph.keys()].filter((node) => reaches(graph, node, node)), ['b', 'c', 'd']);
+  t.same(
+    [...graph.keys()].filter((node) => reaches(graph, node, node)),
+    ['b', 'c', 'd'],
+  );
 });
 
 function reaches(graph: ReadonlyMap<string, readonly string[]>, from: string, to: string): boolean {
   const seen = new Set<string>();
-  const waiting = [...graph.get(from) ?? []];
+  const waiting = [...(graph.get(from) ?? [])];
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
     if (node === to) return true;
     if (seen.has(node)) continue;
     seen.add(node);
-    waiting.push(...graph.get(node) ?? []);
+    waiting.push(...(graph.get(node) ?? []));
   }
   return false;
 }
 
 t.test('no cycles among folders, each sub-folder by itself', async (t) => {
-  const room = (path: string): string => path === 'src/main.ts' ? path : dirname(path);
+  const room = (path: string): string => (path === 'src/main.ts' ? path : dirname(path));
   const folders = new Map<string, string[]>();
   for (const [path, imported] of IMPORTED_FILES) {
     const others = imported.map(room).filter((folder) => folder !== room(path));
-    folders.set(room(path), [...new Set([...folders.get(room(path)) ?? [], ...others])]);
+    folders.set(room(path), [...new Set([...(folders.get(room(path)) ?? []), ...others])]);
   }
   t.same(cycles(folders), []);
 });
 
 t.test('folders are small, and words that files share are folders', async (t) => {
   const names = new Map<string, string[]>();
-  for (const { path } of [...SRC, ...sources('test', /\.m?ts$/)]) names.set(dirname(path), [...names.get(dirname(path)) ?? [], basename(path)]);
+  for (const { path } of [...SRC, ...sources('test', /\.m?ts$/)])
+    names.set(dirname(path), [...(names.get(dirname(path)) ?? []), basename(path)]);
   const wrong = [...names].flatMap(([folder, files]) => {
     const words = files.map((name) => /^[^.-]+/.exec(name)?.[0] ?? name);
-    const shared = [...new Set(words)].filter((word) => words.filter((other) => other === word).length > PREFIX_FILES_MAX);
+    const shared = [...new Set(words)].filter(
+      (word) => words.filter((other) => other === word).length > PREFIX_FILES_MAX,
+    );
     return [
-      ...files.length > FOLDER_FILES_MAX ? [`${folder} has ${files.length} files`] : [],
+      ...(files.length > FOLDER_FILES_MAX ? [`${folder} has ${files.length} files`] : []),
       ...shared.map((word) => `${folder} has more than ${PREFIX_FILES_MAX} files that begin with ${word}`),
     ];
   });
@@ -226,16 +290,24 @@ function cycles(graph: ReadonlyMap<string, readonly string[]>): string[] {
   return found;
 }
 
-const place = (source: Source, index: number): string => `${source.path}:${source.text.slice(0, index).split('\n').length}`;
+const place = (source: Source, index: number): string =>
+  `${source.path}:${source.text.slice(0, index).split('\n').length}`;
 
 /** `path:line` of each match of the pattern in the code without its comments. */
 function matches(list: readonly Source[], pattern: RegExp): string[] {
-  return list.flatMap((source) => [...withoutComments(source.text).matchAll(new RegExp(pattern, 'gm'))]
-    .map((match) => place(source, match.index)));
+  return list.flatMap((source) =>
+    [...withoutComments(source.text).matchAll(new RegExp(pattern, 'gm'))].map((match) => place(source, match.index)),
+  );
 }
 
 t.test('nothing is printed outside the command line', async (t) => {
-  t.same(matches(SRC.filter((source) => !TERMINAL.test(source.path)), /\bconsole\s*\.|\bprocess\.stdout\.write/), []);
+  t.same(
+    matches(
+      SRC.filter((source) => !TERMINAL.test(source.path)),
+      /\bconsole\s*\.|\bprocess\.stdout\.write/,
+    ),
+    [],
+  );
 });
 
 t.test('no enum, no namespace, no debugger', async (t) => {
@@ -245,10 +317,16 @@ t.test('no enum, no namespace, no debugger', async (t) => {
 });
 
 t.test('an empty catch gives its reason in words', async (t) => {
-  const empty = ALL.filter((source) => source.path !== THIS_FILE).flatMap((source) => [
-    ...source.text.matchAll(/\bcatch\s*(?:\([^)]*\))?\s*\{\s*\}/g),
-    ...(source.path.startsWith('test/') ? [] : source.text.matchAll(/\.catch\(\s*\(\)\s*=>\s*(?:\{\s*\}|undefined|null)\s*\)/g)),
-  ].filter((match) => !hasReason(source.text, match.index)).map((match) => place(source, match.index)));
+  const empty = ALL.filter((source) => source.path !== THIS_FILE).flatMap((source) =>
+    [
+      ...source.text.matchAll(/\bcatch\s*(?:\([^)]*\))?\s*\{\s*\}/g),
+      ...(source.path.startsWith('test/')
+        ? []
+        : source.text.matchAll(/\.catch\(\s*\(\)\s*=>\s*(?:\{\s*\}|undefined|null)\s*\)/g)),
+    ]
+      .filter((match) => !hasReason(source.text, match.index))
+      .map((match) => place(source, match.index)),
+  );
   t.same(empty, []);
 });
 
@@ -260,76 +338,133 @@ function hasReason(text: string, index: number): boolean {
 }
 
 /** Words that make a sentence a riddle (CONTRIBUTING.md, Words). */
-const RIDDLES = /\b(?:[Ww]hoever|[Nn]obody|[Ss]omebody|is no |[Tt]he own|[Aa]n own|[Ss]o long|[Ss]o many|[Ww]hat is left|[Aa]s of|[Ww]ho has)\b/g;
+const RIDDLES =
+  /\b(?:[Ww]hoever|[Nn]obody|[Ss]omebody|is no |[Tt]he own|[Aa]n own|[Ss]o long|[Ss]o many|[Ww]hat is left|[Aa]s of|[Ww]ho has)\b/g;
 /** How often they may stand in comments and documents; only to be lowered. */
 const RIDDLES_LEFT = { src: 533, docs: 115, pages: 1 };
 /** The API's own words, document 4 section 0.6. */
 const FIXED_WORDS = ['There is no tenant with id = '];
 
 t.test('sentences are plain', async (t) => {
-  const pages = ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'README.md'].map((name) => readFileSync(join(ROOT, name), 'utf8'));
-  const count = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + [...text.matchAll(RIDDLES)].length, 0);
+  const pages = ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'README.md'].map((name) =>
+    readFileSync(join(ROOT, name), 'utf8'),
+  );
+  const count = (texts: readonly string[]): number =>
+    texts.reduce((sum, text) => sum + [...text.matchAll(RIDDLES)].length, 0);
   const found = {
-    src: count(SRC.map(({ text }) => text)), docs: count(sources('docs', /\.md$/).map(({ text }) => text)), pages: count(pages) };
+    src: count(SRC.map(({ text }) => text)),
+    docs: count(sources('docs', /\.md$/).map(({ text }) => text)),
+    pages: count(pages),
+  };
   for (const name of ['src', 'docs', 'pages'] as const) {
-    t.ok(found[name] <= RIDDLES_LEFT[name], `${name} has ${found[name]} of them, ${RIDDLES_LEFT[name]} are left: say who acts, and what`);
+    t.ok(
+      found[name] <= RIDDLES_LEFT[name],
+      `${name} has ${found[name]} of them, ${RIDDLES_LEFT[name]} are left: say who acts, and what`,
+    );
     t.ok(found[name] === RIDDLES_LEFT[name], `${name} has ${found[name]} of them: lower RIDDLES_LEFT to that`);
   }
-  const shown = SRC.flatMap((source) => withoutComments(source.text).split('\n').map((line, index) => ({ at: `${source.path}:${index + 1}`, line })))
-    .filter(({ line }) => !FIXED_WORDS.some((words) => line.includes(words)) && new RegExp(RIDDLES, '').test(line));
-  t.same(shown.map(({ at, line }) => `${at}: ${line.trim()}`), [], 'what users of the program read has none');
+  const shown = SRC.flatMap((source) =>
+    withoutComments(source.text)
+      .split('\n')
+      .map((line, index) => ({ at: `${source.path}:${index + 1}`, line })),
+  ).filter(({ line }) => !FIXED_WORDS.some((words) => line.includes(words)) && new RegExp(RIDDLES, '').test(line));
+  t.same(
+    shown.map(({ at, line }) => `${at}: ${line.trim()}`),
+    [],
+    'what users of the program read has none',
+  );
 });
 
-t.test('lines and files are short', async (t) => {
-  const checked = ALL.filter((source) => !FLAT_TABLES.has(source.path));
-  t.same(checked.flatMap((source) => source.text.split('\n')
-    .map((line, index) => ({ at: `${source.path}:${index + 1}`, length: [...line].length }))
-    .filter(({ at, length }) => length > (at.startsWith('test/') ? TEST_LINE_LENGTH_MAX : LINE_LENGTH_MAX)).map(({ at, length }) => `${at} has ${length} characters`)), []);
-  t.same(checked.map((source) => ({ path: source.path, lines: source.text.split('\n').length - 1 }))
-    .filter(({ lines }) => lines > FILE_LINES_MAX).map(({ path, lines }) => `${path} has ${lines} lines`), []);
+t.test('files are short', async (t) => {
+  const max = (path: string): number => (path.startsWith('test/') ? TEST_FILE_LINES_MAX : FILE_LINES_MAX);
+  t.same(
+    ALL.filter(({ path }) => !FLAT_TABLES.has(path))
+      .map(({ path, text }) => ({ path, lines: text.split('\n').length - 1 }))
+      .filter(({ path, lines }) => lines > max(path))
+      .map(({ path, lines }) => `${path} has ${lines} lines`),
+    [],
+  );
 });
 
 t.test('no blanks at the end of a line, no tabs', async (t) => {
-  t.same(ALL.filter((source) => /[ \t]$/m.test(source.text) || source.text.includes('\t')).map(({ path }) => path), []);
+  t.same(
+    ALL.filter((source) => /[ \t]$/m.test(source.text) || source.text.includes('\t')).map(({ path }) => path),
+    [],
+  );
 });
 
 t.test('each threat of docs/security.md names tests that are there', async (t) => {
-  const rows = readFileSync(join(ROOT, 'docs/security.md'), 'utf8').split('\n').filter((line) => /^\| (?!threat|---)/.test(line));
+  const rows = readFileSync(join(ROOT, 'docs/security.md'), 'utf8')
+    .split('\n')
+    .filter((line) => /^\| (?!threat|---)/.test(line));
   t.ok(rows.length > 40);
   for (const row of rows) {
     const names = [...row.split('|')[3].matchAll(/`([^`]+)`/g)].map(([, name]) => name);
     t.ok(names.length > 0, row);
-    t.same(names.filter((name) => !existsSync(join(ROOT, `test/${name.replace(/\.test$/, '')}.test.ts`))), [], row);
+    t.same(
+      names.filter((name) => !existsSync(join(ROOT, `test/${name.replace(/\.test$/, '')}.test.ts`))),
+      [],
+      row,
+    );
   }
 });
 
 /** Markdown pages. */
-const PAGES = [...sources('docs', /\.md$/), ...['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md']
-  .map((path): Source => ({ path, text: readFileSync(join(ROOT, path), 'utf8'), imports: [] }))];
+const PAGES = [
+  ...sources('docs', /\.md$/),
+  ...['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'].map(
+    (path): Source => ({ path, text: readFileSync(join(ROOT, path), 'utf8'), imports: [] }),
+  ),
+];
 const TEXTS = [...ALL.filter(({ path }) => path !== THIS_FILE), ...PAGES];
 
 /** What may be cited: `docs/spec/<page>.md`, also with `#` and the anchor of a heading. */
 function citable(pages: readonly Pick<Source, 'path' | 'text'>[]): Set<string> {
-  return new Set(pages.flatMap(({ path, text }) => [path, ...[...text.matchAll(/^#+ (.+)$/gm)]
-    .map(([, heading]) => `${path}#${heading.toLowerCase().replace(/[^\p{L}\d -]/gu, '').replaceAll(' ', '-')}`)]));
+  return new Set(
+    pages.flatMap(({ path, text }) => [
+      path,
+      ...[...text.matchAll(/^#+ (.+)$/gm)].map(
+        ([, heading]) =>
+          `${path}#${heading
+            .toLowerCase()
+            .replace(/[^\p{L}\d -]/gu, '')
+            .replaceAll(' ', '-')}`,
+      ),
+    ]),
+  );
 }
 const citations = (text: string): string[] => [...text.matchAll(/\bdocs\/spec\/[\w.#-]*\w/g)].map(([cited]) => cited);
 
 t.test('each citation of docs/spec names a page and a heading that are there', async (t) => {
   const found = citable([{ path: 'docs/spec/a.md', text: '# A page\n\n## SmartREST 1.0\n' }]);
   t.same([...found], ['docs/spec/a.md', 'docs/spec/a.md#a-page', 'docs/spec/a.md#smartrest-10']);
-  t.same(citations('(docs/spec/a.md), docs/spec/a.md#a-page. `docs/spec/`'), ['docs/spec/a.md', 'docs/spec/a.md#a-page']);
+  t.same(citations('(docs/spec/a.md), docs/spec/a.md#a-page. `docs/spec/`'), [
+    'docs/spec/a.md',
+    'docs/spec/a.md#a-page',
+  ]);
   const known = citable(PAGES.filter(({ path }) => path.startsWith('docs/spec/')));
   const cited = TEXTS.flatMap(({ path, text }) => citations(text).map((citation) => ({ path, citation })));
   t.ok(cited.length > 300, `${cited.length} citations`);
-  t.same(cited.filter(({ citation }) => !known.has(citation)).map(({ path, citation }) => `${path}: ${citation}`), []);
-  const links = PAGES.flatMap(({ path, text }) => [...text.matchAll(/\]\(([^():]+)\)/g)].map(([, link]) => ({ path, to: link.startsWith('#') ? path + link : join(dirname(path), link) })));
-  t.same(links.filter(({ to }) => to.startsWith('docs/spec/') && !known.has(to)).map(({ path, to }) => `${path}: ${to}`), []);
+  t.same(
+    cited.filter(({ citation }) => !known.has(citation)).map(({ path, citation }) => `${path}: ${citation}`),
+    [],
+  );
+  const links = PAGES.flatMap(({ path, text }) =>
+    [...text.matchAll(/\]\(([^():]+)\)/g)].map(([, link]) => ({
+      path,
+      to: link.startsWith('#') ? path + link : join(dirname(path), link),
+    })),
+  );
+  t.same(
+    links.filter(({ to }) => to.startsWith('docs/spec/') && !known.has(to)).map(({ path, to }) => `${path}: ${to}`),
+    [],
+  );
 });
 
 t.test('nothing cites a document that is not in the repository', async (t) => {
   // Tests of test/document-1 compare with one where it lies beside the repository.
   const wrong = TEXTS.filter(({ path }) => !path.startsWith('test/document-1/'))
-    .filter(({ text }) => /\bdocuments? [1-4]\b/i.test(text.replace(/\n\s*(?:\*|\/\/)?\s*/g, ' '))).map(({ path }) => path);
+    .filter(({ text }) => /\bdocuments? [1-4]\b/i.test(text.replace(/\n\s*(?:\*|\/\/)?\s*/g, ' ')))
+    .map(({ path }) => path);
   t.same(wrong, []);
 });

@@ -37,7 +37,7 @@ t.test('settings', async (t) => {
     'the authority may be meant for Redis and ClickHouse',
   );
   for (const [servers, message] of [
-    ['', /no URL/],
+    ['', /a URL of NATS is missing/],
     ['http://a', /is not a URL of NATS/],
     ['nats://u:p@a,nats://v:p@b', /different users/],
     ['nats://a,tls://b', /mix nats/],
