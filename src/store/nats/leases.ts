@@ -313,9 +313,9 @@ export class NatsLeases implements ShardLeases {
   async #forget(nodeId: string): Promise<void> {
     const { connection, prefix } = this.#options;
     this.#peers.delete(nodeId);
-    // It is tried again by whoever sees the entry next.
     await connection.manager.streams
       .purge(`KV_${prefix}_nodes`, { filter: `$KV.${prefix}_nodes.${nodeId}` })
+      // The next node that sees the entry tries again.
       .catch(() => undefined);
   }
 

@@ -139,7 +139,7 @@ t.test('archives that are refused', async (t) => {
       /invalid characters|absolute/,
     ],
     ['backslash', hosted.id, patched(await zipOf({ 'a-b': 'x' }), 'a-b', 'a\\b'), /invalid characters/],
-    ['dot', hosted.id, patched(await zipOf({ 'a/x/b': 'x' }), 'a/x/b', 'a/./b'), /no name of a file/],
+    ['dot', hosted.id, patched(await zipOf({ 'a/x/b': 'x' }), 'a/x/b', 'a/./b'), /not a file name/],
     ['twice', hosted.id, patched(await zipOf({ aa: 'x', bb: 'y' }), 'bb', 'aa'), /twice/],
     ['link', hosted.id, await zipOf({ link: { content: '/etc/passwd', mode: 0o120777 } }), /link/],
     ['device', hosted.id, await zipOf({ null: { content: '', mode: 0o020666 } }), /special file/],
