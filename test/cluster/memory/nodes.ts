@@ -12,6 +12,7 @@ import { encodeMeasurement } from '../../../src/ingest/measurements/record.ts';
 import type { Notification } from '../../../src/ports/live-bus.ts';
 import type { TenantJobs } from '../../../src/pacing/tenant-jobs.ts';
 import { FakeHistory } from '../../ingest/fake-history.ts';
+import { PATIENCE } from '../../helpers/until.ts';
 import { NOW, TENANT, silentLog, until } from '../../actors/platform.ts';
 import type { Sent } from '../../actors/platform.ts';
 import { DocumentStore, NodeDocuments } from './documents.ts';
@@ -179,7 +180,7 @@ export class TestCluster {
   constructor(t: Test, options: TestClusterOptions = {}) {
     this.rowsMax = options.rowsMax ?? 200;
     this.intervalMs = options.intervalMs ?? 10;
-    this.answerTimeoutMs = options.answerTimeoutMs ?? 3_000;
+    this.answerTimeoutMs = options.answerTimeoutMs ?? 3_000 * PATIENCE;
     const alive = setInterval(() => undefined, 1_000);
     t.teardown(() => {
       clearInterval(alive);
