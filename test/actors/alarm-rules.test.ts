@@ -4,7 +4,7 @@
  */
 import t from 'tap';
 import { changesBetween, describeChanges, describeListChanges } from '../../src/actors/runtime/audit.ts';
-import { withChanges } from '../../src/api/records/audit-changes.ts';
+import { withChanges } from '../../src/records/audit-changes.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { eventBinaryKeys, isLastChunk, parseChunkRange } from '../../src/model/entities/event-binary.ts';
 import { splitMembers } from '../../src/model/documents/json-document.ts';

@@ -27,7 +27,7 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   smartrest: ['model', 'ports', 'pacing', 'ingest'],
   realtime: ['model', 'ports', 'pacing'],
   mqtt: ['model', 'ports', 'pacing', 'ingest', 'actors', 'smartrest', 'accounts'],
-  api: ['model', 'ports', 'pacing', 'config', 'ingest', 'actors', 'history', 'smartrest', 'accounts'],
+  api: ['model', 'ports', 'pacing', 'config', 'ingest', 'actors', 'history', 'smartrest', 'accounts', 'records'],
   cluster: ['model', 'ports', 'pacing', 'ingest', 'actors', 'accounts', 'mqtt', 'realtime'],
   store: ['model', 'ports', 'pacing', 'config', 'ingest', 'actors', 'realtime', 'cluster'],
   operate: ['model', 'ports', 'pacing', 'ingest', 'actors', 'store'],

@@ -24,7 +24,7 @@ import { accessOf, isOwner, ownsObjects, requireOwner } from '../lists/owner.ts'
 import { textsWithin } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { REVERT } from '../request/schema/query-parameters.ts';
-import { changeRecords } from '../records/records.ts';
+import { changeRecords } from '../../records/records.ts';
 import { COUNT_TYPES, counted, created, found, notStored } from '../request/reply.ts';
 import { ANSWERED } from '../request/answer.ts';
 import type { Route } from '../request/route.ts';

@@ -31,7 +31,7 @@ import {
 } from './text.ts';
 import { applySettings, removeSettings, requireSettingsFit } from './microservice-settings.ts';
 import { flag, text } from '../request/schema/query-parameters.ts';
-import { retried } from '../records/records.ts';
+import { retried } from '../../records/records.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';

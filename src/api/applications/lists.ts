@@ -25,7 +25,7 @@ import { applicationText } from './text.ts';
 import { PAGE_PARAMETERS, PAGE_SIZE_MAX, collectionText, pageOf, requirePageBytes } from '../request/paging.ts';
 import type { Page } from '../request/page.ts';
 import { flag, text } from '../request/schema/query-parameters.ts';
-import { SERVER_WIDE, listRecords } from '../records/records.ts';
+import { SERVER_WIDE, listRecords } from '../../records/records.ts';
 import { found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';

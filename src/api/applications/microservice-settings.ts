@@ -27,9 +27,9 @@ import {
   optionsTotal,
   serviceOptions,
 } from '../options/options.ts';
-import { requireRoom } from '../records/totals.ts';
-import { listRecords, retried } from '../records/records.ts';
-import type { StoredRecord } from '../records/records.ts';
+import { requireRoom } from '../../records/totals.ts';
+import { listRecords, retried } from '../../records/records.ts';
+import type { StoredRecord } from '../../records/records.ts';
 import type { StoredSubscription } from './subscriptions.ts';
 
 /**

@@ -25,8 +25,8 @@ import { SERVICE_BOOTSTRAP_ROLE } from '../../model/access/roles.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { applicationsOfOwner, findApplication, removeApplication } from '../records/applications.ts';
 import { TENANT_KEY } from '../lists/data-delete.ts';
-import { changeRecords, isChangedMeanwhile, listRecords, readRecord, retried } from '../records/records.ts';
-import type { Acting } from '../records/records.ts';
+import { changeRecords, isChangedMeanwhile, listRecords, readRecord, retried } from '../../records/records.ts';
+import type { Acting } from '../../records/records.ts';
 import type { StoredSubscription, SubscriptionHooks } from './subscriptions.ts';
 
 const COLLECTION = 'application';

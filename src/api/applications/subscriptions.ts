@@ -14,7 +14,7 @@ import { applicationsOfIds, findApplication, isOffered, ownIds, subscribedIds } 
 import { applicationText, applicationUrl } from './text.ts';
 import { quote, segment } from '../entities/text.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf, requirePageBytes } from '../request/paging.ts';
-import { changeRecords, isChangedMeanwhile, readRecord, retried } from '../records/records.ts';
+import { changeRecords, isChangedMeanwhile, readRecord, retried } from '../../records/records.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';

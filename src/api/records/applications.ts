@@ -17,11 +17,11 @@ import { PlatformError } from '../../model/errors.ts';
 import { MANAGEMENT_TENANT, isParentOf } from '../../accounts/tenants/tenants.ts';
 import type { Tenant } from '../../accounts/tenants/tenants.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { withChanges } from './audit-changes.ts';
-import { NO_SUM, sumOfRecord, totalsOf } from './totals.ts';
-import type { KeptTotal } from './totals.ts';
-import { LIST_MAX, SERVER_WIDE, changeRecords, listRecords, readRecord, retried } from './records.ts';
-import type { Acting, StoredRecord } from './records.ts';
+import { withChanges } from '../../records/audit-changes.ts';
+import { NO_SUM, sumOfRecord, totalsOf } from '../../records/totals.ts';
+import type { KeptTotal } from '../../records/totals.ts';
+import { LIST_MAX, SERVER_WIDE, changeRecords, listRecords, readRecord, retried } from '../../records/records.ts';
+import type { Acting, StoredRecord } from '../../records/records.ts';
 
 const COLLECTION = 'application';
 /** Applications of one tenant. */

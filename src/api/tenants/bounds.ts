@@ -8,7 +8,7 @@ import type { Tenant } from '../../accounts/tenants/tenants.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { ErrorCode } from '../../model/errors.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { SERVER_WIDE, listRecords } from '../records/records.ts';
+import { SERVER_WIDE, listRecords } from '../../records/records.ts';
 
 const OF_SERVER = 'tenants/of-server';
 /**

@@ -12,7 +12,7 @@ import { requireShallow } from '../../model/documents/json-document.ts';
 import { formatTime, parseTime } from '../../model/documents/iso-time.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { readMultipart } from '../http/multipart.ts';
-import { changeRecords, listRecords } from '../records/records.ts';
+import { changeRecords, listRecords } from '../../records/records.ts';
 import { NO_CONTENT } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';

@@ -20,7 +20,7 @@ import { formatTime } from '../../model/documents/iso-time.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { segment } from '../entities/text.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
-import { changeRecords, listRecords, readRecord, updateRecord } from '../records/records.ts';
+import { changeRecords, listRecords, readRecord, updateRecord } from '../../records/records.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';

@@ -15,7 +15,7 @@ import { GROUPS, requireSmallGroup } from './groups.ts';
 import { requireGrants } from './inventory-rights.ts';
 import { loadManagedObject } from '../lists/owner.ts';
 import { PageBudget } from '../request/page-budget.ts';
-import { recordSteps } from '../records/steps.ts';
+import { recordSteps } from '../../records/steps.ts';
 import { found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';

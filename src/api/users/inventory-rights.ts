@@ -13,7 +13,7 @@ import type { GrantPermission, GrantScope, InventoryGrant, WantedAccess } from '
 import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { ownsObjects } from '../lists/owner.ts';
-import { peopleSteps } from '../records/steps.ts';
+import { peopleSteps } from '../../records/steps.ts';
 import { USER_ADMIN, isDevice, requireRoles } from './text.ts';
 
 /** What the owner of an object may do with it. */

@@ -15,7 +15,7 @@ import { segment } from '../entities/text.ts';
 import { tenantCalled } from '../request/login-host.ts';
 import type { TenantInfo } from '../request/platform.ts';
 import { flag, text } from '../request/schema/query-parameters.ts';
-import { readRecord, updateRecord } from '../records/records.ts';
+import { readRecord, updateRecord } from '../../records/records.ts';
 import { NO_CONTENT, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';

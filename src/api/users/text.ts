@@ -13,7 +13,7 @@ import type { ApiRequest } from '../request/request.ts';
 import { quote, segment } from '../entities/text.ts';
 import { PageBudget } from '../request/page-budget.ts';
 import { collectionText, pageOf } from '../request/paging.ts';
-import { listRecords } from '../records/records.ts';
+import { listRecords } from '../../records/records.ts';
 import { found } from '../request/reply.ts';
 import type { Answer } from '../request/answer.ts';
 import { numberOption } from '../request/tenant-option.ts';

@@ -19,7 +19,7 @@ import { PageBudget } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import type { Page } from '../request/page.ts';
 import { flag, list as listParameter, text } from '../request/schema/query-parameters.ts';
-import { deviceUserSteps, keepPosition, peopleSteps, positionBefore } from '../records/steps.ts';
+import { deviceUserSteps, keepPosition, peopleSteps, positionBefore } from '../../records/steps.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';

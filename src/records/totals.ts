@@ -3,8 +3,8 @@
  * beside the records, as adding them up would read all of these for each change. Where none is kept yet, which is so
  * until the first change of an older server, the records are added up once.
  */
-import type { RecordChange, RecordsSum, RecordsTotal } from '../../model/commands/records.ts';
-import { PlatformError } from '../../model/errors.ts';
+import type { RecordChange, RecordsSum, RecordsTotal } from '../model/commands/records.ts';
+import { PlatformError } from '../model/errors.ts';
 import { readRecord } from './records.ts';
 import type { Acting, StoredRecord } from './records.ts';
 

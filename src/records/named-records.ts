@@ -2,16 +2,16 @@
  * Records with a number as id and a name that no two of a tenant have (groups, inventory roles): compare and set of
  * both together.
  */
-import type { AuditEntry, RecordChange } from '../../model/commands/records.ts';
-import type { RecordCollection } from '../../model/commands/collections.ts';
-import { PlatformError } from '../../model/errors.ts';
-import type { ErrorCode } from '../../model/errors.ts';
-import { stringMember } from '../../model/documents/json-document.ts';
-import type { Members } from '../../model/documents/json-document.ts';
-import type { ApiRequest } from '../request/request.ts';
+import type { AuditEntry, RecordChange } from '../model/commands/records.ts';
+import type { RecordCollection } from '../model/commands/collections.ts';
+import { PlatformError } from '../model/errors.ts';
+import type { ErrorCode } from '../model/errors.ts';
+import { stringMember } from '../model/documents/json-document.ts';
+import type { Members } from '../model/documents/json-document.ts';
+import type { ApiRequest } from '../api/request/request.ts';
 import { withChanges } from './audit-changes.ts';
-import { PageBudget } from '../request/page-budget.ts';
-import type { Page } from '../request/page.ts';
+import { PageBudget } from '../api/request/page-budget.ts';
+import type { Page } from '../api/request/page.ts';
 import { recordSteps } from './steps.ts';
 import { changeRecords, isChangedMeanwhile, readRecord, retried } from './records.ts';
 

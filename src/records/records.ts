@@ -3,15 +3,15 @@
  * and set.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { COMMAND } from '../../model/commands/kinds.ts';
-import type { AuditEntry, RecordChange, RecordsChange, RecordsTotal } from '../../model/commands/records.ts';
-import type { RecordCollection } from '../../model/commands/collections.ts';
-import { PlatformError, refusedBy } from '../../model/errors.ts';
-import type { Principal } from '../../model/access/principal.ts';
-import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
-import { withDigest } from '../../model/commands/record-change.ts';
-import { TENANT_KEY } from '../lists/data-delete.ts';
-import type { Platform } from '../request/platform.ts';
+import { COMMAND } from '../model/commands/kinds.ts';
+import type { AuditEntry, RecordChange, RecordsChange, RecordsTotal } from '../model/commands/records.ts';
+import type { RecordCollection } from '../model/commands/collections.ts';
+import { PlatformError, refusedBy } from '../model/errors.ts';
+import type { Principal } from '../model/access/principal.ts';
+import { PROCESSING_MODE } from '../model/commands/processing-mode.ts';
+import { withDigest } from '../model/commands/record-change.ts';
+import { TENANT_KEY } from '../api/lists/data-delete.ts';
+import type { Platform } from '../api/request/platform.ts';
 
 /** Tenant number of records that belong to the whole server: tenants, applications. */
 export const SERVER_WIDE = 0;

@@ -1,10 +1,10 @@
 /** Records of a tenant: changes at once, bounds of what a tenant keeps, and lists that read no more than they need. */
 import t from 'tap';
-import { bulkActiveKey, bulkKey } from '../../../src/model/entities/bulk-operation.ts';
-import { PlatformError } from '../../../src/model/errors.ts';
-import { retried } from '../../../src/api/records/records.ts';
-import { startApi } from '../helpers/api.ts';
-import { FakePlatform } from '../helpers/fake-platform.ts';
+import { bulkActiveKey, bulkKey } from '../../src/model/entities/bulk-operation.ts';
+import { PlatformError } from '../../src/model/errors.ts';
+import { retried } from '../../src/records/records.ts';
+import { startApi } from '../api/helpers/api.ts';
+import { FakePlatform } from '../api/helpers/fake-platform.ts';
 
 const SERVER_WIDE = 0;
 const MIB = 1_048_576;

@@ -3,10 +3,10 @@
  * their turn in between.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { DocumentReader } from '../../ports/document-reader.ts';
-import type { RecordCollection } from '../../model/commands/collections.ts';
-import { DEVICE_USER_PREFIX, isDeviceUser } from '../../model/entities/device-request.ts';
-import type { ApiRequest } from '../request/request.ts';
+import type { DocumentReader } from '../ports/document-reader.ts';
+import type { RecordCollection } from '../model/commands/collections.ts';
+import { DEVICE_USER_PREFIX, isDeviceUser } from '../model/entities/device-request.ts';
+import type { ApiRequest } from '../api/request/request.ts';
 import type { StoredRecord } from './records.ts';
 
 /** Records that are read at once: each may have 100,000 bytes. */

@@ -2,10 +2,10 @@
  * What audit records say about changes of records: groups, applications, options and the like
  * (docs/spec/audit.md#fields, `changes`).
  */
-import { changesBetween, describeListChanges, describeUnlisted } from '../../actors/runtime/audit.ts';
-import type { AuditEntry } from '../../model/commands/records.ts';
-import { splitMembers } from '../../model/documents/json-document.ts';
-import type { Members } from '../../model/documents/json-document.ts';
+import { changesBetween, describeListChanges, describeUnlisted } from '../actors/runtime/audit.ts';
+import type { AuditEntry } from '../model/commands/records.ts';
+import { splitMembers } from '../model/documents/json-document.ts';
+import type { Members } from '../model/documents/json-document.ts';
 
 /** Members of records that hold an object as text: its members count as those of the record. */
 const NESTED = new Set(['doc', 'fragments']);
