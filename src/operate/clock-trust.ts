@@ -17,10 +17,8 @@ import { withDigest } from '../model/commands/record-change.ts';
 import type { Refusals } from '../ports/refusals.ts';
 import { RETENTION_RULES } from '../model/entities/retention.ts';
 import type { ExpiryClock } from '../model/sessions/expiry.ts';
+import { SERVER_WIDE, TENANT_KEY } from '../model/commands/keys.ts';
 
-/** Records of the whole server. */
-const SERVER_WIDE = 0;
-const TENANT_KEY = 't';
 export const CLOCK_KEY = 'clock';
 export const CLOCK_LIMIT = 'retention/clock';
 /** The record is read, and both clocks are compared with it, at most this often, and at once when they part. */

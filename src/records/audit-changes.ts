@@ -2,7 +2,7 @@
  * What audit records say about changes of records: groups, applications, options and the like
  * (docs/spec/audit.md#fields, `changes`).
  */
-import { changesBetween, describeListChanges, describeUnlisted } from '../actors/runtime/audit.ts';
+import { changesBetween, describeListChanges, describeUnlisted } from '../model/entities/changes.ts';
 import type { AuditEntry } from '../model/commands/records.ts';
 import { splitMembers } from '../model/documents/json-document.ts';
 import type { Members } from '../model/documents/json-document.ts';

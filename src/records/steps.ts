@@ -6,12 +6,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DocumentReader } from '../ports/document-reader.ts';
 import type { RecordCollection } from '../model/commands/collections.ts';
 import { DEVICE_USER_PREFIX, isDeviceUser } from '../model/entities/device-request.ts';
-import type { ApiRequest } from '../api/request/request.ts';
 import type { StoredRecord } from './records.ts';
 
 /** Records that are read at once: each may have 100,000 bytes. */
 const STEP = 250;
-/** Not before any user of a device, but for names that nobody has: those are left out one by one. */
+/** Not before any user of a device, but for names that no user has: those are left out one by one. */
 const BEHIND_DEVICES = `${DEVICE_USER_PREFIX}\u{10ffff}`;
 
 export interface Walk {
@@ -22,24 +21,6 @@ export interface Walk {
   /** Records up to this one were read already. */
   readonly after?: string | undefined;
 }
-
-/** How many entries of a list were read, and the id of the last one. */
-interface Position {
-  readonly offset: number;
-  readonly after: string | undefined;
-}
-const positions = new WeakMap<ApiRequest, Position>();
-
-/**
- * Where to begin for the entry `offset`: an export asks for one page after the other with one request, and reads on
- * from there.
- */
-export function positionBefore(request: ApiRequest, offset: number): Position {
-  const known = positions.get(request);
-  return known?.offset === offset ? known : { offset: 0, after: undefined };
-}
-
-export const keepPosition = (request: ApiRequest, position: Position): void => void positions.set(request, position);
 
 /** Never an empty step. */
 export async function* recordSteps(walk: Walk, collection: RecordCollection): AsyncGenerator<StoredRecord[]> {

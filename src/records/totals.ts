@@ -6,7 +6,7 @@
 import type { RecordChange, RecordsSum, RecordsTotal } from '../model/commands/records.ts';
 import { PlatformError } from '../model/errors.ts';
 import { readRecord } from './records.ts';
-import type { Acting, StoredRecord } from './records.ts';
+import type { RecordReader, RecordWriter, StoredRecord } from './records.ts';
 
 /** A sum that is kept. */
 export interface KeptTotal extends Pick<RecordsTotal, 'collection' | 'id' | 'bounds'> {
@@ -15,7 +15,7 @@ export interface KeptTotal extends Pick<RecordsTotal, 'collection' | 'id' | 'bou
   /** What a record adds. */
   sumOf(record: StoredRecord): RecordsSum;
   /** All records that count. */
-  records(request: Acting): Promise<readonly StoredRecord[]>;
+  records(ports: RecordReader): Promise<readonly StoredRecord[]>;
 }
 
 /** Of a record that counts with its text. */
@@ -31,7 +31,7 @@ const added = (kept: KeptTotal, records: readonly StoredRecord[]): RecordsSum =>
 
 /** What goes with the changes into `changeRecords`. */
 export async function totalsOf(
-  request: Acting,
+  ports: RecordReader,
   kept: KeptTotal,
   changes: readonly RecordChange[],
 ): Promise<RecordsTotal[]> {
@@ -43,22 +43,26 @@ export async function totalsOf(
   const [before, after] = [added(kept, textsOf('expected')), added(kept, textsOf('value'))];
   const sum: RecordsSum = { count: after.count - before.count, bytes: after.bytes - before.bytes };
   if (sum.count === 0 && sum.bytes === 0) return [];
-  const isKept = (await readRecord(request, tenant, collection, id)) !== undefined;
+  const isKept = (await readRecord(ports, tenant, collection, id)) !== undefined;
   return [
-    { collection, id, bounds, added: sum, ...(isKept ? {} : { before: added(kept, await kept.records(request)) }) },
+    { collection, id, bounds, added: sum, ...(isKept ? {} : { before: added(kept, await kept.records(ports)) }) },
   ];
 }
 
 /** Before anything is written: what the change would be refused with. @throws PlatformError as the bound says. */
-export async function requireRoom(request: Acting, kept: KeptTotal, changes: readonly RecordChange[]): Promise<void> {
-  for (const total of await totalsOf(request, kept, changes)) {
-    const text = await readRecord(request, kept.tenant, total.collection, total.id);
+export async function requireRoom(
+  ports: RecordReader & Pick<RecordWriter, 'refusals'>,
+  kept: KeptTotal,
+  changes: readonly RecordChange[],
+): Promise<void> {
+  for (const total of await totalsOf(ports, kept, changes)) {
+    const text = await readRecord(ports, kept.tenant, total.collection, total.id);
     const old = text === undefined ? (total.before ?? NO_SUM) : (JSON.parse(text) as RecordsSum);
     const sum = plus(old, total.added);
     for (const name of ['count', 'bytes'] as const) {
       const { maximum, limit, error } = total.bounds[name];
       if (total.added[name] <= 0 || sum[name] <= maximum) continue;
-      request.platform.refusals.count(limit);
+      ports.refusals.count(limit);
       throw new PlatformError(error, { limit, maximum });
     }
   }

@@ -3,7 +3,7 @@
  * docs/spec/events.md#binaries).
  */
 import t from 'tap';
-import { changesBetween, describeChanges, describeListChanges } from '../../src/actors/runtime/audit.ts';
+import { changesBetween, describeChanges, describeListChanges } from '../../src/model/entities/changes.ts';
 import { withChanges } from '../../src/records/audit-changes.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { eventBinaryKeys, isLastChunk, parseChunkRange } from '../../src/model/entities/event-binary.ts';

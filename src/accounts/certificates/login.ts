@@ -20,6 +20,7 @@ import { principalOf } from '../users/effective-rights.ts';
 import { rightsOfDevices } from '../users/groups.ts';
 import type { Tenants } from '../tenants/tenants.ts';
 import { isActive } from '../tenants/tenants.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 /** What a device's user may be named (docs/spec/users.md#fields). */
 const DEVICE_ID = /^[^\s/+$:\\\p{Cc}]{1,900}$/u;
@@ -104,7 +105,7 @@ export class CertificateLogins {
       await commands.request({
         kind: COMMAND.USER_PUT,
         tenant,
-        key: 't',
+        key: TENANT_KEY,
         mode: PROCESSING_MODE.PERSISTENT,
         receivedAt: now(),
         body,

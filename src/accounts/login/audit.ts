@@ -11,6 +11,7 @@ import { DEVICE_USER_PREFIX } from '../../model/entities/device-request.ts';
 import type { Log } from '../../ports/log.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { Refusals } from '../../ports/refusals.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 /** Names whose failed attempts are written in a minute: two records each at most. */
 export const FAILED_USERS_MAX = 150;
@@ -23,8 +24,6 @@ const USERS_MAX = 20_000;
 const NAME_LENGTH_MAX = 200;
 /** Name of the limit in counters. */
 export const LOGIN_AUDIT_LIMIT = 'audit/login-attempts';
-/** Key of the tenant's own actor. */
-const TENANT_KEY = 't';
 
 export interface LoginAuditOptions {
   readonly commands: CommandPort;

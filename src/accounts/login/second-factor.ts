@@ -23,6 +23,7 @@ import type { TextCipher } from '../options/cipher.ts';
 import { optionKey } from '../options/options.ts';
 import type { SigningKey } from './signing-key.ts';
 import { newSecret, stepOfCode } from './totp.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 /** Wrong codes within the time that lock; whoever tries has the right password. */
 export const WRONG_CODES_MAX = 5;
@@ -304,7 +305,7 @@ export class SecondFactor {
         await commands.request({
           kind: COMMAND.RECORDS_CHANGE,
           tenant,
-          key: 't',
+          key: TENANT_KEY,
           mode: PROCESSING_MODE.PERSISTENT,
           receivedAt: now(),
           body,

@@ -9,10 +9,9 @@ import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { RecordsChange } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
+import { SERVER_WIDE, TENANT_KEY } from '../../model/commands/keys.ts';
 
 const KEY_BYTES = 32;
-/** The whole server's records. */
-const SERVER_WIDE = 0;
 const RECORD = 'login';
 
 export interface SigningKeyOptions {
@@ -52,7 +51,7 @@ export class SigningKey {
       await commands.request({
         kind: COMMAND.RECORDS_CHANGE,
         tenant: SERVER_WIDE,
-        key: 't',
+        key: TENANT_KEY,
         mode: PROCESSING_MODE.PERSISTENT,
         receivedAt: now(),
         body,

@@ -23,6 +23,7 @@ import { principalOf } from '../users/effective-rights.ts';
 import { isActive, isAdmitted, suspendedError } from '../tenants/tenants.ts';
 import type { Tenants } from '../tenants/tenants.ts';
 import type { SigningKey } from './signing-key.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 /** 2 weeks: cookies and access tokens. Options may shorten it down to the minimum. */
 export const TOKEN_SECONDS = 1_209_600;
@@ -251,7 +252,14 @@ export class Tokens {
     body: object,
   ): Promise<void> {
     const { commands, now } = this.#options;
-    await commands.request({ kind, tenant, key: 't', mode: PROCESSING_MODE.PERSISTENT, receivedAt: now(), body });
+    await commands.request({
+      kind,
+      tenant,
+      key: TENANT_KEY,
+      mode: PROCESSING_MODE.PERSISTENT,
+      receivedAt: now(),
+      body,
+    });
   }
 }
 

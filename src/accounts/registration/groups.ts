@@ -15,8 +15,8 @@ import type { RecordsChange } from '../../model/commands/records.ts';
 import { DEVICE_USER_PREFIX } from '../../model/entities/device-request.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 
-const TENANT_KEY = 't';
 /** Records `g\n<parent>\n<hash of the name>` with the id of a group that is being made. */
 const CLAIMS = 'bulkRegistration';
 /** How often a claim is tried when somebody else was faster. */

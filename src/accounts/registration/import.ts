@@ -20,6 +20,7 @@ import type { RegistrationLine } from '../../model/entities/registration-columns
 import { DeviceGroups } from './groups.ts';
 import { DeviceRegistration } from './registration.ts';
 import type { RegistrationParts } from './registration.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 export type ImportStatus = 'CREATED' | 'CREDENTIAL_UPDATED';
 
@@ -39,7 +40,6 @@ export interface ImportOptions {
   readonly mayTakeOver: boolean;
 }
 
-const TENANT_KEY = 't';
 /** Keys of external IDs have a limit. */
 const EXTERNAL_ID_BYTES_MAX = 1_500;
 /** Passwords of one file that are hashed, or wait for it, at once. */

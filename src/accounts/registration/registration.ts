@@ -37,8 +37,8 @@ import { rightsOfDevices } from '../users/groups.ts';
 import { TOKEN_POLICY, optionKey } from '../options/options.ts';
 import type { PasswordHashes } from '../passwords/hashes.ts';
 import { isSameSecret } from '../login/tokens.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 
-const TENANT_KEY = 't';
 /** Requests of one tenant that are listed. */
 const REQUESTS_MAX = 100_000;
 /** Ids, and requests, that are read at once. */

@@ -24,9 +24,8 @@ import { PlatformError } from '../../model/errors.ts';
 import type { Log } from '../../ports/log.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import { withDigest } from '../../model/commands/record-change.ts';
+import { SERVER_WIDE } from '../../model/commands/keys.ts';
 
-/** Records of the whole server in the collection `job`. */
-const SERVER_WIDE = 0;
 export const DELETION_PREFIX = 'tenant-deletion/';
 export const deletionKey = (number: number): string => `${DELETION_PREFIX}${number}`;
 

@@ -20,9 +20,8 @@ import type { Refusals } from '../../ports/refusals.ts';
 import type { Tenants } from './tenants.ts';
 import { isAnyUsage, usageReport } from './usage-report.ts';
 import type { DayRange } from './usage-report.ts';
+import { SERVER_WIDE, TENANT_KEY } from '../../model/commands/keys.ts';
 
-const SERVER_WIDE = 0;
-const TENANT_KEY = 't';
 export const STATISTICS_FILES = 'statisticsFile';
 /** Files of each type that are kept; the oldest goes. */
 export const TEST_FILES_MAX = 50;

@@ -4,6 +4,7 @@ import type { RecordChange } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import type { Refusals } from '../../ports/refusals.ts';
+import { SERVER_WIDE } from '../../model/commands/keys.ts';
 
 export const TENANT_STATUSES = ['ACTIVE', 'SUSPENDED'] as const;
 export type TenantStatus = (typeof TENANT_STATUSES)[number];
@@ -34,8 +35,6 @@ export interface Tenant {
 }
 
 export const MANAGEMENT_TENANT = 'management';
-/** Tenant number of records that belong to the whole server. */
-const SERVER_WIDE = 0;
 /** Of a server: a start reads so many. */
 export const TENANTS_MAX = 100_000;
 

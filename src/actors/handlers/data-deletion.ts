@@ -23,13 +23,13 @@ import { PlatformError, refusedBy } from '../../model/errors.ts';
 import { PROCESSING_MODE, isNotified } from '../../model/commands/processing-mode.ts';
 import type { Job, JobPage } from '../../pacing/tenant-jobs.ts';
 import { describeFilter } from '../runtime/command-audit.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 const KINDS = {
   events: COMMAND.EVENT_DELETE,
   alarms: COMMAND.ALARM_DELETE,
   operations: COMMAND.OPERATION_DELETE,
 } as const;
-const TENANT_KEY = 't';
 /** Commands of one deletion under way at once. */
 const CONCURRENCY = 200;
 /**

@@ -26,7 +26,7 @@ import {
 } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import { isStored } from '../../model/commands/processing-mode.ts';
-import { changesBetween, describeChanges } from '../runtime/audit.ts';
+import { changesBetween, describeChanges } from '../../model/entities/changes.ts';
 import type { ActorContext } from '../runtime/context.ts';
 import { requireSource } from './inventory/managed-object.ts';
 import { deletedRow, entityRow } from '../runtime/rows.ts';

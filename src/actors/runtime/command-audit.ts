@@ -11,7 +11,7 @@ import type { DataDelete } from '../../model/commands/deletion.ts';
 import type { EntityUpdate } from '../../model/commands/entities.ts';
 import type { ExternalIdBind } from '../../model/commands/external-ids.ts';
 import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
-import { changesBetween, describeChanges } from './audit.ts';
+import { changesBetween, describeChanges } from '../../model/entities/changes.ts';
 import type { ActorContext } from './context.ts';
 
 type AuditedKind = (typeof AUDITED_KINDS)[number];

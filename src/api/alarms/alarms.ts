@@ -191,7 +191,7 @@ async function putAll(request: ApiRequest): Promise<Answer> {
     after: 0,
   };
   const id = `${BULK_CHANGE_PREFIX}${String(await platform.ids.nextInOrder()).padStart(16, '0')}`;
-  await changeRecords(request, tenant, [
+  await changeRecords(request.platform, tenant, [
     { collection: 'job', id, expected: undefined, value: JSON.stringify(change), isPositioned: true },
   ]);
   for (let waitedMs = 0; waitedMs < BULK_WAIT_MS; waitedMs += BULK_POLL_MS) {

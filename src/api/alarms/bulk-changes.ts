@@ -15,7 +15,7 @@ import { TenantJobs } from '../../pacing/tenant-jobs.ts';
 import type { JobPage, TenantJobsOptions } from '../../pacing/tenant-jobs.ts';
 import { alarmFilter } from './selection.ts';
 import type { AlarmSelection } from './selection.ts';
-import { TENANT_KEY } from '../lists/data-delete.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 /** Ids of these records begin so. */
 export const BULK_CHANGE_PREFIX = 'alarms/';

@@ -179,7 +179,7 @@ async function remove(request: ApiRequest): Promise<Answer> {
     const [first] = await subscribers(request, id);
     if (first !== undefined) throw new PlatformError('applications/subscribed', { id, tenant: first.tenant.id });
   }
-  await retried(request, () => endAllUses(request, application));
+  await retried(request.platform, () => endAllUses(request, application));
   await removeApplication(request, application, [auditOf(request, 'Application deleted', application)]);
   // One that was asked for meanwhile.
   await removeUser(request, application.ownerNumber, 'bootstrap', id);

@@ -25,11 +25,12 @@ import { applicationText } from './text.ts';
 import { PAGE_PARAMETERS, PAGE_SIZE_MAX, collectionText, pageOf, requirePageBytes } from '../request/paging.ts';
 import type { Page } from '../request/page.ts';
 import { flag, text } from '../request/schema/query-parameters.ts';
-import { SERVER_WIDE, listRecords } from '../../records/records.ts';
+import { listRecords } from '../../records/records.ts';
 import { found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
 import { referencedId } from '../users/text.ts';
+import { SERVER_WIDE } from '../../model/commands/keys.ts';
 
 const APPLICATION_READ = ['ROLE_APPLICATION_MANAGEMENT_READ'];
 export const APPLICATION_ADMIN = ['ROLE_APPLICATION_MANAGEMENT_ADMIN'];
@@ -118,7 +119,7 @@ async function candidates(request: ApiRequest, own: Iterable<string>): Promise<I
 
 async function idsOfOwner(request: ApiRequest, id: string): Promise<string[]> {
   const tenant = request.platform.tenants.byId(id);
-  return tenant === undefined ? [] : ownIds(request, tenant.number);
+  return tenant === undefined ? [] : ownIds(request.platform, tenant.number);
 }
 
 async function filtered(request: ApiRequest, { ids, isWanted }: Selection): Promise<Selection> {
@@ -157,7 +158,7 @@ async function withoutOverwritten(request: ApiRequest, { ids, isWanted }: Select
   if (!request.query.isTrue('dropOverwrittenApps')) return { ids, isWanted };
   const prefix = uniqueKey('contextPath', request.tenant, '');
   const own = new Map(
-    (await listRecords(request, SERVER_WIDE, 'application', prefix)).map(({ id, value }) => [
+    (await listRecords(request.platform, SERVER_WIDE, 'application', prefix)).map(({ id, value }) => [
       id.slice(prefix.length),
       value,
     ]),

@@ -38,21 +38,26 @@ import type { StoredSubscription } from './subscriptions.ts';
  * when the owner has no room for more options.
  */
 export const applySettings = (request: ApiRequest, application: StoredApplication): Promise<void> =>
-  retried(request, async () => {
+  retried(request.platform, async () => {
     const changes = await changesOf(request, application);
     if (changes.length === 0) return;
     const names = changes.map(({ id }) => {
       const [category, key] = id.split('\n');
       return { category, key };
     });
-    await changeOptions(request, application.ownerNumber, changes, optionAudit(request, 'Option changed', names));
+    await changeOptions(
+      request.platform,
+      application.ownerNumber,
+      changes,
+      optionAudit(request, 'Option changed', names),
+    );
   });
 
 /**
  * Before anything is written of the application. @throws PlatformError 422 when the owner has no room for its settings.
  */
 export async function requireSettingsFit(request: ApiRequest, application: StoredApplication): Promise<void> {
-  await requireRoom(request, optionsTotal(application.ownerNumber), await changesOf(request, application));
+  await requireRoom(request.platform, optionsTotal(application.ownerNumber), await changesOf(request, application));
 }
 
 /** Of an application that exists no more: nobody else could change what it has marked. */
@@ -67,7 +72,7 @@ export async function removeSettings(
 async function changesOf(request: ApiRequest, application: StoredApplication): Promise<RecordChange[]> {
   const category = settingsCategory(application);
   const settings = manifestSettings(application.manifest).filter(({ defaultValue }) => defaultValue !== undefined);
-  const records = await optionRecords(request, application.ownerNumber);
+  const records = await optionRecords(request.platform, application.ownerNumber);
   const texts = new Map(records.map(({ id, value }) => [id, value]));
   const changes = new Map<string, RecordChange>();
   for (const setting of settings) {
@@ -149,7 +154,7 @@ async function isItsCategory(
   if (contextPath !== category || PLATFORM_CATEGORIES.has(category)) return false;
   const own = await findByUnique(request, 'contextPath', tenant, contextPath);
   if (own !== undefined || tenant === ownerNumber) return own?.application.id === id;
-  const subscriptions = (await listRecords(request, tenant, 'subscription')).map(
+  const subscriptions = (await listRecords(request.platform, tenant, 'subscription')).map(
     ({ value }) => JSON.parse(value) as StoredSubscription,
   );
   const [first] = subscriptions

@@ -24,10 +24,10 @@ import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import { SERVICE_BOOTSTRAP_ROLE } from '../../model/access/roles.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { applicationsOfOwner, findApplication, removeApplication } from '../records/applications.ts';
-import { TENANT_KEY } from '../lists/data-delete.ts';
 import { changeRecords, isChangedMeanwhile, listRecords, readRecord, retried } from '../../records/records.ts';
-import type { Acting } from '../../records/records.ts';
+import type { Acting } from '../records/applications.ts';
 import type { StoredSubscription, SubscriptionHooks } from './subscriptions.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 const COLLECTION = 'application';
 /** How often the removal of a tenant's applications goes on: each time somebody else has done a step of it. */
@@ -77,8 +77,8 @@ async function freeName(
     const candidate =
       tries === 0 ? wanted : tries === 1 ? `${wanted}_${id}` : `${wanted}_${id}_${randomBytes(4).toString('hex')}`;
     if (
-      (await readRecord(request, tenant, 'user', candidate)) === undefined &&
-      (await readRecord(request, tenant, 'userAlias', candidate)) === undefined
+      (await readRecord(request.platform, tenant, 'user', candidate)) === undefined &&
+      (await readRecord(request.platform, tenant, 'userAlias', candidate)) === undefined
     ) {
       return candidate;
     }
@@ -147,12 +147,12 @@ async function furtherRights(
   tenant: number,
   { userName, groups = [] }: StoredUser,
 ): Promise<RecordChange[]> {
-  const changes: RecordChange[] = (await listRecords(request, tenant, 'inventoryAssignment', `${userName}\n`)).map(
-    ({ id, value }) => ({ collection: 'inventoryAssignment', id, expected: value, value: undefined }),
-  );
+  const changes: RecordChange[] = (
+    await listRecords(request.platform, tenant, 'inventoryAssignment', `${userName}\n`)
+  ).map(({ id, value }) => ({ collection: 'inventoryAssignment', id, expected: value, value: undefined }));
   for (const group of groups) {
     const id = memberKey(group, userName);
-    const expected = await readRecord(request, tenant, 'groupMember', id);
+    const expected = await readRecord(request.platform, tenant, 'groupMember', id);
     if (expected !== undefined) changes.push({ collection: 'groupMember', id, expected, value: undefined });
   }
   return changes;
@@ -194,14 +194,14 @@ async function ensure(
   const key = credentialsKey(kind, application.id);
   const place = placeOf(number, kind, application.id);
   const service: ServiceOf = { application: application.id, owner: application.ownerNumber };
-  const text = await readRecord(request, number, COLLECTION, key);
+  const text = await readRecord(request.platform, number, COLLECTION, key);
   const stored = text === undefined ? undefined : (JSON.parse(text) as StoredCredentials);
   if (stored?.ended !== undefined && stored.ended === guard?.expected) return undefined;
   const changes: RecordChange[] = guard === undefined ? [] : [guard];
   let credentials: ServiceCredentials;
   if (stored?.secret !== undefined && stored.hash !== undefined) {
     const { userName } = stored;
-    const userText = await readRecord(request, number, 'user', userName);
+    const userText = await readRecord(request.platform, number, 'user', userName);
     const user = userText === undefined ? undefined : (JSON.parse(userText) as StoredUser);
     const known = passwordOf(request, stored.secret, place);
     const { password, hash, secret } =
@@ -244,7 +244,7 @@ async function ensure(
     user: request.principal.userName,
     source: credentials.name,
   };
-  await changeRecords(request, number, changes, [audit]);
+  await changeRecords(request.platform, number, changes, [audit]);
   return credentials;
 }
 
@@ -254,9 +254,9 @@ export function serviceUser(
   tenant: Tenant,
   application: StoredApplication,
 ): Promise<ServiceCredentials | undefined> {
-  return retried(request, async () => {
+  return retried(request.platform, async () => {
     const { id } = application;
-    const expected = await readRecord(request, tenant.number, 'subscription', id);
+    const expected = await readRecord(request.platform, tenant.number, 'subscription', id);
     if (expected === undefined) return undefined;
     const subscription = JSON.parse(expected) as StoredSubscription;
     const granted = await grantedRoles(request, tenant, application, subscription);
@@ -285,11 +285,11 @@ async function grantedRoles(
   const required = [...new Set(application.requiredRoles ?? [])];
   if (tenant.number === application.ownerNumber) return required;
   if (granted !== undefined) return required.filter((role) => granted.includes(role));
-  const text = await readRecord(request, tenant.number, COLLECTION, credentialsKey('service', application.id));
+  const text = await readRecord(request.platform, tenant.number, COLLECTION, credentialsKey('service', application.id));
   const userText =
     text === undefined
       ? undefined
-      : await readRecord(request, tenant.number, 'user', (JSON.parse(text) as StoredCredentials).userName);
+      : await readRecord(request.platform, tenant.number, 'user', (JSON.parse(text) as StoredCredentials).userName);
   if (userText === undefined) return required;
   const { roles } = JSON.parse(userText) as StoredUser;
   return required.filter((role) => roles.includes(role));
@@ -304,7 +304,7 @@ async function waitingRoles(
   const { id, type, requiredRoles = [] } = application;
   const text =
     type === 'MICROSERVICE' && requiredRoles.length > 0
-      ? await readRecord(request, tenant.number, 'subscription', id)
+      ? await readRecord(request.platform, tenant.number, 'subscription', id)
       : undefined;
   if (text === undefined) return [];
   const granted = await grantedRoles(request, tenant, application, JSON.parse(text) as StoredSubscription);
@@ -314,7 +314,7 @@ async function waitingRoles(
 /** Of the owner's tenant. @throws PlatformError 404 when the tenant or the application has ended. */
 export async function bootstrapUser(request: ApiRequest, application: StoredApplication): Promise<ServiceCredentials> {
   const { id } = application;
-  const found = await retried(request, async () => {
+  const found = await retried(request.platform, async () => {
     const tenant = request.platform.tenants.byNumber(application.ownerNumber);
     return tenant === undefined
       ? undefined
@@ -333,27 +333,29 @@ export async function bootstrapUser(request: ApiRequest, application: StoredAppl
  */
 export function removeUser(request: Acting, tenant: number, kind: ServiceUserKind, application: string): Promise<void> {
   const key = credentialsKey(kind, application);
-  return retried(request, async () => {
-    const text = await readRecord(request, tenant, COLLECTION, key);
+  return retried(request.platform, async () => {
+    const text = await readRecord(request.platform, tenant, COLLECTION, key);
     const subscription =
-      kind === 'service' ? await readRecord(request, tenant, 'subscription', application) : undefined;
+      kind === 'service' ? await readRecord(request.platform, tenant, 'subscription', application) : undefined;
     if (text === undefined && subscription === undefined) return;
     const { userName } = text === undefined ? { userName: '' } : (JSON.parse(text) as StoredCredentials);
     const ended: StoredCredentials = { userName, ended: subscription ?? '' };
     const value = JSON.stringify(ended);
-    await changeRecords(request, tenant, [{ collection: COLLECTION, id: key, expected: text, value }]);
+    await changeRecords(request.platform, tenant, [{ collection: COLLECTION, id: key, expected: text, value }]);
     await releaseName(request, tenant, userName, application);
     if (subscription === undefined)
-      await changeRecords(request, tenant, [{ collection: COLLECTION, id: key, expected: value, value: undefined }]);
+      await changeRecords(request.platform, tenant, [
+        { collection: COLLECTION, id: key, expected: value, value: undefined },
+      ]);
   });
 }
 
 /** A user of the same name who was made by hand is left alone. */
 async function releaseName(request: Acting, tenant: number, userName: string, application: string): Promise<void> {
-  const named = userName === '' ? undefined : await readRecord(request, tenant, COLLECTION, userKey(userName));
+  const named = userName === '' ? undefined : await readRecord(request.platform, tenant, COLLECTION, userKey(userName));
   if (named === undefined || (JSON.parse(named) as StoredServiceUser).application !== application) return;
   await deleteUser(request, tenant, userName);
-  await changeRecords(request, tenant, [
+  await changeRecords(request.platform, tenant, [
     { collection: COLLECTION, id: userKey(userName), expected: named, value: undefined },
   ]);
 }
@@ -382,7 +384,7 @@ export async function subscribers(
 ): Promise<{ readonly tenant: Tenant; readonly text: string }[]> {
   const found: { tenant: Tenant; text: string }[] = [];
   for (const tenant of request.platform.tenants.all) {
-    const text = await readRecord(request, tenant.number, 'subscription', application);
+    const text = await readRecord(request.platform, tenant.number, 'subscription', application);
     if (text !== undefined) found.push({ tenant, text });
   }
   return found.sort((left, right) => (left.tenant.id < right.tenant.id ? -1 : 1));
@@ -423,10 +425,15 @@ async function tellOfWaiting(
     user: request.principal.userName,
     source: id,
   };
-  await retried(request, async () => {
-    const expected = await readRecord(request, number, 'subscription', id);
+  await retried(request.platform, async () => {
+    const expected = await readRecord(request.platform, number, 'subscription', id);
     if (expected !== undefined)
-      await changeRecords(request, number, [{ collection: 'subscription', id, expected, value: expected }], [audit]);
+      await changeRecords(
+        request.platform,
+        number,
+        [{ collection: 'subscription', id, expected, value: expected }],
+        [audit],
+      );
   });
 }
 
@@ -444,7 +451,7 @@ export async function endAllUses(request: Acting, application: StoredApplication
       source: id,
     };
     await changeRecords(
-      request,
+      request.platform,
       tenant.number,
       [{ collection: 'subscription', id, expected: text, value: undefined }],
       [audit],
@@ -498,6 +505,6 @@ export const SERVICE_USERS: SubscriptionHooks = {
  */
 export async function applicationOfUser(request: ApiRequest): Promise<StoredServiceUser | undefined> {
   if (request.principal.serviceOwner === undefined) return undefined;
-  const text = await readRecord(request, request.tenant, COLLECTION, userKey(request.principal.userName));
+  const text = await readRecord(request.platform, request.tenant, COLLECTION, userKey(request.principal.userName));
   return text === undefined ? undefined : (JSON.parse(text) as StoredServiceUser);
 }

@@ -83,7 +83,7 @@ export async function subscribedApplicationsText(request: ApiRequest, tenant: Te
  * `general/page-too-large`.
  */
 export async function ownedApplicationsText(request: ApiRequest, tenant: Tenant): Promise<string> {
-  const owned = applicationsOfIds(request, await ownIds(request, tenant.number));
+  const owned = applicationsOfIds(request, await ownIds(request.platform, tenant.number));
   const self = `${request.baseUrl}/application/applicationsByOwner/${segment(tenant.id)}`;
   const references = await referencesText(request, owned, (application) =>
     application.availability === 'MARKET'
@@ -155,7 +155,10 @@ export function subscriptionRoutes(
     const tenant = tenantOf(request, request.params['id']);
     const id = request.params['applicationId'];
     const application = (await findApplication(request, id))?.application;
-    if (application === undefined || (await readRecord(request, tenant.number, 'subscription', id)) === undefined) {
+    if (
+      application === undefined ||
+      (await readRecord(request.platform, tenant.number, 'subscription', id)) === undefined
+    ) {
       throw new PlatformError('applications/not-subscribed', { id, tenant: tenant.id });
     }
     return found('applicationReference', await subscribedText(request, tenant, application));
@@ -183,8 +186,8 @@ export function subscriptionRoutes(
       request,
       grantedRoles.filter((role) => waiting.includes(role) && ROLES.includes(role)),
     );
-    await retried(request, async () => {
-      const expected = await readRecord(request, tenant.number, 'subscription', id);
+    await retried(request.platform, async () => {
+      const expected = await readRecord(request.platform, tenant.number, 'subscription', id);
       if (expected === undefined) throw new PlatformError('applications/not-subscribed', { id, tenant: tenant.id });
       const value: StoredSubscription = {
         ...(JSON.parse(expected) as StoredSubscription),
@@ -192,7 +195,7 @@ export function subscriptionRoutes(
       };
       const audit = auditOf(request, 'Application roles granted', `${application.name}, ${grantedRoles.join(' ')}`);
       await changeRecords(
-        request,
+        request.platform,
         tenant.number,
         [{ collection: 'subscription', id, expected, value: JSON.stringify(value) }],
         [audit],
@@ -217,11 +220,12 @@ export function subscriptionRoutes(
       trusted,
       ...granted,
     };
-    if ((await readRecord(request, tenant.number, 'subscription', id)) !== undefined) throw duplicate(tenant, id);
+    if ((await readRecord(request.platform, tenant.number, 'subscription', id)) !== undefined)
+      throw duplicate(tenant, id);
     const change = { collection: 'subscription' as const, id, expected: undefined, value: JSON.stringify(value) };
     try {
       await changeRecords(
-        request,
+        request.platform,
         tenant.number,
         [change],
         [auditOf(request, 'Application subscribed', application.name ?? id)],
@@ -241,13 +245,20 @@ export function subscriptionRoutes(
   async function remove(request: ApiRequest): Promise<Answer> {
     const tenant = tenantOf(request, request.params['id']);
     const id = request.params['applicationId'];
-    await retried(request, async () => {
-      const expected = /^\d{1,16}$/.test(id) ? await readRecord(request, tenant.number, 'subscription', id) : undefined;
+    await retried(request.platform, async () => {
+      const expected = /^\d{1,16}$/.test(id)
+        ? await readRecord(request.platform, tenant.number, 'subscription', id)
+        : undefined;
       if (expected === undefined) throw new PlatformError('applications/not-subscribed', { id, tenant: tenant.id });
       // First the users, so that none is left when this is broken off and tried again.
       await hooks.unsubscribed(request, tenant, id);
       const change = { collection: 'subscription' as const, id, expected, value: undefined };
-      await changeRecords(request, tenant.number, [change], [auditOf(request, 'Application unsubscribed', id)]);
+      await changeRecords(
+        request.platform,
+        tenant.number,
+        [change],
+        [auditOf(request, 'Application unsubscribed', id)],
+      );
     });
     return NO_CONTENT;
   }

@@ -6,7 +6,6 @@ import { splitMembers, stringMember } from '../../model/documents/json-document.
 import type { Members } from '../../model/documents/json-document.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { APPLICATION_HEADERS, applicationOf } from '../request/application-key.ts';
-import { TENANT_KEY } from '../lists/data-delete.ts';
 import { documentPage } from '../lists/document-page.ts';
 import { newDocument, requiredTime, sentSource } from '../entities/changes.ts';
 import { entityText, managedObjectUrl, quote, segment, sourceIdOf } from '../entities/text.ts';
@@ -21,6 +20,7 @@ import { ANSWERED } from '../request/answer.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
 import * as schemas from '../entities/schemas.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 const READ = ['ROLE_AUDIT_READ', 'ROLE_AUDIT_ADMIN'];
 const ADMIN = ['ROLE_AUDIT_ADMIN'];

@@ -9,7 +9,6 @@ import { formatTime } from '../../model/documents/iso-time.ts';
 import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { TENANT_KEY } from '../lists/data-delete.ts';
 import { managedObjectUrl, quote } from '../entities/text.ts';
 import { requireRightsOfDevice } from '../users/inventory-rights.ts';
 import { INVENTORY_ADMIN, INVENTORY_READ, requireReadable } from './managed-objects.ts';
@@ -19,6 +18,7 @@ import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
 import { isDevice } from '../users/text.ts';
 import * as schemas from '../entities/schemas.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 const TEXT_TYPE = 'text/plain;charset=UTF-8';
 

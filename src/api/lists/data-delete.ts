@@ -18,9 +18,7 @@ import type { QueryParameters } from '../request/schema/query-values.ts';
 import { NO_CONTENT } from '../request/reply.ts';
 import type { Answer } from '../request/answer.ts';
 import { selectingFilters } from './selecting-filters.ts';
-
-/** Key of the tenant's own actor. */
-export const TENANT_KEY = 't';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 /** Filters that are ids: what is no id matches nothing. */
 const IDS = ['source', 'deviceId', 'agentId', 'bulkOperationId'];

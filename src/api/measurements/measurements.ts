@@ -7,7 +7,7 @@ import type { Members } from '../../model/documents/json-document.ts';
 import type { MeasurementBody } from '../../model/entities/measurement.ts';
 import { isNotified } from '../../model/commands/processing-mode.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { TENANT_KEY, deleteData } from '../lists/data-delete.ts';
+import { deleteData } from '../lists/data-delete.ts';
 import { isEntityId } from '../request/entity-id.ts';
 import { UNSTORED } from '../entities/text.ts';
 import { MEASUREMENT_COLUMNS, linkedMeasurement, measurementTexts, measurementUrl } from './text.ts';
@@ -21,6 +21,7 @@ import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
 import * as schemas from '../entities/schemas.ts';
 import { unitSystemOf } from '../../model/documents/units.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 export const MEASUREMENT_READ = ['ROLE_MEASUREMENT_READ'];
 const ADMIN = ['ROLE_MEASUREMENT_ADMIN'];

@@ -36,7 +36,7 @@ import { entityText, idText, quote, segment } from '../entities/text.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf, requirePageBytes } from '../request/paging.ts';
 import { RANGE, flag, list as listParameter } from '../request/schema/query-parameters.ts';
 import { changeRecords, listRecords, readRecord, retried } from '../../records/records.ts';
-import type { Acting } from '../../records/records.ts';
+import { freeing } from '../request/freeing.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
@@ -190,7 +190,7 @@ async function countTargets(
   if (!isEntityId(id)) throw new PlatformError('devicecontrol/bulk-target', { name, id, reason: 'does not exist' });
   if (
     failedParentId !== undefined &&
-    (await readRecord(request, request.tenant, BULK_OPERATIONS, bulkKey(id))) === undefined
+    (await readRecord(request.platform, request.tenant, BULK_OPERATIONS, bulkKey(id))) === undefined
   ) {
     throw new PlatformError('devicecontrol/bulk-target', { name, id, reason: 'does not exist' });
   }
@@ -226,7 +226,7 @@ function additions(stored: StoredBulkOperation): RecordChange[] {
 
 /** @returns which one was made last: as long as it is that, there is room for one more. @throws PlatformError 422. */
 async function requireRoom(request: ApiRequest): Promise<string | undefined> {
-  const last = await readRecord(request, request.tenant, BULK_OPERATIONS, BULK_LAST_KEY);
+  const last = await readRecord(request.platform, request.tenant, BULK_OPERATIONS, BULK_LAST_KEY);
   const active = await request.platform.documents.list(BULK_OPERATIONS, request.tenant, BULK_ACTIVE_PREFIX, {
     limit: BULK_ACTIVE_MAX,
   });
@@ -259,18 +259,20 @@ async function post(request: ApiRequest): Promise<Answer> {
     done: 0,
     missing: 0,
   };
-  await retried(request, async () => {
+  await retried(request.platform, async () => {
     const last = await requireRoom(request);
     const mark: RecordChange = { collection: BULK_OPERATIONS, id: BULK_LAST_KEY, expected: last, value: stored.id };
     const audit = withChanges(auditOf(request, stored.id, 'Bulk operation created'), undefined, stored);
-    await changeRecords(request, request.tenant, [mark, ...additions(stored)], [audit]);
+    await changeRecords(request.platform, request.tenant, [mark, ...additions(stored)], [audit]);
   });
   return created('bulkOperation', bulkText(request, stored, {}), bulkUrl(request, stored.id));
 }
 
 async function load(request: ApiRequest): Promise<{ text: string; stored: StoredBulkOperation }> {
   const { id } = request.params;
-  const text = isEntityId(id) ? await readRecord(request, request.tenant, BULK_OPERATIONS, bulkKey(id)) : undefined;
+  const text = isEntityId(id)
+    ? await readRecord(request.platform, request.tenant, BULK_OPERATIONS, bulkKey(id))
+    : undefined;
   if (text === undefined) throw new PlatformError('devicecontrol/bulk-not-found', { id });
   return { text, stored: JSON.parse(text) as StoredBulkOperation };
 }
@@ -361,7 +363,7 @@ async function update(request: ApiRequest): Promise<StoredBulkOperation> {
       expected: text,
       value: JSON.stringify(changed),
     };
-    await changeRecords(request, request.tenant, [change], [withChanges(updated, stored, changed)]);
+    await changeRecords(request.platform, request.tenant, [change], [withChanges(updated, stored, changed)]);
     return changed;
   }
   const { nextAt: _nextAt, planned: _planned, failure: _failure, counts: _counts, ...kept } = changed;
@@ -375,7 +377,7 @@ async function update(request: ApiRequest): Promise<StoredBulkOperation> {
   };
   const cancelled: StoredBulkOperation = { ...stored, status: 'DELETED' };
   await changeRecords(
-    request,
+    request.platform,
     request.tenant,
     [
       { collection: BULK_OPERATIONS, id: bulkKey(id), expected: text, value: JSON.stringify(cancelled) },
@@ -390,7 +392,7 @@ async function update(request: ApiRequest): Promise<StoredBulkOperation> {
 }
 
 async function put(request: ApiRequest): Promise<Answer> {
-  const stored = await retried(request, () => update(request));
+  const stored = await retried(request.platform, () => update(request));
   const location = bulkUrl(request, stored.id);
   return {
     ...found('bulkOperation', await textOf(request, stored)),
@@ -400,12 +402,12 @@ async function put(request: ApiRequest): Promise<Answer> {
 
 /** What is not yet created is never created; operations that are there stay. */
 async function remove(request: ApiRequest): Promise<Answer> {
-  await retried(request, async () => {
+  await retried(request.platform, async () => {
     const { text, stored } = await load(request);
     if (stored.status === 'DELETED') return;
     const cancelled: StoredBulkOperation = { ...stored, status: 'DELETED' };
     await changeRecords(
-      request,
+      request.platform,
       request.tenant,
       [{ collection: BULK_OPERATIONS, id: bulkKey(stored.id), expected: text, value: JSON.stringify(cancelled) }],
       [withChanges(auditOf(request, stored.id, 'Bulk operation cancelled'), stored, cancelled)],
@@ -414,12 +416,6 @@ async function remove(request: ApiRequest): Promise<Answer> {
   return NO_CONTENT;
 }
 
-/** As the deletion that follows: taken while the disk is nearly full. */
-const freeing = ({ principal, platform }: ApiRequest): Acting => ({
-  principal,
-  platform: { ...platform, commands: platform.freeing },
-});
-
 /**
  * Before operations are deleted: what became of them stays in the progress of their bulk operations.
  * @param id of the only bulk operation whose operations go; without it those of all that are not over may.
@@ -427,14 +423,16 @@ const freeing = ({ principal, platform }: ApiRequest): Acting => ({
 export async function keepCounts(request: ApiRequest, id: string | undefined): Promise<void> {
   const { documents } = request.platform;
   const idsOf = async (prefix: string): Promise<string[]> =>
-    (await listRecords(request, request.tenant, BULK_OPERATIONS, prefix)).map((record) => bulkIdOfKey(record.id));
+    (await listRecords(request.platform, request.tenant, BULK_OPERATIONS, prefix)).map((record) =>
+      bulkIdOfKey(record.id),
+    );
   const ids =
     id === undefined
       ? [...(await idsOf(BULK_ACTIVE_PREFIX)), ...(await idsOf(BULK_WATCHED_PREFIX))]
       : [id].filter(isEntityId);
   const live = await operationCounts(request.history, request.tenant, ids);
   for (const one of ids) {
-    await retried(request, async () => {
+    await retried(request.platform, async () => {
       const changes = await countsToKeep(documents, request.tenant, one, live.get(one) ?? {});
       if (changes.length > 0) await changeRecords(freeing(request), request.tenant, changes);
     }).catch((error: unknown) => {

@@ -26,11 +26,12 @@ import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { text } from '../request/schema/query-parameters.ts';
 import { NO_SUM, sumOfRecord, totalsOf } from '../../records/totals.ts';
 import type { KeptTotal } from '../../records/totals.ts';
-import { SERVER_WIDE, changeRecords, listRecords, readRecord, retried } from '../../records/records.ts';
-import type { Acting, StoredRecord } from '../../records/records.ts';
+import { changeRecords, listRecords, readRecord, retried } from '../../records/records.ts';
+import type { RecordReader, RecordWriter, StoredRecord } from '../../records/records.ts';
 import { NO_CONTENT, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
+import { SERVER_WIDE } from '../../model/commands/keys.ts';
 
 const READ = ['ROLE_OPTION_MANAGEMENT_READ'];
 const ADMIN = ['ROLE_OPTION_MANAGEMENT_ADMIN'];
@@ -125,7 +126,7 @@ export async function isEditable(
   { category, key }: Named,
   own: string | undefined,
 ): Promise<boolean> {
-  const ofAll = await readRecord(request, SERVER_WIDE, 'option', optionKey(category, key));
+  const ofAll = await readRecord(request.platform, SERVER_WIDE, 'option', optionKey(category, key));
   if (ofAll !== undefined && (JSON.parse(ofAll) as StoredOption).editable === false) return false;
   return (await madeOption(request, own))?.editable !== false;
 }
@@ -148,8 +149,8 @@ export const optionAudit = (request: ApiRequest, activity: string, options: read
 });
 
 /** All options of a tenant but the record of their sum, or those of a category. */
-export const optionRecords = async (request: Acting, tenant: number, prefix = ''): Promise<StoredRecord[]> =>
-  (await listRecords(request, tenant, 'option', prefix)).filter(({ id }) => id !== TOTAL_ID);
+export const optionRecords = async (ports: RecordReader, tenant: number, prefix = ''): Promise<StoredRecord[]> =>
+  (await listRecords(ports, tenant, 'option', prefix)).filter(({ id }) => id !== TOTAL_ID);
 
 /** The options of a tenant together. */
 export const optionsTotal = (tenant: number): KeptTotal => ({
@@ -161,18 +162,18 @@ export const optionsTotal = (tenant: number): KeptTotal => ({
     bytes: { maximum: OPTIONS_BYTES_MAX, limit: 'options/bytes', error: 'options/too-large' },
   },
   sumOf: (record) => (record.id === TOTAL_ID ? NO_SUM : sumOfRecord(record)),
-  records: (request) => optionRecords(request, tenant),
+  records: (ports) => optionRecords(ports, tenant),
 });
 
 /** @param tenant number of the one that they belong to. @throws PlatformError 422 when it has no room for them. */
 export async function changeOptions(
-  request: Acting,
+  ports: RecordReader & RecordWriter,
   tenant: number,
   changes: readonly RecordChange[],
   audit: AuditEntry,
 ): Promise<void> {
   const told = withChanges(audit, valuesOf(changes, 'expected'), valuesOf(changes, 'value'), { isTold: false });
-  await changeRecords(request, tenant, changes, [told], await totalsOf(request, optionsTotal(tenant), changes));
+  await changeRecords(ports, tenant, changes, [told], await totalsOf(ports, optionsTotal(tenant), changes));
 }
 
 /**
@@ -199,12 +200,12 @@ function valuesOf(changes: readonly RecordChange[], state: 'expected' | 'value')
  */
 function store(request: ApiRequest, options: readonly Option[], tenant: number = request.tenant): Promise<void> {
   const { cipher } = request.platform;
-  return retried(request, async () => {
+  return retried(request.platform, async () => {
     const changes: RecordChange[] = [];
     for (const option of options) {
       const { category, key, value } = option;
       const id = optionKey(category, key);
-      const expected = await readRecord(request, tenant, 'option', id);
+      const expected = await readRecord(request.platform, tenant, 'option', id);
       await requireEditable(request, option, expected);
       if (expected !== undefined && isSecret(key) && value === MASK) continue;
       changes.push({
@@ -215,7 +216,7 @@ function store(request: ApiRequest, options: readonly Option[], tenant: number =
       });
     }
     if (changes.length > 0)
-      await changeOptions(request, tenant, changes, optionAudit(request, 'Option changed', options));
+      await changeOptions(request.platform, tenant, changes, optionAudit(request, 'Option changed', options));
   });
 }
 
@@ -227,7 +228,7 @@ export const storeOption = (request: ApiRequest, { category, key, value }: Optio
 
 /** All of the tenant, by category and key; those that were never set with their defaults. */
 async function optionsOf(request: ApiRequest, prefix = ''): Promise<Option[]> {
-  const records = await optionRecords(request, request.tenant, prefix);
+  const records = await optionRecords(request.platform, request.tenant, prefix);
   const rows = records
     .map(({ id, value }) => ({ id, option: JSON.parse(value) as StoredOption }))
     .filter(({ option }) => hasValue(option));
@@ -284,7 +285,7 @@ async function load(request: ApiRequest, evaluate: string | undefined): Promise<
   const text =
     evaluate === 'inherited'
       ? undefined
-      : await readRecord(request, request.tenant, 'option', optionKey(category, key));
+      : await readRecord(request.platform, request.tenant, 'option', optionKey(category, key));
   const stored = text === undefined ? {} : (JSON.parse(text) as StoredOption);
   if (hasValue(stored)) return { category, key, value: shown({ category, key }, stored) };
   const preset =
@@ -309,12 +310,17 @@ async function put(request: ApiRequest): Promise<Answer> {
 async function remove(request: ApiRequest): Promise<Answer> {
   const { category, key } = request.params;
   const id = optionKey(category, key);
-  await retried(request, async () => {
-    const expected = await readRecord(request, request.tenant, 'option', id);
+  await retried(request.platform, async () => {
+    const expected = await readRecord(request.platform, request.tenant, 'option', id);
     await requireEditable(request, { category, key }, expected);
     if (expected === undefined) throw new PlatformError('options/not-found', { category, key });
     const change = { collection: 'option', id, expected, value: undefined } as const;
-    await changeOptions(request, request.tenant, [change], optionAudit(request, 'Option deleted', [{ category, key }]));
+    await changeOptions(
+      request.platform,
+      request.tenant,
+      [change],
+      optionAudit(request, 'Option deleted', [{ category, key }]),
+    );
   });
   return NO_CONTENT;
 }
@@ -334,8 +340,8 @@ async function putEditable(request: ApiRequest): Promise<Answer> {
   const number = tenant?.number ?? SERVER_WIDE;
   const mayChange = String(editable) === 'true';
   const activity = mayChange ? 'Option made editable' : 'Option made non-editable';
-  await retried(request, async () => {
-    const expected = await readRecord(request, number, 'option', id);
+  await retried(request.platform, async () => {
+    const expected = await readRecord(request.platform, number, 'option', id);
     const {
       editable: _,
       application: __,
@@ -345,7 +351,7 @@ async function putEditable(request: ApiRequest): Promise<Answer> {
     const value = Object.keys(marked).length === 0 ? undefined : JSON.stringify(marked);
     if (value === expected) return;
     await changeOptions(
-      request,
+      request.platform,
       number,
       [{ collection: 'option', id, expected, value }],
       optionAudit(request, activity, [{ category, key }]),
@@ -367,7 +373,7 @@ export async function serviceOptions(
   isItsOwn: boolean,
 ): Promise<Record<string, string>> {
   const { cipher } = request.platform;
-  const rows = await listRecords(request, tenant, 'option', `${category}\n`);
+  const rows = await listRecords(request.platform, tenant, 'option', `${category}\n`);
   return Object.fromEntries(
     rows.flatMap(({ id, value }) => {
       const { key } = namesOf(id);

@@ -172,14 +172,17 @@ async function post(request: ApiRequest): Promise<Answer> {
     subscription: checked.subscription,
     context: checked.context,
   });
-  if ((await readRecord(request, request.tenant, NOTIFICATION_SUBSCRIPTIONS, key)) !== undefined) throw duplicate;
+  if ((await readRecord(request.platform, request.tenant, NOTIFICATION_SUBSCRIPTIONS, key)) !== undefined)
+    throw duplicate;
   const subscription: NotificationSubscription = { id: String(await request.platform.ids.nextInOrder()), ...checked };
   const changes: RecordChange[] = [
     { collection: NOTIFICATION_SUBSCRIPTIONS, id: key, expected: undefined, value: JSON.stringify(subscription) },
     { collection: NOTIFICATION_SUBSCRIPTIONS, id: idKey(subscription.id), expected: undefined, value: key },
   ];
   try {
-    await changeRecords(request, request.tenant, changes, [auditOf(request, 'Subscription created', subscription)]);
+    await changeRecords(request.platform, request.tenant, changes, [
+      auditOf(request, 'Subscription created', subscription),
+    ]);
   } catch (error) {
     if (isChangedMeanwhile(error)) throw duplicate;
     throw error;
@@ -263,10 +266,10 @@ async function list(request: ApiRequest): Promise<Answer> {
 async function load(request: ApiRequest): Promise<NotificationSubscription> {
   const { id } = request.params;
   const key = isEntityId(id)
-    ? await readRecord(request, request.tenant, NOTIFICATION_SUBSCRIPTIONS, idKey(id))
+    ? await readRecord(request.platform, request.tenant, NOTIFICATION_SUBSCRIPTIONS, idKey(id))
     : undefined;
   const stored =
-    key === undefined ? undefined : await readRecord(request, request.tenant, NOTIFICATION_SUBSCRIPTIONS, key);
+    key === undefined ? undefined : await readRecord(request.platform, request.tenant, NOTIFICATION_SUBSCRIPTIONS, key);
   if (stored === undefined) throw new PlatformError('notifications/not-found', { id });
   return JSON.parse(stored) as NotificationSubscription;
 }
@@ -286,7 +289,7 @@ async function removeAll(request: ApiRequest, subscriptions: readonly Notificati
     ];
   });
   await changeRecords(
-    request,
+    request.platform,
     request.tenant,
     changes,
     subscriptions.map((one) => auditOf(request, 'Subscription deleted', one)),

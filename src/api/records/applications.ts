@@ -20,8 +20,17 @@ import type { ApiRequest } from '../request/request.ts';
 import { withChanges } from '../../records/audit-changes.ts';
 import { NO_SUM, sumOfRecord, totalsOf } from '../../records/totals.ts';
 import type { KeptTotal } from '../../records/totals.ts';
-import { LIST_MAX, SERVER_WIDE, changeRecords, listRecords, readRecord, retried } from '../../records/records.ts';
-import type { Acting, StoredRecord } from '../../records/records.ts';
+import { LIST_MAX, changeRecords, listRecords, readRecord, retried } from '../../records/records.ts';
+import type { Platform } from '../request/platform.ts';
+import type { Principal } from '../../model/access/principal.ts';
+import type { RecordReader, StoredRecord } from '../../records/records.ts';
+import { SERVER_WIDE } from '../../model/commands/keys.ts';
+
+/** By whom applications are changed. */
+export interface Acting {
+  readonly platform: Pick<Platform, 'documents' | 'commands' | 'tenants' | 'blobs' | 'now' | 'refusals'>;
+  readonly principal: Pick<Principal, 'userName'>;
+}
 
 const COLLECTION = 'application';
 /** Applications of one tenant. */
@@ -54,13 +63,13 @@ export async function findApplication(request: ApiRequest, id: string): Promise<
 }
 
 async function findRecord(request: Acting, id: string): Promise<Loaded | undefined> {
-  const text = isId(id) ? await readRecord(request, SERVER_WIDE, COLLECTION, id) : undefined;
+  const text = isId(id) ? await readRecord(request.platform, SERVER_WIDE, COLLECTION, id) : undefined;
   return text === undefined ? undefined : { text, application: JSON.parse(text) as StoredApplication };
 }
 
 /** Ids of the applications of a tenant, also of one that is gone. */
-export async function ownIds(request: Acting, ownerNumber: number): Promise<string[]> {
-  return (await listRecords(request, SERVER_WIDE, COLLECTION, uniqueKey('name', ownerNumber, ''))).map(
+export async function ownIds(ports: RecordReader, ownerNumber: number): Promise<string[]> {
+  return (await listRecords(ports, SERVER_WIDE, COLLECTION, uniqueKey('name', ownerNumber, ''))).map(
     ({ value }) => value,
   );
 }
@@ -68,7 +77,7 @@ export async function ownIds(request: Acting, ownerNumber: number): Promise<stri
 /** Ids of own and subscribed ones of a tenant. */
 export async function availableIds(request: ApiRequest, tenantNumber: number): Promise<Set<string>> {
   const subscribed = await subscribedIds(request, tenantNumber);
-  return new Set([...(await ownIds(request, tenantNumber)), ...subscribed]);
+  return new Set([...(await ownIds(request.platform, tenantNumber)), ...subscribed]);
 }
 
 /** Ids of all applications of the server: each has one record by its name. */
@@ -125,7 +134,7 @@ export async function* applicationsOfIds(
 
 /** Also of a tenant that is gone. */
 export async function applicationsOfOwner(request: Acting, ownerNumber: number): Promise<StoredApplication[]> {
-  const found = await Promise.all((await ownIds(request, ownerNumber)).map((id) => findRecord(request, id)));
+  const found = await Promise.all((await ownIds(request.platform, ownerNumber)).map((id) => findRecord(request, id)));
   return found.filter((one) => one !== undefined).map(({ application }) => application);
 }
 
@@ -142,15 +151,15 @@ const totalOf = (ownerNumber: number): KeptTotal => ({
     if (isId(record.id)) return sumOfRecord(record);
     return record.id.startsWith(ATTACHMENTS_PREFIX) ? { ...sumOfRecord(record), count: 0 } : NO_SUM;
   },
-  records: (request) => recordsOfOwner(request, ownerNumber),
+  records: (ports) => recordsOfOwner(ports, ownerNumber),
 });
 
-async function recordsOfOwner(request: Acting, ownerNumber: number): Promise<StoredRecord[]> {
+async function recordsOfOwner(ports: RecordReader, ownerNumber: number): Promise<StoredRecord[]> {
   const found: StoredRecord[] = [];
-  for (const id of await ownIds(request, ownerNumber)) {
-    const value = await readRecord(request, SERVER_WIDE, COLLECTION, id);
+  for (const id of await ownIds(ports, ownerNumber)) {
+    const value = await readRecord(ports, SERVER_WIDE, COLLECTION, id);
     if (value !== undefined) found.push({ id, value });
-    found.push(...(await listRecords(request, SERVER_WIDE, COLLECTION, attachmentsOf(id))));
+    found.push(...(await listRecords(ports, SERVER_WIDE, COLLECTION, attachmentsOf(id))));
   }
   return found;
 }
@@ -165,7 +174,13 @@ async function store(
   changes: readonly RecordChange[],
   audits: readonly AuditEntry[],
 ): Promise<void> {
-  await changeRecords(request, SERVER_WIDE, changes, audits, await totalsOf(request, totalOf(ownerNumber), changes));
+  await changeRecords(
+    request.platform,
+    SERVER_WIDE,
+    changes,
+    audits,
+    await totalsOf(request.platform, totalOf(ownerNumber), changes),
+  );
 }
 
 export async function findByUnique(
@@ -174,12 +189,12 @@ export async function findByUnique(
   ownerNumber: number,
   value: string,
 ): Promise<Loaded | undefined> {
-  const id = await readRecord(request, SERVER_WIDE, COLLECTION, uniqueKey(field, ownerNumber, value));
+  const id = await readRecord(request.platform, SERVER_WIDE, COLLECTION, uniqueKey(field, ownerNumber, value));
   return id === undefined ? undefined : findApplication(request, id);
 }
 
 export async function subscribedIds(request: ApiRequest, tenantNumber: number): Promise<Set<string>> {
-  return new Set((await listRecords(request, tenantNumber, 'subscription')).map(({ id }) => id));
+  return new Set((await listRecords(request.platform, tenantNumber, 'subscription')).map(({ id }) => id));
 }
 
 /** Whether the tenant has it: as its owner or by a subscription. */
@@ -190,7 +205,7 @@ export async function isAvailableTo(
 ): Promise<boolean> {
   return (
     application.ownerNumber === tenant.number ||
-    (await readRecord(request, tenant.number, 'subscription', application.id)) !== undefined
+    (await readRecord(request.platform, tenant.number, 'subscription', application.id)) !== undefined
   );
 }
 
@@ -244,7 +259,7 @@ async function changesOf(
       changes.push({ collection: COLLECTION, id, expected: next.id, value: undefined });
   for (const { field, value, id } of after) {
     if (before.some((key) => key.id === id)) continue;
-    if ((await readRecord(request, SERVER_WIDE, COLLECTION, id)) !== undefined)
+    if ((await readRecord(request.platform, SERVER_WIDE, COLLECTION, id)) !== undefined)
       throw new PlatformError('applications/duplicate', { name: field, value });
     changes.push({ collection: COLLECTION, id, expected: undefined, value: next.id });
   }
@@ -257,7 +272,7 @@ export function createApplication(
   application: StoredApplication,
   attachment?: StoredAttachment,
 ): Promise<void> {
-  return retried(request, async () => {
+  return retried(request.platform, async () => {
     const changes = [
       ...(await changesOf(request, undefined, application)),
       ...(attachment === undefined ? [] : [attachmentChange(attachment)]),
@@ -278,7 +293,7 @@ export function updateApplication(
   decide: (old: StoredApplication) => Promise<StoredApplication> | StoredApplication,
   further: readonly RecordChange[] = [],
 ): Promise<{ old: StoredApplication; next: StoredApplication }> {
-  return retried(request, async () => {
+  return retried(request.platform, async () => {
     const loaded = await findApplication(request, id);
     if (loaded === undefined) throw notFound(id);
     const { application: old } = loaded;
@@ -297,10 +312,10 @@ export async function removeApplication(
   { id }: StoredApplication,
   audits: readonly AuditEntry[] = [],
 ): Promise<void> {
-  const removed = await retried(request, async () => {
+  const removed = await retried(request.platform, async () => {
     const loaded = await findRecord(request, id);
     if (loaded === undefined) throw notFound(id);
-    const attachments = await listRecords(request, SERVER_WIDE, COLLECTION, attachmentsOf(id));
+    const attachments = await listRecords(request.platform, SERVER_WIDE, COLLECTION, attachmentsOf(id));
     const changes: RecordChange[] = [
       { collection: COLLECTION, id, expected: loaded.text, value: undefined },
       ...uniqueKeys(loaded.application).map(
@@ -318,7 +333,7 @@ export async function removeApplication(
 
 /** By id. */
 export async function attachmentsOfApplication(request: ApiRequest, id: string): Promise<StoredAttachment[]> {
-  const rows = await listRecords(request, SERVER_WIDE, COLLECTION, attachmentsOf(id));
+  const rows = await listRecords(request.platform, SERVER_WIDE, COLLECTION, attachmentsOf(id));
   return rows
     .map(({ value }) => JSON.parse(value) as StoredAttachment)
     .sort((left, right) => Number(left.id) - Number(right.id));
@@ -327,7 +342,7 @@ export async function attachmentsOfApplication(request: ApiRequest, id: string):
 /** @throws PlatformError 404. */
 export async function loadAttachment(request: ApiRequest, application: string, id: string): Promise<StoredAttachment> {
   const text = isId(id)
-    ? await readRecord(request, SERVER_WIDE, COLLECTION, attachmentKey(application, id))
+    ? await readRecord(request.platform, SERVER_WIDE, COLLECTION, attachmentKey(application, id))
     : undefined;
   if (text === undefined) throw new PlatformError('applications/binary-not-found', { application, id });
   return JSON.parse(text) as StoredAttachment;
@@ -335,7 +350,7 @@ export async function loadAttachment(request: ApiRequest, application: string, i
 
 /** @throws PlatformError 422. */
 export async function requireRoomForAttachment(request: ApiRequest, id: string): Promise<void> {
-  const { length } = await listRecords(request, SERVER_WIDE, COLLECTION, attachmentsOf(id));
+  const { length } = await listRecords(request.platform, SERVER_WIDE, COLLECTION, attachmentsOf(id));
   if (length < ATTACHMENTS_MAX) return;
   request.platform.refusals.count(ATTACHMENTS_LIMIT);
   throw new PlatformError('applications/too-many', {

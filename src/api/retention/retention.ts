@@ -29,7 +29,7 @@ import { text } from '../request/schema/query-parameters.ts';
 import { NO_SUM, sumOfRecord, totalsOf } from '../../records/totals.ts';
 import type { KeptTotal } from '../../records/totals.ts';
 import { changeRecords, listRecords, readRecord, retried, updateRecord } from '../../records/records.ts';
-import type { Acting } from '../../records/records.ts';
+import { freeing } from '../request/freeing.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import { RetentionEditable, RetentionRulePost, RetentionRulePut, RetentionRunPost } from './schemas.ts';
 import type { Route } from '../request/route.ts';
@@ -41,13 +41,10 @@ const RULES = '/retention/retentions';
 const RUNS = '/retention/runs';
 
 const allRules = async (request: ApiRequest, tenant = request.tenant): Promise<NamedRule[]> =>
-  rulesOf(await listRecords(request, tenant, RETENTION_RULES, RULE_PREFIX), request.platform.retention.defaultDays);
-
-/** What makes retention remove more, or ends it, is taken while the disk is nearly full: that gives space back. */
-function freeing({ principal, platform }: ApiRequest): Acting {
-  const { documents, tenants, blobs, now, refusals } = platform;
-  return { principal, platform: { documents, tenants, blobs, now, refusals, commands: platform.freeing } };
-}
+  rulesOf(
+    await listRecords(request.platform, tenant, RETENTION_RULES, RULE_PREFIX),
+    request.platform.retention.defaultDays,
+  );
 
 /** The rules of a tenant together. */
 const rulesTotal = (tenant: number): KeptTotal => ({
@@ -59,7 +56,7 @@ const rulesTotal = (tenant: number): KeptTotal => ({
     bytes: { maximum: RULES_BYTES_MAX, limit: RULES_BYTES_LIMIT, error: 'retention/too-large' },
   },
   sumOf: (record) => (!record.id.startsWith(RULE_PREFIX) || record.value === REMOVED ? NO_SUM : sumOfRecord(record)),
-  records: (request) => listRecords(request, tenant, RETENTION_RULES, RULE_PREFIX),
+  records: (ports) => listRecords(ports, tenant, RETENTION_RULES, RULE_PREFIX),
 });
 
 /** @throws PlatformError 422 when the tenant has no room for more. */
@@ -74,7 +71,7 @@ async function changeRules(
     tenant,
     [changed],
     [told],
-    await totalsOf(request, rulesTotal(tenant), [changed]),
+    await totalsOf(request.platform, rulesTotal(tenant), [changed]),
   );
 }
 
@@ -153,8 +150,8 @@ async function change(
 ): Promise<NamedRule> {
   const named = await load(request, tenant);
   const id = ruleKey(named.id);
-  return retried(request, async () => {
-    const expected = await readRecord(request, tenant, RETENTION_RULES, id);
+  return retried(request.platform, async () => {
+    const expected = await readRecord(request.platform, tenant, RETENTION_RULES, id);
     if (expected === REMOVED || (expected === undefined && named.id !== DEFAULT_RULE_ID))
       throw new PlatformError('retention/not-found', { id: named.id });
     const present = expected === undefined ? named.rule : (JSON.parse(expected) as RetentionRule);
@@ -229,7 +226,9 @@ function runText(request: ApiRequest, id: string, run: RetentionRun): string {
 
 async function loadRun(request: ApiRequest): Promise<{ id: string; run: RetentionRun; stored: string }> {
   const { id } = request.params;
-  const stored = isEntityId(id) ? await readRecord(request, request.tenant, RETENTION_RULES, runKey(id)) : undefined;
+  const stored = isEntityId(id)
+    ? await readRecord(request.platform, request.tenant, RETENTION_RULES, runKey(id))
+    : undefined;
   if (stored === undefined) throw new PlatformError('retention/run-not-found', { id });
   return { id, stored, run: JSON.parse(stored) as RetentionRun };
 }
@@ -241,7 +240,7 @@ async function getRun(request: ApiRequest): Promise<Answer> {
 
 async function listRuns(request: ApiRequest): Promise<Answer> {
   const page = pageOf(request);
-  const runs = (await listRecords(request, request.tenant, RETENTION_RULES, RUN_PREFIX)).reverse();
+  const runs = (await listRecords(request.platform, request.tenant, RETENTION_RULES, RUN_PREFIX)).reverse();
   const items = runs
     .slice(page.offset, page.offset + page.size)
     .map(({ id, value }) => runText(request, idOfKey(id), JSON.parse(value) as RetentionRun));
@@ -258,7 +257,7 @@ async function postRun(request: ApiRequest): Promise<Answer> {
     user: request.principal.userName,
   });
   const run = JSON.parse(
-    (await readRecord(request, request.tenant, RETENTION_RULES, runKey(id))) ?? '{"items":[]}',
+    (await readRecord(request.platform, request.tenant, RETENTION_RULES, runKey(id))) ?? '{"items":[]}',
   ) as RetentionRun;
   return created('retentionRun', runText(request, id, run), `${request.baseUrl}${RUNS}/${id}`);
 }

@@ -8,7 +8,8 @@ import type { Tenant } from '../../accounts/tenants/tenants.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { ErrorCode } from '../../model/errors.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { SERVER_WIDE, listRecords } from '../../records/records.ts';
+import { listRecords } from '../../records/records.ts';
+import { SERVER_WIDE } from '../../model/commands/keys.ts';
 
 const OF_SERVER = 'tenants/of-server';
 /**
@@ -71,7 +72,7 @@ export async function requireStoredUnique(request: ApiRequest, tenant: Tenant): 
   const names = [tenant.id, ...(tenant.domain === undefined ? [] : [tenant.domain])].map((name) =>
     JSON.stringify(name),
   );
-  const records = await listRecords(request, SERVER_WIDE, 'tenant');
+  const records = await listRecords(request.platform, SERVER_WIDE, 'tenant');
   // Few of them have the name somewhere: only those are parsed.
   const named = records
     .filter(({ value }) => names.some((name) => value.includes(name)))

@@ -119,7 +119,7 @@ async function put(request: ApiRequest): Promise<Answer> {
   }
   for (let tries = 1; ; tries += 1) {
     const stored = new Map(
-      (await listRecords(request, request.tenant, 'revocation')).map(({ id, value }) => [id, value]),
+      (await listRecords(request.platform, request.tenant, 'revocation')).map(({ id, value }) => [id, value]),
     );
     const changes: RecordChange[] = [...wanted]
       .filter(([id, value]) => stored.get(id) !== value)
@@ -147,14 +147,14 @@ async function store(request: ApiRequest, changes: readonly RecordChange[]): Pro
     .slice(0, 10)
     .map(({ id }) => id)
     .join(', ')}${changes.length > 10 ? `, … (${changes.length})` : ''}`;
-  await changeRecords(request, request.tenant, changes, [
+  await changeRecords(request.platform, request.tenant, changes, [
     { type: 'TrustedCertificates', activity: 'Certificates revoked', text, user: request.principal.userName },
   ]);
 }
 
 /** In the form of the file that is uploaded. */
 async function get(request: ApiRequest): Promise<Answer> {
-  const rows = await listRecords(request, request.tenant, 'revocation');
+  const rows = await listRecords(request.platform, request.tenant, 'revocation');
   const lines = rows.map(
     ({ id, value }) => `${id},${(JSON.parse(value) as { revocationDate: string }).revocationDate}\n`,
   );

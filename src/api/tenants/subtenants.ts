@@ -15,12 +15,11 @@ import type { Members } from '../../model/documents/json-document.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { withChanges } from '../../records/audit-changes.ts';
-import { TENANT_KEY } from '../lists/data-delete.ts';
 import { segment } from '../entities/text.ts';
 import { requireRightsOf } from '../users/inventory-rights.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf, requirePageBytes } from '../request/paging.ts';
 import { text } from '../request/schema/query-parameters.ts';
-import { SERVER_WIDE, changeRecords, listRecords, readRecord, retried } from '../../records/records.ts';
+import { changeRecords, listRecords, readRecord, retried } from '../../records/records.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
@@ -36,6 +35,7 @@ import {
 import { TenantPost, TenantPut, checkedText, requireAdminFields, sentFields, sentPassword } from './fields.ts';
 import type { SentFields } from './fields.ts';
 import { newPassword, requireAddress, sendPasswordLink } from '../users/passwords.ts';
+import { SERVER_WIDE, TENANT_KEY } from '../../model/commands/keys.ts';
 
 const READ = ['ROLE_TENANT_MANAGEMENT_READ'];
 const ADMIN = ['ROLE_TENANT_MANAGEMENT_ADMIN'];
@@ -111,23 +111,23 @@ async function get(request: ApiRequest): Promise<Answer> {
 async function readRegistry(
   request: ApiRequest,
 ): Promise<{ readonly expected: string; readonly registry: TenantRegistry }> {
-  const expected = await readRecord(request, SERVER_WIDE, REGISTRY.collection, REGISTRY.id);
+  const expected = await readRecord(request.platform, SERVER_WIDE, REGISTRY.collection, REGISTRY.id);
   if (expected === undefined) throw new Error('the registry of tenants is not there');
   return { expected, registry: JSON.parse(expected) as TenantRegistry };
 }
 
 async function storedTenants(request: ApiRequest): Promise<Tenant[]> {
-  return (await listRecords(request, SERVER_WIDE, 'tenant')).map(({ value }) => JSON.parse(value) as Tenant);
+  return (await listRecords(request.platform, SERVER_WIDE, 'tenant')).map(({ value }) => JSON.parse(value) as Tenant);
 }
 
 /** A number that is never given again, and the record by which a crash is cleaned up. */
 function reserveNumber(request: ApiRequest): Promise<{ readonly number: number; readonly job: string }> {
-  return retried(request, async () => {
+  return retried(request.platform, async () => {
     const { expected, registry } = await readRegistry(request);
     const number = registry.nextNumber;
     const job: TenantDeletionJob = { number, notBefore: request.platform.now() + CREATION_MS };
     const next: TenantRegistry = { ...registry, nextNumber: number + 1 };
-    await changeRecords(request, SERVER_WIDE, [
+    await changeRecords(request.platform, SERVER_WIDE, [
       { collection: REGISTRY.collection, id: REGISTRY.id, expected, value: JSON.stringify(next) },
       { collection: 'job', id: deletionKey(number), expected: undefined, value: JSON.stringify(job) },
     ]);
@@ -142,7 +142,7 @@ function reserveNumber(request: ApiRequest): Promise<{ readonly number: number; 
  */
 async function requireParent(request: ApiRequest): Promise<void> {
   const { tenant: id, tenantNumber } = request.principal;
-  const text = await readRecord(request, SERVER_WIDE, 'tenant', id);
+  const text = await readRecord(request.platform, SERVER_WIDE, 'tenant', id);
   const parent = text === undefined ? undefined : (JSON.parse(text) as Tenant);
   if (!isActive(parent) || parent.number !== tenantNumber || parent.allowCreateTenants !== true)
     throw new PlatformError('security/forbidden');
@@ -150,13 +150,13 @@ async function requireParent(request: ApiRequest): Promise<void> {
 
 /** Visible from here on; then everything of it is there. */
 function register(request: ApiRequest, tenant: Tenant, job: string): Promise<void> {
-  return retried(request, async () => {
+  return retried(request.platform, async () => {
     const { expected, registry } = await readRegistry(request);
     await requireParent(request);
     await requireStoredRoom(request, tenant);
     const next: TenantRegistry = { ...registry, version: registry.version + 1 };
     await changeRecords(
-      request,
+      request.platform,
       SERVER_WIDE,
       [
         { collection: REGISTRY.collection, id: REGISTRY.id, expected, value: JSON.stringify(next) },
@@ -194,7 +194,7 @@ const emailDocument = (email: string | null | undefined): { readonly doc?: strin
 
 async function createAccounts(request: ApiRequest, tenant: Tenant, password: string | undefined): Promise<void> {
   await changeRecords(
-    request,
+    request.platform,
     tenant.number,
     predefinedRecords().map((record): RecordChange => ({ ...record, expected: undefined })),
   );
@@ -308,7 +308,7 @@ async function put(request: ApiRequest): Promise<Answer> {
   if (wantsLink && administrator.email === undefined)
     await requireAddress(request, current.number, adminNameOf(request, current));
   if (wantsLink && administrator.email === null) throw new PlatformError('users/email-missing');
-  const tenant = await retried(request, () => storeFields(request, id, fields));
+  const tenant = await retried(request.platform, () => storeFields(request, id, fields));
   await changeAdministrator(request, tenant, administrator);
   if (wantsLink) await sendPasswordLink(request, tenant, adminNameOf(request, tenant));
   return found('tenant', await tenantText(request, tenant));
@@ -317,7 +317,7 @@ async function put(request: ApiRequest): Promise<Answer> {
 /** @throws PlatformError 404, 409, `general/changed-meanwhile`. @returns the tenant as it is stored now. */
 async function storeFields(request: ApiRequest, id: string, fields: SentFields): Promise<Tenant> {
   const { expected, registry } = await readRegistry(request);
-  const stored = await readRecord(request, SERVER_WIDE, 'tenant', id);
+  const stored = await readRecord(request.platform, SERVER_WIDE, 'tenant', id);
   if (stored === undefined) throw new PlatformError('tenants/not-found', { id });
   const before = JSON.parse(stored) as Tenant;
   const after = { ...before, ...fields } as Tenant;
@@ -331,7 +331,7 @@ async function storeFields(request: ApiRequest, id: string, fields: SentFields):
     changes.push({ collection: REGISTRY.collection, id: REGISTRY.id, expected, value: JSON.stringify(next) });
   }
   const activity = activityOf(before, after);
-  await changeRecords(request, SERVER_WIDE, changes, [
+  await changeRecords(request.platform, SERVER_WIDE, changes, [
     withChanges(audit(request, activity, after), before, after, { isTold: activity === UPDATED }),
   ]);
   return after;
@@ -357,7 +357,7 @@ const ADMINISTRATOR_MEMBERS = ['adminPass', 'adminPassword', 'adminEmail'];
  */
 async function requireRightsOfAdministrator(request: ApiRequest, tenant: Tenant): Promise<void> {
   const userName = adminNameOf(request, tenant);
-  const text = await readRecord(request, tenant.number, 'user', userName);
+  const text = await readRecord(request.platform, tenant.number, 'user', userName);
   const user =
     text === undefined
       ? { userName, password: '', roles: [], enabled: true, doc: '{}' }
@@ -399,7 +399,7 @@ async function changeAdministrator(
 ): Promise<void> {
   if (hashed === undefined && email === undefined) return;
   const userName = adminNameOf(request, tenant);
-  const exists = (await readRecord(request, tenant.number, 'user', userName)) !== undefined;
+  const exists = (await readRecord(request.platform, tenant.number, 'user', userName)) !== undefined;
   if (!exists && hashed === undefined && email === null) return;
   const { principal } = request;
   await userCommand(request, tenant.number, {
@@ -424,9 +424,9 @@ async function remove(request: ApiRequest): Promise<Answer> {
   } = request;
   const tenant = subtenantOf(request, id);
   requireDispensable(request, tenant);
-  await retried(request, async () => {
+  await retried(request.platform, async () => {
     const { expected: registryText, registry } = await readRegistry(request);
-    const expected = await readRecord(request, SERVER_WIDE, 'tenant', id);
+    const expected = await readRecord(request.platform, SERVER_WIDE, 'tenant', id);
     if (expected === undefined) throw new PlatformError('tenants/not-found', { id });
     const stored = JSON.parse(expected) as Tenant;
     const child = (await storedTenants(request)).find((other) => isParentOf(stored, other));
@@ -435,7 +435,7 @@ async function remove(request: ApiRequest): Promise<Answer> {
     const job: TenantDeletionJob = { number, notBefore: platform.now(), by: request.principal.userName };
     const next: TenantRegistry = { ...registry, version: registry.version + 1 };
     await changeRecords(
-      request,
+      request.platform,
       SERVER_WIDE,
       [
         { collection: REGISTRY.collection, id: REGISTRY.id, expected: registryText, value: JSON.stringify(next) },

@@ -96,7 +96,7 @@ const auditOf = (request: ApiRequest, activity: string, fingerprints: readonly s
 /** All or none. @throws PlatformError 409 for one that is there. */
 async function store(request: ApiRequest, tenant: Tenant, certificates: readonly StoredCertificate[]): Promise<void> {
   const fingerprints = certificates.map(({ fingerprint }) => fingerprint);
-  const known = await listRecords(request, tenant.number, 'certificate');
+  const known = await listRecords(request.platform, tenant.number, 'certificate');
   const taken = fingerprints.find(
     (fingerprint, index) => fingerprints.indexOf(fingerprint) !== index || known.some(({ id }) => id === fingerprint),
   );
@@ -112,7 +112,9 @@ async function store(request: ApiRequest, tenant: Tenant, certificates: readonly
     value: JSON.stringify(certificate),
   }));
   try {
-    await changeRecords(request, tenant.number, changes, [auditOf(request, 'Trusted certificate added', fingerprints)]);
+    await changeRecords(request.platform, tenant.number, changes, [
+      auditOf(request, 'Trusted certificate added', fingerprints),
+    ]);
   } catch (error) {
     if (error instanceof PlatformError && error.code === 'general/changed-meanwhile') {
       throw new PlatformError('certificate/duplicate', { fingerprint: fingerprints[0] });
@@ -124,7 +126,7 @@ async function store(request: ApiRequest, tenant: Tenant, certificates: readonly
 async function list(request: ApiRequest): Promise<Answer> {
   const tenant = asked(request);
   const page = pageOf(request);
-  const rows = await listRecords(request, tenant.number, 'certificate');
+  const rows = await listRecords(request.platform, tenant.number, 'certificate');
   const items = rows
     .slice(page.offset, page.offset + page.size)
     .map(({ value }) => certificateText(request, tenant, JSON.parse(value) as StoredCertificate));
@@ -164,7 +166,7 @@ async function load(
 ): Promise<{ readonly text: string; readonly stored: StoredCertificate }> {
   const fingerprint = request.params['fingerprint'].toLowerCase();
   const text = FINGERPRINT.test(fingerprint)
-    ? await readRecord(request, tenant.number, 'certificate', fingerprint)
+    ? await readRecord(request.platform, tenant.number, 'certificate', fingerprint)
     : undefined;
   if (text === undefined) throw notFound(request);
   return { text, stored: JSON.parse(text) as StoredCertificate };
@@ -189,7 +191,7 @@ async function change(
     stored: { fingerprint },
   } = await load(request, tenant);
   const text = await updateRecord(
-    request,
+    request.platform,
     tenant.number,
     'certificate',
     fingerprint,
@@ -225,7 +227,7 @@ async function remove(request: ApiRequest): Promise<Answer> {
     stored: { fingerprint },
   } = await load(request, tenant);
   await changeRecords(
-    request,
+    request.platform,
     tenant.number,
     [{ collection: 'certificate', id: fingerprint, expected: text, value: undefined }],
     [auditOf(request, 'Trusted certificate removed', [fingerprint])],

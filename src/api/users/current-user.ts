@@ -4,7 +4,6 @@ import { COMMAND } from '../../model/commands/kinds.ts';
 import type { UserPut } from '../../model/commands/users.ts';
 import { joinMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { TENANT_KEY } from '../lists/data-delete.ts';
 import { FORWARDED_HEADERS } from '../request/login-caller.ts';
 import { found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
@@ -12,6 +11,7 @@ import type { Answer } from '../request/answer.ts';
 import { confirmPassword, leadsToPassword, newPassword } from './passwords.ts';
 import * as schemas from './schemas.ts';
 import { loadUser, roleText, userText } from './text.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 /** What everybody may change of himself; all other members of a PUT are left as they are. */
 const PROFILE: ReadonlySet<string> = new Set([

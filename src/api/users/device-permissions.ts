@@ -10,7 +10,6 @@ import type { ObjectPermissions, UserPut } from '../../model/commands/users.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { parseDevicePermission } from '../../model/access/inventory-grant.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { TENANT_KEY } from '../lists/data-delete.ts';
 import { GROUPS, requireSmallGroup } from './groups.ts';
 import { requireGrants } from './inventory-rights.ts';
 import { loadManagedObject } from '../lists/owner.ts';
@@ -21,6 +20,7 @@ import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
 import * as schemas from './schemas.ts';
 import { USER_ADMIN, loadUser, requireRolesOf } from './text.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 /** Users and groups of one PUT. */
 const ENTRIES_MAX = 1_000;

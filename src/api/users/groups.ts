@@ -10,14 +10,14 @@ import { PlatformError } from '../../model/errors.ts';
 import { dropNulls, joinMembers, mergeMembers, splitMembers } from '../../model/documents/json-document.ts';
 import { isOfApplication } from '../../model/access/roles.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { TENANT_KEY } from '../lists/data-delete.ts';
 import { quote, segment } from '../entities/text.ts';
 import { requireGrants } from './inventory-rights.ts';
 import { NamedRecords, sentName } from '../../records/named-records.ts';
 import { PageBudget, textsWithin } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import type { Page } from '../request/page.ts';
-import { keepPosition, positionBefore, recordSteps } from '../../records/steps.ts';
+import { recordSteps } from '../../records/steps.ts';
+import { keepPosition, positionBefore } from '../lists/positions.ts';
 import { changeRecords } from '../../records/records.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
@@ -46,6 +46,7 @@ import {
   userUrl,
 } from './text.ts';
 import { checkDevicePermissions } from './users.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 /** Members that are kept elsewhere. */
 const OWN_MEMBERS: ReadonlySet<string> = new Set(['id', 'self', 'name', 'roles', 'users']);
@@ -78,7 +79,7 @@ export function requireSmallGroup({ platform }: ApiRequest, doc: string, old = '
 async function list(request: ApiRequest): Promise<Answer> {
   requireOwnTenant(request);
   const page = pageOf(request);
-  const { records, total } = await GROUPS.page(request, page);
+  const { records, total } = await GROUPS.page(request, page, new PageBudget(request));
   const items = textsWithin(request, records, (group) => groupText(request, group));
   return found(
     'groupCollection',
@@ -153,7 +154,7 @@ async function remove(request: ApiRequest): Promise<Answer> {
     });
     if (rows.length === 0) return NO_CONTENT;
     await changeRecords(
-      request,
+      request.platform,
       request.tenant,
       rows.map((row) => ({ collection: 'groupMember', id: row.id, expected: row.value, value: undefined })),
     );
@@ -297,7 +298,7 @@ async function listOfUser(request: ApiRequest): Promise<Answer> {
   const user = await loadUser(request, request.params['userId']);
   await requireManaged(request, user, USER_READ);
   const page = pageOf(request);
-  const groups = await GROUPS.loadMany(request, user.groups ?? []);
+  const groups = await GROUPS.loadMany(request, user.groups ?? [], new PageBudget(request));
   const owner = userUrl(request, user.userName);
   const items = textsWithin(request, groups.slice(page.offset, page.offset + page.size), (group) =>
     groupReferenceText(groupText(request, group), group.id, owner),

@@ -35,7 +35,7 @@ const roleText = (request: ApiRequest, role: StoredInventoryRole): string =>
 
 async function list(request: ApiRequest): Promise<Answer> {
   const page = pageOf(request);
-  const { records, total } = await ROLES.page(request, page);
+  const { records, total } = await ROLES.page(request, page, new PageBudget(request));
   const items = textsWithin(request, records, (role) => roleText(request, role));
   return found(
     'inventoryRoleCollection',
@@ -98,6 +98,7 @@ async function assignmentText(request: ApiRequest, userName: string, assignment:
   const stored = await ROLES.loadMany(
     request,
     [...assignment.roles].sort((left, right) => left - right),
+    new PageBudget(request),
   );
   const roles = stored.map((role) => roleText(request, role));
   const self = `${userUrl(request, userName)}/roles/inventory/${assignment.id}`;
@@ -148,7 +149,12 @@ async function loadAssignment(
 
 async function listAssignments(request: ApiRequest): Promise<Answer> {
   const userName = await userOf(request);
-  const records = await listRecords(request, request.tenant, 'inventoryAssignment', assignmentKey(userName, ''));
+  const records = await listRecords(
+    request.platform,
+    request.tenant,
+    'inventoryAssignment',
+    assignmentKey(userName, ''),
+  );
   const items: string[] = [];
   const budget = new PageBudget(request);
   for (const { value } of records) {
@@ -165,7 +171,12 @@ async function assign(request: ApiRequest): Promise<Answer> {
   const managedObject = idText(request.members().get('managedObject'));
   await loadManagedObject(request, managedObject);
   const roles = await sentRoleIds(request, managedObject);
-  const existing = await listRecords(request, request.tenant, 'inventoryAssignment', assignmentKey(userName, ''));
+  const existing = await listRecords(
+    request.platform,
+    request.tenant,
+    'inventoryAssignment',
+    assignmentKey(userName, ''),
+  );
   if (existing.length >= ASSIGNMENTS_MAX) {
     request.platform.refusals.count('users/inventory-assignments');
     const limit = `at most ${ASSIGNMENTS_MAX} assignments of a user`;
@@ -180,7 +191,7 @@ async function assign(request: ApiRequest): Promise<Answer> {
   const key = assignmentKey(userName, assignment.id);
   const value = JSON.stringify(assignment);
   await changeRecords(
-    request,
+    request.platform,
     request.tenant,
     [{ collection: 'inventoryAssignment', id: key, expected: undefined, value }],
     [await auditOf(request, userName, undefined, assignment)],
@@ -196,7 +207,9 @@ async function auditOf(
   after: StoredAssignment | undefined,
 ): Promise<AuditEntry> {
   const ids = [...new Set([...(before?.roles ?? []), ...(after?.roles ?? [])])];
-  const names = new Map((await ROLES.loadMany(request, ids)).map(({ id, name }) => [id, name]));
+  const names = new Map(
+    (await ROLES.loadMany(request, ids, new PageBudget(request))).map(({ id, name }) => [id, name]),
+  );
   const rolesOf = (assignment: StoredAssignment | undefined): { inventoryRoles: string[] } => ({
     inventoryRoles: (assignment?.roles ?? []).map((id) => names.get(id) ?? String(id)),
   });
@@ -219,7 +232,7 @@ async function putAssignment(request: ApiRequest): Promise<Answer> {
   const { key, text, assignment } = await loadAssignment(request, userName);
   const next: StoredAssignment = { ...assignment, roles: await sentRoleIds(request, assignment.managedObject) };
   await changeRecords(
-    request,
+    request.platform,
     request.tenant,
     [{ collection: 'inventoryAssignment', id: key, expected: text, value: JSON.stringify(next) }],
     [await auditOf(request, userName, assignment, next)],
@@ -231,7 +244,7 @@ async function removeAssignment(request: ApiRequest): Promise<Answer> {
   const userName = await userOf(request);
   const { key, text, assignment } = await loadAssignment(request, userName);
   await changeRecords(
-    request,
+    request.platform,
     request.tenant,
     [{ collection: 'inventoryAssignment', id: key, expected: text, value: undefined }],
     [await auditOf(request, userName, assignment, undefined)],

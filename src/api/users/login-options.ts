@@ -33,7 +33,7 @@ const SESSION_LIMIT =
   'sessions are neither counted nor renewed';
 
 async function stored(request: ApiRequest, tenant: number, type: LoginType): Promise<StoredLoginOption> {
-  const record = await readRecord(request, tenant, 'loginOption', type);
+  const record = await readRecord(request.platform, tenant, 'loginOption', type);
   return record === undefined ? {} : (JSON.parse(record) as StoredLoginOption);
 }
 
@@ -210,7 +210,7 @@ function change(
   decide: (old: StoredLoginOption | undefined) => StoredLoginOption | undefined,
 ): Promise<string | undefined> {
   return updateRecord(
-    request,
+    request.platform,
     tenant,
     'loginOption',
     type,

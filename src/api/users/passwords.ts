@@ -21,7 +21,6 @@ import type { Refusals } from '../../ports/refusals.ts';
 import { Turns } from '../../pacing/turns.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { FORWARDED_HEADERS, callerOf } from '../request/login-caller.ts';
-import { TENANT_KEY } from '../lists/data-delete.ts';
 import { requireRightsOf } from './inventory-rights.ts';
 import { tenantCalled } from '../request/login-host.ts';
 import type { TenantInfo } from '../request/platform.ts';
@@ -33,6 +32,7 @@ import type { Answer } from '../request/answer.ts';
 import { numberOption, wantsGreenPasswords } from '../request/tenant-option.ts';
 import * as schemas from './schemas.ts';
 import { USER_ADMIN, loadUser, requireOwnTenant } from './text.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 const DONE: Answer = { status: 200, text: '' };
 /** A link to set a password is good for so long. */
@@ -184,7 +184,7 @@ function newToken(
   isForStranger: boolean,
 ): Promise<string | undefined> {
   const { platform } = request;
-  return retried(request, async () => {
+  return retried(request.platform, async () => {
     const expected = await platform.documents.get('passwordToken', tenant, tokenKey(userName));
     const now = platform.now();
     const links = linksOf(expected, now);
@@ -197,7 +197,7 @@ function newToken(
       expiresAt: now + LINK_MS,
       earlier: links.slice(0, LINKS_MAX - 1),
     };
-    await changeRecords(request, tenant, [
+    await changeRecords(request.platform, tenant, [
       { collection: 'passwordToken', id: tokenKey(userName), expected, value: JSON.stringify(record) },
     ]);
     return token;

@@ -3,7 +3,6 @@ import { COMMAND } from '../../model/commands/kinds.ts';
 import type { UserPut } from '../../model/commands/users.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { TENANT_KEY } from '../lists/data-delete.ts';
 import { referencedRole } from './groups.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
@@ -24,6 +23,7 @@ import {
   rolesAnswer,
   userUrl,
 } from './text.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 async function list(request: ApiRequest): Promise<Answer> {
   const page = pageOf(request);

@@ -264,7 +264,7 @@ export function requireRoles(request: ApiRequest, roles: readonly string[]): voi
 
 /** The catalogue, and the roles that subscribed applications define for their own interfaces; sorted. */
 export async function knownRoles(request: ApiRequest): Promise<string[]> {
-  const subscribed = await listRecords(request, request.tenant, 'subscription');
+  const subscribed = await listRecords(request.platform, request.tenant, 'subscription');
   const texts =
     subscribed.length === 0
       ? []

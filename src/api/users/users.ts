@@ -11,7 +11,6 @@ import { parseDevicePermission } from '../../model/access/inventory-grant.ts';
 import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { TENANT_KEY } from '../lists/data-delete.ts';
 import { isEntityId } from '../request/entity-id.ts';
 import { requireGrants, requireNameWithoutRights, requireRightsOf } from './inventory-rights.ts';
 import { FORWARDED_HEADERS } from '../request/login-caller.ts';
@@ -19,7 +18,8 @@ import { PageBudget } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import type { Page } from '../request/page.ts';
 import { flag, list as listParameter, text } from '../request/schema/query-parameters.ts';
-import { deviceUserSteps, keepPosition, peopleSteps, positionBefore } from '../../records/steps.ts';
+import { deviceUserSteps, peopleSteps } from '../../records/steps.ts';
+import { keepPosition, positionBefore } from '../lists/positions.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
@@ -44,6 +44,7 @@ import {
   userUrl,
   usesCodes,
 } from './text.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 /** Members with a meaning of their own; all others are kept as they are sent. */
 const OWN_MEMBERS: ReadonlySet<string> = new Set([

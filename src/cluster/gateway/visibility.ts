@@ -9,6 +9,7 @@ import type { HistoryQuery } from '../../ingest/projector/history-query.ts';
 import type { NodeMessages } from '../peers/node-messages.ts';
 import type { ShardJournal } from '../shards/journal.ts';
 import type { ShardLeases } from '../shards/leases.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 const ACKNOWLEDGED = 'acknowledged';
 const VISIBLE = 'visible';
@@ -234,7 +235,7 @@ export class Visibility {
 function shardsOf(query: HistoryQuery | undefined): number[] {
   if (query?.tenant === undefined || query.source === undefined)
     return Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
-  return [...new Set([shardOf(query.tenant, query.source), shardOf(query.tenant, 't')])];
+  return [...new Set([shardOf(query.tenant, query.source), shardOf(query.tenant, TENANT_KEY)])];
 }
 
 function raise(target: Float64Array, values: Float64Array): void {

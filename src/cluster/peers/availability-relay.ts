@@ -14,6 +14,7 @@ import type { Refusals } from '../../ports/refusals.ts';
 import { HeardElsewhere } from './heard-elsewhere.ts';
 import type { NodeMessages } from './node-messages.ts';
 import type { ShardLeases } from '../shards/leases.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 const SUBJECT = 'availability';
 const STEP_MS = 1_000;
@@ -150,7 +151,7 @@ export class AvailabilityRelay implements AvailabilityPort {
 
   readonly heard = (tenant: number, device: number, at: number): void => {
     this.#monitor?.heard(tenant, device, at);
-    if (!this.#options.leases.owned.has(shardOf(tenant, 't'))) this.#keep(tenant, device, at);
+    if (!this.#options.leases.owned.has(shardOf(tenant, TENANT_KEY))) this.#keep(tenant, device, at);
   };
 
   lastHeard(device: number): Promise<number | undefined> {
@@ -175,7 +176,7 @@ export class AvailabilityRelay implements AvailabilityPort {
   /** For the monitor: before this time others have listened to the devices of the tenant. */
   readonly ownedSince = (tenant: number): number | undefined => {
     this.#lookAtLeases();
-    return this.#owned.get(shardOf(tenant, 't'))?.since;
+    return this.#owned.get(shardOf(tenant, TENANT_KEY))?.since;
   };
 
   readonly isConnected = (tenant: number, device: number): boolean => {
@@ -192,7 +193,7 @@ export class AvailabilityRelay implements AvailabilityPort {
     const { messages, leases } = this.#options;
     const owners = new Map<string, number[]>();
     for (const tenant of new Set([...this.#pending.keys(), ...this.#here.keys(), ...this.#told.keys()])) {
-      const owner = leases.ownerOf(shardOf(tenant, 't'));
+      const owner = leases.ownerOf(shardOf(tenant, TENANT_KEY));
       if (owner === messages.nodeId) {
         this.#told.delete(tenant);
         this.#changed.delete(tenant);
@@ -301,7 +302,7 @@ export class AvailabilityRelay implements AvailabilityPort {
     const wanted = new Set<number>();
     for (const report of reports) {
       const { tenant, heard = [] } = report;
-      if (!this.#owned.has(shardOf(tenant, 't'))) {
+      if (!this.#owned.has(shardOf(tenant, TENANT_KEY))) {
         notMine.add(tenant);
         continue;
       }
@@ -359,10 +360,10 @@ export class AvailabilityRelay implements AvailabilityPort {
       if (owned.get(shard) === epoch) continue;
       this.#owned.delete(shard);
       for (const key of this.#incoming.keys())
-        if (shardOf(Number(key.slice(key.lastIndexOf('/') + 1)), 't') === shard) this.#incoming.delete(key);
+        if (shardOf(Number(key.slice(key.lastIndexOf('/') + 1)), TENANT_KEY) === shard) this.#incoming.delete(key);
       for (const tenants of this.#remote.values()) {
         for (const [tenant, devices] of tenants) {
-          if (shardOf(tenant, 't') !== shard) continue;
+          if (shardOf(tenant, TENANT_KEY) !== shard) continue;
           tenants.delete(tenant);
           this.#remoteCount -= devices.size;
         }

@@ -36,8 +36,8 @@ import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import { BulkDueTimes, bulkIdsWith } from './due-times.ts';
 import { BulkOperationWatch } from './watch.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 
-const TENANT_KEY = 't';
 /**
  * Operations of one batch. All that are due in a step share it, each has its least part: so steps stay short, and no
  * ramp waits for another one.

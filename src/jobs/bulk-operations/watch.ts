@@ -24,8 +24,8 @@ import type { Log } from '../../ports/log.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import { BulkDueTimes, bulkIdsWith } from './due-times.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 
-const TENANT_KEY = 't';
 /** Bulk operations that one query counts. */
 const COUNTED_AT_ONCE = 50;
 /** Records of one command that ends watching. */

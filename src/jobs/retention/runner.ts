@@ -37,8 +37,8 @@ import type {
   RunTrigger,
 } from '../../model/entities/retention.ts';
 import { CLOCK_LIMIT } from '../../operate/clock-trust.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 
-const TENANT_KEY = 't';
 /** Between two steps while a run is under way. */
 const PAUSE_MS = 10;
 /**

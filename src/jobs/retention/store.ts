@@ -23,6 +23,7 @@ import { ANY } from '../../model/entities/retention.ts';
 import type { IsWanted, RetentionChunk, RetentionStore, RetentionTarget } from '../../model/entities/retention.ts';
 import type { EntityKind, RetentionHistory } from '../../ports/retention-history.ts';
 import { bulkIdsWith } from '../bulk-operations/due-times.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 /** Entities of one part: the history is asked once for as many. */
 export const PART_ENTITIES = 20_000;
@@ -234,7 +235,7 @@ export class RetentionRemoval implements RetentionStore {
     await this.#options.commands.request({
       kind: COMMAND.RECORDS_CHANGE,
       tenant,
-      key: 't',
+      key: TENANT_KEY,
       mode: PROCESSING_MODE.PERSISTENT,
       receivedAt: this.#options.now(),
       body: { changes },

@@ -5,6 +5,7 @@
  */
 import type { ActorKey } from './command.ts';
 import type { Collection } from './collections.ts';
+import { TENANT_KEY } from './keys.ts';
 
 /** Collections whose ids are numbers given beside their owner, or are the owner itself. */
 const BY_NUMBER: ReadonlySet<Collection> = new Set<Collection>([
@@ -51,6 +52,6 @@ export function actorOfDocument(collection: Collection, id: string): ActorKey | 
       return undefined;
     // Records of a tenant (`RecordCollection`).
     default:
-      return 't';
+      return TENANT_KEY;
   }
 }

@@ -59,7 +59,7 @@ const ID_DIGITS = 16;
 const padded = (id: string): string => id.padStart(ID_DIGITS, '0');
 export const RULE_PREFIX = 'rule/';
 export const RUN_PREFIX = 'run/';
-/** How many rules are stored, and their bytes (api/records/totals.ts). */
+/** How many rules are stored, and their bytes (records/totals.ts). */
 export const TOTAL_KEY = 'total';
 /** Of the schedule and the run under way. */
 export const STATE_KEY = 'state';

@@ -25,6 +25,7 @@ import { SERIAL_TYPE } from '../../model/access/serial-claim.ts';
 import type { JsonTopic } from '../../smartrest/json-topics.ts';
 import type { DeviceApplication } from './application.ts';
 import type { PlatformDeviceLink } from './link.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 /** Who may write to any source. */
 const ADMIN_ROLES: Readonly<Record<JsonTopic['area'], string>> = {
@@ -188,7 +189,7 @@ class JsonMessage {
       this.#command(COMMAND.EVENT_DELETE, source, { id });
     } else {
       if (numberOf(id) === undefined) throw new PlatformError('measurement/not-found', { id });
-      this.#command(COMMAND.DATA_DELETE, 't', {
+      this.#command(COMMAND.DATA_DELETE, TENANT_KEY, {
         table: 'measurements',
         filter: this.#mayDeleteAny() ? { id } : { id, source: String(this.#link.source) },
       });

@@ -8,8 +8,9 @@ import { shardOf } from '../../ingest/journal/command-record.ts';
 import type { ActorKey } from '../../model/commands/command.ts';
 import type { RecordChange } from '../../model/commands/records.ts';
 import type { RecordCollection } from '../../model/commands/collections.ts';
-import { recordsChanged, SERVER_WIDE, TENANT_KEY } from './core.ts';
+import { recordsChanged } from './core.ts';
 import type { ServerCore } from './core.ts';
+import { SERVER_WIDE, TENANT_KEY } from '../../model/commands/keys.ts';
 
 /** What could not be read is read again after this time. */
 const RETRY_MS = 2_000;

@@ -61,6 +61,7 @@ import { ClusterCaches } from './cluster-caches.ts';
 import { ClusterDisks } from './cluster-disks.ts';
 import { CoreEvents, loginParts } from './core.ts';
 import type { ClusterSessions, ServerCore } from './core.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 const QUARANTINE_FILE = 'quarantine.jsonl';
 /** The three servers have so long to answer at the start. */
@@ -364,7 +365,7 @@ export class ClusterCore implements ServerCore {
         .request({
           kind: COMMAND.RECORDS_CHANGE,
           tenant: change.tenant,
-          key: 't',
+          key: TENANT_KEY,
           mode: PROCESSING_MODE.PERSISTENT,
           receivedAt: Date.now(),
           body,

@@ -42,6 +42,7 @@ import type { SessionReceipts } from '../../cluster/gateway/session-receipts.ts'
 import type { LocalSessions } from '../../cluster/gateway/session-takeover.ts';
 import type { ShardLeases } from '../../cluster/shards/leases.ts';
 import type { ClickHouse } from '../../store/clickhouse/adapter.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 export type RecordListener = (tenant: number, changes: readonly RecordChange[]) => void;
 
@@ -142,9 +143,6 @@ export interface ServerCore {
   close(): Promise<void>;
 }
 
-/** Key of the actor of what a tenant has as a whole, and the number under which the server has such. */
-export const TENANT_KEY = 't';
-export const SERVER_WIDE = 0;
 /** Wrong passwords that are longer ago do not count. */
 const LOGIN_FAILURES_WINDOW_MS = 300_000;
 

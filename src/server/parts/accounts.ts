@@ -6,10 +6,10 @@ import { TOKEN_POLICY } from '../../accounts/options/options.ts';
 import { DeviceRegistration, logTokenPolicies } from '../../accounts/registration/registration.ts';
 import { removeApplicationsOf } from '../../api/applications/service-users.ts';
 import { COLLECTIONS } from '../../store/lmdb/documents.ts';
-import { SERVER_WIDE, TENANT_KEY } from '../cores/core.ts';
 import type { ServerCore } from '../cores/core.ts';
 import { TenantServices } from './tenant-services.ts';
 import type { Part } from './part.ts';
+import { SERVER_WIDE, TENANT_KEY } from '../../model/commands/keys.ts';
 
 export interface AccountsPart extends Part {
   readonly tenantServices: TenantServices;

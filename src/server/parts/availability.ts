@@ -4,11 +4,11 @@
  */
 import { AvailabilityRelay } from '../../cluster/peers/availability-relay.ts';
 import { AvailabilityMonitor } from '../../jobs/availability/monitor.ts';
-import { TENANT_KEY } from '../cores/core.ts';
 import type { ServerCore } from '../cores/core.ts';
 import type { DevicesPart } from './devices.ts';
 import type { Part } from './part.ts';
 import type { RealtimePart } from './realtime.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 export interface AvailabilityPart extends Part {
   readonly availability: AvailabilityRelay | AvailabilityMonitor;

@@ -6,9 +6,9 @@ import { TenantFiles } from '../../jobs/files/tenant-files.ts';
 import type { BinaryRecord } from '../../model/commands/entities.ts';
 import { applicationBlobs } from '../../model/entities/application.ts';
 import { eventBinaryKeys } from '../../model/entities/event-binary.ts';
-import { SERVER_WIDE, TENANT_KEY } from '../cores/core.ts';
 import type { ServerCore } from '../cores/core.ts';
 import type { Part } from './part.ts';
+import { SERVER_WIDE, TENANT_KEY } from '../../model/commands/keys.ts';
 
 export interface FilesPart extends Part {
   readonly files: TenantFiles;

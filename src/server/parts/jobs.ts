@@ -8,11 +8,11 @@ import { UsageFlush } from '../../cluster/peers/usage-flush.ts';
 import { BulkOperationScheduler } from '../../jobs/bulk-operations/scheduler.ts';
 import { DATA_DELETION_PREFIX } from '../../model/commands/data-deletion-jobs.ts';
 import { TenantJobs } from '../../pacing/tenant-jobs.ts';
-import { SERVER_WIDE, TENANT_KEY } from '../cores/core.ts';
 import type { ServerCore } from '../cores/core.ts';
 import type { AccountsPart } from './accounts.ts';
 import type { FilesPart } from './files.ts';
 import type { Part } from './part.ts';
+import { SERVER_WIDE, TENANT_KEY } from '../../model/commands/keys.ts';
 
 /** DELETEs by filters and changes of many alarms. */
 export function tenantJobsPart(core: ServerCore): Part {

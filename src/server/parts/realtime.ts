@@ -6,12 +6,12 @@ import type { ConnectedUsers } from '../../model/access/principal.ts';
 import { PacedAction } from '../../pacing/paced-action.ts';
 import { DocumentHierarchy, OwnerAccess } from '../../realtime/bayeux/document-hierarchy.ts';
 import { BayeuxServer } from '../../realtime/bayeux/server.ts';
-import { TENANT_KEY } from '../cores/core.ts';
 import type { ServerCore } from '../cores/core.ts';
 import { endConnections } from './tenant-services.ts';
 import type { AccountsPart } from './accounts.ts';
 import type { DevicesPart } from './devices.ts';
 import type { Part } from './part.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 /** Between two looks at what links between objects have opened, while many of them end. */
 const LINKS_PAUSE_MS = 250;

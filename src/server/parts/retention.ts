@@ -6,9 +6,9 @@ import type { Command } from '../../model/commands/command.ts';
 import { refusedBy } from '../../model/errors.ts';
 import { ClockTrust, machineClock } from '../../operate/clock-trust.ts';
 import { ClickHouseRetention } from '../../store/clickhouse/retention.ts';
-import { TENANT_KEY } from '../cores/core.ts';
 import type { ServerCore } from '../cores/core.ts';
 import type { Part } from './part.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 /** Retention waits this long for what was acknowledged before. */
 const VISIBLE_MS = 60_000;

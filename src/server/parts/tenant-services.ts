@@ -26,9 +26,7 @@ import type { Log } from '../../ports/log.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import type { SecretsStore } from '../../ports/secrets.ts';
 import type { Metrics } from '../../operate/metrics.ts';
-
-/** Records of the whole server. */
-const SERVER_WIDE = 0;
+import { SERVER_WIDE } from '../../model/commands/keys.ts';
 
 export interface TenantServicesOptions {
   readonly tenants: Tenants;

@@ -19,7 +19,7 @@ import { isAlarmStored } from '../../../model/commands/processing-mode.ts';
 import type { ActorContext } from '../../runtime/context.ts';
 import { countAlarm } from './counters.ts';
 import { isInMaintenance, mappingOf } from './rules.ts';
-import { changesBetween, describeChanges } from '../../runtime/audit.ts';
+import { changesBetween, describeChanges } from '../../../model/entities/changes.ts';
 import { requireSource } from '../inventory/managed-object.ts';
 import { firstOpen, openKey, setOpen } from './open-alarms.ts';
 import { deletedRow, entityRow } from '../../runtime/rows.ts';

@@ -22,6 +22,7 @@ import { isStored } from '../../../model/commands/processing-mode.ts';
 import { followRequiredInterval } from './availability-state.ts';
 import type { ActorContext } from '../../runtime/context.ts';
 import { deletedRow, managedObjectRow } from '../../runtime/rows.ts';
+import { TENANT_KEY } from '../../../model/commands/keys.ts';
 
 /**
  * Members that clients cannot write: kept by the server or resources of their own
@@ -49,8 +50,6 @@ export const CHILD_KINDS: readonly ChildKind[] = ['childDevices', 'childAssets',
 const OF_CONTENT = ['c8y_IsBinary', 'length', 'contentType'];
 
 const GROUP_TYPES: ReadonlySet<string | undefined> = new Set(['c8y_DeviceGroup', 'c8y_DeviceSubGroup']);
-/** Key of the tenant's own actor. */
-const TENANT_KEY = 't';
 
 /** Body of MANAGED_OBJECT_DELETE. */
 export interface ManagedObjectDelete extends Asked {

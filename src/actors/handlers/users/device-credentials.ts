@@ -7,9 +7,7 @@ import type { DeviceCredentialsIssue } from '../../../model/commands/users.ts';
 import { joinKey, requestKey, REQUESTS, tenantKey } from '../../../model/entities/device-request.ts';
 import { PlatformError } from '../../../model/errors.ts';
 import type { ActorContext } from '../../runtime/context.ts';
-
-/** Key of the actor of a tenant. */
-const TENANT_KEY = 't';
+import { TENANT_KEY } from '../../../model/commands/keys.ts';
 
 export function issueDeviceCredentials(context: ActorContext, body: DeviceCredentialsIssue): undefined {
   const key = requestKey(body.id);

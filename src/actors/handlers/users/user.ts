@@ -7,7 +7,7 @@ import type { ObjectPermissions, UserDelete, UserPut } from '../../../model/comm
 import { PlatformError } from '../../../model/errors.ts';
 import { joinMembers, parseMembers, splitMembers } from '../../../model/documents/json-document.ts';
 import type { Members } from '../../../model/documents/json-document.ts';
-import { changesBetween, describeListChanges, describeUnlisted } from '../../runtime/audit.ts';
+import { changesBetween, describeListChanges, describeUnlisted } from '../../../model/entities/changes.ts';
 import type { ActorContext } from '../../runtime/context.ts';
 import type { StoredUser } from '../../../model/entities/stored-user.ts';
 import { mayEndDeviceUser } from './device-user.ts';
