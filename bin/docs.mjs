@@ -1,4 +1,4 @@
-/** `npm run docs`: writes the pages of docs/ that are generated from tables in the source. Tests compare them. */
+/** `npm run docs`: writes the pages of docs/, and the help, that are generated from tables in the source. Tests compare them. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureBuilt, ensureInstalled, root } from './setup.mjs';
@@ -7,3 +7,5 @@ await ensureInstalled();
 if (!(await ensureBuilt())) process.exit(1);
 const { configurationPage } = await import(new URL('../dist/src/config/config.js', import.meta.url).href);
 writeFileSync(join(root, 'docs', 'configuration.md'), configurationPage());
+const { helpFile } = await import(new URL('../dist/src/cli/program.js', import.meta.url).href);
+writeFileSync(join(root, 'bin', 'help.json'), helpFile());

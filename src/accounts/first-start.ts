@@ -32,6 +32,8 @@ export interface FirstAccounts {
   readonly isFirstStart: boolean;
   /** Passwords that were generated now, by `<tenant>/<user>`. */
   readonly generated: ReadonlyMap<string, string>;
+  /** Accounts whose password the configuration has replaced now, as `<tenant>/<user>`. */
+  readonly replaced: ReadonlySet<string>;
 }
 
 /**
@@ -48,6 +50,7 @@ export async function createFirstAccounts(
   keep: (generated: ReadonlyMap<string, string>) => Promise<void>,
 ): Promise<FirstAccounts> {
   const generated = new Map<string, string>();
+  const replaced = new Set<string>();
   const changes: DocumentChange[] = [];
   let anyExisted = false;
   const wanted = [
@@ -85,6 +88,7 @@ export async function createFirstAccounts(
     if (account.password === undefined) generated.set(`${account.tenant}/${account.userName}`, password);
     // The same password again leaves tokens and its date alone.
     const isSame = old !== undefined && (await matches(password, old.password));
+    if (old !== undefined && !isSame) replaced.add(`${account.tenant}/${account.userName}`);
     const hash = isSame ? old.password : await hashes.hash(password, isLong ? 'generated' : kind, FIRST_TURN);
     const user: StoredUser = {
       ...old,
@@ -107,7 +111,7 @@ export async function createFirstAccounts(
   // First kept, then valid: a password that nobody has seen would lock everybody out.
   if (generated.size > 0) await keep(generated);
   if (changes.length > 0) await documents.commit(changes, undefined);
-  return { isFirstStart: !anyExisted, generated };
+  return { isFirstStart: !anyExisted, generated, replaced };
 }
 
 /** The predefined groups of a tenant that has none yet, with its administrator in `admins`. */

@@ -17,7 +17,8 @@ interface ParsedFlags {
   words: string[];
 }
 
-interface CommandEntry {
+export interface CommandEntry {
+  /** One word, or two: `user list`. */
   readonly name: string;
   readonly description: string;
   readonly settings: readonly Setting[];
@@ -25,6 +26,8 @@ interface CommandEntry {
   readonly words?: readonly string[];
   run(parsed: ParsedFlags): Promise<number>;
 }
+
+const PURPOSE = 'IoT platform server: MQTT, HTTP and WebSocket in; durable, live data out';
 
 const COMMANDS: readonly CommandEntry[] = [
   {
@@ -99,12 +102,13 @@ export function packageVersion(): string {
 export async function runCommand(argv: readonly string[]): Promise<number> {
   let code = EXIT_OK;
   const program = new Command('millrace')
-    .description('IoT platform server: MQTT, HTTP and WebSocket in; durable, live data out')
+    .description(PURPOSE)
     .version(packageVersion())
     .exitOverride()
+    .configureHelp({ formatHelp: overview })
     .addHelpCommand(true);
   for (const entry of COMMANDS)
-    program.addCommand(
+    parentOf(entry, program).addCommand(
       commandOf(entry, (result) => {
         code = result;
       }),
@@ -115,11 +119,13 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_OK : EXIT_USAGE;
     if (error instanceof SettingsError) {
-      const title = error.mistakes.length === 1 ? 'one mistake' : `${error.mistakes.length} mistakes`;
+      const [first, ...others] = error.mistakes;
       process.stderr.write(
-        `millrace: ${title} in the command line or configuration:\n${error.mistakes
-          .map((mistake) => `  - ${mistake}\n`)
-          .join('')}See millrace <command> --help.\n`,
+        others.length === 0
+          ? `millrace: ${first}\n`
+          : `millrace: ${error.mistakes.length} mistakes in the command line or configuration:\n${error.mistakes
+              .map((mistake) => `  - ${mistake}\n`)
+              .join('')}See millrace <command> --help.\n`,
       );
       return EXIT_USAGE;
     }
@@ -129,20 +135,57 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
   }
 }
 
+/** The program, or of `user list` the command `user`, which is made with the first of its commands. */
+function parentOf({ name }: CommandEntry, program: Command): Command {
+  const [group, word] = name.split(' ');
+  if (word === undefined) return program;
+  const found = program.commands.find((command) => command.name() === group);
+  if (found !== undefined) return found;
+  const made = new Command(group).exitOverride().configureHelp({ formatHelp: () => overview(group) });
+  program.addCommand(made);
+  return made;
+}
+
+/** The commands with a line each. @param group only those that begin with this word. */
+function overview(group?: unknown): string {
+  const isGroup = typeof group === 'string';
+  const listed = COMMANDS.filter(({ name }) => !isGroup || name.startsWith(`${group} `));
+  const width = Math.max(...listed.map(({ name }) => name.length)) + 2;
+  const lines = listed.map(({ name, description }) => `  ${name.padEnd(width)}${description}`);
+  const usage = `Usage: millrace ${isGroup ? `${group} ` : ''}<command> [flags]`;
+  const more = `\nmillrace <command> --help tells the flags of a command${isGroup ? '' : '; --version tells the version'}.`;
+  return `${[usage, ...(isGroup ? [] : ['', PURPOSE]), '', ...lines, more].join('\n')}\n`;
+}
+
+function helpOf(entry: CommandEntry): string {
+  const usage = [...(entry.words ?? []).map((word) => `<${word}>`), '[flags]'].join(' ');
+  return `Usage: millrace ${entry.name} ${usage}\n\n${entry.description}\n\n${helpText(entry.settings)}`;
+}
+
+/** The help of each command by its name, of all of them by ''. It is also read before anything is installed. */
+export function helpPages(): Readonly<Record<string, string>> {
+  const groups = new Set(COMMANDS.filter(({ name }) => name.includes(' ')).map(({ name }) => name.split(' ')[0]));
+  return Object.fromEntries([
+    ['', overview()],
+    ...[...groups].map((group) => [group, overview(group)]),
+    ...COMMANDS.map((entry) => [entry.name, helpOf(entry)]),
+  ]);
+}
+
+/** The text of bin/help.json, which `npm run docs` writes: lines, so that a change of it can be read. */
+export const helpFile = (): string =>
+  `${JSON.stringify(Object.fromEntries(Object.entries(helpPages()).map(([name, text]) => [name, text.split('\n')])), null, 1)}\n`;
+
 function commandOf(entry: CommandEntry, done: (code: number) => void): Command {
-  const words = entry.words ?? [];
   // Unknown flags and missing values are collected as mistakes of ours: commander would stop at the first of them.
-  const command = new Command(entry.name)
+  const command = new Command(entry.name.split(' ').at(-1))
     .description(entry.description)
     .exitOverride()
     .allowUnknownOption()
     .allowExcessArguments();
   for (const setting of entry.settings)
     command.option(setting.type === 'switch' ? `--${setting.name}` : `--${setting.name} [value]`);
-  const usage = [...words.map((word) => `<${word}>`), '[flags]'].join(' ');
-  command.configureHelp({
-    formatHelp: () => `Usage: millrace ${entry.name} ${usage}\n\n${entry.description}\n\n${helpText(entry.settings)}`,
-  });
+  command.configureHelp({ formatHelp: () => helpOf(entry) });
   command.action(async () => {
     const flags: Record<string, unknown> = {};
     for (const setting of entry.settings) {

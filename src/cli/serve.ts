@@ -1,5 +1,6 @@
 /** `millrace serve`: starts the server, shows where it is, stops it on a signal. */
-import { maskedConfig, type Config, type LoadedConfig } from '../config/config.ts';
+import { AssertionError } from 'node:assert';
+import { changedConfig, type Config, type LoadedConfig } from '../config/config.ts';
 import type { Log } from '../ports/log.ts';
 import type { RunningServer } from '../server/start.ts';
 import { EXIT_FAILED, EXIT_OK } from '../operate/exit-codes.ts';
@@ -18,6 +19,8 @@ const SIGNAL_ECHO_MS = 400;
 const NATIVE_REMEDY =
   'Millrace needs glibc 2.34 and the C++ library of GCC 11, or newer (Debian 12, Ubuntu 22.04, RHEL 9); ' +
   'millrace doctor tests each package';
+/** Of these a developer wants the stack. */
+const PROGRAM_FAULTS = [TypeError, ReferenceError, RangeError, SyntaxError, AssertionError];
 /** Nobody waits for a stop that a restore asked for. */
 const RESTORE_STOP_MS = 60_000;
 
@@ -32,21 +35,32 @@ export async function serve(loaded: LoadedConfig, startServer?: StartServer): Pr
   const stopSignal = waitForSignal(processLog);
   reloadOnHangUp(log);
   for (const warning of warnings) log.warn({}, warning);
-  log.info({ config: maskedConfig(config), node: process.version, pid: process.pid }, 'configuration');
+  log.info(
+    { settings: changedConfig(config), node: process.version, pid: process.pid },
+    'starting; settings lists those that differ from their defaults',
+  );
   try {
     const start = startServer ?? (await import('../server/start.ts')).startServer;
     return await runUntilStopped(start, config, log, stopSignal);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    log.error(
-      { err: error },
-      `the server could not start: ${message}${code === 'ERR_DLOPEN_FAILED' ? `; ${NATIVE_REMEDY}` : ''}`,
-    );
+    const line = `${oneLine(message)}${code === 'ERR_DLOPEN_FAILED' ? `; ${NATIVE_REMEDY}` : ''}`;
+    log.debug({ err: error }, 'the start failed here');
+    // A fault of the program, not of its use.
+    if (PROGRAM_FAULTS.some((fault) => error instanceof fault))
+      log.error({ err: error }, `the server could not start: ${line}`);
+    else if (config.logFormat === 'json') log.error({}, `the server could not start: ${line}`);
+    else {
+      processLog.flush();
+      process.stderr.write(`millrace: ${line}\n`);
+    }
     return EXIT_FAILED;
   } finally {
     processLog.flush();
   }
 }
+
+const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, ' ');
 
 /** What SIGHUP does while a server runs. */
 let onHangUp = (): void => undefined;
@@ -167,12 +181,6 @@ export function screen(config: Config, server: RunningServer): string {
   const opsHost = config.opsHost.includes(':') ? `[${config.opsHost}]` : config.opsHost;
   const shownPassword = server.generatedPassword ?? '<password>';
   const login = `${config.tenant}/${config.adminUser}`;
-  const password =
-    server.generatedPassword !== undefined
-      ? `${server.generatedPassword}  (generated, shown only now)`
-      : server.firstStart
-        ? '(as given by the configuration)'
-        : undefined;
   const lines = [
     '',
     '  Millrace is running',
@@ -183,7 +191,7 @@ export function screen(config: Config, server: RunningServer): string {
     ...(server.opsPort === undefined ? [] : [`  metrics        http://${opsHost}:${server.opsPort}/metrics`]),
     `  tenant         ${config.tenant}`,
     `  administrator  ${config.adminUser}`,
-    ...(password === undefined ? [] : [`  password       ${password}`]),
+    `  password       ${passwordWords(server)}`,
     ...(server.mqttPort === undefined
       ? []
       : [
@@ -196,6 +204,13 @@ export function screen(config: Config, server: RunningServer): string {
     '',
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function passwordWords(server: RunningServer): string {
+  if (server.generatedPassword !== undefined) return `${server.generatedPassword}  (generated, shown only now)`;
+  if (server.replacedPassword === true) return '(the new one of the configuration is in force)';
+  if (server.firstStart) return '(as given by the configuration)';
+  return `(unchanged; forgotten? start again with another --admin-password)`;
 }
 
 /** For a POSIX shell: as it is when nothing in it is special, else in single quotes. */

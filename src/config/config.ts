@@ -12,9 +12,10 @@ import {
   type Setting,
   type SettingValues,
 } from './settings.ts';
-import { markdownTable, maskedValues } from './text.ts';
+import { changedValues, markdownTable } from './text.ts';
 import { JSON_BODY_BYTES_MAX } from '../model/commands/group-bounds.ts';
 import { PROXIES_RULE, TrustedProxies } from './trusted-proxies.ts';
+import { isWeakPassword, STRONG_PASSWORD_RULE } from '../model/access/password.ts';
 import { natsUrlsOf } from './nats.ts';
 import { readRedisTarget } from './redis.ts';
 
@@ -35,6 +36,7 @@ const PASSWORD = { minimum: 1, maximum: 256, secret: true } as const;
 /** The table. Sizes are in bytes, times in milliseconds; the unit is the last word of the name. */
 export const SETTINGS = [
   {
+    group: 'General',
     name: 'config',
     type: 'text',
     unit: 'file',
@@ -42,7 +44,13 @@ export const SETTINGS = [
     file: false,
     description: 'JSON file with settings: an object whose keys are the flags without the dashes.',
   },
-  { name: 'host', type: 'host', default: '0.0.0.0', description: 'Address that every listener binds to.' },
+  {
+    group: 'Network',
+    name: 'host',
+    type: 'host',
+    default: '0.0.0.0',
+    description: 'Address that every listener binds to.',
+  },
   {
     name: 'http-port',
     type: 'integer',
@@ -103,6 +111,7 @@ export const SETTINGS = [
     description: 'Certificate chain for MQTT over TLS, PEM, that of the server first.',
   },
   {
+    group: 'Data',
     name: 'data',
     type: 'text',
     unit: 'directory',
@@ -110,6 +119,7 @@ export const SETTINGS = [
     description: 'Directory of everything that is stored.',
   },
   {
+    group: 'Accounts',
     name: 'tenant',
     type: 'text',
     default: 't1',
@@ -131,8 +141,8 @@ export const SETTINGS = [
     default: null,
     ...PASSWORD,
     description:
-      'Password of the administrator; on the first start one is generated and shown when none is given. Of later starts another one ' +
-      'replaces his; the same one again leaves what he has set since.',
+      'Password of the administrator; on the first start one is generated and shown when none is given. On later starts a different ' +
+      'value resets the password; the same value keeps a password changed meanwhile.',
   },
   {
     name: 'management-user',
@@ -159,6 +169,7 @@ export const SETTINGS = [
       'Password of management/devicebootstrap, with which new devices ask for credentials; generated likewise.',
   },
   {
+    group: 'Network',
     name: 'base-url',
     type: 'url',
     default: null,
@@ -200,6 +211,7 @@ export const SETTINGS = [
       'has to replace what clients write into it. Without this setting no certificate is taken over HTTP.',
   },
   {
+    group: 'Log',
     name: 'log-level',
     type: 'choice',
     choices: ['debug', 'info', 'warn', 'error'],
@@ -214,6 +226,7 @@ export const SETTINGS = [
     description: 'Form of the log on standard error; auto is pretty on a terminal and JSON otherwise.',
   },
   {
+    group: 'Limits',
     name: 'body-size-max-bytes',
     type: 'integer',
     unit: 'bytes',
@@ -327,6 +340,7 @@ export const SETTINGS = [
     description: 'Size of the journal on disk at which back-pressure begins.',
   },
   {
+    group: 'Data',
     name: 'disk-free-min-bytes',
     type: 'integer',
     unit: 'bytes',
@@ -393,6 +407,7 @@ export const SETTINGS = [
       'Time that they wait then, counted while the server runs, before the clock is believed; 0 believes it at once.',
   },
   {
+    group: 'Limits',
     name: 'clickhouse-memory-max-bytes',
     type: 'integer',
     unit: 'bytes',
@@ -424,6 +439,7 @@ export const SETTINGS = [
       "Longest time that a query of the history (a list, series, an export's piece) runs, and that it waits for its turn; then 413 or 503.",
   },
   {
+    group: 'Tuning',
     name: 'projector-batch-rows',
     type: 'integer',
     unit: 'rows',
@@ -461,6 +477,7 @@ export const SETTINGS = [
     description: 'Address space reserved for documents and journal; the files grow with what is stored.',
   },
   {
+    group: 'Cluster',
     name: 'nats',
     type: 'text',
     default: null,
@@ -614,6 +631,7 @@ export const SETTINGS = [
     description: 'Longest time that a request of a cluster waits for the shard that decides it; then 503.',
   },
   {
+    group: 'Accounts',
     name: 'device-token-policy',
     type: 'choice',
     choices: ['OPTIONAL', 'REQUIRED', 'IGNORED'],
@@ -664,6 +682,7 @@ export const SETTINGS = [
       'login that is not known yet. Stored passwords are hashed anew at their next login when it changes.',
   },
   {
+    group: 'Mail',
     name: 'smtp',
     type: 'text',
     default: null,
@@ -692,6 +711,7 @@ export const SETTINGS = [
     description: 'Sender of these mails.',
   },
   {
+    group: 'Accounts',
     name: 'secret-key',
     type: 'text',
     default: null,
@@ -735,6 +755,7 @@ export function loadConfig(input: ConfigInput, extraMistakes: readonly string[] 
     ...read.mistakes,
     ...relationMistakes(read.values, read.mistaken),
     ...diskMistakes(read.values, read.mistaken),
+    ...passwordMistakes(read.values, read.mistaken),
   );
   const config = fittedToCluster(read.values, read.given, mistakes);
   if (mistakes.length > 0) throw new SettingsError(mistakes);
@@ -916,6 +937,18 @@ function diskMistakes(config: Config, mistaken: ReadonlySet<string>): string[] {
   return mistakes;
 }
 
+/** Weak passwords of the accounts of the first start: no tenant's rules apply to them. */
+function passwordMistakes(config: Config, mistaken: ReadonlySet<string>): string[] {
+  const given = [
+    ['admin-password', config.adminPassword],
+    ['management-password', config.managementPassword],
+    ['bootstrap-password', config.bootstrapPassword],
+  ] as const;
+  return given
+    .filter(([name, password]) => password !== undefined && !mistaken.has(name) && isWeakPassword(password))
+    .map(([name]) => `--${name} is too weak; it takes ${STRONG_PASSWORD_RULE}`);
+}
+
 function unknownVariables(environment: Readonly<Record<string, string | undefined>>): string[] {
   const known = SETTINGS.map((setting) => environmentName(setting)).filter((name): name is string => name !== null);
   return Object.keys(environment)
@@ -930,9 +963,9 @@ export const isClustered = (
 ): config is Config & { readonly nats: string; readonly redis: string; readonly clickhouse: string } =>
   config.nats !== undefined;
 
-/** The values in force by setting name, secrets masked. */
-export function maskedConfig(config: Config): Record<string, string | number | boolean> {
-  return maskedValues(SETTINGS, config);
+/** The values that differ from the defaults, by setting name, secrets masked. */
+export function changedConfig(config: Config): Record<string, string | number | boolean> {
+  return changedValues(SETTINGS, config);
 }
 
 /** The whole text of docs/configuration.md; `npm run docs` writes it and a test compares it. */
@@ -949,7 +982,7 @@ the default. The file holds one object; its keys are the flags without the dashe
 \`\`\`
 
 Sizes take a number of bytes or a number with KiB, MiB, GiB or TiB. Everything is checked before anything is opened; all
-mistakes are reported at once and the exit code is 2. The values in force are logged at the start, secrets masked.
+mistakes are reported at once and the exit code is 2. The start logs the settings that differ from their defaults, secrets masked.
 \`millrace backup\` and \`millrace restore\` find \`config\` and \`data\` in the same places.
 
 ${markdownTable(SETTINGS)}`;

@@ -20,6 +20,8 @@ export interface Setting {
   /** Source of a regular expression that the whole text must match, with what it means in words. */
   readonly pattern?: { readonly source: string; readonly words: string };
   readonly description: string;
+  /** Heading in the help, of this setting and those behind it up to the next heading. */
+  readonly group?: string;
   readonly secret?: boolean;
   /** Without a default, and needed. */
   readonly required?: boolean;

@@ -27,26 +27,37 @@ function takes(setting: Setting): string {
     : (setting.unit ?? (setting.type === 'integer' ? 'number' : setting.type));
 }
 
-/** The options part of a command's `--help`: flag, meaning, default, limits and environment name of every setting. */
+/**
+ * The options part of a command's `--help`: flag, meaning, default, limits and environment name of every setting, below
+ * the headings of their groups where the table has some.
+ */
 export function helpText(table: readonly Setting[]): string {
-  const lines: string[] = [];
+  const groups = new Map<string, string[]>();
+  let group = '';
   for (const setting of table) {
-    const flag = setting.type === 'switch' ? `  --${setting.name}` : `  --${setting.name} <${takes(setting)}>`;
-    const variable = environmentName(setting);
-    const facts = [
-      setting.default === null || setting.type === 'switch' ? '' : `default ${valueText(setting, setting.default)}`,
-      setting.minimum !== undefined && setting.type === 'integer' && setting.maximum !== undefined
-        ? `${setting.minimum} to ${valueText(setting, setting.maximum)}`
-        : '',
-      variable ?? '',
-    ]
-      .filter((fact) => fact !== '')
-      .join('; ');
-    const text = wrap(`${setting.description}${facts === '' ? '' : ` [${facts}]`}`, HELP_WIDTH - HELP_INDENT);
-    if (flag.length > HELP_INDENT - 2) lines.push(flag, ...text.map((line) => ' '.repeat(HELP_INDENT) + line));
-    else lines.push(flag.padEnd(HELP_INDENT) + text[0], ...text.slice(1).map((line) => ' '.repeat(HELP_INDENT) + line));
+    group = setting.group ?? group;
+    const lines = groups.get(group) ?? [];
+    groups.set(group, lines);
+    lines.push(...settingLines(setting));
   }
-  return `${lines.join('\n')}\n`;
+  return [...groups].map(([name, lines]) => `${name === '' ? '' : `${name}\n`}${lines.join('\n')}\n`).join('\n');
+}
+
+function settingLines(setting: Setting): string[] {
+  const flag = setting.type === 'switch' ? `  --${setting.name}` : `  --${setting.name} <${takes(setting)}>`;
+  const facts = [
+    setting.default === null || setting.type === 'switch' ? '' : `default ${valueText(setting, setting.default)}`,
+    setting.minimum !== undefined && setting.type === 'integer' && setting.maximum !== undefined
+      ? `${setting.minimum} to ${valueText(setting, setting.maximum)}`
+      : '',
+    environmentName(setting) ?? '',
+  ]
+    .filter((fact) => fact !== '')
+    .join('; ');
+  const text = wrap(`${setting.description}${facts === '' ? '' : ` [${facts}]`}`, HELP_WIDTH - HELP_INDENT);
+  const indented = text.map((line) => ' '.repeat(HELP_INDENT) + line);
+  if (flag.length > HELP_INDENT - 2) return [flag, ...indented];
+  return [flag.padEnd(HELP_INDENT) + text[0], ...indented.slice(1)];
 }
 
 function wrap(text: string, width: number): string[] {
@@ -74,13 +85,13 @@ export function markdownTable(table: readonly Setting[]): string {
   return `${['| flag | environment | default | takes | meaning |', '|---|---|---|---|---|', ...rows].join('\n')}\n`;
 }
 
-/** The values that are in force, by setting name, secrets masked: for the log and for people. */
-export function maskedValues(table: readonly Setting[], values: object): Record<string, string | number | boolean> {
-  const masked: Record<string, string | number | boolean> = {};
+/** The values that differ from their defaults, by setting name, secrets masked: for the log and for people. */
+export function changedValues(table: readonly Setting[], values: object): Record<string, string | number | boolean> {
+  const changed: Record<string, string | number | boolean> = {};
   for (const setting of table) {
     const value: unknown = Reflect.get(values, camelCase(setting.name));
-    if (value === undefined) continue;
-    masked[setting.name] = setting.secret ? MASK : (value as string | number | boolean);
+    if (value === undefined || value === setting.default) continue;
+    changed[setting.name] = setting.secret ? MASK : (value as string | number | boolean);
   }
-  return masked;
+  return changed;
 }

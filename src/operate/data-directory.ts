@@ -17,7 +17,12 @@ export async function makeDataDirectory(path: string): Promise<void> {
   try {
     await makePrivateDirectory(path);
   } catch (error) {
-    throw new Error(`the data directory ${path} cannot be made: ${(error as Error).message}`, { cause: error });
+    throw new Error(
+      `the data directory ${path} cannot be made (${(error as Error).message}); choose another with --data`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 

@@ -30,7 +30,8 @@ export class DataLock {
       const holder = await holderOf(data);
       if (holder !== undefined || (await isServerRunning(data))) {
         throw new Error(
-          `another server${holder === undefined ? '' : ` (process ${holder})`} uses the data directory ${data}`,
+          `another server${holder === undefined ? '' : ` (process ${holder})`} uses the data directory ${data}; ` +
+            'stop it, or choose another directory with --data',
         );
       }
       try {
@@ -39,7 +40,11 @@ export class DataLock {
         await file.close();
         return new DataLock(path);
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
+          throw new Error(
+            `the data directory ${data} cannot be written to (${(error as Error).message}); choose another with --data`,
+            { cause: error },
+          );
         await rm(path, { force: true });
       }
     }

@@ -36,6 +36,8 @@ export interface RunningServer {
   readonly firstStart: boolean;
   /** The administrator's password when it was generated now. */
   readonly generatedPassword?: string;
+  /** True when a configured password of the administrator has replaced another one now. */
+  readonly replacedPassword?: boolean;
   /** Resolves when a backup waits beside the data: the next start is on it. */
   readonly staged: Promise<void>;
   /** Reads again what may have been renewed: key and certificate of TLS. */
@@ -99,6 +101,7 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
     httpEngine: engine.description,
     firstStart: core.accounts.isFirstStart,
     ...(generatedPassword === undefined ? {} : { generatedPassword }),
+    replacedPassword: core.accounts.replaced.has(`${config.tenant}/${config.adminUser}`),
     staged: doors.staged,
     reload: async () => {
       await tls?.reload();

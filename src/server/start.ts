@@ -4,6 +4,7 @@ import { isClustered } from '../config/config.ts';
 import type { Config } from '../config/config.ts';
 import type { Log } from '../ports/log.ts';
 import type { ServerCore } from './cores/core.ts';
+import { checkPorts } from './free-ports.ts';
 import { startListeners } from './listeners.ts';
 import type { RunningServer } from './listeners.ts';
 import { SingleNode } from './cores/single-node.ts';
@@ -20,6 +21,7 @@ async function openCore(config: Config, log: Log): Promise<ServerCore> {
 
 /** Starts the server. Rejects when it cannot; then everything that was started is stopped. */
 export async function startServer(config: Config, log: Log): Promise<RunningServer> {
+  await checkPorts(config, !isClustered(config) || config.roles.split(',').includes('gateway'));
   // Beside the opening of the stores, which takes longer.
   const choosing = chooseHttpEngine({ engine: config.httpEngine, trustsProxy: config.trustProxy !== 'no' });
   // Thrown below, where it is awaited.

@@ -3,13 +3,14 @@
  */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { existsSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import { prettyLine } from '../../src/cli/log.ts';
+import { helpFile, helpPages } from '../../src/cli/program.ts';
 import { screen } from '../../src/cli/serve.ts';
 import { loadConfig, SETTINGS } from '../../src/config/config.ts';
 import { millrace, scratchDirectory, start, until, type Running } from '../helpers/setup-command.ts';
-import { DIST } from '../helpers/root.ts';
+import { DIST, ROOT } from '../helpers/root.ts';
 
 t.test('a wrong command line ends with 2 and names all mistakes', async (t) => {
   const data = join(scratchDirectory(t), 'data');
@@ -50,7 +51,7 @@ t.test('other usage errors', async (t) => {
   await check(['backup'], /<to> is missing/);
   await check(['restore', '--force=maybe', 'a'], /force/);
   await check(['simulate', '--devices', '0', '--rate', 'x'], /3 mistakes[\s\S]*--devices is "0"[\s\S]*--rate is "x"/);
-  await check(['simulate'], /one mistake[\s\S]*--password is missing; it takes .*MILLRACE_ADMIN_PASSWORD/);
+  await check(['simulate'], /^millrace: --password is missing; it takes .*MILLRACE_ADMIN_PASSWORD\)\n$/);
   await check(['simulate', '--devices', 'x'], /2 mistakes[\s\S]*--devices is "x"[\s\S]*--password is missing/);
 });
 
@@ -83,6 +84,26 @@ t.test('values that only the disk or the network would refuse end with 2 too, an
   const file = await millrace([...serve, '--data', junk]);
   t.equal(file.code, 2, file.stderr);
   t.match(file.stderr, /--data is ".*junk.pem"; it takes a directory/);
+});
+
+t.test('help needs no packages and no build', async (t) => {
+  const copy = scratchDirectory(t);
+  cpSync(join(ROOT, 'bin'), join(copy, 'bin'), { recursive: true });
+  const run = async (script: string, ...args: string[]): Promise<{ code: number | null; stdout: string }> =>
+    start(join(copy, 'bin', script), args).ended;
+  const pages = helpPages();
+  for (const [name, text] of Object.entries(pages))
+    t.same(
+      await run('millrace.mjs', ...name.split(' ').filter(Boolean), '--help').then(({ code, stdout }) => [
+        code,
+        stdout,
+      ]),
+      [0, text],
+      name,
+    );
+  t.equal((await run('start.mjs', '--help')).stdout, pages['serve']);
+  t.equal((await run('millrace.mjs', 'serve')).code, 1, 'all else does');
+  t.equal(readFileSync(join(ROOT, 'bin', 'help.json'), 'utf8'), helpFile(), 'up to date (npm run docs)');
 });
 
 t.test('help is made from the schema', async (t) => {
@@ -191,15 +212,18 @@ t.test('a stop that hangs ends with 1 after its time', async (t) => {
 t.test('a start that fails, and an exception that nobody caught, end with 1 and say why', async (t) => {
   const failed = await serveStandIn(t, 0, {}, { FAIL_START: '1' }).ended;
   t.equal(failed.code, 1);
-  t.match(failed.stderr, /"msg":"the server could not start: the port is taken"/);
+  t.match(failed.stderr, /^millrace: the port is taken$/m, 'one line, not a stack');
+  t.notMatch(failed.stderr, /^ +at |"stack"/m);
   t.notMatch(failed.stdout, /is running/);
+  const logged = await serveStandIn(t, 0, { 'log-format': 'json' }, { FAIL_START: '1' }).ended;
+  t.match(logged.stderr, /"msg":"the server could not start: the port is taken"/);
   const later = await serveStandIn(t, 0, {}, { FAIL_LATER: '1' }).ended;
   t.equal(later.code, 1);
   t.match(later.stderr, /"msg":"uncaught exception: nobody caught this"/);
 });
 
 t.test('the screen and the log', async (t) => {
-  const running = serveStandIn(t, 0, { 'admin-password': 'hidden-word' });
+  const running = serveStandIn(t, 0, { 'admin-password': 'hidden-Word-1' });
   await isUp(running);
   running.child.kill('SIGTERM');
   const { stdout, stderr } = await running.ended;
@@ -208,7 +232,7 @@ t.test('the screen and the log', async (t) => {
     /http:\/\/localhost:1\n[\s\S]*MQTT port {6}2\n {2}HTTP engine {4}of the stand-in\n[\s\S]*tenant {9}t1\n[\s\S]*administrator {2}admin\n[\s\S]*abc {2}\(generated, shown only now\)\n/,
   );
   for (const line of stderr.trim().split('\n')) t.ok(JSON.parse(line), 'JSON when standard error is no terminal');
-  t.notMatch(stdout + stderr, /hidden-word/);
+  t.notMatch(stdout + stderr, /hidden-Word-1/);
 });
 
 t.test('the screen', async (t) => {
@@ -223,7 +247,12 @@ t.test('the screen', async (t) => {
     stop: async () => undefined,
   };
   const later = screen(config, server);
-  t.notMatch(later, /password {7}/, 'no password after the first start');
+  t.match(
+    later,
+    /password {7}\(unchanged; forgotten\? start again with another --admin-password/,
+    'what to do without it',
+  );
+  t.match(screen(config, { ...server, replacedPassword: true }), 'the new one of the configuration is in force');
   t.match(
     later,
     "mosquitto_pub -h 192.0.2.7 -p 82 -i my-device -u acme/admin -P '<password>' -t s/us -m '211,21.5' -q 1",

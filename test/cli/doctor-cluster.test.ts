@@ -24,9 +24,9 @@ import { millrace, scratchDirectory } from '../helpers/setup-command.ts';
 import { missing } from '../helpers/tools.ts';
 
 const SHARED = {
-  'admin-password': 'test-only',
-  'management-password': 'test-only',
-  'bootstrap-password': 'test-only',
+  'admin-password': 'Test-only-1',
+  'management-password': 'Test-only-1',
+  'bootstrap-password': 'Test-only-1',
   'secret-key': 'test-only-0123456789-0123456789-0123456789',
 };
 

@@ -1,5 +1,6 @@
 /** A first start that cannot open its ports does not lose the generated password: the next one shows it. */
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -67,13 +68,23 @@ t.test('a taken port at the first start', async (t) => {
   await until('the port is taken', () => blocker.listening);
   const first = serve(data, (blocker.address() as AddressInfo).port);
   t.equal(await first.ended, 1, 'it ends');
-  t.notMatch(first.output(), /generated, shown only now/);
+  t.match(
+    first.output(),
+    new RegExp(
+      `^millrace: port ${(blocker.address() as AddressInfo).port} is in use; choose another with --http-port$`,
+      'm',
+    ),
+  );
+  t.notMatch(first.output(), /^ +at |generated, shown only now/m);
+  t.notOk(existsSync(data), 'before anything is made');
   const opsPort = await freePort();
   const second = serve(data, 0, '--ops-port', String(opsPort), '--metrics-access', 'operators');
   t.teardown(() => {
     second.stop();
   });
-  await until('the screen', () => second.output().includes('mosquitto_pub'));
+  await until('the screen', () => second.output().includes('mosquitto_pub')).catch((error: Error) => {
+    throw new Error(`${error.message}\n${second.output()}`);
+  });
   const password = /password +(\S+) +\(generated, shown only now\)/.exec(second.output())?.[1];
   const port = /http:\/\/127\.0\.0\.1:(\d+)/.exec(second.output())?.[1];
   t.ok(password, second.output());
@@ -115,7 +126,17 @@ t.test('a taken port at the first start', async (t) => {
   t.notMatch(third.output(), /generated, shown only now/, 'shown once');
   const beside = serve(data, 0);
   t.equal(await beside.ended, 1, 'a second server on the data ends');
-  t.match(beside.output(), /another server \(process \d+\) uses the data directory/);
+  t.match(
+    beside.output(),
+    /^millrace: another server \(process \d+\) uses the data directory .*; stop it, or choose another directory with --data$/m,
+  );
+  t.notMatch(beside.output(), /^ +at /m);
   third.stop();
   t.equal(await third.ended, 0, 'and the first goes on');
+  const replacing = serve(data, 0, '--admin-password', 'Another-1');
+  t.teardown(() => {
+    replacing.stop();
+  });
+  await until('the screen', () => replacing.output().includes('mosquitto_pub'));
+  t.match(replacing.output(), /password {7}\(the new one of the configuration is in force\)/);
 });

@@ -8,7 +8,7 @@ import {
   configurationPage,
   loadConfig,
   loadDataSettings,
-  maskedConfig,
+  changedConfig,
   SETTINGS,
   type Config,
 } from '../../src/config/config.ts';
@@ -39,9 +39,9 @@ const CLUSTER = {
   nats: 'nats://x',
   redis: 'redis://x',
   clickhouse: 'http://x',
-  'admin-password': 'a',
-  'management-password': 'b',
-  'bootstrap-password': 'c',
+  'admin-password': 'Strong-a-1',
+  'management-password': 'Strong-b-1',
+  'bootstrap-password': 'Strong-c-1',
   'secret-key': 'x'.repeat(32),
 };
 
@@ -110,10 +110,10 @@ t.test('names that scripts rely on', async (t) => {
       MILLRACE_DATA: '/d',
       MILLRACE_TENANT: 't9',
       MILLRACE_ADMIN_USER: 'a',
-      MILLRACE_ADMIN_PASSWORD: 'b',
+      MILLRACE_ADMIN_PASSWORD: 'Strong-b-1',
       MILLRACE_MANAGEMENT_USER: 'c',
-      MILLRACE_MANAGEMENT_PASSWORD: 'd',
-      MILLRACE_BOOTSTRAP_PASSWORD: 'e',
+      MILLRACE_MANAGEMENT_PASSWORD: 'Strong-d-1',
+      MILLRACE_BOOTSTRAP_PASSWORD: 'Strong-e-1',
     },
   );
   t.hasStrict(config, {
@@ -123,10 +123,10 @@ t.test('names that scripts rely on', async (t) => {
     data: '/d',
     tenant: 't9',
     adminUser: 'a',
-    adminPassword: 'b',
+    adminPassword: 'Strong-b-1',
     managementUser: 'c',
-    managementPassword: 'd',
-    bootstrapPassword: 'e',
+    managementPassword: 'Strong-d-1',
+    bootstrapPassword: 'Strong-e-1',
   });
 });
 
@@ -232,9 +232,9 @@ t.test('in a cluster a JSON body fits into a message of NATS', async (t) => {
     nats: 'nats://x',
     redis: 'redis://x',
     clickhouse: 'http://x',
-    'admin-password': 'a',
-    'management-password': 'b',
-    'bootstrap-password': 'c',
+    'admin-password': 'Strong-a-1',
+    'management-password': 'Strong-b-1',
+    'bootstrap-password': 'Strong-c-1',
     'secret-key': 'x'.repeat(32),
   };
   t.equal(load({}).jsonBodyMaxBytes, 1_048_576);
@@ -447,11 +447,23 @@ t.test('a variable that is not a setting is a warning', async (t) => {
   ]);
 });
 
+t.test('weak passwords are refused, with the rule', async (t) => {
+  for (const name of ['admin-password', 'management-password', 'bootstrap-password']) {
+    for (const weak of ['a', 'Ab1-x', 'password', 'change-me', 'fifteen-letters'])
+      t.same(mistakes({ [name]: weak }), [
+        `--${name} is too weak; it takes at least 8 characters with three of lower case letters, upper case letters, digits and others, or at least 16 characters`,
+      ]);
+    for (const strong of ['Strong-1', 'secret-1', 'sixteen characte', 'abcdefghijkmnp23'])
+      t.same(load({ [name]: strong }), load({ [name]: strong }), strong);
+  }
+});
+
 t.test('secrets are never shown', async (t) => {
   const secret = 'geheim-1234';
-  const masked = maskedConfig(load({ 'admin-password': secret }));
+  const masked = changedConfig(load({ 'admin-password': secret, 'http-port': '8080', 'mqtt-port': '1884' }));
   t.equal(masked['admin-password'], '********');
   t.notOk('management-password' in masked, 'what is absent is not shown as if it were there');
+  t.same(masked, { 'admin-password': '********', 'mqtt-port': 1884 }, 'only what differs from its default is shown');
   t.notMatch(JSON.stringify(masked), secret);
   t.notMatch(mistakes({ 'admin-password': `${secret}\n` }).join(), secret);
 });
@@ -459,6 +471,11 @@ t.test('secrets are never shown', async (t) => {
 t.test('help and page have every setting', async (t) => {
   const help = helpText(SETTINGS);
   const page = configurationPage();
+  t.same(
+    [...help.matchAll(/^\w+$/gm)].map(([name]) => name),
+    ['General', 'Network', 'Data', 'Accounts', 'Log', 'Limits', 'Tuning', 'Cluster', 'Mail'],
+    'in groups',
+  );
   for (const setting of SETTINGS) {
     t.ok(help.includes(`--${setting.name}`), setting.name);
     t.ok(page.includes(`\`--${setting.name}\``) && page.includes(environmentName(setting)!), setting.name);

@@ -18,7 +18,7 @@ t.test('made with its parents, for its owner alone; one that is there stays as i
 t.test('where nothing can be made: an error that names the place, and no endless attempts', async (t) => {
   await t.rejects(
     makeDataDirectory('/proc/nowhere/data'),
-    /the data directory \/proc\/nowhere\/data cannot be made: ENOENT/,
+    /the data directory \/proc\/nowhere\/data cannot be made \(ENOENT/,
   );
   const place = t.testdir();
   writeFileSync(join(place, 'file'), '');

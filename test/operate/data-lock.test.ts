@@ -23,7 +23,7 @@ t.test('another process that lives holds it, one that is gone does not', async (
   });
   writeFileSync(join(data, 'lock'), `${other.pid}\n`);
   await t.rejects(DataLock.take(data), {
-    message: `another server (process ${other.pid}) uses the data directory ${data}`,
+    message: `another server (process ${other.pid}) uses the data directory ${data}; stop it, or choose another directory with --data`,
   });
   t.equal(readFileSync(join(data, 'lock'), 'utf8'), `${other.pid}\n`, 'its lock stays');
   writeFileSync(join(data, 'lock'), '999999999\n');
@@ -69,5 +69,7 @@ t.test('so does one that answers on the control socket, whatever became of its l
   t.teardown(() => {
     server.close();
   });
-  await t.rejects(DataLock.take(data), { message: `another server uses the data directory ${data}` });
+  await t.rejects(DataLock.take(data), {
+    message: `another server uses the data directory ${data}; stop it, or choose another directory with --data`,
+  });
 });

@@ -10,7 +10,7 @@ import { pathToFileURL } from 'node:url';
 import { cleanEnvironment, until } from '../setup-command.ts';
 import { DIST } from '../root.ts';
 
-export const PASSWORD = 'fault-password';
+export const PASSWORD = 'fault-Password-1';
 export const USER = 't1/admin';
 export const AUTHORIZATION = `Basic ${Buffer.from(`${USER}:${PASSWORD}`).toString('base64')}`;
 
