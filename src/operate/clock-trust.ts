@@ -6,18 +6,16 @@
  */
 import { readFileSync } from 'node:fs';
 import { uptime } from 'node:os';
-import { COMMAND } from '../model/commands/kinds.ts';
 import type { CommandPort } from '../ports/command-port.ts';
 import type { DocumentReader } from '../ports/document-reader.ts';
 import type { RecordChange } from '../model/commands/records.ts';
 import { PlatformError } from '../model/errors.ts';
 import type { Log } from '../ports/log.ts';
-import { PROCESSING_MODE } from '../model/commands/processing-mode.ts';
-import { withDigest } from '../model/commands/record-change.ts';
 import type { Refusals } from '../ports/refusals.ts';
 import { RETENTION_RULES } from '../model/entities/retention.ts';
 import type { ExpiryClock } from '../model/sessions/expiry.ts';
-import { SERVER_WIDE, TENANT_KEY } from '../model/commands/keys.ts';
+import { SERVER_WIDE } from '../model/commands/keys.ts';
+import { changeRecords } from '../records/records.ts';
 
 export const CLOCK_KEY = 'clock';
 export const CLOCK_LIMIT = 'retention/clock';
@@ -35,7 +33,7 @@ const SLEW_SHARE = 0.01;
 const HOUR_MS = 3_600_000;
 
 /**
- * A clock that nobody sets: it counts on while the machine sleeps. `boot` names the start of the machine that it counts
+ * A clock that no user sets: it counts on while the machine sleeps. `boot` names the start of the machine that it counts
  * from.
  */
 export interface SteadyClock {
@@ -196,17 +194,10 @@ export class ClockTrust implements ExpiryClock {
   }
 
   async #write(expected: string | undefined, mark: Mark): Promise<void> {
-    const { commands, now, log } = this.#options;
+    const { log } = this.#options;
     const change: RecordChange = { collection: RETENTION_RULES, id: CLOCK_KEY, expected, value: JSON.stringify(mark) };
     try {
-      await commands.request({
-        kind: COMMAND.RECORDS_CHANGE,
-        tenant: SERVER_WIDE,
-        key: TENANT_KEY,
-        mode: PROCESSING_MODE.PERSISTENT,
-        receivedAt: now(),
-        body: { changes: [withDigest(change)] },
-      });
+      await changeRecords(this.#options, SERVER_WIDE, [change]);
     } catch (error) {
       // Another node wrote it, or nothing can be written now: the next look tries again.
       if (error instanceof PlatformError)

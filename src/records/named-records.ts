@@ -13,11 +13,11 @@ import type { DocumentReader } from '../ports/document-reader.ts';
 import { withChanges } from './audit-changes.ts';
 import { recordSteps } from './steps.ts';
 import { changeRecords, isChangedMeanwhile, readRecord, retried } from './records.ts';
-import type { RecordWriter } from './records.ts';
+import type { Counting, RecordWriter } from './records.ts';
 
 /** Whose records are read and changed, and by whom: a request is one. */
 export interface Acting {
-  readonly platform: RecordWriter & { readonly documents: DocumentReader };
+  readonly platform: RecordWriter & Counting & { readonly documents: DocumentReader };
   /** Number of the tenant. */
   readonly tenant: number;
   readonly principal: Pick<Principal, 'userName'>;

@@ -3,13 +3,13 @@
  * writer of records uses this file.
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Command } from '../model/commands/command.ts';
 import { COMMAND } from '../model/commands/kinds.ts';
 import type { AuditEntry, RecordChange, RecordsChange, RecordsTotal } from '../model/commands/records.ts';
 import type { RecordCollection } from '../model/commands/collections.ts';
 import { PlatformError, refusedBy } from '../model/errors.ts';
 import { PROCESSING_MODE } from '../model/commands/processing-mode.ts';
 import { withDigest } from '../model/commands/record-change.ts';
-import type { CommandPort } from '../ports/command-port.ts';
 import type { DocumentReader } from '../ports/document-reader.ts';
 import type { Refusals } from '../ports/refusals.ts';
 import { TENANT_KEY } from '../model/commands/keys.ts';
@@ -33,11 +33,14 @@ export interface RecordReader {
 
 /** What changes records. */
 export interface RecordWriter {
-  readonly commands: CommandPort;
-  /** Counts changes that a bound refuses. */
-  readonly refusals: Refusals;
+  readonly commands: { request(command: Command): Promise<unknown> };
   /** Milliseconds since 1970. */
   now(): number;
+}
+
+/** What counts the changes that a bound refuses. */
+export interface Counting {
+  readonly refusals: Refusals;
 }
 
 export async function readRecord(
@@ -68,10 +71,7 @@ export const isChangedMeanwhile = (error: unknown): boolean =>
  * pauses grow and are random, so that many writers of one record get out of each other's way.
  * @throws PlatformError 503 `records/changes-at-once`, never 409: nothing of what was sent is in conflict.
  */
-export async function retried<Result>(
-  { refusals }: Pick<RecordWriter, 'refusals'>,
-  change: () => Promise<Result>,
-): Promise<Result> {
+export async function retried<Result>({ refusals }: Counting, change: () => Promise<Result>): Promise<Result> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await change();
@@ -88,7 +88,7 @@ export async function retried<Result>(
 
 /**
  * The command has all new texts: together with its other members they may have 4 MiB, in a cluster 900 KiB.
- * @param totals sums that the change adds to, with their bounds.
+ * @param totals sums that the change adds to, with their bounds (records/totals.ts).
  * @throws PlatformError `general/changed-meanwhile` when one of the records is not as expected, or that of a bound, or
  * 413 for more than a command takes; then nothing is changed.
  */
@@ -104,21 +104,14 @@ export async function changeRecords(
     ...(audits.length > 0 ? { audits } : {}),
     ...(totals.length > 0 ? { totals } : {}),
   };
-  try {
-    await ports.commands.request({
-      kind: COMMAND.RECORDS_CHANGE,
-      tenant,
-      key: TENANT_KEY,
-      mode: PROCESSING_MODE.PERSISTENT,
-      receivedAt: ports.now(),
-      body,
-    });
-  } catch (error) {
-    const bounds = totals.flatMap((total) => Object.values(total.bounds));
-    const bound = error instanceof PlatformError ? bounds.find((one) => one.error === error.code) : undefined;
-    if (bound !== undefined) ports.refusals.count(bound.limit);
-    throw error;
-  }
+  await ports.commands.request({
+    kind: COMMAND.RECORDS_CHANGE,
+    tenant,
+    key: TENANT_KEY,
+    mode: PROCESSING_MODE.PERSISTENT,
+    receivedAt: ports.now(),
+    body,
+  });
 }
 
 /**
@@ -126,7 +119,7 @@ export async function changeRecords(
  * changed it meanwhile. `decide` may throw PlatformError to refuse. @returns what was stored.
  */
 export function updateRecord(
-  ports: RecordReader & RecordWriter,
+  ports: RecordReader & RecordWriter & Counting,
   tenant: number,
   collection: RecordCollection,
   id: string,

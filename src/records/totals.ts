@@ -3,10 +3,10 @@
  * beside the records, as adding them up would read all of these for each change. Where none is kept yet, which is so
  * until the first change of an older server, the records are added up once.
  */
-import type { RecordChange, RecordsSum, RecordsTotal } from '../model/commands/records.ts';
+import type { AuditEntry, RecordChange, RecordsSum, RecordsTotal } from '../model/commands/records.ts';
 import { PlatformError } from '../model/errors.ts';
-import { readRecord } from './records.ts';
-import type { RecordReader, RecordWriter, StoredRecord } from './records.ts';
+import { changeRecords, readRecord } from './records.ts';
+import type { Counting, RecordReader, RecordWriter, StoredRecord } from './records.ts';
 
 /** A sum that is kept. */
 export interface KeptTotal extends Pick<RecordsTotal, 'collection' | 'id' | 'bounds'> {
@@ -29,8 +29,25 @@ const plus = (left: RecordsSum, right: RecordsSum): RecordsSum => ({
 const added = (kept: KeptTotal, records: readonly StoredRecord[]): RecordsSum =>
   records.map((record) => kept.sumOf(record)).reduce(plus, NO_SUM);
 
+/** Stores changes of records that count. @throws PlatformError as `changeRecords`, or as the bound says. */
+export async function changeWithin(
+  ports: RecordReader & RecordWriter & Counting,
+  kept: KeptTotal,
+  changes: readonly RecordChange[],
+  audits: readonly AuditEntry[],
+): Promise<void> {
+  try {
+    await changeRecords(ports, kept.tenant, changes, audits, await totalsOf(ports, kept, changes));
+  } catch (error) {
+    const bound =
+      error instanceof PlatformError ? Object.values(kept.bounds).find((one) => one.error === error.code) : undefined;
+    if (bound !== undefined) ports.refusals.count(bound.limit);
+    throw error;
+  }
+}
+
 /** What goes with the changes into `changeRecords`. */
-export async function totalsOf(
+async function totalsOf(
   ports: RecordReader,
   kept: KeptTotal,
   changes: readonly RecordChange[],
@@ -51,7 +68,7 @@ export async function totalsOf(
 
 /** Before anything is written: what the change would be refused with. @throws PlatformError as the bound says. */
 export async function requireRoom(
-  ports: RecordReader & Pick<RecordWriter, 'refusals'>,
+  ports: RecordReader & Counting,
   kept: KeptTotal,
   changes: readonly RecordChange[],
 ): Promise<void> {

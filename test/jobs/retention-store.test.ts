@@ -21,6 +21,7 @@ t.test('events go in lots, and no further one when it is not wanted any more', a
     return undefined as never;
   };
   const removal = new RetentionRemoval({
+    refusals: { count: () => undefined },
     history,
     visible: async () => undefined,
     commands: { request },
@@ -58,6 +59,7 @@ t.test(
       return undefined as never;
     };
     const removal = new RetentionRemoval({
+      refusals: { count: () => undefined },
       history,
       visible: async () => undefined,
       commands: { request },
@@ -90,6 +92,7 @@ t.test('a month of rows goes at once, or is counted', async (t) => {
       after < '202601' ? { through: '202601', count: 7 } : undefined,
   } as unknown as ClickHouseRetention;
   const removal = new RetentionRemoval({
+    refusals: { count: () => undefined },
     history,
     visible: async () => undefined,
     commands: {} as never,
@@ -176,6 +179,7 @@ t.test('what became of operations is kept for bulk operations that are not over,
     ],
   } as unknown as ClickHouseRetention;
   const removal = new RetentionRemoval({
+    refusals: { count: () => undefined },
     history,
     visible: async () => undefined,
     commands: { request },

@@ -4,14 +4,12 @@
  * Bounded, since anybody may try: what is beyond is counted, not written. Successful ones are written for people only,
  * and now and then: a session with Basic is checked again and again.
  */
-import { COMMAND } from '../../model/commands/kinds.ts';
-import type { AuditEntry, RecordsChange } from '../../model/commands/records.ts';
+import type { AuditEntry } from '../../model/commands/records.ts';
 import type { CommandPort } from '../../ports/command-port.ts';
 import { DEVICE_USER_PREFIX } from '../../model/entities/device-request.ts';
 import type { Log } from '../../ports/log.ts';
-import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { Refusals } from '../../ports/refusals.ts';
-import { TENANT_KEY } from '../../model/commands/keys.ts';
+import { changeRecords } from '../../records/records.ts';
 
 /** Names whose failed attempts are written in a minute: two records each at most. */
 export const FAILED_USERS_MAX = 150;
@@ -106,22 +104,12 @@ export class LoginAudit {
   }
 
   #write(tenant: number, entry: AuditEntry): void {
-    const { commands, log, now } = this.#options;
-    const body: RecordsChange = { changes: [], audits: [entry] };
-    commands
-      .request({
-        kind: COMMAND.RECORDS_CHANGE,
-        tenant,
-        key: TENANT_KEY,
-        mode: PROCESSING_MODE.PERSISTENT,
-        receivedAt: now(),
-        body,
-      })
-      .catch((error: Error) =>
-        log.warn(
-          { err: error, user: entry.user, activity: entry.activity },
-          'a login attempt could not be written into the audit log',
-        ),
-      );
+    const { log } = this.#options;
+    changeRecords(this.#options, tenant, [], [entry]).catch((error: Error) =>
+      log.warn(
+        { err: error, user: entry.user, activity: entry.activity },
+        'a login attempt could not be written into the audit log',
+      ),
+    );
   }
 }

@@ -6,8 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { SignJWT, errors, jwtVerify } from 'jose';
 import type { StoredUser } from '../../model/entities/stored-user.ts';
-import { COMMAND } from '../../model/commands/kinds.ts';
-import type { AuditEntry, RecordsChange } from '../../model/commands/records.ts';
+import type { AuditEntry } from '../../model/commands/records.ts';
 import type { CommandPort } from '../../ports/command-port.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import { DEVICE_USER_PREFIX } from '../../model/entities/device-request.ts';
@@ -15,7 +14,6 @@ import { PlatformError } from '../../model/errors.ts';
 import { splitMembers } from '../../model/documents/json-document.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SecondFactorNeed } from '../../model/access/principal.ts';
-import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import { BOOTSTRAP_ROLE } from '../../model/access/roles.ts';
 import { groupsOf } from '../users/effective-rights.ts';
@@ -23,7 +21,7 @@ import type { TextCipher } from '../options/cipher.ts';
 import { optionKey } from '../options/options.ts';
 import type { SigningKey } from './signing-key.ts';
 import { newSecret, stepOfCode } from './totp.ts';
-import { TENANT_KEY } from '../../model/commands/keys.ts';
+import { changeRecords, retried } from '../../records/records.ts';
 
 /** Wrong codes within the time that lock; whoever tries has the right password. */
 export const WRONG_CODES_MAX = 5;
@@ -36,8 +34,6 @@ export const TFA_CATEGORY = 'two-factor-authentication';
 /** A token that stands for a code, for clients with Basic: the option `token.validity`, in minutes. */
 const TOKEN_MINUTES = { otherwise: 20, maximum: 20_160 } as const;
 const TOKEN_LENGTH_MAX = 4_096;
-/** How often a change is tried when somebody else was faster each time. */
-const TRIES_MAX = 8;
 const RECORDS = 'totp';
 
 /** In the collection `totp`, by user name. */
@@ -75,8 +71,8 @@ export interface SecondFactorOptions {
 const placeOf = (tenant: number, userName: string): string => `${tenant}\n${RECORDS}\n${userName}`;
 
 /**
- * Devices and microservices have nobody to type a code. A microservice's user is known by what the server wrote into
- * its record, whatever its name; a device's by its name (docs/spec/users.md#fields), which is a person's when somebody
+ * No user of a device or a microservice can type a code. A microservice's user is known by what the server wrote into
+ * its record, whatever its name; a device's by its name (docs/spec/users.md#fields), which is a person's when an administrator
  * made the user by hand, or its own field asks for a second factor.
  */
 export const isPerson = (user: Pick<StoredUser, 'userName' | 'roles' | 'doc' | 'service' | 'isPerson'>): boolean =>
@@ -282,7 +278,7 @@ export class SecondFactor {
   }
 
   /**
-   * Compare and set, with the audit record in the same command; `decide` is asked again when somebody else was faster.
+   * Compare and set, with the audit record in the same command; `decide` is asked again when another writer was faster.
    */
   async #update(
     tenant: number,
@@ -290,32 +286,15 @@ export class SecondFactor {
     decide: (old: StoredTotp | undefined) => StoredTotp | undefined,
     audit?: AuditEntry | (() => AuditEntry | undefined),
   ): Promise<void> {
-    const { documents, commands, now } = this.#options;
-    for (let tries = 1; ; tries += 1) {
-      const expected = await documents.get(RECORDS, tenant, userName);
+    await retried(this.#options, async () => {
+      const expected = await this.#options.documents.get(RECORDS, tenant, userName);
       const next = decide(expected === undefined ? undefined : (JSON.parse(expected) as StoredTotp));
       const value = next === undefined ? undefined : JSON.stringify(next);
       if (value === expected) return;
       const entry = typeof audit === 'function' ? audit() : audit;
-      const body: RecordsChange = {
-        changes: [{ collection: RECORDS, id: userName, expected, value }],
-        ...(entry === undefined ? {} : { audits: [entry] }),
-      };
-      try {
-        await commands.request({
-          kind: COMMAND.RECORDS_CHANGE,
-          tenant,
-          key: TENANT_KEY,
-          mode: PROCESSING_MODE.PERSISTENT,
-          receivedAt: now(),
-          body,
-        });
-        return;
-      } catch (error) {
-        if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile' || tries >= TRIES_MAX)
-          throw error;
-      }
-    }
+      const audits = entry === undefined ? [] : [entry];
+      await changeRecords(this.#options, tenant, [{ collection: RECORDS, id: userName, expected, value }], audits);
+    });
   }
 }
 

@@ -3,13 +3,10 @@
  * all nodes have it.
  */
 import { hkdfSync, randomBytes } from 'node:crypto';
-import { COMMAND } from '../../model/commands/kinds.ts';
 import type { CommandPort } from '../../ports/command-port.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
-import type { RecordsChange } from '../../model/commands/records.ts';
-import { PlatformError } from '../../model/errors.ts';
-import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
-import { SERVER_WIDE, TENANT_KEY } from '../../model/commands/keys.ts';
+import { SERVER_WIDE } from '../../model/commands/keys.ts';
+import { changeRecords, isChangedMeanwhile } from '../../records/records.ts';
 
 const KEY_BYTES = 32;
 const RECORD = 'login';
@@ -45,19 +42,12 @@ export class SigningKey {
   /** Two nodes that make one at once: the first stays. */
   async #make(): Promise<Uint8Array> {
     const value = JSON.stringify({ key: randomBytes(KEY_BYTES).toString('base64') });
-    const body: RecordsChange = { changes: [{ collection: 'signingKey', id: RECORD, expected: undefined, value }] };
-    const { commands, now } = this.#options;
     try {
-      await commands.request({
-        kind: COMMAND.RECORDS_CHANGE,
-        tenant: SERVER_WIDE,
-        key: TENANT_KEY,
-        mode: PROCESSING_MODE.PERSISTENT,
-        receivedAt: now(),
-        body,
-      });
+      await changeRecords(this.#options, SERVER_WIDE, [
+        { collection: 'signingKey', id: RECORD, expected: undefined, value },
+      ]);
     } catch (error) {
-      if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile') throw error;
+      if (!isChangedMeanwhile(error)) throw error;
     }
     const key = await this.#stored();
     if (key === undefined) throw new Error('the signing key was stored but is not there');

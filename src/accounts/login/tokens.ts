@@ -9,11 +9,9 @@ import { SignJWT, errors, jwtVerify } from 'jose';
 import type { StoredUser } from '../../model/entities/stored-user.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { AskedBy } from '../../model/commands/command.ts';
-import type { AuditEntry, RecordChange, RecordsChange } from '../../model/commands/records.ts';
 import type { CommandPort } from '../../ports/command-port.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { UserPut } from '../../model/commands/users.ts';
-import { PlatformError } from '../../model/errors.ts';
 import type { Principal } from '../../model/access/principal.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { Refusals } from '../../ports/refusals.ts';
@@ -24,6 +22,7 @@ import { isActive, isAdmitted, suspendedError } from '../tenants/tenants.ts';
 import type { Tenants } from '../tenants/tenants.ts';
 import type { SigningKey } from './signing-key.ts';
 import { TENANT_KEY } from '../../model/commands/keys.ts';
+import { changeRecords, isChangedMeanwhile } from '../../records/records.ts';
 
 /** 2 weeks: cookies and access tokens. Options may shorten it down to the minimum. */
 export const TOKEN_SECONDS = 1_209_600;
@@ -173,12 +172,19 @@ export class Tokens {
     if (rows.length - ended.length >= REVOCATIONS_OF_USER_MAX) {
       this.#options.refusals.count('accounts/logouts-of-user');
       const body: UserPut = { userName, endsTokens: true, mustExist: true };
-      await this.#request(COMMAND.USER_PUT, tenantNumber, body);
+      await this.#options.commands.request({
+        kind: COMMAND.USER_PUT,
+        tenant: tenantNumber,
+        key: TENANT_KEY,
+        mode: PROCESSING_MODE.PERSISTENT,
+        receivedAt: now,
+        body,
+      });
       return;
     }
     const id = revocationKey(userName, session.id);
     if (rows.some((row) => row.id === id)) return;
-    await this.#change(tenantNumber, [
+    await changeRecords(this.#options, tenantNumber, [
       ...forgotten.map((row) => ({
         collection: 'tokenRevocation' as const,
         id: row.id,
@@ -200,14 +206,15 @@ export class Tokens {
     const value = JSON.stringify({ generation: generationOf(expected) + 1 });
     const activity = 'All users logged out';
     try {
-      await this.#change(
+      await changeRecords(
+        this.#options,
         tenantNumber,
         [{ collection: 'tokenRevocation', id: ALL_USERS, expected, value }],
         [{ type: 'User', activity, text: `${activity}: the tokens of all users of the tenant have ended`, ...by }],
       );
     } catch (error) {
-      // Somebody else has done it since this was asked for.
-      if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile') throw error;
+      // Another request has done it since this was asked for.
+      if (!isChangedMeanwhile(error)) throw error;
     }
   }
 
@@ -239,27 +246,6 @@ export class Tokens {
    */
   async #tenantGeneration(tenant: number): Promise<number> {
     return generationOf(await this.#options.documents.get('tokenRevocation', tenant, ALL_USERS));
-  }
-
-  async #change(tenant: number, changes: readonly RecordChange[], audits: readonly AuditEntry[] = []): Promise<void> {
-    const body: RecordsChange = { changes, audits };
-    await this.#request(COMMAND.RECORDS_CHANGE, tenant, body);
-  }
-
-  async #request(
-    kind: typeof COMMAND.RECORDS_CHANGE | typeof COMMAND.USER_PUT,
-    tenant: number,
-    body: object,
-  ): Promise<void> {
-    const { commands, now } = this.#options;
-    await commands.request({
-      kind,
-      tenant,
-      key: TENANT_KEY,
-      mode: PROCESSING_MODE.PERSISTENT,
-      receivedAt: now(),
-      body,
-    });
   }
 }
 

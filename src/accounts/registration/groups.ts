@@ -11,22 +11,20 @@ import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { HistoryReader } from '../../ports/history-reader.ts';
 import type { IdSource } from '../../ports/id-source.ts';
 import type { ManagedObjectCreate } from '../../model/commands/entities.ts';
-import type { RecordsChange } from '../../model/commands/records.ts';
+import type { Refusals } from '../../ports/refusals.ts';
 import { DEVICE_USER_PREFIX } from '../../model/entities/device-request.ts';
-import { PlatformError } from '../../model/errors.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
-import { TENANT_KEY } from '../../model/commands/keys.ts';
+import { changeRecords, isChangedMeanwhile, retried } from '../../records/records.ts';
 
 /** Records `g\n<parent>\n<hash of the name>` with the id of a group that is being made. */
 const CLAIMS = 'bulkRegistration';
-/** How often a claim is tried when somebody else was faster. */
-const TRIES_MAX = 8;
 
 export interface DeviceGroupParts {
   readonly commands: CommandPort;
   readonly documents: DocumentReader;
   readonly history: HistoryReader;
   readonly ids: IdSource;
+  readonly refusals: Refusals;
   now(): number;
 }
 
@@ -97,20 +95,16 @@ export class DeviceGroups {
     return found?.groupId;
   }
 
-  async #claim({ tenant, parent, name }: GroupPlace): Promise<Claim> {
+  #claim({ tenant, parent, name }: GroupPlace): Promise<Claim> {
     // A name may be longer than a key.
     const key = `g\n${parent ?? ''}\n${createHash('sha256').update(name).digest('hex')}`;
-    for (let tries = 1; ; tries += 1) {
+    return retried(this.#parts, async () => {
       const standing = await this.#parts.documents.get(CLAIMS, tenant, key);
       if (standing !== undefined) return { key, value: standing };
       const value = String(this.#parts.ids.next());
-      try {
-        await this.#change(tenant, { changes: [{ collection: CLAIMS, id: key, expected: undefined, value }] });
-        return { key, value };
-      } catch (error) {
-        if (!isChangedMeanwhile(error) || tries >= TRIES_MAX) throw error;
-      }
-    }
+      await changeRecords(this.#parts, tenant, [{ collection: CLAIMS, id: key, expected: undefined, value }]);
+      return { key, value };
+    });
   }
 
   async #make(id: string, { tenant, parent, name }: GroupPlace, owner: string): Promise<string> {
@@ -130,15 +124,11 @@ export class DeviceGroups {
 
   async #endClaim(tenant: number, { key, value }: Claim): Promise<void> {
     try {
-      await this.#change(tenant, { changes: [{ collection: CLAIMS, id: key, expected: value, value: undefined }] });
+      await changeRecords(this.#parts, tenant, [{ collection: CLAIMS, id: key, expected: value, value: undefined }]);
     } catch (error) {
-      // Somebody else with the same claim was faster.
+      // Another import with the same claim was faster.
       if (!isChangedMeanwhile(error)) throw error;
     }
-  }
-
-  async #change(tenant: number, body: RecordsChange): Promise<void> {
-    await this.#command(COMMAND.RECORDS_CHANGE, tenant, TENANT_KEY, body);
   }
 
   async #command(kind: CommandKind, tenant: number, key: ActorKey, body: object): Promise<void> {
@@ -152,6 +142,3 @@ export class DeviceGroups {
     });
   }
 }
-
-const isChangedMeanwhile = (error: unknown): boolean =>
-  error instanceof PlatformError && error.code === 'general/changed-meanwhile';

@@ -38,14 +38,13 @@ import { TOKEN_POLICY, optionKey } from '../options/options.ts';
 import type { PasswordHashes } from '../passwords/hashes.ts';
 import { isSameSecret } from '../login/tokens.ts';
 import { TENANT_KEY } from '../../model/commands/keys.ts';
+import { changeRecords, isChangedMeanwhile, retried } from '../../records/records.ts';
 
 /** Requests of one tenant that are listed. */
 const REQUESTS_MAX = 100_000;
 /** Ids, and requests, that are read at once. */
 const IDS_AT_ONCE = 2_000;
 const REQUESTS_AT_ONCE = 200;
-/** How often a change is tried when somebody else was faster. */
-const TRIES_MAX = 8;
 /** 144 bits, 24 characters. */
 const PASSWORD_BYTES = 18;
 /** One more is not compared: who guesses would find the token of another's device. */
@@ -72,7 +71,7 @@ export class DeviceRegistration {
     this.#parts = parts;
   }
 
-  /** @throws PlatformError 422 when any tenant has a request with this id already, or for what is no id. */
+  /** @throws PlatformError 422 when any tenant has a request with this id already, or for what is not an id. */
   async create(tenant: number, wanted: NewDeviceRequest, by: AskedBy): Promise<StoredDeviceRequest> {
     const { id } = wanted;
     if (!isDeviceId(id))
@@ -91,7 +90,9 @@ export class DeviceRegistration {
     const duplicate = new PlatformError('devicecontrol/request-duplicate', { id });
     if ((await this.#read(id)) !== undefined) throw duplicate;
     try {
-      await this.#change(
+      await changeRecords(
+        this.#parts,
+        REQUESTS_TENANT,
         [
           { collection: REQUESTS, id: requestKey(id), expected: undefined, value: JSON.stringify(request) },
           { collection: REQUESTS, id: tenantKey(tenant, id), expected: undefined, value: '1' },
@@ -179,7 +180,7 @@ export class DeviceRegistration {
   ): Promise<StoredDeviceRequest> {
     const { token, mayTakeOver, by } = options;
     const policy = await this.tokenPolicy(tenant);
-    for (let tries = 1; ; tries += 1) {
+    return retried(this.#parts, async () => {
       const request = await this.get(tenant, id);
       if (request.status === 'BLOCKED') throw this.#blocked(id);
       if (request.status !== 'PENDING_ACCEPTANCE')
@@ -192,14 +193,15 @@ export class DeviceRegistration {
         !isSameSecret(request.securityToken, token ?? '')
       ) {
         // No token is no guess: "accept all" sends none.
-        if ((token ?? '') !== '' && !(await this.#countWrongToken(request, tries, by))) continue;
+        if ((token ?? '') !== '') await this.#countWrongToken(request, by);
         throw new PlatformError('devicecontrol/security-token', { id });
       }
       const taken = await this.#takeOverSerial(request, mayTakeOver);
       const audit = auditOf(request, 'accepted', by);
       const accepted: StoredDeviceRequest = { ...request, status: 'ACCEPTED' };
-      if (await this.#replace(request, accepted, tries, { ...audit, text: `${audit.text}${taken}` })) return accepted;
-    }
+      await this.#replace(request, accepted, { ...audit, text: `${audit.text}${taken}` });
+      return accepted;
+    });
   }
 
   /** @returns what the audit record says about it. */
@@ -246,19 +248,11 @@ export class DeviceRegistration {
     });
   }
 
-  /** @returns false when another was faster: read again. @throws PlatformError 422 for the last one that is taken. */
-  async #countWrongToken(request: StoredDeviceRequest, tries: number, by: AskedBy): Promise<boolean> {
+  /** @throws PlatformError 422 for the last one that is taken. */
+  async #countWrongToken(request: StoredDeviceRequest, by: AskedBy): Promise<void> {
     const wrongTokens = (request.wrongTokens ?? 0) + 1;
-    if (wrongTokens < WRONG_TOKENS_MAX) return this.#replace(request, { ...request, wrongTokens }, tries);
-    if (
-      !(await this.#replace(
-        request,
-        { ...request, wrongTokens, status: 'BLOCKED' },
-        tries,
-        auditOf(request, 'blocked', by),
-      ))
-    )
-      return false;
+    if (wrongTokens < WRONG_TOKENS_MAX) return this.#replace(request, { ...request, wrongTokens });
+    await this.#replace(request, { ...request, wrongTokens, status: 'BLOCKED' }, auditOf(request, 'blocked', by));
     throw this.#blocked(request.id);
   }
 
@@ -273,17 +267,17 @@ export class DeviceRegistration {
 
   /** @throws PlatformError 404. */
   async delete(tenant: number, id: string, by: AskedBy): Promise<void> {
-    for (let tries = 1; ; tries += 1) {
+    await retried(this.#parts, async () => {
       const request = await this.get(tenant, id);
-      if (await this.#replace(request, undefined, tries, auditOf(request, 'deleted', by))) return;
-    }
+      await this.#replace(request, undefined, auditOf(request, 'deleted', by));
+    });
   }
 
   /**
    * One request of a device for its credentials: notes that it is there, or ends the accepted request and makes its
    * user.
    * @param shown the security token; an empty one is none.
-   * @returns undefined while it is not accepted, and for an id that nobody has announced.
+   * @returns undefined while it is not accepted, and for an id that no user has announced.
    * @throws PlatformError 422 without a security token where the tenant wants one.
    */
   async poll(id: string, shown: string | undefined): Promise<DeviceCredentials | undefined> {
@@ -297,7 +291,7 @@ export class DeviceRegistration {
         limit,
       });
     }
-    for (let tries = 1; ; tries += 1) {
+    return retried(this.#parts, async () => {
       const text = isDeviceId(id) ? await this.#read(id) : undefined;
       if (text === undefined) return undefined;
       const request = JSON.parse(text) as StoredDeviceRequest;
@@ -314,20 +308,19 @@ export class DeviceRegistration {
           !isSameSecret(request.securityToken, token ?? '')
         )
           return undefined;
-        const credentials = await this.#issue(request, text, tenant.id, tries);
-        if (credentials !== undefined) return credentials;
-      } else {
-        // A device that starts again may show another token: the last one counts.
-        const securityToken = token ?? request.securityToken;
-        const isNoted = request.status === 'PENDING_ACCEPTANCE' && securityToken === request.securityToken;
-        const noted: StoredDeviceRequest = {
-          ...request,
-          status: 'PENDING_ACCEPTANCE',
-          ...(securityToken === undefined ? {} : { securityToken }),
-        };
-        if (isNoted || (await this.#replace(request, noted, tries))) return undefined;
+        return this.#issue(request, text, tenant.id);
       }
-    }
+      // A device that starts again may show another token: the last one counts.
+      const securityToken = token ?? request.securityToken;
+      const isNoted = request.status === 'PENDING_ACCEPTANCE' && securityToken === request.securityToken;
+      const noted: StoredDeviceRequest = {
+        ...request,
+        status: 'PENDING_ACCEPTANCE',
+        ...(securityToken === undefined ? {} : { securityToken }),
+      };
+      if (!isNoted) await this.#replace(request, noted);
+      return undefined;
+    });
   }
 
   /** The tenant's option `device-registration/security-token.policy`. */
@@ -375,28 +368,25 @@ export class DeviceRegistration {
     const expected = await this.#parts.documents.get(REQUESTS, REQUESTS_TENANT, id);
     if (expected === undefined) return;
     try {
-      await this.#change([{ collection: REQUESTS, id, expected, value: undefined }]);
+      await changeRecords(this.#parts, REQUESTS_TENANT, [{ collection: REQUESTS, id, expected, value: undefined }]);
     } catch (error) {
       if (!isChangedMeanwhile(error)) throw error;
     }
   }
 
-  async #issue(
-    request: StoredDeviceRequest,
-    expected: string,
-    tenantId: string,
-    tries: number,
-  ): Promise<DeviceCredentials | undefined> {
+  async #issue(request: StoredDeviceRequest, expected: string, tenantId: string): Promise<DeviceCredentials> {
     const { id, tenant, owner, groupId } = request;
     const password = randomBytes(PASSWORD_BYTES).toString('base64url');
     const user = await this.userOf(tenant, id, { password, isGenerated: true, by: owner });
     const body: DeviceCredentialsIssue = { id, expected, tenant, user, ...(groupId === undefined ? {} : { groupId }) };
-    try {
-      await this.#command(COMMAND.DEVICE_CREDENTIALS_ISSUE, body);
-    } catch (error) {
-      if (isChangedMeanwhile(error) && tries < TRIES_MAX) return undefined;
-      throw error;
-    }
+    await this.#parts.commands.request({
+      kind: COMMAND.DEVICE_CREDENTIALS_ISSUE,
+      tenant: REQUESTS_TENANT,
+      key: TENANT_KEY,
+      mode: PROCESSING_MODE.PERSISTENT,
+      receivedAt: this.#parts.now(),
+      body,
+    });
     return { id, tenantId, userName: user.userName, password };
   }
 
@@ -404,13 +394,12 @@ export class DeviceRegistration {
     return this.#parts.documents.get(REQUESTS, REQUESTS_TENANT, requestKey(id));
   }
 
-  /** @returns false when somebody else was faster: read again. */
+  /** @throws PlatformError `general/changed-meanwhile`. */
   async #replace(
     request: StoredDeviceRequest,
     next: StoredDeviceRequest | undefined,
-    tries: number,
     audit?: AuditEntry,
-  ): Promise<boolean> {
+  ): Promise<void> {
     const { id, tenant } = request;
     const changes: RecordChange[] = [
       {
@@ -422,31 +411,7 @@ export class DeviceRegistration {
     ];
     if (next === undefined)
       changes.push({ collection: REQUESTS, id: tenantKey(tenant, id), expected: '1', value: undefined });
-    try {
-      await this.#change(changes, audit === undefined ? [] : [audit]);
-      return true;
-    } catch (error) {
-      if (isChangedMeanwhile(error) && tries < TRIES_MAX) return false;
-      throw error;
-    }
-  }
-
-  async #change(changes: readonly RecordChange[], audits: readonly AuditEntry[] = []): Promise<void> {
-    await this.#command(COMMAND.RECORDS_CHANGE, { changes, audits });
-  }
-
-  async #command(
-    kind: typeof COMMAND.RECORDS_CHANGE | typeof COMMAND.DEVICE_CREDENTIALS_ISSUE,
-    body: object,
-  ): Promise<void> {
-    await this.#parts.commands.request({
-      kind,
-      tenant: REQUESTS_TENANT,
-      key: TENANT_KEY,
-      mode: PROCESSING_MODE.PERSISTENT,
-      receivedAt: this.#parts.now(),
-      body,
-    });
+    await changeRecords(this.#parts, REQUESTS_TENANT, changes, audit === undefined ? [] : [audit]);
   }
 }
 
@@ -459,9 +424,6 @@ function auditOf(
   const activity = `New device request ${what}`;
   return { type: 'Inventory', activity, text: `${activity}: ${id}`, tenant, ...by };
 }
-
-const isChangedMeanwhile = (error: unknown): boolean =>
-  error instanceof PlatformError && error.code === 'general/changed-meanwhile';
 
 /**
  * Says at the start which policies of security tokens are in force. @param set those that tenants have set; undefined

@@ -8,7 +8,7 @@ import type { Collection } from '../../model/commands/collections.ts';
 import type { CommandPort } from '../../ports/command-port.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { DocumentsRemove } from '../../model/commands/deletion.ts';
-import type { RecordChange, RecordsChange } from '../../model/commands/records.ts';
+import type { RecordChange } from '../../model/commands/records.ts';
 import { BackgroundLoop } from '../../pacing/background-loop.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import {
@@ -20,11 +20,10 @@ import {
 } from '../../model/entities/device-request.ts';
 import type { StoredDeviceRequest } from '../../model/entities/device-request.ts';
 import { actorOfDocument } from '../../model/commands/document-routing.ts';
-import { PlatformError } from '../../model/errors.ts';
 import type { Log } from '../../ports/log.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
-import { withDigest } from '../../model/commands/record-change.ts';
 import { SERVER_WIDE } from '../../model/commands/keys.ts';
+import { changeRecords, isChangedMeanwhile } from '../../records/records.ts';
 
 export const DELETION_PREFIX = 'tenant-deletion/';
 export const deletionKey = (number: number): string => `${DELETION_PREFIX}${number}`;
@@ -48,14 +47,14 @@ const STEP_REQUESTS = 100;
 const STEP_ID_BYTES = 128 * 1024;
 /** Deletions that are read at once. */
 const JOBS_READ = 1_000;
-/** For so long nothing may have come back. */
+/** Time without a returning record after which a deletion is done. */
 const QUIET_MS = 60_000;
 const STEP_PAUSE_MS = 10;
 const IDLE_PAUSE_MS = 5_000;
 /** Of one deletion that failed: it begins with the first, and doubles. The others go on meanwhile. */
 const FAILED_PAUSE_MS = 5_000;
 const FAILED_PAUSE_MAX_MS = 10 * 60_000;
-/** In audit records, when nobody deleted the tenant. */
+/** In audit records, when no user deleted the tenant. */
 const NOBODY = 'system';
 
 export interface TenantDeletionOptions {
@@ -263,17 +262,16 @@ export class TenantDeletion {
 
   /** Records of the whole server. */
   async #changeRecords(changes: readonly RecordChange[]): Promise<void> {
-    const body: RecordsChange = { changes: changes.map(withDigest) };
     try {
-      await this.#request(COMMAND.RECORDS_CHANGE, SERVER_WIDE, 't', body);
+      await changeRecords(this.#options, SERVER_WIDE, changes);
     } catch (error) {
       // The tenant was made ready meanwhile, a device asked, or another node had the same step: the next look sees.
-      if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile') throw error;
+      if (!isChangedMeanwhile(error)) throw error;
     }
   }
 
   #request(
-    kind: typeof COMMAND.RECORDS_CHANGE | typeof COMMAND.DOCUMENTS_REMOVE,
+    kind: typeof COMMAND.DOCUMENTS_REMOVE,
     tenant: number,
     key: string | number,
     body: object,

@@ -6,8 +6,7 @@
 import type { Blobs } from '../../ports/blobs.ts';
 import { BlobTooLarge } from '../../ports/blobs.ts';
 import { BackgroundLoop } from '../../pacing/background-loop.ts';
-import { COMMAND } from '../../model/commands/kinds.ts';
-import type { AuditEntry, RecordChange, RecordsChange } from '../../model/commands/records.ts';
+import type { AuditEntry } from '../../model/commands/records.ts';
 import type { CommandPort } from '../../ports/command-port.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { HistoryReader } from '../../ports/history-reader.ts';
@@ -15,12 +14,12 @@ import type { IdSource } from '../../ports/id-source.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import type { Log } from '../../ports/log.ts';
-import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import type { Tenants } from './tenants.ts';
 import { isAnyUsage, usageReport } from './usage-report.ts';
 import type { DayRange } from './usage-report.ts';
-import { SERVER_WIDE, TENANT_KEY } from '../../model/commands/keys.ts';
+import { SERVER_WIDE } from '../../model/commands/keys.ts';
+import { changeRecords, isChangedMeanwhile } from '../../records/records.ts';
 
 export const STATISTICS_FILES = 'statisticsFile';
 /** Files of each type that are kept; the oldest goes. */
@@ -77,8 +76,6 @@ export function monthBefore(now: number): DayRange {
   return { from: day(Date.UTC(year, month - 1, 1)), to: day(Date.UTC(year, month, 0)) };
 }
 
-const isChanged = (error: unknown): boolean =>
-  error instanceof PlatformError && error.code === 'general/changed-meanwhile';
 const realId = ({ from }: DayRange): string => `real-${from.slice(0, 7)}`;
 
 /** Keys of content that a record names: for the sweep. */
@@ -145,7 +142,7 @@ export class StatisticsFiles {
       log.info({ id, bytes, ...range }, 'the statistics file of a month was made');
     } catch (error) {
       // Another node was faster.
-      if (!isChanged(error)) throw error;
+      if (!isChangedMeanwhile(error)) throw error;
     }
   }
 
@@ -192,7 +189,9 @@ export class StatisticsFiles {
       bytes,
     };
     try {
-      await this.#change(
+      await changeRecords(
+        this.#options,
+        SERVER_WIDE,
         [{ collection: STATISTICS_FILES, id, expected: undefined, value: JSON.stringify(file) }],
         audits,
       );
@@ -224,28 +223,15 @@ export class StatisticsFiles {
     const files = (await this.list()).filter((file) => file.type === type);
     for (const file of files.slice(type === 'REAL' ? REAL_FILES_MAX : TEST_FILES_MAX)) {
       try {
-        await this.#change(
-          [{ collection: STATISTICS_FILES, id: file.id, expected: JSON.stringify(file), value: undefined }],
-          [],
-        );
+        await changeRecords(this.#options, SERVER_WIDE, [
+          { collection: STATISTICS_FILES, id: file.id, expected: JSON.stringify(file), value: undefined },
+        ]);
       } catch (error) {
         // Another request, which made a file at the same time, was faster.
-        if (!isChanged(error)) throw error;
+        if (!isChangedMeanwhile(error)) throw error;
       }
       await this.#options.blobs.remove(file.blob);
     }
-  }
-
-  async #change(changes: readonly RecordChange[], audits: readonly AuditEntry[]): Promise<void> {
-    const body: RecordsChange = { changes, ...(audits.length > 0 ? { audits } : {}) };
-    await this.#options.commands.request({
-      kind: COMMAND.RECORDS_CHANGE,
-      tenant: SERVER_WIDE,
-      key: TENANT_KEY,
-      mode: PROCESSING_MODE.PERSISTENT,
-      receivedAt: this.#options.now(),
-      body,
-    });
   }
 
   async #run(): Promise<void> {

@@ -15,7 +15,7 @@ import { isConcerned } from '../../ingest/projector/history-query.ts';
 import type { HistoryQuery } from '../../ingest/projector/history-query.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { Command } from '../../model/commands/command.ts';
-import type { AuditEntry, RecordChange, RecordsChange } from '../../model/commands/records.ts';
+import type { AuditEntry, RecordChange } from '../../model/commands/records.ts';
 import type { DataDelete } from '../../model/commands/deletion.ts';
 import type { LiveBus } from '../../ports/live-bus.ts';
 import { DATA_DELETION_PREFIX } from '../../model/commands/data-deletion-jobs.ts';
@@ -23,7 +23,7 @@ import { PlatformError, refusedBy } from '../../model/errors.ts';
 import { PROCESSING_MODE, isNotified } from '../../model/commands/processing-mode.ts';
 import type { Job, JobPage } from '../../pacing/tenant-jobs.ts';
 import { describeFilter } from '../runtime/command-audit.ts';
-import { TENANT_KEY } from '../../model/commands/keys.ts';
+import { changeRecords, isChangedMeanwhile } from '../../records/records.ts';
 
 const KINDS = {
   events: COMMAND.EVENT_DELETE,
@@ -287,20 +287,13 @@ export class DataDeletion {
   }
 
   async #change(tenant: number, change: RecordChange, audits: readonly AuditEntry[] = []): Promise<void> {
-    const body: RecordsChange = { changes: [change], ...(audits.length > 0 ? { audits } : {}) };
-    await this.#options.commands
-      .requestBeyondBound({
-        kind: COMMAND.RECORDS_CHANGE,
-        tenant,
-        key: TENANT_KEY,
-        mode: PROCESSING_MODE.PERSISTENT,
-        receivedAt: Date.now(),
-        body,
-      })
-      .catch((error: unknown) => {
-        // It was recorded before a crash, another node has carried it on, or the tenant is gone.
-        if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile') throw error;
-      });
+    const { commands } = this.#options;
+    // Beyond the journal's bound, as what it is about was acknowledged.
+    const ports = { commands: { request: commands.requestBeyondBound.bind(commands) }, now: Date.now };
+    await changeRecords(ports, tenant, [change], audits).catch((error: unknown) => {
+      // It was recorded before a crash, another node has carried it on, or the tenant is gone.
+      if (!isChangedMeanwhile(error)) throw error;
+    });
   }
 
   /**

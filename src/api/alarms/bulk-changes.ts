@@ -7,7 +7,6 @@ import { COMMAND } from '../../model/commands/kinds.ts';
 import type { Command } from '../../model/commands/command.ts';
 import type { CommandPort } from '../../ports/command-port.ts';
 import type { HistoryReader } from '../../ports/history-reader.ts';
-import type { RecordsChange } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
@@ -15,7 +14,7 @@ import { TenantJobs } from '../../pacing/tenant-jobs.ts';
 import type { JobPage, TenantJobsOptions } from '../../pacing/tenant-jobs.ts';
 import { alarmFilter } from './selection.ts';
 import type { AlarmSelection } from './selection.ts';
-import { TENANT_KEY } from '../../model/commands/keys.ts';
+import { changeRecords, isChangedMeanwhile } from '../../records/records.ts';
 
 /** Ids of these records begin so. */
 export const BULK_CHANGE_PREFIX = 'alarms/';
@@ -93,11 +92,12 @@ export class BulkAlarmChanges {
     }
     const isDone = rows.length < PAGE_SIZE;
     const value = isDone ? undefined : JSON.stringify({ ...change, after: Number(rows[rows.length - 1].id) });
-    const body: RecordsChange = { changes: [{ collection: 'job', id, expected: text, value }] };
-    await this.#send(tenant, { kind: COMMAND.RECORDS_CHANGE, key: TENANT_KEY, body }).catch((error: unknown) => {
-      // Somebody else has carried it on: in a cluster the owner may have changed.
-      if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile') throw error;
-    });
+    await changeRecords(this.#options, tenant, [{ collection: 'job', id, expected: text, value }]).catch(
+      (error: unknown) => {
+        // Another node has carried it on: in a cluster the owner may have changed.
+        if (!isChangedMeanwhile(error)) throw error;
+      },
+    );
     return 'more';
   }
 

@@ -24,10 +24,10 @@ import { quote, segment } from '../entities/text.ts';
 import { ORIGIN_ENTRIES_MAX, ORIGIN_ENTRY_LENGTH_MAX, areOriginEntriesBounded } from '../request/origin-rules.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { text } from '../request/schema/query-parameters.ts';
-import { NO_SUM, sumOfRecord, totalsOf } from '../../records/totals.ts';
+import { NO_SUM, sumOfRecord, changeWithin } from '../../records/totals.ts';
 import type { KeptTotal } from '../../records/totals.ts';
-import { changeRecords, listRecords, readRecord, retried } from '../../records/records.ts';
-import type { RecordReader, RecordWriter, StoredRecord } from '../../records/records.ts';
+import { listRecords, readRecord, retried } from '../../records/records.ts';
+import type { Counting, RecordReader, RecordWriter, StoredRecord } from '../../records/records.ts';
 import { NO_CONTENT, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
@@ -167,13 +167,13 @@ export const optionsTotal = (tenant: number): KeptTotal => ({
 
 /** @param tenant number of the one that they belong to. @throws PlatformError 422 when it has no room for them. */
 export async function changeOptions(
-  ports: RecordReader & RecordWriter,
+  ports: RecordReader & RecordWriter & Counting,
   tenant: number,
   changes: readonly RecordChange[],
   audit: AuditEntry,
 ): Promise<void> {
   const told = withChanges(audit, valuesOf(changes, 'expected'), valuesOf(changes, 'value'), { isTold: false });
-  await changeRecords(ports, tenant, changes, [told], await totalsOf(ports, optionsTotal(tenant), changes));
+  await changeWithin(ports, optionsTotal(tenant), changes, [told]);
 }
 
 /**

@@ -301,7 +301,7 @@ async function remove(request: ApiRequest): Promise<Answer> {
   return NO_CONTENT;
 }
 
-/** Of a managed object, or of the context `tenant`. What somebody else deletes meanwhile is gone as well. */
+/** Of a managed object, or of the context `tenant`. What another request deletes meanwhile is gone as well. */
 async function removeSelected(request: ApiRequest): Promise<Answer> {
   const { query } = request;
   const [context, source] = [query.text('context'), query.text('source')];

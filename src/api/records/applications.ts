@@ -18,9 +18,9 @@ import { MANAGEMENT_TENANT, isParentOf } from '../../accounts/tenants/tenants.ts
 import type { Tenant } from '../../accounts/tenants/tenants.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { withChanges } from '../../records/audit-changes.ts';
-import { NO_SUM, sumOfRecord, totalsOf } from '../../records/totals.ts';
+import { NO_SUM, sumOfRecord, changeWithin } from '../../records/totals.ts';
 import type { KeptTotal } from '../../records/totals.ts';
-import { LIST_MAX, changeRecords, listRecords, readRecord, retried } from '../../records/records.ts';
+import { LIST_MAX, listRecords, readRecord, retried } from '../../records/records.ts';
 import type { Platform } from '../request/platform.ts';
 import type { Principal } from '../../model/access/principal.ts';
 import type { RecordReader, StoredRecord } from '../../records/records.ts';
@@ -174,13 +174,7 @@ async function store(
   changes: readonly RecordChange[],
   audits: readonly AuditEntry[],
 ): Promise<void> {
-  await changeRecords(
-    request.platform,
-    SERVER_WIDE,
-    changes,
-    audits,
-    await totalsOf(request.platform, totalOf(ownerNumber), changes),
-  );
+  await changeWithin(request.platform, totalOf(ownerNumber), changes, audits);
 }
 
 export async function findByUnique(

@@ -1,8 +1,8 @@
 /** Changes that are taken while the disk is nearly full, because they give space back. */
-import type { RecordReader, RecordWriter } from '../../records/records.ts';
+import type { Counting, RecordReader, RecordWriter } from '../../records/records.ts';
 import type { ApiRequest } from './request.ts';
 
-export function freeing({ platform }: ApiRequest): RecordReader & RecordWriter {
+export function freeing({ platform }: ApiRequest): RecordReader & RecordWriter & Counting {
   const { documents, refusals, now } = platform;
   return { documents, refusals, now, commands: platform.freeing };
 }

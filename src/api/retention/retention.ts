@@ -26,9 +26,9 @@ import type { ApiRequest } from '../request/request.ts';
 import { isEntityId } from '../request/entity-id.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { text } from '../request/schema/query-parameters.ts';
-import { NO_SUM, sumOfRecord, totalsOf } from '../../records/totals.ts';
+import { NO_SUM, sumOfRecord, changeWithin } from '../../records/totals.ts';
 import type { KeptTotal } from '../../records/totals.ts';
-import { changeRecords, listRecords, readRecord, retried, updateRecord } from '../../records/records.ts';
+import { listRecords, readRecord, retried, updateRecord } from '../../records/records.ts';
 import { freeing } from '../request/freeing.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import { RetentionEditable, RetentionRulePost, RetentionRulePut, RetentionRunPost } from './schemas.ts';
@@ -66,13 +66,7 @@ async function changeRules(
   changed: RecordChange,
   told: AuditEntry,
 ): Promise<void> {
-  await changeRecords(
-    freeing(request),
-    tenant,
-    [changed],
-    [told],
-    await totalsOf(request.platform, rulesTotal(tenant), [changed]),
-  );
+  await changeWithin(freeing(request), rulesTotal(tenant), [changed], [told]);
 }
 
 const ruleUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}${RULES}/${id}`;

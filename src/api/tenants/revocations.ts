@@ -12,7 +12,7 @@ import { requireShallow } from '../../model/documents/json-document.ts';
 import { formatTime, parseTime } from '../../model/documents/iso-time.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { readMultipart } from '../http/multipart.ts';
-import { changeRecords, listRecords } from '../../records/records.ts';
+import { changeRecords, listRecords, retried } from '../../records/records.ts';
 import { NO_CONTENT } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
@@ -21,7 +21,6 @@ import { CsvForm } from '../entities/schemas.ts';
 const LIMIT = 'certificates/revocations';
 /** Records of one command. */
 const STEP = 500;
-const TRIES_MAX = 8;
 
 interface Revocation {
   readonly serial: string;
@@ -117,7 +116,7 @@ async function put(request: ApiRequest): Promise<Answer> {
     const { serial, revocationDate } = checked(request, sent);
     if (!wanted.has(serial)) wanted.set(serial, JSON.stringify({ revocationDate }));
   }
-  for (let tries = 1; ; tries += 1) {
+  await retried(request.platform, async () => {
     const stored = new Map(
       (await listRecords(request.platform, request.tenant, 'revocation')).map(({ id, value }) => [id, value]),
     );
@@ -125,15 +124,9 @@ async function put(request: ApiRequest): Promise<Answer> {
       .filter(([id, value]) => stored.get(id) !== value)
       .map(([id, value]) => ({ collection: 'revocation', id, expected: stored.get(id), value }));
     requireRoom(request, stored.size + changes.filter(({ expected }) => expected === undefined).length);
-    try {
-      for (let start = 0; start < changes.length; start += STEP)
-        await store(request, changes.slice(start, start + STEP));
-      return NO_CONTENT;
-    } catch (error) {
-      if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile' || tries >= TRIES_MAX)
-        throw error;
-    }
-  }
+    for (let start = 0; start < changes.length; start += STEP) await store(request, changes.slice(start, start + STEP));
+  });
+  return NO_CONTENT;
 }
 
 function requireRoom(request: ApiRequest, count: number): void {

@@ -20,7 +20,7 @@ import { formatTime } from '../../model/documents/iso-time.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { segment } from '../entities/text.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
-import { changeRecords, listRecords, readRecord, updateRecord } from '../../records/records.ts';
+import { changeRecords, isChangedMeanwhile, listRecords, readRecord, updateRecord } from '../../records/records.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
@@ -116,7 +116,7 @@ async function store(request: ApiRequest, tenant: Tenant, certificates: readonly
       auditOf(request, 'Trusted certificate added', fingerprints),
     ]);
   } catch (error) {
-    if (error instanceof PlatformError && error.code === 'general/changed-meanwhile') {
+    if (isChangedMeanwhile(error)) {
       throw new PlatformError('certificate/duplicate', { fingerprint: fingerprints[0] });
     }
     throw error;

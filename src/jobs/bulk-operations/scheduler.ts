@@ -36,7 +36,7 @@ import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import { BulkDueTimes, bulkIdsWith } from './due-times.ts';
 import { BulkOperationWatch } from './watch.ts';
-import { TENANT_KEY } from '../../model/commands/keys.ts';
+import { changeRecords, isChangedMeanwhile } from '../../records/records.ts';
 
 /**
  * Operations of one batch. All that are due in a step share it, each has its least part: so steps stay short, and no
@@ -188,8 +188,8 @@ export class BulkOperationScheduler {
     try {
       return await this.#advance(tenant, id, batch);
     } catch (error) {
-      // Somebody changed it meanwhile: the next step reads it again.
-      if (error instanceof PlatformError && error.code === 'general/changed-meanwhile') return this.#options.now();
+      // Another writer changed it meanwhile: the next step reads it again.
+      if (isChangedMeanwhile(error)) return this.#options.now();
       this.#options.log.warn({ err: error, tenant, id, retryMs: RETRY_MS }, 'a bulk operation could not go on');
       return this.#options.now() + RETRY_MS;
     }
@@ -211,7 +211,7 @@ export class BulkOperationScheduler {
     const ids = await this.#options.ids.nextBesideInOrder(tenant, devices.map(Number));
     const planned = devices.map((device, index) => [device, String(ids[index])] as const);
     const next: StoredBulkOperation = { ...stored, nextAt, planned };
-    await this.#change(tenant, [
+    await changeRecords(this.#options, tenant, [
       { collection: BULK_OPERATIONS, id: bulkKey(id), expected: text, value: JSON.stringify(next) },
     ]);
     return this.#create(tenant, next, JSON.stringify(next), planned);
@@ -299,7 +299,7 @@ export class BulkOperationScheduler {
       { collection: BULK_OPERATIONS, id: bulkKey(next.id), expected, value },
       ...further,
     ];
-    await this.#change(tenant, changes);
+    await changeRecords(this.#options, tenant, changes);
     return isOver ? this.#options.now() : nextAt;
   }
 
@@ -327,7 +327,7 @@ export class BulkOperationScheduler {
       if (isNew) changes.push({ collection: BULK_OPERATIONS, id: bulkWatchedKey(id), expected: undefined, value: '1' });
     }
     if (!isWatched && watched !== undefined) changes.push(removal({ id: bulkWatchedKey(id), value: watched }));
-    if (changes.length > 0) await this.#change(tenant, changes);
+    if (changes.length > 0) await changeRecords(this.#options, tenant, changes);
     if (isNew) this.watch.add(tenant, id);
     return Infinity;
   }
@@ -343,16 +343,5 @@ export class BulkOperationScheduler {
       return text.split(',');
     });
     return devices.slice(stored.done - first * BULK_CHUNK_DEVICES).slice(0, count);
-  }
-
-  async #change(tenant: number, changes: readonly RecordChange[]): Promise<void> {
-    await this.#options.commands.request({
-      kind: COMMAND.RECORDS_CHANGE,
-      tenant,
-      key: TENANT_KEY,
-      mode: PROCESSING_MODE.PERSISTENT,
-      receivedAt: this.#options.now(),
-      body: { changes },
-    });
   }
 }

@@ -14,17 +14,14 @@ import {
   bulkWatchedKey,
 } from '../../model/entities/bulk-operation.ts';
 import type { OperationCounts, StoredBulkOperation } from '../../model/entities/bulk-operation.ts';
-import { COMMAND } from '../../model/commands/kinds.ts';
 import type { CommandPort } from '../../ports/command-port.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { HistoryReader } from '../../ports/history-reader.ts';
 import type { RecordChange } from '../../model/commands/records.ts';
-import { PlatformError } from '../../model/errors.ts';
 import type { Log } from '../../ports/log.ts';
-import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import { BulkDueTimes, bulkIdsWith } from './due-times.ts';
-import { TENANT_KEY } from '../../model/commands/keys.ts';
+import { changeRecords, isChangedMeanwhile } from '../../records/records.ts';
 
 /** Bulk operations that one query counts. */
 const COUNTED_AT_ONCE = 50;
@@ -134,7 +131,7 @@ export class BulkOperationWatch {
       'operations of the oldest bulk operations are no longer counted: those that are deleted later leave their progress',
     );
     for (let start = 0; start < ids.length; start += ENDED_AT_ONCE)
-      await this.#change(tenant, ids.slice(start, start + ENDED_AT_ONCE).map(endOfWatch));
+      await changeRecords(this.#options, tenant, ids.slice(start, start + ENDED_AT_ONCE).map(endOfWatch));
   }
 
   async #run(): Promise<void> {
@@ -174,28 +171,17 @@ export class BulkOperationWatch {
     const stored = text === undefined ? undefined : (JSON.parse(text) as StoredBulkOperation);
     try {
       if (text === undefined || stored?.nextAt === undefined) {
-        await this.#change(tenant, [endOfWatch(id)]);
+        await changeRecords(this.#options, tenant, [endOfWatch(id)]);
         return Infinity;
       }
       const { changes, isOver } = keptCountsOf(text, true, live, { isAllSeen: true });
-      if (changes.length > 0) await this.#change(tenant, changes);
+      if (changes.length > 0) await changeRecords(this.#options, tenant, changes);
       return isOver ? Infinity : now() + Math.min(WATCH_MS_MAX, Math.max(WATCH_MS_MIN, (now() - stored.nextAt) / 10));
     } catch (error) {
-      // Somebody changed it meanwhile: it is read again.
-      if (error instanceof PlatformError && error.code === 'general/changed-meanwhile') return now();
+      // Another writer changed it meanwhile: it is read again.
+      if (isChangedMeanwhile(error)) return now();
       throw error;
     }
-  }
-
-  async #change(tenant: number, changes: readonly RecordChange[]): Promise<void> {
-    await this.#options.commands.request({
-      kind: COMMAND.RECORDS_CHANGE,
-      tenant,
-      key: TENANT_KEY,
-      mode: PROCESSING_MODE.PERSISTENT,
-      receivedAt: this.#options.now(),
-      body: { changes },
-    });
   }
 }
 

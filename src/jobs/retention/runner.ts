@@ -4,15 +4,12 @@
  * crash neither forgets nor counts anything twice.
  */
 import { BackgroundLoop } from '../../pacing/background-loop.ts';
-import { COMMAND } from '../../model/commands/kinds.ts';
 import type { AuditEntry, RecordChange } from '../../model/commands/records.ts';
 import type { CommandPort } from '../../ports/command-port.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { IdSource } from '../../ports/id-source.ts';
 import { PlatformError, refusedBy } from '../../model/errors.ts';
 import type { Log } from '../../ports/log.ts';
-import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
-import { withDigest } from '../../model/commands/record-change.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import {
   RETENTION_RULES,
@@ -37,7 +34,7 @@ import type {
   RunTrigger,
 } from '../../model/entities/retention.ts';
 import { CLOCK_LIMIT } from '../../operate/clock-trust.ts';
-import { TENANT_KEY } from '../../model/commands/keys.ts';
+import { changeRecords, isChangedMeanwhile, retried } from '../../records/records.ts';
 
 /** Between two steps while a run is under way. */
 const PAUSE_MS = 10;
@@ -57,10 +54,6 @@ const EARLY_EVERY_MS = 3_600_000;
 const OTHERS_MAX = 20;
 /** Of the message of a failure that is kept. */
 const FAILURE_LENGTH_MAX = 500;
-/** A run is begun so often while others change the schedule at the same time; the pauses between grow. */
-const BEGIN_TRIES_MAX = 8;
-const BEGIN_PAUSE_MS = 20;
-const CHANGES_AT_ONCE_LIMIT = 'records/changes-at-once';
 export const LOW_DISK_LIMIT = 'retention/disk-free';
 const HELD_LIMIT = 'retention/disk-full';
 /** A run waits an hour for space; the next one has the rules of its time. */
@@ -156,7 +149,7 @@ export class RetentionRunner {
         if (await this.#tenant(tenant)) isMore = true;
         this.#failures.delete(tenant);
       } catch (error) {
-        // Somebody changed it meanwhile: the next step reads it again.
+        // Another writer changed it meanwhile: the next step reads it again.
         if (isChangedMeanwhile(error)) isMore = true;
         else await this.#failed(tenant, error as Error);
       }
@@ -169,29 +162,12 @@ export class RetentionRunner {
    * @throws PlatformError `retention/running` when there is one already, 503 `records/changes-at-once`,
    * `retention/clock`. @returns its id.
    */
-  async begin(tenant: number, trigger: RunTrigger, options: { isDryRun: boolean; user?: string }): Promise<string> {
-    for (let tries = 1; ; tries += 1) {
+  begin(tenant: number, trigger: RunTrigger, options: { isDryRun: boolean; user?: string }): Promise<string> {
+    return retried(this.#options, async () => {
       const state = await this.#state(tenant);
-      const now = this.#options.now();
-      try {
-        return await this.#begin(
-          tenant,
-          state,
-          { trigger, ...options },
-          state?.value.doneFor ?? lastNight(now, this.#options.hour),
-        );
-      } catch (error) {
-        if (!isChangedMeanwhile(error)) throw error;
-      }
-      // Somebody else was faster: with a run, which the next look finds, or with something that is none.
-      if (tries >= BEGIN_TRIES_MAX) {
-        this.#options.refusals.count(CHANGES_AT_ONCE_LIMIT);
-        throw refusedBy(CHANGES_AT_ONCE_LIMIT);
-      }
-      await new Promise((resolve) => {
-        setTimeout(resolve, Math.random() * BEGIN_PAUSE_MS * tries);
-      });
-    }
+      const doneFor = state?.value.doneFor ?? lastNight(this.#options.now(), this.#options.hour);
+      return this.#begin(tenant, state, { trigger, ...options }, doneFor);
+    });
   }
 
   async #run(): Promise<void> {
@@ -229,7 +205,7 @@ export class RetentionRunner {
     const night = lastNight(now(), hour);
     if (state === undefined) {
       // A new tenant, or a new server: it begins with the next night.
-      await this.#change(tenant, [
+      await changeRecords(this.#options, tenant, [
         { collection: RETENTION_RULES, id: STATE_KEY, expected: undefined, value: JSON.stringify({ doneFor: night }) },
       ]);
       return false;
@@ -273,7 +249,7 @@ export class RetentionRunner {
       .map(
         ({ id: key, value }) => ({ collection: RETENTION_RULES, id: key, expected: value, value: undefined }) as const,
       );
-    await this.#change(tenant, [
+    await changeRecords(this.#options, tenant, [
       { collection: RETENTION_RULES, id: STATE_KEY, expected: state?.text, value: JSON.stringify(next) },
       { collection: RETENTION_RULES, id: runKey(id), expected: undefined, value: JSON.stringify(planned) },
       ...old,
@@ -326,7 +302,7 @@ export class RetentionRunner {
     }
     if (items === run.items) return true;
     const next = { ...run, items };
-    await this.#change(tenant, [
+    await changeRecords(this.#options, tenant, [
       { collection: RETENTION_RULES, id: runKey(id), expected: text, value: JSON.stringify(next) },
     ]);
     this.removedCount += sumOf(next) - sumOf(run);
@@ -351,7 +327,7 @@ export class RetentionRunner {
     refusals.count(HELD_LIMIT);
   }
 
-  /** The run is ended by somebody else: its record gets what was removed of the part that was under way. */
+  /** A request ended the run: its record gets what was removed of the part that was under way. */
   async #canceled(
     tenant: number,
     state: Stored<RetentionState>,
@@ -362,7 +338,7 @@ export class RetentionRunner {
     const changes: RecordChange[] = [
       { collection: RETENTION_RULES, id: STATE_KEY, expected: state.text, value: JSON.stringify(others) },
     ];
-    if (run === undefined) return this.#change(tenant, changes);
+    if (run === undefined) return changeRecords(this.#options, tenant, changes);
     const index = run.items.findIndex(({ pending }) => pending !== undefined);
     let ended = run;
     if (index >= 0) {
@@ -372,7 +348,7 @@ export class RetentionRunner {
       ended = { ...run, items: run.items.with(index, { ...item, count: item.count + removed }) };
       changes.push({ collection: RETENTION_RULES, id: runKey(id), expected: text, value: JSON.stringify(ended) });
     }
-    await this.#change(tenant, changes, run.isDryRun ? [] : [auditOf(id, ended)]);
+    await changeRecords(this.#options, tenant, changes, run.isDryRun ? [] : [auditOf(id, ended)]);
     this.removedCount += sumOf(ended) - sumOf(run);
   }
 
@@ -414,7 +390,8 @@ export class RetentionRunner {
     this.#held.delete(tenant);
     const ended: RetentionRun = { ...run, ...result, endedAt: this.#options.now() };
     const { active: _, ...others } = state.value;
-    await this.#change(
+    await changeRecords(
+      this.#options,
       tenant,
       [
         { collection: RETENTION_RULES, id: STATE_KEY, expected: state.text, value: JSON.stringify(others) },
@@ -443,17 +420,6 @@ export class RetentionRunner {
     const text = await this.#options.documents.get(RETENTION_RULES, tenant, STATE_KEY);
     return text === undefined ? undefined : { text, value: JSON.parse(text) as RetentionState };
   }
-
-  async #change(tenant: number, changes: readonly RecordChange[], audits: readonly AuditEntry[] = []): Promise<void> {
-    await this.#options.commands.request({
-      kind: COMMAND.RECORDS_CHANGE,
-      tenant,
-      key: TENANT_KEY,
-      mode: PROCESSING_MODE.PERSISTENT,
-      receivedAt: this.#options.now(),
-      body: { changes: changes.map(withDigest), ...(audits.length > 0 ? { audits } : {}) },
-    });
-  }
 }
 
 /**
@@ -477,8 +443,6 @@ export async function newestRetentionDay(
   return newest;
 }
 
-const isChangedMeanwhile = (error: unknown): boolean =>
-  error instanceof PlatformError && error.code === 'general/changed-meanwhile';
 const sumOf = ({ items, isDryRun }: RetentionRun): number =>
   isDryRun ? 0 : items.reduce((sum, { count }) => sum + count, 0);
 

@@ -15,6 +15,7 @@ import { COMMAND } from '../../model/commands/kinds.ts';
 import type { CommandPort } from '../../ports/command-port.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { HistoryReader } from '../../ports/history-reader.ts';
+import type { Refusals } from '../../ports/refusals.ts';
 import type { RecordChange } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { splitMembers } from '../../model/documents/json-document.ts';
@@ -23,7 +24,7 @@ import { ANY } from '../../model/entities/retention.ts';
 import type { IsWanted, RetentionChunk, RetentionStore, RetentionTarget } from '../../model/entities/retention.ts';
 import type { EntityKind, RetentionHistory } from '../../ports/retention-history.ts';
 import { bulkIdsWith } from '../bulk-operations/due-times.ts';
-import { TENANT_KEY } from '../../model/commands/keys.ts';
+import { changeRecords, retried } from '../../records/records.ts';
 
 /** Entities of one part: the history is asked once for as many. */
 export const PART_ENTITIES = 20_000;
@@ -31,12 +32,8 @@ export const PART_ENTITIES = 20_000;
 const LOT = 64;
 /** Bulk operations of one part, removed by one command. */
 const PART_RECORDS = 200;
-/**
- * Bulk operations that one query counts, and how often the counts of one are kept anew when somebody changes its record
- * at the same time.
- */
+/** Bulk operations that one query counts. */
 const COUNTED_AT_ONCE = 200;
-const TRIES_MAX = 10;
 const DELETE = {
   EVENT: COMMAND.EVENT_DELETE,
   ALARM: COMMAND.ALARM_DELETE,
@@ -51,6 +48,7 @@ export interface RetentionRemovalOptions {
   readonly visible: () => Promise<void>;
   readonly commands: CommandPort;
   readonly documents: DocumentReader;
+  readonly refusals: Refusals;
   /**
    * @throws PlatformError `general/disk-full` when so little is free that only what takes no space goes on. Never when
    * absent.
@@ -145,17 +143,11 @@ export class RetentionRemoval implements RetentionStore {
   }
 
   /** @param changesNow reads the record. */
-  async #keepCountsOf(tenant: number, changesNow: () => Promise<readonly RecordChange[]>): Promise<void> {
-    for (let tries = 1; ; tries += 1) {
+  #keepCountsOf(tenant: number, changesNow: () => Promise<readonly RecordChange[]>): Promise<void> {
+    return retried(this.#options, async () => {
       const changes = await changesNow();
-      if (changes.length === 0) return;
-      try {
-        return await this.#change(tenant, changes);
-      } catch (error) {
-        if (tries >= TRIES_MAX || !(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile')
-          throw error;
-      }
-    }
+      if (changes.length > 0) await changeRecords(this.#options, tenant, changes);
+    });
   }
 
   async #removeEntity(kind: EntityKind, tenant: number, id: number, source: number): Promise<void> {
@@ -227,19 +219,8 @@ export class RetentionRemoval implements RetentionStore {
     const changes = found.map(
       ({ id, value }) => ({ collection: BULK_OPERATIONS, id, expected: value, value: undefined }) as const,
     );
-    await this.#change(tenant, changes);
+    await changeRecords(this.#options, tenant, changes);
     return 0;
-  }
-
-  async #change(tenant: number, changes: readonly RecordChange[]): Promise<void> {
-    await this.#options.commands.request({
-      kind: COMMAND.RECORDS_CHANGE,
-      tenant,
-      key: TENANT_KEY,
-      mode: PROCESSING_MODE.PERSISTENT,
-      receivedAt: this.#options.now(),
-      body: { changes },
-    });
   }
 }
 

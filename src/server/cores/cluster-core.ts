@@ -21,11 +21,8 @@ import type { Config } from '../../config/config.ts';
 import { shardOf } from '../../ingest/journal/command-record.ts';
 import { reserveBytesOf } from '../../ingest/journal/freeing-commands.ts';
 import { Sources } from '../../ingest/measurements/sources.ts';
-import { COMMAND } from '../../model/commands/kinds.ts';
 import type { ActorKey } from '../../model/commands/command.ts';
-import type { RecordsChange } from '../../model/commands/records.ts';
 import type { Log } from '../../ports/log.ts';
-import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { Turns } from '../../pacing/turns.ts';
 import type { BlobReferences } from '../../jobs/files/blob-sweeper.ts';
 import { makeDataDirectory } from '../../operate/data-directory.ts';
@@ -61,7 +58,7 @@ import { ClusterCaches } from './cluster-caches.ts';
 import { ClusterDisks } from './cluster-disks.ts';
 import { CoreEvents, loginParts } from './core.ts';
 import type { ClusterSessions, ServerCore } from './core.ts';
-import { TENANT_KEY } from '../../model/commands/keys.ts';
+import { changeRecords } from '../../records/records.ts';
 
 const QUARANTINE_FILE = 'quarantine.jsonl';
 /** The three servers have so long to answer at the start. */
@@ -354,28 +351,21 @@ export class ClusterCore implements ServerCore {
   }
 
   /**
-   * What the configuration wants otherwise than it is stored, decided by its actors; who has changed it meanwhile was
+   * What the configuration wants otherwise than it is stored, decided by its actors; a change in the meantime was
    * faster.
    */
   async #changeExisting(toChange: readonly ChangeOfExisting[]): Promise<void> {
     for (const { change, expected } of toChange) {
       if (change.collection !== 'user') continue;
-      const body: RecordsChange = { changes: [{ collection: 'user', id: change.id, expected, value: change.value }] };
-      await this.commands
-        .request({
-          kind: COMMAND.RECORDS_CHANGE,
-          tenant: change.tenant,
-          key: TENANT_KEY,
-          mode: PROCESSING_MODE.PERSISTENT,
-          receivedAt: Date.now(),
-          body,
-        })
-        .catch((error: Error) => {
-          this.log.warn(
-            { user: change.id, error: error.message },
-            'the configured password could not be set; the stored one counts',
-          );
-        });
+      const { id, value } = change;
+      await changeRecords({ commands: this.commands, now: Date.now }, change.tenant, [
+        { collection: 'user', id, expected, value },
+      ]).catch((error: Error) => {
+        this.log.warn(
+          { user: change.id, error: error.message },
+          'the configured password could not be set; the stored one counts',
+        );
+      });
     }
   }
 

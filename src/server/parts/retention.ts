@@ -67,6 +67,7 @@ export function retentionPart(core: ServerCore, clock: ClockTrust): RetentionPar
       isEarly: config.retentionEarly === 'yes',
     },
     store: new RetentionRemoval({
+      refusals: metrics,
       history: new ClickHouseRetention(core.clickHouse),
       counted: core.historyReader,
       commands,
