@@ -86,7 +86,7 @@ export class DeviceImport {
     await requireRights(options, userName);
     const taken = await this.#requireOwnIds(line, options);
     const groupId = await this.#groups.last(line.path, tenant, by);
-    if (taken !== undefined) await this.#registration.handOver(tenant, taken, id);
+    if (taken !== undefined) await this.#registration.handOver(tenant, taken.managedObject, { id, from: taken.owner });
     const device: DeviceEnsure = {
       type: idType,
       externalId: id,
@@ -121,13 +121,13 @@ export class DeviceImport {
   }
 
   /**
-   * @returns the object of the device that has another owner, if it may be taken over.
+   * @returns the object of the device that has another owner, and that owner, if it may be taken over.
    * @throws PlatformError when the device's own external ID or another one belongs to another object.
    */
   async #requireOwnIds(
     { id, idType, externalIds }: RegistrationLine,
     { tenant, mayTakeOver }: ImportOptions,
-  ): Promise<string | undefined> {
+  ): Promise<{ managedObject: string; owner: string } | undefined> {
     const { documents } = this.#parts;
     const ids = [{ type: idType, externalId: id }, ...externalIds];
     const texts = await documents.getMany(
@@ -149,7 +149,7 @@ export class DeviceImport {
       { type: idType, externalId: id, managedObject: own },
       mayTakeOver,
     );
-    return owner === undefined ? undefined : own;
+    return owner === undefined ? undefined : { managedObject: own, owner };
   }
 
   async #bind(tenant: number, body: ExternalIdBind): Promise<void> {

@@ -16,6 +16,7 @@ import {
   DEVICE_USER_PREFIX,
   deviceUserOf,
   isDeviceId,
+  isDeviceUser,
   joinKey,
   requestKey,
   REQUESTS,
@@ -211,7 +212,7 @@ export class DeviceRegistration {
     const { managedObject } = JSON.parse(text) as { managedObject: string };
     const owner = await this.foreignOwner(tenant, { type: SERIAL_TYPE, externalId: id, managedObject }, mayTakeOver);
     if (owner === undefined) return '';
-    await this.handOver(tenant, managedObject, id);
+    await this.handOver(tenant, managedObject, { id, from: owner });
     return `; its managed object ${managedObject} belonged to ${owner} before`;
   }
 
@@ -234,9 +235,16 @@ export class DeviceRegistration {
     return owner;
   }
 
-  /** Makes the device's user the owner of the object. */
-  async handOver(tenant: number, managedObject: string, id: string): Promise<void> {
-    const body: ManagedObjectUpdate = { doc: JSON.stringify({ owner: deviceUserOf(id) }), mayChangeOwner: true };
+  /**
+   * Makes the user of the device `id` the owner of the object. When another device's user made the object, no agent acts
+   * for it any more: that device may be stolen, and may have bound the serial number to keep a hand on this one.
+   */
+  async handOver(tenant: number, managedObject: string, { id, from }: { id: string; from: string }): Promise<void> {
+    const body: ManagedObjectUpdate = {
+      doc: JSON.stringify({ owner: deviceUserOf(id) }),
+      mayChangeOwner: true,
+      ...(isDeviceUser(from) ? { leavesAgents: true } : {}),
+    };
     const { commands, now } = this.#parts;
     await commands.request({
       kind: COMMAND.MANAGED_OBJECT_UPDATE,

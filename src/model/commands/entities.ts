@@ -72,6 +72,8 @@ export interface ManagedObjectUpdate {
   readonly binary?: BinaryRecord;
   /** Members that are only set when absent (SmartREST 117). */
   readonly onlyWhenAbsent?: boolean;
+  /** Ends the links by which agents act for the object: below their devices, and as their addition. */
+  readonly leavesAgents?: boolean;
 }
 /** `alarmId` for a device that has fallen silent. */
 export interface AvailabilitySet {

@@ -8,7 +8,8 @@ import type { Device } from '../../helpers/running/mqtt.ts';
 import { BayeuxSocket } from '../../helpers/running/bayeux.ts';
 import { PASSWORD, Rest, TENANT, eventually, startServer } from '../../helpers/running/server.ts';
 
-const server = await startServer(t);
+const BOOTSTRAP_PASSWORD = 'Boot-strap-9';
+const server = await startServer(t, { flags: ['--bootstrap-password', BOOTSTRAP_PASSWORD] });
 const { rest } = server;
 const SECRET = 'Device-pass-1';
 const TIME = '2024-05-02T10:00:00.000Z';
@@ -461,6 +462,62 @@ t.test('an agent acts for its children, whoever has made them; for what lies in 
   t.same((await rest.read(`${MO}/${group}/childAssets`)).references, [], 'nor is it the group of a path');
   await rest.create(`${MO}/${group}/childAssets`, { managedObject: { id: trapped } });
   t.equal((await agent.get(`${MO}/${trapped}`)).status, 403);
+});
+
+t.test('a device that binds the serial number of a device to come keeps nothing of it', async (t) => {
+  const bootstrap = new Rest(server.url, 'management/devicebootstrap', BOOTSTRAP_PASSWORD);
+  const REQUESTS = '/devicecontrol/newDeviceRequests';
+  const byRequest = async (id: string): Promise<void> => {
+    await rest.create(REQUESTS, { id });
+    await bootstrap.post('/devicecontrol/deviceCredentials', { id });
+    t.equal((await rest.put(`${REQUESTS}/${id}`, { status: 'ACCEPTED' })).status, 200);
+    t.equal((await bootstrap.post('/devicecontrol/deviceCredentials', { id })).status, 200);
+  };
+  const byFile = (id: string): Promise<void> => register(`${id},${SECRET},my_Type,${id},Hall,true`);
+  // A device of its own between, and two kinds of links to it and to the thief.
+  const between = (await thief.create(`${MO}/${thiefId}/childDevices`, { name: 'between' })).id as string;
+  const mqtt = await connect('thief');
+  for (const [serial, registerIt] of [
+    ['future-1', byRequest],
+    ['future-2', byFile],
+  ] as const) {
+    const id = (
+      await thief.create(`${MO}/${thiefId}/childAdditions`, {
+        name: serial,
+        c8y_IsDevice: {},
+        com_platform_model_Agent: {},
+      })
+    ).id as string;
+    for (const links of [`${thiefId}/childDevices`, `${between}/childDevices`, `${between}/childAdditions`])
+      await thief.create(`${MO}/${links}`, { managedObject: { id } });
+    await thief.create(`/identity/globalIds/${id}/externalIds`, { type: 'c8y_Serial', externalId: serial });
+    await mqtt.publish(`s/us/${serial}`, '400,before,text');
+    const hall = (await rest.create(MO, { type: 'c8y_DeviceGroup', c8y_IsDeviceGroup: {} })).id as string;
+    await rest.create(`${MO}/${hall}/childAssets`, { managedObject: { id } });
+    await registerIt(serial);
+    t.equal((await rest.read(`${MO}/${id}`)).owner, `device_${serial}`);
+    const operation = (await rest.create('/devicecontrol/operations', { deviceId: id, c8y_Restart: {} })).id as string;
+    await eventually('the links to end', async () =>
+      (
+        await Promise.all(
+          [`${thiefId}/childAdditions`, `${between}/childDevices`].map((links) => rest.read(`${MO}/${links}`)),
+        )
+      ).every(({ references }) => references.every(({ managedObject }: any) => managedObject.id !== id)),
+    );
+    t.equal((await thief.get(`${MO}/${id}`)).status, 403);
+    t.equal((await thief.get(`/event/events?source=${id}`)).json.events?.length ?? 0, 0);
+    t.equal((await thief.put(`${MO}/${id}`, { name: 'taken' })).status, 403);
+    t.equal((await thief.put(`/devicecontrol/operations/${operation}`, { status: 'EXECUTING' })).status, 403);
+    t.equal((await thief.post(`${MO}/${thiefId}/childDevices`, { managedObject: { id } })).status, 403);
+    await mqtt.publish(`s/us/${serial}`, '400,after,text').catch(() => undefined);
+    t.same(
+      (await rest.read(`/event/events?source=${id}`)).events.map(({ type }: any) => type),
+      ['before'],
+    );
+    t.equal((await rest.read(`${MO}/${id}/assetParents`)).references.length >= 1, true, 'it stays in its groups');
+    t.same((await rest.read(`${MO}/${id}/deviceParents`)).references, []);
+    t.same((await rest.read(`${MO}/${id}/additionParents`)).references, []);
+  }
 });
 
 t.test('MQTT: the will of a device whose credentials have ended is not published', async (t) => {

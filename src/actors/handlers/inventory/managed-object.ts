@@ -5,6 +5,7 @@ import type { Asked } from '../../../model/commands/command.ts';
 import type { ChildAdd, ChildKind } from '../../../model/commands/links.ts';
 import type { ManagedObjectCreate, ManagedObjectUpdate } from '../../../model/commands/entities.ts';
 import { DEVICE_USER_PREFIX } from '../../../model/entities/device-request.ts';
+import { AGENT_LINKS } from '../../../model/entities/operation.ts';
 import { PlatformError } from '../../../model/errors.ts';
 import { fitsType } from '../../../model/access/inventory-access.ts';
 import { formatTime } from '../../../model/documents/iso-time.ts';
@@ -83,7 +84,7 @@ interface LinksRemove extends ManagedObjectDelete {
 /** What a permission has to allow for a deletion. */
 const DELETION = { scope: 'MANAGED_OBJECT', permission: 'ADMIN' } as const;
 
-/** Links and external IDs that one step of a deletion ends: an object may have more of them than a commit takes. */
+/** Links and external IDs that one command ends: an object may have more of them than a commit takes. */
 const LINKS_AT_ONCE = 500;
 
 /** @throws PlatformError `inventory/not-found`. */
@@ -156,6 +157,7 @@ export function createManagedObject(context: ActorContext, body: ManagedObjectCr
 export function updateManagedObject(context: ActorContext, body: ManagedObjectUpdate): { doc: string } {
   const id = String(context.command.key);
   const members = loadManagedObject(context, id);
+  if (body.leavesAgents) leaveAgents(context, id, body);
   const changes = parseMembers(body.doc);
   for (const name of SERVER_KEPT) changes.delete(name);
   // An object is always somebody's.
@@ -169,6 +171,21 @@ export function updateManagedObject(context: ActorContext, body: ManagedObjectUp
   if (!isStored(context.command.mode)) return { doc: notifyOnly(context, id, members, 'UPDATE') };
   if (changes.has(AVAILABILITY_FRAGMENTS.REQUIRED)) followRequiredInterval(context, id, members);
   return { doc: writeManagedObject(context, id, members, 'UPDATE') };
+}
+
+/** The links end before the update is answered; of more than one command ends, the others follow. */
+function leaveAgents(context: ActorContext, id: string, body: ManagedObjectUpdate): void {
+  let left = LINKS_AT_ONCE;
+  for (const kind of AGENT_LINKS) {
+    const links = left === 0 ? [] : context.list('parents', `${id}\n${kind}\n`, left);
+    left -= links.length;
+    for (const { id: key } of links) {
+      context.remove('parents', key);
+      const parent = key.slice(key.lastIndexOf('\n') + 1);
+      context.send({ kind: COMMAND.CHILD_REMOVE, key: Number(parent), body: { kind, child: id, parent } });
+    }
+  }
+  if (left === 0) context.send({ kind: COMMAND.MANAGED_OBJECT_UPDATE, key: Number(id), body });
 }
 
 /** What a message leaves behind that is not stored. */
