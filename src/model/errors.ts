@@ -560,6 +560,11 @@ export const ERRORS = {
     'general/Unprocessable Entity',
     'The files of the tenant have {bytes} bytes, which is all that it may have ({limit}): delete binaries, attachments or archives',
   ),
+  'files/too-many-of-user': entry(
+    422,
+    'general/Unprocessable Entity',
+    'The files of this user have {bytes} bytes, which is all that one user may have here ({limit}): delete binaries, attachments or archives',
+  ),
   'statistics/file-not-found': entry(404, 'statistics/Not Found', 'The statistics file {id} does not exist'),
   'statistics/busy': entry(
     503,

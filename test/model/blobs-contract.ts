@@ -1,6 +1,6 @@
 /** What every adapter of the blobs port promises; run by the tests of the adapters. */
 import type { Test } from 'tap';
-import { BlobTooLarge } from '../../src/ports/blobs.ts';
+import { BlobTooLarge, ownerOfKey, ownerText } from '../../src/ports/blobs.ts';
 import type { Blobs } from '../../src/ports/blobs.ts';
 
 /** One place where an adapter keeps content; opened several times, one after the other. */
@@ -62,9 +62,10 @@ export function blobsContract(t: Test, name: string, newPlace: (t: Test) => Blob
     t.equal(String(await contentOf(await blobs.read(two.key))), 'same');
   });
 
-  test('files of a tenant have its number in their keys, and their bytes are told', async (t, blobs) => {
-    const { key } = await blobs.put([Buffer.from('12'), Buffer.from('345')], 9, 77);
-    t.match(key, /-77$/);
+  test('files of a user have the tenant and the user in their keys, and their bytes are told', async (t, blobs) => {
+    const owner = { tenant: 77, user: 'a user/ü', isDevice: false };
+    const { key } = await blobs.put([Buffer.from('12'), Buffer.from('345')], 9, owner);
+    t.same(ownerOfKey(key), { tenant: 77, text: ownerText(owner) });
     t.equal(String(await contentOf(await blobs.read(key))), '12345');
     for await (const found of blobs.keys()) t.match(found, { key, bytes: 5 });
     t.equal(await blobs.remove(key), 5);

@@ -156,14 +156,16 @@ export class ApiRequest {
     return this.baseUrlText;
   }
 
-  /** Files that count for the tenant. */
+  /** Files that count for the principal and its tenant. */
   get blobs(): Blobs {
     const {
       platform: { blobs },
       tenant,
+      principal: { userName: user, ownRoles },
     } = this;
+    const owner = { tenant, user, isDevice: ownRoles !== undefined || isDeviceUser(user) };
     return {
-      put: (content, limitBytes) => blobs.put(content, limitBytes, tenant),
+      put: (content, limitBytes) => blobs.put(content, limitBytes, owner),
       read: (key, range) => blobs.read(key, range),
       remove: (key) => blobs.remove(key),
       keys: () => blobs.keys(),

@@ -1,22 +1,29 @@
 /**
- * Files of tenants over the store of large content, bounded by tenant: a tenant may hold up to nine times what is free,
- * of the disk or in a cluster of what JetStream stores, and what the setting allows. The tenant is a part of each key.
+ * Files of tenants over the store of large content, bounded by tenant and user: a tenant may hold up to nine times what
+ * is free, of the disk or in a cluster of what JetStream stores, and what the setting allows. A user may hold up to four
+ * times what is free there and of the setting, a registered device a quarter. Tenant and user are a part of each key.
  * What is held is counted when it is written and removed, and again from the keys each hour: other nodes of a cluster,
  * and kills, may have changed it.
  */
-import type { Blobs, Content } from '../../ports/blobs.ts';
+import { ownerOfKey, ownerText } from '../../ports/blobs.ts';
+import type { Blobs, Content, ContentOwner } from '../../ports/blobs.ts';
 import { BackgroundLoop } from '../../pacing/background-loop.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 
-const FREE_FACTOR = 9;
+/** Of what is free, times this: who is alone gets 90 (tenant), 80 (user) and 20 (device) hundredths. */
+const FREE_FACTORS = { tenant: 9, user: 4, device: 1 / 4 } as const;
 const COUNT_EVERY_MS = 3_600_000;
 /** A refusal may be out of date: it is counted again then, at most this often. */
 const COUNT_AGAIN_MS = 60_000;
 /** What a tenant may hold although the disk is full of other data. */
 const SMALL_BYTES = 16 * 1024 * 1024;
-export const FILES_LIMIT = { SETTING: 'files/tenant-bytes', SHARE: 'files/tenant-share' } as const;
+export const FILES_LIMIT = {
+  SETTING: 'files/tenant-bytes',
+  SHARE: 'files/tenant-share',
+  USER: 'files/of-user',
+} as const;
 
 export interface TenantFilesOptions {
   readonly blobs: Blobs;
@@ -34,9 +41,15 @@ export interface TenantFilesOptions {
   readonly now: () => number;
 }
 
+/** Users by the end of their keys. */
+interface Held {
+  bytes: number;
+  readonly ofUsers: Map<string, number>;
+}
+
 export class TenantFiles implements Blobs {
   readonly #options: TenantFilesOptions;
-  #bytes = new Map<number, number>();
+  #held = new Map<number, Held>();
   readonly #loop = new BackgroundLoop();
   #countedAt = Number.NEGATIVE_INFINITY;
 
@@ -55,24 +68,24 @@ export class TenantFiles implements Blobs {
   /** Of all tenants. */
   get bytes(): number {
     let sum = 0;
-    for (const bytes of this.#bytes.values()) sum += bytes;
+    for (const { bytes } of this.#held.values()) sum += bytes;
     return sum;
   }
 
   bytesOf(tenant: number): number {
-    return this.#bytes.get(tenant) ?? 0;
+    return this.#held.get(tenant)?.bytes ?? 0;
   }
 
   /** Counts all files from their keys. */
   async count(): Promise<void> {
     this.#countedAt = this.#options.now();
-    const bytes = new Map<number, number>();
-    for await (const { key, bytes: size = 0 } of this.#options.blobs.keys()) {
+    const held = new Map<number, Held>();
+    for await (const { key, bytes = 0 } of this.#options.blobs.keys()) {
       if (this.#loop.isStopped) return;
-      const tenant = tenantOf(key);
-      if (tenant !== undefined) bytes.set(tenant, (bytes.get(tenant) ?? 0) + size);
+      const owner = ownerOfKey(key);
+      if (owner !== undefined) add(held, owner.tenant, owner.text, bytes);
     }
-    this.#bytes = bytes;
+    this.#held = held;
   }
 
   async #run(): Promise<void> {
@@ -87,22 +100,24 @@ export class TenantFiles implements Blobs {
     }
   }
 
-  async put(content: Content, limitBytes: number, tenant?: number): Promise<{ key: string; bytes: number }> {
+  async put(content: Content, limitBytes: number, owner?: ContentOwner): Promise<{ key: string; bytes: number }> {
     const { blobs, look } = this.#options;
-    if (tenant === undefined) return blobs.put(content, limitBytes);
+    if (owner === undefined) return blobs.put(content, limitBytes);
+    const { tenant } = owner;
+    const text = ownerText(owner);
     await look?.(0);
-    this.#requireRoom(tenant);
+    this.#requireRoom(owner, text);
     let taken = 0;
     const take = async (bytes: number): Promise<void> => {
       await look?.(bytes);
       taken += bytes;
-      this.#add(tenant, bytes);
-      this.#requireRoom(tenant);
+      add(this.#held, tenant, text, bytes);
+      this.#requireRoom(owner, text);
     };
     try {
-      return await blobs.put(counted(content, take), limitBytes, tenant);
+      return await blobs.put(counted(content, take), limitBytes, owner);
     } catch (error) {
-      this.#add(tenant, -taken);
+      add(this.#held, tenant, text, -taken);
       throw error;
     }
   }
@@ -116,38 +131,49 @@ export class TenantFiles implements Blobs {
 
   async remove(key: string): Promise<void> {
     const bytes = await this.#options.blobs.remove(key);
-    const tenant = tenantOf(key);
-    if (tenant !== undefined && typeof bytes === 'number') this.#add(tenant, -bytes);
+    const owner = ownerOfKey(key);
+    if (owner !== undefined && typeof bytes === 'number') add(this.#held, owner.tenant, owner.text, -bytes);
   }
 
   keys(): ReturnType<Blobs['keys']> {
     return this.#options.blobs.keys();
   }
 
-  #add(tenant: number, bytes: number): void {
-    this.#bytes.set(tenant, Math.max(0, this.bytesOf(tenant) + bytes));
-  }
-
-  /** @throws PlatformError `files/too-many-bytes`. */
-  #requireRoom(tenant: number): void {
+  /** @throws PlatformError `files/too-many-bytes`, `files/too-many-of-user`. */
+  #requireRoom({ tenant, isDevice }: ContentOwner, text: string): void {
     const { bytesMax, freeBytes, smallBytes = SMALL_BYTES, refusals, now } = this.#options;
-    const held = this.bytesOf(tenant);
-    const isOverSetting = bytesMax > 0 && held > bytesMax;
-    if (!isOverSetting && (held <= smallBytes || held < freeBytes() * FREE_FACTOR)) return;
-    const limit = isOverSetting ? FILES_LIMIT.SETTING : FILES_LIMIT.SHARE;
-    refusals.count(limit);
+    const { bytes: held = 0, ofUsers } = this.#held.get(tenant) ?? {};
+    const ofUser = ofUsers?.get(text) ?? 0;
+    const factor = isDevice ? FREE_FACTORS.device : FREE_FACTORS.user;
+    const leftOfSetting = bytesMax > 0 ? bytesMax - held : Number.POSITIVE_INFINITY;
+    const isOverShare = held > smallBytes && held >= freeBytes() * FREE_FACTORS.tenant;
+    const isUserOver =
+      ofUser > leftOfSetting * factor ||
+      (ofUser > (smallBytes * factor) / (1 + factor) && ofUser >= freeBytes() * factor);
+    if (leftOfSetting >= 0 && !isOverShare && !isUserOver) return;
     if (now() - this.#countedAt >= COUNT_AGAIN_MS) this.#loop.wake();
+    if (leftOfSetting >= 0 && !isOverShare) {
+      refusals.count(FILES_LIMIT.USER);
+      throw new PlatformError('files/too-many-of-user', { bytes: ofUser, limit: FILES_LIMIT.USER });
+    }
+    const limit = leftOfSetting < 0 ? FILES_LIMIT.SETTING : FILES_LIMIT.SHARE;
+    refusals.count(limit);
     throw new PlatformError('files/too-many-bytes', {
       bytes: held,
-      limit: isOverSetting ? `${limit}, --tenant-files-max-bytes` : limit,
+      limit: leftOfSetting < 0 ? `${limit}, --tenant-files-max-bytes` : limit,
     });
   }
 }
 
-const tenantOf = (key: string): number | undefined => {
-  const at = key.indexOf('-');
-  return at < 0 ? undefined : Number(key.slice(at + 1));
-};
+/** What was counted before may be out of date, so that less than nothing would be left. */
+function add(held: Map<number, Held>, tenant: number, text: string, bytes: number): void {
+  let ofTenant = held.get(tenant);
+  if (ofTenant === undefined) held.set(tenant, (ofTenant = { bytes: 0, ofUsers: new Map() }));
+  const ofUser = Math.max(0, (ofTenant.ofUsers.get(text) ?? 0) + bytes);
+  if (ofUser === 0) ofTenant.ofUsers.delete(text);
+  else ofTenant.ofUsers.set(text, ofUser);
+  ofTenant.bytes = Math.max(0, ofTenant.bytes + bytes);
+}
 
 async function* counted(content: Content, take: (bytes: number) => Promise<void>): AsyncGenerator<Uint8Array> {
   for await (const piece of content) {

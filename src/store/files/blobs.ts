@@ -6,11 +6,11 @@ import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { BlobTooLarge, newBlobKey } from '../../ports/blobs.ts';
-import type { Blobs, Content } from '../../ports/blobs.ts';
+import type { Blobs, Content, ContentOwner } from '../../ports/blobs.ts';
 import { refusedBy } from '../../model/errors.ts';
 import { syncDirectory } from './sync-directory.ts';
 
-const KEY = /^[0-9a-f]{32}(-\d+)?$/;
+const KEY = /^[0-9a-f]{32}(-\d+(-[0-9a-f]{16})?)?$/;
 /** Directory of what is being written. */
 const UNFINISHED = 'unfinished';
 const READ_BYTES = 262_144;
@@ -46,8 +46,8 @@ export class FileBlobs implements Blobs {
   }
 
   /** @throws PlatformError while writes are refused; whatever `content` throws. */
-  async put(content: Content, limitBytes: number, tenant?: number): Promise<{ key: string; bytes: number }> {
-    const key = newBlobKey(tenant);
+  async put(content: Content, limitBytes: number, owner?: ContentOwner): Promise<{ key: string; bytes: number }> {
+    const key = newBlobKey(owner);
     const unfinished = join(this.#directory, UNFINISHED, key);
     try {
       const bytes = await this.#write(unfinished, content, limitBytes);

@@ -9,7 +9,7 @@ import type { StoredMsg } from '@nats-io/jetstream';
 import { headers } from '@nats-io/nats-core';
 import type { MsgHdrs } from '@nats-io/nats-core';
 import { BlobTooLarge, newBlobKey } from '../../ports/blobs.ts';
-import type { Blobs, Content } from '../../ports/blobs.ts';
+import type { Blobs, Content, ContentOwner } from '../../ports/blobs.ts';
 import { refusedBy } from '../../model/errors.ts';
 import { sleep } from './connection.ts';
 import type { NatsConnection } from './connection.ts';
@@ -84,9 +84,9 @@ export class NatsBlobs implements Blobs {
   async put(
     content: Content,
     limitBytes: number,
-    tenant?: number,
+    owner?: ContentOwner,
   ): Promise<{ readonly key: string; readonly bytes: number }> {
-    const key = newBlobKey(tenant);
+    const key = newBlobKey(owner);
     const hash = createHash('sha256');
     const marks: number[] = [];
     let bytes = 0;

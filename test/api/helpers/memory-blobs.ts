@@ -1,6 +1,6 @@
 /** Content in memory. */
-import { BlobTooLarge } from '../../../src/ports/blobs.ts';
-import type { Blobs } from '../../../src/ports/blobs.ts';
+import { BlobTooLarge, ownerText } from '../../../src/ports/blobs.ts';
+import type { Blobs, ContentOwner } from '../../../src/ports/blobs.ts';
 
 export class MemoryBlobs implements Blobs {
   readonly contents = new Map<string, { readonly content: Buffer; readonly writtenAt: number }>();
@@ -9,7 +9,7 @@ export class MemoryBlobs implements Blobs {
   async put(
     content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
     limitBytes: number,
-    tenant?: number,
+    owner?: ContentOwner,
   ): Promise<{ key: string; bytes: number }> {
     const pieces: Uint8Array[] = [];
     let bytes = 0;
@@ -19,7 +19,7 @@ export class MemoryBlobs implements Blobs {
       pieces.push(piece);
     }
     this.#count += 1;
-    const key = `blob${this.#count}${tenant === undefined ? '' : `-${tenant}`}`;
+    const key = `blob${this.#count}${owner === undefined ? '' : `-${ownerText(owner)}`}`;
     this.contents.set(key, { content: Buffer.concat(pieces), writtenAt: Date.now() });
     return { key, bytes };
   }

@@ -367,26 +367,32 @@ t.test(
   'the files of a tenant are bounded, those of others not',
   { skip: notInCluster('each node counts what it wrote, and all once an hour') },
   async (t) => {
-    const upload = async (admin: Rest, bytes: number): Promise<{ status: number; message?: string; self: string }> => {
-      const event = await admin.create('/event/events', {
-        source: { id: await admin.createDevice('d') },
-        type: 'e',
-        text: 't',
-        time,
+    const upload = async (of: Rest, bytes: number): Promise<{ status: number; message?: string }> => {
+      const { status, json } = await of.request('POST', '/inventory/binaries', {
+        body: `--b\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n${'x'.repeat(bytes)}\r\n--b--\r\n`,
+        headers: { 'content-type': 'multipart/form-data; boundary=b' },
       });
-      const path = `/event/events/${event.id}/binaries`;
-      const { status, json } = await admin.request('POST', path, {
-        body: 'x'.repeat(bytes),
-        headers: { 'content-type': 'application/octet-stream' },
-      });
-      return { status, message: json.message, self: path };
+      return { status, message: json.message };
     };
     const [one, other] = [await create('files-one'), await create('files-other')];
-    const first = await upload(one, 200_000);
-    t.equal(first.status, 201);
-    t.match(await upload(one, 100_000), { status: 422, message: /files\/tenant-bytes, --tenant-files-max-bytes/ });
+    const user = async (userName: string): Promise<Rest> => {
+      await one.create('/user/files-one/users', { userName, password: PASSWORD });
+      for (const role of ['ROLE_INVENTORY_ADMIN', 'ROLE_INVENTORY_CREATE'])
+        await one.create(`/user/files-one/users/${userName}/roles`, { role: { self: `/user/roles/${role}` } });
+      return new Rest(server.url, `files-one/${userName}`, PASSWORD);
+    };
+    const [device, colleague] = [await user('device_one'), await user('colleague')];
+    t.equal((await upload(device, 50_000)).status, 201);
+    t.match(await upload(device, 50_000), { status: 422, message: /files\/of-user/ }, 'a device has a small part');
+    t.equal((await upload(one, 150_000)).status, 201);
+    t.match(await upload(one, 50_000), { status: 422, message: /files\/of-user/ }, 'some is left to the others');
+    t.equal((await upload(colleague, 30_000)).status, 201);
+    t.match(await upload(await user('other'), 100_000), {
+      status: 422,
+      message: /files\/(tenant-bytes, --tenant-files-max-bytes|of-user)/,
+    });
     t.equal((await upload(other, 200_000)).status, 201);
-    t.match(await server.metricsText(), /millrace_refusals_total\{limit="files\/tenant-bytes"\} 1/);
-    t.match(await server.metricsText(), /millrace_files_size_bytes 400000/);
+    t.match(await server.metricsText(), /millrace_refusals_total\{limit="files\/of-user"\} [23]/);
+    t.match(await server.metricsText(), /millrace_files_size_bytes 430000/);
   },
 );

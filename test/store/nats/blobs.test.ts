@@ -190,7 +190,7 @@ t.test('files of tenants leave the journal its room, whoever tells how much that
     const fill = async (tenant: number): Promise<number> => {
       for (let mib = 0; ; mib += 1) {
         try {
-          await files.put([piece], STORE, tenant);
+          await files.put([piece], STORE, { tenant, user: `user ${mib % 8}`, isDevice: false });
         } catch (error) {
           t.match(error, { code: 'files/too-many-bytes', message: /files\/tenant-share/ }, who);
           return mib;
