@@ -404,7 +404,7 @@ export const SETTINGS = [
     minimum: 0,
     maximum: 31_536_000_000,
     description:
-      'Time that they wait then, counted while the server runs, before the clock is believed; 0 believes it at once.',
+      'Time that they wait then after a start of the machine, counted while the server runs, before the clock is believed; 0 believes it at once. A clock that is set while the machine runs is believed with 0 only.',
   },
   {
     group: 'Limits',

@@ -1,8 +1,9 @@
 /**
  * Tells whether the wall clock can be believed by what deletes data by age. The credible time is the newest confirmed
  * time, which is kept as a record and so in the journal, plus what a clock that counts since the machine's boot has
- * counted since. A wall clock that differs by more than the limit is believed after it ran steadily, with the server,
- * for the settling time: a machine that was off for months waits once, not for ever.
+ * counted since. A wall clock that differs by more than the limit was set, when the boot's clock has counted all the
+ * time, and is never believed by itself. After another boot nothing has counted: the clock is believed after it ran
+ * steadily, with the server, for the settling time. A machine that was off for months waits once, not for ever.
  */
 import { readFileSync } from 'node:fs';
 import { uptime } from 'node:os';
@@ -131,21 +132,21 @@ export class ClockTrust implements ExpiryClock {
         await this.#write(text, this.#markOf(this.#credible!));
       return;
     }
-    await this.#wait(both, before, { text, mark, difference });
+    await this.#wait(both, before, { text, mark, difference, wasSet: known !== undefined });
   }
 
   /** Goes on waiting, or believes the clock when it has settled. */
   async #wait(
     both: Both,
     before: Both | undefined,
-    { text, mark, difference }: { text: string | undefined; mark: Mark; difference: number },
+    { text, mark, difference, wasSet }: { text: string | undefined; mark: Mark; difference: number; wasSet: boolean },
   ): Promise<void> {
     const { differenceMaxMs, settleMs, refusals, log } = this.#options;
     const passedMs = before === undefined ? 0 : both.up - before.up;
     const hasJumped = before !== undefined && Math.abs(both.wall - before.wall - passedMs) > differenceMaxMs;
     const { pending } = mark;
     const sinceMs = pending === undefined || hasJumped ? 0 : both.wall - pending.wall;
-    const isSame = pending !== undefined && !hasJumped && sinceMs >= -differenceMaxMs;
+    const isSame = pending !== undefined && !wasSet && !hasJumped && sinceMs >= -differenceMaxMs;
     // Of several nodes each adds what passed since any of them wrote it down.
     const ranMs = isSame ? pending.ranMs + Math.max(0, Math.min(sinceMs, passedMs)) : 0;
     const days = (difference / HOUR_MS / 24).toFixed(1);
@@ -169,7 +170,7 @@ export class ClockTrust implements ExpiryClock {
           expected: textOf(both.wall - difference),
           differenceMs: difference,
           differenceMaxMs,
-          waitsMs: settleMs - ranMs,
+          ...(wasSet ? {} : { waitsMs: settleMs - ranMs }),
         },
         `retention and the end of MQTT sessions wait: the clock differs by ${days} days from the journal's newest time; set the clock, ` +
           'or start with --retention-clock-settle-ms 0 when it is right',

@@ -356,33 +356,33 @@ async function runFor(world: World, runner: RetentionRunner, ms: number): Promis
   }
 }
 
-t.test(
-  'a clock that jumps forward while the server runs deletes nothing until it ran steadily for the settling time',
-  async (t) => {
-    const world = new World();
-    const runner = world.runner();
-    await stepAll(runner);
-    world.setForward(61 * DAY_MS);
-    await stepAll(runner);
-    t.same([world.runs(), world.events.length], [[], 10]);
-    t.ok(world.refused.includes(CLOCK_LIMIT), 'it is counted');
-    await t.rejects(
-      runner.begin(2, 'REQUEST', { isDryRun: false }),
-      { code: 'general/busy', message: /retention\/clock/ },
-      'nor for a user who asks for it',
-    );
-    await runFor(world, runner, 23 * HOUR_MS);
-    t.same([world.runs(), world.events.length], [[], 10], 'not for 23 hours');
-    world.setForward(-61 * DAY_MS);
-    await stepAll(runner);
-    await runner.begin(2, 'REQUEST', { isDryRun: true });
-    t.ok(
-      world.runs().some(({ isDryRun }) => isDryRun),
-      'at once when the clock is right again',
-    );
-    t.ok(world.runs().every(({ startedAt }) => startedAt < NOON + 2 * DAY_MS));
-  },
-);
+t.test('a clock that jumps forward while the server runs deletes nothing, however long it runs so', async (t) => {
+  const world = new World();
+  let runner = world.runner();
+  await stepAll(runner);
+  world.setForward(61 * DAY_MS);
+  await stepAll(runner);
+  t.same([world.runs(), world.events.length], [[], 10]);
+  t.ok(world.refused.includes(CLOCK_LIMIT), 'it is counted');
+  await t.rejects(
+    runner.begin(2, 'REQUEST', { isDryRun: false }),
+    { code: 'general/busy', message: /retention\/clock/ },
+    'nor for a user who asks for it',
+  );
+  for (const where of ['as it runs', 'started again on the same boot of the machine']) {
+    await runFor(world, runner, 50 * HOUR_MS);
+    t.same([world.runs(), world.events.length], [[], 10], where);
+    runner = world.runner();
+  }
+  world.setForward(-61 * DAY_MS);
+  await stepAll(runner);
+  await runner.begin(2, 'REQUEST', { isDryRun: true });
+  t.ok(
+    world.runs().some(({ isDryRun }) => isDryRun),
+    'at once when the clock is right again',
+  );
+  t.ok(world.runs().every(({ startedAt }) => startedAt < NOON + 6 * DAY_MS));
+});
 
 t.test('a run that was under way when the clock jumped does not hide why nothing goes on', async (t) => {
   const world = new World();
