@@ -448,6 +448,7 @@ t.test('what is computed for a wrong password does not tell whether there is suc
   await put('new', '');
   await put('device_generated', hashGenerated('144 bits'));
   await put('device_chosen', await hash('chosen', 'device'));
+  await put('device_invented-by-a-person', await hash('chosen'));
   const costsOf = async (name: string): Promise<number[]> => {
     keys.costs.length = 0;
     t.equal(await login(name, 'guess'), 'wrong', name);
@@ -456,6 +457,7 @@ t.test('what is computed for a wrong password does not tell whether there is suc
   for (const name of ['ada', 'invented', 'new', 'service_x']) t.same(await costsOf(name), [17], name);
   for (const name of ['device_generated', 'device_chosen', 'device_invented'])
     t.same(await costsOf(name), [14, 17], name);
+  t.same((await costsOf('device_invented-by-a-person')).sort(), [14, 17]);
   keys.costs.length = 0;
   t.same(
     [await login('device_chosen', 'chosen'), await login('device_generated', '144 bits')],
@@ -467,23 +469,29 @@ t.test('what is computed for a wrong password does not tell whether there is suc
 t.test('a hash of other parameters is replaced at the login', async (t) => {
   const before = await open(t, { cost: 15 });
   const [old, ofDevice] = [await before.hash('right'), await before.hash('right', 'device')];
-  const { login, put, renewed, keys, clock } = await open(t);
+  const { login, put, renewed, keys, clock, hash: hashOfNow } = await open(t);
   await put('ada', old);
   await put('device_x', ofDevice);
+  await put('device_person', await hashOfNow('right'));
   await put('service_x', old, { service: { application: '1', owner: 1 } });
   t.same(
     [
       await login('ada', 'guess'),
       await login('device_x', 'right'),
+      await login('device_person', 'right'),
       await login('service_x', 'right'),
       await login('bob', 'right'),
     ],
-    ['wrong', 'device_x', 'service_x', 'bob'],
+    ['wrong', 'device_x', 'device_person', 'service_x', 'bob'],
   );
   t.same(renewed, [], 'a wrong password, the cost of devices, a hash that is stored twice, the cost of now');
   t.equal(await login('ada', 'right'), 'ada');
   await settled();
   t.match(renewed, [{ userName: 'ada', from: old, to: /^\$scrypt\$ln=17,r=8,p=1\$/ }]);
+  await put('device_person', old);
+  t.equal(await login('device_person', 'right'), 'device_person');
+  await settled();
+  t.match(renewed[1], { userName: 'device_person', to: /^\$scrypt\$ln=17,r=8,p=1\$/ }, 'it stays that of a person');
   await put('ada', renewed[0].to);
   clock.now += 3_600_000;
   keys.costs.length = 0;

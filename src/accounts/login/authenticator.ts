@@ -27,7 +27,7 @@ import { TFA_CATEGORY, changesNeed, secondFactorError } from './second-factor.ts
 import type { SecondFactor } from './second-factor.ts';
 import { grantText } from '../users/lost-rights.ts';
 import type { LoginGuard } from './guard.ts';
-import { kindOfName } from '../passwords/hashes.ts';
+import { kindOfName, kindOfStored } from '../passwords/hashes.ts';
 import type { PasswordHashes, SlowHashes } from '../passwords/hashes.ts';
 import { ProvenPasswords } from './proven-passwords.ts';
 import type { ProvenPassword } from './proven-passwords.ts';
@@ -495,7 +495,10 @@ export class CachingAuthenticator implements DeviceAuthenticator, PasswordConfir
     if (this.#renewHash === undefined || this.#renewing.has(id)) return;
     this.#renewing.add(id);
     this.#hashes
-      .hash(password, isForFastHash(user, password) ? 'generated' : kindOfName(userName), { tenant, account: userName })
+      .hash(password, isForFastHash(user, password) ? 'generated' : kindOfStored(userName, user.password), {
+        tenant,
+        account: userName,
+      })
       .then(async (hash) => {
         if ((await this.#renewHash?.(tenant, { userName, from: user.password, to: hash })) !== false)
           this.#proven.set(key, { userName, hash });

@@ -45,8 +45,8 @@ const STRANGERS = -1;
 const DEVICE_COST: ScryptCost = { ln: 14, r: 8, p: 1 };
 
 /**
- * - `chosen`: of a person: the cost of the setting.
- * - `device`: of a device, from a file or an administrator: less.
+ * - `chosen`: by a person, also for a device: the cost of the setting.
+ * - `device`: of a device, from a file with devices or the configuration: less.
  * - `generated`: by this server, from at least 128 random bits: a fast hash.
  */
 export type PasswordKind = 'chosen' | 'device' | 'generated';
@@ -70,11 +70,17 @@ export interface PasswordHashesOptions {
 }
 
 /**
- * By the name alone: that of a device, or of the user with whom devices ask for theirs, is in configurations; those of
- * people are in their heads.
+ * The kind that a name may have, for names that mean no user too: a device, or the user with whom devices ask for their
+ * credentials, may also have a password that a person has chosen.
  */
 export const kindOfName = (userName: string): 'chosen' | 'device' =>
   userName.startsWith(DEVICE_USER_PREFIX) || userName === BOOTSTRAP_USER ? 'device' : 'chosen';
+
+/** The kind with which a stored password is hashed again: none becomes cheaper to guess. */
+export function kindOfStored(userName: string, stored: string): PasswordKind {
+  const hash = parseScrypt(stored);
+  return hash !== undefined && workOf(hash) > workOf(DEVICE_COST) ? 'chosen' : kindOfName(userName);
+}
 
 /** What may be computed within a turn, one after the other. */
 export class SlowHashes {
@@ -104,13 +110,16 @@ export class SlowHashes {
     const key = await this.#derive(password, first);
     if (hash !== undefined && timingSafeEqual(key, hash.key)) return true;
     if (workOf(first) < workOf(this.#cost)) await this.#derive(password, newScrypt(this.#cost));
+    // As the name of a device that has no user.
+    else if (kind === 'device' && !isSameCost(first, DEVICE_COST)) await this.#derive(password, newScrypt(DEVICE_COST));
     return false;
   }
 
   /** Whether the password is to be hashed again: with another cost than the one that it is stored with. */
   isOutdated(stored: string, kind: PasswordKind): boolean {
     const hash = parseScrypt(stored);
-    return hash !== undefined && !isSameCost(hash, kind === 'device' ? DEVICE_COST : this.#cost);
+    if (hash === undefined || isSameCost(hash, this.#cost)) return false;
+    return kind !== 'device' || !isSameCost(hash, DEVICE_COST);
   }
 
   async #derive(password: string, { salt, key, ...cost }: ScryptHash): Promise<Buffer> {

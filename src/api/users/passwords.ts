@@ -1,6 +1,5 @@
 /** Passwords of users: rules, changes with the old one, and links to set a new one (docs/spec/users.md). */
 import { createHash, randomBytes } from 'node:crypto';
-import { kindOfName } from '../../accounts/passwords/hashes.ts';
 import { isActive } from '../../accounts/tenants/tenants.ts';
 import { passwordTokenKey as tokenKey } from '../../actors/handlers/users/user.ts';
 import type { StoredUser } from '../../model/entities/stored-user.ts';
@@ -96,7 +95,7 @@ export async function newPassword(
   const turn =
     request.tenant === tenant ? { tenant, account: request.principal.userName } : { tenant, account: userName };
   return {
-    password: await request.platform.hashes.hash(password, kindOfName(userName), turn),
+    password: await request.platform.hashes.hash(password, 'chosen', turn),
     passwordStrength: strength,
   };
 }

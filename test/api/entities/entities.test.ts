@@ -277,6 +277,8 @@ t.test('users', async (t) => {
     doc: '{"firstName":"Ada"}',
     password: /^\$scrypt\$ln=17,r=8,p=1\$/,
   });
+  await api.call('POST', '/user/t1/users', { body: { userName: 'device_by-hand', password: 'secret12' } });
+  t.match(api.fake.sent.at(-1)?.body, { userName: 'device_by-hand', password: /^\$scrypt\$ln=17,r=8,p=1\$/ });
   t.equal((await api.call('PUT', '/user/t1/users/ada', { body: { enabled: false, email: null } })).json.enabled, false);
   t.strictSame((await api.call('GET', '/user/t1/userByName/ada')).json.roles.references.length, 1);
   t.strictSame(
@@ -285,7 +287,7 @@ t.test('users', async (t) => {
   );
   t.strictSame(
     (await api.call('GET', '/user/t1/users?onlyDevices=true')).json.users.map((user: { id: string }) => user.id),
-    ['device_1'],
+    ['device_1', 'device_by-hand'],
   );
   for (const wrong of [
     { userName: 'a b' },
