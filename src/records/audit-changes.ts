@@ -13,6 +13,7 @@ const NESTED = new Set(['doc', 'fragments']);
 const NOT_TOLD: ReadonlySet<string> = new Set([
   'id',
   'number',
+  'isDomainOfTenant',
   'ownerNumber',
   'targets',
   'done',

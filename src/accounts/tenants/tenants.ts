@@ -15,6 +15,8 @@ export interface Tenant {
   /** Compact key of journal records and rows; never reused. */
   readonly number: number;
   readonly domain?: string;
+  /** Whether another tenant than the management tenant chose the domain; absent when an older server stored it. */
+  readonly isDomainOfTenant?: boolean;
   readonly parent?: string;
   /** Its number, as its id may be given again; absent in records of older servers. */
   readonly parentNumber?: number;
@@ -51,12 +53,21 @@ export class Tenants {
   readonly #byNumber = new Map<number, Tenant>();
   readonly #byDomain = new Map<string, Tenant>();
   readonly domainSuffix: string | undefined;
+  readonly ownHost: string | undefined;
   readonly #defaultId: string;
   #admins: ReadonlyMap<string, string> = new Map();
 
-  /** @param domainSuffix tenants are reached at `<domain>.<suffix>`; undefined: no host means a tenant. */
-  constructor(defaultId: string, domainSuffix?: string) {
+  /**
+   * @param hosts.domainSuffix tenants are reached at `<domain>.<suffix>`; undefined: no host means a tenant.
+   * @param hosts.baseUrl of the server itself.
+   */
+  constructor(
+    defaultId: string,
+    hosts: { readonly domainSuffix?: string | undefined; readonly baseUrl?: string | undefined } = {},
+  ) {
+    const { domainSuffix, baseUrl } = hosts;
     this.#defaultId = defaultId;
+    this.ownHost = baseUrl === undefined || baseUrl === '' ? undefined : new URL(baseUrl).hostname;
     this.domainSuffix = domainSuffix;
   }
 

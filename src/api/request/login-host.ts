@@ -1,8 +1,11 @@
 /**
  * Which tenant a host name means (docs/spec/login.md#hosts): that of the domain, when the host is `<domain>.<suffix>`
  * with the suffix of the configuration. Other names mean none: whoever may make tenants could claim the name of the
- * server otherwise. An id is no domain, unless its tenant has it for one too.
+ * server otherwise. For the same reason a name that a tenant has chosen means nothing where it may be the server's: its
+ * own host, and every host while the configuration does not say its own. An id is no domain, unless its tenant has it
+ * for one too.
  */
+import { MANAGEMENT_TENANT } from '../../accounts/tenants/tenants.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { ApiRequest } from './request.ts';
 import { hostCalled } from '../http/base-url.ts';
@@ -29,11 +32,20 @@ export function labelBelow(suffix: string | undefined, host: string): string | u
 export function tenantOfHost(tenants: Tenants, host: string): TenantInfo | undefined {
   const label = labelBelow(tenants.domainSuffix, host);
   if (label === undefined) return undefined;
+  const mayBeOwn = tenants.ownHost === undefined || tenants.ownHost === hostName(host);
   const found = tenants.byDomain(label);
-  if (found === undefined && tenants.byId(label) !== undefined)
+  if (found !== undefined) return mayBeOwn && isChosenByTenant(found, found.isDomainOfTenant) ? undefined : found;
+  const named = tenants.byId(label);
+  if (named !== undefined && !(mayBeOwn && isChosenByTenant(named)))
     throw new PlatformError('login/tenant-id-as-subdomain', { id: label });
-  return found;
+  return undefined;
 }
+
+/** @param isChosen what the record says; of one without it only names of tenants of the operator are the operator's. */
+const isChosenByTenant = (
+  { parent = MANAGEMENT_TENANT }: TenantInfo,
+  isChosen = parent !== MANAGEMENT_TENANT,
+): boolean => isChosen;
 
 /**
  * @returns the tenant of the host that was called. @throws PlatformError 403 when the host begins with the id of a

@@ -37,9 +37,11 @@ export type TenantInfo = Tenant;
 export interface Tenants {
   byNumber(number: number): TenantInfo | undefined;
   byId(id: string): TenantInfo | undefined;
-  /** @param domain lower case. */
   /** Tenants are reached at `<domain>.<suffix>`; undefined: no host means a tenant. */
   readonly domainSuffix?: string | undefined;
+  /** Host of the server itself, lower case; undefined when the configuration does not say it. */
+  readonly ownHost?: string | undefined;
+  /** @param domain lower case. */
   byDomain(domain: string): TenantInfo | undefined;
   readonly all: Iterable<TenantInfo>;
   /** The tenant of credentials without a tenant prefix. */

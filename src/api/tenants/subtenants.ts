@@ -250,6 +250,7 @@ async function post(request: ApiRequest, reserved: ReadonlySet<string>): Promise
     id: sentId ?? generatedId(request, number),
     number,
     ...defined({ ...fields, adminName: fields.adminName ?? ADMIN_NAME_DEFAULT }),
+    ...domainMark(request),
     status: 'ACTIVE',
     parent: principal.tenant,
     parentNumber: principal.tenantNumber,
@@ -262,6 +263,11 @@ async function post(request: ApiRequest, reserved: ReadonlySet<string>): Promise
   }
   return created('tenant', await tenantText(request, tenant), tenantUrl(request, tenant.id));
 }
+
+/** Who chose the domain of a tenant. */
+const domainMark = ({ principal }: ApiRequest): Pick<Tenant, 'isDomainOfTenant'> => ({
+  isDomainOfTenant: principal.tenant !== MANAGEMENT_TENANT,
+});
 
 /** Fields that are undefined are not there. */
 function defined(fields: SentFields): Partial<Tenant> {
@@ -320,7 +326,8 @@ async function storeFields(request: ApiRequest, id: string, fields: SentFields):
   const stored = await readRecord(request.platform, SERVER_WIDE, 'tenant', id);
   if (stored === undefined) throw new PlatformError('tenants/not-found', { id });
   const before = JSON.parse(stored) as Tenant;
-  const after = { ...before, ...fields } as Tenant;
+  const isNewDomain = fields.domain !== undefined && fields.domain !== before.domain;
+  const after = { ...before, ...fields, ...(isNewDomain ? domainMark(request) : {}) } as Tenant;
   const value = JSON.stringify(after);
   if (value === stored) return before;
   requireRoomBelow(request, after, before);

@@ -190,7 +190,7 @@ export class ClusterCore implements ServerCore {
     this.bus = opened.add(new NatsLiveBus({ connection: nats, messages, prefix, log, refusals: this.metrics }), (bus) =>
       bus.close(),
     );
-    this.tenants = new Tenants(config.tenant, config.domainSuffix);
+    this.tenants = new Tenants(config.tenant, config);
     this.sources = new Sources(this.documents);
     this.node = new ClusterNode({
       messages,

@@ -139,7 +139,7 @@ export class SingleNode implements ServerCore {
     this.documents = new LmdbDocuments(this.environment);
     this.watchedDocuments = new WatchedDocuments(this.documents);
     this.bus = new InProcessLiveBus({ log });
-    this.tenants = new Tenants(config.tenant, config.domainSuffix);
+    this.tenants = new Tenants(config.tenant, config);
     this.disk = new DiskGuard({ path: data, freeBytesMin: config.diskFreeMinBytes, log });
     this.#writer = new ClickHouseHistoryWriter(clickHouse);
     const fatal = (error: Error): void => {

@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { decodeJwt } from 'jose';
 import t from 'tap';
+import { scratchDirectory } from '../../helpers/until.ts';
 import { PASSWORD as SERVER_PASSWORD, Rest, notInCluster, startServer } from '../../helpers/running/server.ts';
 
 /** The helper finds the port in the URL that the server shows, which is the base URL. */
@@ -72,7 +73,9 @@ t.test(
   "a tenant that takes the first label of the server's name for its domain gets no login of the server",
   { skip: notInCluster('one port for all nodes') },
   async (t) => {
-    const server = await startServer(t, { flags: ['--domain-suffix', 'tenants.example.com'] });
+    const data = scratchDirectory(t);
+    const flags = ['--domain-suffix', 'tenants.example.com'];
+    let server = await startServer(t, { data, flags });
     const fields = (id: string, domain: string, more: object = {}): object => ({
       id,
       company: domain,
@@ -85,6 +88,9 @@ t.test(
     await server.management.create('/tenant/tenants', fields('maker', 'maker', { allowCreateTenants: true }));
     const maker = new Rest(server.url, 'maker/admin', PASSWORD);
     t.equal((await maker.post('/tenant/tenants', fields('taker', 'iot'))).status, 201);
+    t.equal((await maker.post('/tenant/tenants', fields('its-id', 'other'))).status, 201);
+    t.equal((await maker.put('/tenant/tenants/its-id', { domain: 'other-2' })).status, 200);
+    await server.management.create('/tenant/tenants', fields('given', 'given'));
     const tenantAt = async (host: string, password: string): Promise<unknown> => {
       const authorization = `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`;
       const reply = await fetch(`${server.url}/tenant/currentTenant`, {
@@ -94,8 +100,22 @@ t.test(
     };
     t.equal(await tenantAt('iot.example.com', SERVER_PASSWORD), 't1');
     t.equal(await tenantAt('iot.example.com', PASSWORD), 401);
-    t.equal(await tenantAt('iot.tenants.example.com', PASSWORD), 'taker', 'its full name');
     t.equal(await tenantAt('taker.example.com', SERVER_PASSWORD), 't1', 'an id elsewhere is no fault');
+    for (const name of ['iot', 'its-id', 'other-2']) {
+      const host = `${name}.tenants.example.com`;
+      t.equal(await tenantAt(host, SERVER_PASSWORD), 't1', `${host} may be the server's own name`);
+      t.equal(await tenantAt(host, PASSWORD), 401);
+    }
+    t.equal(await tenantAt('given.tenants.example.com', PASSWORD), 'given', 'the operator decides');
+    const own = `http://iot.tenants.example.com:${port}`;
+    await server.stop();
+    server = await startServer(t, { data, flags: [...flags, '--base-url', own, '--http-port', String(port)] });
+    t.equal(await tenantAt('iot.tenants.example.com', SERVER_PASSWORD), 't1', "the server's own name");
+    t.equal(await tenantAt('other-2.tenants.example.com', PASSWORD), 'its-id', 'its full name');
+    t.equal(await tenantAt('its-id.tenants.example.com', SERVER_PASSWORD), 403, 'the id of a tenant');
+    t.equal((await server.management.put('/tenant/tenants/taker', { domain: 'iot-2' })).status, 200);
+    t.equal((await server.management.put('/tenant/tenants/taker', { domain: 'iot' })).status, 200);
+    t.equal(await tenantAt('iot.tenants.example.com', PASSWORD), 'taker', 'the operator decides');
   },
 );
 
