@@ -15,7 +15,7 @@ import type { BulkAlarmChange } from './bulk-changes.ts';
 import { deleteData } from '../lists/data-delete.ts';
 import { documentPage } from '../lists/document-page.ts';
 import { changedMembers, newDocument, requiredTime, sentSource } from '../entities/changes.ts';
-import { isEntityId } from '../request/entity-id.ts';
+import { isEntityId } from '../../model/entities/entity-id.ts';
 import { UNSTORED, entityText, namedSources, segment, sourceIdOf, unstoredText } from '../entities/text.ts';
 import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportDocuments, exportFormat } from '../export/export.ts';
 import { countText } from '../lists/filter.ts';

@@ -23,7 +23,7 @@ import {
 } from '../records/applications.ts';
 import { applicationText } from './text.ts';
 import { PAGE_PARAMETERS, PAGE_SIZE_MAX, collectionText, pageOf, requirePageBytes } from '../request/paging.ts';
-import type { Page } from '../request/page.ts';
+import type { Page } from '../../model/documents/page.ts';
 import { flag, text } from '../request/schema/query-parameters.ts';
 import { listRecords } from '../../records/records.ts';
 import { found } from '../request/reply.ts';

@@ -13,7 +13,7 @@ import { stringMember } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import { BOOTSTRAP_ROLE } from '../../model/access/roles.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { isEntityId } from '../request/entity-id.ts';
+import { isEntityId } from '../../model/entities/entity-id.ts';
 import { idText, segment } from '../entities/text.ts';
 import { requireRightsOfDevice } from '../users/inventory-rights.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';

@@ -16,7 +16,7 @@ import type { ChunkRange, EventBinary } from '../../model/entities/event-binary.
 import { joinMembers, parseMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { attachmentHeader, isMediaType } from '../http/byte-range.ts';
-import { isEntityId } from '../request/entity-id.ts';
+import { isEntityId } from '../../model/entities/entity-id.ts';
 import { fileBytesMax } from '../request/file-limit.ts';
 import { quote, segment, sourceIdOf } from '../entities/text.ts';
 import { ANY_CONTENT } from '../http/media-types.ts';

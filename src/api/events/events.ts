@@ -11,7 +11,7 @@ import { deleteData } from '../lists/data-delete.ts';
 import { documentPage } from '../lists/document-page.ts';
 import { EVENT_FIXED_FIELDS } from '../../model/entities/event.ts';
 import { changedMembers, newDocument, requiredTime, sentSource } from '../entities/changes.ts';
-import { isEntityId } from '../request/entity-id.ts';
+import { isEntityId } from '../../model/entities/entity-id.ts';
 import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportDocuments, exportFormat } from '../export/export.ts';
 import { UNSTORED, entityText, namedSources, segment, sourceIdOf, unstoredText } from '../entities/text.ts';
 import { addSources, sourceSelection } from '../lists/hierarchy.ts';

@@ -18,7 +18,7 @@ import { namedSources } from '../entities/text.ts';
 import { documentBatches } from './source.ts';
 import type { ExportRow } from './source.ts';
 import type { HistoryFilter } from '../lists/filter.ts';
-import type { Page } from '../request/page.ts';
+import type { Page } from '../../model/documents/page.ts';
 import { ParquetWriter } from './parquet.ts';
 import type { ParquetColumn } from './parquet.ts';
 import type { QueryParameters } from '../request/schema/query-values.ts';

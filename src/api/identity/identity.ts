@@ -6,7 +6,7 @@ import { stringMember } from '../../model/documents/json-document.ts';
 import { KEY_TEXT_RULE, isKeyText } from '../../model/documents/key-text.ts';
 import { serialClaim } from '../../model/access/serial-claim.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { isEntityId } from '../request/entity-id.ts';
+import { isEntityId } from '../../model/entities/entity-id.ts';
 import { quote, segment, sourceText } from '../entities/text.ts';
 import { isOwner, requireOwner } from '../lists/owner.ts';
 import { PAGE_PARAMETERS, currentPageOf, isNoPage, pageOf, pageOfSize } from '../request/paging.ts';

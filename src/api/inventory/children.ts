@@ -8,7 +8,7 @@ import { splitElements, splitMembers, stringMember } from '../../model/documents
 import type { Members } from '../../model/documents/json-document.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { documentPage } from '../lists/document-page.ts';
-import { isEntityId } from '../request/entity-id.ts';
+import { isEntityId } from '../../model/entities/entity-id.ts';
 import { idText, managedObjectUrl, quote, segment } from '../entities/text.ts';
 import { CHILD_KINDS, linkedIds } from '../lists/hierarchy.ts';
 import { HistoryFilter } from '../lists/filter.ts';
@@ -25,7 +25,7 @@ import {
 import { limitToAccessibleObjects, loadManagedObject, mayReach, requireOwner } from '../lists/owner.ts';
 import { PageBudget } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
-import type { Page } from '../request/page.ts';
+import type { Page } from '../../model/documents/page.ts';
 import { text } from '../request/schema/query-parameters.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';

@@ -2,7 +2,7 @@
 import { NOT_FRAGMENTS } from '../../model/entities/fragments.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { documentPage } from '../lists/document-page.ts';
-import { isEntityId } from '../request/entity-id.ts';
+import { isEntityId } from '../../model/entities/entity-id.ts';
 import {
   EXPORT_KINDS,
   EXPORT_PARAMETERS,

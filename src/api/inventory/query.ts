@@ -5,7 +5,7 @@ import { QueryCompiler } from '../../history/inventory-query/sql.ts';
 import type { ChildKind } from '../../model/commands/links.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { isEntityId } from '../request/entity-id.ts';
+import { isEntityId } from '../../model/entities/entity-id.ts';
 import { linkedIds } from '../lists/hierarchy.ts';
 import type { HistoryFilter } from '../lists/filter.ts';
 

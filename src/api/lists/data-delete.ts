@@ -12,7 +12,7 @@ import {
 import { PlatformError, refusedBy } from '../../model/errors.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { isEntityId } from '../request/entity-id.ts';
+import { isEntityId } from '../../model/entities/entity-id.ts';
 import { devicesOfAgent, sourcesOf } from './hierarchy.ts';
 import type { QueryParameters } from '../request/schema/query-values.ts';
 import { NO_CONTENT } from '../request/reply.ts';

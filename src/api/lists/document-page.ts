@@ -10,7 +10,7 @@ import type { ApiRequest } from '../request/request.ts';
 import { IN_PARTITIONS, countSql } from './filter.ts';
 import type { DocumentRow, HistoryFilter, MutableTable } from './filter.ts';
 import { isNoPage } from '../request/paging.ts';
-import type { Page } from '../request/page.ts';
+import type { Page } from '../../model/documents/page.ts';
 import { cachedTotal } from './totals.ts';
 
 /** By the time of the entities, equal ones by id. */

@@ -3,7 +3,7 @@
  * first condition. Tables: store/clickhouse/schema.ts.
  */
 import { namesOfFragment } from '../../model/entities/agent-marker.ts';
-import { isEntityId } from '../request/entity-id.ts';
+import { isEntityId } from '../../model/entities/entity-id.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { countOf } from './totals.ts';
 

@@ -7,7 +7,7 @@ import { PlatformError } from '../../model/errors.ts';
 import { splitMembers } from '../../model/documents/json-document.ts';
 import { AGENT_LINKS, isAgent } from '../../model/entities/operation.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { isEntityId } from '../request/entity-id.ts';
+import { isEntityId } from '../../model/entities/entity-id.ts';
 import type { HistoryFilter } from './filter.ts';
 
 export const CHILD_KINDS: readonly ChildKind[] = ['childDevices', 'childAssets', 'childAdditions'];

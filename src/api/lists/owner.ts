@@ -14,7 +14,7 @@ import type { Members } from '../../model/documents/json-document.ts';
 import { AGENT_LINKS } from '../../model/entities/operation.ts';
 import { SERIAL_TYPE } from '../../model/access/serial-claim.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { isEntityId } from '../request/entity-id.ts';
+import { isEntityId } from '../../model/entities/entity-id.ts';
 import { descendantsUpTo } from './hierarchy.ts';
 import type { HistoryFilter } from './filter.ts';
 

@@ -2,7 +2,7 @@
 import { BOUNDED_RESULT } from '../../pacing/page-limits.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { refusalsCounted } from '../lists/document-page.ts';
-import { isEntityId } from '../request/entity-id.ts';
+import { isEntityId } from '../../model/entities/entity-id.ts';
 import {
   EXPORT_PARAMETERS,
   EXPORT_TYPES,
@@ -25,7 +25,7 @@ import {
   unitsOf,
 } from './measurements.ts';
 import { PAGE_PARAMETERS, collectionText, isNoPage, pageOf } from '../request/paging.ts';
-import type { Page } from '../request/page.ts';
+import type { Page } from '../../model/documents/page.ts';
 import { REVERT } from '../request/schema/query-parameters.ts';
 import { found } from '../request/reply.ts';
 import { ANSWERED } from '../request/answer.ts';

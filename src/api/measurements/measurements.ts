@@ -8,7 +8,7 @@ import type { MeasurementBody } from '../../model/entities/measurement.ts';
 import { isNotified } from '../../model/commands/processing-mode.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { deleteData } from '../lists/data-delete.ts';
-import { isEntityId } from '../request/entity-id.ts';
+import { isEntityId } from '../../model/entities/entity-id.ts';
 import { UNSTORED } from '../entities/text.ts';
 import { MEASUREMENT_COLUMNS, linkedMeasurement, measurementTexts, measurementUrl } from './text.ts';
 import type { MeasurementRow } from './text.ts';

@@ -18,7 +18,7 @@ import { keepCounts } from './bulk-operations.ts';
 import { deleteData } from '../lists/data-delete.ts';
 import { documentPage } from '../lists/document-page.ts';
 import { changedMembers, newDocument } from '../entities/changes.ts';
-import { isEntityId } from '../request/entity-id.ts';
+import { isEntityId } from '../../model/entities/entity-id.ts';
 import { UNSTORED, entityText, idText, quote, segment, unstoredText } from '../entities/text.ts';
 import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportDocuments, exportFormat } from '../export/export.ts';
 import { addDevicesOfAgent } from '../lists/hierarchy.ts';

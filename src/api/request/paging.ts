@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { PlatformError } from '../../model/errors.ts';
 import { PAGE_BYTES_LIMIT, PAGE_BYTES_MAX } from '../../pacing/page-limits.ts';
-import type { Page } from './page.ts';
+import type { Page } from '../../model/documents/page.ts';
 import type { ApiRequest } from './request.ts';
 import type { QueryParameters, QueryValues } from './schema/query-values.ts';
 

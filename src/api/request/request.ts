@@ -19,7 +19,7 @@ import type { CalledAs } from '../http/base-url.ts';
 import type { BodyStream } from '../http/body-stream.ts';
 import type { HttpExchange } from '../http/exchange.ts';
 import type { Accept, ContentType, MediaKind } from '../http/media-types.ts';
-import type { Page } from './page.ts';
+import type { Page } from '../../model/documents/page.ts';
 import type { Platform } from './platform.ts';
 import type { QueryValues } from './schema/query-values.ts';
 import type { Answer } from './answer.ts';

@@ -23,7 +23,7 @@ import {
 } from '../../model/entities/retention.ts';
 import type { NamedRule, RetentionRule, RetentionRun } from '../../model/entities/retention.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { isEntityId } from '../request/entity-id.ts';
+import { isEntityId } from '../../model/entities/entity-id.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { text } from '../request/schema/query-parameters.ts';
 import { NO_SUM, sumOfRecord, changeWithin } from '../../records/totals.ts';

@@ -15,7 +15,7 @@ import { requireGrants } from './inventory-rights.ts';
 import { NamedRecords, sentName } from '../../records/named-records.ts';
 import { PageBudget, textsWithin } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
-import type { Page } from '../request/page.ts';
+import type { Page } from '../../model/documents/page.ts';
 import { recordSteps } from '../../records/steps.ts';
 import { keepPosition, positionBefore } from '../lists/positions.ts';
 import { changeRecords } from '../../records/records.ts';

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { baseUrlOf, calledAs } from '../../../src/api/http/base-url.ts';
 import { Cors } from '../../../src/api/request/cors.ts';
-import { isEntityId } from '../../../src/api/request/entity-id.ts';
+import { isEntityId } from '../../../src/model/entities/entity-id.ts';
 import { parseBasic } from '../../../src/api/request/authentication.ts';
 import { PAGE_PARAMETERS } from '../../../src/api/request/paging.ts';
 import { list, time } from '../../../src/api/request/schema/query-parameters.ts';
