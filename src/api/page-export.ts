@@ -9,7 +9,7 @@ import { ANSWER_SCHEMAS } from './openapi/answer-schemas.ts';
 import type { ApiRequest } from './request/request.ts';
 import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportFormat, exportRows } from './export/export.ts';
 import type { ExportFormat, ExportShape } from './export/export.ts';
-import type { ExportRow } from './export/source.ts';
+import type { ExportRow } from '../history/batches.ts';
 import { pageOfSize } from './request/paging.ts';
 import type { ParquetColumn } from './export/parquet.ts';
 import { ANSWERED } from './request/answer.ts';

@@ -9,7 +9,7 @@ import { parseProgress, PROGRESS_KEY } from '../actors/projector-memory.ts';
 import type { JournalCommand } from '../ingest/journal/command-record.ts';
 import { SHARD_COUNT, shardOf } from '../ingest/journal/command-record.ts';
 import type { HistoryWriter } from '../ingest/projector/history-writer.ts';
-import type { HistoryQuery } from '../ingest/projector/history-query.ts';
+import type { HistoryQuery } from '../ports/history-reader.ts';
 import type { Quarantine } from '../ingest/journal/quarantine.ts';
 import type { DataDelete, SourceDelete } from '../model/commands/deletion.ts';
 import type { LiveBus } from '../ports/live-bus.ts';

@@ -25,13 +25,31 @@ export async function operationCounts(
   const sql =
     'SELECT toString(bulk) AS bulkId, status, count() AS total FROM operations FINAL WHERE tenant = {tenant:UInt32} ' +
     'AND bulk IN {bulks:Array(UInt64)} GROUP BY bulk, status';
-  const rows = await history.query<{ bulkId: string; status: OperationStatus; total: number | string }>(sql, {
+  const rows = await history.query<{ bulkId: string; status: OperationStatus; total: number | string }>({
+    sql,
+    params: { bulks: ids.map(Number) },
+    tables: ['operations'],
     tenant,
-    bulks: ids.map(Number),
   });
   const counts = new Map<string, Record<string, number>>();
   for (const { bulkId, status, total } of rows) counts.set(bulkId, { ...counts.get(bulkId), [status]: Number(total) });
   return counts;
+}
+
+/** @returns ids of the latest bulk operations that have operations of the device, at most `limit`. */
+export async function bulkOperationsOf(
+  history: HistoryReader,
+  tenant: number,
+  device: string,
+  limit: number,
+): Promise<string[]> {
+  const sql =
+    'SELECT toString(bulk) AS bulkId FROM operations FINAL WHERE tenant = {tenant:UInt32} AND source = {device:UInt64} AND bulk > 0 ' +
+    'GROUP BY bulk ORDER BY bulk DESC LIMIT {limit:UInt32}';
+  const source = Number(device);
+  const params = { device: source, limit };
+  const rows = await history.query<{ bulkId: string }>({ sql, params, tables: ['operations'], tenant, source });
+  return rows.map(({ bulkId }) => bulkId);
 }
 
 const STATUSES = ['PENDING', 'EXECUTING', 'SUCCESSFUL', 'FAILED'] as const;
@@ -41,7 +59,7 @@ const isSame = (one: OperationCounts = {}, other: OperationCounts): boolean =>
 /**
  * The changes that keep what was counted, none when nothing is new. Who deletes operations makes them before.
  * @param text of the record. @param isWatched whether it has a record that goes when all is over. @param
- * options.isAllSeen as of `isOverAsCounted`.
+ * options.isAllSeen see `isOverAsCounted`.
  * @param options.plannedCount operations that are there and not yet ticked off.
  */
 export function keptCountsOf(

@@ -9,10 +9,11 @@ import type { DocumentReader } from '../ports/document-reader.ts';
 import type { HistoryReader } from '../ports/history-reader.ts';
 import { splitMembers, stringMember } from '../model/documents/json-document.ts';
 import type { Members } from '../model/documents/json-document.ts';
+import { HistoryFilter } from './filter.ts';
 import { lookUpHierarchy } from './inventory-query/hierarchy.ts';
 import { parseInventoryQuery } from './inventory-query/parser.ts';
 import { QueryCompiler } from './inventory-query/sql.ts';
-import type { ParameterBinder } from './inventory-query/sql.ts';
+import { DEVICE_MARKER } from './objects-below.ts';
 
 const DYNAMIC_TYPE = 'c8y_DynamicGroup';
 /** Members of a group, and devices that are linked to an asset (docs/spec/inventory.md#groups). */
@@ -62,8 +63,9 @@ export async function bulkTargets(
   const sql =
     'SELECT DISTINCT toString(source) AS deviceId FROM operations FINAL WHERE tenant = {tenant:UInt32} AND bulk = {bulk:UInt64} ' +
     "AND status = 'FAILED' ORDER BY deviceId LIMIT {limit:UInt32}";
-  const parameters = { tenant: readers.tenant, bulk: Number(failedParentId), limit: BULK_DEVICES_MAX + 1 };
-  const rows = await readers.history.query<{ deviceId: string }>(sql, parameters);
+  const params = { bulk: Number(failedParentId), limit: BULK_DEVICES_MAX + 1 };
+  const { tenant } = readers;
+  const rows = await readers.history.query<{ deviceId: string }>({ sql, params, tables: ['operations'], tenant });
   if (rows.length > BULK_DEVICES_MAX) throw new GroupTooLarge(`has more than ${BULK_DEVICES_MAX} failed devices`);
   return rows.map(({ deviceId }) => deviceId);
 }
@@ -98,7 +100,7 @@ async function devicesBelow(
       const texts = await documents.getMany('managedObject', tenant, ids);
       texts.forEach((text, index) => {
         if (text === undefined) return;
-        if (splitMembers(text).has('c8y_IsDevice')) devices.push(ids[index]);
+        if (splitMembers(text).has(DEVICE_MARKER)) devices.push(ids[index]);
         else open.push(ids[index]);
       });
       if (devices.length > devicesMax) throw tooLarge(devicesMax);
@@ -127,30 +129,13 @@ async function devicesOfQuery(readers: GroupReaders, group: Members, devicesMax:
   const query = stringMember(group, 'c8y_DeviceQueryString');
   if (query === undefined) throw new GroupError('is a dynamic group without c8y_DeviceQueryString');
   const { filter } = parseInventoryQuery(query);
-  const parameters = new Parameters({ tenant: readers.tenant });
-  const conditions = await lookUpHierarchy(filter, readers, parameters);
-  const condition = filter === undefined ? '1' : new QueryCompiler(parameters, { conditions }).condition(filter);
+  const devices = new HistoryFilter(readers.tenant).fragment(DEVICE_MARKER);
+  const conditions = await lookUpHierarchy(filter, readers, devices);
+  if (filter !== undefined) devices.add(new QueryCompiler(devices, { conditions }).condition(filter));
   const sql =
-    "SELECT toString(id) AS deviceId FROM managed_objects FINAL WHERE tenant = {tenant:UInt32} AND has(fragments, 'c8y_IsDevice') " +
-    `AND ${condition} ORDER BY id LIMIT ${parameters.bind('UInt32', devicesMax + 1)}`;
-  const rows = await readers.history.query<{ deviceId: string }>(sql, parameters.values);
+    `SELECT toString(id) AS deviceId FROM managed_objects FINAL WHERE ${devices.where} ` +
+    `ORDER BY id LIMIT ${devices.bind('UInt32', devicesMax + 1)}`;
+  const rows = await readers.history.query<{ deviceId: string }>(devices.statement(['managed_objects'], sql));
   if (rows.length > devicesMax) throw tooLarge(devicesMax);
   return rows.map(({ deviceId }) => deviceId);
-}
-
-/** Parameters of a query that is asked for itself. */
-export class Parameters implements ParameterBinder {
-  readonly values: Record<string, unknown>;
-  #count = 0;
-
-  constructor(values: Record<string, unknown>) {
-    this.values = { ...values };
-  }
-
-  bind(type: string, value: unknown): string {
-    const name = `g${this.#count}`;
-    this.#count += 1;
-    this.values[name] = value;
-    return `{${name}:${type}}`;
-  }
 }

@@ -1,5 +1,5 @@
 /** Everything below managed objects by links of every kind, found by the history store inside of a statement. */
-import type { ParameterBinder } from './inventory-query/sql.ts';
+import type { HistoryFilter } from './filter.ts';
 
 /** What marks a device; every other object is an asset (docs/spec/inventory.md#fragments). */
 export const DEVICE_MARKER = 'c8y_IsDevice';
@@ -25,10 +25,22 @@ export function belowSql(roots: string): string {
 }
 
 /** @returns a condition on `column`, an id of managed objects, however many they are. */
-export function objectsBelowCondition(column: string, { root, wanted }: ObjectsBelow, binder: ParameterBinder): string {
-  const below = belowSql(binder.bind('Array(UInt64)', [root]));
+export function objectsBelowCondition(column: string, { root, wanted }: ObjectsBelow, filter: HistoryFilter): string {
+  filter.reads('managed_objects');
+  const below = belowSql(filter.bind('Array(UInt64)', [root]));
   if (wanted === 'all') return `${column} IN (${below})`;
-  const isWanted = `${wanted === 'devices' ? '' : 'NOT '}has(fragments, ${binder.bind('String', DEVICE_MARKER)})`;
+  const isWanted = `${wanted === 'devices' ? '' : 'NOT '}has(fragments, ${filter.bind('String', DEVICE_MARKER)})`;
   const found = `SELECT id FROM managed_objects FINAL WHERE tenant = {tenant:UInt32} AND ${isWanted} AND id IN (${below})`;
-  return `(${column} = ${binder.bind('UInt64', root)} OR ${column} IN (${found}))`;
+  return `(${column} = ${filter.bind('UInt64', root)} OR ${column} IN (${found}))`;
+}
+
+/** What a list is about, as a value that can be stored: some sources, or an object and those below it, or everything. */
+export interface SourceSelection {
+  readonly sources: readonly string[] | null;
+  readonly below?: ObjectsBelow;
+}
+
+export function addSources(filter: HistoryFilter, { sources, below }: SourceSelection): void {
+  if (sources !== null) filter.idIn('source', sources);
+  if (below !== undefined) filter.add(objectsBelowCondition('source', below, filter));
 }

@@ -29,7 +29,7 @@ export class TotalCache {
   async total(key: string, count: () => Promise<number>): Promise<number> {
     const known = this.#known.get(key);
     if (known !== undefined && this.#now() < known.until) return known.total;
-    // Somebody else's count may have begun before the caller's last change: it is taken for a large one only. Its
+    // Another caller's count may have begun before the caller's last change: it is taken for a large one only. Its
     // failure is its own.
     const running = this.#underWay.get(key);
     if (running !== undefined) {

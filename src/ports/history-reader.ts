@@ -1,5 +1,33 @@
 /** Port of the history store for reading. */
 
+export type HistoryTable =
+  | 'measurements'
+  | 'managed_objects'
+  | 'events'
+  | 'alarms'
+  | 'operations'
+  | 'audits'
+  | 'tenant_usage'
+  | 'tenant_sizes';
+
+/** What a query reads, so that it waits for no other rows. */
+export interface HistoryQuery {
+  /** Every table that the statement names; of the engine's own tables none. */
+  readonly tables: readonly HistoryTable[];
+  /** The only tenant whose rows it reads; undefined for all tenants. */
+  readonly tenant?: number | undefined;
+  /** The only source whose data it reads. Managed objects that decide about rights do not count. */
+  readonly source?: number | undefined;
+}
+
+/** A SELECT of src/history. */
+export interface HistoryStatement extends HistoryQuery {
+  /** With `{name:Type}` places. `{tenant:UInt32}` is `tenant`. */
+  readonly sql: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly tenant: number | undefined;
+}
+
 /** Who asks for a query: tenants take turns, and so do the users of a tenant. */
 export interface QueryAsker {
   /** Number of the tenant. */
@@ -12,12 +40,11 @@ export interface QueryAsker {
 export interface HistoryReader {
   /**
    * Runs a SELECT after everything acknowledged before this call has become visible (read your writes).
-   * `sql` has `{name:Type}` places, values are bound. Tables: see src/store/clickhouse/schema.ts.
-   * @param asker absent for the server's own queries, which take turns as the tenant of the parameters and have no time
+   * @param asker absent for the server's own queries, which take turns as the tenant of the statement and have no time
    * limit.
    * @throws PlatformError `general/history-unavailable`, `general/query-too-large`, `general/busy`.
    */
-  query<Row>(sql: string, params: Readonly<Record<string, unknown>>, asker?: QueryAsker): Promise<Row[]>;
+  query<Row>(statement: HistoryStatement, asker?: QueryAsker): Promise<Row[]>;
   /** The same as a stream of text in `format` (CSV, JSONEachRow). */
-  stream(sql: string, params: Readonly<Record<string, unknown>>, format: string): Promise<AsyncIterable<Uint8Array>>;
+  stream(statement: HistoryStatement, format: string): Promise<AsyncIterable<Uint8Array>>;
 }

@@ -3,6 +3,8 @@
  * (docs/spec/statistics.md#files).
  */
 import t from 'tap';
+import { checkStatement } from '../helpers/history-statement.ts';
+import type { HistoryStatement } from '../../src/ports/history-reader.ts';
 import {
   REAL_FILES_MAX,
   StatisticsFiles,
@@ -61,7 +63,9 @@ class Rig {
       },
     },
     history: {
-      query: async <Row>(_sql: string, params: object) => {
+      query: async <Row>(statement: HistoryStatement) => {
+        checkStatement(statement);
+        const { params } = statement;
         this.asked.push(params);
         return this.rows.slice(0, 1).map((row) => ({ row })) as Row[];
       },

@@ -1,6 +1,9 @@
 /** Counting what tenants use: increments by day, what a failed write keeps, sizes now and then. */
 import t from 'tap';
-import { USAGE_COUNTERS, Usage } from '../../src/accounts/tenants/usage.ts';
+import { Usage } from '../../src/accounts/tenants/usage.ts';
+import { USAGE_COUNTERS } from '../../src/history/usage.ts';
+import { checkStatement } from '../helpers/history-statement.ts';
+import type { HistoryStatement } from '../../src/ports/history-reader.ts';
 import { USAGE_TABLES } from '../../src/store/clickhouse/schema.ts';
 
 const log = { debug() {}, info() {}, warn() {}, error() {}, isLevelEnabled: () => false, child: () => log };
@@ -18,7 +21,9 @@ class Rig {
       for (const text of texts) this.written.push({ table, row: JSON.parse(text) });
     },
     history: {
-      query: async <Row>(sql: string) => {
+      query: async <Row>(statement: HistoryStatement) => {
+        checkStatement(statement);
+        const { sql } = statement;
         this.queriesCount += 1;
         return (sql.includes('AS bytes FROM') ? [{ bytes: 7 }] : [{ device_count: 3 }]) as Row[];
       },

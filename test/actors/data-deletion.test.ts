@@ -6,7 +6,7 @@ import t from 'tap';
 import { DataDeletion, FAILURES_MAX } from '../../src/actors/handlers/data-deletion.ts';
 import { HistoryRefusal, SELECT_PAGE, StatementFailed } from '../../src/ingest/projector/history-writer.ts';
 import type { HistoryWriter, MeasurementDeletion, StatementState } from '../../src/ingest/projector/history-writer.ts';
-import type { HistoryQuery } from '../../src/ingest/projector/history-query.ts';
+import type { HistoryQuery } from '../../src/ports/history-reader.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
 import type { Command } from '../../src/model/commands/command.ts';
 import type { AuditEntry, RecordsChange } from '../../src/model/commands/records.ts';
@@ -172,7 +172,7 @@ t.test('who was subscribed is gone: the rest is not looked for', async (t) => {
 
 t.test('what the store is at: lists of it wait somewhat, others do not', async (t) => {
   const rig = new Measurements(0);
-  const own = { tables: ['measurements'], tenant: 2 };
+  const own: HistoryQuery = { tables: ['measurements'], tenant: 2 };
   const isOver = async (query: HistoryQuery): Promise<boolean> =>
     Promise.race([
       rig.deletion.settled(query).then(() => true),

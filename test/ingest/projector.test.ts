@@ -3,7 +3,7 @@
  */
 import t from 'tap';
 import { decodeMeasurement } from '../../src/ingest/measurements/record.ts';
-import type { HistoryQuery } from '../../src/ingest/projector/history-query.ts';
+import type { HistoryQuery } from '../../src/ports/history-reader.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { PROCESSING_MODE } from '../../src/model/commands/processing-mode.ts';
 import { Platform, openEnvironment, until } from '../actors/platform.ts';
@@ -414,7 +414,7 @@ t.test(
       });
       const asked = platform.group.lastAppendedSeq;
       const seen = Promise.all(
-        [undefined, { tables: ['events'], tenant: 1 }].map((query) =>
+        [undefined, { tables: ['events'], tenant: 1 } satisfies HistoryQuery].map((query) =>
           projector.visible(asked, 5_000, query).then(() => history.ids('events')),
         ),
       );

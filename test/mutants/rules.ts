@@ -235,7 +235,7 @@ const TENANTS: ByTest = {
   ],
   'redis/documents': [['documents of a tenant are apart from those of all others in Redis', 'fieldOf', taken(1, '0')]],
   'api/inventory': [['every list asks for the rows of its tenant', 'HistoryFilter.conditions', valued('[]')]],
-  'api/measurements': [['a measurement by its id is of its tenant', 'measurementRoutes:load', valued('0', 'tenant')]],
+  'api/measurements': [['a measurement by its id is of its tenant', 'measurementRows', valued('0', 'tenant')]],
   'api/request-rules': [['the id of a tenant is no subdomain', 'tenantOfHost', never('login/tenant-id-as-subdomain')]],
   'api/subtenants': [
     ['a tenant with the id of a former parent has none of its tenants', 'isParentOf', dropped('parentNumber')],
@@ -243,7 +243,7 @@ const TENANTS: ByTest = {
   'e2e/tenants': [['a tenant is changed by those above it', 'isAbove', returns('true')]],
   'e2e/tenants-and-roles': [
     ['a request is of the tenant of its user', 'ApiRequest.tenant', returns('1')],
-    ['DELETE by filters deletes in its tenant', 'deleteFilter', instead('tenant = {tenant:UInt32}', '1')],
+    ['DELETE by filters deletes in its tenant', 'deletionFilter', taken(2, '1')],
   ],
   'e2e/applications': [
     ['an application is changed by its owner', 'loadOwn', never('ownerNumber')],
@@ -268,7 +268,7 @@ const RIGHTS: ByTest = {
   'api/request-rules': [
     ['wrong credentials are refused', 'ApiServer.identified', instead('challenge', 'authorise', 1)],
     ['without the role only the owner of the source writes its data', 'requireOwner', never('isOwner')],
-    ['without the role a list of data shows what its user may read', 'limitToOwnedSources', always('isPrivileged')],
+    ['without the role a list of data shows what its user may read', 'limitSources', without('ofPart')],
     ['a managed object is read with the role or by its owner', 'requireReadable', returns('')],
     [
       'a managed object is deleted with the role or by its owner',
@@ -321,11 +321,7 @@ const RIGHTS: ByTest = {
   'api/inventory': [
     ['children are linked with a right to the parent', 'childRoutes:post', without('requireOwner', 1)],
     ['children are linked with a right to each child', 'childRoutes:post', without('requireOwner', 2)],
-    [
-      'without the role a list of managed objects shows what its user may read',
-      'limitToAccessibleObjects',
-      always('isPrivileged'),
-    ],
+    ['without the role a list of managed objects shows what its user may read', 'limitObjects', without('ofPart')],
   ],
   'e2e/alarms': [['without the role a list of alarms shows what its user may read', 'alarmFilter', never('access')]],
   authenticator: [

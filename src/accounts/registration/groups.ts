@@ -12,7 +12,7 @@ import type { HistoryReader } from '../../ports/history-reader.ts';
 import type { IdSource } from '../../ports/id-source.ts';
 import type { ManagedObjectCreate } from '../../model/commands/entities.ts';
 import type { Refusals } from '../../ports/refusals.ts';
-import { DEVICE_USER_PREFIX } from '../../model/entities/device-request.ts';
+import { groupNamed } from '../../history/devices.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import { changeRecords, isChangedMeanwhile, retried } from '../../records/records.ts';
 
@@ -81,18 +81,8 @@ export class DeviceGroups {
     return id;
   }
 
-  /** A group that a device has made is none of the tenant's: its owner would get at what is put there. */
-  async #find({ tenant, parent, name }: GroupPlace): Promise<string | undefined> {
-    const place = parent === undefined ? "type = 'c8y_DeviceGroup'" : 'has(parents, {parent:UInt64})';
-    const sql =
-      `SELECT toString(id) AS groupId FROM managed_objects FINAL WHERE tenant = {tenant:UInt32} AND name = {name:String} AND ${place} ` +
-      `AND has(fragments, 'c8y_IsDeviceGroup') AND NOT startsWith(owner, '${DEVICE_USER_PREFIX}') ORDER BY id LIMIT 1`;
-    const [found] = await this.#parts.history.query<{ groupId: string }>(sql, {
-      tenant,
-      name,
-      ...(parent === undefined ? {} : { parent: Number(parent) }),
-    });
-    return found?.groupId;
+  #find(place: GroupPlace): Promise<string | undefined> {
+    return groupNamed(this.#parts.history, place);
   }
 
   #claim({ tenant, parent, name }: GroupPlace): Promise<Claim> {

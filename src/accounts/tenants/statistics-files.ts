@@ -16,8 +16,9 @@ import { formatTime } from '../../model/documents/iso-time.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import type { Tenants } from './tenants.ts';
-import { isAnyUsage, usageReport } from './usage-report.ts';
-import type { DayRange } from './usage-report.ts';
+import { isAnyUsage } from '../../history/usage.ts';
+import type { DayRange } from '../../history/usage.ts';
+import { usageReport } from './usage-report.ts';
 import { SERVER_WIDE } from '../../model/commands/keys.ts';
 import { changeRecords, isChangedMeanwhile } from '../../records/records.ts';
 

@@ -3,23 +3,12 @@
  * that the nodes of a cluster add up. A crash loses the last minute at most. Sizes (devices, storage) are asked from
  * the history three times a day.
  */
+import { USAGE_COUNTERS, deviceCounts, storageBytes } from '../../history/usage.ts';
+import type { UsageCounter } from '../../history/usage.ts';
 import type { HistoryReader } from '../../ports/history-reader.ts';
 import type { Notification } from '../../ports/live-bus.ts';
 import type { Log } from '../../ports/log.ts';
 
-/** Columns of the table `tenant_usage`, in its order. */
-export const USAGE_COUNTERS = [
-  'alarms_created',
-  'alarms_updated',
-  'events_created',
-  'events_updated',
-  'measurements_created',
-  'inventories_created',
-  'inventories_updated',
-  'requests',
-  'device_requests',
-] as const;
-export type UsageCounter = (typeof USAGE_COUNTERS)[number];
 export type UsageCounts = Record<UsageCounter, number>;
 
 const FLUSH_MS = 60_000;
@@ -157,25 +146,12 @@ export class Usage {
     const { history, insert, now } = this.#options;
     const asked = this.#sizesAt.get(tenant);
     if (asked !== undefined && now() - asked < SIZES_AGE_MAX_MS) return;
-    const [devices] = await history.query<object>(DEVICES_SQL, { tenant });
-    const storage_size = await this.#storage(tenant);
+    const devices = await deviceCounts(history, tenant);
+    const storage_size = await storageBytes(history, tenant);
     await insert('tenant_sizes', [
       JSON.stringify({ tenant, day: dayOf(now()), ...devices, storage_size, version: now() }),
     ]);
     this.#sizesAt.set(tenant, now());
-  }
-
-  /** Bytes on disk: of each table its tenants' shares by rows, and the content of binaries. */
-  async #storage(tenant: number): Promise<number> {
-    const { history } = this.#options;
-    const tables = await history.query<{ table: string; bytes: number; rows: number }>(PARTS_SQL, {});
-    const shares = await history.query<{ table: string; rows: number }>(ROWS_SQL, { tenant });
-    const [{ bytes }] = await history.query<{ bytes: number }>(BINARIES_SQL, { tenant });
-    const ofTable = ({ table, rows }: { table: string; rows: number }): number => {
-      const all = tables.find((candidate) => candidate.table === table);
-      return all === undefined || all.rows === 0 ? 0 : (all.bytes * rows) / all.rows;
-    };
-    return Math.round(shares.reduce((sum, share) => sum + ofTable(share), bytes));
   }
 
   #collect(): void {
@@ -195,16 +171,3 @@ export class Usage {
     this.#waiting.set(key, { tenant, day, counts: known });
   }
 }
-
-/** A device has the marker; those that are a parent of another one have children. */
-const DEVICES_SQL = `WITH devices AS (SELECT id, parents FROM managed_objects FINAL WHERE tenant = {tenant:UInt32} AND has(fragments, 'c8y_IsDevice'))
-SELECT count() AS device_count, countIf(id IN (SELECT arrayJoin(parents) FROM devices)) AS device_with_children_count,
-  device_count - device_with_children_count AS device_endpoint_count FROM devices`;
-const PARTS_SQL =
-  'SELECT table, sum(bytes_on_disk) AS bytes, sum(rows) AS rows FROM system.parts WHERE active AND database = currentDatabase() GROUP BY table';
-const SIZED_TABLES = ['measurements', 'managed_objects', 'events', 'alarms', 'operations', 'audits'];
-const ROWS_SQL = SIZED_TABLES.map(
-  (table) => `SELECT '${table}' AS table, count() AS rows FROM ${table} WHERE tenant = {tenant:UInt32}`,
-).join(' UNION ALL ');
-const BINARIES_SQL = `SELECT sum(JSONExtractUInt(doc, 'length')) AS bytes FROM managed_objects FINAL
-WHERE tenant = {tenant:UInt32} AND has(fragments, 'c8y_IsBinary')`;

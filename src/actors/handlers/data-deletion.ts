@@ -12,7 +12,7 @@ import type { JournalCommand } from '../../ingest/journal/command-record.ts';
 import { HistoryRefusal, SELECT_PAGE, StatementFailed } from '../../ingest/projector/history-writer.ts';
 import type { Before, HistoryWriter, MeasurementDeletion } from '../../ingest/projector/history-writer.ts';
 import { isConcerned } from '../../ingest/projector/history-query.ts';
-import type { HistoryQuery } from '../../ingest/projector/history-query.ts';
+import type { HistoryQuery } from '../../ports/history-reader.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { Command } from '../../model/commands/command.ts';
 import type { AuditEntry, RecordChange } from '../../model/commands/records.ts';

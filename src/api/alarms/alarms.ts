@@ -6,21 +6,24 @@ import { PlatformError, refusedBy } from '../../model/errors.ts';
 import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import { isAlarmStored } from '../../model/commands/processing-mode.ts';
-import { ALARM_FILTERS, alarmFilter, alarmSelection } from './selection.ts';
+import { ALARM_FILTERS, alarmSelection } from './selection.ts';
+import { alarmFilter } from '../../history/alarm-selection.ts';
+import { ownsObjects } from '../../history/access.ts';
+import { listReaders } from '../lists/readers.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { APPLICATION_HEADERS, applicationOf } from '../request/application-key.ts';
 import { alarmHistoryText } from '../audits/audits.ts';
 import { BULK_CHANGES_MAX, BULK_CHANGE_PREFIX } from './bulk-changes.ts';
 import type { BulkAlarmChange } from './bulk-changes.ts';
 import { deleteData } from '../lists/data-delete.ts';
-import { documentPage } from '../lists/document-page.ts';
+import { documentPage } from '../../history/page.ts';
 import { changedMembers, newDocument, requiredTime, sentSource } from '../entities/changes.ts';
 import { isEntityId } from '../../model/entities/entity-id.ts';
 import { UNSTORED, entityText, namedSources, segment, sourceIdOf, unstoredText } from '../entities/text.ts';
 import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportDocuments, exportFormat } from '../export/export.ts';
-import { countText } from '../lists/filter.ts';
-import type { DocumentRow, HistoryFilter } from '../lists/filter.ts';
-import { accessOf, isOwner, ownsObjects, requireOwner } from '../lists/owner.ts';
+import { countText } from '../lists/totals.ts';
+import type { DocumentRow, HistoryFilter } from '../../history/filter.ts';
+import { accessOf, isOwner, requireOwner } from '../lists/owner.ts';
 import { textsWithin } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { REVERT } from '../request/schema/query-parameters.ts';
@@ -127,7 +130,7 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
     const toTexts = (rows: readonly DocumentRow[]): Promise<readonly string[]> => alarmTexts(request, rows);
     return exportDocuments(request, format, page, { table: 'alarms', filter, order, members: EXPORTED, toTexts });
   }
-  const { rows, total, isFull } = await documentPage(request, 'alarms', filter, order, page);
+  const { rows, total, isFull } = await documentPage(listReaders(request), 'alarms', filter, order, page);
   const items = await alarmTexts(request, rows);
   return found('alarmCollection', collectionText(request, page, { name: 'alarms', items, total, isFull }));
 }
@@ -171,8 +174,12 @@ async function put(request: ApiRequest): Promise<Answer> {
  * @throws PlatformError 403 for whom neither a global nor an inventory role allows it, and who owns nothing.
  */
 async function putAll(request: ApiRequest): Promise<Answer> {
-  const { platform, tenant } = request;
-  if (!request.isPrivileged && accessOf(request).grants.length === 0 && !(await ownsObjects(request)))
+  const { platform, tenant, principal } = request;
+  if (
+    !request.isPrivileged &&
+    accessOf(request).grants.length === 0 &&
+    !(await ownsObjects(platform.history, tenant, principal.userName))
+  )
     throw new PlatformError('security/forbidden');
   if (selectingFilters(request.query, ALARM_FILTERS).length === 0) {
     throw new PlatformError('general/invalid-parameter', { name: 'query', value: '', limit: 'at least one filter' });

@@ -12,8 +12,8 @@ import type { Refusals } from '../../ports/refusals.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import { TenantJobs } from '../../pacing/tenant-jobs.ts';
 import type { JobPage, TenantJobsOptions } from '../../pacing/tenant-jobs.ts';
-import { alarmFilter } from './selection.ts';
-import type { AlarmSelection } from './selection.ts';
+import { alarmsToChange } from '../../history/alarm-selection.ts';
+import type { AlarmSelection } from '../../history/alarm-selection.ts';
 import { changeRecords, isChangedMeanwhile } from '../../records/records.ts';
 
 /** Ids of these records begin so. */
@@ -75,17 +75,7 @@ export class BulkAlarmChanges {
     isStopped: () => boolean,
   ): Promise<JobPage> {
     const change = JSON.parse(text) as BulkAlarmChange;
-    const filter = alarmFilter(tenant, change.selection);
-    // Alarms that were created later are left alone. Those that were changed since have a later version.
-    const isBefore = `version <= ${filter.bind('UInt64', change.seq)}`;
-    filter.add(
-      `(${isBefore} OR creation_time <= fromUnixTimestamp64Milli(${filter.bind('Int64', change.requestedAt)}, 'UTC'))`,
-    );
-    filter.add(`id > ${filter.bind('UInt64', change.after)}`);
-    const rows = await this.#options.history.query<{ id: number; source: number }>(
-      `SELECT id, source FROM alarms FINAL WHERE ${filter.where} ORDER BY id LIMIT ${PAGE_SIZE}`,
-      filter.params,
-    );
+    const rows = await alarmsToChange(this.#options.history, tenant, change, { after: change.after, limit: PAGE_SIZE });
     for (let start = 0; start < rows.length; start += CONCURRENCY) {
       if (isStopped()) return 'more';
       await Promise.all(rows.slice(start, start + CONCURRENCY).map((row) => this.#update(tenant, change, row)));

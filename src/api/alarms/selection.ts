@@ -1,15 +1,10 @@
-/**
- * Which alarms a list, a count or a change is about (docs/spec/alarms.md#lists): as a value that can be stored, and as
- * a condition.
- */
+/** Which alarms the filters of a request select (docs/spec/alarms.md#lists). */
 import Type from 'typebox';
 import { ALARM_SEVERITIES, ALARM_STATUSES, OPEN_ALARM_STATUSES } from '../../model/entities/alarm.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { addSources, sourceSelection } from '../lists/hierarchy.ts';
-import type { SourceSelection } from '../lists/hierarchy.ts';
-import { HistoryFilter } from '../lists/filter.ts';
-import { accessOf, conditionOfAccess } from '../lists/owner.ts';
-import type { Access } from '../lists/owner.ts';
+import type { AlarmSelection, TimeRange } from '../../history/alarm-selection.ts';
+import { sourceSelection } from '../lists/hierarchy.ts';
+import { accessOf } from '../lists/owner.ts';
 import { CREATED, HIERARCHY, LAST_UPDATED, RANGE, SOURCE, flag, list } from '../request/schema/query-parameters.ts';
 
 export const ALARM_FILTERS = {
@@ -24,23 +19,9 @@ export const ALARM_FILTERS = {
   ...LAST_UPDATED,
 };
 
-type Range = readonly [from: number | null, to: number | null];
-
-/** Empty lists and nulls select everything. Times in ms since 1970. */
-export interface AlarmSelection extends SourceSelection {
-  readonly statuses: readonly string[];
-  readonly severities: readonly string[];
-  readonly types: readonly string[];
-  readonly time: Range;
-  readonly created: Range;
-  readonly lastUpdated: Range;
-  /** Of who has no global role: only alarms of what he may reach. */
-  readonly access?: Access;
-}
-
 export async function alarmSelection(request: ApiRequest): Promise<AlarmSelection> {
   const { query } = request;
-  const range = (name: string): Range => [query.time(`${name}From`) ?? null, query.time(`${name}To`) ?? null];
+  const range = (name: string): TimeRange => [query.time(`${name}From`) ?? null, query.time(`${name}To`) ?? null];
   return {
     ...(await sourceSelection(request)),
     statuses: query.isTrue('resolved')
@@ -55,19 +36,4 @@ export async function alarmSelection(request: ApiRequest): Promise<AlarmSelectio
     lastUpdated: range('lastUpdated'),
     ...(request.isPrivileged ? {} : { access: accessOf(request) }),
   };
-}
-
-export function alarmFilter(tenant: number, selection: AlarmSelection): HistoryFilter {
-  const filter = new HistoryFilter(tenant);
-  addSources(filter, selection);
-  const time = (column: string, [from, to]: Range): void =>
-    void filter.time(column, from ?? undefined, to ?? undefined);
-  if (selection.access !== undefined) filter.ofPart(conditionOfAccess(selection.access, filter, 'source'));
-  time('time', selection.time);
-  time('creation_time', selection.created);
-  time('last_updated', selection.lastUpdated);
-  return filter
-    .textIn('status', selection.statuses)
-    .textIn('severity', selection.severities)
-    .textIn('type', selection.types);
 }

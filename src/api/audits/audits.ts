@@ -6,13 +6,17 @@ import { splitMembers, stringMember } from '../../model/documents/json-document.
 import type { Members } from '../../model/documents/json-document.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { APPLICATION_HEADERS, applicationOf } from '../request/application-key.ts';
-import { documentPage } from '../lists/document-page.ts';
+import { limitSources } from '../../history/access.ts';
+import { documentPage } from '../../history/page.ts';
+import { addParameters } from '../../history/parameters.ts';
 import { newDocument, requiredTime, sentSource } from '../entities/changes.ts';
 import { entityText, managedObjectUrl, quote, segment, sourceIdOf } from '../entities/text.ts';
 import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportDocuments, exportFormat } from '../export/export.ts';
-import { HistoryFilter } from '../lists/filter.ts';
-import type { DocumentRow } from '../lists/filter.ts';
-import { isOwner, limitToOwnedSources } from '../lists/owner.ts';
+import { HistoryFilter } from '../../history/filter.ts';
+import type { DocumentRow } from '../../history/filter.ts';
+import { isOwner, reachOf } from '../lists/owner.ts';
+import { listReaders } from '../lists/readers.ts';
+import { filterValues } from '../lists/selecting-filters.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { RANGE, REVERT, text } from '../request/schema/query-parameters.ts';
 import { created, found } from '../request/reply.ts';
@@ -83,9 +87,9 @@ function auditText(
 
 /** The `history` of an alarm: its audit records, oldest first, with the types of docs/spec/audit.md#fields. */
 export async function alarmHistoryText(request: ApiRequest, id: string): Promise<string> {
-  const filter = new HistoryFilter(request.tenant).text('source', id).text('type', 'Alarm');
+  const filter = addParameters(new HistoryFilter(request.tenant), 'audits', { source: id, type: 'Alarm' });
   const page = { size: HISTORY_MAX, current: 1, offset: 0, wantsTotal: false };
-  const { rows } = await documentPage(request, 'audits', filter, { isDescending: true }, page);
+  const { rows } = await documentPage(listReaders(request), 'audits', filter, { isDescending: true }, page);
   const prefix = SPELLINGS[request.accept.isBranded ? 1 : 0];
   const records = [...rows].reverse().map(({ entityId, doc }) => {
     const members = splitMembers(doc);
@@ -108,15 +112,11 @@ const EXPORTED = ['type', 'activity', 'text', 'time', 'user', 'application', 'se
 async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   const { query } = request;
   const page = pageOf(request);
-  const filter = new HistoryFilter(request.tenant)
-    .text('application', query.text('application'))
-    .text('source', query.text('source'))
-    .textIn('type', typesOf(query.text('type')))
-    .text('user', query.text('user'))
-    .time('time', query.time('dateFrom'), query.time('dateTo'));
+  const filter = new HistoryFilter(request.tenant);
+  addParameters(filter, 'audits', { ...filterValues(query, FILTERS), type: typesOf(query.text('type')) });
   if (!request.isPrivileged) {
     filter.add(`type NOT IN ${filter.bind('Array(String)', NOT_OF_OBJECTS)}`, 'type');
-    limitToOwnedSources(request, filter, 'toUInt64OrZero(source)');
+    limitSources(filter, reachOf(request), 'toUInt64OrZero(source)');
   }
   const order = { isDescending: !query.isTrue('revert') };
   const format = exportFormat(request);
@@ -125,7 +125,7 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
       Promise.resolve(rows.map(({ entityId, doc }) => auditText(request, entityId, splitMembers(doc))));
     return exportDocuments(request, format, page, { table: 'audits', filter, order, members: EXPORTED, toTexts });
   }
-  const { rows, total, isFull } = await documentPage(request, 'audits', filter, order, page);
+  const { rows, total, isFull } = await documentPage(listReaders(request), 'audits', filter, order, page);
   const items = rows.map(({ entityId, doc }) => auditText(request, entityId, splitMembers(doc)));
   return found('auditRecordCollection', collectionText(request, page, { name: 'auditRecords', items, total, isFull }));
 }
@@ -137,7 +137,12 @@ async function load(request: ApiRequest): Promise<DocumentRow> {
     filter.add(`id = ${filter.bind('UInt64', id)}`);
     const {
       rows: [row],
-    } = await documentPage(request, 'audits', filter, 'id', { size: 1, current: 1, offset: 0, wantsTotal: false });
+    } = await documentPage(listReaders(request), 'audits', filter, 'id', {
+      size: 1,
+      current: 1,
+      offset: 0,
+      wantsTotal: false,
+    });
     if (row !== undefined) return row;
   }
   throw new PlatformError('audit/not-found', { id });

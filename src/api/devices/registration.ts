@@ -13,6 +13,7 @@ import { stringMember } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import { BOOTSTRAP_ROLE } from '../../model/access/roles.ts';
 import type { ApiRequest } from '../request/request.ts';
+import { countDevices } from '../../history/devices.ts';
 import { isEntityId } from '../../model/entities/entity-id.ts';
 import { idText, segment } from '../entities/text.ts';
 import { requireRightsOfDevice } from '../users/inventory-rights.ts';
@@ -155,10 +156,8 @@ async function acceptAll(request: ApiRequest): Promise<Answer> {
 
 /** There is no limit of devices; the number of devices is told all the same. */
 async function limit(request: ApiRequest): Promise<Answer> {
-  const sql =
-    "SELECT count() AS total FROM managed_objects FINAL WHERE tenant = {tenant:UInt32} AND has(fragments, 'c8y_IsDevice')";
-  const [row] = await request.history.query<{ total: number | string }>(sql, { tenant: request.tenant });
-  return found('newDeviceRequestLimit', JSON.stringify({ isReached: false, deviceCount: Number(row?.total ?? 0) }));
+  const deviceCount = await countDevices(request.history, request.tenant);
+  return found('newDeviceRequestLimit', JSON.stringify({ isReached: false, deviceCount }));
 }
 
 async function credentials(request: ApiRequest): Promise<Answer> {

@@ -8,16 +8,22 @@ import type { Members } from '../../model/documents/json-document.ts';
 import { isStored } from '../../model/commands/processing-mode.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { deleteData } from '../lists/data-delete.ts';
-import { documentPage } from '../lists/document-page.ts';
+import { documentPage } from '../../history/page.ts';
+import { addParameters } from '../../history/parameters.ts';
+import { addSources } from '../../history/objects-below.ts';
+import { limitSources } from '../../history/access.ts';
+import { listReaders } from '../lists/readers.ts';
+import { filterValues } from '../lists/selecting-filters.ts';
+import { countText } from '../lists/totals.ts';
 import { EVENT_FIXED_FIELDS } from '../../model/entities/event.ts';
 import { changedMembers, newDocument, requiredTime, sentSource } from '../entities/changes.ts';
 import { isEntityId } from '../../model/entities/entity-id.ts';
 import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportDocuments, exportFormat } from '../export/export.ts';
 import { UNSTORED, entityText, namedSources, segment, sourceIdOf, unstoredText } from '../entities/text.ts';
-import { addSources, sourceSelection } from '../lists/hierarchy.ts';
-import { HistoryFilter, countText } from '../lists/filter.ts';
-import type { DocumentRow } from '../lists/filter.ts';
-import { isOwner, limitToOwnedSources, requireOwner } from '../lists/owner.ts';
+import { sourceSelection } from '../lists/hierarchy.ts';
+import { HistoryFilter } from '../../history/filter.ts';
+import type { DocumentRow } from '../../history/filter.ts';
+import { isOwner, reachOf, requireOwner } from '../lists/owner.ts';
 import { textsWithin } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { CREATED, HIERARCHY, LAST_UPDATED, RANGE, REVERT, SOURCE, text } from '../request/schema/query-parameters.ts';
@@ -31,9 +37,7 @@ import * as schemas from '../entities/schemas.ts';
 const READ = ['ROLE_EVENT_READ'];
 const ADMIN = ['ROLE_EVENT_ADMIN'];
 const FIXED = ['id', ...EVENT_FIXED_FIELDS, 'lastUpdated'];
-const FILTERS = {
-  ...SOURCE,
-  ...HIERARCHY,
+const OWN_FILTERS = {
   type: text('Exact type'),
   fragmentType: text('Has this top-level property'),
   fragmentValue: text('With fragmentType: its value is this text'),
@@ -41,6 +45,7 @@ const FILTERS = {
   ...CREATED,
   ...LAST_UPDATED,
 };
+const FILTERS = { ...SOURCE, ...HIERARCHY, ...OWN_FILTERS };
 
 const eventUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/event/events/${segment(id)}`;
 
@@ -111,23 +116,11 @@ function requireFragmentOfValue({ query }: ApiRequest): void {
 }
 
 async function filterOf(request: ApiRequest): Promise<HistoryFilter> {
-  const { query } = request;
   requireFragmentOfValue(request);
   const filter = new HistoryFilter(request.tenant);
   addSources(filter, await sourceSelection(request));
-  filter
-    .text('type', query.text('type'))
-    .fragment(query.text('fragmentType'))
-    .time('time', query.time('dateFrom'), query.time('dateTo'))
-    .time('creation_time', query.time('createdFrom'), query.time('createdTo'))
-    .time('last_updated', query.time('lastUpdatedFrom'), query.time('lastUpdatedTo'));
-  limitToOwnedSources(request, filter, 'source');
-  const value = query.text('fragmentValue');
-  const fragment = query.text('fragmentType');
-  if (value !== undefined && fragment !== undefined) {
-    const [name, wanted] = [filter.bind('String', fragment), filter.bind('String', value)];
-    filter.add(`(JSONExtractString(doc, ${name}) = ${wanted} OR JSONExtractRaw(doc, ${name}) = ${wanted})`);
-  }
+  addParameters(filter, 'events', filterValues(request.query, OWN_FILTERS));
+  limitSources(filter, reachOf(request));
   return filter;
 }
 
@@ -145,7 +138,7 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
     const toTexts = (rows: readonly DocumentRow[]): Promise<string[]> => eventTexts(request, rows);
     return exportDocuments(request, format, page, { table: 'events', filter, order, members: EXPORTED, toTexts });
   }
-  const { rows, total, isFull } = await documentPage(request, 'events', filter, order, page);
+  const { rows, total, isFull } = await documentPage(listReaders(request), 'events', filter, order, page);
   const items = await eventTexts(request, rows);
   return found('eventCollection', collectionText(request, page, { name: 'events', items, total, isFull }));
 }

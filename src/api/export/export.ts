@@ -12,12 +12,13 @@ import { joinMembers, splitMembers, stringMember } from '../../model/documents/j
 import type { Members } from '../../model/documents/json-document.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { documentPage } from '../lists/document-page.ts';
-import type { TimeOrder } from '../lists/document-page.ts';
+import { documentPage } from '../../history/page.ts';
+import type { TimeOrder } from '../../history/page.ts';
+import { exportReaders, listReaders } from '../lists/readers.ts';
 import { namedSources } from '../entities/text.ts';
-import { documentBatches } from './source.ts';
-import type { ExportRow } from './source.ts';
-import type { HistoryFilter } from '../lists/filter.ts';
+import { documentBatches } from '../../history/batches.ts';
+import type { ExportRow } from '../../history/batches.ts';
+import type { HistoryFilter } from '../../history/filter.ts';
 import type { Page } from '../../model/documents/page.ts';
 import { ParquetWriter } from './parquet.ts';
 import type { ParquetColumn } from './parquet.ts';
@@ -245,8 +246,8 @@ export async function exportDocuments(
   const shape = documentShape(request, list);
   requireOwnOrder(request);
   if (!request.query.has('pageSize'))
-    return exportRows(request, format, shape, documentBatches(request, table, filter));
-  const { rows } = await documentPage(request, table, filter, order, { ...page, wantsTotal: false });
+    return exportRows(request, format, shape, documentBatches(exportReaders(request), table, filter));
+  const { rows } = await documentPage(listReaders(request), table, filter, order, { ...page, wantsTotal: false });
   return exportPage(request, format, shape, batchesOf(rows.map(({ entityId, doc }) => [entityId, doc])));
 }
 

@@ -13,16 +13,20 @@ import { attachmentHeader, byteRangeOf, isKnownTag, isMediaType } from '../http/
 import { keepCountsOfObject } from '../operations/bulk-operations.ts';
 import { entityText, quote, segment } from '../entities/text.ts';
 import { fileBytesMax } from '../request/file-limit.ts';
-import { documentPage } from '../lists/document-page.ts';
-import { HistoryFilter } from '../lists/filter.ts';
-import type { DocumentRow } from '../lists/filter.ts';
-import { CHILD_FILTERS, addTextSearch, parentsOfChild } from './query.ts';
+import { documentPage } from '../../history/page.ts';
+import { HistoryFilter } from '../../history/filter.ts';
+import type { DocumentRow } from '../../history/filter.ts';
+import { CHILD_FILTERS, parentsOfChild } from './query.ts';
+import { limitObjects } from '../../history/access.ts';
+import { textCondition } from '../../history/inventory-query/text-search.ts';
+import { addParameters } from '../../history/parameters.ts';
+import { listReaders } from '../lists/readers.ts';
 import { linkCollections } from './text.ts';
 import { createManagedObject, requireReadable } from './managed-objects.ts';
 import { ANY_CONTENT } from '../http/media-types.ts';
 import { readMultipart, storeContent } from '../http/multipart.ts';
 import type { UploadLimits } from '../http/multipart.ts';
-import { deletionRights, limitToAccessibleObjects, loadManagedObject, requireOwner } from '../lists/owner.ts';
+import { deletionRights, reachOf, loadManagedObject, requireOwner } from '../lists/owner.ts';
 import { PageBudget } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { text } from '../request/schema/query-parameters.ts';
@@ -239,14 +243,17 @@ async function list(request: ApiRequest): Promise<Answer> {
   const { query } = request;
   const page = pageOf(request);
   const filter = new HistoryFilter(request.tenant).fragment('c8y_IsBinary');
-  if (query.isGiven('ids')) filter.idIn('id', query.list('ids'));
-  filter.text('type', query.text('type')).text('owner', query.text('owner'));
+  addParameters(filter, 'managed_objects', {
+    ids: query.isGiven('ids') ? query.list('ids') : undefined,
+    type: query.text('type'),
+    owner: query.text('owner'),
+  });
   const wanted = query.text('text');
-  if (wanted !== undefined) addTextSearch(filter, wanted);
+  if (wanted !== undefined) filter.add(textCondition(wanted, filter));
   for (const name of Object.keys(CHILD_FILTERS))
     if (query.has(name)) filter.idIn('id', await parentsOfChild(request, name));
-  limitToAccessibleObjects(request, filter);
-  const { rows, total, isFull } = await documentPage(request, 'managed_objects', filter, 'id', page);
+  limitObjects(filter, reachOf(request));
+  const { rows, total, isFull } = await documentPage(listReaders(request), 'managed_objects', filter, 'id', page);
   const items = await binaryTexts(request, rows);
   return found(
     'managedObjectCollection',

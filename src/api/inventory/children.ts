@@ -7,12 +7,12 @@ import { PlatformError } from '../../model/errors.ts';
 import { splitElements, splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { documentPage } from '../lists/document-page.ts';
+import { documentPage } from '../../history/page.ts';
 import { isEntityId } from '../../model/entities/entity-id.ts';
 import { idText, managedObjectUrl, quote, segment } from '../entities/text.ts';
 import { CHILD_KINDS, linkedIds } from '../lists/hierarchy.ts';
-import { HistoryFilter } from '../lists/filter.ts';
-import type { DocumentRow } from '../lists/filter.ts';
+import { HistoryFilter } from '../../history/filter.ts';
+import type { DocumentRow } from '../../history/filter.ts';
 import { addChildrenOf, addInventoryQuery } from './query.ts';
 import { CHILD_PARAMETERS, PARENTS_OF_KIND, managedObjectText, managedObjectTexts, referenceText } from './text.ts';
 import {
@@ -22,7 +22,9 @@ import {
   createdManagedObject,
   requireReadable,
 } from './managed-objects.ts';
-import { limitToAccessibleObjects, loadManagedObject, mayReach, requireOwner } from '../lists/owner.ts';
+import { limitObjects } from '../../history/access.ts';
+import { listReaders } from '../lists/readers.ts';
+import { loadManagedObject, mayReach, reachOf, requireOwner } from '../lists/owner.ts';
 import { PageBudget } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import type { Page } from '../../model/documents/page.ts';
@@ -217,8 +219,8 @@ async function queryChildren(request: ApiRequest, kind: ChildKind, query?: strin
   const filter = new HistoryFilter(request.tenant);
   await addChildrenOf(request, filter, id, kind);
   const order = query === undefined ? 'id' : await addInventoryQuery(request, filter, query);
-  limitToAccessibleObjects(request, filter);
-  const { rows, total, isFull } = await documentPage(request, 'managed_objects', filter, order, page);
+  limitObjects(filter, reachOf(request));
+  const { rows, total, isFull } = await documentPage(listReaders(request), 'managed_objects', filter, order, page);
   const texts = new ReferenceTexts(request, `${managedObjectUrl(request, id)}/${kind}`);
   await texts.add(rows);
   return texts.answer(page, { total, isFull });

@@ -8,6 +8,7 @@ import { PlatformError } from '../../model/errors.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
+import { newestData } from '../../history/devices.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { managedObjectUrl, quote } from '../entities/text.ts';
 import { requireRightsOfDevice } from '../users/inventory-rights.ts';
@@ -23,15 +24,8 @@ import { TENANT_KEY } from '../../model/commands/keys.ts';
 const TEXT_TYPE = 'text/plain;charset=UTF-8';
 
 /** Of a device that is not monitored, and was not heard since the start: the newest time of its data. */
-async function newestData(request: ApiRequest, id: string): Promise<number | undefined> {
-  const newest = (table: string, final: string): string =>
-    `SELECT max(toUnixTimestamp64Milli(time)) AS at FROM ${table}${final} WHERE tenant = {tenant:UInt32} AND source = {source:UInt64}`;
-  const sql = `SELECT max(at) AS newest FROM (${newest('measurements', '')} UNION ALL ${newest('events', ' FINAL')} UNION ALL ${newest('alarms', ' FINAL')})`;
-  const [row] = await request.history.query<{ newest: number | string }>(sql, {
-    tenant: request.tenant,
-    source: Number(id),
-  });
-  const time = Number(row?.newest ?? 0);
+async function lastData(request: ApiRequest, id: string): Promise<number | undefined> {
+  const time = await newestData(request.history, request.tenant, id);
   // No data is 0 there; data of the future tells nothing about when the device was heard.
   return time > 0 ? Math.min(time, request.platform.now()) : undefined;
 }
@@ -48,7 +42,7 @@ async function lastMessage(request: ApiRequest): Promise<Answer> {
     platform.availability.lastHeard(Number(id)),
   ]);
   const known = Math.max(stored === undefined ? 0 : (JSON.parse(stored) as AvailabilityState).lastMessage, heard);
-  const time = known > 0 ? known : await newestData(request, id);
+  const time = known > 0 ? known : await lastData(request, id);
   const text = time === undefined ? (stringMember(members, 'creationTime') ?? '') : formatTime(time);
   return { status: 200, contentType: TEXT_TYPE, text };
 }

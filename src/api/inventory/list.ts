@@ -1,7 +1,6 @@
 /** Lists of the inventory (docs/spec/inventory.md#lists). */
-import { NOT_FRAGMENTS } from '../../model/entities/fragments.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { documentPage } from '../lists/document-page.ts';
+import { documentPage } from '../../history/page.ts';
 import { isEntityId } from '../../model/entities/entity-id.ts';
 import {
   EXPORT_KINDS,
@@ -11,12 +10,17 @@ import {
   exportFormat,
   requireOwnOrder,
 } from '../export/export.ts';
-import { HistoryFilter, countDocuments } from '../lists/filter.ts';
-import type { DocumentRow } from '../lists/filter.ts';
-import { CHILD_FILTERS, addInventoryQuery, addTextSearch, parentsOfChild } from './query.ts';
+import { HistoryFilter } from '../../history/filter.ts';
+import type { DocumentRow } from '../../history/filter.ts';
+import { addRoots, limitObjects } from '../../history/access.ts';
+import { textCondition } from '../../history/inventory-query/text-search.ts';
+import { addParameters } from '../../history/parameters.ts';
+import { countDocuments } from '../../history/totals.ts';
+import { listReaders } from '../lists/readers.ts';
+import { CHILD_FILTERS, addInventoryQuery, parentsOfChild } from './query.ts';
 import { CHILD_PARAMETERS, managedObjectTexts } from './text.ts';
 import { INVENTORY_READ } from './managed-objects.ts';
-import { accessibleCondition, limitToAccessibleObjects } from '../lists/owner.ts';
+import { reachOf } from '../lists/owner.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { flag, text } from '../request/schema/query-parameters.ts';
 import { COUNT_TYPES, counted, found } from '../request/reply.ts';
@@ -51,7 +55,7 @@ async function filterOf(request: ApiRequest): Promise<ListFilter> {
   let order = 'id';
   // A list of no ids asks for none: who makes it of an empty list does not want all.
   if (query.isGiven('ids')) {
-    filter.idIn('id', query.list('ids'));
+    addParameters(filter, 'managed_objects', { ids: query.list('ids') });
     const ids = query.list('ids').filter(isEntityId).map(Number);
     if (ids.length > 0) order = `indexOf(${filter.bind('Array(UInt64)', ids)}, id)`;
   }
@@ -62,30 +66,18 @@ async function filterOf(request: ApiRequest): Promise<ListFilter> {
   }
   // Also without a condition.
   if (query.isGiven('q')) filter.fragment('c8y_IsDevice');
-  if (!query.has('query') && !query.has('q')) filter.text('type', query.text('type'));
-  addFragmentType(filter, query.text('fragmentType'));
-  filter.text('owner', query.text('owner'));
+  addParameters(filter, 'managed_objects', {
+    type: query.has('query') || query.has('q') ? undefined : query.text('type'),
+    fragmentType: query.text('fragmentType'),
+    owner: query.text('owner'),
+  });
   const wanted = query.text('text');
-  if (wanted !== undefined) addTextSearch(filter, wanted);
+  if (wanted !== undefined) filter.add(textCondition(wanted, filter));
   for (const name of Object.keys(CHILD_FILTERS))
     if (query.has(name)) filter.idIn('id', await parentsOfChild(request, name));
-  if (query.isTrue('onlyRoots')) filter.add(rootsCondition(request, filter));
-  limitToAccessibleObjects(request, filter);
+  if (query.isTrue('onlyRoots')) addRoots(filter, reachOf(request));
+  limitObjects(filter, reachOf(request));
   return { filter, order };
-}
-
-/** Of who sees a part of the inventory alone, an object is a root when he sees none of its parents. */
-function rootsCondition(request: ApiRequest, filter: HistoryFilter): string {
-  if (request.isPrivileged) return 'empty(parents)';
-  const objects = 'managed_objects FINAL WHERE tenant = {tenant:UInt32}';
-  const seen = `SELECT id FROM ${objects} AND ${accessibleCondition(request, filter, 'id', true)}`;
-  return `(empty(parents) OR id NOT IN (SELECT id FROM (SELECT id, arrayJoin(parents) AS parent FROM ${objects}) WHERE parent IN (${seen})))`;
-}
-
-/** Members with columns of their own are no fragments of the row. */
-function addFragmentType(filter: HistoryFilter, name: string | undefined): void {
-  if (name === undefined || !NOT_FRAGMENTS.has(name)) filter.fragment(name);
-  else filter.add(`JSONHas(doc, ${filter.bind('String', name)})`);
 }
 
 /** @throws PlatformError `general/invalid-parameter`: see `requireOwnOrder`. */
@@ -112,7 +104,7 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
       toTexts,
     });
   }
-  const { rows, total, isFull } = await documentPage(request, 'managed_objects', filter, order, page);
+  const { rows, total, isFull } = await documentPage(listReaders(request), 'managed_objects', filter, order, page);
   const items = await managedObjectTexts(request, rows);
   return found(
     'managedObjectCollection',
@@ -121,7 +113,10 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
 }
 
 async function count(request: ApiRequest): Promise<Answer> {
-  return counted(request, String(await countDocuments(request, 'managed_objects', (await filterOf(request)).filter)));
+  return counted(
+    request,
+    String(await countDocuments(request.history, 'managed_objects', (await filterOf(request)).filter)),
+  );
 }
 
 export function managedObjectListRoutes(): Route[] {

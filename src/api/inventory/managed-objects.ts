@@ -9,6 +9,7 @@ import { PlatformError } from '../../model/errors.ts';
 import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import { isStoredAs } from '../../model/commands/processing-mode.ts';
+import { measuredNames } from '../../history/measurements/rows.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { keepCountsOfObject } from '../operations/bulk-operations.ts';
 import { DeviceRegistration } from '../../accounts/registration/registration.ts';
@@ -170,14 +171,11 @@ async function remove(request: ApiRequest): Promise<Answer> {
 }
 
 /** Names of fragments, or of fragments with their series, that the measurements of the object have. */
-async function supported(request: ApiRequest, column: string, member: string): Promise<Answer> {
+async function supported(request: ApiRequest, what: 'fragments' | 'series', member: string): Promise<Answer> {
   const { id } = request.params;
   await requireReadable(request, await loadManagedObject(request, id));
-  const sql =
-    `SELECT DISTINCT ${column} AS name FROM measurements WHERE tenant = {tenant:UInt32} AND source = {source:UInt64} ` +
-    "AND fragment != '' ORDER BY name LIMIT 10000";
-  const rows = await request.history.query<{ name: string }>(sql, { tenant: request.tenant, source: Number(id) });
-  return found('managedObject', JSON.stringify({ [member]: rows.map((row) => row.name) }));
+  const names = await measuredNames(request.history, request.tenant, id, what);
+  return found('managedObject', JSON.stringify({ [member]: names }));
 }
 
 export function managedObjectRoutes(): Route[] {
@@ -254,7 +252,7 @@ export function managedObjectRoutes(): Route[] {
       roles: INVENTORY_READ,
       summary: 'Fragments that measurements of the object have',
       answers: [{ ...one[0], schema: 'supportedMeasurements' }],
-      handle: (request) => supported(request, 'fragment', 'c8y_SupportedMeasurements'),
+      handle: (request) => supported(request, 'fragments', 'c8y_SupportedMeasurements'),
     },
     {
       method: 'GET',
@@ -264,7 +262,7 @@ export function managedObjectRoutes(): Route[] {
       roles: INVENTORY_READ,
       summary: 'Series that measurements of the object have',
       answers: [{ ...one[0], schema: 'supportedSeries' }],
-      handle: (request) => supported(request, "concat(fragment, '.', series)", 'c8y_SupportedSeries'),
+      handle: (request) => supported(request, 'series', 'c8y_SupportedSeries'),
     },
   ];
 }

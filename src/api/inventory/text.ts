@@ -7,7 +7,7 @@ import { splitMembers, stringMember } from '../../model/documents/json-document.
 import type { Members } from '../../model/documents/json-document.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { entityText, managedObjectUrl, quote, segment } from '../entities/text.ts';
-import type { DocumentRow } from '../lists/filter.ts';
+import type { DocumentRow } from '../../history/filter.ts';
 import { CHILD_KINDS, linkedIds } from '../lists/hierarchy.ts';
 import { PageBudget } from '../request/page-budget.ts';
 import type { QueryParameters } from '../request/schema/query-values.ts';

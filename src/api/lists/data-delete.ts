@@ -17,10 +17,10 @@ import { devicesOfAgent, sourcesOf } from './hierarchy.ts';
 import type { QueryParameters } from '../request/schema/query-values.ts';
 import { NO_CONTENT } from '../request/reply.ts';
 import type { Answer } from '../request/answer.ts';
-import { selectingFilters } from './selecting-filters.ts';
+import { filterValues, selectingFilters } from './selecting-filters.ts';
 import { TENANT_KEY } from '../../model/commands/keys.ts';
 
-/** Filters that are ids: what is no id matches nothing. */
+/** Filters that are ids: other texts match nothing. */
 const IDS = ['source', 'deviceId', 'agentId', 'bulkOperationId'];
 
 /**
@@ -70,15 +70,13 @@ function sourceFilter(sources: readonly string[] | undefined): Record<string, st
 /** The filters as the command carries them: times in the one form of the server, lists comma separated. */
 function filterOf(request: ApiRequest, filters: QueryParameters): Record<string, string> {
   const { query } = request;
-  const filter: Record<string, string> = {};
-  for (const name of selectingFilters(query, filters)) {
-    // `resolved` wins over `status` (docs/spec/alarms.md#lists).
-    if (name === 'status' && query.has('resolved')) continue;
-    const { schema, isList } = filters[name];
-    const value = query.text(name) as string;
-    if (schema.format === 'date-time') filter[name] = formatTime(query.time(name) as number);
-    else if (isList === true) filter[name] = query.list(name).join(',');
-    else filter[name] = schema.type === 'boolean' ? value.toLowerCase() : value;
-  }
-  return filter;
+  // `resolved` wins over `status` (docs/spec/alarms.md#lists).
+  const names = selectingFilters(query, filters).filter((name) => name !== 'status' || !query.has('resolved'));
+  const wanted = Object.fromEntries(names.map((name) => [name, filters[name]]));
+  return Object.fromEntries(
+    Object.entries(filterValues(query, wanted)).map(([name, value]) => [
+      name,
+      typeof value === 'number' ? formatTime(value) : String(value),
+    ]),
+  );
 }

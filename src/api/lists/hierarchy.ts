@@ -1,14 +1,14 @@
 /** Children and descendants of managed objects, read from the documents (docs/spec/inventory.md#children). */
 import type { ChildKind } from '../../model/commands/links.ts';
 import { INNER_MAX, agentDevicesCondition } from '../../history/agent-devices.ts';
-import { DEVICE_MARKER, objectsBelowCondition } from '../../history/objects-below.ts';
-import type { ObjectsBelow } from '../../history/objects-below.ts';
+import { DEVICE_MARKER } from '../../history/objects-below.ts';
+import type { ObjectsBelow, SourceSelection } from '../../history/objects-below.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { splitMembers } from '../../model/documents/json-document.ts';
 import { AGENT_LINKS, isAgent } from '../../model/entities/operation.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { isEntityId } from '../../model/entities/entity-id.ts';
-import type { HistoryFilter } from './filter.ts';
+import type { HistoryFilter } from '../../history/filter.ts';
 
 export const CHILD_KINDS: readonly ChildKind[] = ['childDevices', 'childAssets', 'childAdditions'];
 /**
@@ -81,15 +81,6 @@ function tooLarge(request: ApiRequest, root: string, maximum: number): never {
 }
 
 /**
- * What a list is about, as a value that can be stored: these sources, an object with what is below it, or, with
- * neither, everything.
- */
-export interface SourceSelection {
-  readonly sources: readonly string[] | null;
-  readonly below?: ObjectsBelow;
-}
-
-/**
  * What `withSourceAssets` and `withSourceDevices` ask for below the source (docs/spec/alarms.md#lists); undefined for
  * nothing.
  */
@@ -111,11 +102,6 @@ export async function sourceSelection(request: ApiRequest): Promise<SourceSelect
   return objects === undefined
     ? { sources: null, below: { root: Number(source), wanted } }
     : { sources: await onlyWanted(request, objects, wanted) };
-}
-
-export function addSources(filter: HistoryFilter, { sources, below }: SourceSelection): void {
-  if (sources !== null) filter.idIn('source', sources);
-  if (below !== undefined) filter.add(objectsBelowCondition('source', below, filter));
 }
 
 /** The same sources one by one. @returns undefined for all. @throws PlatformError `general/hierarchy-too-large`. */
@@ -179,6 +165,6 @@ export async function addDevicesOfAgent(request: ApiRequest, filter: HistoryFilt
   filter.add(condition ?? tooLarge(request, agent, INNER_MAX));
 }
 
-/** Their ids, the agent first; none for what is no agent. @throws PlatformError `general/hierarchy-too-large`. */
+/** Their ids, the agent first; none for other objects. @throws PlatformError `general/hierarchy-too-large`. */
 export const devicesOfAgent = async (request: ApiRequest, agent: string): Promise<string[]> =>
   (await asksForAgent(request, agent)) ? withDescendants(request, agent, AGENT_LINKS) : [];

@@ -1,12 +1,12 @@
 /**
  * Who may read and write managed objects and their data without a global role: the owner (docs/spec/login.md#rights),
- * and who has an inventory role or a device permission for it or for something above it
+ * and users with an inventory role or a device permission for it or for something above it
  * (docs/spec/users.md#inventory-roles).
  */
-import { belowSql } from '../../history/objects-below.ts';
+import type { Access, Reach } from '../../history/access.ts';
 import { DEVICE_USER_PREFIX, isDeviceUser } from '../../model/entities/device-request.ts';
 import { PlatformError } from '../../model/errors.ts';
-import { grantsFor, isByTypeAlone, isOwnedBy, mayAccess, typesAtOrAbove } from '../../model/access/inventory-access.ts';
+import { grantsFor, isOwnedBy, mayAccess, typesAtOrAbove } from '../../model/access/inventory-access.ts';
 import { ANY } from '../../model/access/inventory-grant.ts';
 import type { WantedAccess } from '../../model/access/inventory-grant.ts';
 import { dropNulls } from '../../model/documents/json-document.ts';
@@ -16,7 +16,6 @@ import { SERIAL_TYPE } from '../../model/access/serial-claim.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { isEntityId } from '../../model/entities/entity-id.ts';
 import { descendantsUpTo } from './hierarchy.ts';
-import type { HistoryFilter } from './filter.ts';
 
 /** Objects below a device that its lists show. */
 const CHILDREN_MAX = 2_000;
@@ -46,7 +45,7 @@ function sentEntity(request: ApiRequest): Members | undefined {
 
 /**
  * @param entity what is read or written, for permissions that hold for one type only; by default the body of a POST.
- * @returns whether the principal owns the object or has a permission for it; undefined when there is no such object.
+ * @returns whether the principal owns the object or has a permission for it; undefined when the object does not exist.
  */
 export async function isOwner(
   request: ApiRequest,
@@ -67,25 +66,13 @@ export async function isOwner(
 }
 
 /**
- * Lets through who has one of the route's roles, owns the object or has a permission for it; what does not exist is
+ * Lets through a user with one of the route's roles, the owner, and a user with a permission for the object; what does not exist is
  * left to the caller.
  * @throws PlatformError 403.
  */
 export async function requireOwner(request: ApiRequest, managedObject: string, entity?: Members): Promise<void> {
   if (request.isPrivileged) return;
   if ((await isOwner(request, managedObject, entity)) === false) throw new PlatformError('security/forbidden');
-}
-
-/**
- * Whether a user, by default the principal, owns any managed object: also one that was made a moment ago, whatever the
- * request says about flushing.
- */
-export async function ownsObjects(
-  { platform, tenant, principal }: ApiRequest,
-  userName = principal.userName,
-): Promise<boolean> {
-  const sql = 'SELECT id FROM managed_objects FINAL WHERE tenant = {tenant:UInt32} AND owner = {owner:String} LIMIT 1';
-  return (await platform.history.query(sql, { tenant, owner: userName })).length > 0;
 }
 
 /**
@@ -99,7 +86,7 @@ export async function mayReach(request: ApiRequest, id: string, doc: string): Pr
 }
 
 /**
- * What the deletion of an object may take along from below it: everything for who has a role of the route or a
+ * What the deletion of an object may take along from below it: everything for users with a role of the route or a
  * permission for all types there.
  */
 export async function deletionRights(
@@ -113,51 +100,10 @@ export async function deletionRights(
 }
 
 /**
- * An entity that fits all permissions that hold for one type only: whether somebody may see some of an object's data.
+ * An entity that fits all permissions that hold for one type only: whether a user may see some of an object's data.
  */
 export function typesHeld(request: ApiRequest): Members {
   return new Map(grantsFor(request.principal, wantedBy(request)).map(({ type }) => [type, '{}']));
-}
-
-/**
- * How a permission for one type is written for a table where it is no matter of a type or a fragment in their columns.
- * A measurement is several rows, one of which has the fragment.
- * @param place of the type. @param below condition on the managed object.
- */
-const TYPED: Readonly<Record<string, (place: string, below: string) => string>> = {
-  MEASUREMENT: (place, below) =>
-    `(type = ${place} OR (source, time, id) IN ` +
-    `(SELECT source, time, id FROM measurements WHERE tenant = {tenant:UInt32} AND fragment = ${place} AND ${below}))`,
-  OPERATION: (place) => `has(fragments, ${place})`,
-};
-
-/**
- * The condition of lists for who has none of the route's roles: rows of managed objects that he owns or has a
- * permission for, at them or above them. Follows the links of managed objects downwards inside of the statement.
- * @param column the managed object.
- */
-export function accessibleCondition(
-  request: ApiRequest,
-  filter: HistoryFilter,
-  column: string,
-  isInventory = false,
-): string {
-  const condition = conditionOfAccess(accessOf(request), filter, column, isInventory);
-  const children = request.childrenOfDevice;
-  return children.length === 0 ? condition : `(${condition} OR ${column} IN ${filter.bind('Array(UInt64)', children)})`;
-}
-
-/**
- * Limits a list to data of managed objects that the principal owns or has a permission for, unless it has a global
- * role.
- */
-export function limitToOwnedSources(request: ApiRequest, filter: HistoryFilter, column: string): void {
-  if (!request.isPrivileged) filter.ofPart(accessibleCondition(request, filter, column));
-}
-
-/** The same for the managed objects themselves. */
-export function limitToAccessibleObjects(request: ApiRequest, filter: HistoryFilter): void {
-  if (!request.isPrivileged) filter.ofPart(accessibleCondition(request, filter, 'id', true));
 }
 
 /** Whether the route's answer is a list of which a registered device gets a part. */
@@ -192,45 +138,19 @@ export async function findChildrenOfDevice(request: ApiRequest): Promise<void> {
   else request.childrenOfDevice = found.map(Number);
 }
 
-/** What somebody without a global role may reach, as a value that can be stored. */
-export interface Access {
-  readonly owner: string;
-  readonly scope: WantedAccess['scope'];
-  /** Absent from changes of many alarms that an older version began. */
-  readonly permission?: WantedAccess['permission'];
-  readonly grants: readonly { readonly type: string; readonly root: number }[];
-}
-
+/** What the user may reach without one of the route's roles. */
 export function accessOf(request: ApiRequest): Access {
   const wanted = wantedBy(request);
   const grants = grantsFor(request.principal, wanted).map(({ type, root }) => ({ type, root }));
   return { owner: request.principal.userName, ...wanted, grants };
 }
 
-function typedCondition({ scope, permission = 'READ' }: Access, place: string, below: string): string {
-  if (isByTypeAlone({ scope, permission })) return `type = ${place}`;
-  return TYPED[scope]?.(place, below) ?? `(type = ${place} OR has(fragments, ${place}))`;
+/** The same for a list; undefined for a user with one of the route's roles, who reaches everything. */
+export function reachOf(request: ApiRequest): Reach | undefined {
+  return request.isPrivileged ? undefined : { access: accessOf(request), children: request.childrenOfDevice };
 }
 
-/** As `accessibleCondition`. */
-export function conditionOfAccess(access: Access, filter: HistoryFilter, column: string, isInventory = false): string {
-  const owner = filter.bind('String', access.owner);
-  const conditions = [
-    isInventory
-      ? `owner = ${owner}`
-      : `${column} IN (SELECT id FROM managed_objects FINAL WHERE tenant = {tenant:UInt32} AND owner = ${owner})`,
-  ];
-  const rootsOfType = new Map<string, number[]>();
-  for (const { type, root } of access.grants) rootsOfType.set(type, [...(rootsOfType.get(type) ?? []), root]);
-  for (const [type, roots] of rootsOfType) {
-    const below = `${column} IN (${belowSql(filter.bind('Array(UInt64)', [...new Set(roots)]))})`;
-    const place = type === '*' ? '' : filter.bind('String', type);
-    conditions.push(type === '*' ? below : `(${below} AND ${typedCondition(access, place, below)})`);
-  }
-  return `(${conditions.join(' OR ')})`;
-}
-
-/** @returns the stored text. @throws PlatformError `inventory/not-found`, also for what is no id. */
+/** @returns the stored text. @throws PlatformError `inventory/not-found`, also for other texts than ids. */
 export async function loadManagedObject(request: ApiRequest, id: string): Promise<string> {
   const text = isEntityId(id) ? await request.platform.documents.get('managedObject', request.tenant, id) : undefined;
   if (text === undefined) throw new PlatformError('inventory/not-found', { id });

@@ -4,6 +4,7 @@
  */
 import { PlatformError } from '../../model/errors.ts';
 import { HIERARCHY } from '../request/schema/query-parameters.ts';
+import type { ParameterValues } from '../../history/parameters.ts';
 import type { QueryParameters, QueryValues } from '../request/schema/query-values.ts';
 
 /**
@@ -34,4 +35,18 @@ export function selectingFilters(query: QueryValues, filters: QueryParameters): 
     });
   }
   return names;
+}
+
+/** Values of those of the filters that are given: times in ms since 1970, texts, and lists of texts. */
+export function filterValues(query: QueryValues, filters: QueryParameters): ParameterValues {
+  return Object.fromEntries(
+    Object.entries(filters)
+      .filter(([name]) => query.has(name))
+      .map(([name, { schema, isList }]) => {
+        if (isList === true) return [name, query.list(name)];
+        if (schema.format === 'date-time') return [name, query.time(name)];
+        const value = query.text(name) as string;
+        return [name, schema.type === 'boolean' ? value.toLowerCase() : value];
+      }),
+  );
 }

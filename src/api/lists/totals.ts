@@ -1,23 +1,13 @@
-/** Totals of lists, as the history counts them. */
+/** Counts of lists, as answers. */
+import type { HistoryFilter, MutableTable } from '../../history/filter.ts';
+import { countDocuments } from '../../history/totals.ts';
 import type { ApiRequest } from '../request/request.ts';
 
-/**
- * Runs a statement that tells one `total`, unless it is known. @param sql with places for `params`, the tenant among
- * them.
- */
-export function cachedTotal(
-  request: ApiRequest,
-  sql: string,
-  params: Readonly<Record<string, unknown>>,
-): Promise<number> {
-  return request.platform.totals.total(JSON.stringify([sql, params]), () => countOf(request, sql, params));
-}
+/** What a count of alarms or events tells users who see a part of the inventory alone (docs/spec/alarms.md#lists). */
+const COUNT_OF_PART_MAX = 100;
 
-export async function countOf(
-  request: ApiRequest,
-  sql: string,
-  params: Readonly<Record<string, unknown>>,
-): Promise<number> {
-  const [row] = await request.history.query<{ total: number | string }>(sql, params);
-  return Number(row?.total ?? 0);
+/** @returns how many rows match, for an answer. */
+export async function countText(request: ApiRequest, table: MutableTable, filter: HistoryFilter): Promise<string> {
+  const total = await countDocuments(request.history, table, filter);
+  return String(filter.isOfPart ? Math.min(total, COUNT_OF_PART_MAX) : total);
 }

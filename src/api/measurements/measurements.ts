@@ -10,8 +10,9 @@ import type { ApiRequest } from '../request/request.ts';
 import { deleteData } from '../lists/data-delete.ts';
 import { isEntityId } from '../../model/entities/entity-id.ts';
 import { UNSTORED } from '../entities/text.ts';
-import { MEASUREMENT_COLUMNS, linkedMeasurement, measurementTexts, measurementUrl } from './text.ts';
-import type { MeasurementRow } from './text.ts';
+import { measurementRows } from '../../history/measurements/rows.ts';
+import type { MeasurementRow } from '../../history/measurements/rows.ts';
+import { linkedMeasurement, measurementTexts, measurementUrl } from './text.ts';
 import { isOwner, requireOwner } from '../lists/owner.ts';
 import type { MeasurementAnswer } from '../request/platform.ts';
 import { RANGE, SOURCE, text } from '../request/schema/query-parameters.ts';
@@ -85,8 +86,7 @@ function postAnswer(request: ApiRequest, answer: MeasurementAnswer): Answer {
 async function load(request: ApiRequest): Promise<MeasurementRow[]> {
   const { id } = request.params;
   if (!isEntityId(id)) throw new PlatformError('measurement/not-found', { id });
-  const sql = `SELECT ${MEASUREMENT_COLUMNS} FROM measurements WHERE tenant = {tenant:UInt32} AND id = {id:UInt64} ORDER BY part`;
-  const rows = await request.history.query<MeasurementRow>(sql, { tenant: request.tenant, id: Number(id) });
+  const rows = await measurementRows(request.history, request.tenant, id);
   if (rows.length === 0) throw new PlatformError('measurement/not-found', { id });
   return rows;
 }

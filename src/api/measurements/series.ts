@@ -3,15 +3,16 @@ import Type from 'typebox';
 import { PlatformError } from '../../model/errors.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { HistoryFilter } from '../lists/filter.ts';
+import { limitSources } from '../../history/access.ts';
+import { HistoryFilter } from '../../history/filter.ts';
 import { MEASUREMENT_READ, UNIT_HEADERS, unitsOf } from './measurements.ts';
-import { isOwner, limitToOwnedSources, typesHeld } from '../lists/owner.ts';
+import { isOwner, reachOf, typesHeld } from '../lists/owner.ts';
 import { RANGE, REVERT, list } from '../request/schema/query-parameters.ts';
 import { found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
-import { SeriesReader } from './series-reader.ts';
-import type { SeriesRow } from './series-reader.ts';
+import { SeriesReader } from '../../history/measurements/series.ts';
+import type { SeriesRow } from '../../history/measurements/series.ts';
 import { convertUnit } from '../../model/documents/units.ts';
 
 /** Values of one answer: times by the series that exist. More set `truncated`. */
@@ -33,7 +34,7 @@ function read(request: ApiRequest, isOwn: boolean): Promise<SeriesRow[]> {
   const filter = new HistoryFilter(request.tenant);
   filter.id('source', query.text('source')).add("fragment != ''");
   // Only what permissions for some types let through.
-  if (!isOwn) limitToOwnedSources(request, filter, 'source');
+  if (!isOwn) limitSources(filter, reachOf(request));
   const names = query.list('series');
   if (names.length > SERIES_MAX) {
     throw new PlatformError('general/invalid-parameter', {
@@ -50,7 +51,7 @@ function read(request: ApiRequest, isOwn: boolean): Promise<SeriesRow[]> {
     isDescending: query.isTrue('revert'),
   };
   // One more than allowed shows that there are more.
-  return new SeriesReader(request, filter, range, VALUES_MAX + 1).read();
+  return new SeriesReader(request.history, filter, range, VALUES_MAX + 1).read();
 }
 
 async function series(request: ApiRequest): Promise<Answer> {

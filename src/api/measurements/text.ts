@@ -6,29 +6,11 @@ import { formedText } from '../../ingest/measurements/form.ts';
 import { shapeTime } from '../../model/documents/entity-time.ts';
 import { compact, splitMembers } from '../../model/documents/json-document.ts';
 import type { SeriesValue } from '../../model/entities/measurement.ts';
+import type { MeasurementRow } from '../../history/measurements/rows.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { entityText, segment, sourceIdOf, sourceText, unstoredText } from '../entities/text.ts';
 import { convertUnit } from '../../model/documents/units.ts';
 import type { UnitSystem } from '../../model/documents/units.ts';
-
-/** One value of a measurement, as selected by MEASUREMENT_COLUMNS. */
-export interface MeasurementRow {
-  readonly entityId: string;
-  readonly sourceId: string;
-  readonly timeMs: string | number;
-  readonly type: string;
-  readonly fragment: string;
-  readonly series: string;
-  readonly value: number;
-  readonly unit: string;
-  readonly doc: string;
-  readonly formText: string;
-}
-
-/** 64-bit numbers as text: they survive every form of result. */
-export const MEASUREMENT_COLUMNS =
-  'toString(id) AS entityId, toString(source) AS sourceId, toString(toUnixTimestamp64Milli(time)) AS timeMs, ' +
-  'type, fragment, series, value, unit, doc, toString(form) AS formText';
 
 export const measurementUrl = (request: ApiRequest, id: string): string =>
   `${request.baseUrl}/measurement/measurements/${segment(id)}`;

@@ -1,7 +1,7 @@
 /** Bulk operations: one operation for each device of a group, one after the other (docs/spec/bulk-operations.md). */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import Type from 'typebox';
-import { countsToKeep, operationCounts } from '../../history/bulk-counts.ts';
+import { bulkOperationsOf, countsToKeep, operationCounts } from '../../history/bulk-counts.ts';
 import { bulkTargets, GroupError, GroupTooLarge } from '../../history/group-members.ts';
 import {
   BULK_ACTIVE_LIMIT,
@@ -455,15 +455,8 @@ export async function keepCountsOfObject(request: ApiRequest, id: string, withOt
   if ((await Promise.all([first(BULK_ACTIVE_PREFIX), first(BULK_WATCHED_PREFIX)])).flat().length === 0) return;
   try {
     if (withOthers) return await keepCounts(request, undefined);
-    const sql =
-      'SELECT toString(bulk) AS bulkId FROM operations FINAL WHERE tenant = {tenant:UInt32} AND source = {id:UInt64} AND bulk > 0 ' +
-      'GROUP BY bulk ORDER BY bulk DESC LIMIT {limit:UInt32}';
-    const rows = await request.history.query<{ bulkId: string }>(sql, {
-      tenant: request.tenant,
-      id: Number(id),
-      limit: OF_DEVICE_MAX,
-    });
-    for (const { bulkId } of rows) await keepCounts(request, bulkId);
+    for (const bulkId of await bulkOperationsOf(request.history, request.tenant, id, OF_DEVICE_MAX))
+      await keepCounts(request, bulkId);
   } catch (error) {
     // The deletion does not wait for the history: then what was counted last counts.
     if (!(error instanceof PlatformError) || error.status !== 503) throw error;

@@ -16,16 +16,20 @@ import type { ApiRequest } from '../request/request.ts';
 import { APPLICATION_HEADERS, applicationOf } from '../request/application-key.ts';
 import { keepCounts } from './bulk-operations.ts';
 import { deleteData } from '../lists/data-delete.ts';
-import { documentPage } from '../lists/document-page.ts';
+import { limitSources } from '../../history/access.ts';
+import { documentPage } from '../../history/page.ts';
+import { addParameters } from '../../history/parameters.ts';
 import { changedMembers, newDocument } from '../entities/changes.ts';
 import { isEntityId } from '../../model/entities/entity-id.ts';
 import { UNSTORED, entityText, idText, quote, segment, unstoredText } from '../entities/text.ts';
 import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportDocuments, exportFormat } from '../export/export.ts';
 import { addDevicesOfAgent } from '../lists/hierarchy.ts';
-import { HistoryFilter } from '../lists/filter.ts';
-import type { DocumentRow } from '../lists/filter.ts';
+import { HistoryFilter } from '../../history/filter.ts';
+import type { DocumentRow } from '../../history/filter.ts';
 import { externalIdsOf } from '../identity/identity.ts';
-import { isOwner, limitToOwnedSources, requireOwner } from '../lists/owner.ts';
+import { isOwner, reachOf, requireOwner } from '../lists/owner.ts';
+import { listReaders } from '../lists/readers.ts';
+import { filterValues } from '../lists/selecting-filters.ts';
 import { PageBudget, textsWithin } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { RANGE, REVERT, text } from '../request/schema/query-parameters.ts';
@@ -43,14 +47,14 @@ const DERIVED = ['deviceName', 'deviceExternalIDs'];
 const FIXED = [...OPERATION_SERVER_KEPT.filter((name) => !DERIVED.includes(name)), 'bulkOperationId'];
 /** Not taken from a POST. */
 const NOT_SENT = [...OPERATION_SERVER_KEPT, 'bulkOperationId', ...OPERATION_BEGINS_WITHOUT];
-const FILTERS = {
-  agentId: text('Operations of the agent and its child devices'),
+const OWN_FILTERS = {
   deviceId: text('Exact device'),
   status: { schema: Type.Enum([...OPERATION_STATUSES]), description: 'Status' },
   fragmentType: text('Has this fragment'),
   bulkOperationId: text('Created by this bulk operation'),
   ...RANGE,
 };
+const FILTERS = { agentId: text('Operations of the agent and its child devices'), ...OWN_FILTERS };
 
 const operationUrl = (request: ApiRequest, id: string): string =>
   `${request.baseUrl}/devicecontrol/operations/${segment(id)}`;
@@ -117,16 +121,10 @@ async function post(request: ApiRequest): Promise<Answer> {
 }
 
 async function filterOf(request: ApiRequest): Promise<HistoryFilter> {
-  const { query } = request;
   const filter = new HistoryFilter(request.tenant);
-  filter
-    .id('source', query.text('deviceId'))
-    .text('status', query.text('status'))
-    .fragment(query.text('fragmentType'))
-    .id('bulk', query.text('bulkOperationId'))
-    .time('creation_time', query.time('dateFrom'), query.time('dateTo'));
-  limitToOwnedSources(request, filter, 'source');
-  const agent = query.text('agentId');
+  addParameters(filter, 'operations', filterValues(request.query, OWN_FILTERS));
+  limitSources(filter, reachOf(request));
+  const agent = request.query.text('agentId');
   if (agent !== undefined) await addDevicesOfAgent(request, filter, agent);
   return filter;
 }
@@ -142,7 +140,7 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
     const toTexts = (rows: readonly DocumentRow[]): Promise<readonly string[]> => operationTexts(request, rows);
     return exportDocuments(request, format, page, { table: 'operations', filter, order, members: EXPORTED, toTexts });
   }
-  const { rows, total, isFull } = await documentPage(request, 'operations', filter, order, page);
+  const { rows, total, isFull } = await documentPage(listReaders(request), 'operations', filter, order, page);
   const items = await operationTexts(request, rows);
   return found('operationCollection', collectionText(request, page, { name: 'operations', items, total, isFull }));
 }

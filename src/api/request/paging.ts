@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import { PlatformError } from '../../model/errors.ts';
 import { PAGE_BYTES_LIMIT, PAGE_BYTES_MAX } from '../../pacing/page-limits.ts';
+import { CURRENT_PAGE_MAX, isNoPage } from '../../model/documents/page.ts';
 import type { Page } from '../../model/documents/page.ts';
 import type { ApiRequest } from './request.ts';
 import type { QueryParameters, QueryValues } from './schema/query-values.ts';
@@ -9,8 +10,6 @@ import type { QueryParameters, QueryValues } from './schema/query-values.ts';
 export const PAGE_SIZE_DEFAULT = 5;
 /** Larger values are cut to it without error. */
 export const PAGE_SIZE_MAX = 2000;
-/** Keeps the offset far below 2^53. There is nothing on it: no list is as long. */
-const CURRENT_PAGE_MAX = 0x7fffffff;
 /**
  * What `@c8y/client` asks for behind the last page and before the first one: no page, not the first. Loops end with an
  * empty one (docs/spec/paging.md#pages).
@@ -44,9 +43,6 @@ export function pageOf(request: ApiRequest): Page {
 /** @returns the number of the page that is asked for, from 1. */
 export const currentPageOf = (query: QueryValues): number =>
   query.text('currentPage') === NO_PAGE ? CURRENT_PAGE_MAX : (query.integer('currentPage') ?? 1);
-
-/** Whether nothing can be on the page: nobody needs to look for it. */
-export const isNoPage = ({ current }: Pick<Page, 'current'>): boolean => current >= CURRENT_PAGE_MAX;
 
 /** @param current from 1. */
 export const pageOfSize = (size: number, current: number): Page => ({

@@ -142,8 +142,8 @@ export class ApiRequest {
     } = this;
     const asker: QueryAsker = { tenant: tenantNumber, user: userName, signal };
     return {
-      query: (sql, params) => history.query(sql, params, asker),
-      stream: (sql, params, format) => history.stream(sql, params, format),
+      query: (statement) => history.query(statement, asker),
+      stream: (statement, format) => history.stream(statement, format),
     };
   }
 

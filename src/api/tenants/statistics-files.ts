@@ -6,7 +6,7 @@ import Type from 'typebox';
 import type { StoredStatisticsFile } from '../../accounts/tenants/statistics-files.ts';
 import { MANAGEMENT_TENANT } from '../../accounts/tenants/tenants.ts';
 import { dayOf } from '../../accounts/tenants/usage.ts';
-import type { DayRange } from '../../accounts/tenants/usage-report.ts';
+import type { DayRange } from '../../history/usage.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { attachmentHeader } from '../http/byte-range.ts';

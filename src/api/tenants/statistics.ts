@@ -6,8 +6,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isAbove } from '../../accounts/tenants/tenants.ts';
 import type { Tenant } from '../../accounts/tenants/tenants.ts';
 import { dayOf } from '../../accounts/tenants/usage.ts';
-import { NO_USAGE, USAGE_SIZES, USAGE_SUMS, usageCounts } from '../../accounts/tenants/usage-report.ts';
-import type { DayRange, UsageRow } from '../../accounts/tenants/usage-report.ts';
+import { NO_USAGE, usageCounts } from '../../accounts/tenants/usage-report.ts';
+import { deviceRows } from '../../history/devices.ts';
+import { dailyUsage, messagesByDevice, usageSummaries, usageSummary } from '../../history/usage.ts';
+import type { DayRange, UsageRow } from '../../history/usage.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { PageBudget } from '../request/page-budget.ts';
@@ -23,22 +25,6 @@ import { parseQueryTime } from '../request/schema/timestamps.ts';
 const READ = ['ROLE_TENANT_STATISTICS_READ', 'ROLE_TENANT_MANAGEMENT_READ'];
 const DAY_MS = 86_400_000;
 
-const BETWEEN = 'tenant = {tenant:UInt32} AND day >= {from:Date} AND day <= {to:Date}';
-
-/** A day without any use has no row. */
-const DAILY = `SELECT toString(day) AS day, u.*, s.* FROM (SELECT day, ${USAGE_SUMS} FROM tenant_usage WHERE ${BETWEEN} GROUP BY day) AS u
-FULL JOIN (SELECT day, ${USAGE_SIZES} FROM tenant_sizes FINAL WHERE ${BETWEEN}) AS s USING (day) ORDER BY day`;
-const LAST_SIZES = USAGE_SIZES.split(', ')
-  .map((name) => `argMax(${name}, day) AS ${name}`)
-  .join(', ');
-/** Counters add up; sizes are the last that are known in the range. */
-const SUMMARY = `SELECT '' AS day, u.*, s.* FROM (SELECT ${USAGE_SUMS} FROM tenant_usage WHERE ${BETWEEN}) AS u
-CROSS JOIN (SELECT ${LAST_SIZES} FROM tenant_sizes FINAL WHERE ${BETWEEN}) AS s`;
-
-const OF_SOME = 'tenant IN {tenants:Array(UInt32)} AND day >= {from:Date} AND day <= {to:Date}';
-/** The same of many tenants; one without any use has no row. */
-const SUMMARIES = `SELECT tenant, '' AS day, u.*, s.* FROM (SELECT tenant, ${USAGE_SUMS} FROM tenant_usage WHERE ${OF_SOME} GROUP BY tenant) AS u
-FULL JOIN (SELECT tenant, ${LAST_SIZES} FROM tenant_sizes FINAL WHERE ${OF_SOME} GROUP BY tenant) AS s USING (tenant)`;
 /** Tenants of one statement: their numbers are a value of it. */
 const TENANTS_AT_ONCE = 1_000;
 
@@ -71,7 +57,7 @@ async function daily(request: ApiRequest): Promise<Answer> {
   const tenant = own(request);
   const page = pageOf(request);
   await upToDate(request, [tenant]);
-  const rows = await request.history.query<UsageRow>(DAILY, { tenant: tenant.number, ...rangeOf(request) });
+  const rows = await dailyUsage(request.history, tenant.number, rangeOf(request));
   const subscribedApplications = await subscribedNames(request, tenant);
   const items = rows.slice(page.offset, page.offset + page.size).map((row) =>
     JSON.stringify({
@@ -88,8 +74,8 @@ async function daily(request: ApiRequest): Promise<Answer> {
 }
 
 async function summaryOf(request: ApiRequest, tenant: Tenant): Promise<object> {
-  const [row] = await request.history.query<UsageRow>(SUMMARY, { tenant: tenant.number, ...rangeOf(request) });
-  return { ...usageOf(row), subscribedApplications: await subscribedNames(request, tenant) };
+  const row = await usageSummary(request.history, tenant.number, rangeOf(request));
+  return { ...usageOf(row ?? NO_USAGE), subscribedApplications: await subscribedNames(request, tenant) };
 }
 
 async function summary(request: ApiRequest): Promise<Answer> {
@@ -99,7 +85,7 @@ async function summary(request: ApiRequest): Promise<Answer> {
   return found('tenantUsageStatisticsSummary', JSON.stringify({ self, ...(await summaryOf(request, tenant)) }));
 }
 
-/** Of the own tenant and those below it. @throws PlatformError `general/page-too-large`. */
+/** Of the caller's tenant and those below it. @throws PlatformError `general/page-too-large`. */
 async function allTenants(request: ApiRequest): Promise<Answer> {
   const { platform, principal } = request;
   const tenants = [...platform.tenants.all]
@@ -110,10 +96,8 @@ async function allTenants(request: ApiRequest): Promise<Answer> {
   const summaries: string[] = [];
   for (let start = 0; start < tenants.length; start += TENANTS_AT_ONCE) {
     const some = tenants.slice(start, start + TENANTS_AT_ONCE);
-    const rows = await request.history.query<UsageRow & { tenant: number }>(SUMMARIES, {
-      tenants: some.map(({ number }) => number),
-      ...rangeOf(request),
-    });
+    const numbers = some.map(({ number }) => number);
+    const rows = await usageSummaries(request.history, numbers, rangeOf(request));
     const usage = new Map(rows.map((row) => [row.tenant, row]));
     for (const tenant of some) {
       const { id, parent, domain, company, customProperties } = tenant;
@@ -129,29 +113,10 @@ async function allTenants(request: ApiRequest): Promise<Answer> {
       budget.take(text.length);
       summaries.push(text);
     }
-    // What the documents answer at once gives nobody else a turn.
+    // Documents may answer at once: other requests get a turn here.
     await nextTurn();
   }
   return found('allTenantsSummary', `[${summaries.join(',')}]`);
-}
-
-/** What devices sent: measurements by their time, events and alarms by their creation. */
-const BY_DEVICE = `SELECT toString(source) AS deviceId, sum(messages) AS count FROM (
-  SELECT source, count() AS messages FROM measurements
-    WHERE tenant = {tenant:UInt32} AND part = 0
-    AND time >= fromUnixTimestamp64Milli({from:Int64}) AND time < fromUnixTimestamp64Milli({to:Int64}) GROUP BY source
-  UNION ALL SELECT source, count() AS messages FROM events FINAL WHERE tenant = {tenant:UInt32}
-    AND creation_time >= fromUnixTimestamp64Milli({from:Int64}) AND creation_time < fromUnixTimestamp64Milli({to:Int64}) GROUP BY source
-  UNION ALL SELECT source, sum(alarms.count) AS messages FROM alarms FINAL WHERE tenant = {tenant:UInt32}
-    AND creation_time >= fromUnixTimestamp64Milli({from:Int64}) AND creation_time < fromUnixTimestamp64Milli({to:Int64}) GROUP BY source
-) GROUP BY source ORDER BY source LIMIT {limit:UInt32} OFFSET {offset:UInt64}`;
-const DEVICES = `SELECT toString(id) AS deviceId, type AS deviceType, arrayMap(parent -> toString(parent), parents) AS deviceParents FROM managed_objects FINAL
-WHERE tenant = {tenant:UInt32} AND has({ids:Array(UInt64)}, id)`;
-
-interface DeviceRow {
-  readonly deviceId: string;
-  readonly deviceType: string;
-  readonly deviceParents: readonly string[];
 }
 
 async function byDevice(request: ApiRequest, period: 'day' | 'month'): Promise<Answer> {
@@ -169,20 +134,10 @@ async function byDevice(request: ApiRequest, period: 'day' | 'month'): Promise<A
   const from =
     period === 'day' ? Math.floor(start / DAY_MS) * DAY_MS : Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1);
   const to = period === 'day' ? from + DAY_MS : Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
-  const counts = await request.history.query<{ deviceId: string; count: number }>(BY_DEVICE, {
-    tenant: tenant.number,
-    from,
-    to,
-    limit: page.size,
-    offset: page.offset,
-  });
+  const wanted = { limit: page.size, offset: page.offset };
+  const counts = await messagesByDevice(request.history, tenant.number, { from, to }, wanted);
   const ids = counts.map(({ deviceId }) => deviceId);
-  const devices = new Map(
-    (await request.history.query<DeviceRow>(DEVICES, { tenant: tenant.number, ids: ids.map(Number) })).map((row) => [
-      row.deviceId,
-      row,
-    ]),
-  );
+  const devices = new Map((await deviceRows(request.history, tenant.number, ids)).map((row) => [row.deviceId, row]));
   const items = counts.map(({ deviceId, count }) => {
     const device = devices.get(deviceId);
     return JSON.stringify({

@@ -12,7 +12,7 @@ import { accessesOf, globalRolesFor } from '../../model/access/inventory-grant.t
 import type { GrantPermission, GrantScope, InventoryGrant, WantedAccess } from '../../model/access/inventory-grant.ts';
 import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { ownsObjects } from '../lists/owner.ts';
+import { ownsObjects } from '../../history/access.ts';
 import { peopleSteps } from '../../records/steps.ts';
 import { USER_ADMIN, isDevice, requireRoles } from './text.ts';
 
@@ -105,7 +105,8 @@ export async function requireNameWithoutRights(request: ApiRequest, userName: st
   const isOpen = request.hasRole(...USER_ADMIN) || !(isDevice(userName) || (await ownsUsers(request, userName)));
   if (!isOpen) throw new PlatformError('security/forbidden');
   if (accessesOf(OF_OWNER).every((wanted) => isGlobal(request, wanted))) return;
-  if (await ownsObjects(request, userName)) throw new PlatformError('security/forbidden');
+  if (await ownsObjects(request.platform.history, request.tenant, userName))
+    throw new PlatformError('security/forbidden');
 }
 
 /** Whether users name it as `owner` or `delegatedBy`: they stay when their owner is deleted. */

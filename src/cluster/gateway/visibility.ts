@@ -5,7 +5,7 @@
  * to where, and that is waited for then.
  */
 import { SHARD_COUNT, shardOf } from '../../ingest/journal/command-record.ts';
-import type { HistoryQuery } from '../../ingest/projector/history-query.ts';
+import type { HistoryQuery } from '../../ports/history-reader.ts';
 import type { NodeMessages } from '../peers/node-messages.ts';
 import type { ShardJournal } from '../shards/journal.ts';
 import type { ShardLeases } from '../shards/leases.ts';

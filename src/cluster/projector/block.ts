@@ -3,7 +3,7 @@ import { deletionsOf } from '../../ingest/projector/gone-sources.ts';
 import { DamagedMeasurements } from '../../ingest/measurements/damaged.ts';
 import type { HistoryRow } from '../../ingest/projector/history-writer.ts';
 import { MeasurementColumns } from '../../ingest/measurements/columns.ts';
-import type { HistoryQuery } from '../../ingest/projector/history-query.ts';
+import type { HistoryQuery } from '../../ports/history-reader.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import { isStored } from '../../model/commands/processing-mode.ts';
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';

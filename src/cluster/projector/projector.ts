@@ -15,7 +15,7 @@ import { deletionsOf } from '../../ingest/projector/gone-sources.ts';
 import { GivenUp, HistoryInsert, groupByTable } from '../../ingest/projector/history-insert.ts';
 import type { InsertScope } from '../../ingest/projector/history-insert.ts';
 import { isConcerned } from '../../ingest/projector/history-query.ts';
-import type { HistoryQuery } from '../../ingest/projector/history-query.ts';
+import type { HistoryQuery } from '../../ports/history-reader.ts';
 import type { MeasurementColumns } from '../../ingest/measurements/columns.ts';
 import type { ProjectorProgress } from '../../ingest/projector/progress.ts';
 import type { ClusterProjectorOptions } from './options.ts';

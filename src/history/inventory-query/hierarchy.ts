@@ -19,6 +19,11 @@ const LISTS_AT_ONCE = 100;
 const ID = /^[1-9]\d{0,15}$/;
 const KINDS: readonly ChildKind[] = ['childAssets', 'childDevices', 'childAdditions'];
 
+/** Children of some objects that have children themselves. */
+const PARENTS_BELOW =
+  'SELECT id FROM managed_objects FINAL WHERE tenant = {tenant:UInt32} AND hasAny(parents, {level:Array(UInt64)}) ' +
+  'AND id IN (SELECT arrayJoin(parents) FROM managed_objects FINAL WHERE tenant = {tenant:UInt32}) LIMIT {limit:UInt32}';
+
 export interface HierarchyReaders {
   readonly tenant: number;
   readonly documents: DocumentReader;
@@ -108,11 +113,12 @@ async function hierarchyCondition(
   const inner = new Set(roots);
   let level = [...roots];
   for (let depth = 0; level.length > 0 && depth < LEVELS_MAX; depth += 1) {
-    const rows = await readers.history.query<{ id: number }>(
-      'SELECT id FROM managed_objects FINAL WHERE tenant = {tenant:UInt32} AND hasAny(parents, {level:Array(UInt64)}) ' +
-        'AND id IN (SELECT arrayJoin(parents) FROM managed_objects FINAL WHERE tenant = {tenant:UInt32}) LIMIT {limit:UInt32}',
-      { tenant: readers.tenant, level, limit: BOUND_MAX + 1 },
-    );
+    const rows = await readers.history.query<{ id: number }>({
+      sql: PARENTS_BELOW,
+      params: { level, limit: BOUND_MAX + 1 },
+      tables: ['managed_objects'],
+      tenant: readers.tenant,
+    });
     level = rows.map(({ id }) => Number(id)).filter((id) => !inner.has(id));
     for (const id of level) inner.add(id);
     if (inner.size > BOUND_MAX) tooLarge();

@@ -7,7 +7,7 @@ import { COMMAND } from '../../model/commands/kinds.ts';
 import type { DataDelete, SourceDelete } from '../../model/commands/deletion.ts';
 import { readableCommand } from '../journal/command-record.ts';
 import type { JournalCommand } from '../journal/command-record.ts';
-import type { HistoryQuery } from './history-query.ts';
+import type { HistoryQuery } from '../../ports/history-reader.ts';
 
 /** Sources of one deletion: their ids are a value of its statements. */
 export const SOURCES_AT_ONCE = 1_000;

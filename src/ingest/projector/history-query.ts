@@ -1,14 +1,7 @@
-/** What a query of the history reads, so that it waits for no other rows. */
+/** Deletions that a query of the history waits for. */
 import type { DataDelete } from '../../model/commands/deletion.ts';
+import type { HistoryQuery } from '../../ports/history-reader.ts';
 import type { JournalCommand } from '../journal/command-record.ts';
-
-export interface HistoryQuery {
-  readonly tables: readonly string[];
-  /** The only source whose measurements it reads. */
-  readonly source?: number | undefined;
-  /** The only tenant whose rows it reads. */
-  readonly tenant?: number | undefined;
-}
 
 /** Whether the query may show what a DELETE removes. */
 export function isConcerned({ tables, tenant }: HistoryQuery, deletion: JournalCommand): boolean {

@@ -18,7 +18,7 @@ import { GoneSources } from './gone-sources.ts';
 import { groupByTable } from './history-insert.ts';
 import type { HistoryRow, HistoryWriter } from './history-writer.ts';
 import { isConcerned } from './history-query.ts';
-import type { HistoryQuery } from './history-query.ts';
+import type { HistoryQuery } from '../../ports/history-reader.ts';
 import type { Journal } from '../journal/journal.ts';
 import { MeasurementColumns } from '../measurements/columns.ts';
 import { OFFSET_COUNT, isWholeMeasurement } from '../measurements/record.ts';

@@ -3,6 +3,8 @@
  * table that hold nothing else by dropping them, the rest by a lightweight DELETE. A part never changes, so that what
  * is dropped is what was looked at.
  */
+import { HistoryFilter } from '../../history/filter.ts';
+import { addParameters } from '../../history/parameters.ts';
 import type { RetentionChunk, RetentionTarget } from '../../model/entities/retention.ts';
 import { ANY } from '../../model/entities/retention.ts';
 import type { EntityKind, RetentionHistory, RowKind } from '../../ports/retention-history.ts';
@@ -38,52 +40,31 @@ const NO_OPEN_HISTORY =
 
 const isByFragment = ({ fragmentType }: RetentionTarget): boolean => fragmentType !== ANY;
 
-/** A condition with bound values. */
+/** A statement's conditions with bound values. */
 class Condition {
-  readonly params: Record<string, unknown>;
-  #count = 0;
+  readonly #filter: HistoryFilter;
 
   constructor(tenant: number) {
-    this.params = { tenant };
+    this.#filter = new HistoryFilter(tenant);
+  }
+
+  get params(): Readonly<Record<string, unknown>> {
+    return this.#filter.params;
   }
 
   bind(type: string, value: unknown): string {
-    const name = `p${this.#count}`;
-    this.#count += 1;
-    this.params[name] = value;
-    return `{${name}:${type}}`;
+    return this.#filter.bind(type, value);
   }
 
   /** What the target selects of one tenant. */
   of(kind: RetentionTableKind, { before, type, source, fragmentType }: RetentionTarget): string {
-    const time = kind === 'OPERATION' ? 'creation_time' : 'time';
-    const parts = [`${time} < fromUnixTimestamp64Milli(${this.bind('Int64', before)}, 'UTC')`];
-    const over = OVER[kind];
-    if (over !== undefined) parts.push(over);
-    if (kind === 'AUDIT') parts.push(NO_OPEN_HISTORY);
-    // Operations have a type only as a fragment.
-    if (type !== ANY)
-      parts.push(`${kind === 'OPERATION' ? "JSONExtractString(doc, 'type')" : 'type'} = ${this.bind('String', type)}`);
-    if (source !== ANY) parts.push(this.#source(kind, source));
-    if (fragmentType !== ANY) parts.push(this.#fragment(kind, fragmentType));
-    return parts.join(' AND ');
-  }
-
-  #source(kind: RetentionTableKind, source: string): string {
-    if (kind === 'AUDIT') return `source = ${this.bind('String', source)}`;
-    return /^\d{1,15}$/.test(source) ? `source = ${this.bind('UInt64', Number(source))}` : '0';
-  }
-
-  #fragment(kind: RetentionTableKind, fragmentType: string): string {
-    const name = this.bind('String', fragmentType);
-    switch (kind) {
-      case 'MEASUREMENT':
-        return `(fragment = ${name} OR (doc != '' AND JSONHas(doc, ${name})))`;
-      case 'AUDIT':
-        return `JSONHas(doc, ${name})`;
-      default:
-        return `has(fragments, ${name})`;
-    }
+    const wanted = Object.entries({ type, source, fragmentType }).filter(([, value]) => value !== ANY);
+    return this.#filter.apart((filter) => {
+      addParameters(filter, TABLES[kind], { before, ...Object.fromEntries(wanted) });
+      const over = OVER[kind];
+      if (over !== undefined) filter.add(over);
+      if (kind === 'AUDIT') filter.add(NO_OPEN_HISTORY);
+    });
   }
 }
 

@@ -3,6 +3,7 @@
  * answers.
  */
 import t from 'tap';
+import type { HistoryStatement } from '../../../src/ports/history-reader.ts';
 import { BULK_CHANGES_MAX, BULK_CHANGE_PREFIX, BulkAlarmChanges } from '../../../src/api/alarms/bulk-changes.ts';
 import { COMMAND } from '../../../src/model/commands/kinds.ts';
 import type { Command } from '../../../src/model/commands/command.ts';
@@ -75,7 +76,7 @@ class Fixture {
             .map(([id, value]) => ({ id, value })),
       },
       history: {
-        query: async <Row>(_sql: string, params: Readonly<Record<string, unknown>>) => {
+        query: async <Row>({ params }: HistoryStatement) => {
           this.asked.push(params);
           const after = Object.values(params).at(-1) as number;
           return this.alarms

@@ -2,7 +2,7 @@ import t from 'tap';
 import { PlatformError } from '../../../src/model/errors.ts';
 import { convertUnit } from '../../../src/model/documents/units.ts';
 import { DEVICE, startApi } from '../helpers/api.ts';
-import type { AskedQuery } from '../helpers/fake-platform.ts';
+import type { HistoryStatement } from '../../../src/ports/history-reader.ts';
 
 const row = (id: string, fragment: string, series: string, value: number, more: object = {}): object => ({
   entityId: id,
@@ -119,9 +119,9 @@ t.test('lists: values of one measurement stand together, stored documents stay',
 
 t.test('filters become bound conditions', async (t) => {
   const api = await startApi(t);
-  const ask = async (query: string): Promise<AskedQuery> => {
+  const ask = async (query: string): Promise<HistoryStatement> => {
     t.equal((await api.call('GET', `/measurement/measurements?${query}`)).status, 200, query);
-    return api.fake.asked.at(-1) as AskedQuery;
+    return api.fake.asked.at(-1) as HistoryStatement;
   };
   const plain = await ask("source=5&type=x'%20OR%201&dateFrom=2024-05-02&dateTo=2024-05-03&revert=true");
   t.match(plain.sql, /WHERE tenant = \{tenant:UInt32\}/);
@@ -173,7 +173,7 @@ t.test('one by id', async (t) => {
   }
   t.equal(api.fake.asked.length, 0, 'no query for what is no id');
   t.equal((await api.call('GET', '/measurement/measurements/5')).status, 404);
-  t.match(api.fake.asked.at(-1), { sql: 'WHERE tenant = {tenant:UInt32} AND id = ', params: { tenant: 2, id: 5 } });
+  t.match(api.fake.asked.at(-1), { sql: 'WHERE tenant = {tenant:UInt32} AND id = ', tenant: 2, params: { id: 5 } });
   api.fake.rows = [[row('7', 'a', 'x', 1)]];
   t.equal((await api.call('DELETE', '/measurement/measurements/7')).status, 204);
   t.match(api.fake.sent.at(-1), {

@@ -14,7 +14,8 @@ import { TextCipher } from '../../../src/accounts/options/cipher.ts';
 import type { Command } from '../../../src/model/commands/command.ts';
 import type { Collection } from '../../../src/model/commands/collections.ts';
 import type { Notification } from '../../../src/ports/live-bus.ts';
-import type { QueryAsker } from '../../../src/ports/history-reader.ts';
+import { checkStatement } from '../../helpers/history-statement.ts';
+import type { HistoryStatement, QueryAsker } from '../../../src/ports/history-reader.ts';
 import { PlatformError } from '../../../src/model/errors.ts';
 import type { Log } from '../../../src/ports/log.ts';
 import type { Mail } from '../../../src/accounts/mail/mailer.ts';
@@ -34,19 +35,13 @@ import type { LoginPlace, Principal } from '../../../src/model/access/principal.
 import { ROLES } from '../../../src/model/access/roles.ts';
 import type { ApiConfig, HealthReport, MeasurementAnswer, Platform } from '../../../src/api/request/platform.ts';
 
-/** What a history query asked for. */
-export interface AskedQuery {
-  readonly sql: string;
-  readonly params: Readonly<Record<string, unknown>>;
-}
-
 export const NOW = Date.UTC(2024, 4, 2, 10, 0, 0);
 const TIME = '"2024-05-02T10:00:00.000Z"';
 
 export class FakePlatform {
   readonly collections = new Map<string, Map<string, string>>();
   readonly sent: Command[] = [];
-  readonly asked: AskedQuery[] = [];
+  readonly asked: HistoryStatement[] = [];
   /** Of each of these. */
   readonly askers: (QueryAsker | undefined)[] = [];
   /** Answers of the history wait for it. */
@@ -170,8 +165,9 @@ export class FakePlatform {
             .map(([id, value]) => ({ id, value })),
       },
       history: {
-        query: async <Row>(sql: string, params: Readonly<Record<string, unknown>>, asker?: QueryAsker) => {
-          fake.asked.push({ sql, params });
+        query: async <Row>(statement: HistoryStatement, asker?: QueryAsker) => {
+          checkStatement(statement);
+          fake.asked.push(statement);
           fake.askers.push(asker);
           await fake.queried;
           return (fake.rows.shift() ?? []) as Row[];

@@ -4,9 +4,10 @@
  */
 import t from 'tap';
 import { auditRow, deletedRow, entityRow, managedObjectRow } from '../../../src/actors/runtime/rows.ts';
-import type { ApiRequest } from '../../../src/api/request/request.ts';
-import { HistoryFilter, countDocuments } from '../../../src/api/lists/filter.ts';
-import type { MutableTable } from '../../../src/api/lists/filter.ts';
+import { HistoryFilter } from '../../../src/history/filter.ts';
+import type { MutableTable } from '../../../src/history/filter.ts';
+import { countDocuments } from '../../../src/history/totals.ts';
+import type { HistoryReader, HistoryStatement } from '../../../src/ports/history-reader.ts';
 import type { HistoryRow } from '../../../src/ingest/projector/history-writer.ts';
 import type { JournalCommand } from '../../../src/ingest/journal/command-record.ts';
 import { parseMembers } from '../../../src/model/documents/json-document.ts';
@@ -14,9 +15,9 @@ import { openClickHouse } from '../../helpers/stores/clickhouse.ts';
 import { Random } from '../../smartrest/random.ts';
 
 const { client, writer } = await openClickHouse(t);
-const request = {
-  history: { query: (sql: string, params: Record<string, unknown>) => client.query(sql, params) },
-} as unknown as ApiRequest;
+const history = {
+  query: ({ sql, params }: HistoryStatement) => client.query(sql, params),
+} as unknown as HistoryReader;
 const MONTH_MS = 31 * 86_400_000;
 const BEGIN = Date.UTC(2024, 0, 1);
 
@@ -143,7 +144,7 @@ t.test('conditions on what all versions share, and on what they do not', async (
         .filter(([id, doc]) => set.every(([, , holds]) => holds(id, doc)))
         .map(([id]) => Number(id));
       t.equal(
-        await countDocuments(request, table, filter),
+        await countDocuments(history, table, filter),
         want.length,
         `seed ${seed}: ${table} ${filter.clauses(table)}`,
       );

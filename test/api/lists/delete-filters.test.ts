@@ -7,7 +7,7 @@ import type { DataDelete } from '../../../src/model/commands/deletion.ts';
 import type { RecordsChange } from '../../../src/model/commands/records.ts';
 import { COMMAND } from '../../../src/model/commands/kinds.ts';
 import { DATA_DELETIONS_MAX, DATA_DELETION_PREFIX } from '../../../src/model/commands/data-deletion-jobs.ts';
-import { ClickHouseHistoryWriter } from '../../../src/store/clickhouse/history.ts';
+import { ClickHouseHistoryWriter } from '../../../src/store/clickhouse/writer.ts';
 import { startApi } from '../helpers/api.ts';
 
 const RANGE = 'dateFrom=2024-05-02&dateTo=2024-05-03';

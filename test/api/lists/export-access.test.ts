@@ -3,7 +3,7 @@ import t from 'tap';
 import type { ApiRequest } from '../../../src/api/request/request.ts';
 import { exportRows } from '../../../src/api/export/export.ts';
 import type { ExportShape } from '../../../src/api/export/export.ts';
-import type { ExportRow } from '../../../src/api/export/source.ts';
+import type { ExportRow } from '../../../src/history/batches.ts';
 import { Exports } from '../../../src/history/exports.ts';
 
 const ROWS = 5;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import type { Log } from '../../../src/ports/log.ts';
 import { ClickHouse } from '../../../src/store/clickhouse/adapter.ts';
-import { ClickHouseHistoryWriter } from '../../../src/store/clickhouse/history.ts';
+import { ClickHouseHistoryWriter } from '../../../src/store/clickhouse/writer.ts';
 import { EmbeddedClickHouse } from '../../../src/store/embedded-clickhouse/supervisor.ts';
 import { DIST } from '../root.ts';
 import { scratchDirectory } from '../setup-command.ts';

@@ -10,8 +10,9 @@ import { parseMembers } from '../../../src/model/documents/json-document.ts';
 import { parseInventoryQuery } from '../../../src/history/inventory-query/parser.ts';
 import type { Expression, Literal, Operator, OrderBy, Path } from '../../../src/history/inventory-query/parser.ts';
 import { QueryCompiler } from '../../../src/history/inventory-query/sql.ts';
-import { conditionOfAccess } from '../../../src/api/lists/owner.ts';
-import { HistoryFilter } from '../../../src/api/lists/filter.ts';
+import { conditionOfAccess } from '../../../src/history/access.ts';
+import type { HistoryStatement } from '../../../src/ports/history-reader.ts';
+import { HistoryFilter } from '../../../src/history/filter.ts';
 import { childrenCondition, lookUpHierarchy } from '../../../src/history/inventory-query/hierarchy.ts';
 import { openClickHouse } from '../../helpers/stores/clickhouse.ts';
 import { FakePlatform } from '../../api/helpers/fake-platform.ts';
@@ -55,7 +56,7 @@ async function inventory(documents: readonly Doc[], parents: Record<string, stri
       };
       const { filter, order } = parseInventoryQuery(query);
       const history = {
-        query: <Row>(sql: string, more: object) => client.query<Row>(sql, more as Record<string, unknown>),
+        query: <Row>({ sql, params: more, tenant }: HistoryStatement) => client.query<Row>(sql, { ...more, tenant }),
       };
       const conditions = await lookUpHierarchy(
         filter,

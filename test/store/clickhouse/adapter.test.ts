@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { StatementFailed } from '../../../src/ingest/projector/history-writer.ts';
 import { ClickHouse } from '../../../src/store/clickhouse/adapter.ts';
-import { ClickHouseHistoryWriter } from '../../../src/store/clickhouse/history.ts';
+import { ClickHouseHistoryWriter } from '../../../src/store/clickhouse/writer.ts';
 import { silentLog } from '../../actors/platform.ts';
 
 t.test('what close() breaks off is expected; what the server breaks off is told', async (t) => {

@@ -5,7 +5,7 @@ import t from 'tap';
 import { BULK_CHANGE_PREFIX, BulkAlarmChanges } from '../../../src/api/alarms/bulk-changes.ts';
 import { COMMAND } from '../../../src/model/commands/kinds.ts';
 import type { Command } from '../../../src/model/commands/command.ts';
-import { ClickHouseHistoryReader } from '../../../src/store/clickhouse/history.ts';
+import { ClickHouseHistoryReader } from '../../../src/store/clickhouse/reader.ts';
 import { silentLog } from '../../actors/platform.ts';
 import { openClickHouse } from '../../helpers/stores/clickhouse.ts';
 

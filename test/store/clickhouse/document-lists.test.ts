@@ -4,18 +4,19 @@
  */
 import t from 'tap';
 import type { Test } from 'tap';
-import type { ApiRequest } from '../../../src/api/request/request.ts';
-import { documentPage } from '../../../src/api/lists/document-page.ts';
-import type { DocumentPage } from '../../../src/api/lists/document-page.ts';
-import { HistoryFilter } from '../../../src/api/lists/filter.ts';
-import type { MutableTable } from '../../../src/api/lists/filter.ts';
+import { documentPage } from '../../../src/history/page.ts';
+import type { DocumentPage } from '../../../src/history/page.ts';
+import { HistoryFilter } from '../../../src/history/filter.ts';
+import type { MutableTable } from '../../../src/history/filter.ts';
 import { PlatformError } from '../../../src/model/errors.ts';
-import { ClickHouseHistoryReader } from '../../../src/store/clickhouse/history.ts';
+import { ClickHouseHistoryReader } from '../../../src/store/clickhouse/reader.ts';
 import { addProjections } from '../../../src/store/clickhouse/projections.ts';
-import { documentBatches } from '../../../src/api/export/source.ts';
-import { Exports } from '../../../src/history/exports.ts';
+import { documentBatches } from '../../../src/history/batches.ts';
+import type { ExportReaders } from '../../../src/history/readers.ts';
+import type { HistoryStatement } from '../../../src/ports/history-reader.ts';
 import { TotalCache } from '../../../src/history/total-cache.ts';
 import { PROJECTIONS } from '../../../src/store/clickhouse/schema.ts';
+import { checkStatement } from '../../helpers/history-statement.ts';
 import { openClickHouse } from '../../helpers/stores/clickhouse.ts';
 
 const EVENTS = 40_000;
@@ -26,27 +27,28 @@ const asked: string[] = [];
 const counted: string[] = [];
 /** Texts that the documents have, by id. */
 const documents = new Map<string, string>();
-const request = {
+const history = {
+  query: <Row>(statement: HistoryStatement) => {
+    checkStatement(statement);
+    asked.push(statement.sql);
+    return reader.query<Row>(statement);
+  },
+  stream: () => Promise.reject(new Error('not a part of these tests')),
+};
+const readers: ExportReaders = {
   tenant: 1,
-  principal: { tenantNumber: 1, userName: 'a' },
-  exchange: {},
-  historyOf: () => request.history,
-  history: {
-    query: (sql: string, params: Record<string, unknown>) => {
-      asked.push(sql);
-      return reader.query(sql, params);
-    },
-  },
-  platform: {
-    documents: {
-      getMany: (_collection: string, _tenant: number, ids: readonly string[]) => ids.map((id) => documents.get(id)),
-    },
-    refusals: { count: (limit: string) => void counted.push(limit) },
-    config: { jsonBodyMaxBytes: 1024 * 1024 },
-    exports: new Exports({ count: () => undefined }),
-    totals: new TotalCache(Date.now),
-  },
-} as unknown as ApiRequest;
+  history,
+  later: history,
+  inTurn: (run) => run(),
+  documents: {
+    getMany: (_collection: string, _tenant: number, ids: readonly string[]) => ids.map((id) => documents.get(id)),
+  } as unknown as ExportReaders['documents'],
+  refusals: { count: (limit: string) => void counted.push(limit) },
+  totals: new TotalCache(Date.now),
+  textBytesMax: 1024 * 1024,
+};
+
+const statementOf = (sql: string): HistoryStatement => ({ sql, params: {}, tables: [], tenant: undefined });
 
 const page = (size: number, current = 1, wantsTotal = false) => ({
   size,
@@ -91,7 +93,7 @@ async function compare(
       `ORDER BY time${direction}, id${direction} LIMIT ${size} OFFSET ${(current - 1) * size}`,
     filter.params,
   );
-  const found = await documentPage(request, table, make(), { isDescending }, page(size, current, true));
+  const found = await documentPage(readers, table, make(), { isDescending }, page(size, current, true));
   t.strictSame(found.rows, wanted);
   const total = make();
   const [{ all }] = await client.query<{ all: number }>(
@@ -151,7 +153,7 @@ t.test('pages by time are those of the plain statement', async (t) => {
 t.test('rows of deep pages are not verified where reading the table costs less', async (t) => {
   const how = async (make: () => HistoryFilter, current: number): Promise<string[]> => {
     asked.length = 0;
-    await documentPage(request, 'events', make(), { isDescending: true }, page(100, current));
+    await documentPage(readers, 'events', make(), { isDescending: true }, page(100, current));
     return asked
       .filter((sql) => !sql.includes('entityId, doc '))
       .map((sql) => (sql.includes('system.parts') ? 'size' : sql.includes('FINAL') ? 'whole' : 'window'));
@@ -164,9 +166,9 @@ t.test('rows of deep pages are not verified where reading the table costs less',
   const [{ rows }] = await client.query<{ rows: number }>(
     "SELECT sum(rows) AS rows FROM system.parts WHERE table = 'events' AND active",
   );
-  request.platform.totals.total = async (_key, count) => (await count(), 9_000_000);
+  readers.totals.total = async (_key, count) => (await count(), 9_000_000);
   t.teardown(() => {
-    delete (request.platform.totals as Partial<TotalCache>).total;
+    delete (readers.totals as Partial<TotalCache>).total;
   });
   t.ok(Number(rows) > 40_000);
   t.strictSame((await how(common, 200)).slice(0, 2), ['size', 'window'], '21,100 rows of a table of 9 million');
@@ -215,19 +217,19 @@ t.test('pages of what moves in time, too', async (t) => {
     });
   }
   asked.length = 0;
-  await documentPage(request, 'alarms', new HistoryFilter(1), { isDescending: true }, page(5));
+  await documentPage(readers, 'alarms', new HistoryFilter(1), { isDescending: true }, page(5));
   t.notMatch(asked[0], /FINAL/);
 });
 
 t.test('the first page is read from the order by time, and a page that is not full is counted by itself', async (t) => {
   asked.length = 0;
-  await documentPage(request, 'events', new HistoryFilter(1), { isDescending: true }, page(5));
+  await documentPage(readers, 'events', new HistoryFilter(1), { isDescending: true }, page(5));
   const plan = await client.query<{ explain: string }>(`EXPLAIN ${asked[0]}`, { tenant: 1, p0: 1005, p1: 5, p2: 0 });
   t.match(plan.map(({ explain }) => explain).join('\n'), /by_time/);
   asked.length = 0;
   t.match(
     await documentPage(
-      request,
+      readers,
       'events',
       new HistoryFilter(1).text('type', 'rare'),
       { isDescending: true },
@@ -247,7 +249,7 @@ t.test(
     );
     for (const { entityId, doc } of all.slice(20)) documents.set(entityId, doc);
     const rows: (readonly string[])[] = [];
-    for await (const batch of documentBatches(request, 'events', new HistoryFilter(1))) {
+    for await (const batch of documentBatches(readers, 'events', new HistoryFilter(1))) {
       t.ok(batch.length <= 200);
       rows.push(...batch);
     }
@@ -266,7 +268,7 @@ t.test(
     const some = rows.slice(0, 40).map(([id]) => id);
     for (const id of some) documents.set(id, `{"large":"${'x'.repeat(1024 * 1024)}"}`);
     const sizes: number[] = [];
-    for await (const batch of documentBatches(request, 'events', new HistoryFilter(1).idIn('id', some)))
+    for await (const batch of documentBatches(readers, 'events', new HistoryFilter(1).idIn('id', some)))
       sizes.push(batch.length);
     documents.clear();
     t.strictSame(
@@ -278,15 +280,15 @@ t.test(
 );
 
 t.test('texts come from the documents; those that are missing there from the history; both are bounded', async (t) => {
-  const first = await documentPage(request, 'events', new HistoryFilter(1), { isDescending: true }, page(3));
+  const first = await documentPage(readers, 'events', new HistoryFilter(1), { isDescending: true }, page(3));
   documents.set(first.rows[1].entityId, '{"newer":1}');
-  const again = await documentPage(request, 'events', new HistoryFilter(1), { isDescending: true }, page(3));
+  const again = await documentPage(readers, 'events', new HistoryFilter(1), { isDescending: true }, page(3));
   t.strictSame(again.rows, [first.rows[0], { entityId: first.rows[1].entityId, doc: '{"newer":1}' }, first.rows[2]]);
   const large = { code: 'general/page-too-large', details: { limit: 64 * 1024 * 1024 } };
-  const keys = await documentPage(request, 'events', new HistoryFilter(1), { isDescending: true }, page(70));
+  const keys = await documentPage(readers, 'events', new HistoryFilter(1), { isDescending: true }, page(70));
   for (const { entityId } of keys.rows) documents.set(entityId, `{"large":"${'x'.repeat(1024 * 1024)}"}`);
   await t.rejects(
-    documentPage(request, 'events', new HistoryFilter(1), { isDescending: true }, page(70)),
+    documentPage(readers, 'events', new HistoryFilter(1), { isDescending: true }, page(70)),
     large,
     'of the documents',
   );
@@ -295,13 +297,13 @@ t.test('texts come from the documents; those that are missing there from the his
     "INSERT INTO events (tenant, id, source, doc, version) SELECT 2, number, 1, repeat('x', 1000000), 1 FROM numbers(80)",
   );
   await t.rejects(
-    documentPage(request, 'events', new HistoryFilter(2), { isDescending: true }, page(80)),
+    documentPage(readers, 'events', new HistoryFilter(2), { isDescending: true }, page(80)),
     large,
     'of the history',
   );
   t.strictSame(counted, ['lists/page-bytes', 'lists/page-bytes']);
   t.equal(
-    (await documentPage(request, 'events', new HistoryFilter(2), { isDescending: true }, page(20))).rows.length,
+    (await documentPage(readers, 'events', new HistoryFilter(2), { isDescending: true }, page(20))).rows.length,
     20,
     'a smaller page',
   );
@@ -316,7 +318,7 @@ t.test('rows can still be deleted, and tables merged', async (t) => {
   const found = await compare(t, 'events', () => new HistoryFilter(1), 100, 3, true);
   t.ok(found.isFull);
   t.strictSame(
-    (await documentPage(request, 'events', new HistoryFilter(1).idIn('source', ['3']), { isDescending: true }, page(5)))
+    (await documentPage(readers, 'events', new HistoryFilter(1).idIn('source', ['3']), { isDescending: true }, page(5)))
       .rows,
     [],
   );
@@ -324,16 +326,16 @@ t.test('rows can still be deleted, and tables merged', async (t) => {
 
 t.test('a query that is too large is refused for what it is, not for the store', async (t) => {
   const slow = 'SELECT count() AS n FROM system.numbers WHERE sipHash64(number) = 1 SETTINGS max_execution_time = 0.05';
-  await t.rejects(reader.query(slow, {}), {
+  await t.rejects(reader.query(statementOf(slow)), {
     code: 'general/query-too-large',
     status: 413,
     message: /^Query exceeded execution time: .*narrower/,
   });
   const large = 'SELECT length(groupArray(number)) AS n FROM numbers(50000000) SETTINGS max_memory_usage = 10000000';
-  await t.rejects(reader.query(large, {}), {
+  await t.rejects(reader.query(statementOf(large)), {
     code: 'general/query-too-large',
     status: 413,
     message: /memory.*narrower/,
   });
-  await t.rejects(reader.query('SELECT nothing', {}), { code: 'general/history-unavailable', status: 503 });
+  await t.rejects(reader.query(statementOf('SELECT nothing')), { code: 'general/history-unavailable', status: 503 });
 });

@@ -3,9 +3,9 @@
  * the whole engine.
  */
 import t from 'tap';
-import type { HistoryReader } from '../../../src/ports/history-reader.ts';
+import type { HistoryReader, HistoryStatement } from '../../../src/ports/history-reader.ts';
 import { PlatformError } from '../../../src/model/errors.ts';
-import { ClickHouseHistoryReader } from '../../../src/store/clickhouse/history.ts';
+import { ClickHouseHistoryReader } from '../../../src/store/clickhouse/reader.ts';
 import { READ_SESSIONS, historyBounds } from '../../../src/store/clickhouse/history-bounds.ts';
 import { openClickHouse } from '../../helpers/stores/clickhouse.ts';
 import { until } from '../../helpers/until.ts';
@@ -18,6 +18,8 @@ const QUICK = 'SELECT 1 AS n';
 const { client, writer } = await openClickHouse(t, { readSessions: READ_SESSIONS, memoryBytesMax: MEMORY_BYTES_MAX });
 const counted: string[] = [];
 const logged: object[] = [];
+const statementOf = (sql: string): HistoryStatement => ({ sql, params: {}, tables: [], tenant: undefined });
+
 /** @param queryMsMax long, unless the test waits for it. */
 function readerOf(queryMsMax = 600_000): { reader: HistoryReader; bounds: ReturnType<typeof historyBounds> } {
   const bounds = historyBounds('embedded', queryMsMax, { count: (limit) => void counted.push(limit) });
@@ -48,12 +50,12 @@ t.test('a user, and a tenant, with heavy queries leave others their turns', asyn
   const ask = (tenant: number, user: string): Promise<unknown> => {
     const left = new AbortController();
     clients.push(left);
-    return reader.query(HEAVY, {}, { tenant, user, signal: left.signal }).catch((error: unknown) => error);
+    return reader.query(statementOf(HEAVY), { tenant, user, signal: left.signal }).catch((error: unknown) => error);
   };
   const ofA = Array.from({ length: 20 }, () => ask(1, 'a'));
-  t.same(await reader.query(QUICK, {}, { tenant: 1, user: 'b' }), [{ n: 1 }], 'another user of the tenant');
+  t.same(await reader.query(statementOf(QUICK), { tenant: 1, user: 'b' }), [{ n: 1 }], 'another user of the tenant');
   const ofB = Array.from({ length: 20 }, () => ask(1, 'b'));
-  t.same(await reader.query(QUICK, {}, { tenant: 2, user: 'a' }), [{ n: 1 }], 'another tenant');
+  t.same(await reader.query(statementOf(QUICK), { tenant: 2, user: 'a' }), [{ n: 1 }], 'another tenant');
   await until('four heavy queries', async () => (await heavyUnderWay()) === 4);
   t.same([bounds.turns.runningCount, bounds.turns.waitingCount], [4, 36], 'a tenant runs four at once');
   t.same((await client.query('SELECT 2 AS n'))[0], { n: 2 }, "the server's own queries have a session");
@@ -70,7 +72,7 @@ t.test('a user, and a tenant, with heavy queries leave others their turns', asyn
 
 t.test('a query ends at its time limit, in the engine too', async (t) => {
   const { reader } = readerOf(1_000);
-  await t.rejects(reader.query(HEAVY, {}, { tenant: 7, user: 'a' }), {
+  await t.rejects(reader.query(statementOf(HEAVY), { tenant: 7, user: 'a' }), {
     code: 'general/query-too-large',
     status: 413,
     message: /history\/query-time.*--history-query-max-ms.*dateFrom and dateTo/,
@@ -78,13 +80,13 @@ t.test('a query ends at its time limit, in the engine too', async (t) => {
   t.same(counted.splice(0), ['history/query-time']);
   t.match(logged.at(-1), { code: 159, tenant: 7, user: 'a' });
   await noneIsLeft();
-  t.same(await reader.query(QUICK, {}, { tenant: 7, user: 'a' }), [{ n: 1 }]);
+  t.same(await reader.query(statementOf(QUICK), { tenant: 7, user: 'a' }), [{ n: 1 }]);
 });
 
 t.test('a wait for a turn ends at the same limit', async (t) => {
   const { reader, bounds } = readerOf(1_000);
   for (let index = 0; index < 3; index += 1) void bounds.turns.begin(7, 'a');
-  await t.rejects(reader.query(QUICK, {}, { tenant: 7, user: 'a' }), {
+  await t.rejects(reader.query(statementOf(QUICK), { tenant: 7, user: 'a' }), {
     code: 'general/busy',
     status: 503,
     message: /history\/queries-wait .*dateFrom and dateTo/,
@@ -95,19 +97,18 @@ t.test('a wait for a turn ends at the same limit', async (t) => {
 t.test('the memory setting is that of the whole engine', async (t) => {
   const { reader } = readerOf();
   const [{ n }] = await reader.query<{ n: string }>(
-    "SELECT value AS n FROM system.server_settings WHERE name = 'max_server_memory_usage'",
-    {},
+    statementOf("SELECT value AS n FROM system.server_settings WHERE name = 'max_server_memory_usage'"),
   );
   t.equal(Number(n), MEMORY_BYTES_MAX);
   const large = 'SELECT length(groupArray(number)) AS n FROM numbers(100000000)';
   await t.rejects(
-    reader.query(large, {}),
+    reader.query(statementOf(large)),
     { code: 'general/query-too-large', message: /history\/query-memory/ },
     'one statement may take half',
   );
-  await t.rejects(reader.query(`${large} SETTINGS max_memory_usage = 0`, {}), {
+  await t.rejects(reader.query(statementOf(`${large} SETTINGS max_memory_usage = 0`)), {
     code: 'general/history-unavailable',
     message: /all memory/,
   });
-  t.same(await reader.query(QUICK, {}), [{ n: 1 }]);
+  t.same(await reader.query(statementOf(QUICK)), [{ n: 1 }]);
 });

@@ -2,13 +2,12 @@
  * WHERE clauses of list queries. Everything that comes from a client is a bound parameter; the tenant is always the
  * first condition. Tables: store/clickhouse/schema.ts.
  */
-import { namesOfFragment } from '../../model/entities/agent-marker.ts';
-import { isEntityId } from '../../model/entities/entity-id.ts';
-import type { ApiRequest } from '../request/request.ts';
-import { countOf } from './totals.ts';
+import { namesOfFragment } from '../model/entities/agent-marker.ts';
+import { isEntityId } from '../model/entities/entity-id.ts';
+import type { HistoryStatement, HistoryTable } from '../ports/history-reader.ts';
 
 /** Tables whose rows are replaced: read with FINAL. */
-export type MutableTable = 'managed_objects' | 'events' | 'alarms' | 'operations' | 'audits';
+export type MutableTable = Extract<HistoryTable, 'managed_objects' | 'events' | 'alarms' | 'operations' | 'audits'>;
 
 /**
  * Columns that are the same in all versions of an entity: what they exclude is left out before versions are merged,
@@ -33,28 +32,65 @@ export interface DocumentRow {
 }
 
 export class HistoryFilter {
+  readonly tenant: number;
   readonly params: Record<string, unknown>;
   private readonly conditions: { readonly sql: string; readonly column?: string; readonly isOfKey?: boolean }[] = [
     { sql: 'tenant = {tenant:UInt32}', column: 'tenant' },
   ];
-  /** Columns that have one value in all rows that match. */
-  private readonly fixed = new Set<string>();
+  /** Columns of ids that have one value in all rows that match. */
+  private fixed: ReadonlyMap<string, number> = new Map();
+  /** Tables that conditions read in a SELECT of their own. */
+  private readonly tables = new Set<HistoryTable>();
   private count = 0;
-  /** Who asks sees a part of the inventory alone: totals are not for him (docs/spec/paging.md#totals). */
+  /** The user sees only a part of the inventory and gets no totals (docs/spec/paging.md#totals). */
   isOfPart = false;
 
   constructor(tenant: number) {
+    this.tenant = tenant;
     this.params = { tenant };
   }
 
   /** One that conditions and values can be added to while this one stays as it is. */
   copy(): HistoryFilter {
-    const copy = new HistoryFilter(0);
+    const copy = new HistoryFilter(this.tenant);
     Object.assign(copy.params, this.params);
     copy.conditions.splice(0, 1, ...this.conditions);
-    for (const column of this.fixed) copy.fixed.add(column);
+    copy.fixed = this.fixed;
+    for (const table of this.tables) copy.tables.add(table);
     copy.count = this.count;
     return copy;
+  }
+
+  /** @param params values of places beside those of the filter. */
+  statement(
+    tables: readonly HistoryTable[],
+    sql: string,
+    params: Readonly<Record<string, unknown>> = {},
+  ): HistoryStatement {
+    return {
+      sql,
+      params: { ...this.params, ...params },
+      tables: [...new Set([...tables, ...this.tables])],
+      tenant: this.tenant,
+      source: this.fixed.get('source'),
+    };
+  }
+
+  /** Notes that a condition reads the table in a SELECT of its own. */
+  reads(table: HistoryTable): void {
+    this.tables.add(table);
+  }
+
+  /** @returns the conditions that `build` adds, joined by AND, for a larger one; '' for none. They are not added. */
+  apart(build: (filter: HistoryFilter) => void): string {
+    const { fixed } = this;
+    const before = this.conditions.length;
+    build(this);
+    this.fixed = fixed;
+    return this.conditions
+      .splice(before)
+      .map(({ sql }) => sql)
+      .join(' AND ');
   }
 
   get where(): string {
@@ -135,7 +171,7 @@ export class HistoryFilter {
   id(column: string, value: string | undefined): this {
     if (value === undefined) return this;
     if (!isEntityId(value)) return this.none();
-    this.fixed.add(column);
+    this.fixed = new Map([...this.fixed, [column, Number(value)]]);
     return this.add(`${column} = ${this.bind('UInt64', Number(value))}`, column);
   }
 
@@ -165,27 +201,9 @@ export class HistoryFilter {
     return this.add(condition, 'fragments');
   }
 
-  /** Only what somebody without a global role may reach. */
+  /** Only what a user without a global role may reach. */
   ofPart(condition: string): this {
     this.isOfPart = true;
     return this.add(condition);
   }
-}
-
-/** A SELECT of how many rows match, as `total`. */
-export const countSql = (table: MutableTable, filter: HistoryFilter): string =>
-  `SELECT count() AS total FROM ${table} FINAL ${filter.clauses(table)} ${IN_PARTITIONS}`;
-
-/** What a count of alarms or events tells those who see a part of the inventory alone (docs/spec/alarms.md#lists). */
-const COUNT_OF_PART_MAX = 100;
-
-/** @returns how many rows match, for an answer. */
-export async function countText(request: ApiRequest, table: MutableTable, filter: HistoryFilter): Promise<string> {
-  const total = await countDocuments(request, table, filter);
-  return String(filter.isOfPart ? Math.min(total, COUNT_OF_PART_MAX) : total);
-}
-
-/** @returns how many rows match. */
-export function countDocuments(request: ApiRequest, table: MutableTable, filter: HistoryFilter): Promise<number> {
-  return countOf(request, countSql(table, filter), filter.params);
 }

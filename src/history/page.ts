@@ -3,15 +3,16 @@
  * come from the documents, which have them by id. So a page costs the same work whatever stands before it, but for the
  * narrow rows that have to be passed over.
  */
-import { PlatformError } from '../../model/errors.ts';
-import type { Collection } from '../../model/commands/collections.ts';
-import { BOUNDED_RESULT, PAGE_BYTES_LIMIT, PAGE_BYTES_MAX } from '../../pacing/page-limits.ts';
-import type { ApiRequest } from '../request/request.ts';
-import { IN_PARTITIONS, countSql } from './filter.ts';
+import { PlatformError } from '../model/errors.ts';
+import type { Collection } from '../model/commands/collections.ts';
+import { BOUNDED_RESULT, PAGE_BYTES_LIMIT, PAGE_BYTES_MAX } from '../pacing/page-limits.ts';
+import type { Refusals } from '../ports/refusals.ts';
+import { IN_PARTITIONS } from './filter.ts';
 import type { DocumentRow, HistoryFilter, MutableTable } from './filter.ts';
-import { isNoPage } from '../request/paging.ts';
-import type { Page } from '../../model/documents/page.ts';
-import { cachedTotal } from './totals.ts';
+import { isNoPage } from '../model/documents/page.ts';
+import type { Page } from '../model/documents/page.ts';
+import type { ListReaders } from './readers.ts';
+import { cachedTotal, countStatement } from './totals.ts';
 
 /** By the time of the entities, equal ones by id. */
 export interface TimeOrder {
@@ -66,12 +67,12 @@ const WINDOW_SLACK = 1_000;
 /** No window is larger: reading everything costs little more then. */
 const WINDOW_MAX = 1_000_000;
 /**
- * Verifying a row of a type costs as much as reading so many of the table with FINAL, which passes over other types
+ * Verifying a row of a type costs as much as reading this number of rows of the table with FINAL, which passes over other types
  * before it merges (docs/performance.md). Rows of a fragment or of a time of creation are cheaper to verify: they stand
  * closer together, or are not passed over before.
  */
 const ROWS_OF_ONE_VERIFIED = 400;
-/** So many are verified without asking how large the table is. */
+/** Up to this number, rows are verified without asking how large the table is. */
 const VERIFIED_ALWAYS = 10_000;
 /** Texts that are asked for at once, and what they may have together. */
 const TEXTS_AT_ONCE = 100;
@@ -99,33 +100,33 @@ interface WindowKey extends Key {
  * `general/page-too-large`.
  */
 export async function documentPage(
-  request: ApiRequest,
+  readers: ListReaders,
   table: MutableTable,
   filter: HistoryFilter,
   order: string | TimeOrder,
   page: Page,
 ): Promise<DocumentPage> {
-  const keys = isNoPage(page) ? [] : await keysOf(request, table, filter, order, page);
+  const keys = isNoPage(page) ? [] : await keysOf(readers, table, filter, order, page);
   const total =
-    page.wantsTotal && !filter.isOfPart ? await totalOf(request, table, filter, page, keys.length) : undefined;
-  const rows = await refusalsCounted(request, textsOf(request, table, filter, keys));
+    page.wantsTotal && !filter.isOfPart ? await totalOf(readers, table, filter, page, keys.length) : undefined;
+  const rows = await refusalsCounted(readers.refusals, textsOf(readers, table, filter, keys));
   return { rows, total, isFull: keys.length >= page.size };
 }
 
 /** A page that is not full tells how many there are. */
 function totalOf(
-  request: ApiRequest,
+  readers: ListReaders,
   table: MutableTable,
   filter: HistoryFilter,
   page: Page,
   found: number,
 ): Promise<number> {
   const isLast = found < page.size && (found > 0 || page.offset === 0);
-  return isLast ? Promise.resolve(page.offset + found) : cachedTotal(request, countSql(table, filter), filter.params);
+  return isLast ? Promise.resolve(page.offset + found) : cachedTotal(readers, countStatement(table, filter));
 }
 
 async function keysOf(
-  request: ApiRequest,
+  readers: ListReaders,
   table: MutableTable,
   filter: HistoryFilter,
   order: string | TimeOrder,
@@ -133,16 +134,15 @@ async function keysOf(
 ): Promise<readonly Key[]> {
   const timeColumn = TIME_COLUMNS[table];
   if (typeof order !== 'string') {
-    const inWindow = await keysInWindow(request, table, filter, order, page);
+    const inWindow = await keysInWindow(readers, table, filter, order, page);
     if (inWindow !== undefined) return inWindow;
   }
   const at = timeColumn === undefined ? 'id' : `toUnixTimestamp64Milli(${timeColumn})`;
   const direction = typeof order === 'string' || !order.isDescending ? '' : ' DESC';
   const sorted = typeof order === 'string' ? order : `${timeColumn}${direction}, id${direction}`;
   const clauses = `${filter.clauses(table)} ORDER BY ${sorted} ${limits(filter, page)} ${IN_PARTITIONS}`;
-  return request.history.query<Key>(
-    `SELECT toString(id) AS entityId, ${at} AS at FROM ${table} FINAL ${clauses}`,
-    filter.params,
+  return readers.history.query<Key>(
+    filter.statement([table], `SELECT toString(id) AS entityId, ${at} AS at FROM ${table} FINAL ${clauses}`),
   );
 }
 
@@ -156,7 +156,7 @@ const limits = (filter: HistoryFilter, page: Page): string =>
  * no longer true.
  */
 async function keysInWindow(
-  request: ApiRequest,
+  readers: ListReaders,
   table: MutableTable,
   filter: HistoryFilter,
   order: TimeOrder,
@@ -179,13 +179,13 @@ async function keysInWindow(
     if (
       filter.isOn('type') &&
       rowsMax > VERIFIED_ALWAYS &&
-      rowsMax * ROWS_OF_ONE_VERIFIED > (await storedRows(request, table))
+      rowsMax * ROWS_OF_ONE_VERIFIED > (await storedRows(readers, table))
     )
       return undefined;
     const columns = [...new Set([...byTime.keys, timeColumn, 'id'])].join(', ');
     const candidates = `SELECT ${columns}, version FROM ${table} WHERE ${parts.keys}${parts.others} AND deleted = 0 ${first}`;
     return verifiedKeys(
-      request,
+      readers,
       { table, timeColumn, entity, candidates, key: [...byTime.keys, 'id'].join(', ') },
       filter,
       rowsMax,
@@ -197,17 +197,18 @@ async function keysInWindow(
     `SELECT *, count() OVER () AS seen, toUnixTimestamp64Milli(max(${timeColumn}) OVER ()) AS edge FROM (` +
     `SELECT id, ${timeColumn}, version, deleted FROM ${table} WHERE ${parts.keys} ${first}) ` +
     `ORDER BY ${entity}, version DESC LIMIT 1 BY ${timeColumn}, id) WHERE deleted = 0 ORDER BY ${entity} ${limits(filter, page)}`;
-  const found = await request.history.query<WindowKey>(sql, filter.params);
+  const found = await readers.history.query<WindowKey>(filter.statement([table], sql));
   return isWhole(found, rowsMax, page, order.isDescending) ? found : undefined;
 }
 
 /** Of all tenants, versions included. */
-const storedRows = (request: ApiRequest, table: MutableTable): Promise<number> =>
-  cachedTotal(
-    request,
-    'SELECT sum(rows) AS total FROM system.parts WHERE active AND database = currentDatabase() AND table = {table:String}',
-    { table },
-  );
+const storedRows = (readers: ListReaders, table: MutableTable): Promise<number> =>
+  cachedTotal(readers, {
+    sql: 'SELECT sum(rows) AS total FROM system.parts WHERE active AND database = currentDatabase() AND table = {table:String}',
+    params: { table },
+    tables: [],
+    tenant: undefined,
+  });
 
 /** Statements of a window whose rows match but may be versions that are no longer true. */
 interface Candidates {
@@ -222,7 +223,7 @@ interface Candidates {
 
 /** Leaves out rows of which there is a later version. */
 async function verifiedKeys(
-  request: ApiRequest,
+  readers: ListReaders,
   { table, timeColumn, entity, candidates, key }: Candidates,
   filter: HistoryFilter,
   rowsMax: number,
@@ -233,14 +234,13 @@ async function verifiedKeys(
     `SELECT toString(id) AS entityId, toUnixTimestamp64Milli(${timeColumn}) AS at, seen ` +
     `FROM (SELECT *, count() OVER () AS seen FROM (${candidates})) WHERE (id, version) IN (${latest}) ` +
     `ORDER BY ${entity} LIMIT 1 BY id ${limits(filter, page)}`;
-  const found = await request.history.query<Omit<WindowKey, 'edge'>>(sql, filter.params);
+  const found = await readers.history.query<Omit<WindowKey, 'edge'>>(filter.statement([table], sql));
   if (found.length >= page.size) return found;
   const [row] =
     found.length > 0
       ? found
-      : await request.history.query<{ seen: number | string }>(
-          `SELECT count() AS seen FROM (${candidates})`,
-          filter.params,
+      : await readers.history.query<{ seen: number | string }>(
+          filter.statement([table], `SELECT count() AS seen FROM (${candidates})`),
         );
   return row === undefined || Number(row.seen) >= rowsMax ? undefined : found;
 }
@@ -257,7 +257,7 @@ function isWhole(found: readonly WindowKey[], rowsMax: number, page: Page, isDes
 
 /** @throws PlatformError `general/page-too-large`. */
 async function textsOf(
-  request: ApiRequest,
+  readers: ListReaders,
   table: MutableTable,
   filter: HistoryFilter,
   keys: readonly Key[],
@@ -266,15 +266,15 @@ async function textsOf(
   const texts = new Map<string, string>();
   let bytes = 0;
   const missing: Key[] = [];
-  const atOnce = textsAtOnce(request);
+  const atOnce = textsAtOnce(readers);
   for (let start = 0; start < keys.length; start += atOnce) {
     const some = keys.slice(start, start + atOnce);
     const found =
       collection === undefined
         ? []
-        : await request.platform.documents.getMany(
+        : await readers.documents.getMany(
             collection,
-            request.tenant,
+            readers.tenant,
             some.map(({ entityId }) => entityId),
           );
     some.forEach((key, index) => {
@@ -286,7 +286,7 @@ async function textsOf(
     if (bytes > PAGE_BYTES_MAX) throw new PlatformError('general/page-too-large', { limit: PAGE_BYTES_MAX });
   }
   if (missing.length > 0)
-    for (const { entityId, doc } of await storedTexts(request, table, filter, missing)) texts.set(entityId, doc);
+    for (const { entityId, doc } of await storedTexts(readers, table, filter, missing)) texts.set(entityId, doc);
   return keys.flatMap(({ entityId }) => {
     const doc = texts.get(entityId);
     return doc === undefined ? [] : [{ entityId, doc }];
@@ -294,21 +294,21 @@ async function textsOf(
 }
 
 /** How large they are is known when they are there only. */
-const textsAtOnce = ({ platform }: ApiRequest): number =>
-  Math.max(1, Math.min(TEXTS_AT_ONCE, Math.floor(TEXTS_AT_ONCE_BYTES / platform.config.jsonBodyMaxBytes)));
+const textsAtOnce = ({ textBytesMax }: ListReaders): number =>
+  Math.max(1, Math.min(TEXTS_AT_ONCE, Math.floor(TEXTS_AT_ONCE_BYTES / textBytesMax)));
 
-/** Texts of any number of documents, in their order and in batches of a few MB. What is no more is left out. */
+/** Texts of any number of documents, in their order and in batches of a few MB. Deleted ones are left out. */
 export async function* textBatches(
-  request: ApiRequest,
+  readers: ListReaders,
   table: MutableTable,
   filter: HistoryFilter,
   keys: readonly Key[],
 ): AsyncGenerator<readonly DocumentRow[]> {
-  const atOnce = COLLECTIONS[table] === undefined ? STORED_AT_ONCE : textsAtOnce(request);
+  const atOnce = COLLECTIONS[table] === undefined ? STORED_AT_ONCE : textsAtOnce(readers);
   let batch: DocumentRow[] = [];
   let length = 0;
   for (let start = 0; start < keys.length; start += atOnce) {
-    for await (const row of fewTexts(request, table, filter, keys.slice(start, start + atOnce))) {
+    for await (const row of fewTexts(readers, table, filter, keys.slice(start, start + atOnce))) {
       batch.push(row);
       length += row.doc.length;
       if (length < BATCH_LENGTH && batch.length < BATCH_ROWS) continue;
@@ -322,7 +322,7 @@ export async function* textBatches(
 
 /** Halves what is too large for one answer of the history. */
 async function* fewTexts(
-  request: ApiRequest,
+  readers: ListReaders,
   table: MutableTable,
   filter: HistoryFilter,
   keys: readonly Key[],
@@ -330,12 +330,12 @@ async function* fewTexts(
   let rows: readonly DocumentRow[];
   try {
     // Values are bound for each statement: the filter of the export is not to grow with it.
-    rows = await textsOf(request, table, filter.copy(), keys);
+    rows = await textsOf(readers, table, filter.copy(), keys);
   } catch (error) {
     if (keys.length === 1 || !(error instanceof PlatformError) || error.code !== 'general/page-too-large') throw error;
     const half = keys.length >> 1;
-    yield* fewTexts(request, table, filter, keys.slice(0, half));
-    yield* fewTexts(request, table, filter, keys.slice(half));
+    yield* fewTexts(readers, table, filter, keys.slice(0, half));
+    yield* fewTexts(readers, table, filter, keys.slice(half));
     return;
   }
   yield* rows;
@@ -343,7 +343,7 @@ async function* fewTexts(
 
 /** Texts as the history has them. Times and ids narrow what it reads. */
 function storedTexts(
-  request: ApiRequest,
+  readers: ListReaders,
   table: MutableTable,
   filter: HistoryFilter,
   keys: readonly Key[],
@@ -360,16 +360,15 @@ function storedTexts(
     keys.map(({ entityId }) => entityId),
   )})))`;
   const sql = `SELECT toString(id) AS entityId, doc FROM ${table} FINAL WHERE ${filter.where}${times} AND ${ids} LIMIT ${filter.bind('UInt32', keys.length)}`;
-  return request.history.query<DocumentRow>(`${sql}${BOUNDED_RESULT}`, filter.params);
+  return readers.history.query<DocumentRow>(filter.statement([table], `${sql}${BOUNDED_RESULT}`));
 }
 
 /** Counts a page that is refused for its size. */
-export async function refusalsCounted<Result>(request: ApiRequest, result: Promise<Result>): Promise<Result> {
+export async function refusalsCounted<Result>(refusals: Refusals, result: Promise<Result>): Promise<Result> {
   try {
     return await result;
   } catch (error) {
-    if (error instanceof PlatformError && error.code === 'general/page-too-large')
-      request.platform.refusals.count(PAGE_BYTES_LIMIT);
+    if (error instanceof PlatformError && error.code === 'general/page-too-large') refusals.count(PAGE_BYTES_LIMIT);
     throw error;
   }
 }

@@ -2,9 +2,10 @@
  * The rows of exports, in the order of the table's key: pieces of bounded size, each with a query of its own that
  * begins behind the last row of the one before. Nothing of the history is held while a client reads.
  */
-import type { ApiRequest } from '../request/request.ts';
-import { textBatches } from '../lists/document-page.ts';
-import type { HistoryFilter, MutableTable } from '../lists/filter.ts';
+import type { HistoryStatement } from '../ports/history-reader.ts';
+import type { HistoryFilter, MutableTable } from './filter.ts';
+import { textBatches } from './page.ts';
+import type { ExportReaders } from './readers.ts';
 
 export type ExportRow = readonly string[];
 
@@ -34,18 +35,18 @@ type KeyColumn = 'source' | 'time' | 'id' | 'part';
 
 /** Ids and texts of the documents that match. */
 export async function* documentBatches(
-  request: ApiRequest,
+  readers: ExportReaders,
   table: MutableTable,
   filter: HistoryFilter,
 ): AsyncGenerator<readonly ExportRow[]> {
-  for await (const keys of keyPieces(request, table, filter)) {
-    for await (const rows of textBatches(request, table, filter, keys))
+  for await (const keys of keyPieces(readers, table, filter)) {
+    for await (const rows of textBatches(readers, table, filter, keys))
       yield rows.map(({ entityId, doc }) => [entityId, doc]);
   }
 }
 
 async function* keyPieces(
-  request: ApiRequest,
+  readers: ExportReaders,
   table: MutableTable,
   filter: HistoryFilter,
 ): AsyncGenerator<readonly KeyRow[]> {
@@ -53,11 +54,11 @@ async function* keyPieces(
   const columns =
     `toString(id) AS entityId, ${key.includes('source') ? 'toString(source)' : "''"} AS sourceId, ` +
     `${key.includes('time') ? 'toUnixTimestamp64Milli(time)' : '0'} AS at`;
-  yield* piecesOf<KeyRow>(request, { rowsMax: PIECE_KEYS }, (after) => {
+  yield* piecesOf<KeyRow>(readers, { rowsMax: PIECE_KEYS }, (after) => {
     const piece = filter.copy();
     if (after !== undefined) piece.addOfKey(behind(piece, key, after));
     const sql = `SELECT ${columns} FROM ${table} FINAL ${piece.clauses(table)} ORDER BY tenant, ${key.join(', ')} LIMIT ${PIECE_KEYS}`;
-    return { sql, params: piece.params };
+    return piece.statement([table], sql);
   });
 }
 
@@ -78,10 +79,6 @@ export function behind(filter: HistoryFilter, columns: readonly KeyColumn[], aft
   return `(${steps.map((step) => step.join(' AND ')).join(' OR ')})`;
 }
 
-interface Statement {
-  readonly sql: string;
-  readonly params: Readonly<Record<string, unknown>>;
-}
 /**
  * @param options.rowsMax of a statement; a piece with fewer is the last, unless `mayBeCut`: then one without any is.
  */
@@ -94,20 +91,15 @@ interface PieceOptions {
  * Runs the statement that `statementBehind` makes for the last row of the piece before, until there is nothing more.
  */
 export async function* piecesOf<Row>(
-  request: ApiRequest,
+  readers: ExportReaders,
   { rowsMax, mayBeCut = false }: PieceOptions,
-  statementBehind: (after: Row | undefined) => Statement,
+  statementBehind: (after: Row | undefined) => HistoryStatement,
 ): AsyncGenerator<readonly Row[]> {
-  const { platform } = request;
   let after: Row | undefined;
   // What was acknowledged before the export began is in its first piece's time; later pieces wait for nothing.
-  for (let { history } = request; ; history = request.historyOf(platform.historyAsIs ?? platform.history)) {
-    const { sql, params } = statementBehind(after);
-    const rows = await platform.exports.query(
-      request.principal,
-      () => history.query<Row>(sql, params),
-      request.exchange.signal,
-    );
+  for (let { history } = readers; ; history = readers.later) {
+    const statement = statementBehind(after);
+    const rows = await readers.inTurn(() => history.query<Row>(statement));
     after = rows.at(-1);
     if (after === undefined) return;
     yield rows;

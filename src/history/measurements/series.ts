@@ -3,8 +3,8 @@
  * (docs/spec/measurements.md#series). Whatever the range holds, the engine reads in the order of its key and groups
  * little at a time: a device may have hundreds of millions of values.
  */
-import type { ApiRequest } from '../request/request.ts';
-import type { HistoryFilter } from '../lists/filter.ts';
+import type { HistoryReader, HistoryStatement } from '../../ports/history-reader.ts';
+import type { HistoryFilter } from '../filter.ts';
 
 export interface SeriesRow {
   /** Its start, ms since 1970. */
@@ -41,7 +41,7 @@ const MILLISECONDS = 'toUnixTimestamp64Milli(time)';
 const VALUES = 'any(unit) AS unitName, min(value) AS low, max(value) AS high';
 
 export class SeriesReader {
-  readonly #request: ApiRequest;
+  readonly #history: HistoryReader;
   readonly #filter: HistoryFilter;
   readonly #range: SeriesRange;
   readonly #valuesMax: number;
@@ -50,8 +50,8 @@ export class SeriesReader {
    * @param filter conditions but for the time: on one source. @param valuesMax more of them are not needed, but may be
    * told.
    */
-  constructor(request: ApiRequest, filter: HistoryFilter, range: SeriesRange, valuesMax: number) {
-    this.#request = request;
+  constructor(history: HistoryReader, filter: HistoryFilter, range: SeriesRange, valuesMax: number) {
+    this.#history = history;
     this.#filter = filter;
     this.#range = range;
     this.#valuesMax = valuesMax;
@@ -72,11 +72,12 @@ export class SeriesReader {
     return ['tenant', 'source', 'time'].map((name) => `${name} ${this.#direction}`).join(', ');
   }
 
-  #between(from: number, to: number): { where: string; params: Record<string, unknown> } {
+  /** @param sqlOf the statement for its conditions. @param params values of its places beside those. */
+  #between(from: number, to: number, sqlOf: (where: string) => string, params: object = {}): HistoryStatement {
     const where =
       `${this.#filter.where} AND time >= fromUnixTimestamp64Milli({seriesFrom:Int64}, 'UTC') ` +
       "AND time <= fromUnixTimestamp64Milli({seriesTo:Int64}, 'UTC')";
-    return { where, params: { ...this.#filter.params, seriesFrom: from, seriesTo: to } };
+    return this.#filter.statement(['measurements'], sqlOf(where), { ...params, seriesFrom: from, seriesTo: to });
   }
 
   /**
@@ -100,12 +101,11 @@ export class SeriesReader {
   }
 
   #plainPart(from: number, to: number, rowsMax: number): Promise<(SeriesRow & { readonly seen: number | string })[]> {
-    const { where, params } = this.#between(from, to);
-    const sql =
+    const sqlOf = (where: string): string =>
       `SELECT toString(at) AS bucket, fragment, series, ${VALUES}, count() AS seen FROM (` +
       `SELECT ${MILLISECONDS} AS at, fragment, series, unit, value FROM measurements WHERE ${where} ORDER BY ${this.#keyOrder} LIMIT {rowsMax:UInt64}` +
       `) GROUP BY at, fragment, series ORDER BY at ${this.#direction}, fragment, series`;
-    return this.#request.history.query(sql, { ...params, rowsMax });
+    return this.#history.query(this.#between(from, to, sqlOf, { rowsMax }));
   }
 
   /**
@@ -113,13 +113,12 @@ export class SeriesReader {
    * and after 2106.
    */
   #buckets(from: number, to: number, durationMs: number): Promise<SeriesRow[]> {
-    const { where, params } = this.#between(from, to);
     const start =
       durationMs === 1 ? MILLISECONDS : `${MILLISECONDS} - positiveModulo(${MILLISECONDS}, {duration:Int64})`;
-    const sql =
+    const sqlOf = (where: string): string =>
       `SELECT toString(${start}) AS bucket, fragment, series, ${VALUES} FROM measurements WHERE ${where} ` +
       `GROUP BY ${start}, fragment, series ORDER BY ${start} ${this.#direction}, fragment, series LIMIT {valuesMax:UInt64}`;
-    return this.#request.history.query(sql, { ...params, duration: durationMs, valuesMax: this.#valuesMax });
+    return this.#history.query(this.#between(from, to, sqlOf, { duration: durationMs, valuesMax: this.#valuesMax }));
   }
 
   /** Some buckets after the other, from one that has values on. */
@@ -145,9 +144,9 @@ export class SeriesReader {
 
   /** Of the first value in the range. */
   async #firstTime(from: number, to: number): Promise<number | undefined> {
-    const { where, params } = this.#between(from, to);
-    const sql = `SELECT toString(${MILLISECONDS}) AS at FROM measurements WHERE ${where} ORDER BY ${this.#keyOrder} LIMIT 1`;
-    const [row] = await this.#request.history.query<{ at: string }>(sql, params);
+    const sqlOf = (where: string): string =>
+      `SELECT toString(${MILLISECONDS}) AS at FROM measurements WHERE ${where} ORDER BY ${this.#keyOrder} LIMIT 1`;
+    const [row] = await this.#history.query<{ at: string }>(this.#between(from, to, sqlOf));
     return row === undefined ? undefined : Number(row.at);
   }
 }

@@ -1,0 +1,68 @@
+/** Which alarms a list, a count or a change is about, as a value that can be stored (docs/spec/alarms.md#lists). */
+import type { HistoryReader } from '../ports/history-reader.ts';
+import { conditionOfAccess } from './access.ts';
+import type { Access } from './access.ts';
+import { HistoryFilter } from './filter.ts';
+import { addSources } from './objects-below.ts';
+import type { SourceSelection } from './objects-below.ts';
+import { addParameters } from './parameters.ts';
+
+export type TimeRange = readonly [from: number | null, to: number | null];
+
+/** Empty lists and nulls select everything. Times in ms since 1970. */
+export interface AlarmSelection extends SourceSelection {
+  readonly statuses: readonly string[];
+  readonly severities: readonly string[];
+  readonly types: readonly string[];
+  readonly time: TimeRange;
+  readonly created: TimeRange;
+  readonly lastUpdated: TimeRange;
+  /** Of a user without a global role: only alarms of what he may reach. */
+  readonly access?: Access;
+}
+
+export function alarmFilter(tenant: number, selection: AlarmSelection): HistoryFilter {
+  const filter = new HistoryFilter(tenant);
+  addSources(filter, selection);
+  if (selection.access !== undefined) filter.ofPart(conditionOfAccess(selection.access, filter, 'source'));
+  const range = (name: string, [from, to]: TimeRange): object => ({
+    [`${name}From`]: from ?? undefined,
+    [`${name}To`]: to ?? undefined,
+  });
+  return addParameters(filter, 'alarms', {
+    ...range('date', selection.time),
+    ...range('created', selection.created),
+    ...range('lastUpdated', selection.lastUpdated),
+    status: selection.statuses,
+    severity: selection.severities,
+    type: selection.types,
+  });
+}
+
+/** A change of many alarms: what it selects of those that were there when it came. */
+export interface AlarmsToChange {
+  readonly selection: AlarmSelection;
+  /** Sequence of its command: alarms that were changed since have a later version. */
+  readonly seq: number;
+  /** Its time, ms since 1970: alarms that were created later are not selected. */
+  readonly requestedAt: number;
+}
+
+/** The first alarms behind the id `after`, by id. */
+export function alarmsToChange(
+  history: HistoryReader,
+  tenant: number,
+  { selection, seq, requestedAt }: AlarmsToChange,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Promise<{ id: number; source: number }[]> {
+  const filter = alarmFilter(tenant, selection);
+  const isBefore = `version <= ${filter.bind('UInt64', seq)}`;
+  filter.add(`(${isBefore} OR creation_time <= fromUnixTimestamp64Milli(${filter.bind('Int64', requestedAt)}, 'UTC'))`);
+  filter.add(`id > ${filter.bind('UInt64', after)}`);
+  return history.query<{ id: number; source: number }>(
+    filter.statement(
+      ['alarms'],
+      `SELECT id, source FROM alarms FINAL WHERE ${filter.where} ORDER BY id LIMIT ${limit}`,
+    ),
+  );
+}

@@ -1,0 +1,106 @@
+/** Rows of measurements for exports (docs/spec/measurements.md#exports). */
+import { behind, piecesOf } from '../batches.ts';
+import type { ExportRow } from '../batches.ts';
+import type { ExportReaders } from '../readers.ts';
+import type { MeasurementSelection } from './page.ts';
+import { MEASUREMENT_COLUMNS } from './rows.ts';
+import type { MeasurementRow } from './rows.ts';
+
+/**
+ * Rows that are read at once. The engine ends a piece behind the block in which it exceeds the bytes; blocks are small,
+ * since rows may have documents.
+ */
+const PIECE_ROWS = 20_000;
+const PIECE_BYTES = 4 * 1024 * 1024;
+const BOUNDED_PIECE = ` LIMIT ${PIECE_ROWS} SETTINGS max_result_bytes = ${PIECE_BYTES}, result_overflow_mode = 'break', max_block_size = 256`;
+/** Rows that are made into text at once, but for those of one measurement. */
+const BATCH_ROWS = 200;
+/** Where a row tells whether it is one that was asked for: behind MEASUREMENT_COLUMNS. */
+const HIT = 10;
+/** @param hit '1' for one that was asked for, as those of a page. */
+export const exportRowOf = (row: MeasurementRow, hit = '1'): ExportRow => [
+  row.entityId,
+  row.sourceId,
+  String(row.timeMs),
+  row.type,
+  row.fragment,
+  row.series,
+  String(row.value),
+  row.unit,
+  row.doc,
+  row.formText,
+  hit,
+];
+
+const measurementRowOf = ([
+  entityId,
+  sourceId,
+  timeMs,
+  type,
+  fragment,
+  series,
+  value,
+  unit,
+  doc,
+  formText,
+]: ExportRow): MeasurementRow => ({
+  entityId,
+  sourceId,
+  timeMs,
+  type,
+  fragment,
+  series,
+  value: Number(value),
+  unit,
+  doc,
+  formText,
+});
+
+/**
+ * A measurement is in the export with all its values when one of them was asked for: looked at here, so that the engine
+ * keeps no set of ids.
+ */
+export function selectedRows(rows: readonly ExportRow[]): MeasurementRow[] {
+  const hits = new Set<string>();
+  for (const row of rows) if (row[HIT] === '1') hits.add(row[0]);
+  return rows.filter(([id]) => hits.has(id)).map(measurementRowOf);
+}
+
+interface PieceRow extends MeasurementRow {
+  readonly part: number;
+  readonly hit: number;
+}
+
+/**
+ * Rows of all measurements that may be selected, in the order of the table's key; those of one measurement are not torn
+ * apart.
+ */
+export async function* measurementBatches(
+  readers: ExportReaders,
+  { filter, outer, hit }: MeasurementSelection,
+): AsyncGenerator<readonly ExportRow[]> {
+  const columns = `${MEASUREMENT_COLUMNS}, part, ${hit === '' ? '1' : `toUInt8(${hit})`} AS hit`;
+  const pieces = piecesOf<PieceRow>(readers, { rowsMax: PIECE_ROWS, mayBeCut: true }, (after) => {
+    const piece = filter.copy();
+    const rest =
+      after === undefined
+        ? ''
+        : ` AND ${behind(piece, ['source', 'time', 'id', 'part'], { ...after, at: after.timeMs })}`;
+    const sql = `SELECT ${columns} FROM measurements WHERE ${outer}${rest} ORDER BY tenant, source, time, id, part${BOUNDED_PIECE}`;
+    return piece.statement(['measurements'], sql);
+  });
+  let rows: ExportRow[] = [];
+  for await (const piece of pieces) {
+    for (const row of piece) rows.push(exportRowOf(row, String(row.hit)));
+    let start = 0;
+    for (let end = BATCH_ROWS; end < rows.length; end += 1) {
+      if (rows[end][0] === rows[end - 1][0]) continue;
+      yield rows.slice(start, end);
+      start = end;
+      end += BATCH_ROWS - 1;
+    }
+    // The last one may go on in the next piece.
+    rows = rows.slice(start);
+  }
+  if (rows.length > 0) yield rows;
+}

@@ -1,0 +1,46 @@
+/** Rows of measurements (store/clickhouse/schema.ts). */
+import type { HistoryReader } from '../../ports/history-reader.ts';
+
+/** One value of a measurement, as selected by MEASUREMENT_COLUMNS. */
+export interface MeasurementRow {
+  readonly entityId: string;
+  readonly sourceId: string;
+  readonly timeMs: string | number;
+  readonly type: string;
+  readonly fragment: string;
+  readonly series: string;
+  readonly value: number;
+  readonly unit: string;
+  readonly doc: string;
+  readonly formText: string;
+}
+
+/** 64-bit numbers as text: they survive every form of result. */
+export const MEASUREMENT_COLUMNS =
+  'toString(id) AS entityId, toString(source) AS sourceId, toString(toUnixTimestamp64Milli(time)) AS timeMs, ' +
+  'type, fragment, series, value, unit, doc, toString(form) AS formText';
+
+/** @returns all values of one measurement; none when it does not exist. */
+export function measurementRows(history: HistoryReader, tenant: number, id: string): Promise<MeasurementRow[]> {
+  const sql = `SELECT ${MEASUREMENT_COLUMNS} FROM measurements WHERE tenant = {tenant:UInt32} AND id = {id:UInt64} ORDER BY part`;
+  return history.query<MeasurementRow>({ sql, params: { id: Number(id) }, tables: ['measurements'], tenant });
+}
+
+/** Names that are told of one source. */
+const NAMES_MAX = 10_000;
+const NAMES = { fragments: 'fragment', series: "concat(fragment, '.', series)" } as const;
+
+/** @returns names of the fragments, or `<fragment>.<series>`, that the measurements of the source have. */
+export async function measuredNames(
+  history: HistoryReader,
+  tenant: number,
+  id: string,
+  what: keyof typeof NAMES,
+): Promise<string[]> {
+  const sql =
+    `SELECT DISTINCT ${NAMES[what]} AS name FROM measurements WHERE tenant = {tenant:UInt32} AND source = {source:UInt64} ` +
+    `AND fragment != '' ORDER BY name LIMIT ${NAMES_MAX}`;
+  const source = Number(id);
+  const statement = { sql, params: { source }, tables: ['measurements'], tenant, source } as const;
+  return (await history.query<{ name: string }>(statement)).map(({ name }) => name);
+}

@@ -1,0 +1,23 @@
+/** What the functions of this folder read with. */
+import type { DocumentReader } from '../ports/document-reader.ts';
+import type { HistoryReader } from '../ports/history-reader.ts';
+import type { Refusals } from '../ports/refusals.ts';
+import type { TotalCache } from './total-cache.ts';
+
+export interface ListReaders {
+  /** Number of the tenant. */
+  readonly tenant: number;
+  readonly history: HistoryReader;
+  readonly documents: DocumentReader;
+  readonly totals: TotalCache;
+  readonly refusals: Refusals;
+  /** Longest text of a document, in bytes. */
+  readonly textBytesMax: number;
+}
+
+export interface ExportReaders extends ListReaders {
+  /** Shows what was visible already: an export waits for acknowledged data once, when it begins. */
+  readonly later: HistoryReader;
+  /** Runs a query in its turn (exports.ts). */
+  readonly inTurn: <Result>(run: () => Promise<Result>) => Promise<Result>;
+}

@@ -1,0 +1,28 @@
+/** Totals of lists, as the history counts them. */
+import type { HistoryReader, HistoryStatement } from '../ports/history-reader.ts';
+import { IN_PARTITIONS } from './filter.ts';
+import type { HistoryFilter, MutableTable } from './filter.ts';
+import type { TotalCache } from './total-cache.ts';
+
+/** Runs a statement that tells one `total`, unless it is known. */
+export function cachedTotal(
+  { history, totals }: { readonly history: HistoryReader; readonly totals: TotalCache },
+  statement: HistoryStatement,
+): Promise<number> {
+  const { sql, tenant, params } = statement;
+  return totals.total(JSON.stringify([sql, tenant, params]), () => countOf(history, statement));
+}
+
+/** Runs a statement that tells one `total`. */
+export async function countOf(history: HistoryReader, statement: HistoryStatement): Promise<number> {
+  const [row] = await history.query<{ total: number | string }>(statement);
+  return Number(row?.total ?? 0);
+}
+
+/** A SELECT of how many rows match, as `total`. */
+export const countStatement = (table: MutableTable, filter: HistoryFilter): HistoryStatement =>
+  filter.statement([table], `SELECT count() AS total FROM ${table} FINAL ${filter.clauses(table)} ${IN_PARTITIONS}`);
+
+/** @returns how many rows match. */
+export const countDocuments = (history: HistoryReader, table: MutableTable, filter: HistoryFilter): Promise<number> =>
+  countOf(history, countStatement(table, filter));

@@ -1,0 +1,253 @@
+/** The writing side of the history store on ClickHouse. */
+import { HistoryFilter } from '../../history/filter.ts';
+import { OF_VALUES, WrongParameter, addParameters, deletionValues, isAboutChanges } from '../../history/parameters.ts';
+import { HistoryRefusal, SELECT_PAGE, StatementFailed } from '../../ingest/projector/history-writer.ts';
+import type {
+  Before,
+  HistoryWriter,
+  MeasurementDeletion,
+  StatementState,
+} from '../../ingest/projector/history-writer.ts';
+import type { MeasurementColumns } from '../../ingest/measurements/columns.ts';
+import type { DataDelete } from '../../model/commands/deletion.ts';
+import { exceptionCodeOf } from './adapter.ts';
+import type { ClickHouse } from './adapter.ts';
+import { refusing } from './history-refusals.ts';
+import { advance, carryOut } from './mutations.ts';
+import { encodeNative } from './native-columns.ts';
+import type { NativeColumn } from './native-columns.ts';
+import { deletingHead } from './projections.ts';
+import { MEMORY_OF_ALL, TOO_LARGE } from './query-failures.ts';
+import { HistoryTables, TENANT_TABLES } from './tables.ts';
+
+/** Disks that are not of this machine say 2^64 - 1. */
+const FREE_BYTES = `SELECT minOrNull(free) AS freeBytes FROM (
+  SELECT policy_name, sum(toFloat64(unreserved_space)) AS free
+  FROM (SELECT policy_name, arrayJoin(disks) AS disk FROM system.storage_policies) AS policies INNER JOIN system.disks AS disks ON disks.name = policies.disk
+  WHERE policy_name IN (SELECT storage_policy FROM system.tables WHERE database = currentDatabase() AND storage_policy != '')
+  GROUP BY policy_name)`;
+/** What the client says when a request has no answer within its time. */
+const TIMED_OUT = 'Timeout error.';
+export class ClickHouseHistoryWriter implements HistoryWriter {
+  readonly #clickHouse: ClickHouse;
+  readonly #tables: HistoryTables;
+
+  constructor(clickHouse: ClickHouse) {
+    this.#clickHouse = clickHouse;
+    this.#tables = new HistoryTables(clickHouse);
+  }
+
+  createTables(): Promise<void> {
+    return this.#tables.create();
+  }
+
+  /**
+   * Free bytes for the tables: of the disks of their storage policy together; of the one with least where there are
+   * several. Infinity when no table is there.
+   */
+  async freeBytes(): Promise<number> {
+    const [{ freeBytes }] = await this.#clickHouse.query<{ freeBytes: number | null }>(FREE_BYTES);
+    return freeBytes ?? Number.POSITIVE_INFINITY;
+  }
+
+  async insertMeasurements(columns: MeasurementColumns, token: string): Promise<void> {
+    await this.createTables();
+    const native = nativeColumns(columns);
+    const body = encoded(native, columns.rowCount);
+    // Late data may be of any month, each of which is a partition.
+    await refusing(
+      this.#clickHouse.insertNative(
+        'measurements',
+        native.map((column) => column.name),
+        body,
+        { insert_deduplication_token: token, max_partitions_per_insert_block: 0 },
+      ),
+    );
+  }
+
+  async storedMeasurements({ id, seq, shard, rowCount }: MeasurementColumns): Promise<ReadonlyMap<number, number>> {
+    await this.createTables();
+    const ranges = new Map<number, Bounds>();
+    for (let row = 0; row < rowCount; row += 1) widen(ranges, shard[row], seq[row]);
+    const ids = new Map<number, Bounds>();
+    for (let row = 0; row < rowCount; row += 1) widen(ids, 0, id[row]);
+    // A shard's range has no rows of another block: the result is not larger than this one.
+    const where = Array.from(
+      ranges,
+      ([number, [first, last]]) => `(shard = ${number} AND seq BETWEEN ${first} AND ${last})`,
+    ).join(' OR ');
+    const [firstId, lastId] = ids.get(0) ?? [0, 0];
+    const rows = await this.#clickHouse.queryForWrite<{ id: number; seq: number }>(
+      `SELECT DISTINCT id, seq FROM measurements WHERE id BETWEEN {firstId:UInt64} AND {lastId:UInt64} AND (${where})`,
+      { firstId, lastId },
+    );
+    return new Map(rows.map((row) => [row.seq, row.id]));
+  }
+
+  async insertRows(table: string, texts: readonly string[]): Promise<void> {
+    await this.createTables();
+    await refusing(
+      this.#clickHouse.insertText(table, 'JSONEachRow', texts.join('\n'), { date_time_input_format: 'best_effort' }),
+    );
+  }
+
+  async deleteMeasurements(
+    { tenant, filter, seq, receivedAt }: MeasurementDeletion,
+    isBegun: boolean,
+  ): Promise<StatementState> {
+    await this.createTables();
+    const { where, params } = deletionFilter('measurements', tenant, filter);
+    const selected = `${where} AND seq <= {seq:UInt64}`;
+    // Most objects that are deleted never measured anything, and a mutation looks at every part.
+    const isOfSources = filter.source !== undefined || filter.sources !== undefined;
+    if (isOfSources && !isBegun && !(await this.#isAny(selected, { ...params, seq }))) return 'done';
+    // All rows of a measurement are in one part, which is replaced as a whole: the inner query finds all of them or
+    // none.
+    const ofAll = `tenant = {tenant:UInt32} AND id IN (SELECT id FROM measurements WHERE ${selected})`;
+    const condition = OF_VALUES.some((name) => name in filter) ? ofAll : selected;
+    const statement = {
+      table: 'measurements',
+      head: 'DELETE FROM measurements WHERE',
+      condition,
+      params: { ...params, seq },
+    };
+    return advance(this.#clickHouse, statement, `data-deletion/${tenant}/${seq}/${receivedAt}`, isBegun);
+  }
+
+  async #isAny(where: string, params: Record<string, unknown>): Promise<boolean> {
+    return (
+      (await ofOne(this.#clickHouse.query(`SELECT 1 FROM measurements WHERE ${where} LIMIT 1`, params))).length > 0
+    );
+  }
+
+  async selectMeasurements(
+    { tenant, filter, seq }: MeasurementDeletion,
+    afterId: number,
+    limit: number,
+  ): Promise<{ id: number; source: number }[]> {
+    await this.createTables();
+    const { where, params } = deletionFilter('measurements', tenant, filter);
+    return ofOne(
+      this.#clickHouse.query<{ id: number; source: number }>(
+        `SELECT DISTINCT id, source FROM measurements WHERE ${where} AND seq <= {seq:UInt64} AND id > {after:UInt64} ORDER BY id LIMIT {limit:UInt32}`,
+        { ...params, seq, after: afterId, limit },
+      ),
+    );
+  }
+
+  /** Rows of a tenant that exists no more. Repeatable. */
+  async deleteTenant(tenant: number): Promise<void> {
+    await this.createTables();
+    for (const table of TENANT_TABLES)
+      await carryOut(this.#clickHouse, {
+        ...deletingHead(table),
+        condition: 'tenant = {tenant:UInt32}',
+        params: { tenant },
+      });
+  }
+
+  async select(
+    tenant: number,
+    table: Exclude<DataDelete['table'], 'measurements'>,
+    filter: DataDelete['filter'],
+    afterId: number,
+    before?: Before,
+  ): Promise<{ id: number; source: number }[]> {
+    await this.createTables();
+    const { where, params } = deletionFilter(table, tenant, filter);
+    let wasThere = '';
+    if (before) {
+      // What was changed since may have come to match only by that.
+      const isSure = !isAboutChanges(Object.keys(filter));
+      wasThere = ` AND (version <= {beforeSeq:UInt64}${isSure ? ' OR creation_time <= fromUnixTimestamp64Milli({beforeTime:Int64})' : ''})`;
+      params.beforeSeq = before.seq;
+      if (isSure) params.beforeTime = before.time;
+    }
+    return ofOne(
+      this.#clickHouse.query<{ id: number; source: number }>(
+        `SELECT id, source FROM ${table} FINAL WHERE ${where}${wasThere} AND id > {after:UInt64} ORDER BY id LIMIT ${SELECT_PAGE}`,
+        { ...params, after: afterId },
+      ),
+    );
+  }
+}
+
+/**
+ * Settles as `refusing`; with StatementFailed where the query alone needs more memory or time than the engine gives:
+ * others may succeed.
+ */
+async function ofOne<Value>(call: Promise<Value>): Promise<Value> {
+  try {
+    return await refusing(call);
+  } catch (error) {
+    const { message } = error as Error;
+    const code = exceptionCodeOf(error);
+    const isTooLarge = code === undefined ? message === TIMED_OUT : TOO_LARGE.has(code) && !MEMORY_OF_ALL.test(message);
+    throw isTooLarge ? new StatementFailed(message) : error;
+  }
+}
+
+/** @throws HistoryRefusal what cannot be encoded today cannot be encoded tomorrow. */
+function encoded(columns: readonly NativeColumn[], rows: number): Buffer {
+  try {
+    return encodeNative(columns, rows);
+  } catch (error) {
+    throw new HistoryRefusal(`not to be encoded: ${(error as Error).message}`, 0, true);
+  }
+}
+
+type Bounds = [first: number, last: number];
+
+function widen(bounds: Map<number, Bounds>, key: number, value: number): void {
+  const known = bounds.get(key);
+  if (known === undefined) {
+    bounds.set(key, [value, value]);
+    return;
+  }
+  known[0] = Math.min(known[0], value);
+  known[1] = Math.max(known[1], value);
+}
+
+const dictionary = (name: string, values: readonly string[], indices: Uint16Array): NativeColumn => ({
+  name,
+  type: 'LowCardinality(String)',
+  data: { kind: 'dictionary', values, indices },
+});
+const integers = (name: string, type: string, values: Float64Array): NativeColumn => ({
+  name,
+  type,
+  data: { kind: 'integers', values },
+});
+
+function nativeColumns(columns: MeasurementColumns): NativeColumn[] {
+  return [
+    { name: 'tenant', type: 'UInt32', data: { kind: 'fixed', values: columns.tenant } },
+    integers('source', 'UInt64', columns.source),
+    integers('time', "DateTime64(3, 'UTC')", columns.time),
+    integers('id', 'UInt64', columns.id),
+    { name: 'part', type: 'UInt16', data: { kind: 'fixed', values: columns.part } },
+    dictionary('type', columns.types.values, columns.type),
+    dictionary('fragment', columns.fragments.values, columns.fragment),
+    dictionary('series', columns.seriesNames.values, columns.series),
+    { name: 'value', type: 'Float64', data: { kind: 'fixed', values: columns.value } },
+    dictionary('unit', columns.units.values, columns.unit),
+    { name: 'doc', type: 'String', data: { kind: 'bytes', bytes: columns.documents, lengths: columns.documentLength } },
+    { name: 'shard', type: 'UInt8', data: { kind: 'fixed', values: columns.shard } },
+    integers('seq', 'UInt64', columns.seq),
+    ...(columns.hasForms ? [integers('form', 'UInt64', columns.form)] : []),
+  ];
+}
+
+/** The conditions of a DELETE (docs/spec/conventions.md#deleting-collections). @throws HistoryRefusal. */
+function deletionFilter(
+  table: DataDelete['table'],
+  tenant: number,
+  filter: DataDelete['filter'],
+): { where: string; params: Record<string, unknown> } {
+  try {
+    const { where, params } = addParameters(new HistoryFilter(tenant), table, deletionValues(table, filter));
+    return { where, params };
+  } catch (error) {
+    throw error instanceof WrongParameter ? new HistoryRefusal(error.message, 0, true) : error;
+  }
+}
