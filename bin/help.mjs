@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
  * @param args of `millrace`. @returns false when they ask for none.
  */
 export function printHelp(args) {
-  const words = args.slice(0, 2).filter((word) => /^[a-z]+$/.test(word));
+  const words = args.slice(0, 2).filter((word) => /^[a-z][a-z-]*$/.test(word));
   const isAsked = args.length === 0 || words[0] === 'help' || args.some((arg) => arg === '--help' || arg === '-h');
   if (!isAsked) return false;
   const pages = JSON.parse(readFileSync(new URL('help.json', import.meta.url), 'utf8'));

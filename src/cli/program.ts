@@ -6,26 +6,17 @@ import { Command, CommanderError } from 'commander';
 import { loadConfig, loadDataSettings, SETTINGS } from '../config/config.ts';
 import { BACKUP_SETTINGS, REPAIR_SETTING, RESTORE_SETTINGS } from './backup-settings.ts';
 import { CommandError, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from '../operate/exit-codes.ts';
-import { readSettings, SettingsError, suggestion, type Setting, type SettingValues } from '../config/settings.ts';
+import { SettingsError, suggestion, type Setting, type SettingValues } from '../config/settings.ts';
 import { helpText } from '../config/text.ts';
+import { read } from './command.ts';
+import type { CommandEntry, ParsedFlags } from './command.ts';
+import { DEVICE_COMMANDS } from './device.ts';
 import { SIMULATE_SETTINGS } from './simulate/settings.ts';
-
-/** What commander found: flags by setting name, and what is wrong with the command line itself. */
-interface ParsedFlags {
-  flags: Record<string, unknown>;
-  mistakes: string[];
-  words: string[];
-}
-
-export interface CommandEntry {
-  /** One word, or two: `user list`. */
-  readonly name: string;
-  readonly description: string;
-  readonly settings: readonly Setting[];
-  /** Names of arguments without a flag, in order; all are needed. */
-  readonly words?: readonly string[];
-  run(parsed: ParsedFlags): Promise<number>;
-}
+import { TAIL_SETTINGS } from './tail/settings.ts';
+import { TENANT_COMMANDS } from './tenant.ts';
+import { TLS_COMMANDS } from './tls.ts';
+import { TOKEN_COMMANDS } from './token.ts';
+import { USER_COMMANDS } from './user.ts';
 
 const PURPOSE = 'IoT platform server: MQTT, HTTP and WebSocket in; durable, live data out';
 
@@ -58,7 +49,7 @@ const COMMANDS: readonly CommandEntry[] = [
     name: 'backup',
     description: 'copy the data directory, of a stopped or a running server',
     settings: BACKUP_SETTINGS,
-    words: ['to'],
+    words: [['to', 'the directory of the backup']],
     run: async (parsed) =>
       (await import('./backup.ts')).backup(ofData(BACKUP_SETTINGS, parsed), parsed.words[0], packageVersion()),
   },
@@ -66,16 +57,21 @@ const COMMANDS: readonly CommandEntry[] = [
     name: 'restore',
     description: 'put a backup back into the data directory, of a stopped or a running server',
     settings: RESTORE_SETTINGS,
-    words: ['from'],
+    words: [['from', 'the directory of the backup']],
     run: async (parsed) => (await import('./restore.ts')).restore(ofData(RESTORE_SETTINGS, parsed), parsed.words[0]),
   },
+  ...USER_COMMANDS,
+  ...TENANT_COMMANDS,
+  ...DEVICE_COMMANDS,
+  ...TOKEN_COMMANDS,
+  {
+    name: 'tail',
+    description: 'show what comes in, live',
+    settings: TAIL_SETTINGS,
+    run: async (parsed) => (await import('./tail/tail.ts')).tail(read(TAIL_SETTINGS, parsed)),
+  },
+  ...TLS_COMMANDS,
 ];
-
-function read<Table extends readonly Setting[]>(table: Table, parsed: ParsedFlags): SettingValues<Table> {
-  const { values, mistakes } = readSettings(table, { flags: parsed.flags, environment: process.env });
-  if (parsed.mistakes.length + mistakes.length > 0) throw new SettingsError([...parsed.mistakes, ...mistakes]);
-  return values;
-}
 
 function ofData<Table extends readonly Setting[]>(table: Table, parsed: ParsedFlags): SettingValues<Table> {
   return loadDataSettings(table, { flags: parsed.flags, environment: process.env }, parsed.mistakes);
@@ -158,7 +154,7 @@ function overview(group?: unknown): string {
 }
 
 function helpOf(entry: CommandEntry): string {
-  const usage = [...(entry.words ?? []).map((word) => `<${word}>`), '[flags]'].join(' ');
+  const usage = [...(entry.words ?? []).map(([word]) => `<${word}>`), '[flags]'].join(' ');
   return `Usage: millrace ${entry.name} ${usage}\n\n${entry.description}\n\n${helpText(entry.settings)}`;
 }
 
@@ -214,6 +210,6 @@ function strayArguments(args: readonly string[], entry: CommandEntry): { mistake
     else if (index === 0 || !args[index - 1].startsWith('-'))
       mistakes.push(`"${argument}" is one argument too many for ${entry.name}`);
   });
-  for (const word of needed.slice(rest.length)) mistakes.push(`<${word}> is missing: the directory of the backup`);
+  for (const [word, meaning] of needed.slice(rest.length)) mistakes.push(`<${word}> is missing: ${meaning}`);
   return { mistakes, rest };
 }

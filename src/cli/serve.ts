@@ -191,7 +191,7 @@ export function screen(config: Config, server: RunningServer): string {
     ...(server.opsPort === undefined ? [] : [`  metrics        http://${opsHost}:${server.opsPort}/metrics`]),
     `  tenant         ${config.tenant}`,
     `  administrator  ${config.adminUser}`,
-    `  password       ${passwordWords(server)}`,
+    `  password       ${passwordWords(config, server)}`,
     ...(server.mqttPort === undefined
       ? []
       : [
@@ -206,11 +206,11 @@ export function screen(config: Config, server: RunningServer): string {
   return `${lines.join('\n')}\n`;
 }
 
-function passwordWords(server: RunningServer): string {
+function passwordWords(config: Config, server: RunningServer): string {
   if (server.generatedPassword !== undefined) return `${server.generatedPassword}  (generated, shown only now)`;
   if (server.replacedPassword === true) return '(the new one of the configuration is in force)';
   if (server.firstStart) return '(as given by the configuration)';
-  return `(unchanged; forgotten? start again with another --admin-password)`;
+  return `(unchanged; forgotten? millrace user password ${quoted(config.adminUser)} --data ${quoted(config.data)}, or start with another --admin-password)`;
 }
 
 /** For a POSIX shell: as it is when nothing in it is special, else in single quotes. */

@@ -739,8 +739,8 @@ export interface LoadedConfig {
   readonly warnings: readonly string[];
 }
 
-/** Prefixes of variables that belong to tests and measurements, not to the server. */
-const FOREIGN_PREFIXES = ['MILLRACE_TEST_', 'MILLRACE_BENCH_'];
+/** Prefixes of variables that belong to tests, measurements and other commands, not to the server. */
+const FOREIGN_PREFIXES = ['MILLRACE_TEST_', 'MILLRACE_BENCH_', 'MILLRACE_URL', 'MILLRACE_NEW_PASSWORD'];
 
 /**
  * Reads and checks the configuration: flag before environment before file before default. Of files only those that
