@@ -19,9 +19,7 @@ import { managedObjectRoutes } from './inventory/managed-objects.ts';
 import { measurementListRoutes } from './measurements/list.ts';
 import { measurementSeriesRoutes } from './measurements/series.ts';
 import { measurementRoutes } from './measurements/measurements.ts';
-import { JSON_TYPE } from './http/media-types.ts';
-import { openApiDocument } from './openapi/openapi.ts';
-import { openApiPage } from './openapi/page.ts';
+import { openApiRoutes } from './openapi/routes.ts';
 import { notificationSubscriptionRoutes } from './realtime/notification-subscriptions.ts';
 import { operationRoutes } from './operations/operations.ts';
 import { optionRoutes } from './options/options.ts';
@@ -29,7 +27,6 @@ import { withExport } from './page-export.ts';
 import { retentionRoutes } from './retention/retention.ts';
 import { rootRoutes } from './system/roots.ts';
 import type { Route } from './request/route.ts';
-import { Fragments, Text, open } from './request/schema/parts.ts';
 import { SERVICE_USERS } from './applications/service-users.ts';
 import { smartRestOneRoutes } from './smartrest/one.ts';
 import { statisticsFileRoutes } from './tenants/statistics-files.ts';
@@ -52,10 +49,6 @@ import { revocationRoutes } from './tenants/revocations.ts';
 import { securityOptionRoutes } from './options/security-options.ts';
 import { trustedCertificateRoutes } from './tenants/trusted-certificates.ts';
 import { userRoutes } from './users/users.ts';
-
-const HTML_TYPE = 'text/html;charset=UTF-8';
-/** Nothing but the page itself may be loaded or run. */
-const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
 
 /** What stands in the table at the place of the tenant of `/user/{tenant}/…`. */
 function fixedSegments(routes: readonly Route[]): Set<string> {
@@ -115,55 +108,6 @@ export function apiRoutes(further: readonly Route[] = []): Route[] {
     ...systemRoutes(),
     ...further,
   ].map(withExport);
-  routes.push(
-    {
-      method: 'GET',
-      path: '/openapi.json',
-      area: 'system',
-      access: 'public',
-      summary: 'This API as OpenAPI 3.1',
-      produces: ['json', 'vendor', 'html'],
-      answers: [
-        {
-          status: 200,
-          description: 'OpenAPI document',
-          contentTypes: ['application/json'],
-          json: open({ openapi: Text, info: Fragments, paths: Fragments }),
-          example: { openapi: '3.1.0', info: {}, paths: {} },
-        },
-      ],
-      handle: (request) => ({
-        status: 200,
-        contentType: JSON_TYPE,
-        text: JSON.stringify(openApiDocument(routes, request.baseUrl, request.platform.config.version ?? '0.0.0')),
-      }),
-    },
-    {
-      // Where somebody arrives who opens the server's URL in a browser.
-      method: 'GET',
-      path: '/',
-      area: 'system',
-      access: 'public',
-      summary: 'Leads to this API as a page',
-      produces: ['html', 'vendor', 'json', 'text', 'csv', 'other'],
-      answers: [{ status: 302, description: 'To /openapi' }],
-      handle: (request) => ({ status: 302, text: '', headers: ['Location', `${request.baseUrl}/openapi`] }),
-    },
-    {
-      method: 'GET',
-      path: '/openapi',
-      area: 'system',
-      access: 'public',
-      summary: 'This API as a page',
-      produces: ['html', 'vendor', 'json', 'text'],
-      answers: [{ status: 200, description: 'A page', contentTypes: ['text/html'] }],
-      handle: (request) => ({
-        status: 200,
-        contentType: HTML_TYPE,
-        text: openApiPage(routes, request.platform.config.version ?? '0.0.0'),
-        headers: ['Content-Security-Policy', PAGE_POLICY],
-      }),
-    },
-  );
+  routes.push(...openApiRoutes(routes));
   return routes;
 }

@@ -38,8 +38,8 @@ const AREAS: Readonly<Record<string, string>> = {
   'reliable-notification': 'Subscriptions of Notifications 2.0',
 };
 
-/** @param routes the table. @returns the document as a JSON value. */
-export function openApiDocument(routes: readonly Route[], baseUrl: string, version: string): object {
+/** @param routes the table. @returns the document as a JSON value, without its servers. */
+export function openApiDocument(routes: readonly Route[], version: string): object {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of routes) {
     paths[route.path] ??= pathItem(route.path);
@@ -55,7 +55,6 @@ export function openApiDocument(routes: readonly Route[], baseUrl: string, versi
       description: 'Open, self-hosted IoT platform server.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: baseUrl }],
     tags: areas.map((name) => ({ name, description: AREAS[name] ?? name })),
     paths,
     components: {

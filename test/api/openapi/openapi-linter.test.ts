@@ -10,7 +10,10 @@ import { apiRoutes } from '../../../src/api/routes.ts';
 
 type SpecData = Exclude<Parameters<Validator['validate']>[0], string>;
 
-const document = openApiDocument(apiRoutes(), 'https://iot.example.org', '1.2.3');
+const document: object = {
+  ...openApiDocument(apiRoutes(), '1.2.3'),
+  servers: [{ url: 'https://iot.example.org' }],
+};
 
 /** The paths of the documents: where both fit, the one without a parameter counts (`api/request/router.ts`). */
 const AMBIGUOUS = ['/user/roles/{name}', '/user/inventoryroles/{id}', '/user/devicePermissions/{id}'].map(

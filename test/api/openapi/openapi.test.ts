@@ -1,6 +1,8 @@
 import Ajv2020 from 'ajv/dist/2020.js';
 import t from 'tap';
+import type { Route } from '../../../src/api/request/route.ts';
 import { startApi } from '../helpers/api.ts';
+import { rawRequest } from '../helpers/raw-http.ts';
 
 const METHODS = ['get', 'put', 'post', 'delete'];
 const ITEM_MEMBERS = ['parameters', ...METHODS];
@@ -295,4 +297,38 @@ t.test('the page is self-contained', async (t) => {
   t.match(page.headers.get('content-type'), /^text\/html/);
   t.notMatch(page.text, /<script|src=|@import|url\(/);
   for (const { path } of api.server.router.routes) t.ok(page.text.includes(path), path);
+});
+
+t.test('strangers share one description, which is made once', async (t) => {
+  let made = 0;
+  const route: Route = {
+    method: 'GET',
+    path: '/counts',
+    area: 'system',
+    access: 'public',
+    get summary() {
+      made += 1;
+      return 'Counts how often it is described';
+    },
+    answers: [{ status: 204, description: 'Nothing' }],
+    handle: () => ({ status: 204, text: '' }),
+  };
+  const api = await startApi(t, { further: [route] });
+  const before = made;
+  const hosts = Array.from({ length: 32 }, (_, index) => `h${index}.example.com`);
+  const documents = await Promise.all(hosts.map((host) => rawRequest(api.port, 'GET', '/openapi.json', { host })));
+  const described = made - before;
+  for (const [index, { text, headers }] of documents.entries()) {
+    const { servers, openapi, paths } = JSON.parse(text);
+    t.same(servers, [{ url: `http://${hosts[index]}` }]);
+    t.same([openapi, typeof paths['/counts'].get], ['3.1.0', 'object']);
+    t.equal(headers['content-length'], String(Buffer.byteLength(text)));
+  }
+  const pages = await Promise.all(hosts.map((host) => rawRequest(api.port, 'GET', '/openapi', { host })));
+  for (const { text } of pages) t.equal(text, pages[0].text);
+  t.match(pages[0].text, 'Counts how often it is described');
+  t.same([described, made - before], [1, 2], 'one document and one page');
+  const [plain, head] = [await api.call('GET', '/openapi.json'), await api.call('HEAD', '/openapi.json')];
+  t.same([head.status, head.text], [200, '']);
+  t.equal(head.headers.get('content-length'), String(Buffer.byteLength(plain.text)));
 });
