@@ -289,7 +289,8 @@ export class ApiServer implements RequestOwner {
   private authoriseAnonymous(request: ApiRequest): void {
     request.isAnonymous = true;
     if (this.isCrossSite(request)) return;
-    request.exchange.awaitIdentity(BYTES_BEFORE_LOGIN_MAX);
+    if (request.compiled?.route.body !== undefined)
+      request.exchange.awaitIdentity(BYTES_BEFORE_LOGIN_MAX, callerAtHead(request, this.proxies).address.key);
     this.authorise(request);
   }
 

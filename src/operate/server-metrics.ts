@@ -7,7 +7,11 @@ export interface MeteredServer {
     readonly connectionCount: number;
     readonly requestCount: number;
     readonly webSocketCount: number;
-    readonly bodies: { readonly known: { readonly bytes: number }; readonly early: { readonly bytes: number } };
+    readonly bodies: {
+      readonly known: { readonly bytes: number };
+      readonly checked: { readonly bytes: number };
+      readonly early: { readonly bytes: number };
+    };
   };
   readonly history: { readonly runningCount: number; readonly waitingCount: number };
   readonly sweeper: { readonly expiredCount: number };
@@ -28,6 +32,7 @@ export function registerServerMetrics(metrics: Metrics, { mqtt, api, bayeux, his
     'sender',
     () => [
       ['known', api.bodies.known.bytes],
+      ['in-check', api.bodies.checked.bytes],
       ['before-login', api.bodies.early.bytes],
     ],
   );

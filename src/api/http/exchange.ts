@@ -6,7 +6,7 @@
 import { setMaxListeners } from 'node:events';
 import { STATUS_CODES } from 'node:http';
 import type { Log } from '../../ports/log.ts';
-import { BODY_LIMIT, type BodyBudget, type BodyPool } from './body-budget.ts';
+import { BODY_LIMIT, type BodyBudget, type BodyLimit, type BodyPool, type BodySender } from './body-budget.ts';
 import { receiveBody, type BodySource } from './body-data.ts';
 import { BodyStream, BrokenBody } from './body-stream.ts';
 import { PacedAnswer, type AnswerOutlet } from './paced-answer.ts';
@@ -64,7 +64,7 @@ const STATUS_LINES = new Map(
 export type BodyCallback = (exchange: HttpExchange, body: Buffer | undefined, refusedBy?: string) => void;
 
 /** One request with its answer. */
-export class HttpExchange implements ShareHolder {
+export class HttpExchange implements ShareHolder, BodySender {
   /** Upper case. */
   readonly method: string;
   /** As sent, percent encoded. */
@@ -92,6 +92,8 @@ export class HttpExchange implements ShareHolder {
   private earlyBytesMax = Infinity;
   /** Where the body counts. */
   private pool: BodyPool;
+  addressKey = '';
+  private bodyDone: BodyCallback = () => undefined;
   /** Runs while the body is not read on. */
   private pauseTimer: NodeJS.Timeout | undefined = undefined;
   /** Of an answer that is sent in pieces. */
@@ -180,6 +182,7 @@ export class HttpExchange implements ShareHolder {
 
   /** Collects the body; has to be called while the handler of the request runs. A body above the limit is not kept. */
   readBody(limitBytes: number, done: BodyCallback): void {
+    this.bodyDone = done;
     const announced = this.announcedBytes();
     const isTooEarly = announced <= limitBytes && announced > this.earlyBytesMax && !this.pauseBody(done);
     if (announced > limitBytes || isTooEarly) {
@@ -216,7 +219,7 @@ export class HttpExchange implements ShareHolder {
         hold: (bytes, bodyBytes) => this.hold(bytes, bodyBytes),
         letGo: (bytes) => this.letGo(bytes),
       },
-      { announcedBytes: announced, isEarly: this.pool === this.server.bodies.early },
+      { announcedBytes: announced, isEarly: this.pool !== this.server.bodies.known },
     );
     this.bodyStream = stream;
     receiveBody(this.response, this, announced, (chunk, isLast) => {
@@ -263,12 +266,19 @@ export class HttpExchange implements ShareHolder {
   }
 
   /**
-   * It is not known who sends the body: until `identified` it counts among those of strangers, and at most `bytes` of
-   * it are read.
+   * It is not known who sends the body: until `identified` it counts among those that are being checked, or among those
+   * of strangers, and at most `bytes` of it are read.
+   * @param strangerKey address of a client without credentials: its body gives way to others until it is complete.
    */
-  awaitIdentity(bytes: number): void {
+  awaitIdentity(bytes: number, strangerKey?: string): void {
+    const { checked, early } = this.server.bodies;
     this.earlyBytesMax = bytes;
-    this.pool = this.server.bodies.early;
+    this.pool = strangerKey === undefined ? checked : early;
+    this.addressKey = strangerKey ?? '';
+  }
+
+  giveWay(limit: BodyLimit): void {
+    this.server.guard(this, () => this.refuseBody(this.bodyDone, limit));
   }
 
   /** It is known who sends the body: the rest is read. */
@@ -315,7 +325,7 @@ export class HttpExchange implements ShareHolder {
     this.bodyLength = -1;
     if (!this.isCollecting) return;
     this.isCollecting = false;
-    this.pool.giveBody();
+    this.pool.giveBody(this);
     this.server.bodies.shares.endBody(this);
   }
 
@@ -323,7 +333,7 @@ export class HttpExchange implements ShareHolder {
   private hold(bytes: number, bodyBytes: number): string | undefined {
     const limit = this.server.bodies.shares.takeBody(this, bytes, bodyBytes);
     if (limit !== undefined) return limit;
-    if (!this.pool.takeBytes(bytes, bodyBytes)) return this.pool.bytesLimit;
+    if (!this.pool.takeBytes(bytes, bodyBytes, this)) return this.pool.bytesLimit;
     this.heldBytes += bytes;
     return undefined;
   }
@@ -346,7 +356,7 @@ export class HttpExchange implements ShareHolder {
     );
     if (!this.isCollecting) {
       const refusal =
-        this.server.bodies.shares.beginBody(this) ?? (this.pool.takeBody() ? undefined : this.pool.bodiesLimit);
+        this.server.bodies.shares.beginBody(this) ?? (this.pool.takeBody(this) ? undefined : this.pool.bodiesLimit);
       if (refusal !== undefined) return refusal;
       this.isCollecting = true;
     }

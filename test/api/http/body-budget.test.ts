@@ -124,6 +124,7 @@ t.test('before the password is checked 64 KiB are read, and the rest afterwards'
 });
 
 const LOGIN = { path: '/tenant/oauth/token', authorization: '' };
+const FORM_TYPE = 'Content-Type: application/x-www-form-urlencoded';
 const FORM = 'grant_type=PASSWORD&username=t1/admin&password=secret';
 
 t.test('strangers take no room from users, whatever they announce and send', async (t) => {
@@ -163,7 +164,7 @@ t.test('strangers take no room from users, whatever they announce and send', asy
   t.same([bodies.bytes, bodies.bodies], [0, 0]);
 });
 
-t.test('an upload whose sender is not known yet waits in the pool of strangers', async (t) => {
+t.test('an upload whose sender is not known yet waits in a pool of its own', async (t) => {
   const api = await startApi(t);
   const { release } = slowLogin(api);
   const { bodies } = api.server;
@@ -174,16 +175,84 @@ t.test('an upload whose sender is not known yet waits in the pool of strangers',
     'x'.repeat(12 * MIB),
     { path: '/inventory/binaries' },
   );
-  await until(() => bodies.early.bytes > 64 * KIB);
-  const held = bodies.early.bytes;
+  await until(() => bodies.checked.bytes > 64 * KIB);
+  const held = bodies.checked.bytes;
   t.ok(held > 64 * KIB && held < 2 * MIB, `${held} bytes`);
   t.equal(bodies.known.bytes, 0);
   release();
   await until(() => upload.answer() !== '');
-  t.equal(bodies.early.bytes, 0);
+  t.equal(bodies.checked.bytes, 0);
   upload.socket.destroy();
   await until(() => bodies.bytes === 0);
   t.equal(bodies.bytes, 0);
+});
+
+for (const [engine, library] of ENGINES) {
+  t.test(`${engine}: bodies of strangers that are not complete turn nobody away`, async (t) => {
+    const api = await startApi(t, { library, config: { bodiesEarlyMax: 20 } });
+    const { bodies } = api.server;
+    const from = (address: string, part: string, length = FORM.length): ReturnType<typeof begin> =>
+      begin(t, api, `X-Forwarded-For: ${address}\r\n${FORM_TYPE}\r\nContent-Length: ${length}`, part, LOGIN);
+    const whole = await from('192.0.2.1', FORM);
+    await until(() => whole.answer() !== '');
+    const wanted = whole.answer().slice(0, 12);
+
+    const oldest = await from('192.0.2.1', FORM.slice(0, 1));
+    await until(() => bodies.early.bodies === 1);
+    const silent = await Promise.all(Array.from({ length: 19 }, () => from('198.51.100.1', 'x', 60)));
+    await until(() => bodies.early.bodies === 20);
+    t.same(api.fake.counted, []);
+    const login = await from('192.0.2.2', FORM.slice(0, 10));
+    await until(() => silent.some(({ answer }) => answer().includes('}')));
+    const refused = silent.filter(({ answer }) => answer() !== '');
+    t.equal(refused.length, 1, 'one of the address with most has given way');
+    t.match(refused[0]?.answer(), /^HTTP\/1.1 503 [^]*http\/bodies-before-login"/);
+    t.same(api.fake.counted, ['http/bodies-before-login']);
+    const further = await Promise.all(Array.from({ length: 30 }, () => from('198.51.100.1', 'x', 60)));
+    await until(() => api.fake.counted.length === 31);
+    t.same([api.fake.counted.length, bodies.early.bodies], [31, 20]);
+    for (const { socket, answer } of [oldest, login]) {
+      t.equal(answer(), '');
+      socket.write(FORM.slice(answer === oldest.answer ? 1 : 10));
+    }
+    await until(() => oldest.answer() !== '' && login.answer() !== '');
+    t.same([oldest.answer().slice(0, 12), login.answer().slice(0, 12)], [wanted, wanted]);
+
+    await from('198.51.100.1', 'x', 60);
+    await from('198.51.100.1', 'x', 60);
+    await until(() => bodies.early.bodies === 20);
+    const { release } = slowLogin(api);
+    const post = await begin(t, api, `Content-Length: ${20 * KIB}`, 'x'.repeat(10 * KIB));
+    await until(() => bodies.checked.bodies === 1);
+    release();
+    await until(() => bodies.known.bodies === 1);
+    post.socket.write('x'.repeat(10 * KIB));
+    await until(() => post.answer() !== '');
+    t.match(post.answer(), /^HTTP\/1.1 201 /, 'credentials that are checked have places of their own');
+    for (const { socket } of [...silent, ...further]) socket.destroy();
+  });
+}
+
+t.test('nor do their bytes', async (t) => {
+  const api = await startApi(t, { config: { bodiesEarlyBytesMax: 64 * KIB, jsonBodyMaxBytes: MIB } });
+  const { bodies } = api.server;
+  const large: Awaited<ReturnType<typeof begin>>[] = [];
+  for (let index = 1; index <= 4; index += 1) {
+    large.push(await begin(t, api, `${FORM_TYPE}\r\nContent-Length: ${32 * KIB}`, 'x'.repeat(10 * KIB), LOGIN));
+    // 20 KiB each; the last 16 KiB are for small ones.
+    const refused = Math.max(0, index - 2);
+    await until(() => bodies.early.bodies === index - refused && api.fake.counted.length === refused);
+  }
+  t.same(
+    large.map(({ answer }) => answer().slice(9, 12)),
+    ['503', '503', '', ''],
+    'the oldest have given way',
+  );
+  t.same(api.fake.counted, ['http/bodies-before-login-bytes', 'http/bodies-before-login-bytes']);
+  t.same([bodies.early.bytes, bodies.early.bodies], [40 * KIB, 2]);
+  for (const { socket } of large) socket.destroy();
+  await until(() => bodies.bytes === 0);
+  t.same([bodies.bytes, bodies.bodies], [0, 0]);
 });
 
 t.test('a body that waits too long is refused, and so is one more than may wait', async (t) => {
