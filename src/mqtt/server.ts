@@ -98,7 +98,10 @@ export class MqttServer {
   constructor(options: MqttServerOptions) {
     this.#options = options;
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
-    this.#strangers = new Strangers(this.limits.connections);
+    this.#strangers = new Strangers(
+      this.limits.connections,
+      (one) => one instanceof Connection && one.transport.isWebSocket === true,
+    );
     const now = options.now ?? Date.now;
     const limitHit = (limit: LimitName, reason: string, session: Session): void =>
       this.#limitHit(limit, reason, session);
@@ -187,6 +190,8 @@ export class MqttServer {
    * too many connections: then the transport was destroyed.
    */
   accept(transport: Transport): Connection | undefined {
+    const oldest = transport.isWebSocket === true ? this.#strangers.takeWebSocket(this.#wheel.tick) : undefined;
+    if (oldest !== undefined) this.#closeStranger(oldest);
     if (this.#isClosing || !this.#hasRoom()) {
       if (!this.#isClosing) this.#options.metrics.count(LIMIT.CONNECTIONS);
       const { log } = this.#options;
@@ -317,7 +322,7 @@ export class MqttServer {
     if (this.#wheel.tick - this.#loggedTick >= LOG_SECONDS) {
       this.#loggedTick = this.#wheel.tick;
       log.warn(
-        { limit, maximum: this.#strangers.maximum },
+        { limit, maximum: this.#strangers.maximumFor(stranger) },
         'mqtt closes connections before login in favour of new ones',
       );
     }
@@ -327,13 +332,15 @@ export class MqttServer {
       stranger.destroy();
       return;
     }
+    const { transport } = stranger;
+    transport.endsAtOnce = true;
     if (stranger.state === STATE.CONNECTING)
       refuse(stranger, REASON.SERVER_BUSY, 'too many connections before login', limit);
     else stranger.close(REASON.SERVER_BUSY, 'too many connections without CONNECT', limit);
     this.#strangers.delete(stranger);
-    stranger.transport.destroy();
+    transport.destroy();
     // A socket is closed at once and says so later. A WebSocket still counts until it is closed.
-    if (stranger.transport instanceof SocketTransport) stranger.transportClosed();
+    if (transport instanceof SocketTransport) stranger.transportClosed();
   }
 
   /** Connections of all transports, and sockets in their TLS handshakes. */

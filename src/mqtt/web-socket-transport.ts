@@ -2,7 +2,7 @@
 import { NO_ADDRESS } from '../model/access/client-address.ts';
 import type { ClientAddress } from '../model/access/client-address.ts';
 import type { Connection } from './connections/connection.ts';
-import { LIMIT } from './wire/limits.ts';
+import { LIMIT, frameBytesMax } from './wire/limits.ts';
 import { REASON } from './wire/reason-codes.ts';
 import type { MqttServer } from './server.ts';
 import type { Transport } from './transports/transport.ts';
@@ -11,6 +11,7 @@ import type { Transport } from './transports/transport.ts';
 export interface MqttWebSocket {
   send(data: Uint8Array, binary: boolean): boolean;
   end(code: number, reason: string): void;
+  destroy(): void;
   readonly remoteAddress: string;
 }
 
@@ -22,6 +23,8 @@ const TOO_BIG = 'Received too big message';
 
 class WebSocketTransport implements Transport {
   readonly #socket: MqttWebSocket;
+  readonly isWebSocket = true;
+  endsAtOnce = false;
   readonly clientAddress: ClientAddress;
   listener: Connection | undefined;
   #isPaused = false;
@@ -55,10 +58,11 @@ class WebSocketTransport implements Transport {
   }
 
   end(): void {
-    this.#socket.end(CLOSE_NORMAL, '');
+    if (this.endsAtOnce) this.#socket.destroy();
+    else this.#socket.end(CLOSE_NORMAL, '');
   }
   destroy(): void {
-    this.#socket.end(CLOSE_NORMAL, '');
+    this.end();
   }
 
   received(chunk: Buffer, waitingBytesMax: number): void {
@@ -92,13 +96,14 @@ export function mqttWebSocketHandlers<Socket extends MqttWebSocket>(
   close(socket: Socket, code: number, reason: string): void;
 } {
   const transports = new Map<Socket, WebSocketTransport>();
+  const maxPayloadBytes = frameBytesMax(server.limits);
   return {
     protocols: ['mqtt', 'mqttv3.1'],
     // As connections of MQTT.
     isBoundElsewhere: true,
     // MQTT has its own keep alive.
     idleTimeoutSeconds: 0,
-    maxPayloadBytes: server.limits.heldBytes,
+    maxPayloadBytes,
     open(socket) {
       const transport = new WebSocketTransport(socket, addressOf(socket));
       transports.set(socket, transport);
@@ -118,7 +123,7 @@ export function mqttWebSocketHandlers<Socket extends MqttWebSocket>(
       if (code === CLOSED_WITHOUT_FRAME && reason === TOO_BIG) {
         connection?.close(
           REASON.PACKET_TOO_LARGE,
-          `a WebSocket message has more than ${server.limits.heldBytes} bytes`,
+          `a WebSocket message has more than ${maxPayloadBytes} bytes`,
           LIMIT.FRAME_BYTES,
         );
       }

@@ -11,6 +11,7 @@ class Socket implements MqttWebSocket {
   readonly remoteAddress = 'memory';
   readonly packets: (Packet & Record<string, any>)[] = [];
   closedWith: number | undefined;
+  isDestroyed = false;
   readonly #parser = mqttPacket.parser({ protocolVersion: 5 });
   readonly #handlers: ReturnType<typeof mqttWebSocketHandlers<Socket>>;
 
@@ -31,6 +32,11 @@ class Socket implements MqttWebSocket {
     if (this.closedWith !== undefined) return;
     this.closedWith = code;
     this.#handlers.close(this, code, '');
+  }
+
+  destroy(): void {
+    this.isDestroyed = true;
+    this.end(1006);
   }
 
   frame(...packets: object[]): void {
@@ -105,4 +111,42 @@ t.test('a message beyond the bound, which the library cuts off, is counted', asy
   const other = await connected(harness);
   other.handlers.close(other.socket, 1006, '');
   t.equal(harness.counts.get('mqtt/frame-bytes'), 1, 'not for another end');
+});
+
+t.test('the library holds little of WebSockets before login', async (t) => {
+  const harness = new Harness({ connectTimeoutSeconds: 1_000 });
+  t.equal(mqttWebSocketHandlers<Socket>(harness.server).maxPayloadBytes, 16_384 + 65_536, 'a packet and 64 KiB');
+  let address = '';
+  const handlers = mqttWebSocketHandlers<Socket>(harness.server, () => ({ key: address, isOfClient: true }));
+  const overTcp = Array.from({ length: 300 }, () => harness.client());
+  const silent = Array.from({ length: 300 }, () => new Socket(handlers));
+  t.equal(harness.server.connectionsCount, 556, '256 WebSockets beside the others');
+  t.ok(silent[43].isDestroyed && !silent[44].isDestroyed, 'the oldest went, and at once');
+  t.equal(harness.counts.get('mqtt/connections-before-login'), 44);
+  t.notOk(overTcp.some(({ isDestroyed }) => isDestroyed));
+  const { socket } = await connected(harness);
+  t.equal(silent[44].isDestroyed, true);
+
+  harness.authenticate = () => new Promise(() => undefined);
+  const check = (at: string, count: number): Socket[] => {
+    address = at;
+    return Array.from({ length: count }, (_, index) => {
+      const one = new Socket(handlers);
+      one.frame(connectPacket(`${at}-${index}`, 5));
+      return one;
+    });
+  };
+  const few = check('198.51.100.7', 20);
+  const many = check('203.0.113.9', 300);
+  t.ok(
+    silent.every(({ isDestroyed }) => isDestroyed),
+    'silent ones go first',
+  );
+  t.notOk(few.some(({ isDestroyed }) => isDestroyed));
+  const gone = many.filter(({ isDestroyed }) => isDestroyed);
+  t.equal(gone.length, 64, 'then the newest of the address with most');
+  t.match(gone[0].packets, [
+    { cmd: 'connack', reasonCode: 0x89, properties: { reasonString: /mqtt\/connections-before-login/ } },
+  ]);
+  t.notOk(socket.isDestroyed, 'who has logged in counts no more');
 });

@@ -5,6 +5,10 @@ import type { ClientAddress } from '../../model/access/client-address.ts';
 export interface Transport {
   /** For the log. */
   readonly remoteAddress: string;
+  /** The HTTP library holds of it what it does not tell: a message that is not complete. */
+  readonly isWebSocket?: boolean;
+  /** Set before `end` of one that has to give its place back: a WebSocket does not wait for the client to close too. */
+  endsAtOnce?: boolean;
   /** For bounds by address; absent where nobody is at the other end. */
   readonly clientAddress?: ClientAddress;
   /** The certificates that the client has sent over TLS, its own first; empty without one. */

@@ -35,10 +35,7 @@ export interface MqttLimits {
   readonly writeBytes: number;
   /** Seconds for which a client may take nothing of what was written to it. */
   readonly writeStallSeconds: number;
-  /**
-   * Bytes received and not yet processed (the platform is busy, or CONNECT is being checked); also of one message of a
-   * WebSocket.
-   */
+  /** Bytes received and not yet processed (the platform is busy, or CONNECT is being checked). */
   readonly heldBytes: number;
   /** Bytes that one connection holds before its CONNECT is answered; at least one packet. */
   readonly earlyBytes: number;
@@ -105,6 +102,13 @@ export function limitsOfPayload(
     rateQueueBytes: rateQueueBytes + more,
   };
 }
+
+/** Bytes of one message of a WebSocket beside the longest packet. */
+const FRAME_ROOM_BYTES = 65_536;
+
+/** Bytes of one message of a WebSocket, which the HTTP library holds until it is complete. */
+export const frameBytesMax = ({ packetBytes, heldBytes }: Pick<MqttLimits, 'packetBytes' | 'heldBytes'>): number =>
+  Math.min(heldBytes, packetBytes + FRAME_ROOM_BYTES);
 
 /** Names of the limits, as counted by `Refusals.count` and named in reasons. */
 export const LIMIT = {
