@@ -87,6 +87,12 @@ const TAKEN: Readonly<Record<string, string>> = {
   'chunks in capitals': `Transfer-Encoding: CHUNKED\r\n\r\n3\r\nabc\r\n${END}`,
 };
 
+/** uWebSockets.js takes each byte above 127 around a value for a space, and hands on the value without it. */
+const TRIMMED: Readonly<Record<string, string>> = {
+  'a length behind a no-break space': 'Content-Length: \xa03\r\n\r\nabc',
+  'a length before a no-break space': 'Content-Length: 3\xa0\r\n\r\nabc',
+};
+
 /**
  * Bodies of `abc` that RFC 9112 allows beside plain chunks: `node:http` serves them. uWebSockets.js reads `;` as a
  * digit, and what is behind the last chunk as a request.
@@ -224,7 +230,7 @@ for (const [engine, library] of ENGINES) {
     const { api, hidden, request } = await start(t);
     for (const [name, rest] of Object.entries({
       ...REFUSED,
-      ...(engine === 'node' ? { ...CLOSED, ...WAITING } : {}),
+      ...(engine === 'node' ? { ...CLOSED, ...WAITING, ...TRIMMED } : {}),
     })) {
       const atOnce = await send(api.port, request(rest) + HIDDEN);
       // uWebSockets.js ends the connection before the answer when another request is there.
@@ -349,7 +355,7 @@ for (const [engine, library] of ENGINES) {
 
   t.test(`${engine}: what is in order is taken, one behind the other`, async (t) => {
     const { api, hidden, request } = await start(t);
-    for (const [name, rest] of Object.entries(TAKEN)) {
+    for (const [name, rest] of Object.entries({ ...TAKEN, ...(engine === 'uws' ? TRIMMED : {}) })) {
       const isChunked = /chunk/i.test(name);
       const { text, isClosed } = await send(
         api.port,
@@ -360,7 +366,7 @@ for (const [engine, library] of ENGINES) {
       t.match(text, /^HTTP\/1.1 200 OK\r\n[^]*\[3\]/, name);
       t.equal(isClosed, isChunked && engine === 'uws', `${name}: ${isClosed ? 'closed' : 'open'}`);
     }
-    t.equal(hidden(), engine === 'uws' ? 3 : 5);
+    t.equal(hidden(), 5);
   });
 }
 
