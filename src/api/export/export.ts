@@ -43,9 +43,9 @@ const CONTENT_TYPES: Readonly<Record<ExportFormat, string>> = {
 };
 /** Rows that are made into text at once. */
 const BATCH_ROWS = 200;
-/** A row group of Parquet ends at one of these. */
+/** A row group of Parquet ends at one of these: some 30 ms of the event loop. */
 const GROUP_ROWS = 10_000;
-const GROUP_BYTES = 8 * 1024 * 1024;
+const GROUP_BYTES = 2 * 1024 * 1024;
 
 type Value = string | number;
 
@@ -186,21 +186,20 @@ async function* parquetPieces(
   batches: AsyncIterable<readonly ExportRow[]>,
 ): AsyncGenerator<Uint8Array> {
   const writer = new ParquetWriter(shape.columns);
-  yield writer.head;
   let rows: (readonly Value[])[] = [];
   let bytes = 0;
   for await (const batch of batches) {
     for (const row of await shape.values(batch)) {
       rows.push(row);
       for (const value of row) bytes += typeof value === 'string' ? value.length : 8;
+      if (rows.length < GROUP_ROWS && bytes < GROUP_BYTES) continue;
+      yield writer.rowGroup(rows);
+      rows = [];
+      bytes = 0;
     }
-    if (rows.length < GROUP_ROWS && bytes < GROUP_BYTES) continue;
-    yield await writer.rowGroup(rows);
-    rows = [];
-    bytes = 0;
   }
-  if (rows.length > 0) yield await writer.rowGroup(rows);
-  yield writer.tail;
+  if (rows.length > 0) yield writer.rowGroup(rows);
+  yield writer.end();
 }
 
 const csvValue = (value: Value, { type }: ParquetColumn): string =>

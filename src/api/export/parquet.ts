@@ -1,12 +1,10 @@
 /**
- * Writes Apache Parquet row group by row group, so that a file of any length needs the memory of one: mandatory
- * columns, plain encoding, gzip. Names and numbers are those of the format's description (parquet.thrift), its metadata
- * in Thrift's compact protocol.
+ * Writes Apache Parquet row group by row group, so that a file of any length needs the memory of one group and of the
+ * groups' descriptions: mandatory columns, gzip.
  */
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
-
-const compress = promisify(gzip);
+import { gzipSync } from 'node:zlib';
+import { ByteWriter, ParquetWriter as FileWriter } from 'hyparquet-writer';
+import type { SchemaElement } from 'hyparquet-writer';
 
 export type ParquetType = 'string' | 'integer' | 'number' | 'time';
 export interface ParquetColumn {
@@ -14,183 +12,65 @@ export interface ParquetColumn {
   readonly type: ParquetType;
 }
 
-const MAGIC = Buffer.from('PAR1');
 const CREATED_BY = 'millrace';
-/** Physical type and converted type (absent for plain numbers). */
-const TYPES: Readonly<Record<ParquetType, readonly [physical: number, converted?: number]>> = {
-  string: [6, 0],
-  integer: [2],
-  number: [5],
-  time: [2, 9],
+/** The file writer compresses on the event loop: level 1 takes a quarter of the time of 6 for a tenth more bytes. */
+const GZIP = { level: 1 };
+const TYPES: Readonly<Record<ParquetType, Pick<SchemaElement, 'type' | 'converted_type'>>> = {
+  string: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
+  integer: { type: 'INT64' },
+  number: { type: 'DOUBLE' },
+  time: { type: 'INT64', converted_type: 'TIMESTAMP_MILLIS' },
 };
-const [ENCODING_PLAIN, ENCODING_RLE, CODEC_GZIP, REQUIRED, DATA_PAGE] = [0, 3, 2, 0, 0];
 
-/** Thrift's compact protocol, as far as it is needed. */
-class Thrift {
-  readonly #bytes: number[] = [];
-  #last = 0;
-
-  get bytes(): Buffer {
-    return Buffer.from([...this.#bytes, 0]);
-  }
-
-  #varint(value: bigint): void {
-    let rest = value;
-    for (; rest >= 0x80n; rest >>= 7n) this.#bytes.push(Number(rest & 0x7fn) | 0x80);
-    this.#bytes.push(Number(rest));
-  }
-
-  #field(id: number, type: number): void {
-    this.#bytes.push(((id - this.#last) << 4) | type);
-    this.#last = id;
-  }
-
-  #listHead(size: number, type: number): void {
-    this.#bytes.push((Math.min(size, 15) << 4) | type);
-    if (size >= 15) this.#varint(BigInt(size));
-  }
-
-  #push(bytes: Uint8Array): void {
-    for (const byte of bytes) this.#bytes.push(byte);
-  }
-
-  #text(value: string): void {
-    const bytes = Buffer.from(value);
-    this.#varint(BigInt(bytes.length));
-    this.#push(bytes);
-  }
-
-  i32(id: number, value: number): this {
-    this.#field(id, 5);
-    this.#varint(BigInt(value) << 1n);
-    return this;
-  }
-  i64(id: number, value: number): this {
-    this.#field(id, 6);
-    this.#varint(BigInt(value) << 1n);
-    return this;
-  }
-  text(id: number, value: string): this {
-    this.#field(id, 8);
-    this.#text(value);
-    return this;
-  }
-  struct(id: number, value: Thrift): this {
-    this.#field(id, 12);
-    this.#push(value.bytes);
-    return this;
-  }
-
-  structs(id: number, values: readonly Buffer[]): this {
-    this.#field(id, 9);
-    this.#listHead(values.length, 12);
-    for (const value of values) this.#push(value);
-    return this;
-  }
-
-  texts(id: number, values: readonly string[]): this {
-    this.#field(id, 9);
-    this.#listHead(values.length, 8);
-    for (const value of values) this.#text(value);
-    return this;
-  }
-
-  i32s(id: number, values: readonly number[]): this {
-    this.#field(id, 9);
-    this.#listHead(values.length, 5);
-    for (const value of values) this.#varint(BigInt(value) << 1n);
-    return this;
-  }
-}
-
-function plain(type: ParquetType, values: readonly (string | number)[]): Buffer {
-  if (type === 'string') {
-    const parts: Buffer[] = [];
-    for (const value of values) {
-      const bytes = Buffer.from(String(value));
-      const length = Buffer.alloc(4);
-      length.writeUInt32LE(bytes.length);
-      parts.push(length, bytes);
-    }
-    return Buffer.concat(parts);
-  }
-  const bytes = Buffer.alloc(values.length * 8);
-  values.forEach((value, index) => {
-    if (type === 'number') bytes.writeDoubleLE(Number(value), index * 8);
-    else bytes.writeBigInt64LE(BigInt(Math.trunc(Number(value))), index * 8);
-  });
-  return bytes;
+function columnValues(type: ParquetType, values: readonly (string | number)[]): string[] | number[] | bigint[] {
+  if (type === 'string') return values.map(String);
+  if (type === 'number') return values.map(Number);
+  return values.map((value) => BigInt(Math.trunc(Number(value))));
 }
 
 export class ParquetWriter {
   readonly #columns: readonly ParquetColumn[];
-  readonly #groups: Buffer[] = [];
-  #rowCount = 0;
-  #offset = MAGIC.length;
+  readonly #bytes = new ByteWriter();
+  readonly #file: FileWriter;
 
   constructor(columns: readonly ParquetColumn[]) {
     this.#columns = columns;
-  }
-
-  /** The first bytes of the file. */
-  get head(): Buffer {
-    return MAGIC;
+    const elements = columns.map(
+      ({ name, type }): SchemaElement => ({ name, repetition_type: 'REQUIRED', ...TYPES[type] }),
+    );
+    this.#file = new FileWriter({
+      writer: this.#bytes,
+      schema: [{ name: 'schema', num_children: columns.length }, ...elements],
+      codec: 'GZIP',
+      compressors: { GZIP: (bytes) => gzipSync(bytes, GZIP) },
+      statistics: false,
+      createdBy: CREATED_BY,
+    });
   }
 
   /** @param rows values in the order of the columns. @returns the next bytes of the file. */
-  async rowGroup(rows: readonly (readonly (string | number)[])[]): Promise<Buffer> {
-    const pieces: Buffer[] = [];
-    const chunks: Buffer[] = [];
-    let totalBytes = 0;
-    for (const [index, { name, type }] of this.#columns.entries()) {
-      const values = plain(
+  rowGroup(rows: readonly (readonly (string | number)[])[]): Uint8Array {
+    const columnData = this.#columns.map(({ name, type }, index) => ({
+      name,
+      data: columnValues(
         type,
         rows.map((row) => row[index]),
-      );
-      const data = await compress(values);
-      const page = new Thrift()
-        .i32(1, DATA_PAGE)
-        .i32(2, values.length)
-        .i32(3, data.length)
-        .struct(
-          5,
-          new Thrift().i32(1, rows.length).i32(2, ENCODING_PLAIN).i32(3, ENCODING_RLE).i32(4, ENCODING_RLE),
-        ).bytes;
-      const meta = new Thrift()
-        .i32(1, TYPES[type][0])
-        .i32s(2, [ENCODING_PLAIN, ENCODING_RLE])
-        .texts(3, [name])
-        .i32(4, CODEC_GZIP)
-        .i64(5, rows.length)
-        .i64(6, page.length + values.length)
-        .i64(7, page.length + data.length)
-        .i64(9, this.#offset);
-      chunks.push(new Thrift().i64(2, this.#offset).struct(3, meta).bytes);
-      pieces.push(page, data);
-      totalBytes += page.length + values.length;
-      this.#offset += page.length + data.length;
-    }
-    this.#groups.push(new Thrift().structs(1, chunks).i64(2, totalBytes).i64(3, rows.length).bytes);
-    this.#rowCount += rows.length;
-    return Buffer.concat(pieces);
+      ),
+      offsetIndex: false,
+    }));
+    void this.#file.write({ columnData, rowGroupSize: rows.length });
+    return this.#taken();
   }
 
-  /** The last bytes of the file. */
-  get tail(): Buffer {
-    const root = new Thrift().text(4, 'schema').i32(5, this.#columns.length).bytes;
-    const columns = this.#columns.map(({ name, type }) => {
-      const [physical, converted] = TYPES[type];
-      const element = new Thrift().i32(1, physical).i32(3, REQUIRED).text(4, name);
-      return (converted === undefined ? element : element.i32(6, converted)).bytes;
-    });
-    const meta = new Thrift()
-      .i32(1, 1)
-      .structs(2, [root, ...columns])
-      .i64(3, this.#rowCount)
-      .structs(4, this.#groups)
-      .text(6, CREATED_BY).bytes;
-    const length = Buffer.alloc(4);
-    length.writeUInt32LE(meta.length);
-    return Buffer.concat([meta, length, MAGIC]);
+  /** @returns the last bytes of the file. */
+  end(): Uint8Array {
+    void this.#file.finish();
+    return this.#taken();
+  }
+
+  #taken(): Uint8Array {
+    const bytes = new Uint8Array(this.#bytes.getBuffer());
+    this.#bytes.index = 0;
+    return bytes;
   }
 }
