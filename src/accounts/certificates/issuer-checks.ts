@@ -5,12 +5,13 @@
  */
 import type { X509Certificate } from 'node:crypto';
 import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 
 /** Signatures that one login may check. */
 export const CHECKS_MAX = 20;
 /** Name of the limit. */
 export const CHECKS_LIMIT = 'accounts/certificate-checks';
-/** Results that are remembered; the oldest goes first. */
+/** Results that are remembered. */
 const REMEMBERED_MAX = 20_000;
 
 /** Of the public key of a certificate. */
@@ -27,7 +28,7 @@ export class CheckBudget {
 }
 
 export class IssuerChecks {
-  readonly #known = new Map<string, boolean>();
+  readonly #known = new LRUCache<string, boolean>({ max: REMEMBERED_MAX });
 
   /**
    * Whether the key of `issuer` signed the certificate; names and extensions are compared too.
@@ -50,7 +51,6 @@ export class IssuerChecks {
     }
     budget.left -= 1;
     const result = certificate.verify(issuer.publicKey);
-    if (this.#known.size >= REMEMBERED_MAX) this.#known.delete(this.#known.keys().next().value as string);
     this.#known.set(id, result);
     return result;
   }

@@ -4,6 +4,7 @@
  * Bounded, since anybody may try: what is beyond is counted, not written. Successful ones are written for people only,
  * and now and then: a session with Basic is checked again and again.
  */
+import { LRUCache } from 'lru-cache';
 import type { AuditEntry } from '../../model/commands/records.ts';
 import type { CommandPort } from '../../ports/command-port.ts';
 import { DEVICE_USER_PREFIX } from '../../model/entities/device-request.ts';
@@ -16,7 +17,7 @@ export const FAILED_USERS_MAX = 150;
 const MINUTE_MS = 60_000;
 /** Between two successful ones of a user. */
 export const SUCCESS_PAUSE_MS = 3_600_000;
-/** Users that are remembered for it; the one that logged in longest ago is forgotten first. */
+/** Users that are remembered for it. */
 const USERS_MAX = 20_000;
 /** Characters of a name that is repeated. */
 const NAME_LENGTH_MAX = 200;
@@ -35,7 +36,7 @@ export class LoginAudit {
   /** Of the minute that began with the first one: further failed attempts by tenant and name. */
   readonly #failures = new Map<string, { readonly tenant: number; readonly name: string; further: number }>();
   /** When the last one was written. */
-  readonly #successes = new Map<string, number>();
+  readonly #successes = new LRUCache<string, number>({ max: USERS_MAX });
 
   constructor(options: LoginAuditOptions) {
     this.#options = options;
@@ -97,8 +98,6 @@ export class LoginAudit {
     const now = this.#options.now();
     const last = this.#successes.get(user);
     if (last !== undefined && now - last < SUCCESS_PAUSE_MS) return false;
-    this.#successes.delete(user);
-    if (this.#successes.size >= USERS_MAX) this.#successes.delete(this.#successes.keys().next().value as string);
     this.#successes.set(user, now);
     return true;
   }

@@ -1,18 +1,21 @@
-/**
- * Principals by their credentials, and by the user who gave them: a change of one user costs the entries of that user.
- */
+/** Principals by their credentials. A change of one user removes only the entries of that user. */
+import { LRUCache } from 'lru-cache';
 import type { Principal } from '../../model/access/principal.ts';
 
-/** Credentials remembered at once; the oldest go first. */
 const SIZE_MAX = 20_000;
 
 interface Remembered {
-  readonly principal: Principal;
+  principal: Principal;
   readonly expiresAt: number;
 }
 
 export class CredentialCache {
-  readonly #entries = new Map<string, Remembered>();
+  readonly #entries = new LRUCache<string, Remembered>({
+    max: SIZE_MAX,
+    dispose: ({ principal }, key) => {
+      this.#unlink(key, principal);
+    },
+  });
   /** Tenant -> user -> keys of the entries. */
   readonly #keys = new Map<number, Map<string, Set<string>>>();
 
@@ -21,15 +24,13 @@ export class CredentialCache {
     return entry !== undefined && entry.expiresAt > now ? entry.principal : undefined;
   }
 
-  /** The entry stays as old as it is. */
+  /** Updates the principal; the entry expires when it would have. */
   replace(key: string, principal: Principal): void {
-    const entry = this.#entries.get(key);
-    if (entry !== undefined) this.#entries.set(key, { ...entry, principal });
+    const entry = this.#entries.peek(key);
+    if (entry !== undefined) entry.principal = principal;
   }
 
   set(key: string, principal: Principal, expiresAt: number): void {
-    this.#remove(key);
-    if (this.#entries.size >= SIZE_MAX) this.#remove(this.#entries.keys().next().value as string);
     this.#entries.set(key, { principal, expiresAt });
     const { tenantNumber, userName } = principal;
     let users = this.#keys.get(tenantNumber);
@@ -41,29 +42,23 @@ export class CredentialCache {
 
   forgetUser(tenant: number, userName: string): void {
     for (const key of this.#keys.get(tenant)?.get(userName) ?? []) this.#entries.delete(key);
-    this.#keys.get(tenant)?.delete(userName);
   }
 
   forgetTenant(tenant: number): void {
     for (const keys of this.#keys.get(tenant)?.values() ?? []) for (const key of keys) this.#entries.delete(key);
-    this.#keys.delete(tenant);
   }
 
-  /** Users of microservices of a tenant, in all tenants. */
+  /** Removes the service users that an owner's microservices have, in all tenants. */
   forgetServicesOf(owner: number): void {
-    for (const [key, { principal }] of this.#entries) if (principal.serviceOwner === owner) this.#remove(key);
+    const keys = [...this.#entries.entries()].filter(([, { principal }]) => principal.serviceOwner === owner);
+    for (const [key] of keys) this.#entries.delete(key);
   }
 
   clear(): void {
     this.#entries.clear();
-    this.#keys.clear();
   }
 
-  #remove(key: string): void {
-    const entry = this.#entries.get(key);
-    if (entry === undefined) return;
-    this.#entries.delete(key);
-    const { tenantNumber, userName } = entry.principal;
+  #unlink(key: string, { tenantNumber, userName }: Principal): void {
     const users = this.#keys.get(tenantNumber);
     const keys = users?.get(userName);
     keys?.delete(key);

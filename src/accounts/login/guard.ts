@@ -7,6 +7,7 @@
  * who has one could lock all. Each node counts for itself, in tables of bounded size.
  */
 import { createHmac, randomBytes } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { Log } from '../../ports/log.ts';
 import type { ClientAddress } from '../../model/access/client-address.ts';
 import { PlatformError } from '../../model/errors.ts';
@@ -20,7 +21,7 @@ import { MANAGEMENT_TENANT } from '../tenants/tenants.ts';
  * first.
  */
 const WATCHED_MAX = 20_000;
-/** Pairs of account and address whose password was right; the oldest is forgotten first. */
+/** Pairs of account and address whose password was right. */
 const FAMILIAR_MAX = 50_000;
 /** The longest pause, unless the first one is longer. */
 const PAUSE_MS_MAX = 3_600_000;
@@ -84,7 +85,7 @@ interface Kind {
 class Locks {
   readonly #kind: Kind;
   readonly #options: LoginGuardOptions;
-  readonly #watched = new Map<string, Failures>();
+  readonly #watched = new LRUCache<string, Failures>({ max: WATCHED_MAX });
   #lockedUntil = 0;
 
   constructor(options: LoginGuardOptions, kind: Kind) {
@@ -103,7 +104,7 @@ class Locks {
   leftMs(name: string): number {
     const now = this.#options.now();
     if (!this.isAny) return 0;
-    return Math.max(0, (this.#watched.get(name)?.lockedUntil ?? 0) - now);
+    return Math.max(0, (this.#watched.peek(name)?.lockedUntil ?? 0) - now);
   }
 
   /** @returns the error while it is locked. */
@@ -152,7 +153,9 @@ class Locks {
   /** @returns the entry of the name, which is forgotten last. */
   #latest(name: string): Failures {
     const now = this.#options.now();
-    const failures = this.#watched.get(name) ?? {
+    const known = this.#watched.get(name);
+    if (known !== undefined) return known;
+    const failures: Failures = {
       count: 0,
       since: now,
       lastAt: now,
@@ -161,14 +164,12 @@ class Locks {
       refused: 0,
       knownWrong: [],
     };
-    this.#watched.delete(name);
-    if (this.#watched.size >= WATCHED_MAX) this.#watched.delete(this.#watched.keys().next().value as string);
     this.#watched.set(name, failures);
     return failures;
   }
 
   isKnownWrong(name: string, guess: string): boolean {
-    return this.#watched.get(name)?.knownWrong.includes(guess) === true;
+    return this.#watched.peek(name)?.knownWrong.includes(guess) === true;
   }
 
   rememberWrong(name: string, guess: string): void {
@@ -187,7 +188,7 @@ export class LoginGuard {
   readonly #pairs: Locks;
   readonly #accounts: Locks;
   readonly #addresses: Locks;
-  readonly #familiar = new Set<string>();
+  readonly #familiar = new LRUCache<string, true>({ max: FAMILIAR_MAX });
   /** Of this process: what is remembered of a password tells nothing elsewhere. */
   readonly #secret = randomBytes(32);
 
@@ -276,9 +277,7 @@ export class LoginGuard {
   }
 
   #seen(pair: string): void {
-    if (this.#familiar.has(pair)) return;
-    if (this.#familiar.size >= FAMILIAR_MAX) this.#familiar.delete(this.#familiar.values().next().value as string);
-    this.#familiar.add(pair);
+    this.#familiar.set(pair, true);
   }
 
   /** Whether anything is locked now. */

@@ -10,8 +10,8 @@ import type { WatchedOptions } from '../options/options.ts';
 import type { Tenant, Tenants } from '../tenants/tenants.ts';
 
 /**
- * Buckets at once, of requests and of logins; the one that was used longest ago goes first, and begins full when it
- * comes back.
+ * Buckets at once, of requests and of logins; the one used longest ago is evicted first, and begins full when it comes
+ * back. Plain maps hold them: each request takes from two.
  */
 const BUCKETS_MAX = 20_000;
 export const USER_RATE_OPTION = { category: 'limit', key: 'http.requests.user' } as const;

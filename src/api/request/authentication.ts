@@ -8,7 +8,7 @@ import type { Authenticator, LoginPlace, Principal } from '../../model/access/pr
 import { tenantOfHost } from './login-host.ts';
 import type { Accounts, Tenants } from './platform.ts';
 
-/** Headers remembered at once; the oldest goes first. */
+/** Headers remembered at once; the oldest is evicted first. A plain map: each request looks one up. */
 const CACHE_SIZE_MAX = 10_000;
 /** Asks the authenticator again after this time, even when nothing has changed. */
 const CACHE_AGE_MAX_MS = 60_000;

@@ -18,7 +18,7 @@ import type { GatewayJournal, ShardRecords } from './journal.ts';
 import { GROUP_BYTES_MAX } from '../../model/commands/group-bounds.ts';
 import { GROUP_RECORDS_MAX } from '../shards/journal.ts';
 
-/** Answers that came before their acknowledgement. */
+/** Answers that came before their acknowledgement. A plain map holds them: each command of a cluster may add one. */
 const EARLY_MAX = 20_000;
 const EARLY_AGE_MAX_MS = 10_000;
 const SWEEP_MS = 500;
