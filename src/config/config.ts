@@ -196,9 +196,9 @@ export const SETTINGS = [
     maximum: 4096,
     pattern: { source: 'no|yes|[1-9]\\d?|[0-9a-fA-F:.,/ ]+', words: PROXIES_RULE },
     description:
-      'Whose X-Forwarded-* and Forwarded headers tell who asks and what was called. yes: of a proxy that replaces what clients write there. ' +
-      'A number of proxies, each of which appends: the value that many places from the right. Addresses and networks (10.0.0.0/8,::1): of these proxies ' +
-      'alone; the client is the last address that is not one of theirs.',
+      "Proxies whose X-Forwarded-* and Forwarded headers give the client's address and the URL that it called. yes: one proxy that replaces " +
+      'what clients write there. A number: as many proxies, each of which appends; the value at that place from the right counts. Addresses and networks ' +
+      '(10.0.0.0/8,::1): only these proxies; the client is the last address that is not one of them.',
   },
   {
     name: 'device-certificate-header',
@@ -365,7 +365,7 @@ export const SETTINGS = [
     choices: ['no', 'yes'],
     default: 'no',
     description:
-      'Whether the retention rules are applied at once, and each hour, while the disk fills up, not only at night.',
+      'Whether the retention rules are applied at once and each hour while the disk fills up, not only at night.',
   },
   {
     name: 'retention-hour',
@@ -394,7 +394,7 @@ export const SETTINGS = [
     minimum: 60_000,
     maximum: 3_153_600_000_000,
     description:
-      'Difference between the clock and the newest time in the journal above which retention and the end of MQTT sessions wait.',
+      'When the clock differs by more than this from the newest time in the journal, retention and the end of MQTT sessions wait.',
   },
   {
     name: 'retention-clock-settle-ms',
@@ -522,7 +522,7 @@ export const SETTINGS = [
     choices: ['no', 'yes'],
     default: 'no',
     description:
-      'Whether a power failure of NATS or Redis may take what was acknowledged: doctor does not fail then, and nodes do not warn.',
+      'Whether a power failure of NATS or Redis may lose acknowledged data: with yes doctor does not fail, and nodes do not warn.',
   },
   {
     name: 'redis',

@@ -260,7 +260,7 @@ export function deviceRegistrationRoutes(): Route[] {
       area: AREA,
       access: 'roles',
       roles: DELETE,
-      summary: 'Expect a new device no longer',
+      summary: 'Delete the request of a new device',
       answers: [{ status: 204, description: 'Deleted' }],
       handle: remove,
     },

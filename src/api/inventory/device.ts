@@ -94,7 +94,7 @@ export function managedObjectDeviceRoutes(): Route[] {
       area,
       access: 'owner',
       roles: INVENTORY_READ,
-      summary: 'When the device was last heard',
+      summary: 'When the device was last seen',
       produces: ['text', 'vendor', 'json'],
       answers: [
         {

@@ -166,7 +166,7 @@ export function statisticsFileRoutes(): Route[] {
       ...read,
       ...file,
       path: `${path}/latest/{month}`,
-      summary: 'Download the file that was made of a month when it was over (management tenant)',
+      summary: 'Download the usage file of a past month (management tenant)',
       handle: latest,
     },
   ];

@@ -529,7 +529,7 @@ export function subtenantRoutes(reserved: () => ReadonlySet<string>): Route[] {
       area,
       access,
       roles: ADMIN,
-      summary: 'Delete a tenant and all it has (management tenant only)',
+      summary: 'Delete a tenant with all its data (management tenant only)',
       answers: [{ status: 204, description: 'Deleted: access has ended, data are removed in the background' }],
       handle: remove,
     },

@@ -361,7 +361,7 @@ export function trustedCertificateRoutes(): Route[] {
         method: 'DELETE',
         path: one,
         ...common,
-        summary: 'Trust a certificate no longer',
+        summary: 'Delete a trusted certificate',
         answers: [{ status: 204, description: 'Removed' }],
         handle: remove,
       },

@@ -386,7 +386,7 @@ export function loginOptionRoutes(): Route[] {
       method: 'DELETE',
       path: one,
       ...admin,
-      summary: 'Take back what was set: the defaults hold again',
+      summary: 'Reset a way to log in to its defaults',
       answers: [{ status: 204, description: 'Taken back' }],
       handle: remove,
     },

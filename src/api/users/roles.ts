@@ -1,4 +1,4 @@
-/** The roles that there are, and those of a user (docs/spec/users.md#roles). */
+/** All roles, and those of a user (docs/spec/users.md#roles). */
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { UserPut } from '../../model/commands/users.ts';
 import { PlatformError } from '../../model/errors.ts';
@@ -102,7 +102,7 @@ export function userRoleRoutes(): Route[] {
       area,
       access: 'roles',
       roles: USER_READ,
-      summary: 'List the roles that there are',
+      summary: 'List all roles',
       query: PAGE_PARAMETERS,
       answers: [{ status: 200, description: 'A page of roles', mediaType: 'roleCollection' }],
       handle: list,

@@ -175,7 +175,7 @@ export function userTotpRoutes(): Route[] {
       area,
       access: 'roles',
       roles: USER_ADMIN,
-      summary: 'Take the secret of a user away',
+      summary: 'Revoke the secret of a user',
       answers: [{ status: 204, description: 'Revoked' }],
       handle: revoke,
     },

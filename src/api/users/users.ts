@@ -395,7 +395,7 @@ export function userRoutes(): Route[] {
       area,
       access: 'roles',
       roles: USER_READ,
-      summary: 'Addresses of who wants the newsletter',
+      summary: 'E-mail addresses of users who want the newsletter',
       produces: ['text', 'vendor', 'json'],
       answers: [{ status: 200, description: 'Addresses', contentTypes: ['text/plain'], example: 'ada@example.com' }],
       handle: newsletterEmails,
