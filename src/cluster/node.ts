@@ -32,7 +32,7 @@ import { ShardOwner } from './shard-owner.ts';
 import { Visibility } from './gateway/visibility.ts';
 
 /**
- * A node that leaves waits so long in all for the follow-ups and the projector of its shards, which are handed over a
+ * A node that leaves waits this long in all for the follow-ups and the projector of its shards, which are handed over a
  * few at a time.
  */
 const LEAVE_MS = 2_000;
@@ -41,7 +41,7 @@ const SAVE_MS = 1_000;
 const SWEEP_MS = 60_000;
 /** Caches forget what is older than twice this time. */
 const AGE_MS = 30_000;
-/** A DELETE waits so long for the other shards before it tries again. */
+/** A DELETE waits this long for the other shards before it tries again. */
 const DELETION_VISIBLE_MS = 30_000;
 /** Which of these commands are over: asked of a shard's owner by gateways that wait for answers. */
 const OVER = 'over';
@@ -210,7 +210,7 @@ export class ClusterNode {
     });
   }
 
-  /** Nobody will answer: no member takes shards. What is no command is stored all the same, for those that come. */
+  /** Set when no member takes shards, so that no command would be answered. Other records are stored for later owners. */
   get #noOwners(): string | undefined {
     if (this.#options.leases.members.some(({ roles }) => roles.includes('shard'))) return undefined;
     return performance.now() - this.#startedAt > MEMBERS_KNOWN_MS ? 'cluster/no-shard-role' : undefined;
@@ -281,7 +281,7 @@ export class ClusterNode {
     return this.visibility.visible(timeoutMs, query);
   }
 
-  /** Forgets what nobody needs of the journal of this node's shards. */
+  /** Removes what is not needed any more from the journal of this node's shards. */
   async trim(): Promise<void> {
     const bounds = await this.projector.trimBounds(performance.now());
     for (const [shard, bound] of bounds) {

@@ -23,9 +23,9 @@ import { isOfShard, RoutedDocuments } from './shards/reader.ts';
 /** Groups on their way through the actors: more wait in the journal. */
 const UNDER_WAY_MAX = 16;
 const UNDER_WAY_LOW = 8;
-/** A planned hand-over waits so long for follow-ups whose answers somebody waits for, and for the projector. */
+/** A planned hand-over waits this long for follow-ups whose answers are awaited, and for the projector. */
 const RELEASE_MS = 2_000;
-/** What is left for the projector when nothing is followed any more; commands of the shard wait meanwhile. */
+/** Time for the projector after the shard is not followed any more; commands of the shard wait meanwhile. */
 const LAST_ROWS_MS = 250;
 /** After an error that is none of the known ones. */
 const RESTART_MS = 1_000;
@@ -82,7 +82,7 @@ export class ShardOwner {
   /** The store came back with an older state. */
   #hasLostState = false;
   /**
-   * Groups up to here are handled in parts of so many records: one of them changes more at once than a commit takes.
+   * Groups up to here are handled in parts of this many records: one of them changes more at once than a commit takes.
    */
   #parts: { readonly throughSeq: number; readonly records: number } | undefined;
   /** Of services that have ended. */
@@ -170,7 +170,7 @@ export class ShardOwner {
   }
 
   /**
-   * What the projector's progress has lost may be in the history: whoever owns the shard until it has passed that looks
+   * What the projector's progress has lost may be in the history: until the shard has passed that, its owner looks
    * before it inserts.
    */
   async #uncertainThrough(documents: ShardDocuments): Promise<number> {
@@ -206,7 +206,7 @@ export class ShardOwner {
       log,
       append: deliver,
       onCommitFailed: () => {
-        /* The documents tell of it, whoever has committed. */
+        /* The documents report it, for every commit. */
       },
       onUserChanged: (tenant, { userName, keepsConnections }) =>
         outcomes.changed({ kind: 'user', tenant, id: userName, keepsConnections }),
@@ -261,7 +261,7 @@ export class ShardOwner {
     return service.actors.underWayCount > UNDER_WAY_MAX ? service.actors.whenBelow(UNDER_WAY_LOW) : undefined;
   }
 
-  /** What is left of a group of which a part was handled before, or that is too large for one commit. */
+  /** Handles the rest of a group of which a part was handled before, or a group that is too large for one commit. */
   async #takeParts(service: Service, { firstSeq, records, gateway }: ShardGroup): Promise<void> {
     let [from, fromSeq, seq] = [0, firstSeq, firstSeq - 1];
     for (let at = 0; at < records.length && !service.isEnded; ) {
@@ -311,7 +311,7 @@ export class ShardOwner {
     await service.actors.whenBelow(0);
     await this.#waitForFollowUps(service, leftMs());
     service.actors.savePassed();
-    // Whoever is behind `whenBelow` has told its outcomes, and a commit takes longer than a turn.
+    // Each caller behind `whenBelow` has told its outcomes, and a commit takes longer than a turn.
     const told = { collection: 'meta', tenant: 0, id: TOLD_KEY, value: String(service.epoch) } as const;
     if (!service.isEnded)
       await service.documents.commit([told], service.givenSeq).catch((error: Error) => this.#failed(service, error));

@@ -84,7 +84,7 @@ export class ClockTrust implements ExpiryClock {
     this.#options = options;
   }
 
-  /** As of the last look. */
+  /** At the last look. */
   get isWaiting(): boolean {
     return this.#isWaiting;
   }

@@ -26,7 +26,7 @@ export interface ControlAnswer {
 /**
  * Sends one request to the server that runs on the data directory.
  * @returns its answer, or undefined when nothing listens there.
- * @throws CommandError when the server breaks off or answers what is no JSON line.
+ * @throws CommandError when the server breaks off or answers without a JSON line.
  */
 export function askServer(
   data: string,
@@ -88,7 +88,7 @@ export function lockHolder(data: string): number | undefined {
   try {
     text = readFileSync(join(data, LOCK_NAME), 'utf8').trim();
   } catch {
-    return undefined; /* no lock, nobody holds it */
+    return undefined; /* no lock: no process holds it */
   }
   const match = /^(\d+)\b|"pid"\s*:\s*(\d+)/.exec(text);
   const pid = Number(match?.[1] ?? match?.[2] ?? 0);

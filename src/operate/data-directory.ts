@@ -1,6 +1,6 @@
 /**
- * Makes the data directory, and those of its copies: for nobody but their owner, since password hashes and all data lie
- * in them.
+ * Makes the data directory, and those of its copies, readable by their owner only: they hold password hashes and all
+ * data.
  */
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';

@@ -30,7 +30,7 @@ export class DiskGuard {
    * @param options.freeBytesOf as the file system says when absent. Asked again only when it has answered.
    * @param options.warnBytes with less the log warns, once until there is more again; 0 when absent.
    * @param options.everyMs between two looks; 250 when absent.
-   * @param options.unreadToldAt so many looks have to fail one after the other until the log says so, once; 1 when
+   * @param options.unreadToldAt this many looks have to fail one after the other until the log says so, once; 1 when
    * absent.
    */
   constructor(options: {

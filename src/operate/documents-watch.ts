@@ -1,6 +1,6 @@
 /**
  * Knows whether the documents can be read and written: the result of the last commit, how long the oldest one under way
- * takes, and a read that is begun whenever somebody asks. Nobody waits for any of it.
+ * takes, and a read that is begun at each question. No caller waits for any of it.
  */
 import type { DocumentChange, Documents } from '../actors/runtime/documents.ts';
 import type { Collection } from '../model/commands/collections.ts';

@@ -15,7 +15,7 @@ export interface PartState {
   readonly [detail: string]: unknown;
 }
 
-/** A value that is read when somebody asks. A `queue` is one label of `millrace_queue_size`. */
+/** A value that is read on request. A `queue` is one label of `millrace_queue_size`. */
 type PartMetric =
   | readonly [type: 'gauge' | 'total', name: string, help: string, read: () => number]
   | readonly [type: 'queue', label: string, read: () => number];

@@ -1,4 +1,4 @@
-/** What /metrics shows (Prometheus text). Counting is cheap: plain numbers, read when somebody asks. */
+/** What /metrics shows (Prometheus text). Counting is cheap: plain numbers, read on request. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { Log } from '../ports/log.ts';
@@ -107,7 +107,7 @@ export class Metrics implements Refusals {
     this.#log.warn({ limit, count }, `refused by the limit ${limit}`);
   }
 
-  /** A value that is read when somebody asks. */
+  /** A value that is read on request. */
   gauge(name: string, help: string, read: () => number): void {
     this.registry.registerMetric(
       new Gauge({
@@ -121,7 +121,7 @@ export class Metrics implements Refusals {
     );
   }
 
-  /** A count that only grows, kept elsewhere and read when somebody asks. */
+  /** A count that only grows, kept elsewhere and read on request. */
   total(name: string, help: string, read: () => number): void {
     this.registry.registerMetric(
       new Counter({
@@ -136,7 +136,7 @@ export class Metrics implements Refusals {
     );
   }
 
-  /** A family of values with one label, read when somebody asks. */
+  /** A family of values with one label, read on request. */
   gauges(name: string, help: string, label: string, read: () => Iterable<readonly [string, number]>): void {
     this.registry.registerMetric(
       new Gauge({

@@ -135,7 +135,7 @@ export class CommandGateway implements DeviceCommands {
   }
 
   /**
-   * A follow-up: resolves when its actor has handled it, whatever it decided. Rejects when nobody knows; it is sent
+   * A follow-up: resolves when its actor has handled it, whatever it decided. Rejects when the outcome is unknown; it is sent
    * again then. Refused by no limit: the state has it.
    */
   async deliver(command: Command, pendingId: string): Promise<void> {
@@ -165,7 +165,7 @@ export class CommandGateway implements DeviceCommands {
     });
   }
 
-  /** In the order of the calls, unless there is no room. */
+  /** In the order of the calls, unless the room is used up. */
   #append(record: Buffer, reply: Reply): void {
     const part: ShardRecords = {
       shard: record[4],
@@ -205,7 +205,7 @@ export class CommandGateway implements DeviceCommands {
       return false;
     const offered = new Set(parts.flat());
     for (const { record, onAnswer } of records.filter((one) => !offered.has(one))) {
-      // After this call: whoever made it waits for answers from then on. What is stored already was answered to a
+      // After this call: its caller waits for answers from then on. What is stored already was answered to a
       // connection that is gone.
       if (record.length > bytesMax)
         setImmediate(() => onAnswer?.reject(new PlatformError('general/record-too-large', { limit: bytesMax })));
@@ -301,7 +301,7 @@ export class CommandGateway implements DeviceCommands {
   }
 
   /**
-   * A killed owner's successor has the state and owes nobody an answer; what an owner sends while NATS is away is lost.
+   * A killed owner's successor has the state and owes no answers; what an owner sends while NATS is away is lost.
    */
   async #ask(
     shard: number,

@@ -1,7 +1,7 @@
 /**
  * The groups of a gateway in a cluster: one open group per shard, one append under way per shard, and what arrives
  * meanwhile becomes the next one. The same protocol as the single node's group commit
- * (ingest/journal/record-intake.ts), so that whoever puts records works over both.
+ * (ingest/journal/record-intake.ts), so that code that puts records works over both.
  *
  * Orders: records of one shard are stored in the order in which they were appended, of one group all or none. Records
  * of several shards have no order; a sink that needs one (`isOrdered`, a connection) hears of its tokens in the order
@@ -303,8 +303,8 @@ export class GatewayJournal implements RecordIntake {
   }
 
   /**
-   * Nobody knows whether it is stored. What is in the open group does not depend on it: it is tried by itself, unless
-   * nothing can be stored.
+   * It is unknown whether it is stored. The open group does not depend on it: it is tried by itself, unless nothing can
+   * be stored.
    */
   #failed(line: Line, group: Group, error: Error): void {
     this.#options.onError(error);
@@ -314,8 +314,8 @@ export class GatewayJournal implements RecordIntake {
   }
 
   /**
-   * Whoever sent the group before it sends again, over another node perhaps: what has waited behind it would be stored
-   * after that.
+   * The clients of the failed group send again, perhaps over another node. The group that waited behind it would be
+   * stored after that, out of order.
    */
   #failOpen(line: Line, error: Error): void {
     const group = line.open;

@@ -10,7 +10,7 @@ import { NodeUnreachable } from '../peers/node-messages.ts';
 import type { NodeMessages } from '../peers/node-messages.ts';
 
 const SUBJECT = 'operation-receivers';
-/** A node that does not answer for so long has lost its connections, or is about to. */
+/** A node that does not answer within this time has lost its connections, or is about to. */
 const TIMEOUT_MS = 1_000;
 
 export interface OperationReceiversOptions {

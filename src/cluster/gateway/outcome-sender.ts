@@ -25,8 +25,8 @@ const NO_ROOM = 'cluster/answer-bytes';
 export type ToldRecord = readonly [collection: RecordChange['collection'], id: string, former?: string];
 
 /**
- * What caches forget. Of records `id` is a JSON list of ToldRecord: other nodes read them again. Of a shard nobody
- * knows what its actors have changed and not told: a former owner ended between a commit and telling it, or this one
+ * What caches forget. Of records `id` is a JSON list of ToldRecord: other nodes read them again. Of a shard it is
+ * unknown what its actors have changed and not told: a former owner ended between a commit and telling it, or this one
  * was cut off.
  */
 export interface Change {
@@ -38,7 +38,7 @@ export interface Change {
   readonly keepsConnections?: boolean;
 }
 
-/** Some object is no longer below another one: told once of all that a group commit has ended. */
+/** Some object is no longer below another one: told once for all links that a group commit ended. */
 export const LINKS_ENDED: Change = { kind: 'links', tenant: 0, id: '' };
 
 interface AnswersMessage {

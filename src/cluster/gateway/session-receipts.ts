@@ -31,8 +31,7 @@ export class SessionReceipts implements SessionReceiptStore {
   }
 
   /**
-   * The question is a command: whatever a gateway that is gone has stored before is in the answer, also when nobody had
-   * handled it yet.
+   * The question is a command. So the answer has all that a dead gateway stored before, also what was not handled yet.
    */
   async read(
     tenant: number,

@@ -1,5 +1,5 @@
 /**
- * Which node has an MQTT session in memory: one at a time. Whoever opens a session claims it in the connection registry
+ * Which node has an MQTT session in memory: one at a time. A node that opens a session claims it in the connection registry
  * and asks the node that had it to give it up (issue: a device may reconnect to any node and finds its subscriptions,
  * queued messages and QoS 2 state).
  */

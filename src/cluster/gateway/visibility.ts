@@ -17,7 +17,7 @@ const VISIBLE = 'visible';
 const SILENT_MS = 1_000;
 /** An owner that is on its way is asked again after this time. */
 const RETRY_MS = 25;
-/** A node that is missed may go on for so long, and acknowledge: whatever it does is in the journal. */
+/** A missing node may go on and acknowledge for this long: all that it does is in the journal. */
 const MISSED_MS = 30_000;
 
 /** Shard and sequence. */
@@ -59,7 +59,7 @@ export class Visibility {
     );
   }
 
-  /** To be called first of all, and whenever members have changed: nobody can ask a node any more that is gone. */
+  /** To be called first of all, and whenever members have changed: a node that is gone cannot be asked any more. */
   membersChanged(): void {
     const members = new Set(this.#options.leases.members.map(({ nodeId }) => nodeId));
     const isFirst = this.#members.size === 0;
@@ -72,7 +72,7 @@ export class Visibility {
   }
 
   /**
-   * To be called when a DELETE has been carried out here, and before its shard moves behind it: whoever waits for it
+   * To be called when a DELETE has been carried out here, and before its shard moves behind it: a request that waits for it
    * waits for what it has sent.
    */
   deletionDone(): void {

@@ -21,9 +21,9 @@ const STEP_MS = 1_000;
 const REQUEST_TIMEOUT_MS = 1_000;
 /** Steps between two comparisons of the connections' number. */
 const COMPARE_STEPS = 10;
-/** A new owner waits so long for what the other nodes know. */
+/** A new owner waits this long for what the other nodes know. */
 const SETTLE_MS = 5_000;
-/** A node that is no member for so many steps has no connections. */
+/** A node that is not a member for this many steps has no connections. */
 const MISSING_STEPS = 3;
 /** Devices in one message. */
 const BATCH_DEVICES = 5_000;
@@ -402,7 +402,7 @@ function ofTenant(map: Map<number, Set<number>>, tenant: number): Set<number> {
 }
 
 /**
- * Takes reports of at most so many devices from the list, and cuts one that has more. The number of connections comes
+ * Takes reports of at most `devicesMax` devices from the list, and cuts one that has more. The number of connections comes
  * with the last of them.
  */
 function batchOf(reports: Report[], devicesMax: number): Report[] {

@@ -1,5 +1,5 @@
 /**
- * Port of who has which MQTT connection (a client has one, wherever it is connected). Implemented on Redis in
+ * Port that tells which node has which MQTT connection (a client has one, wherever it is connected). Implemented on Redis in
  * src/store. A hint and not a lock: who claims asks the former holder to close, and what the session decides is written
  * by its actor.
  */
@@ -12,7 +12,7 @@ export interface ConnectionRegistry {
   /**
    * Makes the connection the holder of `key` (tenant and client). Of claims at the same time each sees the one before
    * it.
-   * @returns who held it before, if somebody did: that node is asked to close its connection (it may have died:
+   * @returns the node that held it before, if any: that node is asked to close its connection (it may have died:
    * NodeUnreachable).
    * @throws PlatformError `general/documents-unavailable`; whether it was claimed is not known then.
    */

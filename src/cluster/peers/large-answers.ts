@@ -63,7 +63,7 @@ export class LargeAnswers {
     return this.#onTheirWay.has(`${shard}/${seq}`);
   }
 
-  /** @returns false when there is no room. */
+  /** @returns false without room. */
   send(gateway: string, shard: number, seq: number, text: string): boolean {
     const bytes = Buffer.from(text);
     if (this.#bytesUnderWay > 0 && this.#bytesUnderWay + bytes.length > BYTES_MAX) return false;

@@ -1,6 +1,6 @@
 /**
  * Port of what nodes tell each other (NATS core): requests with an answer, and broadcasts. At most once, no storage:
- * whoever uses it copes with a lost message. Payloads are bytes; JSON where speed is no matter.
+ * its users cope with a lost message. Payloads are bytes; JSON where speed does not matter.
  */
 export interface NodeMessages {
   /** This node's id: unique for each start of a process (`<name>-<random>`). */

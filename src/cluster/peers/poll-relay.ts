@@ -172,7 +172,7 @@ export class PollRelay implements PollsElsewhere {
     return this.#ends.get(end);
   }
 
-  /** @returns the members; undefined while nobody can say who they are. */
+  /** @returns the members; undefined while they are unknown. */
   #lookAtMembers(): Set<string> | undefined {
     const { messages, leases } = this.#options;
     if (!messages.isConnected || this.#ticks < this.#settledAtTick) return undefined;
@@ -195,7 +195,7 @@ export class PollRelay implements PollsElsewhere {
         { node: nodeId, error: (error as Error).message, limit: LIMIT.relay },
         'the node of a Bayeux session cannot be asked',
       );
-      // It may have come all the same: then nobody waits for its answer.
+      // It may have arrived all the same: its answer is not needed.
       this.#options.messages.send(nodeId, SUBJECT.gone, Buffer.from(id));
       this.#answerWaiting(id, AWAY);
     }
@@ -270,7 +270,7 @@ export class PollRelay implements PollsElsewhere {
     return GONE.compare(reply) !== 0;
   }
 
-  /** @returns false when there is no room; negative bytes are given back. */
+  /** @returns false without room; negative bytes are given back. */
   #reserve(bytes: number): boolean {
     if (bytes > 0 && this.#bytesUnderWay > 0 && this.#bytesUnderWay + bytes > ANSWER_BYTES_MAX) return false;
     this.#bytesUnderWay += bytes;

@@ -7,7 +7,7 @@
 export interface StoreWatchOptions {
   /** Resolves when the store has answered. Has a time limit of its own; one call is under way at a time. */
   readonly ask: () => Promise<unknown>;
-  /** Without an answer for so long the store is away. */
+  /** Without an answer for this long the store counts as unreachable. */
   readonly awayMs: number;
   /** Called when `isAway` has changed. */
   readonly onChanged: () => void;

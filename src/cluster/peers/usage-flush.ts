@@ -9,7 +9,7 @@ import type { NodeMessages } from './node-messages.ts';
 import type { Member } from '../shards/leases.ts';
 
 const SUBJECT = 'usage-flush';
-/** The counts of a node that does not answer for so long are missing, for a minute at most. */
+/** The counts of a node that does not answer within this time are missing, for a minute at most. */
 const TIMEOUT_MS = 3_000;
 
 /** accounts/tenants/usage.ts of this node. */

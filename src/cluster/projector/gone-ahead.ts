@@ -9,7 +9,7 @@ import type { SourceDelete } from '../../model/commands/deletion.ts';
 import type { Track } from './track.ts';
 import type { ShardJournal } from '../shards/journal.ts';
 
-/** So long the data of many objects that are gone is waited for together; then of one alone. */
+/** Wait this long to delete the data of many removed objects in one batch, then delete one by one. */
 export const AHEAD_VISIBLE_MS = 1_000;
 export const SOURCE_VISIBLE_MS = 30_000;
 /** Groups that are read for one deletion. */

@@ -16,7 +16,7 @@ export interface ClusterProjectorOptions {
   readonly intervalMs: number;
   readonly log: Log;
   /**
-   * As of ProjectorOptions; everything before it in its own shard is in the history. Waits for the other shards itself.
+   * As in ProjectorOptions; everything before it in its own shard is in the history. Waits for the other shards itself.
    */
   readonly runDeletion: (command: JournalCommand, isVisible?: boolean) => Promise<void>;
   /**

@@ -4,7 +4,7 @@
  * memory is bounded by two blocks of rows.
  *
  * Exactly once: a block is written down (`BlockStore`), named in the progress of each of its shards, decided, inserted
- * with its token, and then the positions move. Whoever takes a shard over and finds a block named in its progress
+ * with its token, and then the positions move. A node that takes a shard over and finds a block named in its progress
  * settles it first: one that was not decided is abandoned for good, a decided one is built again from the journal, all
  * its ranges, and inserted with the same token. What the history refuses is divided and set aside as in one process
  * (ingest/projector/history-insert.ts); where it is divided is written down beside the block.
@@ -56,7 +56,7 @@ export class ClusterProjector {
     (block, scope) => this.#insertMeasurements(block, undefined, scope),
     (rows) => this.#options.onInserted('measurements', rows),
   );
-  /** Blocks in the store that nobody seems to work on: token -> when they were seen first. */
+  /** Blocks in the store that no node seems to work on: token -> when they were seen first. */
   readonly #unsettled = new Map<string, number>();
   #isStopping = false;
   #isWanted = false;

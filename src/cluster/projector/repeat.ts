@@ -1,6 +1,6 @@
 /**
  * The measurements of a decided block, by whichever node inserts them: as a whole with the block's token, or in parts
- * once somebody has found that they are refused. The block's store is asked before each insert, so that all of them
+ * once a node has found that they are refused. The block's store is asked before each insert, so that all of them
  * take the same parts.
  */
 import { damagedAt } from '../../ingest/measurements/damaged.ts';
@@ -37,7 +37,7 @@ const FRESH_MS = 2_000;
  * the store's deduplication looks at.
  * @param filled the rows, where this node has just filled and decided the block; otherwise they are read from the
  * journal.
- * @returns how many were not set aside. Rejects with GivenUp when the block is gone too: all of it is somebody else's.
+ * @returns how many were not set aside. Rejects with GivenUp when the block is gone too: all of it was inserted by another node.
  */
 export async function insertMeasurementsOf(
   stored: StoredBlock,
@@ -62,7 +62,7 @@ export async function insertMeasurementsOf(
     return block.parts;
   };
   const columns = filled ?? columnsOf(await insert.untilDone(read, scope), rowsMax);
-  // Whoever has filled the block has set them aside.
+  // The node that filled the block has set them aside.
   await insert.damaged(damaged, scope);
   if (columns.rowCount === 0) return 0;
   const mayInsert = async (): Promise<boolean> => (await partsNow()) === undefined;
@@ -79,7 +79,7 @@ export async function insertMeasurementsOf(
       { error: refusal.message, token },
       'projector: a block of measurements is refused; it is inserted in parts',
     );
-    // From here on nobody inserts the whole block under its own token: parts of it will be there.
+    // From here on no node inserts the whole block under its own token: parts of it will be there.
     await insert.untilDone(() => inParts(stored, blocks), scope);
   }
   const rowsAside = await insert.parts(
@@ -97,7 +97,7 @@ export async function insertMeasurementsOf(
   return columns.rowCount - rowsAside;
 }
 
-/** Nobody inserts the whole block from here on: before each part the history is asked what it has of it. */
+/** No node inserts the whole block from here on: before each part the history is asked what it has of it. */
 export async function inParts(stored: StoredBlock, blocks: BlockStore): Promise<StoredBlock> {
   const divided = await blocks.split(stored.token, Math.max(...stored.ranges.map(({ lastSeq }) => lastSeq)));
   if (!divided) throw new GivenUp();

@@ -22,8 +22,8 @@ const isHeavier = (a: string, b: string, shard: number): boolean => {
 
 /**
  * @param members ids of the nodes that take shards; those that are leaving are left out by the caller.
- * @param ownerOf who owns the shard now, or was told to take it; undefined or a node that is no member: the shard
- * moves.
+ * @param ownerOf who owns the shard now, or was told to take it; undefined or a node that is not a member: the
+ * shard moves.
  * @returns the owner that each shard should have, by shard; every member has ⌊shards / members⌋ or ⌈shards / members⌉
  * of them. Empty when there are no members.
  */

@@ -31,7 +31,7 @@ export interface ShardJournal {
    * once.
    * @param groupId unique over nodes and restarts.
    * @returns the sequence of the first record, when JetStream has stored it on all replicas that it wants.
-   * @throws JournalUnavailable when it is not stored (or nobody knows) within the time limit.
+   * @throws JournalUnavailable when it is not stored, or not known to be, within the time limit.
    */
   append(shard: number, groupId: string, records: Buffer, recordCount: number): Promise<number>;
   /**

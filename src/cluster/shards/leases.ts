@@ -1,6 +1,6 @@
 /**
  * Port of shard ownership (issue 3 point 2). Each shard has an entry in a JetStream key-value bucket: `{node, epoch,
- * until}`; whoever holds it owns the shard. Implemented in src/store on NATS; the policy (who should own what) is pure
+ * until}`; the node that holds it owns the shard. Implemented in src/store on NATS; the policy (who should own what) is pure
  * and lies in src/cluster/shards/assignment.ts.
  */
 
@@ -50,7 +50,7 @@ export interface ShardLeases {
    * keeps what he has (fitness.ts).
    */
   lack(what: Lack | undefined): void;
-  /** The node that owns the shard as last seen, undefined when nobody does. */
+  /** The node that owns the shard as last seen, undefined when no node does. */
   ownerOf(shard: number): string | undefined;
   readonly owned: ReadonlyMap<number, number>;
   readonly members: readonly Member[];

@@ -20,7 +20,7 @@ export class RoutedDocuments implements Documents {
   readonly #others: ClusterReader;
   readonly #onCommitFailed: (error: Error) => void;
 
-  /** @param onCommitFailed told of every commit that is refused, whoever made it. */
+  /** @param onCommitFailed told of every refused commit, also of other code's. */
   constructor(shard: number, own: ShardDocuments, others: ClusterReader, onCommitFailed: (error: Error) => void) {
     this.#onCommitFailed = onCommitFailed;
     this.#shard = shard;

@@ -1,6 +1,6 @@
 /**
  * A backup takes the place of the data in two steps that survive kill -9: it is copied beside the data and, once whole,
- * named so; whoever opens the data directory next puts it in place, from wherever a former one was cut off.
+ * named so. The process that opens the data directory next puts it in place, from where a former process was cut off.
  */
 import { existsSync } from 'node:fs';
 import { lstat, readdir, rename, rm, rmdir, stat, statfs } from 'node:fs/promises';

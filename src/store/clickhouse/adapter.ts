@@ -23,7 +23,7 @@ export interface ClickHouseOptions {
   readonly password?: string;
   /** Requests at one time; more wait in the client. Default 32. */
   readonly connectionsMax?: number;
-  /** Without any answer for so long a request fails; the statement may go on. Default 60,000. */
+  /** Without any answer for this long a request fails; the statement may go on. Default 60,000. */
   readonly requestTimeoutMs?: number;
 }
 
@@ -242,7 +242,7 @@ export function exceptionCodeOf(error: unknown): number | undefined {
 /** Begin of the warning about a result that was not read to its end. */
 const LEFT_EARLY = 'Exec: socket was closed or ended before the response was fully read';
 
-/** @param isClosed what is broken off by `close` is no fault of the server's. */
+/** @param isClosed what `close` breaks off is not an error of the server. */
 function loggerOver(log: Log, isClosed: () => boolean): new () => Logger {
   return class implements Logger {
     trace(): void {}

@@ -1,7 +1,7 @@
 /**
  * Statements that delete rows which are there. ClickHouse writes such a mutation down, works it off behind everything
  * else and goes on with it when it is started anew, so it is only begun here and looked at in `system.mutations`:
- * nobody waits at a session for its end. A mutation is known by its mark, a text that stands in its condition and
+ * no session waits for its end. A mutation is known by its mark, a text that stands in its condition and
  * changes nothing.
  */
 import { randomUUID } from 'node:crypto';
@@ -44,7 +44,7 @@ interface Mutation {
  * Begins the statement, or looks how far it is. What has failed is ended: the engine would try it for ever, and those
  * that come behind it wait.
  * @param mark ours: letters, digits, `/`, `.`, `-`; the same statement has the same, another one never.
- * @param isBegun as of HistoryWriter.deleteMeasurements.
+ * @param isBegun see HistoryWriter.deleteMeasurements.
  * @returns how far it is. Rejects with HistoryRefusal when the values are at fault, StatementFailed when the engine
  * failed at it otherwise.
  */
@@ -128,6 +128,6 @@ async function end(clickHouse: ClickHouse, table: string, id: string): Promise<v
 function failureOf({ failure }: Mutation): Error {
   const code = Number(/^Code: (\d+)\./.exec(failure)?.[1] ?? NaN);
   const refusal = refusalBy(code, failure);
-  // Whatever is not surely the data's is tried again, with the pauses of whoever calls.
+  // A failure that is not certain to come from the data is retried, with the caller's pauses.
   return refusal?.isCertain === true ? refusal : new StatementFailed(failure);
 }

@@ -54,7 +54,7 @@ async function addProjection(clickHouse: ClickHouse, { table, name, columns, ord
   await clickHouse.command(`ALTER TABLE ${table} MATERIALIZE PROJECTION ${name}`, {}, { mutations_sync: '0' });
 }
 
-/** How rows are deleted so that what is left keeps its projections: parts that hold such rows are written again. */
+/** How rows are deleted so that the other rows keep their projections: parts with deleted rows are written again. */
 export function deletingHead(table: string): Pick<DeletingStatement, 'table' | 'head'> {
   const isProjected = PROJECTIONS.some((projection) => projection.table === table);
   return { table, head: isProjected ? `ALTER TABLE ${table} DELETE WHERE` : `DELETE FROM ${table} WHERE` };

@@ -28,7 +28,7 @@ const entityHead = `  tenant UInt32,
 /**
  * Small parts of measurements are compact: 0.1 µs more CPU a row at the insert, 0.35 less with the merges (10 million
  * rows, 2026-11-21). measurements: one row for each value of a measurement, `part` counts them from 0 (one row with an
- * empty fragment where there is no value). `form` says how a measurement of one value was written
+ * empty fragment without a value). `form` says how a measurement of one value was written
  * (ingest/measurements/form.ts), `doc` is its text: in part 0 only, and only where columns and form do not give it
  * back. alarms: the key begins with the source: a list of one source's alarms took 188 ms by (tenant, id), 23 ms so,
  * the pages of all the same. audits: the index finds the records of an alarm or operation: 58 ms without, 11 ms with

@@ -30,13 +30,13 @@ export interface Context {
   readonly params: ReadonlyMap<string, string>;
   readonly settings: ReadonlyMap<string, string>;
   readonly database: string;
-  /** Of a read: aborts when nobody waits for its result any more. Without it the statement runs to its end. */
+  /** Of a read: aborts when no caller waits for its result any more. Without it the statement runs to its end. */
   readonly signal?: AbortSignal;
 }
 
 /** Between two requests to end a statement: one may come before the engine has begun it, and then does nothing. */
 const CANCEL_AGAIN_MS = 200;
-/** A statement that goes on for so long after the first request is reported. */
+/** A statement that goes on for this long after the first request to cancel is reported. */
 const CANCEL_SLOW_MS = 10_000;
 
 /** When the engine's memory is used up, it ends the largest read; an insert waits until there is room. */

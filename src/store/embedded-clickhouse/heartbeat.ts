@@ -1,7 +1,7 @@
 /**
  * Asks the process of the embedded ClickHouse once a second for a sign of life over its channel. A process that stands
- * still ends nothing by itself: nobody could tell it from one that works on a long statement, which answers here
- * nevertheless.
+ * still does not end its requests. Without this it would look like a process with a long statement, which answers
+ * here.
  */
 import type { ChildProcess } from 'node:child_process';
 import type { ChildMessage, ParentMessage } from './child.ts';

@@ -1,6 +1,6 @@
 /**
  * The engine's process that a killed server has left behind: it ends by itself, but not while a statement runs, and
- * until then nobody else can open its data directory. It is killed; nothing that an insert acknowledged is lost by
+ * until then no other process can open its data directory. It is killed; nothing that an insert acknowledged is lost by
  * that.
  */
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -66,7 +66,7 @@ export function startOf(pid: number): number {
 }
 
 /**
- * Of /proc/<pid>/stat from the third, the state, on; none when there is no process. The second, the name, may hold
+ * Of /proc/<pid>/stat from the third, the state, on; none without a process. The second, the name, may hold
  * spaces and ends with the last parenthesis.
  */
 function fieldsOf(pid: number): string[] {

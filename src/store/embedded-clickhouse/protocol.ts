@@ -70,7 +70,7 @@ const IGNORED = new Set([
 ]);
 const NAME = /^[A-Za-z_]\w*$/;
 const TABLE_NAME = /^(?:[A-Za-z_]\w*|`[^`\\]+`)(?:\.(?:[A-Za-z_]\w*|`[^`\\]+`))?$/;
-/** Literals, quoted names and comments are skipped; what is left over is a parameter or a semicolon. */
+/** Literals, quoted names and comments are skipped; each match is then a parameter or a semicolon. */
 const TOKENS =
   /'(?:[^'\\]|\\[^]|'')*'|"(?:[^"\\]|\\[^])*"|`(?:[^`\\]|\\[^])*`|--[^\n]*|\/\*[^]*?\*\/|\{\s*([A-Za-z_]\w*)\s*:|(;)/g;
 const READING = /^\s*(?:\(\s*)*(?:SELECT|WITH|SHOW|DESCRIBE|DESC|EXISTS|EXPLAIN)\b/i;
@@ -118,7 +118,7 @@ export function readStatement(query: string): Statement {
   return { kind: READING.test(query) ? 'read' : 'write', paramNames, format: FORMAT_CLAUSE.exec(query)?.[1] };
 }
 
-/** @returns undefined when the statement is no INSERT of data (for instance INSERT … SELECT, or no INSERT at all). */
+/** @returns undefined when the statement is not an INSERT of data, for instance INSERT … SELECT. */
 export function readInsert(query: string): InsertStatement | undefined {
   const match = INSERT.exec(query);
   if (match === null || !TABLE_NAME.test(match[1])) return undefined;

@@ -19,7 +19,7 @@ import type { Spool } from './spool.ts';
 
 /** Parameters come in the URL; ClickHouse's own limit (http_max_uri_size) is the same. */
 const HEADER_BYTES_MAX = 1 << 20;
-/** A client that takes nothing of a streamed result for so long loses it: it holds a session. */
+/** A streamed result ends when its client takes nothing for this long, since it holds a session. */
 const STALLED_STREAM_MS = 60_000;
 /** Longer than any `idle_socket_ttl` of a client, so that the client closes first. */
 const KEEP_ALIVE_MS = 65_000;

@@ -22,7 +22,7 @@ const MEMORY_FILE_SYSTEM = '/dev/shm';
 const FREE_FACTOR = 2;
 /** In the directory in memory: the process that uses it. */
 const OWNER_NAME = 'owner';
-/** A directory that names no process is nobody's when nothing was written to it for so long. */
+/** A directory that names no process is removed when nothing was written to it for this long. */
 const UNOWNED_MS = 24 * 3_600_000;
 
 export class Spool {
@@ -72,7 +72,7 @@ export class Spool {
 }
 
 /**
- * One private directory per user and data directory; undefined when it cannot be made or somebody else has the name.
+ * One private directory per user and data directory; undefined when it cannot be made or another user has the name.
  */
 function makeMemoryDirectory(directory: string): string | undefined {
   const digest = createHash('sha256').update(resolve(directory)).digest('hex').slice(0, 16);
@@ -94,7 +94,7 @@ const namePrefix = (): string => `millrace-${process.getuid?.() ?? 0}-`;
 const ownerText = (pid: number): string => `${pid} ${startOf(pid)} ${readlinkSync('/proc/self/ns/pid')}\n`;
 
 /**
- * Removes this user's directories of processes that were killed: memory that nobody would free. Those of other
+ * Removes this user's directories of processes that were killed: memory that would stay in use. Those of other
  * containers that share the file system are left alone.
  * @param now milliseconds since 1970.
  */
@@ -122,7 +122,7 @@ function isForsaken(path: string, now: number): boolean {
   return namespace === readlinkSync('/proc/self/ns/pid') && String(startOf(Number(pid))) !== start;
 }
 
-/** False also when somebody has removed the directory: the disk is there. */
+/** False also when the directory was removed: the disk is there. */
 function hasRoom(path: string, sizeBytes: number): boolean {
   try {
     const status = statfsSync(path);

@@ -136,7 +136,7 @@ async function writeAll(file: FileHandle, piece: Uint8Array): Promise<void> {
   for (let at = 0; at < piece.length; ) at += (await file.write(piece, at, piece.length - at)).bytesWritten;
 }
 
-/** Opened when it is first asked for, so that nothing stays open of what nobody reads. */
+/** Opened when it is first asked for, so that content that is never read leaves no file open. */
 async function* pieces(path: string, from: number, through: number): AsyncIterable<Uint8Array> {
   const file = await open(path, 'r');
   try {

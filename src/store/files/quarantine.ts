@@ -7,7 +7,7 @@ import { QuarantineFullError } from '../../ingest/journal/quarantine.ts';
 import type { Quarantine, QuarantineEntry, QuarantineKey } from '../../ingest/journal/quarantine.ts';
 import { syncDirectory } from './sync-directory.ts';
 
-/** Bytes of the file. More than a few lines mean that something is wrong that somebody has to look at. */
+/** Bytes of the file. More than a few lines mean a fault that an operator has to look at. */
 const QUARANTINE_BYTES_MAX = 64 * 1_048_576;
 
 const keyOf = ({ kind, table, seq, id }: QuarantineKey): string => `${kind}/${table}/${seq}/${id}`;
@@ -85,7 +85,7 @@ export class QuarantineFile implements Quarantine {
     }
   }
 
-  /** Whoever moves the file away starts a new one. */
+  /** When an operator has moved the file away, a new one begins. */
   async #noticeMoved(): Promise<void> {
     const size = await stat(this.#path).then(
       ({ size: found }) => found,
@@ -97,7 +97,7 @@ export class QuarantineFile implements Quarantine {
   }
 }
 
-/** A line that somebody has edited counts, but is nobody's. */
+/** A line that was edited counts for the size, but has no key. */
 function keyOfLine(line: string): string {
   try {
     return keyOf(JSON.parse(line) as QuarantineKey);

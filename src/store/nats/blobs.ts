@@ -16,8 +16,8 @@ import type { NatsConnection } from './connection.ts';
 
 const CHUNK_BYTES = 256 * 1024;
 /**
- * The description of an object has the place of each of so many pieces: where a range begins is found without reading
- * all before it.
+ * The description of an object has the place of one piece in this many. So the start of a range is found without
+ * reading all before it.
  */
 const CHUNKS_PER_MARK = 16;
 const MARKS = 'millrace-marks';
@@ -140,7 +140,7 @@ export class NatsBlobs implements Blobs {
   async remove(key: string): Promise<number> {
     if (!/^[\w-]+$/.test(key)) return 0;
     const bytes = (await this.#last(this.#infoSubject(key)))?.json<ObjectInfo>().size ?? 0;
-    // The description first: content without one is no more read, and still listed for the next sweep.
+    // The description first: content without one is not read any more, and still listed for the next sweep.
     for (const filter of [this.#infoSubject(key), this.#chunkSubject(key)]) {
       await this.#trying(() => this.#connection.manager.streams.purge(this.#stream, { filter }));
     }
@@ -222,7 +222,7 @@ export class NatsBlobs implements Blobs {
     return (await this.#trying(() => this.#connection.jetstream.publish(subject, payload, options))).seq;
   }
 
-  /** @throws PlatformError `blobs/bytes` when there is no space, `blobs/unreachable` after some attempts. */
+  /** @throws PlatformError `blobs/bytes` without space, `blobs/unreachable` after some attempts. */
   async #trying<Answer>(question: () => Promise<Answer>): Promise<Answer> {
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -236,7 +236,7 @@ export class NatsBlobs implements Blobs {
   }
 }
 
-/** Pieces of one size, the last one of what is left. */
+/** Pieces of one size; the last one has the rest. */
 async function* chunksOf(content: Content): AsyncGenerator<Uint8Array> {
   let chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   let length = 0;

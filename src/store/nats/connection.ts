@@ -131,7 +131,7 @@ export class NatsConnection {
   /** Sends what is buffered, then closes. */
   async close(): Promise<void> {
     this.#isClosing = true;
-    // The connection may be away: then there is nobody to wait for.
+    // The connection may be away: then nothing can be flushed.
     if (this.#isConnected) await Promise.race([this.core.flush().catch(() => undefined), sleep(1_000)]);
     this.#isConnected = false;
     await this.core.close();

@@ -1,7 +1,7 @@
 /**
  * What a user of NATS has to be allowed, with the names that a node uses: each subject is tried. NATS checks a user's
  * rights before anything is done with a message, and what is sent here does nothing: groups and entries are refused by
- * a stream's name that cannot be, requests of JetStream are no JSON, and nobody listens to the rest.
+ * a stream's name that cannot be, requests of JetStream are not JSON, and the rest has no subscribers.
  */
 import { setImmediate } from 'node:timers/promises';
 import { headers, nuid, PermissionViolationError } from '@nats-io/nats-core';

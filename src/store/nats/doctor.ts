@@ -200,8 +200,8 @@ async function checkStream(
 }
 
 /**
- * JetStream reserves what the journal may have, of the account and of the server, which tells nobody how much it has
- * (max_file_store). A stream of the size that is not reserved yet is made and removed; nothing is stored in it.
+ * JetStream reserves what the journal may have, of the account and of the server. The server does not tell how much it
+ * has (max_file_store). A stream of the size that is not reserved yet is made and removed; nothing is stored in it.
  */
 async function checkRoom(
   { manager: { streams } }: NatsConnection,

@@ -47,7 +47,7 @@ export const FOLLOW_BYTES_MIN = 1_200 * 1024;
 const HEARTBEAT_MS = 1_000;
 const SILENCE_MAX_MS = 3_500;
 const REQUEST_EXPIRES_MS = 30_000;
-/** The server forgets a consumer that nobody asks after this time: what a killed process leaves. */
+/** The server removes a consumer without requests after this time: one that a killed process left. */
 const INACTIVE_SECONDS = 60;
 const RETRY_MIN_MS = 50;
 const RETRY_MAX_MS = 1_000;
@@ -123,7 +123,7 @@ export class NatsFollower {
     this.#subscription?.unsubscribe();
     this.#subscription = undefined;
     if (this.#consumer !== undefined && this.#connection.isConnected) {
-      // The server removes it by itself when nobody asks it any more.
+      // The server removes it by itself when no requests come.
       this.#connection.manager.consumers.delete(this.#options.stream, this.#consumer).catch(() => undefined);
     }
     this.#consumer = undefined;
@@ -147,7 +147,7 @@ export class NatsFollower {
     try {
       const info = await this.#connection.manager.consumers.add(stream, this.#config(name));
       if (serial !== this.#serial) {
-        // Replaced meanwhile; this one goes as one that nobody asks.
+        // Replaced meanwhile. When this fails, the server removes it for want of requests.
         this.#connection.manager.consumers.delete(stream, name).catch(() => undefined);
         return;
       }
@@ -229,7 +229,7 @@ export class NatsFollower {
     if (!this.#isPumping) void this.#pump();
   }
 
-  /** 100 is a heartbeat; 404, 408 and 409 end the request; 503: there is no such consumer any more. */
+  /** 100 is a heartbeat; 404, 408 and 409 end the request; 503: the consumer is deleted. */
   #takeStatus(code: number): void {
     if (code === 100) return;
     if (code === 503) {

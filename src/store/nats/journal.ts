@@ -35,7 +35,7 @@ const APPEND_TIMEOUT_MS = 10_000;
 /** One attempt of an append; longer than a healthy cluster needs under load, shorter than an election. */
 const ATTEMPT_TIMEOUT_MS = 2_000;
 const RETRY_MS = 100;
-/** JetStream knows ids of messages so long: longer than any append is repeated. */
+/** JetStream remembers ids of messages this long: longer than any append is repeated. */
 const DUPLICATE_WINDOW_SECONDS = 120;
 const SIZE_INTERVAL_MS = 1_000;
 /**
@@ -249,7 +249,7 @@ export class NatsJournal implements ShardJournal {
   /**
    * One attempt. @returns the stream's sequence, or 0 when the group is on its way: a former copy is known but not yet
    * stored by all.
-   * @throws JournalUnavailable when JetStream refuses; anything else: nobody knows.
+   * @throws JournalUnavailable when JetStream refuses; anything else: it is unknown whether it is stored.
    */
   async #publish(subject: string, records: Buffer, messageHeaders: MsgHdrs, timeoutMs: number): Promise<number> {
     const answer = await this.#request(subject, records, messageHeaders, timeoutMs);
@@ -279,7 +279,7 @@ export class NatsJournal implements ShardJournal {
     });
   }
 
-  /** Resolves after `ms`; when there is no connection as soon as it is back. */
+  /** Resolves after `ms`; without a connection as soon as it is back. */
   async #connectedOr(ms: number): Promise<void> {
     let endReconnected: (() => void) | undefined;
     await Promise.race([

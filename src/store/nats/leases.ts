@@ -37,7 +37,7 @@ export const LEASE_MS_DEFAULT = 3_000;
 const HEARTBEATS_PER_LEASE = 3;
 const TICKS_PER_LEASE = 20;
 const MARGIN_PER_LEASE = 0.2;
-/** What members lack counts when it has stayed the same for so many lease times. */
+/** What members lack counts when it has stayed the same for this many lease times. */
 const SETTLE_LEASES = 1.5;
 /** Everything is read again so often: an update that was missed is seen. */
 const READ_AGAIN_MS = 10_000;
@@ -45,7 +45,7 @@ const READ_AGAIN_MS = 10_000;
 const RELEASES_MAX = 4;
 /** After a shard could not be taken into service: before it is tried here again. */
 const RETRY_ACQUIRE_MS = 1_000;
-/** Entries of nodes that died are removed after so many lease times. */
+/** Entries of nodes that died are removed after this many lease times. */
 const FORGET_LEASES = 20;
 
 interface Entry {
@@ -199,7 +199,7 @@ export class NatsLeases implements ShardLeases {
       this.#evaluate();
     }
     this.#isGone = true;
-    // Nobody needs the entry any more; when it cannot be removed now, others do it later.
+    // The entry is not needed any more; when it cannot be removed now, other nodes do it later.
     await this.#publishHeartbeat().catch(() => undefined);
     await this.#forget(this.#options.nodeId);
     await this.abandon();
@@ -332,7 +332,7 @@ export class NatsLeases implements ShardLeases {
     this.#evaluate();
   }
 
-  /** Compare-and-set. @returns the new revision, undefined when another was quicker or nobody knows. */
+  /** Compare-and-set. @returns the new revision, undefined when another node was first or the result is unknown. */
   async #write(
     shard: number,
     entry: { node: string | null; next?: string | undefined },
@@ -465,7 +465,7 @@ export class NatsLeases implements ShardLeases {
     const epoch = this.#owned.get(shard)!;
     this.#lose(shard);
     this.#options.log.debug({ shard, epoch, next }, 'a shard is given up: this node does not reach the documents');
-    // Whoever is busy with it comes to an end by itself, and finds that it is lost.
+    // A task that is busy with the shard ends by itself, and finds that it is lost.
     const isBusy = this.#busy.has(shard);
     if (!isBusy) this.#busy.add(shard);
     await this.#write(shard, { node: null, next }, epoch);

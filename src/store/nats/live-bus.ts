@@ -1,7 +1,7 @@
 /**
  * The live bus over all nodes. Listeners of this node are called at once; what others listen to goes out once per turn
  * of the event loop, as one message of NATS core per tenant and area. Nodes tell each other what they listen to, so
- * that nothing is made or sent for nobody. It stores nothing: what cannot be sent is dropped, counted and logged.
+ * that nothing is made or sent without a subscriber. It stores nothing: what cannot be sent is dropped, counted and logged.
  */
 import type { Subscription } from '@nats-io/nats-core';
 import type { NodeMessages } from '../../cluster/peers/node-messages.ts';
@@ -110,7 +110,7 @@ export class NatsLiveBus implements LiveBus {
     this.#timer = setInterval(() => this.#repeat(), INTEREST_INTERVAL_MS);
   }
 
-  /** Somebody on this node or on another. */
+  /** On this node or on another. */
   hasSubscribers(tenant: number, area: Area): boolean {
     return this.#local.hasSubscribers(tenant, area) || this.#isRemote(keyOf(tenant, area));
   }

@@ -1,5 +1,5 @@
 /**
- * Who has which MQTT connection, in Redis: `<prefix>:conn:<tenant>/<key>` = holder and, for a claim that is repeated,
+ * Which node has which MQTT connection, in Redis: `<prefix>:conn:<tenant>/<key>` = holder and, for a claim that is repeated,
  * the holder before it.
  */
 import type { ConnectionHolder, ConnectionRegistry } from '../../cluster/peers/connection-registry.ts';

@@ -1,6 +1,6 @@
 /**
- * The connection to Redis, of whatever kind: it comes back for ever, and queues nothing while it is away. Whoever sends
- * decides whether to repeat (RedisDocuments does) or to refuse (the reader does).
+ * The connection to Redis, of every kind. It reconnects for ever, and queues nothing while it is away. The caller decides
+ * whether to repeat (RedisDocuments does) or to refuse (the reader does).
  */
 import { createHash } from 'node:crypto';
 import { Cluster, Redis } from 'ioredis';

@@ -232,8 +232,8 @@ export class RedisDocumentReader implements DocumentReader {
 const isOfEachShard = (collection: Collection): boolean => collection === 'meta' || collection === 'pending';
 
 /**
- * Where a prefix that names an actor names it as a whole: `12` is no prefix of one managed object, and `s` of more than
- * one session.
+ * Where a prefix names one actor as a whole. `12` is the start of several ids of managed objects, and `s` of several
+ * sessions.
  */
 const hasPrefixesOfActors = (collection: Collection): boolean =>
   !['managedObject', 'binary', 'availability', 'alarm', 'event', 'operation', 'session', 'externalId'].includes(
