@@ -22,7 +22,7 @@ const LMDB_FILE_NAME = 'data.mdb';
 
 /**
  * Backs up into a directory that is empty or absent.
- * @throws CommandError when the directory is not empty, there is no data, or the server refuses.
+ * @throws CommandError when the directory is not empty, the data is missing, or the server refuses.
  */
 export async function backup(options: BackupOptions, target: string, version: string): Promise<number> {
   const data = resolve(options.data);

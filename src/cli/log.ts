@@ -43,7 +43,7 @@ export function createLog(options: { level: string; format: 'auto' | 'json' | 'p
       try {
         destination.flushSync();
       } catch {
-        /* standard error is closed or full: there is nobody left to tell */
+        /* standard error is closed or full: it cannot be reported anywhere */
       }
     },
   };

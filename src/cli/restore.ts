@@ -11,7 +11,7 @@ import { endOrphan } from '../store/embedded-clickhouse/orphan.ts';
 import { CommandError, EXIT_OK } from '../operate/exit-codes.ts';
 import { checkBackup, finishRestore, stageRestore } from '../operate/backup/restore-files.ts';
 
-/** So long is waited for a server to stop and to start on the backup. */
+/** Wait this long for a server to stop and to start on the backup. */
 const TAKEN_OVER_MS = 120_000;
 const ASKED_EVERY_MS = 200;
 const STATE_TIMEOUT_MS = 5_000;
@@ -65,7 +65,7 @@ async function restoreRunning(data: string, from: string, run: unknown): Promise
   );
   for (const endMs = Date.now() + TAKEN_OVER_MS; Date.now() < endMs; ) {
     await delay(ASKED_EVERY_MS);
-    // While it stops and starts nobody answers.
+    // It does not answer while it stops and starts.
     const state = await askServer(data, { command: 'state' }, STATE_TIMEOUT_MS).catch(() => undefined);
     if (state?.ok && state.run !== run) {
       process.stderr.write(`the server runs on the backup of ${String(answer.time)}\n`);

@@ -21,7 +21,7 @@ const NATIVE_REMEDY =
   'millrace doctor tests each package';
 /** Of these a developer wants the stack. */
 const PROGRAM_FAULTS = [TypeError, ReferenceError, RangeError, SyntaxError, AssertionError];
-/** Nobody waits for a stop that a restore asked for. */
+/** No supervisor waits for a stop that a restore asked for. */
 const RESTORE_STOP_MS = 60_000;
 
 /**
@@ -99,7 +99,7 @@ async function runUntilStopped(
       log,
     );
     if (!isRestore || code !== EXIT_OK) return code;
-    // The next start puts the backup in place, whoever makes it.
+    // The next start puts the backup in place, whatever makes it.
     if (
       (await Promise.race([
         stopSignal,
@@ -164,7 +164,7 @@ function waitForSignal(processLog: ProcessLog): Promise<string> {
   });
 }
 
-/** State is unknown after an exception that nobody caught: log it and end; the journal has what was acknowledged. */
+/** State is unknown after an uncaught exception: log it and end; the journal has what was acknowledged. */
 function endOnUncaught(processLog: ProcessLog): void {
   process.on('uncaughtException', (error) => {
     processLog.log.error({ err: error }, `uncaught exception: ${(error as Error | undefined)?.message}`);

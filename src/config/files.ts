@@ -13,7 +13,7 @@ export interface FileSetting {
 
 const CERTIFICATE = /-----BEGIN (?<kind>(?:X509 |TRUSTED )?CERTIFICATE)-----[^-]+-----END \k<kind>-----/g;
 
-/** @returns the content; undefined, and a mistake more, when there is no such file or it cannot be read. */
+/** @returns the content; undefined, and a mistake more, when the file is missing or cannot be read. */
 export function readSettingFile({ name, path }: FileSetting, mistakes: string[]): Buffer | undefined {
   if (path === undefined) return undefined;
   try {
@@ -26,7 +26,7 @@ export function readSettingFile({ name, path }: FileSetting, mistakes: string[])
   }
 }
 
-/** Checks certificates of authorities: TLS passes over what it cannot read, and trusts nobody then. */
+/** Checks certificates of authorities: TLS skips what it cannot read, and then trusts no server. */
 export function checkAuthorities(file: FileSetting, mistakes: string[]): void {
   parseCertificates(file, readSettingFile(file, mistakes), mistakes);
 }
@@ -48,7 +48,7 @@ export function checkKeyPair(keyFile: FileSetting, certificateFile: FileSetting,
   }
 }
 
-/** @returns the first one, which is the own one of a chain. */
+/** @returns the first one, which in a chain is the owner's. */
 function parseCertificates(
   { name, path }: FileSetting,
   content: Buffer | undefined,

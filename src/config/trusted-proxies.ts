@@ -8,8 +8,8 @@ export const PROXIES_RULE =
 
 export class TrustedProxies {
   /**
-   * Of named values (host, protocol, port, path) the one so many places from the right counts; all of them: the first.
-   * 0: none is believed.
+   * The place from the right of the named value (host, protocol, port, path) that counts; Infinity: the first. 0: none
+   * counts.
    */
   readonly #hops: number;
   readonly #networks: BlockList | undefined;

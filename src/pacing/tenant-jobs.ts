@@ -1,7 +1,7 @@
 /**
  * Works off what tenants have under way as records of the collection `job`: of each tenant the first job that is due, a
  * page at a time, so that none starves another. A job that fails, or waits for something, is left alone for a while,
- * and holds up nobody else. A job is there until it is done: what a crash, or a shard that moves, interrupts goes on at
+ * and does not hold up others. A job is there until it is done: what a crash, or a shard that moves, interrupts goes on at
  * its last page.
  */
 import { BackgroundLoop } from './background-loop.ts';
@@ -9,7 +9,7 @@ import type { DocumentReader } from '../ports/document-reader.ts';
 import type { RecordChange } from '../model/commands/records.ts';
 import type { Log } from '../ports/log.ts';
 
-/** After it all tenants are looked at again, in case nobody has told of a job. */
+/** After it all tenants are looked at again, in case no one has told of a job. */
 const PASS_MS = 60_000;
 /** After a page that failed, for instance since the server is busy: doubles from first to last. */
 const RETRY_FIRST_MS = 1_000;
@@ -149,7 +149,7 @@ export class TenantJobs {
     return true;
   }
 
-  /** The first job of the tenant that is not left alone. What is left alone and gone is forgotten. */
+  /** The first job of the tenant that is not paused. Pauses of jobs that are gone are forgotten. */
   async #next(tenant: number): Promise<Job | undefined> {
     const { documents, prefix } = this.#options;
     const paused = this.#paused.get(tenant);

@@ -56,7 +56,7 @@ const ALGORITHMS: Readonly<Record<string, string>> = {
   '1.3.101.113': 'Ed448',
 };
 
-/** @returns undefined when the text is no certificate. @param text PEM, or the base64 alone. */
+/** @returns undefined when the text is not a certificate. @param text PEM, or the base64 alone. */
 export function parseCertificate(text: string): X509Certificate | undefined {
   const body = text.replace(/-----(?:BEGIN|END) CERTIFICATE-----/g, '').replace(/\s+/g, '');
   if (body === '' || !/^[A-Za-z0-9+/]+={0,2}$/.test(body)) return undefined;
@@ -147,7 +147,7 @@ export function commonNameOf(certificate: X509Certificate): string | undefined {
 }
 
 /**
- * Lower case and without leading zeros, as revocations are compared and stored; undefined for what is no serial number.
+ * Lower case and without leading zeros, as revocations are compared and stored; undefined for anything but a serial number.
  */
 export function serialOf(hex: string): string | undefined {
   const digits = hex.trim().replace(/^0x/i, '').toLowerCase();
@@ -232,9 +232,9 @@ export class TrustedCertificates {
   }
 
   /**
-   * Certificates of authorities are public: anybody can upload them. So who has proven possession wins over who has
-   * not, wherever in the chain, and without a proof nobody gets a device that another tenant has a certificate for too,
-   * enabled or not.
+   * Certificates of authorities are public: every tenant can upload them. So a tenant that has proven possession wins
+   * over one that has not, wherever in the chain. Without a proof a tenant does not get a device that another tenant has
+   * a certificate for too, enabled or not.
    * @param chain the device's own certificate first, as it was sent; that the device has its key was checked by TLS.
    * @param wantedTenant the only one that counts, when the client names it.
    * @throws UntrustedCertificate with the reason.

@@ -85,7 +85,7 @@ export class SubjectKeys {
   /**
    * Calls `check` with each key and its certificates until it gives undefined. A key that was right comes first next
    * time, and when the checks did not suffice, those that were wrong come last: so the right one is found after some
-   * logins, whoever has added others.
+   * logins, however many other tenants have added.
    */
   check(check: (key: string, fingerprints: ReadonlySet<string>) => boolean | undefined): void {
     const right: KeyGroup[] = [];

@@ -81,7 +81,7 @@ interface UnderWay {
 }
 
 export class CachingAuthenticator implements DeviceAuthenticator, PasswordConfirmation {
-  /** Whoever reads users to identify somebody takes its generation before. */
+  /** Code that reads users to identify one takes the generation before. */
   readonly changed = new ChangedUsers();
   readonly #documents: DocumentReader;
   readonly #tenants: Tenants;
@@ -278,7 +278,7 @@ export class CachingAuthenticator implements DeviceAuthenticator, PasswordConfir
     this.#cache.forgetUser(tenantNumber, userName);
   }
 
-  /** Records of a tenant changed: whoever is concerned is looked at again. */
+  /** Records of a tenant changed: affected users are read again. */
   recordsChanged(tenant: number, changes: readonly RecordChange[]): void {
     if (
       changes.some((change) => SHARED_RIGHTS.has(change.collection) || isOfSecondFactors(change) || isReadScope(change))
@@ -388,7 +388,7 @@ export class CachingAuthenticator implements DeviceAuthenticator, PasswordConfir
     const user = await this.#find(tenant.number, login.name, login.takesAlias);
     underWay.last = { userName: user?.userName ?? login.name, asOf, owner: user?.service?.owner };
     if (user !== undefined) {
-      // Nobody guesses it: no lock keeps a device out that has such a password.
+      // It cannot be guessed: no lock keeps a device with such a password out.
       if (matchesGenerated(login.password, user.password)) return { user, isRight: true, asOf };
       if (!isProven(proven, user)) this.#proven.delete(key);
       else if (this.#takesKnown(accountOf(tenant, user, login), login.address)) return { user, isRight: true, asOf };
@@ -398,7 +398,7 @@ export class CachingAuthenticator implements DeviceAuthenticator, PasswordConfir
   }
 
   /**
-   * Names that mean no account wait behind each other, not before users; a wrong password of a user who has overtaken
+   * Names that mean no account wait behind each other, not before users; a wrong password of a user that has overtaken
    * them waits with them, so that the time does not tell which names there are. A password that was right before takes
    * no hash, but waits like a wrong one: a client that guesses could leave the queue and try the next one.
    * @throws PlatformError `general/busy`, `login/locked`, `login/address-locked`.

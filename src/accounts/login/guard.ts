@@ -4,7 +4,7 @@
  * addresses that are not familiar. Each further lock lasts twice as long. A familiar address is one from which a
  * password of the account was right on this node. From there a password that was right before passes each lock. The
  * account with which new devices register is never locked for all addresses: its password is in every new device, and
- * who has one could lock all. Each node counts for itself, in tables of bounded size.
+ * the owner of one could lock all. Each node counts for itself, in tables of bounded size.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -178,7 +178,7 @@ class Locks {
     failures.knownWrong = [...failures.knownWrong.filter((known) => known !== guess), guess].slice(-KNOWN_WRONG_MAX);
   }
 
-  /** A lock is not ended by a success: it may be of somebody else. */
+  /** A lock is not ended by a success: it may come from another user. */
   succeeded(name: string): void {
     if (this.leftMs(name) === 0) this.#watched.delete(name);
   }
@@ -265,7 +265,7 @@ export class LoginGuard {
     if (guess !== undefined) this.#accounts.rememberWrong(account, guess);
   }
 
-  /** The account keeps its count: those who guess elsewhere are not the one who has the password. */
+  /** The account keeps its count: guesses elsewhere do not come from the user with the password. */
   succeeded(account: string, address: ClientAddress): void {
     const pair = pairOf(account, address);
     this.#pairs.succeeded(pair);

@@ -35,7 +35,7 @@ export interface StoredLoginOption {
 /** What browsers call themselves; programs that pretend to be one are taken for one. */
 const BROWSER = /\b(?:mozilla|opera)\/\d/i;
 
-/** @returns whether somebody with this header User-Agent may log in with Basic. */
+/** @returns whether a client with this header User-Agent may log in with Basic. */
 export function mayUseBasic(restrictions: AuthenticationRestrictions, userAgent: string): boolean {
   const has = (parts: readonly string[]): boolean => parts.some((part) => userAgent.includes(part));
   if (has(restrictions.trustedUserAgents)) return true;
@@ -60,7 +60,7 @@ export class BasicRestrictions {
     this.#byTenant.delete(tenant);
   }
 
-  /** Whether any tenant has some: otherwise nobody need look at the header. */
+  /** Whether any tenant has some: otherwise the header need not be looked at. */
   get isAny(): boolean {
     return this.#byTenant.size > 0;
   }

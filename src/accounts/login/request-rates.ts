@@ -139,7 +139,7 @@ export function tenantLimit({ customProperties }: Tenant, name: string): number 
   return text === undefined ? undefined : positive(text.startsWith('"') ? (JSON.parse(text) as string) : text);
 }
 
-/** @returns undefined for what is no number above 0. */
+/** @returns undefined for anything but a number above 0. */
 function positive(text: string | undefined): number | undefined {
   const value = text === undefined || text.trim() === '' ? NaN : Number(text);
   return Number.isFinite(value) && value > 0 ? value : undefined;

@@ -99,8 +99,8 @@ export class RightsWatch {
   }
 
   /**
-   * Changes were missed: of those who are connected, whoever is gone, disabled or has lost a right is ended. Who only
-   * gained something stays, as ever.
+   * Call it when changes were missed: ends the connections of users that were deleted or disabled, or have lost a right.
+   * Users that only gained rights stay connected.
    * @throws what the store says.
    */
   async recheck(connected: ConnectedUsers): Promise<void> {

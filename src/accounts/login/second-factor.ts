@@ -23,7 +23,7 @@ import type { SigningKey } from './signing-key.ts';
 import { newSecret, stepOfCode } from './totp.ts';
 import { changeRecords, retried } from '../../records/records.ts';
 
-/** Wrong codes within the time that lock; whoever tries has the right password. */
+/** Wrong codes within the time that lock; each came with the right password. */
 export const WRONG_CODES_MAX = 5;
 export const WRONG_CODES_WINDOW_MS = 5 * 60_000;
 /** 480 guesses a day, of which three in a million are right at a time. */

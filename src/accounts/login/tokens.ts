@@ -128,7 +128,7 @@ export class Tokens {
   }
 
   /**
-   * @returns undefined when it is no token of ours, or has ended. @throws PlatformError `login/tenant-suspended` for
+   * @returns undefined when it is not a token of this server, or has ended. @throws PlatformError `login/tenant-suspended` for
    * one that would be good otherwise.
    */
   async authenticate(token: string): Promise<Principal | undefined> {

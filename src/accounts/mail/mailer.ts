@@ -25,7 +25,7 @@ export class LogMailer implements Mailer {
   readonly #log: Log;
   readonly #count: (result: MailResult) => void;
 
-  /** @param count called for each mail: they are counted, since nobody receives them. */
+  /** @param count called for each mail: they are counted, since none is sent. */
   constructor(log: Log, count: (result: MailResult) => void) {
     this.#log = log;
     this.#count = count;

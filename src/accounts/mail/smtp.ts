@@ -1,6 +1,6 @@
 /**
- * Mails over SMTP. They wait in memory, bounded, and are tried again while the mail server is away: a start in between
- * loses them, and whoever waited for one asks again.
+ * Mails over SMTP. They wait in memory, bounded, and are tried again while the mail server is away: a restart
+ * loses them, and users ask again.
  */
 import { createTransport } from 'nodemailer';
 import type { Log } from '../../ports/log.ts';

@@ -55,7 +55,7 @@ export type PasswordKind = 'chosen' | 'device' | 'generated';
 export interface HashTurn {
   readonly tenant: number;
   readonly account: string;
-  /** Ends the wait: nobody needs the hash any more. */
+  /** Ends the wait: the hash is not needed any more. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -100,8 +100,8 @@ export class SlowHashes {
   }
 
   /**
-   * A wrong password takes as long as one of a user who does not exist, or who has no password yet: which names mean
-   * users is not told by the time.
+   * A wrong password takes as long as one of a user that does not exist, or that has no password yet. So the time does
+   * not tell which names mean users.
    * @param stored '' for a user who does not exist. @param kind by the name.
    */
   async verify(password: string, stored: string, kind: PasswordKind): Promise<boolean> {

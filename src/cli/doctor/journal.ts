@@ -11,7 +11,7 @@ import { QuarantineFile } from '../../store/files/quarantine.ts';
 const NAME = 'journal';
 const REMEDY = 'millrace doctor --repair sets them aside and keeps the rest, as the next start of the server does';
 
-/** Nothing where there is no data yet. @param data absolute. @param isRepair sets aside what cannot be read. */
+/** Finds nothing without data. @param data absolute. @param isRepair sets aside what cannot be read. */
 export async function checkJournal(data: string, isRepair: boolean): Promise<Finding[]> {
   const directory = join(data, DOCUMENTS_DIRECTORY);
   if (!existsSync(directory) || !existsSync(join(data, CLICKHOUSE_DIRECTORY))) return [];

@@ -14,7 +14,7 @@ export interface SimulatedDevice {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Of twenty devices so many are thermometers, so many machines; the others are trackers. */
+/** Of this many devices the numbers below are thermometers and machines; the others are trackers. */
 const KINDS_OF = 20;
 const THERMOMETERS = 12;
 const MACHINES = 5;

@@ -16,7 +16,7 @@ export interface LinkOptions {
 /** What the simulation is told; one object serves all links. */
 export interface LinkListener {
   connected(link: MqttLink): void;
-  /** @param reason why it ended, or why it could not begin; a link that was connected is no longer. */
+  /** @param reason why it ended, or why it could not begin; a connected link is closed. */
   closed(link: MqttLink, reason: string): void;
   acknowledged(latencyMicroseconds: number): void;
 }

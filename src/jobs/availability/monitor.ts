@@ -191,7 +191,7 @@ export class AvailabilityMonitor implements AvailabilityPort {
     const { commands, ids, isConnected, now } = this.#options;
     const at = now();
     const heardAt = Math.max(state?.lastMessage ?? 0, this.lastHeard(device) ?? 0);
-    // Whoever spoke while the server was down, or another node listened, was not heard.
+    // Messages while the server was down, or while another node owned the tenant, are not known here.
     const listensSince = Math.max(this.#startedAt, this.#options.ownedSince?.(tenant) ?? 0);
     const isSilent = isSilentSince(
       state?.interval,

@@ -217,7 +217,7 @@ export class BulkOperationScheduler {
     return this.#create(tenant, next, JSON.stringify(next), planned);
   }
 
-  /** Makes the list of devices: whoever is in the group now. */
+  /** Makes the list of devices: the group's members now. */
   async #begin(tenant: number, stored: StoredBulkOperation, text: string): Promise<number> {
     const { id } = stored;
     const now = this.#options.now();

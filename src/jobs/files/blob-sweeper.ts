@@ -1,5 +1,5 @@
 /**
- * Removes content that nobody refers to: of uploads that were broken off behind the write, of deleted entities. Content
+ * Removes content without references: of uploads that broke off behind the write, of deleted entities. Content
  * is written before the command that refers to it, so that only what is older than any command under way is looked at.
  */
 import type { Blobs } from '../../ports/blobs.ts';

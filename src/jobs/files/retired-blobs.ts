@@ -1,11 +1,11 @@
 /**
- * Content that nobody refers to any more, but that somebody may be downloading: removed after a while. Bounded: with
+ * Content without references that may still be downloaded: removed after a while. Bounded: with
  * more of it the oldest goes at once. What the end of the process leaves is removed by the sweep (blob-sweeper.ts).
  */
 import type { Blobs, RetiredContents } from '../../ports/blobs.ts';
 import type { Log } from '../../ports/log.ts';
 
-/** A download may take so long. */
+/** A download may take this long. */
 const GRACE_MS = 600_000;
 const BYTES_MAX = 256 * 1_048_576;
 const CONTENTS_MAX = 20_000;

@@ -1,5 +1,5 @@
 /**
- * Carries out retention runs: each night, when somebody asks for one, and early when the disk fills up. A run is a
+ * Carries out retention runs: each night, on request, and early when the disk fills up. A run is a
  * record of the tenant with its plan; each part of it is counted and written down, removed, and ticked off, so that a
  * crash neither forgets nor counts anything twice.
  */
@@ -229,7 +229,7 @@ export class RetentionRunner {
     doneFor: number,
   ): Promise<string> {
     const { documents, defaultDays } = this.#options;
-    // Before anything else: a run under way waits with the clock, and whoever is told only of it waits for nothing.
+    // First of all: a run under way waits with the clock, so its id alone would make the caller wait in vain.
     const startedAt = await this.#options.clock.read();
     if (startedAt === undefined) {
       this.#options.refusals.count(CLOCK_LIMIT);

@@ -4,7 +4,7 @@ import type { Authenticator, LoginCaller, LoginPlace, Principal } from '../../mo
 import { memberOf } from './message.ts';
 import type { Request } from './message.ts';
 
-/** Checks a token that is no user and password (a JWT). */
+/** Checks a token that does not hold user and password (a JWT). */
 export interface TokenAuthenticator {
   authenticateToken(token: string): Principal | undefined | Promise<Principal | undefined>;
 }

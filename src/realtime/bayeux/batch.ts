@@ -14,7 +14,7 @@ export interface Batch {
   readonly onAnswer: (text: string) => void;
   /** All other messages are answered: where is the connect to be held? */
   readonly beforeConnect: () => ConnectTransport;
-  /** There is no connect, or none that a session has taken: all answers are given. */
+  /** The batch has no connect, or none that a session has taken: all answers are given. */
   readonly onNoConnect: () => void;
   readonly mayHold: boolean;
   /** The client has gone: nothing more is worth doing. */
@@ -48,12 +48,12 @@ export async function answerBatch(requests: readonly Request[], batch: Batch): P
   batch.onNoConnect();
 }
 
-/** A refusal, as of a login, and a failure of ours are answers too: the others of the batch are not lost by them. */
+/** A refusal, for instance of a login, and a failure of the server are answers too: the rest of the batch is kept. */
 async function orFailure<Result>(request: Request, log: Log, work: () => Promise<Result>): Promise<Result | string> {
   try {
     return await work();
   } catch (error) {
-    // Nobody tries again with the same credentials.
+    // A retry with the same credentials would fail the same way.
     if (error instanceof PlatformError && error.status !== 500) {
       const advice: Advice = { reconnect: error.status === 503 ? 'retry' : 'none' };
       return answerText(request, { successful: false, error: `${error.status}::${error.message}`, advice });

@@ -39,7 +39,7 @@ export interface ChannelFamily {
   readonly scope: 'source' | 'descendants';
   readonly hasWildcard: boolean;
   readonly role: string;
-  /** Whoever may read the managed object may subscribe without the role. */
+  /** A user who may read the managed object may subscribe without the role. */
   readonly isOpenToReaders: boolean;
 }
 
@@ -104,7 +104,7 @@ const ID_LENGTH_MAX = 64;
 
 const familyByName = new Map(CHANNEL_FAMILIES.map((family) => [family.prefix.slice(1, -1), family]));
 
-/** @returns the channel, or undefined when there is no such channel at a URL of this form. */
+/** @returns the channel, or undefined when URLs of this form have no such channel. */
 export function parseChannel(text: string, urlForm: UrlForm): Channel | undefined {
   const parts = text.split('/', 4);
   if (parts[0] !== '') return undefined;

@@ -8,7 +8,7 @@ import type { Principal } from '../../model/access/principal.ts';
 import type { HierarchyPort } from './ancestor-lookup.ts';
 import type { ObjectAccess } from './channel.ts';
 
-/** So many ancestors of one object are looked at, and so many parents of each. */
+/** Ancestors of one object that are looked at, and parents of each. */
 const ANCESTORS_MAX = 1_000;
 
 type ParentRow = { readonly id: string };
@@ -64,7 +64,7 @@ const SCOPES: Readonly<Record<Notification['area'], WantedAccess['scope']>> = {
   operations: 'OPERATION',
 };
 
-/** The owner of a managed object may read it, and who has a permission for all its data of the area. */
+/** The owner of a managed object may read it, and users with a permission for all its data of the area. */
 export class OwnerAccess implements ObjectAccess {
   readonly #documents: DocumentReader;
   readonly #hierarchy: DocumentHierarchy;

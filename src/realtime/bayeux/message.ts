@@ -93,7 +93,7 @@ function badRequest(reason: string): PlatformError {
   return new PlatformError('general/bad-json', { reason });
 }
 
-/** @returns the text of the member, or '' when it is no text. */
+/** @returns the text of the member, or '' when it is not a text. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }

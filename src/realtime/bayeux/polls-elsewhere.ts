@@ -13,7 +13,7 @@ export interface LongPollRequest {
   readonly requester: Requester;
 }
 
-/** Answers a long poll of a client of another node. @throws PlatformError when the text is no Bayeux request. */
+/** Answers a long poll of a client of another node. @throws PlatformError when the text is not a Bayeux request. */
 export type LongPollAnswerer = (text: string, requester: Requester, responder: LongPollResponder) => void;
 
 export interface PollsElsewhere {
@@ -22,8 +22,7 @@ export interface PollsElsewhere {
   /** Begins to answer the polls that other nodes hand on. */
   start(answerer: LongPollAnswerer): void;
   /**
-   * Hands a poll to the node that has the session. @returns false when that is no other node: it is to be answered
-   * here.
+   * Hands a poll to the node that has the session. @returns false when that is this node: answer it here.
    */
   relay(poll: LongPollRequest, responder: LongPollResponder): boolean;
   /** Answers what waits for other nodes: this one is stopping. */

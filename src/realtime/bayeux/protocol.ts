@@ -81,7 +81,7 @@ export class BayeuxProtocol {
     this.#options = options;
   }
 
-  /** @returns the answer to a message that is no connect. */
+  /** @returns the answer to a message that is not a connect. */
   async answer(request: Request, requester: Requester): Promise<string> {
     switch (request.channel) {
       case '/meta/handshake':
@@ -99,7 +99,7 @@ export class BayeuxProtocol {
 
   /**
    * Takes a connect: the session answers it through the transport.
-   * @returns the answer when there is no such session.
+   * @returns the answer when the session does not exist.
    */
   async connect(request: Request, requester: Requester, place: ConnectPlace): Promise<string | undefined> {
     const session = await this.#find(request, requester);

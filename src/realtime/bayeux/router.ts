@@ -32,8 +32,7 @@ interface FamilyRoutes {
 }
 
 /**
- * Everything of one tenant and area; there is one as long as somebody is subscribed, and so one subscription to the
- * bus.
+ * Everything of one tenant and area. It exists, with one subscription to the bus, while a session is subscribed.
  */
 interface AreaRoutes {
   readonly families: Map<ChannelFamily, FamilyRoutes>;
@@ -114,7 +113,7 @@ export class BayeuxRouter {
     return { families, ancestors, endSubscription };
   }
 
-  /** Called by the publisher: nothing is encoded unless somebody gets it. */
+  /** Called by the publisher: nothing is encoded without a receiver. */
   #route(families: Map<ChannelFamily, FamilyRoutes>, ancestors: AncestorLookup, notification: Notification): void {
     const outgoing = new OutgoingNotification(notification);
     let needsAncestors = false;

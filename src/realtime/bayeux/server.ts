@@ -137,7 +137,7 @@ export class BayeuxServer {
 
   /**
    * Answers one POST. The answer comes later, perhaps much later.
-   * @throws PlatformError 400 or 413 when the text is no Bayeux request; the responder is unused then.
+   * @throws PlatformError 400 or 413 when the text is not a Bayeux request; the responder is unused then.
    */
   handle(text: string, requester: Requester, responder: LongPollResponder): void {
     const requests = this.#parse(text);

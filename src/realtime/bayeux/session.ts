@@ -93,7 +93,7 @@ export class BayeuxSession {
       units: unitSystemOf(textOf(memberOf(handshake.ext, 'systemOfUnits'))),
     };
     this.isAuthenticatedByMessage = options.isAuthenticatedByMessage;
-    // A handshake's timeout of 0 means a fast first connect, as in a connect; it is no wish to poll without a pause.
+    // A handshake's timeout of 0 means a fast first connect, as in a connect; it does not ask to poll without a pause.
     this.#timeoutMs = millisecondsOf(memberOf(handshake.advice, 'timeout'), limits.timeoutMsMax) || limits.timeoutMs;
     this.#intervalMs = millisecondsOf(memberOf(handshake.advice, 'interval'), limits.intervalMsMax) ?? 0;
     this.#queue = new DeliveryQueue({
@@ -243,7 +243,7 @@ export class BayeuxSession {
     }
   }
 
-  /** What was lost is told before what is left, because the oldest are dropped first. */
+  /** What was lost is told before the rest, because the oldest are dropped first. */
   #takeDeliveries(maximumBytes: number): string[] {
     const texts: string[] = [];
     for (const [limit, lost] of this.#queue.takeLost()) {

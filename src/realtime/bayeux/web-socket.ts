@@ -133,7 +133,7 @@ export class BayeuxSocket implements ConnectTransport {
     this.#sessions.delete(session);
   }
 
-  /** @returns false when the session is no other node's. */
+  /** @returns false unless another node has the session. */
   #relay(text: string, requests: readonly Request[]): boolean {
     const { elsewhere, requester } = this.#options;
     let onGone: () => void = () => undefined;

@@ -1,6 +1,6 @@
 /**
- * The live bus inside one process: from the actors, which publish what they decided, to whoever watches. It stores
- * nothing and knows nothing of the watchers but functions.
+ * The live bus inside one process: from the actors, which publish what they decided, to subscribers. It stores
+ * nothing and knows the subscribers as functions only.
  */
 import type { LiveBus, Notification } from '../../ports/live-bus.ts';
 import type { Log } from '../../ports/log.ts';
