@@ -2,37 +2,34 @@
  * Exports of whole collections as CSV, JSON lines and Parquet, with the filters of their lists. Parquet is read back by
  * ClickHouse.
  */
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import t from 'tap';
 import { PASSWORD, Rest, eventually, notInCluster, startServer } from '../../helpers/running/server.ts';
 import type { Reply } from '../../helpers/running/server.ts';
 import { scratchDirectory } from '../../helpers/setup-command.ts';
 import { ROOT } from '../../helpers/root.ts';
 
+const run = promisify(execFile);
 const server = await startServer(t);
 const { rest } = server;
 const TEXT = 'a "quoted", text\nwith a line, a\ttab, \\ and 😀';
 const TIME = '2026-05-02T10:00:00.000Z';
 const directory = scratchDirectory(t);
 
-/** Rows of a Parquet file, as ClickHouse reads them. */
-function parquet(bytes: Buffer): any[] {
+/** Rows of a Parquet file, as ClickHouse reads them. This process goes on meanwhile: it must see that a connection ends. */
+async function parquet(bytes: Buffer): Promise<any[]> {
   const file = join(directory, `${Date.now()}-${bytes.length}.parquet`);
   writeFileSync(file, bytes);
   const script = `import { query } from 'chdb'; process.stdout.write(query("SELECT * FROM file('${file}', Parquet)", 'JSONEachRow').toString())`;
-  const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], {
     cwd: ROOT,
-    encoding: 'utf8',
     maxBuffer: 256 * 1024 * 1024,
   });
-  if (status !== 0) throw new Error(stderr);
-  return stdout
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line));
+  return lines(stdout);
 }
 async function bytesOf(path: string, accept = '*/*'): Promise<{ type: string; bytes: Buffer }> {
   const response = await fetch(server.url + path, {
@@ -146,13 +143,13 @@ t.test('every collection in every format, with its filters', async (t) => {
     ]) {
       const { type, bytes } = await bytesOf(`${path}?${where}`, accept);
       t.equal(type, 'application/vnd.apache.parquet');
-      const rows = parquet(bytes);
+      const rows = await parquet(bytes);
       t.equal(rows.length, count);
       t.same(Object.keys(rows[0]).join(','), header);
       t.match(rows[0], first);
     }
     const { bytes } = await bytesOf(`${path}?${filter}&format=parquet&dateTo=1971-01-01&owner=nobody`);
-    t.same(parquet(bytes), [], `${path}: an empty file is a file`);
+    t.same(await parquet(bytes), [], `${path}: an empty file is a file`);
   }
 });
 
@@ -177,7 +174,7 @@ t.test('members that are called like a column which is made here', async (t) => 
     ['/inventory/managedObjects?type=x_Own', own],
     ['/devicecontrol/operations?fragmentType=x_Own', { fragments: { x: 1 }, device_name: 'own', x_Own: {} }],
   ] as const) {
-    const [row] = parquet((await bytesOf(`${path}&format=parquet`)).bytes);
+    const [row] = await parquet((await bytesOf(`${path}&format=parquet`)).bytes);
     t.same(JSON.parse(row.fragments), want, path);
     if ('device_name' in row) t.equal(row.device_name, 'Owned');
     t.ok((await bytesOf(`${path}&format=csv`)).bytes.toString().includes('""fragments"":{""x"":1}'), path);
@@ -219,7 +216,8 @@ t.test('numbers that are no doubles: all digits in CSV and JSON lines, the neare
   t.equal(valueOf('x_M.s0'), '1');
   t.match((await bytesOf(`${path}&format=ndjson`)).bytes.toString(), '9007199254740993');
   t.equal(
-    parquet((await bytesOf(`${path}&format=parquet`)).bytes).find((row) => row['fragment.series'] === 'x_N.s0').value,
+    (await parquet((await bytesOf(`${path}&format=parquet`)).bytes)).find((row) => row['fragment.series'] === 'x_N.s0')
+      .value,
     9007199254740992,
   );
   const converted = await rest.request('GET', `${path}&format=csv`, {
@@ -238,7 +236,7 @@ t.test('measurements: a line for each value', async (t) => {
   t.equal(csv.length, 1 + 14 + 1);
   const listed = (await rest.read(`${path}&pageSize=2000`)).measurements;
   t.same(lines((await bytesOf(path, 'application/x-ndjson')).bytes.toString()), listed);
-  const rows = parquet((await bytesOf(`${path}&format=parquet`)).bytes);
+  const rows = await parquet((await bytesOf(`${path}&format=parquet`)).bytes);
   t.same(Object.keys(rows[0]).join(','), HEADER);
   t.same(
     rows.slice(0, 2).map((row) => [row['fragment.series'], row.value, row.unit, row.device_name]),
@@ -263,7 +261,7 @@ t.test('measurements: a line for each value', async (t) => {
     1 + 10 + 1,
     'by Accept the page parameters hold, five measurements',
   );
-  t.equal(parquet((await bytesOf(`${path}&format=parquet&pageSize=3`)).bytes).length, 6);
+  t.equal((await parquet((await bytesOf(`${path}&format=parquet&pageSize=3`)).bytes)).length, 6);
 });
 
 t.test('pages, wrong formats, rights', async (t) => {
@@ -409,7 +407,7 @@ t.test('many rows come whole, and who leaves ends the query', async (t) => {
   t.equal(csv.length, ROUNDS * SIZE + 2);
   const ndjson = lines((await bytesOf(`${path}&format=ndjson`)).bytes.toString());
   t.equal(new Set(ndjson.map(({ id }) => id)).size, ROUNDS * SIZE);
-  t.equal(parquet((await bytesOf(`${path}&format=parquet`)).bytes).length, ROUNDS * SIZE);
+  t.equal((await parquet((await bytesOf(`${path}&format=parquet`)).bytes)).length, ROUNDS * SIZE);
   // More than the sessions of the engine: if queries stayed, the next one would wait for them.
   for (let count = 0; count < 20; count += 1) {
     await new Promise<void>((resolve, reject) => {
@@ -459,14 +457,14 @@ t.test('lists of records in every format, all pages or one', async (t) => {
   const { type, bytes } = await bytesOf(`${path}&format=parquet`);
   t.match(type, 'application/vnd.apache.parquet');
   t.match(
-    parquet(bytes).find(({ id }) => id === 'exported-3'),
+    (await parquet(bytes)).find(({ id }) => id === 'exported-3'),
     { userName: 'exported-3', enabled: 'true', shouldResetPassword: 'false' },
   );
 
   const groups = lines((await rest.get('/user/t1/groups?format=ndjson')).text);
   t.ok(groups.some(({ name }) => name === 'admins'));
   t.match(
-    parquet((await bytesOf('/user/t1/groups?format=parquet')).bytes).find(({ name }) => name === 'admins'),
+    (await parquet((await bytesOf('/user/t1/groups?format=parquet')).bytes)).find(({ name }) => name === 'admins'),
     { id: groups.find(({ name }) => name === 'admins').id },
     'ids are numbers',
   );
