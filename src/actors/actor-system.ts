@@ -10,9 +10,9 @@ import type { RecordChange, RecordsChange } from '../model/commands/records.ts';
 import { PlatformError } from '../model/errors.ts';
 import type { Log } from '../ports/log.ts';
 import { isNotified, isStored } from '../model/commands/processing-mode.ts';
-import type { ProcessingMode } from '../model/commands/processing-mode.ts';
 import { decodeCommand, undecodable } from '../ingest/journal/command-record.ts';
 import type { JournalCommand } from '../ingest/journal/command-record.ts';
+import { kindAt, modeAt, nextAt, tenantAt } from '../ingest/journal/record-layout.ts';
 import type { HistoryRow } from '../ingest/projector/history-writer.ts';
 import { decodeMeasurement, entityText, isWholeMeasurement } from '../ingest/measurements/record.ts';
 import { ActorContext } from './runtime/context.ts';
@@ -46,7 +46,7 @@ interface Reply {
 interface Group {
   readonly firstSeq: number;
   readonly lastSeq: number;
-  /** For whoever is told when it is decided; empty when nobody is. */
+  /** For `onDecided`; empty when there is none. */
   records: Buffer;
   /** Node that appended it. */
   readonly gateway: string;
@@ -122,13 +122,13 @@ export interface ActorSystemOptions {
   readonly onCommitFailed: (error: Error) => void;
   /** A user was changed or deleted: what was remembered about it is forgotten, before the change is answered. */
   readonly onUserChanged: (tenant: number, changed: ChangedUser) => void;
-  /** Records of a tenant were changed: whoever keeps some in memory reads them again, before the change is answered. */
+  /** Records of a tenant were changed: parts that keep some in memory read them again, before the change is answered. */
   readonly onRecordsChanged: (tenant: number, changes: readonly RecordChange[]) => void;
   /** Counts what was stored, for the statistics of the tenant. */
   readonly usage?: UsageCount;
   /** A managed object was changed or deleted: gateways forget what they remember about it. */
   readonly onObjectChanged: (id: number) => void;
-  /** An object is no longer below another one. */
+  /** An object was taken from below another one. */
   readonly onLinksEnded: () => void;
   /**
    * Told of each group, in order, once all of it is decided (at once, on a store that answers at once); before its
@@ -180,7 +180,7 @@ export class ActorSystem {
     this.#followUps = new FollowUps({ append: options.append, log: options.log, shard: options.shard?.shard, remove });
   }
 
-  /** Whoever appended the record `seq` wants its answer. */
+  /** The sender of the record `seq` wants its answer. */
   expectReply(seq: number, reply: Reply): void {
     this.#replies.set(seq, reply);
   }
@@ -202,11 +202,10 @@ export class ActorSystem {
     const damaged: { readonly command: JournalCommand; readonly error: Error }[] = [];
     const counts: Counts | undefined = this.#options.shard && this.#options.usage && new Map<number, number>();
     let seq = firstSeq;
-    for (let at = 0; at < records.length; seq += 1) {
-      const kind = records[at + 5];
-      if (kind === COMMAND.MEASUREMENT) {
+    for (let at = 0; at < records.length; at = nextAt(records, at), seq += 1) {
+      if (kindAt(records, at) === COMMAND.MEASUREMENT) {
         if (replayThrough === undefined) {
-          if (isStored(records[at + 6] as ProcessingMode)) this.#countMeasurement(records.readUInt32LE(at + 8), counts);
+          if (isStored(modeAt(records, at))) this.#countMeasurement(tenantAt(records, at), counts);
           if (seq > this.toldSeq) this.#notifyMeasurement(records, at);
         }
       } else if (replayThrough === undefined || seq > replayThrough) {
@@ -216,7 +215,6 @@ export class ActorSystem {
           damaged.push({ command: undecodable(records, at, seq), error: error as Error });
         }
       }
-      at += records.readUInt32LE(at);
     }
     const lastSeq = seq - 1;
     const isReplay = replayThrough !== undefined;
@@ -289,7 +287,7 @@ export class ActorSystem {
   }
 
   /**
-   * On a shard once the group is committed: whoever takes the shard over handles it again, and counts it, if it is not.
+   * On a shard once the group is committed: if it is not, the shard's next owner handles the group again, and counts it.
    */
   #countMeasurement(tenant: number, counts: Counts | undefined): void {
     if (counts) counts.set(tenant, (counts.get(tenant) ?? 0) + 1);
@@ -316,8 +314,8 @@ export class ActorSystem {
   }
 
   /**
-   * Whether the command is carried out with all that follows from it: its answer has been sent, or is owed by nobody
-   * any more.
+   * Whether the command is carried out with all that follows from it: its answer has been sent, or is not
+   * wanted any more.
    */
   isOver(seq: number): boolean {
     return seq <= this.committedSeq && !this.#followUps.isWaiting(seq);
@@ -440,8 +438,8 @@ export class ActorSystem {
   }
 
   /**
-   * Whoever handled it again, after a restart or a take-over, would come to the same end: it must not hold up what is
-   * behind it.
+   * A retry, after a restart or a take-over, would fail the same way: the command is skipped so that it does not block
+   * the journal.
    */
   #setAside(command: JournalCommand, error: Error): PlatformError {
     const { seq, shard, kind, tenant, key } = command;
@@ -476,7 +474,7 @@ export class ActorSystem {
   }
 
   /**
-   * The sequence under which a follow-up was handled before (0: nobody knows any more), undefined when it was not. One
+   * The sequence under which a follow-up was handled before (0: it is not known any more), undefined when it was not. One
    * that another shard sent is new when it has no marker, looked for first, and still stands in that shard's `pending`:
    * its marker goes after its entry.
    */
@@ -591,10 +589,9 @@ export class ActorSystem {
   }
 
   #notifyMeasurement(records: Buffer, at: number): void {
-    const tenant = records.readUInt32LE(at + 8);
-    if (!this.#options.bus.hasSubscribers(tenant, 'measurements') || !isNotified(records[at + 6] as ProcessingMode))
-      return;
-    // Nobody is told of a damaged one; the projector sets it aside.
+    const tenant = tenantAt(records, at);
+    if (!this.#options.bus.hasSubscribers(tenant, 'measurements') || !isNotified(modeAt(records, at))) return;
+    // Subscribers are not told of a damaged one; the projector sets it aside.
     if (!isWholeMeasurement(new DataView(records.buffer, records.byteOffset, records.length), at)) return;
     const measurement = decodeMeasurement(records, at);
     let text: string | undefined;
@@ -603,7 +600,7 @@ export class ActorSystem {
       area: 'measurements',
       source: String(measurement.source),
       action: 'CREATE',
-      isUnstored: !isStored(records[at + 6] as ProcessingMode),
+      isUnstored: !isStored(modeAt(records, at)),
       text: () => (text ??= entityText(measurement)),
     });
   }

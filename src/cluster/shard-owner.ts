@@ -5,6 +5,7 @@
 import { ActorSystem } from '../actors/actor-system.ts';
 import type { DecidedGroup, UsageCount } from '../actors/actor-system.ts';
 import { ProjectorMemory } from '../actors/projector-memory.ts';
+import { nextAt } from '../ingest/journal/record-layout.ts';
 import { entryOfCommand } from '../ingest/journal/quarantine.ts';
 import type { Quarantine } from '../ingest/journal/quarantine.ts';
 import type { Command } from '../model/commands/command.ts';
@@ -265,7 +266,7 @@ export class ShardOwner {
   async #takeParts(service: Service, { firstSeq, records, gateway }: ShardGroup): Promise<void> {
     let [from, fromSeq, seq] = [0, firstSeq, firstSeq - 1];
     for (let at = 0; at < records.length && !service.isEnded; ) {
-      at += records.readUInt32LE(at);
+      at = nextAt(records, at);
       seq += 1;
       if (seq > service.givenSeq) {
         if (seq - fromSeq + 1 < (this.#parts?.records ?? 1) && at < records.length) continue;

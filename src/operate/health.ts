@@ -106,7 +106,7 @@ export const diskPart = (freeBytes: () => number, state: () => PartState): Obser
 /** What a single node is made of. */
 export interface NodeParts {
   readonly journal: Journal;
-  readonly group: GroupCommit;
+  readonly intake: GroupCommit;
   readonly actors: ActorSystem;
   readonly commands: { readonly underWayCount: number };
   readonly projector: Projector;
@@ -120,13 +120,13 @@ export interface NodeParts {
 
 /** The parts of a single node, each with its lag in records. */
 export function singleNodeParts(node: NodeParts): readonly ObservedPart[] {
-  const { journal, group, actors, projector, engine, disk } = node;
-  const journalLag = (): number => group.lastAppendedSeq - journal.lastSeq;
+  const { journal, intake, actors, projector, engine, disk } = node;
+  const journalLag = (): number => intake.lastAppendedSeq - journal.lastSeq;
   const historyLag = (): number => node.handledSeq() - projector.position;
   return [
-    journalPart(journal, group, () => ({
-      ready: group.refusal === undefined,
-      ...(group.refusal === undefined ? {} : { refusal: group.refusal }),
+    journalPart(journal, intake, () => ({
+      ready: intake.refusal === undefined,
+      ...(intake.refusal === undefined ? {} : { refusal: intake.refusal }),
       lastSequence: journal.lastSeq,
       sizeBytes: journal.sizeBytes,
       lagRecords: journalLag(),

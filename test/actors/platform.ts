@@ -206,7 +206,7 @@ export class Platform {
         this.actors.handleGroup(firstSeq, records);
       },
     });
-    this.commands = new CommandBus({ group: this.group, replies: this.actors, refusals: { count: () => undefined } });
+    this.commands = new CommandBus({ intake: this.group, replies: this.actors, refusals: { count: () => undefined } });
     this.memory = new ProjectorMemory(this.documents, this.actors);
   }
 

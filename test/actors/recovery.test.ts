@@ -4,6 +4,7 @@
  */
 import t from 'tap';
 import type { Test } from 'tap';
+import { nextAt } from '../../src/ingest/journal/record-layout.ts';
 import { encodeCommand } from '../../src/ingest/journal/command-record.ts';
 import { LmdbJournal } from '../../src/store/lmdb/journal.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
@@ -200,7 +201,7 @@ async function copyJournal(from: Platform['environment'], to: Platform['environm
     const batch = source.read(seq);
     if (!batch) return;
     let count = 0;
-    for (let at = 0; at < batch.records.length; at += batch.records.readUInt32LE(at)) count += 1;
+    for (let at = 0; at < batch.records.length; at = nextAt(batch.records, at)) count += 1;
     await target.append(batch.firstSeq, batch.records, count);
     seq = batch.firstSeq + count;
   }

@@ -4,7 +4,8 @@
  */
 import t from 'tap';
 import { encodeCommand, shardOf } from '../../src/ingest/journal/command-record.ts';
-import { OFFSET_COUNT, encodeMeasurement } from '../../src/ingest/measurements/record.ts';
+import { OFFSET_COUNT } from '../../src/ingest/journal/record-layout.ts';
+import { encodeMeasurement } from '../../src/ingest/measurements/record.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { JournalUnavailable } from '../../src/cluster/shards/journal.ts';
 import { NOW, TENANT, until } from '../actors/platform.ts';

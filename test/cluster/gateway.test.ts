@@ -3,6 +3,7 @@
  * them.
  */
 import t from 'tap';
+import { kindAt, nextAt } from '../../src/ingest/journal/record-layout.ts';
 import { CommandGateway } from '../../src/cluster/gateway/command-gateway.ts';
 import { GatewayJournal } from '../../src/cluster/gateway/journal.ts';
 import { JournalUnavailable } from '../../src/cluster/shards/journal.ts';
@@ -346,8 +347,8 @@ t.test('a journal that cannot be reached fails what waits behind the group too: 
 /** The receipts in a group. */
 function receiptsIn(records: Buffer): object[] {
   const bodies: object[] = [];
-  for (let at = 0; at < records.length; at += records.readUInt32LE(at))
-    if (records[at + 5] === COMMAND.SESSION_RECEIPT) bodies.push(decodeCommand(records, at, 1).body);
+  for (let at = 0; at < records.length; at = nextAt(records, at))
+    if (kindAt(records, at) === COMMAND.SESSION_RECEIPT) bodies.push(decodeCommand(records, at, 1).body);
   return bodies;
 }
 
@@ -519,7 +520,7 @@ t.test('bodies that follow each other do not keep one message waiting', async (t
 
 function decoded(records: Buffer): { id: number }[] {
   const found: { id: number }[] = [];
-  for (let at = 0; at < records.length; at += records.readUInt32LE(at)) found.push(decodeMeasurement(records, at));
+  for (let at = 0; at < records.length; at = nextAt(records, at)) found.push(decodeMeasurement(records, at));
   return found;
 }
 

@@ -4,6 +4,7 @@
  */
 import t from 'tap';
 import { shardOf } from '../../src/ingest/journal/command-record.ts';
+import { published } from '../mqtt/helpers/published.ts';
 import { JsonMeasurementIntake } from '../../src/ingest/measurements/intake.ts';
 import type { PostedMeasurements } from '../../src/ingest/measurements/intake.ts';
 import { Sources } from '../../src/ingest/measurements/sources.ts';
@@ -78,10 +79,7 @@ class Device {
   #offer(): void {
     while (this.#queue.length > 0 && !this.#isBlocked) {
       const { topic, payload, packetId } = this.#queue[0];
-      const chunk = Buffer.from(topic + payload);
-      const end = Buffer.byteLength(topic);
-      if (this.#link.publish(chunk, 0, end, end, chunk.length, 1, packetId) === PUBLISH_RESULT.BUSY)
-        this.#isBlocked = true;
+      if (this.#link.publish(published(topic, payload, packetId)) === PUBLISH_RESULT.BUSY) this.#isBlocked = true;
       else this.#queue.shift();
     }
   }
@@ -91,7 +89,7 @@ const applicationOf = (cluster: TestCluster, { node, documents }: TestNode): Dev
   new DeviceApplication({
     authenticator: { authenticate: () => principal, current: (one) => one, stillHolds: async () => true },
     commands: node.commands,
-    group: node.intake,
+    intake: node.intake,
     documents: documents.reader,
     ids: idsOf(cluster),
     bus: { hasSubscribers: () => false, publish: () => undefined, subscribe: () => () => undefined },
@@ -144,7 +142,7 @@ t.test('a body of several sources is acknowledged as a whole', async (t) => {
     ),
   );
   const intake = new JsonMeasurementIntake({
-    group: node.node.intake,
+    intake: node.node.intake,
     sources: new Sources(node.documents.reader),
     ids: idsOf(cluster),
     refusals,
@@ -163,9 +161,17 @@ t.test('a body of several sources is acknowledged as a whole', async (t) => {
     );
   const post = (sources: readonly number[]): Promise<PostedMeasurements> =>
     new Promise((resolve, reject) => {
-      intake.post(body(sources), principal, 0, true, (error: PlatformError | undefined, answer) => {
-        if (answer) resolve(answer);
-        else reject(error as PlatformError);
+      intake.post({
+        body: body(sources),
+        principal,
+        mode: 0,
+        wantsBody: true,
+        form: 'either',
+        done: (error: PlatformError | undefined, answer) => {
+          if (answer) resolve(answer);
+          else reject(error as PlatformError);
+        },
+        heard: undefined,
       });
     });
   const { documents } = await post(Array.from({ length: 1_000 }, (_, index) => 300 + (index % 10)));

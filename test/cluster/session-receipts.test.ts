@@ -84,7 +84,7 @@ class Fleet {
       application: new DeviceApplication({
         authenticator: { authenticate: () => principal, current: (one) => one, stillHolds: async () => true },
         commands,
-        group: intake,
+        intake,
         documents: documents.reader,
         ids,
         receipts,

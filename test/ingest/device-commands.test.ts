@@ -66,7 +66,7 @@ const FULL: Record<
   'one process': (refusals) =>
     new CommandBus({
       refusals,
-      group: { reserve: () => -1, whenFree: () => undefined } as unknown as GroupCommit,
+      intake: { reserve: () => -1, whenFree: () => undefined } as unknown as GroupCommit,
       replies: { expectReply: () => undefined, cancelReply: () => undefined },
     }),
   'a node of a cluster': (refusals) =>

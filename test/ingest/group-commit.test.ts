@@ -350,7 +350,7 @@ t.test(
     const replies = new Map<number, { resolve: (answer: unknown) => void; reject: (error: Error) => void }>();
     const refused: string[] = [];
     const bus = new CommandBus({
-      group,
+      intake: group,
       refusals: {
         count: (limit) => {
           refused.push(limit);
@@ -433,7 +433,7 @@ t.test('command bus: requests under way are bounded, the next one is refused by 
   const { group } = newGroup();
   const refused: string[] = [];
   const bus = new CommandBus({
-    group,
+    intake: group,
     refusals: {
       count: (limit) => {
         refused.push(limit);

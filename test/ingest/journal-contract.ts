@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Test } from 'tap';
+import { nextAt } from '../../src/ingest/journal/record-layout.ts';
 import { countRecords, decodeCommand, encodeCommand } from '../../src/ingest/journal/command-record.ts';
 import type { Journal } from '../../src/ingest/journal/journal.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
@@ -54,7 +55,7 @@ export async function readAll(journal: Journal, seq = 1): Promise<number[]> {
     let at = 0;
     for (let record = batch.firstSeq; at < batch.records.length; record += 1) {
       if (record >= next) numbers.push((decodeCommand(batch.records, at, record).body as { n: number }).n);
-      at += batch.records.readUInt32LE(at);
+      at = nextAt(batch.records, at);
     }
     next = batch.firstSeq + countRecords(batch.records);
   }

@@ -2,12 +2,8 @@
 import t from 'tap';
 import { Interner } from '../../src/ingest/measurements/interner.ts';
 import { MeasurementColumns } from '../../src/ingest/measurements/columns.ts';
-import {
-  OFFSET_TYPE_LENGTH,
-  TYPE_IS_FRAGMENT,
-  decodeMeasurement,
-  encodeMeasurement,
-} from '../../src/ingest/measurements/record.ts';
+import { OFFSET_TYPE_LENGTH, TYPE_IS_FRAGMENT } from '../../src/ingest/journal/record-layout.ts';
+import { decodeMeasurement, encodeMeasurement } from '../../src/ingest/measurements/record.ts';
 import type { MeasurementValue } from '../../src/ingest/measurements/record.ts';
 import { Random } from '../smartrest/random.ts';
 

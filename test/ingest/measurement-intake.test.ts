@@ -2,6 +2,7 @@
 import t from 'tap';
 import { GroupCommit } from '../../src/ingest/journal/group-commit.ts';
 import type { Journal } from '../../src/ingest/journal/journal.ts';
+import { nextAt } from '../../src/ingest/journal/record-layout.ts';
 import { JsonMeasurementIntake } from '../../src/ingest/measurements/intake.ts';
 import type { PostedMeasurements } from '../../src/ingest/measurements/intake.ts';
 import { copyCompact, skipSpace } from '../../src/ingest/measurements/json-bytes.ts';
@@ -71,7 +72,7 @@ function newIntake(options: { async?: boolean | 'down'; refusal?: string } = {})
   });
   let nextId = 1_000;
   const intake = new JsonMeasurementIntake({
-    group,
+    intake: group,
     sources: new Sources({
       get,
       getMany: () => [],
@@ -95,26 +96,26 @@ function newIntake(options: { async?: boolean | 'down'; refusal?: string } = {})
         roles: new Set(settings.roles ?? ['ROLE_MEASUREMENT_ADMIN']),
         ...(settings.grants === undefined ? {} : { grants: settings.grants }),
       };
-      intake.post(
-        Buffer.from(body),
+      intake.post({
+        body: Buffer.from(body),
         principal,
-        settings.mode ?? PROCESSING_MODE.PERSISTENT,
-        settings.wantsBody ?? false,
-        (error, answer) => {
+        mode: settings.mode ?? PROCESSING_MODE.PERSISTENT,
+        wantsBody: settings.wantsBody ?? false,
+        form: settings.form ?? 'either',
+        done: (error, answer) => {
           answers += 1;
           if (error) reject(error);
           else resolve(answer as PostedMeasurements);
         },
-        (_tenant, device) => {
+        heard: (_tenant, device) => {
           heard.push(device);
         },
-        settings.form,
-      );
+      });
     });
   const stored = (): DecodedMeasurement[] =>
     groups.splice(0).flatMap(({ records }) => {
       const found: DecodedMeasurement[] = [];
-      for (let at = 0; at < records.length; at += records.readUInt32LE(at)) found.push(decodeMeasurement(records, at));
+      for (let at = 0; at < records.length; at = nextAt(records, at)) found.push(decodeMeasurement(records, at));
       return found;
     });
   return { post, stored, groups, refused, heard, reads: () => reads, answers: () => answers };

@@ -2,6 +2,7 @@
  * The projector over real journal and documents with a history store that can be slow, away or cut off in the middle.
  */
 import t from 'tap';
+import { kindAt, nextAt } from '../../src/ingest/journal/record-layout.ts';
 import { decodeMeasurement } from '../../src/ingest/measurements/record.ts';
 import type { HistoryQuery } from '../../src/ports/history-reader.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
@@ -560,8 +561,8 @@ t.test('random load, delays, failures and crashes: each row is there exactly onc
     const batch = running.platform.journal.read(seq);
     if (!batch) break;
     seq = batch.firstSeq;
-    for (let at = 0; at < batch.records.length; at += batch.records.readUInt32LE(at), seq += 1) {
-      if (batch.records[at + 5] !== COMMAND.MEASUREMENT) continue;
+    for (let at = 0; at < batch.records.length; at = nextAt(batch.records, at), seq += 1) {
+      if (kindAt(batch.records, at) !== COMMAND.MEASUREMENT) continue;
       const { values } = decodeMeasurement(batch.records, at);
       const stored = history.values.filter((value) => value.seq === seq).map(({ value }) => value);
       if (JSON.stringify(stored) !== JSON.stringify(values.length === 0 ? [0] : values.map(({ value }) => value)))

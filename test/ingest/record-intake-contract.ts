@@ -1,5 +1,6 @@
 /** What every adapter of the RecordIntake port promises; run for each of them. */
 import type { Test } from 'tap';
+import { nextAt } from '../../src/ingest/journal/record-layout.ts';
 import { countRecords, decodeCommand, encodeCommand, shardOf } from '../../src/ingest/journal/command-record.ts';
 import type { AcknowledgementSink, RecordIntake } from '../../src/ingest/journal/record-intake.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
@@ -67,7 +68,7 @@ function put({ intake }: RecordIntakePlace, key: number, sink: Sink, token: numb
 function numbersOf({ appends }: RecordIntakePlace, key: number): number[] {
   return appends.flatMap((records) => {
     const numbers: number[] = [];
-    for (let at = 0; at < records.length; at += records.readUInt32LE(at)) {
+    for (let at = 0; at < records.length; at = nextAt(records, at)) {
       const command = decodeCommand(records, at, 1);
       if (command.key === key) numbers.push((command.body as { n: number }).n);
     }

@@ -1,7 +1,6 @@
 /** Records of the journal: what was encoded is decoded, damage is noticed, shards are even. */
 import t from 'tap';
 import {
-  RECORD_HEADER_BYTES,
   SHARD_COUNT,
   countRecords,
   decodeCommand,
@@ -16,6 +15,9 @@ import {
   OFFSET_TEXTS,
   OFFSET_TIME,
   OFFSET_TYPE_LENGTH,
+  RECORD_HEADER_BYTES,
+} from '../../src/ingest/journal/record-layout.ts';
+import {
   decodeMeasurement,
   documentText,
   encodeMeasurement,

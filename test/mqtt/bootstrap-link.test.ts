@@ -9,6 +9,7 @@ import { PUBLISH_RESULT } from '../../src/mqtt/sessions/application.ts';
 import type { DeviceConnection, PublishResult } from '../../src/mqtt/sessions/application.ts';
 import { BootstrapLink } from '../../src/mqtt/devices/bootstrap-link.ts';
 import { silentLog } from '../actors/platform.ts';
+import { published } from './helpers/published.ts';
 
 class Harness {
   readonly events: string[] = [];
@@ -63,8 +64,7 @@ class Harness {
   }
 
   publish(topic: string, payload: string, packetId: number): PublishResult {
-    const chunk = Buffer.from(topic + payload);
-    return this.link.publish(chunk, 0, topic.length, topic.length, chunk.length, 1, packetId);
+    return this.link.publish(published(topic, payload, packetId));
   }
 }
 

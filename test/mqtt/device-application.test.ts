@@ -1,4 +1,5 @@
 import t from 'tap';
+import { published } from './helpers/published.ts';
 import type { OfferedRecord } from '../../src/ingest/journal/command-bus.ts';
 import type { ReceivedPacket } from '../../src/ingest/journal/received-packet.ts';
 import type { AcknowledgementSink } from '../../src/ingest/journal/record-intake.ts';
@@ -106,7 +107,7 @@ class Platform {
     this.application = new DeviceApplication({
       authenticator: { authenticate: () => undefined, current: (principal) => principal, stillHolds: async () => true },
       commands: commands as never,
-      group: group as never,
+      intake: group as never,
       documents,
       ids: { next: () => 1, nextBeside: () => 1 } as never,
       bus: { subscribe: () => () => undefined } as never,
@@ -160,9 +161,7 @@ class Platform {
 }
 
 function publish(link: PlatformDeviceLink, topic: string, payload: string, packetId = 1, qos = 1): PublishResult {
-  const chunk = Buffer.from(topic + payload);
-  const topicEnd = Buffer.byteLength(topic);
-  return link.publish(chunk, 0, topicEnd, topicEnd, chunk.length, qos, packetId);
+  return link.publish(published(topic, payload, packetId, qos));
 }
 
 t.test('a device whose object is deleted is found or created again by its next message', async (t) => {

@@ -90,7 +90,7 @@ t.test(`the scanner reads what mqtt-packet reads (SEED=${seed})`, async (t) => {
         packet.dup === scanner.isDuplicate &&
         (scanner.qos === 0 || packet.messageId === scanner.packetId);
       const samePayload =
-        Buffer.compare(Buffer.from(packet.payload), chunk.subarray(scanner.payloadStart, scanner.packetEnd)) === 0;
+        Buffer.compare(Buffer.from(packet.payload), chunk.subarray(scanner.payloadStart, scanner.payloadEnd)) === 0;
       // It takes the length of properties that reach beyond its own: then its payload begins elsewhere.
       if (!same || (!samePayload && scanner.propertiesBytes === 0)) differences.push(describe());
     } else if (result === SCAN.INCOMPLETE) {

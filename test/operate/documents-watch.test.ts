@@ -29,7 +29,7 @@ class Store {
   get report(): { ready: boolean; documents: Record<string, unknown> } {
     const parts = {
       journal: { lastSeq: 9, sizeBytes: 1 },
-      group: { lastAppendedSeq: 9, refusal: undefined },
+      intake: { lastAppendedSeq: 9, refusal: undefined },
       actors: { committedSeq: 7, pendingCount: 0 },
       projector: { position: 9 },
       disk: { refusal: undefined, freeBytes: 1 },

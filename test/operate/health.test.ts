@@ -5,7 +5,7 @@ import type { NodeParts } from '../../src/operate/health.ts';
 
 const WELL = {
   journal: { lastSeq: 90, sizeBytes: 1_234 },
-  group: { lastAppendedSeq: 95, refusal: undefined },
+  intake: { lastAppendedSeq: 95, refusal: undefined },
   actors: { committedSeq: 70, pendingCount: 2 },
   projector: { position: 40, lastError: undefined },
   disk: { refusal: undefined, freeBytes: 5_000 },
@@ -33,7 +33,7 @@ t.test('the parts, with the lag of each stage', async (t) => {
 
 t.test('a part that is not ready: the whole is not, and the part says why', async (t) => {
   const cases = [
-    ['journal', { group: { ...WELL.group, refusal: 'journal/bytes' } }, { refusal: 'journal/bytes' }],
+    ['journal', { intake: { ...WELL.intake, refusal: 'journal/bytes' } }, { refusal: 'journal/bytes' }],
     [
       'documents',
       { watchedDocuments: { fault: () => 'a commit failed: no space' } },

@@ -14,7 +14,7 @@ import { measurementRows } from '../../history/measurements/rows.ts';
 import type { MeasurementRow } from '../../history/measurements/rows.ts';
 import { linkedMeasurement, measurementTexts, measurementUrl } from './text.ts';
 import { isOwner, requireOwner } from '../lists/owner.ts';
-import type { MeasurementAnswer } from '../request/platform.ts';
+import type { PostedMeasurements } from '../../ingest/measurements/intake.ts';
 import { RANGE, SOURCE, text } from '../request/schema/query-parameters.ts';
 import { NO_CONTENT, found } from '../request/reply.ts';
 import { ANSWERED } from '../request/answer.ts';
@@ -55,22 +55,22 @@ function bodyOf({ contentType: { name } }: ApiRequest): MeasurementBody {
 function post(request: ApiRequest): typeof ANSWERED {
   const { platform, principal, mode } = request;
   const heard = request.isDeviceTraffic ? platform.availability.heard : undefined;
-  platform.measurements.post(
-    request.body,
+  platform.measurements.post({
+    body: request.body,
     principal,
     mode,
-    request.wantsBody,
-    (error, answer) => {
+    wantsBody: request.wantsBody,
+    form: bodyOf(request),
+    done: (error, answer) => {
       if (error !== undefined || answer === undefined) request.fail(error ?? new Error('the intake gave no answer'));
       else request.answer(postAnswer(request, answer));
     },
     heard,
-    bodyOf(request),
-  );
+  });
   return ANSWERED;
 }
 
-function postAnswer(request: ApiRequest, answer: MeasurementAnswer): Answer {
+function postAnswer(request: ApiRequest, answer: PostedMeasurements): Answer {
   const { documents } = answer;
   const first = documents[0];
   if (!answer.collection) {

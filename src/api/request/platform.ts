@@ -3,18 +3,15 @@ import type { AvailabilityPort } from '../../model/entities/availability.ts';
 import type { Blobs, RetiredContents } from '../../ports/blobs.ts';
 import type { CommandPort } from '../../ports/command-port.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
-import type { DocumentText } from '../../model/commands/entities.ts';
 import type { HistoryReader } from '../../ports/history-reader.ts';
 import type { IdSource } from '../../ports/id-source.ts';
 import type { LiveBus } from '../../ports/live-bus.ts';
-import type { PlatformError } from '../../model/errors.ts';
 import type { Log } from '../../ports/log.ts';
-import type { MeasurementBody } from '../../model/entities/measurement.ts';
-import type { Authenticator, PasswordConfirmation, Principal } from '../../model/access/principal.ts';
-import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
+import type { Authenticator, PasswordConfirmation } from '../../model/access/principal.ts';
 import type { TokenPolicy } from '../../model/entities/device-request.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import type { TrustedProxies } from '../../config/trusted-proxies.ts';
+import type { JsonMeasurementIntake } from '../../ingest/measurements/intake.ts';
 import type { RetentionPort } from '../../model/entities/retention.ts';
 import type { Exports } from '../../history/exports.ts';
 import type { TotalCache } from '../../history/total-cache.ts';
@@ -48,39 +45,6 @@ export interface Tenants {
   readonly default: TenantInfo;
 }
 
-/**
- * What became of the measurements of one POST, in their order. `id` is '' and `text` the document when nothing was
- * stored.
- */
-export interface MeasurementAnswer {
-  /** Whether the body was `{"measurements": [...]}`. */
-  readonly collection: boolean;
-  /**
-   * Empty without `wantsBody`. `text` is the measurement without `id` and `self`; an empty `text` still gives the
-   * Location.
-   */
-  readonly documents: readonly { readonly id: string; readonly text: DocumentText }[];
-}
-
-/** The hot path of measurements: validates, journals and answers once durable. */
-export interface MeasurementIntake {
-  /**
-   * @param body JSON of one measurement or of `{"measurements": [...]}`; the intake may alias it until `done`.
-   * @param done called exactly once, synchronously or later.
-   */
-  post(
-    body: Buffer,
-    principal: Principal,
-    mode: ProcessingMode,
-    wantsBody: boolean,
-    done: (error: PlatformError | undefined, answer?: MeasurementAnswer) => void,
-    /** Told of the sources: a device has sent the body. */
-    heard?: AvailabilityPort['heard'],
-    /** Default `either`. */
-    form?: MeasurementBody,
-  ): void;
-}
-
 /** What logins and the care of users need besides passwords. */
 export interface Accounts {
   readonly certificateLogins: Pick<CertificateLogins, 'login'>;
@@ -106,7 +70,7 @@ export interface ApiConfig {
   readonly baseUrl?: string;
   /** Start of the links in mails, without a slash at the end; no request has a say in it. */
   readonly mailUrl: string;
-  /** Whose X-Forwarded-* and Forwarded count; by default nobody's. */
+  /** Whose X-Forwarded-* and Forwarded count; by default of no proxy. */
   readonly trustedProxies?: TrustedProxies;
   /** A proxy may be in front of the server, which may find the end of a body in chunks elsewhere. */
   readonly trustsProxy?: boolean;
@@ -144,7 +108,7 @@ export interface ApiConfig {
   /** Bytes of large answers on their way; 503 `http/answers-bytes` above. Default 256 MiB. */
   readonly answersBytesMax?: number;
   /**
-   * A client that takes nothing of its answer for so long is cut off; counted as `http/stalled-answers`. Default
+   * A client that takes nothing of its answer for this long is cut off; counted as `http/stalled-answers`. Default
    * 60,000.
    */
   readonly answerStalledMsMax?: number;
@@ -173,7 +137,7 @@ export interface Platform {
   readonly historyAsIs?: HistoryReader;
   readonly bus: LiveBus;
   /**
-   * Large binary content. Whoever keeps keys tells the sweep of them (`core.blobReferences` in src/server/start.ts).
+   * Large binary content. A part that keeps keys tells the sweep of them (`core.blobReferences` in src/server/start.ts).
    */
   readonly blobs: Blobs;
   readonly retiredContents: RetiredContents;
@@ -196,7 +160,8 @@ export interface Platform {
   readonly cipher: TextCipher;
   /** The origins that a tenant's option allows; undefined for those of the configuration. */
   readonly allowedOrigins?: (tenantNumber: number) => string | undefined;
-  readonly measurements: MeasurementIntake;
+  /** The hot path of measurements. */
+  readonly measurements: Pick<JsonMeasurementIntake, 'post'>;
   readonly refusals: Refusals;
   /** As in RegistrationParts. */
   readonly tokenPolicyDefault?: TokenPolicy;

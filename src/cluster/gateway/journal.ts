@@ -9,6 +9,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { SHARD_COUNT, shardOf } from '../../ingest/journal/command-record.ts';
+import { lengthAt, shardAt } from '../../ingest/journal/record-layout.ts';
 import type { AcknowledgementSink, RecordIntake } from '../../ingest/journal/record-intake.ts';
 import type { ActorKey } from '../../model/commands/command.ts';
 import { PlatformError } from '../../model/errors.ts';
@@ -390,9 +391,9 @@ function splitByShard(records: Buffer): ShardRecords[] | number {
     parts.push({ shard, records: Buffer.concat(slices, bytes), recordCount: slices.length });
   };
   for (let at = 0; at < records.length; ) {
-    const length = records.readUInt32LE(at);
+    const length = lengthAt(records, at);
     if (length > GROUP_BYTES_MAX) return length;
-    const shard = records[at + 4];
+    const shard = shardAt(records, at);
     let part = open.get(shard);
     if (part && (part.bytes + length > GROUP_BYTES_MAX || part.slices.length === GROUP_RECORDS_MAX)) {
       close(shard, part);

@@ -6,9 +6,9 @@ import { MeasurementColumns } from '../../ingest/measurements/columns.ts';
 import type { HistoryQuery } from '../../ports/history-reader.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import { isStored } from '../../model/commands/processing-mode.ts';
-import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
 import { readableCommand } from '../../ingest/journal/command-record.ts';
 import type { JournalCommand } from '../../ingest/journal/command-record.ts';
+import { kindAt, modeAt, nextAt } from '../../ingest/journal/record-layout.ts';
 import type { BlockRange } from '../shards/documents.ts';
 
 /** Rows of mutable tables in one block; more make the block full. */
@@ -46,22 +46,18 @@ export interface OfferedGroup {
 
 /** What begins at the record; undefined for what is none, or cannot be read. */
 function deletionAt(records: Buffer, start: number, firstSeq: number, throughSeq: number): Deletion | undefined {
-  const kind = records[start + 5];
+  const kind = kindAt(records, start);
   if (kind === COMMAND.DATA_DELETE) {
     const command = readableCommand(records, start, firstSeq);
     return command === undefined ? undefined : { firstSeq, lastSeq: firstSeq, gone: [], commands: [command] };
   }
   const gone: JournalCommand[] = [];
   let seq = firstSeq;
-  for (
-    let at = start;
-    at < records.length && seq <= throughSeq && records[at + 5] === COMMAND.SOURCE_DELETE;
-    seq += 1
-  ) {
+  for (let at = start; at < records.length && seq <= throughSeq; at = nextAt(records, at), seq += 1) {
+    if (kindAt(records, at) !== COMMAND.SOURCE_DELETE) break;
     const command = readableCommand(records, at, seq);
     if (command === undefined) break;
     gone.push(command);
-    at += records.readUInt32LE(at);
   }
   return gone.length === 0 ? undefined : { firstSeq, lastSeq: seq - 1, gone, commands: deletionsOf(gone) };
 }
@@ -112,20 +108,18 @@ export class Block {
     let seq = firstSeq;
     let lastSeq: number | undefined;
     let deletion: Deletion | undefined;
-    for (let at = 0; at < records.length && seq <= throughSeq; seq += 1) {
+    for (let at = 0; at < records.length && seq <= throughSeq; at = nextAt(records, at), seq += 1) {
       if (seq > afterSeq) {
         if (this.isFull) break;
-        const kind = records[at + 5];
         deletion = goneAhead?.has(seq) === true ? undefined : deletionAt(records, at, seq, throughSeq);
         if (deletion) break;
-        const isRow = kind === COMMAND.MEASUREMENT && isStored(records[at + 6] as ProcessingMode);
+        const isRow = kindAt(records, at) === COMMAND.MEASUREMENT && isStored(modeAt(records, at));
         if (isRow && !this.columns.add(records, view, at, seq)) this.damaged.add(records, at, seq);
         lastSeq = seq;
         const range = this.ranges.get(shard);
         if (range) range.lastSeq = seq;
         else this.ranges.set(shard, { firstSeq: seq, lastSeq: seq });
       }
-      at += view.getUint32(at, true);
     }
     return lastSeq === undefined && deletion === undefined ? undefined : { lastSeq: lastSeq ?? afterSeq, deletion };
   }

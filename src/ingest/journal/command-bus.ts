@@ -42,7 +42,7 @@ export interface DeviceCommands extends CommandPort {
    * Appends the records of one message at once and in order with other calls. Acknowledged through `sink` when all are
    * durable.
    * @param received of a QoS 2 message: that it was received is stored with it.
-   * @returns false when there is no room: nothing was appended.
+   * @returns false when the group has too little room: nothing was appended.
    */
   offer(
     records: readonly OfferedRecord[],
@@ -53,14 +53,14 @@ export interface DeviceCommands extends CommandPort {
 }
 
 export class CommandBus implements DeviceCommands {
-  readonly #group: GroupCommit;
+  readonly #intake: GroupCommit;
   readonly #replies: ReplyRegistry;
   readonly #refusals: Refusals;
   readonly #sink: AcknowledgementSink;
   readonly #underWay: Shares;
 
-  constructor(options: { requestsMax?: number; group: GroupCommit; replies: ReplyRegistry; refusals: Refusals }) {
-    this.#group = options.group;
+  constructor(options: { requestsMax?: number; intake: GroupCommit; replies: ReplyRegistry; refusals: Refusals }) {
+    this.#intake = options.intake;
     this.#replies = options.replies;
     this.#refusals = options.refusals;
     this.#underWay = new Shares(UNDER_WAY, options.requestsMax ?? REQUESTS_MAX);
@@ -119,17 +119,17 @@ export class CommandBus implements DeviceCommands {
     const records = received === undefined ? message : [{ record: receivedRecord(received) }, ...message];
     let bytes = 0;
     for (const { record } of records) bytes += record.length;
-    let at = this.#group.reserve(bytes);
+    let at = this.#intake.reserve(bytes);
     if (at < 0) return false;
-    for (const { record } of records) at += record.copy(this.#group.buffer, at);
-    this.#group.appendMany(bytes, records.length, sink, token);
-    const firstSeq = this.#group.lastAppendedSeq - records.length + 1;
+    for (const { record } of records) at += record.copy(this.#intake.buffer, at);
+    this.#intake.appendMany(bytes, records.length, sink, token);
+    const firstSeq = this.#intake.lastAppendedSeq - records.length + 1;
     for (let index = 0; index < records.length; index += 1) {
       const { onAnswer }: OfferedRecord = records[index];
       if (!onAnswer) continue;
       this.#replies.expectReply(firstSeq + index, onAnswer);
       // Told when the group fails: its numbers are given again, and the answer of another command must not arrive here.
-      this.#group.acknowledgeInOrder(this.#sink, firstSeq + index);
+      this.#intake.acknowledgeInOrder(this.#sink, firstSeq + index);
     }
     return true;
   }
@@ -142,9 +142,9 @@ export class CommandBus implements DeviceCommands {
     const record = encodeCommand(command, pendingId);
     await this.#room(record.length);
     await new Promise<void>((resolve, reject) => {
-      const at = this.#group.reserve(record.length);
-      record.copy(this.#group.buffer, at);
-      this.#group.append(
+      const at = this.#intake.reserve(record.length);
+      record.copy(this.#intake.buffer, at);
+      this.#intake.append(
         record.length,
         {
           durable: () => resolve(),
@@ -160,14 +160,14 @@ export class CommandBus implements DeviceCommands {
 
   #append<Answer>(record: Buffer): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const at = this.#group.reserve(record.length);
-      record.copy(this.#group.buffer, at);
-      const seq = this.#group.lastAppendedSeq + 1;
+      const at = this.#intake.reserve(record.length);
+      record.copy(this.#intake.buffer, at);
+      const seq = this.#intake.lastAppendedSeq + 1;
       const failed = (_token: number, error: Error): void => {
         this.#replies.cancelReply(seq);
         reject(new PlatformError('general/busy', { limit: `the journal could not be written: ${error.message}` }));
       };
-      this.#group.append(record.length, { ...this.#sink, failed }, seq);
+      this.#intake.append(record.length, { ...this.#sink, failed }, seq);
       this.#replies.expectReply(seq, { resolve: resolve as (answer: unknown) => void, reject });
     });
   }
@@ -175,14 +175,14 @@ export class CommandBus implements DeviceCommands {
   /** Waits until the open group has room. No await between this and `reserve`. */
   async #room(bytes: number): Promise<void> {
     if (bytes > GROUP_BYTES_MAX) throw new PlatformError('general/payload-too-large', { limit: GROUP_BYTES_MAX });
-    while (this.#group.reserve(bytes) < 0)
+    while (this.#intake.reserve(bytes) < 0)
       await new Promise<void>((resolve) => {
-        this.#group.whenFree(resolve);
+        this.#intake.whenFree(resolve);
       });
   }
 
   #refuseWhenFull(): void {
-    const limit = this.#group.refusal;
+    const limit = this.#intake.refusal;
     if (limit !== undefined) throw this.#busy(limit);
   }
 

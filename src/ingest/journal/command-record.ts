@@ -1,21 +1,35 @@
 /**
- * Binary form of a command in the journal. Little endian:
- * `u32 length (of all) | u8 shard | u8 kind | u8 mode | u8 flags | u32 tenant | f64 key | f64 receivedAt | [u32 pending
- * id length, text] | [u16 key length, text] | body`. `key` is 0 where the key is text. A MEASUREMENT's body is in
- * ingest/measurements/record.ts, all others are JSON.
+ * Commands as records of the journal (record-layout.ts) and back. A MEASUREMENT is written and read by
+ * ingest/measurements/record.ts, all others have JSON as their body.
  */
 import type { Command } from '../../model/commands/command.ts';
-import type { CommandKind } from '../../model/commands/kinds.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { applicableMode } from '../../model/commands/processing-mode.ts';
-import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
+import {
+  FLAG_PENDING,
+  FLAG_TEXT_KEY,
+  OFFSET_FLAGS,
+  OFFSET_KEY,
+  OFFSET_KIND,
+  OFFSET_LENGTH,
+  OFFSET_MODE,
+  OFFSET_RECEIVED_AT,
+  OFFSET_SHARD,
+  OFFSET_TENANT,
+  RECORD_HEADER_BYTES,
+  TEXT_LENGTH_BYTES,
+  flagsAt,
+  keyAt,
+  kindAt,
+  lengthAt,
+  modeAt,
+  nextAt,
+  receivedAtAt,
+  shardAt,
+  tenantAt,
+} from './record-layout.ts';
 
 export const SHARD_COUNT = 64;
-export const RECORD_HEADER_BYTES = 28;
-/** Of all kinds of records. */
-const RECEIVED_AT = 20;
-const FLAG_TEXT_KEY = 1;
-const FLAG_PENDING = 2;
 /** Text keys have a length of 16 bits. */
 const KEY_BYTES_MAX = 0xffff;
 
@@ -66,16 +80,20 @@ export function encodeCommand(command: Command, pendingId?: string): Buffer {
       limit,
     });
   }
-  const length = RECORD_HEADER_BYTES + (pending ? 2 + pending.length : 0) + (key ? 2 + key.length : 0) + body.length;
+  const length =
+    RECORD_HEADER_BYTES +
+    (pending ? TEXT_LENGTH_BYTES + pending.length : 0) +
+    (key ? TEXT_LENGTH_BYTES + key.length : 0) +
+    body.length;
   const record = Buffer.allocUnsafe(length);
-  record.writeUInt32LE(length, 0);
-  record[4] = shardOf(command.tenant, command.key);
-  record[5] = command.kind;
-  record[6] = applicableMode(command.kind, command.mode);
-  record[7] = (key ? FLAG_TEXT_KEY : 0) | (pending ? FLAG_PENDING : 0);
-  record.writeUInt32LE(command.tenant, 8);
-  record.writeDoubleLE(typeof command.key === 'number' ? command.key : 0, 12);
-  record.writeDoubleLE(command.receivedAt, 20);
+  record.writeUInt32LE(length, OFFSET_LENGTH);
+  record[OFFSET_SHARD] = shardOf(command.tenant, command.key);
+  record[OFFSET_KIND] = command.kind;
+  record[OFFSET_MODE] = applicableMode(command.kind, command.mode);
+  record[OFFSET_FLAGS] = (key ? FLAG_TEXT_KEY : 0) | (pending ? FLAG_PENDING : 0);
+  record.writeUInt32LE(command.tenant, OFFSET_TENANT);
+  record.writeDoubleLE(typeof command.key === 'number' ? command.key : 0, OFFSET_KEY);
+  record.writeDoubleLE(command.receivedAt, OFFSET_RECEIVED_AT);
   let at = RECORD_HEADER_BYTES;
   for (const text of [pending, key]) {
     if (!text) continue;
@@ -88,27 +106,26 @@ export function encodeCommand(command: Command, pendingId?: string): Buffer {
 
 /** Decodes the JSON command at `at`. Copies what it keeps. Not for MEASUREMENT. */
 export function decodeCommand(batch: Buffer, at: number, seq: number): JournalCommand {
-  const end = at + batch.readUInt32LE(at);
-  const flags = batch[at + 7];
+  const flags = flagsAt(batch, at);
   let cursor = at + RECORD_HEADER_BYTES;
   const text = (): string => {
     const length = batch.readUInt16LE(cursor);
-    const value = batch.toString('utf8', cursor + 2, cursor + 2 + length);
-    cursor += 2 + length;
-    return value;
+    const start = cursor + TEXT_LENGTH_BYTES;
+    cursor = start + length;
+    return batch.toString('utf8', start, cursor);
   };
   const pendingId = flags & FLAG_PENDING ? text() : undefined;
-  const key = flags & FLAG_TEXT_KEY ? text() : batch.readDoubleLE(at + 12);
+  const key = flags & FLAG_TEXT_KEY ? text() : keyAt(batch, at);
   return {
     seq,
-    shard: batch[at + 4],
-    kind: batch[at + 5] as CommandKind,
-    mode: batch[at + 6] as ProcessingMode,
-    tenant: batch.readUInt32LE(at + 8),
+    shard: shardAt(batch, at),
+    kind: kindAt(batch, at),
+    mode: modeAt(batch, at),
+    tenant: tenantAt(batch, at),
     key,
-    receivedAt: batch.readDoubleLE(at + 20),
+    receivedAt: receivedAtAt(batch, at),
     pendingId,
-    body: JSON.parse(batch.toString('utf8', cursor, end)) as object,
+    body: JSON.parse(batch.toString('utf8', cursor, nextAt(batch, at))) as object,
   };
 }
 
@@ -130,21 +147,19 @@ export function readableCommand(batch: Buffer, at: number, seq: number): Journal
  * the body. `pendingId` where it can be read.
  */
 export function undecodable(batch: Buffer, at: number, seq: number): JournalCommand {
-  const record = batch.subarray(at, at + batch.readUInt32LE(at));
-  const isPending = (record[7] & FLAG_PENDING) !== 0 && record.length >= RECORD_HEADER_BYTES + 2;
-  const pendingEnd = isPending ? RECORD_HEADER_BYTES + 2 + record.readUInt16LE(RECORD_HEADER_BYTES) : 0;
+  const record = batch.subarray(at, nextAt(batch, at));
+  const pendingStart = RECORD_HEADER_BYTES + TEXT_LENGTH_BYTES;
+  const isPending = (flagsAt(record, 0) & FLAG_PENDING) !== 0 && record.length >= pendingStart;
+  const pendingEnd = isPending ? pendingStart + record.readUInt16LE(RECORD_HEADER_BYTES) : 0;
   return {
     seq,
-    shard: record[4],
-    kind: record[5] as CommandKind,
-    mode: record[6] as ProcessingMode,
-    tenant: record.readUInt32LE(8),
-    key: record.readDoubleLE(12),
-    receivedAt: record.readDoubleLE(20),
-    pendingId:
-      isPending && pendingEnd <= record.length
-        ? record.toString('utf8', RECORD_HEADER_BYTES + 2, pendingEnd)
-        : undefined,
+    shard: shardAt(record, 0),
+    kind: kindAt(record, 0),
+    mode: modeAt(record, 0),
+    tenant: tenantAt(record, 0),
+    key: keyAt(record, 0),
+    receivedAt: receivedAtAt(record, 0),
+    pendingId: isPending && pendingEnd <= record.length ? record.toString('utf8', pendingStart, pendingEnd) : undefined,
     body: { record: record.toString('base64') },
   };
 }
@@ -155,8 +170,8 @@ export function undecodable(batch: Buffer, at: number, seq: number): JournalComm
  */
 export function newestReceivedAt(batch: Buffer): number {
   let newest = 0;
-  for (let at = 0; at < batch.length; at += batch.readUInt32LE(at)) {
-    const receivedAt = batch.readDoubleLE(at + RECEIVED_AT);
+  for (let at = 0; at < batch.length; at = nextAt(batch, at)) {
+    const receivedAt = receivedAtAt(batch, at);
     if (receivedAt > newest && receivedAt < Infinity) newest = receivedAt;
   }
   return newest;
@@ -166,7 +181,7 @@ export function newestReceivedAt(batch: Buffer): number {
 export function countRecords(batch: Buffer): number {
   let count = 0;
   for (let at = 0; at < batch.length; count += 1) {
-    const length = batch.readUInt32LE(at);
+    const length = lengthAt(batch, at);
     if (length < RECORD_HEADER_BYTES || at + length > batch.length)
       throw new Error(`journal record of ${length} bytes at ${at} of ${batch.length}`);
     at += length;

@@ -5,14 +5,20 @@ import {
   OFFSET_COUNT,
   OFFSET_DOCUMENT_LENGTH,
   OFFSET_ID,
+  OFFSET_KEY,
+  OFFSET_LENGTH,
+  OFFSET_TENANT,
   OFFSET_TEXTS,
   OFFSET_TIME,
   OFFSET_TYPE_LENGTH,
   TYPE_IS_FRAGMENT,
+  VALUE_FRAGMENT_LENGTH,
   VALUE_HEADER_BYTES,
-  formOf,
-  isWholeMeasurement,
-} from './record.ts';
+  VALUE_SERIES_LENGTH,
+  VALUE_UNIT_LENGTH,
+  shardAt,
+} from '../journal/record-layout.ts';
+import { formOf, isWholeMeasurement } from './record.ts';
 
 /** Distinct texts of one column in one insert: the indices are 16 bit. */
 const DICTIONARY_SIZE_MAX = 65_535 - MEASUREMENT_VALUES_MAX;
@@ -155,22 +161,22 @@ export class MeasurementColumns {
     cursor += documentLength;
     const typeIndex =
       typeLength === TYPE_IS_FRAGMENT
-        ? this.types.intern(batch, cursor + VALUE_HEADER_BYTES, view.getUint16(cursor + 8, true))
+        ? this.types.intern(batch, cursor + VALUE_HEADER_BYTES, view.getUint16(cursor + VALUE_FRAGMENT_LENGTH, true))
         : this.types.intern(batch, typeStart, typeLength);
-    const form = formOf(view, at, view.getUint32(at, true));
+    const form = formOf(view, at, view.getUint32(at + OFFSET_LENGTH, true));
     if (form !== 0) this.hasForms = true;
     const rows = count === 0 ? 1 : count;
     for (let part = 0; part < rows; part += 1) {
       const row = this.rowCount;
-      this.tenant[row] = view.getUint32(at + 8, true);
-      this.source[row] = view.getFloat64(at + 12, true);
+      this.tenant[row] = view.getUint32(at + OFFSET_TENANT, true);
+      this.source[row] = view.getFloat64(at + OFFSET_KEY, true);
       this.time[row] = view.getFloat64(at + OFFSET_TIME, true);
       this.id[row] = view.getFloat64(at + OFFSET_ID, true);
       this.part[row] = part;
       this.type[row] = typeIndex;
       this.documentLength[row] = part === 0 ? documentLength : 0;
       this.form[row] = form;
-      this.shard[row] = batch[at + 4];
+      this.shard[row] = shardAt(batch, at);
       this.seq[row] = seq;
       this.rowCount = row + 1;
       if (count === 0) {
@@ -186,9 +192,9 @@ export class MeasurementColumns {
   }
 
   #addValue(batch: Buffer, view: DataView, at: number, row: number): number {
-    const fragmentLength = view.getUint16(at + 8, true);
-    const seriesLength = view.getUint16(at + 10, true);
-    const unitLength = view.getUint16(at + 12, true);
+    const fragmentLength = view.getUint16(at + VALUE_FRAGMENT_LENGTH, true);
+    const seriesLength = view.getUint16(at + VALUE_SERIES_LENGTH, true);
+    const unitLength = view.getUint16(at + VALUE_UNIT_LENGTH, true);
     const texts = at + VALUE_HEADER_BYTES;
     this.value[row] = view.getFloat64(at, true);
     this.fragment[row] = this.fragments.intern(batch, texts, fragmentLength);

@@ -2,8 +2,8 @@
  * MEASUREMENT records of the journal that cannot be read (isWholeMeasurement): set aside, so that they hold up nothing
  * behind them.
  */
-import { OFFSET_ID, OFFSET_TEXTS } from './record.ts';
 import type { QuarantineEntry } from '../journal/quarantine.ts';
+import { OFFSET_ID, OFFSET_KEY, OFFSET_TEXTS, nextAt, shardAt, tenantAt } from '../journal/record-layout.ts';
 
 export interface DamagedMeasurement {
   readonly seq: number;
@@ -14,7 +14,7 @@ export interface DamagedMeasurement {
 /** The record at `at` of a group, copied. */
 export const damagedAt = (records: Buffer, at: number, seq: number): DamagedMeasurement => ({
   seq,
-  record: Buffer.from(records.subarray(at, at + records.readUInt32LE(at))),
+  record: Buffer.from(records.subarray(at, nextAt(records, at))),
 });
 
 /** What of it can be told, and the whole record in base64. */
@@ -27,11 +27,11 @@ export function entryOfDamaged({ seq, record }: DamagedMeasurement): Omit<Quaran
     kind: 'measurement',
     table: 'measurements',
     seq,
-    shard: record[4],
+    shard: shardAt(record, 0),
     id: record.length < OFFSET_TEXTS ? 0 : number(OFFSET_ID),
     code: 0,
     error: `the record of ${record.length} bytes in the journal cannot be decoded: its lengths or numbers are damaged`,
-    row: { tenant: record.readUInt32LE(8), source: number(12), record: record.toString('base64') },
+    row: { tenant: tenantAt(record, 0), source: number(OFFSET_KEY), record: record.toString('base64') },
   };
 }
 

@@ -18,9 +18,8 @@ import type { AcknowledgementSink, RecordIntake } from '../journal/record-intake
 import { copyCompact, skipSpace } from './json-bytes.ts';
 import { ScannedMeasurement, scanMeasurement } from './json.ts';
 import { parseMeasurement, splitBody } from './parse.ts';
+import { OFFSET_TEXTS, VALUE_HEADER_BYTES, nextAt } from '../journal/record-layout.ts';
 import {
-  OFFSET_TEXTS,
-  VALUE_HEADER_BYTES,
   decodeMeasurement,
   documentText,
   encodeMeasurement,
@@ -33,9 +32,25 @@ import type { Sources } from './sources.ts';
 
 export interface PostedMeasurements {
   readonly collection: boolean;
+  /**
+   * Empty without `wantsBody`. `text` is the measurement without `id` and `self`; an empty `text` still gives the
+   * Location.
+   */
   readonly documents: readonly { readonly id: string; readonly text: string }[];
 }
-export type PostDone = (error: PlatformError | undefined, answer?: PostedMeasurements) => void;
+/** One body, and who is told. */
+export interface MeasurementPost {
+  /** JSON of one measurement or of `{"measurements": [...]}`; it may be changed after `done`. */
+  readonly body: Buffer;
+  readonly principal: Principal;
+  readonly mode: ProcessingMode;
+  readonly wantsBody: boolean;
+  readonly form: MeasurementBody;
+  /** Called exactly once, synchronously or later. */
+  readonly done: (error: PlatformError | undefined, answer?: PostedMeasurements) => void;
+  /** Told of the sources: a device has sent the body. */
+  readonly heard: AvailabilityPort['heard'] | undefined;
+}
 
 const COLLECTION = Buffer.from('"measurements"');
 const ADMIN_ROLE = 'ROLE_MEASUREMENT_ADMIN';
@@ -50,11 +65,11 @@ interface LookedUp {
 
 /** Waits for the group of one POST. */
 class Post implements AcknowledgementSink {
-  readonly #done: PostDone;
+  readonly #done: MeasurementPost['done'];
   readonly #answer: PostedMeasurements;
   #error: Error | undefined;
 
-  constructor(done: PostDone, answer: PostedMeasurements) {
+  constructor(done: MeasurementPost['done'], answer: PostedMeasurements) {
     this.#done = done;
     this.#answer = answer;
   }
@@ -78,7 +93,7 @@ class Post implements AcknowledgementSink {
 }
 
 export class JsonMeasurementIntake {
-  readonly #group: RecordIntake;
+  readonly #intake: RecordIntake;
   readonly #sources: Sources;
   readonly #ids: IdSource;
   readonly #refusals: Refusals;
@@ -99,54 +114,38 @@ export class JsonMeasurementIntake {
   #heardSource = 0;
 
   constructor(options: {
-    group: RecordIntake;
+    intake: RecordIntake;
     sources: Sources;
     ids: IdSource;
     refusals: Refusals;
     now: () => number;
   }) {
-    this.#group = options.group;
+    this.#intake = options.intake;
     this.#sources = options.sources;
     this.#ids = options.ids;
     this.#refusals = options.refusals;
     this.#now = options.now;
   }
 
-  /** See MeasurementIntake in api/request/platform.ts. `body` may be changed after `done`. */
-  post(
-    body: Buffer,
-    principal: Principal,
-    mode: ProcessingMode,
-    wantsBody: boolean,
-    done: PostDone,
-    heard?: AvailabilityPort['heard'],
-    form: MeasurementBody = 'either',
-  ): void {
-    this.#post(body, principal, mode, wantsBody, done, heard, form, undefined);
+  /** Validates and journals a body, and answers once it is durable. */
+  post(asked: MeasurementPost): void {
+    this.#post(asked, undefined);
   }
 
   /** @param lookedUp what is known already, when this is not the first attempt. */
-  #post(
-    body: Buffer,
-    principal: Principal,
-    mode: ProcessingMode,
-    wantsBody: boolean,
-    done: PostDone,
-    heard: AvailabilityPort['heard'] | undefined,
-    form: MeasurementBody,
-    lookedUp: LookedUp | undefined,
-  ): void {
+  #post(asked: MeasurementPost, lookedUp: LookedUp | undefined): void {
+    const { mode, wantsBody, done } = asked;
     try {
       this.#lookedUp = lookedUp;
-      this.#heard = heard;
+      this.#heard = asked.heard;
       this.#heardSource = 0;
-      const limit = this.#group.refusal;
+      const limit = this.#intake.refusal;
       if (limit !== undefined) {
         this.#refusals.count(limit);
         throw refusedBy(limit);
       }
       const firstId = this.#ids.peek();
-      const collection = this.#encode(body, principal, mode, form);
+      const collection = this.#encode(asked);
       if (this.#fetching) {
         const looked: LookedUp = this.#lookedUp ?? { missing: new Set(), rights: new Map() };
         const { sources, rights } = this.#fetching;
@@ -159,7 +158,7 @@ export class JsonMeasurementIntake {
           }),
         ]).then(
           () => {
-            this.#post(body, principal, mode, wantsBody, done, heard, form, looked);
+            this.#post(asked, looked);
           },
           (error: Error) => {
             done(new PlatformError('general/busy', { limit: `the documents do not answer: ${error.message}` }));
@@ -181,7 +180,7 @@ export class JsonMeasurementIntake {
   }
 
   /** Fills the scratch with the records of the body. @returns whether it is a collection. */
-  #encode(body: Buffer, principal: Principal, mode: ProcessingMode, form: MeasurementBody): boolean {
+  #encode({ body, principal, mode, form }: MeasurementPost): boolean {
     this.#used = 0;
     this.#count = 0;
     this.#fetching = undefined;
@@ -321,9 +320,8 @@ export class JsonMeasurementIntake {
   }
 
   /**
-   * The measurement is taken, unless something has to be looked up first. Whoever is neither a user that devices log in
-   * with nor the owner speaks for no device (docs/spec/availability.md#messages). Of a body of one device this tells
-   * once.
+   * The measurement is taken, unless something has to be looked up first. A user that is neither a device user nor the
+   * owner speaks for no device (docs/spec/availability.md#messages). Of a body of one device this tells once.
    */
   #hear(principal: Principal, source: number): void {
     if (this.#heard === undefined || source === this.#heardSource || this.#fetching !== undefined) return;
@@ -358,7 +356,7 @@ export class JsonMeasurementIntake {
   /** Answer's documents, read back from the records. */
   #documents(stored: boolean): PostedMeasurements['documents'] {
     const documents: { id: string; text: string }[] = [];
-    for (let at = 0; at < this.#used; at += this.#scratch.readUInt32LE(at)) {
+    for (let at = 0; at < this.#used; at = nextAt(this.#scratch, at)) {
       const measurement = decodeMeasurement(this.#scratch, at);
       documents.push({ id: stored ? String(measurement.id) : '', text: documentText(measurement) });
     }
@@ -371,7 +369,7 @@ export class JsonMeasurementIntake {
       post.flushDurable();
       return;
     }
-    this.#group.appendAll(this.#scratch, bytes, this.#count, post, 0);
+    this.#intake.appendAll(this.#scratch, bytes, this.#count, post, 0);
     if (this.#scratch.length > GROUP_BYTES_MAX) {
       this.#scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
       this.#view = new DataView(this.#scratch.buffer, this.#scratch.byteOffset, this.#scratch.length);
@@ -401,9 +399,9 @@ function requireTypes(types: readonly string[], { type, fragments }: Names): voi
   if (!isAllowed) throw new PlatformError('security/forbidden');
 }
 
-/** Nobody waits for it when the rest of the body is refused: its rejection must not end the process. */
+/** When the rest of the body is refused, the promise has no reader: its rejection must not end the process. */
 function handled<Value>(promise: Promise<Value>): Promise<Value> {
-  // Whoever waits for it hears of it all the same.
+  // A reader of the promise is told all the same.
   promise.catch(() => undefined);
   return promise;
 }

@@ -1,10 +1,10 @@
 /** Measurements of a part of the journal, as rows of a block that is built again from it. */
 import { COMMAND } from '../../model/commands/kinds.ts';
 import { isStored } from '../../model/commands/processing-mode.ts';
-import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
 import type { JournalBatch } from '../journal/journal.ts';
+import { kindAt, modeAt, nextAt, rowCountAt } from '../journal/record-layout.ts';
 import { MeasurementColumns } from './columns.ts';
-import { OFFSET_COUNT, isWholeMeasurement } from './record.ts';
+import { isWholeMeasurement } from './record.ts';
 
 /** A stored measurement in a group of the journal. */
 export interface FoundMeasurement {
@@ -27,13 +27,8 @@ export function findMeasurements(
   const { records } = group;
   const view = new DataView(records.buffer, records.byteOffset, records.length);
   let seq = group.firstSeq;
-  for (let at = 0; at < records.length; at += records.readUInt32LE(at), seq += 1) {
-    if (
-      seq < from ||
-      seq > through ||
-      records[at + 5] !== COMMAND.MEASUREMENT ||
-      !isStored(records[at + 6] as ProcessingMode)
-    )
+  for (let at = 0; at < records.length; at = nextAt(records, at), seq += 1) {
+    if (seq < from || seq > through || kindAt(records, at) !== COMMAND.MEASUREMENT || !isStored(modeAt(records, at)))
       continue;
     if (isWholeMeasurement(view, at)) found.push({ records, at, seq });
     else onDamaged?.({ records, at, seq });
@@ -44,10 +39,7 @@ export function findMeasurements(
 /** All of them, whatever one block takes now: they were in one before. */
 export function columnsOf(found: readonly FoundMeasurement[], rowsMin = 1): MeasurementColumns {
   // A measurement has room beyond the last row, whatever it has of values.
-  const rows = found.reduce(
-    (count, { records, at }) => count + Math.max(1, records.readUInt16LE(at + OFFSET_COUNT)),
-    1,
-  );
+  const rows = found.reduce((count, { records, at }) => count + rowCountAt(records, at), 1);
   const columns = new MeasurementColumns(Math.max(rows, rowsMin));
   for (const { records, at, seq } of found)
     columns.add(records, new DataView(records.buffer, records.byteOffset, records.length), at, seq);

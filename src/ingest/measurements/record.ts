@@ -1,37 +1,48 @@
 /**
- * Binary body of a MEASUREMENT command, behind the header of ingest/journal/command-record.ts:
- * `f64 id | f64 time | u16 value count | u16 type length (0xffff: the type is the first fragment) | u32 document length
- * | type | document | values: f64 value, u16 fragment length, u16 series length, u16 unit length, fragment, series,
- * unit | f64 form`. Text is UTF-8. The document is there only where values and form do not give it back, the form only
- * where a flag of the header says so (see form.ts).
+ * MEASUREMENT records (ingest/journal/record-layout.ts): written, checked and read. Text is UTF-8. The document is there
+ * only where values and form do not give it back, the form only where a flag of the header says so (see form.ts).
  */
 import { COMMAND } from '../../model/commands/kinds.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { MEASUREMENT_VALUES_MAX } from '../../model/entities/measurement.ts';
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
-import { RECORD_HEADER_BYTES, shardOfId } from '../journal/command-record.ts';
+import { shardOfId } from '../journal/command-record.ts';
+import {
+  FLAG_FORM,
+  FORM_BYTES,
+  OFFSET_COUNT,
+  OFFSET_DOCUMENT_LENGTH,
+  OFFSET_FLAGS,
+  OFFSET_ID,
+  OFFSET_KEY,
+  OFFSET_KIND,
+  OFFSET_LENGTH,
+  OFFSET_MODE,
+  OFFSET_RECEIVED_AT,
+  OFFSET_SHARD,
+  OFFSET_TENANT,
+  OFFSET_TEXTS,
+  OFFSET_TIME,
+  OFFSET_TYPE_LENGTH,
+  TYPE_IS_FRAGMENT,
+  VALUE_FRAGMENT_LENGTH,
+  VALUE_HEADER_BYTES,
+  VALUE_SERIES_LENGTH,
+  VALUE_UNIT_LENGTH,
+  flagsAt,
+  keyAt,
+  modeAt,
+  nextAt,
+  tenantAt,
+} from '../journal/record-layout.ts';
 import { formedText, isForm } from './form.ts';
-
-export const TYPE_IS_FRAGMENT = 0xffff;
-export const OFFSET_ID = RECORD_HEADER_BYTES;
-export const OFFSET_TIME = RECORD_HEADER_BYTES + 8;
-export const OFFSET_COUNT = RECORD_HEADER_BYTES + 16;
-export const OFFSET_TYPE_LENGTH = RECORD_HEADER_BYTES + 18;
-export const OFFSET_DOCUMENT_LENGTH = RECORD_HEADER_BYTES + 20;
-export const OFFSET_TEXTS = RECORD_HEADER_BYTES + 24;
-/** Before the texts of one value. */
-export const VALUE_HEADER_BYTES = 14;
-
-/** The header's flag of a record that ends with its form. */
-const FLAG_FORM = 1;
-const FORM_BYTES = 8;
 
 /** Bytes that a form takes in its record. */
 export const formBytes = (form: number): number => (form === 0 ? 0 : FORM_BYTES);
 
 /** The form of the MEASUREMENT record of `length` bytes at `at`. */
 export const formOf = (view: DataView, at: number, length: number): number =>
-  view.getUint8(at + 7) === 0 ? 0 : view.getFloat64(at + length - FORM_BYTES, true);
+  view.getUint8(at + OFFSET_FLAGS) === 0 ? 0 : view.getFloat64(at + length - FORM_BYTES, true);
 
 /** Lengths of texts are 16 bits. */
 const TEXT_BYTES_MAX = 0xffff;
@@ -39,10 +50,7 @@ const RECORD_BYTES_MAX = 0xffff_ffff;
 /** The times that a Date holds, with room for any offset. */
 const TIME_MAX = 8.6e15;
 
-/**
- * What does not fit is refused by whoever reads the request; a length that was cut would make garbage of all that is
- * behind it.
- */
+/** A length that was cut would make garbage of all records behind it, so what does not fit is refused. */
 const tooLong = (name: string, value: number, limit: string): PlatformError =>
   new PlatformError('validation/invalid-field', { area: 'measurement', name, value, limit });
 
@@ -57,19 +65,19 @@ export function writeMeasurementHead(view: DataView, at: number, length: number,
     throw tooLong('number of values', head.valueCount, `at most ${MEASUREMENT_VALUES_MAX}`);
   if (length > RECORD_BYTES_MAX)
     throw tooLong('length of the measurement', length, `at most ${RECORD_BYTES_MAX} bytes`);
-  view.setUint32(at, length, true);
-  view.setUint8(at + 4, shardOfId(head.tenant, head.source));
-  view.setUint8(at + 5, COMMAND.MEASUREMENT);
-  view.setUint8(at + 6, head.mode);
+  view.setUint32(at + OFFSET_LENGTH, length, true);
+  view.setUint8(at + OFFSET_SHARD, shardOfId(head.tenant, head.source));
+  view.setUint8(at + OFFSET_KIND, COMMAND.MEASUREMENT);
+  view.setUint8(at + OFFSET_MODE, head.mode);
   if (head.form === 0) {
-    view.setUint8(at + 7, 0);
+    view.setUint8(at + OFFSET_FLAGS, 0);
   } else {
-    view.setUint8(at + 7, FLAG_FORM);
+    view.setUint8(at + OFFSET_FLAGS, FLAG_FORM);
     view.setFloat64(at + length - FORM_BYTES, head.form, true);
   }
-  view.setUint32(at + 8, head.tenant, true);
-  view.setFloat64(at + 12, head.source, true);
-  view.setFloat64(at + 20, head.receivedAt, true);
+  view.setUint32(at + OFFSET_TENANT, head.tenant, true);
+  view.setFloat64(at + OFFSET_KEY, head.source, true);
+  view.setFloat64(at + OFFSET_RECEIVED_AT, head.receivedAt, true);
   view.setFloat64(at + OFFSET_ID, head.id, true);
   view.setFloat64(at + OFFSET_TIME, head.time, true);
   view.setUint16(at + OFFSET_COUNT, head.valueCount, true);
@@ -98,21 +106,20 @@ export function writeValueHead(
     );
   }
   view.setFloat64(at, value, true);
-  view.setUint16(at + 8, fragmentLength, true);
-  view.setUint16(at + 10, seriesLength, true);
-  view.setUint16(at + 12, unitLength, true);
+  view.setUint16(at + VALUE_FRAGMENT_LENGTH, fragmentLength, true);
+  view.setUint16(at + VALUE_SERIES_LENGTH, seriesLength, true);
+  view.setUint16(at + VALUE_UNIT_LENGTH, unitLength, true);
   return at + VALUE_HEADER_BYTES;
 }
 
 /**
  * Whether the MEASUREMENT record at `at` can be read: its lengths end where the record ends, and its numbers are such
- * as a measurement has. Whoever reads records of the journal asks first; the others are set aside by the projector
- * (damaged.ts).
+ * as a measurement has. Readers of the journal ask first; the projector sets the others aside (damaged.ts).
  */
 export function isWholeMeasurement(view: DataView, at: number): boolean {
-  const length = view.getUint32(at, true);
+  const length = view.getUint32(at + OFFSET_LENGTH, true);
   if (length < OFFSET_TEXTS) return false;
-  const hasForm = view.getUint8(at + 7) !== 0;
+  const hasForm = view.getUint8(at + OFFSET_FLAGS) !== 0;
   const end = at + length - (hasForm ? FORM_BYTES : 0);
   const typeLength = view.getUint16(at + OFFSET_TYPE_LENGTH, true);
   const count = view.getUint16(at + OFFSET_COUNT, true);
@@ -126,12 +133,15 @@ export function isWholeMeasurement(view: DataView, at: number): boolean {
     const texts = cursor + VALUE_HEADER_BYTES;
     if (texts > end) return false;
     cursor =
-      texts + view.getUint16(cursor + 8, true) + view.getUint16(cursor + 10, true) + view.getUint16(cursor + 12, true);
+      texts +
+      view.getUint16(cursor + VALUE_FRAGMENT_LENGTH, true) +
+      view.getUint16(cursor + VALUE_SERIES_LENGTH, true) +
+      view.getUint16(cursor + VALUE_UNIT_LENGTH, true);
   }
   if (cursor !== end || (hasForm && !isForm(view.getFloat64(end, true)))) return false;
   return (
     Number.isSafeInteger(view.getFloat64(at + OFFSET_ID, true)) &&
-    Number.isSafeInteger(view.getFloat64(at + 12, true)) &&
+    Number.isSafeInteger(view.getFloat64(at + OFFSET_KEY, true)) &&
     Math.abs(view.getFloat64(at + OFFSET_TIME, true)) <= TIME_MAX
   );
 }
@@ -232,20 +242,24 @@ export function decodeMeasurement(batch: Buffer, at: number): DecodedMeasurement
   const values: MeasurementValue[] = [];
   for (let left = batch.readUInt16LE(at + OFFSET_COUNT); left > 0; left -= 1) {
     const value = batch.readDoubleLE(cursor);
-    const lengths = [batch.readUInt16LE(cursor + 8), batch.readUInt16LE(cursor + 10), batch.readUInt16LE(cursor + 12)];
+    const lengths = [
+      batch.readUInt16LE(cursor + VALUE_FRAGMENT_LENGTH),
+      batch.readUInt16LE(cursor + VALUE_SERIES_LENGTH),
+      batch.readUInt16LE(cursor + VALUE_UNIT_LENGTH),
+    ];
     cursor += VALUE_HEADER_BYTES;
     values.push({ value, fragment: text(lengths[0]), series: text(lengths[1]), unit: text(lengths[2]) });
   }
   return {
-    tenant: batch.readUInt32LE(at + 8),
-    source: batch.readDoubleLE(at + 12),
+    tenant: tenantAt(batch, at),
+    source: keyAt(batch, at),
     id: batch.readDoubleLE(at + OFFSET_ID),
     time: batch.readDoubleLE(at + OFFSET_TIME),
-    mode: batch[at + 6] as ProcessingMode,
+    mode: modeAt(batch, at),
     type: ownType ?? values[0]?.fragment ?? '',
     document,
     values,
-    form: batch[at + 7] === 0 ? 0 : batch.readDoubleLE(at + batch.readUInt32LE(at) - FORM_BYTES),
+    form: flagsAt(batch, at) === 0 ? 0 : batch.readDoubleLE(nextAt(batch, at) - FORM_BYTES),
   };
 }
 

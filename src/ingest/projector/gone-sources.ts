@@ -7,6 +7,7 @@ import { COMMAND } from '../../model/commands/kinds.ts';
 import type { DataDelete, SourceDelete } from '../../model/commands/deletion.ts';
 import { readableCommand } from '../journal/command-record.ts';
 import type { JournalCommand } from '../journal/command-record.ts';
+import { kindAt, nextAt } from '../journal/record-layout.ts';
 import type { HistoryQuery } from '../../ports/history-reader.ts';
 
 /** Sources of one deletion: their ids are a value of its statements. */
@@ -48,9 +49,9 @@ export function deletionsOf(commands: readonly JournalCommand[]): JournalCommand
 export function sourceDeletions(records: Buffer, firstSeq: number, after: number, through: number): JournalCommand[] {
   const found: JournalCommand[] = [];
   let seq = firstSeq;
-  for (let at = 0; at < records.length && seq <= through; at += records.readUInt32LE(at), seq += 1) {
+  for (let at = 0; at < records.length && seq <= through; at = nextAt(records, at), seq += 1) {
     const command =
-      seq > after && records[at + 5] === COMMAND.SOURCE_DELETE ? readableCommand(records, at, seq) : undefined;
+      seq > after && kindAt(records, at) === COMMAND.SOURCE_DELETE ? readableCommand(records, at, seq) : undefined;
     if (command !== undefined) found.push(command);
   }
   return found;

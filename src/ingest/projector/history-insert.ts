@@ -2,11 +2,12 @@
  * Inserts into the history store, past what it refuses: a refused batch is halved until the measurement, row or DELETE
  * that is at fault stands alone, which goes into the quarantine. What fails for another reason is repeated until it
  * succeeds. The policy is the same in one process (block-insert.ts) and in a cluster (cluster/projector/projector.ts);
- * where a part of a refused block begins and ends is written down by whoever calls.
+ * the caller writes down where a part of a refused block begins and ends.
  */
 import type { DataDelete } from '../../model/commands/deletion.ts';
 import type { Log } from '../../ports/log.ts';
 import type { JournalCommand } from '../journal/command-record.ts';
+import { shardAt } from '../journal/record-layout.ts';
 import { entryOfDamaged } from '../measurements/damaged.ts';
 import type { DamagedMeasurement } from '../measurements/damaged.ts';
 import { HistoryRefusal } from './history-writer.ts';
@@ -21,15 +22,15 @@ import type { Quarantine, QuarantineEntry, QuarantineKey } from '../journal/quar
 /** Wait before what failed is tried again: doubles from first to last. */
 const RETRY_FIRST_MS = 50;
 const RETRY_LAST_MS = 2_000;
-/** An uncertain refusal is taken for the data's when it was given so many times in a row: about half a minute. */
+/** An uncertain refusal is taken for the data's when it was given this many times in a row: about half a minute. */
 const UNCERTAIN_TRIES = 20;
 /**
- * Rows that are not there after so many inserts that were answered: the store does not show what it stores. Each stands
+ * Rows that are not there after this many inserts that were answered: the store does not show what it stores. Each stands
  * for a kill -9 of it.
  */
 const AGAIN_MAX = 20;
 
-/** Whoever inserts must not go on: what is left is somebody else's, or of the next start. */
+/** The insert must not go on: another node, or the next start, inserts the rest. */
 export class GivenUp extends Error {}
 
 /** For whom something is inserted. */
@@ -59,9 +60,9 @@ export interface RefusedBlock {
 export interface MeasurementsInsert {
   readonly columns: MeasurementColumns;
   readonly token: string;
-  /** Nobody has tried to insert them before. */
+  /** This is the first try to insert them. */
   readonly isFresh: boolean;
-  /** Asked before each try but the first of what is fresh; false: they are left to somebody else. */
+  /** Asked before each try but the first of what is fresh; false: another node inserts them. */
   readonly mayInsert?: () => Promise<boolean>;
   readonly mayRestore?: MayRestore;
 }
@@ -99,7 +100,7 @@ export class HistoryInsert {
    * longer knows, so a repetition sends only rows that it does not hold. A store that was killed may know the token of
    * rows that it does not hold, and drops them when they come again: behind a repetition they are looked for, and what
    * is missing is inserted with another token.
-   * @returns `left` to somebody else, or the refusal.
+   * @returns `left` when another node inserts them, or the refusal.
    */
   async measurements(
     insert: MeasurementsInsert,
@@ -137,8 +138,8 @@ export class HistoryInsert {
   }
 
   /**
-   * Inserts rows that the store has lost with the token `<name>/again-<n>`, the first that it does not know. Whoever
-   * does that takes the same tokens for the same rows, so that several may. @returns the refusal.
+   * Inserts rows that the store has lost with the token `<name>/again-<n>`, the first that it does not know. Each
+   * node takes the same tokens for the same rows, so that several may. @returns the refusal.
    */
   async #restore(
     missing: MeasurementColumns,
@@ -222,7 +223,7 @@ export class HistoryInsert {
             rest.rowCount === 0
               ? undefined
               : await this.measurements({ columns: rest, token, isFresh: false, mayInsert, mayRestore }, scope, code);
-          // Somebody has divided it meanwhile.
+          // Another node has divided it meanwhile.
           if (refusal === 'left') continue;
           code = refusal?.code ?? code;
           if (refusal !== undefined && !isAlone) {
@@ -372,7 +373,7 @@ type UnplacedEntry = Omit<QuarantineEntry, 'position' | 'code' | 'error'>;
 
 function entryOf({ records, at, seq }: FoundMeasurement): UnplacedEntry {
   const row = decodeMeasurement(records, at);
-  return { kind: 'measurement', table: 'measurements', seq, shard: records[at + 4], id: row.id, row };
+  return { kind: 'measurement', table: 'measurements', seq, shard: shardAt(records, at), id: row.id, row };
 }
 
 const nameOf = ({ kind, table, seq }: QuarantineKey): string =>

@@ -9,7 +9,6 @@ import { COMMAND } from '../../model/commands/kinds.ts';
 import type { DataDelete } from '../../model/commands/deletion.ts';
 import type { Log } from '../../ports/log.ts';
 import { isStored } from '../../model/commands/processing-mode.ts';
-import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
 import { BlockInsert, GivenUp } from './block-insert.ts';
 import { readableCommand } from '../journal/command-record.ts';
 import type { JournalCommand } from '../journal/command-record.ts';
@@ -21,14 +20,15 @@ import { isConcerned } from './history-query.ts';
 import type { HistoryQuery } from '../../ports/history-reader.ts';
 import type { Journal } from '../journal/journal.ts';
 import { MeasurementColumns } from '../measurements/columns.ts';
-import { OFFSET_COUNT, isWholeMeasurement } from '../measurements/record.ts';
+import { isWholeMeasurement } from '../measurements/record.ts';
+import { kindAt, modeAt, nextAt, rowCountAt } from '../journal/record-layout.ts';
 import type { InsertIntent, ProjectorProgress } from './progress.ts';
 import type { Quarantine } from '../journal/quarantine.ts';
 
 /** Rows of mutable tables in one block; more make the block full. */
 const MUTABLE_ROWS_MAX = 20_000;
 /**
- * A block that has so many rows after the interval waits on, up to HOLD_FACTOR intervals in all: an insert costs the
+ * A block that has this many rows after the interval waits on, up to HOLD_FACTOR intervals in all: an insert costs the
  * engine 8 ms whatever is in it, and a merge later. 3.1 µs a row for inserts of 10,000, 1.3 for those of 50,000
  * (2026-11-21).
  */
@@ -131,7 +131,7 @@ export class Projector {
   #consumedSeq = 0;
   /** What the actors have handled: nothing behind it is read, its rows are not decided yet. */
   #offeredSeq = 0;
-  /** Sequence up to which somebody waits for visibility. */
+  /** Sequence up to which a query waits for visibility. */
   #wantedSeq = 0;
   readonly #waiters = new Set<Waiter>();
   #timer: NodeJS.Timeout | undefined;
@@ -243,12 +243,12 @@ export class Projector {
     const block = this.#filling;
     const view = new DataView(records.buffer, records.byteOffset, records.length);
     let seq = firstSeq;
-    for (let at = 0; at < records.length; seq += 1) {
+    for (let at = 0; at < records.length; at = nextAt(records, at), seq += 1) {
       if (seq > this.#consumedSeq) {
         if (block.isFull || seq > through) return;
-        const kind = records[at + 5];
+        const kind = kindAt(records, at);
         if (kind === COMMAND.MEASUREMENT) {
-          if (isStored(records[at + 6] as ProcessingMode) && !block.columns.add(records, view, at, seq))
+          if (isStored(modeAt(records, at)) && !block.columns.add(records, view, at, seq))
             block.damaged.add(records, at, seq);
         } else if (kind === COMMAND.DATA_DELETE) {
           block.deletion = readableCommand(records, at, seq);
@@ -260,7 +260,6 @@ export class Projector {
         block.lastSeq = seq;
         this.#consumedSeq = seq;
       }
-      at += view.getUint32(at, true);
     }
   }
 
@@ -301,7 +300,7 @@ export class Projector {
   }
 
   async #waitForKick(): Promise<void> {
-    // Whoever was told of the new position may have stopped the projector before this line was reached.
+    // A listener of the new position may have stopped the projector before this line was reached.
     if (this.#stopping) return;
     await new Promise<void>((resolve) => {
       this.#wake = resolve;
@@ -338,9 +337,9 @@ export class Projector {
       const { records } = batch;
       const view = new DataView(records.buffer, records.byteOffset, records.length);
       seq = batch.firstSeq;
-      for (let at = 0; at < records.length; at += records.readUInt32LE(at), seq += 1) {
-        if (records[at + 5] !== COMMAND.MEASUREMENT || !isWholeMeasurement(view, at)) continue;
-        rows += Math.max(1, records.readUInt16LE(at + OFFSET_COUNT));
+      for (let at = 0; at < records.length; at = nextAt(records, at), seq += 1) {
+        if (kindAt(records, at) !== COMMAND.MEASUREMENT || !isWholeMeasurement(view, at)) continue;
+        rows += rowCountAt(records, at);
       }
     }
     return Math.max(rows, this.#options.rowsMax);
@@ -416,8 +415,8 @@ export class Projector {
   }
 
   /**
-   * The DELETE has sent a command for each entity, and all are handled: whoever asked behind it waits for what they
-   * have left, too.
+   * The DELETE has sent a command for each entity, and all are handled: a query that was asked behind it waits
+   * for what they have left, too.
    */
   #awaitRowsOf(deletion: JournalCommand): void {
     for (const waiter of this.#waiters) {

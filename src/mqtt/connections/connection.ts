@@ -75,7 +75,7 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
   #earlyBytes = 0;
   #output: SmallOutput | undefined = undefined;
   #backlogBytes = 0;
-  /** When what is being handled was received, `performance.now()`; 0 until somebody asks. */
+  /** When what is being handled was received, `performance.now()`; 0 until it is asked for. */
   #receivedAt = 0;
   /** The same of the held bytes, but for a packet that is not complete. */
   #heldAt = 0;
@@ -418,7 +418,7 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
       if (first >> 4 === PACKET_TYPE.PUBLISH && this.state === STATE.OPEN) {
         const result = scanner.scan(chunk, offset, end, this.protocolVersion === 5, limits.packetBytes);
         if (result === SCAN.PUBLISH) {
-          const next = scanner.packetEnd;
+          const next = scanner.payloadEnd;
           if (!this.context.publish(this, chunk, offset)) return offset;
           offset = next;
           continue;
@@ -485,7 +485,7 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
     this.#countEarly();
     const refusal = this.context.early.refusal(length);
     if (refusal === undefined) return;
-    // Without a CONNECT there is no answer to it.
+    // Only a CONNECT has an answer.
     if (this.state === STATE.CONNECTING) this.write(earlyConnack(refusal, this));
     this.close(REASON.QUOTA_EXCEEDED, refusal.reason, refusal.limit);
   }

@@ -41,11 +41,11 @@ export interface DeviceApplicationOptions {
   /** Logs in devices by their certificates; without it none is taken. */
   readonly certificateLogins?: CertificateLogins;
   readonly commands: DeviceCommands;
-  readonly group: RecordIntake;
+  readonly intake: RecordIntake;
   readonly documents: DocumentReader;
   readonly ids: IdSource;
   readonly bus: LiveBus;
-  /** Without it nobody connects to register. */
+  /** Without it the bootstrap user cannot connect. */
   readonly registration?: DeviceRegistration;
   /** In a cluster: who is connected to other nodes. */
   readonly receivers?: ReceiversElsewhere;
@@ -58,7 +58,7 @@ export interface DeviceApplicationOptions {
 
 export class DeviceApplication implements MqttApplication {
   readonly commands: DeviceCommands;
-  readonly group: RecordIntake;
+  readonly intake: RecordIntake;
   readonly documents: DocumentReader;
   /** The same for decisions that are plain code. */
   readonly known: LoadedDocuments;
@@ -84,7 +84,7 @@ export class DeviceApplication implements MqttApplication {
 
   constructor(options: DeviceApplicationOptions) {
     this.commands = options.commands;
-    this.group = options.group;
+    this.intake = options.intake;
     this.documents = options.documents;
     this.known = new LoadedDocuments(options.documents);
     this.ids = options.ids;
@@ -93,7 +93,7 @@ export class DeviceApplication implements MqttApplication {
     this.now = options.now;
     this.registration = options.registration;
     this.receipts = options.receipts;
-    this.measurements = new MeasurementPublisher(options.group, options.ids);
+    this.measurements = new MeasurementPublisher(options.intake, options.ids);
     this.operations = new OperationDelivery({
       documents: options.documents,
       bus: options.bus,

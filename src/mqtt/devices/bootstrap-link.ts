@@ -12,6 +12,7 @@ import { SmartRestError } from '../../smartrest/rows/error.ts';
 import { RECEIVE, receivedBy } from '../../smartrest/topics.ts';
 import { PUBLISH_RESULT } from '../sessions/application.ts';
 import type { DeviceConnection, DeviceLink, PublishResult } from '../sessions/application.ts';
+import type { PublishedMessage } from '../wire/published-message.ts';
 
 const REQUEST_TOPIC = 's/ucr';
 const CREDENTIALS_TOPIC = 's/dcr';
@@ -45,15 +46,7 @@ export class BootstrapLink implements DeviceLink {
   }
 
   /** One request at a time; what comes meanwhile waits in the connection. */
-  publish(
-    chunk: Buffer,
-    topicStart: number,
-    topicEnd: number,
-    payloadStart: number,
-    payloadEnd: number,
-    _qos: number,
-    packetId: number,
-  ): PublishResult {
+  publish({ chunk, topicStart, topicEnd, payloadStart, payloadEnd, packetId }: PublishedMessage): PublishResult {
     if (this.#isAsking) {
       this.#isStalled = true;
       return PUBLISH_RESULT.BUSY;

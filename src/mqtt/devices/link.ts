@@ -13,6 +13,7 @@ import { SmartRestError } from '../../smartrest/rows/error.ts';
 import { RECEIVES_OPERATIONS, receivedBy } from '../../smartrest/topics.ts';
 import { PUBLISH_RESULT, isElsewhere } from '../sessions/application.ts';
 import type { DeviceConnection, DeviceLink, DownlinkMessage, PublishResult } from '../sessions/application.ts';
+import type { PublishedMessage } from '../wire/published-message.ts';
 import type { DeviceApplication, OpeningRight } from './application.ts';
 import { MessagePlan } from './message-plan.ts';
 import { OFFERED } from './measurement-publisher.ts';
@@ -27,7 +28,7 @@ const REASON_NOT_AUTHORIZED = 0x87;
 const REASON_QUOTA_EXCEEDED = 0x97;
 const REASON_SERVER_BUSY = 0x89;
 const REASON_SESSION_TAKEN_OVER = 0x8e;
-/** The journal's servers away: devices are held back for so long, then told. */
+/** The journal's servers away: devices are held back for this long, then told. */
 const UNAVAILABLE_MAX_MS = 10_000;
 const REFUSED_FILTER = 0x80;
 
@@ -51,7 +52,7 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
   #refusedOpening: { readonly topic: string; readonly tell: () => void } | undefined;
   #heardAt = 0;
   #isStalled = false;
-  /** When a message was refused first that nobody has taken yet. */
+  /** When the message that waits was refused first; 0 when none waits. */
   #refusedSince = 0;
   #isClosed = false;
   /** A 100 made the object: the same message, offered again, is not a repetition. */
@@ -77,16 +78,9 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
 
   // --- from the connection ---
 
-  publish(
-    chunk: Buffer,
-    topicStart: number,
-    topicEnd: number,
-    payloadStart: number,
-    payloadEnd: number,
-    qos: number,
-    packetId: number,
-  ): PublishResult {
-    const limit = this.#application.group.refusal;
+  publish(message: PublishedMessage): PublishResult {
+    const { chunk, topicStart, topicEnd, payloadStart, payloadEnd, qos, packetId } = message;
+    const limit = this.#application.intake.refusal;
     if (limit !== undefined) return this.#refuse(limit);
     this.#refusedSince = 0;
     const now = this.#application.now();
@@ -97,16 +91,7 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
     const mode = topicEnd - topicStart === 4 ? staticTopicMode(chunk, topicStart) : -1;
     if (mode >= 0 && this.source !== 0 && qos < 2) {
       const application = this.#application;
-      const offered = application.measurements.publish(
-        chunk,
-        payloadStart,
-        payloadEnd,
-        this,
-        mode as ProcessingMode,
-        now,
-        this,
-        packetId,
-      );
+      const offered = application.measurements.publish(message, this, mode as ProcessingMode, now);
       if (offered === OFFERED.TAKEN) return PUBLISH_RESULT.PENDING;
       if (offered === OFFERED.FULL) return this.#stall();
     }
@@ -171,7 +156,7 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
 
   // --- to the device ---
 
-  /** @param qos the most; less when the device subscribed with less. @param kept as of DownlinkMessage. */
+  /** @param qos the most; less when the device subscribed with less. @param kept see DownlinkMessage. */
   sendRow(topic: string, row: string, qos: 0 | 1 | 2 = 2, kept?: Pick<DownlinkMessage, 'mark' | 'onDropped'>): void {
     if (this.#isClosed) return;
     this.connection.deliver({ topic, payload: Buffer.from(row), qos, ...kept });
@@ -251,7 +236,7 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
       if (found !== undefined) this.opened(found.source, found.right);
       if (!this.#isClosed) this.connection.resume();
     };
-    // Nobody knows: the first message finds or creates it.
+    // It is not known: the first message finds or creates it.
     answer.then(known, () => known(undefined));
   }
 
@@ -297,7 +282,7 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
     }
     if (records.length === 0 && received === undefined) {
       plan.finish();
-      this.#application.group.acknowledgeInOrder(this, packetId);
+      this.#application.intake.acknowledgeInOrder(this, packetId);
       return PUBLISH_RESULT.PENDING;
     }
     if (!this.#application.commands.offer(records, this, packetId, received)) {
@@ -443,7 +428,7 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
   #stall(): PublishResult {
     if (!this.#isStalled) {
       this.#isStalled = true;
-      this.#application.group.whenFree(() => this.#resumeStalled());
+      this.#application.intake.whenFree(() => this.#resumeStalled());
     }
     return PUBLISH_RESULT.BUSY;
   }

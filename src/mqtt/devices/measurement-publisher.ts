@@ -2,15 +2,10 @@
  * The hot path of SmartREST over MQTT: one measurement row of a PUBLISH, from the socket's chunk into the open group.
  */
 import type { AcknowledgementSink, RecordIntake } from '../../ingest/journal/record-intake.ts';
-import {
-  OFFSET_TEXTS,
-  TYPE_IS_FRAGMENT,
-  VALUE_HEADER_BYTES,
-  newMeasurementHead,
-  writeMeasurementHead,
-  writeValueHead,
-} from '../../ingest/measurements/record.ts';
+import { OFFSET_TEXTS, TYPE_IS_FRAGMENT, VALUE_HEADER_BYTES } from '../../ingest/journal/record-layout.ts';
+import { newMeasurementHead, writeMeasurementHead, writeValueHead } from '../../ingest/measurements/record.ts';
 import type { IdSource } from '../../ports/id-source.ts';
+import type { PublishedMessage } from '../wire/published-message.ts';
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
 import { BUILT_IN, MeasurementRow, SCAN_RESULT, scanMeasurementRow } from '../../smartrest/rows/measurement-rows.ts';
 
@@ -35,51 +30,49 @@ const builtIn = BUILT_IN.map(({ fragment, series, unit }) => {
   };
 });
 
+/** The connection of a device: what it sends is the device's, and it is acknowledged there. */
+export interface MeasuringDevice extends AcknowledgementSink {
+  readonly tenantNumber: number;
+  readonly source: number;
+}
+
 export class MeasurementPublisher {
-  readonly #group: RecordIntake;
+  readonly #intake: RecordIntake;
   readonly #ids: IdSource;
   readonly #row = new MeasurementRow();
   readonly #head = newMeasurementHead();
 
-  constructor(group: RecordIntake, ids: IdSource) {
-    this.#group = group;
+  constructor(intake: RecordIntake, ids: IdSource) {
+    this.#intake = intake;
     this.#ids = ids;
     this.#head.valueCount = 1;
     this.#head.typeLength = TYPE_IS_FRAGMENT;
   }
 
   /**
-   * Takes the payload `chunk[start, end)` when it is one plain row of 200, 210, 211 or 212 with one value.
-   * @param now received at, ms. The chunk is only read.
+   * Takes the payload of `message` when it is one plain row of 200, 210, 211 or 212 with one value.
+   * @param device told with the packet id when the measurement is durable. @param now received at, ms.
    */
-  publish(
-    chunk: Buffer,
-    start: number,
-    end: number,
-    device: { tenantNumber: number; source: number },
-    mode: ProcessingMode,
-    now: number,
-    sink: AcknowledgementSink,
-    token: number,
-  ): Offered {
+  publish(message: PublishedMessage, device: MeasuringDevice, mode: ProcessingMode, now: number): Offered {
+    const { chunk, payloadStart, payloadEnd, packetId } = message;
     const row = this.#row;
     if (
-      scanMeasurementRow(chunk, start, end, row) !== SCAN_RESULT.MEASUREMENT ||
+      scanMeasurementRow(chunk, payloadStart, payloadEnd, row) !== SCAN_RESULT.MEASUREMENT ||
       row.count !== 1 ||
       row.template === 201
     )
       return OFFERED.OTHER;
     const value = row.values[0];
     // More rows, or an integer whose digits a double does not hold.
-    if (row.next < end || value.value > Number.MAX_SAFE_INTEGER || value.value < Number.MIN_SAFE_INTEGER)
+    if (row.next < payloadEnd || value.value > Number.MAX_SAFE_INTEGER || value.value < Number.MIN_SAFE_INTEGER)
       return OFFERED.OTHER;
     const names = value.builtIn < 0 ? undefined : builtIn[value.builtIn];
     const fragmentLength = names ? names.fragmentLength : value.fragmentEnd - value.fragmentStart;
     const seriesLength = names ? names.seriesLength : value.seriesEnd - value.seriesStart;
     const unitLength = names ? names.unitLength : value.unitEnd - value.unitStart;
     const length = OFFSET_TEXTS + VALUE_HEADER_BYTES + fragmentLength + seriesLength + unitLength;
-    const group = this.#group;
-    const offset = group.reserve(length, device.tenantNumber, device.source);
+    const intake = this.#intake;
+    const offset = intake.reserve(length, device.tenantNumber, device.source);
     if (offset < 0) return OFFERED.FULL;
     const head = this.#head;
     head.tenant = device.tenantNumber;
@@ -88,7 +81,7 @@ export class MeasurementPublisher {
     head.mode = mode;
     head.id = this.#ids.next();
     head.time = row.time === row.time ? row.time : now;
-    const { view, buffer } = group;
+    const { view, buffer } = intake;
     let at = writeMeasurementHead(view, offset, length, head);
     at = writeValueHead(view, at, value.value, fragmentLength, seriesLength, unitLength);
     if (names) {
@@ -98,7 +91,7 @@ export class MeasurementPublisher {
       at = copy(chunk, value.seriesStart, value.seriesEnd, buffer, at);
       copy(chunk, value.unitStart, value.unitEnd, buffer, at);
     }
-    group.append(length, sink, token);
+    intake.append(length, device, packetId);
     return OFFERED.TAKEN;
   }
 }

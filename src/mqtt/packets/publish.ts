@@ -6,6 +6,7 @@ import { BLOCK } from '../connections/connection.ts';
 import { PACKET_TYPE } from '../wire/fixed-header.ts';
 import { LIMIT } from '../wire/limits.ts';
 import { PacketError } from '../wire/packet-error.ts';
+import type { PublishScanner } from '../wire/publish-scanner.ts';
 import { REASON } from '../wire/reason-codes.ts';
 
 /**
@@ -15,9 +16,9 @@ import { REASON } from '../wire/reason-codes.ts';
  */
 export function receivePublish(connection: Connection, chunk: Buffer, offset: number): boolean {
   const { scanner, limits, receivedCounts } = connection.context;
-  // The application may make another connection read within this call: everything of the scanner is taken now.
-  const { packetEnd, topicStart, topicEnd, payloadStart, qos, packetId, isDuplicate } = scanner;
-  if (packetEnd - payloadStart > limits.payloadBytes) {
+  // The application may make another connection read within this call, so nothing is read of the scanner behind it.
+  const { topicStart, topicEnd, payloadStart, payloadEnd, qos, packetId } = scanner;
+  if (payloadEnd - payloadStart > limits.payloadBytes) {
     throw new PacketError(
       REASON.PACKET_TOO_LARGE,
       `the payload has more than ${limits.payloadBytes} bytes`,
@@ -25,7 +26,7 @@ export function receivePublish(connection: Connection, chunk: Buffer, offset: nu
     );
   }
   if (scanner.propertiesBytes > 0)
-    checkPublishProperties(connection, chunk.subarray(offset, packetEnd), topicStart === topicEnd);
+    checkPublishProperties(connection, chunk.subarray(offset, payloadEnd), topicStart === topicEnd);
   const rate = connection.rate;
   if (rate !== undefined && !rate.take(connection.context.now())) {
     connection.context.metrics.count(LIMIT.RATE_DELAYED);
@@ -33,10 +34,7 @@ export function receivePublish(connection: Connection, chunk: Buffer, offset: nu
     connection.context.throttle(connection);
     return false;
   }
-  const result =
-    qos === 2
-      ? offerQos2(connection, chunk, topicStart, topicEnd, payloadStart, packetEnd, packetId, isDuplicate)
-      : offer(connection, chunk, topicStart, topicEnd, payloadStart, packetEnd, qos, packetId);
+  const result = qos === 2 ? offerQos2(connection, scanner) : offer(connection, scanner);
   switch (result) {
     case PUBLISH_RESULT.PENDING:
       break;
@@ -56,16 +54,8 @@ export function receivePublish(connection: Connection, chunk: Buffer, offset: nu
   return true;
 }
 
-function offer(
-  connection: Connection,
-  chunk: Buffer,
-  topicStart: number,
-  topicEnd: number,
-  payloadStart: number,
-  payloadEnd: number,
-  qos: number,
-  packetId: number,
-): PublishResult {
+function offer(connection: Connection, message: PublishScanner): PublishResult {
+  const { qos, packetId } = message;
   if (qos === 1) {
     const received = connection.session!.received;
     if (received !== undefined && received.has(packetId)) reuse(connection, received, packetId);
@@ -74,7 +64,7 @@ function offer(
     connection.unacknowledged++;
     connection.awaitAcknowledgement();
   }
-  const result = connection.link!.publish(chunk, topicStart, topicEnd, payloadStart, payloadEnd, qos, packetId);
+  const result = connection.link!.publish(message);
   if (qos === 1 && result !== PUBLISH_RESULT.PENDING) {
     connection.unacknowledged--;
     connection.forgetAwaited();
@@ -86,16 +76,8 @@ function offer(
  * Exactly once (section 4.3.3, method B): the packet id is kept until PUBREL, and a second PUBLISH with it goes no
  * further.
  */
-function offerQos2(
-  connection: Connection,
-  chunk: Buffer,
-  topicStart: number,
-  topicEnd: number,
-  payloadStart: number,
-  payloadEnd: number,
-  packetId: number,
-  isDuplicate: boolean,
-): PublishResult {
+function offerQos2(connection: Connection, message: PublishScanner): PublishResult {
+  const { packetId, isDuplicate } = message;
   const { limits } = connection.context;
   const session = connection.session!;
   // The id is of an older message until the store has forgotten that: `resume` follows.
@@ -121,7 +103,7 @@ function offerQos2(
   if (!isDuplicate && session.partly?.has(packetId) === true && !session.release(packetId)) return PUBLISH_RESULT.BUSY;
   received.set(packetId, connection);
   connection.awaitAcknowledgement();
-  const result = connection.link!.publish(chunk, topicStart, topicEnd, payloadStart, payloadEnd, 2, packetId);
+  const result = connection.link!.publish(message);
   if (result === PUBLISH_RESULT.DONE) {
     received.set(packetId, null);
     connection.addAcknowledgement(PACKET_TYPE.PUBREC, packetId);

@@ -5,6 +5,7 @@
 import type { X509Certificate } from 'node:crypto';
 import type { LoginCaller, Principal } from '../../model/access/principal.ts';
 import type { MarkChange } from '../../model/sessions/marks.ts';
+import type { PublishedMessage } from '../wire/published-message.ts';
 
 /** What became of a PUBLISH that was handed to the application. */
 export const PUBLISH_RESULT = {
@@ -36,9 +37,9 @@ export interface DownlinkMessage {
 
 /** A session, as long as it is in memory, over all its connections. */
 export interface ClientSession {
-  /** Who has it in memory, see SessionStore. */
+  /** The node that has it in memory, see SessionStore. */
   readonly holder: string;
-  /** As of StoredSession. */
+  /** See StoredSession. */
   readonly partly?: ReadonlyMap<number, ReadonlySet<string>> | undefined;
   /** Shards in which receipts of the session may be, as the store knows (cluster). */
   readonly receiptShards: Set<number>;
@@ -48,7 +49,7 @@ export interface ClientSession {
   readonly acknowledgedMarks: ReadonlySet<string>;
   /** Whether a message with the mark is on its way to the client, or was acknowledged. */
   hasMark(mark: string): boolean;
-  /** Nobody will ask for the mark any more. */
+  /** The mark will not be asked for any more. */
   forgetMark(mark: string): void;
   /** The client keeps up, and half of the queue is free: what can wait elsewhere should go on only then. */
   readonly hasRoom: boolean;
@@ -71,7 +72,7 @@ export interface DeviceConnection {
   acknowledge(packetId: number): void;
   /**
    * A pending PUBLISH could not be made durable: the client's repetition is a new message.
-   * @param mayBeStored nobody knows: the session's next connection asks the store first.
+   * @param mayBeStored it is not known: the session's next connection asks the store first.
    */
   rejected(packetId: number, mayBeStored?: boolean): void;
   /** Writes what was acknowledged since the last flush, in one write. */
@@ -87,19 +88,10 @@ export interface DeviceConnection {
 /** The application's side of one connection: made at CONNECT, told of everything in order. */
 export interface DeviceLink {
   /**
-   * One PUBLISH, in the order of arrival. `chunk[topicStart, topicEnd)` and `chunk[payloadStart, payloadEnd)` alias the
-   * socket's buffer and die with the call. `packetId` is 0 for QoS 0.
+   * Takes one PUBLISH, in the order of arrival.
    * For QoS 2 the application stores `(session, packetId)` in the same durable commit as the message.
    */
-  publish(
-    chunk: Buffer,
-    topicStart: number,
-    topicEnd: number,
-    payloadStart: number,
-    payloadEnd: number,
-    qos: number,
-    packetId: number,
-  ): PublishResult;
+  publish(message: PublishedMessage): PublishResult;
   /** End of one socket read: everything of it has been offered. */
   endOfRead(): void;
   /** @returns the granted QoS, or a refusal code >= 0x80 (0x80 in 3.1.1). */
@@ -135,8 +127,8 @@ export interface MqttApplication {
    */
   isCurrent(principal: Principal): boolean;
   /**
-   * Whether the user still has all rights of the login. Asked before a will is published. Rejects when nobody can tell
-   * at present.
+   * Whether the user still has all rights of the login. Asked before a will is published. Rejects when that is not
+   * known at present.
    */
   stillHolds(principal: Principal): boolean | Promise<boolean>;
   /** The identity under which sessions are kept and taken over, for instance the device's serial without prefix. Throws a
@@ -152,7 +144,7 @@ export interface MqttApplication {
 export interface StoredMessage extends DownlinkMessage {
   /** Grows within the session. */
   readonly id: number;
-  /** The client has received it (QoS 2): PUBREL is what is left to send. */
+  /** The client has received it (QoS 2): only PUBREL remains to be sent. */
   readonly isReleased?: boolean;
 }
 
@@ -184,16 +176,16 @@ export interface SessionChange
 /**
  * Durable sessions. Every promise resolves when the change is durable. Calls for one session take effect in call order.
  * What refuses a change throws a PlatformError-like `{mqttReason, message}` that names the limit, and has counted it.
- * `tenant` is the tenant's number, `key` the session key, `holder` who has the session in memory: changes of any other
+ * `tenant` is the tenant's number, `key` the session key, `holder` the node that has the session in memory: changes of any other
  * than the one that saved it last are refused with `mqtt/session-elsewhere` (`isElsewhere`). Nothing is checked without
  * it.
  */
 export interface SessionStore {
-  /** @param holderAfter names who goes on with the session, of the one that had it; nobody does when absent. */
+  /** @param holderAfter names who goes on with the session, of the one that had it; no node does when absent. */
   load(tenant: number, key: string, holderAfter?: (former: string) => string): Promise<StoredSession | undefined>;
   /**
    * Creates or replaces subscriptions and expiry; the rest stays. `holder` has it from now on if it is still of `after`
-   * ('': of nobody).
+   * ('': of no node).
    */
   save(tenant: number, key: string, change: SessionChange): Promise<void>;
   remove(tenant: number, key: string, hold?: Pick<SessionChange, 'holder' | 'after'>): Promise<void>;
@@ -221,7 +213,7 @@ export interface SessionReceiptStore {
   announce(tenant: number, key: string, shard: number, holder?: string): Promise<void>;
   /**
    * Those in the shards, with everything that their journals have at the time of the call. What a former holder stores
-   * there afterwards is no receipt.
+   * there afterwards does not count.
    * @param of who goes on with the session, and who was the first to have it: receipts of anybody before are of an
    * earlier session.
    */

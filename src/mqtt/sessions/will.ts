@@ -87,7 +87,15 @@ export class Will implements Timed {
     if (!this.#isAllowed()) return;
     try {
       const bytes = this.#bytes;
-      const result = link.publish(bytes, 0, this.#topicEnd, this.#topicEnd, bytes.length, this.#qos, 0);
+      const result = link.publish({
+        chunk: bytes,
+        topicStart: 0,
+        topicEnd: this.#topicEnd,
+        payloadStart: this.#topicEnd,
+        payloadEnd: bytes.length,
+        qos: this.#qos,
+        packetId: 0,
+      });
       // A refused topic is ignored (docs/spec/mqtt.md#will).
       if (result === PUBLISH_RESULT.BUSY) return;
       link.endOfRead();

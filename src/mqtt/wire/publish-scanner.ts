@@ -4,6 +4,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { LENGTH_INCOMPLETE, LENGTH_MALFORMED, packetLength } from './fixed-header.ts';
+import type { PublishedMessage } from './published-message.ts';
 
 export const SCAN = {
   /** A whole PUBLISH; the fields describe it. */
@@ -22,11 +23,13 @@ export type ScanResult = (typeof SCAN)[keyof typeof SCAN];
 const PLUS = 0x2b;
 const HASH = 0x23;
 
-export class PublishScanner {
-  packetEnd = 0;
+export class PublishScanner implements PublishedMessage {
+  chunk: Buffer = Buffer.alloc(0);
   topicStart = 0;
   topicEnd = 0;
   payloadStart = 0;
+  /** The end of the packet too. */
+  payloadEnd = 0;
   qos = 0;
   packetId = 0;
   isDuplicate = false;
@@ -74,7 +77,8 @@ export class PublishScanner {
       position = this.#skipProperties(chunk, position, packetEnd);
       if (position < 0) return SCAN.MALFORMED;
     }
-    this.packetEnd = packetEnd;
+    this.chunk = chunk;
+    this.payloadEnd = packetEnd;
     this.topicStart = topicStart;
     this.topicEnd = topicEnd;
     this.payloadStart = position;

@@ -92,7 +92,7 @@ export class SingleNode implements ServerCore {
   ids!: IdBlocks;
   blobs!: FileBlobs;
   readonly filesRoom = undefined;
-  /** Where keys of content are kept: what none of them names is removed. Whoever stores content adds one. */
+  /** Where keys of content are kept: what none of them names is removed. A part that stores content adds one. */
   readonly blobReferences: BlobReferences[] = [];
   readonly events = new CoreEvents();
   readonly sessions = undefined;
@@ -184,7 +184,7 @@ export class SingleNode implements ServerCore {
       onCommitted: (recordCount, durationMs) => this.metrics.commitLatency.observe(durationMs / 1_000, recordCount),
       onError: (error) => log.error({ err: error }, `the journal could not be written: ${error.message}`),
     });
-    this.commands = new CommandBus({ group: this.intake, replies: this.actors, refusals: this.metrics });
+    this.commands = new CommandBus({ intake: this.intake, replies: this.actors, refusals: this.metrics });
     this.deletion = new DataDeletion({
       history: this.#writer,
       commands: this.commands,
@@ -366,7 +366,7 @@ export class SingleNode implements ServerCore {
     const handledSeq = (): number => this.handledSeq;
     return singleNodeParts({
       journal,
-      group: intake,
+      intake,
       actors,
       projector,
       quarantine,

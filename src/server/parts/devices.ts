@@ -47,7 +47,7 @@ export function devicesPart(
     certificateLogins: tenantServices.certificateLogins,
     registration,
     commands,
-    group: core.intake,
+    intake: core.intake,
     documents,
     ids: core.ids,
     bus: core.bus,
@@ -71,7 +71,7 @@ export function devicesPart(
     ...(core.sessions === undefined ? {} : { elsewhere: core.sessions }),
     metrics: {
       count: (limit) => metrics.count(limit),
-      // Read from the server when somebody asks.
+      // Read from the server when it is asked for.
       connections: () => undefined,
       received: (tenant, count) => {
         usage.count(tenant, 'requests', count);

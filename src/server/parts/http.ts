@@ -95,7 +95,7 @@ export function httpServer(
         begin: (...run) => parts.retention.retention.begin(...run),
       },
       measurements: new JsonMeasurementIntake({
-        group: core.intake,
+        intake: core.intake,
         sources: core.sources,
         ids,
         refusals: metrics,

@@ -4,7 +4,16 @@
  * start.
  */
 import { parseProgress, PROGRESS_KEY } from '../../actors/projector-memory.ts';
-import { RECORD_HEADER_BYTES } from '../../ingest/journal/command-record.ts';
+import {
+  OFFSET_KIND,
+  OFFSET_LENGTH,
+  OFFSET_MODE,
+  OFFSET_RECEIVED_AT,
+  RECORD_HEADER_BYTES,
+  lengthAt,
+  nextAt,
+  receivedAtAt,
+} from '../../ingest/journal/record-layout.ts';
 import type { InsertIntent } from '../../ingest/projector/progress.ts';
 import type { Quarantine } from '../../ingest/journal/quarantine.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
@@ -13,7 +22,6 @@ import { LmdbDocuments } from './documents.ts';
 import { openLmdb } from './environment.ts';
 import type { LmdbEnvironment } from './environment.ts';
 
-const OFFSET_RECEIVED_AT = 20;
 /**
  * Sequences that one damaged range may take: 300 MB of records without effect. More means that a key of the journal is
  * damaged.
@@ -125,9 +133,9 @@ async function replace(
 function withoutEffect(count: number, receivedAt: number): Buffer {
   const records = Buffer.alloc(count * RECORD_HEADER_BYTES);
   for (let at = 0; at < records.length; at += RECORD_HEADER_BYTES) {
-    records.writeUInt32LE(RECORD_HEADER_BYTES, at);
-    records[at + 5] = COMMAND.MEASUREMENT;
-    records[at + 6] = PROCESSING_MODE.TRANSIENT;
+    records.writeUInt32LE(RECORD_HEADER_BYTES, at + OFFSET_LENGTH);
+    records[at + OFFSET_KIND] = COMMAND.MEASUREMENT;
+    records[at + OFFSET_MODE] = PROCESSING_MODE.TRANSIENT;
     records.writeDoubleLE(receivedAt, at + OFFSET_RECEIVED_AT);
   }
   return records;
@@ -135,8 +143,7 @@ function withoutEffect(count: number, receivedAt: number): Buffer {
 
 function lastReceivedAt(records: Buffer): number {
   let receivedAt = 0;
-  for (let at = 0; at < records.length; at += records.readUInt32LE(at))
-    receivedAt = records.readDoubleLE(at + OFFSET_RECEIVED_AT);
+  for (let at = 0; at < records.length; at = nextAt(records, at)) receivedAt = receivedAtAt(records, at);
   return receivedAt;
 }
 
@@ -145,7 +152,7 @@ function readableRecords(batch: Buffer, most: number): { count: number; end: num
   let count = 0;
   let end = 0;
   while (count < most && end + RECORD_HEADER_BYTES <= batch.length) {
-    const length = batch.readUInt32LE(end);
+    const length = lengthAt(batch, end);
     if (length < RECORD_HEADER_BYTES || end + length > batch.length) break;
     end += length;
     count += 1;

@@ -33,7 +33,8 @@ import { TotalCache } from '../../../src/history/total-cache.ts';
 import { passwordSearches } from '../../../src/api/users/passwords.ts';
 import type { LoginPlace, Principal } from '../../../src/model/access/principal.ts';
 import { ROLES } from '../../../src/model/access/roles.ts';
-import type { ApiConfig, HealthReport, MeasurementAnswer, Platform } from '../../../src/api/request/platform.ts';
+import type { PostedMeasurements } from '../../../src/ingest/measurements/intake.ts';
+import type { ApiConfig, HealthReport, Platform } from '../../../src/api/request/platform.ts';
 
 export const NOW = Date.UTC(2024, 4, 2, 10, 0, 0);
 const TIME = '"2024-05-02T10:00:00.000Z"';
@@ -86,7 +87,7 @@ export class FakePlatform {
     wantsBody: boolean;
     form: string | undefined;
   }[] = [];
-  answerOfIntake: MeasurementAnswer | PlatformError = { collection: false, documents: [{ id: '7', text: '' }] };
+  answerOfIntake: PostedMeasurements | PlatformError = { collection: false, documents: [{ id: '7', text: '' }] };
   private nextId = 1000;
 
   constructor() {
@@ -235,7 +236,7 @@ export class FakePlatform {
       hashes: quickHashes(),
       cipher: fake.cipher,
       measurements: {
-        post: (body, principal, mode, wantsBody, done, _heard, form) => {
+        post: ({ body, principal, mode, wantsBody, form, done }) => {
           fake.posted.push({ body: body.toString(), principal, mode, wantsBody, form });
           const answer = fake.answerOfIntake;
           setImmediate(() => {

@@ -1,5 +1,6 @@
 /** What every adapter of the ShardJournal port promises; run by the tests of the adapters. */
 import type { Test } from 'tap';
+import { nextAt } from '../../../src/ingest/journal/record-layout.ts';
 import { GROUP_RECORDS_MAX } from '../../../src/cluster/shards/journal.ts';
 import type { ShardFollower, ShardGroup, ShardJournal } from '../../../src/cluster/shards/journal.ts';
 import { COMMAND } from '../../../src/model/commands/kinds.ts';
@@ -36,7 +37,7 @@ export function groupOf(firstNumber: number, count: number, padding = 0): Buffer
 /** The numbers in a group's records. */
 export function numbersOf(group: ShardGroup): number[] {
   const numbers: number[] = [];
-  for (let at = 0; at < group.records.length; at += group.records.readUInt32LE(at)) {
+  for (let at = 0; at < group.records.length; at = nextAt(group.records, at)) {
     numbers.push((decodeCommand(group.records, at, group.firstSeq + numbers.length).body as { n: number }).n);
   }
   return numbers;

@@ -13,6 +13,7 @@ import type { ClientAddress } from '../../../src/model/access/client-address.ts'
 import type { Log } from '../../../src/ports/log.ts';
 import type { Principal } from '../../../src/model/access/principal.ts';
 import type { Connection } from '../../../src/mqtt/connections/connection.ts';
+import type { PublishedMessage } from '../../../src/mqtt/wire/published-message.ts';
 import type { MqttLimits } from '../../../src/mqtt/wire/limits.ts';
 import { MqttServer } from '../../../src/mqtt/server.ts';
 import type { MqttServerOptions } from '../../../src/mqtt/server.ts';
@@ -45,15 +46,8 @@ export class TestLink implements DeviceLink {
     this.harness = harness;
   }
 
-  publish(
-    chunk: Buffer,
-    topicStart: number,
-    topicEnd: number,
-    payloadStart: number,
-    payloadEnd: number,
-    qos: number,
-    packetId: number,
-  ): PublishResult {
+  publish(message: PublishedMessage): PublishResult {
+    const { chunk, topicStart, topicEnd, payloadStart, payloadEnd, qos, packetId } = message;
     const topic = chunk.toString('utf8', topicStart, topicEnd);
     const payload = chunk.toString('utf8', payloadStart, payloadEnd);
     const result = this.harness.onPublish(this, topic, packetId);

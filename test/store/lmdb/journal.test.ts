@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
+import { kindAt, nextAt } from '../../../src/ingest/journal/record-layout.ts';
 import { decodeCommand, encodeCommand } from '../../../src/ingest/journal/command-record.ts';
 import { COMMAND } from '../../../src/model/commands/kinds.ts';
 import { repairJournal } from '../../../src/store/lmdb/journal-repair.ts';
@@ -174,8 +175,8 @@ t.test('what cannot be read of the journal is set aside, and the rest keeps its 
       const found = journal.read(seq);
       t.equal(found?.firstSeq, seq, `${name}: no gap`);
       const { records } = found as { records: Buffer };
-      for (let at = 0; at < records.length; at += records.readUInt32LE(at), seq += 1)
-        if (records[at + 5] === COMMAND.EVENT_CREATE) kept.push(decodeCommand(records, at, seq).receivedAt);
+      for (let at = 0; at < records.length; at = nextAt(records, at), seq += 1)
+        if (kindAt(records, at) === COMMAND.EVENT_CREATE) kept.push(decodeCommand(records, at, seq).receivedAt);
     }
     t.same(
       kept,
