@@ -1,5 +1,6 @@
 import t from 'tap';
-import { ALARM_TYPE_BYTES_MAX, checkAlarmUpdate, checkNewAlarm, isOpenStatus } from '../../src/model/entities/alarm.ts';
+import { ALARM_TYPE_BYTES_MAX, alarmChange, isOpenStatus, newAlarm } from '../../src/model/entities/alarm.ts';
+import { ALARM_CHANGE, NEW_ALARM } from '../../src/model/entities/validators.ts';
 import { joinMembers, parseMembers } from '../../src/model/documents/json-document.ts';
 import { isMeasurementName, measurementText } from '../../src/model/entities/measurement.ts';
 import { parseNumber, toJsonNumber } from '../../src/model/documents/number-scan.ts';
@@ -62,49 +63,49 @@ const failure = (run: () => unknown): string => {
 };
 
 t.test('alarms', (t) => {
-  const alarm = '{"type":"x","text":"t","time":"2024-05-02","severity":"MAJOR"}';
-  t.same(checkNewAlarm(parseMembers(alarm)), {
+  const alarm = '{"source":{"id":"7"},"type":"x","text":"t","time":"2024-05-02","severity":"MAJOR"}';
+  const made = (text: string) => newAlarm(NEW_ALARM.checked(parseMembers(text)));
+  const changed = (text: string) => alarmChange(ALARM_CHANGE.checked(parseMembers(text)), parseMembers(alarm));
+  t.same(made(alarm), {
+    source: '7',
     type: 'x',
-    text: 't',
     time: Date.UTC(2024, 4, 2),
     severity: 'MAJOR',
     status: 'ACTIVE',
+    doc: alarm,
   });
-  t.equal(
-    failure(() => checkNewAlarm(parseMembers('{"type":"x"}'))),
-    'Following mandatory fields should be included: severity,text,time',
-  );
-  t.match(
-    failure(() => checkNewAlarm(parseMembers(alarm.replace('MAJOR', 'major')))),
-    'The field severity has the value major',
-  );
-  t.match(
-    failure(() => checkNewAlarm(parseMembers(alarm.replace('"t"', '7')))),
-    'The field text has the value 7',
-  );
-  t.match(
-    failure(() => checkNewAlarm(parseMembers(alarm.replace('2024-05-02', 'x')))),
-    'ISO 8601',
-  );
-  t.match(
-    failure(() => checkNewAlarm(parseMembers(alarm.replace('"text"', '"status":"OPEN","text"')))),
-    'ACTIVE, ACKNOWLEDGED, CLEARED',
-  );
-  const ofType = (type: string): string =>
-    failure(() => checkNewAlarm(parseMembers(alarm.replace('"x"', JSON.stringify(type)))));
+  const refused: [text: string, message: string][] = [
+    ['{"source":{"id":"7"},"type":"x"}', 'Following mandatory fields should be included: severity,text,time'],
+    [alarm.replace('MAJOR', 'major'), 'The field severity has the value'],
+    [alarm.replace('"t"', '7'), 'The field text has the value 7'],
+    [alarm.replace('2024-05-02', 'x'), 'ISO 8601'],
+    [alarm.replace('"text"', '"status":"OPEN","text"'), 'ACTIVE, ACKNOWLEDGED, CLEARED'],
+    [alarm.replace('"text"', '"a.b":1,"text"'), 'has no dot'],
+    [alarm.replace('"7"', '"x"'), 'x'],
+  ];
+  for (const [text, message] of refused)
+    t.match(
+      failure(() => made(text)),
+      message,
+    );
+  const ofType = (type: string): string => failure(() => made(alarm.replace('"x"', JSON.stringify(type))));
   t.match(ofType(''), 'The field type');
   t.match(ofType('ä'.repeat(ALARM_TYPE_BYTES_MAX / 2 + 1)), '1 to 1000 bytes');
   t.match(ofType('a\u0001'), 'without control characters');
   t.match(ofType('a\ud800'), 'without control characters');
   t.equal(ofType('ä'.repeat(ALARM_TYPE_BYTES_MAX / 2)), 'nothing was thrown');
-  checkAlarmUpdate(parseMembers('{"status":"CLEARED","text":"x","severity":"MINOR","c8y_X":{}}'));
+  t.equal(
+    changed('{"status":"CLEARED","text":"x","severity":"MINOR","c8y_X":{},"type":"x"}'),
+    '{"status":"CLEARED","text":"x","severity":"MINOR","c8y_X":{}}',
+    'a fixed member that is sent back is no change',
+  );
   t.match(
-    failure(() => checkAlarmUpdate(parseMembers('{"type":"y"}'))),
+    failure(() => changed('{"type":"y"}')),
     'it takes no change',
   );
   t.match(
-    failure(() => checkAlarmUpdate(parseMembers('{"status":"GONE"}'))),
-    'The field status has the value GONE',
+    failure(() => changed('{"status":"GONE"}')),
+    'The field status has the value',
   );
   t.ok(isOpenStatus('ACKNOWLEDGED'));
   t.notOk(isOpenStatus('CLEARED'));

@@ -400,7 +400,10 @@ t.test('faults name the parameter, its value and what it takes', (t) => {
       '45,101,The parameter childId has the value a\u0007b; it takes 1 to 256 characters without line breaks and other control characters',
     ],
     ['101,c,n,t,maybe', '45,101,The parameter isChildDevice has the value maybe; it takes true or false'],
-    ['107', '45,107,The parameter fragment is missing; it takes a text that is not empty'],
+    [
+      '107',
+      '45,107,"The parameter fragment is missing; it takes a name that is not empty, has no dot and does not start with $"',
+    ],
     ['112,north', '45,112,The parameter lat has the value north; it takes a decimal number'],
     ['117,1.5', '45,117,The parameter minutes has the value 1.5; it takes a whole number'],
     ['211', '45,211,The parameter temperature is missing; it takes a decimal number'],

@@ -1,5 +1,5 @@
 /** Alarms (docs/spec/alarms.md). */
-import { ALARM_FIXED_FIELDS, checkAlarmType } from '../../model/entities/alarm.ts';
+import { alarmChange, newAlarm } from '../../model/entities/alarm.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { AlarmCreate, AlarmUpdate } from '../../model/commands/entities.ts';
 import { PlatformError, refusedBy } from '../../model/errors.ts';
@@ -17,7 +17,6 @@ import { BULK_CHANGES_MAX, BULK_CHANGE_PREFIX } from './bulk-changes.ts';
 import type { BulkAlarmChange } from './bulk-changes.ts';
 import { deleteData } from '../lists/data-delete.ts';
 import { documentPage } from '../../history/page.ts';
-import { changedMembers, newDocument, requiredTime, sentSource } from '../entities/changes.ts';
 import { isEntityId } from '../../model/entities/entity-id.ts';
 import { UNSTORED, entityText, namedSources, segment, sourceIdOf, unstoredText } from '../entities/text.ts';
 import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportDocuments, exportFormat } from '../export/export.ts';
@@ -32,14 +31,12 @@ import { COUNT_TYPES, counted, created, found, notStored } from '../request/repl
 import { ANSWERED } from '../request/answer.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
-import { Count } from '../request/schema/parts.ts';
-import * as schemas from '../entities/schemas.ts';
+import { Count } from '../../model/schema/parts.ts';
+import * as schemas from '../../model/entities/body-schemas.ts';
 import { selectingFilters } from '../lists/selecting-filters.ts';
 
 const READ = ['ROLE_ALARM_READ'];
 const ADMIN = ['ROLE_ALARM_ADMIN'];
-const FIXED = [...ALARM_FIXED_FIELDS, 'id', 'lastUpdated'];
-const DERIVED = ['history'];
 /**
  * A change of many alarms is waited for this long; then it goes on behind the answer
  * (docs/spec/alarms.md#changes-of-many).
@@ -76,18 +73,11 @@ async function load(request: ApiRequest): Promise<Members> {
 }
 
 async function post(request: ApiRequest): Promise<Answer> {
-  const members = request.members();
-  const time = requiredTime(members, 'alarm');
-  const source = sentSource(members);
-  if (!isEntityId(source)) throw new PlatformError('source/not-found', { area: 'alarm', id: source });
+  const { source, ...alarm } = newAlarm(request.members());
   await requireOwner(request, source);
   const body: AlarmCreate = {
     id: String(request.platform.ids.nextBeside(request.tenant, Number(source))),
-    type: checkAlarmType(stringMember(members, 'type') ?? ''),
-    time,
-    severity: stringMember(members, 'severity') ?? '',
-    status: stringMember(members, 'status') ?? 'ACTIVE',
-    doc: newDocument(members, 'alarm', ['count', 'firstOccurrenceTime', 'firstOccurenceTime', 'history']),
+    ...alarm,
     user: request.principal.userName,
     ...applicationOf(request),
   };
@@ -156,10 +146,9 @@ async function put(request: ApiRequest): Promise<Answer> {
   const stored = await load(request);
   const source = sourceIdOf(stored);
   await requireOwner(request, source, stored);
-  const changes = changedMembers(request.members(), stored, 'alarm', FIXED, DERIVED);
   const body: AlarmUpdate = {
     id: request.params['id'],
-    doc: joinMembers(changes),
+    doc: alarmChange(request.members(), stored),
     user: request.principal.userName,
     ...applicationOf(request),
   };

@@ -23,7 +23,7 @@ import { ArchiveForm, FilesForm, VersionForm } from './schemas.ts';
 import { applicationUrl, attachmentText, binaryUrl, versionText } from './text.ts';
 import { activated, storeApplication } from './applications.ts';
 import { archiveLimit } from './archive-limits.ts';
-import { compileBodyCheck } from '../request/schema/body-check.ts';
+import { compileBodyCheck } from '../../model/schema/body-check.ts';
 import { attachmentHeader } from '../http/byte-range.ts';
 import { quote, segment } from '../entities/text.ts';
 import { ANY_CONTENT } from '../http/media-types.ts';

@@ -21,7 +21,7 @@ import { ANSWERED } from '../request/answer.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
 import type { Method, RouteBody } from '../request/route-rules.ts';
-import { Binary } from '../request/schema/parts.ts';
+import { Binary } from '../../model/schema/parts.ts';
 import { entryContent } from './zip-archive.ts';
 
 const INDEX_FILE = 'index.html';

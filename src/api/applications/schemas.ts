@@ -16,7 +16,7 @@ import {
   open,
   optional,
   ref,
-} from '../request/schema/parts.ts';
+} from '../../model/schema/parts.ts';
 
 const Owner = open({ self: Link, tenant: open({ id: Text }) });
 const Version = open({ version: Text, binaryId: Text, tag: optional(Type.Array(Text)), tags: Type.Array(Text) });

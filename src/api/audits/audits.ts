@@ -9,7 +9,7 @@ import { APPLICATION_HEADERS, applicationOf } from '../request/application-key.t
 import { limitSources } from '../../history/access.ts';
 import { documentPage } from '../../history/page.ts';
 import { addParameters } from '../../history/parameters.ts';
-import { newDocument, requiredTime, sentSource } from '../entities/changes.ts';
+import { newDocument, requiredTime, sentSource } from '../../model/entities/body-rules.ts';
 import { entityText, managedObjectUrl, quote, segment, sourceIdOf } from '../entities/text.ts';
 import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportDocuments, exportFormat } from '../export/export.ts';
 import { HistoryFilter } from '../../history/filter.ts';
@@ -23,7 +23,7 @@ import { created, found } from '../request/reply.ts';
 import { ANSWERED } from '../request/answer.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
-import * as schemas from '../entities/schemas.ts';
+import * as schemas from '../../model/entities/body-schemas.ts';
 import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 const READ = ['ROLE_AUDIT_READ', 'ROLE_AUDIT_ADMIN'];

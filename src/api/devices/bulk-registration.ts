@@ -23,7 +23,7 @@ import { readMultipart } from '../http/multipart.ts';
 import { ANSWERED } from '../request/answer.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
-import { CsvForm } from '../entities/schemas.ts';
+import { CsvForm } from '../../model/entities/body-schemas.ts';
 
 const AREA = 'devicecontrol';
 const ADMIN = ['ROLE_DEVICE_CONTROL_ADMIN'];

@@ -14,14 +14,14 @@ import type { Members } from '../../model/documents/json-document.ts';
 import { BOOTSTRAP_ROLE } from '../../model/access/roles.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { countDevices } from '../../history/devices.ts';
-import { isEntityId } from '../../model/entities/entity-id.ts';
-import { idText, segment } from '../entities/text.ts';
+import { idText, isEntityId } from '../../model/entities/entity-id.ts';
+import { segment } from '../entities/text.ts';
 import { requireRightsOfDevice } from '../users/inventory-rights.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
-import * as schemas from '../entities/schemas.ts';
+import * as schemas from '../../model/entities/body-schemas.ts';
 
 const AREA = 'devicecontrol';
 const READ = ['ROLE_DEVICE_CONTROL_READ'];

@@ -1,6 +1,7 @@
 /** JSON text of entities: the stored document with links put around it, never parsed and written again. */
 import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
+import { idText } from '../../model/entities/entity-id.ts';
 import type { ApiRequest } from '../request/request.ts';
 
 /** Members that the gateway writes itself, whatever is stored. */
@@ -56,12 +57,6 @@ export function sourceIdOf(members: Members): string {
   const source = members.get('source');
   if (source === undefined || !source.startsWith('{')) return '';
   return idText(splitMembers(source).get('id'));
-}
-
-/** An id as JSON text, as string or as number. */
-export function idText(value: string | undefined): string {
-  if (value === undefined) return '';
-  return value.startsWith('"') ? (JSON.parse(value) as string) : value;
 }
 
 /** Name and type of managed objects for the `source` of their data; one read for a page. */

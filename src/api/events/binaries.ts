@@ -27,8 +27,8 @@ import { NO_CONTENT, created, found } from '../request/reply.ts';
 import { ANSWERED } from '../request/answer.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
-import { Binary } from '../request/schema/parts.ts';
-import { FileForm } from '../entities/schemas.ts';
+import { Binary } from '../../model/schema/parts.ts';
+import { FileForm } from '../../model/entities/body-schemas.ts';
 
 const READ = ['ROLE_EVENT_READ'];
 const ADMIN = ['ROLE_EVENT_ADMIN'];

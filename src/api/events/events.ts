@@ -3,7 +3,7 @@ import { COMMAND } from '../../model/commands/kinds.ts';
 import type { EntityDelete } from '../../model/commands/deletion.ts';
 import type { EntityUpdate, EventCreate } from '../../model/commands/entities.ts';
 import { PlatformError } from '../../model/errors.ts';
-import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
+import { joinMembers, splitMembers } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import { isStored } from '../../model/commands/processing-mode.ts';
 import type { ApiRequest } from '../request/request.ts';
@@ -15,8 +15,7 @@ import { limitSources } from '../../history/access.ts';
 import { listReaders } from '../lists/readers.ts';
 import { filterValues } from '../lists/selecting-filters.ts';
 import { countText } from '../lists/totals.ts';
-import { EVENT_FIXED_FIELDS } from '../../model/entities/event.ts';
-import { changedMembers, newDocument, requiredTime, sentSource } from '../entities/changes.ts';
+import { eventChange, newEvent } from '../../model/entities/event.ts';
 import { isEntityId } from '../../model/entities/entity-id.ts';
 import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportDocuments, exportFormat } from '../export/export.ts';
 import { UNSTORED, entityText, namedSources, segment, sourceIdOf, unstoredText } from '../entities/text.ts';
@@ -31,12 +30,11 @@ import { COUNT_TYPES, NO_CONTENT, counted, created, found, notStored } from '../
 import { ANSWERED } from '../request/answer.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
-import { Count } from '../request/schema/parts.ts';
-import * as schemas from '../entities/schemas.ts';
+import { Count } from '../../model/schema/parts.ts';
+import * as schemas from '../../model/entities/body-schemas.ts';
 
 const READ = ['ROLE_EVENT_READ'];
 const ADMIN = ['ROLE_EVENT_ADMIN'];
-const FIXED = ['id', ...EVENT_FIXED_FIELDS, 'lastUpdated'];
 const OWN_FILTERS = {
   type: text('Exact type'),
   fragmentType: text('Has this top-level property'),
@@ -84,16 +82,11 @@ async function load(request: ApiRequest): Promise<Members> {
 }
 
 async function post(request: ApiRequest): Promise<Answer> {
-  const members = request.members();
-  const time = requiredTime(members, 'event');
-  const source = sentSource(members);
-  if (!isEntityId(source)) throw new PlatformError('source/not-found', { area: 'event', id: source });
+  const { source, ...event } = newEvent(request.members());
   await requireOwner(request, source);
   const body: EventCreate = {
     id: String(request.platform.ids.nextBeside(request.tenant, Number(source))),
-    type: stringMember(members, 'type') ?? '',
-    time,
-    doc: newDocument(members, 'event'),
+    ...event,
   };
   const { doc } = await request.command<{ doc: string }>(COMMAND.EVENT_CREATE, Number(source), body);
   if (!isStored(request.mode)) {
@@ -159,8 +152,7 @@ async function put(request: ApiRequest): Promise<Answer> {
   const stored = await load(request);
   const source = sourceIdOf(stored);
   await requireOwner(request, source, stored);
-  const changes = changedMembers(request.members(), stored, 'event', FIXED);
-  const body: EntityUpdate = { id: request.params['id'], doc: joinMembers(changes) };
+  const body: EntityUpdate = { id: request.params['id'], doc: eventChange(request.members(), stored) };
   const { doc } = await request.command<{ doc: string }>(COMMAND.EVENT_UPDATE, Number(source), body);
   const [answer] = await eventTexts(request, [{ entityId: body.id, doc }]);
   return found('event', answer);

@@ -3,7 +3,7 @@ import { COMMAND } from '../../model/commands/kinds.ts';
 import type { ExternalIdBind } from '../../model/commands/external-ids.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { stringMember } from '../../model/documents/json-document.ts';
-import { KEY_TEXT_RULE, isKeyText } from '../../model/documents/key-text.ts';
+import { externalIdKey, isExternalId, requireExternalId } from '../../model/entities/external-id.ts';
 import { serialClaim } from '../../model/access/serial-claim.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { isEntityId } from '../../model/entities/entity-id.ts';
@@ -14,7 +14,7 @@ import { PAGE_PARAMETERS, currentPageOf, pageOf, pageOfSize } from '../request/p
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
-import * as schemas from '../entities/schemas.ts';
+import * as schemas from '../../model/entities/body-schemas.ts';
 
 const READ = ['ROLE_IDENTITY_READ'];
 const ADMIN = ['ROLE_IDENTITY_ADMIN'];
@@ -25,11 +25,8 @@ const EXTERNAL_IDS_MAX = 100_000;
  * (docs/spec/identity.md#requests).
  */
 const SHOWN_MAX = 2000;
-/** Type and external ID together, in bytes: both are part of keys in the document store. */
-const KEY_BYTES_MAX = 1500;
 const SEPARATOR = '\n';
 
-const documentKey = (type: string, externalId: string): string => `${type}${SEPARATOR}${externalId}`;
 const externalIdUrl = (request: ApiRequest, type: string, externalId: string): string =>
   `${request.baseUrl}/identity/externalIds/${segment(type)}/${segment(externalId)}`;
 
@@ -41,15 +38,12 @@ function externalIdText(request: ApiRequest, body: ExternalIdBind): string {
   )}}`;
 }
 
-/** A separator, which is a control character, inside of a part would make two pairs out of one. */
-const isKeyPart = (text: string): boolean => text !== '' && isKeyText(text);
-
 /** The path has the parameters `type` and `externalId`. @throws PlatformError `identity/not-found`. */
 async function load(request: ApiRequest): Promise<ExternalIdBind> {
   const { type, externalId } = request.params;
-  const key = documentKey(type, externalId);
-  const isPossible = isKeyPart(type) && isKeyPart(externalId) && Buffer.byteLength(key) <= KEY_BYTES_MAX;
-  const text = isPossible ? await request.platform.documents.get('externalId', request.tenant, key) : undefined;
+  const text = isExternalId(type, externalId)
+    ? await request.platform.documents.get('externalId', request.tenant, externalIdKey(type, externalId))
+    : undefined;
   if (text === undefined) throw new PlatformError('identity/not-found', { type, value: externalId });
   return { type, externalId, managedObject: (JSON.parse(text) as { managedObject: string }).managedObject };
 }
@@ -88,26 +82,11 @@ async function post(request: ApiRequest): Promise<Answer> {
     externalId: stringMember(members, 'externalId') ?? '',
     managedObject: id,
   };
-  for (const name of ['type', 'externalId'] as const) {
-    if (!isKeyPart(body[name])) {
-      throw new PlatformError('validation/invalid-field', {
-        area: 'identity',
-        name,
-        value: body[name],
-        limit: `a text that is not empty, ${KEY_TEXT_RULE}`,
-      });
-    }
-  }
-  const key = documentKey(body.type, body.externalId);
-  if (Buffer.byteLength(key) > KEY_BYTES_MAX) {
-    throw new PlatformError('validation/invalid-field', {
-      area: 'identity',
-      name: 'externalId',
-      value: body.externalId,
-      limit: `at most ${KEY_BYTES_MAX} bytes together with type`,
-    });
-  }
-  await request.command(COMMAND.EXTERNAL_ID_BIND, `x:${key}`, { ...body, ...serialClaim(request.principal) });
+  requireExternalId(body.type, body.externalId);
+  await request.command(COMMAND.EXTERNAL_ID_BIND, `x:${externalIdKey(body.type, body.externalId)}`, {
+    ...body,
+    ...serialClaim(request.principal),
+  });
   return created('externalId', externalIdText(request, body), externalIdUrl(request, body.type, body.externalId));
 }
 
@@ -137,7 +116,7 @@ async function get(request: ApiRequest): Promise<Answer> {
 async function remove(request: ApiRequest): Promise<Answer> {
   const bound = await load(request);
   await requireOwner(request, bound.managedObject);
-  await request.command(COMMAND.EXTERNAL_ID_UNBIND, `x:${documentKey(bound.type, bound.externalId)}`, bound);
+  await request.command(COMMAND.EXTERNAL_ID_UNBIND, `x:${externalIdKey(bound.type, bound.externalId)}`, bound);
   return NO_CONTENT;
 }
 

@@ -34,8 +34,8 @@ import { NO_CONTENT, created, found } from '../request/reply.ts';
 import { ANSWERED } from '../request/answer.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
-import { Binary } from '../request/schema/parts.ts';
-import { FileForm } from '../entities/schemas.ts';
+import { Binary } from '../../model/schema/parts.ts';
+import { FileForm } from '../../model/entities/body-schemas.ts';
 
 const READ = ['ROLE_INVENTORY_READ', 'ROLE_MANAGED_OBJECT_READ', 'ROLE_BINARY_READ'];
 /** A device fetches firmware, software and configuration with its own credentials (docs/spec/binaries.md#devices). */

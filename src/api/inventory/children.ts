@@ -5,11 +5,11 @@ import { COMMAND } from '../../model/commands/kinds.ts';
 import type { ChildKind, ChildLink, ChildLinks } from '../../model/commands/links.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { splitElements, splitMembers, stringMember } from '../../model/documents/json-document.ts';
-import type { Members } from '../../model/documents/json-document.ts';
+import { referencedId } from '../../model/entities/managed-object.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { documentPage } from '../../history/page.ts';
 import { isEntityId } from '../../model/entities/entity-id.ts';
-import { idText, managedObjectUrl, quote, segment } from '../entities/text.ts';
+import { managedObjectUrl, quote, segment } from '../entities/text.ts';
 import { CHILD_KINDS, linkedIds } from '../lists/hierarchy.ts';
 import { HistoryFilter } from '../../history/filter.ts';
 import type { DocumentRow } from '../../history/filter.ts';
@@ -32,7 +32,7 @@ import { text } from '../request/schema/query-parameters.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
-import * as schemas from '../entities/schemas.ts';
+import * as schemas from '../../model/entities/body-schemas.ts';
 
 /**
  * Children of one object that are read from the documents and sorted for a page; of more the history knows the page.
@@ -47,17 +47,6 @@ const REFERENCES_LIMIT = 'inventory/references';
 const LINKS_AT_ONCE = 1_000;
 /** Texts that are asked for at once; then it is the turn of others, whose store may answer at once. */
 const TEXTS_AT_ONCE = 100;
-
-/** Id in `{"id":…}` or `{"self":".../<id>"}`. @throws PlatformError `validation/mandatory-fields` without either. */
-function referencedId(reference: Members): string {
-  const object = reference.get('managedObject');
-  const members: Members = object !== undefined && object.startsWith('{') ? splitMembers(object) : new Map();
-  const id = idText(members.get('id'));
-  if (id !== '') return id;
-  const self = stringMember(members, 'self');
-  if (self === undefined) throw new PlatformError('validation/mandatory-fields', { names: 'managedObject.id' });
-  return self.replace(/\/+$/, '').split('/').pop() ?? '';
-}
 
 type Form = 'managedObject' | 'managedObjectReference' | 'managedObjectReferenceCollection';
 
@@ -141,7 +130,7 @@ async function linkValues(
 
 /**
  * Links all or none of them; those that are linked stay so. What others have asked for meanwhile stays too: each link
- * that is made here is stored with the id of this request until somebody asks for it again. @throws PlatformError
+ * that is made here is stored with the id of this request until it is asked for again. @throws PlatformError
  * `inventory/cycle`, 404 for what is deleted meanwhile.
  */
 async function linkChildren(request: ApiRequest, links: ChildLinks): Promise<void> {

@@ -18,7 +18,7 @@ import { found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
 import { isDevice } from '../users/text.ts';
-import * as schemas from '../entities/schemas.ts';
+import * as schemas from '../../model/entities/body-schemas.ts';
 import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 const TEXT_TYPE = 'text/plain;charset=UTF-8';

@@ -27,7 +27,7 @@ import { COUNT_TYPES, counted, found } from '../request/reply.ts';
 import { ANSWERED } from '../request/answer.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
-import { Count } from '../request/schema/parts.ts';
+import { Count } from '../../model/schema/parts.ts';
 
 const FILTERS = {
   ids: text('Ids, comma separated; unknown ones are left out, and an empty list has none'),

@@ -6,14 +6,14 @@ import type { ManagedObjectDelete } from '../../actors/handlers/inventory/manage
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { ManagedObjectCreate, ManagedObjectUpdate } from '../../model/commands/entities.ts';
 import { PlatformError } from '../../model/errors.ts';
-import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
+import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import { isStoredAs } from '../../model/commands/processing-mode.ts';
 import { measuredNames } from '../../history/measurements/rows.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { keepCountsOfObject } from '../operations/bulk-operations.ts';
 import { DeviceRegistration } from '../../accounts/registration/registration.ts';
-import { newDocument, requireNames } from '../entities/changes.ts';
+import { managedObjectChange, newManagedObject } from '../../model/entities/managed-object.ts';
 import { UNSTORED, managedObjectUrl, unstoredText } from '../entities/text.ts';
 import { requireRightsOfDevice } from '../users/inventory-rights.ts';
 import { CHILD_PARAMETERS, managedObjectText } from './text.ts';
@@ -23,21 +23,11 @@ import { NO_CONTENT, created, found, notStored } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
 import { isDevice } from '../users/text.ts';
-import * as schemas from '../entities/schemas.ts';
+import * as schemas from '../../model/entities/body-schemas.ts';
 
 export const INVENTORY_READ = ['ROLE_INVENTORY_READ', 'ROLE_MANAGED_OBJECT_READ'];
 export const INVENTORY_ADMIN = ['ROLE_INVENTORY_ADMIN', 'ROLE_MANAGED_OBJECT_ADMIN'];
 export const INVENTORY_CREATE = [...INVENTORY_ADMIN, 'ROLE_INVENTORY_CREATE', 'ROLE_MANAGED_OBJECT_CREATE'];
-
-/** Collections of links: resources of their own, ignored in bodies. */
-export const LINKS = [
-  'childDevices',
-  'childAssets',
-  'childAdditions',
-  'deviceParents',
-  'assetParents',
-  'additionParents',
-];
 
 /**
  * @throws PlatformError 403 for who neither has a role of the route nor owns the object nor has a permission for it.
@@ -59,12 +49,12 @@ export async function createManagedObject(
   } = {},
 ): Promise<{ id: string; doc: string }> {
   const { members = request.members(), adminRoles = INVENTORY_ADMIN, parent, binary } = more;
-  const sentOwner = stringMember(members, 'owner');
+  const { doc: sent, owner: sentOwner } = newManagedObject(members);
   const owner = sentOwner !== undefined && request.hasRole(...adminRoles) ? sentOwner : request.principal.userName;
   const body: ManagedObjectCreate = {
     id: String(request.platform.ids.next()),
     owner,
-    doc: newDocument(members, 'inventory', [...LINKS, 'owner']),
+    doc: sent,
     ...(parent === undefined ? {} : { parent }),
     ...(binary === undefined ? {} : { binary }),
   };
@@ -128,11 +118,12 @@ async function put(request: ApiRequest): Promise<Answer> {
   const { id } = request.params;
   await loadManagedObject(request, id);
   await requireOwner(request, id);
-  const members = new Map(request.members());
+  const members = request.members();
   if ([...members.keys()].every((name) => name === 'id')) return heartbeat(request, id);
-  for (const name of ['id', 'self', 'creationTime', 'lastUpdated', ...LINKS]) members.delete(name);
-  requireNames(members, 'inventory');
-  const body: ManagedObjectUpdate = { doc: joinMembers(members), mayChangeOwner: request.hasRole(...INVENTORY_ADMIN) };
+  const body: ManagedObjectUpdate = {
+    doc: managedObjectChange(members),
+    mayChangeOwner: request.hasRole(...INVENTORY_ADMIN),
+  };
   const { doc } = await request.command<{ doc: string }>(COMMAND.MANAGED_OBJECT_UPDATE, Number(id), body);
   if (!request.wantsBody) return found('managedObject', '');
   const isStored = isStoredAs(COMMAND.MANAGED_OBJECT_UPDATE, request.mode);

@@ -20,7 +20,7 @@ import { NO_CONTENT, found } from '../request/reply.ts';
 import { ANSWERED } from '../request/answer.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
-import * as schemas from '../entities/schemas.ts';
+import * as schemas from '../../model/entities/body-schemas.ts';
 import { unitSystemOf } from '../../model/documents/units.ts';
 import { TENANT_KEY } from '../../model/commands/keys.ts';
 

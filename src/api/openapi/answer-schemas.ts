@@ -21,8 +21,8 @@ import {
   optional,
   ref,
   written,
-} from '../request/schema/parts.ts';
-import * as bodies from '../entities/schemas.ts';
+} from '../../model/schema/parts.ts';
+import * as bodies from '../../model/entities/body-schemas.ts';
 import { TENANT_ANSWER_SCHEMAS } from '../tenants/schemas.ts';
 import { USER_ANSWER_SCHEMAS } from '../users/schemas.ts';
 

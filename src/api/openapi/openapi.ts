@@ -6,7 +6,7 @@ import type { RouteAnswer, RouteBody } from '../request/route-rules.ts';
 import { ANSWER_EXAMPLES } from './answer-examples.ts';
 import { ANSWER_SCHEMAS } from './answer-schemas.ts';
 import { TOKEN_COOKIE, XSRF_HEADER } from '../request/authentication.ts';
-import { Binary, ref } from '../request/schema/parts.ts';
+import { Binary, ref } from '../../model/schema/parts.ts';
 
 const VENDOR_PREFIX = 'application/vnd.com.nsn.platform.';
 

@@ -6,7 +6,7 @@ import { JSON_TYPE } from '../http/media-types.ts';
 import { ANSWERED } from '../request/answer.ts';
 import type { ApiRequest } from '../request/request.ts';
 import type { Route } from '../request/route.ts';
-import { Fragments, Text, open } from '../request/schema/parts.ts';
+import { Fragments, Text, open } from '../../model/schema/parts.ts';
 import { openApiDocument } from './openapi.ts';
 import { openApiPage } from './page.ts';
 

@@ -30,9 +30,9 @@ import { joinMembers, mergeMembers, splitMembers, stringMember } from '../../mod
 import type { Members } from '../../model/documents/json-document.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { withChanges } from '../../records/audit-changes.ts';
-import { requireNames } from '../entities/changes.ts';
-import { isEntityId } from '../../model/entities/entity-id.ts';
-import { entityText, idText, quote, segment } from '../entities/text.ts';
+import { requireNames } from '../../model/entities/body-rules.ts';
+import { idText, isEntityId } from '../../model/entities/entity-id.ts';
+import { entityText, quote, segment } from '../entities/text.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf, requirePageBytes } from '../request/paging.ts';
 import { RANGE, flag, list as listParameter } from '../request/schema/query-parameters.ts';
 import { changeRecords, listRecords, readRecord, retried } from '../../records/records.ts';
@@ -40,7 +40,7 @@ import { freeing } from '../request/freeing.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
-import * as schemas from '../entities/schemas.ts';
+import * as schemas from '../../model/entities/body-schemas.ts';
 import { tenantOption } from '../request/tenant-option.ts';
 
 const AREA = 'devicecontrol';

@@ -5,12 +5,7 @@ import type { OperationCreate, OperationUpdate } from '../../model/commands/enti
 import { PlatformError } from '../../model/errors.ts';
 import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
-import {
-  OPERATION_BEGINS_WITHOUT,
-  OPERATION_OF_DELIVERY,
-  OPERATION_SERVER_KEPT,
-  OPERATION_STATUSES,
-} from '../../model/entities/operation.ts';
+import { OPERATION_STATUSES, newOperation, operationChange } from '../../model/entities/operation.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { APPLICATION_HEADERS, applicationOf } from '../request/application-key.ts';
@@ -19,9 +14,8 @@ import { deleteData } from '../lists/data-delete.ts';
 import { limitSources } from '../../history/access.ts';
 import { documentPage } from '../../history/page.ts';
 import { addParameters } from '../../history/parameters.ts';
-import { changedMembers, newDocument } from '../entities/changes.ts';
-import { isEntityId } from '../../model/entities/entity-id.ts';
-import { UNSTORED, entityText, idText, quote, segment, unstoredText } from '../entities/text.ts';
+import { idText, isEntityId } from '../../model/entities/entity-id.ts';
+import { UNSTORED, entityText, quote, segment, unstoredText } from '../entities/text.ts';
 import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportDocuments, exportFormat } from '../export/export.ts';
 import { addDevicesOfAgent } from '../lists/hierarchy.ts';
 import { HistoryFilter } from '../../history/filter.ts';
@@ -37,16 +31,11 @@ import { created, found, notStored } from '../request/reply.ts';
 import { ANSWERED } from '../request/answer.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
-import * as schemas from '../entities/schemas.ts';
+import * as schemas from '../../model/entities/body-schemas.ts';
 
 const READ = ['ROLE_DEVICE_CONTROL_READ'];
 const ADMIN = ['ROLE_DEVICE_CONTROL_ADMIN'];
 const AREA = 'devicecontrol';
-const DERIVED = ['deviceName', 'deviceExternalIDs'];
-/** Not changed by a PUT. */
-const FIXED = [...OPERATION_SERVER_KEPT.filter((name) => !DERIVED.includes(name)), 'bulkOperationId'];
-/** Not taken from a POST. */
-const NOT_SENT = [...OPERATION_SERVER_KEPT, 'bulkOperationId', ...OPERATION_BEGINS_WITHOUT];
 const OWN_FILTERS = {
   deviceId: text('Exact device'),
   status: { schema: Type.Enum([...OPERATION_STATUSES]), description: 'Status' },
@@ -109,7 +98,7 @@ async function post(request: ApiRequest): Promise<Answer> {
   const [id] = await request.platform.ids.nextBesideInOrder(request.tenant, [Number(device)]);
   const body: OperationCreate = {
     id: String(id),
-    doc: newDocument(members, AREA, NOT_SENT),
+    doc: newOperation(members),
     user: request.principal.userName,
     ...applicationOf(request),
   };
@@ -158,10 +147,9 @@ async function put(request: ApiRequest): Promise<Answer> {
   const device = deviceOf(stored);
   // Neither what it was nor what it becomes may have a command that the user has no permission for.
   await requireOwner(request, device, new Map([...stored, ...request.members()]));
-  const changes = changedMembers(request.members(), stored, AREA, FIXED, [...DERIVED, ...OPERATION_OF_DELIVERY]);
   const body: OperationUpdate = {
     id: request.params['id'],
-    doc: joinMembers(changes),
+    doc: operationChange(request.members(), stored),
     user: request.principal.userName,
     ...applicationOf(request),
   };

@@ -33,7 +33,7 @@ import type { StoredRecord } from '../../records/records.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
-import { Id, OPEN, Text, collectionOf, entity, open, optional, ref } from '../request/schema/parts.ts';
+import { Id, OPEN, Text, collectionOf, entity, open, optional, ref } from '../../model/schema/parts.ts';
 
 const PATH = '/notification2/subscriptions';
 const ADMIN = ['ROLE_NOTIFICATION_2_ADMIN'];

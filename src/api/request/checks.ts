@@ -59,10 +59,13 @@ export function readMode(request: ApiRequest): void {
   request.mode = mode;
 }
 
+const NO_NAMES: ReadonlySet<string> = new Set();
+
 export function readJson(request: ApiRequest, compiled: CheckedRoute): void {
   if (compiled.route.body?.isOptional === true && request.body.length === 0) return;
-  request.dropNulls(compiled.droppedNulls);
-  if (compiled.checkBody !== undefined) compiled.checkBody(JSON.parse(request.bodyText()));
+  const { validator } = compiled;
+  request.dropNulls(validator?.droppedNulls ?? NO_NAMES);
+  validator?.checkValue(JSON.parse(request.bodyText()));
 }
 
 /** A body in chunks that uWebSockets.js may read otherwise than its client or a proxy. */

@@ -1,7 +1,7 @@
 /** What the route table says about a resource; routing, authorisation, validation and /openapi.json come from it. */
 import type { TSchema } from 'typebox';
 import type { MediaKind } from '../http/media-types.ts';
-import type { BodyCheck } from './schema/body-check.ts';
+import type { BodyValidator } from '../../model/schema/body-validator.ts';
 import type { QueryCheck, QueryParameters } from './schema/query-values.ts';
 
 /** `PATCH` and others are refused with 405 everywhere. */
@@ -9,7 +9,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 /**
  * Who may call: `public` everybody, credentials are not looked at; `optional` everybody, wrong credentials are refused;
- * `user` every user; `roles` who has one of `roles`; `owner` every user, the handler decides for those without one of
+ * `user` every user; `roles` holders of one of `roles`; `owner` every user, the handler decides for those without one of
  * `roles` (`request.isPrivileged`).
  */
 export type Access = 'public' | 'optional' | 'user' | 'roles' | 'owner';
@@ -76,11 +76,11 @@ export interface RouteRules {
    * What can be produced, in order of preference; default `vendor`, `json`. Other Accept headers are answered with 406.
    */
   readonly produces?: readonly MediaKind[];
-  /** The answer waits for something to happen (long polling): its time is no latency of the server. */
+  /** The answer waits for something to happen (long polling): its time does not count as the server's latency. */
   readonly isHeldBack?: boolean;
   /** Also for bootstrap users of microservices, who reach nothing else. */
   readonly isForServiceBootstrap?: boolean;
-  /** Also with a cookie whose session has ended, then for nobody: the answer takes it away. */
+  /** Also with a cookie whose session has ended, then without a user: the answer takes it away. */
   readonly takesEndedCookie?: boolean;
   /** The answer sets cookies: only for pages of this origin and those that the tenant names. */
   readonly setsCookies?: boolean;
@@ -96,9 +96,8 @@ export interface RouteRules {
 export interface CheckedRoute {
   readonly route: RouteRules;
   readonly checkQuery: QueryCheck | undefined;
-  readonly checkBody: BodyCheck | undefined;
-  /** Members of the body that are left out when they are null: there are such in a POST only, a PUT removes by null. */
-  readonly droppedNulls: ReadonlySet<string>;
+  /** Nulls of optional members are dropped of a POST only: a PUT removes by null. */
+  readonly validator: BodyValidator | undefined;
 }
 
 /** The values of a path's segments in braces, by name. */

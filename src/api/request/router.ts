@@ -1,6 +1,6 @@
 /** Finds the route of a request: fixed paths by one Map look-up, paths with parameters segment by segment. */
 import { PlatformError } from '../../model/errors.ts';
-import { compileBodyCheck, optionalMembers } from './schema/body-check.ts';
+import { BodyValidator } from '../../model/schema/body-validator.ts';
 import { compileQueryCheck } from './schema/query-values.ts';
 import type { Route } from './route.ts';
 import type { CheckedRoute, Method, PathParameters } from './route-rules.ts';
@@ -71,9 +71,10 @@ export class Router {
     const compiled: CompiledRoute = {
       route,
       checkQuery: route.query === undefined ? undefined : compileQueryCheck(route.query),
-      checkBody: route.body?.schema === undefined ? undefined : compileBodyCheck(route.body.schema, route.area),
-      droppedNulls:
-        route.method !== 'POST' || route.body?.schema === undefined ? new Set() : optionalMembers(route.body.schema),
+      validator:
+        route.body?.schema === undefined
+          ? undefined
+          : new BodyValidator(route.body.schema, route.area, route.method === 'POST'),
     };
     let node = this.root;
     const segments = route.path.split('/').slice(1);

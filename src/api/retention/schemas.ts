@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import type { TSchema } from 'typebox';
 import { ANY, MAXIMUM_AGE_MAX, RETENTION_DATA_TYPES, RUN_STATUSES } from '../../model/entities/retention.ts';
-import { Link, OPEN, collectionOf, ref } from '../request/schema/parts.ts';
+import { Link, OPEN, collectionOf, ref } from '../../model/schema/parts.ts';
 
 /** Of a type, source or fragment. */
 const NAME_LENGTH_MAX = 256;

@@ -6,7 +6,7 @@ import { PlatformError } from '../../model/errors.ts';
 import { stringMember } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import { PASSWORD_RULE, isAllowedPassword } from '../../model/access/password.ts';
-import { nullable } from '../request/schema/parts.ts';
+import { nullable } from '../../model/schema/parts.ts';
 
 const AREA = 'tenants';
 export const ID_LENGTH_MAX = 32;

@@ -16,7 +16,7 @@ import { changeRecords, listRecords, retried } from '../../records/records.ts';
 import { NO_CONTENT } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
-import { CsvForm } from '../entities/schemas.ts';
+import { CsvForm } from '../../model/entities/body-schemas.ts';
 
 const LIMIT = 'certificates/revocations';
 /** Records of one command. */

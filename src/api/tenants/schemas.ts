@@ -14,7 +14,7 @@ import {
   open,
   optional,
   ref,
-} from '../request/schema/parts.ts';
+} from '../../model/schema/parts.ts';
 
 const Option = open({
   self: optional(Link),

@@ -17,7 +17,7 @@ import { created, found } from '../request/reply.ts';
 import { ANSWERED } from '../request/answer.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
-import { OPEN } from '../request/schema/parts.ts';
+import { OPEN } from '../../model/schema/parts.ts';
 import { parseQueryTime } from '../request/schema/timestamps.ts';
 
 const ADMIN = ['ROLE_TENANT_MANAGEMENT_ADMIN', 'ROLE_TENANT_MANAGEMENT_CREATE'];

@@ -24,7 +24,7 @@ import { changeRecords, isChangedMeanwhile, listRecords, readRecord, updateRecor
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
-import { nullable } from '../request/schema/parts.ts';
+import { nullable } from '../../model/schema/parts.ts';
 import { tenantOf } from './subtenants.ts';
 
 const ADMIN = ['ROLE_TENANT_MANAGEMENT_ADMIN', 'ROLE_TENANT_ADMIN'];

@@ -14,7 +14,7 @@ import {
   open,
   optional,
   ref,
-} from '../request/schema/parts.ts';
+} from '../../model/schema/parts.ts';
 
 const text = Type.Optional(nullable(Type.String()));
 

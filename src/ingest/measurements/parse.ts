@@ -19,6 +19,7 @@ import {
   isMeasurementName,
   isMeasurementText,
 } from '../../model/entities/measurement.ts';
+import { FRAGMENT_NAME_RULE, isFragmentName } from '../../model/entities/fragments.ts';
 import type { MeasurementBody } from '../../model/entities/measurement.ts';
 import { FORM_DECIMALS_MAX, NO_FORM, decimalsForm, formedText, layoutForm, timeForm } from './form.ts';
 import type { MeasurementValue } from './record.ts';
@@ -35,7 +36,6 @@ export interface ParsedMeasurement {
 }
 
 const RESERVED_TEXTS = ['text', 'status', 'severity', 'owner', 'name'];
-const PROPERTY_NAME_RULE = 'a name that is not empty, has no dot and does not start with $';
 /** The largest id: they are JSON numbers in some fields. */
 const ID_MAX = Number.MAX_SAFE_INTEGER;
 
@@ -71,17 +71,16 @@ export function splitBody(
 }
 
 /**
- * @param text one measurement, compact JSON. @param defaultSource the source where the document has none (JSON over
- * MQTT).
+ * @param text one measurement, compact JSON.
  * @throws PlatformError that names the field, its value and what it takes.
  */
-export function parseMeasurement(text: string, defaultSource?: number): ParsedMeasurement {
+export function parseMeasurement(text: string): ParsedMeasurement {
   const members = parseMembers(text);
   const missing = ['time', 'type'].filter((name) => !members.has(name));
-  const sentSource = members.get('source') ?? (defaultSource === undefined ? '{}' : undefined);
-  if (sentSource?.startsWith('{') && !splitMembers(sentSource).has('id')) missing.unshift('source.id');
+  const sentSource = members.get('source') ?? '{}';
+  if (sentSource.startsWith('{') && !splitMembers(sentSource).has('id')) missing.unshift('source.id');
   if (missing.length > 0) throw new PlatformError('validation/mandatory-fields', { names: missing.join(',') });
-  const source = members.has('source') ? sourceIdOf(members) : defaultSource;
+  const source = sourceIdOf(members);
   if (source === undefined)
     throw invalid('source', members.get('source') ?? '', 'an object with the id of a managed object');
   const time = parseEntityTime(stringMember(members, 'time') ?? '');
@@ -145,8 +144,7 @@ function valuesOf(members: Members): MeasurementValue[] {
   for (const [fragment, text] of members) {
     if (fragment === 'source') continue;
     if (!text.startsWith('{')) {
-      if (fragment === '' || fragment.includes('.') || fragment.startsWith('$'))
-        throw invalid('name of a property', fragment, PROPERTY_NAME_RULE);
+      if (!isFragmentName(fragment)) throw invalid('name of a property', fragment, FRAGMENT_NAME_RULE);
       continue;
     }
     if (!isMeasurementName(fragment)) throw invalid('name of a fragment', fragment, MEASUREMENT_NAME_RULE);

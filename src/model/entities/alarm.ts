@@ -1,8 +1,10 @@
 /** Alarms (docs/spec/alarms.md): their words and the checks of their typed fields. */
-import { TIME_RULE, parseEntityTime } from '../documents/entity-time.ts';
 import { PlatformError } from '../errors.ts';
-import { stringMember, type Members } from '../documents/json-document.ts';
+import { joinMembers, stringMember, type Members } from '../documents/json-document.ts';
+import { changedMembers, newDocument, requiredSource, requiredTime } from './body-rules.ts';
 import { KEY_TEXT_RULE, isKeyText } from '../documents/key-text.ts';
+
+const AREA = 'alarm';
 
 export const ALARM_SEVERITIES = ['CRITICAL', 'MAJOR', 'MINOR', 'WARNING'] as const;
 export type AlarmSeverity = (typeof ALARM_SEVERITIES)[number];
@@ -14,7 +16,7 @@ export type AlarmStatus = (typeof ALARM_STATUSES)[number];
  * Members that a PUT may not change (docs/spec/alarms.md#fields): they belong to the alarm from its start or are kept
  * by the server. The text is not one of them: the documentation of `@c8y/client` changes it.
  */
-export const ALARM_FIXED_FIELDS = [
+const ALARM_FIXED_FIELDS = [
   'type',
   'time',
   'source',
@@ -40,67 +42,49 @@ export const isAlarmStatus = (text: string): text is AlarmStatus =>
 export const OPEN_ALARM_STATUSES: readonly AlarmStatus[] = ['ACTIVE', 'ACKNOWLEDGED'];
 export const isOpenStatus = (status: string): boolean => (OPEN_ALARM_STATUSES as readonly string[]).includes(status);
 
-/** Mandatory members of a new alarm but `source`, in the order in which the message lists the missing ones. */
-const MANDATORY = ['severity', 'text', 'time', 'type'] as const;
+/** Members that the server writes, and that a POST does not set. */
+const NOT_SENT = ['count', 'firstOccurrenceTime', 'firstOccurenceTime', 'history'];
+const FIXED = [...ALARM_FIXED_FIELDS, 'id', 'lastUpdated'];
+/** Made anew for each answer. */
+const DERIVED = ['history'];
 
 export interface NewAlarm {
+  readonly source: string;
   readonly type: string;
-  readonly text: string;
-  readonly severity: AlarmSeverity;
-  readonly status: AlarmStatus;
+  readonly severity: string;
+  readonly status: string;
   /** ms since 1970. */
   readonly time: number;
+  readonly doc: string;
 }
 
 /**
- * Reads the typed members of a new alarm; `source` is the caller's, since on MQTT it may be missing.
- * @throws PlatformError `validation/mandatory-fields` or `validation/invalid-field`.
+ * @param members fit the schema of an alarm.
+ * @throws PlatformError `validation/invalid-field` or `source/not-found`.
  */
-export function checkNewAlarm(members: Members): NewAlarm {
-  const missing = MANDATORY.filter((name) => !members.has(name) || members.get(name) === 'null');
-  if (missing.length > 0) throw new PlatformError('validation/mandatory-fields', { names: missing.join(',') });
-  const severity = textField(members, 'severity');
-  const status = members.has('status') ? textField(members, 'status') : 'ACTIVE';
-  const timeText = textField(members, 'time');
-  const time = parseEntityTime(timeText);
-  if (!isAlarmSeverity(severity)) throw invalid('severity', severity, `one of ${ALARM_SEVERITIES.join(', ')}`);
-  if (!isAlarmStatus(status)) throw invalid('status', status, `one of ${ALARM_STATUSES.join(', ')}`);
-  if (time === undefined) throw invalid('time', timeText, TIME_RULE);
-  return { type: checkAlarmType(textField(members, 'type')), text: textField(members, 'text'), severity, status, time };
-}
-
-/** @returns the type. @throws PlatformError `validation/invalid-field`. */
-export function checkAlarmType(type: string): string {
-  if (!isAlarmType(type)) throw invalid('type', type, ALARM_TYPE_RULE);
-  return type;
+export function newAlarm(members: Members): NewAlarm {
+  const time = requiredTime(members, AREA);
+  const type = stringMember(members, 'type') ?? '';
+  if (!isAlarmType(type))
+    throw new PlatformError('validation/invalid-field', {
+      area: AREA,
+      name: 'type',
+      value: type,
+      limit: ALARM_TYPE_RULE,
+    });
+  return {
+    source: requiredSource(members, AREA),
+    type,
+    time,
+    severity: stringMember(members, 'severity') ?? '',
+    status: stringMember(members, 'status') ?? 'ACTIVE',
+    doc: newDocument(members, AREA, NOT_SENT),
+  };
 }
 
 /**
- * Checks the members of a PUT.
- * @throws PlatformError `validation/invalid-field` for a fixed field, an unknown severity or status, or a member of
- * wrong type.
+ * @param sent fit the schema of a change. @returns the document of the change.
+ * @throws PlatformError `validation/invalid-field` for a fixed member with another value.
  */
-export function checkAlarmUpdate(members: Members): void {
-  for (const name of ALARM_FIXED_FIELDS) {
-    if (members.has(name)) throw invalid(name, members.get(name) as string, 'no change');
-  }
-  if (members.has('text')) textField(members, 'text');
-  if (members.has('severity')) {
-    const severity = textField(members, 'severity');
-    if (!isAlarmSeverity(severity)) throw invalid('severity', severity, `one of ${ALARM_SEVERITIES.join(', ')}`);
-  }
-  if (members.has('status')) {
-    const status = textField(members, 'status');
-    if (!isAlarmStatus(status)) throw invalid('status', status, `one of ${ALARM_STATUSES.join(', ')}`);
-  }
-}
-
-function textField(members: Members, name: string): string {
-  const value = stringMember(members, name);
-  if (value === undefined) throw invalid(name, members.get(name) as string, 'a text');
-  return value;
-}
-
-function invalid(name: string, value: string, limit: string): PlatformError {
-  return new PlatformError('validation/invalid-field', { area: 'alarm', name, value, limit });
-}
+export const alarmChange = (sent: Members, stored: Members): string =>
+  joinMembers(changedMembers(sent, stored, AREA, FIXED, DERIVED));

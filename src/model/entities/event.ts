@@ -1,47 +1,34 @@
-/** Events (docs/spec/events.md): checks of their typed fields. */
-import { TIME_RULE, parseEntityTime } from '../documents/entity-time.ts';
-import { PlatformError } from '../errors.ts';
-import { stringMember, type Members } from '../documents/json-document.ts';
+/** Events (docs/spec/events.md): what of a body is taken, whichever way it came. */
+import { joinMembers, stringMember } from '../documents/json-document.ts';
+import type { Members } from '../documents/json-document.ts';
+import { changedMembers, newDocument, requiredSource, requiredTime } from './body-rules.ts';
 
-/** Mandatory members of a new event but `source`, in the order in which the message lists the missing ones. */
-const MANDATORY = ['text', 'time', 'type'] as const;
+const AREA = 'event';
+/** Members that no change has: lists tell events by them. */
+export const EVENT_FIXED_FIELDS = ['source', 'type', 'time', 'creationTime'] as const;
+const FIXED = ['id', ...EVENT_FIXED_FIELDS, 'lastUpdated'];
 
 export interface NewEvent {
+  readonly source: string;
   readonly type: string;
-  readonly text: string;
   /** ms since 1970. */
   readonly time: number;
+  readonly doc: string;
 }
 
 /**
- * Reads the typed members of a new event; `source` is the caller's, since on MQTT it may be missing.
- * @throws PlatformError `validation/mandatory-fields` or `validation/invalid-field`.
+ * @param members fit the schema of an event.
+ * @throws PlatformError `validation/invalid-field` or `source/not-found`.
  */
-export function checkNewEvent(members: Members): NewEvent {
-  const missing = MANDATORY.filter((name) => !members.has(name) || members.get(name) === 'null');
-  if (missing.length > 0) throw new PlatformError('validation/mandatory-fields', { names: missing.join(',') });
-  const timeText = textField(members, 'time');
-  const time = parseEntityTime(timeText);
-  if (time === undefined) throw invalid('time', timeText, TIME_RULE);
-  const type = textField(members, 'type');
-  if (type === '') throw invalid('type', type, 'a text that is not empty');
-  return { type, text: textField(members, 'text'), time };
+export function newEvent(members: Members): NewEvent {
+  const time = requiredTime(members, AREA);
+  const source = requiredSource(members, AREA);
+  return { source, type: stringMember(members, 'type') ?? '', time, doc: newDocument(members, AREA) };
 }
 
-/** Members of an event that no change has: lists tell events by them. */
-export const EVENT_FIXED_FIELDS = ['source', 'type', 'time', 'creationTime'] as const;
-
-/** Checks the members of a change. @throws PlatformError `validation/invalid-field` for a fixed field. */
-export function checkEventUpdate(members: Members): void {
-  for (const name of EVENT_FIXED_FIELDS)
-    if (members.has(name)) throw invalid(name, members.get(name) as string, 'no change');
-}
-
-function textField(members: Members, name: string): string {
-  const text = stringMember(members, name);
-  if (text === undefined) throw invalid(name, members.get(name) ?? '', 'a text');
-  return text;
-}
-
-const invalid = (name: string, value: string, limit: string): PlatformError =>
-  new PlatformError('validation/invalid-field', { area: 'event', name, value, limit });
+/**
+ * @param sent fit the schema of a change. @returns the document of the change.
+ * @throws PlatformError `validation/invalid-field` for a fixed member with another value.
+ */
+export const eventChange = (sent: Members, stored: Members): string =>
+  joinMembers(changedMembers(sent, stored, AREA, FIXED));

@@ -26,3 +26,9 @@ export const NOT_FRAGMENTS: ReadonlySet<string> = new Set([
   'failureReason',
   'description',
 ]);
+
+/** What a name of a fragment takes, as error messages say it (docs/spec/conventions.md#names). */
+export const FRAGMENT_NAME_RULE = 'a name that is not empty, has no dot and does not start with $';
+
+/** Whether an entity other than a measurement may have a member of this name. */
+export const isFragmentName = (name: string): boolean => name !== '' && !name.includes('.') && !name.startsWith('$');

@@ -1,6 +1,7 @@
 /** Operations (docs/spec/operations.md): their statuses, and which members are whose. */
 import { AGENT_MARKERS } from './agent-marker.ts';
-import { stringMember, type Members } from '../documents/json-document.ts';
+import { joinMembers, stringMember, type Members } from '../documents/json-document.ts';
+import { changedMembers, newDocument } from './body-rules.ts';
 
 export const OPERATION_STATUSES = ['PENDING', 'EXECUTING', 'SUCCESSFUL', 'FAILED'] as const;
 export type OperationStatus = (typeof OPERATION_STATUSES)[number];
@@ -20,6 +21,24 @@ export const OPERATION_OF_DELIVERY = ['agentId', 'delivery', 'externalSource'] a
 
 /** Members that every operation begins without, or with the server's value. */
 export const OPERATION_BEGINS_WITHOUT = ['status', 'failureReason'] as const;
+
+/** Made anew for each answer. */
+const DERIVED: readonly string[] = ['deviceName', 'deviceExternalIDs'];
+/** Not changed by a PUT. */
+const FIXED = [...OPERATION_SERVER_KEPT.filter((name) => !DERIVED.includes(name)), 'bulkOperationId'];
+/** Not taken from a POST. */
+const NOT_SENT = [...OPERATION_SERVER_KEPT, 'bulkOperationId', ...OPERATION_BEGINS_WITHOUT];
+const AREA = 'devicecontrol';
+
+/** @returns the document of a new operation. @throws PlatformError `validation/invalid-field`. */
+export const newOperation = (members: Members): string => newDocument(members, AREA, NOT_SENT);
+
+/**
+ * @returns the document of a change. @throws PlatformError `validation/invalid-field` for a fixed member with another
+ * value.
+ */
+export const operationChange = (sent: Members, stored: Members): string =>
+  joinMembers(changedMembers(sent, stored, AREA, FIXED, [...DERIVED, ...OPERATION_OF_DELIVERY]));
 
 /** Members that say whose an operation is and how far it is; every other one is a command to the device. */
 const OPERATION_NO_COMMANDS: ReadonlySet<string> = new Set<string>([

@@ -6,13 +6,25 @@ import { NotLoaded } from '../../actors/runtime/state-view.ts';
 import type { OfferedRecord } from '../../ingest/journal/command-bus.ts';
 import { encodeCommand } from '../../ingest/journal/command-record.ts';
 import { parseMeasurement, sourceIdOf } from '../../ingest/measurements/parse.ts';
+import type { ParsedMeasurement } from '../../ingest/measurements/parse.ts';
 import { encodeMeasurement } from '../../ingest/measurements/record.ts';
-import { checkAlarmUpdate, checkNewAlarm } from '../../model/entities/alarm.ts';
+import { alarmChange, newAlarm } from '../../model/entities/alarm.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { ActorKey } from '../../model/commands/command.ts';
+import type { ManagedObjectCreate } from '../../model/commands/entities.ts';
 import type { CommandKind } from '../../model/commands/kinds.ts';
 import { PlatformError } from '../../model/errors.ts';
-import { checkEventUpdate, checkNewEvent } from '../../model/entities/event.ts';
+import { eventChange, newEvent } from '../../model/entities/event.ts';
+import { managedObjectChange, newManagedObject, referencedId } from '../../model/entities/managed-object.ts';
+import {
+  ALARM_CHANGE,
+  EVENT_CHANGE,
+  MANAGED_OBJECT_CHANGE,
+  NEW_ALARM,
+  NEW_CHILD,
+  NEW_EVENT,
+  NEW_MANAGED_OBJECT,
+} from '../../model/entities/validators.ts';
 import {
   joinMembers,
   parseMembers,
@@ -92,44 +104,55 @@ class JsonMessage {
 
   #create(area: JsonTopic['area'], text: string): void {
     const { ids } = this.#application;
-    const user = this.#link.connection.principal.userName;
+    const { tenantNumber, connection } = this.#link;
+    const user = connection.principal.userName;
     const members = parseMembers(text);
-    const source = this.#sourceOf(members);
-    this.#application.requireRight(this.#link, source, ADMIN_ROLES[area]);
-    if (source !== this.#link.source && area !== 'managedObjects') this.#hear(source);
+    if (area === 'managedObjects') {
+      this.#requireRight(area, this.#link.source);
+      this.#createObject(NEW_MANAGED_OBJECT.checked(members));
+      return;
+    }
+    this.#addSource(members);
     if (area === 'measurements') {
-      this.#requireSource(source);
-      this.#measurement(members, source);
+      const measurement = parseMeasurement(joinMembers(members));
+      this.#requireWritable(area, measurement.source);
+      this.#requireSource(measurement.source);
+      this.#measurement(measurement);
     } else if (area === 'events') {
-      const { type, time } = checkNewEvent(members);
-      this.#command(COMMAND.EVENT_CREATE, source, {
-        id: String(ids.nextBeside(this.#link.tenantNumber, source)),
-        type,
-        time,
-        doc: joinMembers(members),
-      });
-    } else if (area === 'alarms') {
-      const { type, time, severity, status } = checkNewAlarm(members);
-      const id = String(ids.nextBeside(this.#link.tenantNumber, source));
-      this.#command(COMMAND.ALARM_CREATE, source, {
-        id,
-        type,
-        time,
-        severity,
-        status,
-        doc: joinMembers(members),
-        user,
-      });
+      const { source, ...event } = newEvent(NEW_EVENT.checked(members));
+      this.#requireWritable(area, Number(source));
+      const id = String(ids.nextBeside(tenantNumber, Number(source)));
+      this.#command(COMMAND.EVENT_CREATE, Number(source), { id, ...event });
     } else {
-      const id = ids.next();
-      this.#command(COMMAND.MANAGED_OBJECT_CREATE, id, { id: String(id), owner: user, doc: this.#newObject(members) });
+      const { source, ...alarm } = newAlarm(NEW_ALARM.checked(members));
+      this.#requireWritable(area, Number(source));
+      const id = String(ids.nextBeside(tenantNumber, Number(source)));
+      this.#command(COMMAND.ALARM_CREATE, Number(source), { id, ...alarm, user });
     }
   }
 
+  #requireRight(area: JsonTopic['area'], source: number): void {
+    this.#application.requireRight(this.#link, source, ADMIN_ROLES[area]);
+  }
+
+  /** Of data: another object than the connected device is heard. */
+  #requireWritable(area: JsonTopic['area'], source: number): void {
+    this.#requireRight(area, source);
+    if (source !== this.#link.source) this.#hear(source);
+  }
+
   /** Only an administrator of the inventory names another owner, as with REST. */
-  #newObject(members: Members): string {
-    if (!this.#link.connection.principal.roles.has(ADMIN_ROLES.managedObjects)) members.delete('owner');
-    return joinMembers(members);
+  #createObject(members: Members, parent?: ManagedObjectCreate['parent']): void {
+    const { userName, roles } = this.#link.connection.principal;
+    const { doc, owner } = newManagedObject(members);
+    const id = this.#application.ids.next();
+    const body: ManagedObjectCreate = {
+      id: String(id),
+      owner: owner !== undefined && roles.has(ADMIN_ROLES.managedObjects) ? owner : userName,
+      doc,
+      ...(parent === undefined ? {} : { parent }),
+    };
+    this.#command(COMMAND.MANAGED_OBJECT_CREATE, id, body);
   }
 
   #isKnown(source: number): boolean {
@@ -150,8 +173,7 @@ class JsonMessage {
     throw new PlatformError('source/not-found', { area: 'measurement', id: source });
   }
 
-  #measurement(members: Members, source: number): void {
-    const measurement = parseMeasurement(joinMembers(members), source);
+  #measurement(measurement: ParsedMeasurement): void {
     const { ids, now } = this.#application;
     this.records.push({
       record: encodeMeasurement({
@@ -166,26 +188,33 @@ class JsonMessage {
 
   #update(area: JsonTopic['area'], id: string, text: string): void {
     const members = parseMembers(text);
-    const doc = joinMembers(members);
+    const user = this.#link.connection.principal.userName;
     if (area === 'managedObjects') {
+      const changes = MANAGED_OBJECT_CHANGE.checked(members);
       const source = this.#application.sourceOf(this.#link.tenantNumber, id) ?? numberOf(id);
       if (source === undefined) throw new PlatformError('inventory/not-found', { id });
-      this.#application.requireRight(this.#link, source, ADMIN_ROLES.managedObjects);
-      this.#command(COMMAND.MANAGED_OBJECT_UPDATE, source, { doc, mayChangeOwner: false });
-      return;
+      this.#requireRight(area, source);
+      this.#command(COMMAND.MANAGED_OBJECT_UPDATE, source, {
+        doc: managedObjectChange(changes),
+        mayChangeOwner: false,
+      });
+    } else if (area === 'alarms') {
+      const changes = ALARM_CHANGE.checked(members);
+      const { source, stored } = this.#entity('alarm', id);
+      this.#requireRight(area, source);
+      this.#command(COMMAND.ALARM_UPDATE, source, { id, doc: alarmChange(changes, stored), user });
+    } else {
+      const changes = EVENT_CHANGE.checked(members);
+      const { source, stored } = this.#entity('event', id);
+      this.#requireRight(area, source);
+      this.#command(COMMAND.EVENT_UPDATE, source, { id, doc: eventChange(changes, stored), user });
     }
-    if (area === 'alarms') checkAlarmUpdate(members);
-    else checkEventUpdate(members);
-    const kind = area === 'alarms' ? COMMAND.ALARM_UPDATE : COMMAND.EVENT_UPDATE;
-    const source = this.#entitySource(area === 'alarms' ? 'alarm' : 'event', id);
-    this.#application.requireRight(this.#link, source, ADMIN_ROLES[area]);
-    this.#command(kind, source, { id, doc, user: this.#link.connection.principal.userName });
   }
 
   #delete(area: JsonTopic['area'], id: string): void {
     if (area === 'events') {
-      const source = this.#entitySource('event', id);
-      this.#application.requireRight(this.#link, source, ADMIN_ROLES.events);
+      const { source } = this.#entity('event', id);
+      this.#requireRight(area, source);
       this.#command(COMMAND.EVENT_DELETE, source, { id });
     } else {
       if (numberOf(id) === undefined) throw new PlatformError('measurement/not-found', { id });
@@ -203,49 +232,33 @@ class JsonMessage {
   #createChild(parent: string, text: string): void {
     const source = numberOf(parent);
     if (source === undefined) throw new PlatformError('inventory/not-found', { id: parent });
-    this.#application.requireRight(this.#link, source, ADMIN_ROLES.managedObjects);
-    // The command creates the child first: without its parent it would belong to nobody.
+    this.#requireRight('managedObjects', source);
+    // The command creates the child first: without its parent it would be below nothing.
     const isKnown = this.#application.known.get('managedObject', this.#link.tenantNumber, parent) !== undefined;
     if (!isKnown) throw new PlatformError('inventory/not-found', { id: parent });
-    const members = parseMembers(text);
-    const reference = members.get('managedObject');
-    if (reference === undefined) {
-      const id = this.#application.ids.next();
-      this.#command(COMMAND.MANAGED_OBJECT_CREATE, id, {
-        id: String(id),
-        owner: this.#link.connection.principal.userName,
-        doc: this.#newObject(members),
-        parent: { id: parent, kind: 'childDevices' },
-      });
+    const members = NEW_CHILD.checked(parseMembers(text));
+    if (!members.has('managedObject')) {
+      this.#createObject(members, { id: parent, kind: 'childDevices' });
       return;
     }
-    const child = reference.startsWith('{') ? stringMember(splitMembers(reference), 'id') : undefined;
-    if (child === undefined) throw new PlatformError('validation/mandatory-fields', { names: 'managedObject.id' });
+    const child = referencedId(members);
     const childSource = numberOf(child);
     if (childSource === undefined) throw new PlatformError('inventory/not-found', { id: child });
-    this.#application.requireRight(this.#link, childSource, ADMIN_ROLES.managedObjects);
+    this.#requireRight('managedObjects', childSource);
     this.#command(COMMAND.CHILD_ADD, source, { kind: 'childDevices', child, parent });
   }
 
   /**
-   * `source`, else the object of `externalSource`, else the connected device. Takes `externalSource` out of the
-   * document.
+   * Adds a `source` where none was sent: the object of `externalSource`, else the connected device. Takes
+   * `externalSource` out of the document.
    */
-  #sourceOf(members: Members): number {
+  #addSource(members: Members): void {
     const external = members.get('externalSource');
     members.delete('externalSource');
-    if (members.has('source')) {
-      const id = sourceIdOf(members);
-      if (id === undefined) {
-        throw new PlatformError('validation/invalid-field', {
-          area: this.#topic.area,
-          name: 'source',
-          value: members.get('source') ?? '',
-          limit: 'an object with an id',
-        });
-      }
-      return id;
-    }
+    if (!members.has('source')) members.set('source', `{"id":"${this.#sourceOf(external)}"}`);
+  }
+
+  #sourceOf(external: string | undefined): number {
     if (external === undefined || !external.startsWith('{')) return this.#link.source;
     const externalMembers = splitMembers(external);
     const serial = stringMember(externalMembers, 'externalId') ?? '';
@@ -255,12 +268,13 @@ class JsonMessage {
     return source;
   }
 
-  /** The source that an event or alarm belongs to: the key of its actor. */
-  #entitySource(collection: 'event' | 'alarm', id: string): number {
+  /** An event or alarm, and the source it belongs to: the key of its actor. */
+  #entity(collection: 'event' | 'alarm', id: string): { readonly source: number; readonly stored: Members } {
     const text = this.#application.known.get(collection, this.#link.tenantNumber, id);
-    const source = text !== undefined ? sourceIdOf(splitMembers(text)) : undefined;
+    const stored: Members = text === undefined ? new Map() : splitMembers(text);
+    const source = sourceIdOf(stored);
     if (source === undefined) throw new PlatformError(`${collection}/not-found`, { id });
-    return source;
+    return { source, stored };
   }
 
   #command(kind: CommandKind, key: ActorKey, body: object): void {

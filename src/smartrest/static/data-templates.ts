@@ -123,7 +123,7 @@ const alarms: readonly StaticTemplate[] = [
     id: '307',
     effect: 'removes fragments from the open alarm of the type',
     parameters: [parameter('type*', 'alarmType')],
-    repeated: [parameter('fragment*')],
+    repeated: [parameter('fragment*', 'fragment')],
     repeatedAtLeastOnce: true,
     interpret: ({ single: [type], groups }) => [
       { kind: 'alarmOfType', type, doc: objectText(groups.map(([fragment]): [string, string] => [fragment, 'null'])) },

@@ -173,7 +173,7 @@ const fragments: readonly StaticTemplate[] = [
     id: '107',
     effect: 'removes fragments',
     parameters: [],
-    repeated: [parameter('fragment*')],
+    repeated: [parameter('fragment*', 'fragment')],
     repeatedAtLeastOnce: true,
     interpret: ({ groups }) => change(objectText(groups.map(([fragment]): [string, string] => [fragment, 'null']))),
   },
@@ -212,7 +212,7 @@ const fragments: readonly StaticTemplate[] = [
     id: '120',
     effect: 'sets c8y_Configuration_<type>',
     parameters: [
-      parameter('type*'),
+      parameter('type*', 'fragment'),
       parameter('url*'),
       parameter('name', 'text', '<type>'),
       parameter('time', 'time', 'now'),

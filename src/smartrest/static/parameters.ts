@@ -10,17 +10,19 @@ import {
   MEASUREMENT_NAME_RULE,
   MEASUREMENT_TEXT_BYTES_MAX,
 } from '../../model/entities/measurement.ts';
+import { FRAGMENT_NAME_RULE, isFragmentName } from '../../model/entities/fragments.ts';
 import { parseNumber } from '../../model/documents/number-scan.ts';
 import type { Effect, RowContext } from '../effects/effects.ts';
 import { shorten, SmartRestError } from '../rows/error.ts';
 import { isSerial, SERIAL_RULE } from '../rows/serial.ts';
 
-/** `label`: the type or unit of a measurement. */
+/** `label`: the type or unit of a measurement; `name`: of its fragments and series; `fragment`: of other entities. */
 export type ParameterType =
   | 'text'
   | 'label'
   | 'serial'
   | 'name'
+  | 'fragment'
   | 'number'
   | 'integer'
   | 'id'
@@ -70,6 +72,7 @@ const LIMITS: Readonly<Record<ParameterType, string>> = {
   label: `a text of 1 to ${MEASUREMENT_TEXT_BYTES_MAX} bytes`,
   serial: SERIAL_RULE,
   name: MEASUREMENT_NAME_RULE,
+  fragment: FRAGMENT_NAME_RULE,
   number: 'a decimal number',
   integer: 'a whole number',
   id: 'the id of an operation, digits only',
@@ -89,6 +92,8 @@ function isOfType(value: string, type: ParameterType): boolean {
       return isSerial(value);
     case 'name':
       return isMeasurementName(value);
+    case 'fragment':
+      return isFragmentName(value);
     case 'number':
       return parseNumber(value) !== undefined;
     case 'integer':

@@ -2,10 +2,10 @@
 import t from 'tap';
 import Type from 'typebox';
 import type { TSchema } from 'typebox';
-import { compileBodyCheck } from '../../../src/api/request/schema/body-check.ts';
+import { compileBodyCheck } from '../../../src/model/schema/body-check.ts';
 import { compileQueryCheck, parseQuery } from '../../../src/api/request/schema/query-values.ts';
 import { apiRoutes } from '../../../src/api/routes.ts';
-import { KEYWORDS_WITH_WORDS } from '../../../src/api/request/schema/limits.ts';
+import { KEYWORDS_WITH_WORDS } from '../../../src/model/schema/limits.ts';
 import type { PlatformError } from '../../../src/model/errors.ts';
 
 function messageOf(check: () => void): string {

@@ -2,7 +2,7 @@
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { PlatformError } from '../../../model/errors.ts';
-import { limitWords } from './limits.ts';
+import { limitWords } from '../../../model/schema/limits.ts';
 import { parseQueryTime } from './timestamps.ts';
 
 /** A declared parameter: its schema (string, integer or boolean; format `date-time` for times) and what it means. */

@@ -3,9 +3,9 @@
  * api/openapi/answer-schemas.ts.
  */
 import Type from 'typebox';
-import { ALARM_SEVERITIES, ALARM_STATUSES } from '../../model/entities/alarm.ts';
-import { OPERATION_STATUSES } from '../../model/entities/operation.ts';
-import { Binary, Id, OPEN, Timestamp, nullable } from '../request/schema/parts.ts';
+import { ALARM_SEVERITIES, ALARM_STATUSES } from './alarm.ts';
+import { OPERATION_STATUSES } from './operation.ts';
+import { Binary, Id, OPEN, Timestamp, nullable } from '../schema/parts.ts';
 
 const Source = Type.Object({ id: Id }, OPEN);
 const text = Type.Optional(nullable(Type.String()));

@@ -1,11 +1,12 @@
 /**
  * What POST and PUT of events, alarms and operations have in common: times, fixed fields, the document for the command.
  */
-import { PlatformError } from '../../model/errors.ts';
-import { TIME_RULE, parseEntityTime } from '../../model/documents/entity-time.ts';
-import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
-import type { Members } from '../../model/documents/json-document.ts';
-import { idText } from './text.ts';
+import { PlatformError } from '../errors.ts';
+import { TIME_RULE, parseEntityTime } from '../documents/entity-time.ts';
+import { joinMembers, splitMembers, stringMember } from '../documents/json-document.ts';
+import type { Members } from '../documents/json-document.ts';
+import { FRAGMENT_NAME_RULE, isFragmentName } from './fragments.ts';
+import { idText, isEntityId } from './entity-id.ts';
 
 /** Members that the server keeps: of a POST they are ignored. */
 const SERVER_KEPT = ['id', 'self', 'creationTime', 'lastUpdated'];
@@ -18,6 +19,13 @@ export function requiredTime(members: Members, area: string): number {
     throw new PlatformError('validation/invalid-field', { area, name: 'time', value: text, limit: TIME_RULE });
   }
   return time;
+}
+
+/** @returns the id in `source`. @throws PlatformError `source/not-found` when no object can have it. */
+export function requiredSource(members: Members, area: string): string {
+  const id = sentSource(members);
+  if (!isEntityId(id)) throw new PlatformError('source/not-found', { area, id });
+  return id;
 }
 
 /** @returns the id in `source`, as it was sent. */
@@ -38,12 +46,12 @@ export function newDocument(members: Members, area: string, removed: readonly st
 /** Names of fragments (docs/spec/conventions.md#names). @throws PlatformError `validation/invalid-field`. */
 export function requireNames(members: Members, area: string): void {
   for (const name of members.keys()) {
-    if (name === '' || name.includes('.') || name.startsWith('$')) {
+    if (!isFragmentName(name)) {
       throw new PlatformError('validation/invalid-field', {
         area,
         name: 'name of a fragment',
         value: name,
-        limit: 'a name that is not empty, has no dot and does not start with $',
+        limit: FRAGMENT_NAME_RULE,
       });
     }
   }

@@ -19,7 +19,7 @@ export const Timestamp = Type.String({
 export const Link = Type.String({ format: 'uri' });
 export const Text = Type.String();
 export const Count = Type.Integer({ minimum: 0 });
-/** Members that nobody but their user knows. */
+/** Members that only their user knows. */
 export const Fragments = open({});
 /** The bytes of a file. */
 export const Binary = Type.String({ format: 'binary' });

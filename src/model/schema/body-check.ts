@@ -4,7 +4,7 @@
  */
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { PlatformError } from '../../../model/errors.ts';
+import { PlatformError } from '../errors.ts';
 import { limitWords } from './limits.ts';
 
 /** @throws PlatformError `validation/mandatory-fields` with all missing names, or `validation/invalid-field`. */

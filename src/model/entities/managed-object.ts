@@ -1,0 +1,39 @@
+/** Managed objects (docs/spec/inventory.md): what of a body is taken, whichever way it came. */
+import { joinMembers, splitMembers, stringMember } from '../documents/json-document.ts';
+import type { Members } from '../documents/json-document.ts';
+import { idText } from './entity-id.ts';
+import { PlatformError } from '../errors.ts';
+import { newDocument, requireNames } from './body-rules.ts';
+
+const AREA = 'inventory';
+
+/** Collections of links: resources of their own, ignored in bodies. */
+const LINKS = ['childDevices', 'childAssets', 'childAdditions', 'deviceParents', 'assetParents', 'additionParents'];
+const NOT_CHANGED = ['id', 'self', 'creationTime', 'lastUpdated', ...LINKS];
+
+/**
+ * @returns the document without the owner, and the owner that was sent.
+ * @throws PlatformError `validation/invalid-field` for a name that no fragment has.
+ */
+export function newManagedObject(members: Members): { readonly doc: string; readonly owner: string | undefined } {
+  return { doc: newDocument(members, AREA, [...LINKS, 'owner']), owner: stringMember(members, 'owner') };
+}
+
+/** @returns the document of a change. @throws PlatformError as `newManagedObject`. */
+export function managedObjectChange(members: Members): string {
+  const changes: Members = new Map(members);
+  for (const name of NOT_CHANGED) changes.delete(name);
+  requireNames(changes, AREA);
+  return joinMembers(changes);
+}
+
+/** Id in `{"id":…}` or `{"self":".../<id>"}`. @throws PlatformError `validation/mandatory-fields` without either. */
+export function referencedId(reference: Members): string {
+  const object = reference.get('managedObject');
+  const members: Members = object !== undefined && object.startsWith('{') ? splitMembers(object) : new Map();
+  const id = idText(members.get('id'));
+  if (id !== '') return id;
+  const self = stringMember(members, 'self');
+  if (self === undefined) throw new PlatformError('validation/mandatory-fields', { names: 'managedObject.id' });
+  return self.replace(/\/+$/, '').split('/').pop() ?? '';
+}
