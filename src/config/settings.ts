@@ -4,6 +4,7 @@
  * commands with arguments of their own (simulate, backup, restore) have theirs beside them.
  */
 import { isIP } from 'node:net';
+import { withoutEnd } from '../model/documents/text-end.ts';
 
 /** One row of a table. `default: null` means that the setting is absent unless given. */
 export interface Setting {
@@ -220,7 +221,7 @@ function checkValue(setting: Setting, value: unknown): { value: unknown } | { li
   }
   if (typeof value !== 'string' || value === '' || /[\0\r\n]/.test(value)) return { limit };
   if (setting.type === 'choice') return setting.choices!.includes(value) ? { value } : { limit };
-  if (setting.type === 'url') return isPlainUrl(value) ? { value: value.replace(/\/+$/, '') } : { limit };
+  if (setting.type === 'url') return isPlainUrl(value) ? { value: withoutEnd(value, '/') } : { limit };
   if (setting.type === 'host') return isHost(value) ? { value } : { limit };
   if (value.length < (setting.minimum ?? 1) || value.length > (setting.maximum ?? Infinity)) return { limit };
   if (setting.pattern && !new RegExp(`^(?:${setting.pattern.source})$`).test(value)) return { limit };

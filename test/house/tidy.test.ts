@@ -335,6 +335,13 @@ t.test('nothing is printed outside the command line', async (t) => {
   );
 });
 
+t.test(
+  'no regular expression looks for the end of a text from everywhere: withoutEnd of text-end.ts is linear',
+  async (t) => {
+    t.same(matches(SRC, /\.(?:replace|split|search)\(\/(?!\^)(?:\\.|[^/\\\n])*[+*]\$\//), []);
+  },
+);
+
 t.test('no enum, no namespace, no debugger', async (t) => {
   t.same(matches(ALL, /^\s*(?:export\s+)?(?:declare\s+)?(?:const\s+)?enum\s+\w+\s*\{/m), []);
   t.same(matches(ALL, /^\s*(?:export\s+)?namespace\s+\w+\s*\{/m), []);

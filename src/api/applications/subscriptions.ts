@@ -19,6 +19,7 @@ import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
 import { requireRoles } from '../users/text.ts';
+import { lastSegment } from '../../model/documents/text-end.ts';
 
 /** In `subscription` of the tenant. */
 export interface StoredSubscription {
@@ -121,7 +122,7 @@ function isOfferedTo(request: ApiRequest, tenant: Tenant, application: StoredApp
 
 function sentId(request: ApiRequest): string {
   const { application } = JSON.parse(request.bodyText()) as { application: { id?: string | number; self?: string } };
-  const id = application.id ?? application.self?.replace(/\/+$/, '').split('/').pop();
+  const id = application.id ?? (application.self === undefined ? undefined : lastSegment(application.self));
   if (id === undefined || id === '')
     throw new PlatformError('validation/mandatory-fields', { names: 'application.id' });
   return String(id);

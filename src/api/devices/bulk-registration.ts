@@ -24,6 +24,7 @@ import { ANSWERED } from '../request/answer.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
 import { CsvForm } from '../../model/entities/body-schemas.ts';
+import { withoutEnd } from '../../model/documents/text-end.ts';
 
 const AREA = 'devicecontrol';
 const ADMIN = ['ROLE_DEVICE_CONTROL_ADMIN'];
@@ -168,7 +169,7 @@ class LineImport {
       bulkNewDeviceStatus: 'FAILED',
       deviceId,
       failureReason,
-      line: raw.replace(/^\s*[\r\n]/, '').replace(/[\r\n]+$/, ''),
+      line: withoutEnd(raw.replace(/^\s*[\r\n]/, ''), '\r\n'),
     });
     if (this.#broken !== undefined)
       return failed(`it was not tried after the fault of an earlier line: ${this.#broken.message}`);

@@ -15,7 +15,12 @@ import type { TenantInfo, Tenants } from './platform.ts';
  * @param host as in the header Host, with or without a port. @returns lower case, without the port and the dot of the
  * root.
  */
-export const hostName = (host: string): string => host.trim().toLowerCase().replace(/:\d+$/, '').replace(/\.$/, '');
+export const hostName = (host: string): string =>
+  host
+    .trim()
+    .toLowerCase()
+    .replace(/:\d{1,5}$/, '')
+    .replace(/\.$/, '');
 
 /** @returns the label of a host directly below the suffix. */
 export function labelBelow(suffix: string | undefined, host: string): string | undefined {

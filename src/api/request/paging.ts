@@ -6,6 +6,7 @@ import { CURRENT_PAGE_MAX, isNoPage } from '../../model/documents/page.ts';
 import type { Page } from '../../model/documents/page.ts';
 import type { ApiRequest } from './request.ts';
 import type { QueryParameters, QueryValues } from './schema/query-values.ts';
+import { withoutEnd } from '../../model/documents/text-end.ts';
 
 export const PAGE_SIZE_DEFAULT = 5;
 /** Larger values are cut to it without error. */
@@ -106,5 +107,5 @@ export function collectionText(request: ApiRequest, page: Page, collection: Coll
 function pageLink(request: ApiRequest, size: number, current: number): string {
   const { path, queryText } = request.exchange;
   const others = queryText.split('&').filter((pair) => pair !== '' && !/^(pageSize|currentPage)(=|$)/.test(pair));
-  return `${request.baseUrl}${path.replace(/\/+$/, '')}?${[...others, `pageSize=${size}`, `currentPage=${current}`].join('&')}`;
+  return `${request.baseUrl}${withoutEnd(path, '/')}?${[...others, `pageSize=${size}`, `currentPage=${current}`].join('&')}`;
 }

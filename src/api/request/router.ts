@@ -4,6 +4,7 @@ import { BodyValidator } from '../../model/schema/body-validator.ts';
 import { compileQueryCheck } from './schema/query-values.ts';
 import type { Route } from './route.ts';
 import type { CheckedRoute, Method, PathParameters } from './route-rules.ts';
+import { withoutEnd } from '../../model/documents/text-end.ts';
 
 /** A route with its handler. */
 export interface CompiledRoute extends CheckedRoute {
@@ -52,7 +53,7 @@ export class Router {
   find(path: string, method: string): PathMatch | undefined {
     const known = this.fixed.get(path);
     if (known?.entry.methods.has(method) === true) return known;
-    const trimmed = path.length > 1 && path.endsWith('/') ? path.replace(/\/+$/, '') : path;
+    const trimmed = path.length > 1 && path.endsWith('/') ? withoutEnd(path, '/') : path;
     const fixed = this.fixed.get(trimmed);
     if (fixed?.entry.methods.has(method) === true) return fixed;
     return this.search(trimmed, (entry) => entry.methods.has(method)) ?? fixed ?? this.search(trimmed, () => true);

@@ -17,6 +17,7 @@ import { listRecords } from '../../records/records.ts';
 import { found } from '../request/reply.ts';
 import type { Answer } from '../request/answer.ts';
 import { numberOption } from '../request/tenant-option.ts';
+import { lastSegment } from '../../model/documents/text-end.ts';
 
 /** Keys of the document store have a limit. */
 const USER_NAME_BYTES_MAX = 1500;
@@ -282,7 +283,7 @@ export async function knownRoles(request: ApiRequest): Promise<string[]> {
 /** Id in `{"id":…}` or at the end of `{"self":…}`. @returns '' when there is neither. */
 export function referencedId(reference: { readonly id?: string | number; readonly self?: string }): string {
   if (reference.id !== undefined) return String(reference.id);
-  const last = reference.self?.replace(/\/+$/, '').split('/').pop() ?? '';
+  const last = reference.self === undefined ? '' : lastSegment(reference.self);
   try {
     return decodeURIComponent(last);
   } catch {

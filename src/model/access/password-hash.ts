@@ -3,6 +3,7 @@
  * them.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { withoutEnd } from '../documents/text-end.ts';
 
 /**
  * `ln` is the binary logarithm of scrypt's N. A hash takes 2^ln × r × 128 bytes of memory, and time in proportion to
@@ -31,7 +32,7 @@ const GENERATED = '$sha256$';
 const SCRYPT = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 const SCRYPT_BEFORE = /^scrypt\$([A-Za-z0-9+/]+=*)\$([A-Za-z0-9+/]+=*)$/;
 
-const textOf = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '');
+const textOf = (bytes: Buffer): string => withoutEnd(bytes.toString('base64'), '=');
 
 /**
  * @returns undefined for other forms, also '' of a user without a password, and for costs that no server has stored.

@@ -4,6 +4,7 @@ import type { Members } from '../documents/json-document.ts';
 import { idText } from './entity-id.ts';
 import { PlatformError } from '../errors.ts';
 import { newDocument, requireNames } from './body-rules.ts';
+import { lastSegment } from '../documents/text-end.ts';
 
 const AREA = 'inventory';
 
@@ -35,5 +36,5 @@ export function referencedId(reference: Members): string {
   if (id !== '') return id;
   const self = stringMember(members, 'self');
   if (self === undefined) throw new PlatformError('validation/mandatory-fields', { names: 'managedObject.id' });
-  return self.replace(/\/+$/, '').split('/').pop() ?? '';
+  return lastSegment(self);
 }
