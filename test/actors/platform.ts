@@ -258,13 +258,13 @@ export class Platform {
   measure(
     source: number,
     values: readonly number[],
-    options: { id?: number; mode?: ProcessingMode } = {},
+    options: { id?: number; mode?: ProcessingMode; time?: number } = {},
   ): Promise<void> {
     const record = encodeMeasurement({
       tenant: TENANT,
       source,
       id: options.id ?? (this.#measurementId += 1),
-      time: NOW,
+      time: options.time ?? NOW,
       mode: options.mode ?? 0,
       type: 'T',
       document: '',

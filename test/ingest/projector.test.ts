@@ -10,6 +10,7 @@ import { PROCESSING_MODE } from '../../src/model/commands/processing-mode.ts';
 import { Platform, openEnvironment, until } from '../actors/platform.ts';
 import { Random } from '../smartrest/random.ts';
 import { FakeHistory } from './fake-history.ts';
+import { MONTHS_MAX } from '../../src/ingest/measurements/columns.ts';
 import { HOUR_MS, event, measure, range, start, visible } from './projector-harness.ts';
 
 const numbers = (history: FakeHistory): number[] => history.values.map(({ value }) => value).sort((a, b) => a - b);
@@ -92,6 +93,34 @@ t.test('values of one measurement are parts of one row id, what is not stored le
   t.equal(running.projector.position, 6, 'the position passes what leaves no row');
   await running.projector.stop();
 });
+
+t.test(
+  'a block has times of a bounded number of months; one that was begun with more is built again as it was',
+  async (t) => {
+    const history = new FakeHistory();
+    const running = await start(t, new Platform(openEnvironment(t)), history, { rowsMax: 10_000 });
+    const many = MONTHS_MAX * 2 + 10;
+    await Promise.all(
+      range(0, many).map((month) => running.platform.measure(5, [month], { time: Date.UTC(1900, month, 15) })),
+    );
+    await visible(running);
+    t.same(history.log, [
+      `measurements 1-${MONTHS_MAX}`,
+      `measurements ${MONTHS_MAX + 1}-${MONTHS_MAX * 2}`,
+      `measurements ${MONTHS_MAX * 2 + 1}-${many}`,
+    ]);
+    await running.projector.stop();
+
+    // As a version without that bound has begun it.
+    const platform = await running.platform.crash();
+    await Promise.all(range(0, many).map((month) => platform.measure(5, [month], { time: Date.UTC(1900, month, 15) })));
+    await platform.memory.saveIntent({ firstSeq: many + 1, lastSeq: many * 2 });
+    const later = await start(t, await platform.crash(), history, { rowsMax: 10 });
+    await visible(later);
+    t.equal(history.log.at(-1), `measurements ${many + 1}-${many * 2}`);
+    await later.projector.stop();
+  },
+);
 
 t.test('slower history: the projector lags, reads the journal later, loses and doubles nothing', async (t) => {
   const history = new FakeHistory();

@@ -1,6 +1,7 @@
 /** Rows of the table `measurements` as columns, filled from journal records and inserted as one block. */
 import { MEASUREMENT_VALUES_MAX } from '../../model/entities/measurement.ts';
 import { Interner } from './interner.ts';
+import { Months } from './months.ts';
 import {
   OFFSET_COUNT,
   OFFSET_DOCUMENT_LENGTH,
@@ -22,6 +23,11 @@ import { formOf, isWholeMeasurement } from './record.ts';
 
 /** Distinct texts of one column in one insert: the indices are 16 bit. */
 const DICTIONARY_SIZE_MAX = 65_535 - MEASUREMENT_VALUES_MAX;
+/**
+ * Months of the times of one insert, each of which costs a part that is written and synchronised: with all months from
+ * 1900 to 2299 an insert took minutes, in which every list waited.
+ */
+export const MONTHS_MAX = 240;
 /** Bytes of documents in one insert. */
 const DOCUMENT_BYTES_MAX = 16 * 1_048_576;
 
@@ -69,12 +75,15 @@ export class MeasurementColumns {
   readonly units = new Interner();
   documents = Buffer.alloc(0);
   documentBytes = 0;
+  readonly #months: Months;
 
   /**
    * @param rowsMax rows at which the block is full; a measurement is never split, so MEASUREMENT_VALUES_MAX more may
    * come.
+   * @param monthsMax distinct months of times at which it is full.
    */
-  constructor(rowsMax: number) {
+  constructor(rowsMax: number, monthsMax = MONTHS_MAX) {
+    this.#months = new Months(monthsMax);
     const room = rowsMax + MEASUREMENT_VALUES_MAX;
     this.rowsMax = rowsMax;
     this.tenant = new Uint32Array(room);
@@ -96,6 +105,7 @@ export class MeasurementColumns {
   get isFull(): boolean {
     return (
       this.rowCount >= this.rowsMax ||
+      this.#months.isFull ||
       this.documentBytes >= DOCUMENT_BYTES_MAX ||
       this.types.size >= DICTIONARY_SIZE_MAX ||
       this.fragments.size >= DICTIONARY_SIZE_MAX ||
@@ -138,6 +148,7 @@ export class MeasurementColumns {
     this.rowCount = 0;
     this.documentBytes = 0;
     this.hasForms = false;
+    this.#months.clear();
     if (this.documents.length > 1_048_576) this.documents = Buffer.alloc(0);
     this.types.clear();
     this.fragments.clear();
@@ -166,6 +177,7 @@ export class MeasurementColumns {
     const form = formOf(view, at, view.getUint32(at + OFFSET_LENGTH, true));
     if (form !== 0) this.hasForms = true;
     const rows = count === 0 ? 1 : count;
+    this.#months.add(view.getFloat64(at + OFFSET_TIME, true));
     for (let part = 0; part < rows; part += 1) {
       const row = this.rowCount;
       this.tenant[row] = view.getUint32(at + OFFSET_TENANT, true);

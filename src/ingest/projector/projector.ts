@@ -70,8 +70,9 @@ class Block {
   /** Tables whose rows are inserted. */
   readonly done = new Set<string>();
 
-  constructor(rowsMax: number) {
-    this.columns = new MeasurementColumns(rowsMax);
+  /** @param monthsMax of one that is built again: any number, it was a block before. */
+  constructor(rowsMax: number, monthsMax?: number) {
+    this.columns = new MeasurementColumns(rowsMax, monthsMax);
   }
 
   /** Whether it has rows of one of the tables that are not inserted yet, or a DELETE of what the query reads. */
@@ -314,8 +315,8 @@ export class Projector {
    */
   async #repeat(intent: InsertIntent): Promise<void> {
     this.#consumedSeq = intent.firstSeq - 1;
-    // Whatever `rowsMax` is now: the block had room for all of it.
-    this.#filling = new Block(await this.#rowsOf(intent));
+    // Whatever the bounds are now: the block had room for all of it.
+    this.#filling = new Block(await this.#rowsOf(intent), Number.POSITIVE_INFINITY);
     while (this.#consumedSeq < intent.lastSeq && !this.#stopping) {
       const batch = await this.#options.journal.read(this.#consumedSeq + 1);
       if (!batch) throw new Error(`journal ends before ${intent.lastSeq}, which a begun insert needs`);

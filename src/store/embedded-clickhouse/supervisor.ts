@@ -38,8 +38,13 @@ export interface EmbeddedClickHouseOptions {
   readonly deadAfterSeconds?: number;
 }
 
-/** A start takes 0.1-0.4 s with little data; loading many parts takes longer. */
-const START_LIMIT_MS = 60_000;
+/**
+ * A start takes 0.1-0.4 s with little data. With thousands of parts on a slow disk it takes minutes, and a process that
+ * is killed meanwhile begins anew.
+ */
+const START_LIMIT_MS = 900_000;
+/** The log says this often that a start still goes on. */
+const START_NOTICE_MS = 30_000;
 /** Short: killing it loses nothing, and the server has to stop within 5 s. */
 const STOP_LIMIT_MS = 1_500;
 const BACK_OFF_FIRST_MS = 100;
@@ -183,7 +188,7 @@ export class EmbeddedClickHouse {
     child.on('error', (error) =>
       this.#options.log.error({ error: error.message }, 'embedded ClickHouse: process error'),
     );
-    const message = await firstMessage(child);
+    const message = await firstMessage(child, this.#options.log);
     if ('failure' in message) {
       child.kill('SIGKILL');
       this.#child = undefined;
@@ -260,8 +265,12 @@ export class EmbeddedClickHouse {
 }
 
 /** What the child says first; a failure of our own making when it says nothing. */
-function firstMessage(child: ChildProcess): Promise<StartMessage> {
+function firstMessage(child: ChildProcess, log: Log): Promise<StartMessage> {
   return new Promise((resolve) => {
+    const notice = setInterval(
+      () => log.warn({ pid: child.pid, limitMs: START_LIMIT_MS }, 'embedded ClickHouse still loads its parts'),
+      START_NOTICE_MS,
+    );
     const fail = (failure: string): void => settle({ failure, errorCode: '' });
     const onMessage = (message: unknown): void => settle(message as StartMessage);
     const onExit = (code: number | null, signal: string | null): void =>
@@ -270,6 +279,7 @@ function firstMessage(child: ChildProcess): Promise<StartMessage> {
     const timer = setTimeout(() => fail(`no answer in ${START_LIMIT_MS} ms`), START_LIMIT_MS);
     function settle(message: StartMessage): void {
       clearTimeout(timer);
+      clearInterval(notice);
       child.off('message', onMessage).off('exit', onExit).off('error', onError);
       resolve(message);
     }
