@@ -59,6 +59,7 @@ const TABLES = {
   measurements: {
     ...SOURCES,
     id: id('id'),
+    ids: ids('id'),
     type: text('type'),
     ...range('date', 'time'),
     ...before('time'),

@@ -106,7 +106,7 @@ t.test('history away: waiting ends with the reason, nothing is lost', async (t) 
     throw new Error('refused');
   };
   await second.measure(sources[0], 1);
-  await t.rejects(first.node.projector.visible(shardOf(1, sources[0]), 1e12, 200), /refused/);
+  await t.rejects(first.node.projector.visible(shardOf(1, sources[0]), 1e12, 2_000), /refused/);
   await t.rejects(second.node.visible(300));
   cluster.history.before = () => undefined;
   await second.node.visible(20_000);

@@ -375,6 +375,29 @@ t.test('while a DELETE runs only those wait who read what it removes, or have ro
   await projector.stop();
 });
 
+t.test('deletions of single measurements end no block, and are carried out together behind its rows', async (t) => {
+  const history = new FakeHistory();
+  const seen: object[] = [];
+  const running = await start(t, new Platform(openEnvironment(t)), history, {
+    beforeDeletion: async (command) => {
+      seen.push((command.body as { filter: object }).filter);
+    },
+  });
+  const { platform } = running;
+  const remove = (id: number): Promise<unknown> =>
+    platform.request({
+      kind: COMMAND.DATA_DELETE,
+      key: 't',
+      body: { table: 'measurements', filter: { id: String(id) } },
+    });
+  await Promise.all(range(1, 50).flatMap((id) => [platform.measure(5, [id]), remove(1_000 + id)]));
+  await visible(running);
+  t.strictSame(seen, [{ ids: range(1_001, 50).join(',') }]);
+  t.equal(history.log.filter((call) => call.startsWith('measurements')).length, 1);
+  t.same(numbers(history), range(1, 50));
+  await running.projector.stop();
+});
+
 t.test('what objects leave that are gone is deleted together, behind the rows of their block', async (t) => {
   const history = new FakeHistory();
   let open: () => void = () => undefined;

@@ -203,10 +203,9 @@ export class DataDeletion {
   async #runMeasurements(command: JournalCommand, job: DeletionJob): Promise<void> {
     const { tenant, mode } = command;
     // The DELETE of one measurement by its id has told it when it was acknowledged.
+    const isOfIds = job.filter.id !== undefined || job.filter.ids !== undefined;
     const isTelling =
-      job.filter.id === undefined &&
-      isNotified(mode) &&
-      (await this.#tell({ ...job, tenant }, 0, SELECT_PAGE).catch(passFailed)) !== true;
+      !isOfIds && isNotified(mode) && (await this.#tell({ ...job, tenant }, 0, SELECT_PAGE).catch(passFailed)) !== true;
     if (isTelling || this.#isDiskFull) {
       await this.#record(tenant, { ...job, isTelling });
       return;

@@ -11,7 +11,7 @@ import type { ActorContext } from '../runtime/context.ts';
 /** Subscriptions that one step removes: an object may have more of them than a commit takes. */
 const REMOVED_AT_ONCE = 500;
 
-/** Sent by the deletion of the object; its data is deleted by the projector (ingest/projector/gone-sources.ts). */
+/** Sent by the deletion of the object; its data is deleted by the projector (ingest/projector/late-deletions.ts). */
 export function removeSubscriptions(context: ActorContext, body: SourceDelete): undefined {
   const subscriptions = context.list(NOTIFICATION_SUBSCRIPTIONS, contextPrefix('mo', body.source), REMOVED_AT_ONCE);
   for (const { id, value } of subscriptions) {

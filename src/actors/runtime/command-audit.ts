@@ -104,7 +104,7 @@ const someOf = (ids: readonly string[]): string =>
 /** Of a DELETE, for the audit log. */
 export function describeFilter(filter: DataDelete['filter']): string {
   const filters = Object.entries(filter)
-    .map(([name, value]) => `${name}=${name === 'sources' ? someOf(value.split(',')) : value}`)
+    .map(([name, value]) => `${name}=${name === 'sources' || name === 'ids' ? someOf(value.split(',')) : value}`)
     .join(', ');
   return filters === '' ? 'all' : filters;
 }

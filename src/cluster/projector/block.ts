@@ -1,5 +1,5 @@
 /** A block of the cluster's projector: rows of several shards, with the range of each. */
-import { deletionsOf } from '../../ingest/projector/gone-sources.ts';
+import { deletionsOf, isOfOneMeasurement } from '../../ingest/projector/late-deletions.ts';
 import { DamagedMeasurements } from '../../ingest/measurements/damaged.ts';
 import type { HistoryRow } from '../../ingest/projector/history-writer.ts';
 import { MeasurementColumns } from '../../ingest/measurements/columns.ts';
@@ -24,7 +24,9 @@ export interface Consumed {
   readonly deletion: Deletion | undefined;
 }
 
-/** A DELETE by filters, or what objects leave that are deleted one right behind the other. */
+/**
+ * A DELETE by filters; or, one right behind the other, DELETEs of single measurements, or what deleted objects leave.
+ */
 export interface Deletion {
   /** Of the records that are carried out. */
   readonly firstSeq: number;
@@ -44,22 +46,31 @@ export interface OfferedGroup {
   readonly rows: readonly HistoryRow[];
 }
 
-/** What begins at the record; undefined for what is none, or cannot be read. */
+/**
+ * What begins at the record, with those of its kind right behind it; undefined for what is none, or cannot be read. A
+ * DELETE by filters stands alone.
+ */
 function deletionAt(records: Buffer, start: number, firstSeq: number, throughSeq: number): Deletion | undefined {
+  const found: JournalCommand[] = [];
   const kind = kindAt(records, start);
-  if (kind === COMMAND.DATA_DELETE) {
-    const command = readableCommand(records, start, firstSeq);
-    return command === undefined ? undefined : { firstSeq, lastSeq: firstSeq, gone: [], commands: [command] };
-  }
-  const gone: JournalCommand[] = [];
+  if (kind !== COMMAND.SOURCE_DELETE && kind !== COMMAND.DATA_DELETE) return undefined;
   let seq = firstSeq;
   for (let at = start; at < records.length && seq <= throughSeq; at = nextAt(records, at), seq += 1) {
-    if (kindAt(records, at) !== COMMAND.SOURCE_DELETE) break;
+    if (kindAt(records, at) !== kind) break;
     const command = readableCommand(records, at, seq);
     if (command === undefined) break;
-    gone.push(command);
+    const isAlone = kind === COMMAND.DATA_DELETE && !isOfOneMeasurement(command);
+    if (isAlone && found.length > 0) break;
+    found.push(command);
+    if (isAlone) return { firstSeq, lastSeq: seq, gone: [], commands: found };
   }
-  return gone.length === 0 ? undefined : { firstSeq, lastSeq: seq - 1, gone, commands: deletionsOf(gone) };
+  if (found.length === 0) return undefined;
+  return {
+    firstSeq,
+    lastSeq: seq - 1,
+    gone: kind === COMMAND.SOURCE_DELETE ? found : [],
+    commands: deletionsOf(found),
+  };
 }
 
 export class Block {

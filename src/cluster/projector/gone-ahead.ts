@@ -4,7 +4,7 @@
  */
 import { shardOf } from '../../ingest/journal/command-record.ts';
 import type { JournalCommand } from '../../ingest/journal/command-record.ts';
-import { SOURCES_AT_ONCE, sourceDeletions } from '../../ingest/projector/gone-sources.ts';
+import { SOURCES_AT_ONCE, sourceDeletions } from '../../ingest/projector/late-deletions.ts';
 import type { SourceDelete } from '../../model/commands/deletion.ts';
 import type { Track } from './track.ts';
 import type { ShardJournal } from '../shards/journal.ts';

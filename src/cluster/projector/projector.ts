@@ -11,7 +11,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { JournalCommand } from '../../ingest/journal/command-record.ts';
-import { deletionsOf } from '../../ingest/projector/gone-sources.ts';
+import { deletionsOf } from '../../ingest/projector/late-deletions.ts';
 import { GivenUp, HistoryInsert, groupByTable } from '../../ingest/projector/history-insert.ts';
 import type { InsertScope } from '../../ingest/projector/history-insert.ts';
 import { isConcerned } from '../../ingest/projector/history-query.ts';

@@ -13,7 +13,7 @@ import { BlockInsert, GivenUp } from './block-insert.ts';
 import { readableCommand } from '../journal/command-record.ts';
 import type { JournalCommand } from '../journal/command-record.ts';
 import { DamagedMeasurements } from '../measurements/damaged.ts';
-import { GoneSources } from './gone-sources.ts';
+import { LateDeletions, isOfOneMeasurement } from './late-deletions.ts';
 import { groupByTable } from './history-insert.ts';
 import type { HistoryRow, HistoryWriter } from './history-writer.ts';
 import { isConcerned } from './history-query.ts';
@@ -66,7 +66,7 @@ class Block {
   /** A DELETE that ends the block: nothing behind it may be inserted before it is done. */
   deletion: JournalCommand | undefined;
   /** What is deleted behind the rows. */
-  readonly gone = new GoneSources();
+  readonly late = new LateDeletions();
   /** Tables whose rows are inserted. */
   readonly done = new Set<string>();
 
@@ -78,7 +78,7 @@ class Block {
   /** Whether it has rows of one of the tables that are not inserted yet, or a DELETE of what the query reads. */
   holds(query: HistoryQuery): boolean {
     if (this.deletion !== undefined && isConcerned(query, this.deletion)) return true;
-    if (this.gone.concerns(query)) return true;
+    if (this.late.concerns(query)) return true;
     return query.tables.some(
       (table) =>
         !this.done.has(table) &&
@@ -92,7 +92,7 @@ class Block {
       this.columns.isFull ||
       this.rows.length >= MUTABLE_ROWS_MAX ||
       this.damaged.isFull ||
-      this.gone.isFull
+      this.late.isFull
     );
   }
   get isEmpty(): boolean {
@@ -106,7 +106,7 @@ class Block {
     this.firstSeq = 0;
     this.lastSeq = 0;
     this.deletion = undefined;
-    this.gone.clear();
+    this.late.clear();
     this.done.clear();
   }
 }
@@ -252,10 +252,12 @@ export class Projector {
           if (isStored(modeAt(records, at)) && !block.columns.add(records, view, at, seq))
             block.damaged.add(records, at, seq);
         } else if (kind === COMMAND.DATA_DELETE) {
-          block.deletion = readableCommand(records, at, seq);
+          const command = readableCommand(records, at, seq);
+          if (command !== undefined && isOfOneMeasurement(command)) block.late.add(command);
+          else block.deletion = command;
         } else if (kind === COMMAND.SOURCE_DELETE) {
           const command = readableCommand(records, at, seq);
-          if (command !== undefined) block.gone.add(command);
+          if (command !== undefined) block.late.add(command);
         }
         if (block.firstSeq === 0) block.firstSeq = seq;
         block.lastSeq = seq;
@@ -400,7 +402,7 @@ export class Projector {
     }
     for (const [table, rows] of groupByTable(block.rows))
       this.#inserted(block, table, await this.#insert.rows(table, rows, this.position));
-    for (const deletion of block.gone.deletions) await this.#delete(deletion);
+    for (const deletion of block.late.deletions) await this.#delete(deletion);
     if (block.deletion) await this.#delete(block.deletion);
   }
 

@@ -16,7 +16,10 @@ export interface EntityDelete {
 export interface SourceDelete {
   readonly source: string;
 }
-/** `sources` of a filter are ids, comma separated: those of a hierarchy, its root first. */
+/**
+ * `sources` of a filter are ids, comma separated: those of a hierarchy, its root first. `ids` are those of measurements
+ * that are deleted together.
+ */
 export interface DataDelete {
   readonly table: 'measurements' | 'events' | 'alarms' | 'operations';
   readonly filter: Readonly<Record<string, string>>;

@@ -98,9 +98,9 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
     await this.createTables();
     const { where, params } = deletionFilter('measurements', tenant, filter);
     const selected = `${where} AND seq <= {seq:UInt64}`;
-    // Most objects that are deleted never measured anything, and a mutation looks at every part.
-    const isOfSources = filter.source !== undefined || filter.sources !== undefined;
-    if (isOfSources && !isBegun && !(await this.#isAny(selected, { ...params, seq }))) return 'done';
+    // Most deleted objects never measured anything, ids may name nothing, and a mutation looks at every part.
+    const isOfSome = ['source', 'sources', 'id', 'ids'].some((name) => filter[name] !== undefined);
+    if (isOfSome && !isBegun && !(await this.#isAny(selected, { ...params, seq }))) return 'done';
     // All rows of a measurement are in one part, which is replaced as a whole: the inner query finds all of them or
     // none.
     const ofAll = `tenant = {tenant:UInt32} AND id IN (SELECT id FROM measurements WHERE ${selected})`;

@@ -1,7 +1,7 @@
-/** Data of managed objects that are gone, taken together. */
+/** Data of deleted managed objects, and single measurements, deleted together. */
 import t from 'tap';
 import type { JournalCommand } from '../../src/ingest/journal/command-record.ts';
-import { GoneSources, deletionsOf } from '../../src/ingest/projector/gone-sources.ts';
+import { LateDeletions, deletionsOf, isOfOneMeasurement } from '../../src/ingest/projector/late-deletions.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
 
 const gone = (seq: number, source: number, tenant = 1, mode = 0): JournalCommand =>
@@ -55,8 +55,36 @@ t.test('so many at once that a statement can take them', async (t) => {
   );
 });
 
+const single = (seq: number, filter: Record<string, string>, tenant = 1): JournalCommand =>
+  ({ ...gone(seq, 0, tenant), kind: COMMAND.DATA_DELETE, body: { table: 'measurements', filter } }) as JournalCommand;
+
+t.test('measurements by their ids, those of one source and of any apart', async (t) => {
+  t.ok(isOfOneMeasurement(single(1, { id: '7' })));
+  t.ok(isOfOneMeasurement(single(1, { id: '7', source: '5' })));
+  t.notOk(isOfOneMeasurement(single(1, { id: '7', type: 'T' })), 'what was added since counts');
+  t.notOk(isOfOneMeasurement(single(1, { source: '5' })));
+  t.notOk(isOfOneMeasurement(gone(1, 5)));
+  const commands = [single(1, { id: '7' }), single(2, { id: '8', source: '5' }), gone(3, 9), single(4, { id: '9' })];
+  t.strictSame(
+    deletionsOf([...commands, single(5, { id: '7' }, 2)])
+      .filter(({ body }) => (body as { table: string }).table === 'measurements')
+      .map(({ seq, tenant, body }) => [seq, tenant, (body as { filter: object }).filter]),
+    [
+      [4, 1, { ids: '7,9' }],
+      [2, 1, { id: '8', source: '5' }],
+      [3, 1, { source: '9' }],
+      [5, 2, { id: '7' }],
+    ],
+  );
+  const late = new LateDeletions();
+  late.add(single(1, { id: '7' }));
+  t.ok(late.concerns({ tables: ['measurements'], tenant: 1, source: 6 }));
+  t.notOk(late.concerns({ tables: ['measurements'], tenant: 2 }));
+  t.notOk(late.concerns({ tables: ['events'], tenant: 1 }));
+});
+
 t.test('who waits for them, and their bound', async (t) => {
-  const sources = new GoneSources();
+  const sources = new LateDeletions();
   t.notOk(sources.concerns({ tables: ['events'] }));
   sources.add(gone(1, 5));
   t.ok(sources.concerns({ tables: ['events'] }));
