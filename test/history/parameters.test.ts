@@ -39,6 +39,7 @@ const CASES: Readonly<Record<SelectedTable, Readonly<Record<string, Case>>>> = {
     ...SOURCES,
     ...RANGE,
     id: ['7', 'id = 7'],
+    ids: [['7', '8'], 'id IN [7,8]'],
     type: ['a', 'type = "a"'],
     valueFragmentType: ['c8y_X', 'fragment = "c8y_X"'],
     valueFragmentSeries: ['T', 'series = "T"'],
