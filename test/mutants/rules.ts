@@ -261,12 +261,12 @@ const TENANTS: ByTest = {
 
 const RIGHTS: ByTest = {
   'roles-table': [
-    ['a route with roles answers 403 without one of them', 'ApiServer.authorise', never('isPrivileged')],
+    ['a route with roles answers 403 without one of them', 'authorise', never('isPrivileged')],
     ['one of the roles of a route is enough', 'ApiRequest.hasRole', instead('some', 'every')],
-    ['without credentials every route is refused that is not public', 'ApiServer.accept', never('challenge')],
+    ['without credentials every route is refused that is not public', 'requireCredentials', never('challenge')],
   ],
   'api/request-rules': [
-    ['wrong credentials are refused', 'ApiServer.identified', instead('challenge', 'authorise', 1)],
+    ['wrong credentials are refused', 'refuseOtherSites:identify', always('optional', 1)],
     ['without the role only the owner of the source writes its data', 'requireOwner', never('isOwner')],
     ['without the role a list of data shows what its user may read', 'limitSources', without('ofPart')],
     ['a managed object is read with the role or by its owner', 'requireReadable', returns('')],

@@ -106,7 +106,7 @@ async function post(request: ApiRequest): Promise<Answer> {
   const principal = await logIn(request);
   requireRate(request, platform.rates?.takeLogin(principal.tenantNumber, principal.userName));
   const seconds = await numberOption(request, principal.tenantNumber, LIFESPAN, SECONDS);
-  const audience = hostName(request.called?.host ?? '') || principal.tenant;
+  const audience = hostName(request.called.host) || principal.tenant;
   const issued = await platform.accounts.tokens.issue(principal, seconds, audience);
   if (issued === undefined) throw new PlatformError('security/unauthorized');
   // In the answer also without Accept: the token is the whole point.

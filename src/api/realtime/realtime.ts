@@ -11,7 +11,8 @@ import { FORWARDED_HEADERS, addressBehind, callerOf } from '../request/login-cal
 import { JSON_TYPE, parseAccept } from '../http/media-types.ts';
 import { ANSWERED } from '../request/answer.ts';
 import type { Route } from '../request/route.ts';
-import type { Upgraded, WebSocketChannel, WebSocketHandlers } from '../http/web-socket.ts';
+import type { Upgrades } from '../request/upgrades.ts';
+import type { WebSocketChannel, WebSocketHandlers } from '../http/web-socket.ts';
 
 /** What the URLs need of the Bayeux server; `Form` says how a URL delivers. */
 export interface RealtimePort<Form> {
@@ -31,14 +32,8 @@ export interface RealtimePort<Form> {
 export interface SocketHost {
   readonly proxies: TrustedProxies;
   readonly early: EarlySockets;
+  readonly upgrades: Pick<Upgrades, 'identify' | 'called'>;
   webSocket(path: string, handlers: WebSocketHandlers): void;
-  identifyUpgrade(
-    channel: Upgraded,
-    caller: LoginCaller,
-  ):
-    | { readonly principal: Principal | undefined | Promise<Principal | undefined>; readonly isOfCookie: boolean }
-    | undefined;
-  calledByUpgrade(channel: Upgraded): { readonly baseUrl: string; readonly host: string };
 }
 
 interface RealtimeSocket extends EarlySocket {
@@ -125,7 +120,7 @@ export function realtimeRoutes<Form>(realtime: RealtimePort<Form>): Route[] {
         const messages = request.bodyText();
         // The answer may be held back for minutes.
         request.dropBody();
-        const host = request.called === undefined ? '' : hostCalled(request.called);
+        const host = hostCalled(request.called);
         const userAgent = request.headers[USER_AGENT];
         let left: (() => void) | undefined;
         const caller: LoginCaller = {
@@ -191,7 +186,7 @@ export function registerRealtimeSockets<Form>(api: SocketHost, realtime: Realtim
           {
             principal,
             urlForm: form,
-            ...api.calledByUpgrade(channel),
+            ...api.upgrades.called(channel),
             userAgent: channel.head.headers.get(USER_AGENT) ?? '',
             ofCookie,
             caller: callerOfChannel(channel),
@@ -203,7 +198,7 @@ export function registerRealtimeSockets<Form>(api: SocketHost, realtime: Realtim
     const renew = async (
       channel: WebSocketChannel,
     ): Promise<{ principal: Principal | undefined; ofCookie: Principal | undefined }> => {
-      const opener = api.identifyUpgrade(channel, callerOfChannel(channel));
+      const opener = api.upgrades.identify(channel, callerOfChannel(channel));
       const found = await opener?.principal;
       return opener?.isOfCookie === true
         ? { principal: undefined, ofCookie: found }
@@ -220,7 +215,7 @@ export function registerRealtimeSockets<Form>(api: SocketHost, realtime: Realtim
             return waiting.has(channel) || sockets.get(channel)?.isBusy === true;
           },
         });
-        const opener = api.identifyUpgrade(channel, callerOfChannel(channel));
+        const opener = api.upgrades.identify(channel, callerOfChannel(channel));
         const identified = (found: Principal | undefined): void => {
           if (found === undefined) channel.end(CLOSE_POLICY, new PlatformError('security/unauthorized').message);
           else if (opener?.isOfCookie === true) begin(channel, undefined, found);

@@ -6,7 +6,7 @@ import { isUtf8 } from 'node:buffer';
 import { isSameSecret } from '../../accounts/login/tokens.ts';
 import type { Authenticator, LoginPlace, Principal } from '../../model/access/principal.ts';
 import { tenantOfHost } from './login-host.ts';
-import type { Accounts, Tenants } from './platform.ts';
+import type { Accounts, Platform, Tenants } from './platform.ts';
 
 /** Headers remembered at once; the oldest is evicted first. A plain map: each request looks one up. */
 const CACHE_SIZE_MAX = 10_000;
@@ -53,6 +53,16 @@ export function cookieValue(cookies: string, name: string): string {
 export function isFromOwnPage(principal: Principal, xsrfToken: string): boolean {
   return principal.session !== undefined && isSameSecret(principal.session.xsrfToken, xsrfToken);
 }
+
+/**
+ * Whether the tenant takes these credentials from this user agent. Without a session they were user and password, which
+ * it may restrict.
+ */
+export const mayLogIn = (
+  restrictions: Platform['basicRestrictions'],
+  { session, tenantNumber }: Principal,
+  userAgent: string,
+): boolean => session !== undefined || restrictions?.mayUseBasic(tenantNumber, userAgent) !== false;
 
 export const isCookie = (text: string): boolean => text.startsWith(COOKIE_SCHEME);
 

@@ -6,7 +6,9 @@
  */
 import { PlatformError } from '../../model/errors.ts';
 import type { Refusals } from '../../ports/refusals.ts';
+import { hostCalled, type CalledAs } from '../http/base-url.ts';
 import type { ContentType } from '../http/media-types.ts';
+import type { ApiConfig } from './platform.ts';
 
 /** Name of the refusal in counters. */
 export const CROSS_SITE_LIMIT = 'http/cross-site';
@@ -37,6 +39,11 @@ function isSameHost(url: string, host: string): boolean {
     called === hostname + (port === '' ? '' : `:${port}`) ||
     (port === '' && called === `${hostname}:${DEFAULT_PORT[protocol] ?? ''}`)
   );
+}
+
+/** Names of the server in the URLs of its pages: as the client and its proxy tell, and as it is set. */
+export function ownHosts({ baseUrl }: ApiConfig, called: CalledAs): string[] {
+  return [called.host, hostCalled(called), ...(baseUrl === undefined ? [] : [new URL(baseUrl).host])];
 }
 
 /** @param hosts names under which the server is called. @returns whether a page of another origin sends the request. */

@@ -41,14 +41,13 @@ export function addressBehind(
 }
 
 /** Of a request whose headers can still be read. */
-export function callerAtHead(request: ApiRequest, proxies: TrustedProxies): LoginCaller {
-  const { exchange } = request;
+export function callerAtHead(
+  { exchange, onLeft }: { readonly exchange: HttpExchange; readonly onLeft: LoginCaller['onLeft'] },
+  proxies: TrustedProxies,
+): LoginCaller {
   return {
     address: addressBehind(exchange.remoteAddress, (name) => headerText(exchange, name), proxies),
-    onLeft: (callback) => {
-      request.onLeft = callback;
-      exchange.onAborted(callback);
-    },
+    onLeft,
   };
 }
 

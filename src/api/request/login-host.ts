@@ -1,9 +1,9 @@
 /**
  * Which tenant a host name means (docs/spec/login.md#hosts): that of the domain, when the host is `<domain>.<suffix>`
- * with the suffix of the configuration. Other names mean none: whoever may make tenants could claim the name of the
- * server otherwise. For the same reason a name that a tenant has chosen means nothing where it may be the server's: its
- * own host, and every host while the configuration does not say its own. An id is no domain, unless its tenant has it
- * for one too.
+ * with the suffix of the configuration. Other names mean none: a user who may make tenants could claim the name of
+ * the server otherwise. For the same reason a name that a tenant has chosen means nothing where it may be the server's: its
+ * own host, and every host while the configuration does not say its own. An id counts only when its tenant has it as a
+ * domain, too.
  */
 import { MANAGEMENT_TENANT } from '../../accounts/tenants/tenants.ts';
 import { PlatformError } from '../../model/errors.ts';
@@ -57,4 +57,4 @@ const isChosenByTenant = (
  * tenant.
  */
 export const tenantCalled = ({ called, platform }: Pick<ApiRequest, 'called' | 'platform'>): TenantInfo | undefined =>
-  called === undefined ? undefined : tenantOfHost(platform.tenants, hostCalled(called));
+  tenantOfHost(platform.tenants, hostCalled(called));

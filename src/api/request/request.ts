@@ -14,8 +14,7 @@ import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
 import { applicationOf } from './application-key.ts';
 import { ANONYMOUS } from '../../model/access/principal.ts';
-import { baseUrlOf } from '../http/base-url.ts';
-import type { CalledAs } from '../http/base-url.ts';
+import { baseUrlOf, hostCalled, type CalledAs } from '../http/base-url.ts';
 import type { BodyStream } from '../http/body-stream.ts';
 import type { HttpExchange } from '../http/exchange.ts';
 import type { Accept, ContentType, MediaKind } from '../http/media-types.ts';
@@ -23,9 +22,9 @@ import type { Page } from '../../model/documents/page.ts';
 import type { Platform } from './platform.ts';
 import type { QueryValues } from './schema/query-values.ts';
 import type { Answer } from './answer.ts';
-import type { CheckedRoute, PathParameters, RouteRules } from './route-rules.ts';
+import type { PathParameters, RouteRules } from './route-rules.ts';
 
-/** Answers and errors of callback-style handlers go through the server. */
+/** Gives the answers (answers.ts). */
 export interface RequestOwner {
   answer(request: ApiRequest, answer: Answer): void;
   stream(request: ApiRequest, status: number, contentType: string): void;
@@ -39,6 +38,19 @@ export interface RequestOwner {
   fail(request: ApiRequest, error: unknown): void;
 }
 
+/** What the head of a request says, whatever its route is. */
+export interface HeadValues {
+  readonly accept: Accept;
+  readonly origin: string;
+  readonly called: CalledAs;
+  readonly applicationKey: string;
+}
+
+interface Identity {
+  readonly principal: Principal;
+  readonly ofCookie: Principal | undefined;
+}
+const UNKNOWN: Identity = { principal: ANONYMOUS, ofCookie: undefined };
 const EMPTY_BODY = Buffer.alloc(0);
 /** What counts as a message of the device that is its key. */
 const OF_DEVICES: ReadonlySet<CommandKind> = new Set<CommandKind>([
@@ -55,72 +67,111 @@ export class ApiRequest {
   readonly owner: RequestOwner;
   /** After HEAD became GET and the method override. */
   method: string;
-  /** Undefined while it is looked for, and for requests without one. */
-  compiled: CheckedRoute | undefined = undefined;
   params: PathParameters = {};
-  principal: Principal = ANONYMOUS;
-  /** See cross-site.ts: the page of another origin that may have sent this with a remembered password. */
-  crossSiteOrigin: string | undefined = undefined;
-  /** The header X-XSRF-TOKEN when the token came in a cookie. */
-  xsrfToken: string | undefined = undefined;
-  /** Whom the cookie names while it is not sure that a page of ours sent it: only on `optional` routes. */
-  principalOfCookie: Principal | undefined = undefined;
   query!: QueryValues;
-  accept!: Accept;
+  accept: Accept;
+  /** Not of a GET. */
   contentType!: ContentType;
   /** Instead of that of the query: of an export, which reads one after the other. */
   page: Page | undefined = undefined;
   /** What the answer is written as. */
   kind: MediaKind = 'vendor';
   mode: ProcessingMode = PROCESSING_MODE.PERSISTENT;
-  modeName = '';
-  body: Buffer = EMPTY_BODY;
   /** Of routes whose body has the form `stream`. */
   bodyStream: BodyStream | undefined = undefined;
   /** Those that the route asked for. */
   headers: Readonly<Record<string, string>> = {};
-  /** While the password of the request is checked: ends the wait. */
-  onLeft: (() => void) | undefined = undefined;
   /** Each value of the header `config.deviceCertificateHeader`, of routes that take it. */
   certificateHeaders: readonly string[] = [];
-  origin = '';
+  /** Header of requests that pages of browsers make; '' for others. */
+  readonly origin: string;
   /** Names and values in turn of the rate limit that holds. */
   rateHeaders: readonly string[] = [];
-  /** Sent by an application, which names itself by its key; all others are devices. */
-  isOfApplication = false;
-  /** Of requests with an origin: their tenant is that of the host until the user is known. */
-  calledHost = '';
-  /** Only where some tenant restricts it. */
-  userAgent = '';
-  wantsXBasic = false;
-  /**
-   * Of a request that writes: the application that sent it. Without one it may keep its device available
-   * (docs/spec/conventions.md#application-key).
-   */
-  applicationKey = '';
-  isDeviceTraffic = false;
-  /** It brought no credentials, or its route asks for none. */
-  isAnonymous = false;
-  isAuthorised = false;
-  isReadingBody = false;
-  isBodyComplete = false;
+  /** Names the application that sent it; '' for a device (docs/spec/conventions.md#application-key). */
+  readonly applicationKey: string;
   /** Objects below the device that asks: what lists show it beside what it owns (api/lists/owner.ts). */
   childrenOfDevice: readonly number[] = [];
   /** `X-Millrace-No-Flush: true`: the answer may miss what was acknowledged within the last moment, and costs less. */
   skipsFlush = false;
-  called: CalledAs | undefined = undefined;
+  readonly called: CalledAs;
+  #route: RouteRules | undefined = undefined;
+  #identity: Identity = UNKNOWN;
+  #body: Buffer = EMPTY_BODY;
   private baseUrlText: string | undefined = undefined;
   private membersOfBody: Members | undefined = undefined;
 
-  constructor(platform: Platform, exchange: HttpExchange, owner: RequestOwner) {
+  constructor(platform: Platform, exchange: HttpExchange, owner: RequestOwner, head: HeadValues) {
     this.platform = platform;
     this.exchange = exchange;
     this.owner = owner;
-    this.method = exchange.method;
+    this.method = exchange.method === 'HEAD' ? 'GET' : exchange.method;
+    this.accept = head.accept;
+    this.origin = head.origin;
+    this.called = head.called;
+    this.applicationKey = head.applicationKey;
   }
 
+  /** @throws Error for a path or method that does not exist: such a request has no handler. */
   get route(): RouteRules {
-    return (this.compiled as CheckedRoute).route;
+    if (this.#route === undefined) throw new Error('the request has no route');
+    return this.#route;
+  }
+
+  /** Once, before the handler. */
+  takeRoute(route: RouteRules, params: PathParameters): void {
+    this.#route = route;
+    this.params = params;
+  }
+
+  /** ANONYMOUS without credentials that count. */
+  get principal(): Principal {
+    return this.#identity.principal;
+  }
+
+  /** The user of a cookie that a page of another site may have sent: only on `optional` routes. */
+  get principalOfCookie(): Principal | undefined {
+    return this.#identity.ofCookie;
+  }
+
+  /** Once, before the handler. */
+  identify(principal: Principal): void {
+    this.#identifyAs({ principal, ofCookie: undefined });
+  }
+
+  /** The same by a cookie that another page may have sent: the request itself stays ANONYMOUS. */
+  identifyByCookie(ofCookie: Principal): void {
+    this.#identifyAs({ principal: ANONYMOUS, ofCookie });
+  }
+
+  #identifyAs(identity: Identity): void {
+    if (this.#identity !== UNKNOWN) throw new Error('a request is identified once');
+    this.#identity = identity;
+  }
+
+  /** Empty after `dropBody`, and for a route without one or with `bodyStream`. */
+  get body(): Buffer {
+    return this.#body;
+  }
+
+  /** @param body whole; once, before the handler. */
+  receive(body: Buffer): void {
+    if (this.#body !== EMPTY_BODY) throw new Error('a request has one body');
+    this.#body = body;
+  }
+
+  /** Of a request with an origin: its tenant is that of the host until the user is known. */
+  get calledHost(): string {
+    return this.origin === '' ? '' : hostCalled(this.called);
+  }
+
+  /** Whether a device may have sent it, which is available then. */
+  get isDeviceTraffic(): boolean {
+    return this.method !== 'GET' && this.applicationKey === '';
+  }
+
+  /** Whether the answer waits for something on purpose. */
+  get isHeldBack(): boolean {
+    return this.#route?.isHeldBack === true;
   }
 
   get tenant(): number {
@@ -149,10 +200,7 @@ export class ApiRequest {
 
   /** Start of all links, without a slash at the end. */
   get baseUrl(): string {
-    this.baseUrlText ??= baseUrlOf(
-      this.platform.config.baseUrl,
-      this.called ?? { host: '', forwardedHost: '', forwardedProto: '' },
-    );
+    this.baseUrlText ??= baseUrlOf(this.platform.config.baseUrl, this.called);
     return this.baseUrlText;
   }
 
@@ -192,21 +240,15 @@ export class ApiRequest {
   /** Text of the body. @throws PlatformError `general/bad-json` when it is not UTF-8. */
   bodyText(): string {
     try {
-      return utf8.decode(this.body);
+      return utf8.decode(this.#body);
     } catch {
       throw new PlatformError('general/bad-json', { reason: 'it is not UTF-8' });
     }
   }
 
-  /** The client has gone while its password is checked. */
-  leave(): void {
-    this.dropBody();
-    this.onLeft?.();
-  }
-
   /** Lets the body go before the answer: for answers that come much later. */
   dropBody(): void {
-    this.body = EMPTY_BODY;
+    this.#body = EMPTY_BODY;
     this.exchange.releaseBody();
   }
 
@@ -216,13 +258,13 @@ export class ApiRequest {
     return this.membersOfBody;
   }
 
-  /** Leaves out members of the body that are null. @throws PlatformError as `members`. */
-  dropNulls(names: ReadonlySet<string>): void {
+  /** Before the handler: leaves out members of the body that are null. @throws PlatformError as `members`. */
+  leaveOutNulls(names: ReadonlySet<string>): void {
     const members = this.members();
     const dropped = [...members].filter(([name, value]) => value === 'null' && names.has(name));
     if (dropped.length === 0) return;
     for (const [name] of dropped) members.delete(name);
-    this.body = Buffer.from(joinMembers(members));
+    this.#body = Buffer.from(joinMembers(members));
   }
 
   /**
@@ -250,7 +292,7 @@ export class ApiRequest {
       user,
     });
     if (typeof key !== 'number' || !OF_DEVICES.has(kind)) return result;
-    // By what is refused nobody is heard: the id may be that of another tenant's device.
+    // A refused command does not show that its device is there: the id may be that of another tenant's device.
     const answer = await result;
     // The command counts; a message that could not be noted is followed by others.
     await Promise.resolve(this.hear(key)).catch(() => undefined);

@@ -66,7 +66,7 @@ async function logIn(request: ApiRequest): Promise<{ issued: IssuedToken; lifeti
   const isWithCode =
     principal.secondFactor !== undefined ||
     (await platform.accounts.secondFactor.read(tenant.number, principal.userName))?.isActive === true;
-  const audience = hostName(request.called?.host ?? '') || tenant.id;
+  const audience = hostName(request.called.host) || tenant.id;
   const issued = await platform.accounts.tokens.issue(principal, seconds, audience, isWithCode);
   if (issued === undefined) throw new PlatformError('security/unauthorized');
   return { issued, lifetimeSeconds: seconds };

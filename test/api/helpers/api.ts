@@ -23,6 +23,8 @@ export interface Reply {
 export interface Api {
   readonly fake: FakePlatform;
   readonly server: ApiServer;
+  /** That of the server. */
+  readonly platform: Platform;
   readonly port: number;
   readonly url: string;
   /**
@@ -47,11 +49,8 @@ export async function startApi(
 ): Promise<Api> {
   const fake = new FakePlatform();
   fake.config = { ...fake.config, ...options.config };
-  const server = new ApiServer(
-    Object.assign(fake.platform(), options.platform),
-    apiRoutes(options.further),
-    options.library ?? LIBRARY,
-  );
+  const platform = Object.assign(fake.platform(), options.platform);
+  const server = new ApiServer(platform, apiRoutes(options.further), options.library ?? LIBRARY);
   options.prepare?.(server);
   const port = await server.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(() => server.close(100));
@@ -59,6 +58,7 @@ export async function startApi(
   return {
     fake,
     server,
+    platform,
     port,
     url,
     call: async (method, path, { body, headers = {} } = {}) => {

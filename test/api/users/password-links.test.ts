@@ -146,7 +146,7 @@ t.test('clients of one address that ask in a loop delay each other, not those of
   });
   const api = await start(t);
   api.addUser('ada');
-  const { documents, accounts } = api.server['platform'];
+  const { documents, accounts } = api.platform;
   const { list } = documents;
   let searches = 0;
   Object.assign(documents, {

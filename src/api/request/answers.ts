@@ -1,0 +1,132 @@
+/** The answers of requests: what all of them have, how errors are told, and what is counted of them. */
+import { randomBytes } from 'node:crypto';
+import { PlatformError, refusedBy } from '../../model/errors.ts';
+import { BrokenBody } from '../http/body-stream.ts';
+import type { HttpExchange } from '../http/exchange.ts';
+import { JSON_TYPE, vendorType } from '../http/media-types.ts';
+import { STALLED_LIMIT } from '../http/paced-answer.ts';
+import type { RequestShares } from '../http/request-shares.ts';
+import type { Answer } from './answer.ts';
+import type { TenantCors } from './cors.ts';
+import type { Platform } from './platform.ts';
+import type { ApiRequest, RequestOwner } from './request.ts';
+
+export class RequestAnswers implements RequestOwner {
+  readonly #platform: Platform;
+  readonly #cors: TenantCors;
+  readonly #shares: RequestShares;
+
+  constructor(platform: Platform, cors: TenantCors, shares: RequestShares) {
+    this.#platform = platform;
+    this.#cors = cors;
+    this.#shares = shares;
+  }
+
+  answer(request: ApiRequest, answer: Answer): void {
+    const headers: string[] = [];
+    let { text } = answer;
+    // What a write has done must be told.
+    const limit = request.method === 'GET' ? this.#shares.takeAnswer(request.exchange, text.length) : undefined;
+    if (limit !== undefined) return this.fail(request, refusedBy(limit));
+    if (text !== '' && !request.wantsBody && answer.status < 300) text = '';
+    if (text !== '') {
+      const type =
+        answer.contentType ??
+        (request.kind === 'json' ? JSON_TYPE : vendorType(answer.mediaType ?? 'entity', request.accept.isBranded));
+      headers.push('Content-Type', type, 'X-Content-Type-Options', 'nosniff');
+    }
+    if (answer.location !== undefined) headers.push('Location', answer.location);
+    if (answer.headers !== undefined) headers.push(...answer.headers);
+    this.#respond(request, answer.status, headers, text);
+  }
+
+  stream(request: ApiRequest, status: number, contentType: string): void {
+    request.exchange.startStream(
+      status,
+      this.#begin(request, ['Content-Type', contentType, 'X-Content-Type-Options', 'nosniff']),
+    );
+    this.#platform.onAnswered?.(request.method, status, undefined);
+  }
+
+  async sendContent(
+    request: ApiRequest,
+    status: number,
+    headers: readonly string[],
+    totalBytes: number,
+    pieces: AsyncIterable<Uint8Array>,
+  ): Promise<void> {
+    const all = this.#begin(request, headers);
+    this.#platform.onAnswered?.(request.method, status, undefined);
+    await request.exchange.respondSized(status, all, totalBytes, pieces);
+  }
+
+  /** @param error any; what is not a PlatformError is logged and answered with 500. */
+  fail(request: ApiRequest, error: unknown): void {
+    if (request.exchange.isOver && (error instanceof BrokenBody || error === request.exchange.signal.reason)) return;
+    if (error instanceof PlatformError) {
+      if (request.bodyStream !== undefined && 'limit' in error) this.#platform.refusals.count(String(error.limit));
+      // A client that obeyed it would have a stored command carried out twice.
+      const isToRepeat = error.status === 429 || (error.status === 503 && !error.code.startsWith('commands/'));
+      this.refuse(request, error, isToRepeat ? ['Retry-After', String(error.details['retryAfterSeconds'] ?? 1)] : []);
+      return;
+    }
+    const reference = randomBytes(6).toString('hex');
+    this.#platform.log.error(
+      { err: error, reference, method: request.method, path: request.exchange.path },
+      'a request failed',
+    );
+    this.refuse(request, new PlatformError('general/internal', { reference }), []);
+  }
+
+  /** @param headers names and values in turn. */
+  refuse(request: ApiRequest, error: PlatformError, headers: readonly string[]): void {
+    if (request.exchange.isOver) return;
+    if (error.status === 401 || error.status === 403) this.#countRefusal(request, error);
+    const type = vendorType('error', request.accept.isBranded);
+    const text = JSON.stringify({ error: error.error, message: error.message, info: `${request.baseUrl}/openapi` });
+    this.#respond(request, error.status, ['Content-Type', type, ...headers], text);
+  }
+
+  /** The answer was broken off because its client takes nothing of it. */
+  stalled({ method, path }: HttpExchange): void {
+    this.#platform.refusals.count(STALLED_LIMIT);
+    this.#platform.log.warn(
+      { method, path, limit: STALLED_LIMIT },
+      'an answer was broken off: its client takes nothing of it',
+    );
+  }
+
+  #countRefusal({ method, exchange }: ApiRequest, { status, code, message }: PlatformError): void {
+    const { refusals, log } = this.#platform;
+    refusals.count(`http/${status}`);
+    if (log.isLevelEnabled('debug'))
+      log.debug({ method, path: exchange.path, code, reason: message }, 'a request was refused');
+  }
+
+  #respond(request: ApiRequest, status: number, headers: readonly string[], text: string): void {
+    // An answer may take its client long to read.
+    request.dropBody();
+    request.exchange.respond(status, this.#begin(request, headers), text);
+    this.#platform.onAnswered?.(
+      request.method,
+      status,
+      request.isHeldBack ? undefined : performance.now() - request.exchange.receivedAt,
+    );
+  }
+
+  /** Counts the request. @returns the headers with those that every answer has, however it is sent. */
+  #begin(request: ApiRequest, headers: readonly string[]): readonly string[] {
+    this.#count(request);
+    const { rateHeaders, origin } = request;
+    if (rateHeaders.length === 0 && origin === '') return headers;
+    return [...headers, ...rateHeaders, ...(origin === '' ? [] : this.#cors.of(request).headers(origin))];
+  }
+
+  /** For the statistics of the tenant. */
+  #count({ tenant, applicationKey }: ApiRequest): void {
+    const { usage } = this.#platform;
+    if (usage === undefined || tenant === 0) return;
+    usage.count(tenant, 'requests');
+    if (applicationKey === '') usage.count(tenant, 'device_requests');
+  }
+}
