@@ -14,7 +14,6 @@ import { decodeCommand, undecodable } from '../ingest/journal/command-record.ts'
 import type { JournalCommand } from '../ingest/journal/command-record.ts';
 import { kindAt, modeAt, nextAt, tenantAt } from '../ingest/journal/record-layout.ts';
 import type { HistoryRow } from '../ingest/projector/history-writer.ts';
-import { decodeMeasurement, entityText, isWholeMeasurement } from '../ingest/measurements/record.ts';
 import { ActorContext } from './runtime/context.ts';
 import type { ChangedUser } from './runtime/context.ts';
 import type { DocumentChange, Documents } from './runtime/documents.ts';
@@ -23,6 +22,7 @@ import { FollowUps, HANDLED_PREFIX, shardOfPending } from './runtime/follow-ups.
 import { auditCommand } from './runtime/command-audit.ts';
 import { HANDLERS } from './handler-table.ts';
 import { Mailbox } from './runtime/mailbox.ts';
+import { notifyMeasurement } from './runtime/measurement-notice.ts';
 import { documentsOf } from './runtime/prefetch.ts';
 import { NotLoaded, StateView, StoreFailed } from './runtime/state-view.ts';
 
@@ -206,7 +206,7 @@ export class ActorSystem {
       if (kindAt(records, at) === COMMAND.MEASUREMENT) {
         if (replayThrough === undefined) {
           if (isStored(modeAt(records, at))) this.#countMeasurement(tenantAt(records, at), counts);
-          if (seq > this.toldSeq) this.#notifyMeasurement(records, at);
+          if (seq > this.toldSeq) notifyMeasurement(this.#options.bus, records, at);
         }
       } else if (replayThrough === undefined || seq > replayThrough) {
         try {
@@ -586,23 +586,6 @@ export class ActorSystem {
     this.#replies.delete(seq);
     if (error) reply.reject(error);
     else reply.resolve(answer);
-  }
-
-  #notifyMeasurement(records: Buffer, at: number): void {
-    const tenant = tenantAt(records, at);
-    if (!this.#options.bus.hasSubscribers(tenant, 'measurements') || !isNotified(modeAt(records, at))) return;
-    // Subscribers are not told of a damaged one; the projector sets it aside.
-    if (!isWholeMeasurement(new DataView(records.buffer, records.byteOffset, records.length), at)) return;
-    const measurement = decodeMeasurement(records, at);
-    let text: string | undefined;
-    this.#options.bus.publish({
-      tenant,
-      area: 'measurements',
-      source: String(measurement.source),
-      action: 'CREATE',
-      isUnstored: !isStored(modeAt(records, at)),
-      text: () => (text ??= entityText(measurement)),
-    });
   }
 }
 

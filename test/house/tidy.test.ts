@@ -8,7 +8,7 @@ import { ROOT } from '../helpers/root.ts';
 const THIS_FILE = 'test/house/tidy.test.ts';
 
 /** Longest file; a test has its tables of cases beside it. */
-const FILE_LINES_MAX = 710;
+const FILE_LINES_MAX = 600;
 const TEST_FILE_LINES_MAX = 900;
 
 /** Flat tables: a row is an entry, and there are as many as there are. */
@@ -373,7 +373,7 @@ function hasReason(text: string, index: number): boolean {
 const RIDDLES =
   /\b(?:[Ww]hoever|[Nn]obody|[Ss]omebody|is no |[Tt]he own|[Aa]n own|[Ss]o long|[Ss]o many|[Ww]hat is left|[Aa]s of|[Ww]ho has)\b/g;
 /** How often they may stand in comments and documents; only to be lowered. */
-const RIDDLES_LEFT = { src: 226, docs: 0, pages: 0 };
+const RIDDLES_LEFT = { src: 223, docs: 0, pages: 0 };
 /** The API's own words, document 4 section 0.6. */
 const FIXED_WORDS = ['There is no tenant with id = '];
 

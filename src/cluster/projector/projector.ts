@@ -24,6 +24,7 @@ import { Block } from './block.ts';
 import type { Deletion, OfferedGroup } from './block.ts';
 import { inParts, insertMeasurementsOf } from './repeat.ts';
 import { BlockSettling } from './settling.ts';
+import { StoredBlocks } from './stored-blocks.ts';
 import { Track } from './track.ts';
 import type { BlockIntent } from './track.ts';
 import type { StoredBlock } from '../shards/documents.ts';
@@ -56,8 +57,7 @@ export class ClusterProjector {
     (block, scope) => this.#insertMeasurements(block, undefined, scope),
     (rows) => this.#options.onInserted('measurements', rows),
   );
-  /** Blocks in the store that no node seems to work on: token -> when they were seen first. */
-  readonly #unsettled = new Map<string, number>();
+  readonly #stored: StoredBlocks;
   #isStopping = false;
   #isWanted = false;
   #wake: (() => void) | undefined;
@@ -66,6 +66,7 @@ export class ClusterProjector {
   constructor(options: ClusterProjectorOptions) {
     this.#options = options;
     this.#insert = new HistoryInsert(options);
+    this.#stored = new StoredBlocks(options, this.#tracks);
     this.#filling = new Block(options.rowsMax);
     this.#timer = setInterval(() => this.#kick(), options.intervalMs);
     this.#running = this.#run();
@@ -512,7 +513,7 @@ export class ClusterProjector {
         }
         if (!(await this.#move(track, range.lastSeq))) return;
         track.consumedSeq = range.lastSeq;
-        await this.#untilDone(() => this.#removeIfPassed(block), track);
+        await this.#untilDone(() => this.#stored.removeIfPassed(block), track);
       }
       track.isRepeating = false;
       track.isLagging = true;
@@ -524,37 +525,9 @@ export class ClusterProjector {
     }
   }
 
-  async #removeIfPassed({ token, ranges }: StoredBlock): Promise<void> {
-    const named = await Promise.all(ranges.map(({ shard }) => this.#options.blockOf(shard)));
-    if (!named.includes(token)) await this.#options.blocks.remove(token);
-  }
-
-  /**
-   * Up to where the journal of each shard that is here is not needed by any projector, this one's or that of a shard
-   * with which it shares a block. Settles blocks of nodes that are gone which no shard names (any more). @param nowMs
-   * growing.
-   */
-  async trimBounds(nowMs: number, unsettledAfterMs = 30_000): Promise<Map<number, number>> {
-    const bounds = new Map([...this.#tracks.values()].map(({ shard, position }) => [shard, position]));
-    const stored = await this.#options.blocks.list();
-    for (const { ranges } of stored) {
-      for (const { shard, firstSeq } of ranges) bounds.set(shard, Math.min(bounds.get(shard) ?? 0, firstSeq - 1));
-    }
-    for (const shard of [...bounds.keys()]) if (!this.#tracks.has(shard)) bounds.delete(shard);
-    for (const token of this.#unsettled.keys())
-      if (!stored.some((block) => block.token === token)) this.#unsettled.delete(token);
-    for (const block of stored) {
-      const since = this.#unsettled.get(block.token) ?? nowMs;
-      this.#unsettled.set(block.token, since);
-      if (block.token === this.#token || nowMs - since < unsettledAfterMs) continue;
-      // One that is named is settled by the owner of the shard that names it; one that is not decided is not decided by
-      // anybody after this.
-      const named = await Promise.all(block.ranges.map(({ shard }) => this.#options.blockOf(shard)));
-      if (named.includes(block.token)) continue;
-      if (block.state === 'begun') await this.#options.blocks.decide(block.token, 'abandon');
-      else await this.#options.blocks.remove(block.token);
-    }
-    return bounds;
+  /** @param nowMs growing. @returns up to where the journal of each shard that is here is not needed. */
+  trimBounds(nowMs: number, unsettledAfterMs?: number): Promise<Map<number, number>> {
+    return this.#stored.trimBounds(nowMs, () => this.#token, unsettledAfterMs);
   }
 
   /** Everything before the DELETE in its own shard is inserted. The shard waits; the others go on. */
