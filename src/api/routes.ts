@@ -27,7 +27,7 @@ import { withExport } from './page-export.ts';
 import { retentionRoutes } from './retention/retention.ts';
 import { rootRoutes } from './system/roots.ts';
 import type { Route } from './request/route.ts';
-import { SERVICE_USERS } from './applications/service-users.ts';
+import { SERVICE_USERS } from '../accounts/applications/service-users.ts';
 import { smartRestOneRoutes } from './smartrest/one.ts';
 import { statisticsFileRoutes } from './tenants/statistics-files.ts';
 import { subscriptionRoutes } from './applications/subscriptions.ts';

@@ -1,6 +1,6 @@
 /** The deletion of a tenant, step by step: what is removed, what stays, what a crash leaves, what comes late. */
 import t from 'tap';
-import { removeApplicationsOf } from '../../src/api/applications/service-users.ts';
+import { removeApplicationsOf } from '../../src/accounts/applications/service-users.ts';
 import { TenantDeletion, deletionKey } from '../../src/accounts/tenants/deletion.ts';
 import { attachmentKey, uniqueKeys } from '../../src/model/entities/application.ts';
 import type { StoredApplication } from '../../src/model/entities/application.ts';

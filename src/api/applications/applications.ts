@@ -20,7 +20,7 @@ import {
   removeApplication,
   subscribedIds,
   updateApplication,
-} from '../records/applications.ts';
+} from '../../accounts/applications/applications.ts';
 import {
   ApplicationPost,
   ApplicationPut,
@@ -35,7 +35,7 @@ import { retried } from '../../records/records.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
-import { bootstrapUser, endAllUses, refreshServiceUsers, removeUser, subscribers } from './service-users.ts';
+import { bootstrapUser, endAllUses, refreshServiceUsers, removeUser, subscribers } from '../../accounts/applications/service-users.ts';
 import { requireRoles } from '../users/text.ts';
 
 /** `clone`, `clone2`, …: names that are tried for a copy. */

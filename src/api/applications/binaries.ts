@@ -18,7 +18,7 @@ import {
   loadOwn,
   loadVisible,
   requireRoomForAttachment,
-} from '../records/applications.ts';
+} from '../../accounts/applications/applications.ts';
 import { ArchiveForm, FilesForm, VersionForm } from './schemas.ts';
 import { applicationUrl, attachmentText, binaryUrl, versionText } from './text.ts';
 import { activated, storeApplication } from './applications.ts';

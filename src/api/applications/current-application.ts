@@ -3,7 +3,7 @@ import Type from 'typebox';
 import type { StoredApplication } from '../../model/entities/application.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { findApplication } from '../records/applications.ts';
+import { findApplication } from '../../accounts/applications/applications.ts';
 import { ApplicationPut, applicationText, settingsCategory } from './text.ts';
 import { changeApplication } from './applications.ts';
 import { JSON_TYPE } from '../http/media-types.ts';
@@ -11,8 +11,8 @@ import { settingsOf } from './microservice-settings.ts';
 import { found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
-import { applicationOfUser, serviceUsers } from './service-users.ts';
-import type { ServiceUserKind } from './service-users.ts';
+import { applicationOfUser, serviceUsers } from '../../accounts/applications/service-users.ts';
+import type { ServiceUserKind } from '../../accounts/applications/service-users.ts';
 
 /** The application of the user. @throws PlatformError 403 for everybody who is no user of that kind. */
 async function current(request: ApiRequest, ...kinds: readonly ServiceUserKind[]): Promise<StoredApplication> {

@@ -10,7 +10,7 @@ import type { StoredApplication } from '../../model/entities/application.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { applicationsOfIds, findByUnique, loadAttachment, subscribedIds } from '../records/applications.ts';
+import { applicationsOfIds, findByUnique, loadAttachment, subscribedIds } from '../../accounts/applications/applications.ts';
 import { isKnownTag } from '../http/byte-range.ts';
 import { ArchiveCache } from './archive-cache.ts';
 import { archiveLimit } from './archive-limits.ts';

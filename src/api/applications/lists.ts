@@ -20,7 +20,7 @@ import {
   isOffered,
   ownIds,
   subscribedIds,
-} from '../records/applications.ts';
+} from '../../accounts/applications/applications.ts';
 import { applicationText } from './text.ts';
 import { PAGE_PARAMETERS, PAGE_SIZE_MAX, collectionText, pageOf, requirePageBytes } from '../request/paging.ts';
 import type { Page } from '../../model/documents/page.ts';

@@ -14,7 +14,7 @@ import type { StoredOption } from '../../accounts/options/options.ts';
 import type { StoredApplication } from '../../model/entities/application.ts';
 import type { RecordChange } from '../../model/commands/records.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { findByUnique } from '../records/applications.ts';
+import { findByUnique } from '../../accounts/applications/applications.ts';
 import { settingsCategory } from './text.ts';
 import { manifestSettings } from './microservice-manifest.ts';
 import type { ManifestSetting } from './microservice-manifest.ts';

@@ -10,7 +10,7 @@ import { formatTime } from '../../model/documents/iso-time.ts';
 import type { StoredApplication } from '../../model/entities/application.ts';
 import { ROLES } from '../../model/access/roles.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { applicationsOfIds, findApplication, isOffered, ownIds, subscribedIds } from '../records/applications.ts';
+import { applicationsOfIds, findApplication, isOffered, ownIds, subscribedIds } from '../../accounts/applications/applications.ts';
 import { applicationText, applicationUrl } from './text.ts';
 import { quote, segment } from '../entities/text.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf, requirePageBytes } from '../request/paging.ts';

@@ -19,7 +19,7 @@ import type { AuditEntry, RecordChange } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { withChanges } from '../../records/audit-changes.ts';
-import { findApplication } from '../records/applications.ts';
+import { findApplication } from '../../accounts/applications/applications.ts';
 import { quote, segment } from '../entities/text.ts';
 import { ORIGIN_ENTRIES_MAX, ORIGIN_ENTRY_LENGTH_MAX, areOriginEntriesBounded } from '../request/origin-rules.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';

@@ -23,7 +23,7 @@ import { changeRecords, listRecords, readRecord, retried } from '../../records/r
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
-import { removeApplicationsOf } from '../applications/service-users.ts';
+import { removeApplicationsOf } from '../../accounts/applications/service-users.ts';
 import { ownedApplicationsText, subscribedApplicationsText } from '../applications/subscriptions.ts';
 import {
   requireNotOwnHost,

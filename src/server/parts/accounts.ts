@@ -4,7 +4,7 @@ import type { MailResult, Mailer } from '../../accounts/mail/mailer.ts';
 import { SmtpMailer } from '../../accounts/mail/smtp.ts';
 import { TOKEN_POLICY } from '../../accounts/options/options.ts';
 import { DeviceRegistration, logTokenPolicies } from '../../accounts/registration/registration.ts';
-import { removeApplicationsOf } from '../../api/applications/service-users.ts';
+import { removeApplicationsOf } from '../../accounts/applications/service-users.ts';
 import { COLLECTIONS } from '../../store/lmdb/documents.ts';
 import type { ServerCore } from '../cores/core.ts';
 import { TenantServices } from './tenant-services.ts';

@@ -14,14 +14,14 @@ import {
 } from '../../model/entities/application.ts';
 import type { StoredApplication, StoredAttachment } from '../../model/entities/application.ts';
 import { PlatformError } from '../../model/errors.ts';
-import { MANAGEMENT_TENANT, isParentOf } from '../../accounts/tenants/tenants.ts';
-import type { Tenant } from '../../accounts/tenants/tenants.ts';
-import type { ApiRequest } from '../request/request.ts';
+import { MANAGEMENT_TENANT, isParentOf } from '../tenants/tenants.ts';
+import type { Tenant } from '../tenants/tenants.ts';
+import type { ApiRequest } from '../../api/request/request.ts';
 import { withChanges } from '../../records/audit-changes.ts';
 import { NO_SUM, sumOfRecord, changeWithin } from '../../records/totals.ts';
 import type { KeptTotal } from '../../records/totals.ts';
 import { LIST_MAX, listRecords, readRecord, retried } from '../../records/records.ts';
-import type { Platform } from '../request/platform.ts';
+import type { Platform } from '../../api/request/platform.ts';
 import type { Principal } from '../../model/access/principal.ts';
 import type { RecordReader, StoredRecord } from '../../records/records.ts';
 import { SERVER_WIDE } from '../../model/commands/keys.ts';

@@ -10,9 +10,9 @@
 import { randomBytes } from 'node:crypto';
 import { memberKey, permissionsOf } from '../../actors/handlers/users/user.ts';
 import type { ServiceOf, StoredUser } from '../../model/entities/stored-user.ts';
-import { UndecipherableText } from '../../accounts/options/cipher.ts';
-import { isActive } from '../../accounts/tenants/tenants.ts';
-import type { Tenant } from '../../accounts/tenants/tenants.ts';
+import { UndecipherableText } from '../options/cipher.ts';
+import { isActive } from '../tenants/tenants.ts';
+import type { Tenant } from '../tenants/tenants.ts';
 import type { StoredApplication } from '../../model/entities/application.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { RecordChange } from '../../model/commands/records.ts';
@@ -22,11 +22,11 @@ import { joinMembers, splitMembers } from '../../model/documents/json-document.t
 import { hashGenerated } from '../../model/access/password-hash.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import { SERVICE_BOOTSTRAP_ROLE } from '../../model/access/roles.ts';
-import type { ApiRequest } from '../request/request.ts';
-import { applicationsOfOwner, findApplication, removeApplication } from '../records/applications.ts';
+import type { ApiRequest } from '../../api/request/request.ts';
+import { applicationsOfOwner, findApplication, removeApplication } from './applications.ts';
 import { changeRecords, isChangedMeanwhile, listRecords, readRecord, retried } from '../../records/records.ts';
-import type { Acting } from '../records/applications.ts';
-import type { StoredSubscription, SubscriptionHooks } from './subscriptions.ts';
+import type { Acting } from './applications.ts';
+import type { StoredSubscription, SubscriptionHooks } from '../../api/applications/subscriptions.ts';
 import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 const COLLECTION = 'application';
