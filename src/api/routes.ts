@@ -27,7 +27,6 @@ import { withExport } from './page-export.ts';
 import { retentionRoutes } from './retention/retention.ts';
 import { rootRoutes } from './system/roots.ts';
 import type { Route } from './request/route.ts';
-import { SERVICE_USERS } from '../accounts/applications/service-users.ts';
 import { smartRestOneRoutes } from './smartrest/one.ts';
 import { statisticsFileRoutes } from './tenants/statistics-files.ts';
 import { subscriptionRoutes } from './applications/subscriptions.ts';
@@ -92,7 +91,7 @@ export function apiRoutes(further: readonly Route[] = []): Route[] {
     ...loginOptionRoutes(),
     ...tenantRoutes(),
     ...subtenantRoutes(() => fixedSegments(routes)),
-    ...subscriptionRoutes(SERVICE_USERS, tenantOf),
+    ...subscriptionRoutes(tenantOf),
     ...applicationRoutes(),
     ...applicationBinaryRoutes(),
     ...currentApplicationRoutes(),

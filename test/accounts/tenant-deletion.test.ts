@@ -107,17 +107,8 @@ class Rig {
       commands,
       removeApplications: (tenant, userName) =>
         removeApplicationsOf(
-          {
-            platform: {
-              documents,
-              commands,
-              tenants,
-              blobs,
-              now: () => this.nowMs,
-              refusals: { count: () => undefined },
-            },
-            principal: { userName },
-          },
+          { documents, commands, tenants, blobs, now: () => this.nowMs, refusals: { count: () => undefined } },
+          { userName },
           tenant,
         ),
       collections: [...COLLECTIONS],

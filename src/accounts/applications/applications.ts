@@ -14,23 +14,30 @@ import {
 } from '../../model/entities/application.ts';
 import type { StoredApplication, StoredAttachment } from '../../model/entities/application.ts';
 import { PlatformError } from '../../model/errors.ts';
-import { MANAGEMENT_TENANT, isParentOf } from '../tenants/tenants.ts';
 import type { Tenant } from '../tenants/tenants.ts';
-import type { ApiRequest } from '../../api/request/request.ts';
 import { withChanges } from '../../records/audit-changes.ts';
 import { NO_SUM, sumOfRecord, changeWithin } from '../../records/totals.ts';
 import type { KeptTotal } from '../../records/totals.ts';
 import { LIST_MAX, listRecords, readRecord, retried } from '../../records/records.ts';
-import type { Platform } from '../../api/request/platform.ts';
+import type { Blobs } from '../../ports/blobs.ts';
+import type { CommandPort } from '../../ports/command-port.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { Principal } from '../../model/access/principal.ts';
-import type { RecordReader, StoredRecord } from '../../records/records.ts';
+import type { Counting, RecordReader, RecordWriter, StoredRecord } from '../../records/records.ts';
 import { SERVER_WIDE } from '../../model/commands/keys.ts';
 
-/** By whom applications are changed. */
-export interface Acting {
-  readonly platform: Pick<Platform, 'documents' | 'commands' | 'tenants' | 'blobs' | 'now' | 'refusals'>;
-  readonly principal: Pick<Principal, 'userName'>;
+/** What applications are read with. */
+export interface ApplicationReader {
+  readonly documents: DocumentReader;
+  readonly tenants: { byNumber(number: number): Tenant | undefined; readonly all: Iterable<Tenant> };
 }
+/** What applications are changed with. */
+export interface ApplicationParts extends ApplicationReader, RecordWriter, Counting {
+  readonly commands: CommandPort;
+  readonly blobs: Pick<Blobs, 'remove'>;
+}
+/** By whom applications are changed, and in whose audit log it stands. */
+export type TenantUser = Pick<Principal, 'userName' | 'tenantNumber'>;
 
 const COLLECTION = 'application';
 /** Applications of one tenant. */
@@ -53,17 +60,17 @@ const isId = (id: string): boolean => /^[1-9]\d{0,15}$/.test(id);
 export const notFound = (id: string): PlatformError => new PlatformError('applications/not-found', { id });
 
 /** Whether the tenant that it belongs to is still there. */
-const hasOwner = (request: ApiRequest, { ownerNumber }: StoredApplication): boolean =>
-  request.platform.tenants.byNumber(ownerNumber) !== undefined;
+const hasOwner = (parts: ApplicationReader, { ownerNumber }: StoredApplication): boolean =>
+  parts.tenants.byNumber(ownerNumber) !== undefined;
 
-/** Whoever it belongs to, while that tenant is there. */
-export async function findApplication(request: ApiRequest, id: string): Promise<Loaded | undefined> {
-  const found = await findRecord(request, id);
-  return found !== undefined && hasOwner(request, found.application) ? found : undefined;
+/** Of any tenant that is still there. */
+export async function findApplication(parts: ApplicationReader, id: string): Promise<Loaded | undefined> {
+  const found = await findRecord(parts, id);
+  return found !== undefined && hasOwner(parts, found.application) ? found : undefined;
 }
 
-async function findRecord(request: Acting, id: string): Promise<Loaded | undefined> {
-  const text = isId(id) ? await readRecord(request.platform, SERVER_WIDE, COLLECTION, id) : undefined;
+async function findRecord(parts: ApplicationReader, id: string): Promise<Loaded | undefined> {
+  const text = isId(id) ? await readRecord(parts, SERVER_WIDE, COLLECTION, id) : undefined;
   return text === undefined ? undefined : { text, application: JSON.parse(text) as StoredApplication };
 }
 
@@ -74,17 +81,17 @@ export async function ownIds(ports: RecordReader, ownerNumber: number): Promise<
   );
 }
 
-/** Ids of own and subscribed ones of a tenant. */
-export async function availableIds(request: ApiRequest, tenantNumber: number): Promise<Set<string>> {
-  const subscribed = await subscribedIds(request, tenantNumber);
-  return new Set([...(await ownIds(request.platform, tenantNumber)), ...subscribed]);
+/** Ids of its and subscribed ones of a tenant. */
+export async function availableIds(parts: ApplicationReader, tenantNumber: number): Promise<Set<string>> {
+  const subscribed = await subscribedIds(parts, tenantNumber);
+  return new Set([...(await ownIds(parts, tenantNumber)), ...subscribed]);
 }
 
 /** Ids of all applications of the server: each has one record by its name. */
-export async function allIds(request: ApiRequest): Promise<string[]> {
+export async function allIds(parts: ApplicationReader): Promise<string[]> {
   const found: string[] = [];
   for (let after: string | undefined; ; ) {
-    const some = await request.platform.documents.list(COLLECTION, SERVER_WIDE, NAMES_PREFIX, {
+    const some = await parts.documents.list(COLLECTION, SERVER_WIDE, NAMES_PREFIX, {
       limit: LIST_MAX,
       ...(after === undefined ? {} : { after }),
     });
@@ -94,16 +101,12 @@ export async function allIds(request: ApiRequest): Promise<string[]> {
   }
 }
 
-/** Ids of the applications with that name, of whichever tenant. */
-export async function idsOfName(request: ApiRequest, name: string): Promise<string[]> {
-  const keys = Array.from(request.platform.tenants.all, ({ number }) => uniqueKey('name', number, name));
+/** Ids of the applications with that name, of any tenant. */
+export async function idsOfName(parts: ApplicationReader, name: string): Promise<string[]> {
+  const keys = Array.from(parts.tenants.all, ({ number }) => uniqueKey('name', number, name));
   const found: string[] = [];
   for (let start = 0; start < keys.length; start += LOOKED_UP_AT_ONCE) {
-    const some = await request.platform.documents.getMany(
-      COLLECTION,
-      SERVER_WIDE,
-      keys.slice(start, start + LOOKED_UP_AT_ONCE),
-    );
+    const some = await parts.documents.getMany(COLLECTION, SERVER_WIDE, keys.slice(start, start + LOOKED_UP_AT_ONCE));
     found.push(...some.filter((id) => id !== undefined));
   }
   return found;
@@ -113,28 +116,24 @@ export async function idsOfName(request: ApiRequest, name: string): Promise<stri
  * Applications by id, few of them in memory at once. Those that are not there, or whose tenant is not, are left out.
  */
 export async function* applicationsOfIds(
-  request: ApiRequest,
+  parts: ApplicationReader,
   ids: Iterable<string>,
 ): AsyncGenerator<StoredApplication> {
   const sorted = [...ids].filter(isId).sort((left, right) => Number(left) - Number(right));
   for (let start = 0; start < sorted.length; start += READ_AT_ONCE) {
     // Others get their turn in between.
     if (start > 0) await nextTurn();
-    const texts = await request.platform.documents.getMany(
-      COLLECTION,
-      SERVER_WIDE,
-      sorted.slice(start, start + READ_AT_ONCE),
-    );
+    const texts = await parts.documents.getMany(COLLECTION, SERVER_WIDE, sorted.slice(start, start + READ_AT_ONCE));
     for (const text of texts) {
       const application = text === undefined ? undefined : (JSON.parse(text) as StoredApplication);
-      if (application !== undefined && hasOwner(request, application)) yield application;
+      if (application !== undefined && hasOwner(parts, application)) yield application;
     }
   }
 }
 
 /** Also of a tenant that is gone. */
-export async function applicationsOfOwner(request: Acting, ownerNumber: number): Promise<StoredApplication[]> {
-  const found = await Promise.all((await ownIds(request.platform, ownerNumber)).map((id) => findRecord(request, id)));
+export async function applicationsOfOwner(parts: ApplicationReader, ownerNumber: number): Promise<StoredApplication[]> {
+  const found = await Promise.all((await ownIds(parts, ownerNumber)).map((id) => findRecord(parts, id)));
   return found.filter((one) => one !== undefined).map(({ application }) => application);
 }
 
@@ -169,78 +168,43 @@ async function recordsOfOwner(ports: RecordReader, ownerNumber: number): Promise
  * large ones.
  */
 async function store(
-  request: Acting,
+  parts: ApplicationParts,
   { ownerNumber }: StoredApplication,
   changes: readonly RecordChange[],
   audits: readonly AuditEntry[],
 ): Promise<void> {
-  await changeWithin(request.platform, totalOf(ownerNumber), changes, audits);
+  await changeWithin(parts, totalOf(ownerNumber), changes, audits);
 }
 
 export async function findByUnique(
-  request: ApiRequest,
+  parts: ApplicationReader,
   field: 'key' | 'name' | 'contextPath',
   ownerNumber: number,
   value: string,
 ): Promise<Loaded | undefined> {
-  const id = await readRecord(request.platform, SERVER_WIDE, COLLECTION, uniqueKey(field, ownerNumber, value));
-  return id === undefined ? undefined : findApplication(request, id);
+  const id = await readRecord(parts, SERVER_WIDE, COLLECTION, uniqueKey(field, ownerNumber, value));
+  return id === undefined ? undefined : findApplication(parts, id);
 }
 
-export async function subscribedIds(request: ApiRequest, tenantNumber: number): Promise<Set<string>> {
-  return new Set((await listRecords(request.platform, tenantNumber, 'subscription')).map(({ id }) => id));
+export async function subscribedIds(parts: ApplicationReader, tenantNumber: number): Promise<Set<string>> {
+  return new Set((await listRecords(parts, tenantNumber, 'subscription')).map(({ id }) => id));
 }
 
 /** Whether the tenant has it: as its owner or by a subscription. */
 export async function isAvailableTo(
-  request: ApiRequest,
+  parts: ApplicationReader,
   tenant: Pick<Tenant, 'number'>,
   application: StoredApplication,
 ): Promise<boolean> {
   return (
     application.ownerNumber === tenant.number ||
-    (await readRecord(request.platform, tenant.number, 'subscription', application.id)) !== undefined
+    (await readRecord(parts, tenant.number, 'subscription', application.id)) !== undefined
   );
-}
-
-/** Whether a tenant may know of it without having it: offered to all, or by a tenant above to those below. */
-export function isOffered(request: ApiRequest, { availability, ownerNumber }: StoredApplication): boolean {
-  if (request.principal.tenant === MANAGEMENT_TENANT || availability === 'MARKET') return true;
-  if (availability !== 'SHARED') return false;
-  const { tenants } = request.platform;
-  const seen = new Set<string>();
-  for (let tenant = tenants.byId(request.principal.tenant); tenant?.parent !== undefined && !seen.has(tenant.id); ) {
-    seen.add(tenant.id);
-    const parent = tenants.byId(tenant.parent);
-    if (parent === undefined || !isParentOf(parent, tenant)) return false;
-    if (parent.number === ownerNumber) return true;
-    tenant = parent;
-  }
-  return false;
-}
-
-/** @throws PlatformError 404 for one that the tenant may not know of. */
-export async function loadVisible(request: ApiRequest, id: string): Promise<Loaded> {
-  const found = await findApplication(request, id);
-  if (found === undefined) throw notFound(id);
-  const isVisible =
-    (await isAvailableTo(request, { number: request.tenant }, found.application)) ||
-    (request.isPrivileged && isOffered(request, found.application));
-  if (!isVisible) throw notFound(id);
-  return found;
-}
-
-/** To be changed: by its owner, or the management tenant. @throws PlatformError 404, 403. */
-export async function loadOwn(request: ApiRequest, id: string): Promise<Loaded> {
-  const found = await loadVisible(request, id);
-  if (found.application.ownerNumber !== request.tenant && request.principal.tenant !== MANAGEMENT_TENANT)
-    throw new PlatformError('security/forbidden');
-  return found;
 }
 
 /** @throws PlatformError 409 for a key, name or context path that another one of the owner has. */
 async function changesOf(
-  request: ApiRequest,
+  parts: ApplicationReader,
   old: Loaded | undefined,
   next: StoredApplication,
 ): Promise<RecordChange[]> {
@@ -253,7 +217,7 @@ async function changesOf(
       changes.push({ collection: COLLECTION, id, expected: next.id, value: undefined });
   for (const { field, value, id } of after) {
     if (before.some((key) => key.id === id)) continue;
-    if ((await readRecord(request.platform, SERVER_WIDE, COLLECTION, id)) !== undefined)
+    if ((await readRecord(parts, SERVER_WIDE, COLLECTION, id)) !== undefined)
       throw new PlatformError('applications/duplicate', { name: field, value });
     changes.push({ collection: COLLECTION, id, expected: undefined, value: next.id });
   }
@@ -262,17 +226,18 @@ async function changesOf(
 
 /** @param attachment its first archive. @throws PlatformError 409, 422 for too many. */
 export function createApplication(
-  request: ApiRequest,
+  parts: ApplicationParts,
+  by: TenantUser,
   application: StoredApplication,
   attachment?: StoredAttachment,
 ): Promise<void> {
-  return retried(request.platform, async () => {
+  return retried(parts, async () => {
     const changes = [
-      ...(await changesOf(request, undefined, application)),
+      ...(await changesOf(parts, undefined, application)),
       ...(attachment === undefined ? [] : [attachmentChange(attachment)]),
     ];
-    await store(request, application, changes, [
-      withChanges(auditOf(request, 'Application created', application), undefined, application),
+    await store(parts, application, changes, [
+      withChanges(auditOf(by, 'Application created', application), undefined, application),
     ]);
   });
 }
@@ -282,19 +247,20 @@ export function createApplication(
  * @throws PlatformError 404, 409, 422. @returns what was and what is stored.
  */
 export function updateApplication(
-  request: ApiRequest,
+  parts: ApplicationParts,
+  by: TenantUser,
   id: string,
   decide: (old: StoredApplication) => Promise<StoredApplication> | StoredApplication,
   further: readonly RecordChange[] = [],
 ): Promise<{ old: StoredApplication; next: StoredApplication }> {
-  return retried(request.platform, async () => {
-    const loaded = await findApplication(request, id);
+  return retried(parts, async () => {
+    const loaded = await findApplication(parts, id);
     if (loaded === undefined) throw notFound(id);
     const { application: old } = loaded;
     const next = await decide(old);
     if (JSON.stringify(next) !== loaded.text || further.length > 0) {
-      const audit = withChanges(auditOf(request, 'Application updated', next), old, next);
-      await store(request, next, [...(await changesOf(request, loaded, next)), ...further], [audit]);
+      const audit = withChanges(auditOf(by, 'Application updated', next), old, next);
+      await store(parts, next, [...(await changesOf(parts, loaded, next)), ...further], [audit]);
     }
     return { old, next };
   });
@@ -302,14 +268,14 @@ export function updateApplication(
 
 /** With its archives, whose content goes too. */
 export async function removeApplication(
-  request: Acting,
+  parts: ApplicationParts,
   { id }: StoredApplication,
   audits: readonly AuditEntry[] = [],
 ): Promise<void> {
-  const removed = await retried(request.platform, async () => {
-    const loaded = await findRecord(request, id);
+  const removed = await retried(parts, async () => {
+    const loaded = await findRecord(parts, id);
     if (loaded === undefined) throw notFound(id);
-    const attachments = await listRecords(request.platform, SERVER_WIDE, COLLECTION, attachmentsOf(id));
+    const attachments = await listRecords(parts, SERVER_WIDE, COLLECTION, attachmentsOf(id));
     const changes: RecordChange[] = [
       { collection: COLLECTION, id, expected: loaded.text, value: undefined },
       ...uniqueKeys(loaded.application).map(
@@ -319,34 +285,36 @@ export async function removeApplication(
         (record) => ({ collection: COLLECTION, id: record.id, expected: record.value, value: undefined }) as const,
       ),
     ];
-    await store(request, loaded.application, changes, audits);
+    await store(parts, loaded.application, changes, audits);
     return attachments;
   });
-  for (const { value } of removed) await request.platform.blobs.remove((JSON.parse(value) as StoredAttachment).blob);
+  for (const { value } of removed) await parts.blobs.remove((JSON.parse(value) as StoredAttachment).blob);
 }
 
 /** By id. */
-export async function attachmentsOfApplication(request: ApiRequest, id: string): Promise<StoredAttachment[]> {
-  const rows = await listRecords(request.platform, SERVER_WIDE, COLLECTION, attachmentsOf(id));
+export async function attachmentsOfApplication(parts: ApplicationReader, id: string): Promise<StoredAttachment[]> {
+  const rows = await listRecords(parts, SERVER_WIDE, COLLECTION, attachmentsOf(id));
   return rows
     .map(({ value }) => JSON.parse(value) as StoredAttachment)
     .sort((left, right) => Number(left.id) - Number(right.id));
 }
 
 /** @throws PlatformError 404. */
-export async function loadAttachment(request: ApiRequest, application: string, id: string): Promise<StoredAttachment> {
-  const text = isId(id)
-    ? await readRecord(request.platform, SERVER_WIDE, COLLECTION, attachmentKey(application, id))
-    : undefined;
+export async function loadAttachment(
+  parts: ApplicationReader,
+  application: string,
+  id: string,
+): Promise<StoredAttachment> {
+  const text = isId(id) ? await readRecord(parts, SERVER_WIDE, COLLECTION, attachmentKey(application, id)) : undefined;
   if (text === undefined) throw new PlatformError('applications/binary-not-found', { application, id });
   return JSON.parse(text) as StoredAttachment;
 }
 
 /** @throws PlatformError 422. */
-export async function requireRoomForAttachment(request: ApiRequest, id: string): Promise<void> {
-  const { length } = await listRecords(request.platform, SERVER_WIDE, COLLECTION, attachmentsOf(id));
+export async function requireRoomForAttachment(parts: ApplicationParts, id: string): Promise<void> {
+  const { length } = await listRecords(parts, SERVER_WIDE, COLLECTION, attachmentsOf(id));
   if (length < ATTACHMENTS_MAX) return;
-  request.platform.refusals.count(ATTACHMENTS_LIMIT);
+  parts.refusals.count(ATTACHMENTS_LIMIT);
   throw new PlatformError('applications/too-many', {
     limit: ATTACHMENTS_LIMIT,
     maximum: ATTACHMENTS_MAX,
@@ -368,11 +336,11 @@ export const attachmentRemoval = (attachment: StoredAttachment): RecordChange =>
 });
 
 /** Into the log of the tenant that did it. */
-export const auditOf = (request: ApiRequest, activity: string, { id, name }: StoredApplication): AuditEntry => ({
+export const auditOf = (by: TenantUser, activity: string, { id, name }: StoredApplication): AuditEntry => ({
   type: 'Application',
   activity,
   text: `${activity}: ${name}`,
-  user: request.principal.userName,
+  user: by.userName,
   source: id,
-  tenant: request.tenant,
+  tenant: by.tenantNumber,
 });

@@ -10,10 +10,13 @@
 import { randomBytes } from 'node:crypto';
 import { memberKey, permissionsOf } from '../../actors/handlers/users/user.ts';
 import type { ServiceOf, StoredUser } from '../../model/entities/stored-user.ts';
+import type { TextCipher } from '../options/cipher.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Principal } from '../../model/access/principal.ts';
 import { UndecipherableText } from '../options/cipher.ts';
 import { isActive } from '../tenants/tenants.ts';
 import type { Tenant } from '../tenants/tenants.ts';
-import type { StoredApplication } from '../../model/entities/application.ts';
+import type { StoredApplication, StoredSubscription } from '../../model/entities/application.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { RecordChange } from '../../model/commands/records.ts';
 import type { UserDelete } from '../../model/commands/users.ts';
@@ -22,15 +25,23 @@ import { joinMembers, splitMembers } from '../../model/documents/json-document.t
 import { hashGenerated } from '../../model/access/password-hash.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import { SERVICE_BOOTSTRAP_ROLE } from '../../model/access/roles.ts';
-import type { ApiRequest } from '../../api/request/request.ts';
 import { applicationsOfOwner, findApplication, removeApplication } from './applications.ts';
 import { changeRecords, isChangedMeanwhile, listRecords, readRecord, retried } from '../../records/records.ts';
-import type { Acting } from './applications.ts';
-import type { StoredSubscription, SubscriptionHooks } from '../../api/applications/subscriptions.ts';
+import type { RecordReader } from '../../records/records.ts';
+import type { ApplicationParts } from './applications.ts';
 import { TENANT_KEY } from '../../model/commands/keys.ts';
 
+/** What users of microservices are made with. */
+export interface ServiceParts extends ApplicationParts {
+  readonly cipher: TextCipher;
+  readonly log: Log;
+}
+
+/** By whom users are changed, for audit records. */
+type By = Pick<Principal, 'userName'>;
+
 const COLLECTION = 'application';
-/** How often the removal of a tenant's applications goes on: each time somebody else has done a step of it. */
+/** How often the removal of a tenant's applications goes on: each time another request has done a step of it. */
 const REMOVAL_TRIES_MAX = 1_000;
 /** 32 signs, the longest password that is taken. */
 const PASSWORD_BYTES = 24;
@@ -64,9 +75,9 @@ const userKey = (userName: string): string => `user\n${userName}`;
 const placeOf = (tenant: number, kind: ServiceUserKind, application: string): string =>
   `${tenant}\n${credentialsKey(kind, application)}`;
 
-/** A name that nobody has: `service_<app>`, with the id of the application when somebody has that one. */
+/** A name that no user has: `service_<app>`, with the id of the application when that one is taken. */
 async function freeName(
-  request: ApiRequest,
+  parts: ApplicationParts,
   tenant: number,
   kind: ServiceUserKind,
   { id, name }: StoredApplication,
@@ -77,8 +88,8 @@ async function freeName(
     const candidate =
       tries === 0 ? wanted : tries === 1 ? `${wanted}_${id}` : `${wanted}_${id}_${randomBytes(4).toString('hex')}`;
     if (
-      (await readRecord(request.platform, tenant, 'user', candidate)) === undefined &&
-      (await readRecord(request.platform, tenant, 'userAlias', candidate)) === undefined
+      (await readRecord(parts, tenant, 'user', candidate)) === undefined &&
+      (await readRecord(parts, tenant, 'userAlias', candidate)) === undefined
     ) {
       return candidate;
     }
@@ -92,8 +103,8 @@ interface ServiceFields {
   readonly service: ServiceOf;
 }
 
-function userOf(request: ApiRequest, old: StoredUser | undefined, fields: ServiceFields): StoredUser {
-  const now = request.platform.now();
+function userOf(parts: ApplicationParts, old: StoredUser | undefined, fields: ServiceFields): StoredUser {
+  const now = parts.now();
   const { userName, hash, roles, service } = fields;
   if (old === undefined) {
     return {
@@ -141,33 +152,33 @@ function withoutPermissions(doc: string): string {
   return joinMembers(members);
 }
 
-/** Memberships and inventory roles, of somebody who had the name before or from an older server: they end. */
+/** Memberships and inventory roles, of a user who had the name before or from an older server: they end. */
 async function furtherRights(
-  request: ApiRequest,
+  parts: ApplicationParts,
   tenant: number,
   { userName, groups = [] }: StoredUser,
 ): Promise<RecordChange[]> {
-  const changes: RecordChange[] = (
-    await listRecords(request.platform, tenant, 'inventoryAssignment', `${userName}\n`)
-  ).map(({ id, value }) => ({ collection: 'inventoryAssignment', id, expected: value, value: undefined }));
+  const changes: RecordChange[] = (await listRecords(parts, tenant, 'inventoryAssignment', `${userName}\n`)).map(
+    ({ id, value }) => ({ collection: 'inventoryAssignment', id, expected: value, value: undefined }),
+  );
   for (const group of groups) {
     const id = memberKey(group, userName);
-    const expected = await readRecord(request.platform, tenant, 'groupMember', id);
+    const expected = await readRecord(parts, tenant, 'groupMember', id);
     if (expected !== undefined) changes.push({ collection: 'groupMember', id, expected, value: undefined });
   }
   return changes;
 }
 
-function newPassword({ platform }: ApiRequest, place: string): { password: string; hash: string; secret: string } {
+function newPassword({ cipher }: ServiceParts, place: string): { password: string; hash: string; secret: string } {
   const password = randomBytes(PASSWORD_BYTES).toString('base64url');
-  return { password, hash: hashGenerated(password), secret: platform.cipher.encrypt(password, place) };
+  return { password, hash: hashGenerated(password), secret: cipher.encrypt(password, place) };
 }
 
 /**
  * @returns undefined when the server has another key than the one that the password was encrypted with: a new one takes
  * its place.
  */
-function passwordOf({ platform: { cipher, log } }: ApiRequest, secret: string, place: string): string | undefined {
+function passwordOf({ cipher, log }: ServiceParts, secret: string, place: string): string | undefined {
   try {
     return cipher.decrypt(secret, place);
   } catch (error) {
@@ -183,7 +194,8 @@ function passwordOf({ platform: { cipher, log } }: ApiRequest, secret: string, p
  * @throws PlatformError `general/changed-meanwhile`.
  */
 async function ensure(
-  request: ApiRequest,
+  parts: ServiceParts,
+  by: By,
   tenant: Tenant,
   kind: ServiceUserKind,
   application: StoredApplication,
@@ -194,20 +206,20 @@ async function ensure(
   const key = credentialsKey(kind, application.id);
   const place = placeOf(number, kind, application.id);
   const service: ServiceOf = { application: application.id, owner: application.ownerNumber };
-  const text = await readRecord(request.platform, number, COLLECTION, key);
+  const text = await readRecord(parts, number, COLLECTION, key);
   const stored = text === undefined ? undefined : (JSON.parse(text) as StoredCredentials);
   if (stored?.ended !== undefined && stored.ended === guard?.expected) return undefined;
   const changes: RecordChange[] = guard === undefined ? [] : [guard];
   let credentials: ServiceCredentials;
   if (stored?.secret !== undefined && stored.hash !== undefined) {
     const { userName } = stored;
-    const userText = await readRecord(request.platform, number, 'user', userName);
+    const userText = await readRecord(parts, number, 'user', userName);
     const user = userText === undefined ? undefined : (JSON.parse(userText) as StoredUser);
-    const known = passwordOf(request, stored.secret, place);
+    const known = passwordOf(parts, stored.secret, place);
     const { password, hash, secret } =
-      known === undefined ? newPassword(request, place) : { password: known, hash: stored.hash, secret: stored.secret };
+      known === undefined ? newPassword(parts, place) : { password: known, hash: stored.hash, secret: stored.secret };
     credentials = { tenant: tenant.id, name: userName, password };
-    const ending = user === undefined ? [] : await furtherRights(request, number, user);
+    const ending = user === undefined ? [] : await furtherRights(parts, number, user);
     if (user !== undefined && ending.length === 0 && isUpToDate(user, { hash, roles, service })) return credentials;
     changes.push(
       ...ending,
@@ -216,12 +228,12 @@ async function ensure(
         collection: 'user',
         id: userName,
         expected: userText,
-        value: JSON.stringify(userOf(request, user, { userName, hash, roles, service })),
+        value: JSON.stringify(userOf(parts, user, { userName, hash, roles, service })),
       },
     );
   } else {
-    const userName = await freeName(request, number, kind, application);
-    const { password, hash, secret } = newPassword(request, place);
+    const userName = await freeName(parts, number, kind, application);
+    const { password, hash, secret } = newPassword(parts, place);
     credentials = { tenant: tenant.id, name: userName, password };
     const value: StoredCredentials = { userName, secret, hash };
     const named: StoredServiceUser = { application: application.id, kind };
@@ -232,7 +244,7 @@ async function ensure(
         collection: 'user',
         id: userName,
         expected: undefined,
-        value: JSON.stringify(userOf(request, undefined, { userName, hash, roles, service })),
+        value: JSON.stringify(userOf(parts, undefined, { userName, hash, roles, service })),
       },
     );
   }
@@ -241,28 +253,29 @@ async function ensure(
     type: 'User',
     activity,
     text: `${activity}: ${credentials.name}`,
-    user: request.principal.userName,
+    user: by.userName,
     source: credentials.name,
   };
-  await changeRecords(request.platform, number, changes, [audit]);
+  await changeRecords(parts, number, changes, [audit]);
   return credentials;
 }
 
 /** Of a tenant that is subscribed. @returns undefined for one that is not, or no longer. */
 export function serviceUser(
-  request: ApiRequest,
+  parts: ServiceParts,
+  by: By,
   tenant: Tenant,
   application: StoredApplication,
 ): Promise<ServiceCredentials | undefined> {
-  return retried(request.platform, async () => {
+  return retried(parts, async () => {
     const { id } = application;
-    const expected = await readRecord(request.platform, tenant.number, 'subscription', id);
+    const expected = await readRecord(parts, tenant.number, 'subscription', id);
     if (expected === undefined) return undefined;
     const subscription = JSON.parse(expected) as StoredSubscription;
-    const granted = await grantedRoles(request, tenant, application, subscription);
+    const granted = await grantedRoles(parts, tenant, application, subscription);
     // A role that is no longer required waits again when it comes back.
     const value = JSON.stringify({ ...subscription, granted });
-    return ensure(request, tenant, 'service', application, granted, {
+    return ensure(parts, by, tenant, 'service', application, granted, {
       collection: 'subscription',
       id,
       expected,
@@ -277,7 +290,7 @@ export function serviceUser(
  * user has.
  */
 async function grantedRoles(
-  request: ApiRequest,
+  parts: ApplicationParts,
   tenant: Tenant,
   application: StoredApplication,
   { granted }: StoredSubscription,
@@ -285,91 +298,103 @@ async function grantedRoles(
   const required = [...new Set(application.requiredRoles ?? [])];
   if (tenant.number === application.ownerNumber) return required;
   if (granted !== undefined) return required.filter((role) => granted.includes(role));
-  const text = await readRecord(request.platform, tenant.number, COLLECTION, credentialsKey('service', application.id));
+  const text = await readRecord(parts, tenant.number, COLLECTION, credentialsKey('service', application.id));
   const userText =
     text === undefined
       ? undefined
-      : await readRecord(request.platform, tenant.number, 'user', (JSON.parse(text) as StoredCredentials).userName);
+      : await readRecord(parts, tenant.number, 'user', (JSON.parse(text) as StoredCredentials).userName);
   if (userText === undefined) return required;
   const { roles } = JSON.parse(userText) as StoredUser;
   return required.filter((role) => roles.includes(role));
 }
 
 /** Required roles that wait for the consent of a subscribed tenant; none where it is not subscribed. */
-async function waitingRoles(
-  request: ApiRequest,
+export async function waitingRoles(
+  parts: ApplicationParts,
   tenant: Tenant,
   application: StoredApplication,
 ): Promise<readonly string[]> {
   const { id, type, requiredRoles = [] } = application;
   const text =
     type === 'MICROSERVICE' && requiredRoles.length > 0
-      ? await readRecord(request.platform, tenant.number, 'subscription', id)
+      ? await readRecord(parts, tenant.number, 'subscription', id)
       : undefined;
   if (text === undefined) return [];
-  const granted = await grantedRoles(request, tenant, application, JSON.parse(text) as StoredSubscription);
+  const granted = await grantedRoles(parts, tenant, application, JSON.parse(text) as StoredSubscription);
   return [...new Set(requiredRoles)].filter((role) => !granted.includes(role));
 }
 
 /** Of the owner's tenant. @throws PlatformError 404 when the tenant or the application has ended. */
-export async function bootstrapUser(request: ApiRequest, application: StoredApplication): Promise<ServiceCredentials> {
+export async function bootstrapUser(
+  parts: ServiceParts,
+  by: By,
+  application: StoredApplication,
+): Promise<ServiceCredentials> {
   const { id } = application;
-  const found = await retried(request.platform, async () => {
-    const tenant = request.platform.tenants.byNumber(application.ownerNumber);
+  const found = await retried(parts, async () => {
+    const tenant = parts.tenants.byNumber(application.ownerNumber);
     return tenant === undefined
       ? undefined
-      : ensure(request, tenant, 'bootstrap', application, [SERVICE_BOOTSTRAP_ROLE], undefined);
+      : ensure(parts, by, tenant, 'bootstrap', application, [SERVICE_BOOTSTRAP_ROLE], undefined);
   });
   if (found === undefined) throw new PlatformError('applications/not-found', { id });
-  if ((await findApplication(request, id)) !== undefined) return found;
+  if ((await findApplication(parts, id)) !== undefined) return found;
   // Deleted meanwhile: nothing of it stays.
-  await removeUser(request, application.ownerNumber, 'bootstrap', id);
+  await removeUser(parts, by, application.ownerNumber, 'bootstrap', id);
   throw new PlatformError('applications/not-found', { id });
 }
 
 /**
- * Ends a user. First it is written down that it ends, so that nobody makes it again meanwhile, and at last its name is
+ * Ends a user. First it is written down that it ends, so that no request makes it again meanwhile, and at last its name is
  * given free: what a crash leaves is finished when it is called again.
  */
-export function removeUser(request: Acting, tenant: number, kind: ServiceUserKind, application: string): Promise<void> {
+export function removeUser(
+  parts: ApplicationParts,
+  by: By,
+  tenant: number,
+  kind: ServiceUserKind,
+  application: string,
+): Promise<void> {
   const key = credentialsKey(kind, application);
-  return retried(request.platform, async () => {
-    const text = await readRecord(request.platform, tenant, COLLECTION, key);
-    const subscription =
-      kind === 'service' ? await readRecord(request.platform, tenant, 'subscription', application) : undefined;
+  return retried(parts, async () => {
+    const text = await readRecord(parts, tenant, COLLECTION, key);
+    const subscription = kind === 'service' ? await readRecord(parts, tenant, 'subscription', application) : undefined;
     if (text === undefined && subscription === undefined) return;
     const { userName } = text === undefined ? { userName: '' } : (JSON.parse(text) as StoredCredentials);
     const ended: StoredCredentials = { userName, ended: subscription ?? '' };
     const value = JSON.stringify(ended);
-    await changeRecords(request.platform, tenant, [{ collection: COLLECTION, id: key, expected: text, value }]);
-    await releaseName(request, tenant, userName, application);
+    await changeRecords(parts, tenant, [{ collection: COLLECTION, id: key, expected: text, value }]);
+    await releaseName(parts, by, tenant, userName, application);
     if (subscription === undefined)
-      await changeRecords(request.platform, tenant, [
-        { collection: COLLECTION, id: key, expected: value, value: undefined },
-      ]);
+      await changeRecords(parts, tenant, [{ collection: COLLECTION, id: key, expected: value, value: undefined }]);
   });
 }
 
 /** A user of the same name who was made by hand is left alone. */
-async function releaseName(request: Acting, tenant: number, userName: string, application: string): Promise<void> {
-  const named = userName === '' ? undefined : await readRecord(request.platform, tenant, COLLECTION, userKey(userName));
+async function releaseName(
+  parts: ApplicationParts,
+  by: By,
+  tenant: number,
+  userName: string,
+  application: string,
+): Promise<void> {
+  const named = userName === '' ? undefined : await readRecord(parts, tenant, COLLECTION, userKey(userName));
   if (named === undefined || (JSON.parse(named) as StoredServiceUser).application !== application) return;
-  await deleteUser(request, tenant, userName);
-  await changeRecords(request.platform, tenant, [
+  await deleteUser(parts, by, tenant, userName);
+  await changeRecords(parts, tenant, [
     { collection: COLLECTION, id: userKey(userName), expected: named, value: undefined },
   ]);
 }
 
-async function deleteUser(request: Acting, tenant: number, userName: string): Promise<void> {
-  const { platform, principal } = request;
-  const body: UserDelete = { userName, by: principal.userName };
+async function deleteUser(parts: ApplicationParts, by: By, tenant: number, userName: string): Promise<void> {
+  const body: UserDelete = { userName, by: by.userName };
   try {
-    await platform.commands.request({
+    await parts.commands.request({
       kind: COMMAND.USER_DELETE,
       tenant,
       key: TENANT_KEY,
       mode: PROCESSING_MODE.PERSISTENT,
-      receivedAt: platform.now(),
+      receivedAt: parts.now(),
       body,
     });
   } catch (error) {
@@ -379,40 +404,45 @@ async function deleteUser(request: Acting, tenant: number, userName: string): Pr
 
 /** Tenants that are subscribed, by id, with the texts of their subscriptions. */
 export async function subscribers(
-  request: Acting,
+  parts: ApplicationParts,
   application: string,
 ): Promise<{ readonly tenant: Tenant; readonly text: string }[]> {
   const found: { tenant: Tenant; text: string }[] = [];
-  for (const tenant of request.platform.tenants.all) {
-    const text = await readRecord(request.platform, tenant.number, 'subscription', application);
+  for (const tenant of parts.tenants.all) {
+    const text = await readRecord(parts, tenant.number, 'subscription', application);
     if (text !== undefined) found.push({ tenant, text });
   }
   return found.sort((left, right) => (left.tenant.id < right.tenant.id ? -1 : 1));
 }
 
 /** One for each subscribed tenant that is active. */
-export async function serviceUsers(request: ApiRequest, application: StoredApplication): Promise<ServiceCredentials[]> {
+export async function serviceUsers(
+  parts: ServiceParts,
+  by: By,
+  application: StoredApplication,
+): Promise<ServiceCredentials[]> {
   const found: ServiceCredentials[] = [];
-  for (const { tenant } of await subscribers(request, application.id)) {
-    const user = isActive(tenant) ? await serviceUser(request, tenant, application) : undefined;
+  for (const { tenant } of await subscribers(parts, application.id)) {
+    const user = isActive(tenant) ? await serviceUser(parts, by, tenant, application) : undefined;
     if (user !== undefined) found.push(user);
   }
   return found;
 }
 
 /** The required roles have changed. */
-export async function refreshServiceUsers(request: ApiRequest, application: StoredApplication): Promise<void> {
+export async function refreshServiceUsers(parts: ServiceParts, by: By, application: StoredApplication): Promise<void> {
   if (application.type !== 'MICROSERVICE') return;
-  for (const { tenant } of await subscribers(request, application.id)) {
-    await serviceUser(request, tenant, application);
-    const waiting = await waitingRoles(request, tenant, application);
-    if (waiting.length > 0) await tellOfWaiting(request, tenant, application, waiting);
+  for (const { tenant } of await subscribers(parts, application.id)) {
+    await serviceUser(parts, by, tenant, application);
+    const waiting = await waitingRoles(parts, tenant, application);
+    if (waiting.length > 0) await tellOfWaiting(parts, by, tenant, application, waiting);
   }
 }
 
 /** Into the log of the tenant, with the subscription as it is. */
 async function tellOfWaiting(
-  request: ApiRequest,
+  parts: ApplicationParts,
+  by: By,
   { number }: Tenant,
   { id, name }: StoredApplication,
   waiting: readonly string[],
@@ -422,57 +452,52 @@ async function tellOfWaiting(
     type: 'Application',
     activity,
     text: `${activity}: ${name}, ${waiting.join(' ')}`,
-    user: request.principal.userName,
+    user: by.userName,
     source: id,
   };
-  await retried(request.platform, async () => {
-    const expected = await readRecord(request.platform, number, 'subscription', id);
+  await retried(parts, async () => {
+    const expected = await readRecord(parts, number, 'subscription', id);
     if (expected !== undefined)
-      await changeRecords(
-        request.platform,
-        number,
-        [{ collection: 'subscription', id, expected, value: expected }],
-        [audit],
-      );
+      await changeRecords(parts, number, [{ collection: 'subscription', id, expected, value: expected }], [audit]);
   });
 }
 
 /** Before the application goes: subscriptions end with their users, then the bootstrap user. */
-export async function endAllUses(request: Acting, application: StoredApplication): Promise<void> {
+export async function endAllUses(parts: ApplicationParts, by: By, application: StoredApplication): Promise<void> {
   const { id, ownerNumber } = application;
-  for (const { tenant, text } of await subscribers(request, id)) {
-    await removeUser(request, tenant.number, 'service', id);
+  for (const { tenant, text } of await subscribers(parts, id)) {
+    await removeUser(parts, by, tenant.number, 'service', id);
     const activity = 'Application unsubscribed';
     const audit = {
       type: 'Application',
       activity,
       text: `${activity}: ${application.name}`,
-      user: request.principal.userName,
+      user: by.userName,
       source: id,
     };
     await changeRecords(
-      request.platform,
+      parts,
       tenant.number,
       [{ collection: 'subscription', id, expected: text, value: undefined }],
       [audit],
     );
   }
-  for (const { number } of request.platform.tenants.all) await removeUser(request, number, 'service', id);
-  await removeUser(request, ownerNumber, 'bootstrap', id);
+  for (const { number } of parts.tenants.all) await removeUser(parts, by, number, 'service', id);
+  await removeUser(parts, by, ownerNumber, 'bootstrap', id);
 }
 
 /**
- * Of a tenant that was deleted: nobody sees its applications any more, but others were subscribed to them. The request
+ * Of a tenant that was deleted: no user sees its applications any more, but others were subscribed to them. The request
  * that deletes the tenant and its deletion in the background may be at it together: who finds a step done goes on
  * behind it. @returns whether there were any.
  */
-export async function removeApplicationsOf(request: Acting, ownerNumber: number): Promise<boolean> {
+export async function removeApplicationsOf(parts: ApplicationParts, by: By, ownerNumber: number): Promise<boolean> {
   for (let tries = 1; ; tries += 1) {
-    const applications = await applicationsOfOwner(request, ownerNumber);
+    const applications = await applicationsOfOwner(parts, ownerNumber);
     try {
       for (const application of applications) {
-        await endAllUses(request, application);
-        await removeApplication(request, application);
+        await endAllUses(parts, by, application);
+        await removeApplication(parts, application);
       }
       return applications.length > 0 || tries > 1;
     } catch (error) {
@@ -482,29 +507,31 @@ export async function removeApplicationsOf(request: Acting, ownerNumber: number)
   }
 }
 
-/** Called when a subscription begins, and before it ends. */
-export const SERVICE_USERS: SubscriptionHooks = {
-  waitingRoles,
-  async subscribed(request, tenant, applicationId) {
-    const found = await findApplication(request, applicationId);
-    if (found?.application.type !== 'MICROSERVICE') return;
-    await serviceUser(request, tenant, found.application);
-    if ((await findApplication(request, applicationId)) === undefined)
-      await removeUser(request, tenant.number, 'service', applicationId);
-  },
-  async unsubscribed(request, tenant, applicationId) {
-    const found = await findApplication(request, applicationId);
-    if (found === undefined || found.application.type === 'MICROSERVICE')
-      await removeUser(request, tenant.number, 'service', applicationId);
-  },
-};
+/** When a subscription begins: a microservice has a user in each of its tenants. */
+export async function subscribed(parts: ServiceParts, by: By, tenant: Tenant, applicationId: string): Promise<void> {
+  const found = await findApplication(parts, applicationId);
+  if (found?.application.type !== 'MICROSERVICE') return;
+  await serviceUser(parts, by, tenant, found.application);
+  if ((await findApplication(parts, applicationId)) === undefined)
+    await removeUser(parts, by, tenant.number, 'service', applicationId);
+}
+
+/** Before a subscription ends. */
+export async function unsubscribed(parts: ServiceParts, by: By, tenant: Tenant, applicationId: string): Promise<void> {
+  const found = await findApplication(parts, applicationId);
+  if (found === undefined || found.application.type === 'MICROSERVICE')
+    await removeUser(parts, by, tenant.number, 'service', applicationId);
+}
 
 /**
- * Which application the user of the request belongs to; undefined for people and devices, also for one who was given
- * the name of a service user.
+ * Which application a user belongs to; undefined for people and devices, also for a person who was given the name of a
+ * service user.
  */
-export async function applicationOfUser(request: ApiRequest): Promise<StoredServiceUser | undefined> {
-  if (request.principal.serviceOwner === undefined) return undefined;
-  const text = await readRecord(request.platform, request.tenant, COLLECTION, userKey(request.principal.userName));
+export async function applicationOfUser(
+  parts: RecordReader,
+  { serviceOwner, tenantNumber, userName }: Pick<Principal, 'serviceOwner' | 'tenantNumber' | 'userName'>,
+): Promise<StoredServiceUser | undefined> {
+  if (serviceOwner === undefined) return undefined;
+  const text = await readRecord(parts, tenantNumber, COLLECTION, userKey(userName));
   return text === undefined ? undefined : (JSON.parse(text) as StoredServiceUser);
 }

@@ -15,8 +15,6 @@ import {
   createApplication,
   findByUnique,
   loadAttachment,
-  loadOwn,
-  loadVisible,
   removeApplication,
   subscribedIds,
   updateApplication,
@@ -35,8 +33,15 @@ import { retried } from '../../records/records.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
-import { bootstrapUser, endAllUses, refreshServiceUsers, removeUser, subscribers } from '../../accounts/applications/service-users.ts';
+import {
+  bootstrapUser,
+  endAllUses,
+  refreshServiceUsers,
+  removeUser,
+  subscribers,
+} from '../../accounts/applications/service-users.ts';
 import { requireRoles } from '../users/text.ts';
+import { loadOwn, loadVisible } from './visible.ts';
 
 /** `clone`, `clone2`, …: names that are tried for a copy. */
 const CLONES_MAX = 100;
@@ -63,9 +68,9 @@ async function post(request: ApiRequest): Promise<Answer> {
   const application = mergedApplication(request, empty, members);
   const isMicroservice = application.type === 'MICROSERVICE';
   if (isMicroservice) await requireSettingsFit(request, application);
-  await createApplication(request, application);
+  await createApplication(request.platform, request.principal, application);
   if (isMicroservice) {
-    await bootstrapUser(request, application);
+    await bootstrapUser(request.platform, request.principal, application);
     await applySettings(request, application);
   }
   return created('application', applicationText(request, application), applicationUrl(request, application.id));
@@ -106,7 +111,8 @@ export async function storeApplication(
   further: readonly RecordChange[] = [],
 ): Promise<StoredApplication> {
   const { next } = await updateApplication(
-    request,
+    request.platform,
+    request.principal,
     id,
     async (stored) => {
       const decided = await decide(stored);
@@ -116,7 +122,7 @@ export async function storeApplication(
     further,
   );
   if (next.type === 'MICROSERVICE') {
-    await refreshServiceUsers(request, next);
+    await refreshServiceUsers(request.platform, request.principal, next);
     await applySettings(request, next);
   }
   return next;
@@ -128,7 +134,7 @@ async function activatable(
   { id, activeVersionId = '' }: StoredApplication,
 ): Promise<StoredAttachment> {
   try {
-    return await loadAttachment(request, id, activeVersionId);
+    return await loadAttachment(request.platform, id, activeVersionId);
   } catch (error) {
     if (!(error instanceof PlatformError) || error.code !== 'applications/binary-not-found') throw error;
     throw new PlatformError('validation/invalid-field', {
@@ -176,13 +182,15 @@ async function remove(request: ApiRequest): Promise<Answer> {
   const { application } = await loadOwn(request, request.params['id']);
   const { id } = application;
   if (!request.query.isTrue('force')) {
-    const [first] = await subscribers(request, id);
+    const [first] = await subscribers(request.platform, id);
     if (first !== undefined) throw new PlatformError('applications/subscribed', { id, tenant: first.tenant.id });
   }
-  await retried(request.platform, () => endAllUses(request, application));
-  await removeApplication(request, application, [auditOf(request, 'Application deleted', application)]);
+  await retried(request.platform, () => endAllUses(request.platform, request.principal, application));
+  await removeApplication(request.platform, application, [
+    auditOf(request.principal, 'Application deleted', application),
+  ]);
   // One that was asked for meanwhile.
-  await removeUser(request, application.ownerNumber, 'bootstrap', id);
+  await removeUser(request.platform, request.principal, application.ownerNumber, 'bootstrap', id);
   await removeSettings(request, application);
   return NO_CONTENT;
 }
@@ -201,7 +209,7 @@ async function getBootstrapUser(request: ApiRequest): Promise<Answer> {
       type,
       reason: 'only microservices have a bootstrap user',
     });
-  return found('user', JSON.stringify(await bootstrapUser(request, application)));
+  return found('user', JSON.stringify(await bootstrapUser(request.platform, request.principal, application)));
 }
 
 /** A copy with its active archive. Names begin with `clone`, or `clone2` and so on when there is one already. */
@@ -229,9 +237,9 @@ async function clone(request: ApiRequest): Promise<Answer> {
   const attachment =
     binary === undefined
       ? undefined
-      : await copyAttachment(request, await loadAttachment(request, id, binary), copy.id);
+      : await copyAttachment(request, await loadAttachment(request.platform, id, binary), copy.id);
   const made = attachment === undefined ? copy : { ...copy, activeVersionId: attachment.id };
-  await createApplication(request, made, attachment);
+  await createApplication(request.platform, request.principal, made, attachment);
   return created('application', applicationText(request, made), applicationUrl(request, copy.id));
 }
 
@@ -264,9 +272,9 @@ async function freeNames(
       ...(contextPath === undefined ? {} : { contextPath: prefix + contextPath }),
     };
     const taken = await Promise.all([
-      findByUnique(request, 'key', tenant, names.key),
-      findByUnique(request, 'name', tenant, names.name),
-      findByUnique(request, 'contextPath', tenant, names.contextPath ?? ''),
+      findByUnique(request.platform, 'key', tenant, names.key),
+      findByUnique(request.platform, 'name', tenant, names.name),
+      findByUnique(request.platform, 'contextPath', tenant, names.contextPath ?? ''),
     ]);
     if (count >= CLONES_MAX || taken.every((one) => one === undefined)) return names;
   }
@@ -282,9 +290,12 @@ async function getManifest(request: ApiRequest): Promise<Answer> {
 
 /** The own one before subscribed ones. */
 async function applicationAt(request: ApiRequest, contextPath: string): Promise<StoredApplication | undefined> {
-  const own = await findByUnique(request, 'contextPath', request.tenant, contextPath);
+  const own = await findByUnique(request.platform, 'contextPath', request.tenant, contextPath);
   if (own !== undefined) return own.application;
-  for await (const application of applicationsOfIds(request, await subscribedIds(request, request.tenant))) {
+  for await (const application of applicationsOfIds(
+    request.platform,
+    await subscribedIds(request.platform, request.tenant),
+  )) {
     if (application.contextPath === contextPath) return application;
   }
   return undefined;
@@ -295,7 +306,7 @@ async function refresh(request: ApiRequest): Promise<Answer> {
   const { application } = await loadOwn(request, request.params['id']);
   const { activeVersionId } = application;
   if (activeVersionId === undefined) throw unprocessable(`The application ${application.id} has no active version`);
-  const attachment = await loadAttachment(request, application.id, activeVersionId);
+  const attachment = await loadAttachment(request.platform, application.id, activeVersionId);
   await storeApplication(request, application.id, (stored) => activated(request, stored, attachment));
   return { status: 200, text: '' };
 }

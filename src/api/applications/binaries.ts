@@ -15,8 +15,6 @@ import {
   attachmentRemoval,
   attachmentsOfApplication,
   loadAttachment,
-  loadOwn,
-  loadVisible,
   requireRoomForAttachment,
 } from '../../accounts/applications/applications.ts';
 import { ArchiveForm, FilesForm, VersionForm } from './schemas.ts';
@@ -45,6 +43,7 @@ import type { RouteBody } from '../request/route-rules.ts';
 import { badArchive, openArchive, readEntry, readThrough } from './zip-archive.ts';
 import type { ArchiveSource } from './zip-archive.ts';
 import { rewritten } from './zip-writer.ts';
+import { loadOwn, loadVisible } from './visible.ts';
 
 const IMAGE_FILE = 'image.tar';
 const NAME_LENGTH_MAX = 1_000;
@@ -96,7 +95,7 @@ async function upload(
       reason: `The application ${id} has the type ${type}: only HOSTED and MICROSERVICE have binaries`,
     });
   }
-  await requireRoomForAttachment(request, id);
+  await requireRoomForAttachment(request.platform, id);
   const { zipped, zippedLimit } = archiveLimit(type);
   const limits = {
     blobs: request.blobs,
@@ -164,7 +163,7 @@ async function attach(
 }
 
 async function removeUnnamed(request: ApiRequest, attachment: StoredAttachment): Promise<void> {
-  const attachments = await attachmentsOfApplication(request, attachment.application);
+  const attachments = await attachmentsOfApplication(request.platform, attachment.application);
   if (!attachments.some(({ blob }) => blob === attachment.blob)) await request.platform.blobs.remove(attachment.blob);
 }
 
@@ -190,7 +189,7 @@ async function post(request: ApiRequest): Promise<Answer> {
 async function list(request: ApiRequest): Promise<Answer> {
   const { application } = await loadOwn(request, request.params['id']);
   const page = pageOf(request);
-  const attachments = await attachmentsOfApplication(request, application.id);
+  const attachments = await attachmentsOfApplication(request.platform, application.id);
   const items = attachments
     .slice(page.offset, page.offset + page.size)
     .map((attachment) => attachmentText(request, application, attachment));
@@ -203,7 +202,7 @@ async function list(request: ApiRequest): Promise<Answer> {
 async function download(request: ApiRequest): Promise<typeof ANSWERED> {
   const { id, binaryId } = request.params;
   const { application } = await loadOwn(request, id);
-  const { blob, bytes, name } = await loadAttachment(request, application.id, binaryId);
+  const { blob, bytes, name } = await loadAttachment(request.platform, application.id, binaryId);
   const pieces = await request.platform.blobs.read(blob);
   if (pieces === undefined) throw new Error(`the content ${blob} of the application ${id} is missing`);
   await request.sendContent(
@@ -223,7 +222,7 @@ async function removeAttachment(request: ApiRequest, attachment: StoredAttachmen
     application,
     async (stored) => {
       // Somebody else may have deleted it meanwhile.
-      await loadAttachment(request, application, id);
+      await loadAttachment(request.platform, application, id);
       const version = stored.versions?.find(({ binaryId }) => binaryId === id);
       if (version?.tags.includes(LATEST)) throw new PlatformError('applications/latest', { version: version.version });
       const { activeVersionId, versions, ...others } = stored;
@@ -241,7 +240,7 @@ async function removeAttachment(request: ApiRequest, attachment: StoredAttachmen
 
 async function remove(request: ApiRequest): Promise<Answer> {
   const { application } = await loadOwn(request, request.params['id']);
-  await removeAttachment(request, await loadAttachment(request, application.id, request.params['binaryId']));
+  await removeAttachment(request, await loadAttachment(request.platform, application.id, request.params['binaryId']));
   return NO_CONTENT;
 }
 
@@ -259,7 +258,7 @@ async function postFiles(request: ApiRequest): Promise<Answer> {
   }
   const { blobs, bodyStream, headers, platform } = request;
   if (bodyStream === undefined) throw new Error('the route streams its body');
-  const old = await loadAttachment(request, id, activeVersionId);
+  const old = await loadAttachment(request.platform, id, activeVersionId);
   const { refusals, config } = platform;
   const { zipped, zippedLimit, unzipped, unzippedLimit } = archiveLimit(type);
   const form = await readMultipart(
@@ -290,7 +289,7 @@ async function postFiles(request: ApiRequest): Promise<Answer> {
       request,
       id,
       async (stored) => {
-        await loadAttachment(request, id, old.id);
+        await loadAttachment(request.platform, id, old.id);
         const versions = stored.versions?.map((one) =>
           one.binaryId === old.id ? { ...one, binaryId: attachment.id } : one,
         );
@@ -307,7 +306,7 @@ async function postFiles(request: ApiRequest): Promise<Answer> {
   } catch (error) {
     if (
       error instanceof PlatformError &&
-      !(await attachmentsOfApplication(request, id)).some(({ blob }) => blob === key)
+      !(await attachmentsOfApplication(request.platform, id)).some(({ blob }) => blob === key)
     )
       await blobs.remove(key);
     throw error;
@@ -396,7 +395,7 @@ async function putVersion(request: ApiRequest): Promise<Answer> {
   if (sent.tag === undefined && sent.tags === undefined)
     throw new PlatformError('validation/mandatory-fields', { names: 'tag' });
   const tags = tagsOf(sent);
-  const attachments = await attachmentsOfApplication(request, application.id);
+  const attachments = await attachmentsOfApplication(request.platform, application.id);
   const next = await storeApplication(request, application.id, (stored) => {
     const { versions = [] } = stored;
     const wanted = versions.find(({ version }) => version === name);
@@ -424,7 +423,7 @@ async function removeVersion(request: ApiRequest): Promise<Answer> {
   const { application } = await loadOwn(request, request.params['id']);
   const wanted = asked(request, application);
   if (wanted === undefined) throw new PlatformError('validation/mandatory-fields', { names: 'version' });
-  await removeAttachment(request, await loadAttachment(request, application.id, wanted.binaryId));
+  await removeAttachment(request, await loadAttachment(request.platform, application.id, wanted.binaryId));
   return NO_CONTENT;
 }
 

@@ -16,9 +16,9 @@ import type { ServiceUserKind } from '../../accounts/applications/service-users.
 
 /** The application of the user. @throws PlatformError 403 for everybody who is no user of that kind. */
 async function current(request: ApiRequest, ...kinds: readonly ServiceUserKind[]): Promise<StoredApplication> {
-  const user = await applicationOfUser(request);
+  const user = await applicationOfUser(request.platform, request.principal);
   if (user === undefined || !kinds.includes(user.kind)) throw new PlatformError('security/forbidden');
-  const stored = await findApplication(request, user.application);
+  const stored = await findApplication(request.platform, user.application);
   if (stored === undefined) throw new PlatformError('applications/not-found', { id: user.application });
   return stored.application;
 }
@@ -45,7 +45,7 @@ async function put(request: ApiRequest): Promise<Answer> {
 }
 
 async function subscriptions(request: ApiRequest): Promise<Answer> {
-  const users = await serviceUsers(request, await current(request, 'bootstrap'));
+  const users = await serviceUsers(request.platform, request.principal, await current(request, 'bootstrap'));
   const self = `${request.baseUrl}/application/currentApplication/subscriptions`;
   return found('applicationUserCollection', JSON.stringify({ self, users }));
 }

@@ -10,7 +10,12 @@ import type { StoredApplication } from '../../model/entities/application.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { applicationsOfIds, findByUnique, loadAttachment, subscribedIds } from '../../accounts/applications/applications.ts';
+import {
+  applicationsOfIds,
+  findByUnique,
+  loadAttachment,
+  subscribedIds,
+} from '../../accounts/applications/applications.ts';
 import { isKnownTag } from '../http/byte-range.ts';
 import { ArchiveCache } from './archive-cache.ts';
 import { archiveLimit } from './archive-limits.ts';
@@ -60,9 +65,12 @@ async function applicationAt(
 ): Promise<StoredApplication> {
   const missing = new PlatformError('applications/no-context-path', { contextPath });
   if (!isActive(tenant)) throw missing;
-  const own = await findByUnique(request, 'contextPath', tenant.number, contextPath);
+  const own = await findByUnique(request.platform, 'contextPath', tenant.number, contextPath);
   if (own?.application.type === type) return own.application;
-  for await (const application of applicationsOfIds(request, await subscribedIds(request, tenant.number))) {
+  for await (const application of applicationsOfIds(
+    request.platform,
+    await subscribedIds(request.platform, tenant.number),
+  )) {
     if (application.type === type && application.contextPath === contextPath) return application;
   }
   throw missing;
@@ -108,7 +116,7 @@ async function serve(request: ApiRequest, archives: ArchiveCache): Promise<Answe
   }
   const application = await applicationAt(request, tenantAsked(request), contextPath, 'HOSTED');
   const attachment = await loadAttachment(
-    request,
+    request.platform,
     application.id,
     binaryIdOf(application, at < 0 ? undefined : segment.slice(at + 1)),
   );

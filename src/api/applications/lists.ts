@@ -17,7 +17,6 @@ import {
   applicationsOfIds,
   availableIds,
   idsOfName,
-  isOffered,
   ownIds,
   subscribedIds,
 } from '../../accounts/applications/applications.ts';
@@ -31,6 +30,7 @@ import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
 import { referencedId } from '../users/text.ts';
 import { SERVER_WIDE } from '../../model/commands/keys.ts';
+import { isOffered } from './visible.ts';
 
 const APPLICATION_READ = ['ROLE_APPLICATION_MANAGEMENT_READ'];
 export const APPLICATION_ADMIN = ['ROLE_APPLICATION_MANAGEMENT_ADMIN'];
@@ -63,7 +63,7 @@ async function idsOfUser(request: ApiRequest, userName: string): Promise<Set<str
   const user = JSON.parse(stored) as StoredUser;
   const groups = await groupsOf(request.platform.documents, request.tenant, user);
   const assigned = new Set([user.doc, ...groups.map(({ doc }) => doc)].flatMap(assignedIds));
-  const available = await availableIds(request, request.tenant);
+  const available = await availableIds(request.platform, request.tenant);
   return assigned.size === 0 ? available : new Set([...available].filter((id) => assigned.has(id)));
 }
 
@@ -95,7 +95,7 @@ const TENANT_FILTERS = ['owner', ...SUBSCRIBER_FILTERS, 'user'] as const;
 /** What the caller may see that fulfils the filters; without one about tenants, what the own tenant has. */
 async function selected(request: ApiRequest): Promise<Selection> {
   const { query, principal } = request;
-  const own = await availableIds(request, request.tenant);
+  const own = await availableIds(request.platform, request.tenant);
   const isOfTenants = TENANT_FILTERS.some((name) => query.has(name));
   if (!request.isPrivileged || (!isOfTenants && principal.tenant !== MANAGEMENT_TENANT))
     return filtered(request, all(own));
@@ -112,9 +112,9 @@ async function candidates(request: ApiRequest, own: Iterable<string>): Promise<I
   if (owner !== undefined) return idsOfOwner(request, owner);
   if (query.has('user')) return own;
   const id = SUBSCRIBER_FILTERS.map((name) => query.text(name)).find((value) => value !== undefined);
-  if (id === undefined) return allIds(request);
+  if (id === undefined) return allIds(request.platform);
   const tenant = askedTenant(request, id);
-  return tenant === undefined ? [] : availableIds(request, tenant.number);
+  return tenant === undefined ? [] : availableIds(request.platform, tenant.number);
 }
 
 async function idsOfOwner(request: ApiRequest, id: string): Promise<string[]> {
@@ -138,7 +138,7 @@ async function filtered(request: ApiRequest, { ids, isWanted }: Selection): Prom
     if (id === undefined) continue;
     const tenant = askedTenant(request, id);
     if (tenant === undefined) return NOTHING;
-    const subscribed = await subscribedIds(request, tenant.number);
+    const subscribed = await subscribedIds(request.platform, tenant.number);
     const owns = ({ ownerNumber }: StoredApplication): boolean => ownerNumber === tenant.number;
     tests.push(
       (application) =>
@@ -164,7 +164,7 @@ async function withoutOverwritten(request: ApiRequest, { ids, isWanted }: Select
     ]),
   );
   const wantedIds = new Set<string>();
-  for await (const application of applicationsOfIds(request, own.values()))
+  for await (const application of applicationsOfIds(request.platform, own.values()))
     if (isWanted(application)) wantedIds.add(application.id);
   const isOverwritten = ({ ownerNumber, contextPath }: StoredApplication): boolean =>
     ownerNumber !== request.tenant && contextPath !== undefined && wantedIds.has(own.get(contextPath) ?? '');
@@ -178,7 +178,7 @@ async function answerList(request: ApiRequest, selection: Selection): Promise<An
   const page: Page = isUnpaged ? { size: PAGE_SIZE_MAX, current: 1, offset: 0, wantsTotal: true } : pageOf(request);
   const items: string[] = [];
   let [total, bytes] = [0, 0];
-  for await (const application of applicationsOfIds(request, ids)) {
+  for await (const application of applicationsOfIds(request.platform, ids)) {
     if (!isWanted(application)) continue;
     total += 1;
     if (total <= page.offset) continue;
@@ -196,21 +196,21 @@ async function answerList(request: ApiRequest, selection: Selection): Promise<An
 const list = async (request: ApiRequest): Promise<Answer> => answerList(request, await selected(request));
 
 async function listByName(request: ApiRequest): Promise<Answer> {
-  const own = await availableIds(request, request.tenant);
+  const own = await availableIds(request.platform, request.tenant);
   const isVisible = (application: StoredApplication): boolean =>
     own.has(application.id) || (request.isPrivileged && isOffered(request, application));
-  return answerList(request, { ids: await idsOfName(request, request.params['name']), isWanted: isVisible });
+  return answerList(request, { ids: await idsOfName(request.platform, request.params['name']), isWanted: isVisible });
 }
 
 async function listByTenant(request: ApiRequest): Promise<Answer> {
   const tenant = askedTenant(request, request.params['tenant']);
-  return answerList(request, tenant === undefined ? NOTHING : all(await availableIds(request, tenant.number)));
+  return answerList(request, tenant === undefined ? NOTHING : all(await availableIds(request.platform, tenant.number)));
 }
 
 async function listByOwner(request: ApiRequest): Promise<Answer> {
   const { tenant: owner } = request.params;
   const mayAsk = askedTenant(request, owner) !== undefined;
-  const own = await availableIds(request, request.tenant);
+  const own = await availableIds(request.platform, request.tenant);
   const isVisible = (application: StoredApplication): boolean =>
     mayAsk || own.has(application.id) || (request.isPrivileged && isOffered(request, application));
   return answerList(request, { ids: await idsOfOwner(request, owner), isWanted: isVisible });

@@ -30,7 +30,7 @@ import {
 import { requireRoom } from '../../records/totals.ts';
 import { listRecords, retried } from '../../records/records.ts';
 import type { StoredRecord } from '../../records/records.ts';
-import type { StoredSubscription } from './subscriptions.ts';
+import type { StoredSubscription } from '../../model/entities/application.ts';
 
 /**
  * Brings the options of the owner in line with the manifest: its defaults become options where none is stored; those
@@ -152,7 +152,7 @@ async function isItsCategory(
   tenant: number,
 ): Promise<boolean> {
   if (contextPath !== category || PLATFORM_CATEGORIES.has(category)) return false;
-  const own = await findByUnique(request, 'contextPath', tenant, contextPath);
+  const own = await findByUnique(request.platform, 'contextPath', tenant, contextPath);
   if (own !== undefined || tenant === ownerNumber) return own?.application.id === id;
   const subscriptions = (await listRecords(request.platform, tenant, 'subscription')).map(
     ({ value }) => JSON.parse(value) as StoredSubscription,

@@ -7,43 +7,21 @@ import type { Tenant } from '../../accounts/tenants/tenants.ts';
 import type { AuditEntry } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
-import type { StoredApplication } from '../../model/entities/application.ts';
+import type { StoredApplication, StoredSubscription } from '../../model/entities/application.ts';
 import { ROLES } from '../../model/access/roles.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { applicationsOfIds, findApplication, isOffered, ownIds, subscribedIds } from '../../accounts/applications/applications.ts';
+import { applicationsOfIds, findApplication, ownIds, subscribedIds } from '../../accounts/applications/applications.ts';
 import { applicationText, applicationUrl } from './text.ts';
 import { quote, segment } from '../entities/text.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf, requirePageBytes } from '../request/paging.ts';
+import { subscribed, unsubscribed, waitingRoles } from '../../accounts/applications/service-users.ts';
 import { changeRecords, isChangedMeanwhile, readRecord, retried } from '../../records/records.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
 import { requireRoles } from '../users/text.ts';
 import { lastSegment } from '../../model/documents/text-end.ts';
-
-/** In `subscription` of the tenant. */
-export interface StoredSubscription {
-  readonly application: string;
-  readonly since: string;
-  /**
-   * Context path, or the name, when the tenant was subscribed: the category of options whose secret values the
-   * microservice is trusted with.
-   */
-  readonly trusted?: string;
-  /**
-   * Required roles of a microservice that the tenant has agreed to: its service user has no others. Absent in records
-   * of older servers: then they are those that the user has.
-   */
-  readonly granted?: readonly string[];
-}
-
-/** Called when a tenant is subscribed and no longer subscribed: microservices have a user in each of their tenants. */
-export interface SubscriptionHooks {
-  subscribed(request: ApiRequest, tenant: Tenant, applicationId: string): Promise<void>;
-  unsubscribed(request: ApiRequest, tenant: Tenant, applicationId: string): Promise<void>;
-  /** Required roles that wait for the tenant's consent. */
-  waitingRoles(request: ApiRequest, tenant: Tenant, application: StoredApplication): Promise<readonly string[]>;
-}
+import { isOffered } from './visible.ts';
 
 const applicationsUrl = (request: ApiRequest, tenant: Tenant): string =>
   `${request.baseUrl}/tenant/tenants/${segment(tenant.id)}/applications`;
@@ -62,7 +40,7 @@ function referenceText(
 
 /** By id. Those that were deleted since are left out. */
 const applicationsOf = async (request: ApiRequest, tenant: Tenant): Promise<AsyncIterable<StoredApplication>> =>
-  applicationsOfIds(request, await subscribedIds(request, tenant.number));
+  applicationsOfIds(request.platform, await subscribedIds(request.platform, tenant.number));
 
 /** Names of subscribed applications, for the statistics. */
 export async function subscribedNames(request: ApiRequest, tenant: Tenant): Promise<string[]> {
@@ -84,7 +62,7 @@ export async function subscribedApplicationsText(request: ApiRequest, tenant: Te
  * `general/page-too-large`.
  */
 export async function ownedApplicationsText(request: ApiRequest, tenant: Tenant): Promise<string> {
-  const owned = applicationsOfIds(request, await ownIds(request.platform, tenant.number));
+  const owned = applicationsOfIds(request.platform, await ownIds(request.platform, tenant.number));
   const self = `${request.baseUrl}/application/applicationsByOwner/${segment(tenant.id)}`;
   const references = await referencesText(request, owned, (application) =>
     application.availability === 'MARKET'
@@ -113,7 +91,7 @@ async function referencesText(
 }
 
 /**
- * What the caller knows of by an offer, and what his own tenant or the subscribed one owns. What is PRIVATE its owner
+ * What the caller knows of by an offer, and what its tenant or the subscribed one owns. What is PRIVATE its owner
  * gives, or the management tenant.
  */
 function isOfferedTo(request: ApiRequest, tenant: Tenant, application: StoredApplication): boolean {
@@ -128,13 +106,10 @@ function sentId(request: ApiRequest): string {
   return String(id);
 }
 
-/** @param hooks of the microservices. @param tenantOf refuses tenants that the request may not see. */
-export function subscriptionRoutes(
-  hooks: SubscriptionHooks,
-  tenantOf: (request: ApiRequest, id: string) => Tenant,
-): Route[] {
+/** @param tenantOf refuses tenants that the request may not see. */
+export function subscriptionRoutes(tenantOf: (request: ApiRequest, id: string) => Tenant): Route[] {
   const subscribedText = async (request: ApiRequest, tenant: Tenant, application: StoredApplication): Promise<string> =>
-    referenceText(request, tenant, application, undefined, await hooks.waitingRoles(request, tenant, application));
+    referenceText(request, tenant, application, undefined, await waitingRoles(request.platform, tenant, application));
 
   async function list(request: ApiRequest): Promise<Answer> {
     const tenant = tenantOf(request, request.params['id']);
@@ -155,7 +130,7 @@ export function subscriptionRoutes(
   async function get(request: ApiRequest): Promise<Answer> {
     const tenant = tenantOf(request, request.params['id']);
     const id = request.params['applicationId'];
-    const application = (await findApplication(request, id))?.application;
+    const application = (await findApplication(request.platform, id))?.application;
     if (
       application === undefined ||
       (await readRecord(request.platform, tenant.number, 'subscription', id)) === undefined
@@ -165,11 +140,11 @@ export function subscriptionRoutes(
     return found('applicationReference', await subscribedText(request, tenant, application));
   }
 
-  /** The tenant agrees to required roles; those that are left out end. Nobody gives a role that he lacks. */
+  /** The tenant agrees to required roles; those that are left out end. You can grant only roles that you hold. */
   async function put(request: ApiRequest): Promise<Answer> {
     const tenant = tenantOf(request, request.params['id']);
     const id = request.params['applicationId'];
-    const application = (await findApplication(request, id))?.application;
+    const application = (await findApplication(request.platform, id))?.application;
     if (application === undefined) throw new PlatformError('applications/not-subscribed', { id, tenant: tenant.id });
     const { grantedRoles } = JSON.parse(request.bodyText()) as { grantedRoles: string[] };
     const stranger = grantedRoles.find((role) => application.requiredRoles?.includes(role) !== true);
@@ -182,7 +157,7 @@ export function subscriptionRoutes(
         limit,
       });
     }
-    const waiting = await hooks.waitingRoles(request, tenant, application);
+    const waiting = await waitingRoles(request.platform, tenant, application);
     requireRoles(
       request,
       grantedRoles.filter((role) => waiting.includes(role) && ROLES.includes(role)),
@@ -202,14 +177,14 @@ export function subscriptionRoutes(
         [audit],
       );
     });
-    await hooks.subscribed(request, tenant, id);
+    await subscribed(request.platform, request.principal, tenant, id);
     return found('applicationReference', await subscribedText(request, tenant, application));
   }
 
   async function post(request: ApiRequest): Promise<Answer> {
     const tenant = tenantOf(request, request.params['id']);
     const id = sentId(request);
-    const application = (await findApplication(request, id))?.application;
+    const application = (await findApplication(request.platform, id))?.application;
     if (application === undefined || !isOfferedTo(request, tenant, application))
       throw new PlatformError('applications/not-found', { id });
     const { contextPath: trusted = application.name } = application;
@@ -235,7 +210,7 @@ export function subscriptionRoutes(
       if (isChangedMeanwhile(error)) throw duplicate(tenant, id);
       throw error;
     }
-    await hooks.subscribed(request, tenant, id);
+    await subscribed(request.platform, request.principal, tenant, id);
     return created(
       'applicationReference',
       referenceText(request, tenant, application),
@@ -252,7 +227,7 @@ export function subscriptionRoutes(
         : undefined;
       if (expected === undefined) throw new PlatformError('applications/not-subscribed', { id, tenant: tenant.id });
       // First the users, so that none is left when this is broken off and tried again.
-      await hooks.unsubscribed(request, tenant, id);
+      await unsubscribed(request.platform, request.principal, tenant, id);
       const change = { collection: 'subscription' as const, id, expected, value: undefined };
       await changeRecords(
         request.platform,

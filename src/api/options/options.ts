@@ -113,7 +113,8 @@ function checked(category: string, key: string, value: unknown): Option {
  */
 export async function madeOption(request: ApiRequest, text: string | undefined): Promise<StoredOption | undefined> {
   const option = text === undefined ? undefined : (JSON.parse(text) as StoredOption);
-  return option?.application !== undefined && (await findApplication(request, option.application)) === undefined
+  return option?.application !== undefined &&
+    (await findApplication(request.platform, option.application)) === undefined
     ? undefined
     : option;
 }

@@ -453,7 +453,7 @@ async function remove(request: ApiRequest): Promise<Answer> {
     );
   });
   try {
-    await removeApplicationsOf(request, tenant.number);
+    await removeApplicationsOf(request.platform, request.principal, tenant.number);
   } catch (error) {
     // The tenant is gone, and with its number no user of its microservices is let in: what is left goes in the
     // background.

@@ -88,3 +88,19 @@ export const CONTEXT_PATH = '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$';
 export const ROLE_FORM = '^ROLE_[A-Z0-9_]{1,120}$';
 /** Of a version and of a tag. */
 export const VERSION_FORM = '^[A-Za-z0-9.+-]{1,128}$';
+
+/** In `subscription` of the tenant. */
+export interface StoredSubscription {
+  readonly application: string;
+  readonly since: string;
+  /**
+   * Context path, or the name, when the tenant was subscribed: the category of options whose secret values the
+   * microservice is trusted with.
+   */
+  readonly trusted?: string;
+  /**
+   * Required roles of a microservice that the tenant has agreed to: its service user has no others. Absent in records
+   * of older servers: then they are those that the user has.
+   */
+  readonly granted?: readonly string[];
+}

@@ -28,12 +28,10 @@ export async function accountsPart(core: ServerCore): Promise<AccountsPart> {
     secretKey: config.secretKey,
     collections: COLLECTIONS,
     rows: core.tenantRows,
-    removeApplications: (tenant, by) =>
+    removeApplications: (tenant, userName) =>
       removeApplicationsOf(
-        {
-          platform: { documents, commands, tenants, blobs: core.blobs, now: Date.now, refusals: metrics },
-          principal: { userName: by },
-        },
+        { documents, commands, tenants, blobs: core.blobs, now: Date.now, refusals: metrics },
+        { userName },
         tenant,
       ),
     tenantRate: config.httpTenantRateMax,
