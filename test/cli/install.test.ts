@@ -95,7 +95,7 @@ t.test('the lock has no addresses, and each package of it an exact version', asy
  */
 function holds(range: string, version: readonly number[]): boolean {
   return range.split('||').some((alternative) => {
-    const parts = /^\s*(\^|>=)\s*v?(\d+)(?:\.(\d+|x))?(?:\.(\d+|x))?\s*$/.exec(alternative);
+    const parts = /^\s*(\^|>=|)\s*v?(\d+)(?:\.(\d+|x))?(?:\.(\d+|x))?\s*$/.exec(alternative);
     if (parts === null) throw new Error(`a range that this test cannot read: ${range}`);
     const least = parts.slice(2).map((part) => Number(part ?? 0) || 0);
     const isAbove = version.map((part, index) => part - least[index]).find((difference) => difference !== 0) ?? 0;
