@@ -10,6 +10,7 @@ import { connect } from 'mqtt';
 import { DIST } from '../../helpers/root.ts';
 import { CLUSTER_NODES, PASSWORD, Rest, TENANT } from '../../helpers/running/server.ts';
 import { cleanEnvironment, scratchDirectory, until } from '../../helpers/setup-command.ts';
+import { PATIENCE } from '../../helpers/until.ts';
 
 const DESCRIPTORS = 400;
 const START_MS = 30_000;
@@ -134,7 +135,7 @@ t.test(
       username: `${TENANT}/admin`,
       password: PASSWORD,
       reconnectPeriod: 0,
-      connectTimeout: 10_000,
+      connectTimeout: 10_000 * PATIENCE,
     });
     t.teardown(() => client.endAsync(true));
     await new Promise((resolve, reject) => {

@@ -1,6 +1,7 @@
 /** npm `mqtt` as a device of the running server: connects, publishes, and remembers what comes down by topic. */
 import mqtt from 'mqtt';
 import type { IClientOptions, MqttClient } from 'mqtt';
+import { PATIENCE } from '../until.ts';
 import { PASSWORD, TENANT, eventually } from './server.ts';
 import type { RunningServer, Teardown } from './server.ts';
 
@@ -97,7 +98,7 @@ export async function connectDevice(
     username: `${TENANT}/admin`,
     password: PASSWORD,
     reconnectPeriod: 0,
-    connectTimeout: 5_000,
+    connectTimeout: 5_000 * PATIENCE,
     protocolVersion: 4,
     ...settings,
   });
