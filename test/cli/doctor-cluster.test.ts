@@ -369,7 +369,7 @@ t.test('NATS: room for the journal', { skip: missing('nats-server') }, async (t)
   t.match(await storage(2 ** 29), { state: 'ok' });
   t.match(await storage(2 ** 31), {
     state: 'fail',
-    fact: /no room for a journal of 2048 MiB: insufficient storage/,
+    fact: /not enough room for a journal of 2048 MiB: insufficient storage/,
     remedy: /raise max_file_store .* lower journal-max-bytes/,
   });
   const owner = await NatsConnection.open(settings, { log: silentLog, timeoutMs: 0 });
