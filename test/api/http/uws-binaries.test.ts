@@ -182,7 +182,7 @@ t.test('the server loads what has the digest, and says why it does not', isHere,
     () => loadUws({ folder, binaries: { [HERE]: { source: '', digest: digestOf(rubbish) } } }),
     /does not load: /,
   );
-  t.throws(() => loadUws({ platform: 'darwin' }), /no build of uWebSockets.js for darwin/);
+  t.throws(() => loadUws({ platform: 'darwin' }), /uWebSockets.js has no build for darwin/);
   t.throws(() => loadUws({ abi: '141' }), /\(ABI 141\), only for Node 20, Node 22, Node 24/);
   t.equal(typeof loadUws().App, 'function');
 });
