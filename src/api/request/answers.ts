@@ -96,10 +96,9 @@ export class RequestAnswers implements RequestOwner {
     );
   }
 
-  #countRefusal(request: ApiRequest, { status, code, message }: PlatformError): void {
-    const { method, exchange } = request;
-    const { log } = this.#platform;
-    request.refused(`http/${status}`, `${method} ${exchange.path}: ${message}`);
+  #countRefusal({ method, exchange }: ApiRequest, { status, code, message }: PlatformError): void {
+    const { refusals, log } = this.#platform;
+    refusals.count(`http/${status}`);
     if (log.isLevelEnabled('debug'))
       log.debug({ method, path: exchange.path, code, reason: message }, 'a request was refused');
   }

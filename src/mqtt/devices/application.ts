@@ -15,7 +15,6 @@ import { isOwnedBy } from '../../model/access/inventory-access.ts';
 import type { Log } from '../../ports/log.ts';
 import type { DeviceAuthenticator, LoginCaller, Principal } from '../../model/access/principal.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
-import type { DeviceErrors } from '../../ports/device-errors.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import { BOOTSTRAP_ROLE } from '../../model/access/roles.ts';
 import { isSerialOfOther, SERIAL_TYPE, serialClaim } from '../../model/access/serial-claim.ts';
@@ -53,8 +52,6 @@ export interface DeviceApplicationOptions {
   /** In a cluster: QoS 2 messages that are of other shards than their sessions. */
   readonly receipts?: SessionReceiptStore;
   readonly refusals: Refusals;
-  /** Without it the last errors of devices are not remembered. */
-  readonly errors?: DeviceErrors;
   readonly log: Log;
   readonly now: () => number;
 }
@@ -67,7 +64,6 @@ export class DeviceApplication implements MqttApplication {
   readonly known: LoadedDocuments;
   readonly ids: IdSource;
   readonly refusals: Refusals;
-  readonly errors: DeviceErrors | undefined;
   readonly log: Log;
   readonly now: () => number;
   readonly registration: DeviceRegistration | undefined;
@@ -93,7 +89,6 @@ export class DeviceApplication implements MqttApplication {
     this.known = new LoadedDocuments(options.documents);
     this.ids = options.ids;
     this.refusals = options.refusals;
-    this.errors = options.errors;
     this.log = options.log;
     this.now = options.now;
     this.registration = options.registration;

@@ -7,8 +7,6 @@ import type { OfferedRecord } from '../../ingest/journal/command-bus.ts';
 import type { AcknowledgementSink } from '../../ingest/journal/record-intake.ts';
 import type { ReceivedPacket } from '../../ingest/journal/received-packet.ts';
 import { PlatformError, refusedBy } from '../../model/errors.ts';
-import type { DeviceError } from '../../ports/device-errors.ts';
-import type { Refused } from '../../ports/refusals.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
 import { SmartRestError } from '../../smartrest/rows/error.ts';
@@ -166,27 +164,14 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
 
   sendError(error: Error, messageId: string): void {
     const fault = error instanceof SmartRestError ? error : new SmartRestError(50, messageId, error.message);
-    this.#application.refusals.count(`smartrest/error-${fault.code}`, this.#refused(fault.message));
-    this.#noteError('smartrest', String(fault.code), fault.message);
+    this.#application.refusals.count(`smartrest/error-${fault.code}`);
     this.#application.onResult?.('error');
     this.sendRow('s/e', fault.toRow(), 0);
   }
 
-  #noteError(protocol: DeviceError['protocol'], code: string, message: string): void {
-    if (this.source !== 0) this.#application.errors?.note(this.tenantNumber, this.source, { protocol, code, message });
-  }
-
-  /** For the log. */
-  #refused(reason: string): Refused {
-    const { principal, remoteAddress } = this.connection;
-    const { tenant, userName: user } = principal;
-    return { tenant, user, device: this.serial, address: remoteAddress, reason };
-  }
-
   /** JSON over MQTT (docs/spec/mqtt-json.md#errors). */
   sendJsonError(error: PlatformError, packetId: number): void {
-    this.#application.refusals.count(`json-over-mqtt/${error.code}`, this.#refused(error.message));
-    this.#noteError('json', error.code, error.message);
+    this.#application.refusals.count(`json-over-mqtt/${error.code}`);
     this.#application.onResult?.('error');
     this.sendRow('error', JSON.stringify({ error: error.error, message: error.message, messageId: packetId }), 0);
   }
@@ -455,7 +440,7 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
 
   /** The journal's bound holds devices back, and for a while its servers being away; a full disk tells them. */
   #refuse(limit: string): PublishResult {
-    this.#application.refusals.count(limit, this.#refused(refusedBy(limit).message));
+    this.#application.refusals.count(limit);
     const now = this.#application.now();
     if (this.#refusedSince === 0) this.#refusedSince = now;
     const isAway = limit === 'journal/unavailable';
@@ -466,7 +451,6 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
       }
       return PUBLISH_RESULT.BUSY;
     }
-    this.#noteError('mqtt', limit, refusedBy(limit).message);
     this.#application.onResult?.('refused');
     this.refusal = {
       reasonCode: isAway ? REASON_SERVER_BUSY : REASON_QUOTA_EXCEEDED,

@@ -133,7 +133,6 @@ export class SingleNode implements ServerCore {
       environment: this.environment,
       engine,
       refusals: this.metrics,
-      log,
       freeBytesMin: config.diskFreeMinBytes,
     });
     this.journal = new LmdbJournal(this.environment);
@@ -201,7 +200,6 @@ export class SingleNode implements ServerCore {
       rowsMax: config.projectorBatchRows,
       intervalMs: config.projectorIntervalMs,
       runDeletion: (command) => this.deletion.run(command),
-      isPaused: () => this.backups.isEngineStopped,
       onPosition: (position) => this.journal.trim(Math.min(position, this.actors.committedSeq)),
       onInserted: (table, rows) =>
         this.metrics
@@ -364,7 +362,7 @@ export class SingleNode implements ServerCore {
   }
 
   get #parts(): readonly ObservedPart[] {
-    const { journal, intake, actors, projector, quarantine, watchedDocuments, disk, engine, commands, backups } = this;
+    const { journal, intake, actors, projector, quarantine, watchedDocuments, disk, engine, commands } = this;
     const handledSeq = (): number => this.handledSeq;
     return singleNodeParts({
       journal,
@@ -377,7 +375,6 @@ export class SingleNode implements ServerCore {
       engine,
       handledSeq,
       commands,
-      backups,
     });
   }
 
