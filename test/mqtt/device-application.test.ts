@@ -115,7 +115,7 @@ class Platform {
       log,
       now: () => 0,
     });
-    this.application.onResult = (result) => {
+    this.application.hooks.onResult = (result) => {
       this.results.push(result);
     };
   }
@@ -524,7 +524,7 @@ t.test("an object that is not in the tenant is not heard: its id may be that of 
     platform.bind('s1', '7');
     platform.bind('child', '9');
     const heard: number[] = [];
-    platform.application.onHeard = (_tenant, source) => {
+    platform.application.hooks.onHeard = (_tenant, source) => {
       heard.push(source);
     };
     const link = platform.open('s1');

@@ -4,7 +4,7 @@ import { PlatformError } from '../../src/model/errors.ts';
 import type { Collection } from '../../src/model/commands/collections.ts';
 import type { DocumentReader } from '../../src/ports/document-reader.ts';
 import type { Notification } from '../../src/ports/live-bus.ts';
-import type { PlatformDeviceLink } from '../../src/mqtt/devices/link.ts';
+import type { Device } from '../../src/mqtt/devices/device.ts';
 import { OperationDelivery } from '../../src/mqtt/devices/operation-delivery.ts';
 import { RECEIVE } from '../../src/smartrest/topics.ts';
 import { silentLog } from '../actors/platform.ts';
@@ -21,7 +21,7 @@ class Fixture {
   readonly marks = new Set<string>();
   readonly sent: (string | undefined)[] = [];
   readonly delivery: OperationDelivery;
-  readonly link: PlatformDeviceLink;
+  readonly link: Device;
   /** Messages that the session takes before it has no room; Infinity = never full. */
   room = Infinity;
   onRoom: (() => void) | undefined;
@@ -91,17 +91,19 @@ class Fixture {
       tenantNumber: 1,
       operationTopics: RECEIVE.STATIC,
       connection: { isPersistent, session },
-      sendRow: (
-        _topic: string,
-        row: string,
-        _qos: number,
-        { mark, onDropped }: { mark?: string; onDropped: () => void },
-      ) => {
-        this.sent.push(isPersistent ? mark : row);
-        this.dropped.push(onDropped);
-        this.room--;
+      replies: {
+        sendRow: (
+          _topic: string,
+          row: string,
+          _qos: number,
+          { mark, onDropped }: { mark?: string; onDropped: () => void },
+        ) => {
+          this.sent.push(isPersistent ? mark : row);
+          this.dropped.push(onDropped);
+          this.room--;
+        },
       },
-    } as unknown as PlatformDeviceLink;
+    } as unknown as Device;
     this.delivery.register(this.link);
   }
 

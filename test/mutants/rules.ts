@@ -106,7 +106,7 @@ const STORED: ByTest = {
       'PlatformDeviceLink.#publishAny',
       instead('PENDING', 'DONE'),
     ],
-    ['a message is acknowledged when its actors have answered', 'PlatformDeviceLink.durable', dropped('#unanswered')],
+    ['a message is acknowledged when its actors have answered', 'Acknowledgements.durable', dropped('#unanswered')],
     ['a message whose group fails ends its connection', 'PlatformDeviceLink.failed', without('disconnect')],
   ],
   'mqtt/session': [
@@ -334,7 +334,7 @@ const RIGHTS: ByTest = {
     ['a device connects as no device of another owner', 'DeviceApplication.mayConnect', gives('ownsOrHasRole', 'true')],
     [
       'a device writes itself, what is below it and what is its own',
-      'DeviceApplication.requireRight',
+      'DeviceObjects.requireRight',
       never('isAtOrBelow'),
     ],
   ],
@@ -388,7 +388,7 @@ const LIMITS: ByTest = {
     ['a message of a device is refused while the disk is nearly full', 'PlatformDeviceLink.publish', never('#refuse')],
     [
       'the journal at its bound holds devices back without a disconnect',
-      'PlatformDeviceLink.#refuse',
+      'Suspension.holdsBack',
       dropped('journal/bytes'),
     ],
   ],

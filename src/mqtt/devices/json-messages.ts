@@ -35,8 +35,10 @@ import {
 import type { Members } from '../../model/documents/json-document.ts';
 import { SERIAL_TYPE } from '../../model/access/serial-claim.ts';
 import type { JsonTopic } from '../../smartrest/json-topics.ts';
-import type { DeviceApplication } from './application.ts';
-import type { PlatformDeviceLink } from './link.ts';
+import type { IdSource } from '../../ports/id-source.ts';
+import type { Device } from './device.ts';
+import type { DeviceHooks } from './hooks.ts';
+import type { DeviceObjects } from './objects.ts';
 import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 /** Who may write to any source. */
@@ -47,23 +49,26 @@ const ADMIN_ROLES: Readonly<Record<JsonTopic['area'], string>> = {
   managedObjects: 'ROLE_INVENTORY_ADMIN',
 };
 
+/** What messages in JSON use of the application. */
+interface JsonParts {
+  readonly objects: DeviceObjects;
+  readonly ids: IdSource;
+  readonly now: () => number;
+  readonly hooks: DeviceHooks;
+}
+
 /** Makes the records of one message. */
 class JsonMessage {
   readonly records: OfferedRecord[] = [];
   readonly #topic: JsonTopic;
-  readonly #link: PlatformDeviceLink;
-  readonly #application: DeviceApplication;
+  readonly #link: Device;
+  readonly #parts: JsonParts;
   readonly #onError: (error: PlatformError) => void;
 
-  constructor(
-    topic: JsonTopic,
-    link: PlatformDeviceLink,
-    application: DeviceApplication,
-    onError: (error: PlatformError) => void,
-  ) {
+  constructor(topic: JsonTopic, link: Device, parts: JsonParts, onError: (error: PlatformError) => void) {
     this.#topic = topic;
     this.#link = link;
-    this.#application = application;
+    this.#parts = parts;
     this.#onError = onError;
   }
 
@@ -103,7 +108,7 @@ class JsonMessage {
   }
 
   #create(area: JsonTopic['area'], text: string): void {
-    const { ids } = this.#application;
+    const { ids } = this.#parts;
     const { tenantNumber, connection } = this.#link;
     const user = connection.principal.userName;
     const members = parseMembers(text);
@@ -132,7 +137,7 @@ class JsonMessage {
   }
 
   #requireRight(area: JsonTopic['area'], source: number): void {
-    this.#application.requireRight(this.#link, source, ADMIN_ROLES[area]);
+    this.#parts.objects.requireRight(this.#link, source, ADMIN_ROLES[area]);
   }
 
   /** Of data: another object than the connected device is heard. */
@@ -145,7 +150,7 @@ class JsonMessage {
   #createObject(members: Members, parent?: ManagedObjectCreate['parent']): void {
     const { userName, roles } = this.#link.connection.principal;
     const { doc, owner } = newManagedObject(members);
-    const id = this.#application.ids.next();
+    const id = this.#parts.ids.next();
     const body: ManagedObjectCreate = {
       id: String(id),
       owner: owner !== undefined && roles.has(ADMIN_ROLES.managedObjects) ? owner : userName,
@@ -156,14 +161,17 @@ class JsonMessage {
   }
 
   #isKnown(source: number): boolean {
-    return this.#application.known.get('managedObject', this.#link.tenantNumber, String(source)) !== undefined;
+    return this.#parts.objects.known.get('managedObject', this.#link.tenantNumber, String(source)) !== undefined;
   }
 
   /**
    * Of another object than the connected device; an id that is not the tenant's may be that of another one's device.
    */
   #hear(source: number): void {
-    const { onHeard, now } = this.#application;
+    const {
+      hooks: { onHeard },
+      now,
+    } = this.#parts;
     if (onHeard !== undefined && this.#isKnown(source)) onHeard(this.#link.tenantNumber, source, now());
   }
 
@@ -174,7 +182,7 @@ class JsonMessage {
   }
 
   #measurement(measurement: ParsedMeasurement): void {
-    const { ids, now } = this.#application;
+    const { ids, now } = this.#parts;
     this.records.push({
       record: encodeMeasurement({
         ...measurement,
@@ -191,7 +199,7 @@ class JsonMessage {
     const user = this.#link.connection.principal.userName;
     if (area === 'managedObjects') {
       const changes = MANAGED_OBJECT_CHANGE.checked(members);
-      const source = this.#application.sourceOf(this.#link.tenantNumber, id) ?? numberOf(id);
+      const source = this.#parts.objects.sourceOf(this.#link.tenantNumber, id) ?? numberOf(id);
       if (source === undefined) throw new PlatformError('inventory/not-found', { id });
       this.#requireRight(area, source);
       this.#command(COMMAND.MANAGED_OBJECT_UPDATE, source, {
@@ -234,7 +242,7 @@ class JsonMessage {
     if (source === undefined) throw new PlatformError('inventory/not-found', { id: parent });
     this.#requireRight('managedObjects', source);
     // The command creates the child first: without its parent it would be below nothing.
-    const isKnown = this.#application.known.get('managedObject', this.#link.tenantNumber, parent) !== undefined;
+    const isKnown = this.#parts.objects.known.get('managedObject', this.#link.tenantNumber, parent) !== undefined;
     if (!isKnown) throw new PlatformError('inventory/not-found', { id: parent });
     const members = NEW_CHILD.checked(parseMembers(text));
     if (!members.has('managedObject')) {
@@ -263,14 +271,14 @@ class JsonMessage {
     const externalMembers = splitMembers(external);
     const serial = stringMember(externalMembers, 'externalId') ?? '';
     const type = stringMember(externalMembers, 'type') ?? SERIAL_TYPE;
-    const source = type === SERIAL_TYPE ? this.#application.sourceOf(this.#link.tenantNumber, serial) : undefined;
+    const source = type === SERIAL_TYPE ? this.#parts.objects.sourceOf(this.#link.tenantNumber, serial) : undefined;
     if (source === undefined) throw new PlatformError('identity/not-found', { type, value: serial });
     return source;
   }
 
   /** An event or alarm, and the source it belongs to: the key of its actor. */
   #entity(collection: 'event' | 'alarm', id: string): { readonly source: number; readonly stored: Members } {
-    const text = this.#application.known.get(collection, this.#link.tenantNumber, id);
+    const text = this.#parts.objects.known.get(collection, this.#link.tenantNumber, id);
     const stored: Members = text === undefined ? new Map() : splitMembers(text);
     const source = sourceIdOf(stored);
     if (source === undefined) throw new PlatformError(`${collection}/not-found`, { id });
@@ -285,7 +293,7 @@ class JsonMessage {
         body,
         tenant: this.#link.tenantNumber,
         mode: this.#topic.mode,
-        receivedAt: this.#application.now(),
+        receivedAt: this.#parts.now(),
       }),
       onAnswer: {
         resolve: () => {
@@ -312,11 +320,11 @@ const numberOf = (id: string): number | undefined =>
 export function planJson(
   topic: JsonTopic,
   payload: Buffer,
-  link: PlatformDeviceLink,
-  application: DeviceApplication,
+  link: Device,
+  parts: JsonParts,
   onError: (error: PlatformError) => void,
 ): OfferedRecord[] {
-  const message = new JsonMessage(topic, link, application, onError);
+  const message = new JsonMessage(topic, link, parts, onError);
   message.plan(payload.toString('utf8'));
   return message.records;
 }

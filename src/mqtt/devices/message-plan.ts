@@ -21,8 +21,13 @@ import {
 import { classifyPublish } from '../../smartrest/topics.ts';
 import { childrenRow, managedObjectIdRow } from '../../smartrest/rows/operation-rows.ts';
 import { existingDeviceError, interpretRow, noOperationError } from '../../smartrest/static/templates.ts';
-import type { DeviceApplication, OpeningRight } from './application.ts';
-import type { PlatformDeviceLink } from './link.ts';
+import type { DeviceRegistration } from '../../accounts/registration/registration.ts';
+import type { IdSource } from '../../ports/id-source.ts';
+import type { Refusals } from '../../ports/refusals.ts';
+import type { Device, OpeningRight } from './device.ts';
+import type { DeviceHooks } from './hooks.ts';
+import type { DeviceObjects } from './objects.ts';
+import type { OperationDelivery } from './operation-delivery.ts';
 import { isAtOrBelow } from './rights.ts';
 import { planJson } from './json-messages.ts';
 
@@ -31,6 +36,17 @@ const REPLIES_MAX = 100;
 /** How often, and with which pause, an object is looked for whose external ID is there. */
 const LOOKS_MAX = 40;
 const LOOK_AGAIN_MS = 50;
+
+/** What plans of messages use of the application. */
+export interface PlanParts {
+  readonly objects: DeviceObjects;
+  readonly operations: OperationDelivery;
+  readonly registration: DeviceRegistration | undefined;
+  readonly ids: IdSource;
+  readonly refusals: Refusals;
+  readonly now: () => number;
+  readonly hooks: DeviceHooks;
+}
 
 export class MessagePlan {
   readonly records: OfferedRecord[] = [];
@@ -41,19 +57,12 @@ export class MessagePlan {
   readonly #afterwards: (() => void)[] = [];
 
   /** @throws NotLoaded when documents have to be waited for; then the message is planned again. */
-  static of(
-    topic: string,
-    payload: Buffer,
-    packetId: number,
-    link: PlatformDeviceLink,
-    application: DeviceApplication,
-  ): MessagePlan {
+  static of(topic: string, payload: Buffer, packetId: number, link: Device, parts: PlanParts): MessagePlan {
     const plan = new MessagePlan();
     const target = classifyPublish(topic);
-    if (target.kind === 'static')
-      plan.#planStatic(payload, { link, application, mode: target.mode, child: target.child });
-    else if (target.kind === 'json') plan.#planJson(target, payload, packetId, link, application);
-    else plan.#ignore(topic, target.kind !== 'unknown' || target.isSmartRest, link, application);
+    if (target.kind === 'static') plan.#planStatic(payload, { link, parts, mode: target.mode, child: target.child });
+    else if (target.kind === 'json') plan.#planJson(target, payload, packetId, link, parts);
+    else plan.#ignore(topic, target.kind !== 'unknown' || target.isSmartRest, link, parts);
     return plan;
   }
 
@@ -74,44 +83,44 @@ export class MessagePlan {
   #planStatic(
     payload: Buffer,
     about: {
-      link: PlatformDeviceLink;
-      application: DeviceApplication;
+      link: Device;
+      parts: PlanParts;
       mode: ProcessingMode;
       child: string | undefined;
     },
   ): void {
-    const { link, application, child } = about;
-    const now = application.now();
+    const { link, parts, child } = about;
+    const now = parts.now();
     const rows = readRows(payload, (error) => {
-      this.#afterwards.push(() => link.sendError(error, ''));
+      this.#afterwards.push(() => link.replies.sendError(error, ''));
     });
-    this.tellFault = (error) => link.sendError(error, rows[0]?.[0] ?? '');
+    this.tellFault = (error) => link.replies.sendError(error, rows[0]?.[0] ?? '');
     // A device that asks faster than its answers can be looked up waits for them.
-    if (link.repliesDue >= REPLIES_MAX) {
-      this.needsOpening = () => link.replied();
+    if (link.replies.due >= REPLIES_MAX) {
+      this.needsOpening = () => link.replies.sent();
       return;
     }
     if (link.source === 0) {
-      this.needsOpening = openDevice(link, application, child === undefined ? rows[0] : undefined);
+      this.needsOpening = openDevice(link, parts, child === undefined ? rows[0] : undefined);
       return;
     }
     let source = link.source;
     if (child !== undefined && child !== link.serial) {
-      const known = application.sourceOf(link.tenantNumber, child);
+      const known = parts.objects.sourceOf(link.tenantNumber, child);
       if (known === undefined) {
-        this.needsOpening = openChild(link, application, child, rows[0]);
+        this.needsOpening = openChild(link, parts, child, rows[0]);
         return;
       }
       source = known;
       try {
-        application.requireRight(link, source, 'ROLE_INVENTORY_ADMIN');
+        parts.objects.requireRight(link, source, 'ROLE_INVENTORY_ADMIN');
       } catch (error) {
         if (error instanceof NotLoaded) throw error;
         this.#afterwards.push(() => this.tellFault(error as PlatformError));
         return;
       }
     }
-    if (source !== link.source) application.onHeard?.(link.tenantNumber, source, now);
+    if (source !== link.source) parts.hooks.onHeard?.(link.tenantNumber, source, now);
     const target: EffectTarget = {
       tenantNumber: link.tenantNumber,
       source,
@@ -123,11 +132,10 @@ export class MessagePlan {
     const context = { serial: child ?? link.serial, isChild: child !== undefined, now };
     for (const fields of rows) {
       try {
-        for (const effect of interpretRow(fields, context))
-          this.#planEffect(effect, fields[0], target, link, application);
+        for (const effect of interpretRow(fields, context)) this.#planEffect(effect, fields[0], target, link, parts);
       } catch (error) {
         if (!(error instanceof SmartRestError)) throw error;
-        this.#afterwards.push(() => link.sendError(error, fields[0]));
+        this.#afterwards.push(() => link.replies.sendError(error, fields[0]));
       }
     }
   }
@@ -136,21 +144,15 @@ export class MessagePlan {
    * Acknowledged and ignored (docs/spec/mqtt.md#acknowledgement); a topic that looks like SmartREST gets a row on
    * `s/e`.
    */
-  #ignore(topic: string, isSmartRest: boolean, link: PlatformDeviceLink, application: DeviceApplication): void {
-    application.refusals.count('mqtt/unknown-topic');
+  #ignore(topic: string, isSmartRest: boolean, link: Device, parts: PlanParts): void {
+    parts.refusals.count('mqtt/unknown-topic');
     if (isSmartRest)
       this.#afterwards.push(() =>
-        link.sendError(new SmartRestError(41, '', `Nothing is published on the topic ${topic}`), ''),
+        link.replies.sendError(new SmartRestError(41, '', `Nothing is published on the topic ${topic}`), ''),
       );
   }
 
-  #planEffect(
-    effect: Effect,
-    messageId: string,
-    target: EffectTarget,
-    link: PlatformDeviceLink,
-    application: DeviceApplication,
-  ): void {
+  #planEffect(effect: Effect, messageId: string, target: EffectTarget, link: Device, parts: PlanParts): void {
     let existing: number | undefined;
     switch (effect.kind) {
       case 'heartbeat':
@@ -158,45 +160,47 @@ export class MessagePlan {
       case 'ensureDevice':
         this.#afterwards.push(() => {
           if (link.createdBy100) link.createdBy100 = false;
-          else link.sendError(existingDeviceError('100'), '100');
+          else link.replies.sendError(existingDeviceError('100'), '100');
         });
         return;
       case 'reply':
         this.#afterwards.push(() =>
-          link.afterAnswers(() => link.replyInOrder(() => reply(effect.what, target.source, link, application))),
+          link.acknowledgements.afterAnswers(() =>
+            link.replies.inOrder(() => reply(effect.what, target.source, link, parts)),
+          ),
         );
         return;
       case 'service':
-        existing = application.sourceOf(link.tenantNumber, effect.externalId);
+        existing = parts.objects.sourceOf(link.tenantNumber, effect.externalId);
         if (existing === undefined) break;
         try {
-          application.requireRight(link, existing, 'ROLE_INVENTORY_ADMIN');
+          parts.objects.requireRight(link, existing, 'ROLE_INVENTORY_ADMIN');
         } catch (error) {
           if (error instanceof NotLoaded) throw error;
-          this.#afterwards.push(() => link.sendError(error as PlatformError, messageId));
+          this.#afterwards.push(() => link.replies.sendError(error as PlatformError, messageId));
           return;
         }
         break;
       default:
         break;
     }
-    if (effect.kind === 'operation' && effect.id !== undefined && !isOperationOf(effect.id, target, application)) {
-      this.#afterwards.push(() => link.sendError(noOperationError(messageId), messageId));
+    if (effect.kind === 'operation' && effect.id !== undefined && !isOperationOf(effect.id, target, parts)) {
+      this.#afterwards.push(() => link.replies.sendError(noOperationError(messageId), messageId));
       return;
     }
     this.records.push(
       effectRecord(
         effect,
         target,
-        application.ids,
+        parts.ids,
         {
           resolve: (answer) => {
             if (effect.kind === 'ensureChild' && (answer as { created: boolean } | undefined)?.created === false)
-              link.sendError(existingDeviceError('101'), '101');
+              link.replies.sendError(existingDeviceError('101'), '101');
           },
           reject: (error) => {
             const isNoOperation = error instanceof PlatformError && error.code === 'devicecontrol/no-operation';
-            link.sendError(isNoOperation ? noOperationError(messageId) : error, messageId);
+            link.replies.sendError(isNoOperation ? noOperationError(messageId) : error, messageId);
           },
         },
         existing,
@@ -208,31 +212,31 @@ export class MessagePlan {
     target: Parameters<typeof planJson>[0],
     payload: Buffer,
     packetId: number,
-    link: PlatformDeviceLink,
-    application: DeviceApplication,
+    link: Device,
+    parts: PlanParts,
   ): void {
     if (link.source === 0) {
       this.tellFault = (error) => {
-        if (error instanceof PlatformError) link.sendJsonError(error, packetId);
+        if (error instanceof PlatformError) link.replies.sendJsonError(error, packetId);
       };
-      this.needsOpening = openDevice(link, application, undefined);
+      this.needsOpening = openDevice(link, parts, undefined);
       return;
     }
     // An object that is named may be one of a message whose answer is still to come.
-    if (link.hasAnswersDue && (target.id !== undefined || payload.includes('externalSource'))) {
+    if (link.acknowledgements.hasAnswersDue && (target.id !== undefined || payload.includes('externalSource'))) {
       this.needsOpening = () =>
         new Promise((resolve) => {
-          link.afterAnswers(resolve);
+          link.acknowledgements.afterAnswers(resolve);
         });
       return;
     }
     let isPlanned = false;
     const onError = (error: PlatformError): void => {
-      if (isPlanned) link.sendJsonError(error, packetId);
-      else this.#afterwards.push(() => link.sendJsonError(error, packetId));
+      if (isPlanned) link.replies.sendJsonError(error, packetId);
+      else this.#afterwards.push(() => link.replies.sendJsonError(error, packetId));
     };
     try {
-      this.records.push(...planJson(target, payload, link, application, onError));
+      this.records.push(...planJson(target, payload, link, parts, onError));
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error;
       onError(error);
@@ -260,26 +264,22 @@ function readRows(payload: Buffer, onError: (error: SmartRestError) => void): st
  * The first message of an unknown device creates it, with the name and type of a 100 if that is what it is
  * (docs/spec/mqtt.md#new-devices).
  */
-function openDevice(
-  link: PlatformDeviceLink,
-  application: DeviceApplication,
-  row: readonly string[] | undefined,
-): () => Promise<void> {
+function openDevice(link: Device, parts: PlanParts, row: readonly string[] | undefined): () => Promise<void> {
   return async () => {
     const sent = documentOf100(row, link.serial, false);
     const doc = sent ?? deviceDocument(defaultDeviceName(link.serial), DEVICE_TYPE);
     const { tenantNumber, connection } = link;
     const { userName } = connection.principal;
     // Who was registered for a group brings its object there.
-    const group = await application.registration?.groupToJoin(tenantNumber, userName);
+    const group = await parts.registration?.groupToJoin(tenantNumber, userName);
     const parent = group === undefined ? {} : { parent: { id: group, kind: 'childAssets' as const } };
-    const ensured = await application
+    const ensured = await parts.objects
       .ensure(link, { type: SERIAL_TYPE, externalId: link.serial, doc, ...parent })
       .catch(orReserved);
     if (ensured === undefined) return link.refuseSource();
     const { id, created } = ensured;
-    if (created && group !== undefined) await application.registration?.joined(tenantNumber, userName);
-    const right = created ? 'lasting' : await rightOverExisting(Number(id), link, application);
+    if (created && group !== undefined) await parts.registration?.joined(tenantNumber, userName);
+    const right = created ? 'lasting' : await rightOverExisting(Number(id), link, parts);
     if (right === 'none') return link.refuseSource();
     link.createdBy100 = created && sent !== undefined;
     link.opened(Number(id), right);
@@ -295,13 +295,9 @@ function orReserved(error: Error): undefined {
  * Of the object that the serial turned out to be bound to. In a cluster the binding may be seen before the object, for
  * as long as an election of NATS takes. No fault of the device: its message waits, and is not acknowledged.
  */
-async function rightOverExisting(
-  source: number,
-  link: PlatformDeviceLink,
-  application: DeviceApplication,
-): Promise<OpeningRight> {
+async function rightOverExisting(source: number, link: Device, parts: PlanParts): Promise<OpeningRight> {
   for (let tries = 1; ; tries += 1) {
-    const right = await application.known.decide(() => application.mayOpen(link.connection.principal, source));
+    const right = await parts.objects.known.decide(() => parts.objects.mayOpen(link.connection.principal, source));
     if (right !== undefined) return right;
     if (tries >= LOOKS_MAX) throw refusedBy('identity/object-not-there');
     await delay(LOOK_AGAIN_MS);
@@ -322,8 +318,8 @@ function documentOf100(row: readonly string[] | undefined, serial: string, isChi
 
 /** The first message for an unknown child creates it below the connected device, as `openDevice` does. */
 function openChild(
-  link: PlatformDeviceLink,
-  application: DeviceApplication,
+  link: Device,
+  parts: PlanParts,
   child: string,
   row: readonly string[] | undefined,
 ): () => Promise<void> {
@@ -331,34 +327,29 @@ function openChild(
     const sent = documentOf100(row, child, true);
     const doc = sent ?? childDocument(defaultDeviceName(child), CHILD_DEVICE_TYPE);
     const parent = { id: String(link.source), kind: 'childDevices' } as const;
-    const { created } = await application.ensure(link, { type: SERIAL_TYPE, externalId: child, doc, parent });
+    const { created } = await parts.objects.ensure(link, { type: SERIAL_TYPE, externalId: child, doc, parent });
     link.createdBy100 = created && sent !== undefined;
   };
 }
 
-async function reply(
-  what: Reply['what'],
-  source: number,
-  link: PlatformDeviceLink,
-  application: DeviceApplication,
-): Promise<void> {
+async function reply(what: Reply['what'], source: number, link: Device, parts: PlanParts): Promise<void> {
   switch (what) {
     case 'managedObjectId':
-      link.sendRow('s/ds', managedObjectIdRow(String(source)));
+      link.replies.sendRow('s/ds', managedObjectIdRow(String(source)));
       break;
     case 'children':
-      link.sendRow('s/ds', childrenRow(await application.childSerials(link.tenantNumber, String(source))));
+      link.replies.sendRow('s/ds', childrenRow(await parts.objects.childSerials(link.tenantNumber, String(source))));
       break;
     case 'pendingOperations':
-      await application.operations.deliverPending(link, { again: true });
+      await parts.operations.deliverPending(link, { again: true });
       break;
   }
 }
 
 /** Whether the operation is one of the object or of something below it (504 to 506 name it by id). */
-function isOperationOf(id: string, target: EffectTarget, application: DeviceApplication): boolean {
-  const text = application.known.get('operation', target.tenantNumber, id);
+function isOperationOf(id: string, target: EffectTarget, parts: PlanParts): boolean {
+  const text = parts.objects.known.get('operation', target.tenantNumber, id);
   if (text === undefined) return false;
   const device = Number(stringMember(splitMembers(text), 'deviceId'));
-  return isAtOrBelow(application.known, target.tenantNumber, device, target.source);
+  return isAtOrBelow(parts.objects.known, target.tenantNumber, device, target.source);
 }

@@ -19,7 +19,7 @@ import { deliveredOperation, openOperationKey, openOperationStatus } from '../..
 import { SERIAL_TYPE } from '../../model/access/serial-claim.ts';
 import { operationRows } from '../../smartrest/rows/operation-rows.ts';
 import { RECEIVE } from '../../smartrest/topics.ts';
-import type { PlatformDeviceLink } from './link.ts';
+import type { Device } from './device.ts';
 import { ForwardingState } from './forwarding-state.ts';
 import type { PendingOperation, PendingWalk } from './forwarding-state.ts';
 
@@ -43,7 +43,7 @@ const LOOKUPS_AT_ONCE = 100;
 const RETRY_MS = 5_000;
 /** Operations that wait for that; more wait for the next subscription of their device. */
 const ROUTES_WAITING_MAX = 1_000;
-const NO_LINKS: readonly PlatformDeviceLink[] = [];
+const NO_LINKS: readonly Device[] = [];
 
 /** One that was created, changed or deleted. */
 interface RoutedOperation {
@@ -77,9 +77,9 @@ export class OperationDelivery {
    * managed object -> the connected devices that it is: several when several serials are bound to it. The last one
    * comes last.
    */
-  readonly #links = new Map<number, readonly PlatformDeviceLink[]>();
+  readonly #links = new Map<number, readonly Device[]>();
   readonly #tenants = new Set<number>();
-  readonly #states = new WeakMap<PlatformDeviceLink, ForwardingState>();
+  readonly #states = new WeakMap<Device, ForwardingState>();
 
   /**
    * @param options.elsewhere in a cluster. @param options.retryMs until what a store that was away has broken off goes
@@ -101,26 +101,26 @@ export class OperationDelivery {
     this.#elsewhere = options.elsewhere;
   }
 
-  register(link: PlatformDeviceLink): void {
+  register(link: Device): void {
     this.#links.set(link.source, [...this.linksOf(link.source).filter((other) => other !== link), link]);
     if (this.#tenants.has(link.tenantNumber)) return;
     this.#tenants.add(link.tenantNumber);
     this.#bus.subscribe(link.tenantNumber, 'operations', (notification) => this.#changed(notification));
   }
 
-  unregister(link: PlatformDeviceLink): void {
+  unregister(link: Device): void {
     const others = this.linksOf(link.source).filter((other) => other !== link);
     if (others.length > 0) this.#links.set(link.source, others);
     else this.#links.delete(link.source);
   }
 
   /** Of all connected devices. */
-  get links(): Iterable<readonly PlatformDeviceLink[]> {
+  get links(): Iterable<readonly Device[]> {
     return this.#links.values();
   }
 
   /** The connected devices that a managed object is; later changes do not show in the list. */
-  linksOf(source: number): readonly PlatformDeviceLink[] {
+  linksOf(source: number): readonly Device[] {
     return this.#links.get(source) ?? NO_LINKS;
   }
 
@@ -129,24 +129,24 @@ export class OperationDelivery {
    * before (500).
    * @returns when all has been sent, or the session's queue has no room: the rest follows when it has.
    */
-  deliverPending(link: PlatformDeviceLink, options: { again?: boolean } = {}): Promise<void> {
+  deliverPending(link: Device, options: { again?: boolean } = {}): Promise<void> {
     this.#stateOf(link).wantAll(options.again === true);
     return this.#forward(link);
   }
 
-  #stateOf(link: PlatformDeviceLink): ForwardingState {
+  #stateOf(link: Device): ForwardingState {
     let state = this.#states.get(link);
     if (state === undefined) this.#states.set(link, (state = new ForwardingState()));
     return state;
   }
 
   /** @returns when what is being sent to the connection has been. */
-  deliveryOf(link: PlatformDeviceLink): Promise<void> {
+  deliveryOf(link: Device): Promise<void> {
     return this.#stateOf(link).running;
   }
 
   /** One loop for each connection at a time. */
-  #forward(link: PlatformDeviceLink): Promise<void> {
+  #forward(link: Device): Promise<void> {
     const state = this.#stateOf(link);
     if (!state.isRunning) {
       state.isRunning = true;
@@ -160,7 +160,7 @@ export class OperationDelivery {
     return state.running;
   }
 
-  async #forwardDue(link: PlatformDeviceLink, state: ForwardingState): Promise<void> {
+  async #forwardDue(link: Device, state: ForwardingState): Promise<void> {
     try {
       while (state.isDue && this.linksOf(link.source).includes(link)) {
         if (!this.#hasRoom(link, state)) return;
@@ -190,7 +190,7 @@ export class OperationDelivery {
     }
   }
 
-  #walkOf(link: PlatformDeviceLink, state: ForwardingState): PendingWalk {
+  #walkOf(link: Device, state: ForwardingState): PendingWalk {
     return {
       operations: this.#pendingBelow(link, state),
       hasWaited: false,
@@ -199,7 +199,7 @@ export class OperationDelivery {
   }
 
   /** @returns false when the loop is to end: it is begun again when there is room. */
-  #hasRoom(link: PlatformDeviceLink, state: ForwardingState): boolean {
+  #hasRoom(link: Device, state: ForwardingState): boolean {
     const { session } = link.connection;
     const isFull = state.isFull;
     if (!isFull && session?.hasRoom !== false) return true;
@@ -219,13 +219,13 @@ export class OperationDelivery {
     return false;
   }
 
-  #limitHit(limit: string, link: PlatformDeviceLink, reason: string): void {
+  #limitHit(limit: string, link: Device, reason: string): void {
     this.#refusals.count(limit);
     this.#log.warn({ device: link.source, limit }, reason);
   }
 
   /** Marks of operations that have ended while the session was elsewhere. */
-  async #forgetOver(link: PlatformDeviceLink, unseen: ReadonlySet<string>): Promise<void> {
+  async #forgetOver(link: Device, unseen: ReadonlySet<string>): Promise<void> {
     for (const mark of unseen) {
       const text = await this.#documents.get('operation', link.tenantNumber, operationOf(mark));
       if (text === undefined || stringMember(splitMembers(text), 'status') !== 'PENDING')
@@ -237,7 +237,7 @@ export class OperationDelivery {
    * What is PENDING for the device of the connection, the oldest first, then for each below it, but for those that
    * receive their operations themselves.
    */
-  async *#pendingBelow(link: PlatformDeviceLink, state: ForwardingState): AsyncGenerator<PendingOperation, undefined> {
+  async *#pendingBelow(link: Device, state: ForwardingState): AsyncGenerator<PendingOperation, undefined> {
     const tenant = link.tenantNumber;
     const devices = new Set([String(link.source)]);
     let count = 0;
@@ -256,7 +256,7 @@ export class OperationDelivery {
     return undefined;
   }
 
-  async #addBelow(link: PlatformDeviceLink, devices: Set<string>, links: readonly { id: string }[]): Promise<void> {
+  async #addBelow(link: Device, devices: Set<string>, links: readonly { id: string }[]): Promise<void> {
     const children = links
       .map(({ id }) => id.slice(id.lastIndexOf('\n') + 1))
       .filter((child) => !devices.has(child) && this.#receivingLink(Number(child), link.tenantNumber) === undefined);
@@ -325,7 +325,7 @@ export class OperationDelivery {
    * The connection that gets the operations of a managed object: of several the last one, so that a device does not run
    * one twice.
    */
-  #receivingLink(source: number, tenant: number): PlatformDeviceLink | undefined {
+  #receivingLink(source: number, tenant: number): Device | undefined {
     return this.linksOf(source).findLast((link) => link.tenantNumber === tenant && link.operationTopics !== 0);
   }
 
@@ -377,7 +377,7 @@ export class OperationDelivery {
   }
 
   /** @param isAlone nobody who is nearer receives it through another node. */
-  async #receiverOf(tenant: number, device: string, isAlone: boolean): Promise<PlatformDeviceLink | undefined> {
+  async #receiverOf(tenant: number, device: string, isAlone: boolean): Promise<Device | undefined> {
     const open = [device];
     const seen = new Set(open);
     const nearer: string[] = [];
@@ -400,11 +400,7 @@ export class OperationDelivery {
   /**
    * One that cannot be made a message does not hold up the others. @throws PlatformError when the documents are away.
    */
-  async #deliverOne(
-    link: PlatformDeviceLink,
-    found: PendingOperation,
-    about: { again: boolean; isOld: boolean },
-  ): Promise<void> {
+  async #deliverOne(link: Device, found: PendingOperation, about: { again: boolean; isOld: boolean }): Promise<void> {
     try {
       await this.#deliver(link, found, about);
     } catch (error) {
@@ -417,11 +413,7 @@ export class OperationDelivery {
    * @param about.again also what the session has or the device has acknowledged. @param about.isOld it may have changed
    * since it was found.
    */
-  async #deliver(
-    link: PlatformDeviceLink,
-    found: PendingOperation,
-    about: { again: boolean; isOld: boolean },
-  ): Promise<void> {
+  async #deliver(link: Device, found: PendingOperation, about: { again: boolean; isOld: boolean }): Promise<void> {
     const { device, id } = found;
     const state = this.#stateOf(link);
     if ((link.operationTopics & ~state.sentOn(id)) === 0) return;
@@ -453,7 +445,7 @@ export class OperationDelivery {
    * @param about.due topics, bits of RECEIVE. @param about.entry its entry among the open ones, if it was just read.
    */
   async #send(
-    link: PlatformDeviceLink,
+    link: Device,
     members: Members,
     about: PendingOperation & { due: number; again: boolean },
   ): Promise<void> {
@@ -473,7 +465,7 @@ export class OperationDelivery {
       const mark = entry === undefined ? undefined : markOf(id, bit, entry);
       if (mark !== undefined && !again && session?.hasMark(mark) === true) return;
       // Not at once again: what the queue has no room for now would be dropped for ever.
-      link.sendRow(topic, payload, 2, { mark, onDropped: () => this.#stateOf(link).takeBack(id, bit) });
+      link.replies.sendRow(topic, payload, 2, { mark, onDropped: () => this.#stateOf(link).takeBack(id, bit) });
     };
     if ((due & RECEIVE.STATIC) !== 0 && rows.length > 0) send(RECEIVE.STATIC, 's/ds', rows.join('\n'));
     if ((due & RECEIVE.JSON_OPERATIONS) !== 0) {

@@ -39,9 +39,9 @@ export function availabilityPart(
       : { isMine: relay.isMine, isConnected: relay.isConnected, ownedSince: relay.ownedSince }),
   });
   relay?.start(monitor);
-  device.onHeard = relay?.heard ?? monitor.heard;
+  device.hooks.onHeard = relay?.heard ?? monitor.heard;
   const pushChanged = relay?.pushChanged ?? ((tenant: number, source: number) => monitor.lookAt(tenant, source));
-  device.onPushChanged = pushChanged;
+  device.hooks.onPushChanged = pushChanged;
   bayeux.presence.onChanged = pushChanged;
   return {
     availability: relay ?? monitor,

@@ -57,7 +57,7 @@ export function devicesPart(
     ...(core.receivers === undefined ? {} : { receivers: core.receivers }),
     ...receipts,
   });
-  device.onResult = (result) => {
+  device.hooks.onResult = (result) => {
     metrics.messages.inc({ protocol: 'mqtt', result });
   };
   core.receivers?.start(device.isPushed.bind(device));

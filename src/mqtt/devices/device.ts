@@ -1,0 +1,31 @@
+/** A connected device as the parts of the application see it that plan its messages and bring it operations. */
+import type { DeviceConnection } from '../sessions/application.ts';
+import type { Acknowledgements } from './acknowledgements.ts';
+import type { DeviceReplies } from './replies.ts';
+
+/** By which right an object was opened: a role or as its owner, by something above it, or not at all. */
+export type OpeningRight = 'lasting' | 'linked' | 'none';
+
+export interface Device {
+  readonly tenantNumber: number;
+  readonly serial: string;
+  /** Managed object; 0 until it is known. */
+  readonly source: number;
+  /** By which right it was opened. */
+  right: OpeningRight;
+  readonly connection: DeviceConnection;
+  readonly acknowledgements: Acknowledgements;
+  readonly replies: DeviceReplies;
+  /** On which topics operations are received, bits of RECEIVE. */
+  readonly operationTopics: number;
+  /** Whether it receives operations, or did. */
+  readonly hasReceived: boolean;
+  /** A 100 made the object: the same message, offered again, is not a repetition. */
+  createdBy100: boolean;
+  /** The managed object of the device is known (again). */
+  opened(source: number, right: OpeningRight): void;
+  /** The managed object is deleted: the next message finds or creates it again. */
+  forgetSource(): void;
+  /** The managed object, or the serial of one that is still to come, is not the user's: the connection ends. */
+  refuseSource(): void;
+}

@@ -1,0 +1,12 @@
+/** What others want to know of devices; set when these have started. */
+export interface DeviceHooks {
+  /**
+   * Told of each fault that a device is answered with (`error`) and of each message that ends its connection
+   * (`refused`).
+   */
+  onResult?: (result: 'error' | 'refused') => void;
+  /** A device has sent something. */
+  onHeard?: (tenantNumber: number, source: number, at: number) => void;
+  /** A connection that receives operations of the device has come or gone. */
+  onPushChanged?: (tenantNumber: number, source: number) => void;
+}

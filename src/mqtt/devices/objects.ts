@@ -1,0 +1,107 @@
+/** The managed objects of devices: which serial means which, who may open and write them, and new ones. */
+import type { DeviceCommands } from '../../ingest/journal/command-bus.ts';
+import { isOwnedBy } from '../../model/access/inventory-access.ts';
+import type { Principal } from '../../model/access/principal.ts';
+import { SERIAL_TYPE, serialClaim } from '../../model/access/serial-claim.ts';
+import type { DeviceEnsure } from '../../model/commands/external-ids.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
+import { PlatformError } from '../../model/errors.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { IdSource } from '../../ports/id-source.ts';
+import { isSerial, SERIAL_RULE } from '../../smartrest/rows/serial.ts';
+import type { Device, OpeningRight } from './device.ts';
+import { LoadedDocuments } from './loaded-documents.ts';
+import { isAtOrBelow, mayWrite, ownsOrHasRole } from './rights.ts';
+
+export interface DeviceObjectsOptions {
+  readonly commands: DeviceCommands;
+  readonly documents: DocumentReader;
+  readonly ids: IdSource;
+  readonly now: () => number;
+}
+
+export class DeviceObjects {
+  /** The documents for decisions that are plain code. */
+  readonly known: LoadedDocuments;
+  readonly #options: DeviceObjectsOptions;
+
+  constructor(options: DeviceObjectsOptions) {
+    this.#options = options;
+    this.known = new LoadedDocuments(options.documents);
+  }
+
+  /**
+   * By which right a connection of the user may be that of the object. Asked whenever one opens an object that exists:
+   * its client ID may have been bound to it after CONNECT. Within `known.decide`. @returns undefined when there is no
+   * such object, or not yet.
+   */
+  mayOpen(principal: Principal, source: number): OpeningRight | undefined {
+    const doc = this.known.get('managedObject', principal.tenantNumber, String(source));
+    if (doc === undefined) return undefined;
+    if (principal.roles.has('ROLE_DEVICE_CONTROL_ADMIN') || isOwnedBy(principal, doc)) return 'lasting';
+    return mayWrite(this.known, principal, { id: source, doc }, 'ROLE_INVENTORY_ADMIN') ? 'linked' : 'none';
+  }
+
+  /**
+   * Within `known.decide` or the planning of a message.
+   * @throws PlatformError `security/forbidden` unless the object is the device, below it, the user's own, or the user
+   * has the role.
+   */
+  requireRight(device: Device, source: number, role: string): void {
+    if (source === device.source || ownsOrHasRole(this.known, device.connection.principal, source, role)) return;
+    if (!isAtOrBelow(this.known, device.tenantNumber, source, device.source))
+      throw new PlatformError('security/forbidden');
+  }
+
+  /**
+   * The managed object bound to a serial; undefined when there is none. Within `known.decide` or the planning of a
+   * message.
+   */
+  sourceOf(tenantNumber: number, serial: string): number | undefined {
+    const text = this.known.get('externalId', tenantNumber, `${SERIAL_TYPE}\n${serial}`);
+    return text === undefined ? undefined : Number((JSON.parse(text) as { managedObject: string }).managedObject);
+  }
+
+  /** @throws PlatformError `identity/reserved` for the serial of another registered device that has no object yet. */
+  async ensure(
+    device: Device,
+    found: Pick<DeviceEnsure, 'type' | 'externalId' | 'doc' | 'parent'>,
+  ): Promise<{ id: string; created: boolean }> {
+    const { principal } = device.connection;
+    if (!isSerial(found.externalId)) {
+      throw new PlatformError('validation/invalid-field', {
+        area: 'identity',
+        name: 'externalId',
+        value: found.externalId,
+        limit: SERIAL_RULE,
+      });
+    }
+    return this.#options.commands.request({
+      kind: COMMAND.DEVICE_ENSURE,
+      tenant: device.tenantNumber,
+      key: `x:${found.type}\n${found.externalId}`,
+      mode: PROCESSING_MODE.PERSISTENT,
+      receivedAt: this.#options.now(),
+      body: { ...found, id: String(this.#options.ids.next()), owner: principal.userName, ...serialClaim(principal) },
+    });
+  }
+
+  /** Serials of the direct child devices. */
+  async childSerials(tenantNumber: number, id: string): Promise<string[]> {
+    const children = await this.#options.documents.list('children', tenantNumber, `${id}\nchildDevices\n`, {
+      limit: 10_000,
+    });
+    const serials = await Promise.all(
+      children.map((child) => this.serialOf(tenantNumber, child.id.slice(child.id.lastIndexOf('\n') + 1))),
+    );
+    return serials.filter((serial) => serial !== undefined);
+  }
+
+  /** External ID `c8y_Serial` of an object. */
+  async serialOf(tenantNumber: number, id: string): Promise<string | undefined> {
+    const prefix = `${id}\n${SERIAL_TYPE}\n`;
+    const [first] = await this.#options.documents.list('externalIdsOf', tenantNumber, prefix, { limit: 1 });
+    return first?.id.slice(prefix.length);
+  }
+}

@@ -1,0 +1,80 @@
+/** What a device is told: rows, errors, and replies in the order of the rows that ask for them. */
+import type { PlatformError } from '../../model/errors.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Refusals } from '../../ports/refusals.ts';
+import { SmartRestError } from '../../smartrest/rows/error.ts';
+import type { DeviceConnection, DownlinkMessage } from '../sessions/application.ts';
+import type { DeviceHooks } from './hooks.ts';
+
+export class DeviceReplies {
+  readonly #device: { readonly connection: Pick<DeviceConnection, 'deliver'>; readonly source: number };
+  readonly #parts: { readonly refusals: Refusals; readonly log: Log; readonly hooks: DeviceHooks };
+  /** Replies to rows that wait for one that is being looked up. */
+  #waiting: (() => Promise<void>)[] | undefined;
+  #isClosed = false;
+
+  constructor(
+    device: { readonly connection: Pick<DeviceConnection, 'deliver'>; readonly source: number },
+    parts: { readonly refusals: Refusals; readonly log: Log; readonly hooks: DeviceHooks },
+  ) {
+    this.#device = device;
+    this.#parts = parts;
+  }
+
+  /** Nothing is sent from now on. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  /** @param qos the most; less when the device subscribed with less. @param kept see DownlinkMessage. */
+  sendRow(topic: string, row: string, qos: 0 | 1 | 2 = 2, kept?: Pick<DownlinkMessage, 'mark' | 'onDropped'>): void {
+    if (this.#isClosed) return;
+    this.#device.connection.deliver({ topic, payload: Buffer.from(row), qos, ...kept });
+  }
+
+  sendError(error: Error, messageId: string): void {
+    const fault = error instanceof SmartRestError ? error : new SmartRestError(50, messageId, error.message);
+    this.#parts.refusals.count(`smartrest/error-${fault.code}`);
+    this.#parts.hooks.onResult?.('error');
+    this.sendRow('s/e', fault.toRow(), 0);
+  }
+
+  /** JSON over MQTT (docs/spec/mqtt-json.md#errors). */
+  sendJsonError(error: PlatformError, packetId: number): void {
+    this.#parts.refusals.count(`json-over-mqtt/${error.code}`);
+    this.#parts.hooks.onResult?.('error');
+    this.sendRow('error', JSON.stringify({ error: error.error, message: error.message, messageId: packetId }), 0);
+  }
+
+  /** How many are not sent yet. */
+  get due(): number {
+    return this.#waiting?.length ?? 0;
+  }
+
+  /** Replies are sent in the order of the rows that ask for them, whatever has to be looked up for one. */
+  inOrder(reply: () => Promise<void>): void {
+    if (this.#waiting === undefined) void this.#reply((this.#waiting = [reply]));
+    else this.#waiting.push(reply);
+  }
+
+  /** What was asked for until now has been sent. */
+  sent(): Promise<void> {
+    return new Promise((resolve) => {
+      this.inOrder(async () => resolve());
+    });
+  }
+
+  async #reply(replies: (() => Promise<void>)[]): Promise<void> {
+    for (let next = replies.shift(); next !== undefined; next = replies.shift()) {
+      try {
+        await next();
+      } catch (error) {
+        // The device asks again.
+        const { refusals, log } = this.#parts;
+        refusals.count('mqtt/reply-failed');
+        log.warn({ err: error, source: this.#device.source }, 'a device could not be answered');
+      }
+    }
+    this.#waiting = undefined;
+  }
+}
