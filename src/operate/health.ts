@@ -114,6 +114,8 @@ export interface NodeParts {
   readonly watchedDocuments: { fault(): string | undefined };
   readonly disk: { readonly refusal: string | undefined; readonly freeBytes: number };
   readonly engine: { readonly state: string; readonly restartsCount: number };
+  /** The engine stands still while a backup copies its files, and comes back by itself. */
+  readonly backups: { readonly isEngineStopped: boolean };
   /** The last sequence that the actors have handled. */
   handledSeq(): number;
 }
@@ -151,8 +153,9 @@ export function singleNodeParts(node: NodeParts): readonly ObservedPart[] {
       ],
     },
     historyPart(projector, () => ({
-      ready: engine.state === 'ready',
-      state: engine.state,
+      // Devices go on while a backup is made: taking the node out of service would be the outage.
+      ready: engine.state === 'ready' || node.backups.isEngineStopped,
+      state: node.backups.isEngineStopped ? 'backup' : engine.state,
       restarts: engine.restartsCount,
       ...(projector.lastError === undefined ? {} : { lastError: projector.lastError }),
       sequence: projector.position,
@@ -165,6 +168,12 @@ export function singleNodeParts(node: NodeParts): readonly ObservedPart[] {
     ),
     {
       metrics: [
+        [
+          'gauge',
+          'millrace_backup_running',
+          '1 while a backup copies the files of the history; queries wait for its end with 503',
+          () => Number(node.backups.isEngineStopped),
+        ],
         ['gauge', 'millrace_journal_last_sequence', 'Last durable sequence', () => journal.lastSeq],
         ['gauge', 'millrace_journal_lag_records', 'Records appended and not yet durable', journalLag],
         ['gauge', 'millrace_projector_lag_records', 'Records handled and not yet in the history', historyLag],

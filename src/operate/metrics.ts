@@ -2,7 +2,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { Log } from '../ports/log.ts';
-import type { Refusals } from '../ports/refusals.ts';
+import type { Refusals, Refused } from '../ports/refusals.ts';
 
 /** Upper bounds of the acknowledgement latency, seconds. */
 const LATENCY_BOUNDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
@@ -10,8 +10,10 @@ const LATENCY_BOUNDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2
 const ACKNOWLEDGEMENT = 'millrace_acknowledgement_latency_seconds';
 const COMMIT = 'millrace_group_commit_latency_seconds';
 
-/** A limit that is hit again and again is logged once in this time, with its count. */
+/** A limit that a tenant hits again and again is logged once in this time, with its count. */
 const LOG_EVERY_MS = 10_000;
+/** Limits and tenants whose last line is remembered; beyond it the oldest is forgotten. */
+const LOGGED_MAX = 10_000;
 
 /** Histogram that takes many observations of one value at once; prom-client's takes one at a time. */
 class LatencyHistogram {
@@ -64,11 +66,12 @@ export class Metrics implements Refusals {
   readonly messages: Counter;
   readonly #log: Log;
   readonly #refusals = new Map<string, number>();
-  readonly #logged = new Map<string, number>();
+  /** By limit and tenant, the oldest line first. */
+  readonly #logged = new Map<string, { readonly at: number; since: number }>();
   readonly #counters = new Map<string, Counter>();
   readonly #delay = monitorEventLoopDelay({ resolution: 10 });
 
-  /** @param log hears of each limit that is hit, at most once in LOG_EVERY_MS. */
+  /** @param log hears of each limit that a tenant hits, at most once in LOG_EVERY_MS. */
   constructor(log: Log) {
     this.#log = log;
     this.#delay.enable();
@@ -97,14 +100,21 @@ export class Metrics implements Refusals {
     });
   }
 
-  count(limit: string): void {
+  count(limit: string, refused?: Refused): void {
     const count = (this.#refusals.get(limit) ?? 0) + 1;
     this.#refusals.set(limit, count);
+    const key = refused?.tenant === undefined ? limit : `${limit}\n${refused.tenant}`;
     const now = performance.now();
-    const last = this.#logged.get(limit);
-    if (last !== undefined && now - last < LOG_EVERY_MS) return;
-    this.#logged.set(limit, now);
-    this.#log.warn({ limit, count }, `refused by the limit ${limit}`);
+    const last = this.#logged.get(key);
+    if (last !== undefined && now - last.at < LOG_EVERY_MS) {
+      last.since += 1;
+      return;
+    }
+    this.#logged.delete(key);
+    this.#logged.set(key, { at: now, since: 0 });
+    if (this.#logged.size > LOGGED_MAX) this.#logged.delete(this.#logged.keys().next().value as string);
+    const unlogged = last === undefined || last.since === 0 ? {} : { unlogged: last.since };
+    this.#log.warn({ limit, count, ...unlogged, ...refused }, `refused by the limit ${limit}`);
   }
 
   /** A value that is read on request. */

@@ -34,6 +34,7 @@ class Store {
       projector: { position: 9 },
       disk: { refusal: undefined, freeBytes: 1 },
       engine: { state: 'ready', restartsCount: 0 },
+      backups: { isEngineStopped: false },
       handledSeq: () => 9,
       watchedDocuments: this.watched,
       quarantine: { isFull: false, count: 0, sizeBytes: 0 },

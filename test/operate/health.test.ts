@@ -10,6 +10,7 @@ const WELL = {
   projector: { position: 40, lastError: undefined },
   disk: { refusal: undefined, freeBytes: 5_000 },
   engine: { state: 'ready', restartsCount: 3 },
+  backups: { isEngineStopped: false },
   handledSeq: () => 88,
   watchedDocuments: { fault: () => undefined },
   quarantine: { isFull: false, count: 1, sizeBytes: 100 },
@@ -55,6 +56,11 @@ t.test('a part that is not ready: the whole is not, and the part says why', asyn
       'only this one',
     );
   }
+  t.match(
+    reportOf({ engine: { ...WELL.engine, state: 'stopped' }, backups: { isEngineStopped: true } }),
+    { ready: true, parts: { clickhouse: { ready: true, state: 'backup' } } },
+    'a backup is not an outage',
+  );
   t.match(reportOf({ projector: { position: 40, lastError: 'refused' } }), {
     ready: true,
     parts: { clickhouse: { lastError: 'refused' } },

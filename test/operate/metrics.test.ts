@@ -45,6 +45,19 @@ t.test('a refusal is counted by the name of its limit each time, and logged once
   ]);
 });
 
+t.test('a refusal says whose it was, for each tenant', async (t) => {
+  const logged: unknown[] = [];
+  const { metrics } = newMetrics(t, { ...silentLog, warn: (details) => void logged.push(details) });
+  const refused = { user: 'ada', device: 'kiln-7', address: '192.0.2.7', reason: 'too many' };
+  for (const tenant of ['t1', 't1', 't2', 't1']) metrics.count('mqtt/rate', { tenant, ...refused });
+  metrics.count('mqtt/rate');
+  t.same(logged, [
+    { limit: 'mqtt/rate', count: 1, tenant: 't1', ...refused },
+    { limit: 'mqtt/rate', count: 3, tenant: 't2', ...refused },
+    { limit: 'mqtt/rate', count: 5 },
+  ]);
+});
+
 t.test('the latencies are histograms, of MQTT and HTTP apart', async (t) => {
   const { metrics, value } = newMetrics(t);
   metrics.mqttLatency.observe(0.0004, 10);
@@ -102,6 +115,7 @@ t.test('of the listeners and of a single node: each value under its name', async
       projector: { pendingRows: 20, position: 60, insertErrorsCount: 21, setAsideCount: 22 },
       quarantine: { count: 23, sizeBytes: 24 },
       engine: { restartsCount: 25 },
+      backups: { isEngineStopped: true },
       disk: { freeBytes: 26 },
       handledSeq: () => 99,
     } as unknown as NodeParts),
@@ -136,6 +150,7 @@ t.test('of the listeners and of a single node: each value under its name', async
     'millrace_history_queries{state="running"}': 27,
     'millrace_history_queries{state="waiting"}': 28,
     millrace_clickhouse_restarts_total: 25,
+    millrace_backup_running: 1,
     millrace_disk_free_bytes: 26,
     millrace_projector_lag_records: 39,
     millrace_journal_last_sequence: 100,

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import t from 'tap';
 import { verifyManifest } from '../../src/operate/backup/files.ts';
 import { RunningBackups, UNDER_WAY_LIMIT } from '../../src/operate/backup/running.ts';
-import { scratchDirectory } from '../helpers/until.ts';
+import type { Log } from '../../src/ports/log.ts';
+import { scratchDirectory, until } from '../helpers/until.ts';
 
 type Tap = Parameters<typeof scratchDirectory>[0];
 
@@ -15,7 +16,7 @@ type Tap = Parameters<typeof scratchDirectory>[0];
 function backupsOver(
   t: Tap,
   copied: () => Promise<void>,
-): { backups: RunningBackups; directory: string; refused: string[]; isRunning(): boolean } {
+): { backups: RunningBackups; directory: string; refused: string[]; logged: [object, string][]; isRunning(): boolean } {
   const directory = scratchDirectory(t);
   const data = join(directory, 'data');
   mkdirSync(join(data, 'blobs'), { recursive: true });
@@ -36,11 +37,15 @@ function backupsOver(
     await copied();
   };
   const environment = { root: { backup } } as unknown as ConstructorParameters<typeof RunningBackups>[0]['environment'];
+  const logged: [object, string][] = [];
+  const write = (details: object, text: string): void => void logged.push([details, text]);
+  const log = { info: write, warn: write } as unknown as Log;
   const refusals = { count: (limit: string): void => void refused.push(limit) };
   return {
-    backups: new RunningBackups({ data, version: '1', environment, engine, refusals, freeBytesMin: 0 }),
+    backups: new RunningBackups({ data, version: '1', environment, engine, refusals, log, freeBytesMin: 0 }),
     directory,
     refused,
+    logged,
     isRunning: () => isRunning,
   };
 }
@@ -50,7 +55,7 @@ t.test('a second one is refused while one is under way', async (t) => {
   const held = new Promise<void>((resolve) => {
     release = resolve;
   });
-  const { backups, directory, refused, isRunning } = backupsOver(t, () => held);
+  const { backups, directory, refused, logged, isRunning } = backupsOver(t, () => held);
   const [one, two] = ['one', 'two'].map((name) => join(directory, name));
   const first = backups.make(one);
   await t.rejects(backups.make(two), {
@@ -59,8 +64,12 @@ t.test('a second one is refused while one is under way', async (t) => {
   t.notOk(existsSync(two));
   await t.rejects(backups.stage(two), /^a backup to .* is under way/);
   t.same(refused, [UNDER_WAY_LIMIT, UNDER_WAY_LIMIT]);
+  await until('the engine stands still', () => backups.isEngineStopped);
+  t.same(logged, [[{}, `a backup to ${one} begins`]]);
   release();
   t.match(await first, { files: 2 });
+  t.match(logged.slice(1), [[{ files: 2, bytes: /^\d+$/, durationMs: /^\d+$/ }, `a backup to ${one} is complete`]]);
+  t.equal(backups.isEngineStopped, false);
   t.same((await verifyManifest(one)).problems, []);
   await backups.make(two);
   t.same((await verifyManifest(two)).problems, []);

@@ -143,7 +143,7 @@ async function serve(request: ApiRequest, archives: ArchiveCache): Promise<Answe
 async function callService(request: ApiRequest): Promise<never> {
   const { contextPath } = request.params;
   await applicationAt(request, request.platform.tenants.byNumber(request.tenant), contextPath, 'MICROSERVICE');
-  request.platform.refusals.count('microservice/unavailable');
+  request.refused('microservice/unavailable');
   throw new PlatformError('microservice/unavailable', { contextPath });
 }
 

@@ -125,7 +125,7 @@ async function checkFile(request: ApiRequest, key: string): Promise<Registration
       }
     }
     if (lines > REGISTRATION_LINES_MAX) {
-      request.platform.refusals.count(LINES_LIMIT);
+      request.refused(LINES_LIMIT);
       throw refused(`it has more than ${REGISTRATION_LINES_MAX} lines`);
     }
   }

@@ -66,7 +66,7 @@ async function requireGroup(request: ApiRequest, groupId: string | undefined): P
 function requireShort(request: ApiRequest, name: string, text: string | undefined, bytesMax: number): void {
   const bytes = Buffer.byteLength(text ?? '');
   if (bytes <= bytesMax) return;
-  request.platform.refusals.count(`device-registration/${name}`);
+  request.refused(`device-registration/${name}`);
   throw new PlatformError('validation/invalid-field', {
     area: AREA,
     name,

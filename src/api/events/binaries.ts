@@ -214,7 +214,7 @@ async function chunkOf(request: ApiRequest, header: string): Promise<ChunkRange>
   const bytesMax = await fileBytesMax(request);
   const isTooLarge = chunk.stop - chunk.start >= EVENT_CHUNK_BYTES_MAX && EVENT_CHUNK_BYTES_MAX < bytesMax;
   if (isTooLarge || (chunk.length ?? chunk.stop + 1) > bytesMax) {
-    request.platform.refusals.count(BYTES_LIMIT);
+    request.refused(BYTES_LIMIT);
     throw new PlatformError('general/payload-too-large', { limit: isTooLarge ? EVENT_CHUNK_BYTES_MAX : bytesMax });
   }
   return chunk;
@@ -270,7 +270,7 @@ async function postChunk(request: ApiRequest, target: Target, header: string): P
   const length = chunk.length ?? known;
   const parts = before?.parts ?? [];
   if (parts.length >= EVENT_CHUNKS_MAX) {
-    request.platform.refusals.count(CHUNKS_LIMIT);
+    request.refused(CHUNKS_LIMIT);
     throw chunkError(chunk.text, `a binary has at most ${EVENT_CHUNKS_MAX} chunks`);
   }
   const { key, bytes, type, name } = await store(request, EVENT_CHUNK_BYTES_MAX);

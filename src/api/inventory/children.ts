@@ -74,7 +74,7 @@ function referencedIds(request: ApiRequest, form: Form): string[] {
   if (references === undefined) throw new PlatformError('validation/mandatory-fields', { names: 'references' });
   const ids = [...new Set(splitElements(references).map((text) => referencedId(splitMembers(text))))];
   if (ids.length <= REFERENCES_MAX) return ids;
-  request.platform.refusals.count(REFERENCES_LIMIT);
+  request.refused(REFERENCES_LIMIT);
   throw new PlatformError('inventory/too-many-references', {
     count: ids.length,
     maximum: REFERENCES_MAX,
@@ -163,7 +163,7 @@ async function countRefusal<Result>(request: ApiRequest, result: Promise<Result>
     return await result;
   } catch (error) {
     if (error instanceof PlatformError && error.code === 'general/hierarchy-too-large')
-      request.platform.refusals.count(String(error.details['limit']));
+      request.refused(String(error.details['limit']));
     throw error;
   }
 }

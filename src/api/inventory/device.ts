@@ -1,6 +1,9 @@
 /**
  * What a managed object has as a device: when it was last heard, and its user (docs/spec/inventory.md#single-objects).
  */
+import Type from 'typebox';
+import { JSON_TYPE } from '../http/media-types.ts';
+import { Link, Timestamp } from '../../model/schema/parts.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { UserPut } from '../../model/commands/users.ts';
 import type { AvailabilityState } from '../../model/entities/availability.ts';
@@ -21,6 +24,14 @@ import { isDevice } from '../users/text.ts';
 import * as schemas from '../../model/entities/body-schemas.ts';
 import { TENANT_KEY } from '../../model/commands/keys.ts';
 
+const LastError = Type.Object({
+  self: Link,
+  time: Type.Optional(Timestamp),
+  protocol: Type.Optional(Type.Enum(['smartrest', 'json', 'mqtt'])),
+  code: Type.Optional(Type.String()),
+  message: Type.Optional(Type.String()),
+  count: Type.Integer({ minimum: 0 }),
+});
 const TEXT_TYPE = 'text/plain;charset=UTF-8';
 
 /** Of a device that is not monitored, and was not heard since the start: the newest time of its data. */
@@ -45,6 +56,17 @@ async function lastMessage(request: ApiRequest): Promise<Answer> {
   const time = known > 0 ? known : await lastData(request, id);
   const text = time === undefined ? (stringMember(members, 'creationTime') ?? '') : formatTime(time);
   return { status: 200, contentType: TEXT_TYPE, text };
+}
+
+/** Of a device that has made no error that is remembered: a count of 0. */
+async function lastError(request: ApiRequest): Promise<Answer> {
+  const { id } = request.params;
+  await requireReadable(request, await loadManagedObject(request, id));
+  const last = request.platform.deviceErrors?.last(request.tenant, Number(id));
+  const { time, ...error } = last ?? { time: undefined, count: 0 };
+  const self = `${managedObjectUrl(request, id)}/lastError`;
+  const text = JSON.stringify({ self, ...(time === undefined ? {} : { time: formatTime(time) }), ...error });
+  return { status: 200, contentType: JSON_TYPE, text };
 }
 
 /** @throws PlatformError 404 for objects that no device user owns: other users are not managed here. */
@@ -105,6 +127,31 @@ export function managedObjectDeviceRoutes(): Route[] {
         },
       ],
       handle: lastMessage,
+    },
+    {
+      method: 'GET',
+      path: `${path}/lastError`,
+      area,
+      access: 'owner',
+      roles: INVENTORY_READ,
+      summary: 'The last error that the device made over MQTT: a row of SmartREST, a JSON message, a refused publish',
+      answers: [
+        {
+          status: 200,
+          description: 'The error, as long as it is remembered; a count of 0 without one',
+          contentTypes: ['application/json'],
+          json: LastError,
+          example: {
+            self: 'https://example.com/inventory/managedObjects/251/lastError',
+            time: '2024-05-02T10:00:00.000Z',
+            protocol: 'smartrest',
+            code: '41',
+            message: 'Nothing is published on the topic s/ux',
+            count: 3,
+          },
+        },
+      ],
+      handle: lastError,
     },
     {
       method: 'GET',

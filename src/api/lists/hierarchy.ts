@@ -76,7 +76,7 @@ export async function withDescendants(
 }
 
 function tooLarge(request: ApiRequest, root: string, maximum: number): never {
-  request.platform.refusals.count(OBJECTS_LIMIT);
+  request.refused(OBJECTS_LIMIT);
   throw new PlatformError('general/hierarchy-too-large', { id: root, maximum, limit: OBJECTS_LIMIT });
 }
 

@@ -134,7 +134,7 @@ export async function findChildrenOfDevice(request: ApiRequest): Promise<void> {
   const doc = root === undefined ? undefined : await documents.get('managedObject', tenant, root);
   if (root === undefined || doc === undefined || !isOwnedBy(principal, doc)) return;
   const found = await descendantsUpTo(request, root, AGENT_LINKS, CHILDREN_MAX);
-  if (found === undefined) request.platform.refusals.count(CHILDREN_LIMIT);
+  if (found === undefined) request.refused(CHILDREN_LIMIT);
   else request.childrenOfDevice = found.map(Number);
 }
 

@@ -63,7 +63,7 @@ async function series(request: ApiRequest): Promise<Answer> {
   const rows = await read(request, isOwn);
   const count = countWithin(rows);
   const isTruncated = rows.length > count;
-  if (count < Math.min(rows.length, VALUES_MAX)) request.platform.refusals.count(PLACES_LIMIT);
+  if (count < Math.min(rows.length, VALUES_MAX)) request.refused(PLACES_LIMIT);
   return found('measurementSeries', seriesText(request, isTruncated ? rows.slice(0, count) : rows, isTruncated));
 }
 

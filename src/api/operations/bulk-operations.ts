@@ -122,7 +122,7 @@ const invalid = (name: string, value: string, limit: string): PlatformError =>
 function requireSmall(request: ApiRequest, name: string, text: string): void {
   const bytes = Buffer.byteLength(text);
   if (bytes <= BULK_TEXT_BYTES_MAX) return;
-  request.platform.refusals.count(BULK_TEXT_LIMIT);
+  request.refused(BULK_TEXT_LIMIT);
   throw invalid(name, `${bytes} bytes`, `at most ${BULK_TEXT_BYTES_MAX} bytes (${BULK_TEXT_LIMIT})`);
 }
 
@@ -203,7 +203,7 @@ async function countTargets(
     ).length;
   } catch (error) {
     if (!(error instanceof GroupError)) throw error;
-    if (error instanceof GroupTooLarge) request.platform.refusals.count(BULK_DEVICES_LIMIT);
+    if (error instanceof GroupTooLarge) request.refused(BULK_DEVICES_LIMIT);
     throw new PlatformError('devicecontrol/bulk-target', { name, id, reason: error.message });
   }
 }
@@ -231,7 +231,7 @@ async function requireRoom(request: ApiRequest): Promise<string | undefined> {
     limit: BULK_ACTIVE_MAX,
   });
   if (active.length < BULK_ACTIVE_MAX) return last;
-  request.platform.refusals.count(BULK_ACTIVE_LIMIT);
+  request.refused(BULK_ACTIVE_LIMIT);
   throw new PlatformError('devicecontrol/bulk-too-many', { maximum: BULK_ACTIVE_MAX, limit: BULK_ACTIVE_LIMIT });
 }
 

@@ -96,9 +96,10 @@ export class RequestAnswers implements RequestOwner {
     );
   }
 
-  #countRefusal({ method, exchange }: ApiRequest, { status, code, message }: PlatformError): void {
-    const { refusals, log } = this.#platform;
-    refusals.count(`http/${status}`);
+  #countRefusal(request: ApiRequest, { status, code, message }: PlatformError): void {
+    const { method, exchange } = request;
+    const { log } = this.#platform;
+    request.refused(`http/${status}`, `${method} ${exchange.path}: ${message}`);
     if (log.isLevelEnabled('debug'))
       log.debug({ method, path: exchange.path, code, reason: message }, 'a request was refused');
   }

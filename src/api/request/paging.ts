@@ -72,7 +72,7 @@ export interface Collection {
  */
 export function requirePageBytes(request: ApiRequest, bytes: number): void {
   if (bytes <= PAGE_BYTES_MAX) return;
-  request.platform.refusals.count(PAGE_BYTES_LIMIT);
+  request.refused(PAGE_BYTES_LIMIT);
   throw new PlatformError('general/page-too-large', { limit: PAGE_BYTES_MAX });
 }
 

@@ -1,5 +1,6 @@
 /** The port of src/api: what the HTTP resources need from the rest of the server. The composition root provides it. */
 import type { AvailabilityPort } from '../../model/entities/availability.ts';
+import type { DeviceErrors } from '../../ports/device-errors.ts';
 import type { Blobs, RetiredContents } from '../../ports/blobs.ts';
 import type { CommandPort } from '../../ports/command-port.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
@@ -144,6 +145,8 @@ export interface Platform {
   readonly totals: TotalCache;
   readonly exports: Exports;
   readonly availability: AvailabilityPort;
+  /** What the protocols of devices noted; without it none is known. */
+  readonly deviceErrors?: DeviceErrors;
   readonly retention: RetentionPort;
   readonly statisticsFiles: Pick<StatisticsFiles, 'list' | 'get' | 'ofMonth' | 'read' | 'createTest'>;
   readonly authenticator: Authenticator & PasswordConfirmation;

@@ -111,6 +111,17 @@ export class ApiRequest {
     this.applicationKey = head.applicationKey;
   }
 
+  /**
+   * Counts a refusal and tells the log whose request it was.
+   * @param reason in words, where the limit alone is not enough.
+   */
+  refused(limit: string, reason?: string): void {
+    const { tenant, userName: user } = this.principal;
+    const who = this.principal === ANONYMOUS ? {} : { tenant, user };
+    const { remoteAddress: address } = this.exchange;
+    this.platform.refusals.count(limit, { ...who, address, ...(reason === undefined ? {} : { reason }) });
+  }
+
   /** @throws Error for a path or method that does not exist: such a request has no handler. */
   get route(): RouteRules {
     if (this.#route === undefined) throw new Error('the request has no route');

@@ -28,7 +28,7 @@ function refuse(
   maximum: number,
   further: Record<string, string> = {},
 ): never {
-  request.platform.refusals.count(limit);
+  request.refused(limit);
   throw new PlatformError(error, { limit, maximum, ...further });
 }
 

@@ -131,7 +131,7 @@ async function put(request: ApiRequest): Promise<Answer> {
 
 function requireRoom(request: ApiRequest, count: number): void {
   if (count <= REVOCATIONS_OF_TENANT_MAX) return;
-  request.platform.refusals.count(LIMIT);
+  request.refused(LIMIT);
   throw new PlatformError('certificate/too-many-revocations', { limit: LIMIT, maximum: REVOCATIONS_OF_TENANT_MAX });
 }
 

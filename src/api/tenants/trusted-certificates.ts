@@ -102,7 +102,7 @@ async function store(request: ApiRequest, tenant: Tenant, certificates: readonly
   );
   if (taken !== undefined) throw new PlatformError('certificate/duplicate', { fingerprint: taken });
   if (known.length + certificates.length > CERTIFICATES_OF_TENANT_MAX) {
-    request.platform.refusals.count(LIMIT);
+    request.refused(LIMIT);
     throw new PlatformError('certificate/too-many', { limit: LIMIT, maximum: CERTIFICATES_OF_TENANT_MAX });
   }
   const changes = certificates.map((certificate) => ({

@@ -179,7 +179,7 @@ async function assign(request: ApiRequest): Promise<Answer> {
     assignmentKey(userName, ''),
   );
   if (existing.length >= ASSIGNMENTS_MAX) {
-    request.platform.refusals.count('users/inventory-assignments');
+    request.refused('users/inventory-assignments');
     const limit = `at most ${ASSIGNMENTS_MAX} assignments of a user`;
     throw new PlatformError('validation/invalid-field', {
       area: 'users',

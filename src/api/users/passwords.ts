@@ -252,7 +252,7 @@ async function searchPeople<Found>(
   look: (users: readonly StoredUser[]) => Found | undefined | Promise<Found | undefined>,
 ): Promise<Found | undefined> {
   if (!isActive(tenant)) {
-    request.platform.refusals.count('users/password-resets-suspended');
+    request.refused('users/password-resets-suspended');
     return undefined;
   }
   const { passwordSearches: turns } = request.platform.accounts;

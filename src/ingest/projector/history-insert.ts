@@ -79,6 +79,8 @@ export interface HistoryInsertOptions {
   readonly log: Log;
   /** Default UNCERTAIN_TRIES. */
   readonly uncertainTries?: number;
+  /** Whether the store is stopped on purpose and comes back by itself: what fails meanwhile does not count as an error. */
+  readonly isPaused?: () => boolean;
 }
 
 /** Every method rejects with GivenUp when its scope is over. */
@@ -362,6 +364,8 @@ export class HistoryInsert {
 
   /** What failed is tried again. */
   failed(error: Error, retryMs: number): void {
+    // The store was stopped for a copy of its files: a wait, not a fault.
+    if (this.#options.isPaused?.() === true) return;
     this.insertErrorsCount += 1;
     this.lastError = error.message;
     const level = error instanceof QuarantineFullError ? 'error' : 'warn';

@@ -54,6 +54,8 @@ export interface ProjectorOptions {
   readonly onInserted: (table: string, rows: number) => void;
   /** See BlockInsertOptions. */
   readonly uncertainTries?: number;
+  /** See HistoryInsertOptions. */
+  readonly isPaused?: () => boolean;
 }
 
 /** One block being filled or inserted. */

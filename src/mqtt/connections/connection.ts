@@ -6,6 +6,7 @@
 import { AcknowledgementTimes } from './acknowledgement-times.ts';
 import type { DeviceConnection, DeviceLink, DownlinkMessage } from '../sessions/application.ts';
 import type { Principal } from '../../model/access/principal.ts';
+import type { Refused } from '../../ports/refusals.ts';
 import type { SharedContext } from './context.ts';
 import { earlyConnack } from '../transports/early-bytes.ts';
 import { encodeDisconnect, encodePublish } from '../wire/encoder.ts';
@@ -262,6 +263,10 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
     this.#processHeld();
   }
 
+  get remoteAddress(): string {
+    return this.transport.remoteAddress;
+  }
+
   /** CONNECT is not answered. */
   get isEarly(): boolean {
     return this.state < STATE.OPEN;
@@ -280,7 +285,7 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
   /** Ends the connection for a fault or a limit: the will is sent. Does nothing after the end. */
   close(reasonCode: number, reason: string, limit?: string): void {
     if (this.state >= STATE.ENDING) return;
-    if (limit !== undefined) this.context.metrics.count(limit);
+    if (limit !== undefined) this.context.metrics.count(limit, this.#refused(reason));
     this.flush();
     // Writing may have hit the limit of a client that does not read.
     if ((this.state as State) >= STATE.ENDING) return;
@@ -290,6 +295,12 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
     }
     this.#logEnd(reasonCode, reason, limit);
     this.end(false);
+  }
+
+  /** For the log. The user is known from CONNACK on. */
+  #refused(reason: string): Refused {
+    const { tenant, userName: user } = (this.principal as Principal | undefined) ?? {};
+    return { tenant, user, device: this.clientId, address: this.remoteAddress, reason };
   }
 
   /** Ends the connection without a word. @param isClean DISCONNECT was received: no will. */

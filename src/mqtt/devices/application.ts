@@ -11,6 +11,7 @@ import type { LiveBus } from '../../ports/live-bus.ts';
 import { isOwnedBy } from '../../model/access/inventory-access.ts';
 import type { Log } from '../../ports/log.ts';
 import type { DeviceAuthenticator, LoginCaller, Principal } from '../../model/access/principal.ts';
+import type { DeviceErrors } from '../../ports/device-errors.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import { BOOTSTRAP_ROLE } from '../../model/access/roles.ts';
 import { isSerialOfOther, serialClaim } from '../../model/access/serial-claim.ts';
@@ -48,6 +49,8 @@ export interface DeviceApplicationOptions {
   /** In a cluster: QoS 2 messages that are of other shards than their sessions. */
   readonly receipts?: SessionReceiptStore;
   readonly refusals: Refusals;
+  /** Without it the last errors of devices are not remembered. */
+  readonly errors?: DeviceErrors;
   readonly log: Log;
   readonly now: () => number;
 }
@@ -60,7 +63,7 @@ export class DeviceApplication implements MqttApplication, Presence {
   readonly #parts: LinkParts;
 
   constructor(options: DeviceApplicationOptions) {
-    const { intake, commands, ids, documents, bus, log, refusals, now, registration, receipts } = options;
+    const { intake, commands, ids, documents, bus, log, refusals, errors, now, registration, receipts } = options;
     this.#options = options;
     this.#objects = new DeviceObjects(options);
     this.operations = new OperationDelivery({ documents, bus, log, refusals, elsewhere: options.receivers });
@@ -74,6 +77,7 @@ export class DeviceApplication implements MqttApplication, Presence {
       receipts,
       ids,
       refusals,
+      errors,
       log,
       now,
       hooks: this.hooks,

@@ -7,6 +7,7 @@ import type { DeviceCommands, OfferedRecord } from '../../ingest/journal/command
 import type { AcknowledgementSink, RecordIntake } from '../../ingest/journal/record-intake.ts';
 import type { ReceivedPacket } from '../../ingest/journal/received-packet.ts';
 import { PlatformError, refusedBy } from '../../model/errors.ts';
+import type { DeviceErrors } from '../../ports/device-errors.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
 import type { Log } from '../../ports/log.ts';
@@ -45,6 +46,7 @@ export interface LinkParts extends PlanParts {
   readonly measurements: MeasurementPublisher;
   /** In a cluster: QoS 2 messages that are of other shards than their sessions. */
   readonly receipts: SessionReceiptStore | undefined;
+  readonly errors: DeviceErrors | undefined;
   readonly log: Log;
   readonly presence: Presence;
 }
@@ -313,12 +315,15 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
   }
 
   #refuse(limit: string): PublishResult {
-    this.#parts.refusals.count(limit);
-    if (this.#suspension.holdsBack(limit, this.#parts.now())) return PUBLISH_RESULT.BUSY;
-    this.#parts.hooks.onResult?.('refused');
+    const { refusals, hooks, now } = this.#parts;
+    const reason = refusedBy(limit).message;
+    refusals.count(limit, this.replies.refused(reason));
+    if (this.#suspension.holdsBack(limit, now())) return PUBLISH_RESULT.BUSY;
+    this.replies.note('mqtt', limit, reason);
+    hooks.onResult?.('refused');
     this.refusal = {
       reasonCode: limit === 'journal/unavailable' ? REASON_SERVER_BUSY : REASON_QUOTA_EXCEEDED,
-      reason: refusedBy(limit).message,
+      reason,
     };
     return PUBLISH_RESULT.REFUSED;
   }

@@ -1,22 +1,36 @@
 /** What a device is told: rows, errors, and replies in the order of the rows that ask for them. */
 import type { PlatformError } from '../../model/errors.ts';
 import type { Log } from '../../ports/log.ts';
-import type { Refusals } from '../../ports/refusals.ts';
+import type { DeviceError, DeviceErrors } from '../../ports/device-errors.ts';
+import type { Refusals, Refused } from '../../ports/refusals.ts';
 import { SmartRestError } from '../../smartrest/rows/error.ts';
 import type { DeviceConnection, DownlinkMessage } from '../sessions/application.ts';
 import type { DeviceHooks } from './hooks.ts';
 
+/** Whom the replies are for. */
+interface Receiver {
+  readonly connection: Pick<DeviceConnection, 'deliver' | 'principal' | 'remoteAddress'>;
+  readonly tenantNumber: number;
+  readonly serial: string;
+  readonly source: number;
+}
+
+interface ReplyParts {
+  readonly refusals: Refusals;
+  /** Without it the last errors of devices are not remembered. */
+  readonly errors: DeviceErrors | undefined;
+  readonly log: Log;
+  readonly hooks: DeviceHooks;
+}
+
 export class DeviceReplies {
-  readonly #device: { readonly connection: Pick<DeviceConnection, 'deliver'>; readonly source: number };
-  readonly #parts: { readonly refusals: Refusals; readonly log: Log; readonly hooks: DeviceHooks };
+  readonly #device: Receiver;
+  readonly #parts: ReplyParts;
   /** Replies to rows that wait for one that is being looked up. */
   #waiting: (() => Promise<void>)[] | undefined;
   #isClosed = false;
 
-  constructor(
-    device: { readonly connection: Pick<DeviceConnection, 'deliver'>; readonly source: number },
-    parts: { readonly refusals: Refusals; readonly log: Log; readonly hooks: DeviceHooks },
-  ) {
+  constructor(device: Receiver, parts: ReplyParts) {
     this.#device = device;
     this.#parts = parts;
   }
@@ -34,16 +48,31 @@ export class DeviceReplies {
 
   sendError(error: Error, messageId: string): void {
     const fault = error instanceof SmartRestError ? error : new SmartRestError(50, messageId, error.message);
-    this.#parts.refusals.count(`smartrest/error-${fault.code}`);
+    this.#parts.refusals.count(`smartrest/error-${fault.code}`, this.refused(fault.message));
+    this.note('smartrest', String(fault.code), fault.message);
     this.#parts.hooks.onResult?.('error');
     this.sendRow('s/e', fault.toRow(), 0);
   }
 
   /** JSON over MQTT (docs/spec/mqtt-json.md#errors). */
   sendJsonError(error: PlatformError, packetId: number): void {
-    this.#parts.refusals.count(`json-over-mqtt/${error.code}`);
+    this.#parts.refusals.count(`json-over-mqtt/${error.code}`, this.refused(error.message));
+    this.note('json', error.code, error.message);
     this.#parts.hooks.onResult?.('error');
     this.sendRow('error', JSON.stringify({ error: error.error, message: error.message, messageId: packetId }), 0);
+  }
+
+  /** Remembers it as the device's last error, where the device is known. */
+  note(protocol: DeviceError['protocol'], code: string, message: string): void {
+    const { tenantNumber, source } = this.#device;
+    if (source !== 0) this.#parts.errors?.note(tenantNumber, source, { protocol, code, message });
+  }
+
+  /** For the log. */
+  refused(reason: string): Refused {
+    const { connection, serial } = this.#device;
+    const { tenant, userName: user } = connection.principal;
+    return { tenant, user, device: serial, address: connection.remoteAddress, reason };
   }
 
   /** How many are not sent yet. */

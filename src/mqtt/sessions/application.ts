@@ -63,6 +63,8 @@ export interface DeviceConnection {
   readonly principal: Principal;
   /** As sent in CONNECT (may be `d:<serial>:<template>`). */
   readonly clientId: string;
+  /** For the log. */
+  readonly remoteAddress?: string;
   readonly protocolVersion: 3 | 4 | 5;
   /** The session outlives the connection: QoS 2 packet ids have to be stored with their messages. */
   readonly isPersistent: boolean;

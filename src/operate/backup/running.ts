@@ -7,6 +7,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { copyDirectory, copyMissing, copySynchronised, makeBackup, sealDirectory, VOLATILE_NAMES } from './files.ts';
 import { checkBackup, stageRestore } from './restore-files.ts';
+import type { Log } from '../../ports/log.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import type { LmdbEnvironment } from '../../store/lmdb/environment.ts';
 import { PRIVATE_DIRECTORY_MODE } from '../data-directory.ts';
@@ -30,6 +31,7 @@ export interface RunningBackupsOptions {
   /** The history engine. */
   readonly engine: { start(): Promise<unknown>; stop(): Promise<void> };
   readonly refusals: Refusals;
+  readonly log: Log;
   /** What a copy beside the data must leave of the disk. */
   readonly freeBytesMin: number;
 }
@@ -40,9 +42,15 @@ export class RunningBackups {
   #underWay: string | undefined;
   /** A copy waits for the stop: nothing else may come between. */
   #isStaged = false;
+  #isEngineStopped = false;
 
   constructor(options: RunningBackupsOptions) {
     this.#options = options;
+  }
+
+  /** The history engine stands still for a copy of its files, and is started again behind it. */
+  get isEngineStopped(): boolean {
+    return this.#isEngineStopped;
   }
 
   /**
@@ -66,15 +74,27 @@ export class RunningBackups {
     });
   }
 
-  async #oneAtATime<Value>(what: string, run: () => Promise<Value>): Promise<Value> {
+  async #oneAtATime<Made extends { readonly bytes: number; readonly files: number }>(
+    what: string,
+    run: () => Promise<Made>,
+  ): Promise<Made> {
     if (this.#isStaged) throw new Error('the server stops to start on a restored backup: try again then');
     if (this.#underWay !== undefined) {
       this.#options.refusals.count(UNDER_WAY_LIMIT);
       throw new Error(`${this.#underWay} is under way, and one is made at a time: try again when it is done`);
     }
     this.#underWay = what;
+    const { log } = this.#options;
+    const startMs = performance.now();
+    log.info({}, `${what} begins`);
     try {
-      return await run();
+      const made = await run();
+      const durationMs = Math.round(performance.now() - startMs);
+      log.info({ files: made.files, bytes: made.bytes, durationMs }, `${what} is complete`);
+      return made;
+    } catch (error) {
+      log.warn({ error: (error as Error).message }, `${what} failed; nothing is left of it`);
+      throw error;
     } finally {
       this.#underWay = undefined;
     }
@@ -89,16 +109,21 @@ export class RunningBackups {
    */
   async #copy(to: string): Promise<void> {
     const { data, environment, engine } = this.#options;
-    await engine.stop();
     const copyBlobs = (): Promise<void> => copyMissing(join(data, BLOBS_DIRECTORY), join(to, BLOBS_DIRECTORY));
     const documents = join(to, DOCUMENTS_DIRECTORY);
+    this.#isEngineStopped = true;
     try {
-      await copyDirectory(data, to, [...VOLATILE_NAMES, DOCUMENTS_DIRECTORY, BLOBS_DIRECTORY, QUARANTINE_NAME]);
-      await copyBlobs();
-      await mkdir(documents, { recursive: true, mode: PRIVATE_DIRECTORY_MODE });
-      await environment.root.backup(documents, true);
+      await engine.stop();
+      try {
+        await copyDirectory(data, to, [...VOLATILE_NAMES, DOCUMENTS_DIRECTORY, BLOBS_DIRECTORY, QUARANTINE_NAME]);
+        await copyBlobs();
+        await mkdir(documents, { recursive: true, mode: PRIVATE_DIRECTORY_MODE });
+        await environment.root.backup(documents, true);
+      } finally {
+        await engine.start();
+      }
     } finally {
-      await engine.start();
+      this.#isEngineStopped = false;
     }
     await sealDirectory(documents);
     await copyBlobs();

@@ -133,6 +133,7 @@ export class SingleNode implements ServerCore {
       environment: this.environment,
       engine,
       refusals: this.metrics,
+      log,
       freeBytesMin: config.diskFreeMinBytes,
     });
     this.journal = new LmdbJournal(this.environment);
@@ -200,6 +201,7 @@ export class SingleNode implements ServerCore {
       rowsMax: config.projectorBatchRows,
       intervalMs: config.projectorIntervalMs,
       runDeletion: (command) => this.deletion.run(command),
+      isPaused: () => this.backups.isEngineStopped,
       onPosition: (position) => this.journal.trim(Math.min(position, this.actors.committedSeq)),
       onInserted: (table, rows) =>
         this.metrics
@@ -362,7 +364,7 @@ export class SingleNode implements ServerCore {
   }
 
   get #parts(): readonly ObservedPart[] {
-    const { journal, intake, actors, projector, quarantine, watchedDocuments, disk, engine, commands } = this;
+    const { journal, intake, actors, projector, quarantine, watchedDocuments, disk, engine, commands, backups } = this;
     const handledSeq = (): number => this.handledSeq;
     return singleNodeParts({
       journal,
@@ -375,6 +377,7 @@ export class SingleNode implements ServerCore {
       engine,
       handledSeq,
       commands,
+      backups,
     });
   }
 

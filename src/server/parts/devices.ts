@@ -1,4 +1,7 @@
 /** Devices over MQTT: the listener, what topics mean, and the end of sessions whose time is over. */
+import { DeviceErrorsRelay } from '../../cluster/peers/device-errors.ts';
+import { LastErrors } from '../../mqtt/devices/last-errors.ts';
+import type { DeviceErrors } from '../../ports/device-errors.ts';
 import { DeviceApplication } from '../../mqtt/devices/application.ts';
 import { SessionDocuments } from '../../mqtt/devices/session-documents.ts';
 import { MqttServer } from '../../mqtt/server.ts';
@@ -15,6 +18,8 @@ export interface DevicesPart extends Part {
   readonly device: DeviceApplication;
   readonly mqtt: MqttServer;
   readonly sweeper: SessionSweeper;
+  /** The last error of each device. */
+  readonly errors: DeviceErrors;
 }
 
 /** @returns how many connections MQTT and HTTP may have, with a line in the log where that is less than what is set. */
@@ -42,6 +47,8 @@ export function devicesPart(
   const { usage } = tenantServices;
   const now = Date.now;
   const receipts = core.receipts === undefined ? {} : { receipts: core.receipts };
+  const errors = new LastErrors(now);
+  const relay = core.cluster === undefined ? undefined : new DeviceErrorsRelay(errors, core.cluster.messages);
   const device = new DeviceApplication({
     authenticator: core.authenticator,
     certificateLogins: tenantServices.certificateLogins,
@@ -52,6 +59,7 @@ export function devicesPart(
     ids: core.ids,
     bus: core.bus,
     refusals: metrics,
+    errors,
     log,
     now,
     ...(core.receivers === undefined ? {} : { receivers: core.receivers }),
@@ -70,7 +78,7 @@ export function devicesPart(
     isOnlyTenant: () => core.tenants.isOnlyOne,
     ...(core.sessions === undefined ? {} : { elsewhere: core.sessions }),
     metrics: {
-      count: (limit) => metrics.count(limit),
+      count: (limit, refused) => metrics.count(limit, refused),
       // Read from the server when it is asked for.
       connections: () => undefined,
       received: (tenant, count) => {
@@ -100,5 +108,15 @@ export function devicesPart(
     isInMemory: (tenant, key) => core.sessions?.isInMemory(tenant, key) ?? mqtt.sessions.isInMemory(tenant, key),
     tenants: () => core.tenants.numbers,
   });
-  return { device, mqtt, sweeper, start: () => sweeper.start(), stop: () => sweeper.stop() };
+  return {
+    device,
+    mqtt,
+    sweeper,
+    errors,
+    start: () => sweeper.start(),
+    stop: () => {
+      relay?.stop();
+      return sweeper.stop();
+    },
+  };
 }

@@ -42,7 +42,7 @@ export function httpServer(
   const { config, log, metrics, commands, documents, ids } = core;
   const {
     accounts: { tenantServices, mailer },
-    devices: { mqtt },
+    devices: { mqtt, errors },
     realtime: { bayeux },
     files,
     statistics,
@@ -87,6 +87,7 @@ export function httpServer(
         refreshSizes: (tenant) => usage.refreshSizes(tenant),
       },
       availability: parts.availability.availability,
+      deviceErrors: errors,
       statisticsFiles: statistics.statisticsFiles,
       totals: new TotalCache(Date.now),
       exports: new Exports(metrics),

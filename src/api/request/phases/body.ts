@@ -52,8 +52,8 @@ function onBody(exchange: HttpExchange, body: Buffer | undefined, refused?: stri
     passage.resume('body');
     return;
   }
-  const { answers, platform } = passage.parts;
-  platform.refusals.count(refused ?? 'http/body-bytes');
+  const { answers } = passage.parts;
+  passage.request.refused(refused ?? 'http/body-bytes');
   const error =
     refused === undefined
       ? new PlatformError('general/payload-too-large', { limit: bodyBytesMax(passage) })
