@@ -201,6 +201,15 @@ export const SETTINGS = [
       '(10.0.0.0/8,::1): only these proxies; the client is the last address that is not one of them.',
   },
   {
+    name: 'mqtt-proxy-protocol',
+    type: 'choice',
+    choices: ['no', 'yes'],
+    default: 'no',
+    description:
+      'Whether MQTT connections from the proxies that --trust-proxy names begin with a header of the PROXY protocol, version 1 or 2, which gives ' +
+      "the client's address (send-proxy-v2 in HAProxy).",
+  },
+  {
     name: 'device-certificate-header',
     type: 'text',
     default: null,
@@ -863,6 +872,13 @@ function relationMistakes(config: Config, mistaken: ReadonlySet<string>): string
     mistakes.push(
       '--device-certificate-header wants --trust-proxy: without a proxy that writes it, clients could show any certificate',
     );
+  }
+  if (
+    config.mqttProxyProtocol === 'yes' &&
+    config.trustProxy === 'no' &&
+    areRight('mqtt-proxy-protocol', 'trust-proxy')
+  ) {
+    mistakes.push('--mqtt-proxy-protocol wants --trust-proxy: without it any client could name any address');
   }
   const { nats, redis, clickhouse } = config;
   const servers = Object.entries({ nats, redis, clickhouse });

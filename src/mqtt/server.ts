@@ -1,8 +1,8 @@
 /** The MQTT server: listens on TCP and TLS, takes WebSockets from the HTTP server, and owns what connections share. */
 import { createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
-import { Server as TlsServer, createServer as createTlsServer } from 'node:tls';
-import type { TlsOptions } from 'node:tls';
+import { createServer as createTlsServer } from 'node:tls';
+import type { Server as TlsServer, TlsOptions } from 'node:tls';
 import type { MqttApplication, SessionStore } from './sessions/application.ts';
 import type { ExpiryClock } from '../model/sessions/expiry.ts';
 import type { Log } from '../ports/log.ts';
@@ -25,6 +25,7 @@ import { REASON } from './wire/reason-codes.ts';
 import type { Session } from './sessions/session.ts';
 import { SessionRegistry } from './sessions/registry.ts';
 import type { SessionsElsewhere } from './sessions/registry.ts';
+import { readProxyHeader } from './transports/proxy-header.ts';
 import { SmallOutputPool } from './transports/small-output.ts';
 import { SocketTransport } from './transports/socket.ts';
 import { Strangers } from './connections/strangers.ts';
@@ -42,6 +43,8 @@ const OVER_LIMIT_CONNECTIONS = 500;
 const BACKLOG = 4_096;
 /** Time until a TLS handshake must be done; the connect timeout starts after it. */
 const TLS_HANDSHAKE_MS = 10_000;
+/** Time until a proxy has said who its client is. */
+const PROXY_HEADER_MS = 10_000;
 /**
  * TLS checks that the client has the key of its certificate; whether somebody trusts the certificate is for the
  * application to say.
@@ -73,6 +76,13 @@ export interface ListenOptions {
   /** 0 takes a free one. */
   readonly port: number;
   readonly tls?: TlsOptions;
+  /** Whose connections begin with a header of the PROXY protocol. */
+  readonly proxies?: ProxiesOfConnections;
+}
+
+/** Tells by whom a connection comes: above 0 from a trusted proxy. */
+export interface ProxiesOfConnections {
+  hopsOf(connection: { readonly remoteAddress: string }): number;
 }
 
 export class MqttServer {
@@ -82,12 +92,15 @@ export class MqttServer {
   readonly #context: ConnectionContext;
   readonly #wheel = new TimerWheel();
   readonly #connections = new Set<Connection>();
-  /** Sockets in their TLS handshakes, by their addresses and ports. */
+  /** Clients that proxies have told of, by addresses and ports of the sockets. */
+  readonly #told = new Map<string, string>();
+  /** Sockets before the end of their TLS handshakes or headers of proxies, by their addresses and ports. */
   readonly #handshakes = new Map<string, Socket>();
   readonly #strangers: Strangers<Connection | Socket>;
   #loggedTick = -LOG_SECONDS;
   readonly #throttled = new Set<Connection>();
   readonly #listeners: Server[] = [];
+  readonly #tlsServers: TlsServer[] = [];
   #ticker: NodeJS.Timeout | undefined = undefined;
   #throttleTicker: NodeJS.Timeout | undefined = undefined;
   /** Sockets of all listeners, in their TLS handshakes too. */
@@ -136,13 +149,7 @@ export class MqttServer {
 
   /** Begins to take connections; may be called again for TLS or another address. @throws the socket's error. */
   async listen(options: ListenOptions): Promise<AddressInfo> {
-    const server =
-      options.tls === undefined
-        ? createServer({ noDelay: true, pauseOnConnect: false }, (socket) => this.#acceptSocket(socket))
-        : createTlsServer({ handshakeTimeout: TLS_HANDSHAKE_MS, ...CLIENT_CERTIFICATES, ...options.tls }, (socket) =>
-            this.#acceptSocket(socket),
-          );
-    server.on('connection', options.tls === undefined ? this.#onSocket : this.#onTlsSocket);
+    const server = this.#createListener(options);
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
       server.listen({ host: options.host, port: options.port, backlog: BACKLOG }, () => {
@@ -156,9 +163,24 @@ export class MqttServer {
     return server.address() as AddressInfo;
   }
 
+  #createListener({ tls, proxies }: ListenOptions): Server {
+    const accept = (socket: Socket): void => this.#acceptSocket(socket);
+    const tlsServer =
+      tls === undefined
+        ? undefined
+        : createTlsServer({ handshakeTimeout: TLS_HANDSHAKE_MS, ...CLIENT_CERTIFICATES, ...tls }, accept);
+    if (tlsServer !== undefined) this.#tlsServers.push(tlsServer);
+    if (proxies === undefined) {
+      const server = tlsServer ?? createServer({ noDelay: true, pauseOnConnect: false }, accept);
+      return server.on('connection', tlsServer === undefined ? this.#onSocket : this.#onEarlySocket);
+    }
+    const next = tlsServer === undefined ? accept : (socket: Socket): void => void tlsServer.emit('connection', socket);
+    return createServer({ noDelay: true }, (socket) => this.#acceptProxied(socket, proxies, next));
+  }
+
   /** Key and certificate of connections from now on. @throws Error for what TLS does not take. */
   renewTls(pair: Pick<TlsOptions, 'key' | 'cert'>): void {
-    for (const listener of this.#listeners) if (listener instanceof TlsServer) listener.setSecureContext(pair);
+    for (const server of this.#tlsServers) server.setSecureContext(pair);
   }
 
   /** Starts the clock; `listen` does it too. A test turns the clock itself with `tick`. */
@@ -287,8 +309,31 @@ export class MqttServer {
     await Promise.all([...closed, this.sessions.settled()]);
   }
 
-  /** TLS tells of a connection only after its handshake, but each socket has a descriptor. */
-  readonly #onTlsSocket = (socket: Socket): void => {
+  /** @param next takes the socket behind the header. */
+  #acceptProxied(socket: Socket, proxies: ProxiesOfConnections, next: (socket: Socket) => void): void {
+    this.#onEarlySocket(socket);
+    if (socket.destroyed) return;
+    const { remoteAddress = '' } = socket;
+    if (proxies.hopsOf({ remoteAddress }) === 0) return next(socket);
+    // A socket that is closed has none.
+    const key = addressesOf(socket);
+    readProxyHeader(socket, PROXY_HEADER_MS, (header, fault) => {
+      if (header === undefined) {
+        if (fault === undefined) return;
+        this.#options.metrics.count(LIMIT.PROXY_HEADER);
+        this.#options.log.debug({ remoteAddress, limit: LIMIT.PROXY_HEADER, reason: fault }, 'mqtt not accepted');
+        return;
+      }
+      if (header.address !== undefined) {
+        this.#told.set(key, header.address);
+        socket.once('close', () => this.#told.delete(key));
+      }
+      next(socket);
+    });
+  }
+
+  /** TLS and proxies tell of a connection only after some bytes, but each socket has a descriptor. */
+  readonly #onEarlySocket = (socket: Socket): void => {
     if (!this.#hasRoom()) {
       this.#options.metrics.count(LIMIT.CONNECTIONS);
       socket.destroy();
@@ -362,7 +407,7 @@ export class MqttServer {
     const key = addressesOf(socket);
     const handshake = this.#handshakes.get(key);
     if (handshake !== undefined) this.#endHandshake(key, handshake);
-    const transport = new SocketTransport(socket);
+    const transport = new SocketTransport(socket, this.#told.get(key));
     const connection = this.accept(transport);
     if (connection !== undefined) transport.attach(connection);
   }

@@ -1,6 +1,7 @@
 /** What the outside reaches, and what runs by the clock, over a core of any kind: a list of parts. */
 import type { ApiServer } from '../api/api-server.ts';
 import type { HttpEngine } from '../api/http/engines/engine.ts';
+import { TrustedProxies } from '../config/trusted-proxies.ts';
 import type { MqttServer } from '../mqtt/server.ts';
 import { registerServerMetrics } from '../operate/server-metrics.ts';
 import { accountsPart } from './parts/accounts.ts';
@@ -143,8 +144,12 @@ async function openPorts(
   const { host } = config;
   await control.listen();
   const opsPort = config.opsPort === 0 ? undefined : await ops.listen(config.opsHost, config.opsPort);
-  const mqttPort = isGateway ? (await mqtt.listen({ host, port: config.mqttPort })).port : undefined;
-  const mqttTlsPort = tls ? (await mqtt.listen({ host, port: config.mqttTlsPort, tls: tls.pair })).port : undefined;
+  const from = {
+    host,
+    ...(config.mqttProxyProtocol === 'yes' ? { proxies: new TrustedProxies(config.trustProxy) } : {}),
+  };
+  const mqttPort = isGateway ? (await mqtt.listen({ ...from, port: config.mqttPort })).port : undefined;
+  const mqttTlsPort = tls ? (await mqtt.listen({ ...from, port: config.mqttTlsPort, tls: tls.pair })).port : undefined;
   // Last: whoever reads there that the server is ready may connect anywhere.
   const httpPort = await api.listen({ host, port: config.httpPort });
   const mqttPorts = {

@@ -41,6 +41,9 @@ export interface ForwardedFor {
   clientAmong?(addresses: readonly string[]): string;
 }
 
+/** @param isTold a trusted proxy has named it, which speaks no HTTP. */
+export const ofConnection = (address: string, isTold: boolean): ClientAddress => addressOf(address, isTold);
+
 /** @param socket address of the connection's other end. */
 export function clientAddress(socket: string, by?: ForwardedFor): ClientAddress {
   if (by === undefined) return addressOf(socket, false);

@@ -5,7 +5,7 @@ import { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { DetailedPeerCertificate } from 'node:tls';
-import { clientAddress } from '../../model/access/client-address.ts';
+import { ofConnection } from '../../model/access/client-address.ts';
 import type { ClientAddress } from '../../model/access/client-address.ts';
 import type { Transport, TransportListener } from './transport.ts';
 
@@ -26,17 +26,20 @@ interface MqttSocket extends Socket {
 export class SocketTransport implements Transport {
   readonly remoteAddress: string;
   readonly #socket: MqttSocket;
+  readonly #isTold: boolean;
 
-  constructor(socket: Socket) {
+  /** @param told address of the client, by a trusted proxy that the connection comes from. */
+  constructor(socket: Socket, told?: string) {
     this.#socket = socket;
-    this.remoteAddress = socket.remoteAddress ?? '';
+    this.#isTold = told !== undefined;
+    this.remoteAddress = told ?? socket.remoteAddress ?? '';
     // Acknowledgements are small and already batched: waiting for more would only delay them.
     socket.setNoDelay(true);
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
   }
 
   get clientAddress(): ClientAddress {
-    return clientAddress(this.remoteAddress);
+    return ofConnection(this.remoteAddress, this.#isTold);
   }
 
   get certificates(): readonly X509Certificate[] {

@@ -114,6 +114,7 @@ export const frameBytesMax = ({ packetBytes, heldBytes }: Pick<MqttLimits, 'pack
 export const LIMIT = {
   CONNECTIONS: 'mqtt/connections',
   CONNECTIONS_BEFORE_LOGIN: 'mqtt/connections-before-login',
+  PROXY_HEADER: 'mqtt/proxy-header',
   CONNECTIONS_OF_USER: 'mqtt/connections-of-user',
   CONNECTIONS_OF_TENANT: 'mqtt/connections-of-tenant',
   PACKET_BYTES: 'mqtt/packet-bytes',
