@@ -145,6 +145,12 @@ export const ERRORS = {
     'The field {name} has the value {value}; it takes {limit}',
     0x99,
   ),
+  'validation/too-many-members': entry(
+    422,
+    'validation/Too Many Members',
+    'The object has {count} members at its top level; it takes {maximum}. What belongs together can be one member, of any number of members',
+    0x99,
+  ),
   'inventory/not-found': entry(
     404,
     'inventory/Not Found',
@@ -189,6 +195,12 @@ export const ERRORS = {
     404,
     'measurement/Not Found',
     "Finding measurement from database failed : No measurement for id '{id}'!",
+  ),
+  'measurement/months': entry(
+    429,
+    'measurement/Too Many Requests',
+    'The tenant has more than {limit} months a second of measurements whose time is more than {days} days away from now; try again after {retryAfterSeconds} s',
+    0x96,
   ),
   'event/not-found': entry(404, 'event/Not Found', "Finding event from database failed : No event for id '{id}'!"),
   'event/binary-exists': entry(409, 'Duplicate', 'Attachment already exists'),

@@ -8,6 +8,7 @@ import { published } from '../mqtt/helpers/published.ts';
 import { JsonMeasurementIntake } from '../../src/ingest/measurements/intake.ts';
 import type { PostedMeasurements } from '../../src/ingest/measurements/intake.ts';
 import { Sources } from '../../src/ingest/measurements/sources.ts';
+import { DistantMonths } from '../../src/ingest/measurements/distant-months.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
 import type { IdSource } from '../../src/ports/id-source.ts';
 import type { PlatformError } from '../../src/model/errors.ts';
@@ -88,6 +89,7 @@ class Device {
 const applicationOf = (cluster: TestCluster, { node, documents }: TestNode): DeviceApplication =>
   new DeviceApplication({
     authenticator: { authenticate: () => principal, current: (one) => one, stillHolds: async () => true },
+    distantMonths: new DistantMonths({ count: () => undefined }),
     commands: node.commands,
     intake: node.intake,
     documents: documents.reader,
@@ -143,6 +145,7 @@ t.test('a body of several sources is acknowledged as a whole', async (t) => {
   );
   const intake = new JsonMeasurementIntake({
     intake: node.node.intake,
+    distantMonths: new DistantMonths({ count: () => undefined }),
     sources: new Sources(node.documents.reader),
     ids: idsOf(cluster),
     refusals,

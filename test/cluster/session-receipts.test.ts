@@ -8,6 +8,7 @@ import type { ConnectionHolder, ConnectionRegistry } from '../../src/cluster/pee
 import { SessionReceipts } from '../../src/cluster/gateway/session-receipts.ts';
 import { SessionTakeover } from '../../src/cluster/gateway/session-takeover.ts';
 import { shardOf, textKeyIn } from '../../src/ingest/journal/command-record.ts';
+import { DistantMonths } from '../../src/ingest/measurements/distant-months.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
 import type { IdSource } from '../../src/ports/id-source.ts';
 import type { Principal } from '../../src/model/access/principal.ts';
@@ -83,6 +84,7 @@ class Fleet {
     const server = new MqttServer({
       application: new DeviceApplication({
         authenticator: { authenticate: () => principal, current: (one) => one, stillHolds: async () => true },
+        distantMonths: new DistantMonths({ count: () => undefined }),
         commands,
         intake,
         documents: documents.reader,

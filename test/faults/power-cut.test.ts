@@ -9,6 +9,7 @@ import { LossyDisk, lossyDisksFail } from '../helpers/stores/lossy-disk.ts';
 import { DIST } from '../helpers/root.ts';
 import { until } from '../helpers/setup-command.ts';
 import { ENTITY_KINDS, EntitySender } from '../helpers/process/entities.ts';
+import { KeptSender } from '../helpers/process/kept.ts';
 import { delay, readHistory, seeded, ServerProcess, signal } from '../helpers/process/server.ts';
 import { account, DeviceSender, HttpSender } from '../helpers/process/load.ts';
 
@@ -131,18 +132,21 @@ t.test('power cuts at random moments of mixed load', { skip }, async (t) => {
     new HttpSender(server, 'many', 1_000, { gapMs: 60 }),
   ];
   const entities = [0, 1, 2].map((index) => new EntitySender(server, `entities-${index}`));
-  for (const sender of [...posts, ...entities]) await sender.open();
-  const senders = [...devices, ...posts, ...entities];
+  const kept = new KeptSender(server);
+  for (const sender of [...posts, ...entities, kept]) await sender.open();
+  const senders = [...devices, ...posts, ...entities, kept];
   const runs = senders.map((sender) => sender.run());
   const areAcknowledged = async (): Promise<void> => {
     const [ofDevices, ofEntities] = [devices, entities].map((list) =>
       list.map(({ acknowledgedCount }) => acknowledgedCount),
     );
+    const keptBefore = kept.acknowledgedCount;
     await until(
       'acknowledgements arrive',
       () =>
         devices.every(({ acknowledgedCount }, index) => acknowledgedCount > ofDevices[index]) &&
-        entities.every(({ acknowledgedCount }, index) => acknowledgedCount > ofEntities[index] + 3),
+        entities.every(({ acknowledgedCount }, index) => acknowledgedCount > ofEntities[index] + 3) &&
+        kept.acknowledgedCount > keptBefore + 7,
     );
   };
 
@@ -174,7 +178,7 @@ t.test('power cuts at random moments of mixed load', { skip }, async (t) => {
     [],
     'no errors on s/e',
   );
-  for (const { otherAnswers } of [...posts, ...entities]) {
+  for (const { otherAnswers } of [...posts, ...entities, kept]) {
     // Between the cut and the end of the processes the server may still say that it cannot write.
     t.strictSame(
       [...otherAnswers.keys()].filter((what) => !/: 5\d\d |^5\d\d /.test(what)),
@@ -182,6 +186,8 @@ t.test('power cuts at random moments of mixed load', { skip }, async (t) => {
       'nothing was refused',
     );
   }
+  t.comment(`${kept.acknowledgedCount} files, links, external IDs, options, users and ended sessions`);
+  t.strictSame(await kept.missing(), [], 'files, links, external IDs, options, users and ended sessions are there');
   const ids = new Map<string, number>(posts.map(({ name, device }) => [name, Number(device)]));
   for (const { name } of devices) ids.set(name, Number(await server.deviceOf(name)));
   await server.caughtUp();

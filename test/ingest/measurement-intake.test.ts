@@ -3,6 +3,7 @@ import t from 'tap';
 import { GroupCommit } from '../../src/ingest/journal/group-commit.ts';
 import type { Journal } from '../../src/ingest/journal/journal.ts';
 import { nextAt } from '../../src/ingest/journal/record-layout.ts';
+import { DistantMonths } from '../../src/ingest/measurements/distant-months.ts';
 import { JsonMeasurementIntake } from '../../src/ingest/measurements/intake.ts';
 import type { PostedMeasurements } from '../../src/ingest/measurements/intake.ts';
 import { copyCompact, skipSpace } from '../../src/ingest/measurements/json-bytes.ts';
@@ -77,6 +78,11 @@ function newIntake(options: { async?: boolean | 'down'; refusal?: string } = {})
       get,
       getMany: () => [],
       list: (_collection, _tenant, prefix) => (prefix === '251\n' ? [{ id: '251\nchildAssets\n7', value: '1' }] : []),
+    }),
+    distantMonths: new DistantMonths({
+      count: (limit) => {
+        refused.push(limit);
+      },
     }),
     now: () => NOW,
     ids: { next: () => nextId++, peek: () => nextId, nextBeside: () => nextId++ } as never,
@@ -805,4 +811,23 @@ t.test('the ordinary forms are scanned', (t) => {
   check(one().replace('"f"', '"\\u0066"'), false);
   check(`{"source":{"id":"251"},"time":"${TIME}","type":"T"}`, false);
   t.end();
+});
+
+t.test('measurements of very many months that are far from now', async (t) => {
+  const { post, stored, refused } = newIntake();
+  const at = (year: number, month: number): string =>
+    one().replace(TIME, new Date(Date.UTC(year, month, 5)).toISOString());
+  const ofYears = (years: number): string =>
+    `{"measurements":[${Array.from({ length: years * 12 }, (_, index) => at(1_900 + Math.floor(index / 12), index % 12)).join()}]}`;
+  await post(ofYears(30));
+  await t.rejects(post(at(2_000, 1)), {
+    code: 'measurement/months',
+    status: 429,
+    message: /more than 10 months a second .* more than 62 days away from now; try again after 13 s/,
+  });
+  t.same(refused, ['measurement/months']);
+  t.equal(stored().length, 360, 'what was refused changes nothing');
+  await post(one().replace(TIME, new Date(NOW - 86_400_000).toISOString()));
+  await post(at(2_000, 1).replace('251', '300'), { tenant: 2 });
+  t.equal(stored().length, 2, 'measurements of now, and other tenants, go on');
 });

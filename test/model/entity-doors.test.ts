@@ -6,9 +6,11 @@ import t from 'tap';
 import type { Test } from 'tap';
 import type { OfferedRecord } from '../../src/ingest/journal/command-bus.ts';
 import { decodeCommand } from '../../src/ingest/journal/command-record.ts';
+import { DistantMonths } from '../../src/ingest/measurements/distant-months.ts';
 import { JsonMeasurementIntake } from '../../src/ingest/measurements/intake.ts';
 import { decodeMeasurement, documentText } from '../../src/ingest/measurements/record.ts';
 import { Sources } from '../../src/ingest/measurements/sources.ts';
+import { MEMBERS_MAX } from '../../src/model/documents/json-document.ts';
 import { PlatformError } from '../../src/model/errors.ts';
 import { planJson } from '../../src/mqtt/devices/json-messages.ts';
 import { parseJsonTopic } from '../../src/smartrest/json-topics.ts';
@@ -204,6 +206,21 @@ t.test('entities of JSON bodies', async (t) => {
   }
 });
 
+t.test('objects with very many members', async (t) => {
+  const api = await startApi(t);
+  const withMembers = (count: number): string =>
+    `{${Array.from({ length: count }, (_, index) => `"m${index}":1`).join(',')}}`;
+  const refusals: Refusal[] = [];
+  for (const count of [MEMBERS_MAX, MEMBERS_MAX + 1]) {
+    const sent = withMembers(count);
+    const reply = await api.call('POST', '/inventory/managedObjects', { body: sent });
+    const refusal = reply.status === 201 ? undefined : refusalOf(reply.json);
+    refusals.push(same(t, { rest: { refusal }, topic: 'inventory/managedObjects/create', body: sent }));
+  }
+  t.equal(refusals[0], undefined);
+  t.match(refusals[1], /has 5001 members at its top level; it takes 5000/);
+});
+
 t.test('measurements', async (t) => {
   t.comment(`seed ${random.seed}`);
   const scratch = { buffer: Buffer.alloc(0) };
@@ -220,6 +237,7 @@ t.test('measurements', async (t) => {
       getMany: () => [],
       list: () => [],
     }),
+    distantMonths: new DistantMonths({ count: () => undefined }),
     ids: { next: () => 1, peek: () => 1 } as never,
     refusals: { count: () => undefined },
     now: () => 0,

@@ -3,6 +3,7 @@ import { published } from './helpers/published.ts';
 import type { OfferedRecord } from '../../src/ingest/journal/command-bus.ts';
 import type { ReceivedPacket } from '../../src/ingest/journal/received-packet.ts';
 import type { AcknowledgementSink } from '../../src/ingest/journal/record-intake.ts';
+import { DistantMonths } from '../../src/ingest/measurements/distant-months.ts';
 import type { Collection } from '../../src/model/commands/collections.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { PUBLISH_RESULT } from '../../src/mqtt/sessions/application.ts';
@@ -38,6 +39,7 @@ class Platform {
   /** The serial is bound by a request whose answer was lost, and the object is still to come. */
   isBoundOnly = false;
   resumed = 0;
+  readonly limits: string[] = [];
   readonly application: DeviceApplication;
 
   constructor() {
@@ -108,6 +110,7 @@ class Platform {
       authenticator: { authenticate: () => undefined, current: (principal) => principal, stillHolds: async () => true },
       commands: commands as never,
       intake: group as never,
+      distantMonths: new DistantMonths({ count: (limit) => this.limits.push(limit) }),
       documents,
       ids: { next: () => 1, nextBeside: () => 1 } as never,
       bus: { subscribe: () => () => undefined } as never,
@@ -206,6 +209,24 @@ t.test('an object with two connected serials: both forget it', async (t) => {
   for (const link of links.slice(0, 2)) t.equal(publish(link, 's/us', '400,type,text'), PUBLISH_RESULT.BUSY);
   await settle();
   t.same(platform.ensured, ['s1', 's2'], 'each makes its device again');
+});
+
+t.test('measurements of very many months that are far from now are held back', async (t) => {
+  const platform = new Platform();
+  platform.openGroup = [];
+  platform.bind('s1', '7');
+  const link = platform.open('s1');
+  const rowOf = (month: number): string => `200,f,s,1,,${new Date(Date.UTC(1_990, month, 5)).toISOString()}`;
+  const rows = (from: number, count: number): string =>
+    Array.from({ length: count }, (_, index) => rowOf(from + index)).join('\n');
+  t.equal(publish(link, 's/us', rows(0, 239)), PUBLISH_RESULT.PENDING);
+  t.equal(publish(link, 's/us', rowOf(0)), PUBLISH_RESULT.PENDING, 'a month that was just there costs nothing');
+  t.equal(publish(link, 's/us', rows(239, 5)), PUBLISH_RESULT.PENDING, 'a message is taken as a whole');
+  t.equal(publish(link, 's/us', rowOf(300)), PUBLISH_RESULT.BUSY);
+  t.same(platform.limits, ['measurement/months']);
+  t.equal(publish(link, 's/us', '200,f,s,1'), PUBLISH_RESULT.PENDING, 'what is of now goes on');
+  await until(() => platform.resumed === 1);
+  t.same(platform.results, [], 'held back is not refused');
 });
 
 t.test('faults that the device is told of, and refused messages, are reported', (t) => {

@@ -1,5 +1,6 @@
 /** The answers of requests: what all of them have, how errors are told, and what is counted of them. */
 import { randomBytes } from 'node:crypto';
+import { MEMBERS_LIMIT } from '../../model/documents/json-document.ts';
 import { PlatformError, refusedBy } from '../../model/errors.ts';
 import { BrokenBody } from '../http/body-stream.ts';
 import type { HttpExchange } from '../http/exchange.ts';
@@ -65,6 +66,7 @@ export class RequestAnswers implements RequestOwner {
     if (request.exchange.isOver && (error instanceof BrokenBody || error === request.exchange.signal.reason)) return;
     if (error instanceof PlatformError) {
       if (request.bodyStream !== undefined && 'limit' in error) this.#platform.refusals.count(String(error.limit));
+      if (error.code === MEMBERS_LIMIT) request.refused(MEMBERS_LIMIT);
       // A client that obeyed it would have a stored command carried out twice.
       const isToRepeat = error.status === 429 || (error.status === 503 && !error.code.startsWith('commands/'));
       this.refuse(request, error, isToRepeat ? ['Retry-After', String(error.details['retryAfterSeconds'] ?? 1)] : []);

@@ -7,7 +7,13 @@ import type { ActorKey, AskedBy } from '../../model/commands/command.ts';
 import type { CommandKind } from '../../model/commands/kinds.ts';
 import type { HistoryReader, QueryAsker } from '../../ports/history-reader.ts';
 import { isDeviceUser } from '../../model/entities/device-request.ts';
-import { joinMembers, parseMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
+import {
+  joinMembers,
+  parseMembers,
+  requireFewMembers,
+  splitMembers,
+  stringMember,
+} from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import type { Principal } from '../../model/access/principal.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
@@ -263,9 +269,13 @@ export class ApiRequest {
     this.exchange.releaseBody();
   }
 
-  /** The body's members. @throws PlatformError `general/bad-json`, `validation/not-an-object`. */
+  /** The body's members. @throws PlatformError `general/bad-json`, `validation/not-an-object`, `validation/too-many-members`. */
   members(): Members {
-    this.membersOfBody ??= parseMembers(this.bodyText());
+    if (this.membersOfBody === undefined) {
+      const members = parseMembers(this.bodyText());
+      requireFewMembers(members);
+      this.membersOfBody = members;
+    }
     return this.membersOfBody;
   }
 

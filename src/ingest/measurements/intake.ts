@@ -15,6 +15,7 @@ import { isStored } from '../../model/commands/processing-mode.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import { GROUP_BYTES_MAX } from '../journal/group-commit.ts';
 import type { AcknowledgementSink, RecordIntake } from '../journal/record-intake.ts';
+import type { DistantMonths } from './distant-months.ts';
 import { copyCompact, skipSpace } from './json-bytes.ts';
 import { ScannedMeasurement, scanMeasurement } from './json.ts';
 import { parseMeasurement, splitBody } from './parse.ts';
@@ -95,6 +96,7 @@ class Post implements AcknowledgementSink {
 export class JsonMeasurementIntake {
   readonly #intake: RecordIntake;
   readonly #sources: Sources;
+  readonly #distantMonths: DistantMonths;
   readonly #ids: IdSource;
   readonly #refusals: Refusals;
   readonly #now: () => number;
@@ -116,12 +118,14 @@ export class JsonMeasurementIntake {
   constructor(options: {
     intake: RecordIntake;
     sources: Sources;
+    distantMonths: DistantMonths;
     ids: IdSource;
     refusals: Refusals;
     now: () => number;
   }) {
     this.#intake = options.intake;
     this.#sources = options.sources;
+    this.#distantMonths = options.distantMonths;
     this.#ids = options.ids;
     this.#refusals = options.refusals;
     this.#now = options.now;
@@ -166,6 +170,8 @@ export class JsonMeasurementIntake {
         );
         return;
       }
+      const { tenantNumber } = asked.principal;
+      this.#distantMonths.require(tenantNumber, [this.#scratch.subarray(0, this.#used)], this.#now());
       const stored = isStored(mode);
       const documents = wantsBody
         ? this.#documents(stored)

@@ -4,6 +4,12 @@
  */
 const MONTHS_OF_YEAR = 12;
 
+/** @param ms milliseconds since 1970. @returns a number that is the month's alone. */
+export function monthOf(ms: number): number {
+  const date = new Date(ms);
+  return date.getUTCFullYear() * MONTHS_OF_YEAR + date.getUTCMonth();
+}
+
 /** Distinct months of some times. */
 export class Months {
   readonly #max: number;
@@ -25,7 +31,7 @@ export class Months {
     const month = date.getUTCMonth();
     this.#startMs = Date.UTC(year, month, 1);
     this.#endMs = Date.UTC(year, month + 1, 1);
-    this.#known.add(year * MONTHS_OF_YEAR + month);
+    this.#known.add(monthOf(ms));
   }
 
   get isFull(): boolean {

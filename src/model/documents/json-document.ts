@@ -12,6 +12,16 @@ export type Members = Map<string, string>;
 /** Deepest nesting that is taken; JSON.parse itself survives far more, readers of the document may not. */
 export const NESTING_MAX = 200;
 
+/** Most members of a document: each change of one splits and joins all of them. Those within a member do not count. */
+export const MEMBERS_MAX = 5_000;
+export const MEMBERS_LIMIT = 'validation/too-many-members';
+
+/** @param before as many may stay: what was stored before this bound. @throws PlatformError `validation/too-many-members`. */
+export function requireFewMembers(members: Members, before = 0): void {
+  if (members.size > Math.max(MEMBERS_MAX, before))
+    throw new PlatformError(MEMBERS_LIMIT, { count: members.size, maximum: MEMBERS_MAX });
+}
+
 /**
  * Splits a JSON object into its top-level members. Of equal names the last wins, at the place of the first.
  * @throws PlatformError `general/bad-json` (400) for what is no JSON, `validation/not-an-object` (422) for other JSON
@@ -76,10 +86,11 @@ export function joinMembers(members: Iterable<readonly [string, string]>): strin
 /**
  * Merges `changes` into `members` (docs/spec/conventions.md#changes): a member replaces the old one as a whole, `null`
  * removes it. One that says the same in other words is no change, and the old one stays.
- * @returns whether anything changed.
+ * @returns whether anything changed. @throws PlatformError `validation/too-many-members`; then `members` is not to be used.
  */
 export function mergeMembers(members: Members, changes: Iterable<readonly [string, string]>): boolean {
   let changed = false;
+  const sizeBefore = members.size;
   for (const [name, value] of changes) {
     const before = members.get(name);
     if (value === 'null') {
@@ -89,6 +100,7 @@ export function mergeMembers(members: Members, changes: Iterable<readonly [strin
       changed = true;
     }
   }
+  requireFewMembers(members, sizeBefore);
   return changed;
 }
 

@@ -1,6 +1,6 @@
 /** The schema of a JSON body as every door checks it: HTTP for all routes, JSON over MQTT for entities. */
 import type { TSchema } from 'typebox';
-import { joinMembers } from '../documents/json-document.ts';
+import { joinMembers, requireFewMembers } from '../documents/json-document.ts';
 import type { Members } from '../documents/json-document.ts';
 import { compileBodyCheck, optionalMembers } from './body-check.ts';
 import type { BodyCheck } from './body-check.ts';
@@ -17,8 +17,9 @@ export class BodyValidator {
     this.droppedNulls = isNew ? optionalMembers(schema) : new Set();
   }
 
-  /** @returns the members without those that are null and dropped. @throws PlatformError as `checkValue`. */
+  /** @returns the members without those that are null and dropped. @throws PlatformError as `checkValue` and `requireFewMembers`. */
   checked(members: Members): Members {
+    requireFewMembers(members);
     const kept: Members = new Map(
       [...members].filter(([name, value]) => value !== 'null' || !this.droppedNulls.has(name)),
     );

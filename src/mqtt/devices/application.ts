@@ -5,6 +5,7 @@ import type { CertificateLogin, CertificateLogins } from '../../accounts/certifi
 import type { DeviceRegistration } from '../../accounts/registration/registration.ts';
 import type { DeviceCommands } from '../../ingest/journal/command-bus.ts';
 import type { RecordIntake } from '../../ingest/journal/record-intake.ts';
+import type { DistantMonths } from '../../ingest/measurements/distant-months.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { IdSource } from '../../ports/id-source.ts';
 import type { LiveBus } from '../../ports/live-bus.ts';
@@ -39,6 +40,7 @@ export interface DeviceApplicationOptions {
   readonly certificateLogins?: CertificateLogins;
   readonly commands: DeviceCommands;
   readonly intake: RecordIntake;
+  readonly distantMonths: DistantMonths;
   readonly documents: DocumentReader;
   readonly ids: IdSource;
   readonly bus: LiveBus;
@@ -63,12 +65,14 @@ export class DeviceApplication implements MqttApplication, Presence {
   readonly #parts: LinkParts;
 
   constructor(options: DeviceApplicationOptions) {
-    const { intake, commands, ids, documents, bus, log, refusals, errors, now, registration, receipts } = options;
+    const { intake, distantMonths, commands, ids, documents, bus, log, refusals, errors, now, registration, receipts } =
+      options;
     this.#options = options;
     this.#objects = new DeviceObjects(options);
     this.operations = new OperationDelivery({ documents, bus, log, refusals, elsewhere: options.receivers });
     this.#parts = {
       intake,
+      distantMonths,
       commands,
       measurements: new MeasurementPublisher(intake, ids),
       operations: this.operations,

@@ -6,6 +6,7 @@ import { NotLoaded } from '../../actors/runtime/state-view.ts';
 import type { DeviceCommands, OfferedRecord } from '../../ingest/journal/command-bus.ts';
 import type { AcknowledgementSink, RecordIntake } from '../../ingest/journal/record-intake.ts';
 import type { ReceivedPacket } from '../../ingest/journal/received-packet.ts';
+import type { DistantMonths } from '../../ingest/measurements/distant-months.ts';
 import { PlatformError, refusedBy } from '../../model/errors.ts';
 import type { DeviceErrors } from '../../ports/device-errors.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
@@ -24,6 +25,8 @@ import { RETRY_MS, Suspension } from './suspension.ts';
 
 /** Documents that could not be read: the message is planned again after this time. */
 const LOAD_RETRY_MS = 200;
+/** Measurements of more distant months than the tenant has now are held back; they are offered again after this time. */
+const MONTHS_RETRY_MS = 1_000;
 /** A device that sends all the time is reported this often: intervals of availability are minutes. */
 const HEARD_EVERY_MS = 10_000;
 const REASON_NOT_AUTHORIZED = 0x87;
@@ -42,6 +45,7 @@ export interface Presence {
 /** What connections use of the application. */
 export interface LinkParts extends PlanParts {
   readonly intake: RecordIntake;
+  readonly distantMonths: DistantMonths;
   readonly commands: Pick<DeviceCommands, 'offer'>;
   readonly measurements: MeasurementPublisher;
   /** In a cluster: QoS 2 messages that are of other shards than their sessions. */
@@ -208,6 +212,13 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
     if (plan === undefined) return PUBLISH_RESULT.BUSY;
     if (plan.needsOpening !== undefined) {
       this.#open(plan.needsOpening, topic, plan.tellFault);
+      return PUBLISH_RESULT.BUSY;
+    }
+    const chunks = plan.records.map(({ record }) => record);
+    const waitMs = this.#parts.distantMonths.waitMs(this.tenantNumber, chunks, this.#parts.now());
+    if (waitMs > 0) {
+      this.#refusedOpening = refused;
+      this.#suspension.stall((callback) => void setTimeout(callback, Math.min(waitMs, MONTHS_RETRY_MS)));
       return PUBLISH_RESULT.BUSY;
     }
     const records: OfferedRecord[] = plan.records.map((planned) => this.acknowledgements.awaited(planned, packetId));

@@ -3,6 +3,7 @@
  */
 import type { AcknowledgementSink, RecordIntake } from '../../ingest/journal/record-intake.ts';
 import { OFFSET_TEXTS, TYPE_IS_FRAGMENT, VALUE_HEADER_BYTES } from '../../ingest/journal/record-layout.ts';
+import { isDistant } from '../../ingest/measurements/distant-months.ts';
 import { newMeasurementHead, writeMeasurementHead, writeValueHead } from '../../ingest/measurements/record.ts';
 import type { IdSource } from '../../ports/id-source.ts';
 import type { PublishedMessage } from '../wire/published-message.ts';
@@ -63,6 +64,8 @@ export class MeasurementPublisher {
     )
       return OFFERED.OTHER;
     const value = row.values[0];
+    // Of a month whose number is bounded (ingest/measurements/distant-months.ts).
+    if (isDistant(row.time, now)) return OFFERED.OTHER;
     // More rows, or an integer whose digits a double does not hold.
     if (row.next < payloadEnd || value.value > Number.MAX_SAFE_INTEGER || value.value < Number.MIN_SAFE_INTEGER)
       return OFFERED.OTHER;

@@ -18,6 +18,7 @@ import { StoreWatch } from '../../cluster/peers/store-watch.ts';
 import { shardOf } from '../../ingest/journal/command-record.ts';
 import { reserveBytesOf } from '../../ingest/journal/freeing-commands.ts';
 import { Sources } from '../../ingest/measurements/sources.ts';
+import { DistantMonths } from '../../ingest/measurements/distant-months.ts';
 import type { ActorKey } from '../../model/commands/command.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Turns } from '../../pacing/turns.ts';
@@ -68,6 +69,7 @@ export class ClusterCore implements ServerCore {
   readonly tokens: Tokens;
   readonly secondFactor: SecondFactor;
   readonly sources: Sources;
+  readonly distantMonths: DistantMonths;
   readonly documents;
   readonly ids: RedisIds;
   readonly bus: NatsLiveBus;
@@ -140,6 +142,7 @@ export class ClusterCore implements ServerCore {
     );
     this.tenants = new Tenants(config.tenant, config);
     this.sources = new Sources(this.documents);
+    this.distantMonths = new DistantMonths(this.metrics);
     this.node = new ClusterNode({
       messages,
       leases,

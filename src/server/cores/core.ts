@@ -18,6 +18,7 @@ import type { Config } from '../../config/config.ts';
 import type { DeviceCommands } from '../../ingest/journal/command-bus.ts';
 import type { RecordIntake } from '../../ingest/journal/record-intake.ts';
 import type { Sources } from '../../ingest/measurements/sources.ts';
+import type { DistantMonths } from '../../ingest/measurements/distant-months.ts';
 import type { Blobs } from '../../ports/blobs.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { ActorKey, Command } from '../../model/commands/command.ts';
@@ -94,6 +95,7 @@ export interface ServerCore {
   /** Computes every hash of a password. */
   readonly hashes: PasswordHashes;
   readonly sources: Sources;
+  readonly distantMonths: DistantMonths;
   readonly commands: DeviceCommands & {
     /** As `request`; not refused while the journal is at its bound: for what frees it. */
     requestBeyondBound<Answer>(command: Command): Promise<Answer>;

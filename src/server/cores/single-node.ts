@@ -17,6 +17,7 @@ import { GroupCommit } from '../../ingest/journal/group-commit.ts';
 import { entryOfCommand } from '../../ingest/journal/quarantine.ts';
 import { Projector } from '../../ingest/projector/projector.ts';
 import { Sources } from '../../ingest/measurements/sources.ts';
+import { DistantMonths } from '../../ingest/measurements/distant-months.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Turns } from '../../pacing/turns.ts';
 import {
@@ -89,6 +90,7 @@ export class SingleNode implements ServerCore {
   readonly tokens: Tokens;
   readonly secondFactor: SecondFactor;
   readonly sources: Sources;
+  readonly distantMonths: DistantMonths;
   ids!: IdBlocks;
   blobs!: FileBlobs;
   readonly filesRoom = undefined;
@@ -227,6 +229,7 @@ export class SingleNode implements ServerCore {
     this.tokens = tokens;
     this.secondFactor = secondFactor;
     this.sources = new Sources(this.documents);
+    this.distantMonths = new DistantMonths(this.metrics);
   }
 
   /** Ready for requests when it resolves. Rejects when something cannot be opened; then nothing stays open. */

@@ -55,6 +55,7 @@ export function devicesPart(
     registration,
     commands,
     intake: core.intake,
+    distantMonths: core.distantMonths,
     documents,
     ids: core.ids,
     bus: core.bus,

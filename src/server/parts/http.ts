@@ -98,6 +98,7 @@ export function httpServer(
       measurements: new JsonMeasurementIntake({
         intake: core.intake,
         sources: core.sources,
+        distantMonths: core.distantMonths,
         ids,
         refusals: metrics,
         now: Date.now,

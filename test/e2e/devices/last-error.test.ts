@@ -16,7 +16,7 @@ t.test('a device that sends a wrong row, then a wrong JSON message', async (t) =
   await device.publish('s/us/a/b', '211,1');
   await device.row('s/e', /^41,/);
   // Each request of a cluster meets the next node.
-  const known = (count: number): Promise<void> =>
+  const known = (count: number): Promise<true> =>
     eventually(`error ${count} on every node`, async () => {
       for (let node = 0; node < 3; node += 1) if ((await rest.read(path)).count !== count) return false;
       return true;
