@@ -1,5 +1,5 @@
 /**
- * `npm test [-- <part of a file name> | --only]…`: installs what is missing, builds, and runs test/**\/*.test.ts in
+ * `npm test [-- <part of a file name> | --only | --everywhere]…`: installs what is missing, builds, and runs test/**\/*.test.ts in
  * rings, the cheapest first: types and files that start no process (as `npm run check` does), files that start servers,
  * then those that kill them (test/faults) beside the files of test/e2e with a cluster of three nodes on a second
  * version of Node; a few other files run again on it too. Ends with the line `N passed, N failed` (`, N skipped`). The
@@ -43,7 +43,7 @@ const isClusterFile = (name) => name.startsWith('test/e2e/') && says(name, 'help
 const CLUSTER_PROGRAMS = ['redis-server', 'nats-server'];
 const CLUSTER_NODES = 3;
 /** Processes with nodes, and so files at a time. */
-const HOSTS = 3;
+const HOSTS = 2;
 /**
  * What runs against the cluster alone: its subject is the form of requests, messages and answers, which is decided
  * before any store and between no nodes. The cluster has both HTTP engines and the second Node. A file with a test that
@@ -78,6 +78,33 @@ const CLUSTER_ONLY_FILES = new Set(
     'clients/simulate',
   ].map((name) => `test/e2e/${name}.test.ts`),
 );
+/**
+ * What runs against one node and against the cluster, because the cluster does it by other means: sessions, operations
+ * and live data that cross nodes, caches of users and tenants, deletions, files. The other files run against one node, on
+ * the second Node; the contracts of the stores and of the journal are tested for both. Named files, and all with
+ * --everywhere, run both ways.
+ */
+const CLUSTER_TOO_FILES = new Set(
+  [
+    'alarms/alarms',
+    'applications/application-binaries',
+    'clients/live-clients',
+    'devices/device-registration',
+    'devices/last-error',
+    'http/http-connections',
+    'http/notification-subscriptions',
+    'inventory/deleted-hierarchies',
+    'inventory/inventory',
+    'mqtt/connections',
+    'mqtt/deleted',
+    'mqtt/operations',
+    'operations/bulk-operations',
+    'operations/operations',
+    'tenants/tenants',
+    'users/login',
+    'users/users-and-groups',
+  ].map((name) => `test/e2e/${name}.test.ts`),
+);
 const HOST_START_MS = 240_000;
 const HOST_STOP_MS = 60_000;
 
@@ -91,8 +118,8 @@ const SECOND_NODE_FILES = new Set(
   ),
 );
 
-/** Files at a time: three more than cores, because what kills and waits leaves them idle. */
-const JOBS = 5;
+/** Files at a time: two more than cores, because what kills and waits leaves them idle. */
+const JOBS = 4;
 
 /** Early in their ring, the longest first, so that none of them is the last to end. */
 const LONG_FILES = [
@@ -195,22 +222,26 @@ checkNode();
 // Beside the packages and the build: chromium alone takes a minute.
 const programs = ensurePrograms(PROGRAMS);
 await ensureInstalled();
-const given = process.argv.slice(2).filter((argument) => argument !== '--only');
+const isEverywhere = process.argv.includes('--everywhere');
+const given = process.argv.slice(2).filter((argument) => argument !== '--only' && argument !== '--everywhere');
 const flags = given.filter((argument) => argument.startsWith('-'));
 if (flags.length > 0) {
-  say(`${flags.join(' ')}: there is only --only, everything else is a part of a file name`);
+  say(`${flags.join(' ')}: there are --only and --everywhere, everything else is a part of a file name`);
   process.exit(2);
 }
 const files = testFiles(given);
 const run = new TestRun();
-const absentNames = [...CLUSTER_ONLY_FILES, ...SECOND_NODE_FILES, ...LONG_FILES].filter(
+const absentNames = [...CLUSTER_ONLY_FILES, ...CLUSTER_TOO_FILES, ...SECOND_NODE_FILES, ...LONG_FILES].filter(
   (name) => !existsSync(join(root, name)),
 );
 if (absentNames.length > 0) run.step(`bin/test.mjs names ${absentNames.join(', ')}, which does not exist`, false);
 if (files.length === 0) run.step(`no test file is named like ${given.join(' ')}`, false);
 run.step('build', (await ensureBuilt()) && (await buildTests()));
 
-const clusterFiles = files.filter(isClusterFile);
+const runsBothWays = isEverywhere || given.length > 0;
+const clusterFiles = files.filter(
+  (name) => isClusterFile(name) && (runsBothWays || CLUSTER_ONLY_FILES.has(name) || CLUSTER_TOO_FILES.has(name)),
+);
 const againFiles = files.filter((name) => SECOND_NODE_FILES.has(name));
 // Beside the tests: it is a download.
 const settingUpNode = clusterFiles.length + againFiles.length > 0 ? ensureSecondNode() : undefined;
@@ -248,7 +279,10 @@ const hosted =
     ? clusterFiles.map((file) => ({ file, title: clusterTitle, isHosted: true, prepare: () => hosts.environment() }))
     : [];
 const isAlone = (name) => absent !== undefined || !CLUSTER_ONLY_FILES.has(name) || says(name, 'notInCluster');
-const itemsOf = (names) => names.map((file) => ({ file }));
+const onSecondNode = secondNode?.path === undefined ? {} : { title: ` (${title})`, node: secondNode.path };
+// Each file of test/e2e has a run on the second Node: with the cluster, or with its single node.
+const itemsOf = (names) =>
+  names.map((file) => ({ file, ...(isClusterFile(file) && !clusterFiles.includes(file) ? onSecondNode : {}) }));
 // One queue: a ring begins while the last files of the one before still run.
 const quick = itemsOf(heavy.filter((name) => !isFault(name) && isAlone(name)));
 // What kills mostly waits, what the hosts run needs processors: they are mixed.
