@@ -15,7 +15,7 @@ const BACKLOG_LIMIT_MS = 30_000;
 
 export const passwordFlood: Scenario = {
   name: 'password-flood',
-  standard: false,
+  standard: true,
   question: `Time to PUBACK at ${RATE_PER_SECOND} messages a second (open loop, ${PUBLISHERS} connections), without and with clients that send wrong passwords`,
   columns: [
     'p99Ms',
