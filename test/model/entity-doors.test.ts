@@ -37,12 +37,15 @@ const refusalOf = ({ error, message }: { readonly error: string; readonly messag
 function publish(topic: string, body: string): { readonly records: OfferedRecord[]; readonly refusal: Refusal } {
   const documents: Record<string, string> = { 'alarm 7': ALARM, 'event 8': EVENT, [`managedObject ${SOURCE}`]: '{}' };
   let id = 1_000;
-  const application = {
+  const parts = {
     ids: { next: () => id++, nextBeside: () => id++ },
     now: () => 0,
-    known: { get: (collection: string, _tenant: number, key: string) => documents[`${collection} ${key}`] },
-    sourceOf: (_tenant: number, serial: string) => (serial === SERIAL ? SOURCE : undefined),
-    requireRight: () => undefined,
+    hooks: {},
+    objects: {
+      known: { get: (collection: string, _tenant: number, key: string) => documents[`${collection} ${key}`] },
+      sourceOf: (_tenant: number, serial: string) => (serial === SERIAL ? SOURCE : undefined),
+      requireRight: () => undefined,
+    },
   };
   const principal = { userName: 'ada', roles: new Set(['ROLE_INVENTORY_ADMIN']) };
   const link = { source: SOURCE, tenantNumber: 2, connection: { principal } };
@@ -50,7 +53,7 @@ function publish(topic: string, body: string): { readonly records: OfferedRecord
     const told = (error: PlatformError): never => {
       throw error;
     };
-    const records = planJson(parseJsonTopic(topic)!, Buffer.from(body), link as never, application as never, told);
+    const records = planJson(parseJsonTopic(topic)!, Buffer.from(body), link as never, parts as never, told);
     return { records, refusal: undefined };
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error;
@@ -207,7 +210,7 @@ t.test('entities of JSON bodies', async (t) => {
 });
 
 t.test('objects with very many members', async (t) => {
-  const api = await startApi(t);
+  const api = await startApi(t, { config: { jsonBodyMaxBytes: 200_000 } });
   const withMembers = (count: number): string =>
     `{${Array.from({ length: count }, (_, index) => `"m${index}":1`).join(',')}}`;
   const refusals: Refusal[] = [];
