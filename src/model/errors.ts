@@ -117,6 +117,7 @@ export const ERRORS = {
     'The command is stored and was not answered within {limit} ms: it may have been carried out, or will be. Look before you send it again',
     0x88,
   ),
+  'mqtt/unknown-topic': entry(404, 'mqtt/Unknown Topic', 'Nothing is published on the topic {topic}', 0x90),
   'mqtt/session-elsewhere': entry(409, 'general/Conflict', 'Another connection has opened the session {session}', 0x8e),
   'commands/answer-lost': entry(
     503,

@@ -35,6 +35,16 @@ const RESOURCES: ReadonlyMap<string, Resource> = new Map<string, Resource>([
 /** Topic filters that together match every topic read here; topics.ts keeps them out of subscriptions. */
 export const JSON_PUBLISH_FILTERS: readonly string[] = jsonPublishFilters();
 
+/** APIs of the platform: who publishes below one means JSON. */
+const APIS = new Set(['measurement', 'event', 'alarm', 'inventory', 'devicecontrol']);
+
+/** Begins like a topic of JSON, which may mean nothing all the same. */
+export function isLikeJson(topic: string): boolean {
+  const levels = topic.split('/');
+  if (levels[0] === '') levels.shift();
+  return APIS.has(jsonMode(levels[0]) === PROCESSING_MODE.PERSISTENT ? levels[0] : levels[1]);
+}
+
 /** @returns what a JSON topic asks for; undefined when it is none. */
 export function parseJsonTopic(topic: string): JsonTopic | undefined {
   const levels = topic.split('/');

@@ -22,11 +22,8 @@ export type PublishTopic =
   | { readonly kind: 'credentials' }
   /** `s/uat`: request for a token. */
   | { readonly kind: 'token' }
-  /**
-   * Nothing: acknowledged and ignored. `isSmartRest` = mistyped rather than foreign, the device gets a row on `s/e`
-   * (docs/spec/mqtt.md#acknowledgement).
-   */
-  | { readonly kind: 'unknown'; readonly isSmartRest: boolean };
+  /** Nothing: the device is told so (docs/spec/mqtt.md#acknowledgement). */
+  | { readonly kind: 'unknown' };
 
 const MODES: ReadonlyMap<string, ProcessingMode> = new Map([
   ['s', PROCESSING_MODE.PERSISTENT],
@@ -39,7 +36,7 @@ const MODES: ReadonlyMap<string, ProcessingMode> = new Map([
 export function classifyPublish(topic: string | Uint8Array): PublishTopic {
   const name =
     typeof topic === 'string' ? topic : Buffer.from(topic.buffer, topic.byteOffset, topic.byteLength).toString('utf8');
-  return parseRowTopic(name) ?? parseJsonTopic(name) ?? { kind: 'unknown', isSmartRest: isLikeSmartRest(name) };
+  return parseRowTopic(name) ?? parseJsonTopic(name) ?? { kind: 'unknown' };
 }
 
 function parseRowTopic(topic: string): PublishTopic | undefined {
@@ -70,11 +67,6 @@ function parseRowTopic(topic: string): PublishTopic | undefined {
 }
 
 const childOf = (level: string | undefined): { child?: string } => (level === undefined ? {} : { child: level });
-
-/** Begins like a publish topic of SmartREST: `<mode>/u…`. */
-function isLikeSmartRest(topic: string): boolean {
-  return topic.length > 2 && topic[1] === '/' && topic[2] === 'u' && MODES.has(topic[0]);
-}
 
 /** What a subscription receives; bits of the answer of `receivedBy`. */
 export const RECEIVE = {

@@ -66,7 +66,7 @@ t.test('what is ignored', (t) => {
     's/uat/x',
     's/ux',
   ]) {
-    t.strictSame(classifyPublish(topic), { kind: 'unknown', isSmartRest: true }, topic);
+    t.strictSame(classifyPublish(topic), { kind: 'unknown' }, topic);
   }
   for (const topic of [
     '',
@@ -94,7 +94,7 @@ t.test('what is ignored', (t) => {
     'devicecontrol/notifications',
     'error',
   ]) {
-    t.strictSame(classifyPublish(topic), { kind: 'unknown', isSmartRest: false }, topic);
+    t.strictSame(classifyPublish(topic), { kind: 'unknown' }, topic);
   }
   t.equal(parseJsonTopic('s/us'), undefined);
   t.end();

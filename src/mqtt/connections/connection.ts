@@ -4,12 +4,12 @@
  * and reading stops. What a packet means is in the file of its type.
  */
 import { AcknowledgementTimes } from './acknowledgement-times.ts';
-import type { DeviceConnection, DeviceLink, DownlinkMessage } from '../sessions/application.ts';
+import type { DeviceConnection, DeviceLink, DownlinkMessage, Refusal } from '../sessions/application.ts';
 import type { Principal } from '../../model/access/principal.ts';
 import type { Refused } from '../../ports/refusals.ts';
 import type { SharedContext } from './context.ts';
 import { earlyConnack } from '../transports/early-bytes.ts';
-import { encodeDisconnect, encodePublish } from '../wire/encoder.ts';
+import { encodeDisconnect, encodePublish, encodeRefusal } from '../wire/encoder.ts';
 import { LENGTH_INCOMPLETE, LENGTH_MALFORMED, PACKET_TYPE, packetLength } from '../wire/fixed-header.ts';
 import { HeldBytes } from '../transports/held-bytes.ts';
 import { LIMIT } from '../wire/limits.ts';
@@ -134,8 +134,9 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
     this.context.gone(this);
   }
 
-  acknowledge(packetId: number): void {
+  acknowledge(packetId: number, refusal?: Refusal): void {
     if (packetId === 0) return;
+    if (refusal !== undefined && this.protocolVersion === 5) return this.#refuse(packetId, refusal);
     const received = this.session?.received;
     if (received !== undefined && received.has(packetId)) {
       const waiter = received.get(packetId);
@@ -147,6 +148,18 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
     }
     if (this.unacknowledged > 0) this.unacknowledged--;
     if (this.state === STATE.OPEN) this.#addAwaited(PACKET_TYPE.PUBACK, packetId);
+  }
+
+  /** The packet identifier of a refused message is free again [MQTT-4.3.3-4]. */
+  #refuse(packetId: number, refusal: Refusal): void {
+    const { session } = this;
+    const isQos2 = session?.received?.has(packetId) === true;
+    if (isQos2) session.forgetReceived(packetId);
+    else if (this.unacknowledged > 0) this.unacknowledged--;
+    if (this.state !== STATE.OPEN) return;
+    const type = isQos2 ? PACKET_TYPE.PUBREC : PACKET_TYPE.PUBACK;
+    this.write(encodeRefusal(type, packetId, refusal, this.clientPacketBytesMax));
+    this.#acknowledgementTimes?.acknowledged();
   }
 
   /** A PUBLISH is offered: the time from its receipt until its acknowledgement is written is measured. */

@@ -4,7 +4,7 @@
  * (docs/spec/mqtt.md#acknowledgement).
  */
 import type { OfferedRecord } from '../../ingest/journal/command-bus.ts';
-import type { DeviceConnection } from '../sessions/application.ts';
+import type { DeviceConnection, Refusal } from '../sessions/application.ts';
 
 export class Acknowledgements {
   readonly #connection: Pick<DeviceConnection, 'acknowledge' | 'flush'>;
@@ -13,6 +13,8 @@ export class Acknowledgements {
   #afterAnswers: (() => void)[] | undefined;
   /** Packets with answers that are to come, and how many. */
   #unanswered: Map<number, number> | undefined;
+  /** Packets that are not taken, with the reason. */
+  #refusals: Map<number, Refusal> | undefined;
   /** Durable packets, oldest first, that wait for answers or behind one that does. */
   #durable: number[] = [];
 
@@ -21,8 +23,13 @@ export class Acknowledgements {
   }
 
   durable(packetId: number): void {
-    if (this.#durable.length === 0 && !this.#unanswered?.has(packetId)) this.#connection.acknowledge(packetId);
+    if (this.#durable.length === 0 && !this.#unanswered?.has(packetId)) this.#acknowledge(packetId);
     else this.#durable.push(packetId);
+  }
+
+  /** The packet is to be acknowledged in its turn, and not as taken. */
+  refuse(packetId: number, refusal: Refusal): void {
+    if (packetId !== 0) (this.#refusals ??= new Map()).set(packetId, refusal);
   }
 
   get hasAnswersDue(): boolean {
@@ -74,7 +81,13 @@ export class Acknowledgements {
   #acknowledgeDurable(): void {
     const waiting = this.#durable.findIndex((packetId) => this.#unanswered?.has(packetId));
     for (const packetId of this.#durable.splice(0, waiting < 0 ? this.#durable.length : waiting))
-      this.#connection.acknowledge(packetId);
+      this.#acknowledge(packetId);
     this.#connection.flush();
+  }
+
+  #acknowledge(packetId: number): void {
+    const refusal = this.#refusals?.get(packetId);
+    if (refusal !== undefined) this.#refusals?.delete(packetId);
+    this.#connection.acknowledge(packetId, refusal);
   }
 }

@@ -18,6 +18,7 @@ const REQUEST_TOPIC = 's/ucr';
 const CREDENTIALS_TOPIC = 's/dcr';
 const ERROR_TOPIC = 's/e';
 const REFUSED_FILTER = 0x80;
+const REASON_NOT_AUTHORIZED = 0x87;
 /** Topics that the bootstrap user receives. */
 const RECEIVES = RECEIVE.CREDENTIALS | RECEIVE.ERRORS;
 /** Row of the credentials. */
@@ -53,9 +54,12 @@ export class BootstrapLink implements DeviceLink {
     }
     const topic = chunk.toString('utf8', topicStart, topicEnd);
     if (topic !== REQUEST_TOPIC) {
+      const reason = `The bootstrap user publishes on ${REQUEST_TOPIC} only`;
       this.#parts.refusals.count(NOT_ALLOWED);
-      this.#tell(new SmartRestError(41, '', `The bootstrap user publishes on ${REQUEST_TOPIC} only`));
-      return PUBLISH_RESULT.DONE;
+      this.#tell(new SmartRestError(41, '', reason));
+      this.#connection.acknowledge(packetId, { reasonCode: REASON_NOT_AUTHORIZED, reason });
+      this.#connection.flush();
+      return PUBLISH_RESULT.PENDING;
     }
     const token = chunk.toString('utf8', payloadStart, payloadEnd).trim();
     this.#isAsking = true;

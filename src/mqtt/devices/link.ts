@@ -214,6 +214,12 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
       this.#open(plan.needsOpening, topic, plan.tellFault);
       return PUBLISH_RESULT.BUSY;
     }
+    if (plan.refusal !== undefined) {
+      plan.finish();
+      this.acknowledgements.refuse(packetId, plan.refusal);
+      this.#parts.intake.acknowledgeInOrder(this, packetId);
+      return PUBLISH_RESULT.PENDING;
+    }
     const chunks = plan.records.map(({ record }) => record);
     const waitMs = this.#parts.distantMonths.waitMs(this.tenantNumber, chunks, this.#parts.now());
     if (waitMs > 0) {

@@ -24,6 +24,8 @@ import { existingDeviceError, interpretRow, noOperationError } from '../../smart
 import type { DeviceRegistration } from '../../accounts/registration/registration.ts';
 import type { IdSource } from '../../ports/id-source.ts';
 import type { Refusals } from '../../ports/refusals.ts';
+import type { Refusal } from '../sessions/application.ts';
+import { isLikeJson } from '../../smartrest/json-topics.ts';
 import type { Device, OpeningRight } from './device.ts';
 import type { DeviceHooks } from './hooks.ts';
 import type { DeviceObjects } from './objects.ts';
@@ -36,6 +38,7 @@ const REPLIES_MAX = 100;
 /** How often, and with which pause, an object is looked for whose external ID is there. */
 const LOOKS_MAX = 40;
 const LOOK_AGAIN_MS = 50;
+const REASON_TOPIC_NAME_INVALID = 0x90;
 
 /** What plans of messages use of the application. */
 export interface PlanParts {
@@ -54,6 +57,8 @@ export class MessagePlan {
   needsOpening: (() => Promise<void>) | undefined;
   /** Tells the device of a fault of the message as a whole. */
   tellFault: (error: Error) => void = () => undefined;
+  /** The message means nothing: it has no records, and is not acknowledged as taken. */
+  refusal: Refusal | undefined;
   readonly #afterwards: (() => void)[] = [];
 
   /** @throws NotLoaded when documents have to be waited for; then the message is planned again. */
@@ -62,7 +67,7 @@ export class MessagePlan {
     const target = classifyPublish(topic);
     if (target.kind === 'static') plan.#planStatic(payload, { link, parts, mode: target.mode, child: target.child });
     else if (target.kind === 'json') plan.#planJson(target, payload, packetId, link, parts);
-    else plan.#ignore(topic, target.kind !== 'unknown' || target.isSmartRest, link, parts);
+    else plan.#refuse(topic, packetId, link, parts);
     return plan;
   }
 
@@ -141,15 +146,17 @@ export class MessagePlan {
   }
 
   /**
-   * Acknowledged and ignored (docs/spec/mqtt.md#acknowledgement); a topic that looks like SmartREST gets a row on
-   * `s/e`.
+   * A message on a topic that means nothing (docs/spec/mqtt.md#acknowledgement): MQTT 5 has the reason with the
+   * acknowledgement, and every version a row on `s/e`, or on `error` where the topic is like one of JSON.
    */
-  #ignore(topic: string, isSmartRest: boolean, link: Device, parts: PlanParts): void {
-    parts.refusals.count('mqtt/unknown-topic');
-    if (isSmartRest)
-      this.#afterwards.push(() =>
-        link.replies.sendError(new SmartRestError(41, '', `Nothing is published on the topic ${topic}`), ''),
-      );
+  #refuse(topic: string, packetId: number, link: Device, parts: PlanParts): void {
+    const error = new PlatformError('mqtt/unknown-topic', { topic });
+    parts.refusals.count('mqtt/unknown-topic', link.replies.refused(error.message));
+    this.refusal = { reasonCode: REASON_TOPIC_NAME_INVALID, reason: error.message };
+    this.#afterwards.push(() => {
+      if (isLikeJson(topic)) link.replies.sendJsonError(error, packetId);
+      else link.replies.sendError(new SmartRestError(41, '', error.message), '');
+    });
   }
 
   #planEffect(effect: Effect, messageId: string, target: EffectTarget, link: Device, parts: PlanParts): void {

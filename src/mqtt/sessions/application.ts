@@ -57,6 +57,13 @@ export interface ClientSession {
   whenRoom(listener: () => void): void;
 }
 
+/** Why a message is not taken. */
+export interface Refusal {
+  /** Of MQTT 5. */
+  readonly reasonCode: number;
+  readonly reason: string;
+}
+
 /** What the application may do with a connection. All calls are cheap and may come at any time; after close they write nothing, but
  * `acknowledge` and `rejected` still count: the session's next connection builds on them. */
 export interface DeviceConnection {
@@ -69,9 +76,11 @@ export interface DeviceConnection {
   /** The session outlives the connection: QoS 2 packet ids have to be stored with their messages. */
   readonly isPersistent: boolean;
   readonly session?: ClientSession | undefined;
-  /** Marks one pending PUBLISH as durable: PUBACK (QoS 1), PUBREC (QoS 2), nothing (QoS 0, packetId 0). Nothing is written
-   * until `flush`. */
-  acknowledge(packetId: number): void;
+  /**
+   * Marks one pending PUBLISH as durable: PUBACK (QoS 1), PUBREC (QoS 2), nothing (QoS 0, packetId 0). Nothing is written
+   * until `flush`, but a refusal: MQTT 5 is told its reason, 3.1.1 has none.
+   */
+  acknowledge(packetId: number, refusal?: Refusal): void;
   /**
    * A pending PUBLISH could not be made durable: the client's repetition is a new message.
    * @param mayBeStored it is not known: the session's next connection asks the store first.
@@ -104,7 +113,7 @@ export interface DeviceLink {
   /** The connection ended; `clean` = DISCONNECT received, else the will was published before this call. */
   closed(clean: boolean): void;
   /** Why the last PUBLISH was REFUSED. */
-  readonly refusal?: { readonly reasonCode: number; readonly reason: string };
+  readonly refusal?: Refusal;
 }
 
 export interface MqttApplication {

@@ -404,8 +404,7 @@ export class Session implements ClientSession, Timed {
       return false;
     }
     this.partly?.delete(packetId);
-    this.received?.delete(packetId);
-    if (this.received?.size === 0) this.received = undefined;
+    this.forgetReceived(packetId);
     if (!this.isDurable) return true;
     (this.#releasing ??= new Map()).set(packetId, asker);
     const shards = this.#shardsOf?.get(packetId);
@@ -417,6 +416,12 @@ export class Session implements ClientSession, Timed {
       done: () => this.#released(packetId),
     });
     return false;
+  }
+
+  /** A QoS 2 message was refused: nothing of it is stored. */
+  forgetReceived(packetId: number): void {
+    this.received?.delete(packetId);
+    if (this.received?.size === 0) this.received = undefined;
   }
 
   /** PUBCOMP. */

@@ -51,6 +51,26 @@ export function encodeDisconnect(reasonCode: number, reason: string, packetBytes
   return packet.length <= packetBytesMax ? packet : Buffer.from([PACKET_TYPE.DISCONNECT << 4, 1, reasonCode]);
 }
 
+/** PUBACK or PUBREC with a reason: 5.0 only. A reason string that does not fit is left out [MQTT-3.4.2-2]. */
+export function encodeRefusal(
+  type: number,
+  packetId: number,
+  { reasonCode, reason }: { readonly reasonCode: number; readonly reason: string },
+  packetBytesMax: number,
+): Buffer {
+  const packet = mqttPacket.generate(
+    {
+      cmd: type === PACKET_TYPE.PUBREC ? 'pubrec' : 'puback',
+      messageId: packetId,
+      reasonCode,
+      properties: { reasonString: cut(reason) },
+    },
+    { protocolVersion: 5 },
+  );
+  if (packet.length <= packetBytesMax) return packet;
+  return Buffer.from([type << 4, 3, packetId >> 8, packetId & 0xff, reasonCode]);
+}
+
 /** @param codes one per filter of the SUBSCRIBE, in its order [MQTT-3.8.4-5]. */
 export function encodeSuback(version: 3 | 4 | 5, packetId: number, codes: readonly number[]): Buffer {
   return withCodes(PACKET_TYPE.SUBACK, version, packetId, codes);

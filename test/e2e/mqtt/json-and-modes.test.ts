@@ -185,13 +185,29 @@ t.test('externalSource names a child, also one that was made a moment ago', asyn
   t.same(await eventsOf(id), []);
 });
 
-t.test('a message on an unknown topic is acknowledged and ignored', async (t) => {
+t.test('a message on a topic that means nothing is no success', async (t) => {
   const { device, id } = await createDevice(t, 'topics-1');
-  await device.publish('some/topic', 'x');
-  await device.publish('s/us/a/b', '211,1');
-  await device.row('s/e', /^41,/);
+  for (const [topic, qos] of [
+    ['hello/world', 1],
+    ['x/us', 0],
+    ['s/us/a/b', 2],
+  ] as const) {
+    await device.publish(topic, '211,1', qos);
+    await device.row('s/e', new RegExp(`^41,,Nothing is published on the topic ${topic}$`));
+  }
+  await device.publish('devicecontrol/operations/update/1', '{}');
+  await device.row('error', /"error":"mqtt\/Unknown Topic"/);
   await device.publish('s/us', '211,2');
   t.equal((await measurementsOf(id)).length, 1);
+  const told = await connectDevice(t, server, 'topics-5', { protocolVersion: 5 });
+  const reasons: unknown[] = [];
+  told.client.on('packetreceive', (packet) => {
+    if (packet.cmd === 'puback' || packet.cmd === 'pubrec') reasons.push(packet.properties?.reasonString);
+  });
+  for (const qos of [1, 2] as const) await t.rejects(told.publish('hello/world', 'x', qos), { code: 0x90 });
+  t.same(reasons, ['Nothing is published on the topic hello/world', 'Nothing is published on the topic hello/world']);
+  // The packet identifiers are free again.
+  for (let count = 0; count < 3; count += 1) await told.publish('s/us', '400,type,text', 2);
 });
 
 t.test('processing modes: what is stored and what is notified', async (t) => {
