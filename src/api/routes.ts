@@ -31,6 +31,7 @@ import { smartRestOneRoutes } from './smartrest/one.ts';
 import { statisticsFileRoutes } from './tenants/statistics-files.ts';
 import { subscriptionRoutes } from './applications/subscriptions.ts';
 import { subtenantRoutes, tenantOf } from './tenants/subtenants.ts';
+import { frontPageRoutes } from './system/front-page.ts';
 import { systemRoutes } from './system/system.ts';
 import { tenantStatisticsRoutes } from './tenants/statistics.ts';
 import { tenantRoutes } from './tenants/tenants.ts';
@@ -105,6 +106,7 @@ export function apiRoutes(further: readonly Route[] = []): Route[] {
     ...retentionRoutes(),
     ...notificationSubscriptionRoutes(),
     ...systemRoutes(),
+    ...frontPageRoutes(),
     ...further,
   ].map(withExport);
   routes.push(...openApiRoutes(routes));

@@ -43,17 +43,6 @@ export function openApiRoutes(routes: readonly Route[]): Route[] {
       },
     },
     {
-      // For a browser that opens the URL of the server.
-      method: 'GET',
-      path: '/',
-      area: 'system',
-      access: 'public',
-      summary: 'Leads to this API as a page',
-      produces: ['html', 'vendor', 'json', 'text', 'csv', 'other'],
-      answers: [{ status: 302, description: 'To /openapi' }],
-      handle: (request) => ({ status: 302, text: '', headers: ['Location', `${request.baseUrl}/openapi`] }),
-    },
-    {
       method: 'GET',
       path: '/openapi',
       area: 'system',

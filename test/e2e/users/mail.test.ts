@@ -1,4 +1,5 @@
 /** Links to set a password go out over SMTP when a mail server is configured, and are in no log then. */
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -73,6 +74,17 @@ t.test('a forgotten password', async (t) => {
   t.ok(mail.text.includes(` ${BASE_URL}/?token=`), mail.text);
   t.notMatch(mail.text, /evil/, 'whoever asks has no say in the link');
   const token = /token=([\w-]+)&/.exec(mail.text)?.[1] ?? '';
+  const page = await fetch(`${server.url}/?token=${token}`, { headers: { accept: 'text/html' } });
+  t.match([page.status, page.headers.get('content-type')], [200, /^text\/html/]);
+  const html = await page.text();
+  const script = /<script>(.*)<\/script>/s.exec(html)?.[1] ?? '';
+  const hash = createHash('sha256').update(script).digest('base64');
+  t.match(
+    page.headers.get('content-security-policy'),
+    `script-src 'sha256-${hash}'`,
+    'nothing but its own script runs',
+  );
+  t.notOk(html.includes(token), 'the page is the same for every link');
   t.equal(await anonymous('PUT', { email: 'ada@example.com', token, newPassword: 'Another-one-2' }), 200);
   t.equal((await new Rest(server.url, `${TENANT}/ada`, 'Another-one-2').get('/user/currentUser')).status, 200);
   await eventually('counted', async () => /millrace_mails_total\{result="sent"\} 1/.test(await server.metricsText()));
