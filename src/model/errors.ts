@@ -117,6 +117,12 @@ export const ERRORS = {
     'The command is stored and was not answered within {limit} ms: it may have been carried out, or will be. Look before you send it again',
     0x88,
   ),
+  'mqtt/objects-of-message': entry(
+    422,
+    'mqtt/Too Many Objects',
+    'The message names more than {maximum} objects whose rights have to be looked up; send the rest in another message',
+    0x97,
+  ),
   'mqtt/unknown-topic': entry(404, 'mqtt/Unknown Topic', 'Nothing is published on the topic {topic}', 0x90),
   'mqtt/session-elsewhere': entry(409, 'general/Conflict', 'Another connection has opened the session {session}', 0x8e),
   'commands/answer-lost': entry(
@@ -200,8 +206,14 @@ export const ERRORS = {
   'measurement/months': entry(
     429,
     'measurement/Too Many Requests',
-    'The tenant has more than {limit} months a second of measurements whose time is more than {days} days away from now; try again after {retryAfterSeconds} s',
-    0x96,
+    'More than {limit} months a second of one user, or {ofTenant} of its tenant, in measurements whose time is more than {days} days away from now; try again after {retryAfterSeconds} s',
+    0x97,
+  ),
+  'measurement/too-many-months': entry(
+    422,
+    'measurement/Too Many Months',
+    'The measurements have more than {maximum} different months whose time is more than {days} days away from now; send fewer months at a time',
+    0x97,
   ),
   'event/not-found': entry(404, 'event/Not Found', "Finding event from database failed : No event for id '{id}'!"),
   'event/binary-exists': entry(409, 'Duplicate', 'Attachment already exists'),

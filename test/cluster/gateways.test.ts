@@ -89,7 +89,7 @@ class Device {
 const applicationOf = (cluster: TestCluster, { node, documents }: TestNode): DeviceApplication =>
   new DeviceApplication({
     authenticator: { authenticate: () => principal, current: (one) => one, stillHolds: async () => true },
-    distantMonths: new DistantMonths({ count: () => undefined }),
+    distantMonths: new DistantMonths(),
     commands: node.commands,
     intake: node.intake,
     documents: documents.reader,
@@ -145,7 +145,7 @@ t.test('a body of several sources is acknowledged as a whole', async (t) => {
   );
   const intake = new JsonMeasurementIntake({
     intake: node.node.intake,
-    distantMonths: new DistantMonths({ count: () => undefined }),
+    distantMonths: new DistantMonths(),
     sources: new Sources(node.documents.reader),
     ids: idsOf(cluster),
     refusals,

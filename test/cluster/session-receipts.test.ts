@@ -84,7 +84,7 @@ class Fleet {
     const server = new MqttServer({
       application: new DeviceApplication({
         authenticator: { authenticate: () => principal, current: (one) => one, stillHolds: async () => true },
-        distantMonths: new DistantMonths({ count: () => undefined }),
+        distantMonths: new DistantMonths(),
         commands,
         intake,
         documents: documents.reader,

@@ -79,11 +79,7 @@ function newIntake(options: { async?: boolean | 'down'; refusal?: string } = {})
       getMany: () => [],
       list: (_collection, _tenant, prefix) => (prefix === '251\n' ? [{ id: '251\nchildAssets\n7', value: '1' }] : []),
     }),
-    distantMonths: new DistantMonths({
-      count: (limit) => {
-        refused.push(limit);
-      },
-    }),
+    distantMonths: new DistantMonths(),
     now: () => NOW,
     ids: { next: () => nextId++, peek: () => nextId, nextBeside: () => nextId++ } as never,
     refusals: {
@@ -815,19 +811,27 @@ t.test('the ordinary forms are scanned', (t) => {
 
 t.test('measurements of very many months that are far from now', async (t) => {
   const { post, stored, refused } = newIntake();
-  const at = (year: number, month: number): string =>
-    one().replace(TIME, new Date(Date.UTC(year, month, 5)).toISOString());
-  const ofYears = (years: number): string =>
-    `{"measurements":[${Array.from({ length: years * 12 }, (_, index) => at(1_900 + Math.floor(index / 12), index % 12)).join()}]}`;
-  await post(ofYears(30));
-  await t.rejects(post(at(2_000, 1)), {
+  const from = (month: number, count: number, source = '251'): string =>
+    `{"measurements":[${Array.from({ length: count }, (_, index) =>
+      one('1', source).replace(TIME, new Date(Date.UTC(1_970, month + index, 5)).toISOString()),
+    ).join()}]}`;
+  await post(from(0, 24));
+  await t.rejects(post(from(24, 3)), {
     code: 'measurement/months',
     status: 429,
-    message: /more than 10 months a second .* more than 62 days away from now; try again after 13 s/,
+    message: /More than 2 months a second of one user, .* more than 62 days away from now; try again after 2 s/,
   });
-  t.same(refused, ['measurement/months']);
-  t.equal(stored().length, 360, 'what was refused changes nothing');
+  await t.rejects(post(from(24, 25)), {
+    code: 'measurement/too-many-months',
+    status: 422,
+    message: /than 24 different/,
+  });
+  t.same(refused, ['measurement/months', 'measurement/months']);
+  await post(from(0, 24));
+  t.equal(stored().length, 48, 'what was refused changes nothing, and months that were just there cost nothing');
   await post(one().replace(TIME, new Date(NOW - 86_400_000).toISOString()));
-  await post(at(2_000, 1).replace('251', '300'), { tenant: 2 });
-  t.equal(stored().length, 2, 'measurements of now, and other tenants, go on');
+  await post(from(24, 24), { user: 'bob' });
+  await t.rejects(post(from(48, 24), { user: 'eve' }), { code: 'measurement/months' }, 'together the tenant has 60');
+  await post(from(48, 24, '300'), { tenant: 2 });
+  t.equal(stored().length, 49, 'measurements of now, other users and other tenants go on');
 });

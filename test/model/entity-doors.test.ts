@@ -240,7 +240,7 @@ t.test('measurements', async (t) => {
       getMany: () => [],
       list: () => [],
     }),
-    distantMonths: new DistantMonths({ count: () => undefined }),
+    distantMonths: new DistantMonths(),
     ids: { next: () => 1, peek: () => 1 } as never,
     refusals: { count: () => undefined },
     now: () => 0,

@@ -335,7 +335,7 @@ const RIGHTS: ByTest = {
     [
       'a device writes itself, what is below it and what is its own',
       'DeviceObjects.requireRight',
-      never('isAtOrBelow'),
+      gives('isAtOrBelow', 'true'),
     ],
   ],
   'stolen-device': [

@@ -15,7 +15,7 @@ import { isStored } from '../../model/commands/processing-mode.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import { GROUP_BYTES_MAX } from '../journal/group-commit.ts';
 import type { AcknowledgementSink, RecordIntake } from '../journal/record-intake.ts';
-import type { DistantMonths } from './distant-months.ts';
+import { MONTHS_LIMIT, monthsRefusal, type DistantMonths } from './distant-months.ts';
 import { copyCompact, skipSpace } from './json-bytes.ts';
 import { ScannedMeasurement, scanMeasurement } from './json.ts';
 import { parseMeasurement, splitBody } from './parse.ts';
@@ -170,8 +170,7 @@ export class JsonMeasurementIntake {
         );
         return;
       }
-      const { tenantNumber } = asked.principal;
-      this.#distantMonths.require(tenantNumber, [this.#scratch.subarray(0, this.#used)], this.#now());
+      this.#requireMonths(asked.principal);
       const stored = isStored(mode);
       const documents = wantsBody
         ? this.#documents(stored)
@@ -183,6 +182,16 @@ export class JsonMeasurementIntake {
       if (!(error instanceof PlatformError)) throw error;
       done(error);
     }
+  }
+
+  /** @throws PlatformError `measurement/months`, `measurement/too-many-months`. */
+  #requireMonths(principal: Principal): void {
+    const waitMs = this.#distantMonths.waitMs(principal, [this.#scratch.subarray(0, this.#used)], this.#now());
+    if (waitMs === 0) return;
+    const error = monthsRefusal(waitMs);
+    const { tenant, userName: user } = principal;
+    this.#refusals.count(MONTHS_LIMIT, { tenant, user, reason: error.message });
+    throw error;
   }
 
   /** Fills the scratch with the records of the body. @returns whether it is a collection. */

@@ -11,8 +11,8 @@ import { ANY } from './inventory-grant.ts';
 import type { InventoryGrant, WantedAccess } from './inventory-grant.ts';
 import type { Principal } from './principal.ts';
 
-/** Ancestors of one object that are looked at. */
-const ANCESTORS_MAX = 1_000;
+/** Objects above one that are looked at: what is granted or owned further up counts no more. */
+export const ANCESTORS_MAX = 250;
 
 type Later<Value> = Value | Promise<Value>;
 
@@ -56,7 +56,7 @@ export async function holds(
 ): Promise<boolean> {
   const held = grantsFor(principal, wanted).filter((grant) => grant.type === ANY || grant.type === type);
   const roots = new Set(held.map((grant) => String(grant.root)));
-  return roots.size > 0 && isBelow(documents, principal.tenantNumber, [String(root)], 0, [roots]);
+  return roots.size > 0 && isBelow(documents, principal.tenantNumber, new Set([String(root)]), [roots]);
 }
 
 /**
@@ -157,7 +157,7 @@ function isGranted(
   if (principal.grants === undefined) return false;
   const typed = wanted.scope === 'MANAGED_OBJECT' ? object.members : entity;
   const roots = rootsWanted(principal, wanted, typed);
-  return roots.every(({ size }) => size > 0) && isBelow(documents, principal.tenantNumber, [object.id], 0, roots);
+  return roots.every(({ size }) => size > 0) && isBelow(documents, principal.tenantNumber, new Set([object.id]), roots);
 }
 
 /**
@@ -175,7 +175,7 @@ export async function typesAtOrAbove(
   const held: string[] = [];
   for (const type of new Set([ANY, ...grants.map((grant) => grant.type)])) {
     const roots = new Set(grants.filter((grant) => grant.type === type).map(({ root }) => String(root)));
-    if (roots.size === 0 || !(await isBelow(documents, principal.tenantNumber, [id], 0, [roots]))) continue;
+    if (roots.size === 0 || !(await isBelow(documents, principal.tenantNumber, new Set([id]), [roots]))) continue;
     if (type === ANY) return [ANY];
     held.push(type);
   }
@@ -184,25 +184,28 @@ export async function typesAtOrAbove(
 
 /**
  * Climbs the links of all kinds.
- * @param found the object and what was found above it; those before `next` have been looked at.
- * @param wanted sets of which none was met yet.
+ * @param found the object, and then what is found above it. @param wanted sets, one of each of which has to be met.
+ * @param open of `found` what has not been looked at.
  */
 function isBelow(
   documents: ListedDocuments,
   tenant: number,
-  found: string[],
-  next: number,
+  found: Set<string>,
   wanted: readonly ReadonlySet<string>[],
+  open: Iterator<string> = found.values(),
 ): boolean | Promise<boolean> {
   let missing = wanted;
-  for (let index = next; index < found.length && found.length <= ANCESTORS_MAX; index += 1) {
-    missing = missing.filter((roots) => !roots.has(found[index]));
+  // What is added to a set is reached by its iterator.
+  for (let next = open.next(); next.done !== true && found.size <= ANCESTORS_MAX; next = open.next()) {
+    const id = next.value;
+    missing = missing.filter((roots) => !roots.has(id));
     if (missing.length === 0) return true;
-    const rows = documents.list('parents', tenant, `${found[index]}\n`, { limit: ANCESTORS_MAX });
+    const rows = documents.list('parents', tenant, `${id}\n`, { limit: ANCESTORS_MAX });
     if (rows instanceof Promise) {
+      const rest = missing;
       return rows.then((answered) => {
         addParents(found, answered);
-        return isBelow(documents, tenant, found, index + 1, missing);
+        return isBelow(documents, tenant, found, rest, open);
       });
     }
     addParents(found, rows);
@@ -211,9 +214,6 @@ function isBelow(
 }
 
 /** @param rows keys `<child>\n<kind>\n<parent>`. */
-function addParents(found: string[], rows: readonly { readonly id: string }[]): void {
-  for (const { id } of rows) {
-    const parent = id.slice(id.lastIndexOf('\n') + 1);
-    if (!found.includes(parent)) found.push(parent);
-  }
+function addParents(found: Set<string>, rows: readonly { readonly id: string }[]): void {
+  for (const { id } of rows) found.add(id.slice(id.lastIndexOf('\n') + 1));
 }

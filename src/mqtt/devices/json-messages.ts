@@ -39,6 +39,7 @@ import type { IdSource } from '../../ports/id-source.ts';
 import type { Device } from './device.ts';
 import type { DeviceHooks } from './hooks.ts';
 import type { DeviceObjects } from './objects.ts';
+import { MessageRights } from './rights.ts';
 import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 /** Who may write to any source. */
@@ -60,6 +61,7 @@ interface JsonParts {
 /** Makes the records of one message. */
 class JsonMessage {
   readonly records: OfferedRecord[] = [];
+  readonly #rights = new MessageRights();
   readonly #topic: JsonTopic;
   readonly #link: Device;
   readonly #parts: JsonParts;
@@ -137,7 +139,7 @@ class JsonMessage {
   }
 
   #requireRight(area: JsonTopic['area'], source: number): void {
-    this.#parts.objects.requireRight(this.#link, source, ADMIN_ROLES[area]);
+    this.#parts.objects.requireRight(this.#link, source, ADMIN_ROLES[area], this.#rights);
   }
 
   /** Of data: another object than the connected device is heard. */

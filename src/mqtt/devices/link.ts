@@ -6,7 +6,7 @@ import { NotLoaded } from '../../actors/runtime/state-view.ts';
 import type { DeviceCommands, OfferedRecord } from '../../ingest/journal/command-bus.ts';
 import type { AcknowledgementSink, RecordIntake } from '../../ingest/journal/record-intake.ts';
 import type { ReceivedPacket } from '../../ingest/journal/received-packet.ts';
-import type { DistantMonths } from '../../ingest/measurements/distant-months.ts';
+import { MONTHS_LIMIT, monthsRefusal, type DistantMonths } from '../../ingest/measurements/distant-months.ts';
 import { PlatformError, refusedBy } from '../../model/errors.ts';
 import type { DeviceErrors } from '../../ports/device-errors.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
@@ -25,8 +25,8 @@ import { RETRY_MS, Suspension } from './suspension.ts';
 
 /** Documents that could not be read: the message is planned again after this time. */
 const LOAD_RETRY_MS = 200;
-/** Measurements of more distant months than the tenant has now are held back; they are offered again after this time. */
-const MONTHS_RETRY_MS = 1_000;
+/** Longest time for which measurements of distant months hold back the connection. */
+const MONTHS_HOLD_MS = 5_000;
 /** A device that sends all the time is reported this often: intervals of availability are minutes. */
 const HEARD_EVERY_MS = 10_000;
 const REASON_NOT_AUTHORIZED = 0x87;
@@ -214,18 +214,15 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
       this.#open(plan.needsOpening, topic, plan.tellFault);
       return PUBLISH_RESULT.BUSY;
     }
+    if (this.#monthsHold(plan)) {
+      this.#refusedOpening = refused;
+      return PUBLISH_RESULT.BUSY;
+    }
     if (plan.refusal !== undefined) {
       plan.finish();
       this.acknowledgements.refuse(packetId, plan.refusal);
       this.#parts.intake.acknowledgeInOrder(this, packetId);
       return PUBLISH_RESULT.PENDING;
-    }
-    const chunks = plan.records.map(({ record }) => record);
-    const waitMs = this.#parts.distantMonths.waitMs(this.tenantNumber, chunks, this.#parts.now());
-    if (waitMs > 0) {
-      this.#refusedOpening = refused;
-      this.#suspension.stall((callback) => void setTimeout(callback, Math.min(waitMs, MONTHS_RETRY_MS)));
-      return PUBLISH_RESULT.BUSY;
     }
     const records: OfferedRecord[] = plan.records.map((planned) => this.acknowledgements.awaited(planned, packetId));
     const received =
@@ -246,6 +243,25 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
     this.acknowledgements.expect(plan.records.filter((planned) => planned.onAnswer).length, packetId);
     plan.finish();
     return PUBLISH_RESULT.PENDING;
+  }
+
+  /**
+   * Measurements of more distant months than the user has now wait a little; those that would wait long are refused, so
+   * that they hold up nothing behind them. @returns whether they wait.
+   */
+  #monthsHold(plan: MessagePlan): boolean {
+    const { distantMonths, now, refusals } = this.#parts;
+    const chunks = plan.records.map(({ record }) => record);
+    const waitMs = distantMonths.waitMs(this.connection.principal, chunks, now());
+    if (waitMs === 0) return false;
+    const error = monthsRefusal(waitMs);
+    refusals.count(MONTHS_LIMIT, this.replies.refused(error.message));
+    if (waitMs > MONTHS_HOLD_MS) {
+      plan.refuse(error);
+      return false;
+    }
+    this.#suspension.stall((callback) => void setTimeout(callback, waitMs));
+    return true;
   }
 
   /** @returns undefined when documents have to be waited for; then the message is offered again. */

@@ -30,7 +30,7 @@ import type { Device, OpeningRight } from './device.ts';
 import type { DeviceHooks } from './hooks.ts';
 import type { DeviceObjects } from './objects.ts';
 import type { OperationDelivery } from './operation-delivery.ts';
-import { isAtOrBelow } from './rights.ts';
+import { isAtOrBelow, MessageRights } from './rights.ts';
 import { planJson } from './json-messages.ts';
 
 /** Replies that a device waits for; its further messages wait until they are sent. */
@@ -60,6 +60,7 @@ export class MessagePlan {
   /** The message means nothing: it has no records, and is not acknowledged as taken. */
   refusal: Refusal | undefined;
   readonly #afterwards: (() => void)[] = [];
+  readonly #rights = new MessageRights();
 
   /** @throws NotLoaded when documents have to be waited for; then the message is planned again. */
   static of(topic: string, payload: Buffer, packetId: number, link: Device, parts: PlanParts): MessagePlan {
@@ -76,6 +77,14 @@ export class MessagePlan {
     const plan = new MessagePlan();
     plan.#afterwards.push(tell);
     return plan;
+  }
+
+  /** Nothing of the message is taken; the device is told. */
+  refuse(error: PlatformError): void {
+    this.records.length = 0;
+    this.#afterwards.length = 0;
+    this.refusal = { reasonCode: error.mqttReason, reason: error.message };
+    this.#afterwards.push(() => this.tellFault(error));
   }
 
   /**
@@ -118,7 +127,7 @@ export class MessagePlan {
       }
       source = known;
       try {
-        parts.objects.requireRight(link, source, 'ROLE_INVENTORY_ADMIN');
+        parts.objects.requireRight(link, source, 'ROLE_INVENTORY_ADMIN', this.#rights);
       } catch (error) {
         if (error instanceof NotLoaded) throw error;
         this.#afterwards.push(() => this.tellFault(error as PlatformError));
@@ -181,7 +190,7 @@ export class MessagePlan {
         existing = parts.objects.sourceOf(link.tenantNumber, effect.externalId);
         if (existing === undefined) break;
         try {
-          parts.objects.requireRight(link, existing, 'ROLE_INVENTORY_ADMIN');
+          parts.objects.requireRight(link, existing, 'ROLE_INVENTORY_ADMIN', this.#rights);
         } catch (error) {
           if (error instanceof NotLoaded) throw error;
           this.#afterwards.push(() => link.replies.sendError(error as PlatformError, messageId));
@@ -191,9 +200,12 @@ export class MessagePlan {
       default:
         break;
     }
-    if (effect.kind === 'operation' && effect.id !== undefined && !isOperationOf(effect.id, target, parts)) {
-      this.#afterwards.push(() => link.replies.sendError(noOperationError(messageId), messageId));
-      return;
+    if (effect.kind === 'operation' && effect.id !== undefined) {
+      const fault = this.#faultOfOperation(effect.id, messageId, target, parts);
+      if (fault !== undefined) {
+        this.#afterwards.push(() => link.replies.sendError(fault, messageId));
+        return;
+      }
     }
     this.records.push(
       effectRecord(
@@ -213,6 +225,23 @@ export class MessagePlan {
         existing,
       ),
     );
+  }
+
+  /** Of 504 to 506, which name an operation by id: it has to be one of the object or of something below it. */
+  #faultOfOperation(id: string, messageId: string, target: EffectTarget, parts: PlanParts): Error | undefined {
+    const text = parts.objects.known.get('operation', target.tenantNumber, id);
+    if (text === undefined) return noOperationError(messageId);
+    const device = Number(stringMember(splitMembers(text), 'deviceId'));
+    if (device === target.source) return undefined;
+    try {
+      const isBelow = this.#rights.answer(`below ${target.source} ${device}`, () =>
+        isAtOrBelow(parts.objects.known, target.tenantNumber, device, target.source),
+      );
+      return isBelow ? undefined : noOperationError(messageId);
+    } catch (error) {
+      if (error instanceof PlatformError) return error;
+      throw error;
+    }
   }
 
   #planJson(
@@ -351,12 +380,4 @@ async function reply(what: Reply['what'], source: number, link: Device, parts: P
       await parts.operations.deliverPending(link, { again: true });
       break;
   }
-}
-
-/** Whether the operation is one of the object or of something below it (504 to 506 name it by id). */
-function isOperationOf(id: string, target: EffectTarget, parts: PlanParts): boolean {
-  const text = parts.objects.known.get('operation', target.tenantNumber, id);
-  if (text === undefined) return false;
-  const device = Number(stringMember(splitMembers(text), 'deviceId'));
-  return isAtOrBelow(parts.objects.known, target.tenantNumber, device, target.source);
 }

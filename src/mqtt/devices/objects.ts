@@ -12,7 +12,7 @@ import type { IdSource } from '../../ports/id-source.ts';
 import { isSerial, SERIAL_RULE } from '../../smartrest/rows/serial.ts';
 import type { Device, OpeningRight } from './device.ts';
 import { LoadedDocuments } from './loaded-documents.ts';
-import { isAtOrBelow, mayWrite, ownsOrHasRole } from './rights.ts';
+import { isAtOrBelow, mayWrite, type MessageRights } from './rights.ts';
 
 export interface DeviceObjectsOptions {
   readonly commands: DeviceCommands;
@@ -45,13 +45,22 @@ export class DeviceObjects {
 
   /**
    * Within `known.decide` or the planning of a message.
-   * @throws PlatformError `security/forbidden` unless the object is the device, below it, the user's own, or the user
-   * has the role.
+   * @param rights of the message. @throws PlatformError `security/forbidden` unless the object is the device, below it,
+   * the user's own, or the user has the role; `mqtt/objects-of-message`.
    */
-  requireRight(device: Device, source: number, role: string): void {
-    if (source === device.source || ownsOrHasRole(this.known, device.connection.principal, source, role)) return;
-    if (!isAtOrBelow(this.known, device.tenantNumber, source, device.source))
-      throw new PlatformError('security/forbidden');
+  requireRight(device: Device, source: number, role: string, rights: MessageRights): void {
+    const { principal } = device.connection;
+    if (source === device.source || principal.roles.has(role)) return;
+    const doc = this.known.get('managedObject', principal.tenantNumber, String(source));
+    // An object that does not exist is for the actor to refuse.
+    if (doc === undefined || isOwnedBy(principal, doc)) return;
+    const isAllowed = rights.answer(
+      `${role} ${source}`,
+      () =>
+        mayWrite(this.known, principal, { id: source, doc }, role) ||
+        isAtOrBelow(this.known, device.tenantNumber, source, device.source),
+    );
+    if (!isAllowed) throw new PlatformError('security/forbidden');
   }
 
   /**

@@ -1,24 +1,43 @@
 /** What a connected device may write besides itself (docs/spec/login.md#rights, docs/spec/mqtt.md#names). */
-import { mayAccess } from '../../model/access/inventory-access.ts';
+import { ANCESTORS_MAX, mayAccess } from '../../model/access/inventory-access.ts';
 import type { WantedAccess } from '../../model/access/inventory-grant.ts';
 import type { Principal } from '../../model/access/principal.ts';
+import { PlatformError } from '../../model/errors.ts';
 import type { KnownDocuments } from './loaded-documents.ts';
-
-/** Objects looked at on the way up. */
-const ANCESTORS_MAX = 1_000;
 
 /** Whether `id` is `top` or below it, by links of any kind. @throws NotLoaded, as all of this file. */
 export function isAtOrBelow(documents: KnownDocuments, tenant: number, id: number, top: number): boolean {
-  const found = [String(id)];
-  for (let index = 0; index < found.length && found.length <= ANCESTORS_MAX; index += 1) {
-    if (found[index] === String(top)) return true;
-    const parents = documents.list('parents', tenant, `${found[index]}\n`, { limit: ANCESTORS_MAX });
-    for (const parent of parents) {
-      const parentId = parent.id.slice(parent.id.lastIndexOf('\n') + 1);
-      if (!found.includes(parentId)) found.push(parentId);
-    }
+  const found = new Set([String(id)]);
+  for (const next of found) {
+    if (next === String(top)) return true;
+    if (found.size > ANCESTORS_MAX) return false;
+    const parents = documents.list('parents', tenant, `${next}\n`, { limit: ANCESTORS_MAX });
+    for (const parent of parents) found.add(parent.id.slice(parent.id.lastIndexOf('\n') + 1));
   }
   return false;
+}
+
+/** Objects that are not the user's own whose rights one message looks up: each of these may read hundreds of documents. */
+const OBJECTS_OF_MESSAGE = 100;
+export const MESSAGE_OBJECTS_LIMIT = 'mqtt/objects-of-message';
+
+/** What one message has asked about rights: each question is answered once, and not many are. */
+export class MessageRights {
+  readonly #answers = new Map<string, boolean>();
+
+  /**
+   * @param question the same for the same answer. @returns the answer. @throws PlatformError `mqtt/objects-of-message`
+   * for one question too many; NotLoaded, which is no answer.
+   */
+  answer(question: string, ask: () => boolean): boolean {
+    const known = this.#answers.get(question);
+    if (known !== undefined) return known;
+    if (this.#answers.size >= OBJECTS_OF_MESSAGE)
+      throw new PlatformError(MESSAGE_OBJECTS_LIMIT, { maximum: OBJECTS_OF_MESSAGE });
+    const answer = ask();
+    this.#answers.set(question, answer);
+    return answer;
+  }
 }
 
 /** What inventory roles have to allow in place of a role; by other roles they have no say. */

@@ -142,7 +142,7 @@ export class ClusterCore implements ServerCore {
     );
     this.tenants = new Tenants(config.tenant, config);
     this.sources = new Sources(this.documents);
-    this.distantMonths = new DistantMonths(this.metrics);
+    this.distantMonths = new DistantMonths();
     this.node = new ClusterNode({
       messages,
       leases,

@@ -229,7 +229,7 @@ export class SingleNode implements ServerCore {
     this.tokens = tokens;
     this.secondFactor = secondFactor;
     this.sources = new Sources(this.documents);
-    this.distantMonths = new DistantMonths(this.metrics);
+    this.distantMonths = new DistantMonths();
   }
 
   /** Ready for requests when it resolves. Rejects when something cannot be opened; then nothing stays open. */

@@ -13,7 +13,7 @@ import { loadManagedObject, parentsOf } from './managed-object.ts';
 import { managedObjectRow } from '../../runtime/rows.ts';
 
 /** Objects looked at when a cycle is searched; a link below more of them is refused. */
-const ANCESTORS_MAX = 10_000;
+const ANCESTORS_MAX = 1_000;
 const ANCESTORS_LIMIT = 'inventory/ancestors';
 /**
  * Value of a link that stays unless somebody unlinks it; any other is the maker of several links at once, who may have
@@ -39,8 +39,12 @@ function ancestorsOf(context: ActorContext, id: string): Set<string> | undefined
   return found;
 }
 
+const hasChildren = (context: ActorContext, id: string): boolean => context.list('children', `${id}\n`, 1).length > 0;
+
 /** @throws PlatformError when one of them cannot be linked below `parent`. */
 function requireNoCycle(context: ActorContext, parent: string, children: readonly string[]): void {
+  // The way up is long for objects with many parents, and a device may make many children with one message.
+  if (children.length === 1 && children[0] !== parent && !hasChildren(context, children[0])) return;
   const ancestors = ancestorsOf(context, parent);
   if (ancestors === undefined)
     throw new PlatformError('general/hierarchy-too-large', {
@@ -146,8 +150,8 @@ export function addParent(context: ActorContext, link: ParentAdd): undefined {
   // Unlinked meanwhile.
   if (link.isWritten === true && !isNoted) return undefined;
   const text = context.get('managedObject', link.child);
-  const hasChildren = context.list('children', `${link.child}\n`, 1).length > 0;
-  if (text === undefined || (hasChildren && makesCycle(context, link))) {
+  const isParent = hasChildren(context, link.child);
+  if (text === undefined || (isParent && makesCycle(context, link))) {
     dropParent(context, link);
     context.send({ kind: COMMAND.CHILD_REMOVE, key: Number(link.parent), body: link });
     return undefined;
@@ -159,8 +163,7 @@ export function addParent(context: ActorContext, link: ParentAdd): undefined {
       ...new Set([...parentsOf(context, link.child), link.parent]),
     ]),
   );
-  if (hasChildren)
-    context.send({ kind: COMMAND.PARENT_ADD, key: Number(link.child), body: { ...link, isWritten: true } });
+  if (isParent) context.send({ kind: COMMAND.PARENT_ADD, key: Number(link.child), body: { ...link, isWritten: true } });
   return undefined;
 }
 
