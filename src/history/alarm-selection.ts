@@ -42,10 +42,27 @@ export function alarmFilter(tenant: number, selection: AlarmSelection): HistoryF
 /** A change of many alarms: what it selects of those that were there when it came. */
 export interface AlarmsToChange {
   readonly selection: AlarmSelection;
-  /** Sequence of its command: alarms that were changed since have a later version. */
+  /**
+   * Sequence of the command that stored it: alarms that were changed since have a later version, whatever the clocks of
+   * the nodes say.
+   */
   readonly seq: number;
-  /** Its time, ms since 1970: alarms that were created later are not selected. */
+  /** By the clock of the gateway, ms since 1970: alarms that were created later are not selected. */
   readonly requestedAt: number;
+}
+
+/** Ids of the records of such changes begin so, in the collection `job` of the tenant. */
+export const BULK_CHANGE_PREFIX = 'alarms/';
+/** Changes of one tenant that are under way at once; more are refused. */
+export const BULK_CHANGES_MAX = 50;
+
+/** Such a change as it is stored: PUT writes it, `src/jobs/alarms/bulk-changes.ts` carries it out. */
+export interface BulkAlarmChange extends AlarmsToChange {
+  readonly status: string;
+  readonly user: string;
+  readonly application?: string;
+  /** Id of the last alarm that is done; ids ascend. */
+  readonly after: number;
 }
 
 /** The first alarms behind the id `after`, by id. */

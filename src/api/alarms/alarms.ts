@@ -7,14 +7,13 @@ import { joinMembers, splitMembers, stringMember } from '../../model/documents/j
 import type { Members } from '../../model/documents/json-document.ts';
 import { isAlarmStored } from '../../model/commands/processing-mode.ts';
 import { ALARM_FILTERS, alarmSelection } from './selection.ts';
-import { alarmFilter } from '../../history/alarm-selection.ts';
+import { BULK_CHANGES_MAX, BULK_CHANGE_PREFIX, alarmFilter } from '../../history/alarm-selection.ts';
+import type { BulkAlarmChange } from '../../history/alarm-selection.ts';
 import { ownsObjects } from '../../history/access.ts';
 import { listReaders } from '../lists/readers.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { APPLICATION_HEADERS, applicationOf } from '../request/application-key.ts';
 import { alarmHistoryText } from '../audits/audits.ts';
-import { BULK_CHANGES_MAX, BULK_CHANGE_PREFIX } from './bulk-changes.ts';
-import type { BulkAlarmChange } from './bulk-changes.ts';
 import { deleteData } from '../lists/data-delete.ts';
 import { documentPage } from '../../history/page.ts';
 import { isEntityId } from '../../model/entities/entity-id.ts';

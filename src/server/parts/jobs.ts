@@ -3,8 +3,8 @@
  * with usage.
  */
 import { StatisticsFiles } from '../../accounts/tenants/statistics-files.ts';
-import { BulkAlarmChanges } from '../../api/alarms/bulk-changes.ts';
 import { UsageFlush } from '../../cluster/peers/usage-flush.ts';
+import { BulkAlarmChanges } from '../../jobs/alarms/bulk-changes.ts';
 import { BulkOperationScheduler } from '../../jobs/bulk-operations/scheduler.ts';
 import { DATA_DELETION_PREFIX } from '../../model/commands/data-deletion-jobs.ts';
 import { TenantJobs } from '../../pacing/tenant-jobs.ts';

@@ -4,7 +4,8 @@
  */
 import t from 'tap';
 import type { HistoryStatement } from '../../../src/ports/history-reader.ts';
-import { BULK_CHANGES_MAX, BULK_CHANGE_PREFIX, BulkAlarmChanges } from '../../../src/api/alarms/bulk-changes.ts';
+import { BULK_CHANGES_MAX, BULK_CHANGE_PREFIX } from '../../../src/history/alarm-selection.ts';
+import { BulkAlarmChanges } from '../../../src/jobs/alarms/bulk-changes.ts';
 import { COMMAND } from '../../../src/model/commands/kinds.ts';
 import type { Command } from '../../../src/model/commands/command.ts';
 import type { RecordsChange } from '../../../src/model/commands/records.ts';

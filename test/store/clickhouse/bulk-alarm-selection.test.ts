@@ -2,7 +2,8 @@
  * Which alarms a change of many is of: those that were acknowledged before it, whatever the clocks of the nodes say.
  */
 import t from 'tap';
-import { BULK_CHANGE_PREFIX, BulkAlarmChanges } from '../../../src/api/alarms/bulk-changes.ts';
+import { BULK_CHANGE_PREFIX } from '../../../src/history/alarm-selection.ts';
+import { BulkAlarmChanges } from '../../../src/jobs/alarms/bulk-changes.ts';
 import { COMMAND } from '../../../src/model/commands/kinds.ts';
 import type { Command } from '../../../src/model/commands/command.ts';
 import { ClickHouseHistoryReader } from '../../../src/store/clickhouse/reader.ts';

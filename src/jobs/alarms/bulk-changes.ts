@@ -12,36 +12,16 @@ import type { Refusals } from '../../ports/refusals.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import { TenantJobs } from '../../pacing/tenant-jobs.ts';
 import type { JobPage, TenantJobsOptions } from '../../pacing/tenant-jobs.ts';
-import { alarmsToChange } from '../../history/alarm-selection.ts';
-import type { AlarmSelection } from '../../history/alarm-selection.ts';
+import { BULK_CHANGE_PREFIX, alarmsToChange } from '../../history/alarm-selection.ts';
+import type { BulkAlarmChange } from '../../history/alarm-selection.ts';
 import { changeRecords, isChangedMeanwhile } from '../../records/records.ts';
 
-/** Ids of these records begin so. */
-export const BULK_CHANGE_PREFIX = 'alarms/';
-/** Changes of one tenant that are under way at once; more are refused. */
-export const BULK_CHANGES_MAX = 50;
 /** Alarms of a step. */
 const PAGE_SIZE = 1_000;
 /** Counted for each alarm that is left as it was. */
 const REFUSED_LIMIT = 'alarms/bulk-change-of-one';
 /** Commands under way at once. */
 const CONCURRENCY = 64;
-
-export interface BulkAlarmChange {
-  readonly status: string;
-  readonly selection: AlarmSelection;
-  readonly user: string;
-  readonly application?: string;
-  /** By the clock of the gateway, ms since 1970. */
-  readonly requestedAt: number;
-  /**
-   * Sequence of the command that stored it: what was acknowledged before has a smaller one, whatever the clocks of the
-   * nodes say.
-   */
-  readonly seq: number;
-  /** Id of the last alarm that is done; ids ascend. */
-  readonly after: number;
-}
 
 export interface BulkAlarmChangesOptions extends Pick<TenantJobsOptions, 'documents' | 'tenants' | 'isMine' | 'log'> {
   readonly history: HistoryReader;
