@@ -16,7 +16,7 @@ import { JSON_TYPE } from '../http/media-types.ts';
 import { requireRate } from '../request/rate.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
-import { numberOption } from '../request/tenant-option.ts';
+import { numberOption } from '../../accounts/options/values.ts';
 
 /** Of one header. */
 const CERTIFICATES_MAX = 10;
@@ -105,7 +105,7 @@ async function post(request: ApiRequest): Promise<Answer> {
   const { platform } = request;
   const principal = await logIn(request);
   requireRate(request, platform.rates?.takeLogin(principal.tenantNumber, principal.userName));
-  const seconds = await numberOption(request, principal.tenantNumber, LIFESPAN, SECONDS);
+  const seconds = await numberOption(request.platform, principal.tenantNumber, LIFESPAN, SECONDS);
   const audience = hostName(request.called.host) || principal.tenant;
   const issued = await platform.accounts.tokens.issue(principal, seconds, audience);
   if (issued === undefined) throw new PlatformError('security/unauthorized');

@@ -41,7 +41,7 @@ import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
 import * as schemas from '../../model/entities/body-schemas.ts';
-import { tenantOption } from '../request/tenant-option.ts';
+import { tenantOption } from '../../accounts/options/values.ts';
 
 const AREA = 'devicecontrol';
 const PATH = '/devicecontrol/bulkoperations';
@@ -157,7 +157,7 @@ function sentPart(
 async function requireRamp(request: ApiRequest, ramp: number | undefined): Promise<void> {
   if (ramp === undefined) return;
   const least = Number(
-    (await tenantOption(request, request.tenant, 'device-control', 'bulkoperation.creationramp')) ?? 0,
+    (await tenantOption(request.platform, request.tenant, 'device-control', 'bulkoperation.creationramp')) ?? 0,
   );
   if (ramp < least)
     throw invalid(

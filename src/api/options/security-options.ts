@@ -11,7 +11,7 @@ import { storeOption } from './options.ts';
 import { found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
-import { tenantOption } from '../request/tenant-option.ts';
+import { tenantOption } from '../../accounts/options/values.ts';
 
 const CATEGORY = 'password';
 /** 100 years. */
@@ -49,7 +49,7 @@ function ruleAsked(request: ApiRequest): { readonly key: string; readonly rule: 
 
 async function get(request: ApiRequest): Promise<Answer> {
   const { key, rule } = ruleAsked(request);
-  const value = (await tenantOption(request, request.tenant, CATEGORY, key)) ?? rule.otherwise;
+  const value = (await tenantOption(request.platform, request.tenant, CATEGORY, key)) ?? rule.otherwise;
   const self = `${request.baseUrl}/tenant/security-options/${CATEGORY}/${segment(key)}`;
   return found('option', JSON.stringify({ self, category: CATEGORY, key, value }));
 }

@@ -11,7 +11,7 @@ import type { Answer } from '../request/answer.ts';
 import { subscribedApplicationsText } from '../applications/subscriptions.ts';
 import { tenantOf } from './subtenants.ts';
 import { systemOptionRoutes } from '../options/system-options.ts';
-import { tenantOption } from '../request/tenant-option.ts';
+import { tenantOption } from '../../accounts/options/values.ts';
 
 async function currentTenant(request: ApiRequest): Promise<Answer> {
   const tenant = request.platform.tenants.byId(request.principal.tenant);
@@ -32,7 +32,8 @@ const TFA_STRATEGY = 'TOTP';
 /** Settings of two-factor authentication: options of the tenant (docs/spec/tenants.md#endpoints). */
 async function getTfa(request: ApiRequest): Promise<Answer> {
   const { number } = tenantOf(request, request.params['id']);
-  const option = (key: string): Promise<string | undefined> => tenantOption(request, number, TFA_CATEGORY, key);
+  const option = (key: string): Promise<string | undefined> =>
+    tenantOption(request.platform, number, TFA_CATEGORY, key);
   const [enabled, enforced, enforcedGroup] = await Promise.all(['enabled', 'enforced', 'enforced.group'].map(option));
   return found(
     'tfaSettings',

@@ -19,7 +19,7 @@ import { readRecord, updateRecord } from '../../records/records.ts';
 import { NO_CONTENT, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
-import { numberOption, tenantOption } from '../request/tenant-option.ts';
+import { numberOption, tenantOption } from '../../accounts/options/values.ts';
 
 const LIFESPAN = ['oauth.internal', 'basic-token.lifespan.seconds'] as const;
 const ADMIN = ['ROLE_TENANT_ADMIN', 'ROLE_TENANT_MANAGEMENT_ADMIN'];
@@ -41,7 +41,7 @@ async function stored(request: ApiRequest, tenant: number, type: LoginType): Pro
 export async function lifetimeSeconds(request: ApiRequest, tenant: TenantInfo): Promise<number> {
   const { absoluteTimeoutMillis } = await stored(request, tenant.number, 'OAUTH2_INTERNAL');
   if (absoluteTimeoutMillis !== undefined) return Math.floor(absoluteTimeoutMillis / 1_000);
-  return numberOption(request, tenant.number, LIFESPAN, {
+  return numberOption(request.platform, tenant.number, LIFESPAN, {
     minimum: TOKEN_SECONDS_MIN,
     maximum: TOKEN_SECONDS,
     otherwise: TOKEN_SECONDS,
@@ -81,9 +81,9 @@ async function optionOf(request: ApiRequest, tenant: TenantInfo, type: LoginType
     loginRedirectDomain: tenant.domain ?? '',
     tfaStrategy: 'TOTP',
     tfaSupported: true,
-    enforceStrength: (await tenantOption(request, tenant.number, 'password', 'enforce.strength')) === 'true',
-    greenMinLength: await numberOption(request, tenant.number, ['password', 'green.min-length'], green),
-    strengthValidity: (await tenantOption(request, tenant.number, 'password', 'strength.validity')) === 'true',
+    enforceStrength: (await tenantOption(request.platform, tenant.number, 'password', 'enforce.strength')) === 'true',
+    greenMinLength: await numberOption(request.platform, tenant.number, ['password', 'green.min-length'], green),
+    strengthValidity: (await tenantOption(request.platform, tenant.number, 'password', 'strength.validity')) === 'true',
     sessionConfiguration: {
       absoluteTimeoutMillis: (await lifetimeSeconds(request, tenant)) * 1_000,
       userAgentValidationRequired: false,

@@ -28,7 +28,7 @@ import { peopleSteps } from '../../records/steps.ts';
 import { changeRecords, retried } from '../../records/records.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
-import { numberOption, wantsGreenPasswords } from '../request/tenant-option.ts';
+import { numberOption, wantsGreenPasswords } from '../../accounts/options/values.ts';
 import * as schemas from './schemas.ts';
 import { USER_ADMIN, loadUser, requireOwnTenant } from './text.ts';
 import { TENANT_KEY } from '../../model/commands/keys.ts';
@@ -85,9 +85,9 @@ export async function newPassword(
     });
   }
   const range = { minimum: GREEN_LENGTH_MIN, maximum: PASSWORD_LENGTH_MAX, otherwise: GREEN_LENGTH_MIN };
-  const greenLength = await numberOption(request, tenant, ['password', 'green.min-length'], range);
+  const greenLength = await numberOption(request.platform, tenant, ['password', 'green.min-length'], range);
   const strength = passwordStrength(password, greenLength);
-  if (strength !== 'GREEN' && (await wantsGreenPasswords(request, tenant))) {
+  if (strength !== 'GREEN' && (await wantsGreenPasswords(request.platform, tenant))) {
     const limit = `at least ${greenLength} characters with lower and upper case letters, digits and other characters`;
     throw new PlatformError('validation/invalid-field', { area: 'users', name: 'password', value: '…', limit });
   }
