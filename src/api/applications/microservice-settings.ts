@@ -25,8 +25,8 @@ import {
   optionAudit,
   optionRecords,
   optionsTotal,
-  serviceOptions,
-} from '../options/options.ts';
+} from '../../accounts/options/changes.ts';
+import { optionParts, serviceOptions } from '../options/options.ts';
 import { requireRoom } from '../../records/totals.ts';
 import { listRecords, retried } from '../../records/records.ts';
 import type { StoredRecord } from '../../records/records.ts';
@@ -49,7 +49,7 @@ export const applySettings = (request: ApiRequest, application: StoredApplicatio
       request.platform,
       application.ownerNumber,
       changes,
-      optionAudit(request, 'Option changed', names),
+      optionAudit(request.principal, 'Option changed', names),
     );
   });
 
@@ -103,7 +103,7 @@ async function isLeft(
   if (!value.includes(`"application":"${maker}"`) || (JSON.parse(value) as StoredOption).application !== maker)
     return false;
   const [category, key] = id.split('\n');
-  return isEditable(request, { category, key }, undefined);
+  return isEditable(optionParts(request.platform), { category, key }, undefined);
 }
 
 /**
@@ -122,11 +122,11 @@ async function changeOf(
   const { key, defaultValue = '', overwriteOnUpdate, editable: mayEdit } = setting;
   const id = optionKey(category, key);
   const stored = expected === undefined ? undefined : (JSON.parse(expected) as StoredOption);
-  const old = stored?.application === maker ? stored : await madeOption(request, expected);
+  const old = stored?.application === maker ? stored : await madeOption(optionParts(request.platform), expected);
   if (old !== undefined && old.application !== maker) return undefined;
   // Of the own record the mark is that of an earlier manifest: the management tenant's takes it away from the
   // application.
-  if (!(await isEditable(request, { category, key }, undefined))) return undefined;
+  if (!(await isEditable(optionParts(request.platform), { category, key }, undefined))) return undefined;
   const isKept =
     old !== undefined &&
     hasValue(old) &&

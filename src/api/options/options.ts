@@ -4,6 +4,16 @@
 import Type from 'typebox';
 import { MANAGEMENT_TENANT } from '../../accounts/tenants/tenants.ts';
 import {
+  MASK,
+  OPTION_NAME_LENGTH_MAX,
+  markOption,
+  optionNames,
+  optionRecords,
+  removeOption,
+  storeOptions,
+} from '../../accounts/options/changes.ts';
+import type { NamedOption, Option, OptionParts } from '../../accounts/options/changes.ts';
+import {
   ALLOW_ORIGIN,
   OPTION_CHOICES,
   OPTION_DEFAULTS,
@@ -12,22 +22,17 @@ import {
   isSecret,
   optionKey,
   readableValue,
-  storedOption,
 } from '../../accounts/options/options.ts';
 import type { StoredOption } from '../../accounts/options/options.ts';
-import type { AuditEntry, RecordChange } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { withChanges } from '../../records/audit-changes.ts';
 import { findApplication } from '../../accounts/applications/applications.ts';
 import { quote, segment } from '../entities/text.ts';
 import { ORIGIN_ENTRIES_MAX, ORIGIN_ENTRY_LENGTH_MAX, areOriginEntriesBounded } from '../request/origin-rules.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
+import type { Platform } from '../request/platform.ts';
 import { text } from '../request/schema/query-parameters.ts';
-import { NO_SUM, sumOfRecord, changeWithin } from '../../records/totals.ts';
-import type { KeptTotal } from '../../records/totals.ts';
-import { listRecords, readRecord, retried } from '../../records/records.ts';
-import type { Counting, RecordReader, RecordWriter, StoredRecord } from '../../records/records.ts';
+import { listRecords, readRecord } from '../../records/records.ts';
 import { NO_CONTENT, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
@@ -35,31 +40,19 @@ import { SERVER_WIDE } from '../../model/commands/keys.ts';
 
 const READ = ['ROLE_OPTION_MANAGEMENT_READ'];
 const ADMIN = ['ROLE_OPTION_MANAGEMENT_ADMIN'];
-/** Of a category and of a key. */
-const NAME_LENGTH_MAX = 256;
 const VALUE_LENGTH_MAX = 65_536;
-/** Options of one tenant, and their records together. */
-const OPTIONS_MAX = 10_000;
-const OPTIONS_BYTES_MAX = 16 * 1024 * 1024;
-/** Of the record with the sum of the options; no category is empty. */
-const TOTAL_ID = '\ntotal';
-/** Shown instead of a secret value; sent back it changes nothing. */
-export const MASK = '<<Encrypted>>';
 
-interface Named {
-  readonly category: string;
-  readonly key: string;
-}
-interface Option extends Named {
-  readonly value: string;
-}
+/** What options of the platform's tenants are changed with. */
+export const optionParts = (platform: Platform): OptionParts => ({
+  documents: platform.documents,
+  commands: platform.commands,
+  refusals: platform.refusals,
+  cipher: platform.cipher,
+  now: () => platform.now(),
+  hasApplication: async (id) => (await findApplication(platform, id)) !== undefined,
+});
 
-const shown = ({ key }: Named, option: StoredOption): string => (isSecret(key) ? MASK : (option.value ?? ''));
-
-function namesOf(id: string): Named {
-  const [category, key] = id.split('\n');
-  return { category, key };
-}
+const shown = ({ key }: NamedOption, option: StoredOption): string => (isSecret(key) ? MASK : (option.value ?? ''));
 
 function optionText(request: ApiRequest, { category, key, value }: Option): string {
   const self = `${request.baseUrl}/tenant/options/${segment(category)}/${segment(key)}`;
@@ -72,8 +65,8 @@ function checked(category: string, key: string, value: unknown): Option {
     ['category', category],
     ['key', key],
   ]) {
-    if (sent === '' || sent.length > NAME_LENGTH_MAX || /[\p{Cc}\p{Cs}]/u.test(sent)) {
-      const limit = `1 to ${NAME_LENGTH_MAX} characters without control characters`;
+    if (sent === '' || sent.length > OPTION_NAME_LENGTH_MAX || /[\p{Cc}\p{Cs}]/u.test(sent)) {
+      const limit = `1 to ${OPTION_NAME_LENGTH_MAX} characters without control characters`;
       throw new PlatformError('validation/invalid-field', { area: 'options', name, value: sent, limit });
     }
   }
@@ -108,124 +101,13 @@ function checked(category: string, key: string, value: unknown): Option {
 }
 
 /**
- * The record of an option, when it is not one that an application has made which exists no more: that one's mark holds
- * nobody.
- */
-export async function madeOption(request: ApiRequest, text: string | undefined): Promise<StoredOption | undefined> {
-  const option = text === undefined ? undefined : (JSON.parse(text) as StoredOption);
-  return option?.application !== undefined &&
-    (await findApplication(request.platform, option.application)) === undefined
-    ? undefined
-    : option;
-}
-
-/**
- * @param own text of the record of the tenant. @returns whether it is not marked, neither for that tenant nor for all.
- */
-export async function isEditable(
-  request: ApiRequest,
-  { category, key }: Named,
-  own: string | undefined,
-): Promise<boolean> {
-  const ofAll = await readRecord(request.platform, SERVER_WIDE, 'option', optionKey(category, key));
-  if (ofAll !== undefined && (JSON.parse(ofAll) as StoredOption).editable === false) return false;
-  return (await madeOption(request, own))?.editable !== false;
-}
-
-/** @throws PlatformError 403. */
-async function requireEditable(request: ApiRequest, { category, key }: Named, own: string | undefined): Promise<void> {
-  if (!(await isEditable(request, { category, key }, own)))
-    throw new PlatformError('options/not-editable', { category, key });
-}
-
-export const optionAudit = (request: ApiRequest, activity: string, options: readonly Named[]): AuditEntry => ({
-  type: 'Option',
-  activity,
-  user: request.principal.userName,
-  tenant: request.tenant,
-  text: `${activity}: ${options.map(({ category, key }) => `${category}/${key}`).join(', ')}`.slice(
-    0,
-    NAME_LENGTH_MAX * 4,
-  ),
-});
-
-/** All options of a tenant but the record of their sum, or those of a category. */
-export const optionRecords = async (ports: RecordReader, tenant: number, prefix = ''): Promise<StoredRecord[]> =>
-  (await listRecords(ports, tenant, 'option', prefix)).filter(({ id }) => id !== TOTAL_ID);
-
-/** The options of a tenant together. */
-export const optionsTotal = (tenant: number): KeptTotal => ({
-  tenant,
-  collection: 'option',
-  id: TOTAL_ID,
-  bounds: {
-    count: { maximum: OPTIONS_MAX, limit: 'options/of-tenant', error: 'options/too-many' },
-    bytes: { maximum: OPTIONS_BYTES_MAX, limit: 'options/bytes', error: 'options/too-large' },
-  },
-  sumOf: (record) => (record.id === TOTAL_ID ? NO_SUM : sumOfRecord(record)),
-  records: (ports) => optionRecords(ports, tenant),
-});
-
-/** @param tenant number of the one that they belong to. @throws PlatformError 422 when it has no room for them. */
-export async function changeOptions(
-  ports: RecordReader & RecordWriter & Counting,
-  tenant: number,
-  changes: readonly RecordChange[],
-  audit: AuditEntry,
-): Promise<void> {
-  const told = withChanges(audit, valuesOf(changes, 'expected'), valuesOf(changes, 'value'), { isTold: false });
-  await changeWithin(ports, optionsTotal(tenant), changes, [told]);
-}
-
-/**
- * Values by key, for the audit log, which does not repeat those of secret ones; and the mark of those that nobody may
- * change.
- */
-function valuesOf(changes: readonly RecordChange[], state: 'expected' | 'value'): object {
-  return Object.fromEntries(
-    changes.flatMap(({ id, [state]: text }) => {
-      if (text === undefined) return [];
-      const { key } = namesOf(id);
-      const { value, encrypted, editable } = JSON.parse(text) as StoredOption;
-      return [
-        [key, value ?? encrypted],
-        [`${key}.editable`, editable],
-      ];
-    }),
-  );
-}
-
-/**
- * Stores all or none; again when somebody else changed one of them meanwhile. @param tenant number of the one that they
- * belong to.
- */
-function store(request: ApiRequest, options: readonly Option[], tenant: number = request.tenant): Promise<void> {
-  const { cipher } = request.platform;
-  return retried(request.platform, async () => {
-    const changes: RecordChange[] = [];
-    for (const option of options) {
-      const { category, key, value } = option;
-      const id = optionKey(category, key);
-      const expected = await readRecord(request.platform, tenant, 'option', id);
-      await requireEditable(request, option, expected);
-      if (expected !== undefined && isSecret(key) && value === MASK) continue;
-      changes.push({
-        collection: 'option',
-        id,
-        expected,
-        value: JSON.stringify(storedOption(cipher, tenant, category, key, value)),
-      });
-    }
-    if (changes.length > 0)
-      await changeOptions(request.platform, tenant, changes, optionAudit(request, 'Option changed', options));
-  });
-}
-
-/**
- * Stores one option, of the own tenant unless another one is named. @throws PlatformError 403 when it is not editable.
+ * Stores one option, of your tenant unless another one is named. @throws PlatformError 403 when it is not editable.
  */
 export const storeOption = (request: ApiRequest, { category, key, value }: Option, tenant?: number): Promise<void> =>
   store(request, [checked(category, key, value)], tenant);
+
+const store = (request: ApiRequest, options: readonly Option[], tenant: number = request.tenant): Promise<void> =>
+  storeOptions(optionParts(request.platform), request.principal, tenant, options);
 
 /** All of the tenant, by category and key; those that were never set with their defaults. */
 async function optionsOf(request: ApiRequest, prefix = ''): Promise<Option[]> {
@@ -233,7 +115,7 @@ async function optionsOf(request: ApiRequest, prefix = ''): Promise<Option[]> {
   const rows = records
     .map(({ id, value }) => ({ id, option: JSON.parse(value) as StoredOption }))
     .filter(({ option }) => hasValue(option));
-  const stored = rows.map(({ id, option }) => ({ ...namesOf(id), value: shown(namesOf(id), option) }));
+  const stored = rows.map(({ id, option }) => ({ ...optionNames(id), value: shown(optionNames(id), option) }));
   const defaults = OPTION_DEFAULTS.filter(
     ({ category, key }) =>
       optionKey(category, key).startsWith(prefix) && !rows.some(({ id }) => id === optionKey(category, key)),
@@ -282,7 +164,7 @@ const EVALUATIONS = ['current', 'inherited'] as const;
 
 /** @param evaluate one of EVALUATIONS; undefined for the value in force. @throws PlatformError 404. */
 async function load(request: ApiRequest, evaluate: string | undefined): Promise<Option> {
-  const { category, key } = request.params as unknown as Named;
+  const { category, key } = request.params as unknown as NamedOption;
   const text =
     evaluate === 'inherited'
       ? undefined
@@ -310,19 +192,7 @@ async function put(request: ApiRequest): Promise<Answer> {
 
 async function remove(request: ApiRequest): Promise<Answer> {
   const { category, key } = request.params;
-  const id = optionKey(category, key);
-  await retried(request.platform, async () => {
-    const expected = await readRecord(request.platform, request.tenant, 'option', id);
-    await requireEditable(request, { category, key }, expected);
-    if (expected === undefined) throw new PlatformError('options/not-found', { category, key });
-    const change = { collection: 'option', id, expected, value: undefined } as const;
-    await changeOptions(
-      request.platform,
-      request.tenant,
-      [change],
-      optionAudit(request, 'Option deleted', [{ category, key }]),
-    );
-  });
+  await removeOption(optionParts(request.platform), request.principal, request.tenant, { category, key });
   return NO_CONTENT;
 }
 
@@ -337,27 +207,14 @@ async function putEditable(request: ApiRequest): Promise<Answer> {
   const asked = request.query.text('tenant');
   const tenant = asked === undefined ? undefined : request.platform.tenants.byId(asked);
   if (asked !== undefined && tenant === undefined) throw new PlatformError('tenants/not-found', { id: asked });
-  const id = optionKey(category, key);
-  const number = tenant?.number ?? SERVER_WIDE;
   const mayChange = String(editable) === 'true';
-  const activity = mayChange ? 'Option made editable' : 'Option made non-editable';
-  await retried(request.platform, async () => {
-    const expected = await readRecord(request.platform, number, 'option', id);
-    const {
-      editable: _,
-      application: __,
-      ...others
-    } = expected === undefined ? ({} as StoredOption) : (JSON.parse(expected) as StoredOption);
-    const marked = mayChange ? others : { ...others, editable: false };
-    const value = Object.keys(marked).length === 0 ? undefined : JSON.stringify(marked);
-    if (value === expected) return;
-    await changeOptions(
-      request.platform,
-      number,
-      [{ collection: 'option', id, expected, value }],
-      optionAudit(request, activity, [{ category, key }]),
-    );
-  });
+  await markOption(
+    optionParts(request.platform),
+    request.principal,
+    tenant?.number ?? SERVER_WIDE,
+    { category, key },
+    mayChange,
+  );
   const self = `${request.baseUrl}/tenant/options/${segment(category)}/${segment(key)}`;
   return found('option', JSON.stringify({ self, category, key, editable: mayChange }));
 }
@@ -377,7 +234,7 @@ export async function serviceOptions(
   const rows = await listRecords(request.platform, tenant, 'option', `${category}\n`);
   return Object.fromEntries(
     rows.flatMap(({ id, value }) => {
-      const { key } = namesOf(id);
+      const { key } = optionNames(id);
       const option = JSON.parse(value) as StoredOption;
       if (!hasValue(option)) return [];
       const plain = isSecret(key) && !isItsOwn ? MASK : (readableValue(cipher, tenant, category, key, option) ?? MASK);
