@@ -1,21 +1,22 @@
-/**
- * Applications that a tenant is subscribed to (docs/spec/tenants.md#subscriptions). A record in `subscription` of the
- * tenant, by the id of the application; applications are records of the whole server.
- */
+/** Applications that a tenant is subscribed to (docs/spec/tenants.md#subscriptions): routes and texts. */
 import Type from 'typebox';
 import type { Tenant } from '../../accounts/tenants/tenants.ts';
-import type { AuditEntry } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
-import { formatTime } from '../../model/documents/iso-time.ts';
-import type { StoredApplication, StoredSubscription } from '../../model/entities/application.ts';
-import { ROLES } from '../../model/access/roles.ts';
+import type { StoredApplication } from '../../model/entities/application.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { applicationsOfIds, findApplication, ownIds, subscribedIds } from '../../accounts/applications/applications.ts';
 import { applicationText, applicationUrl } from './text.ts';
 import { quote, segment } from '../entities/text.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf, requirePageBytes } from '../request/paging.ts';
-import { subscribed, unsubscribed, waitingRoles } from '../../accounts/applications/service-users.ts';
-import { changeRecords, isChangedMeanwhile, readRecord, retried } from '../../records/records.ts';
+import { waitingRoles } from '../../accounts/applications/service-users.ts';
+import {
+  grantRoles,
+  notSubscribed,
+  rolesToGrant,
+  subscribe,
+  unsubscribe,
+} from '../../accounts/applications/subscriptions.ts';
+import { readRecord } from '../../records/records.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
@@ -135,7 +136,7 @@ export function subscriptionRoutes(tenantOf: (request: ApiRequest, id: string) =
       application === undefined ||
       (await readRecord(request.platform, tenant.number, 'subscription', id)) === undefined
     ) {
-      throw new PlatformError('applications/not-subscribed', { id, tenant: tenant.id });
+      throw notSubscribed(tenant, id);
     }
     return found('applicationReference', await subscribedText(request, tenant, application));
   }
@@ -145,39 +146,10 @@ export function subscriptionRoutes(tenantOf: (request: ApiRequest, id: string) =
     const tenant = tenantOf(request, request.params['id']);
     const id = request.params['applicationId'];
     const application = (await findApplication(request.platform, id))?.application;
-    if (application === undefined) throw new PlatformError('applications/not-subscribed', { id, tenant: tenant.id });
+    if (application === undefined) throw notSubscribed(tenant, id);
     const { grantedRoles } = JSON.parse(request.bodyText()) as { grantedRoles: string[] };
-    const stranger = grantedRoles.find((role) => application.requiredRoles?.includes(role) !== true);
-    if (stranger !== undefined) {
-      const limit = 'roles that the application requires';
-      throw new PlatformError('validation/invalid-field', {
-        area: 'tenants',
-        name: 'grantedRoles',
-        value: stranger,
-        limit,
-      });
-    }
-    const waiting = await waitingRoles(request.platform, tenant, application);
-    requireRoles(
-      request,
-      grantedRoles.filter((role) => waiting.includes(role) && ROLES.includes(role)),
-    );
-    await retried(request.platform, async () => {
-      const expected = await readRecord(request.platform, tenant.number, 'subscription', id);
-      if (expected === undefined) throw new PlatformError('applications/not-subscribed', { id, tenant: tenant.id });
-      const value: StoredSubscription = {
-        ...(JSON.parse(expected) as StoredSubscription),
-        granted: [...new Set(grantedRoles)],
-      };
-      const audit = auditOf(request, 'Application roles granted', `${application.name}, ${grantedRoles.join(' ')}`);
-      await changeRecords(
-        request.platform,
-        tenant.number,
-        [{ collection: 'subscription', id, expected, value: JSON.stringify(value) }],
-        [audit],
-      );
-    });
-    await subscribed(request.platform, request.principal, tenant, id);
+    requireRoles(request, await rolesToGrant(request.platform, tenant, application, grantedRoles));
+    await grantRoles(request.platform, request.principal, tenant, application, grantedRoles);
     return found('applicationReference', await subscribedText(request, tenant, application));
   }
 
@@ -187,30 +159,7 @@ export function subscriptionRoutes(tenantOf: (request: ApiRequest, id: string) =
     const application = (await findApplication(request.platform, id))?.application;
     if (application === undefined || !isOfferedTo(request, tenant, application))
       throw new PlatformError('applications/not-found', { id });
-    const { contextPath: trusted = application.name } = application;
-    const granted =
-      application.type === 'MICROSERVICE' ? { granted: [...new Set(application.requiredRoles ?? [])] } : {};
-    const value: StoredSubscription = {
-      application: id,
-      since: formatTime(request.platform.now()),
-      trusted,
-      ...granted,
-    };
-    if ((await readRecord(request.platform, tenant.number, 'subscription', id)) !== undefined)
-      throw duplicate(tenant, id);
-    const change = { collection: 'subscription' as const, id, expected: undefined, value: JSON.stringify(value) };
-    try {
-      await changeRecords(
-        request.platform,
-        tenant.number,
-        [change],
-        [auditOf(request, 'Application subscribed', application.name ?? id)],
-      );
-    } catch (error) {
-      if (isChangedMeanwhile(error)) throw duplicate(tenant, id);
-      throw error;
-    }
-    await subscribed(request.platform, request.principal, tenant, id);
+    await subscribe(request.platform, request.principal, tenant, application);
     return created(
       'applicationReference',
       referenceText(request, tenant, application),
@@ -220,22 +169,7 @@ export function subscriptionRoutes(tenantOf: (request: ApiRequest, id: string) =
 
   async function remove(request: ApiRequest): Promise<Answer> {
     const tenant = tenantOf(request, request.params['id']);
-    const id = request.params['applicationId'];
-    await retried(request.platform, async () => {
-      const expected = /^\d{1,16}$/.test(id)
-        ? await readRecord(request.platform, tenant.number, 'subscription', id)
-        : undefined;
-      if (expected === undefined) throw new PlatformError('applications/not-subscribed', { id, tenant: tenant.id });
-      // First the users, so that none is left when this is broken off and tried again.
-      await unsubscribed(request.platform, request.principal, tenant, id);
-      const change = { collection: 'subscription' as const, id, expected, value: undefined };
-      await changeRecords(
-        request.platform,
-        tenant.number,
-        [change],
-        [auditOf(request, 'Application unsubscribed', id)],
-      );
-    });
+    await unsubscribe(request.platform, request.principal, tenant, request.params['applicationId']);
     return NO_CONTENT;
   }
 
@@ -304,16 +238,6 @@ export function subscriptionRoutes(tenantOf: (request: ApiRequest, id: string) =
     },
   ];
 }
-
-const auditOf = (request: ApiRequest, activity: string, name: string): AuditEntry => ({
-  type: 'Application',
-  activity,
-  text: `${activity}: ${name}`,
-  user: request.principal.userName,
-});
-
-const duplicate = (tenant: Tenant, id: string): PlatformError =>
-  new PlatformError('applications/already-subscribed', { id, tenant: tenant.id });
 
 const OPEN = { additionalProperties: true } as const;
 const GrantBody = Type.Object({ grantedRoles: Type.Array(Type.String(), { maxItems: 1_000 }) }, OPEN);
