@@ -51,7 +51,7 @@ export interface Accounts {
   readonly certificateLogins: Pick<CertificateLogins, 'login'>;
   readonly tokens: Pick<Tokens, 'issue' | 'authenticate' | 'revoke' | 'revokeAll'>;
   readonly mailer: Pick<Mailer, 'send'>;
-  /** Of api/users/passwords.ts; the user of a turn is the address of a client. */
+  /** Of accounts/passwords/people-search.ts; the user of a turn is the address of a client. */
   readonly passwordSearches: Turns;
   readonly secondFactor: Pick<
     SecondFactor,

@@ -34,7 +34,9 @@ import {
 } from './bounds.ts';
 import { TenantPost, TenantPut, checkedText, requireAdminFields, sentFields, sentPassword } from './fields.ts';
 import type { SentFields } from './fields.ts';
-import { newPassword, requireAddress, sendPasswordLink } from '../users/passwords.ts';
+import { newPassword } from '../../accounts/passwords/chosen.ts';
+import { requireAddress, sendPasswordLink } from '../../accounts/passwords/links.ts';
+import { linkParts } from '../users/passwords.ts';
 import { SERVER_WIDE, TENANT_KEY } from '../../model/commands/keys.ts';
 
 const READ = ['ROLE_TENANT_MANAGEMENT_READ'];
@@ -201,7 +203,10 @@ async function createAccounts(request: ApiRequest, tenant: Tenant, password: str
   const hashed =
     password === undefined
       ? {}
-      : await newPassword(request, tenant.number, { userName: tenant.adminName ?? ADMIN_NAME_DEFAULT, password });
+      : await newPassword(request.platform, request.principal, tenant.number, {
+          userName: tenant.adminName ?? ADMIN_NAME_DEFAULT,
+          password,
+        });
   await userCommand(request, tenant.number, {
     userName: tenant.adminName ?? ADMIN_NAME_DEFAULT,
     ...hashed,
@@ -259,7 +264,7 @@ async function post(request: ApiRequest, reserved: ReadonlySet<string>): Promise
   await createAccounts(request, tenant, password);
   await register(request, tenant, job);
   if (members.get('sendPasswordResetEmail') === 'true' && tenant.adminEmail !== undefined) {
-    await sendPasswordLink(request, tenant, tenant.adminName ?? ADMIN_NAME_DEFAULT);
+    await sendPasswordLink(linkParts(request.platform), tenant, tenant.adminName ?? ADMIN_NAME_DEFAULT);
   }
   return created('tenant', await tenantText(request, tenant), tenantUrl(request, tenant.id));
 }
@@ -312,11 +317,11 @@ async function put(request: ApiRequest): Promise<Answer> {
   }
   const administrator = await sentAdministrator(request, current, members, fields);
   if (wantsLink && administrator.email === undefined)
-    await requireAddress(request, current.number, adminNameOf(request, current));
+    await requireAddress(request.platform, current.number, adminNameOf(request, current));
   if (wantsLink && administrator.email === null) throw new PlatformError('users/email-missing');
   const tenant = await retried(request.platform, () => storeFields(request, id, fields));
   await changeAdministrator(request, tenant, administrator);
-  if (wantsLink) await sendPasswordLink(request, tenant, adminNameOf(request, tenant));
+  if (wantsLink) await sendPasswordLink(linkParts(request.platform), tenant, adminNameOf(request, tenant));
   return found('tenant', await tenantText(request, tenant));
 }
 
@@ -390,7 +395,12 @@ async function sentAdministrator(
   return {
     ...(password === undefined
       ? {}
-      : { hashed: await newPassword(request, tenant.number, { userName: adminNameOf(request, tenant), password }) }),
+      : {
+          hashed: await newPassword(request.platform, request.principal, tenant.number, {
+            userName: adminNameOf(request, tenant),
+            password,
+          }),
+        }),
     ...(members.has('adminEmail') ? { email: adminEmail ?? null } : {}),
   };
 }

@@ -8,7 +8,8 @@ import { FORWARDED_HEADERS } from '../request/login-caller.ts';
 import { found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
-import { confirmPassword, leadsToPassword, newPassword } from './passwords.ts';
+import { newPassword } from '../../accounts/passwords/chosen.ts';
+import { confirmPassword, leadsToPassword } from './passwords.ts';
 import * as schemas from './schemas.ts';
 import { loadUser, roleText, userText } from './text.ts';
 import { TENANT_KEY } from '../../model/commands/keys.ts';
@@ -47,7 +48,9 @@ async function put(request: ApiRequest): Promise<Answer> {
     doc,
     mustExist: true,
     by: userName,
-    ...(password === undefined ? {} : await newPassword(request, request.tenant, { userName, password })),
+    ...(password === undefined
+      ? {}
+      : await newPassword(request.platform, request.principal, request.tenant, { userName, password })),
   };
   await request.command(COMMAND.USER_PUT, TENANT_KEY, body);
   return get(request);

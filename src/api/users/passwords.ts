@@ -1,104 +1,39 @@
-/** Passwords of users: rules, changes with the old one, and links to set a new one (docs/spec/users.md). */
-import { createHash, randomBytes } from 'node:crypto';
+/** Passwords of users: changes with the old one, and links to set a new one (docs/spec/users.md). */
+import { newPassword } from '../../accounts/passwords/chosen.ts';
+import { sendLinksToAddress, usePasswordLink, userOfLink } from '../../accounts/passwords/links.ts';
+import type { LinkParts, UsedLink } from '../../accounts/passwords/links.ts';
+import { emailOf } from '../../accounts/passwords/people-search.ts';
+import type { PeopleSearch } from '../../accounts/passwords/people-search.ts';
 import { isActive } from '../../accounts/tenants/tenants.ts';
-import { passwordTokenKey as tokenKey } from '../../actors/handlers/users/user.ts';
 import type { StoredUser } from '../../model/entities/stored-user.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { UserPut } from '../../model/commands/users.ts';
 import { PlatformError } from '../../model/errors.ts';
-import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
+import { stringMember } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
-import {
-  GREEN_LENGTH_MIN,
-  PASSWORD_LENGTH_MAX,
-  PASSWORD_RULE,
-  isAllowedPassword,
-  passwordStrength,
-} from '../../model/access/password.ts';
-import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
-import type { Refusals } from '../../ports/refusals.ts';
-import { Turns } from '../../pacing/turns.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { FORWARDED_HEADERS, callerOf } from '../request/login-caller.ts';
 import { requireRightsOf } from './inventory-rights.ts';
 import { tenantCalled } from '../request/login-host.ts';
-import type { TenantInfo } from '../request/platform.ts';
+import type { Platform, TenantInfo } from '../request/platform.ts';
 import { text } from '../request/schema/query-parameters.ts';
-import { peopleSteps } from '../../records/steps.ts';
-import { changeRecords, retried } from '../../records/records.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
-import { numberOption, wantsGreenPasswords } from '../../accounts/options/values.ts';
 import * as schemas from './schemas.ts';
 import { USER_ADMIN, loadUser, requireOwnTenant } from './text.ts';
 import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 const DONE: Answer = { status: 200, text: '' };
-/** A link to set a password is good for so long. */
-const LINK_MS = 24 * 3_600_000;
-/** Between two mails to one user that users who are logged in ask for. */
-const MAIL_PAUSE_MS = 60_000;
-/**
- * Between two mails that strangers ask for; twice as long for each further link that is still good: nine mails in the
- * first day.
- */
-const STRANGER_PAUSE_MS = 5 * 60_000;
-/** Links of one user that are good at a time, the newest ones. */
-const LINKS_MAX = 16;
-/** Users with one address that get a mail, the first ones; links that administrators send work for all. */
-const MAILS_MAX = 10;
-/** Links that were asked for without login and not sent. */
-const UNSENT = 'users/password-links-unsent';
-
-/**
- * Requests without login that look through all users of a tenant. They take turns by tenant and address: clients in a
- * loop wait for each other.
- */
-export const passwordSearches = (refusals: Refusals): Turns =>
-  new Turns({
-    refusals,
-    running: { all: 2, ofUser: 1 },
-    waiting: { all: 100, ofUser: 5 },
-    waitMsMax: 10_000,
-    limits: {
-      all: 'users/password-resets',
-      ofUser: 'users/password-resets-of-address',
-      wait: 'users/password-resets-wait',
-    },
-  });
-
-/**
- * What a command says about a password of the user.
- * @throws PlatformError 422 when it breaks a rule, or the tenant wants green ones; `general/busy`.
- */
-export async function newPassword(
-  request: ApiRequest,
-  tenant: number,
-  { userName, password }: { readonly userName: string; readonly password: string },
-): Promise<Pick<UserPut, 'password' | 'passwordStrength'>> {
-  if (!isAllowedPassword(password)) {
-    throw new PlatformError('validation/invalid-field', {
-      area: 'users',
-      name: 'password',
-      value: '…',
-      limit: PASSWORD_RULE,
-    });
-  }
-  const range = { minimum: GREEN_LENGTH_MIN, maximum: PASSWORD_LENGTH_MAX, otherwise: GREEN_LENGTH_MIN };
-  const greenLength = await numberOption(request.platform, tenant, ['password', 'green.min-length'], range);
-  const strength = passwordStrength(password, greenLength);
-  if (strength !== 'GREEN' && (await wantsGreenPasswords(request.platform, tenant))) {
-    const limit = `at least ${greenLength} characters with lower and upper case letters, digits and other characters`;
-    throw new PlatformError('validation/invalid-field', { area: 'users', name: 'password', value: '…', limit });
-  }
-  // In the turn of who asks; a request without login waits with others of the user that it is for.
-  const turn =
-    request.tenant === tenant ? { tenant, account: request.principal.userName } : { tenant, account: userName };
-  return {
-    password: await request.platform.hashes.hash(password, 'chosen', turn),
-    passwordStrength: strength,
-  };
-}
+/** What links to set a password are made and mailed with. */
+export const linkParts = (platform: Platform): LinkParts => ({
+  documents: platform.documents,
+  commands: platform.commands,
+  refusals: platform.refusals,
+  log: platform.log,
+  mailer: platform.accounts.mailer,
+  mailUrl: platform.config.mailUrl,
+  now: () => platform.now(),
+});
 
 /**
  * Whether a change of the user gives it a password, or another address, to which a link to set one is mailed without a
@@ -134,7 +69,10 @@ interface PasswordChange {
 async function change(request: ApiRequest, userName: string): Promise<Answer> {
   const body = JSON.parse(request.bodyText()) as PasswordChange;
   await confirmPassword(request, body.currentUserPassword);
-  const password = await newPassword(request, request.tenant, { userName, password: body.newPassword });
+  const password = await newPassword(request.platform, request.principal, request.tenant, {
+    userName,
+    password: body.newPassword,
+  });
   const put: UserPut = { userName, ...password, mustExist: true, by: request.principal.userName };
   await request.command(COMMAND.USER_PUT, TENANT_KEY, put);
   return DONE;
@@ -147,90 +85,6 @@ async function changeOther(request: ApiRequest): Promise<Answer> {
   return change(request, userId);
 }
 
-const hashOf = (token: string): string => createHash('sha256').update(token).digest('base64url');
-const emailOf = (user: StoredUser): string | undefined => stringMember(splitMembers(user.doc), 'email');
-
-interface Link {
-  readonly hash: string;
-  readonly expiresAt: number;
-}
-/** The newest link and those before it. A new one ends no other: strangers could end each link that was just mailed. */
-interface StoredToken extends Link {
-  readonly createdAt: number;
-  readonly earlier?: readonly Link[];
-}
-
-/** @returns the address of a user. @throws PlatformError 422 for one who has none, or is not there. */
-export async function requireAddress(request: ApiRequest, tenant: number, userName: string): Promise<string> {
-  const stored = await request.platform.documents.get('user', tenant, userName);
-  const email = stored === undefined ? undefined : emailOf(JSON.parse(stored) as StoredUser);
-  if (email === undefined || email === '') throw new PlatformError('users/email-missing');
-  return email;
-}
-
-/** @returns the links that are still good, the newest first. */
-function linksOf(record: string | undefined, now: number): Link[] {
-  if (record === undefined) return [];
-  const { hash, expiresAt, earlier = [] } = JSON.parse(record) as StoredToken;
-  return [{ hash, expiresAt }, ...earlier].filter((link) => link.expiresAt > now);
-}
-
-/** @returns undefined when a link was mailed just now, also by who asks at the same time. */
-function newToken(
-  request: ApiRequest,
-  tenant: number,
-  userName: string,
-  isForStranger: boolean,
-): Promise<string | undefined> {
-  const { platform } = request;
-  return retried(request.platform, async () => {
-    const expected = await platform.documents.get('passwordToken', tenant, tokenKey(userName));
-    const now = platform.now();
-    const links = linksOf(expected, now);
-    const pauseMs = isForStranger ? STRANGER_PAUSE_MS * 2 ** Math.max(0, links.length - 1) : MAIL_PAUSE_MS;
-    if (expected !== undefined && now - (JSON.parse(expected) as StoredToken).createdAt < pauseMs) return undefined;
-    const token = randomBytes(32).toString('base64url');
-    const record: StoredToken = {
-      hash: hashOf(token),
-      createdAt: now,
-      expiresAt: now + LINK_MS,
-      earlier: links.slice(0, LINKS_MAX - 1),
-    };
-    await changeRecords(request.platform, tenant, [
-      { collection: 'passwordToken', id: tokenKey(userName), expected, value: JSON.stringify(record) },
-    ]);
-    return token;
-  });
-}
-
-/**
- * Mails a link to set a password; it ends with its day, or when a link of the user is used. @throws PlatformError 422
- * for a user without an address.
- */
-export async function sendPasswordLink(
-  request: ApiRequest,
-  tenant: TenantInfo,
-  userName: string,
-  isForStranger = false,
-): Promise<void> {
-  const { platform } = request;
-  const email = await requireAddress(request, tenant.number, userName);
-  const token = await newToken(request, tenant.number, userName, isForStranger);
-  if (token === undefined) {
-    platform.refusals.count('users/password-mails');
-    return;
-  }
-  // Never of what the request calls the server: whoever asks for the mail could lead its receiver to a server of his
-  // own.
-  const link = `${platform.config.mailUrl}/?${new URLSearchParams({ token, email, tenantId: tenant.id })}`;
-  await platform.accounts.mailer.send({
-    to: email,
-    tenant: tenant.number,
-    subject: 'Set your password',
-    text: `Hello ${userName},\n\nset a new password of your account within a day: ${link}\n\nIf you did not ask for it, do nothing.`,
-  });
-}
-
 /** Of the query, or of the host. @throws PlatformError 404 for a tenant that does not exist. */
 function tenantAsked(request: ApiRequest): TenantInfo {
   const { tenants } = request.platform;
@@ -240,122 +94,53 @@ function tenantAsked(request: ApiRequest): TenantInfo {
   return tenant;
 }
 
-/**
- * Looks through the enabled users with an address, step by step, until `look` has found; a suspended tenant has none.
- * @throws PlatformError 503 when too many look for theirs, from this address or in all; the reason of the signal when
- * the client leaves the queue.
- */
-async function searchPeople<Found>(
-  request: ApiRequest,
-  tenant: TenantInfo,
-  email: string,
-  look: (users: readonly StoredUser[]) => Found | undefined | Promise<Found | undefined>,
-): Promise<Found | undefined> {
-  if (!isActive(tenant)) {
-    request.refused('users/password-resets-suspended');
-    return undefined;
-  }
-  const { passwordSearches: turns } = request.platform.accounts;
-  const { key } = callerOf(request).address;
-  await turns.begin(tenant.number, key, request.exchange.signal);
-  try {
-    for await (const users of peopleOfEmail(request, tenant.number, email.toLowerCase())) {
-      const found = await look(users);
-      if (found !== undefined) return found;
-    }
-    return undefined;
-  } finally {
-    turns.end(tenant.number, key);
-  }
+/** Whether users of the tenant are looked for; a suspended one has none. */
+function isSearched(request: ApiRequest, tenant: TenantInfo): boolean {
+  if (isActive(tenant)) return true;
+  request.refused('users/password-resets-suspended');
+  return false;
 }
 
-/** @param wanted lower case. */
-async function* peopleOfEmail({ platform }: ApiRequest, tenant: number, wanted: string): AsyncGenerator<StoredUser[]> {
-  for await (const rows of peopleSteps({ documents: platform.documents, tenant })) {
-    const candidates = rows
-      .filter(({ value }) => value.toLowerCase().includes(wanted))
-      .map(({ value }) => JSON.parse(value) as StoredUser);
-    const users = candidates.filter((user) => user.enabled && emailOf(user)?.toLowerCase() === wanted);
-    if (users.length > 0) yield users;
-  }
-}
+const searchOf = (request: ApiRequest): PeopleSearch => ({
+  turns: request.platform.accounts.passwordSearches,
+  key: callerOf(request).address.key,
+  signal: request.exchange.signal,
+});
 
-/** Those who get a mail. */
-async function firstOfEmail(request: ApiRequest, tenant: TenantInfo, email: string): Promise<StoredUser[]> {
-  const first: StoredUser[] = [];
-  await searchPeople(request, tenant, email, (users) => {
-    first.push(...users.slice(0, MAILS_MAX - first.length));
-    return first.length >= MAILS_MAX ? first : undefined;
-  });
-  return first;
-}
-
-/** Answers the same whether there is such a user or not: what keeps a mail back is in the log and the counters only. */
+/** Answers the same whether there is such a user or not. */
 async function requestReset(request: ApiRequest): Promise<Answer> {
   const tenant = tenantAsked(request);
-  const { refusals, log } = request.platform;
   const { email } = JSON.parse(request.bodyText()) as { email: string };
-  for (const { userName } of await firstOfEmail(request, tenant, email)) {
-    try {
-      await sendPasswordLink(request, tenant, userName, true);
-    } catch (error) {
-      if (!(error instanceof PlatformError)) throw error;
-      refusals.count(UNSENT);
-      log.warn(
-        { tenant: tenant.id, userName, code: error.code, reason: error.message, limit: UNSENT },
-        'a link to set a password is not sent',
-      );
-    }
-  }
+  if (isSearched(request, tenant))
+    await sendLinksToAddress(linkParts(request.platform), tenant, email, searchOf(request));
   return DONE;
 }
 
 /** @throws PlatformError 422 when no user of the address has the token. */
-async function userOfToken(
+async function requireLink(
   request: ApiRequest,
   tenant: TenantInfo,
-  email: string,
-  token: string,
-): Promise<{ userName: string; record: string }> {
-  const { documents, now } = request.platform;
-  const hash = hashOf(token);
-  const found = await searchPeople(request, tenant, email, async (users) => {
-    const records = await documents.getMany(
-      'passwordToken',
-      tenant.number,
-      users.map(({ userName }) => tokenKey(userName)),
-    );
-    for (const [index, record] of records.entries()) {
-      if (record !== undefined && linksOf(record, now()).some((link) => link.hash === hash))
-        return { userName: users[index].userName, record };
-    }
-    return undefined;
-  });
+  link: UsedLink,
+): Promise<{ readonly userName: string; readonly record: string }> {
+  const found = isSearched(request, tenant)
+    ? await userOfLink(request.platform, tenant.number, link, searchOf(request))
+    : undefined;
   if (found === undefined) throw new PlatformError('users/reset-token');
   return found;
 }
 
 async function reset(request: ApiRequest): Promise<Answer> {
   const tenant = tenantAsked(request);
-  const { commands, now } = request.platform;
-  const body = JSON.parse(request.bodyText()) as { email: string; token: string; newPassword: string };
-  const { userName, record } = await userOfToken(request, tenant, body.email, body.token);
-  const password = await newPassword(request, tenant.number, { userName, password: body.newPassword });
-  const put: UserPut = { userName, ...password, mustExist: true, usesToken: record, by: userName };
-  await commands.request({
-    kind: COMMAND.USER_PUT,
-    tenant: tenant.number,
-    key: TENANT_KEY,
-    mode: PROCESSING_MODE.PERSISTENT,
-    receivedAt: now(),
-    body: put,
-  });
+  const body = JSON.parse(request.bodyText()) as UsedLink & { newPassword: string };
+  const user = await requireLink(request, tenant, body);
+  await usePasswordLink(request.platform, request.principal, tenant.number, user, body.newPassword);
   return DONE;
 }
 
 async function validate(request: ApiRequest): Promise<Answer> {
   const { query } = request;
-  await userOfToken(request, tenantAsked(request), query.text('email') as string, query.text('token') as string);
+  const link = { email: query.text('email') as string, token: query.text('token') as string };
+  await requireLink(request, tenantAsked(request), link);
   return DONE;
 }
 

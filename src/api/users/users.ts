@@ -23,7 +23,9 @@ import { keepPosition, positionBefore } from '../lists/positions.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
-import { confirmPassword, leadsToPassword, newPassword, sendPasswordLink } from './passwords.ts';
+import { newPassword } from '../../accounts/passwords/chosen.ts';
+import { sendPasswordLink } from '../../accounts/passwords/links.ts';
+import { confirmPassword, leadsToPassword, linkParts } from './passwords.ts';
 import * as schemas from './schemas.ts';
 import {
   USER_ADMIN,
@@ -111,7 +113,9 @@ async function changeOf(request: ApiRequest, userName: string): Promise<UserPut>
     userName,
     doc,
     by: request.principal.userName,
-    ...(password === undefined ? {} : await newPassword(request, request.tenant, { userName, password })),
+    ...(password === undefined
+      ? {}
+      : await newPassword(request.platform, request.principal, request.tenant, { userName, password })),
     ...(members.has('alias') ? { alias: sentAlias(members, userName) } : {}),
     ...(enabled === undefined ? {} : { enabled: enabled === 'true' }),
     ...(shouldReset === undefined ? {} : { shouldResetPassword: shouldReset === 'true' }),
@@ -150,7 +154,7 @@ async function post(request: ApiRequest): Promise<Answer> {
     ...(roles === undefined ? {} : { roles }),
   };
   await request.command(COMMAND.USER_PUT, TENANT_KEY, body);
-  if (sendsLink) await sendPasswordLink(request, tenantOf(request), userName);
+  if (sendsLink) await sendPasswordLink(linkParts(request.platform), tenantOf(request), userName);
   return created('user', await userText(request, await loadUser(request, userName)), userUrl(request, userName));
 }
 
@@ -294,7 +298,7 @@ async function put(request: ApiRequest): Promise<Answer> {
   if (isChanged(members, 'devicePermissions', user))
     await requireGrants(request, devicePermissionGrants(change.doc ?? '{}'));
   await request.command(COMMAND.USER_PUT, TENANT_KEY, { ...change, mustExist: true });
-  if (sendsLink) await sendPasswordLink(request, tenantOf(request), userId);
+  if (sendsLink) await sendPasswordLink(linkParts(request.platform), tenantOf(request), userId);
   return found('user', await userText(request, await loadUser(request, userId)));
 }
 

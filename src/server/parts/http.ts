@@ -6,7 +6,7 @@ import { realtimeRoutes, registerRealtimeSockets } from '../../api/realtime/real
 import { addressBehind } from '../../api/request/login-caller.ts';
 import { apiRoutes } from '../../api/routes.ts';
 import { systemRoutes } from '../../api/system/system.ts';
-import { passwordSearches } from '../../api/users/passwords.ts';
+import { passwordSearches } from '../../accounts/passwords/people-search.ts';
 import { TrustedProxies } from '../../config/trusted-proxies.ts';
 import { Exports } from '../../history/exports.ts';
 import { TotalCache } from '../../history/total-cache.ts';

@@ -30,7 +30,7 @@ import { deleteUser, putUser } from '../../../src/actors/handlers/users/user.ts'
 import type { JournalCommand } from '../../../src/ingest/journal/command-record.ts';
 import { Exports } from '../../../src/history/exports.ts';
 import { TotalCache } from '../../../src/history/total-cache.ts';
-import { passwordSearches } from '../../../src/api/users/passwords.ts';
+import { passwordSearches } from '../../../src/accounts/passwords/people-search.ts';
 import type { LoginPlace, Principal } from '../../../src/model/access/principal.ts';
 import { ROLES } from '../../../src/model/access/roles.ts';
 import type { PostedMeasurements } from '../../../src/ingest/measurements/intake.ts';
