@@ -1,6 +1,6 @@
 /** Fields of a tenant as clients send them (docs/spec/tenants.md#fields): types, lengths, forms. */
 import Type from 'typebox';
-import type { Tenant } from '../../accounts/tenants/tenants.ts';
+import type { TenantFields } from '../../accounts/tenants/subtenants.ts';
 import { TENANT_STATUSES } from '../../accounts/tenants/tenants.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { stringMember } from '../../model/documents/json-document.ts';
@@ -89,13 +89,6 @@ export const TenantPut = Type.Object(
   OPEN,
 );
 
-/** Fields of a tenant's record that a body may have; null is undefined: the field is removed. */
-export type SentFields = {
-  -readonly [Name in keyof Omit<Tenant, 'id' | 'number' | 'parent' | 'parentNumber' | 'creationTime'>]?:
-    | Tenant[Name]
-    | undefined;
-};
-
 /** @returns the value of a text. @throws PlatformError 422. */
 export function checkedText(members: Members, name: string): string | undefined {
   const value = stringMember(members, name);
@@ -110,8 +103,8 @@ export function checkedText(members: Members, name: string): string | undefined 
   return value;
 }
 
-/** What the body says about the record, without id and administrator's password. @throws PlatformError 422. */
-export function sentFields(members: Members): SentFields {
+/** What the body says about the record (null is undefined: the field is removed), without id and administrator's password. @throws PlatformError 422. */
+export function sentFields(members: Members): TenantFields {
   const fields: Record<string, unknown> = {};
   for (const name of ['domain', 'company', 'adminName', 'adminEmail', 'contactName', 'contactPhone']) {
     if (members.has(name)) fields[name] = checkedText(members, name);
@@ -128,7 +121,7 @@ export function sentFields(members: Members): SentFields {
     }
     fields['customProperties'] = custom === 'null' ? undefined : custom;
   }
-  return fields as SentFields;
+  return fields as TenantFields;
 }
 
 /** Of either spelling. @throws PlatformError 422 when it breaks the rule for passwords. */

@@ -1,15 +1,25 @@
 /**
- * How many tenants there may be, and of which names. All tenants are in memory, and whoever makes one asks what is
- * stored once more, in the change that makes it known: of one id or domain there is one, whatever other nodes do
+ * How many tenants there may be, and of which names. All tenants are in memory, and a creation looks at what is stored
+ * once more, in the change that makes the tenant known: of one id or domain there is one, whatever other nodes do
  * meanwhile.
  */
-import { MANAGEMENT_TENANT, TENANTS_MAX, isParentOf } from '../../accounts/tenants/tenants.ts';
-import type { Tenant } from '../../accounts/tenants/tenants.ts';
-import { PlatformError } from '../../model/errors.ts';
 import type { ErrorCode } from '../../model/errors.ts';
-import type { ApiRequest } from '../request/request.ts';
-import { listRecords } from '../../records/records.ts';
+import { PlatformError } from '../../model/errors.ts';
 import { SERVER_WIDE } from '../../model/commands/keys.ts';
+import type { Principal } from '../../model/access/principal.ts';
+import { listRecords } from '../../records/records.ts';
+import type { RecordReader } from '../../records/records.ts';
+import { MANAGEMENT_TENANT, TENANTS_MAX, isParentOf } from './tenants.ts';
+import type { Tenant } from './tenants.ts';
+
+/** What the bounds are checked with. */
+export interface BoundParts extends RecordReader {
+  readonly tenants: { byId(id: string): Tenant | undefined; readonly all: Iterable<Tenant> };
+  /** Of the server itself; undefined or '' when the configuration does not say it. */
+  readonly baseUrl: string | undefined;
+  /** Counts a refusal, and tells the log whom it met. */
+  refused(limit: string): void;
+}
 
 const OF_SERVER = 'tenants/of-server';
 /**
@@ -22,13 +32,13 @@ const PROPERTIES_BYTES_MAX = 4 * 1024 * 1024;
 const PROPERTIES_LIMIT = 'tenants/properties-bytes';
 
 function refuse(
-  request: ApiRequest,
+  parts: BoundParts,
   error: ErrorCode,
   limit: string,
   maximum: number,
   further: Record<string, string> = {},
 ): never {
-  request.refused(limit);
+  parts.refused(limit);
   throw new PlatformError(error, { limit, maximum, ...further });
 }
 
@@ -47,13 +57,16 @@ function requireUnique(others: Iterable<Tenant>, tenant: Tenant): void {
 }
 
 /**
- * Whoever logs in without a tenant where the server itself is called would do so at a tenant of that name: only the
- * operator gives it away. The configuration says what the server is called, never the request: its sender writes that.
+ * A login without a tenant where the server itself is called would mean a tenant of that name: only the operator gives
+ * it away. The configuration says what the server is called, never the request: its sender writes that.
  * @param names of the tenant, by field. @throws PlatformError 422 for all but the management tenant.
  */
-export function requireNotOwnHost(request: ApiRequest, names: Readonly<Record<string, string | undefined>>): void {
-  if (request.principal.tenant === MANAGEMENT_TENANT) return;
-  const { baseUrl } = request.platform.config;
+export function requireNotOwnHost(
+  { baseUrl }: Pick<BoundParts, 'baseUrl'>,
+  by: Pick<Principal, 'tenant'>,
+  names: Readonly<Record<string, string | undefined>>,
+): void {
+  if (by.tenant === MANAGEMENT_TENANT) return;
   const configured = baseUrl === undefined || baseUrl === '' ? '' : new URL(baseUrl).hostname;
   const own = new Set(['localhost', configured].flatMap((host) => [host, host.split('.')[0]]));
   for (const [name, value] of Object.entries(names)) {
@@ -68,11 +81,11 @@ export function requireNotOwnHost(request: ApiRequest, names: Readonly<Record<st
 }
 
 /** Of all that are stored. @returns how many others there are. @throws PlatformError 409. */
-export async function requireStoredUnique(request: ApiRequest, tenant: Tenant): Promise<number> {
+export async function requireStoredUnique(parts: BoundParts, tenant: Tenant): Promise<number> {
   const names = [tenant.id, ...(tenant.domain === undefined ? [] : [tenant.domain])].map((name) =>
     JSON.stringify(name),
   );
-  const records = await listRecords(request.platform, SERVER_WIDE, 'tenant');
+  const records = await listRecords(parts, SERVER_WIDE, 'tenant');
   // Few of them have the name somewhere: only those are parsed.
   const named = records
     .filter(({ value }) => names.some((name) => value.includes(name)))
@@ -82,44 +95,44 @@ export async function requireStoredUnique(request: ApiRequest, tenant: Tenant): 
 }
 
 /** Of one more tenant, in the change that makes it known. @throws PlatformError 409, 422. */
-export async function requireStoredRoom(request: ApiRequest, tenant: Tenant): Promise<void> {
-  if ((await requireStoredUnique(request, tenant)) >= TENANTS_MAX)
-    refuse(request, 'tenants/too-many', OF_SERVER, TENANTS_MAX);
-  requireRoomBelow(request, tenant, undefined);
+export async function requireStoredRoom(parts: BoundParts, tenant: Tenant): Promise<void> {
+  if ((await requireStoredUnique(parts, tenant)) >= TENANTS_MAX)
+    refuse(parts, 'tenants/too-many', OF_SERVER, TENANTS_MAX);
+  requireRoomBelow(parts, tenant, undefined);
 }
 
 /** Before anything is written. @throws PlatformError 409, 422. */
-export function requireRoomFor(request: ApiRequest, tenant: Tenant): void {
-  requireUnique(request.platform.tenants.all, tenant);
-  requireRoomBelow(request, tenant, undefined);
+export function requireRoomFor(parts: BoundParts, tenant: Tenant): void {
+  requireUnique(parts.tenants.all, tenant);
+  requireRoomBelow(parts, tenant, undefined);
 }
 
 /**
  * As far as this node knows: what others make at the same moment may come on top.
  * @param before the tenant as it is, undefined for a new one. @throws PlatformError 422.
  */
-export function requireRoomBelow(request: ApiRequest, tenant: Tenant, before: Tenant | undefined): void {
+export function requireRoomBelow(parts: BoundParts, tenant: Tenant, before: Tenant | undefined): void {
   const bytes = bytesOf(tenant);
   if (before !== undefined && bytes <= bytesOf(before)) return;
-  const { tenants } = request.platform;
+  const { tenants } = parts;
   const tops = new Map<number, Tenant>();
-  const top = topOf(request, tenant, tops);
+  const top = topOf(parts, tenant, tops);
   if (top.number === tenant.number) return;
   let [count, sum] = [1, bytes];
   for (const other of tenants.all) {
     if (
       other.number === tenant.number ||
       other.number === top.number ||
-      topOf(request, other, tops).number !== top.number
+      topOf(parts, other, tops).number !== top.number
     )
       continue;
     count += 1;
     sum += bytesOf(other);
   }
   if (before === undefined && count > BELOW_MAX)
-    refuse(request, 'tenants/too-many-below', BELOW_LIMIT, BELOW_MAX, { id: top.id });
+    refuse(parts, 'tenants/too-many-below', BELOW_LIMIT, BELOW_MAX, { id: top.id });
   if (bytes > 0 && sum > PROPERTIES_BYTES_MAX)
-    refuse(request, 'tenants/too-large-below', PROPERTIES_LIMIT, PROPERTIES_BYTES_MAX, { id: top.id });
+    refuse(parts, 'tenants/too-large-below', PROPERTIES_LIMIT, PROPERTIES_BYTES_MAX, { id: top.id });
 }
 
 const bytesOf = ({ customProperties = '' }: Tenant): number => Buffer.byteLength(customProperties);
@@ -128,13 +141,13 @@ const bytesOf = ({ customProperties = '' }: Tenant): number => Buffer.byteLength
  * The tenant that it is below of, and that is itself below the management tenant; itself when that holds for it. @param
  * known by number, filled.
  */
-function topOf(request: ApiRequest, tenant: Tenant, known: Map<number, Tenant>): Tenant {
+function topOf(parts: BoundParts, tenant: Tenant, known: Map<number, Tenant>): Tenant {
   const passed: Tenant[] = [];
   let top = tenant;
   // Not through a record that names itself, which nothing makes.
   for (; known.get(top.number) === undefined && passed.length < TENANTS_MAX; ) {
     passed.push(top);
-    const parent = top.parent === undefined ? undefined : request.platform.tenants.byId(top.parent);
+    const parent = top.parent === undefined ? undefined : parts.tenants.byId(top.parent);
     if (parent === undefined || parent.id === MANAGEMENT_TENANT || !isParentOf(parent, top)) break;
     top = parent;
   }
