@@ -30,6 +30,7 @@ import { deleteUser, putUser } from '../../../src/actors/handlers/users/user.ts'
 import type { JournalCommand } from '../../../src/ingest/journal/command-record.ts';
 import { Exports } from '../../../src/history/exports.ts';
 import { TotalCache } from '../../../src/history/total-cache.ts';
+import type { Refused } from '../../../src/ports/refusals.ts';
 import { passwordSearches } from '../../../src/accounts/passwords/people-search.ts';
 import type { LoginPlace, Principal } from '../../../src/model/access/principal.ts';
 import { ROLES } from '../../../src/model/access/roles.ts';
@@ -54,6 +55,8 @@ export class FakePlatform {
   /** Tenant, device, time. */
   readonly heard: [number, number, number][] = [];
   readonly counted: string[] = [];
+  /** Whom refusals met, of those that tell it. */
+  readonly refused: (Refused & { readonly limit: string })[] = [];
   readonly exports = new Exports({ count: (limit) => void this.counted.push(limit) });
   readonly failures: object[] = [];
   readonly published: Notification[] = [];
@@ -245,7 +248,12 @@ export class FakePlatform {
           });
         },
       },
-      refusals: { count: (limit) => void fake.counted.push(limit) },
+      refusals: {
+        count(limit, refused) {
+          fake.counted.push(limit);
+          if (refused !== undefined) fake.refused.push({ limit, ...refused });
+        },
+      },
       log: fakeLog(fake.failures),
       get config() {
         return fake.config;

@@ -112,6 +112,11 @@ t.test('below one tenant there are so many, on all levels, whoever makes them', 
     fake.counted.filter((limit) => limit.startsWith('tenants/')),
     ['tenants/below-tenant'],
   );
+  t.match(
+    fake.refused,
+    [{ limit: 'tenants/below-tenant', tenant: 'acme', user: 'root', address: String }],
+    'for the log',
+  );
   t.equal(stored('one-more'), undefined);
   t.equal(JSON.parse(fake.get('job', 'tenants', 0) ?? '').nextNumber, 100_001, 'nothing was written');
   const body = { company: 'c', domain: 'of-management', id: 'of-management' };
