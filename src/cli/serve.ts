@@ -3,6 +3,7 @@ import { AssertionError } from 'node:assert';
 import { changedConfig, type Config, type LoadedConfig } from '../config/config.ts';
 import type { Log } from '../ports/log.ts';
 import type { RunningServer } from '../server/start.ts';
+import { PRIVATE_UMASK } from '../operate/data-directory.ts';
 import { EXIT_FAILED, EXIT_OK } from '../operate/exit-codes.ts';
 import { createLog, type ProcessLog } from './log.ts';
 
@@ -29,6 +30,7 @@ const RESTORE_STOP_MS = 60_000;
  */
 export async function serve(loaded: LoadedConfig, startServer?: StartServer): Promise<number> {
   const { config, warnings } = loaded;
+  process.umask(PRIVATE_UMASK);
   const processLog = createLog({ level: config.logLevel, format: config.logFormat });
   const { log } = processLog;
   endOnUncaught(processLog);

@@ -2,20 +2,26 @@
  * Makes the data directory, and those of its copies, readable by their owner only: they hold password hashes and all
  * data.
  */
-import { mkdir, stat } from 'node:fs/promises';
+import { chmod, mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { syncDirectory } from '../store/files/sync-directory.ts';
 
 export const PRIVATE_DIRECTORY_MODE = 0o700;
 export const PRIVATE_FILE_MODE = 0o600;
+/** For the umask of a server: its files and directories are for its user only. */
+export const PRIVATE_UMASK = 0o077;
+const OTHERS = 0o007;
+const ALL_BITS = 0o7777;
 
 /**
- * @param path absolute. @returns nothing; a directory that is there stays as it is. @throws Error that names the
- * directory and the reason.
+ * A directory that is there, as volumes and units of systemd have it, is closed to other users where it is open to them:
+ * its group stays as the operator has set it.
+ * @param path absolute. @throws Error that names the directory and the reason.
  */
 export async function makeDataDirectory(path: string): Promise<void> {
   try {
     await makePrivateDirectory(path);
+    await closeToOthers(path);
   } catch (error) {
     throw new Error(
       `the data directory ${path} cannot be made (${(error as Error).message}); choose another with --data`,
@@ -24,6 +30,15 @@ export async function makeDataDirectory(path: string): Promise<void> {
       },
     );
   }
+}
+
+async function closeToOthers(path: string): Promise<void> {
+  const { mode } = await stat(path);
+  if ((mode & OTHERS) === 0) return;
+  await chmod(path, mode & ~OTHERS & ALL_BITS).catch((error: NodeJS.ErrnoException) => {
+    // Of another owner, or a file system without modes: what the server makes in it is private by its umask.
+    if (error.code !== 'EPERM' && error.code !== 'ENOTSUP') throw error;
+  });
 }
 
 /**

@@ -251,6 +251,24 @@ t.test('follow-ups that overtake each other leave no one-sided link or external 
   t.same(platform.ids('externalIdsOf'), ['2\na\nx'], 'what is bound again');
 });
 
+t.test('what is above a parent is looked through only for a child that has children', async (t) => {
+  const platform = openPlatform(t);
+  for (const id of ['1', '2', '3', '4']) await platform.create(id);
+  await link(platform, '1', '2');
+  const { list } = platform.stored;
+  let climbs = 0;
+  platform.stored.list = (...asked: Parameters<typeof list>) => {
+    if (asked[0] === 'parents' && asked[2] === '2\n') climbs += 1;
+    return list.apply(platform.stored, asked);
+  };
+  await link(platform, '2', '3');
+  t.equal(climbs, 0);
+  await link(platform, '3', '4');
+  await unlink(platform, '2', '3');
+  await link(platform, '2', '3');
+  t.ok(climbs > 0);
+});
+
 t.test('links that are made at once make no cycle, and have two sides', async (t) => {
   for (const isAsync of [false, true]) {
     for (let count = 2; count <= 4; count += 1) {

@@ -364,7 +364,7 @@ function hasReason(text: string, index: number): boolean {
 const RIDDLES =
   /\b(?:[Ww]hoever|[Nn]obody|[Ss]omebody|is no |[Tt]he own|[Aa]n own|[Ss]o long|[Ss]o many|[Ww]hat is left|[Aa]s of|[Ww]ho has)\b/g;
 /** How often they may stand in comments and documents; only to be lowered. */
-const RIDDLES_LEFT = { src: 215, docs: 0, pages: 0 };
+const RIDDLES_LEFT = { src: 202, docs: 0, pages: 0 };
 /** The API's own words, document 4 section 0.6. */
 const FIXED_WORDS = ['There is no tenant with id = '];
 

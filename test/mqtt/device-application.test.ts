@@ -39,6 +39,8 @@ class Platform {
   /** The serial is bound by a request whose answer was lost, and the object is still to come. */
   isBoundOnly = false;
   resumed = 0;
+  /** How often documents were listed. */
+  lists = 0;
   readonly limits: string[] = [];
   readonly application: DeviceApplication;
 
@@ -48,6 +50,7 @@ class Platform {
         this.later(() => this.documents.get(`${collection} ${id}`)),
       getMany: () => [],
       list: (collection: Collection, _tenant: number, prefix: string) => {
+        this.lists += 1;
         if (this.listFailure) throw this.listFailure;
         return this.later(() =>
           [...this.documents]
@@ -211,6 +214,41 @@ t.test('an object with two connected serials: both forget it', async (t) => {
   t.same(platform.ensured, ['s1', 's2'], 'each makes its device again');
 });
 
+t.test('what the rights of one message cost is bounded', async (t) => {
+  const platform = new Platform();
+  platform.bind('s1', '7');
+  const link = platform.open('s1');
+  for (const id of [9, 1_000, 2_000]) platform.documents.set(`managedObject ${id}`, '{"owner":"eve"}');
+  for (let parent = 10_000; parent < 10_300; parent += 1)
+    platform.documents.set(`parents 9\nchildAdditions\n${parent}`, '1');
+  platform.documents.set('operation 5', '{"deviceId":"9"}');
+  platform.lists = 0;
+  publish(link, 's/us', Array.from({ length: 500 }, () => '504,5').join('\n'));
+  t.ok(platform.lists <= 300, `500 rows about one object list ${platform.lists} times`);
+  const events = (from: number, count: number): string =>
+    `{"events":[${Array.from(
+      { length: count },
+      (_, index) => `{"source":{"id":"${from + index}"},"type":"t","text":"x","time":"2024-05-02T10:00:00Z"}`,
+    ).join()}]}`;
+  platform.lists = 0;
+  publish(
+    link,
+    'event/events/createBulk',
+    events(9, 1).replace(/\[(.*)\]/, (_, one) => `[${Array(500).fill(one).join()}]`),
+  );
+  t.ok(platform.lists <= 600, `500 events of it list ${platform.lists} times`);
+  for (let id = 1_000; id < 1_200; id += 1) platform.documents.set(`managedObject ${id}`, '{"owner":"eve"}');
+  platform.sent.length = 0;
+  platform.lists = 0;
+  publish(link, 'event/events/createBulk', events(1_000, 200));
+  t.ok(platform.lists <= 500, `200 objects list ${platform.lists} times`);
+  publish(link, 's/us', '504,5');
+  for (let id = 1_000; id < 1_200; id += 1) platform.documents.set(`managedObject ${id}`, '{"owner":"ada"}');
+  const { length } = platform.offered;
+  publish(link, 'event/events/createBulk', events(1_000, 200));
+  t.equal(platform.offered[length]?.count, 200, 'objects of its own are as many as it likes');
+});
+
 t.test('measurements of very many months that are far from now', async (t) => {
   const platform = new Platform();
   platform.openGroup = [];
@@ -337,22 +375,23 @@ t.test('QoS 2 of a session that is kept: the packet id is one commit with the me
   }
 });
 
-t.test(
-  'a topic that nothing is published on: acknowledged and ignored, with a row on s/e when it is like those of SmartREST',
-  async (t) => {
-    const platform = new Platform();
-    platform.bind('s1', '7');
-    const link = platform.open('s1');
-    for (const [packetId, topic] of ['some/thing', 's/uz'].entries())
-      t.equal(publish(link, topic, 'x', packetId + 1), PUBLISH_RESULT.PENDING);
-    t.same(platform.acknowledged, [1, 2]);
-    t.same(platform.offered, []);
-    t.same(
-      platform.sent.map(({ topic, payload }) => `${topic} ${Buffer.from(payload).toString()}`),
-      ['s/e 41,,Nothing is published on the topic s/uz'],
-    );
-  },
-);
+t.test('a topic that nothing is published on: acknowledged in 3.1.1, with a row on s/e or an error', async (t) => {
+  const platform = new Platform();
+  platform.bind('s1', '7');
+  const link = platform.open('s1');
+  for (const [packetId, topic] of ['some/thing', 's/uz', 'event/x'].entries())
+    t.equal(publish(link, topic, 'x', packetId + 1), PUBLISH_RESULT.PENDING);
+  t.same(platform.acknowledged, [1, 2, 3]);
+  t.same(platform.offered, []);
+  t.same(
+    platform.sent.map(({ topic, payload }) => `${topic} ${Buffer.from(payload).toString()}`),
+    [
+      's/e 41,,Nothing is published on the topic some/thing',
+      's/e 41,,Nothing is published on the topic s/uz',
+      'error {"error":"mqtt/Unknown Topic","message":"Nothing is published on the topic event/x","messageId":3}',
+    ],
+  );
+});
 
 t.test('a measurement is acknowledged when its group is durable', async (t) => {
   const platform = new Platform();

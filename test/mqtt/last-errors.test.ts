@@ -34,5 +34,8 @@ t.test('a tenant pushes out its own oldest, and nothing of others', async (t) =>
   for (let tenant = 3; tenant <= 25; tenant += 1)
     for (let source = 1; source <= 1_000; source += 1) errors.note(tenant, source, FAULT);
   t.equal(errors.count, 20_000, 'of all tenants');
-  t.ok(errors.last(2, 1));
+  t.ok(errors.last(2, 1), 'who has few keeps them');
+  errors.note(99, 1, FAULT);
+  t.equal(errors.count, 20_000);
+  t.ok(errors.last(99, 1), 'a tenant without any gets a place of the tenant with most');
 });

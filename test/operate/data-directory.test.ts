@@ -6,11 +6,14 @@ import { makeDataDirectory } from '../../src/operate/data-directory.ts';
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
-t.test('made with its parents, for its owner alone; one that is there stays as it is', async (t) => {
+t.test('made with its parents, for its owner alone; one that is there is closed to others', async (t) => {
   const directory = join(t.testdir(), 'a', 'b');
   await makeDataDirectory(directory);
   t.equal(modeOf(directory), 0o700);
   chmodSync(directory, 0o750);
+  await makeDataDirectory(directory);
+  t.equal(modeOf(directory), 0o750, 'its group is for the operator to say');
+  chmodSync(directory, 0o755);
   await makeDataDirectory(directory);
   t.equal(modeOf(directory), 0o750);
 });

@@ -14,6 +14,8 @@ export const NESTING_MAX = 200;
 
 /** Most members of a document: each change of one splits and joins all of them. Those within a member do not count. */
 export const MEMBERS_MAX = 5_000;
+/** What the server adds to an entity that was taken, such as times and attachments, does not count. */
+const SERVER_MEMBERS = 100;
 export const MEMBERS_LIMIT = 'validation/too-many-members';
 
 /** @param before as many may stay: what was stored before this bound. @throws PlatformError `validation/too-many-members`. */
@@ -100,7 +102,7 @@ export function mergeMembers(members: Members, changes: Iterable<readonly [strin
       changed = true;
     }
   }
-  requireFewMembers(members, sizeBefore);
+  requireFewMembers(members, Math.max(sizeBefore, MEMBERS_MAX + SERVER_MEMBERS));
   return changed;
 }
 

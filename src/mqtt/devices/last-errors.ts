@@ -1,4 +1,7 @@
-/** The last error of each device, in the memory of a node. A tenant with many faulty devices pushes out none of others. */
+/**
+ * The last error of each device, in the memory of a node. A tenant with many faulty devices pushes out its own oldest; when
+ * all places are taken, the tenant with most gives one to a tenant with fewer.
+ */
 import type { DeviceError, DeviceErrors } from '../../ports/device-errors.ts';
 
 /** Devices of one tenant, the ones with the newest errors, and of all tenants. */
@@ -40,16 +43,24 @@ export class LastErrors implements DeviceErrors {
     const errors = this.#tenants.get(tenant) ?? new Map<number, DeviceError>();
     const known = errors.get(source);
     if (known !== undefined && known.time > error.time) return;
-    if (known === undefined && (errors.size >= OF_TENANT_MAX || this.#count >= ALL_MAX)) {
-      const [oldest] = errors.keys();
-      // All places belong to other tenants.
-      if (oldest === undefined) return;
-      errors.delete(oldest);
-      this.#count -= 1;
-    }
+    if (known === undefined && (errors.size >= OF_TENANT_MAX || this.#count >= ALL_MAX))
+      this.#dropOldest(errors.size >= OF_TENANT_MAX ? errors : this.#largest());
     if (!errors.delete(source)) this.#count += 1;
     errors.set(source, error);
     this.#tenants.set(tenant, errors);
+  }
+
+  /** Only when all places are taken: it looks at every tenant that has one. */
+  #largest(): Map<number, DeviceError> {
+    let largest = new Map<number, DeviceError>();
+    for (const errors of this.#tenants.values()) if (errors.size > largest.size) largest = errors;
+    return largest;
+  }
+
+  #dropOldest(errors: Map<number, DeviceError>): void {
+    const [oldest] = errors.keys();
+    errors.delete(oldest);
+    this.#count -= 1;
   }
 
   last(tenant: number, source: number): DeviceError | undefined {
