@@ -46,11 +46,19 @@ const CLUSTER_NODES = 3;
 const HOSTS = 2;
 /**
  * What runs against the cluster alone: its subject is the form of requests, messages and answers, which is decided
- * before any store and between no nodes. The cluster has both HTTP engines and the second Node. A file with a test that
- * is `notInCluster` runs on a single node in any case.
+ * before any store and between no nodes, or entities that actors decide about in both shapes alike. The cluster has both
+ * HTTP engines and the second Node. A file with a test that is `notInCluster` runs on a single node in any case.
  */
 const CLUSTER_ONLY_FILES = new Set(
   [
+    'applications/application-binaries',
+    'devices/device-registration',
+    'devices/last-error',
+    'http/notification-subscriptions',
+    'inventory/inventory',
+    'operations/bulk-operations',
+    'operations/operations',
+    'users/users-and-groups',
     'applications/applications',
     'alarms/bulk-alarm-rights',
     'devices/bulk-registration',
@@ -80,29 +88,21 @@ const CLUSTER_ONLY_FILES = new Set(
 );
 /**
  * What runs against one node and against the cluster, because the cluster does it by other means: sessions, operations
- * and live data that cross nodes, caches of users and tenants, deletions, files. The other files run against one node, on
+ * and live data that cross nodes, caches of users and tenants, deletions. The other files run against one node, on
  * the second Node; the contracts of the stores and of the journal are tested for both. Named files, and all with
  * --everywhere, run both ways.
  */
 const CLUSTER_TOO_FILES = new Set(
   [
     'alarms/alarms',
-    'applications/application-binaries',
     'clients/live-clients',
-    'devices/device-registration',
-    'devices/last-error',
     'http/http-connections',
-    'http/notification-subscriptions',
     'inventory/deleted-hierarchies',
-    'inventory/inventory',
     'mqtt/connections',
     'mqtt/deleted',
     'mqtt/operations',
-    'operations/bulk-operations',
-    'operations/operations',
     'tenants/tenants',
     'users/login',
-    'users/users-and-groups',
   ].map((name) => `test/e2e/${name}.test.ts`),
 );
 const HOST_START_MS = 240_000;
@@ -282,7 +282,10 @@ const isAlone = (name) => absent !== undefined || !CLUSTER_ONLY_FILES.has(name) 
 const onSecondNode = secondNode?.path === undefined ? {} : { title: ` (${title})`, node: secondNode.path };
 // Each file of test/e2e has a run on the second Node: with the cluster, or with its single node.
 const itemsOf = (names) =>
-  names.map((file) => ({ file, ...(isClusterFile(file) && !clusterFiles.includes(file) ? onSecondNode : {}) }));
+  names.map((file) => ({
+    file,
+    ...(isClusterFile(file) && !clusterFiles.includes(file) && !againFiles.includes(file) ? onSecondNode : {}),
+  }));
 // One queue: a ring begins while the last files of the one before still run.
 const quick = itemsOf(heavy.filter((name) => !isFault(name) && isAlone(name)));
 // What kills mostly waits, what the hosts run needs processors: they are mixed.

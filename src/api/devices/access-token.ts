@@ -7,7 +7,7 @@
 import type { X509Certificate } from 'node:crypto';
 import Type from 'typebox';
 import { UntrustedCertificate, parseCertificate } from '../../accounts/certificates/certificates.ts';
-import { DEVICE_TOKEN_SECONDS, TOKEN_SECONDS, TOKEN_SECONDS_MIN } from '../../accounts/login/tokens.ts';
+import { deviceToken } from '../../accounts/login/device-tokens.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { Principal } from '../../model/access/principal.ts';
 import type { ApiRequest } from '../request/request.ts';
@@ -16,13 +16,10 @@ import { JSON_TYPE } from '../http/media-types.ts';
 import { requireRate } from '../request/rate.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
-import { numberOption } from '../../accounts/options/values.ts';
 
 /** Of one header. */
 const CERTIFICATES_MAX = 10;
 const CHAIN_HEADER = 'x-ssl-cert-chain';
-const LIFESPAN = ['oauth.internal', 'device-token.lifespan.seconds'] as const;
-const SECONDS = { minimum: TOKEN_SECONDS_MIN, maximum: TOKEN_SECONDS, otherwise: DEVICE_TOKEN_SECONDS } as const;
 /** Name of the limit in counters. */
 const REFUSED = 'accounts/device-certificate';
 const PEM = /-----BEGIN CERTIFICATE-----([^-]*)(?:-----END CERTIFICATE-*|$)/g;
@@ -105,15 +102,15 @@ async function post(request: ApiRequest): Promise<Answer> {
   const { platform } = request;
   const principal = await logIn(request);
   requireRate(request, platform.rates?.takeLogin(principal.tenantNumber, principal.userName));
-  const seconds = await numberOption(request.platform, principal.tenantNumber, LIFESPAN, SECONDS);
   const audience = hostName(request.called.host) || principal.tenant;
-  const issued = await platform.accounts.tokens.issue(principal, seconds, audience);
-  if (issued === undefined) throw new PlatformError('security/unauthorized');
+  const { documents, accounts } = platform;
+  const accessToken = await deviceToken({ documents, tokens: accounts.tokens }, principal, audience);
+  if (accessToken === undefined) throw new PlatformError('security/unauthorized');
   // In the answer also without Accept: the token is the whole point.
   if (!request.wantsBody) request.accept = { isPresent: true, isBranded: false, order: [] };
   return {
     status: 200,
-    text: JSON.stringify({ accessToken: issued.token }),
+    text: JSON.stringify({ accessToken }),
     contentType: JSON_TYPE,
     headers: ['Cache-Control', 'no-store'],
   };

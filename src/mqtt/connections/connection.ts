@@ -160,6 +160,7 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
     const type = isQos2 ? PACKET_TYPE.PUBREC : PACKET_TYPE.PUBACK;
     this.write(encodeRefusal(type, packetId, refusal, this.clientPacketBytesMax));
     this.#acknowledgementTimes?.acknowledged();
+    this.#acknowledgementTimes?.written(this.context.metrics);
   }
 
   /** A PUBLISH is offered: the time from its receipt until its acknowledgement is written is measured. */

@@ -51,6 +51,8 @@ export interface DeviceApplicationOptions {
   /** In a cluster: QoS 2 messages that are of other shards than their sessions. */
   readonly receipts?: SessionReceiptStore;
   readonly refusals: Refusals;
+  /** Without it devices get no tokens over MQTT. */
+  readonly tokenFor?: (principal: Principal) => Promise<string | undefined>;
   /** Without it the last errors of devices are not remembered. */
   readonly errors?: DeviceErrors;
   readonly log: Log;
@@ -85,6 +87,7 @@ export class DeviceApplication implements MqttApplication, Presence {
       log,
       now,
       hooks: this.hooks,
+      tokenFor: options.tokenFor,
       presence: this,
     };
   }

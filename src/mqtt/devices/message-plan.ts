@@ -22,6 +22,8 @@ import { classifyPublish } from '../../smartrest/topics.ts';
 import { childrenRow, managedObjectIdRow } from '../../smartrest/rows/operation-rows.ts';
 import { existingDeviceError, interpretRow, noOperationError } from '../../smartrest/static/templates.ts';
 import type { DeviceRegistration } from '../../accounts/registration/registration.ts';
+import { isDeviceUser } from '../../model/entities/device-request.ts';
+import type { Principal } from '../../model/access/principal.ts';
 import type { IdSource } from '../../ports/id-source.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import type { Refusal } from '../sessions/application.ts';
@@ -49,6 +51,8 @@ export interface PlanParts {
   readonly refusals: Refusals;
   readonly now: () => number;
   readonly hooks: DeviceHooks;
+  /** Tokens for HTTP; without it none are given. */
+  readonly tokenFor: ((principal: Principal) => Promise<string | undefined>) | undefined;
 }
 
 export class MessagePlan {
@@ -68,6 +72,7 @@ export class MessagePlan {
     const target = classifyPublish(topic);
     if (target.kind === 'static') plan.#planStatic(payload, { link, parts, mode: target.mode, child: target.child });
     else if (target.kind === 'json') plan.#planJson(target, payload, packetId, link, parts);
+    else if (target.kind === 'token') plan.#planToken(link, parts);
     else plan.#refuse(topic, packetId, link, parts);
     return plan;
   }
@@ -92,6 +97,24 @@ export class MessagePlan {
    */
   finish(): void {
     for (const action of this.#afterwards) action();
+  }
+
+  /** `s/uat`: a token for the device's requests over HTTP, as row 71 on `s/dat` (docs/spec/mqtt.md#tokens). */
+  #planToken(link: Device, parts: PlanParts): void {
+    if (link.replies.due >= REPLIES_MAX) {
+      this.needsOpening = () => link.replies.sent();
+      return;
+    }
+    const { principal } = link.connection;
+    this.#afterwards.push(() =>
+      link.replies.inOrder(async () => {
+        // A person may have to show a one-time code, which MQTT cannot ask for.
+        const token = isDeviceUser(principal.userName) ? await parts.tokenFor?.(principal) : undefined;
+        if (token === undefined)
+          link.replies.sendError(new SmartRestError(41, '', 'Tokens are given to users of devices only'), '');
+        else link.replies.sendRow('s/dat', `71,${token}`);
+      }),
+    );
   }
 
   #planStatic(

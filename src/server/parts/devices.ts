@@ -1,4 +1,5 @@
 /** Devices over MQTT: the listener, what topics mean, and the end of sessions whose time is over. */
+import { deviceToken } from '../../accounts/login/device-tokens.ts';
 import { DeviceErrorsRelay } from '../../cluster/peers/device-errors.ts';
 import { LastErrors } from '../../mqtt/devices/last-errors.ts';
 import type { DeviceErrors } from '../../ports/device-errors.ts';
@@ -60,6 +61,7 @@ export function devicesPart(
     ids: core.ids,
     bus: core.bus,
     refusals: metrics,
+    tokenFor: (principal) => deviceToken(core, principal, principal.tenant),
     errors,
     log,
     now,

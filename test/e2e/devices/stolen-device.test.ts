@@ -597,3 +597,18 @@ t.test(
     );
   },
 );
+
+t.test('MQTT: a token on s/dat is of the user of the device, and people get none', async (t) => {
+  const device = await connect('thief');
+  await device.subscribe('s/dat', 's/e');
+  await device.publish('s/uat', '', 0);
+  const row = await device.row('s/dat', /^71,/);
+  const bearer = { headers: { authorization: `Bearer ${row.slice('71,'.length)}` } };
+  t.match((await rest.request('GET', '/user/currentUser', bearer)).json, { userName: 'device_thief' });
+  t.equal((await rest.request('GET', `${MO}/${victimId}`, bearer)).status, 403);
+  const person = await connectDevice(t, server, 'of-a-person');
+  await person.subscribe('s/dat', 's/e');
+  await person.publish('s/uat', '');
+  await person.row('s/e', /^41,,Tokens are given to users of devices only/);
+  t.same(person.rows('s/dat'), []);
+});

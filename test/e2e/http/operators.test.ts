@@ -24,7 +24,7 @@ t.test('acknowledgement latencies, connections, readiness', async (t) => {
   for (const payload of ['211,1', '211,2', '302,c8y_Hot,hot']) await device.publish('s/us', payload);
   await device.publish('s/us', '211,3', 2);
   await device.publish('s/us', '211,4', 0);
-  await device.publish('nowhere', 'x');
+  await t.rejects(device.publish('nowhere', 'x'), { code: 0x90 });
   t.equal(await latency(server, 'mqtt'), 5);
   const messages = (protocol: string, result: string): Promise<number> =>
     metric(server, `millrace_messages_total{protocol="${protocol}",result="${result}"}`);
@@ -52,7 +52,7 @@ t.test('acknowledgement latencies, connections, readiness', async (t) => {
     's/e',
     /^45,301,The parameter type has the value x+…; it takes a text of 1 to 1000 bytes without control characters$/,
   );
-  t.equal(await messages('mqtt', 'error'), 1);
+  t.equal(await messages('mqtt', 'error'), 2, 'the unknown topic and the row');
   await device.end();
 });
 
