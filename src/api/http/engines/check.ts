@@ -12,6 +12,8 @@ const EXPECTED = 'GET /a/long/path 17';
 const READ_MS = 2;
 /** Long: the answer comes in milliseconds, but a machine that has just booted is busy. */
 const ANSWER_MS = 20_000;
+/** An answer that has begun, and is another than the expected one, is over after this time. */
+const REST_MS = 1_000;
 const ADDRESS = '127.0.0.1';
 const EXCLUSIVELY = 1;
 
@@ -46,14 +48,16 @@ async function answerOf(port: number, answerMs: number): Promise<string> {
   const socket = connect({ port, host: ADDRESS, noDelay: true });
   let answer = '';
   const answered = new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, answerMs);
+    let timer = setTimeout(resolve, answerMs);
     const end = (): void => {
       clearTimeout(timer);
       resolve();
     };
     socket.on('data', (chunk) => {
       answer += chunk.toString();
-      if (answer.endsWith(EXPECTED)) end();
+      clearTimeout(timer);
+      if (answer.endsWith(EXPECTED)) resolve();
+      else timer = setTimeout(resolve, REST_MS);
     });
     socket.on('error', end).on('close', end);
   });
