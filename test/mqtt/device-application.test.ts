@@ -268,13 +268,20 @@ t.test('measurements of very many months that are far from now', async (t) => {
   const { length } = platform.offered;
   for (const count of [24, 25])
     t.equal(publish(link, 's/us', rows(40, count)), PUBLISH_RESULT.PENDING, 'refused, so that others need not wait');
+  const measurements = Array.from({ length: 24 }, (_, index) => {
+    const time = new Date(Date.UTC(1_960, index, 5)).toISOString();
+    return { type: 't', time, source: { id: '7' }, f: { s: { value: 1 } } };
+  });
+  const bulk = JSON.stringify({ measurements });
+  t.equal(publish(link, 'measurement/measurements/createBulk', bulk), PUBLISH_RESULT.PENDING);
   t.equal(platform.offered.length, length, 'nothing of it is taken');
-  t.same(platform.results, ['error', 'error'], 'the device is told');
+  t.same(platform.results, ['error', 'error', 'error'], 'the device is told');
   t.match(
     platform.sent.map(({ topic, payload }) => `${topic} ${Buffer.from(payload).toString()}`),
     [
       /^s\/e 50,200,"?More than 2 months a second/,
       /^s\/e 50,200,"?The measurements have more than 24 different months/,
+      /^error .*More than 2 months a second/,
     ],
   );
 });

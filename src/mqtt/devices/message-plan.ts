@@ -274,10 +274,10 @@ export class MessagePlan {
     link: Device,
     parts: PlanParts,
   ): void {
+    this.tellFault = (error) => {
+      if (error instanceof PlatformError) link.replies.sendJsonError(error, packetId);
+    };
     if (link.source === 0) {
-      this.tellFault = (error) => {
-        if (error instanceof PlatformError) link.replies.sendJsonError(error, packetId);
-      };
       this.needsOpening = openDevice(link, parts, undefined);
       return;
     }

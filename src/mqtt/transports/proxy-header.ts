@@ -2,15 +2,17 @@
  * The PROXY protocol, versions 1 (text) and 2 (binary): the header with which a proxy of TCP begins a connection, to say
  * who its client is.
  */
+import { isIP } from 'node:net';
 import type { Socket } from 'node:net';
 
 const V1_START = Buffer.from('PROXY ');
 /** With its line end. */
 const V1_BYTES_MAX = 107;
 const V2_START = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
+const FAMILIES: Readonly<Record<string, number>> = { TCP4: 4, TCP6: 6 };
 const V2_HEAD_BYTES = 16;
-/** Addresses and what a proxy adds to them; the certificate of a client may be among it. */
-const V2_BYTES_MAX = 16_384;
+/** Addresses and what a proxy adds to them: so much of a connection is held before its login. */
+const V2_BYTES_MAX = 4_096;
 const V2_PROXY = 0x21;
 const V2_LOCAL = 0x20;
 const IPV4_BYTES = 4;
@@ -42,8 +44,8 @@ function parseText(bytes: Buffer): ProxyHeader | undefined {
     throw new Error(`the header of the PROXY protocol has more than ${V1_BYTES_MAX} bytes`);
   const [, family, address] = bytes.toString('latin1', 0, end).split(' ');
   if (family === 'UNKNOWN') return { length: end + 2, address: undefined };
-  if ((family !== 'TCP4' && family !== 'TCP6') || address === undefined)
-    throw new Error(`the header of the PROXY protocol names ${family} and no client of TCP`);
+  if (isIP(address ?? '') !== FAMILIES[family])
+    throw new Error(`the header of the PROXY protocol names no client of TCP, but ${family} ${address}`);
   return { length: end + 2, address };
 }
 
