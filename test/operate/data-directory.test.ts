@@ -16,6 +16,15 @@ t.test('made with its parents, for its owner alone; one that is there is closed 
   chmodSync(directory, 0o755);
   await makeDataDirectory(directory);
   t.equal(modeOf(directory), 0o750);
+  for (const [name, mode] of [
+    ['of-somebody-else', 0o755],
+    ['documents', 0o750],
+  ] as const) {
+    chmodSync(directory, 0o755);
+    mkdirSync(join(directory, name));
+    await makeDataDirectory(directory);
+    t.equal(modeOf(directory), mode, `with ${name} in it`);
+  }
 });
 
 t.test('where nothing can be made: an error that names the place, and no endless attempts', async (t) => {

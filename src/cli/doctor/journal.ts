@@ -1,7 +1,8 @@
 /** The doctor's look at the journal of a data directory whose server does not run, and its repair. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { CLICKHOUSE_DIRECTORY, DOCUMENTS_DIRECTORY, QUARANTINE_NAME } from '../../operate/backup/running.ts';
+import { CLICKHOUSE_DIRECTORY, QUARANTINE_NAME } from '../../operate/backup/running.ts';
+import { DOCUMENTS_DIRECTORY } from '../../operate/data-directory.ts';
 import type { Finding } from '../../ports/finding.ts';
 import { DataLock } from '../../operate/data-lock.ts';
 import { damagedBatches, describeDamage, repairJournal } from '../../store/lmdb/journal-repair.ts';

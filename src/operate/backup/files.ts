@@ -22,13 +22,11 @@ import {
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { SCHEMA_VERSION } from '../../store/clickhouse/schema.ts';
-import { makePrivateDirectory, PRIVATE_DIRECTORY_MODE, PRIVATE_FILE_MODE } from '../data-directory.ts';
+import { makePrivateDirectory, PRIVATE_DIRECTORY_MODE, PRIVATE_FILE_MODE, VOLUME_NAME } from '../data-directory.ts';
 
 export const MANIFEST_NAME = 'backup.json';
 /** There from the beginning of a backup, also to keep others out; it becomes the manifest at the end. */
 const PARTIAL_MANIFEST_NAME = `${MANIFEST_NAME}.partial`;
-/** What a volume's file system puts into an empty one. */
-export const VOLUME_NAME = 'lost+found';
 
 /** Raised when the layout of a backup changes; restore refuses what it does not know. */
 export const MANIFEST_FORMAT = 1;

@@ -6,7 +6,8 @@ import { existsSync } from 'node:fs';
 import { lstat, readdir, rename, rm, rmdir, stat, statfs } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { SCHEMA_VERSION } from '../../store/clickhouse/schema.ts';
-import { copyDirectory, MANIFEST_NAME, synchronise, verifyManifest, VOLUME_NAME } from './files.ts';
+import { copyDirectory, MANIFEST_NAME, synchronise, verifyManifest } from './files.ts';
+import { VOLUME_NAME } from '../data-directory.ts';
 import type { Manifest } from './files.ts';
 import { CONTROL_SOCKET_NAME, LOCK_NAME } from '../control.ts';
 

@@ -10,10 +10,8 @@ import { checkBackup, stageRestore } from './restore-files.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import type { LmdbEnvironment } from '../../store/lmdb/environment.ts';
-import { PRIVATE_DIRECTORY_MODE } from '../data-directory.ts';
+import { DOCUMENTS_DIRECTORY, PRIVATE_DIRECTORY_MODE } from '../data-directory.ts';
 
-/** Directories of the data directory that are copied by means of their own. */
-export const DOCUMENTS_DIRECTORY = 'documents';
 export const CLICKHOUSE_DIRECTORY = 'clickhouse';
 /** What was set aside; only ever grows. */
 export const QUARANTINE_NAME = 'quarantine.jsonl';

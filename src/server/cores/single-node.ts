@@ -23,14 +23,13 @@ import type { Turns } from '../../pacing/turns.ts';
 import {
   BLOBS_DIRECTORY,
   CLICKHOUSE_DIRECTORY,
-  DOCUMENTS_DIRECTORY,
   QUARANTINE_NAME,
   RunningBackups,
 } from '../../operate/backup/running.ts';
 import type { BlobReferences } from '../../jobs/files/blob-sweeper.ts';
 import { finishRestore } from '../../operate/backup/restore-files.ts';
 import { endOrphan } from '../../store/embedded-clickhouse/orphan.ts';
-import { makeDataDirectory } from '../../operate/data-directory.ts';
+import { DOCUMENTS_DIRECTORY, makeDataDirectory } from '../../operate/data-directory.ts';
 import { DataLock } from '../../operate/data-lock.ts';
 import { DiskGuard } from '../../operate/disk-guard.ts';
 import { WatchedDocuments } from '../../operate/documents-watch.ts';
