@@ -4,14 +4,12 @@
  */
 import type { X509Certificate } from 'node:crypto';
 import type { StoredUser } from '../../model/entities/stored-user.ts';
-import { COMMAND } from '../../model/commands/kinds.ts';
 import type { CommandPort } from '../../ports/command-port.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
-import type { UserPut } from '../../model/commands/users.ts';
+import { userPut, type UserPut } from '../../model/commands/users.ts';
 import { DEVICE_USER_PREFIX } from '../../model/entities/device-request.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { Principal } from '../../model/access/principal.ts';
-import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import type { ChangedUsers } from '../users/changed-users.ts';
 import { UntrustedCertificate, commonNameOf, serialsOf } from './certificates.ts';
@@ -20,7 +18,6 @@ import { principalOf } from '../users/effective-rights.ts';
 import { rightsOfDevices } from '../users/groups.ts';
 import type { Tenants } from '../tenants/tenants.ts';
 import { isActive } from '../tenants/tenants.ts';
-import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 /** What a device's user may be named (docs/spec/users.md#fields). */
 const DEVICE_ID = /^[^\s/+$:\\\p{Cc}]{1,900}$/u;
@@ -102,14 +99,7 @@ export class CertificateLogins {
       by: `certificate ${stored.fingerprint}`,
     };
     try {
-      await commands.request({
-        kind: COMMAND.USER_PUT,
-        tenant,
-        key: TENANT_KEY,
-        mode: PROCESSING_MODE.PERSISTENT,
-        receivedAt: now(),
-        body,
-      });
+      await commands.request(userPut(tenant, now(), body));
     } catch (error) {
       // Two connections of one device at once.
       if (!(error instanceof PlatformError) || error.code !== 'users/duplicate') throw error;

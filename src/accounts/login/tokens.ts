@@ -7,13 +7,11 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { SignJWT, errors, jwtVerify } from 'jose';
 import type { StoredUser } from '../../model/entities/stored-user.ts';
-import { COMMAND } from '../../model/commands/kinds.ts';
 import type { AskedBy } from '../../model/commands/command.ts';
 import type { CommandPort } from '../../ports/command-port.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
-import type { UserPut } from '../../model/commands/users.ts';
+import { userPut, type UserPut } from '../../model/commands/users.ts';
 import type { Principal } from '../../model/access/principal.ts';
-import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import { isStillTrusted } from '../certificates/certificates.ts';
 import type { ChangedUsers } from '../users/changed-users.ts';
@@ -21,7 +19,6 @@ import { principalOf } from '../users/effective-rights.ts';
 import { isActive, isAdmitted, suspendedError } from '../tenants/tenants.ts';
 import type { Tenants } from '../tenants/tenants.ts';
 import type { SigningKey } from './signing-key.ts';
-import { TENANT_KEY } from '../../model/commands/keys.ts';
 import { changeRecords, isChangedMeanwhile } from '../../records/records.ts';
 
 /** 2 weeks: cookies and access tokens. Options may shorten it down to the minimum. */
@@ -172,14 +169,7 @@ export class Tokens {
     if (rows.length - ended.length >= REVOCATIONS_OF_USER_MAX) {
       this.#options.refusals.count('accounts/logouts-of-user');
       const body: UserPut = { userName, endsTokens: true, mustExist: true };
-      await this.#options.commands.request({
-        kind: COMMAND.USER_PUT,
-        tenant: tenantNumber,
-        key: TENANT_KEY,
-        mode: PROCESSING_MODE.PERSISTENT,
-        receivedAt: now,
-        body,
-      });
+      await this.#options.commands.request(userPut(tenantNumber, now, body));
       return;
     }
     const id = revocationKey(userName, session.id);

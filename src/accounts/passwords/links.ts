@@ -4,10 +4,7 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { passwordTokenKey as tokenKey } from '../../actors/handlers/users/user.ts';
-import { COMMAND } from '../../model/commands/kinds.ts';
-import { TENANT_KEY } from '../../model/commands/keys.ts';
-import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
-import type { UserPut } from '../../model/commands/users.ts';
+import { userPut, type UserPut } from '../../model/commands/users.ts';
 import type { StoredUser } from '../../model/entities/stored-user.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { Principal } from '../../model/access/principal.ts';
@@ -207,12 +204,5 @@ export async function usePasswordLink(
 ): Promise<void> {
   const hashed = await newPassword(parts, by, tenant, { userName, password });
   const body: UserPut = { userName, ...hashed, mustExist: true, usesToken: record, by: userName };
-  await parts.commands.request({
-    kind: COMMAND.USER_PUT,
-    tenant,
-    key: TENANT_KEY,
-    mode: PROCESSING_MODE.PERSISTENT,
-    receivedAt: parts.now(),
-    body,
-  });
+  await parts.commands.request(userPut(tenant, parts.now(), body));
 }

@@ -2,11 +2,9 @@
  * Tenants below a tenant (docs/spec/tenants.md): how they are created, changed, suspended and deleted. A new tenant is
  * visible when everything of it is there; until then a record of its deletion cleans up after a crash.
  */
-import { COMMAND } from '../../model/commands/kinds.ts';
-import { SERVER_WIDE, TENANT_KEY } from '../../model/commands/keys.ts';
-import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
+import { SERVER_WIDE } from '../../model/commands/keys.ts';
 import type { AuditEntry, RecordChange } from '../../model/commands/records.ts';
-import type { UserPut } from '../../model/commands/users.ts';
+import { userPut, type UserPut } from '../../model/commands/users.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import type { StoredUser } from '../../model/entities/stored-user.ts';
 import { PlatformError } from '../../model/errors.ts';
@@ -154,14 +152,7 @@ function generatedId({ tenants }: SubtenantParts, number: number): string {
 }
 
 function putUser(parts: SubtenantParts, tenant: number, body: UserPut): Promise<unknown> {
-  return parts.commands.request({
-    kind: COMMAND.USER_PUT,
-    tenant,
-    key: TENANT_KEY,
-    mode: PROCESSING_MODE.PERSISTENT,
-    receivedAt: parts.now(),
-    body,
-  });
+  return parts.commands.request(userPut(tenant, parts.now(), body));
 }
 
 const emailDocument = (email: string | null | undefined): { readonly doc?: string } =>

@@ -1,5 +1,9 @@
-/** Bodies of commands that write users. */
+/** Commands that write users, and their bodies. */
+import type { Command } from './command.ts';
 import type { DocumentText } from './entities.ts';
+import { TENANT_KEY } from './keys.ts';
+import { COMMAND } from './kinds.ts';
+import { PROCESSING_MODE } from './processing-mode.ts';
 
 /** Device permissions for one managed object; no entries take them away. */
 export interface ObjectPermissions {
@@ -63,3 +67,13 @@ export interface UserDelete {
    */
   readonly isWithDevice?: boolean;
 }
+
+/** The command that creates or changes a user, decided by the actor of its tenant. @param receivedAt ms since 1970. */
+export const userPut = (tenant: number, receivedAt: number, body: UserPut): Command => ({
+  kind: COMMAND.USER_PUT,
+  tenant,
+  key: TENANT_KEY,
+  mode: PROCESSING_MODE.PERSISTENT,
+  receivedAt,
+  body,
+});

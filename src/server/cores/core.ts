@@ -20,7 +20,6 @@ import type { RecordIntake } from '../../ingest/journal/record-intake.ts';
 import type { Sources } from '../../ingest/measurements/sources.ts';
 import type { DistantMonths } from '../../ingest/measurements/distant-months.ts';
 import type { Blobs } from '../../ports/blobs.ts';
-import { COMMAND } from '../../model/commands/kinds.ts';
 import type { ActorKey, Command } from '../../model/commands/command.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { HistoryReader } from '../../ports/history-reader.ts';
@@ -28,9 +27,8 @@ import type { IdSource } from '../../ports/id-source.ts';
 import type { LiveBus } from '../../ports/live-bus.ts';
 import type { RecordChange } from '../../model/commands/records.ts';
 import type { RecordCollection } from '../../model/commands/collections.ts';
-import type { UserPut } from '../../model/commands/users.ts';
+import { userPut, type UserPut } from '../../model/commands/users.ts';
 import type { Log } from '../../ports/log.ts';
-import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { Turns } from '../../pacing/turns.ts';
 import type { SessionsElsewhere } from '../../mqtt/sessions/registry.ts';
 import type { RunningBackups } from '../../operate/backup/running.ts';
@@ -43,7 +41,6 @@ import type { SessionReceipts } from '../../cluster/gateway/session-receipts.ts'
 import type { LocalSessions } from '../../cluster/gateway/session-takeover.ts';
 import type { ShardLeases } from '../../cluster/shards/leases.ts';
 import type { ClickHouse } from '../../store/clickhouse/adapter.ts';
-import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 export type RecordListener = (tenant: number, changes: readonly RecordChange[]) => void;
 
@@ -178,14 +175,7 @@ export function loginParts(
     log,
     renewHash: async (tenant, { userName, from, to }) => {
       const body: UserPut = { userName, password: to, renews: from };
-      const command = {
-        kind: COMMAND.USER_PUT,
-        tenant,
-        key: TENANT_KEY,
-        mode: PROCESSING_MODE.PERSISTENT,
-        receivedAt: now(),
-        body,
-      };
+      const command = userPut(tenant, now(), body);
       return (await commands.request<{ isRenewed: boolean }>(command)).isRenewed;
     },
     onChecked: (tenant, userName, isRight) => loginAudit.attempted(tenant, userName, isRight),

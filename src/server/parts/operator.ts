@@ -3,15 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { kindOfName } from '../../accounts/passwords/hashes.ts';
 import { PASSWORD_RULE, isAllowedPassword, passwordStrength } from '../../model/access/password.ts';
-import { COMMAND } from '../../model/commands/kinds.ts';
-import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
-import type { UserPut } from '../../model/commands/users.ts';
+import { userPut, type UserPut } from '../../model/commands/users.ts';
 import type { StoredUser } from '../../model/entities/stored-user.ts';
 import type { RunningBackups } from '../../operate/backup/running.ts';
 import { ControlSocket } from '../../operate/control-socket.ts';
 import type { ControlHandler } from '../../operate/control-socket.ts';
 import { OpsServer } from '../../operate/ops-server.ts';
-import { TENANT_KEY } from '../../model/commands/keys.ts';
 import type { ServerCore } from '../cores/core.ts';
 
 /** Long enough for a command; `millrace tail` asks again. */
@@ -87,14 +84,7 @@ async function setPassword(core: ServerCore, tenant: string, userName: string, p
     passwordStrength: passwordStrength(password),
     mustExist: true,
   };
-  await core.commands.request({
-    kind: COMMAND.USER_PUT,
-    tenant: tenantNumber,
-    key: TENANT_KEY,
-    mode: PROCESSING_MODE.PERSISTENT,
-    receivedAt: Date.now(),
-    body,
-  });
+  await core.commands.request(userPut(tenantNumber, Date.now(), body));
   core.log.info({ tenant, user: userName }, 'the operator set a password over the control socket');
   return {};
 }
