@@ -46,19 +46,11 @@ const CLUSTER_NODES = 3;
 const HOSTS = 2;
 /**
  * What runs against the cluster alone: its subject is the form of requests, messages and answers, which is decided
- * before any store and between no nodes, or entities that actors decide about in both shapes alike. The cluster has both
- * HTTP engines and the second Node. A file with a test that is `notInCluster` runs on a single node in any case.
+ * before any store and between no nodes. The cluster has both HTTP engines and the second Node. A file with a test that
+ * is `notInCluster` runs on a single node in any case.
  */
 const CLUSTER_ONLY_FILES = new Set(
   [
-    'applications/application-binaries',
-    'devices/device-registration',
-    'devices/last-error',
-    'http/notification-subscriptions',
-    'inventory/inventory',
-    'operations/bulk-operations',
-    'operations/operations',
-    'users/users-and-groups',
     'applications/applications',
     'alarms/bulk-alarm-rights',
     'devices/bulk-registration',
@@ -88,12 +80,20 @@ const CLUSTER_ONLY_FILES = new Set(
 );
 /**
  * What runs against one node and against the cluster, because the cluster does it by other means: sessions, operations
- * and live data that cross nodes, caches of users and tenants, deletions. The other files run against one node, on
- * the second Node; the contracts of the stores and of the journal are tested for both. Named files, and all with
- * --everywhere, run both ways.
+ * and live data that cross nodes, caches of users and tenants, deletions, files. The other files run against one node,
+ * on both versions of Node; the contracts of the stores and of the journal are tested for both shapes. Named files, and
+ * all with --everywhere, run both ways.
  */
 const CLUSTER_TOO_FILES = new Set(
   [
+    'applications/application-binaries',
+    'devices/device-registration',
+    'devices/last-error',
+    'http/notification-subscriptions',
+    'inventory/inventory',
+    'operations/bulk-operations',
+    'operations/operations',
+    'users/users-and-groups',
     'alarms/alarms',
     'clients/live-clients',
     'http/http-connections',
@@ -242,7 +242,10 @@ const runsBothWays = isEverywhere || given.length > 0;
 const clusterFiles = files.filter(
   (name) => isClusterFile(name) && (runsBothWays || CLUSTER_ONLY_FILES.has(name) || CLUSTER_TOO_FILES.has(name)),
 );
-const againFiles = files.filter((name) => SECOND_NODE_FILES.has(name));
+// Each file of test/e2e runs on the second Node: with the cluster, or with one node.
+const againFiles = files.filter(
+  (name) => SECOND_NODE_FILES.has(name) || (isClusterFile(name) && !clusterFiles.includes(name)),
+);
 // Beside the tests: it is a download.
 const settingUpNode = clusterFiles.length + againFiles.length > 0 ? ensureSecondNode() : undefined;
 // A process that others share cannot choose tests.
@@ -279,13 +282,7 @@ const hosted =
     ? clusterFiles.map((file) => ({ file, title: clusterTitle, isHosted: true, prepare: () => hosts.environment() }))
     : [];
 const isAlone = (name) => absent !== undefined || !CLUSTER_ONLY_FILES.has(name) || says(name, 'notInCluster');
-const onSecondNode = secondNode?.path === undefined ? {} : { title: ` (${title})`, node: secondNode.path };
-// Each file of test/e2e has a run on the second Node: with the cluster, or with its single node.
-const itemsOf = (names) =>
-  names.map((file) => ({
-    file,
-    ...(isClusterFile(file) && !clusterFiles.includes(file) && !againFiles.includes(file) ? onSecondNode : {}),
-  }));
+const itemsOf = (names) => names.map((file) => ({ file }));
 // One queue: a ring begins while the last files of the one before still run.
 const quick = itemsOf(heavy.filter((name) => !isFault(name) && isAlone(name)));
 // What kills mostly waits, what the hosts run needs processors: they are mixed.
