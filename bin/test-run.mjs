@@ -18,6 +18,8 @@ const MISSING_PROGRAM = /is not installed/;
 /** Files that share a process leave garbage behind: with more of it the next ones get a new process. */
 const TOGETHER_MB_MAX = 1_000;
 const INDENT = '    ';
+/** Of each failed file, said again at the end: where only the end of what was printed is kept, it tells enough. */
+const AGAIN_LINES_MAX = 20;
 
 const isCi = process.env.CI === 'true';
 export const isOnly = process.argv.includes('--only');
@@ -53,6 +55,8 @@ export class TestRun {
   passed = 0;
   failed = 0;
   skipped = 0;
+  /** What failed, for the end. */
+  #failures = [];
   #report;
   #children = new Set();
 
@@ -122,6 +126,7 @@ export class TestRun {
   /** Ends the run with its one line. */
   finish() {
     this.#report.end();
+    for (const text of this.#failures) console.log(text);
     console.log(`${this.passed} passed, ${this.failed} failed${this.skipped === 0 ? '' : `, ${this.skipped} skipped`}`);
     process.exitCode = this.failed === 0 ? 0 : 1;
   }
@@ -232,12 +237,11 @@ export class TestRun {
     const isGood = count.failed === 0;
     const ending = `${isGood ? 'ok' : 'not ok'} - ${file}${title} # time=${ms.toFixed(0)}ms`;
     this.#report.write([`# Subtest: ${file}${title}`, ...lines.map((line) => INDENT + line), ending, ''].join('\n'));
-    if (!isGood)
-      console.log(
-        failedLines(lines)
-          .map((line) => INDENT + line)
-          .join('\n'),
-      );
+    if (!isGood) {
+      const said = failedLines(lines).map((line) => INDENT + line);
+      console.log(said.join('\n'));
+      this.#failures.push([`failed: ${file}${title}`, ...said.slice(0, AGAIN_LINES_MAX)].join('\n'));
+    }
     const numbers = [
       [count.passed, 'passed'],
       [count.failed, 'failed'],

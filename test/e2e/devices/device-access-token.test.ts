@@ -50,6 +50,18 @@ const tokenOf = async (issued: Issued): Promise<string> => {
   t.equal(status, 200, JSON.stringify(json));
   return json.accessToken as string;
 };
+/** Behind a change of what lets devices in: other nodes learn of it a moment later. */
+const nextTokenOf = (issued: Issued): Promise<string> =>
+  eventually('the device gets a token again', async () => {
+    const { status, json } = await ask({ [HEADER]: escaped(issued) });
+    return status === 200 && (json.accessToken as string);
+  });
+/** Likewise when they are kept out. */
+const refused = (issued: Issued, message: RegExp): Promise<boolean> =>
+  eventually(`the device gets no token: ${message.source}`, async () => {
+    const { status, json } = await ask({ [HEADER]: escaped(issued) });
+    return status === 401 && message.test(json.message);
+  });
 const claimsOf = (token: string): any => JSON.parse(Buffer.from(token.split('.')[1], 'base64url').toString());
 const statusOf = async (token: string): Promise<number> =>
   (await fetch(`${server.url}/inventory/managedObjects`, { headers: { authorization: `Bearer ${token}` } })).status;
@@ -196,15 +208,15 @@ t.test('tokens end with what they were given for', async (t) => {
   t.equal(await statusOf(token), 200);
   t.equal((await rest.put(path, { status: 'DISABLED' })).status, 200);
   await eventually('the token has ended with the trusted certificate', async () => (await statusOf(token)) === 401);
-  t.match((await ask({ [HEADER]: escaped(device) })).json, { message: /the trusted certificate is disabled/ });
+  await refused(device, /the trusted certificate is disabled/);
   await rest.put(path, { status: 'ENABLED' });
-  token = await tokenOf(device);
+  token = await nextTokenOf(device);
   const user = `/user/${TENANT}/users/device_ending`;
   t.equal((await rest.put(user, { enabled: false })).status, 200);
   await eventually('the token has ended with the user', async () => (await statusOf(token)) === 401);
-  t.match((await ask({ [HEADER]: escaped(device) })).json, { message: /the user of the device is disabled/ });
+  await refused(device, /the user of the device is disabled/);
   await rest.put(user, { enabled: true });
-  token = await tokenOf(device);
+  token = await nextTokenOf(device);
   t.equal((await rest.delete(user)).status, 204);
   await eventually('the token has ended with the user that was deleted', async () => (await statusOf(token)) === 401);
   const revoked = factory.issue('revoked', plant);
@@ -213,7 +225,7 @@ t.test('tokens end with what they were given for', async (t) => {
     crls: [{ serialNumberInHex: new X509Certificate(revoked.certificate).serialNumber }],
   });
   await eventually('the token has ended with the certificate', async () => (await statusOf(token)) === 401);
-  t.match((await ask({ [HEADER]: escaped(revoked) })).json, { message: /is revoked/ });
+  await refused(revoked, /is revoked/);
 });
 
 t.test('of a tenant that is suspended', async (t) => {
@@ -233,10 +245,10 @@ t.test('of a tenant that is suspended', async (t) => {
     new Rest(server.url, 'two-tenant/boss', PASSWORD),
     'two-tenant',
   );
-  const token = await tokenOf(device);
+  const token = await nextTokenOf(device);
   t.equal(claimsOf(token).ten, 'two-tenant', 'the trusted certificate names the tenant');
   t.match((await ask({ [HEADER]: escaped(device), 'x-forwarded-host': 'two.example.com' })).status, 200, 'or the host');
   await management.put('/tenant/tenants/two-tenant', { status: 'SUSPENDED' });
   await eventually('the token has ended', async () => (await statusOf(token)) === 401);
-  t.match((await ask({ [HEADER]: escaped(device) })).json, { error: 'security/Unauthorized', message: /suspended/ });
+  await refused(device, /suspended/);
 });
