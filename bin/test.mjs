@@ -1,9 +1,10 @@
 /**
- * `npm test [-- <part of a file name> | --only | --everywhere]…`: installs what is missing, builds, and runs test/**\/*.test.ts in
- * rings, the cheapest first: types and files that start no process (as `npm run check` does), files that start servers,
- * then those that kill them (test/faults) beside the files of test/e2e with a cluster of three nodes on a second
- * version of Node; a few other files run again on it too. Ends with the line `N passed, N failed` (`, N skipped`). The
- * build and the type check count as one each. On CI a test skipped for a missing program is a failure.
+ * `npm test [-- <part of a file name> | --only | --everywhere]…`: installs what is missing, builds, and runs
+ * test/**\/*.test.ts in rings, the cheapest first: types and files that start no process (as `npm run check` does), files
+ * that start servers, then those that kill them (test/faults) beside some files of test/e2e with a cluster of three
+ * nodes on a second version of Node; half of the files with one node run on that version. Ends with the line
+ * `N passed, N failed` (`, N skipped`). The build and the type check count as one each. On CI a test skipped for a
+ * missing program is a failure.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -45,51 +46,19 @@ const CLUSTER_NODES = 3;
 /** Processes with nodes, and so files at a time. */
 const HOSTS = 2;
 /**
- * What runs against the cluster alone: its subject is the form of requests, messages and answers, which is decided
- * before any store and between no nodes. The cluster has both HTTP engines and the second Node. A file with a test that
- * is `notInCluster` runs on a single node in any case.
- */
-const CLUSTER_ONLY_FILES = new Set(
-  [
-    'applications/applications',
-    'alarms/bulk-alarm-rights',
-    'devices/bulk-registration',
-    'c8y-client/applications',
-    'c8y-client/devices',
-    'c8y-client/inventory',
-    'c8y-client/login',
-    'c8y-client/tenants',
-    'clients/curl',
-    'inventory/deleted-live',
-    'devices/device-access-token',
-    'events/events',
-    'clients/generated-client',
-    'http/hostile-routes',
-    'inventory/identity',
-    'measurements/filters',
-    'measurements/pages',
-    'measurements/series',
-    'mqtt/json-and-modes',
-    'mqtt/large-payloads',
-    'mqtt/static-templates',
-    'http/openapi-answers',
-    'retention/retention-limits',
-    'users/security-options',
-    'clients/simulate',
-  ].map((name) => `test/e2e/${name}.test.ts`),
-);
-/**
  * What runs against one node and against the cluster, because the cluster does it by other means: sessions, operations
- * and live data that cross nodes, caches of users and tenants, deletions, files. The other files run against one node,
- * on both versions of Node; the contracts of the stores and of the journal are tested for both shapes. Named files, and
- * all with --everywhere, run both ways.
+ * and live data that cross nodes, caches of users and tenants, deletions, files, both HTTP engines. The other files run
+ * against one node; the contracts of the stores and of the journal are tested for both shapes. Named files, and all
+ * with --everywhere, run both ways.
  */
 const CLUSTER_TOO_FILES = new Set(
   [
     'applications/application-binaries',
     'devices/device-registration',
     'devices/last-error',
+    'http/hostile-routes',
     'http/notification-subscriptions',
+    'http/openapi-answers',
     'inventory/inventory',
     'operations/bulk-operations',
     'operations/operations',
@@ -117,6 +86,10 @@ const SECOND_NODE_FILES = new Set(
     (name) => `test/${name}.test.ts`,
   ),
 );
+/** Of the files with one node every second one runs on the second version of Node, and not on the first. */
+const isOfSecondNode = (name) =>
+  isClusterFile(name) && !CLUSTER_TOO_FILES.has(name) && !SECOND_NODE_FILES.has(name) && isEven(name);
+const isEven = (name) => createHash('sha256').update(name).digest()[0] % 2 === 0;
 
 /** Files at a time: two more than cores, because what kills and waits leaves them idle. */
 const JOBS = 4;
@@ -231,7 +204,7 @@ if (flags.length > 0) {
 }
 const files = testFiles(given);
 const run = new TestRun();
-const absentNames = [...CLUSTER_ONLY_FILES, ...CLUSTER_TOO_FILES, ...SECOND_NODE_FILES, ...LONG_FILES].filter(
+const absentNames = [...CLUSTER_TOO_FILES, ...SECOND_NODE_FILES, ...LONG_FILES].filter(
   (name) => !existsSync(join(root, name)),
 );
 if (absentNames.length > 0) run.step(`bin/test.mjs names ${absentNames.join(', ')}, which does not exist`, false);
@@ -239,15 +212,11 @@ if (files.length === 0) run.step(`no test file is named like ${given.join(' ')}`
 run.step('build', (await ensureBuilt()) && (await buildTests()));
 
 const runsBothWays = isEverywhere || given.length > 0;
-const clusterFiles = files.filter(
-  (name) => isClusterFile(name) && (runsBothWays || CLUSTER_ONLY_FILES.has(name) || CLUSTER_TOO_FILES.has(name)),
-);
-// Each file of test/e2e runs on the second Node: with the cluster, or with one node.
-const againFiles = files.filter(
-  (name) => SECOND_NODE_FILES.has(name) || (isClusterFile(name) && !clusterFiles.includes(name)),
-);
+const clusterFiles = files.filter((name) => isClusterFile(name) && (runsBothWays || CLUSTER_TOO_FILES.has(name)));
+const againFiles = files.filter((name) => SECOND_NODE_FILES.has(name));
 // Beside the tests: it is a download.
-const settingUpNode = clusterFiles.length + againFiles.length > 0 ? ensureSecondNode() : undefined;
+const wantsSecondNode = clusterFiles.length + againFiles.length > 0 || files.some(isOfSecondNode);
+const settingUpNode = wantsSecondNode ? ensureSecondNode() : undefined;
 // A process that others share cannot choose tests.
 const light = isOnly ? [] : files.filter(startsNoProcess);
 await Promise.all([
@@ -261,11 +230,7 @@ const heavy = files.filter((name) => !light.includes(name));
 const isFault = (name) => name.startsWith('test/faults/');
 const secondNode = await settingUpNode;
 if (secondNode?.reason !== undefined) {
-  run.skip(
-    `the cluster and ${againFiles.length} files on a second Node; the cluster runs on ${process.versions.node}`,
-    secondNode.reason,
-    true,
-  );
+  run.skip(`what runs on a second Node: it runs on ${process.versions.node}`, secondNode.reason, true);
 }
 const title = `Node ${(secondNode?.version ?? process.versions.node).split('.')[0]}`;
 const clusterTitle = ` (cluster, ${title})`;
@@ -281,10 +246,14 @@ const hosted =
   absent === undefined
     ? clusterFiles.map((file) => ({ file, title: clusterTitle, isHosted: true, prepare: () => hosts.environment() }))
     : [];
-const isAlone = (name) => absent !== undefined || !CLUSTER_ONLY_FILES.has(name) || says(name, 'notInCluster');
-const itemsOf = (names) => names.map((file) => ({ file }));
+const itemsOf = (names) =>
+  names.map((file) =>
+    secondNode?.path !== undefined && !runsBothWays && isOfSecondNode(file)
+      ? { file, title: ` (${title})`, node: secondNode.path }
+      : { file },
+  );
 // One queue: a ring begins while the last files of the one before still run.
-const quick = itemsOf(heavy.filter((name) => !isFault(name) && isAlone(name)));
+const quick = itemsOf(heavy.filter((name) => !isFault(name)));
 // What kills mostly waits, what the hosts run needs processors: they are mixed.
 const slow = [...again, ...itemsOf(heavy.filter(isFault)), ...hosted].sort((one, other) =>
   inMixedOrder(one.file, other.file),
