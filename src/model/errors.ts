@@ -290,7 +290,7 @@ export const ERRORS = {
   'devicecontrol/no-agent': entry(
     422,
     'devicecontrol/Invalid Data',
-    'The device {id} is not an agent and has no agent among its ancestors',
+    'The device {id} is not an agent and has no agent among its ancestors; add the fragment com_cumulocity_model_Agent to it to make it one',
   ),
   'devicecontrol/no-operation': entry(
     422,

@@ -184,7 +184,7 @@ export function managedObjectRoutes(): Route[] {
       body: {
         schema: schemas.ManagedObject,
         mediaTypes: ['managedObject'],
-        example: { name: 'Pump 1', type: 'acme_Pump', c8y_IsDevice: {} },
+        example: { name: 'Pump 1', type: 'acme_Pump', c8y_IsDevice: {}, com_cumulocity_model_Agent: {} },
       },
       answers: [
         {

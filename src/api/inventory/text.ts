@@ -1,10 +1,9 @@
 /** JSON text of managed objects with their six collections of links (docs/spec/inventory.md#fields). */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isGroup } from '../../actors/handlers/inventory/managed-object.ts';
-import { spelledMarker } from '../../model/entities/agent-marker.ts';
+import { withBothMarkers } from '../../model/entities/agent-marker.ts';
 import type { ChildKind } from '../../model/commands/links.ts';
 import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
-import type { Members } from '../../model/documents/json-document.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { entityText, managedObjectUrl, quote, segment } from '../entities/text.ts';
 import type { DocumentRow } from '../../history/filter.ts';
@@ -203,11 +202,6 @@ export async function linkCollections(
   return found;
 }
 
-/** Plain JSON says nothing about the spelling: it comes as it was sent. */
-function spelled({ accept }: ApiRequest, members: Members): Members {
-  return accept.isBranded || accept.order.includes('vendor') ? spelledMarker(members, accept.isBranded) : members;
-}
-
 /** @param doc as stored. */
 export async function managedObjectText(request: ApiRequest, id: string, doc: string): Promise<string> {
   const [text] = await managedObjectTexts(request, [{ entityId: id, doc }]);
@@ -230,6 +224,6 @@ export async function managedObjectTexts(
     budget,
   );
   return rows.map(({ entityId, doc }, index) =>
-    entityText(managedObjectUrl(request, entityId), entityId, spelled(request, splitMembers(doc)), links[index]),
+    entityText(managedObjectUrl(request, entityId), entityId, withBothMarkers(splitMembers(doc)), links[index]),
   );
 }

@@ -1,7 +1,6 @@
 /**
- * The fragment that marks an agent, which has two names (docs/spec/conventions.md#spellings): stored as it was sent,
- * under one of them, asked for by either, and shown by the one that goes with the vendor type which is asked for; to
- * who asks for plain JSON as it is stored.
+ * The fragment that marks an agent, which has two names (docs/spec/conventions.md#spellings). It is stored under one of
+ * them, found by either, and shown under both.
  */
 import type { Members } from '../documents/json-document.ts';
 
@@ -13,21 +12,23 @@ export const AGENT_MARKERS: readonly string[] = [AGENT_MARKER, BRANDED_MARKER];
 export const namesOfFragment = (name: string): readonly string[] =>
   AGENT_MARKERS.includes(name) ? AGENT_MARKERS : [name];
 
-/** Of a new object, or of a change of `members`: what is said of one name holds for the other one, which goes. */
+/**
+ * What is said of one name holds for the other, which goes; where both are sent the neutral name counts.
+ * @param changes members of a new object, or of a change of `members`.
+ */
 export function keepOneMarker(changes: Members, members?: Members): void {
-  if (members === undefined) {
-    if (AGENT_MARKERS.every((name) => changes.has(name))) changes.delete(BRANDED_MARKER);
-    return;
-  }
-  const other = AGENT_MARKERS.find((name) => members.has(name) && !changes.has(name));
-  if (other !== undefined && AGENT_MARKERS.some((name) => changes.has(name))) changes.set(other, 'null');
+  const sent = AGENT_MARKERS.find((name) => changes.has(name));
+  if (sent === undefined) return;
+  const other = sent === AGENT_MARKER ? BRANDED_MARKER : AGENT_MARKER;
+  if (members?.has(other)) changes.set(other, 'null');
+  else changes.delete(other);
 }
 
-/** @returns the members with the marker, if there is one, under the name of the spelling. */
-export function spelledMarker(members: Members, isBranded: boolean): Members {
-  const [wanted, other] = isBranded ? [BRANDED_MARKER, AGENT_MARKER] : [AGENT_MARKER, BRANDED_MARKER];
-  if (!members.has(other)) return members;
-  return new Map(
-    [...members].filter(([name]) => name !== wanted).map(([name, value]) => [name === other ? wanted : name, value]),
-  );
+/** @returns the members, an agent's with its marker under both names, as clients of either spelling look for it. */
+export function withBothMarkers(members: Members): Members {
+  const there = AGENT_MARKERS.find((name) => members.has(name));
+  if (there === undefined) return members;
+  const marker = members.get(there) as string;
+  const both = AGENT_MARKERS.map((name): [string, string] => [name, members.get(name) ?? marker]);
+  return new Map([...members].flatMap((member) => (member[0] === there ? both : [member])));
 }

@@ -1,4 +1,5 @@
 /** Links of entities in live data, as REST writes them: a subscriber sees the server under the URL that it called. */
+import { withBothMarkers } from '../../model/entities/agent-marker.ts';
 import { shapeTime } from '../../model/documents/entity-time.ts';
 import { compact, joinMembers, splitMembers } from '../../model/documents/json-document.ts';
 import type { Notification } from '../../ports/live-bus.ts';
@@ -24,7 +25,8 @@ export function linkedEntity(
   text: string,
   baseUrl: string,
 ): string {
-  const members = splitMembers(compact(text));
+  const sent = splitMembers(compact(text));
+  const members = area === 'managedobjects' ? withBothMarkers(sent) : sent;
   // Others have it from their actor.
   if (area === 'measurements') shapeTime(members);
   const source = WITH_SOURCE.has(area) ? members.get('source') : undefined;
