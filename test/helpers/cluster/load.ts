@@ -43,7 +43,7 @@ export class ClusterLoad implements LoadTarget {
     t: { teardown(action: () => unknown): void },
     nodes: number,
     environment: Record<string, string> = {},
-    options: Pick<ClusterOptions, 'areServersClustered' | 'within' | 'jetStream' | 'appendfsync'> = {},
+    options: Pick<ClusterOptions, 'areServersClustered' | 'within' | 'jetStream' | 'appendfsync' | 'main'> = {},
   ): Promise<ClusterLoad> {
     const cluster = await RunningCluster.start(t, {
       ...options,

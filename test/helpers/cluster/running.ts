@@ -18,7 +18,8 @@ import { cleanEnvironment, until } from '../setup-command.ts';
 import { DIST } from '../root.ts';
 import { PATIENCE } from '../until.ts';
 
-const MAIN = join(DIST, 'src', 'main.js');
+/** The server that was built. */
+export const MAIN = join(DIST, 'src', 'main.js');
 const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 15_000 * PATIENCE;
 const OUTPUT_MAX = 2_000_000;
@@ -110,6 +111,8 @@ export class ClusterNodeProcess {
   /** Stopped by SIGSTOP: its port is open and nobody answers. */
   isPaused = false;
   flags: readonly string[];
+  /** What it runs from its next launch on: the server that was built, or another version of it. */
+  main = MAIN;
   #child: ChildProcess | undefined;
   #ended: Promise<number | null> = Promise.resolve(null);
   readonly #environment: Record<string, string>;
@@ -141,7 +144,7 @@ export class ClusterNodeProcess {
     const child = spawn(
       process.execPath,
       [
-        MAIN,
+        this.main,
         'serve',
         '--host',
         '127.0.0.1',
@@ -232,6 +235,8 @@ export interface ClusterOptions {
   readonly passwords: ClusterPasswords;
   /** For every node. */
   readonly flags?: readonly string[];
+  /** What the nodes run at first, where it is another version than the one that was built. */
+  readonly main?: string;
   readonly environment?: Record<string, string>;
   /** Three servers of NATS, with three copies of everything, and three masters of Redis Cluster. */
   readonly areServersClustered?: boolean;
@@ -314,6 +319,7 @@ export class RunningCluster {
           options.flags ?? [],
         ),
     );
+    for (const node of this.nodes) node.main = options.main ?? MAIN;
     const proxy = (portOf: (node: ClusterNodeProcess) => number | undefined): ConnectionProxy =>
       new ConnectionProxy(() =>
         this.nodes
