@@ -36,6 +36,8 @@ const PROGRAMS = {
   chromium: 'chromium',
   curl: 'curl',
   haproxy: 'haproxy',
+  nginx: 'nginx',
+  caddy: 'caddy',
 };
 
 /** What runs against a cluster, and what that needs; see CONTRIBUTING.md. */

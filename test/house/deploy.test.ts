@@ -18,7 +18,7 @@ const files = (folder: string, ending: RegExp): { name: string; text: string }[]
 
 t.test('environment variables are settings', async (t) => {
   const known = new Set(SETTINGS.map((setting) => environmentName(setting)));
-  const used = files(FOLDER, /\.(ya?ml|example|md|service)$/).flatMap(({ name, text }) =>
+  const used = files(FOLDER, /(\.(ya?ml|example|md|service|conf|cfg)|Caddyfile)$/).flatMap(({ name, text }) =>
     [...text.matchAll(/\bMILLRACE_[A-Z_]+[A-Z]\b/g)].map(([variable]) => ({ name, variable })),
   );
   t.ok(used.length > 10, 'some were found');
