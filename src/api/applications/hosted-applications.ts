@@ -1,11 +1,12 @@
 /**
- * Web applications at `/apps/<context path>/`, out of their archives, for tenants that have them
- * (docs/spec/applications.md#archives). What they are made of is no secret: it is served before login, as the login
- * page is a part of it. The tenant is that of the user, or of the host. Also the place of microservices,
+ * Web applications at `/apps/<context path>/` and `/apps/public/<context path>/`, out of their archives, for tenants
+ * that have them (docs/spec/applications.md#archives). Their files are not secret: they are served before login, as the
+ * login page is one of them. The tenant is that of the user, or of the host. Also the place of microservices,
  * `/service/<context path>`, which do not run here.
  */
 import { isActive } from '../../accounts/tenants/tenants.ts';
 import type { Tenant } from '../../accounts/tenants/tenants.ts';
+import { PUBLIC_PATH } from '../../model/entities/application.ts';
 import type { StoredApplication } from '../../model/entities/application.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
@@ -27,9 +28,12 @@ import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
 import type { Method, RouteBody } from '../request/route-rules.ts';
 import { Binary } from '../../model/schema/parts.ts';
+import { LOGIN_PAGE } from '../users/login-page.ts';
 import { entryContent } from './zip-archive.ts';
 
 const INDEX_FILE = 'index.html';
+/** Where web applications send users who are not logged in. */
+const LOGIN_CONTEXT_PATH = 'login';
 /**
  * Code of an application may do what it needs, loaded from here only; who needs more says so in
  * `contentSecurityPolicy`.
@@ -56,15 +60,14 @@ function tenantAsked(request: ApiRequest): Tenant | undefined {
   return tenantCalled(request) ?? tenants.default;
 }
 
-/** The own one before subscribed ones. @throws PlatformError 404. */
-async function applicationAt(
+/** The own one before subscribed ones; undefined when the tenant has none there. */
+async function findAt(
   request: ApiRequest,
   tenant: Tenant | undefined,
   contextPath: string,
   type: StoredApplication['type'],
-): Promise<StoredApplication> {
-  const missing = new PlatformError('applications/no-context-path', { contextPath });
-  if (!isActive(tenant)) throw missing;
+): Promise<StoredApplication | undefined> {
+  if (!isActive(tenant)) return undefined;
   const own = await findByUnique(request.platform, 'contextPath', tenant.number, contextPath);
   if (own?.application.type === type) return own.application;
   for await (const application of applicationsOfIds(
@@ -73,8 +76,11 @@ async function applicationAt(
   )) {
     if (application.type === type && application.contextPath === contextPath) return application;
   }
-  throw missing;
+  return undefined;
 }
+
+const missing = (contextPath: string): PlatformError =>
+  new PlatformError('applications/no-context-path', { contextPath });
 
 /** @param asked version or tag; undefined for the active one. @throws PlatformError 404. */
 function binaryIdOf(application: StoredApplication, asked: string | undefined): string {
@@ -101,7 +107,23 @@ function securityHeaders(application: StoredApplication): string[] {
   ];
 }
 
-async function serve(request: ApiRequest, archives: ArchiveCache): Promise<Answer | typeof ANSWERED> {
+/** Ours, for tenants without an application there. Links of mails that reach it go on to the page to set a password. */
+function loginPage({ query, baseUrl }: ApiRequest): Answer {
+  if (!query.has('token')) return LOGIN_PAGE;
+  const link = new URLSearchParams();
+  for (const name of ['token', 'email', 'tenantId']) {
+    const value = query.text(name);
+    if (value !== undefined) link.set(name, value);
+  }
+  return { status: 302, text: '', headers: ['Location', `${baseUrl}/?${link}`, 'Cache-Control', 'no-store'] };
+}
+
+/** @param isPublic below `/apps/public/`. */
+async function serve(
+  request: ApiRequest,
+  archives: ArchiveCache,
+  isPublic: boolean,
+): Promise<Answer | typeof ANSWERED> {
   const { contextPath: segment, file = '' } = request.params;
   const at = segment.indexOf('@');
   const contextPath = at < 0 ? segment : segment.slice(0, at);
@@ -114,7 +136,12 @@ async function serve(request: ApiRequest, archives: ArchiveCache): Promise<Answe
       headers: ['Location', `${request.baseUrl}${request.exchange.path}/`, 'Cache-Control', 'no-cache'],
     };
   }
-  const application = await applicationAt(request, tenantAsked(request), contextPath, 'HOSTED');
+  const name = isDirectory ? `${file}${file === '' ? '' : '/'}${INDEX_FILE}` : file;
+  const application = await findAt(request, tenantAsked(request), contextPath, 'HOSTED');
+  if (application === undefined) {
+    if (isPublic && segment === LOGIN_CONTEXT_PATH && name === INDEX_FILE) return loginPage(request);
+    throw missing(contextPath);
+  }
   const attachment = await loadAttachment(
     request.platform,
     application.id,
@@ -124,7 +151,6 @@ async function serve(request: ApiRequest, archives: ArchiveCache): Promise<Answe
   const { blobs, refusals } = request.platform;
   const source = { blobs, key: attachment.blob, bytes: attachment.bytes };
   const archive = await archives.open(source, { bytesMax: unzipped, bytesLimit: unzippedLimit, refusals });
-  const name = isDirectory ? `${file}${file === '' ? '' : '/'}${INDEX_FILE}` : file;
   const entry = archive.get(name);
   if (entry === undefined) throw new PlatformError('applications/no-file', { file: name, contextPath });
   const tag = `"${attachment.id}-${entry.crc32.toString(16)}"`;
@@ -142,7 +168,8 @@ async function serve(request: ApiRequest, archives: ArchiveCache): Promise<Answe
 /** @throws PlatformError 404 for a tenant without it, 503: no microservice runs here. */
 async function callService(request: ApiRequest): Promise<never> {
   const { contextPath } = request.params;
-  await applicationAt(request, request.platform.tenants.byNumber(request.tenant), contextPath, 'MICROSERVICE');
+  const tenant = request.platform.tenants.byNumber(request.tenant);
+  if ((await findAt(request, tenant, contextPath, 'MICROSERVICE')) === undefined) throw missing(contextPath);
   request.refused('microservice/unavailable');
   throw new PlatformError('microservice/unavailable', { contextPath });
 }
@@ -159,8 +186,15 @@ export function hostedApplicationRoutes(): Route[] {
       { status: 200, description: 'The file', contentTypes: ['text/html', '*/*'] },
       { status: 304, description: 'Not changed' },
     ],
-    handle: (request: ApiRequest) => serve(request, archives),
   } as const;
+  const hosted = (root: string, isPublic: boolean): Route[] => {
+    const handle = (request: ApiRequest): ReturnType<typeof serve> => serve(request, archives, isPublic);
+    const path = `${root}/{contextPath}`;
+    return [
+      { ...file, path, handle, summary: 'The page of a web application' },
+      { ...file, path: `${path}/{file}`, handle, takesRest: true, summary: 'A file of a web application' },
+    ];
+  };
   const anything: RouteBody = {
     form: 'bytes',
     isOptional: true,
@@ -180,8 +214,8 @@ export function hostedApplicationRoutes(): Route[] {
   });
   const methods: Method[] = ['GET', 'POST', 'PUT', 'DELETE'];
   return [
-    { ...file, path: '/apps/{contextPath}', summary: 'The page of a web application' },
-    { ...file, path: '/apps/{contextPath}/{file}', takesRest: true, summary: 'A file of a web application' },
+    ...hosted('/apps', false),
+    ...hosted(`/apps/${PUBLIC_PATH}`, true),
     ...methods.map((method) => service(method, '/service/{contextPath}', false)),
     ...methods.map((method) => service(method, '/service/{contextPath}/{rest}', true)),
   ];

@@ -7,6 +7,7 @@ import {
   AVAILABILITIES,
   CONTEXT_PATH,
   KEY_LENGTH_MAX,
+  PUBLIC_PATH,
   ROLE_FORM,
 } from '../../model/entities/application.ts';
 import type { StoredApplication, StoredAttachment } from '../../model/entities/application.ts';
@@ -53,7 +54,8 @@ const MUTABLE = {
   externalUrl: optional(Text),
   globalTitle: optional(Text),
   breadcrumbs: optional(Type.Boolean()),
-  dynamicOptionsUrl: optional(Text),
+  // The web SDK sends a boolean where no address is set: its default one, or none.
+  dynamicOptionsUrl: optional(Type.Union([Text, Type.Boolean()])),
   contentSecurityPolicy: optional(HeaderText),
   config: optional(Type.Object({}, OPEN)),
 };
@@ -165,6 +167,8 @@ export function requireConsistent(
 ): void {
   if (next.type === 'HOSTED' && next.contextPath === undefined)
     throw new PlatformError('validation/mandatory-fields', { names: 'contextPath' });
+  if (next.type === 'HOSTED' && next.contextPath === PUBLIC_PATH && old?.contextPath !== PUBLIC_PATH)
+    throw invalid('contextPath', PUBLIC_PATH, `any other: /apps/${PUBLIC_PATH}/ leads to all web applications`);
   requireDocumentBytes(request, old, next);
   const { roles = [], requiredRoles = [] } = next;
   for (const [name, list] of [

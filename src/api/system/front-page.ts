@@ -1,7 +1,7 @@
 /** What a browser gets that opens the URL of the server. */
 import { text } from '../request/schema/query-parameters.ts';
 import type { Route } from '../request/route.ts';
-import { passwordPage } from '../users/password-page.ts';
+import { PASSWORD_PAGE } from '../users/password-page.ts';
 
 export function frontPageRoutes(): Route[] {
   return [
@@ -23,7 +23,7 @@ export function frontPageRoutes(): Route[] {
       ],
       handle: (request) =>
         request.query.has('token')
-          ? passwordPage()
+          ? PASSWORD_PAGE
           : { status: 302, text: '', headers: ['Location', `${request.baseUrl}/openapi`] },
     },
   ];

@@ -84,6 +84,8 @@ export function applicationBlobs(value: string, id: string): string[] {
 export const KEY_LENGTH_MAX = 256;
 /** One segment of a path; `@` separates a version from it. */
 export const CONTEXT_PATH = '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$';
+/** `/apps/public/<context path>/` leads to what `/apps/<context path>/` does: the context path of no web application. */
+export const PUBLIC_PATH = 'public';
 /** docs/spec/applications.md#fields: form ROLE_<AREA>_<LEVEL>. */
 export const ROLE_FORM = '^ROLE_[A-Z0-9_]{1,120}$';
 /** Of a version and of a tag. */

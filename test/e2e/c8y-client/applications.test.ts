@@ -26,6 +26,37 @@ const idsOf = ({ data }: any): string[] => data.map(({ id }: any) => id);
 const page = (text: string): Promise<Buffer> =>
   zipOf({ 'index.html': text, 'cumulocity.json': JSON.stringify({ name: text, isPackage: true }) });
 
+t.test('a deployment: a record from cumulocity.json, its archive, and the whole record again', async (t) => {
+  const options = {
+    name: 'Blueprint',
+    key: 'blueprint-key',
+    contextPath: 'blueprint',
+    type: 'HOSTED',
+    version: '1.0.0',
+    webSdkVersion: '1023.77.1',
+    description: '',
+    globalTitle: 'Blueprint',
+    breadcrumbs: false,
+    isPackage: false,
+    dynamicOptionsUrl: true,
+    contentSecurityPolicy: "default-src 'self'",
+    icon: { class: 'c8y-icon' },
+    docs: { noDefault: true },
+    remotes: {},
+    exports: [],
+  };
+  const { data: application } = await service.create(options);
+  const { data: binary } = await service
+    .binary(application)
+    .upload(await zipOf({ 'index.html': 'deployed', 'cumulocity.json': JSON.stringify(options) }), 'blueprint.zip');
+  const { type, ...whole } = { ...(await service.detail(application.id as string)).data, ...options };
+  const { data: updated } = await service.update({ ...whole, activeVersionId: `${binary.id}` });
+  t.match(updated, { dynamicOptionsUrl: true, activeVersionId: binary.id, type }, 'as it was sent');
+  t.match((await service.update({ id: application.id, dynamicOptionsUrl: false })).data, { dynamicOptionsUrl: false });
+  t.equal((await server.rest.put(`/application/applications/${application.id}`, { dynamicOptionsUrl: 1 })).status, 422);
+  t.equal((await service.delete(application.id)).res.status, 204);
+});
+
 t.test('create, detail, update, list, delete', async (t) => {
   const { data, res } = await service.create({
     key: 'a-key',

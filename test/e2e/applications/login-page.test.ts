@@ -1,0 +1,188 @@
+/**
+ * Web applications below /apps/public/ and the page that logs their users in (docs/spec/login.md#page), in a browser:
+ * where it leads, wrong passwords, one-time codes and their set-up.
+ */
+import { Secret, TOTP } from 'otpauth';
+import { chromium } from 'playwright-core';
+import type { Page } from 'playwright-core';
+import t from 'tap';
+import type { Test } from 'tap';
+import { TENANT, startServer } from '../../helpers/running/server.ts';
+import { missing } from '../../helpers/tools.ts';
+import { archiveForm, zipOf } from '../../helpers/zip.ts';
+
+const server = await startServer(t);
+const { rest, management } = server;
+const APPS = '/application/applications';
+const LOGIN = '/apps/public/login/';
+const PASSWORD = 'Analytical-1';
+/** Does at its start what applications of the public web SDK do. */
+const APPLICATION = `<!doctype html><title>app</title><link rel="icon" href="data:,"><p></p><script type="module">
+const [, xsrf = ''] = /XSRF-TOKEN=([^;]*)/.exec(document.cookie) ?? [];
+const answer = await fetch('/user/currentUser', { headers: { 'x-xsrf-token': xsrf, usexbasic: 'true', accept: 'application/json' } });
+if (answer.ok) document.querySelector('p').textContent = 'hello ' + (await answer.json()).userName;
+else {
+  sessionStorage.setItem('c8yRedirectAfterLoginPath', location.pathname + location.search + location.hash);
+  location.href = '${LOGIN}' + location.search;
+}
+</script>`;
+
+let count = 0;
+async function deploy(contextPath: string, text: string, version?: object): Promise<string> {
+  count += 1;
+  const name = `app-${count}`;
+  const { id } = await rest.create(APPS, { key: name, name, type: 'HOSTED', contextPath });
+  await upload(id, text, version);
+  return id;
+}
+async function upload(id: string, text: string, version?: object): Promise<void> {
+  const zip = await zipOf({ 'index.html': text });
+  const response = await fetch(`${server.url}${APPS}/${id}/${version === undefined ? 'binaries' : 'versions'}`, {
+    method: 'POST',
+    body:
+      version === undefined
+        ? archiveForm(zip)
+        : archiveForm(zip, { applicationVersion: JSON.stringify(version) }, 'applicationBinary'),
+    headers: { authorization: `Basic ${btoa(`${TENANT}/admin:mill-Race-7`)}`, accept: 'application/json' },
+  });
+  if (response.status !== 201) throw new Error(`${response.status} ${await response.text()}`);
+}
+const open = (path: string): Promise<Response> => fetch(server.url + path, { redirect: 'manual' });
+const codeOf = (secret: string, timestamp = Date.now()): string =>
+  new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp });
+
+t.test('the same files below /apps/public/, without a login', async (t) => {
+  const id = await deploy('web', 'first', { version: '1.0.0', tags: ['app-cockpit'] });
+  await upload(id, 'second', { version: '2.0.0', tags: ['latest'] });
+  for (const [path, status, text] of [
+    ['/apps/public/web/', 200, 'second'],
+    ['/apps/public/web/index.html?nocache=1', 200, 'second'],
+    ['/apps/public/web@app-cockpit/index.html', 200, 'first'],
+    ['/apps/public/web@1.0.0/', 200, 'first'],
+    ['/apps/public/web@other/', 404],
+    ['/apps/public/web/none.json', 404],
+    ['/apps/public/none/', 404],
+    ['/apps/public/', 404],
+    ['/apps/login/', 404],
+    [`${LOGIN}none.js`, 404],
+  ] as const) {
+    const response = await open(path);
+    t.equal(response.status, status, path);
+    if (text !== undefined) t.equal(await response.text(), text, path);
+  }
+  t.equal((await open('/apps/public/web')).headers.get('location'), `${server.url}/apps/public/web/`);
+  const refused = await rest.post(APPS, { key: 'p', name: 'p', type: 'HOSTED', contextPath: 'public' });
+  t.equal(refused.status, 422);
+  t.match(refused.json.message, /contextPath has the value public/);
+});
+
+t.test('the page to log in gives way to an application of the tenant, and sends links of mails on', async (t) => {
+  t.equal((await open('/apps/public/login')).headers.get('location'), server.url + LOGIN);
+  const page = await open(LOGIN);
+  t.equal(page.status, 200);
+  t.match(Object.fromEntries(page.headers), {
+    'content-type': 'text/html;charset=UTF-8',
+    'content-security-policy': /^default-src 'none'; .*script-src 'sha256-/,
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  });
+  const link = await open(`${LOGIN}?token=a%26b&email=a%40b&next=//evil.example`);
+  t.equal(link.status, 302);
+  t.equal(link.headers.get('location'), `${server.url}/?token=a%26b&email=a%40b`);
+  const id = await deploy('login', 'of the tenant');
+  t.equal(await (await open(LOGIN)).text(), 'of the tenant');
+  t.match((await management.get(LOGIN)).text, /<h1>Log in<\/h1>/, 'other tenants keep ours');
+  t.equal((await rest.delete(`${APPS}/${id}`)).status, 204);
+  t.match(await (await open(LOGIN)).text(), /<h1>Log in<\/h1>/);
+});
+
+t.test('in a browser', { skip: missing('chromium') }, async (t) => {
+  const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
+  t.teardown(() => browser.close());
+  await deploy('shop', APPLICATION);
+  const START = '/apps/shop/index.html?colour=red#/devices';
+
+  /** Of all pages, also what their own policies refuse. */
+  const faults: string[] = [];
+  const newPage = async (t: Test): Promise<Page> => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    page.on('pageerror', (error) => faults.push(String(error)));
+    page.on('console', (message) => {
+      if (message.type() === 'error' && !/status of 40[134]/.test(message.text())) faults.push(message.text());
+    });
+    t.teardown(() => context.close());
+    return page;
+  };
+  const fill = async (page: Page, user: string, password = PASSWORD): Promise<void> => {
+    await page.getByLabel('User name').fill(user);
+    await page.getByLabel('Password').fill(password);
+    await page.getByRole('button').click();
+  };
+  const says = (page: Page, text: string | RegExp): Promise<void> =>
+    page.getByRole('status').filter({ hasText: text }).waitFor();
+
+  t.test('from the application to the page, and back to where it was', async (t) => {
+    await rest.create(`/user/${TENANT}/users`, { userName: 'ada', password: PASSWORD });
+    const page = await newPage(t);
+    await page.goto(server.url + START);
+    await page.waitForURL(`${server.url}${LOGIN}?colour=red`);
+    await page.evaluate(`localStorage.setItem('_tcy8', 'of an older login')`);
+    await fill(page, 'ada', 'Wrong-<b>1</b>');
+    await says(page, 'Bad credentials');
+    await fill(page, `${TENANT}/ada`);
+    await page.getByText('hello ada').waitFor();
+    t.equal(page.url(), server.url + START);
+    t.equal(await page.evaluate(`localStorage.getItem('_tcy8')`), null);
+    t.equal(await page.evaluate(`sessionStorage.getItem('c8yRedirectAfterLoginPath')`), null);
+  });
+
+  t.test('to no other origin, no script, and not to itself', async (t) => {
+    for (const path of ['https://evil.example/', '//evil.example/', 'javascript:alert(1)', LOGIN, 'http://[']) {
+      const page = await newPage(t);
+      await page.goto(server.url + LOGIN);
+      await page.evaluate(`sessionStorage.setItem('c8yRedirectAfterLoginPath', ${JSON.stringify(path)})`);
+      await fill(page, 'ada');
+      await says(page, 'You are logged in');
+      t.equal(page.url(), server.url + LOGIN, path);
+    }
+  });
+
+  t.test('sets one-time codes up for who has to have them, and asks for one afterwards', async (t) => {
+    await rest.create(`/user/${TENANT}/users`, {
+      userName: 'bob',
+      password: PASSWORD,
+      twoFactorAuthenticationEnabled: true,
+    });
+    const first = await newPage(t);
+    await first.goto(server.url + START);
+    await first.waitForURL(/login/);
+    await fill(first, 'bob');
+    await says(first, 'Add the secret');
+    t.equal(await first.evaluate("document.querySelector('img').naturalWidth > 0"), true, 'a QR code');
+    const secret = await first.locator('code').innerText();
+    await first.getByLabel('One-time code').fill('000000');
+    await first.getByRole('button').click();
+    await says(first, 'Invalid verification code');
+    await first.getByLabel('One-time code').fill(codeOf(secret));
+    await first.getByRole('button').click();
+    await first.getByText('hello bob').waitFor();
+
+    const second = await newPage(t);
+    await second.goto(server.url + START);
+    await second.waitForURL(/login/);
+    await fill(second, 'bob');
+    await says(second, 'Enter the one-time code');
+    await second.getByLabel('One-time code').fill('000000');
+    await second.getByRole('button').click();
+    await says(second, 'TFA TOTP code is not valid');
+    // The code of the first login is used up.
+    await second.getByLabel('One-time code').fill(codeOf(secret, Date.now() + 30_000));
+    await second.getByRole('button').click();
+    await second.getByText('hello bob').waitFor();
+  });
+
+  t.test('no page had faults', async (t) => {
+    t.same(faults, []);
+  });
+});
