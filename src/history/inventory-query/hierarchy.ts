@@ -47,7 +47,7 @@ export async function lookUpHierarchy(
     if (part.kind === 'not') await visit(part.operand);
     else if (part.kind === 'and' || part.kind === 'or') for (const operand of part.operands) await visit(operand);
     else if (part.kind === 'bygroupid')
-      conditions.set(part, await childrenCondition(idsOf(part.ids), ['childAssets', 'childDevices'], readers, binder));
+      conditions.set(part, await childrenCondition(idsOf(part.ids), KINDS, readers, binder));
     else if (part.kind === 'isinhierarchyof')
       conditions.set(part, await hierarchyCondition(idsOf(part.ids), readers, binder));
   };

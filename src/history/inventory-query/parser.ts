@@ -17,7 +17,7 @@ export type Expression =
   | { readonly kind: 'comparison'; readonly path: Path; readonly operator: Operator; readonly literal: Literal }
   /** One of the paths exists. */
   | { readonly kind: 'has'; readonly paths: readonly Path[] }
-  /** Child assets and devices of one of the groups. */
+  /** Direct children of one of the groups, of any kind. */
   | { readonly kind: 'bygroupid'; readonly ids: readonly string[] }
   /** One of the objects or anything below them. */
   | { readonly kind: 'isinhierarchyof'; readonly ids: readonly string[] }
