@@ -13,6 +13,7 @@ import { eventBinaryRoutes } from './events/binaries.ts';
 import { eventRoutes } from './events/events.ts';
 import { hostedApplicationRoutes } from './applications/hosted-applications.ts';
 import { identityRoutes } from './identity/identity.ts';
+import { kpiRoutes } from './inventory/kpis.ts';
 import { managedObjectDeviceRoutes } from './inventory/device.ts';
 import { managedObjectListRoutes } from './inventory/list.ts';
 import { managedObjectRoutes } from './inventory/managed-objects.ts';
@@ -67,6 +68,7 @@ export function apiRoutes(further: readonly Route[] = []): Route[] {
     ...managedObjectRoutes(),
     ...managedObjectListRoutes(),
     ...managedObjectDeviceRoutes(),
+    ...kpiRoutes(),
     ...childRoutes(),
     ...binaryRoutes(),
     ...identityRoutes(),

@@ -112,10 +112,22 @@ t.test('InventoryService: supported measurements and series', async (t) => {
   t.same(await inventory.getSupportedMeasurements(device), ['m_F']);
   t.same((await inventory.getSupportedSeries(device)).sort(), ['m_F.R', 'm_F.S']);
   t.same((await inventory.getMeasurementsAndSeries(device.id)).map(({ series }: any) => series).sort(), ['R', 'S']);
-  t.match(await failure(inventory.assetKPIsList(device.id)), {
-    res: { status: 404 },
-    data: { error: String, message: /kpis/ },
-  });
+  const entry = (name: string, fragment: string, series: string): Promise<string> =>
+    inventory.create({ name, c8y_Kpi: { fragment, series, label: name } }).then(({ data }: any) => data.id);
+  const temperature = await entry('Temperature', 'm_F', 'S');
+  const speed = await entry('Speed', 'm_F', 'R');
+  await entry('Of a series that others have', 'm_F', 'X');
+  await inventory.create({ name: 'm_F.S', m_F: { fragment: 'm_F', series: 'S' } });
+  const { data: entries, paging } = await inventory.assetKPIsList(device.id, { withTotalPages: true });
+  t.match(entries, [
+    { id: temperature, c8y_Kpi: { fragment: 'm_F', series: 'S', label: 'Temperature' } },
+    { id: speed, c8y_Kpi: { series: 'R' } },
+  ]);
+  t.equal(entries.length, 2);
+  t.equal(paging.totalPages, 1);
+  const { data: other } = await inventory.create({ name: 'Not measured', c8y_IsDevice: {} });
+  t.same((await inventory.assetKPIsList(other.id)).data, []);
+  t.match(await failure(inventory.assetKPIsList('404404')), { res: { status: 404 } });
 });
 
 t.test('QueriesUtil: what it writes is understood', async (t) => {

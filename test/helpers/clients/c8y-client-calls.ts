@@ -70,10 +70,6 @@ export const REFUSED: Readonly<Record<string, { readonly status: number; readonl
   'FeatureService.removeTenantOverrideByTenant': { status: 404, reason: TOGGLES },
   'FeatureService.updateFeature': { status: 404, reason: TOGGLES },
   'FeatureService.updateFeatureByTenant': { status: 404, reason: TOGGLES },
-  'InventoryService.assetKPIsList': {
-    status: 404,
-    reason: 'figures that a product of the vendor computes for assets: in none of the documents',
-  },
   'SmartRulesService.listByContext': { status: 404, reason: SMART_RULES },
   'SmartRulesService.update': { status: 404, reason: SMART_RULES },
   'TenantService.disableSupportUser': { status: 404, reason: SUPPORT },
