@@ -16,6 +16,7 @@ import { proceed } from './request/phases/pipeline.ts';
 import type { Platform } from './request/platform.ts';
 import type { Route } from './request/route.ts';
 import { Router } from './request/router.ts';
+import { UnknownParameters } from './request/unknown-parameters.ts';
 import { Upgrades } from './request/upgrades.ts';
 
 export class ApiServer {
@@ -52,7 +53,18 @@ export class ApiServer {
     const cors = new TenantCors(platform);
     const answers = new RequestAnswers(platform, cors, this.bodies.shares);
     const { router, proxies, bodies } = this;
-    const parts: Parts = { platform, router, authentication, cors, bodies, answers, proxies, proceed };
+    const unknownParameters = new UnknownParameters(platform.log, (route) => platform.onUnknownParameter?.(route));
+    const parts: Parts = {
+      platform,
+      router,
+      authentication,
+      cors,
+      bodies,
+      answers,
+      proxies,
+      unknownParameters,
+      proceed,
+    };
     this.upgrades = new Upgrades(platform, parts);
     this.early = new EarlySockets(platform);
     this.server = new HttpServer({

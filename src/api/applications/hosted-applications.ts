@@ -180,6 +180,7 @@ export function hostedApplicationRoutes(): Route[] {
     method: 'GET',
     area: 'applications',
     access: 'optional',
+    takesAnyQuery: true,
     headers: ['if-none-match'],
     produces: ANY_CONTENT,
     answers: [
@@ -206,6 +207,7 @@ export function hostedApplicationRoutes(): Route[] {
     takesRest,
     area: 'applications',
     access: 'user',
+    takesAnyQuery: true,
     summary: 'A microservice of the tenant; none runs here, so that it is never there',
     produces: ANY_CONTENT,
     answers: [{ status: 503, description: 'It does not run' }],

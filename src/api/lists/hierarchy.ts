@@ -81,12 +81,12 @@ function tooLarge(request: ApiRequest, root: string, maximum: number): never {
 }
 
 /**
- * What `withSourceAssets` and `withSourceDevices` ask for below the source (docs/spec/alarms.md#lists); undefined for
+ * What `withSourceAssets`, `withSourceDevices` and `withSourceChildren` ask for below the source (docs/spec/alarms.md#lists); undefined for
  * nothing.
  */
 function wantedBelow({ query }: ApiRequest): ObjectsBelow['wanted'] | undefined {
   const [assets, devices] = [query.isTrue('withSourceAssets'), query.isTrue('withSourceDevices')];
-  if (assets && devices) return 'all';
+  if (query.isTrue('withSourceChildren') || (assets && devices)) return 'all';
   return devices ? 'devices' : assets ? 'assets' : undefined;
 }
 

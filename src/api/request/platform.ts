@@ -180,4 +180,6 @@ export interface Platform {
    * to the written answer; undefined for an answer that is still being sent, or that was held back on purpose.
    */
   readonly onAnswered?: (method: string, status: number, durationMs: number | undefined) => void;
+  /** Called with the path of the route for each query parameter that it does not know, when present: for a counter. */
+  readonly onUnknownParameter?: (route: string) => void;
 }

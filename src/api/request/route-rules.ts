@@ -88,6 +88,8 @@ export interface RouteRules {
   readonly isForSecondFactor?: boolean;
   /** The last parameter takes all further segments of the path, joined by slashes. */
   readonly takesRest?: boolean;
+  /** Its query is that of something else, for instance of a page's own script: every parameter is right. */
+  readonly takesAnyQuery?: boolean;
   /** Reads the certificate that a proxy has checked from `request.certificateHeaders`. */
   readonly takesCertificate?: boolean;
 }

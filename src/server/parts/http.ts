@@ -56,6 +56,11 @@ export function httpServer(
     reserveBytes: reserveBytesOf(config.diskFreeMinBytes),
     now: () => performance.now(),
   });
+  const unknownParameters = metrics.counter(
+    'millrace_unknown_query_parameters_total',
+    'Query parameters of requests that their route does not know; they are ignored, and the log has their names',
+    ['route'],
+  );
   const api = new ApiServer(
     {
       commands,
@@ -123,6 +128,7 @@ export function httpServer(
       now: Date.now,
       health: () => core.health(),
       metricsText: () => metrics.text(),
+      onUnknownParameter: (route) => unknownParameters.inc({ route }),
       onAnswered: (method, status, durationMs) => {
         metrics.messages.inc({ protocol: 'http', result: `${Math.trunc(status / 100)}xx` });
         if (durationMs !== undefined && method !== 'GET' && status < 300)

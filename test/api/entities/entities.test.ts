@@ -101,6 +101,8 @@ t.test('lists below a hierarchy', async (t) => {
   t.strictSame(await sources('source=1'), [1]);
   t.strictSame(await sources('source=1&withSourceDevices=true'), [1, 2]);
   t.strictSame(await sources('source=1&withSourceAssets=true'), [1, 3], 'below a device too');
+  t.strictSame(await sources('source=1&withSourceChildren=true'), [1, 2, 3]);
+  t.strictSame(await sources('source=1&withSourceChildren=false'), [1]);
   t.strictSame(
     await sources('source=1&withSourceDevices=true&withSourceAssets=true'),
     [1, 2, 3],

@@ -546,3 +546,30 @@ t.test(
     );
   },
 );
+
+t.test('query parameters that a route does not know: counted, and each named once in the log', async (t) => {
+  const logged: object[] = [];
+  const counted: string[] = [];
+  const nothing = (): void => {};
+  const log = {
+    ...{ debug: nothing, warn: nothing, error: nothing, isLevelEnabled: () => true, child: () => log },
+    info: (details: object) => void logged.push(details),
+  };
+  const api = await startApi(t, { platform: { log, onUnknownParameter: (route) => void counted.push(route) } });
+  const events = '/event/events';
+  for (let turn = 0; turn < 2; turn += 1)
+    t.equal((await api.call('GET', `${events}?source=1&withSourceFriends=true&nocache=1&_=2`)).status, 200);
+  await api.call('GET', `${events}/7?fields=a`);
+  await api.call('GET', '/tenant/loginOptions?fields=a', { headers: { authorization: undefined } });
+  await api.call('GET', '/apps/shop/?colour=red');
+  t.same(logged, [
+    { route: `GET ${events}`, parameter: 'withSourceFriends', tenant: 't1' },
+    { route: `GET ${events}/{id}`, parameter: 'fields', tenant: 't1' },
+  ]);
+  t.same(counted, [events, events, `${events}/{id}`]);
+  const many = Array.from({ length: 30 }, (_, index) => `${'x'.repeat(70)}${index}=1&y${index}=1`).join('&');
+  await api.call('GET', `${events}?${many}`);
+  t.equal(logged.length, 21, '20 names of a route');
+  t.equal(counted.length, 63);
+  t.equal(Math.max(...logged.map((line) => (line as { parameter: string }).parameter.length)), 64);
+});

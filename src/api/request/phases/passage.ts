@@ -10,6 +10,7 @@ import type { TenantCors } from '../cors.ts';
 import type { Platform } from '../platform.ts';
 import type { ApiRequest } from '../request.ts';
 import type { CompiledRoute, Router } from '../router.ts';
+import type { UnknownParameters } from '../unknown-parameters.ts';
 
 /** What the phases use of the server. */
 export interface Parts {
@@ -20,6 +21,7 @@ export interface Parts {
   readonly bodies: BodyBudget;
   readonly answers: RequestAnswers;
   readonly proxies: TrustedProxies;
+  readonly unknownParameters: UnknownParameters;
   /** Runs the phases from `next` on, until one answers or waits. */
   readonly proceed: (passage: Passage) => void;
 }

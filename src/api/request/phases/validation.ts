@@ -9,9 +9,10 @@ const DEFAULT_PRODUCES: readonly MediaKind[] = ['vendor', 'json'];
 const NO_NAMES: ReadonlySet<string> = new Set();
 
 /** @throws PlatformError `general/invalid-parameter` and others of queries. */
-export function readQuery({ compiled, exchange, request }: Passage): Outcome {
+export function readQuery({ compiled, exchange, request, parts }: Passage): Outcome {
   request.query = parseQuery(exchange.queryText);
   compiled?.checkQuery?.(request.query);
+  if (compiled !== undefined) parts.unknownParameters.note(request);
   return CONTINUE;
 }
 

@@ -30,6 +30,7 @@ export const SOURCE: QueryParameters = { source: text('Id of the managed object'
 export const HIERARCHY: QueryParameters = {
   withSourceAssets: flag('With source: also data of all assets below it'),
   withSourceDevices: flag('With source: also data of all devices below it'),
+  withSourceChildren: flag('With source: also data of all objects below it, as both others together'),
 };
 /** Older versions of the Python library `c8y_api` send `None` when nobody asks for an order. */
 export const REVERT: QueryParameters = { revert: { ...flag('The other order'), alsoTakes: 'None' } };

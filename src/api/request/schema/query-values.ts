@@ -67,6 +67,15 @@ export class QueryValues {
     return this.text(name) !== undefined;
   }
 
+  get isEmpty(): boolean {
+    return this.values.size === 0;
+  }
+
+  /** Of all that were given, decoded. */
+  get names(): Iterable<string> {
+    return this.values.keys();
+  }
+
   /** As `has`, also when it is empty. */
   isGiven(name: string): boolean {
     return this.values.has(name);
