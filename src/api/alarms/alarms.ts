@@ -9,7 +9,9 @@ import { isAlarmStored } from '../../model/commands/processing-mode.ts';
 import { ALARM_FILTERS, alarmSelection } from './selection.ts';
 import { BULK_CHANGES_MAX, BULK_CHANGE_PREFIX, alarmFilter } from '../../history/alarm-selection.ts';
 import type { BulkAlarmChange } from '../../history/alarm-selection.ts';
+import { alarmQueryText } from '../../history/inventory-query/list.ts';
 import { ownsObjects } from '../../history/access.ts';
+import { requireShort } from '../lists/query-length.ts';
 import { listReaders } from '../lists/readers.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { APPLICATION_HEADERS, applicationOf } from '../request/application-key.ts';
@@ -18,13 +20,20 @@ import { deleteData } from '../lists/data-delete.ts';
 import { documentPage } from '../../history/page.ts';
 import { isEntityId } from '../../model/entities/entity-id.ts';
 import { UNSTORED, entityText, namedSources, segment, sourceIdOf, unstoredText } from '../entities/text.ts';
-import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportDocuments, exportFormat } from '../export/export.ts';
+import {
+  EXPORT_KINDS,
+  EXPORT_PARAMETERS,
+  EXPORT_TYPES,
+  exportDocuments,
+  exportFormat,
+  requireOwnOrder,
+} from '../export/export.ts';
 import { countText } from '../lists/totals.ts';
 import type { DocumentRow, HistoryFilter } from '../../history/filter.ts';
 import { accessOf, isOwner, requireOwner } from '../lists/owner.ts';
 import { textsWithin } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
-import { REVERT } from '../request/schema/query-parameters.ts';
+import { REVERT, text } from '../request/schema/query-parameters.ts';
 import { changeRecords } from '../../records/records.ts';
 import { COUNT_TYPES, counted, created, found, notStored } from '../request/reply.ts';
 import { ANSWERED } from '../request/answer.ts';
@@ -104,18 +113,36 @@ async function unstored(request: ApiRequest, source: string, members: Members, i
   );
 }
 
-async function filterOf(request: ApiRequest): Promise<HistoryFilter> {
-  return alarmFilter(request.tenant, await alarmSelection(request));
+/** Of lists and counts; changes of many and deletions take no `query`. */
+const QUERY = { query: text("Query language: $filter=(status eq 'ACTIVE') $orderby=severity asc,time.date desc") };
+
+/** @throws PlatformError `general/invalid-parameter`: a query that is passed over would select more. */
+function requireNoQuery({ query }: ApiRequest): void {
+  if (!query.isGiven('query')) return;
+  const limit = 'no value here: it selects in lists and counts only';
+  throw new PlatformError('general/invalid-parameter', { name: 'query', value: query.text('query') ?? '', limit });
+}
+
+/** What the request selects, and the SQL of the order that its query asks for. */
+async function filterOf(request: ApiRequest): Promise<{ filter: HistoryFilter; order: string | undefined }> {
+  const filter = alarmFilter(request.tenant, await alarmSelection(request));
+  const query = request.query.text('query');
+  if (query === undefined) return { filter, order: undefined };
+  const { condition, order } = alarmQueryText(query, filter);
+  requireShort(request, (condition ?? '').length + (order ?? '').length);
+  if (condition !== undefined) filter.add(condition);
+  return { filter, order };
 }
 
 const EXPORTED = ['type', 'time', 'text', 'status', 'severity', 'count', 'creationTime', 'lastUpdated'];
 
 async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   const page = pageOf(request);
-  const filter = await filterOf(request);
-  const order = { isDescending: !request.query.isTrue('revert') };
+  const { filter, order: asked } = await filterOf(request);
+  const order = asked ?? { isDescending: !request.query.isTrue('revert') };
   const format = exportFormat(request);
   if (format !== undefined) {
+    if (asked !== undefined) requireOwnOrder(request, { name: 'query', value: request.query.text('query') ?? '' });
     const toTexts = (rows: readonly DocumentRow[]): Promise<readonly string[]> => alarmTexts(request, rows);
     return exportDocuments(request, format, page, { table: 'alarms', filter, order, members: EXPORTED, toTexts });
   }
@@ -125,7 +152,7 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
 }
 
 async function count(request: ApiRequest): Promise<Answer> {
-  return counted(request, await countText(request, 'alarms', await filterOf(request)));
+  return counted(request, await countText(request, 'alarms', (await filterOf(request)).filter));
 }
 
 async function get(request: ApiRequest): Promise<Answer> {
@@ -163,6 +190,7 @@ async function put(request: ApiRequest): Promise<Answer> {
  */
 async function putAll(request: ApiRequest): Promise<Answer> {
   const { platform, tenant, principal } = request;
+  requireNoQuery(request);
   if (
     !request.isPrivileged &&
     accessOf(request).grants.length === 0 &&
@@ -233,7 +261,7 @@ export function alarmRoutes(): Route[] {
       access: 'owner',
       roles: READ,
       summary: 'List alarms, newest first',
-      query: { ...ALARM_FILTERS, ...REVERT, ...PAGE_PARAMETERS, ...EXPORT_PARAMETERS },
+      query: { ...ALARM_FILTERS, ...QUERY, ...REVERT, ...PAGE_PARAMETERS, ...EXPORT_PARAMETERS },
       produces: ['vendor', 'json', ...EXPORT_KINDS],
       answers: [
         { status: 200, description: 'A page of alarms', mediaType: 'alarmCollection', contentTypes: EXPORT_TYPES },
@@ -265,7 +293,10 @@ export function alarmRoutes(): Route[] {
       summary: 'Delete alarms by filters',
       query: ALARM_FILTERS,
       answers: [{ status: 204, description: 'Deleted' }],
-      handle: (request) => deleteData(request, 'alarms', ALARM_FILTERS, 'ROLE_ALARM_ADMIN'),
+      handle: (request) => {
+        requireNoQuery(request);
+        return deleteData(request, 'alarms', ALARM_FILTERS, 'ROLE_ALARM_ADMIN');
+      },
     },
     {
       method: 'GET',
@@ -274,7 +305,7 @@ export function alarmRoutes(): Route[] {
       access: 'owner',
       roles: READ,
       summary: 'Count alarms',
-      query: ALARM_FILTERS,
+      query: { ...ALARM_FILTERS, ...QUERY },
       produces: ['vendor', 'json', 'text'],
       answers: [{ status: 200, description: 'A number', contentTypes: COUNT_TYPES, json: Count, example: 3 }],
       handle: count,

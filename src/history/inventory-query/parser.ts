@@ -44,27 +44,32 @@ const ARGUMENTS_MAX = 1_000;
 const HIERARCHIES_MAX = 20;
 const OPERATORS: ReadonlySet<string> = new Set(['eq', 'ne', 'gt', 'ge', 'lt', 'le']);
 const NUMBER = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?[fdl]?$/i;
-const FUNCTIONS: ReadonlySet<string> = new Set(['has', 'hasany', 'bygroupid', 'isinhierarchyof']);
+const FRAGMENT_FUNCTIONS = ['has', 'hasany'] as const;
+const FUNCTIONS: ReadonlySet<string> = new Set([...FRAGMENT_FUNCTIONS, 'bygroupid', 'isinhierarchyof']);
+/** Of entities that are in no hierarchy. */
+export const FUNCTIONS_OF_DATA: ReadonlySet<string> = new Set(FRAGMENT_FUNCTIONS);
 
 /** @throws PlatformError `inventory/invalid-query` with the position of what is wrong. */
-export function parseInventoryQuery(query: string): InventoryQuery {
+export function parseInventoryQuery(query: string, functions = FUNCTIONS): InventoryQuery {
   const { filter, order } = partsOf(query);
   const tokens = tokensOf(query, filter[0], filter[1]);
   return {
-    filter: tokens.length === 1 ? undefined : new Parser(tokens).filter(),
-    order: order === undefined ? [] : new Parser(tokensOf(query, order[0], order[1])).order(),
+    filter: tokens.length === 1 ? undefined : new Parser(tokens, functions).filter(),
+    order: order === undefined ? [] : new Parser(tokensOf(query, order[0], order[1]), functions).order(),
   };
 }
 
 class Parser {
   readonly #tokens: readonly Token[];
+  readonly #functions: ReadonlySet<string>;
   #index = 0;
   #depth = 0;
   #comparisonsCount = 0;
   #hierarchiesCount = 0;
 
-  constructor(tokens: readonly Token[]) {
+  constructor(tokens: readonly Token[], functions: ReadonlySet<string>) {
     this.#tokens = tokens;
+    this.#functions = functions;
   }
 
   filter(): Expression {
@@ -137,7 +142,7 @@ class Parser {
   #function(): Expression {
     const { source, at } = this.#peek();
     const name = source.toLowerCase();
-    if (this.#peek().kind !== 'word' || !FUNCTIONS.has(name)) failAt(at, `unknown function ${source}`);
+    if (this.#peek().kind !== 'word' || !this.#functions.has(name)) failAt(at, `unknown function ${source}`);
     if (name === 'isinhierarchyof') this.#hierarchiesCount += 1;
     if (this.#hierarchiesCount > HIERARCHIES_MAX)
       failAt(at, `more than ${HIERARCHIES_MAX} times isinhierarchyof, which takes several ids at once`);

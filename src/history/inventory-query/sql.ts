@@ -1,8 +1,9 @@
 /**
- * An inventory query as conditions over the table managed_objects. Everything that comes from the query is a bound
+ * A query as conditions over the table managed_objects, or over alarms. Everything that comes from the query is a bound
  * parameter, names of properties too. A value is looked for below arrays: one element that fulfils a comparison is
  * enough.
  */
+import { ALARM_SEVERITIES, ALARM_STATUSES } from '../../model/entities/alarm.ts';
 import { NOT_FRAGMENTS } from '../../model/entities/fragments.ts';
 import { namesOfFragment } from '../../model/entities/agent-marker.ts';
 import { parseTime } from '../../model/documents/iso-time.ts';
@@ -23,8 +24,24 @@ export interface HierarchyAnswers {
 const SIGNS: Readonly<Record<Operator, string>> = { eq: '=', ne: '=', gt: '>', ge: '>=', lt: '<', le: '<=' };
 /** The id has two names: public clients write the second one. */
 const ID_NAMES: ReadonlySet<string> = new Set(['id', '_id']);
-const TEXT_COLUMNS: ReadonlySet<string> = new Set(['type', 'name', 'owner']);
-const TIME_COLUMNS: Readonly<Record<string, string>> = { creationTime: 'creation_time', lastUpdated: 'last_updated' };
+
+/** Members of documents that are columns of their table; all others are looked for in the document. */
+export interface QueryColumns {
+  /** Names of member and column; an absent member is ''. */
+  readonly texts: ReadonlySet<string>;
+  readonly times: Readonly<Record<string, string>>;
+  /** Values in their order, of those columns of text that are not ordered by the alphabet. */
+  readonly ranked?: Readonly<Record<string, readonly string[]>>;
+}
+export const INVENTORY_COLUMNS: QueryColumns = {
+  texts: new Set(['type', 'name', 'owner']),
+  times: { creationTime: 'creation_time', lastUpdated: 'last_updated' },
+};
+export const ALARM_COLUMNS: QueryColumns = {
+  texts: new Set(['type', 'status', 'severity']),
+  times: { ...INVENTORY_COLUMNS.times, time: 'time' },
+  ranked: { status: ALARM_STATUSES, severity: ALARM_SEVERITIES },
+};
 /** ISO 8601 as model/documents/iso-time.ts reads it, in years that the store has. */
 const TIME_PATTERN =
   '^(19|2[012])\\\\d\\\\d-\\\\d\\\\d-\\\\d\\\\d' +
@@ -36,9 +53,12 @@ export class QueryCompiler {
   readonly #binder: ParameterBinder;
   readonly #hierarchy: HierarchyAnswers;
 
-  constructor(binder: ParameterBinder, hierarchy: HierarchyAnswers) {
+  readonly #columns: QueryColumns;
+
+  constructor(binder: ParameterBinder, hierarchy: HierarchyAnswers, columns = INVENTORY_COLUMNS) {
     this.#binder = binder;
     this.#hierarchy = hierarchy;
+    this.#columns = columns;
   }
 
   condition(expression: Expression): string {
@@ -51,7 +71,7 @@ export class QueryCompiler {
       case 'has':
         return `(${expression.paths.map((path) => this.#has(path)).join(' OR ')})`;
       case 'comparison': {
-        const condition = this.#comparison(withoutDate(expression.path), expression.operator, expression.literal);
+        const condition = this.#comparison(this.#withoutDate(expression.path), expression.operator, expression.literal);
         return expression.operator === 'ne' ? `NOT (${condition})` : condition;
       }
       default: {
@@ -65,9 +85,16 @@ export class QueryCompiler {
   /** ORDER BY without the keyword: missing values first, then numbers, texts, anything else; at last by id. */
   order(list: readonly OrderBy[]): string {
     return [
-      ...list.map(({ path, isDescending }) => `${this.#orderOf(withoutDate(path))}${isDescending ? ' DESC' : ''}`),
+      ...list.map(
+        ({ path, isDescending }) => `${this.#orderOf(this.#withoutDate(path))}${isDescending ? ' DESC' : ''}`,
+      ),
       'id',
     ].join(', ');
+  }
+
+  /** `creationTime.date` is `creationTime`. */
+  #withoutDate(path: Path): Path {
+    return path.length === 2 && path[1] === 'date' && this.#columns.times[path[0]] !== undefined ? [path[0]] : path;
   }
 
   /** The value is written once, as the argument of a function: the engine works through each copy of its path. */
@@ -75,8 +102,10 @@ export class QueryCompiler {
     const [name] = path;
     if (path.length === 1) {
       if (ID_NAMES.has(name)) return 'id';
-      if (TEXT_COLUMNS.has(name)) return name;
-      if (TIME_COLUMNS[name] !== undefined) return TIME_COLUMNS[name];
+      const { texts, times, ranked } = this.#columns;
+      if (ranked?.[name] !== undefined) return `indexOf(${this.#binder.bind('Array(String)', ranked[name])}, ${name})`;
+      if (texts.has(name)) return name;
+      if (times[name] !== undefined) return times[name];
     }
     const rank = `multiIf(v IN ('', 'null'), 0, ${isNumber('v')}, 1, ${isText('v')}, 2, 3)`;
     const keys = `tuple(${rank}, if(${isNumber('v')}, JSONExtractFloat(v), 0), if(${isText('v')}, JSONExtractString(v), ''))`;
@@ -97,13 +126,14 @@ export class QueryCompiler {
     if (path.length === 1) {
       if (ID_NAMES.has(name)) return this.#idComparison(operator, literal);
       const column =
-        TEXT_COLUMNS.has(name) && literal.kind === 'text'
+        this.#columns.texts.has(name) && literal.kind === 'text'
           ? this.#columnComparison(name, operator, literal.pieces)
           : undefined;
       if (column !== undefined) return column;
-      const time = TIME_COLUMNS[name] === undefined ? undefined : timeOf(literal);
+      const timeColumn = this.#columns.times[name];
+      const time = timeColumn === undefined ? undefined : timeOf(literal);
       if (time !== undefined)
-        return `toUnixTimestamp64Milli(${TIME_COLUMNS[name]}) ${SIGNS[operator]} ${this.#binder.bind('Int64', time)}`;
+        return `toUnixTimestamp64Milli(${timeColumn}) ${SIGNS[operator]} ${this.#binder.bind('Int64', time)}`;
     }
     const values = this.#values(path);
     if (literal.kind === 'null') return `(empty(${values}) OR has(${values}, 'null'))`;
@@ -214,11 +244,6 @@ const parsedTime = (text: string): string =>
   `toUnixTimestamp64Milli(parseDateTime64BestEffortOrNull(${text}, 3, 'UTC'))`;
 const isTime = (text: string): string => `(match(${text}, '${TIME_PATTERN}') AND isNotNull(${parsedTime(text)}))`;
 const isNumber = (value: string): string => `match(${value}, '^-?[0-9]')`;
-
-/** `creationTime.date` is `creationTime`. */
-function withoutDate(path: Path): Path {
-  return path.length === 2 && path[1] === 'date' && TIME_COLUMNS[path[0]] !== undefined ? [path[0]] : path;
-}
 
 /** Milliseconds since 1970 of a literal that is a time. */
 function timeOf(literal: Literal): number | undefined {

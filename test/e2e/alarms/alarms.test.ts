@@ -33,6 +33,43 @@ async function userWith(name: string, roles: readonly string[]): Promise<Rest> {
   return new Rest(server.url, `${TENANT}/${name}`, 'secret-Pass-1');
 }
 
+t.test('queries: conditions and orders (docs/spec/alarms.md#queries)', async (t) => {
+  const device = await rest.createDevice('Queried');
+  const other = await rest.createDevice('Other');
+  await raise(device, 'q_a', { severity: 'WARNING', time: at(1), text: 'cold' });
+  const acknowledged = await raise(device, 'q_b', {
+    severity: 'CRITICAL',
+    time: at(2),
+    text: 'hot',
+    q_Room: { floor: 2 },
+  });
+  await change(acknowledged.id, { status: 'ACKNOWLEDGED' });
+  const cleared = await raise(device, 'q_c', { severity: 'MAJOR', time: at(3), text: 'hot' });
+  await change(cleared.id, { status: 'CLEARED' });
+  await raise(device, 'q_d', { severity: 'CRITICAL', time: at(4), text: 'cold' });
+  await raise(other, 'q_e', { severity: 'MINOR', time: at(5) });
+  const select = (query: string): string => `source=${device}&query=${encodeURIComponent(query)}`;
+  for (const [query, want] of [
+    ['$orderby=status asc,severity asc,time.date desc,text asc', 'q_d q_a q_b q_c'],
+    ['$orderby=severity asc,time.date desc,text asc', 'q_d q_b q_c q_a'],
+    ['$orderby=time.date asc,text asc', 'q_a q_b q_c q_d'],
+    ['$orderby=text desc, type', 'q_b q_c q_a q_d'],
+    ['$filter=(status eq ACTIVE)', 'q_d q_a'],
+    ["$filter=(text eq 'h*' and not(status eq 'CLEARED')) $orderby=id", 'q_b'],
+    [`time gt '${at(2)}'`, 'q_d q_c'],
+    ['has(q_Room) and q_Room.floor ge 2', 'q_b'],
+    ["type eq 'q_a' or count eq 7", 'q_a'],
+  ] as const)
+    t.equal((await typesOf(select(query))).join(' '), want, query);
+  t.same(await typesOf(`${select('severity eq CRITICAL')}&status=ACTIVE`), ['q_d'], 'beside other filters');
+  t.equal(await rest.read(`/alarm/alarms/count?${select('severity eq CRITICAL')}`), 2);
+  for (const query of ['bygroupid(1)', 'isinhierarchyof(1)', 'status eq', '$orderby=,'])
+    t.equal((await rest.get(`/alarm/alarms?${select(query)}`)).status, 422, query);
+  const many = `/alarm/alarms?${select('severity eq CRITICAL')}`;
+  t.equal((await rest.put(many, { status: 'CLEARED' })).status, 422, 'it would change more than it selects');
+  t.equal((await rest.delete(many)).status, 422);
+});
+
 t.test('fields of a new alarm (docs/spec/alarms.md#fields)', async (t) => {
   const device = await rest.createDevice('Pump');
   const sent = {
