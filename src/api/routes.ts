@@ -32,6 +32,7 @@ import { smartRestOneRoutes } from './smartrest/one.ts';
 import { statisticsFileRoutes } from './tenants/statistics-files.ts';
 import { subscriptionRoutes } from './applications/subscriptions.ts';
 import { subtenantRoutes, tenantOf } from './tenants/subtenants.ts';
+import { featureRoutes } from './system/features.ts';
 import { frontPageRoutes } from './system/front-page.ts';
 import { systemRoutes } from './system/system.ts';
 import { tenantStatisticsRoutes } from './tenants/statistics.ts';
@@ -108,6 +109,7 @@ export function apiRoutes(further: readonly Route[] = []): Route[] {
     ...retentionRoutes(),
     ...notificationSubscriptionRoutes(),
     ...systemRoutes(),
+    ...featureRoutes(),
     ...frontPageRoutes(),
     ...further,
   ].map(withExport);

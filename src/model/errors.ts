@@ -551,6 +551,7 @@ export const ERRORS = {
     'applications/Not Found',
     'No application of this tenant has the context path {contextPath}',
   ),
+  'features/not-found': entry(404, 'tenant/Not Found', 'This server has no feature {key} (/features)'),
   'microservice/unavailable': entry(
     503,
     'microservice/Unavailable',

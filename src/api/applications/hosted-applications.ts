@@ -34,6 +34,23 @@ import { entryContent } from './zip-archive.ts';
 const INDEX_FILE = 'index.html';
 /** Where web applications send users who are not logged in. */
 const LOGIN_CONTEXT_PATH = 'login';
+const OPTIONS_CONTEXT_PATH = 'public-options';
+/**
+ * What applications of the web SDK read at their start of an application that most tenants do not have: branding, and
+ * texts of translations. Without it there is nothing of either (docs/spec/applications.md#archives).
+ */
+const ASKED_AT_START: Readonly<Record<string, RegExp>> = {
+  [OPTIONS_CONTEXT_PATH]: /^options\.json$/,
+  'user-defined-translations': /^[A-Za-z_-]{2,20}\.json$/,
+};
+const NOTHING: Answer = {
+  status: 200,
+  text: '{}',
+  contentType: 'application/json;charset=UTF-8',
+  headers: ['Cache-Control', 'no-cache', 'X-Content-Type-Options', 'nosniff'],
+};
+/** The tag of the branding of one application; without such a version the active one is that of all. */
+const BRANDING_TAG = /^app-/;
 /**
  * Code of an application may do what it needs, loaded from here only; who needs more says so in
  * `contentSecurityPolicy`.
@@ -83,12 +100,11 @@ const missing = (contextPath: string): PlatformError =>
   new PlatformError('applications/no-context-path', { contextPath });
 
 /** @param asked version or tag; undefined for the active one. @throws PlatformError 404. */
-function binaryIdOf(application: StoredApplication, asked: string | undefined): string {
-  const { versions = [], activeVersionId } = application;
-  const id =
-    asked === undefined
-      ? activeVersionId
-      : versions.find(({ version, tags }) => version === asked || tags.includes(asked))?.binaryId;
+function binaryIdOf({ versions = [], activeVersionId, contextPath }: StoredApplication, asked?: string): string {
+  const found =
+    asked === undefined ? undefined : versions.find(({ version, tags }) => version === asked || tags.includes(asked));
+  const isOfActive = asked === undefined || (contextPath === OPTIONS_CONTEXT_PATH && BRANDING_TAG.test(asked));
+  const id = found?.binaryId ?? (isOfActive ? activeVersionId : undefined);
   if (id === undefined) throw new PlatformError('applications/version-not-found');
   return id;
 }
@@ -140,6 +156,7 @@ async function serve(
   const application = await findAt(request, tenantAsked(request), contextPath, 'HOSTED');
   if (application === undefined) {
     if (isPublic && segment === LOGIN_CONTEXT_PATH && name === INDEX_FILE) return loginPage(request);
+    if (isPublic && ASKED_AT_START[contextPath]?.test(name) === true) return NOTHING;
     throw missing(contextPath);
   }
   const attachment = await loadAttachment(

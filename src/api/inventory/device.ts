@@ -83,10 +83,11 @@ async function userText(request: ApiRequest, userName: string): Promise<string> 
   return `{"self":${quote(`${managedObjectUrl(request, request.params['id'])}/user`)},"userName":${quote(userName)},"enabled":${enabled}}`;
 }
 
+/** Of any owner, a person too: who reads the object sees the name anyway. */
 async function getUser(request: ApiRequest): Promise<Answer> {
   const doc = await loadManagedObject(request, request.params['id']);
   await requireReadable(request, doc);
-  return found('managedObjectUser', await userText(request, deviceUser(splitMembers(doc))));
+  return found('managedObjectUser', await userText(request, stringMember(splitMembers(doc), 'owner') ?? ''));
 }
 
 async function putUser(request: ApiRequest): Promise<Answer> {
@@ -159,7 +160,7 @@ export function managedObjectDeviceRoutes(): Route[] {
       area,
       access: 'owner',
       roles: INVENTORY_READ,
-      summary: 'Read the user of the device',
+      summary: 'Read the user that owns the object, of a device its own',
       answers: user,
       handle: getUser,
     },

@@ -54,7 +54,10 @@ export const SYSTEM_OPTIONS: Readonly<Record<string, Readonly<Record<string, Sys
   reportMailer: { available: open('false') },
   plugin: { 'eventprocessing.enabled': open('false') },
   connectivity: { 'microservice.url': open('') },
-  'support-user': { enabled: open('false') },
+  // Front ends offer to switch them on only where this is false; this server has no support users.
+  'support-user': { enabled: open('true') },
+  // Each tenant has trusted certificates of its own.
+  ssl: { 'shared-truststore.enabled': open('false') },
   support: { url: open('') },
   trackers: { 'supported.models': open('') },
   encoding: { test: open('ä') },

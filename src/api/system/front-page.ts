@@ -1,7 +1,13 @@
 /** What a browser gets that opens the URL of the server. */
+import { ANY_CONTENT } from '../http/media-types.ts';
 import { text } from '../request/schema/query-parameters.ts';
 import type { Route } from '../request/route.ts';
 import { PASSWORD_PAGE } from '../users/password-page.ts';
+
+/** A wheel of a mill. */
+const ICON =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16" fill="none" stroke="#0969da" stroke-width="2">' +
+  '<circle cx="8" cy="8" r="6"/><path d="M8 2v12M2 8h12"/></svg>';
 
 export function frontPageRoutes(): Route[] {
   return [
@@ -25,6 +31,22 @@ export function frontPageRoutes(): Route[] {
         request.query.has('token')
           ? PASSWORD_PAGE
           : { status: 302, text: '', headers: ['Location', `${request.baseUrl}/openapi`] },
+    },
+    {
+      method: 'GET',
+      path: '/favicon.ico',
+      area: 'system',
+      access: 'public',
+      takesAnyQuery: true,
+      summary: 'The icon of pages that name none of their own',
+      produces: ANY_CONTENT,
+      answers: [{ status: 200, description: 'The icon', contentTypes: ['image/svg+xml'], example: ICON }],
+      handle: () => ({
+        status: 200,
+        contentType: 'image/svg+xml',
+        text: ICON,
+        headers: ['Cache-Control', 'public, max-age=86400', 'X-Content-Type-Options', 'nosniff'],
+      }),
     },
   ];
 }

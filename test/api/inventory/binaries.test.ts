@@ -168,7 +168,7 @@ t.test('a download is taken as its own type, whatever it is', async (t) => {
     ({ produces, answers }) =>
       produces?.[0] === 'other' || answers.some(({ contentTypes }) => contentTypes?.includes('*/*')),
   );
-  t.equal(routes.length, 17);
+  t.equal(routes.length, 18);
   for (const { path, produces = [] } of routes)
     t.ok(
       ['ndjson', 'parquet', 'csv', 'html', 'other'].every((kind) => (produces as readonly string[]).includes(kind)),

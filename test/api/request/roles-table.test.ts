@@ -42,6 +42,7 @@ t.test('what needs no login is what has to', async (t) => {
       .sort(),
     [
       'GET /',
+      'GET /favicon.ico',
       'GET /health',
       'GET /openapi',
       'GET /openapi.json',

@@ -10,6 +10,7 @@ import type { Test } from 'tap';
 import { TENANT, startServer } from '../../helpers/running/server.ts';
 import { missing } from '../../helpers/tools.ts';
 import { archiveForm, zipOf } from '../../helpers/zip.ts';
+import type { ZipFiles } from '../../helpers/zip.ts';
 
 const server = await startServer(t);
 const { rest, management } = server;
@@ -35,8 +36,8 @@ async function deploy(contextPath: string, text: string, version?: object): Prom
   await upload(id, text, version);
   return id;
 }
-async function upload(id: string, text: string, version?: object): Promise<void> {
-  const zip = await zipOf({ 'index.html': text });
+async function upload(id: string, content: string | ZipFiles, version?: object): Promise<void> {
+  const zip = await zipOf(typeof content === 'string' ? { 'index.html': content } : content);
   const response = await fetch(`${server.url}${APPS}/${id}/${version === undefined ? 'binaries' : 'versions'}`, {
     method: 'POST',
     body:
@@ -74,6 +75,24 @@ t.test('the same files below /apps/public/, without a login', async (t) => {
   const refused = await rest.post(APPS, { key: 'p', name: 'p', type: 'HOSTED', contextPath: 'public' });
   t.equal(refused.status, 422);
   t.match(refused.json.message, /contextPath has the value public/);
+});
+
+t.test('branding and translations are read at the start of every application, also where there are none', async (t) => {
+  const read = async (path: string): Promise<unknown> => {
+    const response = await open(`/apps/public/${path}?nocache=1`);
+    return response.status === 200 ? response.json() : response.status;
+  };
+  t.same(await read('public-options@app-web/options.json'), {});
+  t.same(await read('public-options/other.json'), 404);
+  t.same(await read('user-defined-translations/pt_BR.json'), {});
+  t.equal((await open('/apps/public-options/options.json')).status, 404);
+  const { id } = await rest.create(APPS, { key: 'b', name: 'b', type: 'HOSTED', contextPath: 'public-options' });
+  await upload(id, { 'options.json': '{"of":"all"}' }, { version: 'all-1', tags: ['latest'] });
+  await upload(id, { 'options.json': '{"of":"web"}' }, { version: 'web-1', tags: ['app-web'] });
+  t.same(await read('public-options@app-web/options.json'), { of: 'web' });
+  t.same(await read('public-options@app-other/options.json'), { of: 'all' });
+  t.same(await read('public-options@web-2/options.json'), 404);
+  t.match(Object.fromEntries((await open('/favicon.ico')).headers), { 'content-type': 'image/svg+xml' });
 });
 
 t.test('the page to log in gives way to an application of the tenant, and sends links of mails on', async (t) => {

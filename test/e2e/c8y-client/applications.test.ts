@@ -247,11 +247,24 @@ t.test("plug-ins of the vendor's front end: a clear refusal, nothing is changed"
   t.same((await binary.list()).data, before);
 });
 
-t.test('features and smart rules of the vendor: a clear refusal', async (t) => {
+t.test('translations of a tenant: an empty archive, then its files', async (t) => {
+  const name = 'user-defined-translations';
+  const { data: app } = await service.create({ key: `${name}-app-key`, name, type: 'HOSTED', contextPath: name });
+  const { data: binary } = await service.binary(app).upload(await zipOf({}), 'translations.zip');
+  await service.update({ id: app.id, activeVersionId: binary.id });
+  const texts = { de: { Device: 'Gerät' } };
+  await service.binary(app).updateFiles([{ path: 'de.json', contents: JSON.stringify(texts) }]);
+  t.same(await (await client.core.fetch(`/apps/public/${name}/de.json`)).json(), texts);
+  t.equal((await service.delete(app.id)).res.status, 204);
+});
+
+t.test('features are those of the server; smart rules of the vendor: a clear refusal', async (t) => {
   const features: any = new FeatureService(client.core);
   const feature = { key: 'f', active: true };
+  const known = { key: 'ui.map.isinhierarchyof', phase: 'GENERALLY_AVAILABLE', active: true, strategy: 'DEFAULT' };
+  t.same((await features.list({ pageSize: 1000 })).data, [known]);
+  t.same((await features.detail(known.key)).data, known);
   for (const ask of [
-    () => features.list(),
     () => features.detail('f'),
     () => features.detailByTenant('f'),
     () => features.updateFeature(feature),

@@ -91,8 +91,8 @@ t.test('TenantService: two-factor authentication', async (t) => {
 t.test('TenantService: support users of the vendor: a clear refusal', async (t) => {
   t.match(
     (await client.options.system.detail({ category: 'support-user', key: 'enabled' })).data,
-    { value: 'false' },
-    'what front ends look at before',
+    { value: 'true' },
+    'front ends offer it only when this is false',
   );
   for (const ask of [() => client.tenant.enableSupportUser(), () => client.tenant.disableSupportUser()]) {
     t.match(await failure(ask()), { res: { status: 404 }, data: { error: String, message: /support-user/ } });

@@ -373,8 +373,8 @@ t.test('the user of a device', async (t) => {
   });
   t.match((await rest.put(`${MO}/${id}/user`, { enabled: false })).json, { enabled: false });
   t.equal((await rest.read(`${MO}/${id}/user`)).enabled, false);
-  t.equal((await rest.get(`${MO}/${own}/user`)).status, 404, 'only users of devices');
-  t.equal((await rest.put(`${MO}/${own}/user`, { enabled: false })).status, 404);
+  t.match(await rest.read(`${MO}/${own}/user`), { userName: 'admin', enabled: true }, 'a person');
+  t.equal((await rest.put(`${MO}/${own}/user`, { enabled: false })).status, 404, 'only users of devices');
   t.equal((await rest.put(`${MO}/${id}/user`, { enabled: 'no' })).status, 422);
 });
 

@@ -437,6 +437,7 @@ const SYSTEM: [category: string, keys: string[], isSecured: boolean][] = [
   ['plugin', ['eventprocessing.enabled'], false],
   ['connectivity', ['microservice.url'], false],
   ['support-user', ['enabled'], false],
+  ['ssl', ['shared-truststore.enabled'], false],
   ['support', ['url'], false],
   ['trackers', ['supported.models'], false],
   ['encoding', ['test'], false],

@@ -52,7 +52,7 @@ const TOGGLES = "switches of the vendor's own features: in none of the documents
 const SMART_RULES = 'a microservice of the vendor; it answers where somebody runs one with this context path';
 const AUTHORITY = 'docs/spec/device-registration.md#mqtt: certificate authorities of tenants are out of scope';
 const SUPPORT =
-  'operators of the vendor who log in to tenants: system option support-user/enabled is false (docs/spec/options.md#system-options), no page has the resource';
+  'operators of the vendor who log in to tenants: system option support-user/enabled is true (docs/spec/options.md#system-options), no page has the resource';
 
 /**
  * Methods that ask for what is not here: the status that the tests of the file see, with a body that names the error,
@@ -63,9 +63,7 @@ export const REFUSED: Readonly<Record<string, { readonly status: number; readonl
   'ApplicationBinaryService.listPlugins': { status: 404, reason: PLUGINS },
   'ApplicationBinaryService.removePlugin': { status: 404, reason: PLUGINS },
   'ApplicationService.getInstanceLog': { status: 404, reason: NO_CONTAINERS },
-  'FeatureService.detail': { status: 404, reason: TOGGLES },
   'FeatureService.detailByTenant': { status: 404, reason: TOGGLES },
-  'FeatureService.list': { status: 404, reason: TOGGLES },
   'FeatureService.removeTenantOverride': { status: 404, reason: TOGGLES },
   'FeatureService.removeTenantOverrideByTenant': { status: 404, reason: TOGGLES },
   'FeatureService.updateFeature': { status: 404, reason: TOGGLES },
