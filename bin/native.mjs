@@ -1,7 +1,7 @@
 /**
- * Puts the builds of uWebSockets.js for this machine into dist/native, in a form that loads on older glibc too; see
- * src/api/http/engines/uws-binaries.ts. `node bin/native.mjs --print` writes the digests of all builds of the package,
- * for that table.
+ * Puts the builds of uWebSockets.js for this machine into dist/native, in a form that loads on older glibc too and
+ * whose own answers name no software; see src/api/http/engines/uws-binaries.ts. `node bin/native.mjs --print` writes the
+ * digests of all builds of the package, for that table.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
@@ -14,6 +14,12 @@ const target = join(root, 'dist', 'native');
 
 const digestOf = (bytes) => createHash('sha256').update(bytes).digest('hex');
 const table = () => import('../dist/src/api/http/engines/uws-binaries.js');
+/** Makes of a build what the server loads. */
+async function copier() {
+  const { forOlderGlibc } = await import('../dist/src/api/http/engines/elf-glibc.js');
+  const { withOwnAnswers } = await import('../dist/src/api/http/engines/own-answers.js');
+  return (source) => withOwnAnswers(forOlderGlibc(source));
+}
 const keysHere = ({ UWS_BINARIES }) =>
   Object.keys(UWS_BINARIES).filter((key) => key.startsWith(`${process.platform}_${process.arch}_`));
 
@@ -26,7 +32,7 @@ export async function isNativeThere() {
 /** Needs dist/src. @throws Error where a build differs from what the table says. */
 export async function prepareNative() {
   const binaries = await table();
-  const { forOlderGlibc } = await import('../dist/src/api/http/engines/elf-glibc.js');
+  const copyOf = await copier();
   mkdirSync(target, { recursive: true });
   for (const key of keysHere(binaries)) {
     const name = binaries.uwsFileName(key);
@@ -43,8 +49,7 @@ export async function prepareNative() {
     const source = require(join(packageFolder, name), readFileSync(join(packageFolder, name)), binaries.UWS_BINARIES[
       key
     ].source);
-    const copy = require(`the copy of ${name} for older glibc`, forOlderGlibc(source), binaries.UWS_BINARIES[key]
-      .digest);
+    const copy = require(`the copy of ${name}`, copyOf(source), binaries.UWS_BINARIES[key].digest);
     // A server that runs has the old file open: it is replaced, not written over.
     writeFileSync(join(target, `.${name}.${process.pid}`), copy, { mode: 0o644 });
     renameSync(join(target, `.${name}.${process.pid}`), path);
@@ -52,13 +57,13 @@ export async function prepareNative() {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url) && process.argv[2] === '--print') {
-  const { forOlderGlibc } = await import('../dist/src/api/http/engines/elf-glibc.js');
+  const copyOf = await copier();
   for (const name of readdirSync(packageFolder)
     .filter((name) => /^uws_linux_(?:x64|arm64)_(?:115|127|137)\.node$/.test(name))
     .sort()) {
     const source = readFileSync(join(packageFolder, name));
     process.stdout.write(
-      `  ${name.slice(4, -5)}: {\n    source: '${digestOf(source)}',\n    digest: '${digestOf(forOlderGlibc(source))}',\n  },\n`,
+      `  ${name.slice(4, -5)}: {\n    source: '${digestOf(source)}',\n    digest: '${digestOf(copyOf(source))}',\n  },\n`,
     );
   }
 }

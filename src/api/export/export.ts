@@ -11,6 +11,7 @@ import { formatTime, parseTime } from '../../model/documents/iso-time.ts';
 import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import { PlatformError } from '../../model/errors.ts';
+import { attachmentHeader } from '../http/byte-range.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { documentPage } from '../../history/page.ts';
 import type { TimeOrder } from '../../history/page.ts';
@@ -65,6 +66,13 @@ export function exportFormat(request: ApiRequest): ExportFormat | undefined {
   return EXPORT_FORMATS.find((format) => format === request.kind);
 }
 
+/** Begins the answer: a file of the collection's name. */
+function streamFile(request: ApiRequest, format: ExportFormat): void {
+  const segments = request.route.path.split('/').filter((segment) => !segment.startsWith('{'));
+  const name = `${segments.at(-1) ?? ''}.${format}`;
+  request.stream(200, CONTENT_TYPES[format], ['Content-Disposition', attachmentHeader(name)]);
+}
+
 /**
  * Answers with rows that come in batches. The first is read before anything is sent: what is refused then is an answer
  * of its own.
@@ -79,7 +87,7 @@ export async function exportRows(
   try {
     const hasRecord = (await userOf(request)) !== undefined;
     let next = await batches.next();
-    request.stream(200, CONTENT_TYPES[format]);
+    streamFile(request, format);
     const all = (async function* continued() {
       for (; next.done !== true; next = await batches.next()) {
         await requireAccess(request, hasRecord);
@@ -123,7 +131,7 @@ export function exportPage(
   shape: ExportShape,
   batches: Iterable<readonly ExportRow[]>,
 ): typeof ANSWERED {
-  request.stream(200, CONTENT_TYPES[format]);
+  streamFile(request, format);
   void request.exchange.pipe(
     untilOver(
       request,

@@ -24,8 +24,15 @@ export function byteRangeOf(header: string, length: number): ByteRange | 'unsati
 export const isKnownTag = (header: string, tag: string): boolean =>
   header.split(',').some((one) => one.trim().replace(/^W\//, '') === tag || one.trim() === '*');
 
-/** `attachment` with the name in both spellings: what is not ASCII is replaced in the plain one. */
-export function attachmentHeader(name: string): string {
+/** Characters of a file name. Proxies bound the heads of answers, and file systems a name to 255 bytes. */
+const NAME_LENGTH_MAX = 200;
+
+/**
+ * `attachment` with the name in both spellings (RFC 6266): what is not ASCII is replaced in the plain one. The middle of
+ * a long name is left out. A name can neither end the header nor name a directory.
+ */
+export function attachmentHeader(sent: string): string {
+  const name = shortName(sent.replace(/[/\\\p{Cc}]/gu, '_'));
   const plain = name.replace(/[^\x20-\x7e]/g, '_').replace(/["\\]/g, '_');
   const encoded = encodeURIComponent(name.replace(/\p{Surrogate}/gu, '_')).replace(
     /['()*]/g,
@@ -34,6 +41,12 @@ export function attachmentHeader(name: string): string {
   return plain === name
     ? `attachment; filename="${plain}"`
     : `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`;
+}
+
+function shortName(name: string): string {
+  if (name.length <= NAME_LENGTH_MAX) return name;
+  const half = NAME_LENGTH_MAX / 2;
+  return `${name.slice(0, half - 1)}…${name.slice(-half)}`;
 }
 
 /** Whether a text may stand in a Content-Type header as it is. */

@@ -41,11 +41,8 @@ export class RequestAnswers implements RequestOwner {
     this.#respond(request, answer.status, headers, text);
   }
 
-  stream(request: ApiRequest, status: number, contentType: string): void {
-    request.exchange.startStream(
-      status,
-      this.#begin(request, ['Content-Type', contentType, 'X-Content-Type-Options', 'nosniff']),
-    );
+  stream(request: ApiRequest, status: number, headers: readonly string[]): void {
+    request.exchange.startStream(status, this.#begin(request, headers));
     this.#platform.onAnswered?.(request.method, status, undefined);
   }
 

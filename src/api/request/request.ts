@@ -33,7 +33,7 @@ import type { PathParameters, RouteRules } from './route-rules.ts';
 /** Gives the answers (answers.ts). */
 export interface RequestOwner {
   answer(request: ApiRequest, answer: Answer): void;
-  stream(request: ApiRequest, status: number, contentType: string): void;
+  stream(request: ApiRequest, status: number, headers: readonly string[]): void;
   sendContent(
     request: ApiRequest,
     status: number,
@@ -363,9 +363,12 @@ export class ApiRequest {
     return this.owner.sendContent(this, status, headers, totalBytes, pieces);
   }
 
-  /** Begins an answer in pieces; they follow through the exchange. */
-  stream(status: number, contentType: string): void {
-    this.owner.stream(this, status, contentType);
+  /**
+   * Begins an answer in pieces; they follow through the exchange.
+   * @param headers further names and values in turn.
+   */
+  stream(status: number, contentType: string, headers: readonly string[] = []): void {
+    this.owner.stream(this, status, ['Content-Type', contentType, 'X-Content-Type-Options', 'nosniff', ...headers]);
   }
 
   fail(error: unknown): void {

@@ -68,6 +68,29 @@ const pause = (ms: number): Promise<void> =>
     setTimeout(resolve, ms);
   });
 
+test('no answer names the software, and HTTP/1.0 is served or told the remedy', async (t, engine) => {
+  const api = await startApi(t, { further: [echo] });
+  const answer = (text: string): Promise<string> =>
+    raw(
+      api.port,
+      (socket) => void socket.write(text),
+      () => false,
+    );
+  const [old, end] = await Promise.all([
+    answer('GET /health HTTP/1.0\r\nHost: h\r\n\r\n'),
+    answer('GET /health HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n'),
+  ]);
+  const wrong = await answer('GET /health HTTP/1.1\r\n\r\n');
+  const large = await answer(`GET /health HTTP/1.1\r\nHost: h\r\n${'X-A: b\r\n'.repeat(150)}\r\n`);
+  t.match([end, wrong, large], [/^HTTP\/1.1 200 /, /^HTTP\/1.1 400 /, /^HTTP\/1.1 431 /]);
+  if (engine === 'node') t.match(old, /^HTTP\/1.1 200 OK\r\n[^]*Connection: close\r\n/);
+  else {
+    t.match(old, /^HTTP\/1.1 505 [^]*\r\nContent-Type: application\/json\r\n\r\n/);
+    t.match(JSON.parse(old.slice(old.indexOf('\r\n\r\n'))), { message: /HTTP\/1.1.*proxy_http_version 1.1;/ });
+  }
+  for (const text of [old, end, wrong, large]) t.notMatch(text, /uwebsockets|\r\nserver:/i);
+});
+
 test('bodies: in one piece, in many, chunked, slow', async (t) => {
   const api = await startApi(t, { further: [echo], config: { trustsProxy: false } });
   const large = 'x'.repeat(19_000);

@@ -400,8 +400,13 @@ t.test('a download that is resumed is of one content', async (t) => {
 t.test('headers', async (t) => {
   for (const [name, want] of [
     ['a.log', 'attachment; filename="a.log"'],
-    ['a"b\\c', 'attachment; filename="a_b_c"; filename*=UTF-8\'\'a%22b%5Cc'],
-    ['ä\r\nX: y', 'attachment; filename="___X: y"; filename*=UTF-8\'\'%C3%A4%0D%0AX%3A%20y'],
+    ['a"b\\c', 'attachment; filename="a_b_c"; filename*=UTF-8\'\'a%22b_c'],
+    ['ä\r\nX: y', 'attachment; filename="___X: y"; filename*=UTF-8\'\'%C3%A4__X%3A%20y'],
+    ['../etc/passwd', 'attachment; filename=".._etc_passwd"'],
+    [
+      `${'a'.repeat(300)}.log`,
+      `attachment; filename="${'a'.repeat(99)}_${'a'.repeat(96)}.log"; filename*=UTF-8''${'a'.repeat(99)}%E2%80%A6${'a'.repeat(96)}.log`,
+    ],
     ["it's (1)", 'attachment; filename="it\'s (1)"'],
   ])
     t.equal(attachmentHeader(name), want);

@@ -326,6 +326,7 @@ t.test('a page is that of the list, in its order; the whole list has an order of
     }
     const head = await rest.request('HEAD', `${list}&pageSize=1&format=csv`);
     t.equal(head.status, 200);
+    t.equal(head.headers.get('content-disposition'), `attachment; filename="${name}.csv"`);
     t.equal(head.headers.get('content-length'), null, 'nobody knows the length of a stream');
     const isOrdered = /revert|query/.test(list);
     const whole = await rest.get(`${list}&format=ndjson`);

@@ -20,6 +20,13 @@ export interface UwsPlace {
   readonly binaries?: Readonly<Record<string, UwsBinary>>;
 }
 
+interface UwsLibrary extends HttpLibrary {
+  _cfg(key: string): void;
+}
+
+/** The library's key for answers without the header `uWebSockets`; it holds for every app of the thread. */
+const WITHOUT_MARK = '999999990007';
+
 /** By ABI. */
 const NODE_NAMES: Readonly<Record<string, string>> = { 115: 'Node 20', 127: 'Node 22', 137: 'Node 24' };
 
@@ -57,7 +64,9 @@ export function loadUws(place: UwsPlace = {}): HttpLibrary {
     );
   }
   try {
-    return createRequire(import.meta.url)(path) as HttpLibrary;
+    const library = createRequire(import.meta.url)(path) as UwsLibrary;
+    library._cfg(WITHOUT_MARK);
+    return library;
   } catch (error) {
     throw new Error(`${path} does not load: ${(error as Error).message.split('\n')[0]}`, { cause: error });
   }
