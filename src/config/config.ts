@@ -48,8 +48,8 @@ export const SETTINGS = [
     group: 'Network',
     name: 'host',
     type: 'host',
-    default: '0.0.0.0',
-    description: 'Address that every listener binds to.',
+    default: '::',
+    description: 'Address that every listener binds to. :: takes IPv6 and IPv4, or IPv4 on a machine without IPv6.',
   },
   {
     name: 'http-port',

@@ -4,6 +4,7 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import type { Server as TlsServer, TlsOptions } from 'node:tls';
 import type { MqttApplication, SessionStore } from './sessions/application.ts';
+import { addressText } from '../model/access/client-address.ts';
 import type { ExpiryClock } from '../model/sessions/expiry.ts';
 import type { Log } from '../ports/log.ts';
 import { addUser, dependsOn } from '../model/access/principal.ts';
@@ -313,7 +314,7 @@ export class MqttServer {
   #acceptProxied(socket: Socket, proxies: ProxiesOfConnections, next: (socket: Socket) => void): void {
     this.#onEarlySocket(socket);
     if (socket.destroyed) return;
-    const { remoteAddress = '' } = socket;
+    const remoteAddress = addressText(socket.remoteAddress ?? '');
     if (proxies.hopsOf({ remoteAddress }) === 0) return next(socket);
     // A socket that is closed has none.
     const key = addressesOf(socket);

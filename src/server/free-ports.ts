@@ -1,7 +1,11 @@
-/** Whether the configured ports can be taken, before any engine starts: a mistake costs no start of a database. */
+/**
+ * Where the server is to listen, found out before any engine starts: a mistake costs no start of a database. `::` takes
+ * IPv6 and IPv4.
+ */
 import { createServer } from 'node:net';
 import type { Config } from '../config/config.ts';
 import { CommandError } from '../operate/exit-codes.ts';
+import type { Log } from '../ports/log.ts';
 
 /** Where the server is to listen. @param setting that names the port, without the dashes. */
 interface WantedPort {
@@ -9,6 +13,21 @@ interface WantedPort {
   readonly host: string;
   readonly hostSetting: string;
   readonly port: number;
+}
+
+const BOTH = '::';
+const IPV4_ONLY = '0.0.0.0';
+/** Of a machine without IPv6. */
+const NO_IPV6: ReadonlySet<string | undefined> = new Set(['EAFNOSUPPORT', 'EADDRNOTAVAIL', 'EINVAL']);
+
+/** @returns the configuration, with 0.0.0.0 in place of `::` on a machine without IPv6; the log is told, if any. */
+export async function withHosts(config: Config, log?: Log): Promise<Config> {
+  if (config.host !== BOTH && config.opsHost !== BOTH) return config;
+  const error = await faultOf({ host: BOTH, port: 0 });
+  if (!NO_IPV6.has(error?.code)) return config;
+  log?.warn({ code: error?.code }, `this machine has no IPv6: listeners take IPv4 only, on ${IPV4_ONLY} instead of ::`);
+  const of = (host: string): string => (host === BOTH ? IPV4_ONLY : host);
+  return { ...config, host: of(config.host), opsHost: of(config.opsHost) };
 }
 
 /** @throws CommandError for the first port that cannot be taken, with the flag that changes it. */
@@ -36,7 +55,7 @@ function wantedPorts(config: Config, isGateway: boolean): WantedPort[] {
   ];
 }
 
-function faultOf({ host, port }: WantedPort): Promise<NodeJS.ErrnoException | undefined> {
+function faultOf({ host, port }: Pick<WantedPort, 'host' | 'port'>): Promise<NodeJS.ErrnoException | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once('error', resolve);

@@ -123,7 +123,7 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
 
 /** Where a program on this machine reaches the listener. */
 function localUrl(host: string, port: number): string {
-  const reached = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  const reached = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host;
   return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
 }
 

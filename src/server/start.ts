@@ -4,7 +4,7 @@ import { isClustered } from '../config/config.ts';
 import type { Config } from '../config/config.ts';
 import type { Log } from '../ports/log.ts';
 import type { ServerCore } from './cores/core.ts';
-import { checkPorts } from './free-ports.ts';
+import { checkPorts, withHosts } from './free-ports.ts';
 import { startListeners } from './listeners.ts';
 import type { RunningServer } from './listeners.ts';
 import { SingleNode } from './cores/single-node.ts';
@@ -20,7 +20,8 @@ async function openCore(config: Config, log: Log): Promise<ServerCore> {
 }
 
 /** Starts the server. Rejects when it cannot; then everything that was started is stopped. */
-export async function startServer(config: Config, log: Log): Promise<RunningServer> {
+export async function startServer(configured: Config, log: Log): Promise<RunningServer> {
+  const config = await withHosts(configured, log);
   await checkPorts(config, !isClustered(config) || config.roles.split(',').includes('gateway'));
   // Beside the opening of the stores, which takes longer.
   const choosing = chooseHttpEngine({ engine: config.httpEngine, trustsProxy: config.trustProxy !== 'no' });

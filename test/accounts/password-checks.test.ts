@@ -9,7 +9,7 @@ import type { HashRenewal } from '../../src/accounts/login/authenticator.ts';
 import { LoginGuard } from '../../src/accounts/login/guard.ts';
 import { HeaderAuthentication } from '../../src/api/request/authentication.ts';
 import { Tenants } from '../../src/accounts/tenants/tenants.ts';
-import { NO_ADDRESS, clientAddress } from '../../src/model/access/client-address.ts';
+import { NO_ADDRESS, addressText, clientAddress } from '../../src/model/access/client-address.ts';
 import type { ClientAddress } from '../../src/model/access/client-address.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { hashGenerated, matchesGenerated, parseScrypt } from '../../src/model/access/password-hash.ts';
@@ -509,6 +509,19 @@ t.test('addresses: what stands for one client', async (t) => {
     const told = forwarded === undefined ? undefined : { xForwardedFor: '', forwarded: '', ...forwarded };
     t.same(clientAddress(socket, told), { key, isOfClient }, `${socket} ${JSON.stringify(forwarded)}`);
   };
+  for (const [address, text] of [
+    ['198.51.100.7', '198.51.100.7'],
+    ['::ffff:198.51.100.7', '198.51.100.7'],
+    ['::FFFF:c633:6407', '198.51.100.7'],
+    ['0000:0000:0000:0000:0000:ffff:c633:6407', '198.51.100.7'],
+    ['0:0:0:0:0:ffff:c633:6407', '198.51.100.7'],
+    ['2001:0db8:0000:0000:0000:0000:0000:0001', '2001:db8::1'],
+    ['0:0:0:0:0:0:0:1', '::1'],
+    ['fe80::1%eth0', 'fe80::1%eth0'],
+    ['unknown:1', 'unknown:1'],
+    ['', ''],
+  ])
+    t.equal(addressText(address), text, address);
   check('198.51.100.7', '198.51.100.7', true);
   check('::ffff:198.51.100.7', '198.51.100.7', true);
   check('0000:0000:0000:0000:0000:ffff:c633:6407', '198.51.100.7', true);

@@ -47,7 +47,7 @@ const CLUSTER = {
 
 t.test('defaults', async (t) => {
   t.hasStrict(load(), {
-    host: '0.0.0.0',
+    host: '::',
     httpPort: 8080,
     mqttPort: 1883,
     mqttTlsPort: 8883,

@@ -5,6 +5,7 @@
  */
 import { setMaxListeners } from 'node:events';
 import { STATUS_CODES } from 'node:http';
+import { addressText } from '../../model/access/client-address.ts';
 import type { Log } from '../../ports/log.ts';
 import { BODY_LIMIT, type BodyBudget, type BodyLimit, type BodyPool, type BodySender } from './body-budget.ts';
 import { receiveBody, type BodySource } from './body-data.ts';
@@ -148,7 +149,7 @@ export class HttpExchange implements ShareHolder, BodySender {
 
   /** Of the other end of the connection, a client or a proxy; '' when the exchange is over. */
   get remoteAddress(): string {
-    return this.isOver ? '' : Buffer.from(this.response.getRemoteAddressAsText()).toString();
+    return this.isOver ? '' : addressText(Buffer.from(this.response.getRemoteAddressAsText()).toString());
   }
 
   get isOver(): boolean {

@@ -3,6 +3,7 @@
  * behind this wrapper: `onAborted` is set first, everything is caught, nothing touches a response that is over, options
  * are checked.
  */
+import { addressText } from '../../model/access/client-address.ts';
 import type { Log } from '../../ports/log.ts';
 import type { BodyBudget } from './body-budget.ts';
 import type { EarlySockets } from './early-sockets.ts';
@@ -188,8 +189,9 @@ export class HttpServer implements ExchangeOwner {
 
   /** Of all connections but those that are bound elsewhere; undefined where they are not known. */
   private addresses(): string[] | undefined {
-    const found = this.app.addresses === undefined ? peerAddresses(this.port) : [...this.app.addresses()];
-    if (found === undefined || this.boundChannelCount === this.channels.size) return found;
+    const texts = this.app.addresses === undefined ? peerAddresses(this.port) : [...this.app.addresses()];
+    if (texts === undefined || this.boundChannelCount === this.channels.size) return texts;
+    const found = texts.map(addressText);
     const others = new Map<string, number>();
     for (const { isBound, remoteAddress } of this.channels)
       if (!isBound) others.set(remoteAddress, (others.get(remoteAddress) ?? 0) + 1);
@@ -404,7 +406,7 @@ class HttpChannel implements WebSocketChannel {
 
   opened(socket: LibraryWebSocket<{ channel: HttpChannel }>): void {
     this.socket = socket;
-    this.remoteAddress = Buffer.from(socket.getRemoteAddressAsText()).toString();
+    this.remoteAddress = addressOf(socket);
   }
 
   closed(): void {
@@ -413,8 +415,8 @@ class HttpChannel implements WebSocketChannel {
 }
 
 /** @returns '' when the client has gone. */
-function addressOf(response: LibraryResponse): string {
-  return Buffer.from(response.getRemoteAddressAsText()).toString();
+function addressOf(other: { getRemoteAddressAsText(): ArrayBuffer }): string {
+  return addressText(Buffer.from(other.getRemoteAddressAsText()).toString());
 }
 
 /** @returns undefined for a head that may be understood in two ways. */

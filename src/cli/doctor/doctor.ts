@@ -15,6 +15,7 @@ import { clusterFindings } from './cluster.ts';
 import { isServerRunning } from '../../operate/control.ts';
 import { checkJournal } from './journal.ts';
 import { EXIT_FAILED, EXIT_OK } from '../../operate/exit-codes.ts';
+import { withHosts } from '../../server/free-ports.ts';
 
 const NODE_MIN = [20, 19] as const;
 /** The glibc that the prebuilt uWebSockets.js and chdb were seen to load on. */
@@ -63,7 +64,8 @@ export async function doctor(config: Config, isRepair = false): Promise<number> 
     checkRegistration(config),
   ];
   const isRunning = await isServerRunning(resolve(config.data));
-  for (const [name, port] of portsOf(config)) findings.push(await checkPort(config.host, port, name, isRunning));
+  const { host } = await withHosts(config);
+  for (const [name, port] of portsOf(config)) findings.push(await checkPort(host, port, name, isRunning));
   for (const load of LOADS) findings.push(await checkLoad(load));
   findings.push(
     await checkHttpEngine(config),

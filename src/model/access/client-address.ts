@@ -6,6 +6,8 @@
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/;
 /** As far as eight groups come of it. */
 const IPV6 = /^[0-9a-f:]{2,39}(?:\d{1,3}(?:\.\d{1,3}){3})?$/i;
+/** An IPv4 address that IPv6 carries, as Node (`::ffff:1.2.3.4`) and uWebSockets.js (eight groups) write it. */
+const MAPPED_TEXT = /^(?:::|(?:0{1,4}:){5})ffff:(?:(\d+(?:\.\d+){3})|([0-9a-f]{1,4}):([0-9a-f]{1,4}))$/i;
 const GROUPS = 8;
 const MAPPED = 0xffff;
 export interface ClientAddress {
@@ -39,6 +41,22 @@ export interface ForwardedFor {
   readonly forwarded: string;
   /** @returns the client among the addresses; by default the last one. */
   clientAmong?(addresses: readonly string[]): string;
+}
+
+/**
+ * @param address in any notation. @returns it as logs and refusals show it: an IPv4 address also where IPv6 carries it,
+ * else the short form of IPv6 (RFC 5952). What is not an address comes back as it is.
+ */
+export function addressText(address: string): string {
+  if (!address.includes(':')) return address;
+  const mapped = MAPPED_TEXT.exec(address);
+  if (mapped !== null) {
+    if (mapped[1] !== undefined) return mapped[1];
+    const [high, low] = [mapped[2], mapped[3]].map((group) => Number.parseInt(group, 16));
+    return [high >> 8, high & 255, low >> 8, low & 255].join('.');
+  }
+  const url = `http://[${address}]`;
+  return URL.canParse(url) ? new URL(url).hostname.slice(1, -1) : address;
 }
 
 /** @param isTold a trusted proxy has named it, which speaks no HTTP. */

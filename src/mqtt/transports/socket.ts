@@ -5,7 +5,7 @@ import { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { DetailedPeerCertificate } from 'node:tls';
-import { ofConnection } from '../../model/access/client-address.ts';
+import { addressText, ofConnection } from '../../model/access/client-address.ts';
 import type { ClientAddress } from '../../model/access/client-address.ts';
 import type { Transport, TransportListener } from './transport.ts';
 
@@ -32,7 +32,7 @@ export class SocketTransport implements Transport {
   constructor(socket: Socket, told?: string) {
     this.#socket = socket;
     this.#isTold = told !== undefined;
-    this.remoteAddress = told ?? socket.remoteAddress ?? '';
+    this.remoteAddress = addressText(told ?? socket.remoteAddress ?? '');
     // Acknowledgements are small and already batched: waiting for more would only delay them.
     socket.setNoDelay(true);
     socket.setKeepAlive(true, KEEP_ALIVE_MS);

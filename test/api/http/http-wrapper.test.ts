@@ -91,6 +91,24 @@ test('no answer names the software, and HTTP/1.0 is served or told the remedy', 
   for (const text of [old, end, wrong, large]) t.notMatch(text, /uwebsockets|\r\nserver:/i);
 });
 
+test('both families of addresses on one listener; an IPv4 address is written as one', async (t) => {
+  const seen: string[] = [];
+  const server = new HttpServer({
+    library,
+    log: new FakePlatform().platform().log,
+    bodies: new BodyBudget({ largestBytes: 1 }),
+    onRequest: (exchange) => {
+      seen.push(exchange.remoteAddress);
+      exchange.respond(204, [], '');
+    },
+    onFailure: (_exchange, error) => t.fail(String(error)),
+  });
+  t.teardown(() => server.close(0));
+  const port = await server.listen({ host: '::', port: 0 });
+  for (const host of ['127.0.0.1', '[::1]']) t.equal((await fetch(`http://${host}:${port}/`)).status, 204);
+  t.same(seen, ['127.0.0.1', '::1']);
+});
+
 test('bodies: in one piece, in many, chunked, slow', async (t) => {
   const api = await startApi(t, { further: [echo], config: { trustsProxy: false } });
   const large = 'x'.repeat(19_000);
