@@ -1,6 +1,7 @@
 /** Composes the HTTP front end: the server below, the phases that each request runs through, and WebSockets. */
 import type { TrustedProxies } from '../config/trusted-proxies.ts';
 import { BodyBudget } from './http/body-budget.ts';
+import type { Compression } from './http/compression.ts';
 import { guardOf } from './http/connection-guard.ts';
 import { EarlySockets } from './http/early-sockets.ts';
 import type { HttpLibrary } from './http/library.ts';
@@ -25,6 +26,7 @@ export class ApiServer {
   readonly bodies: BodyBudget;
   readonly early: EarlySockets;
   readonly upgrades: Upgrades;
+  readonly compression: Compression;
   readonly proxies: TrustedProxies;
   private readonly server: HttpServer;
 
@@ -52,6 +54,7 @@ export class ApiServer {
     });
     const cors = new TenantCors(platform);
     const answers = new RequestAnswers(platform, cors, this.bodies.shares);
+    this.compression = answers.compression;
     const { router, proxies, bodies } = this;
     const unknownParameters = new UnknownParameters(platform.log, (route) => platform.onUnknownParameter?.(route));
     const parts: Parts = {

@@ -7,6 +7,7 @@ export interface MeteredServer {
     readonly connectionCount: number;
     readonly requestCount: number;
     readonly webSocketCount: number;
+    readonly compression: { readonly plainCount: number };
     readonly bodies: {
       readonly known: { readonly bytes: number };
       readonly checked: { readonly bytes: number };
@@ -35,6 +36,11 @@ export function registerServerMetrics(metrics: Metrics, { mqtt, api, bayeux, his
       ['in-check', api.bodies.checked.bytes],
       ['before-login', api.bodies.early.bytes],
     ],
+  );
+  metrics.total(
+    'millrace_http_answers_left_plain_total',
+    'Answers that their clients take compressed, sent plain since enough others were being compressed',
+    () => api.compression.plainCount,
   );
   metrics.gauge(
     'millrace_mqtt_before_login_bytes',

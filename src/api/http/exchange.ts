@@ -11,6 +11,7 @@ import { BODY_LIMIT, type BodyBudget, type BodyLimit, type BodyPool, type BodySe
 import { receiveBody, type BodySource } from './body-data.ts';
 import { BodyStream, BrokenBody } from './body-stream.ts';
 import { PacedAnswer, type AnswerOutlet } from './paced-answer.ts';
+import type { StreamEncoder } from './compression.ts';
 import { RequestHead, type RawRequest } from './request-head.ts';
 import type { ShareHolder } from './request-shares.ts';
 
@@ -99,6 +100,8 @@ export class HttpExchange implements ShareHolder, BodySender {
   private pauseTimer: NodeJS.Timeout | undefined = undefined;
   /** Of an answer that is sent in pieces. */
   private paced: PacedAnswer | undefined = undefined;
+  /** Of a stream that is compressed. */
+  private encoder: StreamEncoder | undefined = undefined;
   /** Nothing is held any more. */
   private isEnded = false;
   private abortCallback: (() => void) | undefined = undefined;
@@ -381,6 +384,7 @@ export class HttpExchange implements ShareHolder, BodySender {
     this.isEnded = true;
     this.resumeBody();
     this.releaseBody();
+    this.encoder?.close();
     this.server.bodies.shares.end(this);
     this.server.ended(this);
   }
@@ -513,15 +517,22 @@ export class HttpExchange implements ShareHolder, BodySender {
     this.whenParsed(() => void paced.end(typeof piece === 'string' ? Buffer.from(piece) : piece));
   }
 
+  /** Has `pipe` encode the pieces; before it, with the header of the coding. The exchange closes the encoder. */
+  encodeWith(encoder: StreamEncoder): void {
+    if (this.isEnded) encoder.close();
+    else this.encoder = encoder;
+  }
+
   /** Sends all pieces as fast as the client reads, then completes. A source that fails breaks the answer off. */
   async pipe(pieces: AsyncIterable<string | Uint8Array>): Promise<void> {
     if (this.isOver) return;
     try {
       for await (const piece of pieces) {
         if (this.isOver) return;
-        await this.paced?.send(typeof piece === 'string' ? Buffer.from(piece) : piece);
+        const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece;
+        await this.paced?.send(this.encoder === undefined ? bytes : await this.encoder.encode(bytes));
       }
-      this.endStream();
+      this.endStream(await this.encoder?.end());
     } catch (error) {
       this.server.log.error({ err: error, path: this.path }, 'an answer was broken off');
       this.destroy();

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { MEMBERS_LIMIT } from '../../model/documents/json-document.ts';
 import { PlatformError, refusedBy } from '../../model/errors.ts';
 import { BrokenBody } from '../http/body-stream.ts';
+import { Compression, codingFor } from '../http/compression.ts';
 import type { HttpExchange } from '../http/exchange.ts';
 import { JSON_TYPE, vendorType } from '../http/media-types.ts';
 import { STALLED_LIMIT } from '../http/paced-answer.ts';
@@ -12,10 +13,24 @@ import type { TenantCors } from './cors.ts';
 import type { Platform } from './platform.ts';
 import type { ApiRequest, RequestOwner } from './request.ts';
 
+const VARY = ['Vary', 'Accept-Encoding'] as const;
+/**
+ * Data. Answers about users, tenants, applications, logins and credentials are never compressed: the length of a
+ * compressed text tells of its secrets to one who may choose a part of it.
+ */
+const DATA = /^\/(?:inventory|measurement|event|alarm|audit|devicecontrol\/(?:bulk)?operations)(?:\/|$)/;
+const TEXTS = /json|csv/;
+
+/** @param headers of the answer; Content-Type is the first. A tag is that of the plain content. */
+function isCompressible({ method, route }: ApiRequest, headers: readonly string[]): boolean {
+  return method === 'GET' && DATA.test(route.path) && TEXTS.test(headers[1] ?? '') && !headers.includes('ETag');
+}
+
 export class RequestAnswers implements RequestOwner {
   readonly #platform: Platform;
   readonly #cors: TenantCors;
   readonly #shares: RequestShares;
+  readonly compression = new Compression();
 
   constructor(platform: Platform, cors: TenantCors, shares: RequestShares) {
     this.#platform = platform;
@@ -38,11 +53,33 @@ export class RequestAnswers implements RequestOwner {
     }
     if (answer.location !== undefined) headers.push('Location', answer.location);
     if (answer.headers !== undefined) headers.push(...answer.headers);
-    this.#respond(request, answer.status, headers, text);
+    if (answer.status !== 200 || !isCompressible(request, headers) || text.length === 0)
+      return this.#respond(request, answer.status, headers, text);
+    headers.push(...VARY);
+    const coding = codingFor(request.acceptEncoding, text.length);
+    if (coding === undefined) return this.#respond(request, answer.status, headers, text);
+    // The body of the request is not needed any more.
+    request.dropBody();
+    this.compression
+      .whole(coding, text)
+      .then((bytes) => {
+        if (bytes !== undefined) headers.push('Content-Encoding', coding);
+        this.#respond(request, answer.status, headers, bytes ?? text);
+      })
+      .catch((error: unknown) => this.fail(request, error));
   }
 
   stream(request: ApiRequest, status: number, headers: readonly string[]): void {
-    request.exchange.startStream(status, this.#begin(request, headers));
+    const { exchange } = request;
+    const isCoded = isCompressible(request, headers);
+    const coding = isCoded && exchange.method !== 'HEAD' ? codingFor(request.acceptEncoding) : undefined;
+    const encoder = coding === undefined ? undefined : this.compression.stream(coding);
+    const all = [...headers, ...(isCoded ? VARY : [])];
+    if (coding !== undefined && encoder !== undefined) {
+      all.push('Content-Encoding', coding);
+      exchange.encodeWith(encoder);
+    }
+    exchange.startStream(status, this.#begin(request, all));
     this.#platform.onAnswered?.(request.method, status, undefined);
   }
 
@@ -103,7 +140,7 @@ export class RequestAnswers implements RequestOwner {
       log.debug({ method, path: exchange.path, code, reason: message }, 'a request was refused');
   }
 
-  #respond(request: ApiRequest, status: number, headers: readonly string[], text: string): void {
+  #respond(request: ApiRequest, status: number, headers: readonly string[], text: string | Uint8Array): void {
     // An answer may take its client long to read.
     request.dropBody();
     request.exchange.respond(status, this.#begin(request, headers), text);

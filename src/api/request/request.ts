@@ -50,6 +50,8 @@ export interface HeadValues {
   readonly origin: string;
   readonly called: CalledAs;
   readonly applicationKey: string;
+  /** Accept-Encoding of a GET or HEAD. */
+  readonly acceptEncoding: string;
 }
 
 interface Identity {
@@ -95,6 +97,8 @@ export class ApiRequest {
   rateHeaders: readonly string[] = [];
   /** Names the application that sent it; '' for a device (docs/spec/conventions.md#application-key). */
   readonly applicationKey: string;
+  /** Accept-Encoding of a GET or HEAD; '' for others. */
+  readonly acceptEncoding: string;
   /** Objects below the device that asks: what lists show it beside what it owns (api/lists/owner.ts). */
   childrenOfDevice: readonly number[] = [];
   /** `X-Millrace-No-Flush: true`: the answer may miss what was acknowledged within the last moment, and costs less. */
@@ -115,6 +119,7 @@ export class ApiRequest {
     this.origin = head.origin;
     this.called = head.called;
     this.applicationKey = head.applicationKey;
+    this.acceptEncoding = head.acceptEncoding;
   }
 
   /**

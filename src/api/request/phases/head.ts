@@ -25,12 +25,16 @@ export function enter(exchange: HttpExchange, parts: Parts): Passage {
       (name) => (hops > 0 && hops < Infinity ? exchange.headerValues(name).join(',') : exchange.header(name)),
       hops,
     ),
+    acceptEncoding: hasCodings(exchange.method) ? exchange.header('accept-encoding') : '',
     applicationKey: exchange.header(APPLICATION_HEADERS[0]) || exchange.header(APPLICATION_HEADERS[1]),
   });
   const passage = new Passage(request, parts);
   exchange.context = passage;
   return passage;
 }
+
+/** What a write answers is short. */
+const hasCodings = (method: string): boolean => method === 'GET' || method === 'HEAD';
 
 /** @throws PlatformError for a head whose request may end elsewhere than a proxy believes, counted. */
 export function refuseHead({ exchange, parts }: Passage): Outcome {
