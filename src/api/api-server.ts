@@ -6,6 +6,7 @@ import { guardOf } from './http/connection-guard.ts';
 import { EarlySockets } from './http/early-sockets.ts';
 import type { HttpLibrary } from './http/library.ts';
 import { HttpServer } from './http/server.ts';
+import type { HttpServerOptions } from './http/server.ts';
 import type { WebSocketHandlers } from './http/web-socket.ts';
 import { RequestAnswers } from './request/answers.ts';
 import { HeaderAuthentication } from './request/authentication.ts';
@@ -29,6 +30,10 @@ export class ApiServer {
   readonly compression: Compression;
   readonly proxies: TrustedProxies;
   private readonly server: HttpServer;
+  private readonly options: HttpServerOptions;
+  private readonly webSockets: (readonly [path: string, handlers: WebSocketHandlers])[] = [];
+  /** That with TLS. */
+  private secure: HttpServer | undefined = undefined;
 
   /** @param routes the whole table, see routes.ts. */
   constructor(platform: Platform, routes: readonly Route[], library: HttpLibrary) {
@@ -70,7 +75,7 @@ export class ApiServer {
     };
     this.upgrades = new Upgrades(platform, parts);
     this.early = new EarlySockets(platform);
-    this.server = new HttpServer({
+    this.options = {
       library,
       early: this.early,
       ...guardOf(platform),
@@ -83,12 +88,26 @@ export class ApiServer {
         const { request } = (exchange.context as Passage | undefined) ?? enter(exchange, parts);
         answers.fail(request, error);
       },
-    });
+    };
+    this.server = new HttpServer(this.options);
   }
 
   /** Registers a WebSocket route; before `listen`. */
   webSocket(path: string, handlers: WebSocketHandlers): void {
     this.server.webSocket(path, handlers);
+    this.webSockets.push([path, handlers]);
+  }
+
+  /**
+   * Listens with TLS, too; once. @param library whose listeners have TLS. @param address.port 0 = any free one.
+   * @returns the port.
+   */
+  listenSecurely(library: HttpLibrary, address: { readonly host: string; readonly port: number }): Promise<number> {
+    const secure = new HttpServer({ ...this.options, library });
+    this.secure = secure;
+    secure.pairWith(this.server);
+    for (const [path, handlers] of this.webSockets) secure.webSocket(path, handlers);
+    return secure.listen(address);
   }
 
   /** @param options.port 0 = any free one. @returns the port. */
@@ -99,23 +118,24 @@ export class ApiServer {
   /** Takes no new connections. */
   stopListening(): void {
     this.server.stopListening();
+    this.secure?.stopListening();
   }
 
   /** Stops listening, ends WebSockets, lets answers under way finish for `drainMs`, then closes every connection. */
-  close(drainMs: number): Promise<void> {
-    return this.server.close(drainMs);
+  async close(drainMs: number): Promise<void> {
+    await Promise.all([this.server.close(drainMs), this.secure?.close(drainMs)]);
   }
 
   get requestCount(): number {
-    return this.server.requestCount;
+    return this.server.requestCount + (this.secure?.requestCount ?? 0);
   }
 
   /** Open connections without WebSockets. */
   get connectionCount(): number {
-    return this.server.connectionCount;
+    return this.server.connectionCount + (this.secure?.connectionCount ?? 0);
   }
 
   get webSocketCount(): number {
-    return this.server.webSocketCount;
+    return this.server.webSocketCount + (this.secure?.webSocketCount ?? 0);
   }
 }

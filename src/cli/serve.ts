@@ -188,6 +188,7 @@ export function screen(config: Config, server: RunningServer): string {
     '  Millrace is running',
     '',
     `  URL            ${config.baseUrl ?? url}`,
+    ...(server.httpsPort === undefined ? [] : [`  HTTPS          https://${urlHost}:${server.httpsPort}`]),
     `  MQTT port      ${server.mqttPort ?? 'none: this node is not a gateway'}${server.mqttTlsPort === undefined ? '' : `, with TLS ${server.mqttTlsPort}`}`,
     `  HTTP engine    ${server.httpEngine}`,
     ...(server.opsPort === undefined ? [] : [`  metrics        http://${opsHost}:${server.opsPort}/metrics`]),

@@ -69,6 +69,15 @@ export const SETTINGS = [
       'platform; auto takes uws where it loads and passes its check, but node with --trust-proxy: there uws refuses bodies in chunks.',
   },
   {
+    name: 'https-port',
+    type: 'integer',
+    default: 8443,
+    minimum: 0,
+    maximum: PORT_MAX,
+    description:
+      'Port of REST, WebSocket and MQTT over WebSocket with TLS, opened when a key and a certificate are given; 0 takes any free one.',
+  },
+  {
     name: 'mqtt-port',
     type: 'integer',
     default: 1883,
@@ -102,13 +111,19 @@ export const SETTINGS = [
       'Who gets /metrics and the details of /health/ready on the HTTP port: users of the tenant management with ROLE_TENANT_MANAGEMENT_READ or ' +
       '_ADMIN, or everyone, without credentials.',
   },
-  { name: 'tls-key', type: 'text', unit: 'file', default: null, description: 'Private key for MQTT over TLS, PEM.' },
+  {
+    name: 'tls-key',
+    type: 'text',
+    unit: 'file',
+    default: null,
+    description: 'Private key for HTTPS and MQTT over TLS, PEM.',
+  },
   {
     name: 'tls-certificate',
     type: 'text',
     unit: 'file',
     default: null,
-    description: 'Certificate chain for MQTT over TLS, PEM, that of the server first.',
+    description: 'Certificate chain for HTTPS and MQTT over TLS, PEM, that of the server first.',
   },
   {
     group: 'Data',
@@ -843,15 +858,18 @@ function relationMistakes(config: Config, mistaken: ReadonlySet<string>): string
   if (areRight('http-port', 'mqtt-port') && httpPort !== 0 && httpPort === mqttPort) {
     mistakes.push(`--http-port and --mqtt-port are both ${httpPort}; they take different ports`);
   }
-  const others = [
+  const taken: [name: string, port: number][] = [
     ['http-port', httpPort],
     ['mqtt-port', mqttPort],
+  ];
+  const ofTls = [
+    ['mqtt-tls-port', mqttTlsPort],
+    ['https-port', config.httpsPort],
   ] as const;
-  const isTaken = others.some(
-    ([name, port]) => areRight(name, 'mqtt-tls-port') && mqttTlsPort !== 0 && mqttTlsPort === port,
-  );
-  if (tlsKey !== undefined && isTaken) {
-    mistakes.push(`--mqtt-tls-port is ${mqttTlsPort}, which another listener has; it takes a port of its own`);
+  for (const [name, port] of tlsKey === undefined ? [] : ofTls) {
+    const isTaken = taken.some(([other, itsPort]) => areRight(other, name) && port !== 0 && port === itsPort);
+    if (isTaken) mistakes.push(`--${name} is ${port}, which another listener has; it takes a port of its own`);
+    taken.push([name, port]);
   }
   checkPair(['smtp', config.smtp], ['mail-from', config.mailFrom], '; mails take both');
   if (config.smtp !== undefined && config.baseUrl === undefined && areRight('base-url')) {

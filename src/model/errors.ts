@@ -428,7 +428,7 @@ export const ERRORS = {
   'login/certificates-unavailable': entry(
     403,
     'security/Forbidden',
-    'This server takes no certificates over HTTP: a proxy has to check them, and --device-certificate-header to name the header that they come in',
+    'Certificates are taken over HTTPS. Over HTTP a proxy has to check them, and --device-certificate-header to name the header that they come in',
     0x87,
   ),
   'login/option-not-found': entry(404, 'LoginOptions/Not Found', 'The login option {id} does not exist'),

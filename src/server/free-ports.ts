@@ -50,7 +50,9 @@ function wantedPorts(config: Config, isGateway: boolean): WantedPort[] {
   return [
     of('http-port', config.httpPort),
     ...(isGateway ? [of('mqtt-port', config.mqttPort)] : []),
-    ...(isGateway && config.tlsKey !== undefined ? [of('mqtt-tls-port', config.mqttTlsPort)] : []),
+    ...(isGateway && config.tlsKey !== undefined
+      ? [of('mqtt-tls-port', config.mqttTlsPort), of('https-port', config.httpsPort)]
+      : []),
     { setting: 'ops-port', port: config.opsPort, host: config.opsHost, hostSetting: 'ops-host' },
   ];
 }

@@ -29,6 +29,7 @@ export interface RunningServer {
   /** Absent on a node that is no gateway. */
   readonly mqttPort?: number;
   readonly mqttTlsPort?: number;
+  readonly httpsPort?: number;
   /** Where an operator's port is opened. */
   readonly opsPort?: number;
   /** What serves HTTP, and why. */
@@ -140,7 +141,7 @@ async function openPorts(
     readonly api: ApiServer;
     readonly tls: TlsPart | undefined;
   },
-): Promise<Pick<RunningServer, 'httpPort' | 'mqttPort' | 'mqttTlsPort' | 'opsPort'>> {
+): Promise<Pick<RunningServer, 'httpPort' | 'httpsPort' | 'mqttPort' | 'mqttTlsPort' | 'opsPort'>> {
   const { host } = config;
   await control.listen();
   const opsPort = config.opsPort === 0 ? undefined : await ops.listen(config.opsHost, config.opsPort);
@@ -150,11 +151,13 @@ async function openPorts(
   };
   const mqttPort = isGateway ? (await mqtt.listen({ ...from, port: config.mqttPort })).port : undefined;
   const mqttTlsPort = tls ? (await mqtt.listen({ ...from, port: config.mqttTlsPort, tls: tls.pair })).port : undefined;
+  const httpsPort = tls ? await api.listenSecurely(tls.library, { host, port: config.httpsPort }) : undefined;
   // Last: whoever reads there that the server is ready may connect anywhere.
   const httpPort = await api.listen({ host, port: config.httpPort });
   const mqttPorts = {
     ...(mqttPort === undefined ? {} : { mqttPort }),
     ...(mqttTlsPort === undefined ? {} : { mqttTlsPort }),
+    ...(httpsPort === undefined ? {} : { httpsPort }),
   };
   return { httpPort, ...(opsPort === undefined ? {} : { opsPort }), ...mqttPorts };
 }

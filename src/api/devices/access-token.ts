@@ -1,7 +1,7 @@
 /**
- * Tokens for devices that log in by certificates (docs/spec/login.md#device-tokens). The HTTP listener has no TLS: that
- * a device has the key of its certificate was checked by a proxy in front, which hands the certificate over in the
- * header that `device-certificate-header` names. What the device sends itself, in X-Ssl-Cert-Chain, proves nothing: it
+ * Tokens for devices that log in by certificates (docs/spec/login.md#device-tokens). That a device
+ * has the key of its certificate is checked by TLS on the HTTPS listener, or by a proxy in front of the HTTP listener,
+ * which hands the certificate over in the header that `device-certificate-header` names. What the device sends itself, in X-Ssl-Cert-Chain, proves nothing: it
  * only leads from its certificate to the trusted one.
  */
 import type { X509Certificate } from 'node:crypto';
@@ -63,7 +63,15 @@ const refusal = (reason: string): PlatformError => new PlatformError('login/cert
  * @throws PlatformError 403 where no header is named, 401 without a certificate, and for one that came twice: then the
  * proxy lets through what clients write.
  */
-function chainOf({ platform, certificateHeaders, headers }: ApiRequest): X509Certificate[] {
+function chainOf(request: ApiRequest): readonly X509Certificate[] {
+  if (!request.exchange.isSecure) return withFurther(request, ofProxy(request));
+  // Of a proxy in front of TLS the header proves nothing: the client may have written it.
+  const own = request.exchange.certificates;
+  if (own.length === 0) throw new PlatformError('login/certificate-missing');
+  return withFurther(request, own);
+}
+
+function ofProxy({ platform, certificateHeaders }: ApiRequest): X509Certificate[] {
   const name = platform.config.deviceCertificateHeader;
   if (name === undefined) throw new PlatformError('login/certificates-unavailable');
   const sent = certificateHeaders.filter((value) => value !== '');
@@ -72,8 +80,13 @@ function chainOf({ platform, certificateHeaders, headers }: ApiRequest): X509Cer
     throw refusal(`the header ${name} came ${sent.length} times: the proxy has to replace what clients write into it`);
   const own = certificatesOf(sent[0]);
   if (own === undefined) throw refusal(`the header ${name} has no certificate`);
+  return own;
+}
+
+/** With what the device sends itself. */
+function withFurther({ platform, headers }: ApiRequest, own: readonly X509Certificate[]): readonly X509Certificate[] {
   const further = headers[CHAIN_HEADER] ?? '';
-  if (further === '' || name === CHAIN_HEADER) return own;
+  if (further === '' || platform.config.deviceCertificateHeader === CHAIN_HEADER) return own;
   const chain = certificatesOf(further);
   if (chain === undefined)
     throw refusal(`the header X-Ssl-Cert-Chain has no certificates, or more than ${CERTIFICATES_MAX}`);

@@ -16,6 +16,8 @@ export interface CalledAs {
   readonly host: string;
   readonly forwardedHost: string;
   readonly forwardedProto: string;
+  /** The connection has TLS; counts where no proxy tells the protocol. */
+  readonly isSecure: boolean;
   readonly forwardedPort?: string;
   readonly forwardedPrefix?: string;
 }
@@ -25,22 +27,23 @@ export interface CalledAs {
  * @param hops which value of each counts, see TrustedProxies: without a trusted proxy (0) none, since a client could
  * tell anything.
  */
-export function calledAs(told: (name: string) => string, hops: number): CalledAs {
+export function calledAs(told: (name: string) => string, hops: number, isSecure: boolean): CalledAs {
   const host = told('host');
-  if (hops === 0) return { host, forwardedHost: '', forwardedProto: '' };
+  if (hops === 0) return { host, forwardedHost: '', forwardedProto: '', isSecure };
   const header = hops === Infinity ? told : (name: string): string => valueOfHop(told(name), hops);
   const [forwardedHost, forwardedProto] = [header('x-forwarded-host'), header('x-forwarded-proto')];
   // Forwarded knows neither.
   const forwardedPort = header('x-forwarded-port');
   const forwardedPrefix = header('x-forwarded-prefix');
   const forwarded = forwardedHost === '' && forwardedProto === '' ? header('forwarded') : '';
-  if (forwarded === '') return { host, forwardedHost, forwardedProto, forwardedPort, forwardedPrefix };
+  if (forwarded === '') return { host, forwardedHost, forwardedProto, forwardedPort, forwardedPrefix, isSecure };
   return {
     host,
     forwardedHost: elementOf(forwarded, 'host'),
     forwardedProto: elementOf(forwarded, 'proto'),
     forwardedPort,
     forwardedPrefix,
+    isSecure,
   };
 }
 
@@ -52,7 +55,8 @@ export const hostCalled = ({ host, forwardedHost }: Pick<CalledAs, 'host' | 'for
 export function baseUrlOf(configured: string | undefined, called: CalledAs): string {
   if (configured !== undefined && configured !== '') return configured;
   // Links of a WebSocket begin like those of HTTP.
-  const proto = /^(?:https|wss)$/i.test(firstOf(called.forwardedProto)) ? 'https' : 'http';
+  const forwardedProto = firstOf(called.forwardedProto) || (called.isSecure ? 'https' : '');
+  const proto = /^(?:https|wss)$/i.test(forwardedProto) ? 'https' : 'http';
   const forwarded = firstOf(called.forwardedHost);
   const host = isHost(forwarded) ? forwarded : isHost(called.host) ? called.host : 'localhost';
   const prefix = firstOf(called.forwardedPrefix ?? '');

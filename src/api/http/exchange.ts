@@ -3,31 +3,19 @@
  * in one piece or as a stream with back-pressure. After the end of the answer, or of the client, every call is
  * harmless.
  */
+import type { X509Certificate } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { STATUS_CODES } from 'node:http';
 import { addressText } from '../../model/access/client-address.ts';
 import type { Log } from '../../ports/log.ts';
 import { BODY_LIMIT, type BodyBudget, type BodyLimit, type BodyPool, type BodySender } from './body-budget.ts';
-import { receiveBody, type BodySource } from './body-data.ts';
+import { receiveBody } from './body-data.ts';
 import { BodyStream, BrokenBody } from './body-stream.ts';
-import { PacedAnswer, type AnswerOutlet } from './paced-answer.ts';
+import type { RawResponse } from './library.ts';
+import { PacedAnswer } from './paced-answer.ts';
 import type { StreamEncoder } from './compression.ts';
 import { RequestHead, type RawRequest } from './request-head.ts';
 import type { ShareHolder } from './request-shares.ts';
-
-/** What is used of the library's response; throws when it is over. */
-export interface RawResponse extends AnswerOutlet, BodySource {
-  onAborted(handler: () => void): unknown;
-  writeStatus(status: string): unknown;
-  writeHeader(name: string, value: string): unknown;
-  /**
-   * Without arguments unless the connection ends: a reported length has the library wait for a body and close the
-   * connection at the next request.
-   */
-  endWithoutBody(reportedLength?: number, closeConnection?: boolean): unknown;
-  close(): unknown;
-  getRemoteAddressAsText(): ArrayBuffer;
-}
 
 /** The server that an exchange belongs to. */
 export interface ExchangeOwner {
@@ -35,6 +23,8 @@ export interface ExchangeOwner {
   readonly bodies: BodyBudget;
   /** The library refuses every body whose chunks are not as they should be. */
   readonly hasStrictParser: boolean;
+  /** Its listener speaks TLS. */
+  readonly isSecure: boolean;
   /** Places for connections are scarce: that of a request ends with its answer. */
   readonly closesAfterAnswer: boolean;
   /** A client that takes nothing of its answer for this time is cut off, and `stalled` is called. */
@@ -153,6 +143,16 @@ export class HttpExchange implements ShareHolder, BodySender {
   /** Of the other end of the connection, a client or a proxy; '' when the exchange is over. */
   get remoteAddress(): string {
     return this.isOver ? '' : addressText(Buffer.from(this.response.getRemoteAddressAsText()).toString());
+  }
+
+  /** The request came over TLS that ends here. */
+  get isSecure(): boolean {
+    return this.server.isSecure;
+  }
+
+  /** What the client has shown over TLS, its own first. */
+  get certificates(): readonly X509Certificate[] {
+    return this.isOver ? [] : (this.response.peerCertificates?.() ?? []);
   }
 
   get isOver(): boolean {

@@ -2,11 +2,29 @@
  * What `HttpServer` uses of an HTTP library, in the shape of uWebSockets.js. Two libraries have this shape:
  * uWebSockets.js itself (`api/http/engines/uws.ts`) and the engine on `node:http` (`node-http-app.ts`).
  */
-import type { RawResponse } from './exchange.ts';
+import type { X509Certificate } from 'node:crypto';
+import type { BodySource } from './body-data.ts';
+import type { AnswerOutlet } from './paced-answer.ts';
 import type { RawRequest } from './request-head.ts';
 
 /** A listening socket; only the library looks into it. */
 export type ListenSocket = object;
+
+/** What is used of the library's response; throws when it is over. */
+export interface RawResponse extends AnswerOutlet, BodySource {
+  onAborted(handler: () => void): unknown;
+  writeStatus(status: string): unknown;
+  writeHeader(name: string, value: string): unknown;
+  /**
+   * Without arguments unless the connection ends: a reported length has the library wait for a body and close the
+   * connection at the next request.
+   */
+  endWithoutBody(reportedLength?: number, closeConnection?: boolean): unknown;
+  close(): unknown;
+  getRemoteAddressAsText(): ArrayBuffer;
+  /** What the client has shown over TLS, its own first; absent where the library has no TLS. */
+  peerCertificates?(): readonly X509Certificate[];
+}
 
 export interface LibraryResponse extends RawResponse {
   getRemoteAddressAsText(): ArrayBuffer;
@@ -60,6 +78,8 @@ export interface LibraryApp {
 }
 
 export interface HttpLibrary {
+  /** Its listeners speak TLS. */
+  readonly isSecure?: boolean;
   /** It refuses every request whose head or chunks are not as they should be. */
   readonly hasStrictParser?: boolean;
   App(): LibraryApp;

@@ -60,6 +60,9 @@ export class HttpServer implements ExchangeOwner {
   readonly bodies: BodyBudget;
   readonly stalledMsMax: number;
   readonly hasStrictParser: boolean;
+  readonly isSecure: boolean;
+  /** The other listener of the same server, whose connections count together with these. */
+  private sibling: HttpServer | undefined = undefined;
   private readonly options: HttpServerOptions;
   private readonly app: LibraryApp;
   private readonly channels = new Set<HttpChannel>();
@@ -83,6 +86,7 @@ export class HttpServer implements ExchangeOwner {
     this.bodies = options.bodies;
     this.stalledMsMax = options.stalledMsMax ?? STALLED_MS_MAX;
     this.hasStrictParser = options.library.hasStrictParser === true;
+    this.isSecure = options.library.isSecure === true;
     this.app = options.library.App();
     // Called with 1 and -1. The library does not report the end of a connection that has become a WebSocket, nor that
     // it has become one.
@@ -92,6 +96,12 @@ export class HttpServer implements ExchangeOwner {
       if (this.log.isLevelEnabled('debug')) this.logHttpConnection(response, Number(change) > 0);
     });
     this.app.any('/*', (response, request) => this.accept(response, request));
+  }
+
+  /** Has the bounds of connections hold for both together. */
+  pairWith(other: HttpServer): void {
+    this.sibling = other;
+    other.sibling = this;
   }
 
   /** Requests without a complete answer. */
@@ -118,11 +128,12 @@ export class HttpServer implements ExchangeOwner {
   private isTooMany(response: LibraryResponse): boolean {
     const { connections } = this.options;
     if (connections === undefined) return false;
-    if (connections.isFull(this.boundCount) && !this.giveWay()) this.options.early?.giveWay();
+    if (connections.isFull(this.boundCount) && !this.giveWay() && this.sibling?.giveWay() !== true)
+      this.options.early?.giveWay();
     const limit = connections.refuses(
       this.boundCount,
       () => addressOf(response),
-      () => this.addresses(),
+      () => this.allAddresses(),
     );
     if (limit !== undefined) {
       response.onAborted(() => undefined);
@@ -146,6 +157,10 @@ export class HttpServer implements ExchangeOwner {
 
   /** Connections that count among those of HTTP. */
   private get boundCount(): number {
+    return this.ownCount + (this.sibling?.ownCount ?? 0);
+  }
+
+  private get ownCount(): number {
     return this.httpConnectionCount + this.boundChannelCount;
   }
 
@@ -185,6 +200,12 @@ export class HttpServer implements ExchangeOwner {
     response.writeHeader('Content-Type', 'application/json');
     response.writeHeader('Retry-After', '10');
     response.end(refusalText?.(limit) ?? '', true);
+  }
+
+  /** As `addresses`, of both listeners. */
+  private allAddresses(): string[] | undefined {
+    const [own, others] = [this.addresses(), this.sibling === undefined ? [] : this.sibling.addresses()];
+    return own === undefined || others === undefined ? undefined : [...own, ...others];
   }
 
   /** Of all connections but those that are bound elsewhere; undefined where they are not known. */
@@ -255,7 +276,7 @@ export class HttpServer implements ExchangeOwner {
           response.end();
           return;
         }
-        const head = upgradeHead(request, handlers);
+        const head = upgradeHead(request, handlers, this.isSecure);
         if (head === undefined) {
           response.close();
           return;
@@ -420,7 +441,7 @@ function addressOf(other: { getRemoteAddressAsText(): ArrayBuffer }): string {
 }
 
 /** @returns undefined for a head that may be understood in two ways. */
-function upgradeHead(request: RawRequest, handlers: WebSocketHandlers): UpgradeHead | undefined {
+function upgradeHead(request: RawRequest, handlers: WebSocketHandlers, isSecure: boolean): UpgradeHead | undefined {
   const head = new RequestHead(request);
   if (head.fault !== '') return undefined;
   const headers = head.toMap();
@@ -428,6 +449,7 @@ function upgradeHead(request: RawRequest, handlers: WebSocketHandlers): UpgradeH
     path: request.getUrl(),
     queryText: request.getQuery() ?? '',
     headers,
+    isSecure,
     protocol: agreeProtocol(headers.get('sec-websocket-protocol') ?? '', handlers.protocols),
   };
 }

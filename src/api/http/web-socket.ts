@@ -7,6 +7,8 @@ export interface UpgradeHead {
   readonly queryText: string;
   /** All headers, names in lower case. */
   readonly headers: ReadonlyMap<string, string>;
+  /** It came over TLS that ends here. */
+  readonly isSecure: boolean;
   /** The agreed sub-protocol or ''. */
   readonly protocol: string;
 }

@@ -76,6 +76,7 @@ export class Upgrades {
   }
 
   #calledBy({ head, remoteAddress }: Upgraded): CalledAs {
-    return calledAs((name) => head.headers.get(name) ?? '', this.#proxies.hopsOf({ remoteAddress }));
+    const hops = this.#proxies.hopsOf({ remoteAddress });
+    return calledAs((name) => head.headers.get(name) ?? '', hops, head.isSecure);
   }
 }

@@ -200,7 +200,13 @@ export function checkRegistration({ deviceTokenPolicy }: Pick<Config, 'deviceTok
 }
 
 function portsOf(config: Config): [name: string, port: number][] {
-  const tls: [string, number][] = config.tlsKey === undefined ? [] : [['mqtt-tls-port', config.mqttTlsPort]];
+  const tls: [string, number][] =
+    config.tlsKey === undefined
+      ? []
+      : [
+          ['mqtt-tls-port', config.mqttTlsPort],
+          ['https-port', config.httpsPort],
+        ];
   return [['http-port', config.httpPort], ['mqtt-port', config.mqttPort], ...tls];
 }
 

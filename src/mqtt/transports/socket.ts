@@ -1,10 +1,10 @@
 /**
  * Transport over net.Socket and tls.TLSSocket. All sockets share five listener functions: no closure per connection.
  */
-import { X509Certificate } from 'node:crypto';
+import { peerChain } from '../../accounts/certificates/peer-chain.ts';
+import type { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import type { DetailedPeerCertificate } from 'node:tls';
 import { addressText, ofConnection } from '../../model/access/client-address.ts';
 import type { ClientAddress } from '../../model/access/client-address.ts';
 import type { Transport, TransportListener } from './transport.ts';
@@ -43,7 +43,7 @@ export class SocketTransport implements Transport {
   }
 
   get certificates(): readonly X509Certificate[] {
-    return this.#socket instanceof TLSSocket ? chainOf(this.#socket) : [];
+    return this.#socket instanceof TLSSocket ? peerChain(this.#socket) : [];
   }
 
   /** Passes what the socket receives to `listener` from now on. */
@@ -109,20 +109,4 @@ function onClose(this: MqttSocket): void {
   const listener = this[LISTENER];
   this[LISTENER] = undefined;
   listener?.transportClosed();
-}
-
-/** Certificates of one client that are looked at. */
-const CHAIN_MAX = 10;
-
-function chainOf(socket: TLSSocket): X509Certificate[] {
-  const chain: X509Certificate[] = [];
-  // Empty without a certificate; the root names itself as its issuer.
-  let current: Partial<DetailedPeerCertificate> | undefined = socket.getPeerCertificate(true);
-  for (let raw: Buffer | undefined = current.raw; raw !== undefined && chain.length < CHAIN_MAX; ) {
-    chain.push(new X509Certificate(raw));
-    current = current?.issuerCertificate;
-    const next: Buffer | undefined = current?.raw;
-    raw = next === undefined || next.equals(raw) ? undefined : next;
-  }
-  return chain;
 }

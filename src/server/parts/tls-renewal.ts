@@ -1,5 +1,5 @@
 /**
- * Key and certificate of MQTT over TLS, read again when their files change: those who renew them (ACME clients,
+ * Key and certificate of HTTPS and MQTT over TLS, read again when their files change: those who renew them (ACME clients,
  * Kubernetes) replace the files, and some send SIGHUP. New connections get the new certificate; open ones go on. A pair
  * that cannot be used is told in the log, and the old one stays.
  */

@@ -46,7 +46,7 @@ t.test('the host that was called', async (t) => {
     const header = (name: string): string =>
       (({ host: 'inner', 'x-forwarded-host': told }) as Record<string, string>)[name] ?? '';
     t.equal(
-      hostCalled(calledAs(header, new TrustedProxies(setting).hopsOf({ remoteAddress: peer }))),
+      hostCalled(calledAs(header, new TrustedProxies(setting).hopsOf({ remoteAddress: peer }), false)),
       want,
       `${setting}: ${told} from ${peer}`,
     );

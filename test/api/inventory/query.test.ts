@@ -79,11 +79,14 @@ t.test('start of links', async (t) => {
     want: string,
     configured?: string,
   ): void => {
-    t.equal(baseUrlOf(configured, { host, forwardedHost, forwardedProto }), want);
+    t.equal(baseUrlOf(configured, { host, forwardedHost, forwardedProto, isSecure: false }), want);
   };
   check('a.example:8080', '', '', 'http://a.example:8080');
   check('[::1]:8080', '', '', 'http://[::1]:8080');
   check('inner', 'outer.example, inner', 'HTTPS, http', 'https://outer.example');
+  const overTls = { host: 'a', forwardedHost: '', forwardedProto: '', isSecure: true };
+  t.equal(baseUrlOf(undefined, overTls), 'https://a');
+  t.equal(baseUrlOf(undefined, { ...overTls, forwardedProto: 'http' }), 'http://a', 'a trusted proxy knows better');
   check('a', '', '', 'https://x', 'https://x');
   check('a"><script>', 'b\r\nSet-Cookie: x', 'javascript', 'http://localhost');
   check('a:65536', 'b:99999', '', 'http://localhost');
@@ -134,7 +137,7 @@ t.test('what proxies tell', async (t) => {
     t.equal(
       baseUrlOf(
         undefined,
-        calledAs((name) => ({ host: 'in:8080', ...headers })[name] ?? '', isTrusted ? Infinity : 0),
+        calledAs((name) => ({ host: 'in:8080', ...headers })[name] ?? '', isTrusted ? Infinity : 0, false),
       ),
       want,
       JSON.stringify(headers),

@@ -124,6 +124,7 @@ class HostedCluster {
             'http-port': '0',
             'mqtt-port': '0',
             'mqtt-tls-port': '0',
+            'https-port': '0',
             data: join(this.data, name),
             ...given,
           },

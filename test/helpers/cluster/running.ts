@@ -152,6 +152,8 @@ export class ClusterNodeProcess {
         '0',
         '--mqtt-port',
         '0',
+        '--https-port',
+        '0',
         '--mqtt-tls-port',
         '0',
         '--data',

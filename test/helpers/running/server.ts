@@ -224,6 +224,8 @@ function spawnServer(data: string, flags: readonly string[]): Spawned {
       '0',
       '--mqtt-port',
       '0',
+      '--https-port',
+      '0',
       '--mqtt-tls-port',
       '0',
       '--data',

@@ -4,6 +4,8 @@
  * closed.
  */
 import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { Server as TlsServer } from 'node:https';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
@@ -14,7 +16,7 @@ import { SilentConnections } from '../silent-connections.ts';
 import { HEAD_BYTES_MAX } from '../uws-limits.ts';
 import { Connection } from './connection.ts';
 import { NodeRequest, messageClass } from './request.ts';
-import { SocketResponse, endSocket } from './response.ts';
+import { HandshakeResponse, SocketResponse, endSocket } from './response.ts';
 import type { NodeResponse } from './response.ts';
 import { NodeWebSocket } from './web-socket.ts';
 
@@ -36,15 +38,39 @@ const REFUSALS: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: refusal('408 Request Timeout'),
 };
 
+/** Key and certificate of a listener, PEM. */
+export interface TlsPair {
+  readonly key: Buffer;
+  readonly cert: Buffer;
+}
+
+/** Connections that send nothing, or not enough for TLS, are closed after this time. */
+const HANDSHAKE_MS = 10_000;
+/** A device may show a certificate; whether it is trusted is decided at the login. */
+const TLS = { handshakeTimeout: HANDSHAKE_MS, requestCert: true, rejectUnauthorized: false } as const;
+
+/** A socket in its TLS handshake. */
+class Handshake {
+  readonly socket: Socket;
+  readonly ends: string;
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+    this.ends = endsOf(socket);
+  }
+}
+
 interface SocketRoute {
   readonly behavior: WebSocketBehavior<unknown>;
   readonly server: WebSocketServer;
 }
 
 class NodeHttpApp implements LibraryApp {
-  readonly #server: Server;
+  readonly #server: Server | TlsServer;
+  /** By the addresses of both ends, which the TLS socket over a socket shares. */
+  readonly #handshakes = new Map<string, Handshake>();
   readonly #connections = new Map<Socket, Connection>();
-  readonly #silent = new SilentConnections<Connection>();
+  readonly #silent = new SilentConnections<Connection | Handshake>();
   /** They wait for their next request, the longest first. */
   readonly #idle = new Set<Connection>();
   readonly #webSockets = new Set<NodeWebSocket<unknown>>();
@@ -57,8 +83,9 @@ class NodeHttpApp implements LibraryApp {
   /** The protocol of the WebSocket that is being opened, which happens within one call. */
   #agreed = '';
 
-  constructor() {
-    this.#server = createServer({
+  /** @param tls has the listener speak TLS. */
+  constructor(tls?: TlsPair) {
+    const options = {
       IncomingMessage: messageClass((path) => this.#routes.has(path)),
       insecureHTTPParser: false,
       requireHostHeader: true,
@@ -69,10 +96,15 @@ class NodeHttpApp implements LibraryApp {
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: CHECK_MS,
       noDelay: true,
-    });
+    };
+    this.#server = tls === undefined ? createServer(options) : createTlsServer({ ...options, ...TLS, ...tls });
     // All of them are needed to tell which are there twice; their bytes are bounded.
     this.#server.maxHeadersCount = 0;
-    this.#server.on('connection', (socket) => this.#accept(socket));
+    if (tls === undefined) this.#server.on('connection', (socket: Socket) => this.#accept(socket));
+    else {
+      this.#server.on('connection', (socket: Socket) => this.#shakeHands(socket));
+      this.#server.on('secureConnection', (socket: Socket) => this.#handsShaken(socket));
+    }
     const take = (message: IncomingMessage, response: ServerResponse): void =>
       this.#connections.get(message.socket)?.take(message, response);
     this.#server.on('request', take);
@@ -80,6 +112,11 @@ class NodeHttpApp implements LibraryApp {
     this.#server.on('checkExpectation', take);
     this.#server.on('upgrade', (message, socket, head) => this.#upgrade(message, socket as Socket, head));
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#refuse(error, socket as Socket));
+  }
+
+  /** For new connections; those that are open go on. Only with TLS. */
+  renew(pair: TlsPair): void {
+    (this.#server as TlsServer).setSecureContext(pair);
   }
 
   filter(handler: (response: LibraryResponse, change: number) => void): this {
@@ -121,7 +158,8 @@ class NodeHttpApp implements LibraryApp {
   }
 
   addresses(): string[] {
-    return [...this.#connections.keys(), ...this.#streams].map((socket) => socket.remoteAddress ?? '');
+    const handshakes = [...this.#handshakes.values()].map(({ socket }) => socket);
+    return [...this.#connections.keys(), ...this.#streams, ...handshakes].map((socket) => socket.remoteAddress ?? '');
   }
 
   giveWay(refuse: (response: LibraryResponse) => void): boolean {
@@ -129,6 +167,11 @@ class NodeHttpApp implements LibraryApp {
     const [idle] = this.#idle;
     const connection = silent ?? idle;
     if (connection === undefined) return false;
+    if (connection instanceof Handshake) {
+      refuse(new HandshakeResponse(connection.socket));
+      this.#handshakeEnded(connection);
+      return true;
+    }
     // A client that has been served would take a text for the answer to its next request.
     if (silent === undefined) connection.socket.destroy();
     else refuse(new SocketResponse(connection.socket));
@@ -140,10 +183,39 @@ class NodeHttpApp implements LibraryApp {
     clearInterval(this.#checkTimer);
     this.#server.close();
     for (const socket of [...this.#connections.keys(), ...this.#streams]) socket.destroy();
+    for (const { socket } of this.#handshakes.values()) socket.destroy();
     return this;
   }
 
-  #accept(socket: Socket): void {
+  /** A socket counts from its first moment: it has a descriptor. */
+  #shakeHands(socket: Socket): void {
+    const response = new HandshakeResponse(socket);
+    this.#filter?.(response, 1);
+    const handshake = new Handshake(socket);
+    this.#handshakes.set(handshake.ends, handshake);
+    socket.on('close', () => this.#handshakeEnded(handshake));
+    if (!response.isOver) this.#silent.arrived(handshake, socket.remoteAddress ?? '');
+  }
+
+  #handshakeEnded(handshake: Handshake): void {
+    this.#silent.delete(handshake);
+    if (this.#handshakes.get(handshake.ends) !== handshake) return;
+    this.#handshakes.delete(handshake.ends);
+    this.#filter?.(new HandshakeResponse(handshake.socket), -1);
+  }
+
+  #handsShaken(socket: Socket): void {
+    const handshake = this.#handshakes.get(endsOf(socket));
+    if (handshake === undefined) {
+      socket.destroy();
+      return;
+    }
+    this.#handshakes.delete(handshake.ends);
+    this.#silent.delete(handshake);
+    this.#silent.arrived(this.#register(socket), socket.remoteAddress ?? '');
+  }
+
+  #register(socket: Socket): Connection {
     const connection: Connection = new Connection(
       socket,
       (response) => this.#handle(response),
@@ -151,6 +223,11 @@ class NodeHttpApp implements LibraryApp {
     );
     this.#connections.set(socket, connection);
     socket.on('close', () => this.#closed(connection));
+    return connection;
+  }
+
+  #accept(socket: Socket): void {
+    const connection = this.#register(socket);
     const response = new SocketResponse(socket);
     this.#filter?.(response, 1);
     connection.isRefused = response.isOver;
@@ -252,6 +329,10 @@ class NodeHttpApp implements LibraryApp {
   }
 }
 
+/** The same of a socket and of the TLS socket over it. */
+const endsOf = ({ remoteAddress, remotePort, localAddress, localPort }: Socket): string =>
+  `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
+
 /** @returns the status that refuses a head which the parser takes and the API does not. */
 function statusOf({
   httpVersionMajor,
@@ -279,3 +360,22 @@ export const nodeHttpLibrary: HttpLibrary = {
   DISABLED: 0,
   hasStrictParser: true,
 };
+
+/** The same over TLS, with the pair that `renew` was given last. */
+export function tlsHttpLibrary(pair: TlsPair): HttpLibrary & { renew(pair: TlsPair): void } {
+  const apps: NodeHttpApp[] = [];
+  let current = pair;
+  return {
+    ...nodeHttpLibrary,
+    isSecure: true,
+    App() {
+      const app = new NodeHttpApp(current);
+      apps.push(app);
+      return app;
+    },
+    renew(renewed) {
+      current = renewed;
+      for (const app of apps) app.renew(renewed);
+    },
+  };
+}

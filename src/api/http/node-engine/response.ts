@@ -4,6 +4,9 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import type { X509Certificate } from 'node:crypto';
+import { peerChain } from '../../../accounts/certificates/peer-chain.ts';
 import type { LibraryResponse } from '../library.ts';
 
 /** Written at once by `tryEnd`; the socket keeps at most one of them. */
@@ -194,6 +197,10 @@ export class NodeResponse implements LibraryResponse {
     return textBytes(this.#socket.remoteAddress ?? '');
   }
 
+  peerCertificates(): readonly X509Certificate[] {
+    return this.#socket instanceof TLSSocket ? peerChain(this.#socket) : [];
+  }
+
   close(): this {
     this.#socket.destroy();
     this.abort();
@@ -287,6 +294,13 @@ export class SocketResponse implements LibraryResponse {
   cork(callback: () => void): this {
     callback();
     return this;
+  }
+}
+
+/** What is answered in a TLS handshake: the end of the connection, since a text cannot be read. */
+export class HandshakeResponse extends SocketResponse {
+  override end(): this {
+    return this.close();
   }
 }
 

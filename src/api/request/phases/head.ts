@@ -24,6 +24,7 @@ export function enter(exchange: HttpExchange, parts: Parts): Passage {
     called: calledAs(
       (name) => (hops > 0 && hops < Infinity ? exchange.headerValues(name).join(',') : exchange.header(name)),
       hops,
+      exchange.isSecure,
     ),
     acceptEncoding: hasCodings(exchange.method) ? exchange.header('accept-encoding') : '',
     applicationKey: exchange.header(APPLICATION_HEADERS[0]) || exchange.header(APPLICATION_HEADERS[1]),
