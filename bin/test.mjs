@@ -108,6 +108,7 @@ const LONG_FILES = [
   'e2e/retention/retention',
   'e2e/tenants/tenants',
   'cli/backup',
+  'guide/guide',
 ].map((name) => `test/${name}.test.ts`);
 /** Others between two of them: they do not all run at once. */
 const BETWEEN_LONG_FILES = 3;

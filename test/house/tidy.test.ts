@@ -457,7 +457,7 @@ function citable(pages: readonly Pick<Source, 'path' | 'text'>[]): Set<string> {
 }
 const citations = (text: string): string[] => [...text.matchAll(/\bdocs\/spec\/[\w.#-]*\w/g)].map(([cited]) => cited);
 
-t.test('each citation of docs/spec names a page and a heading that are there', async (t) => {
+t.test('each citation of docs/spec and each link names a page and a heading that are there', async (t) => {
   const found = citable([{ path: 'docs/spec/a.md', text: '# A page\n\n## SmartREST 1.0\n' }]);
   t.same([...found], ['docs/spec/a.md', 'docs/spec/a.md#a-page', 'docs/spec/a.md#smartrest-10']);
   t.same(citations('(docs/spec/a.md), docs/spec/a.md#a-page. `docs/spec/`'), [
@@ -477,9 +477,13 @@ t.test('each citation of docs/spec names a page and a heading that are there', a
       to: link.startsWith('#') ? path + link : join(dirname(path), link),
     })),
   );
+  const places = citable(PAGES);
   t.same(
-    links.filter(({ to }) => to.startsWith('docs/spec/') && !known.has(to)).map(({ path, to }) => `${path}: ${to}`),
+    links
+      .filter(({ to }) => (to.includes('#') ? !places.has(to) : !existsSync(join(ROOT, to))))
+      .map(({ path, to }) => `${path}: ${to}`),
     [],
+    'links of pages lead to files and headings',
   );
 });
 

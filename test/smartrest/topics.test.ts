@@ -1,7 +1,10 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
 import { PROCESSING_MODE } from '../../src/model/commands/processing-mode.ts';
 import { parseJsonTopic } from '../../src/smartrest/json-topics.ts';
 import { classifyPublish, RECEIVE, receivedBy, RECEIVES_OPERATIONS } from '../../src/smartrest/topics.ts';
+import { ROOT } from '../helpers/root.ts';
 
 const { PERSISTENT, TRANSIENT, QUIESCENT, CEP } = PROCESSING_MODE;
 
@@ -164,5 +167,35 @@ t.test('topic filters that are refused', (t) => {
   ]) {
     t.equal(receivedBy(filter), 0, filter);
   }
+  t.end();
+});
+
+t.test('docs/reference/mqtt-topics.md tells what topics mean', (t) => {
+  const [, published, subscribed] = readFileSync(join(ROOT, 'docs/reference/mqtt-topics.md'), 'utf8').split(/^## /m);
+  const rowsOf = (part: string): { topics: string[]; last: string }[] =>
+    [...part.matchAll(/^\| (`.*)\|$/gm)].map(([, row]) => {
+      const cells = row.split(' | ');
+      const names = [...cells[0].matchAll(/`([^`]+)`/g)].map(([, name]) => name.replace(/<\w+>/g, 'x'));
+      return { topics: names, last: cells[cells.length - 1].trim() };
+    });
+  const kinds = new Set<string>();
+  for (const { topics, last } of rowsOf(published))
+    for (const topic of topics) {
+      t.equal(classifyPublish(topic).kind, last, topic);
+      kinds.add(last);
+    }
+  t.same(
+    [...kinds].sort(),
+    ['credentials', 'custom', 'default', 'json', 'smartRest1', 'static', 'templates', 'token'],
+    'each kind has its topics',
+  );
+  const received = rowsOf(subscribed).flatMap(({ topics }) => topics.map(receivedBy));
+  t.notOk(received.includes(0), 'each is granted');
+  const all = Object.values(RECEIVE).reduce((sum, bit) => sum | bit, 0);
+  t.equal(
+    received.reduce((sum, bit) => sum | bit, 0),
+    all,
+    'and none is left out',
+  );
   t.end();
 });

@@ -1,8 +1,11 @@
 /** What an operator sees and relies on: latencies, connections, readiness, sessions that end without their client. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
 import { connectDevice } from '../../helpers/running/mqtt.ts';
 import { CLUSTER_NODES, eventually, startServer } from '../../helpers/running/server.ts';
 import type { RunningServer } from '../../helpers/running/server.ts';
+import { ROOT } from '../../helpers/root.ts';
 
 async function metric(server: RunningServer, name: string): Promise<number> {
   const text = await server.metricsText();
@@ -46,6 +49,19 @@ t.test('acknowledgement latencies, connections, readiness', async (t) => {
     ready: true,
     parts: { documents: { ready: true, ...(CLUSTER_NODES > 0 ? {} : { lagRecords: 0 }) } },
   });
+  await eventually('rows are in the history', async () =>
+    (await server.metricsText()).includes('millrace_rows_inserted_total'),
+  );
+  const page = readFileSync(join(ROOT, 'docs/reference/metrics.md'), 'utf8');
+  const documented = [...page.matchAll(/^\| `(millrace_\w+)` \| (\w+) \| .*? \| (all|one node|cluster|TLS) \|/gm)];
+  t.same(
+    [...(await server.metricsText()).matchAll(/^# TYPE (millrace_\w+) (\w+)/gm)].map(([, ...row]) => row).sort(),
+    documented
+      .filter(([, , , where]) => where === 'all' || where === (CLUSTER_NODES > 0 ? 'cluster' : 'one node'))
+      .map(([, name, type]) => [name, type])
+      .sort(),
+    'docs/reference/metrics.md has each metric',
+  );
   await device.subscribe('s/e');
   await device.publish('s/us', `301,${'x'.repeat(1_001)}`);
   await device.row(
