@@ -72,6 +72,8 @@ export class Terminal {
         if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
       }
     };
+    // Otherwise the shell waits for the next command.
+    shell.stdin.end();
     kill(signal);
     const timer = setTimeout(() => kill('SIGKILL'), COMMAND_TIMEOUT_MS * PATIENCE);
     await this.#closed;
