@@ -35,6 +35,7 @@ const PROGRAMS = {
   mosquitto_pub: 'mosquitto-clients',
   chromium: 'chromium',
   curl: 'curl',
+  openssl: 'openssl',
   haproxy: 'haproxy',
   nginx: 'nginx',
   caddy: 'caddy',

@@ -39,7 +39,7 @@ export class Terminal {
     const found = ending.exec(this.#unread);
     const printed = this.#toPage(this.#unread.slice(0, found?.index)).replace(/\n*$/, '\n').replace(/^\n$/, '');
     this.#unread = '';
-    if (patternOf(output).exec(printed)?.[0] !== printed && !(output.at(-1) === '…' && patternOf(output).test(printed)))
+    if (!new RegExp(`${patternOf(output).source}$`).test(printed))
       throw new Mismatch(`$ ${command}\nis to print\n${output.join('\n')}\nand printed\n${printed}`);
     if (found?.[1] !== '0' && output.length === 0) throw new Mismatch(`$ ${command}\nended with ${found?.[1]}`);
   }
