@@ -152,14 +152,14 @@ export class ClusterNodeProcess {
         '0',
         '--mqtt-port',
         '0',
-        '--https-port',
-        '0',
         '--mqtt-tls-port',
         '0',
         '--data',
         this.data,
         '--log-format',
         'json',
+        // An older version has no HTTPS.
+        ...(this.flags.includes('--tls-key') ? ['--https-port', '0'] : []),
         ...this.flags,
       ],
       {
