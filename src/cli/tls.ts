@@ -76,7 +76,7 @@ async function selfSigned(options: Options): Promise<number> {
     options.json,
   );
   say(`start the server with --tls-key ${options.tlsKey} --tls-certificate ${options.tlsCertificate}
-clients have to trust the certificate itself: mosquitto_pub --cafile ${options.tlsCertificate} …`);
+clients have to trust the certificate itself: mosquitto_pub --cafile ${options.tlsCertificate} …, curl --cacert ${options.tlsCertificate} …`);
   return EXIT_OK;
 }
 
