@@ -26,6 +26,7 @@ async function run(
   let piped: Promise<void> = Promise.resolve();
   const request = {
     principal: { tenantNumber: 1, userName: 'ada' },
+    route: { path: '/event/events' },
     platform: {
       exports,
       refusals: { count },
