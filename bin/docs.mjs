@@ -6,6 +6,6 @@ import { ensureBuilt, ensureInstalled, root } from './setup.mjs';
 await ensureInstalled();
 if (!(await ensureBuilt())) process.exit(1);
 const { configurationPage } = await import(new URL('../dist/src/config/config.js', import.meta.url).href);
-writeFileSync(join(root, 'docs', 'configuration.md'), configurationPage());
+writeFileSync(join(root, 'docs', 'reference', 'settings.md'), configurationPage());
 const { helpFile } = await import(new URL('../dist/src/cli/program.js', import.meta.url).href);
 writeFileSync(join(root, 'bin', 'help.json'), helpFile());

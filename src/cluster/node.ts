@@ -334,7 +334,7 @@ export class ClusterNode {
 
   /**
    * A DELETE by filters. Sequences are over all shards, so that what was acknowledged before the command has a smaller
-   * one, and what came after its answer a larger one (docs/cluster.md). The first must be in the history before it is
+   * one, and what came after its answer a larger one (docs/internals/cluster.md). The first must be in the history before it is
    * deleted there.
    */
   async #delete(command: JournalCommand, isVisible = false): Promise<void> {

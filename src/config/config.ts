@@ -1,6 +1,6 @@
 /**
  * The server's configuration: one table from which come flags, environment names, the keys of the JSON file, `--help`
- * and docs/configuration.md. All of it is checked before anything is opened, and all mistakes are reported at once.
+ * and docs/reference/settings.md. All of it is checked before anything is opened, and all mistakes are reported at once.
  */
 import { readFileSync } from 'node:fs';
 import { checkAuthorities, checkDataDirectory, checkKeyPair, readSettingFile } from './files.ts';
@@ -1002,7 +1002,7 @@ export function changedConfig(config: Config): Record<string, string | number | 
   return changedValues(SETTINGS, config);
 }
 
-/** The whole text of docs/configuration.md; `npm run docs` writes it and a test compares it. */
+/** The whole text of docs/reference/settings.md; `npm run docs` writes it and a test compares it. */
 export function configurationPage(): string {
   return `<!-- Generated from src/config/config.ts by \`npm run docs\`; do not edit. -->
 # Configuration

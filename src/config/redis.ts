@@ -1,6 +1,6 @@
 /**
  * Where Redis is: one URL for a server, a comma separated list for a Redis Cluster, `?sentinel=<name>` for servers
- * behind sentinels. Grammar and examples are in docs/redis.md.
+ * behind sentinels. Grammar and examples are in docs/internals/redis.md.
  */
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';

@@ -68,7 +68,7 @@ const WINDOW_SLACK = 1_000;
 const WINDOW_MAX = 1_000_000;
 /**
  * Verifying a row of a type costs as much as reading this number of rows of the table with FINAL, which passes over other types
- * before it merges (docs/performance.md). Rows of a fragment or of a time of creation are cheaper to verify: they stand
+ * before it merges (docs/internals/performance.md). Rows of a fragment or of a time of creation are cheaper to verify: they stand
  * closer together, or are not passed over before.
  */
 const ROWS_OF_ONE_VERIFIED = 400;

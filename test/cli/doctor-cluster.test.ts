@@ -323,7 +323,7 @@ t.test(
         );
         for (const { fact } of missed) t.match(fact, /^the user may not (publish|subscribe to) \S+ \(.+\)$/);
         if (grants.length > 0) continue;
-        t.match(rightsOf(findings), [{ state: 'ok' }], 'what docs/nats.md names is enough');
+        t.match(rightsOf(findings), [{ state: 'ok' }], 'what docs/internals/nats.md names is enough');
         t.match(
           findings.find(({ name }) => name === 'NATS streams'),
           { state: 'ok', fact: /nodes reach each other/ },

@@ -1,6 +1,6 @@
 /**
  * QoS 2 over nodes that end at any moment: each message is there once, whichever node it is sent to again
- * (docs/cluster.md).
+ * (docs/internals/cluster.md).
  */
 import t from 'tap';
 import type { Test } from 'tap';

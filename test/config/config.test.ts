@@ -483,8 +483,8 @@ t.test('help and page have every setting', async (t) => {
   }
 });
 
-t.test('docs/configuration.md is up to date (npm run docs)', async (t) => {
-  t.equal(readFileSync(join(ROOT, 'docs', 'configuration.md'), 'utf8'), configurationPage());
+t.test('docs/reference/settings.md is up to date (npm run docs)', async (t) => {
+  t.equal(readFileSync(join(ROOT, 'docs', 'reference', 'settings.md'), 'utf8'), configurationPage());
 });
 
 t.test('suggestions', async (t) => {

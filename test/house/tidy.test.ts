@@ -415,8 +415,8 @@ t.test('no blanks at the end of a line, no tabs', async (t) => {
   );
 });
 
-t.test('each threat of docs/security.md names tests that are there', async (t) => {
-  const rows = readFileSync(join(ROOT, 'docs/security.md'), 'utf8')
+t.test('each threat of docs/internals/security.md names tests that are there', async (t) => {
+  const rows = readFileSync(join(ROOT, 'docs/internals/security.md'), 'utf8')
     .split('\n')
     .filter((line) => /^\| (?!threat|---)/.test(line));
   t.ok(rows.length > 40);

@@ -512,8 +512,8 @@ t.test('every mandatory parameter is refused when it is empty, no other one is',
   t.end();
 });
 
-t.test('docs/smartrest.md has every template as it is', (t) => {
-  const page = readFileSync(join(ROOT, 'docs/smartrest.md'), 'utf8');
+t.test('docs/internals/smartrest.md has every template as it is', (t) => {
+  const page = readFileSync(join(ROOT, 'docs/internals/smartrest.md'), 'utf8');
   const rows = [...STATIC_TEMPLATES.values()].map(({ id, parameters, repeated, effect }) => {
     const names = (list: typeof parameters): string =>
       list

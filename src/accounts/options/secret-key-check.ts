@@ -25,6 +25,6 @@ export function requireSame(own: string, stored: string): void {
   if (own.length === stored.length && timingSafeEqual(Buffer.from(own), Buffer.from(stored))) return;
   throw new Error(
     '--secret-key is another one than that of the cluster: give this node the one that the first node was started with ' +
-      '(docs/cluster.md, "The secret key")',
+      '(docs/internals/cluster.md, "The secret key")',
   );
 }

@@ -3,7 +3,7 @@
  * the journal afterwards. Where one system has all actors (or the receiver is of the same shard), its entry is removed
  * in the commit that handles it. Between shards the receiver's commit leaves a marker, and the cause's shard removes
  * the entry when it hears of it. Either way it is handled exactly once, whatever is killed in between
- * (docs/cluster.md).
+ * (docs/internals/cluster.md).
  */
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { Command } from '../../model/commands/command.ts';

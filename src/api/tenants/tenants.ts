@@ -26,7 +26,7 @@ async function currentTenant(request: ApiRequest): Promise<Answer> {
 }
 
 const TFA_CATEGORY = 'two-factor-authentication';
-/** What there is: no codes are sent by SMS (docs/users.md). */
+/** What there is: no codes are sent by SMS (docs/internals/users.md). */
 const TFA_STRATEGY = 'TOTP';
 
 /** Settings of two-factor authentication: options of the tenant (docs/spec/tenants.md#endpoints). */

@@ -1,6 +1,6 @@
 /**
  * The projector of a node in a cluster: blocks over all its shards, with a position for each (decision 3,
- * docs/cluster.md). Follows the groups live; where the history store is slower it reads the journal again later, so
+ * docs/internals/cluster.md). Follows the groups live; where the history store is slower it reads the journal again later, so
  * memory is bounded by two blocks of rows.
  *
  * Exactly once: a block is written down (`BlockStore`), named in the progress of each of its shards, decided, inserted

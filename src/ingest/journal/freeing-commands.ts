@@ -2,7 +2,7 @@
  * Commands that give space back, changes of retention rules and deletions by filters, while the disk is nearly full or
  * the journal at its bound: a few of each tenant are taken all the same, as retention's own are. What the commands
  * write themselves is bounded by their number; what a large deletion writes afterwards, a tombstone for each entity, by
- * the reserve: below it nothing is let through and such deletions stand still (docs/projector.md).
+ * the reserve: below it nothing is let through and such deletions stand still (docs/internals/projector.md).
  */
 import type { Command } from '../../model/commands/command.ts';
 import type { CommandPort } from '../../ports/command-port.ts';

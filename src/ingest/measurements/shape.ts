@@ -1,7 +1,7 @@
 /**
  * The form of a measurement in JSON: a fleet and a body repeat it, and only the source's digits, the time and the
  * numbers differ. Comparing bytes with the last one is twice as fast as reading its grammar again (136 bytes: 0.47 µs
- * read, see docs/performance.md).
+ * read, see docs/internals/performance.md).
  */
 import { isEntityTime } from '../../model/documents/entity-time.ts';
 import { parseTimeBytes } from '../../model/documents/iso-time.ts';

@@ -1,5 +1,5 @@
 /**
- * What a node of a cluster remembers of documents, and how it follows what other nodes change (docs/cluster.md,
+ * What a node of a cluster remembers of documents, and how it follows what other nodes change (docs/internals/cluster.md,
  * Caches).
  */
 import type { NodeCaches } from '../../cluster/node.ts';

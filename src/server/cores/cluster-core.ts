@@ -1,4 +1,4 @@
-/** A node of a cluster: NATS, Redis and ClickHouse behind the ports of src/cluster (docs/cluster.md). */
+/** A node of a cluster: NATS, Redis and ClickHouse behind the ports of src/cluster (docs/internals/cluster.md). */
 import { join, resolve } from 'node:path';
 import type { CachingAuthenticator } from '../../accounts/login/authenticator.ts';
 import { PasswordHashes } from '../../accounts/passwords/hashes.ts';
@@ -83,7 +83,7 @@ export class ClusterCore implements ServerCore {
   readonly sessions: ClusterSessions;
   readonly receivers: OperationReceivers;
   readonly receipts: SessionReceipts;
-  /** Copies of a cluster are made of its servers (docs/cluster.md). */
+  /** Copies of a cluster are made of its servers (docs/internals/cluster.md). */
   readonly backups = undefined;
   readonly isGateway: boolean;
   readonly journalTime: number | undefined;

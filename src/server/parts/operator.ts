@@ -105,7 +105,7 @@ async function userOf(
 function backupsOf({ backups }: ServerCore): Pick<RunningBackups, 'make' | 'stage'> {
   if (backups === undefined)
     throw new Error(
-      'a node of a cluster keeps its data in NATS, Redis and ClickHouse; docs/cluster.md says how these are copied',
+      'a node of a cluster keeps its data in NATS, Redis and ClickHouse; docs/internals/cluster.md says how these are copied',
     );
   return backups;
 }

@@ -49,7 +49,7 @@ export interface RowValues {
 
 export interface StaticTemplate {
   readonly id: string;
-  /** What it does, in a few words; also in docs/smartrest.md. */
+  /** What it does, in a few words; also in docs/internals/smartrest.md. */
   readonly effect: string;
   readonly parameters: readonly Parameter[];
   /** Parameters that may be repeated any number of times behind the others. */

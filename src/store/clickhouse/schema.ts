@@ -134,7 +134,7 @@ export const TUNING: readonly string[] = ['ALTER TABLE measurements MODIFY SETTI
 /**
  * Settings of tables without which a power cut takes what an insert acknowledged: parts, those that merges and
  * mutations make of them, and their directories are synchronised before the statement is answered and before the parts
- * that they replace are removed (docs/durability.md).
+ * that they replace are removed (docs/internals/durability.md).
  */
 export const DURABILITY: Readonly<Record<string, string>> = {
   fsync_after_insert: '1',

@@ -1,5 +1,5 @@
 /**
- * The cluster's journal on JetStream: one stream for all shards, a subject and one message per group. See docs/nats.md.
+ * The cluster's journal on JetStream: one stream for all shards, a subject and one message per group. See docs/internals/nats.md.
  */
 import { DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream';
 import type { StoredMsg, StreamState } from '@nats-io/jetstream';
@@ -40,7 +40,7 @@ const DUPLICATE_WINDOW_SECONDS = 120;
 const SIZE_INTERVAL_MS = 1_000;
 /**
  * A purge by subject reads all that is kept of the stream: about 2 ms of the server with 50 MB, 0.5 s with 2 GB
- * (docs/nats.md).
+ * (docs/internals/nats.md).
  */
 const TRIM_INTERVAL_MS = 5_000;
 /** Groups that a follower asks for at once; 64 followers with large groups stay below 100 MiB. */

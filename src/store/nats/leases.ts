@@ -2,7 +2,7 @@
  * Shard ownership on JetStream: a bucket with an entry per shard, taken by compare-and-set, and a bucket with a
  * heartbeat per node. Clocks of nodes are never compared: an owner gives up by its own monotonic clock, counted from
  * when it sent the last heartbeat that was stored; others take over by theirs, counted from when they saw that
- * heartbeat, which is later. See docs/nats.md.
+ * heartbeat, which is later. See docs/internals/nats.md.
  */
 import { DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream';
 import { assignShards } from '../../cluster/shards/assignment.ts';

@@ -1,7 +1,7 @@
 /**
  * How much JetStream still takes for files. Journal and files lie in the same store, and only the journal's stream has
  * a bound of its own: files that fill the store stop all writes. So they leave what the journal may still take. See
- * docs/nats.md, "Blobs".
+ * docs/internals/nats.md, "Blobs".
  */
 import type { AccountLimits } from '@nats-io/jetstream';
 import type { Log } from '../../ports/log.ts';

@@ -88,7 +88,7 @@ export async function checkRedisRights(connection: RedisConnection, prefix: stri
   return [{ state: 'ok', name: NAME, fact: `the user ${user} may read and write ${prefix}` }];
 }
 
-/** As docs/redis.md lists them; keys of one list share a slot. */
+/** As docs/internals/redis.md lists them; keys of one list share a slot. */
 function familiesOf(prefix: string, id: string): Family[] {
   const ofShard = (shard: number | typeof CLUSTER_TAG): string[] => {
     const { epoch, writer, position, documents, index } = keysOf(prefix, shard);

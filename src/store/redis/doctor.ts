@@ -54,7 +54,7 @@ export async function checkRedis(target: RedisTarget, options: RedisDoctorOption
 }
 
 function connectRemedy(problem: string): string {
-  if (problem.includes('NOPERM')) return 'permit the user what docs/redis.md lists';
+  if (problem.includes('NOPERM')) return 'permit the user what docs/internals/redis.md lists';
   return /certificate|self.signed|altname|ssl|tls:/i.test(problem)
     ? `check rediss:// and ${TLS_REMEDY}`
     : 'start Redis, or set --redis to where it is (with user, password and rediss:// if it wants them)';

@@ -2,7 +2,7 @@
  * Documents of one shard in Redis, written under an epoch. One commit is under way at a time; what comes meanwhile is
  * gathered into the next. Commits are numbered within a take-over, so that one whose answer was lost can be repeated
  * (it takes effect once), one that an old connection still delivers has none, and one that follows on something lost is
- * refused (docs/redis.md).
+ * refused (docs/internals/redis.md).
  */
 import type { DocumentChange } from '../../actors/runtime/documents.ts';
 import { Fenced, StateLost } from '../../cluster/shards/documents.ts';

@@ -1,7 +1,7 @@
 /**
  * Which commits Redis could not lose any more, found by watching INFO of every server that takes writes. An
  * acknowledged commit is in the memory of one server; when it reaches disk depends on the server's settings. Rules and
- * their proof: docs/redis.md, "What is on disk".
+ * their proof: docs/internals/redis.md, "What is on disk".
  */
 import type { Redis } from 'ioredis';
 import type { Log } from '../../ports/log.ts';

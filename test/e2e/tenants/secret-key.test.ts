@@ -17,7 +17,7 @@ interface Credentials {
 
 t.test(
   'a key that is given later, and another one',
-  { skip: notInCluster('the nodes of a cluster have one key (docs/cluster.md, The secret key)') },
+  { skip: notInCluster('the nodes of a cluster have one key (docs/internals/cluster.md, The secret key)') },
   async (t) => {
     let server: RunningServer = await startServer(t);
     const as = ({ tenant, name, password }: Credentials): Rest => new Rest(server.url, `${tenant}/${name}`, password);

@@ -52,7 +52,7 @@ t.test('the shards of a killed node have other owners within 5 s', { skip }, asy
 });
 
 t.test('NATS is away for longer than an append waits', { skip }, async (t) => {
-  // A gateway may still have a group of a connection that it ended: see the known limits in docs/cluster.md.
+  // A gateway may still have a group of a connection that it ended: see the known limits in docs/internals/cluster.md.
   await underLoad(t, load!, { devices: DEVICES }, async (cluster, _, t) => {
     const {
       nats,

@@ -1,6 +1,6 @@
 /**
  * Power loss of a cluster, of all its parts at the same time and of one NATS server of three, with all that the disks
- * had not written. What was acknowledged is there exactly once. With the settings that docs/durability.md asks for.
+ * had not written. What was acknowledged is there exactly once. With the settings that docs/internals/durability.md asks for.
  */
 import t from 'tap';
 import { NatsConnection } from '../../../src/store/nats/connection.ts';

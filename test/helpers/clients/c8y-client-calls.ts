@@ -45,7 +45,7 @@ export const CLASSES: Readonly<Record<string, readonly string[]>> = {
 };
 
 const NO_CONTAINERS =
-  'images of microservices are stored, not run (docs/applications.md): there is no instance that writes a log';
+  'images of microservices are stored, not run (docs/internals/applications.md): there is no instance that writes a log';
 const PLUGINS =
   "plug-ins inside of an archive belong to the vendor's web front end: in none of the documents; `updateFiles` changes files of an archive";
 const TOGGLES = "switches of the vendor's own features: in none of the documents";
@@ -76,7 +76,7 @@ export const REFUSED: Readonly<Record<string, { readonly status: number; readonl
   'TrustedCertificateService.renewCertificateAuthority': { status: 404, reason: AUTHORITY },
   'UserService.verifyTFACode': {
     status: 404,
-    reason: 'codes by SMS are not sent (docs/users.md); codes of apps are checked by `verifyTotpCode`',
+    reason: 'codes by SMS are not sent (docs/internals/users.md); codes of apps are checked by `verifyTotpCode`',
   },
 };
 

@@ -437,7 +437,7 @@ t.test(
       if (user === 'blocks') t.match(failed[0].fact, /blocks of rows/);
       if (user === 'connections') t.match(failed[0].fact, /p:\* \(connections of devices\)/);
       if (remedies.length === 0)
-        t.match(findings.at(-1), { state: 'ok', name: 'redis rights' }, 'what docs/redis.md names is enough');
+        t.match(findings.at(-1), { state: 'ok', name: 'redis rights' }, 'what docs/internals/redis.md names is enough');
     }
     const after =
       server.cli('--raw', 'EVAL', "local all = redis.call('KEYS', '*') table.sort(all) return all", '0') +
