@@ -93,6 +93,7 @@ async function setPassword(options: SettingValues<typeof PASSWORD_SETTINGS>, ser
     { serial, user: `${options.tenant}/${user}`, ...(options.newPassword === undefined ? { password } : {}) },
     options.json,
   );
+  say(`the password of ${options.tenant}/${user} is changed, and its tokens have ended`);
   return EXIT_OK;
 }
 

@@ -39,10 +39,10 @@ const OPTIONS_CONTEXT_PATH = 'public-options';
  * What applications of the web SDK read at their start of an application that most tenants do not have: branding, and
  * texts of translations. Without it there is nothing of either (docs/spec/applications.md#archives).
  */
-const ASKED_AT_START: Readonly<Record<string, RegExp>> = {
-  [OPTIONS_CONTEXT_PATH]: /^options\.json$/,
-  'user-defined-translations': /^[A-Za-z_-]{2,20}\.json$/,
-};
+const ASKED_AT_START: ReadonlyMap<string, RegExp> = new Map([
+  [OPTIONS_CONTEXT_PATH, /^options\.json$/],
+  ['user-defined-translations', /^[A-Za-z_-]{2,20}\.json$/],
+]);
 const NOTHING: Answer = {
   status: 200,
   text: '{}',
@@ -156,7 +156,7 @@ async function serve(
   const application = await findAt(request, tenantAsked(request), contextPath, 'HOSTED');
   if (application === undefined) {
     if (isPublic && segment === LOGIN_CONTEXT_PATH && name === INDEX_FILE) return loginPage(request);
-    if (isPublic && ASKED_AT_START[contextPath]?.test(name) === true) return NOTHING;
+    if (isPublic && ASKED_AT_START.get(contextPath)?.test(name) === true) return NOTHING;
     throw missing(contextPath);
   }
   const attachment = await loadAttachment(

@@ -60,7 +60,8 @@ function formOf(request: ApiRequest): Form {
   }
   const members = request.members();
   if (members.has('references')) return 'managedObjectReferenceCollection';
-  return members.has('managedObject') ? 'managedObjectReference' : 'managedObject';
+  // An empty object names nothing to link, and nothing to create.
+  return members.has('managedObject') || members.size === 0 ? 'managedObjectReference' : 'managedObject';
 }
 
 /**

@@ -303,7 +303,7 @@ const ENTITIES: Readonly<Record<string, unknown>> = {
   currentTenant: {
     self: `${BASE}/tenant/currentTenant`,
     name: 't1',
-    domainName: '',
+    domainName: 'iot.example.org',
     allowCreateTenants: false,
     customProperties: {},
     applications: { self: `${BASE}/tenant/tenants/t1/applications`, references: [] },

@@ -45,6 +45,9 @@ const OWN_FILTERS = {
 };
 const FILTERS = { agentId: text('Operations of the agent and its child devices'), ...OWN_FILTERS };
 
+/** Devices whose external IDs are read at once. */
+const DEVICES_AT_ONCE = 100;
+
 const operationUrl = (request: ApiRequest, id: string): string =>
   `${request.baseUrl}/devicecontrol/operations/${segment(id)}`;
 const deviceOf = (members: Members): string => idText(members.get('deviceId'));
@@ -63,13 +66,14 @@ async function operationTexts(
     }),
   );
   const externalIds = new Map<string, string>();
-  if (request.query.has('agentId')) {
-    const budget = new PageBudget(request);
-    for (const device of devices) {
-      const text = await externalIdsOf(request, device);
+  const budget = new PageBudget(request);
+  for (let from = 0; from < devices.length; from += DEVICES_AT_ONCE) {
+    const some = devices.slice(from, from + DEVICES_AT_ONCE);
+    const texts = await Promise.all(some.map((device) => externalIdsOf(request, device)));
+    texts.forEach((text, index) => {
       budget.take(text.length);
-      externalIds.set(device, text);
-    }
+      externalIds.set(some[index], text);
+    });
   }
   return textsWithin(request, operations, ({ entityId, members }) => {
     const device = deviceOf(members);

@@ -141,18 +141,12 @@ export function sentPassword(members: Members): string | undefined {
 }
 
 /**
- * docs/spec/tenants.md#administrators: an administrator has an address, and a password or a link to set one. Who wants
- * the link instead of a password needs the address.
+ * A link to set the password, in place of a password, wants an address (docs/spec/tenants.md#administrators).
  * @throws PlatformError 422.
  */
-export function requireAdminFields(members: Members): void {
+export function requireAddressForLink(members: Members): void {
   const has = (name: string): boolean => (members.get(name) ?? 'null') !== 'null';
-  const isNamed = has('adminName');
   const hasPassword = has('adminPass') || has('adminPassword');
-  const wantsLink = members.get('sendPasswordResetEmail') === 'true';
-  const missing = [
-    ...((isNamed || (wantsLink && !hasPassword)) && !has('adminEmail') ? ['adminEmail'] : []),
-    ...(isNamed && !hasPassword && !wantsLink ? ['adminPass'] : []),
-  ];
-  if (missing.length > 0) throw new PlatformError('validation/mandatory-fields', { names: missing.join(',') });
+  if (members.get('sendPasswordResetEmail') === 'true' && !hasPassword && !has('adminEmail'))
+    throw new PlatformError('validation/mandatory-fields', { names: 'adminEmail' });
 }

@@ -24,7 +24,7 @@ import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
 import { ownedApplicationsText, subscribedApplicationsText } from '../applications/subscriptions.ts';
-import { TenantPost, TenantPut, checkedText, requireAdminFields, sentFields, sentPassword } from './fields.ts';
+import { TenantPost, TenantPut, checkedText, requireAddressForLink, sentFields, sentPassword } from './fields.ts';
 import { linkParts } from '../users/passwords.ts';
 
 const READ = ['ROLE_TENANT_MANAGEMENT_READ'];
@@ -117,7 +117,7 @@ async function post(request: ApiRequest, reserved: ReadonlySet<string>): Promise
   const members = request.members();
   const fields = sentFields(members);
   delete fields.status;
-  requireAdminFields(members);
+  requireAddressForLink(members);
   const password = sentPassword(members);
   const id = checkedText(members, 'id');
   if (id !== undefined && reserved.has(id)) {

@@ -13,6 +13,9 @@ import { tenantOf } from './subtenants.ts';
 import { systemOptionRoutes } from '../options/system-options.ts';
 import { tenantOption } from '../../accounts/options/values.ts';
 
+/** The host in a URL, without its port. */
+const hostOf = (url: string): string => /^\w+:\/\/(\[[^\]]+\]|[^:/]+)/.exec(url)?.[1] ?? '';
+
 async function currentTenant(request: ApiRequest): Promise<Answer> {
   const tenant = request.platform.tenants.byId(request.principal.tenant);
   if (tenant === undefined) throw new PlatformError('tenants/not-found', { id: request.principal.tenant });
@@ -20,7 +23,7 @@ async function currentTenant(request: ApiRequest): Promise<Answer> {
     request.query.isTrue('withParent') && tenant.parent !== undefined ? `,"parent":${quote(tenant.parent)}` : '';
   const self = quote(`${request.baseUrl}/tenant/currentTenant`);
   const applications = await subscribedApplicationsText(request, tenant);
-  const head = `{"self":${self},"name":${quote(tenant.id)},"domainName":${quote(tenant.domain ?? '')}`;
+  const head = `{"self":${self},"name":${quote(tenant.id)},"domainName":${quote(tenant.domain ?? hostOf(request.baseUrl))}`;
   const properties = `"allowCreateTenants":${tenant.allowCreateTenants === true},"customProperties":${tenant.customProperties ?? '{}'}`;
   return found('currentTenant', `${head},${properties}${parent},"applications":${applications}}`);
 }

@@ -208,6 +208,7 @@ t.test('operations', async (t) => {
   t.equal((await put({ status: 'FAILED', failureReason: 'x' })).json.failureReason, 'x');
   const detail = (await api.call('GET', `/devicecontrol/operations/${id}`)).json;
   t.equal(detail.deviceName, 'Pump');
+  t.strictSame(detail.deviceExternalIDs.externalIds, [{ type: 'c8y_Serial', externalId: 'x1' }]);
   t.equal(
     (await put({ ...detail, deviceExternalIDs: { externalIds: [] }, status: 'EXECUTING' })).json.status,
     'EXECUTING',

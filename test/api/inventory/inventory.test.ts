@@ -70,6 +70,7 @@ t.test('children of three kinds', async (t) => {
   t.match(api.fake.sent.at(-1), { body: { parent: { id: '1', kind: 'childAdditions' } } });
   t.equal((await api.call('POST', `${PATH}/1/childDevices`, { body: { managedObject: { id: '99' } } })).status, 404);
   t.equal((await api.call('POST', `${PATH}/1/childDevices`, { body: { managedObject: {} } })).status, 422);
+  t.equal((await api.call('POST', `${PATH}/1/childDevices`, { body: {} })).status, 422, 'nothing is made of nothing');
   t.equal((await api.call('POST', `${PATH}/99/childDevices`, { body: {} })).status, 404);
   const parent = (await api.call('GET', `${PATH}/1`)).json;
   t.strictSame(parent.childDevices.references, [

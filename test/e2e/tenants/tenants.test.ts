@@ -249,6 +249,8 @@ t.test('ids and domains name one tenant, whichever way', async (t) => {
 t.test('who wants a link instead of a password needs an address', async (t) => {
   const reply = await management.post('/tenant/tenants', { ...basics('linked'), sendPasswordResetEmail: true });
   t.match(reply, { status: 422, json: { message: 'Following mandatory fields should be included: adminEmail' } });
+  const plain = { ...basics('no-address'), adminName: 'boss', adminPass: PASSWORD };
+  t.equal((await management.post('/tenant/tenants', plain)).status, 201, 'a password needs none');
 });
 
 t.test('many are created at once, and changed: none is in conflict', async (t) => {
