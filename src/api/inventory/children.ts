@@ -5,7 +5,7 @@ import { COMMAND } from '../../model/commands/kinds.ts';
 import type { ChildKind, ChildLink, ChildLinks } from '../../model/commands/links.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { splitElements, splitMembers, stringMember } from '../../model/documents/json-document.ts';
-import { referencedId } from '../../model/entities/managed-object.ts';
+import { isReference, referencedId } from '../../model/entities/managed-object.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { documentPage } from '../../history/page.ts';
 import { isEntityId } from '../../model/entities/entity-id.ts';
@@ -60,8 +60,7 @@ function formOf(request: ApiRequest): Form {
   }
   const members = request.members();
   if (members.has('references')) return 'managedObjectReferenceCollection';
-  // An empty object names nothing to link, and nothing to create.
-  return members.has('managedObject') || members.size === 0 ? 'managedObjectReference' : 'managedObject';
+  return isReference(members) ? 'managedObjectReference' : 'managedObject';
 }
 
 /**

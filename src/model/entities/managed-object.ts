@@ -28,6 +28,12 @@ export function managedObjectChange(members: Members): string {
   return joinMembers(changes);
 }
 
+/**
+ * Whether a body for a collection of children says which object to link; an empty one names nothing to link, and nothing
+ * to create (docs/spec/inventory.md#children).
+ */
+export const isReference = (members: Members): boolean => members.has('managedObject') || members.size === 0;
+
 /** Id in `{"id":…}` or `{"self":".../<id>"}`. @throws PlatformError `validation/mandatory-fields` without either. */
 export function referencedId(reference: Members): string {
   const object = reference.get('managedObject');

@@ -15,7 +15,12 @@ import type { ManagedObjectCreate } from '../../model/commands/entities.ts';
 import type { CommandKind } from '../../model/commands/kinds.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { eventChange, newEvent } from '../../model/entities/event.ts';
-import { managedObjectChange, newManagedObject, referencedId } from '../../model/entities/managed-object.ts';
+import {
+  isReference,
+  managedObjectChange,
+  newManagedObject,
+  referencedId,
+} from '../../model/entities/managed-object.ts';
 import {
   ALARM_CHANGE,
   EVENT_CHANGE,
@@ -247,7 +252,7 @@ class JsonMessage {
     const isKnown = this.#parts.objects.known.get('managedObject', this.#link.tenantNumber, parent) !== undefined;
     if (!isKnown) throw new PlatformError('inventory/not-found', { id: parent });
     const members = NEW_CHILD.checked(parseMembers(text));
-    if (!members.has('managedObject')) {
+    if (!isReference(members)) {
       this.#createObject(members, { id: parent, kind: 'childDevices' });
       return;
     }
