@@ -409,7 +409,7 @@ const OPERATION: Resource = {
       type: 'object',
       post: 'no',
       put: 'no',
-      values: [{ externalIds: [] }, { externalIds: [] }],
+      values: [{ externalIds: [{ type: 'c8y_Sent' }] }, { externalIds: [{ type: 'c8y_Changed' }] }],
       isSometimes: true,
       heldBy: [['document-1/rules', 'Operation: deviceExternalIDs']],
     },

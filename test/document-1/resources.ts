@@ -458,10 +458,9 @@ const CONTROL: RuleTable = {
         const externalId = world.name('of-operation');
         await world.rest.create(`/identity/globalIds/${deviceId}/externalIds`, { type: 'c8y_Serial', externalId });
         await world.operation({ deviceId });
-        // Document 4 (section 5.1): where an agent asks for its operations.
         const {
           operations: [found],
-        } = await world.rest.read(`/devicecontrol/operations?agentId=${deviceId}`);
+        } = await world.rest.read(`/devicecontrol/operations?deviceId=${deviceId}`);
         t.match(found.deviceExternalIDs, { externalIds: [{ type: 'c8y_Serial', externalId }] });
       },
     },
