@@ -9,6 +9,10 @@ import { htmlPage } from '../request/html-page.ts';
 const message = (code: 'login/tfa-code-required' | 'login/tfa-setup-required'): string =>
   JSON.stringify(new PlatformError(code).message);
 
+/** Another node of a cluster learns of new one-time codes within a second. */
+const RETRIES = 3;
+const RETRY_MS = 700;
+
 /**
  * Where the application wants its user back is in the session's storage: only a page of this origin is gone to. Older
  * credentials that applications keep there and elsewhere win over the cookie, so they go.
@@ -63,12 +67,19 @@ const loggedIn = () => {
   if (url !== undefined) return location.replace(url);
   say('You are logged in. Open the page of an application to go on.');
 };
+const logIn = async (fields, retries) => {
+  const { fault } = await call(new URL('tenant/oauth', root), { method: 'POST', body: new URLSearchParams(fields) });
+  if (fault === undefined || retries === 0) return fault;
+  await new Promise((resolve) => setTimeout(resolve, ${RETRY_MS}));
+  return logIn(fields, retries - 1);
+};
 onSubmit(async () => {
   say('Logging in …');
-  if (isSettingUp && !(await confirmed())) return;
+  const isNew = isSettingUp;
+  if (isNew && !(await confirmed())) return;
   const fields = { grant_type: 'PASSWORD', ...credentials() };
   if (!input('codes').hidden) fields.tfa_code = input('code').value.trim();
-  const { fault } = await call(new URL('tenant/oauth', root), { method: 'POST', body: new URLSearchParams(fields) });
+  const fault = await logIn(fields, isNew ? ${RETRIES} : 0);
   if (fault === undefined) return loggedIn();
   input('code').value = '';
   if (fault === ${message('login/tfa-setup-required')}) return setUp();
