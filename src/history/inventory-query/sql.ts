@@ -29,18 +29,25 @@ const ID_NAMES: ReadonlySet<string> = new Set(['id', '_id']);
 export interface QueryColumns {
   /** Names of member and column; an absent member is ''. */
   readonly texts: ReadonlySet<string>;
-  readonly times: Readonly<Record<string, string>>;
+  readonly times: ReadonlyMap<string, string>;
   /** Values in their order, of those columns of text that are not ordered by the alphabet. */
-  readonly ranked?: Readonly<Record<string, readonly string[]>>;
+  readonly ranked: ReadonlyMap<string, readonly string[]>;
 }
 export const INVENTORY_COLUMNS: QueryColumns = {
   texts: new Set(['type', 'name', 'owner']),
-  times: { creationTime: 'creation_time', lastUpdated: 'last_updated' },
+  times: new Map([
+    ['creationTime', 'creation_time'],
+    ['lastUpdated', 'last_updated'],
+  ]),
+  ranked: new Map(),
 };
 export const ALARM_COLUMNS: QueryColumns = {
   texts: new Set(['type', 'status', 'severity']),
-  times: { ...INVENTORY_COLUMNS.times, time: 'time' },
-  ranked: { status: ALARM_STATUSES, severity: ALARM_SEVERITIES },
+  times: new Map([...INVENTORY_COLUMNS.times, ['time', 'time']]),
+  ranked: new Map<string, readonly string[]>([
+    ['status', ALARM_STATUSES],
+    ['severity', ALARM_SEVERITIES],
+  ]),
 };
 /** ISO 8601 as model/documents/iso-time.ts reads it, in years that the store has. */
 const TIME_PATTERN =
@@ -94,7 +101,7 @@ export class QueryCompiler {
 
   /** `creationTime.date` is `creationTime`. */
   #withoutDate(path: Path): Path {
-    return path.length === 2 && path[1] === 'date' && this.#columns.times[path[0]] !== undefined ? [path[0]] : path;
+    return path.length === 2 && path[1] === 'date' && this.#columns.times.has(path[0]) ? [path[0]] : path;
   }
 
   /** The value is written once, as the argument of a function: the engine works through each copy of its path. */
@@ -103,9 +110,10 @@ export class QueryCompiler {
     if (path.length === 1) {
       if (ID_NAMES.has(name)) return 'id';
       const { texts, times, ranked } = this.#columns;
-      if (ranked?.[name] !== undefined) return `indexOf(${this.#binder.bind('Array(String)', ranked[name])}, ${name})`;
+      const [values, time] = [ranked.get(name), times.get(name)];
+      if (values !== undefined) return `indexOf(${this.#binder.bind('Array(String)', values)}, ${name})`;
       if (texts.has(name)) return name;
-      if (times[name] !== undefined) return times[name];
+      if (time !== undefined) return time;
     }
     const rank = `multiIf(v IN ('', 'null'), 0, ${isNumber('v')}, 1, ${isText('v')}, 2, 3)`;
     const keys = `tuple(${rank}, if(${isNumber('v')}, JSONExtractFloat(v), 0), if(${isText('v')}, JSONExtractString(v), ''))`;
@@ -130,7 +138,7 @@ export class QueryCompiler {
           ? this.#columnComparison(name, operator, literal.pieces)
           : undefined;
       if (column !== undefined) return column;
-      const timeColumn = this.#columns.times[name];
+      const timeColumn = this.#columns.times.get(name);
       const time = timeColumn === undefined ? undefined : timeOf(literal);
       if (time !== undefined)
         return `toUnixTimestamp64Milli(${timeColumn}) ${SIGNS[operator]} ${this.#binder.bind('Int64', time)}`;

@@ -347,6 +347,20 @@ t.test('functions of the hierarchy', async (t) => {
   await check('isinhierarchyof(5) or isinhierarchyof(7)', '5 6 7');
 });
 
+t.test('members that are named like what every object of JavaScript has', async (t) => {
+  const names = ['constructor', 'toString', '__proto__', 'valueOf'];
+  const { ask } = await inventory([
+    { id: '1' },
+    JSON.parse(`{"id":"2","constructor":"a","toString":"a","valueOf":"a"}`),
+  ]);
+  for (const name of names) {
+    t.same(await ask(`$filter=(${name} eq 'b')`), [], name);
+    t.same((await ask(`$orderby=${name}`)).sort(), ['1', '2'], name);
+    t.same(await ask(`$filter=(${name}.date gt '2024-01-01T00:00:00Z')`), [], name);
+  }
+  t.same(await ask("$filter=(constructor eq 'a')"), ['2']);
+});
+
 t.test('times in what has a column of its own are compared as times', async (t) => {
   const { ask } = await inventory([
     { id: '1', type: '2024-01-01T01:00:00.000+01:00' },
