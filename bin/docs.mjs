@@ -1,4 +1,7 @@
-/** `npm run docs`: writes the pages of docs/, and the help, that are generated from tables in the source. Tests compare them. */
+/**
+ * `npm run docs`: writes the pages of docs/, and the help, that are generated from tables in the source. Tests compare
+ * them.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureBuilt, ensureInstalled, root } from './setup.mjs';

@@ -1,8 +1,8 @@
 /**
- * Tokens for devices that log in by certificates (docs/spec/login.md#device-tokens). That a device
- * has the key of its certificate is checked by TLS on the HTTPS listener, or by a proxy in front of the HTTP listener,
- * which hands the certificate over in the header that `device-certificate-header` names. What the device sends itself, in X-Ssl-Cert-Chain, proves nothing: it
- * only leads from its certificate to the trusted one.
+ * Tokens for devices that log in by certificates (docs/spec/login.md#device-tokens). That a device has the key of its
+ * certificate is checked by TLS on the HTTPS listener, or by a proxy in front of the HTTP listener, which hands the
+ * certificate over in the header that `device-certificate-header` names. What the device sends itself, in
+ * X-Ssl-Cert-Chain, proves nothing: it only leads from its certificate to the trusted one.
  */
 import type { X509Certificate } from 'node:crypto';
 import Type from 'typebox';

@@ -81,8 +81,8 @@ function tooLarge(request: ApiRequest, root: string, maximum: number): never {
 }
 
 /**
- * What `withSourceAssets`, `withSourceDevices` and `withSourceChildren` ask for below the source (docs/spec/alarms.md#lists); undefined for
- * nothing.
+ * What `withSourceAssets`, `withSourceDevices` and `withSourceChildren` ask for below the source
+ * (docs/spec/alarms.md#lists); undefined for nothing.
  */
 function wantedBelow({ query }: ApiRequest): ObjectsBelow['wanted'] | undefined {
   const [assets, devices] = [query.isTrue('withSourceAssets'), query.isTrue('withSourceDevices')];

@@ -1,4 +1,7 @@
-/** Feature toggles that clients ask for (docs/spec/options.md#features). They are those of the server: nothing sets them. */
+/**
+ * Feature toggles that clients ask for (docs/spec/options.md#features). They are those of the server: nothing sets
+ * them.
+ */
 import Type from 'typebox';
 import { PlatformError } from '../../model/errors.ts';
 import { JSON_TYPE } from '../http/media-types.ts';

@@ -1,7 +1,7 @@
 /**
- * Key and certificate of HTTPS and MQTT over TLS, read again when their files change: those who renew them (ACME clients,
- * Kubernetes) replace the files, and some send SIGHUP. New connections get the new certificate; open ones go on. A pair
- * that cannot be used is told in the log, and the old one stays.
+ * Key and certificate of HTTPS and MQTT over TLS, read again when their files change: those who renew them (ACME
+ * clients, Kubernetes) replace the files, and some send SIGHUP. New connections get the new certificate; open ones go
+ * on. A pair that cannot be used is told in the log, and the old one stays.
  */
 import { X509Certificate, createPrivateKey } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';

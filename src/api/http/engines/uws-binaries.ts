@@ -1,8 +1,9 @@
 /**
  * The builds of uWebSockets.js that may be loaded, by platform, processor and ABI of Node: 115 is Node 20, 127 is 22,
  * 137 is 24. `bin/native.mjs` checks `source` (SHA-256) of the file in the package, makes the copy that loads on older
- * glibc as well (`elf-glibc.ts`) and has the server's own answers (`own-answers.ts`), checks `digest` and puts it into dist/native. `uws.ts` checks `digest` once more
- * before it loads the copy. With another version of the package: `node bin/native.mjs --print`.
+ * glibc as well (`elf-glibc.ts`) and has the server's own answers (`own-answers.ts`), checks `digest` and puts it into
+ * dist/native. `uws.ts` checks `digest` once more before it loads the copy. With another version of the package: `node
+ * bin/native.mjs --print`.
  */
 export interface UwsBinary {
   readonly source: string;

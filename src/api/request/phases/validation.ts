@@ -1,4 +1,6 @@
-/** What a request says, when all of it is there: query, media type of the answer, processing mode, members of its body. */
+/**
+ * What a request says, when all of it is there: query, media type of the answer, processing mode, members of its body.
+ */
 import { processingModeOf } from '../../../model/commands/processing-mode.ts';
 import { PlatformError } from '../../../model/errors.ts';
 import { chooseKind, type MediaKind } from '../../http/media-types.ts';
