@@ -41,6 +41,9 @@ function copyTree() {
   const tree = mkdtempSync(join(tmpdir(), 'millrace-mutants-'));
   cpSync(root, tree, { recursive: true, filter: (path) => !NOT_COPIED.has(relative(root, path)) });
   symlinkSync(join(root, 'node_modules'), join(tree, 'node_modules'));
+  // A file for a file, so that a change of one of them is one of the server.
+  const start = join('src', 'server', 'start.js');
+  cpSync(join(tree, 'dist-test', start), join(tree, 'dist', start));
   return tree;
 }
 

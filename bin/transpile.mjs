@@ -1,5 +1,5 @@
 /**
- * TypeScript to JavaScript, a file for a file but for some packages, about a second for all of it. Types are checked
+ * TypeScript to JavaScript, a file for a file but for some packages and for the server, some seconds for all of it. Types are checked
  * elsewhere: `npm run typecheck`, `npm run check`.
  */
 import { readdirSync } from 'node:fs';
@@ -55,7 +55,35 @@ const joinPackages = (build, { root, outDir }) =>
     splitting: true,
   });
 
+/** For packages that are CommonJS. */
+const REQUIRE =
+  "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);";
 const OPTIONS = { bundle: true, format: 'esm', platform: 'node', target: 'node20', logLevel: 'warning' };
+
+/**
+ * The server and its packages are a thousand files: in one file they take 1.3 s of CPU time and 35 MB less. It stands in
+ * the place of `start.js`, and beside it what it starts, which it looks for there.
+ */
+const SERVER_FOLDER = join('src', 'server');
+const SERVER_ENTRIES = {
+  start: 'src/server/start.ts',
+  child: 'src/store/embedded-clickhouse/child.ts',
+  thread: 'src/accounts/passwords/thread.ts',
+};
+/** Binaries, and what starts threads from files of its own. */
+const APART_PACKAGES = ['lmdb', 'chdb', 'pino'];
+
+const joinServer = (build, { root, outDir }) =>
+  build({
+    ...OPTIONS,
+    absWorkingDir: root,
+    entryPoints: SERVER_ENTRIES,
+    outdir: join(outDir, SERVER_FOLDER),
+    external: APART_PACKAGES,
+    sourcemap: true,
+    sourcesContent: false,
+    banner: { js: REQUIRE },
+  });
 
 /** @returns false when a file could not be read as TypeScript; esbuild has printed why. */
 async function withEsbuild(work) {
@@ -98,7 +126,10 @@ function transpileWith(build, { root, folders, outDir }) {
  * could not be read.
  */
 export const transpile = (options) =>
-  withEsbuild((build) => Promise.all([transpileWith, joinPackages].map((work) => work(build, options))));
+  withEsbuild(async (build) => {
+    await Promise.all([transpileWith, joinPackages].map((work) => work(build, options)));
+    await joinServer(build, options);
+  });
 
 const joinTap = (build, { root, outDir }) =>
   build({
@@ -107,9 +138,7 @@ const joinTap = (build, { root, outDir }) =>
     entryPoints: ['tap'],
     outfile: join(outDir, 'node_modules', 'tap', 'tap.mjs'),
     alias: { 'async-hook-domain': './bin/tap/error-domain.mjs' },
-    banner: {
-      js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
-    },
+    banner: { js: REQUIRE },
   });
 
 /**

@@ -1,8 +1,8 @@
 /**
  * The commands and their flags, parsed by commander; values are checked by the settings tables, all mistakes at once.
  */
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { VERSION } from '../config/project.ts';
 import { loadConfig, loadDataSettings, SETTINGS } from '../config/config.ts';
 import { BACKUP_SETTINGS, REPAIR_SETTING, RESTORE_SETTINGS } from './backup-settings.ts';
 import { CommandError, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from '../operate/exit-codes.ts';
@@ -51,7 +51,7 @@ const COMMANDS: readonly CommandEntry[] = [
     settings: BACKUP_SETTINGS,
     words: [['to', 'the directory of the backup']],
     run: async (parsed) =>
-      (await import('./backup.ts')).backup(ofData(BACKUP_SETTINGS, parsed), parsed.words[0], packageVersion()),
+      (await import('./backup.ts')).backup(ofData(BACKUP_SETTINGS, parsed), parsed.words[0], VERSION),
   },
   {
     name: 'restore',
@@ -77,19 +77,6 @@ function ofData<Table extends readonly Setting[]>(table: Table, parsed: ParsedFl
   return loadDataSettings(table, { flags: parsed.flags, environment: process.env }, parsed.mistakes);
 }
 
-/** The version in package.json, which stands above both src and dist/src. */
-export function packageVersion(): string {
-  for (const up of ['../../', '../../../']) {
-    try {
-      return (JSON.parse(readFileSync(new URL(`${up}package.json`, import.meta.url), 'utf8')) as { version: string })
-        .version;
-    } catch {
-      /* not at this height: built code lies one directory deeper than the source */
-    }
-  }
-  return 'unknown';
-}
-
 /**
  * Runs one command.
  * @param argv without the interpreter and the script.
@@ -99,7 +86,7 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
   let code = EXIT_OK;
   const program = new Command('millrace')
     .description(PURPOSE)
-    .version(packageVersion())
+    .version(VERSION)
     .exitOverride()
     .configureHelp({ formatHelp: overview })
     .addHelpCommand(true);

@@ -9,7 +9,7 @@ import { startListeners } from './listeners.ts';
 import type { RunningServer } from './listeners.ts';
 import { SingleNode } from './cores/single-node.ts';
 
-export { VERSION } from '../version.ts';
+export { VERSION } from '../config/project.ts';
 export type { RunningServer };
 
 /** The clients of NATS and Redis are loaded only where they are used: a third of the time that loading takes. */

@@ -4,7 +4,7 @@
  */
 import Type from 'typebox';
 import type { TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { compiledOnce } from '../../model/schema/compiled.ts';
 import { CONTEXT_PATH, ROLE_FORM } from '../../model/entities/application.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { compact } from '../../model/documents/json-document.ts';
@@ -107,7 +107,7 @@ interface ManifestFields {
 }
 
 const bad = (reason: string): PlatformError => new PlatformError('applications/manifest', { reason });
-const validator = Compile(MicroserviceManifest);
+const validatorOf = compiledOnce(MicroserviceManifest);
 
 /** Compact text of a manifest that is one JSON object. @throws PlatformError `applications/manifest`. */
 export function manifestText(content: Buffer): string {
@@ -126,7 +126,7 @@ export function manifestText(content: Buffer): string {
 /** @throws PlatformError `applications/manifest` that names every wrong field. */
 export function requireMicroserviceManifest(text: string): void {
   const manifest = JSON.parse(text) as ManifestFields;
-  if (!validator.Check(manifest)) {
+  if (!validatorOf().Check(manifest)) {
     const problems = problemsOf(manifest);
     const [first] = problems;
     throw new PlatformError('applications/manifest-fields', {
@@ -143,7 +143,9 @@ export function requireMicroserviceManifest(text: string): void {
 /** One for each wrong field, the most exact one. */
 function problemsOf(manifest: ManifestFields): Map<string, string> {
   const found = new Map<string, string>();
-  for (const { instancePath, keyword, message, params } of validator.Errors(manifest).slice(0, PROBLEMS_MAX * 5)) {
+  for (const { instancePath, keyword, message, params } of validatorOf()
+    .Errors(manifest)
+    .slice(0, PROBLEMS_MAX * 5)) {
     const path = instancePath.slice(1).replaceAll('/', '.');
     const missing =
       keyword === 'required' ? ((params as { requiredProperties?: string[] }).requiredProperties ?? []) : [];

@@ -4,7 +4,7 @@
  */
 import { parse } from 'csv-parse/sync';
 import Type from 'typebox';
-import { Compile } from 'typebox/compile';
+import { compiledOnce } from '../../model/schema/compiled.ts';
 import { REVOCATIONS_OF_TENANT_MAX, serialOf } from '../../accounts/certificates/certificates.ts';
 import type { RecordChange } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
@@ -102,7 +102,7 @@ async function sentOf(request: ApiRequest): Promise<Sent[]> {
     if (error instanceof PlatformError) throw error;
     throw new PlatformError('general/bad-json', { reason: (error as Error).message });
   }
-  if (!Check.Check(body))
+  if (!checkOf().Check(body))
     throw invalid('crls', '…', '[{"serialNumberInHex":"1000","revocationDate":"2023-01-11T16:12:36.288Z"}]');
   return body.crls;
 }
@@ -167,7 +167,7 @@ const Body = Type.Object(
   },
   { additionalProperties: true },
 );
-const Check = Compile(Body);
+const checkOf = compiledOnce(Body);
 
 export function revocationRoutes(): Route[] {
   const path = '/tenant/trusted-certificates/settings/crl';

@@ -3,8 +3,8 @@
  * docs/spec/errors.md#body).
  */
 import type { TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
 import { PlatformError } from '../errors.ts';
+import { compiledOnce } from './compiled.ts';
 import { limitWords } from './limits.ts';
 
 /** @throws PlatformError `validation/mandatory-fields` with all missing names, or `validation/invalid-field`. */
@@ -30,8 +30,9 @@ const ERRORS_MAX = 50;
 
 /** @param area first part of the error string, for instance `inventory`. */
 export function compileBodyCheck(schema: TSchema, area: string): BodyCheck {
-  const validator = Compile(schema);
+  const validatorOf = compiledOnce(schema);
   return (value) => {
+    const validator = validatorOf();
     if (validator.Check(value)) return;
     const errors = (validator.Errors(value) as unknown as SchemaError[]).slice(0, ERRORS_MAX);
     const missing = errors.flatMap((error) => missingNames(error, value));

@@ -53,7 +53,7 @@ import { SCHEMA_DOCUMENT, withSchema } from '../../store/schema-version.ts';
 import { syncDirectory } from '../../store/files/sync-directory.ts';
 import type { HealthReport } from '../../api/request/platform.ts';
 import type { ObservedPart } from '../../operate/health.ts';
-import { VERSION } from '../../version.ts';
+import { VERSION } from '../../config/project.ts';
 import { CoreEvents, loginParts, recordsChanged } from './core.ts';
 import type { ServerCore } from './core.ts';
 

@@ -15,7 +15,7 @@ import { JsonMeasurementIntake } from '../../ingest/measurements/intake.ts';
 import { mqttWebSocketHandlers } from '../../mqtt/web-socket-transport.ts';
 import type { ConnectionBounds } from '../../operate/descriptors.ts';
 import { BAYEUX_URLS } from '../../realtime/bayeux/channel.ts';
-import { VERSION } from '../../version.ts';
+import { VERSION } from '../../config/project.ts';
 import type { ServerCore } from '../cores/core.ts';
 import type { AccountsPart } from './accounts.ts';
 import type { AvailabilityPart } from './availability.ts';

@@ -6,7 +6,8 @@ import '../uws-limits.ts';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { PROJECT_FOLDER } from '../../../config/project.ts';
 import type { HttpLibrary } from '../library.ts';
 import { UWS_BINARIES, uwsFileName } from './uws-binaries.ts';
 import type { UwsBinary } from './uws-binaries.ts';
@@ -30,11 +31,6 @@ const WITHOUT_MARK = '999999990007';
 /** By ABI. */
 const NODE_NAMES: Readonly<Record<string, string>> = { 115: 'Node 20', 127: 'Node 22', 137: 'Node 24' };
 
-/** The folder of package.json, from src, dist/src and dist-test/src. */
-function projectFolder(from: string): string {
-  return existsSync(join(from, 'package.json')) || dirname(from) === from ? from : projectFolder(dirname(from));
-}
-
 /** @throws Error that says why there is nothing to load: the platform, the version of Node, the file, its digest. */
 export function loadUws(place: UwsPlace = {}): HttpLibrary {
   const {
@@ -55,7 +51,7 @@ export function loadUws(place: UwsPlace = {}): HttpLibrary {
         : `uWebSockets.js has no build for Node ${process.versions.node} (ABI ${abi}), only for ${others.join(', ')}`,
     );
   }
-  const path = join(place.folder ?? join(projectFolder(import.meta.dirname), 'dist', 'native'), uwsFileName(key));
+  const path = join(place.folder ?? join(PROJECT_FOLDER, 'dist', 'native'), uwsFileName(key));
   if (!existsSync(path)) throw new Error(`${path} is missing: npm run build makes it`);
   const digest = createHash('sha256').update(readFileSync(path)).digest('hex');
   if (digest !== binary.digest) {

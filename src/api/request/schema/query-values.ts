@@ -1,6 +1,6 @@
 /** Query parameters of a request: decoding, duplicates, and the conversions that their schemas ask for. */
 import type { TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { compiledOnce } from '../../../model/schema/compiled.ts';
 import { PlatformError } from '../../../model/errors.ts';
 import { limitWords } from '../../../model/schema/limits.ts';
 import { parseQueryTime } from './timestamps.ts';
@@ -137,9 +137,9 @@ function checkOf(parameter: QueryParameter): (text: string) => boolean {
   const { schema } = parameter;
   if (schema.format === 'date-time') return (text) => parseQueryTime(text.trim()) !== undefined;
   if (schema.type === 'boolean') return (text) => /^(true|false)$/i.test(text);
-  const validator = Compile(schema);
-  if (schema.type === 'integer') return (text) => /^-?\d+$/.test(text) && validator.Check(integerOf(text));
-  return (text) => validator.Check(text);
+  const validator = compiledOnce(schema);
+  if (schema.type === 'integer') return (text) => /^-?\d+$/.test(text) && validator().Check(integerOf(text));
+  return (text) => validator().Check(text);
 }
 
 function limitOf(parameter: QueryParameter): string {
