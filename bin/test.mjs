@@ -2,11 +2,12 @@
  * `npm test [-- <part of a file name> | --only | --everywhere]…`: installs what is missing, builds, and runs
  * test/**\/*.test.ts in rings, the cheapest first: types and files that start no process (as `npm run check` does), files
  * that start servers, then those that kill them (test/faults) beside some files of test/e2e with a cluster of three
- * nodes on a second version of Node; half of the files with one node run on that version. Ends with the line
+ * nodes on a second version of Node; half of the files with one node run on that version. Of what costs most a quarter
+ * runs, in turn; `--everywhere` runs all of it, a file's name that file and nothing else. Ends with the line
  * `N passed, N failed` (`, N skipped`). The build and the type check count as one each. On CI a test skipped for a
  * missing program is a failure.
  */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -79,6 +80,31 @@ const CLUSTER_TOO_FILES = new Set(
 );
 const HOST_START_MS = 240_000;
 const HOST_STOP_MS = 60_000;
+
+/**
+ * Of test/faults what every commit runs: the others, and the files of the cluster, take turns.
+ */
+const EVERY_TIME_FAULTS = new Set(
+  ['kill-server', 'kill-clickhouse', 'mqtt-sessions', 'power-cut', 'cluster/cluster', 'cluster/kills'].map(
+    (name) => `test/faults/${name}.test.ts`,
+  ),
+);
+const TURNS = 4;
+
+/** The commit says whose turn it is, so that a run can be repeated. MILLRACE_TEST_TURN=0 to 3 chooses. */
+function turnOf() {
+  const chosen = Number(process.env.MILLRACE_TEST_TURN ?? Number.NaN);
+  if (Number.isInteger(chosen) && chosen >= 0 && chosen < TURNS) return chosen;
+  try {
+    const commit = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: root, stdio: ['ignore', 'pipe', 'ignore'] });
+    return Number.parseInt(commit.toString().slice(0, 4), 16) % TURNS;
+  } catch {
+    return 0; // Not a clone, or no git.
+  }
+}
+
+/** @returns of files in mixed order those whose turn it is. */
+const inTurn = (names, turn) => names.filter((_, index) => index % TURNS === turn);
 
 /**
  * What runs on the second version of Node too, with the servers that it starts: native packages, the engines of HTTP,
@@ -216,22 +242,35 @@ if (files.length === 0) run.step(`no test file is named like ${given.join(' ')}`
 run.step('build', (await ensureBuilt()) && (await buildTests()));
 
 const runsBothWays = isEverywhere || given.length > 0;
-const clusterFiles = files.filter((name) => isClusterFile(name) && (runsBothWays || CLUSTER_TOO_FILES.has(name)));
-const againFiles = files.filter((name) => SECOND_NODE_FILES.has(name));
+const isFault = (name) => name.startsWith('test/faults/');
+const turn = turnOf();
+const turnFiles = runsBothWays
+  ? files
+  : inTurn(
+      files.filter((name) => (isFault(name) && !EVERY_TIME_FAULTS.has(name)) || CLUSTER_TOO_FILES.has(name)),
+      turn,
+    );
+const takesPart = (name) => !isFault(name) || EVERY_TIME_FAULTS.has(name) || turnFiles.includes(name);
+if (!runsBothWays)
+  say(
+    `turn ${turn} of 0 to ${TURNS - 1}: files of test/faults and of the cluster that this commit runs (--everywhere: all)`,
+  );
+const clusterFiles = turnFiles.filter(isClusterFile);
+const againFiles = files.filter((name) => SECOND_NODE_FILES.has(name) && takesPart(name));
 // Beside the tests: it is a download.
 const wantsSecondNode = clusterFiles.length + againFiles.length > 0 || files.some(isOfSecondNode);
 const settingUpNode = wantsSecondNode ? ensureSecondNode() : undefined;
 // A process that others share cannot choose tests.
 const light = isOnly ? [] : files.filter(startsNoProcess);
+// Who names files runs them again and again.
+const checks = given.length > 0 ? [] : [checkFormat, checkTypes];
 await Promise.all([
-  checkFormat().then((isGood) => run.step('format', isGood)),
-  checkTypes().then((isGood) => run.step('type check', isGood)),
+  ...checks.map((check) => check().then((isGood) => run.step(check === checkTypes ? 'type check' : 'format', isGood))),
   run.together(light, availableParallelism()),
 ]);
 
 await programs;
-const heavy = files.filter((name) => !light.includes(name));
-const isFault = (name) => name.startsWith('test/faults/');
+const heavy = files.filter((name) => !light.includes(name) && takesPart(name));
 const secondNode = await settingUpNode;
 if (secondNode?.reason !== undefined) {
   run.skip(`what runs on a second Node: it runs on ${process.versions.node}`, secondNode.reason, true);

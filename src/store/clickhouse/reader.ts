@@ -62,7 +62,7 @@ export class ClickHouseHistoryReader implements HistoryReader {
 
   async query<Row>(statement: HistoryStatement, asker?: QueryAsker): Promise<Row[]> {
     try {
-      await this.#makeVisible(VISIBLE_TIMEOUT_MS, statement);
+      await this.#visible(statement, asker);
       await this.#tables.createTables();
       return await this.#inTurn<Row>(statement, asker ?? { tenant: statement.tenant ?? 0, user: '' });
     } catch (error) {
@@ -70,6 +70,23 @@ export class ClickHouseHistoryReader implements HistoryReader {
       if (exceptionCodeOf(error) === TOO_MANY_BYTES)
         throw new PlatformError('general/page-too-large', { limit: PAGE_BYTES_MAX });
       throw this.#unavailable(error, asker);
+    }
+  }
+
+  /** Waits for what was acknowledged before. */
+  async #visible(statement: HistoryStatement, asker?: QueryAsker): Promise<void> {
+    try {
+      await this.#makeVisible(VISIBLE_TIMEOUT_MS, statement);
+    } catch (error) {
+      const { tenant, user } = asker ?? {};
+      this.#log.warn(
+        { error: (error as Error).message, tables: statement.tables, tenant, user },
+        'the history store is behind what was acknowledged: a query was refused',
+      );
+      if (typeof (error as { code?: unknown }).code === 'string') throw error;
+      throw new PlatformError('general/history-unavailable', {
+        reason: `it has not taken in within ${VISIBLE_TIMEOUT_MS / 1_000} s what was acknowledged before`,
+      });
     }
   }
 
@@ -128,10 +145,11 @@ export class ClickHouseHistoryReader implements HistoryReader {
 
   async stream(statement: HistoryStatement, format: string): Promise<AsyncIterable<Uint8Array>> {
     try {
-      await this.#makeVisible(VISIBLE_TIMEOUT_MS, statement);
+      await this.#visible(statement);
       await this.#tables.createTables();
       return await this.#clickHouse.stream(statement.sql, boundOf(statement), format);
     } catch (error) {
+      if (error instanceof PlatformError) throw error;
       throw this.#unavailable(error);
     }
   }

@@ -26,7 +26,7 @@ const OUTPUT_MAX = 2_000_000;
 const CLICKHOUSE_BYTES_MAX = 2 ** 30;
 const SHARDS = 64;
 const REPORT_TIMEOUT_MS = 5_000;
-const REPORT_LINES = 30;
+const REPORT_LINES = 12;
 /** JetStream reserves it: startNats allows 4 GB in all. */
 const JOURNAL_BYTES_MAX = 2 ** 30;
 

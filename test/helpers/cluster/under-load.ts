@@ -66,8 +66,8 @@ export async function underLoad(
   const { problems, stored } = await load
     .accountOfAll({ devices, single, fresh, operations })
     .catch(async (error: Error) => {
-      for (const line of await load.cluster.report()) t.comment(line);
-      throw error;
+      // In the message: comments are not repeated at the end of a run.
+      throw new Error([error.message, ...(await load.cluster.report())].join('\n'), { cause: error });
     });
   const otherAnswers = [...single.otherAnswers, ...operations.otherAnswers];
   t.comment(
