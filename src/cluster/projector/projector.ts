@@ -197,10 +197,7 @@ export class ClusterProjector {
     if (!this.#isPending(track, seq, query)) return Promise.resolve();
     return new Promise((resolve, reject) => {
       const timer = setTimeout(
-        () =>
-          waiter.reject(
-            new Error(this.lastError ?? `not visible within ${timeoutMs} ms: ${this.#stateOf(track, seq)}`),
-          ),
+        () => waiter.reject(new Error(this.lastError ?? `not visible within ${timeoutMs} ms: ${track.stateWith(seq)}`)),
         timeoutMs,
       );
       const end = (): void => {
@@ -224,18 +221,6 @@ export class ClusterProjector {
       this.#isWanted = true;
       this.#kick();
     });
-  }
-
-  /** For the log: what a shard waits for. */
-  #stateOf(track: Track, seq: number): string {
-    const { shard, position, consumedSeq, offeredSeq } = track;
-    const flags = [
-      track.isRepeating && 'settles a block',
-      track.isLagging && 'reads the journal',
-      track.deletion !== undefined && 'waits for a DELETE',
-      this.#underWay?.block.ranges.has(shard) === true && 'its block is being inserted',
-    ].filter((flag) => flag !== false);
-    return `shard ${shard} at ${position}, read to ${consumedSeq}, decided to ${offeredSeq}, wanted ${seq}; ${flags.join(', ') || 'nothing of it is under way'}`;
   }
 
   #isPending(track: Track, seq: number, query: HistoryQuery | undefined): boolean {

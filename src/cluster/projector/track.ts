@@ -36,4 +36,17 @@ export class Track {
   get isHeld(): boolean {
     return this.deletion !== undefined || this.isRepeating;
   }
+
+  /** For the log. @param wanted what somebody waits for. */
+  stateWith(wanted: number): string {
+    const { shard, position, consumedSeq, offeredSeq } = this;
+    const reason = this.isRepeating
+      ? 'it settles a block'
+      : this.deletion !== undefined
+        ? 'it waits for a DELETE'
+        : this.isLagging
+          ? 'it reads the journal'
+          : 'its block is not inserted';
+    return `shard ${shard} is at ${position}, read to ${consumedSeq}, decided to ${offeredSeq}, ${wanted} is wanted: ${reason}`;
+  }
 }
