@@ -21,7 +21,7 @@ import {
   updateManagedObject,
 } from './handlers/inventory/managed-object.ts';
 import { removeSubscriptions } from './handlers/notification-subscription.ts';
-import { createOperation, deleteOperation, updateOperation } from './handlers/operation.ts';
+import { createOperation, deleteOperation, setProfile, updateOperation } from './handlers/operation.ts';
 import {
   addSessionMessage,
   expireSession,
@@ -65,6 +65,7 @@ export const HANDLERS: Readonly<Partial<Record<CommandKind, Handler>>> = {
   [COMMAND.OPERATION_CREATE]: createOperation,
   [COMMAND.OPERATION_UPDATE]: updateOperation,
   [COMMAND.OPERATION_DELETE]: deleteOperation,
+  [COMMAND.DEVICE_PROFILE_SET]: setProfile,
   [COMMAND.DATA_DELETE]: acceptDataDelete,
   [COMMAND.SOURCE_DELETE]: removeSubscriptions,
   [COMMAND.USER_PUT]: putUser,

@@ -123,6 +123,12 @@ export const ERRORS = {
     'The message names more than {maximum} objects whose rights have to be looked up; send the rest in another message',
     0x97,
   ),
+  'mqtt/events-of-message': entry(
+    422,
+    'mqtt/Too Many Events',
+    'The message asks for more than {maximum} events that have to be looked up; send the rest in another message',
+    0x97,
+  ),
   'mqtt/unknown-topic': entry(404, 'mqtt/Unknown Topic', 'Nothing is published on the topic {topic}', 0x90),
   'mqtt/session-elsewhere': entry(409, 'general/Conflict', 'Another connection has opened the session {session}', 0x8e),
   'commands/answer-lost': entry(

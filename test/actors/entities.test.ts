@@ -391,12 +391,53 @@ t.test('operations', async (t) => {
   await update({ id: '702', doc: '{"status":"PENDING"}' });
   t.match(await entry(), /^PENDING \d+$/);
   t.not(await entry(), first, 'and again');
-  await update({ id: '702', doc: '{"status":"SUCCESSFUL"}', parameters: ['out'], managedObjectDoc: '{"done":1}' });
+  await update({ id: '702', doc: '{"status":"SUCCESSFUL"}', parameters: ['out'] });
   t.match(platform.get('operation', '702'), { c8y_Command: { result: 'out' } });
-  t.match(platform.get('managedObject', '5'), { done: 1 });
   await platform.request({ kind: COMMAND.OPERATION_DELETE, key: 6, body: { id: '703' } });
   t.same([platform.ids('openOperation'), platform.ids('operation')], [[], ['1701', '700', '702']]);
   await t.rejects(update({ id: '799' }), { code: 'devicecontrol/not-found' });
+});
+
+t.test('what devices say about operations (docs/spec/smartrest.md#operation-templates)', async (t) => {
+  const platform = await withDevice(openPlatform(t));
+  const create = (id: string, fragments: string) =>
+    platform.request({ kind: COMMAND.OPERATION_CREATE, key: 5, body: { id, user: 'ada', doc: `{${fragments}}` } });
+  const send = (body: object) =>
+    platform.request({ kind: COMMAND.OPERATION_UPDATE, key: 5, body: { user: 'ada', ...body } });
+  const begin = (fragment: string) => send({ fragment, fromStatus: 'PENDING', doc: '{"status":"EXECUTING"}' });
+  const done = (fragment: string, ...parameters: string[]) =>
+    send({ fragment, fromStatus: 'EXECUTING', doc: '{"status":"SUCCESSFUL"}', parameters });
+  const profile = (body: object) => platform.request({ kind: COMMAND.DEVICE_PROFILE_SET, key: 5, body });
+  const device = () => platform.get('managedObject', '5');
+
+  await create('700', '"c8y_DownloadConfigFile":{"url":"u","c8y_ConfigurationDump.id":"9"}');
+  await begin('c8y_DownloadConfigFile');
+  await done('c8y_DownloadConfigFile');
+  t.same(device()?.['c8y_ConfigurationDump'], { id: '9', time: TIME }, 'the time of arrival');
+
+  await t.rejects(profile({ isExecuted: true }), { code: 'devicecontrol/no-operation' });
+  await create('701', '"profileName":"P","profileId":"31","c8y_DeviceProfile":{}');
+  await t.rejects(profile({ isExecuted: true }), { code: 'devicecontrol/no-operation' }, 'one that is PENDING');
+  await begin('c8y_DeviceProfile');
+  await profile({ isExecuted: false });
+  t.same(device()?.['c8y_Profile'], { profileName: 'P', profileId: '31', profileExecuted: false });
+  await done('c8y_DeviceProfile');
+  await profile({ isExecuted: true, profileId: '31' });
+  t.same(device()?.['c8y_Profile'], { profileName: 'P', profileId: '31', profileExecuted: true }, 'its name stays');
+  await profile({ isExecuted: true, profileId: '32' });
+  t.same(device()?.['c8y_Profile'], { profileId: '32', profileExecuted: true }, 'of another one it is not known');
+
+  await create('702', '"c8y_SoftwareUpdate":[]');
+  t.match(parsed(await begin('c8y_SoftwareList')), { id: '702' }, 'it came to the device as a list');
+  t.match(parsed(await done('c8y_SoftwareList')), { id: '702', status: 'SUCCESSFUL' });
+  await create('703', '"c8y_SoftwareUpdate":[]');
+  await platform.request({
+    kind: COMMAND.MANAGED_OBJECT_UPDATE,
+    key: 5,
+    body: { doc: '{"c8y_SupportedOperations":["c8y_SoftwareUpdate"]}' },
+  });
+  await t.rejects(begin('c8y_SoftwareList'), { code: 'devicecontrol/no-operation' }, 'to this one as an update');
+  t.match(parsed(await begin('c8y_SoftwareUpdate')), { id: '703' });
 });
 
 t.test('sessions: subscriptions, queued messages, packet ids of QoS 2', async (t) => {

@@ -83,6 +83,7 @@ class Fleet {
     });
     const server = new MqttServer({
       application: new DeviceApplication({
+        events: { newest: async () => undefined },
         authenticator: { authenticate: () => principal, current: (one) => one, stillHolds: async () => true },
         distantMonths: new DistantMonths(),
         commands,

@@ -110,6 +110,7 @@ class Platform {
       },
     };
     this.application = new DeviceApplication({
+      events: { newest: async () => undefined },
       authenticator: { authenticate: () => undefined, current: (principal) => principal, stillHolds: async () => true },
       commands: commands as never,
       intake: group as never,

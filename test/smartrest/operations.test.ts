@@ -1,7 +1,9 @@
 import t from 'tap';
 import { parseMembers } from '../../src/model/documents/json-document.ts';
 import { operationResult } from '../../src/model/entities/operation-result.ts';
-import { childrenRow, managedObjectIdRow, operationRows } from '../../src/smartrest/rows/operation-rows.ts';
+import { softwareEntries } from '../../src/model/entities/software.ts';
+import { childrenRow, managedObjectIdRow, operationRows, versionRow } from '../../src/smartrest/rows/operation-rows.ts';
+import { templatesRow } from '../../src/smartrest/static/templates.ts';
 
 const rows = (operation: object, hasSoftwareTypes = false): string[] =>
   operationRows(parseMembers(JSON.stringify(operation)), { serial: 'dev1', hasSoftwareTypes });
@@ -65,6 +67,32 @@ t.test('operations as rows (docs/spec/smartrest.md#rows-to-devices)', (t) => {
     ],
   ];
   for (const [operation, want] of cases) t.same(rows(operation), want, JSON.stringify(operation));
+  const installed = softwareEntries(
+    JSON.stringify([
+      { name: 'a', version: '0', url: 'old', softwareType: 'apt' },
+      { name: 'b', version: '2' },
+      { name: 'b', version: '3' },
+      { name: 'c', version: 4 },
+    ]),
+  );
+  const wanted = (update: unknown): string[] =>
+    operationRows(parseMembers(JSON.stringify({ c8y_SoftwareUpdate: update })), {
+      serial: 'dev1',
+      hasSoftwareTypes: true,
+      installed,
+    });
+  t.same(
+    wanted([...packages, { name: 'd', version: '1', url: ' ', action: 'install' }]),
+    ['516,dev1,a,1,u,b,3,,c,4,,d,1," "'],
+    'a device that takes no updates gets the list that it is to have',
+  );
+  t.same(wanted([{ name: 'b', action: 'delete' }]), ['516,dev1,a,0,old,c,4,'], 'every version');
+  t.same(wanted('x'), ['516,dev1,a,0,old,b,2,,b,3,,c,4,']);
+  t.equal(versionRow('1017.0.0'), '601,1017.0.0');
+  t.match(
+    templatesRow(),
+    /^603,100,101,102,104,105,106,107,.*,407,408,500,.*,507,510,511,513,515,.*,530,600,601,602,603$/,
+  );
   t.same(rows({ c8y_SoftwareUpdate: packages }, true), ['529,dev1,a,1,apt,u,install,b,2,,,delete']);
   t.equal(childrenRow(['c1', 'c,2']), '106,c1,"c,2"');
   t.equal(childrenRow([]), '106');
@@ -103,5 +131,20 @@ t.test('what a device answers with 503 and 506 (docs/spec/smartrest.md#results)'
   ]);
   t.same(result({ c8y_DownloadConfigFile: { url: 'u', type: 'app' } }, 'x'), [{}, undefined]);
   t.same(result({ c8y_Firmware: {} }, 'x'), [{}, undefined]);
+  t.same(result({ c8y_CommunicationMode: { mode: 'SMS' } }), [{}, '{"c8y_CommunicationMode":{"mode":"SMS"}}']);
+  t.same(result({ c8y_Relay: { relayState: 'OPEN' }, c8y_RelayArray: ['OPEN'] }), [{}, undefined]);
+  t.same(
+    result(
+      { c8y_Command: { text: 'ls' }, c8y_Relay: {}, c8y_DownloadConfigFile: { 'c8y_ConfigurationDump.id': '9' } },
+      'a',
+    ),
+    [
+      { c8y_Command: '{"text":"ls","result":"a"}' },
+      '{"c8y_ConfigurationDump":{"id":"9","time":"2024-05-02T00:00:00.000Z"}}',
+    ],
+    'the parameters are about one fragment',
+  );
+  const named = operationResult(parseMembers('{"c8y_Command":{},"c8y_Relay":{}}'), ['OPEN'], 0, 'c8y_Relay');
+  t.same([[...named.members], named.managedObjectDoc], [[], '{"c8y_Relay":{"relayState":"OPEN"}}'], 'of 503 its own');
   t.end();
 });

@@ -138,6 +138,15 @@ const cases: readonly (readonly [string, object])[] = [
     },
   ],
   [
+    '120,etc.app.conf,http://x',
+    {
+      kind: 'managedObject',
+      doc: `{"c8y_Configuration_etc_app_conf":{"name":"etc.app.conf","time":"${nowText}","type":"etc.app.conf","url":"http://x"}}`,
+    },
+  ],
+  ['121,true', { kind: 'profile', isExecuted: true }],
+  ['121,false,8473', { kind: 'profile', isExecuted: false, profileId: '8473' }],
+  [
     '122,agent,1.0,http://x,me',
     { kind: 'managedObject', doc: '{"c8y_Agent":{"name":"agent","version":"1.0","url":"http://x","maintainer":"me"}}' },
   ],
@@ -278,6 +287,47 @@ const cases: readonly (readonly [string, object])[] = [
       doc: `{"type":"c8y_LocationUpdate","time":"${nowText}","text":"LocUpdate","c8y_Position":{}}`,
     },
   ],
+  ['407,x,a,b', { kind: 'eventOfType', type: 'x', doc: '{"a":null,"b":null}' }],
+  [
+    '408,,,,c8y_Relays.left,BOOLEAN,true,c8y_Relays.right.on,boolean,false',
+    {
+      kind: 'event',
+      type: 'c8y_ParameterUpdate',
+      text: "Parameter 'c8y_Relays' was updated",
+      time: now,
+      doc:
+        `{"type":"c8y_ParameterUpdate","time":"${nowText}","text":"Parameter 'c8y_Relays' was updated",` +
+        '"c8y_Relays":{"left":true,"right":{"on":false}}}',
+    },
+  ],
+  [
+    '408,Set,2024-05-02,false,a,NUMBER,1.50,b.i,INTEGER,-7,b.u,UNSIGNED,7,b.s,STRING,x"y,b.d,DATE,,b.f,FLAG,,b.v,SEVERITY,MAJOR,b.l,ALARMSTATUS,ACTIVE,b.o,OPERATIONSTATUS,FAILED,b.n,NUMBER',
+    {
+      kind: 'event',
+      type: 'c8y_ParameterUpdate',
+      text: 'Set',
+      time: Date.UTC(2024, 4, 2),
+      doc:
+        '{"type":"c8y_ParameterUpdate","time":"2024-05-02T00:00:00.000Z","text":"Set","a":1.50,"b":{"i":-7,"u":7,' +
+        `"s":"x\\"y","d":"${nowText}","f":{},"v":"MAJOR","l":"ACTIVE","o":"FAILED","n":null}}`,
+    },
+  ],
+  [
+    '408,Set,,true,a,STRING,x,b,STRING',
+    {
+      kind: 'event',
+      type: 'c8y_ParameterUpdate',
+      text: 'Set',
+      time: now,
+      doc: `{"type":"c8y_ParameterUpdate","time":"${nowText}","text":"Set","a":"x","b":null}`,
+      unlessKnown: new Map([
+        ['a', '"x"'],
+        ['b', 'null'],
+      ]),
+    },
+  ],
+  ['600', { kind: 'reply', what: 'version' }],
+  ['602', { kind: 'reply', what: 'templates' }],
   ['500', { kind: 'reply', what: 'pendingOperations' }],
   [
     '501,c8y_Restart',
@@ -298,7 +348,23 @@ const cases: readonly (readonly [string, object])[] = [
   ],
   [
     '503,c8y_Restart',
-    { kind: 'operation', fragment: 'c8y_Restart', fromStatus: 'EXECUTING', doc: '{"status":"SUCCESSFUL"}' },
+    {
+      kind: 'operation',
+      fragment: 'c8y_Restart',
+      fromStatus: 'EXECUTING',
+      doc: '{"status":"SUCCESSFUL"}',
+      parameters: [],
+    },
+  ],
+  [
+    '503,c8y_RelayArray,OPEN,,CLOSED,',
+    {
+      kind: 'operation',
+      fragment: 'c8y_RelayArray',
+      fromStatus: 'EXECUTING',
+      doc: '{"status":"SUCCESSFUL"}',
+      parameters: ['OPEN', '', 'CLOSED'],
+    },
   ],
   [
     '503,c8y_Command,done',
@@ -318,7 +384,6 @@ const cases: readonly (readonly [string, object])[] = [
       fromStatus: 'EXECUTING',
       doc: '{"status":"SUCCESSFUL"}',
       parameters: ['OPEN', 'CLOSED'],
-      managedObjectDoc: '{"c8y_RelayArray":["OPEN","CLOSED"]}',
     },
   ],
   [
@@ -329,7 +394,6 @@ const cases: readonly (readonly [string, object])[] = [
       fromStatus: 'EXECUTING',
       doc: '{"status":"SUCCESSFUL"}',
       parameters: ['SMS'],
-      managedObjectDoc: '{"c8y_CommunicationMode":{"mode":"SMS"}}',
     },
   ],
   ['504,77', { kind: 'operation', id: '77', doc: '{"status":"EXECUTING"}' }],
@@ -426,6 +490,30 @@ t.test('faults name the parameter, its value and what it takes', (t) => {
     ['306', '45,306,The parameter type is missing; it takes a text of 1 to 1000 bytes without control characters'],
     ['305,x,HOT', '45,305,"The parameter severity has the value HOT; it takes one of CRITICAL, MAJOR, MINOR, WARNING"'],
     ['400,x', '45,400,The parameter text is missing; it takes a text that is not empty'],
+    [
+      '307,x,severity',
+      '45,307,"The parameter fragment (1.) has the value severity; it takes a name that is not empty, has no dot and does not start with $, not a field such as type or text"',
+    ],
+    [
+      '407,x,text',
+      '45,407,"The parameter fragment (1.) has the value text; it takes a name that is not empty, has no dot and does not start with $, not a field such as type or text"',
+    ],
+    ['121,yes', '45,121,The parameter profileExecuted has the value yes; it takes true or false'],
+    ['408', '45,408,The parameter path is missing; it takes a text that is not empty'],
+    [
+      '408,,,,a,TEXT,x',
+      '45,408,"The type of a is TEXT; it takes one of STRING, DATE, NUMBER, INTEGER, UNSIGNED, BOOLEAN, FLAG, SEVERITY, ALARMSTATUS, OPERATIONSTATUS"',
+    ],
+    ['408,,,,a.b,NUMBER,x', '45,408,a.b has the value x; NUMBER takes a decimal number'],
+    ['408,,,,a,INTEGER,1.5', '45,408,a has the value 1.5; INTEGER takes a whole number'],
+    ['408,,,,a,UNSIGNED,-1', '45,408,a has the value -1; UNSIGNED takes a whole number that is not negative'],
+    ['408,,,,a,FLAG,1', '45,408,a has the value 1; FLAG takes no value'],
+    ...['type', 'a..b', '.a', '$a', 'a.$b', `a${'.b'.repeat(20)}`].map((path): [string, string] => [
+      `408,,,,${path},STRING,x`,
+      `45,408,"The path has the value ${path}; it takes 1 to 20 names joined by dots, the first not a field of events"`,
+    ]),
+    ['408,,,,a,STRING,x,a.b,STRING,y', '45,408,The path a.b goes through a value of another path'],
+    ['408,,,,a.b,STRING,x,a,STRING,y', '45,408,The path a takes the place of values of other paths'],
     ['504,abc', '45,504,"The parameter operationId has the value abc; it takes the id of an operation, digits only"'],
   ];
   for (const [row, want] of wrong) t.equal(errorRow(row), want, row);
@@ -470,8 +558,9 @@ const MANDATORY: Readonly<Record<string, readonly number[]>> = {
   '101,c1,n,t,true': [1],
   '102,x,t,n,up': [1, 2, 3, 4],
   '104,up': [1],
-  '117,5': [1],
+  '117,5': [],
   '120,t,u,n,': [1, 2],
+  '121,true,7': [1],
   '122,a,1,u,me': [1, 2, 4],
   '200,f,s,1,C': [1, 2, 3],
   '201,t,,f,s,1,C': [1, 3, 4, 5],
@@ -484,6 +573,8 @@ const MANDATORY: Readonly<Record<string, readonly number[]>> = {
   '305,x,MINOR': [1, 2],
   '306,x': [1],
   '400,x,text': [1, 2],
+  '407,x,f': [1, 2],
+  '408,text,,true,p,STRING,v': [4, 5],
   '501,f': [1],
   '502,f,reason': [1],
   '503,f,result': [1],

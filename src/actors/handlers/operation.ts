@@ -2,7 +2,7 @@
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { AuditEntry } from '../../model/commands/records.ts';
 import type { EntityDelete } from '../../model/commands/deletion.ts';
-import type { OperationCreate, OperationUpdate } from '../../model/commands/entities.ts';
+import type { DeviceProfileSet, OperationCreate, OperationUpdate } from '../../model/commands/entities.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import {
@@ -15,7 +15,9 @@ import {
   openOperationKey,
   openOperationStatus,
 } from '../../model/entities/operation.ts';
+import { idText } from '../../model/entities/entity-id.ts';
 import { operationResult } from '../../model/entities/operation-result.ts';
+import { SOFTWARE_LIST, SOFTWARE_UPDATE, takesSoftwareUpdate } from '../../model/entities/software.ts';
 import {
   dropNulls,
   joinMembers,
@@ -33,6 +35,7 @@ import { deletedRow, entityRow } from '../runtime/rows.ts';
 
 /** Objects looked at on the way up. */
 const ANCESTORS_MAX = 1_000;
+const DEVICE_PROFILE = 'c8y_DeviceProfile';
 /** What changes with everything, or says nothing of its own in the audit log. */
 const NOT_AUDITED: ReadonlySet<string> = new Set(['lastUpdated']);
 
@@ -134,7 +137,7 @@ const openEntry = (context: ActorContext, status: string, former: string | undef
 
 export function updateOperation(context: ActorContext, body: OperationUpdate): { doc: string } {
   const device = String(context.command.key);
-  let managedObjectDoc = body.managedObjectDoc;
+  let managedObjectDoc: string | undefined;
   let last = '{}';
   const ids = body.id === undefined ? select(context, device, body) : [body.id];
   if (ids.length > 1) {
@@ -159,9 +162,10 @@ export function updateOperation(context: ActorContext, body: OperationUpdate): {
       return { doc: joinMembers(members) };
     }
     if (body.parameters) {
-      const result = operationResult(members, body.parameters, context.command.receivedAt);
+      const named = body.id === undefined ? body.fragment : undefined;
+      const result = operationResult(members, body.parameters, context.command.receivedAt, named);
       for (const [name, value] of result.members) changes.set(name, value);
-      managedObjectDoc = result.managedObjectDoc ?? managedObjectDoc;
+      managedObjectDoc = result.managedObjectDoc;
     }
     fitFailureReason(changes, members);
     last = joinMembers(members);
@@ -186,10 +190,12 @@ export function updateOperation(context: ActorContext, body: OperationUpdate): {
 /** Open operations in `fromStatus` with the fragment: the oldest, or all of them. */
 function select(context: ActorContext, device: string, body: OperationUpdate): string[] {
   const found: string[] = [];
-  for (const entry of context.list('openOperation', `${device}\n`)) {
-    const id = String(Number(entry.id.slice(device.length + 1)));
-    if (body.fromStatus !== undefined && openOperationStatus(entry.value) !== body.fromStatus) continue;
-    if (body.fragment && !load(context, id).has(body.fragment)) continue;
+  const names = fragmentsMeant(context, device, body.fragment);
+  for (const id of openOperations(context, device, body.fromStatus)) {
+    if (names.length > 0) {
+      const members = load(context, id);
+      if (!names.some((name) => members.has(name))) continue;
+    }
     found.push(id);
     if (!body.all) return found;
   }
@@ -199,6 +205,62 @@ function select(context: ActorContext, device: string, body: OperationUpdate): s
       status: body.fromStatus ?? '',
     });
   return found;
+}
+
+/** Ids of what is open for a device, the oldest first. @param status undefined for every one. */
+function* openOperations(context: ActorContext, device: string, status: string | undefined): Generator<string> {
+  for (const { id, value } of context.list('openOperation', `${device}\n`))
+    if (status === undefined || openOperationStatus(value) === status)
+      yield String(Number(id.slice(device.length + 1)));
+}
+
+/**
+ * The fragments of operations that a device means by a name; none for every operation. One that gets software updates as
+ * lists answers them as lists (docs/spec/software.md#operations).
+ */
+function fragmentsMeant(context: ActorContext, device: string, name: string | undefined): string[] {
+  if (!name) return [];
+  if (name !== SOFTWARE_LIST) return [name];
+  const text = context.get('managedObject', device);
+  return text === undefined || takesSoftwareUpdate(splitMembers(text)) ? [name] : [name, SOFTWARE_UPDATE];
+}
+
+/** SmartREST 121. */
+export function setProfile(context: ActorContext, body: DeviceProfileSet): undefined {
+  const device = requireSource(context, 'devicecontrol');
+  const profile = profileMembers(context, device, body.profileId);
+  if (profile === undefined)
+    throw new PlatformError('devicecontrol/no-operation', { fragment: DEVICE_PROFILE, status: 'EXECUTING' });
+  const doc = joinMembers([['c8y_Profile', joinMembers([...profile, ['profileExecuted', String(body.isExecuted)]])]]);
+  context.send({
+    kind: COMMAND.MANAGED_OBJECT_UPDATE,
+    key: Number(device),
+    body: { doc, mayChangeOwner: false },
+  });
+  return undefined;
+}
+
+/**
+ * `profileName` and `profileId`, of the oldest EXECUTING operation with a profile, or with the profile of that id. The
+ * name of another profile is kept when the device has it already; only its id is known else.
+ */
+function profileMembers(context: ActorContext, device: string, id: string | undefined): Members | undefined {
+  const named = (members: Members): Members =>
+    new Map(
+      ['profileName', 'profileId'].flatMap((name) => {
+        const text = members.get(name);
+        return text === undefined ? [] : [[name, text] as const];
+      }),
+    );
+  for (const operation of openOperations(context, device, 'EXECUTING')) {
+    const members = load(context, operation);
+    if (!members.has(DEVICE_PROFILE)) continue;
+    if (id === undefined || idText(members.get('profileId')) === id) return named(members);
+  }
+  if (id === undefined) return undefined;
+  const stored = splitMembers(context.get('managedObject', device) ?? '{}').get('c8y_Profile');
+  const before: Members = stored?.startsWith('{') === true ? splitMembers(stored) : new Map();
+  return idText(before.get('profileId')) === id ? named(before) : new Map([['profileId', JSON.stringify(id)]]);
 }
 
 export function deleteOperation(context: ActorContext, body: EntityDelete): undefined {

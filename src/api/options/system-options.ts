@@ -1,4 +1,5 @@
 /** Options of the whole server, read only (docs/spec/options.md#system-options). */
+import { API_VERSION } from '../../model/api-version.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { GREEN_LENGTH_MIN } from '../../model/access/password.ts';
 import type { ApiRequest } from '../request/request.ts';
@@ -9,8 +10,6 @@ import { found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
 
-/** Release of the API family that clients find: they switch features by it. */
-const API_VERSION = '1017.0.0';
 const MIB = 1024 * 1024;
 const SECURED_ROLE = 'ROLE_OPTION_MANAGEMENT_ADMIN';
 

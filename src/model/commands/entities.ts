@@ -104,6 +104,9 @@ export interface OperationUpdate {
   readonly application?: string;
   /** What the device answered (SmartREST 503, 506): its meaning depends on the operation. */
   readonly parameters?: readonly string[];
-  /** Merged into the device when an operation was found. */
-  readonly managedObjectDoc?: DocumentText;
+}
+/** Without an id: the profile of the oldest EXECUTING operation that has one. */
+export interface DeviceProfileSet {
+  readonly isExecuted: boolean;
+  readonly profileId?: string;
 }

@@ -73,6 +73,8 @@ export const COMMAND = {
   EVENT_BINARY_CHANGE: 50,
   /** `AvailabilitySet`: what the monitor has found. Key: device. */
   AVAILABILITY_SET: 70,
+  /** `DeviceProfileSet`: what a device says about its profile (SmartREST 121). Key: device. */
+  DEVICE_PROFILE_SET: 90,
   /** The next links of an object that is gone, sent by its own deletion. Key: the object. */
   LINKS_REMOVE: 80,
   /** `SourceDelete`: the data of an object that is gone, sent by its deletion. Key: the tenant. */

@@ -3,21 +3,7 @@
  * operation or the state of the device, depending on what the operation asked for.
  */
 import { formatTime, parseTime } from '../documents/iso-time.ts';
-import { joinMembers, splitMembers, type Members } from '../documents/json-document.ts';
-
-/** What the device reports about its own state, which goes to its managed object whatever the operation holds. */
-export function stateDocument(fragment: string, parameters: readonly string[]): string | undefined {
-  switch (fragment) {
-    case 'c8y_RelayArray':
-      return JSON.stringify({ c8y_RelayArray: parameters });
-    case 'c8y_Relay':
-      return JSON.stringify({ c8y_Relay: { relayState: parameters[0] } });
-    case 'c8y_CommunicationMode':
-      return JSON.stringify({ c8y_CommunicationMode: { mode: parameters[0] } });
-    default:
-      return undefined;
-  }
-}
+import { joinMembers, splitMembers, stringMember, type Members } from '../documents/json-document.ts';
 
 /** What becomes of the parameters of 503 and 506. */
 export interface OperationResult {
@@ -27,44 +13,80 @@ export interface OperationResult {
   readonly managedObjectDoc?: string;
 }
 
+/** A member of the operation, or a fragment of the device, with its JSON text. */
+interface Change {
+  readonly member?: string;
+  readonly state?: readonly [fragment: string, text: string];
+}
+/** @param fragment of the operation, as stored. @param parameters what the device says about this fragment. */
+type Rule = (fragment: string, parameters: readonly string[], now: number) => Change;
+
+const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
+  ['c8y_Command', asMember('result')],
+  ['c8y_LogfileRequest', asMember('file')],
+  [
+    'c8y_Relay',
+    (_fragment, [relayState]) =>
+      relayState === undefined ? {} : { state: ['c8y_Relay', JSON.stringify({ relayState })] },
+  ],
+  [
+    'c8y_RelayArray',
+    (_fragment, states) => (states.length === 0 ? {} : { state: ['c8y_RelayArray', JSON.stringify(states)] }),
+  ],
+  [
+    'c8y_CommunicationMode',
+    (fragment, [sent]) => {
+      const mode = sent || stringMember(membersOf(fragment), 'mode');
+      return mode === undefined ? {} : { state: ['c8y_CommunicationMode', JSON.stringify({ mode })] };
+    },
+  ],
+  [
+    'c8y_DownloadConfigFile',
+    (fragment, [sentTime = ''], now) => {
+      const dump = configurationDump(membersOf(fragment), sentTime, now);
+      return dump === undefined ? {} : { state: ['c8y_ConfigurationDump', dump] };
+    },
+  ],
+]);
+
 /**
  * Places the answer of a device in the operation that it answers (table "Parameters of 503/506 by fragment").
  * @param operation the stored members of the operation.
  * @param parameters as in the effect of 503 or 506, may be empty.
  * @param now ms since 1970.
+ * @param named the fragment of 503: the parameters are about it. Those of 506 are about the first fragment with a rule.
  */
-export function operationResult(operation: Members, parameters: readonly string[], now: number): OperationResult {
+export function operationResult(
+  operation: Members,
+  parameters: readonly string[],
+  now: number,
+  named?: string,
+): OperationResult {
   const members: Members = new Map();
-  const managedObject: [string, string][] = [];
-  for (const fragment of operation.keys()) {
-    const state = parameters.length === 0 ? undefined : stateDocument(fragment, parameters);
-    if (state !== undefined) managedObject.push(...splitMembers(state));
-    if (fragment === 'c8y_Command' && parameters.length > 0) {
-      members.set(fragment, withMember(operation.get(fragment) as string, 'result', parameters[0]));
-    } else if (fragment === 'c8y_LogfileRequest' && parameters.length > 0) {
-      members.set(fragment, withMember(operation.get(fragment) as string, 'file', parameters[0]));
-    } else if (fragment === 'c8y_DownloadConfigFile') {
-      const dump = configurationDump(operation.get(fragment) as string, parameters[0] ?? '', now);
-      if (dump !== undefined) managedObject.push(['c8y_ConfigurationDump', dump]);
-    }
+  const state: (readonly [string, string])[] = [];
+  const meant = named ?? [...operation.keys()].find((name) => RULES.has(name));
+  for (const [name, text] of operation) {
+    const change = RULES.get(name)?.(text, name === meant ? parameters : [], now);
+    if (change?.member !== undefined) members.set(name, change.member);
+    if (change?.state !== undefined) state.push(change.state);
   }
-  return managedObject.length === 0 ? { members } : { members, managedObjectDoc: joinMembers(managedObject) };
+  return state.length === 0 ? { members } : { members, managedObjectDoc: joinMembers(state) };
 }
 
-/** @returns the JSON object `text` with one more text member; anything but an object counts as an empty one. */
-function withMember(text: string, name: string, value: string): string {
-  const members: Members = text.startsWith('{') ? splitMembers(text) : new Map();
-  members.set(name, JSON.stringify(value));
-  return joinMembers(members);
+/** Anything but an object counts as an empty one. */
+const membersOf = (text: string): Members => (text.startsWith('{') ? splitMembers(text) : new Map());
+
+/** The first parameter becomes a text member of the fragment. */
+function asMember(name: string): Rule {
+  return (fragment, [value]) =>
+    value === undefined ? {} : { member: joinMembers(membersOf(fragment).set(name, JSON.stringify(value))) };
 }
 
 /** `{id, time}` for a legacy configuration download, which names the id of the dump; undefined for a typed one. */
-function configurationDump(fragmentText: string, sentTime: string, now: number): string | undefined {
-  if (!fragmentText.startsWith('{')) return undefined;
-  const fragment = splitMembers(fragmentText);
+function configurationDump(fragment: Members, sentTime: string, now: number): string | undefined {
   const nested = fragment.get('c8y_ConfigurationDump');
   const id =
-    fragment.get('c8y_ConfigurationDump.id') ?? (nested?.startsWith('{') ? splitMembers(nested).get('id') : undefined);
+    fragment.get('c8y_ConfigurationDump.id') ?? (nested === undefined ? undefined : membersOf(nested).get('id'));
   if (id === undefined) return undefined;
   return joinMembers([
     ['id', id],

@@ -7,6 +7,7 @@ import type { DeviceCommands } from '../../ingest/journal/command-bus.ts';
 import type { RecordIntake } from '../../ingest/journal/record-intake.ts';
 import type { DistantMonths } from '../../ingest/measurements/distant-months.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { EventSearch } from '../../ports/event-search.ts';
 import type { IdSource } from '../../ports/id-source.ts';
 import type { LiveBus } from '../../ports/live-bus.ts';
 import { isOwnedBy } from '../../model/access/inventory-access.ts';
@@ -51,6 +52,7 @@ export interface DeviceApplicationOptions {
   /** In a cluster: QoS 2 messages that are of other shards than their sessions. */
   readonly receipts?: SessionReceiptStore;
   readonly refusals: Refusals;
+  readonly events: EventSearch;
   /** Without it devices get no tokens over MQTT. */
   readonly tokenFor?: (principal: Principal) => Promise<string | undefined>;
   /** Without it the last errors of devices are not remembered. */
@@ -87,6 +89,7 @@ export class DeviceApplication implements MqttApplication, Presence {
       log,
       now,
       hooks: this.hooks,
+      events: options.events,
       tokenFor: options.tokenFor,
       presence: this,
     };

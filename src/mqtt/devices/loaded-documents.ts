@@ -50,6 +50,16 @@ export class LoadedDocuments implements KnownDocuments {
     throw this.#load(`list ${collection}/${tenant}/${prefix}`, result);
   }
 
+  /**
+   * What is in no document, asked for once for the decision. @param read resolves with the answer; a failure asks
+   * again.
+   */
+  ask<Value>(question: string, read: () => Promise<Value>): Value {
+    const key = `ask ${question}`;
+    if (this.loaded?.has(key)) return this.loaded.get(key) as Value;
+    throw this.#load(key, read());
+  }
+
   /** Decides, at once when the store answers at once. Rejects when it does not answer. */
   decide<Value>(decision: () => Value): Value | Promise<Value> {
     return this.#decide(decision, undefined);

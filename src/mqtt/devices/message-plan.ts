@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { NotLoaded } from '../../actors/runtime/state-view.ts';
 import type { OfferedRecord } from '../../ingest/journal/command-bus.ts';
+import { API_VERSION } from '../../model/api-version.ts';
 import { PlatformError, refusedBy } from '../../model/errors.ts';
 import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
@@ -19,11 +20,12 @@ import {
   deviceDocument,
 } from '../../smartrest/static/inventory-templates.ts';
 import { classifyPublish } from '../../smartrest/topics.ts';
-import { childrenRow, managedObjectIdRow } from '../../smartrest/rows/operation-rows.ts';
-import { existingDeviceError, interpretRow, noOperationError } from '../../smartrest/static/templates.ts';
+import { childrenRow, managedObjectIdRow, versionRow } from '../../smartrest/rows/operation-rows.ts';
+import { existingDeviceError, interpretRow, noOperationError, templatesRow } from '../../smartrest/static/templates.ts';
 import type { DeviceRegistration } from '../../accounts/registration/registration.ts';
 import { isDeviceUser } from '../../model/entities/device-request.ts';
 import type { Principal } from '../../model/access/principal.ts';
+import type { EventSearch } from '../../ports/event-search.ts';
 import type { IdSource } from '../../ports/id-source.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import type { Refusal } from '../sessions/application.ts';
@@ -34,6 +36,7 @@ import type { DeviceObjects } from './objects.ts';
 import type { OperationDelivery } from './operation-delivery.ts';
 import { isAtOrBelow, MessageRights } from './rights.ts';
 import { planJson } from './json-messages.ts';
+import { MessageEvents } from './message-events.ts';
 
 /** Replies that a device waits for; its further messages wait until they are sent. */
 const REPLIES_MAX = 100;
@@ -51,6 +54,7 @@ export interface PlanParts {
   readonly refusals: Refusals;
   readonly now: () => number;
   readonly hooks: DeviceHooks;
+  readonly events: EventSearch;
   /** Tokens for HTTP; without it none are given. */
   readonly tokenFor: ((principal: Principal) => Promise<string | undefined>) | undefined;
 }
@@ -65,6 +69,7 @@ export class MessagePlan {
   refusal: Refusal | undefined;
   readonly #afterwards: (() => void)[] = [];
   readonly #rights = new MessageRights();
+  readonly #events = new MessageEvents();
 
   /** @throws NotLoaded when documents have to be waited for; then the message is planned again. */
   static of(topic: string, payload: Buffer, packetId: number, link: Device, parts: PlanParts): MessagePlan {
@@ -171,10 +176,20 @@ export class MessagePlan {
       try {
         for (const effect of interpretRow(fields, context)) this.#planEffect(effect, fields[0], target, link, parts);
       } catch (error) {
-        if (!(error instanceof SmartRestError)) throw error;
+        if (!(error instanceof SmartRestError || error instanceof PlatformError)) throw error;
         this.#afterwards.push(() => link.replies.sendError(error, fields[0]));
       }
     }
+  }
+
+  /** What a row looks for may come of a message whose answer is still to come: then this one is planned again. */
+  #waitsForAnswers(link: Device): boolean {
+    if (!link.acknowledgements.hasAnswersDue) return false;
+    this.needsOpening = () =>
+      new Promise((resolve) => {
+        link.acknowledgements.afterAnswers(resolve);
+      });
+    return true;
   }
 
   /**
@@ -191,7 +206,8 @@ export class MessagePlan {
     });
   }
 
-  #planEffect(effect: Effect, messageId: string, target: EffectTarget, link: Device, parts: PlanParts): void {
+  #planEffect(sent: Effect, messageId: string, target: EffectTarget, link: Device, parts: PlanParts): void {
+    let effect = sent;
     let existing: number | undefined;
     switch (effect.kind) {
       case 'heartbeat':
@@ -202,13 +218,13 @@ export class MessagePlan {
           else link.replies.sendError(existingDeviceError('100'), '100');
         });
         return;
-      case 'reply':
+      case 'reply': {
+        const { what } = effect;
         this.#afterwards.push(() =>
-          link.acknowledgements.afterAnswers(() =>
-            link.replies.inOrder(() => reply(effect.what, target.source, link, parts)),
-          ),
+          link.acknowledgements.afterAnswers(() => link.replies.inOrder(() => reply(what, target.source, link, parts))),
         );
         return;
+      }
       case 'service':
         existing = parts.objects.sourceOf(link.tenantNumber, effect.externalId);
         if (existing === undefined) break;
@@ -220,6 +236,24 @@ export class MessagePlan {
           return;
         }
         break;
+      case 'event': {
+        if (effect.unlessKnown !== undefined) {
+          // Events of messages before this one are to be there.
+          if (this.#waitsForAnswers(link)) return;
+          if (this.#events.areKnown(effect, effect.unlessKnown, target, link, parts)) return;
+        }
+        const id = String(parts.ids.nextBeside(target.tenantNumber, target.source));
+        this.#events.add(id, effect);
+        effect = { ...effect, id };
+        break;
+      }
+      case 'eventOfType': {
+        if (this.#waitsForAnswers(link)) return;
+        const event = this.#events.newest({ source: target.source, type: effect.type }, link, parts);
+        if (event === undefined) throw new PlatformError('event/not-found', { id: `of type ${effect.type}` });
+        existing = Number(event.id);
+        break;
+      }
       default:
         break;
     }
@@ -282,13 +316,7 @@ export class MessagePlan {
       return;
     }
     // An object that is named may be one of a message whose answer is still to come.
-    if (link.acknowledgements.hasAnswersDue && (target.id !== undefined || payload.includes('externalSource'))) {
-      this.needsOpening = () =>
-        new Promise((resolve) => {
-          link.acknowledgements.afterAnswers(resolve);
-        });
-      return;
-    }
+    if ((target.id !== undefined || payload.includes('externalSource')) && this.#waitsForAnswers(link)) return;
     let isPlanned = false;
     const onError = (error: PlatformError): void => {
       if (isPlanned) link.replies.sendJsonError(error, packetId);
@@ -398,6 +426,12 @@ async function reply(what: Reply['what'], source: number, link: Device, parts: P
       break;
     case 'children':
       link.replies.sendRow('s/ds', childrenRow(await parts.objects.childSerials(link.tenantNumber, String(source))));
+      break;
+    case 'version':
+      link.replies.sendRow('s/ds', versionRow(API_VERSION));
+      break;
+    case 'templates':
+      link.replies.sendRow('s/ds', templatesRow());
       break;
     case 'pendingOperations':
       await parts.operations.deliverPending(link, { again: true });

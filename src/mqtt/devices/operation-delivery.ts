@@ -17,7 +17,14 @@ import type { Members } from '../../model/documents/json-document.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import { deliveredOperation, openOperationKey, openOperationStatus } from '../../model/entities/operation.ts';
 import { SERIAL_TYPE } from '../../model/access/serial-claim.ts';
-import { operationRows } from '../../smartrest/rows/operation-rows.ts';
+import {
+  SOFTWARE_LIST,
+  SOFTWARE_TYPES,
+  SOFTWARE_UPDATE,
+  softwareEntries,
+  takesSoftwareUpdate,
+} from '../../model/entities/software.ts';
+import { operationRows, type OperationTarget } from '../../smartrest/rows/operation-rows.ts';
 import { RECEIVE } from '../../smartrest/topics.ts';
 import type { Device } from './device.ts';
 import { ForwardingState } from './forwarding-state.ts';
@@ -456,11 +463,9 @@ export class OperationDelivery {
       : (about.entry ?? (await this.#documents.get('openOperation', link.tenantNumber, openOperationKey(device, id))));
     const prefix = `${device}\n${SERIAL_TYPE}\n`;
     const [external] = await this.#documents.list('externalIdsOf', link.tenantNumber, prefix, { limit: 1 });
-    const managedObject = await this.#documents.get('managedObject', link.tenantNumber, device);
     const serial = external?.id.slice(prefix.length) ?? '';
-    const hasSoftwareTypes =
-      managedObject !== undefined && splitMembers(managedObject).has('c8y_SupportedSoftwareTypes');
-    const rows = operationRows(members, { serial, hasSoftwareTypes });
+    const rows =
+      (due & RECEIVE.STATIC) === 0 ? [] : operationRows(members, await this.#targetOf(link, device, serial, members));
     const send = (bit: number, topic: string, payload: string): void => {
       const mark = entry === undefined ? undefined : markOf(id, bit, entry);
       if (mark !== undefined && !again && session?.hasMark(mark) === true) return;
@@ -475,6 +480,16 @@ export class OperationDelivery {
         notificationText(members, String(link.source), serial),
       );
     }
+  }
+
+  /** What the rows of an operation take from the device. */
+  async #targetOf(link: Device, device: string, serial: string, operation: Members): Promise<OperationTarget> {
+    const text = await this.#documents.get('managedObject', link.tenantNumber, device);
+    const object: Members = text === undefined ? new Map() : splitMembers(text);
+    const hasSoftwareTypes = object.has(SOFTWARE_TYPES);
+    if (!operation.has(SOFTWARE_UPDATE) || takesSoftwareUpdate(object)) return { serial, hasSoftwareTypes };
+    const installed = softwareEntries(object.get(SOFTWARE_LIST));
+    return { serial, hasSoftwareTypes, installed };
   }
 }
 

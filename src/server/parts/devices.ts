@@ -1,5 +1,7 @@
 /** Devices over MQTT: the listener, what topics mean, and the end of sessions whose time is over. */
 import { deviceToken } from '../../accounts/login/device-tokens.ts';
+import { eventSearch } from '../../history/newest-event.ts';
+import { TotalCache } from '../../history/total-cache.ts';
 import { DeviceErrorsRelay } from '../../cluster/peers/device-errors.ts';
 import { LastErrors } from '../../mqtt/devices/last-errors.ts';
 import type { DeviceErrors } from '../../ports/device-errors.ts';
@@ -61,6 +63,13 @@ export function devicesPart(
     ids: core.ids,
     bus: core.bus,
     refusals: metrics,
+    events: eventSearch({
+      history: core.historyReader,
+      documents,
+      totals: new TotalCache(now),
+      refusals: metrics,
+      textBytesMax: config.jsonBodyMaxBytes,
+    }),
     tokenFor: (principal) => deviceToken(core, principal, principal.tenant),
     errors,
     log,

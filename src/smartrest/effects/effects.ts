@@ -3,6 +3,7 @@
  * topic, adds `source` and ids, and makes commands of it. All JSON texts are objects without `id` and `source`.
  */
 import type { AlarmSeverity } from '../../model/entities/alarm.ts';
+import type { Members } from '../../model/documents/json-document.ts';
 import type { DocumentText } from '../../model/commands/entities.ts';
 import type { OperationStatus } from '../../model/entities/operation.ts';
 
@@ -88,6 +89,22 @@ export interface NewEvent {
   readonly doc: DocumentText;
   /** 402: `{"c8y_Position":…}`, to be merged into the topic's object. */
   readonly position?: DocumentText;
+  /** Of an event that rows behind it may mean: its id, chosen before. */
+  readonly id?: string;
+  /** 408: it is made only when newest events of the type do not have these fragments with these values. */
+  readonly unlessKnown?: Members;
+}
+/** 407: merges `doc` into the newest event of the type. */
+export interface EventOfTypeChange {
+  readonly kind: 'eventOfType';
+  readonly type: string;
+  readonly doc: DocumentText;
+}
+/** 121: `c8y_Profile` of the topic's object. Without an id: of the oldest EXECUTING operation with a profile. */
+export interface ProfileChange {
+  readonly kind: 'profile';
+  readonly isExecuted: boolean;
+  readonly profileId?: string;
 }
 /**
  * By `id`, else the oldest in `fromStatus` with `fragment`; `all` of them for 507, of every fragment when it is absent.
@@ -99,18 +116,16 @@ export interface OperationChange {
   readonly fromStatus?: OperationStatus;
   readonly all?: boolean;
   readonly doc: DocumentText;
-  /** 503 and 506: what the device answered. `operationResult` says what becomes of it once the operation is known. */
-  readonly parameters?: readonly string[];
   /**
-   * To be merged into the topic's object when an operation was found; present where it does not depend on the
-   * operation.
+   * 503 and 506: what the device answered, may be empty. `operationResult` says what becomes of it once the operation
+   * is known.
    */
-  readonly managedObjectDoc?: DocumentText;
+  readonly parameters?: readonly string[];
 }
-/** A row on `s/ds`: `106,<child>,…`, `124,<id>`, or the pending operations as if new. */
+/** A row on `s/ds`: `106,<child>,…`, `124,<id>`, `601,<version>`, `603,<id>,…`, or the pending operations as if new. */
 export interface Reply {
   readonly kind: 'reply';
-  readonly what: 'children' | 'managedObjectId' | 'pendingOperations';
+  readonly what: 'children' | 'managedObjectId' | 'pendingOperations' | 'version' | 'templates';
 }
 /** 125: counts as a sign of life, as every message does. */
 export interface Heartbeat {
@@ -126,6 +141,8 @@ export type Effect =
   | RaiseAlarm
   | AlarmOfTypeChange
   | NewEvent
+  | EventOfTypeChange
+  | ProfileChange
   | OperationChange
   | Reply
   | Heartbeat;

@@ -30,7 +30,8 @@ export type RecordedEffect = Exclude<Effect, LocalEffect>;
 
 /**
  * The record of one effect. @param onAnswer is told of the actor's answer or refusal.
- * @param existing of a service: the object that its external ID is bound to and that the user may change.
+ * @param existing of a service: the object that its external ID is bound to and that the user may change; of
+ * `eventOfType` the event.
  */
 export function effectRecord(
   effect: RecordedEffect,
@@ -97,11 +98,18 @@ export function effectRecord(
       return command(COMMAND.ALARM_OF_TYPE_UPDATE, target.source, { type: effect.type, doc: effect.doc, user });
     case 'event':
       return command(COMMAND.EVENT_CREATE, target.source, {
-        id: besideSource(),
+        id: effect.id ?? besideSource(),
         type: effect.type,
         time: effect.time,
         doc: effect.doc,
         ...(effect.position ? { managedObjectDoc: effect.position } : {}),
+      });
+    case 'eventOfType':
+      return command(COMMAND.EVENT_UPDATE, target.source, { id: String(existing), doc: effect.doc });
+    case 'profile':
+      return command(COMMAND.DEVICE_PROFILE_SET, target.source, {
+        isExecuted: effect.isExecuted,
+        ...(effect.profileId === undefined ? {} : { profileId: effect.profileId }),
       });
     case 'operation':
       return command(COMMAND.OPERATION_UPDATE, target.source, {
@@ -110,7 +118,6 @@ export function effectRecord(
         ...(effect.fromStatus === undefined ? {} : { fromStatus: effect.fromStatus }),
         ...(effect.all ? { all: true } : {}),
         ...(effect.parameters ? { parameters: effect.parameters } : {}),
-        ...(effect.managedObjectDoc ? { managedObjectDoc: effect.managedObjectDoc } : {}),
         doc: effect.doc,
         user,
       });

@@ -2,6 +2,7 @@
  * Operations as rows on `s/ds` (docs/spec/smartrest.md#rows-to-devices): `<template>,<serial of the target>,<values>…`.
  */
 import type { Members } from '../../model/documents/json-document.ts';
+import { softwareEntries, softwareText, updatedSoftware, type SoftwareEntry } from '../../model/entities/software.ts';
 import { encodeRow } from './csv-encode.ts';
 import { isJsonObject, listAt, textAt, toList, type JsonObject } from './json-values.ts';
 
@@ -10,7 +11,24 @@ export interface OperationTarget {
   readonly serial: string;
   /** Its managed object has `c8y_SupportedSoftwareTypes`: software updates are sent with the type (529). */
   readonly hasSoftwareTypes: boolean;
+  /**
+   * What is installed on a device that does not take software updates: it gets the list that it is to have (516).
+   * Undefined for one that takes them.
+   */
+  readonly installed?: readonly SoftwareEntry[];
 }
+
+/** Rows that devices get. */
+export const ROWS_TO_DEVICES: readonly string[] = [
+  '106',
+  '124',
+  '510',
+  '511',
+  '513',
+  ...Array.from({ length: 16 }, (_, index) => String(515 + index)),
+  '601',
+  '603',
+];
 
 type Values = readonly string[];
 /** @returns template id and the values behind the serial. */
@@ -72,6 +90,11 @@ export function managedObjectIdRow(id: string): string {
   return encodeRow(['124', id]);
 }
 
+/** 601, the answer to 600. */
+export function versionRow(version: string): string {
+  return encodeRow(['601', version]);
+}
+
 function texts(fragment: JsonObject, ...names: string[]): string[] {
   return names.map((name) => textAt(fragment, name));
 }
@@ -98,6 +121,10 @@ function firmwareRow(fragment: JsonObject): readonly [string, Values] {
 }
 
 function softwareUpdateRow(_fragment: JsonObject, target: OperationTarget, list: unknown): readonly [string, Values] {
+  if (target.installed !== undefined) {
+    const wanted = updatedSoftware(target.installed, softwareEntries(JSON.stringify(list)));
+    return ['516', wanted.flatMap((entry) => ['name', 'version', 'url'].map((name) => softwareText(entry, name)))];
+  }
   return target.hasSoftwareTypes
     ? ['529', tuples(list, 'name', 'version', 'softwareType', 'url', 'action')]
     : ['528', tuples(list, 'name', 'version', 'url', 'action')];

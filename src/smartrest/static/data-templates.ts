@@ -5,6 +5,7 @@ import { parseNumber, toJsonNumber } from '../../model/documents/number-scan.ts'
 import type { Effect, MeasuredValue, RowContext } from '../effects/effects.ts';
 import { SmartRestError } from '../rows/error.ts';
 import { position } from './inventory-templates.ts';
+import { PARAMETER_UPDATE } from './parameter-update.ts';
 import { BUILT_IN } from '../rows/measurement-rows.ts';
 import { objectText, parameter, timeOf, type StaticTemplate } from './parameters.ts';
 
@@ -102,6 +103,10 @@ function raise(id: string, severity: AlarmSeverity): StaticTemplate {
   };
 }
 
+/** A change that removes the fragments. */
+const withoutFragments = (groups: readonly (readonly string[])[]): string =>
+  objectText(groups.map(([fragment]): [string, string] => [fragment, 'null']));
+
 const alarms: readonly StaticTemplate[] = [
   raise('301', 'CRITICAL'),
   raise('302', 'MAJOR'),
@@ -123,11 +128,9 @@ const alarms: readonly StaticTemplate[] = [
     id: '307',
     effect: 'removes fragments from the open alarm of the type',
     parameters: [parameter('type*', 'alarmType')],
-    repeated: [parameter('fragment*', 'fragment')],
+    repeated: [parameter('fragment*', 'free')],
     repeatedAtLeastOnce: true,
-    interpret: ({ single: [type], groups }) => [
-      { kind: 'alarmOfType', type, doc: objectText(groups.map(([fragment]): [string, string] => [fragment, 'null'])) },
-    ],
+    interpret: ({ single: [type], groups }) => [{ kind: 'alarmOfType', type, doc: withoutFragments(groups) }],
   },
 ];
 
@@ -173,6 +176,15 @@ const events: readonly StaticTemplate[] = [
     parameters: [...position.parameters, TIME],
     interpret: ({ single }, context) => locationUpdate(single, context, { alsoOnObject: true }),
   },
+  {
+    id: '407',
+    effect: 'removes fragments from the newest event of the type',
+    parameters: [parameter('type*')],
+    repeated: [parameter('fragment*', 'free')],
+    repeatedAtLeastOnce: true,
+    interpret: ({ single: [type], groups }) => [{ kind: 'eventOfType', type, doc: withoutFragments(groups) }],
+  },
+  PARAMETER_UPDATE,
 ];
 
 export const DATA_TEMPLATES: readonly StaticTemplate[] = [...measurements, ...alarms, ...events];

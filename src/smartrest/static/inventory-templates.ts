@@ -165,6 +165,18 @@ const replies: readonly StaticTemplate[] = [
     parameters: [],
     interpret: () => [{ kind: 'reply', what: 'managedObjectId' }],
   },
+  {
+    id: '600',
+    effect: 'asks for the version of the API, answered by 601',
+    parameters: [],
+    interpret: () => [{ kind: 'reply', what: 'version' }],
+  },
+  {
+    id: '602',
+    effect: 'asks for the ids of the static templates, answered by 603',
+    parameters: [],
+    interpret: () => [{ kind: 'reply', what: 'templates' }],
+  },
   { id: '125', effect: 'heartbeat', parameters: [], interpret: () => [{ kind: 'heartbeat' }] },
 ];
 
@@ -199,8 +211,9 @@ const fragments: readonly StaticTemplate[] = [
   {
     id: '117',
     effect: 'sets c8y_RequiredAvailability when it is not set',
-    parameters: [parameter('minutes*', 'integer')],
+    parameters: [parameter('minutes', 'integer')],
     interpret: ({ single: [minutes] }) => {
+      if (minutes === '') return [];
       const responseInterval = Math.min(Math.max(Number(minutes), RESPONSE_INTERVAL_MIN), RESPONSE_INTERVAL_MAX);
       const doc = JSON.stringify({ c8y_RequiredAvailability: { responseInterval } });
       return [{ kind: 'managedObject', doc, onlyWhenAbsent: true }];
@@ -212,15 +225,27 @@ const fragments: readonly StaticTemplate[] = [
     id: '120',
     effect: 'sets c8y_Configuration_<type>',
     parameters: [
-      parameter('type*', 'fragment'),
+      parameter('type*'),
       parameter('url*'),
       parameter('name', 'text', '<type>'),
       parameter('time', 'time', 'now'),
     ],
     interpret: ({ single: [type, url, name, time] }, context) => {
       const value = { name: name || type, time: formatTime(timeOf(time, context)), type, url };
-      return change(JSON.stringify({ [`c8y_Configuration_${type}`]: value }));
+      // A fragment has no dots in its name.
+      return change(JSON.stringify({ [`c8y_Configuration_${type.replaceAll('.', '_')}`]: value }));
     },
+  },
+  {
+    id: '121',
+    effect: 'sets c8y_Profile',
+    parameters: [
+      parameter('profileExecuted*', 'boolean'),
+      parameter('profileId', 'text', 'of the oldest EXECUTING c8y_DeviceProfile'),
+    ],
+    interpret: ({ single: [isExecuted, profileId] }) => [
+      { kind: 'profile', isExecuted: isExecuted === 'true', ...(profileId === '' ? {} : { profileId }) },
+    ],
   },
   {
     id: '122',

@@ -1,5 +1,4 @@
 /** Static templates 5xx: what a device says about its operations (docs/spec/smartrest.md#operation-templates). */
-import { stateDocument } from '../../model/entities/operation-result.ts';
 import type { OperationStatus } from '../../model/entities/operation.ts';
 import type { Effect, OperationChange } from '../effects/effects.ts';
 import { objectText, parameter, textOrAbsent, type StaticTemplate } from './parameters.ts';
@@ -14,20 +13,10 @@ function move(selection: Selection, status: OperationStatus, failureReason = '')
   return [{ kind: 'operation', ...selection, doc }];
 }
 
+/** The parameters may be none: some operations have an effect all the same (docs/spec/smartrest.md#results). */
 function succeed(selection: Selection, groups: readonly (readonly string[])[]): Effect[] {
-  const doc = '{"status":"SUCCESSFUL"}';
-  if (groups.length === 0) return [{ kind: 'operation', ...selection, doc }];
   const parameters = groups.map(([text]) => text);
-  const managedObjectDoc = selection.fragment === undefined ? undefined : stateDocument(selection.fragment, parameters);
-  return [
-    {
-      kind: 'operation',
-      ...selection,
-      doc,
-      parameters,
-      ...(managedObjectDoc === undefined ? {} : { managedObjectDoc }),
-    },
-  ];
+  return [{ kind: 'operation', ...selection, doc: '{"status":"SUCCESSFUL"}', parameters }];
 }
 
 const RESULTS = [parameter('parameter')];
@@ -56,6 +45,7 @@ export const OPERATION_TEMPLATES: readonly StaticTemplate[] = [
     effect: 'oldest EXECUTING operation with the fragment becomes SUCCESSFUL',
     parameters: [parameter('fragment*')],
     repeated: RESULTS,
+    keepsPlaces: true,
     interpret: ({ single: [fragment], groups }) => succeed({ fragment, fromStatus: 'EXECUTING' }, groups),
   },
   {
@@ -75,6 +65,7 @@ export const OPERATION_TEMPLATES: readonly StaticTemplate[] = [
     effect: 'the operation becomes SUCCESSFUL',
     parameters: [parameter('operationId*', 'id')],
     repeated: RESULTS,
+    keepsPlaces: true,
     interpret: ({ single: [id], groups }) => succeed({ id }, groups),
   },
   {

@@ -10,19 +10,23 @@ import {
   MEASUREMENT_NAME_RULE,
   MEASUREMENT_TEXT_BYTES_MAX,
 } from '../../model/entities/measurement.ts';
-import { FRAGMENT_NAME_RULE, isFragmentName } from '../../model/entities/fragments.ts';
+import { FRAGMENT_NAME_RULE, isFragmentName, NOT_FRAGMENTS } from '../../model/entities/fragments.ts';
 import { parseNumber } from '../../model/documents/number-scan.ts';
 import type { Effect, RowContext } from '../effects/effects.ts';
 import { shorten, SmartRestError } from '../rows/error.ts';
 import { isSerial, SERIAL_RULE } from '../rows/serial.ts';
 
-/** `label`: the type or unit of a measurement; `name`: of its fragments and series; `fragment`: of other entities. */
+/**
+ * `label`: the type or unit of a measurement; `name`: of its fragments and series; `fragment`: of other entities;
+ * `free`: a fragment of alarms and events, which none of their own fields is.
+ */
 export type ParameterType =
   | 'text'
   | 'label'
   | 'serial'
   | 'name'
   | 'fragment'
+  | 'free'
   | 'number'
   | 'integer'
   | 'id'
@@ -55,6 +59,8 @@ export interface StaticTemplate {
   /** Parameters that may be repeated any number of times behind the others. */
   readonly repeated?: readonly Parameter[];
   readonly repeatedAtLeastOnce?: boolean;
+  /** Empty values before others count: they have a place of their own. */
+  readonly keepsPlaces?: boolean;
   readonly interpret: (values: RowValues, context: RowContext, id: string) => Effect[];
 }
 
@@ -73,6 +79,7 @@ const LIMITS: Readonly<Record<ParameterType, string>> = {
   serial: SERIAL_RULE,
   name: MEASUREMENT_NAME_RULE,
   fragment: FRAGMENT_NAME_RULE,
+  free: `${FRAGMENT_NAME_RULE}, not a field such as type or text`,
   number: 'a decimal number',
   integer: 'a whole number',
   id: 'the id of an operation, digits only',
@@ -94,6 +101,8 @@ function isOfType(value: string, type: ParameterType): boolean {
       return isMeasurementName(value);
     case 'fragment':
       return isFragmentName(value);
+    case 'free':
+      return isFragmentName(value) && !NOT_FRAGMENTS.has(value);
     case 'number':
       return parseNumber(value) !== undefined;
     case 'integer':
@@ -131,8 +140,10 @@ export function bindParameters(template: StaticTemplate, fields: readonly string
     }
     return { single, groups };
   }
-  for (let index = firstRepeated; index < fields.length; index += repeated.length) {
-    if (repeated.every((_, offset) => (fields[index + offset] ?? '') === '')) continue;
+  const end = fields.findLastIndex((value) => value !== '') + 1;
+  for (let index = firstRepeated; index < end; index += repeated.length) {
+    const isEmpty = repeated.every((_, offset) => (fields[index + offset] ?? '') === '');
+    if (isEmpty && template.keepsPlaces !== true) continue;
     const number = groups.length + 1;
     groups.push(
       repeated.map((wanted, offset) => check(id, wanted, fields[index + offset] ?? '', `${wanted.name} (${number}.)`)),

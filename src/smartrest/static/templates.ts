@@ -1,7 +1,9 @@
 /** The static templates of SmartREST 2.0 (docs/spec/smartrest.md) and the way from a row to what it asks for. */
 import { DATA_TEMPLATES } from './data-templates.ts';
 import type { Effect, RowContext } from '../effects/effects.ts';
+import { encodeRow } from '../rows/csv-encode.ts';
 import { shorten, SmartRestError } from '../rows/error.ts';
+import { ROWS_TO_DEVICES } from '../rows/operation-rows.ts';
 import { INVENTORY_TEMPLATES } from './inventory-templates.ts';
 import { OPERATION_TEMPLATES } from './operation-templates.ts';
 import { bindParameters, type StaticTemplate } from './parameters.ts';
@@ -27,6 +29,15 @@ export function interpretRow(fields: readonly string[], context: RowContext): Ef
       id === '' ? 'The message id is missing' : `Unknown static template ${shorten(id)}`,
     );
   return template.interpret(bindParameters(template, fields), context, id);
+}
+
+/**
+ * 603, the answer to 602: ids of the static templates, those that devices send and those that they get
+ * (docs/spec/smartrest.md#rows-to-devices).
+ */
+export function templatesRow(): string {
+  const ids = [...new Set([...STATIC_TEMPLATES.keys(), ...ROWS_TO_DEVICES])].sort();
+  return encodeRow(['603', ...ids]);
 }
 
 /** The fault of 100 and 101 for an object that exists (docs/spec/mqtt.md#new-devices). */

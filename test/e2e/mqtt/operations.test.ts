@@ -62,10 +62,13 @@ t.test('each fragment has its row on s/ds', async (t) => {
   await check({ c8y_CommunicationMode: { mode: 'SMS' } }, '523,rows,SMS');
   await check({ c8y_DownloadConfigFile: { url: 'http://z', type: 'modem' } }, '524,rows,http://z,modem');
   await check({ c8y_UploadConfigFile: { type: 'modem' } }, '526,rows,modem');
-  await check(
-    { c8y_SoftwareUpdate: [{ name: 'a', version: '1', url: 'u', action: 'install' }] },
-    '528,rows,a,1,u,install',
-  );
+  const update = { c8y_SoftwareUpdate: [{ name: 'a', version: '1', url: 'u', action: 'install' }] };
+  await device.publish('s/us', '116,b,2,,a,0,v');
+  await check(update, '516,rows,b,2,,a,1,u');
+  await device.publish('s/us', '501,c8y_SoftwareList\n503,c8y_SoftwareList\n114,c8y_SoftwareUpdate');
+  await check(update, '528,rows,a,1,u,install');
+  await device.publish('s/us', '143,apt');
+  await check(update, '529,rows,a,1,,u,install');
   await check(
     { c8y_RemoteAccessConnect: { hostname: '10.0.0.1', port: 22, connectionKey: 'k-1' } },
     '530,rows,10.0.0.1,22,k-1',
@@ -120,6 +123,62 @@ t.test('503 puts the state of relays into the managed object', async (t) => {
   await order(id, { c8y_RelayArray: ['OPEN', 'OPEN'] });
   await device.publish('s/us', '501,c8y_RelayArray\n503,c8y_RelayArray,OPEN,CLOSED');
   t.same((await rest.deviceOf('relays')).c8y_RelayArray, ['OPEN', 'CLOSED']);
+});
+
+t.test('a configuration dump, a profile and the capabilities of the server', async (t) => {
+  const { device, id } = await createDevice(t, 'flows');
+  const dump = { url: 'http://x', c8y_ConfigurationDump: { id: '77' } };
+  const byFragment = await order(id, { c8y_DownloadConfigFile: dump });
+  await device.publish('s/us', '501,c8y_DownloadConfigFile\n503,c8y_DownloadConfigFile');
+  t.equal((await operation(byFragment)).status, 'SUCCESSFUL');
+  t.match((await rest.deviceOf('flows')).c8y_ConfigurationDump, { id: '77', time: /^\d{4}-/ });
+  const byId = await order(id, { c8y_DownloadConfigFile: { ...dump, c8y_ConfigurationDump: { id: '78' } } });
+  await device.publish('s/us', `504,${byId}\n506,${byId}`);
+  t.match((await rest.deviceOf('flows')).c8y_ConfigurationDump, { id: '78', time: /^\d{4}-/ });
+  await order(id, { profileName: 'P', profileId: '5', c8y_DeviceProfile: {} });
+  await device.row('s/ds', '527,flows');
+  await device.publish('s/us', '501,c8y_DeviceProfile\n121,true\n503,c8y_DeviceProfile');
+  t.same((await rest.deviceOf('flows')).c8y_Profile, { profileName: 'P', profileId: '5', profileExecuted: true });
+  await device.publish('s/us', '121,true');
+  await device.row('s/e', '50,121,No operation found');
+  await device.publish('s/us', '600\n602');
+  await device.row('s/ds', /^601,\d+\./);
+  await device.row('s/ds', /^603,100,.*,408,.*,603$/);
+});
+
+t.test('407 and 408 look for the newest event', async (t) => {
+  const { device, id } = await createDevice(t, 'seeker');
+  const events = async (type: string): Promise<any[]> =>
+    (await rest.read(`/event/events?source=${id}&type=${type}&pageSize=100`)).events;
+  const door = (time: string): object => ({ type: 'door', source: { id }, time, text: 'x', my_A: 1, my_B: 2 });
+  await rest.create('/event/events', door('2024-05-02T10:00:00Z'));
+  await rest.create('/event/events', door('2024-05-01T10:00:00Z'));
+  await device.publish('s/us', '407,door,my_A');
+  const [newest, older] = await events('door');
+  t.match([newest.my_A, newest.my_B, older.my_A], [undefined, 2, 1]);
+  await device.publish('s/us', '407,window,my_A');
+  await device.row('s/e', /^50,407,.*of type window/);
+  await device.publish('s/us', '400,fresh,Text,2024-05-03T10:00:00Z\n407,fresh,my_A\n407,door,my_B');
+  t.equal((await events('door'))[0].my_B, undefined, 'beside an event of the same message');
+  const set = (values: string): Promise<unknown> => device.publish('s/us', `408,,,true,${values}`);
+  await set('my_P.left,BOOLEAN,true,my_P.right,BOOLEAN,false');
+  await set('my_P.left,BOOLEAN,true');
+  await set('my_P.right,BOOLEAN,false,my_P.left,BOOLEAN,true');
+  const updates = () => events('c8y_ParameterUpdate');
+  t.equal((await updates()).length, 1, 'what is known is not told again');
+  await device.publish('s/us', '408,,,true,my_P.left,BOOLEAN,false\n408,,,true,my_P.left,BOOLEAN,false');
+  t.match(await updates(), [{ text: "Parameter 'my_P' was updated", my_P: { left: false } }, {}]);
+  t.equal((await updates()).length, 2, 'nor twice by one message');
+  await device.publish('s/us', Array.from({ length: 21 }, (_, index) => `407,none-${index},my_A`).join('\n'));
+  await device.row('s/e', /^50,407,"?The message asks for more than 20 events/);
+});
+
+t.test('a branded marker makes an agent too', async (t) => {
+  const { id: agent } = await createDevice(t, 'branded');
+  await rest.put(`/inventory/managedObjects/${agent}`, { com_platform_model_Agent: null });
+  t.equal((await rest.post('/devicecontrol/operations', { deviceId: agent, c8y_Restart: {} })).status, 422);
+  await rest.put(`/inventory/managedObjects/${agent}`, { com_cumulocity_model_Agent: {} });
+  await order(agent, { c8y_Restart: {} });
 });
 
 t.test('what waits is delivered at subscribe, once, and again on 500', async (t) => {

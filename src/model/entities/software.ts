@@ -1,0 +1,75 @@
+/**
+ * Software of devices (docs/spec/software.md): the entries of lists, what actions make of a list, and which operation
+ * a device takes for a change. Entries keep members that the server does not know.
+ */
+import { joinMembers, splitElements, splitMembers, type Members } from '../documents/json-document.ts';
+import { idText } from './entity-id.ts';
+
+/** The list of a device, and the operation with the whole list that the device is to have. */
+export const SOFTWARE_LIST = 'c8y_SoftwareList';
+/** The operation with actions. */
+export const SOFTWARE_UPDATE = 'c8y_SoftwareUpdate';
+/** Fragment of devices whose packages have types. */
+export const SOFTWARE_TYPES = 'c8y_SupportedSoftwareTypes';
+const SUPPORTED_OPERATIONS = 'c8y_SupportedOperations';
+
+/** One package: `name`, `version`, `url`, `softwareType`, of an update also `action`. */
+export type SoftwareEntry = Members;
+
+/** The objects of a list as stored. @param text JSON of the list; anything but a list has no entries. */
+export function softwareEntries(text: string | undefined): SoftwareEntry[] {
+  if (text === undefined || !text.startsWith('[')) return [];
+  return splitElements(text)
+    .filter((element) => element.startsWith('{'))
+    .map(splitMembers);
+}
+
+/** A member as text: strings and numbers as they are, everything else `''`. */
+export function softwareText(entry: SoftwareEntry, name: string): string {
+  const text = entry.get(name);
+  return text === undefined || !/^["\d-]/.test(text) ? '' : idText(text);
+}
+
+/** The list as JSON text. */
+export const softwareListText = (list: readonly SoftwareEntry[]): string => `[${list.map(joinMembers).join(',')}]`;
+
+/** A package replaces one of the same name and type. */
+const keyOf = (entry: SoftwareEntry): string =>
+  `${softwareText(entry, 'name')}\n${softwareText(entry, 'softwareType')}`;
+
+/** The list with `added`, each in the place of those of the same name and type, or at the end. */
+export function withSoftware(list: readonly SoftwareEntry[], added: readonly SoftwareEntry[]): SoftwareEntry[] {
+  const byKey = new Map(added.map((entry) => [keyOf(entry), entry]));
+  const placed = new Set<string>();
+  const kept = list.flatMap((entry) => {
+    const key = keyOf(entry);
+    const replacement = byKey.get(key);
+    if (replacement === undefined) return [entry];
+    if (placed.has(key)) return [];
+    placed.add(key);
+    return [replacement];
+  });
+  return [...kept, ...[...byKey].filter(([key]) => !placed.has(key)).map(([, entry]) => entry)];
+}
+
+/** The list without `removed`, which are told by name and version; without a version every one of the name goes. */
+export function withoutSoftware(list: readonly SoftwareEntry[], removed: readonly SoftwareEntry[]): SoftwareEntry[] {
+  const gone = new Set(removed.map((entry) => `${softwareText(entry, 'name')}\n${softwareText(entry, 'version')}`));
+  return list.filter((entry) => {
+    const name = softwareText(entry, 'name');
+    return !gone.has(`${name}\n`) && !gone.has(`${name}\n${softwareText(entry, 'version')}`);
+  });
+}
+
+/** The list that a device has after an update. @param actions entries of `c8y_SoftwareUpdate`, carried out in order. */
+export function updatedSoftware(list: readonly SoftwareEntry[], actions: readonly SoftwareEntry[]): SoftwareEntry[] {
+  const removed = actions.filter((entry) => softwareText(entry, 'action') === 'delete');
+  const added = actions.filter((entry) => softwareText(entry, 'action') !== 'delete');
+  return withSoftware(withoutSoftware(list, removed), added);
+}
+
+/** Whether the device takes actions; another one gets the list that it is to have (docs/spec/software.md#operations). */
+export function takesSoftwareUpdate(device: Members): boolean {
+  const text = device.get(SUPPORTED_OPERATIONS);
+  return text?.startsWith('[') === true && splitElements(text).includes(JSON.stringify(SOFTWARE_UPDATE));
+}
