@@ -30,7 +30,7 @@ import {
 } from '../export/export.ts';
 import { countText } from '../lists/totals.ts';
 import type { DocumentRow, HistoryFilter } from '../../history/filter.ts';
-import { accessOf, isOwner, requireOwner } from '../lists/owner.ts';
+import { accessOf, isOwner, requireAnyReach, requireOwner } from '../lists/owner.ts';
 import { textsWithin } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { REVERT, text } from '../request/schema/query-parameters.ts';
@@ -138,6 +138,7 @@ const EXPORTED = ['type', 'time', 'text', 'status', 'severity', 'count', 'creati
 
 async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   const page = pageOf(request);
+  await requireAnyReach(request, [request.query.text('source')]);
   const { filter, order: asked } = await filterOf(request);
   const order = asked ?? { isDescending: !request.query.isTrue('revert') };
   const format = exportFormat(request);

@@ -22,7 +22,7 @@ import { UNSTORED, entityText, namedSources, segment, sourceIdOf, unstoredText }
 import { sourceSelection } from '../lists/hierarchy.ts';
 import { HistoryFilter } from '../../history/filter.ts';
 import type { DocumentRow } from '../../history/filter.ts';
-import { isOwner, reachOf, requireOwner } from '../lists/owner.ts';
+import { isOwner, reachOf, requireAnyReach, requireOwner } from '../lists/owner.ts';
 import { textsWithin } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { CREATED, HIERARCHY, LAST_UPDATED, RANGE, REVERT, SOURCE, text } from '../request/schema/query-parameters.ts';
@@ -121,6 +121,7 @@ const EXPORTED = ['type', 'time', 'text', 'creationTime', 'lastUpdated'];
 
 async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   const page = pageOf(request);
+  await requireAnyReach(request, [request.query.text('source')]);
   const filter = await filterOf(request);
   const { query } = request;
   // Only ranges are reverted (docs/spec/events.md#lists).

@@ -138,6 +138,23 @@ export async function findChildrenOfDevice(request: ApiRequest): Promise<void> {
   else request.childrenOfDevice = found.map(Number);
 }
 
+/**
+ * Of lists of alarms, events and operations, which hide what the user may not see: refuses a user who would see nothing,
+ * whatever they hold (docs/spec/login.md#rights).
+ * @param named managed objects that the request asks for.
+ * @throws PlatformError 403 without one of the route's roles, a permission of that kind for any object, or a named
+ * object of the user's; a device reads the list of its data.
+ */
+export async function requireAnyReach(request: ApiRequest, named: readonly (string | undefined)[]): Promise<void> {
+  const { principal, platform, tenant } = request;
+  const isDevice = principal.ownRoles !== undefined || isDeviceUser(principal.userName);
+  if (request.isPrivileged || isDevice || grantsFor(principal, wantedBy(request)).length > 0) return;
+  const ids = named.filter((id) => id !== undefined && isEntityId(id)) as string[];
+  const texts = ids.length === 0 ? [] : await platform.documents.getMany('managedObject', tenant, ids);
+  if (!texts.some((text) => text !== undefined && isOwnedBy(principal, text)))
+    throw new PlatformError('security/forbidden');
+}
+
 /** What the user may reach without one of the route's roles. */
 export function accessOf(request: ApiRequest): Access {
   const wanted = wantedBy(request);

@@ -21,7 +21,7 @@ import { addDevicesOfAgent } from '../lists/hierarchy.ts';
 import { HistoryFilter } from '../../history/filter.ts';
 import type { DocumentRow } from '../../history/filter.ts';
 import { externalIdsOf } from '../identity/identity.ts';
-import { isOwner, reachOf, requireOwner } from '../lists/owner.ts';
+import { isOwner, reachOf, requireAnyReach, requireOwner } from '../lists/owner.ts';
 import { listReaders } from '../lists/readers.ts';
 import { filterValues } from '../lists/selecting-filters.ts';
 import { PageBudget, textsWithin } from '../request/page-budget.ts';
@@ -126,6 +126,7 @@ const EXPORTED = ['status', 'creationTime', 'bulkOperationId', 'description', 'f
 
 async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   const page = pageOf(request);
+  await requireAnyReach(request, [request.query.text('deviceId'), request.query.text('agentId')]);
   const filter = await filterOf(request);
   const order = { isDescending: request.query.isTrue('revert') };
   const format = exportFormat(request);

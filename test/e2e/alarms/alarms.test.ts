@@ -507,7 +507,7 @@ t.test('roles: owner of the source, and others (docs/spec/alarms.md#roles)', asy
     }
   }
   t.same(
-    (await owner.read('/alarm/alarms?pageSize=100')).alarms
+    (await owner.read(`/alarm/alarms?source=${device}&pageSize=100`)).alarms
       .map((alarm: any) => alarm.source.id)
       .filter((found: string) => found !== device),
     [],

@@ -285,10 +285,11 @@ t.test('the owner of an object may use it without roles', async (t) => {
   const foreign = await rest.createDevice('Foreign');
   await rest.create('/event/events', { source: { id: foreign }, type: 'e', text: 't', time: TIME });
   t.same(
-    (await creator.read('/event/events')).events.map((event: any) => event.source.id),
+    (await creator.read(`/event/events?source=${device}`)).events.map((event: any) => event.source.id),
     [device],
     'lists show what is owned',
   );
+  t.equal((await creator.get(`/event/events?source=${foreign}`)).status, 403);
   t.equal(
     (await creator.post('/event/events', { source: { id: foreign }, type: 'e', text: 't', time: TIME })).status,
     403,
