@@ -20,6 +20,7 @@ import {
   removeLinks,
   updateManagedObject,
 } from './handlers/inventory/managed-object.ts';
+import { changeSoftware, ensureSoftwareList } from './handlers/inventory/software-list.ts';
 import { removeSubscriptions } from './handlers/notification-subscription.ts';
 import { createOperation, deleteOperation, setProfile, updateOperation } from './handlers/operation.ts';
 import {
@@ -66,6 +67,8 @@ export const HANDLERS: Readonly<Partial<Record<CommandKind, Handler>>> = {
   [COMMAND.OPERATION_UPDATE]: updateOperation,
   [COMMAND.OPERATION_DELETE]: deleteOperation,
   [COMMAND.DEVICE_PROFILE_SET]: setProfile,
+  [COMMAND.SOFTWARE_LIST_ENSURE]: ensureSoftwareList,
+  [COMMAND.SOFTWARE_CHANGE]: changeSoftware,
   [COMMAND.DATA_DELETE]: acceptDataDelete,
   [COMMAND.SOURCE_DELETE]: removeSubscriptions,
   [COMMAND.USER_PUT]: putUser,

@@ -28,6 +28,7 @@ import { withExport } from './page-export.ts';
 import { retentionRoutes } from './retention/retention.ts';
 import { rootRoutes } from './system/roots.ts';
 import type { Route } from './request/route.ts';
+import { softwareRoutes } from './inventory/software.ts';
 import { smartRestOneRoutes } from './smartrest/one.ts';
 import { statisticsFileRoutes } from './tenants/statistics-files.ts';
 import { subscriptionRoutes } from './applications/subscriptions.ts';
@@ -70,6 +71,7 @@ export function apiRoutes(further: readonly Route[] = []): Route[] {
     ...managedObjectListRoutes(),
     ...managedObjectDeviceRoutes(),
     ...kpiRoutes(),
+    ...softwareRoutes(),
     ...childRoutes(),
     ...binaryRoutes(),
     ...identityRoutes(),

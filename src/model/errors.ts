@@ -123,6 +123,21 @@ export const ERRORS = {
     'The message names more than {maximum} objects whose rights have to be looked up; send the rest in another message',
     0x97,
   ),
+  'software/bad-request': entry(
+    400,
+    'general/Bad Request',
+    'The parameter {name} has the value {value}; it takes {limit}',
+  ),
+  'software/packages': entry(
+    422,
+    'inventory/Invalid Data',
+    'The list of software would have {count} packages; a device has at most {maximum} (software/packages)',
+  ),
+  'software/list-bytes': entry(
+    422,
+    'inventory/Invalid Data',
+    'The list of software would have {count} bytes; that of a device has at most {maximum} (software/list-bytes)',
+  ),
   'mqtt/events-of-message': entry(
     422,
     'mqtt/Too Many Events',

@@ -64,6 +64,7 @@ export function documentsContract(t: Test, name: string, newPlace: (t: Test) => 
       'openAlarm',
       'openAlarmLink',
       'openOperation',
+      'softwareList',
       'user',
       'session',
       'sessionMessage',

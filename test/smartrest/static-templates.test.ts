@@ -156,6 +156,29 @@ const cases: readonly (readonly [string, object])[] = [
   ],
   ['123', { kind: 'reply', what: 'managedObjectId' }],
   ['125', { kind: 'heartbeat' }],
+  [
+    '140,nginx,1.26,apt,http://x,vim,9',
+    {
+      kind: 'software',
+      how: 'set',
+      packages:
+        '[{"name":"nginx","version":"1.26","softwareType":"apt","url":"http://x"},' +
+        '{"name":"vim","version":"9","softwareType":"","url":""}]',
+    },
+  ],
+  ['140,,,,', { kind: 'software', how: 'set', packages: '[]' }],
+  [
+    '141,vim,9',
+    { kind: 'software', how: 'add', packages: '[{"name":"vim","version":"9","softwareType":"","url":""}]' },
+  ],
+  [
+    '142,vim,9,nginx,1.26',
+    {
+      kind: 'software',
+      how: 'remove',
+      packages: '[{"name":"vim","version":"9"},{"name":"nginx","version":"1.26"}]',
+    },
+  ],
   ['143,apt', { kind: 'managedObject', doc: '{"c8y_SupportedSoftwareTypes":["apt"]}' }],
   ['143', { kind: 'managedObject', doc: '{"c8y_SupportedSoftwareTypes":null}' }],
   ['150,SSH', { kind: 'managedObject', doc: '{"c8y_RemoteAccessSupportedProtocols":["SSH"]}' }],
@@ -562,6 +585,9 @@ const MANDATORY: Readonly<Record<string, readonly number[]>> = {
   '120,t,u,n,': [1, 2],
   '121,true,7': [1],
   '122,a,1,u,me': [1, 2, 4],
+  '140,n,1,t,u': [1, 2],
+  '141,n,1,t,u': [1, 2],
+  '142,n,1': [1, 2],
   '200,f,s,1,C': [1, 2, 3],
   '201,t,,f,s,1,C': [1, 3, 4, 5],
   '211,1': [1],

@@ -71,6 +71,7 @@ const KEPT: ReadonlySet<Collection> = new Set<Collection>([
   'openAlarm',
   'openAlarmLink',
   'openOperation',
+  'softwareList',
   'session',
   'sessionMessage',
 ]);

@@ -35,7 +35,8 @@ export type RecordCollection =
  * -> `EventBinary` (model/entities/event-binary.ts); binary: id of a managed object -> `BinaryRecord`; availability:
  * the same -> `AvailabilityState`; alarm, event, operation: id -> text; openAlarm: `<source>\n<type>` and
  * openAlarmLink: id of an alarm -> see actors/handlers/alarms/open-alarms.ts; openOperation: `<device>\n<operation id>`
- * -> see model/entities/operation.ts; user: userName -> {"userName","password"(hash),"roles":[],"enabled"}; session:
+ * -> see model/entities/operation.ts; softwareList: id of a device -> id of the child addition that has its list of
+ * software; user: userName -> {"userName","password"(hash),"roles":[],"enabled"}; session:
  * key -> SessionState; sessionMessage: `<key>\n<id 16 digits>`.
  */
 export type Collection =
@@ -53,6 +54,7 @@ export type Collection =
   | 'openAlarm'
   | 'openAlarmLink'
   | 'openOperation'
+  | 'softwareList'
   | 'session'
   | 'sessionMessage'
   | 'pending'

@@ -17,6 +17,7 @@ const BY_NUMBER: ReadonlySet<Collection> = new Set<Collection>([
   'operation',
   'eventBinary',
   'openAlarmLink',
+  'softwareList',
 ]);
 /** Collections whose ids begin with the owner's number and a line feed. */
 const BY_NUMBER_PREFIX: ReadonlySet<Collection> = new Set<Collection>([

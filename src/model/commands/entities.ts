@@ -105,6 +105,16 @@ export interface OperationUpdate {
   /** What the device answered (SmartREST 503, 506): its meaning depends on the operation. */
   readonly parameters?: readonly string[];
 }
+/** `id` of the object when it has to be made. */
+export interface SoftwareListEnsure {
+  readonly id: string;
+}
+export type SoftwareChangeWay = 'set' | 'add' | 'remove';
+/** `packages`: JSON text of a list of entries (model/entities/software.ts). */
+export interface SoftwareChange {
+  readonly how: SoftwareChangeWay;
+  readonly packages: string;
+}
 /** Without an id: the profile of the oldest EXECUTING operation that has one. */
 export interface DeviceProfileSet {
   readonly isExecuted: boolean;

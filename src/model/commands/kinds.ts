@@ -75,6 +75,10 @@ export const COMMAND = {
   AVAILABILITY_SET: 70,
   /** `DeviceProfileSet`: what a device says about its profile (SmartREST 121). Key: device. */
   DEVICE_PROFILE_SET: 90,
+  /** `SoftwareListEnsure`: answered with the id of the object that has the device's list of software. Key: device. */
+  SOFTWARE_LIST_ENSURE: 91,
+  /** `SoftwareChange`. Key: the object that has the list. */
+  SOFTWARE_CHANGE: 92,
   /** The next links of an object that is gone, sent by its own deletion. Key: the object. */
   LINKS_REMOVE: 80,
   /** `SourceDelete`: the data of an object that is gone, sent by its deletion. Key: the tenant. */

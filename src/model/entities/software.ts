@@ -2,6 +2,7 @@
  * Software of devices (docs/spec/software.md): the entries of lists, what actions make of a list, and which operation
  * a device takes for a change. Entries keep members that the server does not know.
  */
+import { PlatformError } from '../errors.ts';
 import { joinMembers, splitElements, splitMembers, type Members } from '../documents/json-document.ts';
 import { idText } from './entity-id.ts';
 
@@ -11,6 +12,11 @@ export const SOFTWARE_LIST = 'c8y_SoftwareList';
 export const SOFTWARE_UPDATE = 'c8y_SoftwareUpdate';
 /** Fragment of devices whose packages have types. */
 export const SOFTWARE_TYPES = 'c8y_SupportedSoftwareTypes';
+/** Type of the child addition that has the list of a device with such packages. */
+export const INSTALLED_SOFTWARE = 'c8y_InstalledSoftwareList';
+/** Packages of a list, and bytes of its text: it is written as a whole with each change. */
+export const SOFTWARE_PACKAGES_MAX = 10_000;
+export const SOFTWARE_BYTES_MAX = 1024 * 1024;
 const SUPPORTED_OPERATIONS = 'c8y_SupportedOperations';
 
 /** One package: `name`, `version`, `url`, `softwareType`, of an update also `action`. */
@@ -32,6 +38,15 @@ export function softwareText(entry: SoftwareEntry, name: string): string {
 
 /** The list as JSON text. */
 export const softwareListText = (list: readonly SoftwareEntry[]): string => `[${list.map(joinMembers).join(',')}]`;
+
+/** @throws PlatformError `software/packages`, `software/list-bytes`. */
+export function requireSoftwareRoom(list: readonly SoftwareEntry[], text: string): void {
+  if (list.length > SOFTWARE_PACKAGES_MAX)
+    throw new PlatformError('software/packages', { count: list.length, maximum: SOFTWARE_PACKAGES_MAX });
+  const bytes = Buffer.byteLength(text);
+  if (bytes > SOFTWARE_BYTES_MAX)
+    throw new PlatformError('software/list-bytes', { count: bytes, maximum: SOFTWARE_BYTES_MAX });
+}
 
 /** A package replaces one of the same name and type. */
 const keyOf = (entry: SoftwareEntry): string =>

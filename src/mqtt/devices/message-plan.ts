@@ -247,6 +247,11 @@ export class MessagePlan {
         effect = { ...effect, id };
         break;
       }
+      case 'software':
+        existing = parts.objects.softwareListOf(link.tenantNumber, target.source);
+        if (existing !== undefined) break;
+        this.needsOpening = () => parts.objects.ensureSoftwareList(link.tenantNumber, target.source);
+        return;
       case 'eventOfType': {
         if (this.#waitsForAnswers(link)) return;
         const event = this.#events.newest({ source: target.source, type: effect.type }, link, parts);

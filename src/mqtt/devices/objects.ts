@@ -72,6 +72,27 @@ export class DeviceObjects {
     return text === undefined ? undefined : Number((JSON.parse(text) as { managedObject: string }).managedObject);
   }
 
+  /**
+   * The object that has the list of software of a device; undefined when there is none. Within the planning of a
+   * message.
+   */
+  softwareListOf(tenantNumber: number, source: number): number | undefined {
+    const id = this.known.get('softwareList', tenantNumber, String(source));
+    return id === undefined ? undefined : Number(id);
+  }
+
+  async ensureSoftwareList(tenant: number, source: number): Promise<void> {
+    const { commands, ids, now } = this.#options;
+    await commands.request({
+      kind: COMMAND.SOFTWARE_LIST_ENSURE,
+      tenant,
+      key: source,
+      mode: PROCESSING_MODE.PERSISTENT,
+      receivedAt: now(),
+      body: { id: String(ids.nextBeside(tenant, source)) },
+    });
+  }
+
   /** @throws PlatformError `identity/reserved` for the serial of another registered device that has no object yet. */
   async ensure(
     device: Device,

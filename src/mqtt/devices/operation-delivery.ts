@@ -488,8 +488,10 @@ export class OperationDelivery {
     const object: Members = text === undefined ? new Map() : splitMembers(text);
     const hasSoftwareTypes = object.has(SOFTWARE_TYPES);
     if (!operation.has(SOFTWARE_UPDATE) || takesSoftwareUpdate(object)) return { serial, hasSoftwareTypes };
-    const installed = softwareEntries(object.get(SOFTWARE_LIST));
-    return { serial, hasSoftwareTypes, installed };
+    const list = await this.#documents.get('softwareList', link.tenantNumber, device);
+    const beside = list === undefined ? undefined : await this.#documents.get('managedObject', link.tenantNumber, list);
+    const installed = beside === undefined ? object : splitMembers(beside);
+    return { serial, hasSoftwareTypes, installed: softwareEntries(installed.get(SOFTWARE_LIST)) };
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import type { AlarmSeverity } from '../../model/entities/alarm.ts';
 import type { Members } from '../../model/documents/json-document.ts';
-import type { DocumentText } from '../../model/commands/entities.ts';
+import type { DocumentText, SoftwareChangeWay } from '../../model/commands/entities.ts';
 import type { OperationStatus } from '../../model/entities/operation.ts';
 
 /** Whom a row is about. */
@@ -100,6 +100,12 @@ export interface EventOfTypeChange {
   readonly type: string;
   readonly doc: DocumentText;
 }
+/** 140 to 142: a change of the list of software of the topic's object. `packages`: JSON text of a list. */
+export interface SoftwareRows {
+  readonly kind: 'software';
+  readonly how: SoftwareChangeWay;
+  readonly packages: string;
+}
 /** 121: `c8y_Profile` of the topic's object. Without an id: of the oldest EXECUTING operation with a profile. */
 export interface ProfileChange {
   readonly kind: 'profile';
@@ -143,6 +149,7 @@ export type Effect =
   | NewEvent
   | EventOfTypeChange
   | ProfileChange
+  | SoftwareRows
   | OperationChange
   | Reply
   | Heartbeat;

@@ -31,7 +31,7 @@ export type RecordedEffect = Exclude<Effect, LocalEffect>;
 /**
  * The record of one effect. @param onAnswer is told of the actor's answer or refusal.
  * @param existing of a service: the object that its external ID is bound to and that the user may change; of
- * `eventOfType` the event.
+ * `eventOfType` the event, of `software` the object with the list.
  */
 export function effectRecord(
   effect: RecordedEffect,
@@ -106,6 +106,8 @@ export function effectRecord(
       });
     case 'eventOfType':
       return command(COMMAND.EVENT_UPDATE, target.source, { id: String(existing), doc: effect.doc });
+    case 'software':
+      return command(COMMAND.SOFTWARE_CHANGE, existing as number, { how: effect.how, packages: effect.packages });
     case 'profile':
       return command(COMMAND.DEVICE_PROFILE_SET, target.source, {
         isExecuted: effect.isExecuted,

@@ -5,6 +5,7 @@
 import { AGENT_MARKER } from '../../model/entities/agent-marker.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import { parseNumber, toJsonNumber } from '../../model/documents/number-scan.ts';
+import type { SoftwareChangeWay } from '../../model/commands/entities.ts';
 import type { Effect } from '../effects/effects.ts';
 import { objectText, parameter, textOrAbsent, timeOf, type StaticTemplate } from './parameters.ts';
 
@@ -98,6 +99,25 @@ function listOf(id: string, fragment: string, item: string, options: { emptyRemo
       change(objectText([[fragment, groups.length === 0 ? whenEmpty : JSON.stringify(groups.map(([text]) => text))]])),
   };
 }
+
+/** 140 to 142: packages of the list that the server keeps beside the device (docs/spec/software.md#lists). */
+function softwareOf(id: string, how: SoftwareChangeWay, effect: string, members: readonly string[]): StaticTemplate {
+  const names = members.map((name) => (name === 'type' ? 'softwareType' : name));
+  return {
+    id,
+    effect,
+    parameters: [],
+    repeated: members.map((name) => parameter(name === 'name' || name === 'version' ? `${name}*` : name)),
+    repeatedAtLeastOnce: how !== 'set',
+    interpret: ({ groups }) => {
+      const entry = (values: readonly string[]): string =>
+        objectText(names.map((name, index) => [name, JSON.stringify(values[index])] as const));
+      return [{ kind: 'software', how, packages: `[${groups.map(entry).join(',')}]` }];
+    },
+  };
+}
+
+const PACKAGE = ['name', 'version', 'type', 'url'];
 
 const creation: readonly StaticTemplate[] = [
   {
@@ -256,6 +276,9 @@ const fragments: readonly StaticTemplate[] = [
         JSON.stringify({ c8y_Agent: url === '' ? { name, version, maintainer } : { name, version, url, maintainer } }),
       ),
   },
+  softwareOf('140', 'set', 'replaces the list of software; none empties it', PACKAGE),
+  softwareOf('141', 'add', 'adds to the list of software, in the place of the same name and type', PACKAGE),
+  softwareOf('142', 'remove', 'removes from the list of software', ['name', 'version']),
   listOf('143', 'c8y_SupportedSoftwareTypes', 'type', { emptyRemoves: true }),
   listOf('150', 'c8y_RemoteAccessSupportedProtocols', 'protocol', { emptyRemoves: true }),
 ];

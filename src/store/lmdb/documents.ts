@@ -21,6 +21,7 @@ const CODES: Readonly<Record<Collection, string>> = {
   openAlarm: 'a',
   openAlarmLink: 'h',
   openOperation: 'o',
+  softwareList: 'W',
   user: 'U',
   session: 'S',
   sessionMessage: 'Q',

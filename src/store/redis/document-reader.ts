@@ -236,6 +236,14 @@ const isOfEachShard = (collection: Collection): boolean => collection === 'meta'
  * sessions.
  */
 const hasPrefixesOfActors = (collection: Collection): boolean =>
-  !['managedObject', 'binary', 'availability', 'alarm', 'event', 'operation', 'session', 'externalId'].includes(
-    collection,
-  );
+  ![
+    'managedObject',
+    'binary',
+    'availability',
+    'softwareList',
+    'alarm',
+    'event',
+    'operation',
+    'session',
+    'externalId',
+  ].includes(collection);

@@ -135,6 +135,9 @@ export function removeChild(context: ActorContext, body: ChildLink | ChildLinks)
 
 function forgetChild(context: ActorContext, link: ChildLink): void {
   context.remove('children', childKey(link));
+  // What is not below the device any more is not its list.
+  if (link.kind === 'childAdditions' && context.get('softwareList', link.parent) === link.child)
+    context.remove('softwareList', link.parent);
   context.send({ kind: COMMAND.PARENT_REMOVE, key: Number(link.child), body: link });
 }
 
