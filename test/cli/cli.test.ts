@@ -50,7 +50,7 @@ t.test('other usage errors', async (t) => {
   await check(['swerve'], /unknown command 'swerve'/);
   await check(['backup'], /<to> is missing/);
   await check(['restore', '--force=maybe', 'a'], /force/);
-  await check(['simulate', '--devices', '0', '--rate', 'x'], /3 mistakes[\s\S]*--devices is "0"[\s\S]*--rate is "x"/);
+  await check(['simulate', '--devices', '-1', '--rate', 'x'], /3 mistakes[\s\S]*--devices is "-1"[\s\S]*--rate is "x"/);
   await check(['simulate'], /^millrace: --password is missing; it takes .*MILLRACE_ADMIN_PASSWORD\)\n$/);
   await check(['simulate', '--devices', 'x'], /2 mistakes[\s\S]*--devices is "x"[\s\S]*--password is missing/);
 });

@@ -11,6 +11,8 @@ export interface LinkOptions {
   readonly username: string;
   readonly password: string;
   readonly inFlightMax: number;
+  /** Subscribed to with each connection. */
+  readonly topics?: readonly string[];
 }
 
 /** What the simulation is told; one object serves all links. */
@@ -19,6 +21,8 @@ export interface LinkListener {
   /** @param reason why it ended, or why it could not begin; a connected link is closed. */
   closed(link: MqttLink, reason: string): void;
   acknowledged(latencyMicroseconds: number): void;
+  /** Something came on a topic of `topics`. */
+  received?(link: MqttLink, topic: string, payload: string): void;
 }
 
 const KEEP_ALIVE_SECONDS = 60;
@@ -98,10 +102,20 @@ export class MqttLink {
 
   /** Sends at QoS 1; the caller has asked `canSend`. */
   publish(topic: string, payload: string): void {
+    const messageId = this.nextPacketId();
+    this.pending.set(messageId, { topic, payload, sentNanoseconds: process.hrtime.bigint() });
+    this.write(messageId, topic, payload);
+  }
+
+  private nextPacketId(): number {
     do this.packetId = (this.packetId % PACKET_ID_MAX) + 1;
     while (this.pending.has(this.packetId));
-    this.pending.set(this.packetId, { topic, payload, sentNanoseconds: process.hrtime.bigint() });
-    this.write(this.packetId, topic, payload);
+    return this.packetId;
+  }
+
+  /** Ends the connection as a device that restarts does; `closed` is told. */
+  drop(): void {
+    this.fail('the device restarts');
   }
 
   /** Keeps the connection alive when nothing was sent for half of the keep-alive time. */
@@ -130,9 +144,10 @@ export class MqttLink {
   private receive(packet: Packet): void {
     if (packet.cmd === 'connack') this.accepted(packet.returnCode ?? 0);
     else if (packet.cmd === 'puback') this.settle(packet.messageId ?? 0);
-    // Operations and error rows that the server sends at QoS 1 are acknowledged and otherwise ignored.
-    else if (packet.cmd === 'publish' && packet.qos === 1)
-      this.socket?.write(generate({ cmd: 'puback', messageId: packet.messageId! }));
+    else if (packet.cmd === 'publish') {
+      if (packet.qos === 1) this.socket?.write(generate({ cmd: 'puback', messageId: packet.messageId! }));
+      this.listener.received?.(this, packet.topic, packet.payload.toString());
+    }
   }
 
   private accepted(returnCode: number): void {
@@ -143,7 +158,12 @@ export class MqttLink {
     this.socket?.setTimeout(0);
     this.isConnected = true;
     this.lastWriteMs = Date.now();
+    const { topics = [] } = this.options;
     this.listener.connected(this);
+    if (topics.length > 0) {
+      const subscriptions = topics.map((topic) => ({ topic, qos: 1 as const }));
+      this.socket?.write(generate({ cmd: 'subscribe', messageId: this.nextPacketId(), subscriptions }));
+    }
     for (const [messageId, { topic, payload }] of this.pending) this.write(messageId, topic, payload);
   }
 

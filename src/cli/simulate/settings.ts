@@ -8,9 +8,19 @@ export const SIMULATE_SETTINGS = [
     type: 'integer',
     unit: 'devices',
     default: 100,
-    minimum: 1,
+    minimum: 0,
     maximum: 100_000,
-    description: 'Number of devices, each with a connection of its own.',
+    description: 'Number of devices that send data, each with a connection of its own.',
+  },
+  {
+    name: 'agents',
+    type: 'integer',
+    unit: 'agents',
+    default: 0,
+    minimum: 0,
+    maximum: 1_000,
+    description:
+      'Number of agents beside them that carry out operations: restart, shell, software, firmware, configuration, logs, network, profiles. Nothing happens on this machine.',
   },
   {
     name: 'rate',
@@ -38,6 +48,12 @@ export const SIMULATE_SETTINGS = [
     minimum: 1,
     maximum: 65_535,
     description: 'MQTT port of the server.',
+  },
+  {
+    name: 'url',
+    type: 'url',
+    default: 'http://localhost:8080',
+    description: 'URL of the server, to which agents bring files.',
   },
   { name: 'tenant', type: 'text', default: 't1', maximum: 32, description: 'Tenant that the devices log in to.' },
   {

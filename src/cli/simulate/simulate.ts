@@ -4,6 +4,7 @@
  */
 import { CommandError, EXIT_FAILED, EXIT_OK } from '../../operate/exit-codes.ts';
 import type { SimulateOptions } from './settings.ts';
+import { AgentFleet } from './agent-fleet.ts';
 import { Fleet } from './fleet.ts';
 import { MqttLink } from './mqtt-link.ts';
 
@@ -14,11 +15,15 @@ const DRAIN_CHECK_MS = 20;
 
 /** Runs until the duration is over or Ctrl-C; exit code 1 when nothing could connect or nothing was acknowledged. */
 export async function simulate(options: SimulateOptions): Promise<number> {
+  if (options.devices + options.agents === 0)
+    throw new CommandError('--devices and --agents are both 0; there is nothing to simulate');
   await tryOne(options);
   const fleet = new Fleet(options);
+  const agents = new AgentFleet(options);
   const startMs = Date.now();
-  const display = new Display(fleet, options.devices);
+  const display = new Display(fleet, options.devices, options.agents > 0 ? agents : undefined);
   fleet.start();
+  agents.start();
   const timer = setInterval(() => display.show(), DISPLAY_MS);
   await untilDone(options.duration);
   clearInterval(timer);
@@ -27,8 +32,9 @@ export async function simulate(options: SimulateOptions): Promise<number> {
   for (let waitedMs = 0; fleet.inFlight > 0 && waitedMs < DRAIN_MS; waitedMs += DRAIN_CHECK_MS)
     await pause(DRAIN_CHECK_MS);
   display.end();
-  const code = summarise(fleet, seconds);
+  const code = summarise(fleet, seconds, options.agents > 0 ? agents : undefined);
   fleet.end();
+  agents.end();
   return code;
 }
 
@@ -77,14 +83,16 @@ const milliseconds = (microseconds: number): string => (microseconds / 1000).toF
 class Display {
   private readonly fleet: Fleet;
   private readonly devices: number;
+  private readonly agents: AgentFleet | undefined;
   private readonly isTerminal = process.stderr.isTTY === true;
   private sent = 0;
   private acknowledged = 0;
   private lastMs = Date.now();
 
-  constructor(fleet: Fleet, devices: number) {
+  constructor(fleet: Fleet, devices: number, agents: AgentFleet | undefined) {
     this.fleet = fleet;
     this.devices = devices;
+    this.agents = agents;
   }
 
   show(): void {
@@ -96,7 +104,7 @@ class Display {
       `  sent/s ${Math.round((fleet.sent - this.sent) / seconds)}` +
       `  acknowledged/s ${Math.round((fleet.acknowledgedCount - this.acknowledged) / seconds)}` +
       `  latency p50 ${milliseconds(fleet.recent.percentile(0.5))} ms, p99 ${milliseconds(fleet.recent.percentile(0.99))} ms` +
-      `  errors ${fleet.errors}${fleet.errors === 0 ? '' : ` (${fleet.lastError})`}`;
+      `  errors ${fleet.errors}${fleet.errors === 0 ? '' : ` (${fleet.lastError})`}${agentsText(this.agents)}`;
     this.sent = fleet.sent;
     this.acknowledged = fleet.acknowledgedCount;
     this.lastMs = nowMs;
@@ -111,7 +119,16 @@ class Display {
   }
 }
 
-function summarise(fleet: Fleet, seconds: number): number {
+function agentsText(agents: AgentFleet | undefined): string {
+  if (agents === undefined) return '';
+  const { successful, failed } = agents.operations;
+  return (
+    `  agents ${agents.connectedCount}, operations ${successful} successful, ${failed} failed` +
+    (agents.errors === 0 ? '' : `, errors ${agents.errors} (${agents.lastError})`)
+  );
+}
+
+function summarise(fleet: Fleet, seconds: number, agents: AgentFleet | undefined): number {
   const { total } = fleet;
   const result = {
     seconds: Number(seconds.toFixed(1)),
@@ -124,12 +141,15 @@ function summarise(fleet: Fleet, seconds: number): number {
     latencyP99Ms: Number(milliseconds(total.percentile(0.99))),
     errors: fleet.errors,
     ...(fleet.errors === 0 ? {} : { lastError: fleet.lastError }),
+    ...(agents === undefined
+      ? {}
+      : { agents: agents.connectedCount, operations: agents.operations, agentErrors: agents.errors }),
   };
   process.stderr.write(
     `${result.acknowledged} of ${result.sent} messages acknowledged in ${result.seconds} s ` +
       `(${result.acknowledgedPerSecond} a second), latency p50 ${result.latencyP50Ms} ms, p99 ${result.latencyP99Ms} ms, ` +
-      `${result.errors} errors\n`,
+      `${result.errors} errors${agentsText(agents)}\n`,
   );
   process.stdout.write(`${JSON.stringify(result)}\n`);
-  return result.acknowledged > 0 ? EXIT_OK : EXIT_FAILED;
+  return result.acknowledged > 0 || (agents?.connectedCount ?? 0) > 0 ? EXIT_OK : EXIT_FAILED;
 }

@@ -69,7 +69,7 @@ export class MessagePlan {
   refusal: Refusal | undefined;
   readonly #afterwards: (() => void)[] = [];
   readonly #rights = new MessageRights();
-  readonly #events = new MessageEvents();
+  #eventsMade: MessageEvents | undefined;
 
   /** @throws NotLoaded when documents have to be waited for; then the message is planned again. */
   static of(topic: string, payload: Buffer, packetId: number, link: Device, parts: PlanParts): MessagePlan {
@@ -80,6 +80,10 @@ export class MessagePlan {
     else if (target.kind === 'token') plan.#planToken(link, parts);
     else plan.#refuse(topic, packetId, link, parts);
     return plan;
+  }
+
+  get #events(): MessageEvents {
+    return (this.#eventsMade ??= new MessageEvents());
   }
 
   /** Of a message that is only answered with its fault. */
