@@ -37,7 +37,7 @@ export class Track {
     return this.deletion !== undefined || this.isRepeating;
   }
 
-  /** For the log. @param wanted what somebody waits for. */
+  /** For the log. @param wanted what a caller waits for. */
   stateWith(wanted: number): string {
     const { shard, position, consumedSeq, offeredSeq } = this;
     const reason = this.isRepeating
