@@ -12,6 +12,8 @@ import { RequestAnswers } from './request/answers.ts';
 import { HeaderAuthentication } from './request/authentication.ts';
 import { TenantCors } from './request/cors.ts';
 import { NO_PROXIES } from './request/login-caller.ts';
+import type { InnerRequester } from './request/inner-request.ts';
+import { InnerRequests } from './request/phases/inner-requests.ts';
 import { enter } from './request/phases/head.ts';
 import type { Parts, Passage } from './request/phases/passage.ts';
 import { proceed } from './request/phases/pipeline.ts';
@@ -29,6 +31,8 @@ export class ApiServer {
   readonly upgrades: Upgrades;
   readonly compression: Compression;
   readonly proxies: TrustedProxies;
+  /** Asks the route table without a connection. */
+  readonly inner: InnerRequester;
   private readonly server: HttpServer;
   private readonly options: HttpServerOptions;
   private readonly webSockets: (readonly [path: string, handlers: WebSocketHandlers])[] = [];
@@ -58,10 +62,11 @@ export class ApiServer {
       now: () => platform.now(),
     });
     const cors = new TenantCors(platform);
-    const answers = new RequestAnswers(platform, cors, this.bodies.shares);
-    this.compression = answers.compression;
     const { router, proxies, bodies } = this;
     const unknownParameters = new UnknownParameters(platform.log, (route) => platform.onUnknownParameter?.(route));
+    this.inner = new InnerRequests({ platform, router, unknownParameters });
+    const answers = new RequestAnswers(platform, cors, bodies.shares, this.inner);
+    this.compression = answers.compression;
     const parts: Parts = {
       platform,
       router,

@@ -10,8 +10,11 @@ import { STALLED_LIMIT } from '../http/paced-answer.ts';
 import type { RequestShares } from '../http/request-shares.ts';
 import type { Answer } from './answer.ts';
 import type { TenantCors } from './cors.ts';
+import type { InnerRequester } from './inner-request.ts';
 import type { Platform } from './platform.ts';
 import type { ApiRequest, RequestOwner } from './request.ts';
+
+type HttpRequest = ApiRequest<HttpExchange>;
 
 const VARY = ['Vary', 'Accept-Encoding'] as const;
 /**
@@ -26,19 +29,21 @@ function isCompressible({ method, route }: ApiRequest, headers: readonly string[
   return method === 'GET' && DATA.test(route.path) && TEXTS.test(headers[1] ?? '') && !headers.includes('ETag');
 }
 
-export class RequestAnswers implements RequestOwner {
+export class RequestAnswers implements RequestOwner<HttpExchange> {
   readonly #platform: Platform;
   readonly #cors: TenantCors;
   readonly #shares: RequestShares;
   readonly compression = new Compression();
+  readonly inner: InnerRequester;
 
-  constructor(platform: Platform, cors: TenantCors, shares: RequestShares) {
+  constructor(platform: Platform, cors: TenantCors, shares: RequestShares, inner: InnerRequester) {
     this.#platform = platform;
+    this.inner = inner;
     this.#cors = cors;
     this.#shares = shares;
   }
 
-  answer(request: ApiRequest, answer: Answer): void {
+  answer(request: HttpRequest, answer: Answer): void {
     const headers: string[] = [];
     let { text } = answer;
     // What a write has done must be told.
@@ -69,7 +74,7 @@ export class RequestAnswers implements RequestOwner {
       .catch((error: unknown) => this.fail(request, error));
   }
 
-  stream(request: ApiRequest, status: number, headers: readonly string[]): void {
+  stream(request: HttpRequest, status: number, headers: readonly string[]): void {
     const { exchange } = request;
     const isCoded = isCompressible(request, headers);
     const coding = isCoded && exchange.method !== 'HEAD' ? codingFor(request.acceptEncoding) : undefined;
@@ -84,7 +89,7 @@ export class RequestAnswers implements RequestOwner {
   }
 
   async sendContent(
-    request: ApiRequest,
+    request: HttpRequest,
     status: number,
     headers: readonly string[],
     totalBytes: number,
@@ -96,7 +101,7 @@ export class RequestAnswers implements RequestOwner {
   }
 
   /** @param error any; what is not a PlatformError is logged and answered with 500. */
-  fail(request: ApiRequest, error: unknown): void {
+  fail(request: HttpRequest, error: unknown): void {
     if (request.exchange.isOver && (error instanceof BrokenBody || error === request.exchange.signal.reason)) return;
     if (error instanceof PlatformError) {
       if (request.bodyStream !== undefined && 'limit' in error) this.#platform.refusals.count(String(error.limit));
@@ -115,7 +120,7 @@ export class RequestAnswers implements RequestOwner {
   }
 
   /** @param headers names and values in turn. */
-  refuse(request: ApiRequest, error: PlatformError, headers: readonly string[]): void {
+  refuse(request: HttpRequest, error: PlatformError, headers: readonly string[]): void {
     if (request.exchange.isOver) return;
     if (error.status === 401 || error.status === 403) this.#countRefusal(request, error);
     const type = vendorType('error', request.accept.isBranded);
@@ -132,7 +137,7 @@ export class RequestAnswers implements RequestOwner {
     );
   }
 
-  #countRefusal(request: ApiRequest, { status, code, message }: PlatformError): void {
+  #countRefusal(request: HttpRequest, { status, code, message }: PlatformError): void {
     const { method, exchange } = request;
     const { log } = this.#platform;
     request.refused(`http/${status}`, `${method} ${exchange.path}: ${message}`);
@@ -140,7 +145,7 @@ export class RequestAnswers implements RequestOwner {
       log.debug({ method, path: exchange.path, code, reason: message }, 'a request was refused');
   }
 
-  #respond(request: ApiRequest, status: number, headers: readonly string[], text: string | Uint8Array): void {
+  #respond(request: HttpRequest, status: number, headers: readonly string[], text: string | Uint8Array): void {
     // An answer may take its client long to read.
     request.dropBody();
     request.exchange.respond(status, this.#begin(request, headers), text);
@@ -152,7 +157,7 @@ export class RequestAnswers implements RequestOwner {
   }
 
   /** Counts the request. @returns the headers with those that every answer has, however it is sent. */
-  #begin(request: ApiRequest, headers: readonly string[]): readonly string[] {
+  #begin(request: HttpRequest, headers: readonly string[]): readonly string[] {
     this.#count(request);
     const { rateHeaders, origin } = request;
     if (rateHeaders.length === 0 && origin === '') return headers;
@@ -160,7 +165,7 @@ export class RequestAnswers implements RequestOwner {
   }
 
   /** For the statistics of the tenant. */
-  #count({ tenant, applicationKey }: ApiRequest): void {
+  #count({ tenant, applicationKey }: HttpRequest): void {
     const { usage } = this.#platform;
     if (usage === undefined || tenant === 0) return;
     usage.count(tenant, 'requests');

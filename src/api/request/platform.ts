@@ -28,6 +28,7 @@ import type { Tenant } from '../../accounts/tenants/tenants.ts';
 import type { Usage } from '../../accounts/tenants/usage.ts';
 import type { Tokens } from '../../accounts/login/tokens.ts';
 import type { Turns } from '../../pacing/turns.ts';
+import type { Collections } from '../../smartrest/one/collections.ts';
 
 /** A tenant as the resources see it. */
 export type TenantInfo = Tenant;
@@ -161,6 +162,8 @@ export interface Platform {
   readonly basicRestrictions?: Pick<BasicRestrictions, 'isAny' | 'mayUseBasic'>;
   /** For what is secret at rest. */
   readonly cipher: TextCipher;
+  /** Collections of templates of SmartREST 1.0. */
+  readonly rowCollections: Pick<Collections, 'find' | 'create'>;
   /** The origins that a tenant's option allows; undefined for those of the configuration. */
   readonly allowedOrigins?: (tenantNumber: number) => string | undefined;
   /** The hot path of measurements. */

@@ -22,26 +22,31 @@ import { applicationOf } from './application-key.ts';
 import { ANONYMOUS } from '../../model/access/principal.ts';
 import { baseUrlOf, hostCalled, type CalledAs } from '../http/base-url.ts';
 import type { BodyStream } from '../http/body-stream.ts';
-import type { HttpExchange } from '../http/exchange.ts';
 import type { Accept, ContentType, MediaKind } from '../http/media-types.ts';
 import type { Page } from '../../model/documents/page.ts';
+import type { InnerRequester } from './inner-request.ts';
 import type { Platform } from './platform.ts';
+import type { RequestExchange } from './request-exchange.ts';
 import type { QueryValues } from './schema/query-values.ts';
 import type { Answer } from './answer.ts';
 import type { PathParameters, RouteRules } from './route-rules.ts';
 
-/** Gives the answers (answers.ts). */
-export interface RequestOwner {
-  answer(request: ApiRequest, answer: Answer): void;
-  stream(request: ApiRequest, status: number, headers: readonly string[]): void;
+/** Gives the answers: answers.ts, and phases/inner-requests.ts to what the server asks of itself. */
+export interface RequestOwner<Exchange extends RequestExchange = RequestExchange> {
+  /** Asks the server itself; undefined for a request that it asks. */
+  readonly inner: InnerRequester | undefined;
+  answer(request: ApiRequest<Exchange>, answer: Answer): void;
+  stream(request: ApiRequest<Exchange>, status: number, headers: readonly string[]): void;
   sendContent(
-    request: ApiRequest,
+    request: ApiRequest<Exchange>,
     status: number,
     headers: readonly string[],
     totalBytes: number,
     pieces: AsyncIterable<Uint8Array>,
   ): Promise<void>;
-  fail(request: ApiRequest, error: unknown): void;
+  fail(request: ApiRequest<Exchange>, error: unknown): void;
+  /** @param headers names and values in turn. */
+  refuse(request: ApiRequest<Exchange>, error: PlatformError, headers: readonly string[]): void;
 }
 
 /** What the head of a request says, whatever its route is. */
@@ -69,10 +74,10 @@ const OF_DEVICES: ReadonlySet<CommandKind> = new Set<CommandKind>([
 const AUDITED: ReadonlySet<CommandKind> = new Set(AUDITED_KINDS);
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-export class ApiRequest {
+export class ApiRequest<Exchange extends RequestExchange = RequestExchange> {
   readonly platform: Platform;
-  readonly exchange: HttpExchange;
-  readonly owner: RequestOwner;
+  readonly exchange: Exchange;
+  readonly owner: RequestOwner<Exchange>;
   /** After HEAD became GET and the method override. */
   method: string;
   params: PathParameters = {};
@@ -110,7 +115,7 @@ export class ApiRequest {
   private baseUrlText: string | undefined = undefined;
   private membersOfBody: Members | undefined = undefined;
 
-  constructor(platform: Platform, exchange: HttpExchange, owner: RequestOwner, head: HeadValues) {
+  constructor(platform: Platform, exchange: Exchange, owner: RequestOwner<Exchange>, head: HeadValues) {
     this.platform = platform;
     this.exchange = exchange;
     this.owner = owner;
@@ -378,5 +383,10 @@ export class ApiRequest {
 
   fail(error: unknown): void {
     this.owner.fail(this, error);
+  }
+
+  /** @param headers of the answer, names and values in turn. */
+  refuse(error: PlatformError, headers: readonly string[]): void {
+    this.owner.refuse(this, error, headers);
   }
 }

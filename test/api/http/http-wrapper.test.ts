@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import t from 'tap';
 import type { Test } from 'tap';
 import WebSocket from 'ws';
+import type { HttpExchange } from '../../../src/api/http/exchange.ts';
 import type { ApiRequest } from '../../../src/api/request/request.ts';
 import { BodyBudget } from '../../../src/api/http/body-budget.ts';
 import { HttpServer } from '../../../src/api/http/server.ts';
@@ -315,7 +316,7 @@ test('keep-alive: every request is answered after a HEAD, whatever answers it', 
   const api = await startApi(t, {
     further: [
       route('/sized', (request) => {
-        void request.exchange.respondSized(
+        void (request.exchange as HttpExchange).respondSized(
           200,
           [],
           content.length,

@@ -5,6 +5,7 @@
  */
 import { createConnection } from 'node:net';
 import t from 'tap';
+import type { HttpExchange } from '../../../src/api/http/exchange.ts';
 import { ANSWERED } from '../../../src/api/request/answer.ts';
 import type { ApiConfig } from '../../../src/api/request/platform.ts';
 import type { Route } from '../../../src/api/request/route.ts';
@@ -203,7 +204,7 @@ for (const [engine, library] of ENGINES) {
         path: '/later',
         body: { form: 'bytes', mediaTypes: [] },
         handle: ({ exchange }) => {
-          setImmediate(() => exchange.respond(200, [], '[later]'));
+          setImmediate(() => (exchange as HttpExchange).respond(200, [], '[later]'));
           return ANSWERED;
         },
       },
@@ -380,7 +381,7 @@ t.test('node: what uWebSockets.js does not serve', async (t) => {
     method: 'GET',
     path: '/slow/{n}',
     handle: async ({ params, exchange }) => {
-      const host = exchange.header('host');
+      const host = (exchange as HttpExchange).header('host');
       await new Promise((resolve) => {
         setTimeout(resolve, 30 - 10 * Number(params['n']));
       });

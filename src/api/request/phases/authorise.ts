@@ -4,10 +4,10 @@ import type { Principal } from '../../../model/access/principal.ts';
 import { PlatformError } from '../../../model/errors.ts';
 import type { RouteRules } from '../route-rules.ts';
 import { allowedMethods } from '../router.ts';
-import { CONTINUE, DONE, type Outcome, type Passage } from './passage.ts';
+import { CONTINUE, DONE, type CheckedPassage, type Outcome } from './passage.ts';
 
 /** @throws PlatformError 403; of `refuseRoute`. */
-export function authorise(passage: Passage): Outcome {
+export function authorise(passage: CheckedPassage): Outcome {
   const { compiled, request } = passage;
   if (compiled === undefined) return refuseRoute(passage);
   const { route } = compiled;
@@ -29,12 +29,12 @@ function mayReach(principal: Principal, route: RouteRules): boolean {
 }
 
 /** @throws PlatformError 404 where no method has the path, `general/bad-path`. */
-function refuseRoute({ exchange, request, parts }: Passage): Outcome {
-  const { method, path } = exchange;
+function refuseRoute({ request, parts }: CheckedPassage): Outcome {
+  const { method, path } = request.exchange;
   const entry = parts.router.find(path, request.method)?.entry;
   if (entry === undefined) throw new PlatformError('general/unknown-path', { path });
   const allowed = allowedMethods(entry);
   const error = new PlatformError('general/method-not-allowed', { method, path, allowed });
-  parts.answers.refuse(request, error, ['Allow', allowed]);
+  request.refuse(error, ['Allow', allowed]);
   return DONE;
 }

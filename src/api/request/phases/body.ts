@@ -3,10 +3,11 @@ import { PlatformError, refusedBy } from '../../../model/errors.ts';
 import { BYTES_BEFORE_LOGIN_MAX } from '../../http/body-budget.ts';
 import type { HttpExchange } from '../../http/exchange.ts';
 import type { RouteRules } from '../route-rules.ts';
-import { CONTINUE, type Outcome, type Passage } from './passage.ts';
+import type { ApiConfig } from '../platform.ts';
+import { CONTINUE, type CheckedPassage, type Outcome, type Passage } from './passage.ts';
 
 /** @throws PlatformError 415. */
-export function checkContentType({ compiled, request }: Passage): Outcome {
+export function checkContentType({ compiled, request }: CheckedPassage): Outcome {
   const body = compiled?.route.body;
   if (body === undefined) return CONTINUE;
   const { contentType } = request;
@@ -37,10 +38,15 @@ export function readBody(passage: Passage, route: RouteRules): void {
   else passage.exchange.readBody(bodyBytesMax(passage), onBody);
 }
 
-/** Bytes that a body may have. */
+/** Bytes that a body of the route may have. */
+export const bodyBytesOf = (
+  route: RouteRules | undefined,
+  { bodyMaxBytes, jsonBodyMaxBytes }: Pick<ApiConfig, 'bodyMaxBytes' | 'jsonBodyMaxBytes'>,
+): number => (route?.body?.limit === 'large' ? bodyMaxBytes : jsonBodyMaxBytes);
+
+/** Bytes that the body of this request may have. */
 function bodyBytesMax({ compiled, credentials, parts }: Passage): number {
-  const { bodyMaxBytes, jsonBodyMaxBytes } = parts.platform.config;
-  const limit = compiled?.route.body?.limit === 'large' ? bodyMaxBytes : jsonBodyMaxBytes;
+  const limit = bodyBytesOf(compiled?.route, parts.platform.config);
   return credentials === '' ? Math.min(limit, BYTES_BEFORE_LOGIN_MAX) : limit;
 }
 

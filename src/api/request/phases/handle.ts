@@ -1,10 +1,10 @@
 /** The handler of a request's route, and its answer. */
 import { findChildrenOfDevice, isListOfDevice } from '../../lists/owner.ts';
 import { ANSWERED } from '../answer.ts';
-import { DONE, type Outcome, type Passage } from './passage.ts';
+import { DONE, type CheckedPassage, type Outcome } from './passage.ts';
 
 /** The last phase. @throws PlatformError of the handler. */
-export function handle({ compiled, request, parts: { answers } }: Passage): Outcome {
+export function handle({ compiled, request }: CheckedPassage): Outcome {
   if (compiled === undefined) throw new Error('a path without a route is refused before');
   const { route } = compiled;
   const answer = isListOfDevice(request)
@@ -13,9 +13,9 @@ export function handle({ compiled, request, parts: { answers } }: Passage): Outc
   if (answer instanceof Promise) {
     answer
       .then((later) => {
-        if (later !== ANSWERED) answers.answer(request, later);
+        if (later !== ANSWERED) request.answer(later);
       })
-      .catch((error: unknown) => answers.fail(request, error));
-  } else if (answer !== ANSWERED) answers.answer(request, answer);
+      .catch((error: unknown) => request.fail(error));
+  } else if (answer !== ANSWERED) request.answer(answer);
   return DONE;
 }

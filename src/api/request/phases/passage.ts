@@ -37,8 +37,19 @@ export type Outcome = typeof CONTINUE | typeof DONE | typeof WAIT;
 /** Synchronous. @throws PlatformError which is the answer. */
 export type Phase = (passage: Passage) => Outcome;
 
-export class Passage {
+/** What the phases behind the login use of a request, also of one that this server asks of itself. */
+export interface CheckedPassage {
   readonly request: ApiRequest;
+  readonly parts: Pick<Parts, 'platform' | 'router' | 'unknownParameters'>;
+  readonly compiled: CompiledRoute | undefined;
+  bytes: Buffer | undefined;
+}
+
+/** A phase behind the login. @throws PlatformError which is the answer. */
+export type CheckedPhase = (passage: CheckedPassage) => Outcome;
+
+export class Passage implements CheckedPassage {
+  readonly request: ApiRequest<HttpExchange>;
   readonly exchange: HttpExchange;
   readonly parts: Parts;
   /** Index of the phase that comes next. */
@@ -65,7 +76,7 @@ export class Passage {
   private waitsFor: 'identity' | 'body' | undefined = undefined;
   private leftCallback: (() => void) | undefined = undefined;
 
-  constructor(request: ApiRequest, parts: Parts) {
+  constructor(request: ApiRequest<HttpExchange>, parts: Parts) {
     this.request = request;
     this.exchange = request.exchange;
     this.parts = parts;

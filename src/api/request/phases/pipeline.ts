@@ -9,7 +9,7 @@ import { checkCredentials, requireCredentials } from './credentials.ts';
 import { handle } from './handle.ts';
 import { answerPreflight, refuseHead } from './head.ts';
 import { identify, refuseOtherSites, takeShare } from './identity.ts';
-import { CONTINUE, type Passage, type Phase } from './passage.ts';
+import { CONTINUE, type CheckedPassage, type CheckedPhase, type Passage, type Phase } from './passage.ts';
 import { findRoute, overrideMethod } from './route.ts';
 import { checkBody, chooseMediaType, readMode, readQuery } from './validation.ts';
 
@@ -32,6 +32,25 @@ export const PHASES: readonly Phase[] = [
   checkBody,
   handle,
 ];
+
+/** Those of a request that this server asks of itself for a user: its body is there, and its mode is set. */
+const INNER_PHASES: readonly CheckedPhase[] = [
+  authorise,
+  checkContentType,
+  readQuery,
+  chooseMediaType,
+  checkBody,
+  handle,
+];
+
+/** The way of a request without a client of its own; an error that a phase throws is the answer. */
+export function proceedWithin(passage: CheckedPassage): void {
+  try {
+    for (const phase of INNER_PHASES) if (phase(passage) !== CONTINUE) return;
+  } catch (error) {
+    passage.request.fail(error);
+  }
+}
 
 /** Runs phases from `next` on, until one waits or has answered; an error that one throws is the answer. */
 export function proceed(passage: Passage): void {
