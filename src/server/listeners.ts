@@ -15,6 +15,7 @@ import type { OperatorDoors } from './parts/operator.ts';
 import type { Part } from './parts/part.ts';
 import { realtimePart, rightsPart } from './parts/realtime.ts';
 import { clockOf, retentionPart } from './parts/retention.ts';
+import { smartRestPart } from './parts/smartrest.ts';
 import { tlsPart } from './parts/tls.ts';
 import type { TlsPart } from './parts/tls.ts';
 import type { ServerCore } from './cores/core.ts';
@@ -56,15 +57,17 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
   const clock = clockOf(core);
   const devices = devicesPart(core, accounts, clock, bounds.mqtt);
   const realtime = realtimePart(core, accounts);
+  const smartRest = smartRestPart(core);
   const files = filesPart(core);
   const availability = availabilityPart(core, devices, realtime);
   const retention = retentionPart(core, clock);
   const statistics = statisticsPart(core, accounts, files);
   const parts: readonly Part[] = [
     accounts,
-    rightsPart(core, accounts, devices, realtime),
+    rightsPart(core, accounts, devices, realtime, smartRest),
     devices,
     realtime,
+    smartRest,
     files,
     availability,
     tenantJobsPart(core),
@@ -78,6 +81,7 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
     accounts,
     devices,
     realtime,
+    smartRest,
     files,
     availability,
     retention,

@@ -24,6 +24,7 @@ import type { FilesPart } from './files.ts';
 import type { StatisticsPart } from './jobs.ts';
 import type { RealtimePart } from './realtime.ts';
 import type { RetentionPart } from './retention.ts';
+import type { SmartRestPart } from './smartrest.ts';
 
 export function httpServer(
   core: ServerCore,
@@ -33,6 +34,7 @@ export function httpServer(
     readonly accounts: AccountsPart;
     readonly devices: DevicesPart;
     readonly realtime: RealtimePart;
+    readonly smartRest: SmartRestPart;
     readonly files: FilesPart;
     readonly availability: AvailabilityPart;
     readonly retention: RetentionPart;
@@ -85,6 +87,7 @@ export function httpServer(
       },
       blobs: files.files,
       retiredContents: files.retiredContents,
+      rowCollections: parts.smartRest.collections,
       ...tenantServices.platform,
       usage: {
         count: usage.count.bind(usage),

@@ -11,6 +11,7 @@ import { endConnections } from './tenant-services.ts';
 import type { AccountsPart } from './accounts.ts';
 import type { DevicesPart } from './devices.ts';
 import type { Part } from './part.ts';
+import type { SmartRestPart } from './smartrest.ts';
 import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 /** Between two looks at what links between objects have opened, while many of them end. */
@@ -58,6 +59,7 @@ export function rightsPart(
   { tenantServices }: AccountsPart,
   { device, mqtt }: DevicesPart,
   { bayeux }: RealtimePart,
+  { collections }: SmartRestPart,
 ): Part {
   const { events, tenants, documents, metrics, log, authenticator } = core;
   const tenantId = (tenant: number): string => tenants.byNumber(tenant)?.id ?? '';
@@ -85,9 +87,11 @@ export function rightsPart(
   events.onObjectChanged = (id) => {
     device.objectChanged(id);
     bayeux.objectChanged(id);
+    collections.objectChanged(id);
   };
   events.onLinksEnded = () => linksEnded.note();
   events.onMissed = async (isOf) => {
+    collections.forgetAll();
     const connected: ConnectedUsers = new Map();
     mqtt.addConnectedUsers(connected);
     bayeux.addConnectedUsers(connected);

@@ -43,6 +43,8 @@ export class CsvRows {
   line = 0;
   /** Fields of the current row without trailing empty ones; 0 when it has commas only. */
   count = 0;
+  /** Fields of the current row with empty ones at its end. */
+  sentCount = 0;
   /** Index behind the current row and its line break. */
   position: number;
   private readonly body: Buffer;
@@ -135,6 +137,7 @@ export class CsvRows {
       if (index >= FIELDS_MAX) return 'tooManyFields';
       const fault = this.scanField(index, attempt);
       if (fault !== undefined) return fault;
+      this.sentCount = index + 1;
       if (this.forms[index] !== FORM.PLAIN || this.ends[index] > this.starts[index]) this.count = index + 1;
       if (this.cursor >= this.end || this.body[this.cursor] !== COMMA) break;
       this.cursor += 1;

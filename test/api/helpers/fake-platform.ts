@@ -28,6 +28,9 @@ import { changeRecords } from '../../../src/actors/handlers/records.ts';
 import type { StateView } from '../../../src/actors/runtime/state-view.ts';
 import { deleteUser, putUser } from '../../../src/actors/handlers/users/user.ts';
 import type { JournalCommand } from '../../../src/ingest/journal/command-record.ts';
+import { Collections } from '../../../src/smartrest/one/collections.ts';
+import type { DocumentReader } from '../../../src/ports/document-reader.ts';
+import type { IdSource } from '../../../src/ports/id-source.ts';
 import { Exports } from '../../../src/history/exports.ts';
 import { TotalCache } from '../../../src/history/total-cache.ts';
 import type { Refused } from '../../../src/ports/refusals.ts';
@@ -238,6 +241,13 @@ export class FakePlatform {
       },
       hashes: quickHashes(),
       cipher: fake.cipher,
+      rowCollections: new Collections({
+        documents: fake.documents(),
+        commands: { request: async <Answer>(command: Command) => fake.handle(command) as Answer },
+        ids: { next: () => (fake.nextId += 1) } as IdSource,
+        refusals: { count: (limit: string) => void fake.counted.push(limit) },
+        now: () => NOW,
+      }),
       measurements: {
         post: ({ body, principal, mode, wantsBody, form, done }) => {
           fake.posted.push({ body: body.toString(), principal, mode, wantsBody, form });
@@ -282,15 +292,18 @@ export class FakePlatform {
 
   private loginParts() {
     const commands = { request: async <Answer>(command: Command) => this.handle(command) as Answer };
-    const documents = {
-      get: (collection: Collection, tenant: number, id: string) => this.get(collection, id, tenant),
-      getMany: (collection: Collection, tenant: number, ids: readonly string[]) =>
-        ids.map((id) => this.get(collection, id, tenant)),
-      list: (collection: Collection, tenant: number, prefix: string) => this.list(collection, tenant, prefix),
-    };
+    const documents = this.documents();
     const now = (): number => NOW;
     const key = new SigningKey({ documents, commands, now, secretKey: 'a key of tests with many characters' });
     return { documents, commands, now, refusals: { count: (limit: string) => void this.counted.push(limit) }, key };
+  }
+
+  private documents(): DocumentReader {
+    return {
+      get: (collection, tenant, id) => this.get(collection, id, tenant),
+      getMany: (collection, tenant, ids) => ids.map((id) => this.get(collection, id, tenant)),
+      list: (collection, tenant, prefix) => this.list(collection, tenant, prefix),
+    };
   }
 
   private list(collection: Collection, tenant: number, prefix: string): { id: string; value: string }[] {
@@ -389,6 +402,15 @@ export class FakePlatform {
         this.put('externalId', id, JSON.stringify({ managedObject: body.managedObject }));
         this.put('externalIdsOf', `${body.managedObject}\n${id}`, '1');
         return body;
+      }
+      case COMMAND.DEVICE_ENSURE: {
+        const id = `${body.type}\n${body.externalId}`;
+        const bound = this.get('externalId', id);
+        if (bound !== undefined)
+          return { id: (JSON.parse(bound) as { managedObject: string }).managedObject, created: false };
+        this.write('managedObject', body.id, body.doc, [['owner', JSON.stringify(body.owner)]]);
+        this.put('externalId', id, JSON.stringify({ managedObject: body.id }));
+        return { id: body.id, created: true };
       }
       case COMMAND.EXTERNAL_ID_UNBIND:
         return void this.collections.get('2/externalId')?.delete(`${body.type}\n${body.externalId}`);

@@ -618,10 +618,14 @@ t.test('over SmartREST 1.0: row 61, until accepted 50 and 404, then the credenti
     await rows(rest, '100,1\n101', { 'x-id': 'some_1' }),
     '40,1,"No template for this X-ID."\n40,2,"No template for this X-ID."',
   );
-  t.equal(await rows(rest, '15,some_1\n99'), '40,1,"No template for this X-ID."\n43,2,Invalid message identifier');
-  t.match(
-    await rows(rest, '10,100,GET,/inventory/managedObjects,,,,,', { 'x-id': 'some_1' }),
-    /^41,1,Collections of templates are not supported/,
+  t.equal(
+    await rows(rest, '15,some_1\n99'),
+    '87,2,some_1\n40,1,"No template for this X-ID."\n43,2,Invalid message identifier',
+  );
+  t.equal(
+    await rows(bootstrap, '10,100,GET,/inventory/managedObjects,,,,,', { 'x-id': 'some_1' }),
+    '50,1,403',
+    'the bootstrap user stores nothing',
   );
   t.equal((await fetch(`${server.url}/s`, { method: 'POST', body: '61,one-new' })).status, 401);
 });

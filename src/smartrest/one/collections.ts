@@ -1,0 +1,193 @@
+/**
+ * The collections of a tenant, which are managed objects with an external ID (docs/spec/smartrest-one.md#collections).
+ * What their rows say is compiled once and remembered; a changed object is read again.
+ */
+import type { Principal } from '../../model/access/principal.ts';
+import type { DeviceEnsure } from '../../model/commands/external-ids.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
+import { externalIdKey, isExternalId } from '../../model/entities/external-id.ts';
+import type { CommandPort } from '../../ports/command-port.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { IdSource } from '../../ports/id-source.ts';
+import type { Refusals } from '../../ports/refusals.ts';
+import { COLLECTION_BYTES_MAX, compileStored, type Collection } from './collection.ts';
+import { RowFault } from './fault.ts';
+
+/** Type of the external ID whose value is the X-Id. */
+export const COLLECTION_ID_TYPE = 'c8y_SmartRestDeviceIdentifier';
+/** Type of the managed object. */
+export const COLLECTION_TYPE = 'c8y_SmartRestTemplate';
+/** Its fragment: `{"rows":"<rows 10 and 11>"}`. */
+const FRAGMENT = 'c8y_SmartRestTemplate';
+
+/** Collections of a tenant. */
+export const COLLECTIONS_MAX = 1_000;
+export const COLLECTIONS_LIMIT = 'smartrest/collections';
+export const COLLECTION_BYTES_LIMIT = 'smartrest/collection-bytes';
+
+/** Compiled collections that are remembered, and the bytes of their rows; the longest unused are forgotten. */
+const REMEMBERED_MAX = 1_000;
+const REMEMBERED_BYTES_MAX = 16 * 1_024 * 1_024;
+/** A change of which this node was not told is seen after this time. */
+const AGE_MAX_MS = 60_000;
+
+export interface StoredCollection {
+  /** Of its managed object. */
+  readonly id: string;
+  readonly collection: Collection;
+}
+
+export interface CollectionsOptions {
+  readonly documents: DocumentReader;
+  readonly commands: CommandPort;
+  readonly ids: IdSource;
+  readonly refusals: Refusals;
+  /** ms since 1970. */
+  readonly now: () => number;
+}
+
+interface Remembered {
+  readonly tenant: number;
+  readonly rows: string;
+  readonly collection: Collection | undefined;
+  readonly readAt: number;
+}
+
+export class Collections {
+  readonly #options: CollectionsOptions;
+  /** By id of the managed object, the longest unused first. */
+  readonly #remembered = new Map<number, Remembered>();
+  #rememberedBytes = 0;
+  /** Reads under way; what is forgotten meanwhile is not remembered. */
+  readonly #reading = new Map<number, object>();
+
+  constructor(options: CollectionsOptions) {
+    this.#options = options;
+  }
+
+  /** How many are remembered, compiled. */
+  get rememberedCount(): number {
+    return this.#remembered.size;
+  }
+
+  /** @returns undefined when the tenant has no collection of the X-Id, or one whose rows are not templates. */
+  async find(tenant: number, xid: string): Promise<StoredCollection | undefined> {
+    const id = await this.#idOf(tenant, xid);
+    const collection = id === undefined ? undefined : await this.#compiled(tenant, id);
+    return id === undefined || collection === undefined ? undefined : { id, collection };
+  }
+
+  /**
+   * Stores a new collection, whose owner is the user.
+   * @param rows that `compileCollection` has taken. @throws RowFault 41 for an X-Id that is taken or cannot be one, and
+   * for limits; PlatformError of commands.
+   */
+  async create(principal: Principal, xid: string, rows: string): Promise<string> {
+    const { documents, commands, ids, refusals, now } = this.#options;
+    const { tenantNumber: tenant, userName } = principal;
+    if (!isExternalId(COLLECTION_ID_TYPE, xid))
+      throw new RowFault(41, 'An X-Id is a text without control characters, of at most 1,400 bytes');
+    if ((await this.#idOf(tenant, xid)) !== undefined) throw taken();
+    const bytes = Buffer.byteLength(rows);
+    if (bytes > COLLECTION_BYTES_MAX) {
+      refusals.count(COLLECTION_BYTES_LIMIT);
+      throw new RowFault(
+        41,
+        `A collection has at most ${COLLECTION_BYTES_MAX} bytes, not ${bytes} (${COLLECTION_BYTES_LIMIT})`,
+      );
+    }
+    const found = await documents.list('externalId', tenant, `${COLLECTION_ID_TYPE}\n`, { limit: COLLECTIONS_MAX });
+    if (found.length >= COLLECTIONS_MAX) {
+      refusals.count(COLLECTIONS_LIMIT);
+      throw new RowFault(41, `A tenant has at most ${COLLECTIONS_MAX} collections (${COLLECTIONS_LIMIT})`);
+    }
+    const body: DeviceEnsure = {
+      type: COLLECTION_ID_TYPE,
+      externalId: xid,
+      id: String(ids.next()),
+      owner: userName,
+      doc: JSON.stringify({ name: xid, type: COLLECTION_TYPE, [FRAGMENT]: { rows } }),
+    };
+    const { id, created } = await commands.request<{ id: string; created: boolean }>({
+      kind: COMMAND.DEVICE_ENSURE,
+      tenant,
+      key: `x:${externalIdKey(COLLECTION_ID_TYPE, xid)}`,
+      mode: PROCESSING_MODE.PERSISTENT,
+      receivedAt: now(),
+      body,
+      user: userName,
+    });
+    // Another request was first.
+    if (!created) throw taken();
+    return id;
+  }
+
+  /** An object was changed or deleted. */
+  objectChanged(id: number): void {
+    this.#forget(id);
+    this.#reading.delete(id);
+  }
+
+  /** Changes may have been missed. */
+  forgetAll(): void {
+    this.#remembered.clear();
+    this.#rememberedBytes = 0;
+    this.#reading.clear();
+  }
+
+  async #idOf(tenant: number, xid: string): Promise<string | undefined> {
+    if (!isExternalId(COLLECTION_ID_TYPE, xid)) return undefined;
+    const text = await this.#options.documents.get('externalId', tenant, externalIdKey(COLLECTION_ID_TYPE, xid));
+    return text === undefined ? undefined : (JSON.parse(text) as { managedObject: string }).managedObject;
+  }
+
+  async #compiled(tenant: number, idText: string): Promise<Collection | undefined> {
+    const id = Number(idText);
+    const now = this.#options.now();
+    const known = this.#remembered.get(id);
+    if (known !== undefined && known.tenant === tenant && now - known.readAt < AGE_MAX_MS) {
+      // The last of the map is the last used.
+      this.#remembered.delete(id);
+      this.#remembered.set(id, known);
+      return known.collection;
+    }
+    const reading = {};
+    this.#reading.set(id, reading);
+    const text = await this.#options.documents.get('managedObject', tenant, idText);
+    const isCurrent = this.#reading.get(id) === reading;
+    if (isCurrent) this.#reading.delete(id);
+    const rows = text === undefined ? undefined : rowsOf(text);
+    if (rows === undefined) return undefined;
+    const collection = known?.rows === rows ? known.collection : compileStored(rows);
+    if (isCurrent) this.#remember(id, { tenant, rows, collection, readAt: now });
+    return collection;
+  }
+
+  #remember(id: number, remembered: Remembered): void {
+    this.#forget(id);
+    this.#remembered.set(id, remembered);
+    this.#rememberedBytes += remembered.rows.length;
+    for (const oldest of this.#remembered.keys()) {
+      if (this.#remembered.size <= REMEMBERED_MAX && this.#rememberedBytes <= REMEMBERED_BYTES_MAX) return;
+      this.#forget(oldest);
+    }
+  }
+
+  #forget(id: number): void {
+    const known = this.#remembered.get(id);
+    if (known === undefined) return;
+    this.#remembered.delete(id);
+    this.#rememberedBytes -= known.rows.length;
+  }
+}
+
+const taken = (): RowFault => new RowFault(41, 'Cannot create templates for already existing template object');
+
+/** @returns the rows of a managed object's text; undefined for one that has none. */
+function rowsOf(text: string): string | undefined {
+  const fragment = (JSON.parse(text) as Record<string, unknown>)[FRAGMENT];
+  if (typeof fragment !== 'object' || fragment === null) return undefined;
+  const { rows } = fragment as { rows?: unknown };
+  return typeof rows === 'string' && rows.length <= COLLECTION_BYTES_MAX ? rows : undefined;
+}
