@@ -10,8 +10,11 @@ import { hostCalled } from '../http/base-url.ts';
 import { FORWARDED_HEADERS, addressBehind, callerOf } from '../request/login-caller.ts';
 import { JSON_TYPE, parseAccept } from '../http/media-types.ts';
 import { ANSWERED } from '../request/answer.ts';
+import type { ApiRequest } from '../request/request.ts';
 import type { Route } from '../request/route.ts';
 import type { Upgrades } from '../request/upgrades.ts';
+import { TEXT_TYPE, X_ID } from '../smartrest/one.ts';
+import { LiveRows, isOfRows, type LiveMessage, type LivePort } from '../../smartrest/one/live-rows.ts';
 import type { WebSocketChannel, WebSocketHandlers } from '../http/web-socket.ts';
 
 /** What the URLs need of the Bayeux server; `Form` says how a URL delivers. */
@@ -77,10 +80,10 @@ export function realtimeRoutes<Form>(realtime: RealtimePort<Form>): Route[] {
       path,
       area: 'realtime',
       access: 'optional',
-      produces: ['json', 'vendor'],
+      produces: ['json', 'vendor', 'text'],
       isHeldBack: true,
-      headers: [USER_AGENT, ...FORWARDED_HEADERS],
-      summary: 'Bayeux: handshake, subscribe, connect (long polling), unsubscribe, disconnect',
+      headers: [USER_AGENT, X_ID, ...FORWARDED_HEADERS],
+      summary: 'Bayeux: handshake, subscribe, connect (long polling), unsubscribe, disconnect; as rows with X-Id',
       body: {
         form: 'bytes',
         contents: {
@@ -88,13 +91,14 @@ export function realtimeRoutes<Form>(realtime: RealtimePort<Form>): Route[] {
             schema: Messages,
             example: [{ channel: '/meta/connect', clientId: '1a2b3c', connectionType: 'long-polling' }],
           },
+          'text/plain': { schema: Type.String(), example: '81,1a2b3c,/4711' },
         },
       },
       answers: [
         {
           status: 200,
-          description: 'Answers and deliveries as a JSON array',
-          contentTypes: ['application/json'],
+          description: 'Answers and deliveries as a JSON array; to rows, rows',
+          contentTypes: ['application/json', 'text/plain'],
           json: Type.Array(Message),
           example: [{ channel: '/meta/connect', clientId: '1a2b3c', successful: true }],
         },
@@ -103,21 +107,23 @@ export function realtimeRoutes<Form>(realtime: RealtimePort<Form>): Route[] {
         const { exchange } = request;
         // The messages are the answer, not an entity: CometD's clients send no Accept.
         if (!request.accept.isPresent) request.accept = parseAccept('*/*');
+        const principal = request.principal.tenantNumber === 0 ? undefined : request.principal;
+        const body = request.bodyText();
+        const rows = isOfRows(body) ? rowsOf(request, body) : undefined;
+        const contentType = rows === undefined ? JSON_TYPE : TEXT_TYPE;
         let isStreaming = false;
         const stream = (text: string, isLast: boolean): void => {
           if (!isStreaming) {
             if (isLast) {
-              request.answer({ status: 200, text, contentType: JSON_TYPE, headers: NO_STORE });
+              request.answer({ status: 200, text, contentType, headers: NO_STORE });
               return;
             }
             isStreaming = true;
-            request.stream(200, JSON_TYPE);
+            request.stream(200, contentType);
           }
           if (isLast) exchange.endStream(text);
           else exchange.write(text);
         };
-        const principal = request.principal.tenantNumber === 0 ? undefined : request.principal;
-        const messages = request.bodyText();
         // The answer may be held back for minutes.
         request.dropBody();
         const host = hostCalled(request.called);
@@ -130,8 +136,22 @@ export function realtimeRoutes<Form>(realtime: RealtimePort<Form>): Route[] {
           },
         };
         exchange.onAborted(() => left?.());
+        const send = (text: string): void => {
+          if (rows === undefined) return stream(text, true);
+          rows.answer(text).then(
+            (answer) => stream(answer, true),
+            (error: unknown) => {
+              if (isStreaming) exchange.endStream();
+              request.fail(error);
+            },
+          );
+        };
+        if (rows?.messages === '[]') {
+          send('[]');
+          return ANSWERED;
+        }
         realtime.handle(
-          messages,
+          rows?.messages ?? body,
           {
             principal,
             urlForm: form,
@@ -142,7 +162,7 @@ export function realtimeRoutes<Form>(realtime: RealtimePort<Form>): Route[] {
             caller,
           },
           {
-            send: (text) => stream(text, true),
+            send,
             sendBlank: () => stream(' ', false),
             onAborted: (callback) =>
               exchange.onAborted(() => {
@@ -155,6 +175,29 @@ export function realtimeRoutes<Form>(realtime: RealtimePort<Form>): Route[] {
       },
     }),
   );
+}
+
+/** Rows of SmartREST 1.0 as messages (docs/spec/smartrest-one.md#live-data). */
+interface RowsAsMessages {
+  /** A JSON array. */
+  readonly messages: string;
+  /** @param text of the answers, a JSON array. */
+  answer(text: string): Promise<string>;
+}
+
+/** @throws PlatformError 401: rows have no place for credentials. */
+function rowsOf({ principal, headers, platform }: ApiRequest, body: string): RowsAsMessages {
+  const { tenant, tenantNumber, userName: user } = principal;
+  if (tenantNumber === 0) throw new PlatformError('general/no-credentials');
+  const rows = new LiveRows(body, headers[X_ID]);
+  const port: LivePort = {
+    find: (xid) => platform.rowCollections.find(tenantNumber, xid),
+    refused: (limit) => platform.refusals.count(limit, { tenant, user }),
+  };
+  return {
+    messages: JSON.stringify(rows.messages),
+    answer: (text) => rows.rowsOf(JSON.parse(text) as LiveMessage[], port),
+  };
 }
 
 /**

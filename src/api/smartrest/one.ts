@@ -10,7 +10,7 @@ import type { ApiRequest } from '../request/request.ts';
 import type { Route } from '../request/route.ts';
 import { answerRows } from './row-port.ts';
 
-const TEXT_TYPE = 'text/plain;charset=UTF-8';
+export const TEXT_TYPE = 'text/plain;charset=UTF-8';
 export const X_ID = 'x-id';
 
 async function post(request: ApiRequest): Promise<Answer> {

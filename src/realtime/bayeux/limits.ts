@@ -9,6 +9,8 @@ export interface BayeuxLimits {
    */
   readonly sessionsPerUserAndChannel: number;
   readonly subscriptionsPerSession: number;
+  /** Collections of templates that make the rows of one session (SmartREST 1.0). */
+  readonly collectionsPerSession: number;
   /** Messages that wait in one session. */
   readonly queueMessages: number;
   /** Bytes that wait in one session. */
@@ -46,6 +48,7 @@ export const BAYEUX_LIMITS: BayeuxLimits = {
   sessionsPerUser: 200,
   sessionsPerUserAndChannel: 10,
   subscriptionsPerSession: 1_000,
+  collectionsPerSession: 20,
   queueMessages: 1_000,
   queueBytes: 1_048_576,
   queueBytesAll: 134_217_728,
@@ -73,6 +76,7 @@ export const LIMIT_NAMES = {
   sessionsPerUser: 'realtime/sessions-per-user',
   sessionsPerUserAndChannel: 'realtime/sessions-per-user-and-channel',
   subscriptions: 'realtime/subscriptions',
+  collections: 'realtime/collections',
   queueMessages: 'realtime/queue-messages',
   queueBytes: 'realtime/queue-bytes',
   queueBytesAll: 'realtime/queue-bytes-all',

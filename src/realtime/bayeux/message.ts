@@ -41,6 +41,9 @@ export const UNKNOWN_CLIENT: Answer = {
 /** The longest text of a client that an error repeats. */
 const REPEATED_LENGTH_MAX = 200;
 
+/** Longer ones name no collection. */
+const XID_LENGTH_MAX = 1_500;
+
 /** Bayeux's form of an error: code, argument, text. */
 export function errorText(code: number, argument: string, text: string): string {
   return `${code}:${argument.slice(0, REPEATED_LENGTH_MAX)}:${text}`;
@@ -102,6 +105,17 @@ export function textOf(value: unknown): string {
 export function memberOf(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
   return (value as Record<string, unknown>)[name];
+}
+
+/**
+ * The X-Ids that a message names for a client of rows (docs/spec/smartrest-one.md#live-data); undefined when it is not
+ * of one.
+ */
+export function collectionsOf({ ext }: Request): readonly string[] | undefined {
+  const smartrest = memberOf(ext, 'smartrest');
+  if (smartrest === undefined) return undefined;
+  const xids = memberOf(smartrest, 'xids');
+  return Array.isArray(xids) ? xids.filter((xid) => typeof xid === 'string' && xid.length <= XID_LENGTH_MAX) : [];
 }
 
 /** @returns a whole number of milliseconds in [0, maximum], or undefined when the client gave no usable one. */

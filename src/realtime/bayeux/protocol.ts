@@ -8,7 +8,7 @@ import { LIMIT_NAMES } from './limits.ts';
 import type { BayeuxLimits } from './limits.ts';
 import { AGENT_FAMILY, openedBy, parseChannel } from './channel.ts';
 import type { Channel, ObjectAccess, UrlForm } from './channel.ts';
-import { answerText, errorText, textOf, UNKNOWN_CLIENT } from './message.ts';
+import { answerText, collectionsOf, errorText, textOf, UNKNOWN_CLIENT } from './message.ts';
 import type { Answer, Request } from './message.ts';
 import type { BayeuxSession, ConnectTransport } from './session.ts';
 import type { BayeuxSessions } from './sessions.ts';
@@ -59,7 +59,7 @@ export interface ProtocolOptions {
   readonly onRefused: (limit: string) => void;
 }
 
-/** SmartREST's connection type is announced as the documents show it; its rows are not spoken here. */
+/** SmartREST's rows are messages before they come here (src/smartrest/one/live-rows.ts). */
 const CONNECTION_TYPES = ['long-polling', 'smartrest-long-polling', 'websocket'];
 
 /** How often the credentials of a handshake are checked whose user changes each time meanwhile. */
@@ -104,8 +104,12 @@ export class BayeuxProtocol {
   async connect(request: Request, requester: Requester, place: ConnectPlace): Promise<string | undefined> {
     const session = await this.#find(request, requester);
     if (session === undefined) return answerText(request, UNKNOWN_CLIENT);
+    const refusal = this.#addCollections(session, request);
+    if (refusal !== undefined) return answerText(request, refusal);
+    // Rows without templates would be none: nothing is worth waiting for.
+    const mayHold = place.mayHold && (collectionsOf(request) === undefined || session.collections.size > 0);
     // Looking for the session may have waited: a connect of a client that has gone would swallow what waits for it.
-    if (!place.isClosed()) session.connect(request, place.transport, place.mayHold);
+    if (!place.isClosed()) session.connect(request, place.transport, mayHold);
     return undefined;
   }
 
@@ -121,6 +125,11 @@ export class BayeuxProtocol {
     const session = this.#options.createSession(request, { principal, urlForm, baseUrl, isAuthenticatedByMessage });
     this.#options.sessions.add(session);
     requester.hasSession = true;
+    const tooMany = this.#addCollections(session, request);
+    if (tooMany !== undefined) {
+      this.#options.sessions.end(session, tooMany);
+      return tooMany;
+    }
     return {
       clientId: session.clientId,
       version: '1.0',
@@ -227,9 +236,25 @@ export class BayeuxProtocol {
     }
     // The checks may have waited: the session may have ended meanwhile.
     if (session.hasEnded) return { ...UNKNOWN_CLIENT, subscription: request.subscription };
+    const refusal = this.#addCollections(session, request);
+    if (refusal !== undefined) return { ...refusal, subscription: request.subscription };
     for (const { channel, isAgent, openers } of channels)
       this.#options.sessions.subscribe(session, channel, { isAgent, openers });
     return { clientId, subscription: request.subscription, successful: true };
+  }
+
+  /** @returns the answer to a message that names more collections than a session has; then none is added. */
+  #addCollections(session: BayeuxSession, request: Request): Answer | undefined {
+    const { clientId, collections } = session;
+    const added = (collectionsOf(request) ?? []).filter((xid) => !collections.has(xid));
+    const maximum = this.#options.limits.collectionsPerSession;
+    if (collections.size + new Set(added).size > maximum) {
+      this.#options.onRefused(LIMIT_NAMES.collections);
+      const text = `More than ${maximum} collections of a session (${LIMIT_NAMES.collections})`;
+      return { clientId, successful: false, error: errorText(403, added[0], text), advice: { reconnect: 'none' } };
+    }
+    for (const xid of added) collections.add(xid);
+    return undefined;
   }
 
   async #unsubscribe(request: Request, requester: Requester): Promise<Answer> {

@@ -64,6 +64,8 @@ export class BayeuxSession {
   readonly isAuthenticatedByMessage: boolean;
   /** By the channel's text. */
   readonly channels = new Map<string, Channel>();
+  /** X-Ids of the collections that make the rows of its client; empty for a client of JSON. */
+  readonly collections = new Set<string>();
   /** Ids of the agents that this session is the connection of (agent-presence.ts). */
   readonly agents = new Set<string>();
   /** Set by the server: a flush is due in this turn. */
@@ -222,13 +224,16 @@ export class BayeuxSession {
     let deliveries: string[] = [];
     if (held.transport.isOneAnswer) deliveries = this.#takeDeliveries(Number.POSITIVE_INFINITY);
     else this.#sendFrames(held.transport);
-    const ext = this.#lostSinceConnect === 0 ? {} : { ext: { lost: this.#lostSinceConnect } };
+    const ext = {
+      ...(this.#lostSinceConnect === 0 ? {} : { lost: this.#lostSinceConnect }),
+      ...(this.collections.size === 0 ? {} : { smartrest: { xids: [...this.collections] } }),
+    };
     this.#lostSinceConnect = 0;
     const answer = answerText(held.request, {
       clientId: this.clientId,
       successful: true,
       advice: this.#advice(),
-      ...ext,
+      ...(Object.keys(ext).length === 0 ? {} : { ext }),
     });
     // A send may end the transport, and with it this connect.
     this.#held = undefined;

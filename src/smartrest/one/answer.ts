@@ -9,7 +9,7 @@ import type { FilledRequest } from './request-template.ts';
 import { readRows, type Row } from './rows.ts';
 
 /** In quotes (docs/spec/smartrest-one.md#requests). */
-const NO_TEMPLATE = '"No template for this X-ID."';
+export const NO_TEMPLATE = '"No template for this X-ID."';
 const SELECTION = '15';
 const TOO_LARGE = 413;
 const FAILED_FROM = 300;

@@ -136,6 +136,48 @@ t.test('templates reach the resources of the documents only', async (t) => {
   );
 });
 
+t.test('live data as rows: an agent gets its operations', async (t) => {
+  const { id } = await rest.create('/inventory/managedObjects', {
+    name: 'agent',
+    c8y_IsDevice: {},
+    com_platform_model_Agent: {},
+    owner: 'ada',
+  });
+  await rows(ada, '11,900,,$.description,$.description', 'more_1');
+  const live = async (body: string, xid = XID, who = ada): Promise<string> => {
+    const reply = await who.request('POST', '/notification/operations', {
+      body,
+      headers: { 'content-type': 'text/plain', accept: '', ...(xid === '' ? {} : { 'x-id': xid }) },
+    });
+    t.equal(reply.status, 200, body);
+    if (reply.text !== '') t.match(reply.headers.get('content-type'), /^text\/plain/);
+    return reply.text;
+  };
+  const client = await live('80');
+  t.match(client, /^[0-9a-f]+$/);
+  t.equal(await live(`81,${client},/${id},more_1`), '');
+  t.equal(await live(`81,${client},/nothing/7\n82,${client},/1\n90`), '50,1,404\n43,3,Invalid message identifier');
+  t.equal(await live(`83,${client}`), '86,5400000,0,retry', 'the first at once');
+  const waiting = live(`83,${client}`);
+  const operation = await rest.create('/devicecontrol/operations', {
+    deviceId: id,
+    description: 'now, please',
+    c8y_Restart: {},
+  });
+  t.equal(await waiting, `805,1,${operation.id},${id},PENDING\n900,1,"now, please"\n86,5400000,0,retry`);
+  t.equal(await rows(ada, `308,${operation.id},EXECUTING`, XID), '');
+  t.equal(await live(`83,${client}`), `805,1,${operation.id},${id},EXECUTING\n900,1,"now, please"\n86,5400000,0,retry`);
+  t.equal(await live(`83,${client}`, XID, bob), '86,,0,handshake', 'a session is its user alone');
+  t.equal(await live(`84,${client}`), '');
+  t.equal(await live(`83,${client}`), '86,,0,handshake');
+  const other = await live('80', '');
+  t.equal(await live(`83,${other}`, ''), '40,1,"No template for this X-ID."\n86,,10000,retry');
+  t.equal(await live(`81,${other},/${id}`, '', bob), '86,,0,handshake');
+  const foreign = await live('80', XID, bob);
+  t.equal(await live(`81,${foreign},/${id}`, XID, bob), '50,1,403', 'the object of another owner');
+  t.equal((await fetch(`${server.url}/notification/operations`, { method: 'POST', body: '80' })).status, 401);
+});
+
 t.test('the end of a collection: its external ID, or its object', async (t) => {
   const gone = (xid: string) => answered(ada, '306,1', xid, '40,1,"No template for this X-ID."');
   await rows(ada, '10,306,GET,/platform,,,,,', 'end_1');
