@@ -1,14 +1,10 @@
-/** Port of the search for one event among those of a source (SmartREST 407 and 408). */
+/** Port of the search for one event among those of a source (SmartREST 407). */
 import type { QueryAsker } from './history-reader.ts';
 
 export interface EventWanted {
   /** Managed object. */
   readonly source: number;
   readonly type: string;
-  /** It has this top-level member. */
-  readonly fragment?: string;
-  /** Its time is not later, ms since 1970. */
-  readonly until?: number;
 }
 
 export interface EventSearch {

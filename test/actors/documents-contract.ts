@@ -65,6 +65,7 @@ export function documentsContract(t: Test, name: string, newPlace: (t: Test) => 
       'openAlarmLink',
       'openOperation',
       'softwareList',
+      'parameterState',
       'user',
       'session',
       'sessionMessage',

@@ -440,6 +440,41 @@ t.test('what devices say about operations (docs/spec/smartrest.md#operation-temp
   t.match(parsed(await begin('c8y_SoftwareUpdate')), { id: '703' });
 });
 
+t.test('parameters of a device that are known (docs/spec/smartrest.md#data-templates)', async (t) => {
+  const platform = await withDevice(openPlatform(t));
+  let id = 800;
+  /** @returns how many events there are. */
+  const tell = async (parameters: object, more: object = {}, mode = 0): Promise<number> => {
+    const type = 'c8y_ParameterUpdate';
+    const doc = JSON.stringify({ type, time: TIME, text: 'x', ...parameters });
+    const body = { id: String((id += 1)), type, time: NOW, doc, unlessKnown: true, ...more };
+    await platform.request({ kind: COMMAND.EVENT_CREATE, key: 5, body, mode: mode as 0 });
+    return platform.ids('event').length;
+  };
+  const before = platform.ids('event').length;
+  const check = async (count: number, ...about: Parameters<typeof tell>): Promise<void> => {
+    t.equal((await tell(...about)) - before, count, JSON.stringify(about).slice(0, 100));
+  };
+  await check(0, { p: { a: 1 } }, {}, 1);
+  await check(1, { p: { a: 1, b: { c: 'x' } } });
+  await check(1, { p: { a: 1.0 } });
+  await check(1, { p: { b: { c: 'x' } } });
+  await check(2, { p: { b: { c: 'y' } } });
+  await check(2, { p: { a: 1, b: { c: 'y' } } }, {}, 0);
+  await check(3, { p: { a: 1 }, q: 5 });
+  await check(3, { q: 5 });
+  await check(4, { q: 5 }, { unlessKnown: false });
+  await check(5, { q: 5 }, { time: NOW - 1 });
+  await check(6, { q: 4 }, { time: NOW - 1 });
+  await check(6, { q: 5 });
+  await check(7, { large: 'x'.repeat(70_000) });
+  await check(8, { large: 'x'.repeat(70_000) });
+  await check(8, { q: 5 });
+  await check(9, {});
+  await platform.request({ kind: COMMAND.MANAGED_OBJECT_DELETE, key: 5, body: {} });
+  t.same(platform.ids('parameterState'), []);
+});
+
 t.test('sessions: subscriptions, queued messages, packet ids of QoS 2', async (t) => {
   const platform = openPlatform(t);
   const send = (kind: Sent['kind'], body: { session: string; [name: string]: unknown }) =>

@@ -12,7 +12,7 @@ const ensure = async (platform: Platform, id: string): Promise<string> =>
 
 function changer(platform: Platform, id: string) {
   return async (how: string, ...packages: object[]): Promise<unknown> => {
-    const body = { how, packages: JSON.stringify(packages) };
+    const body = { steps: [{ how, packages: JSON.stringify(packages) }] };
     await platform.request({ kind: COMMAND.SOFTWARE_CHANGE, key: Number(id), body });
     return platform.get('managedObject', id)?.['c8y_SoftwareList'];
   };

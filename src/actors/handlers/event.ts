@@ -5,6 +5,7 @@ import type { EntityUpdate, EventBinaryChange, EventCreate } from '../../model/c
 import { shapeTime } from '../../model/documents/entity-time.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { EVENT_FIXED_FIELDS } from '../../model/entities/event.ts';
+import { areParametersKnown, PARAMETER_UPDATE, withParameters } from '../../model/entities/parameter-state.ts';
 import { EVENT_BINARY_MARKS } from '../../model/entities/event-binary.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import {
@@ -33,6 +34,7 @@ export function createEvent(context: ActorContext, body: EventCreate): { doc: st
   members.set('creationTime', time);
   members.set('lastUpdated', time);
   const text = joinMembers(members);
+  if (body.type === PARAMETER_UPDATE && !notesParameters(context, source, members, body)) return { doc: text };
   if (isStored(command.mode)) {
     context.put('event', body.id, text);
     context.row(entityRow(command, 'events', { id: body.id, source: Number(source), members }));
@@ -46,6 +48,16 @@ export function createEvent(context: ActorContext, body: EventCreate): { doc: st
   }
   context.notify('events', source, 'CREATE', text);
   return { doc: text };
+}
+
+/** @returns false when nothing is to be made of the event: what it says is known. */
+function notesParameters(context: ActorContext, source: string, event: Members, body: EventCreate): boolean {
+  const state = context.get('parameterState', source);
+  if (body.unlessKnown === true && areParametersKnown(state, event, body.time)) return false;
+  if (!isStored(context.command.mode)) return true;
+  const next = withParameters(state, event, body.time);
+  if (next !== state) context.put('parameterState', source, next);
+  return true;
 }
 
 function load(context: ActorContext, id: string): Members {

@@ -72,6 +72,7 @@ const KEPT: ReadonlySet<Collection> = new Set<Collection>([
   'openAlarmLink',
   'openOperation',
   'softwareList',
+  'parameterState',
   'session',
   'sessionMessage',
 ]);

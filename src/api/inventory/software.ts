@@ -10,6 +10,7 @@ import {
   stringMember,
 } from '../../model/documents/json-document.ts';
 import {
+  SOFTWARE_LIMITS,
   SOFTWARE_LIST,
   softwareEntries,
   softwareListText,
@@ -142,7 +143,7 @@ async function change(
   packages: readonly SoftwareEntry[],
 ): Promise<string> {
   const device = await deviceOf(request);
-  const body: SoftwareChange = { how, packages: softwareListText(packages) };
+  const body: SoftwareChange = { steps: [{ how, packages: softwareListText(packages) }] };
   for (let tries = 1; ; tries += 1) {
     const id = await listOf(request, device);
     try {
@@ -150,7 +151,8 @@ async function change(
       return splitMembers(doc).get(SOFTWARE_LIST) ?? '[]';
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error;
-      if (error.code === 'software/packages' || error.code === 'software/list-bytes') request.refused(error.code);
+      const limit = SOFTWARE_LIMITS.find((name) => name === error.code);
+      if (limit !== undefined) request.refused(limit);
       if (error.code !== 'inventory/not-found' || tries >= TRIES_MAX) throw error;
     }
   }

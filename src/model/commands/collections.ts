@@ -36,7 +36,7 @@ export type RecordCollection =
  * the same -> `AvailabilityState`; alarm, event, operation: id -> text; openAlarm: `<source>\n<type>` and
  * openAlarmLink: id of an alarm -> see actors/handlers/alarms/open-alarms.ts; openOperation: `<device>\n<operation id>`
  * -> see model/entities/operation.ts; softwareList: id of a device -> id of the child addition that has its list of
- * software; user: userName -> {"userName","password"(hash),"roles":[],"enabled"}; session:
+ * software; parameterState: id of a device -> see model/entities/parameter-state.ts; user: userName -> {"userName","password"(hash),"roles":[],"enabled"}; session:
  * key -> SessionState; sessionMessage: `<key>\n<id 16 digits>`.
  */
 export type Collection =
@@ -55,6 +55,7 @@ export type Collection =
   | 'openAlarmLink'
   | 'openOperation'
   | 'softwareList'
+  | 'parameterState'
   | 'session'
   | 'sessionMessage'
   | 'pending'

@@ -18,6 +18,7 @@ const BY_NUMBER: ReadonlySet<Collection> = new Set<Collection>([
   'eventBinary',
   'openAlarmLink',
   'softwareList',
+  'parameterState',
 ]);
 /** Collections whose ids begin with the owner's number and a line feed. */
 const BY_NUMBER_PREFIX: ReadonlySet<Collection> = new Set<Collection>([

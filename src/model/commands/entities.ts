@@ -11,6 +11,8 @@ export interface EventCreate {
   readonly doc: DocumentText;
   /** Merged into the source (SmartREST 402: its position). */
   readonly managedObjectDoc?: DocumentText;
+  /** Nothing is made of it when its parameters are known (SmartREST 408). */
+  readonly unlessKnown?: boolean;
 }
 /** `doc` holds the members to merge (null removes). */
 export interface EntityUpdate {
@@ -111,9 +113,13 @@ export interface SoftwareListEnsure {
 }
 export type SoftwareChangeWay = 'set' | 'add' | 'remove';
 /** `packages`: JSON text of a list of entries (model/entities/software.ts). */
-export interface SoftwareChange {
+export interface SoftwareStep {
   readonly how: SoftwareChangeWay;
   readonly packages: string;
+}
+/** Steps in their order, all or none: the list is written once. */
+export interface SoftwareChange {
+  readonly steps: readonly SoftwareStep[];
 }
 /** Without an id: the profile of the oldest EXECUTING operation that has one. */
 export interface DeviceProfileSet {

@@ -17,6 +17,9 @@ export const INSTALLED_SOFTWARE = 'c8y_InstalledSoftwareList';
 /** Packages of a list, and bytes of its text: it is written as a whole with each change. */
 export const SOFTWARE_PACKAGES_MAX = 10_000;
 export const SOFTWARE_BYTES_MAX = 1024 * 1024;
+/** Codes of the errors of these bounds, and names of the limits. */
+export const SOFTWARE_LIMITS = ['software/packages', 'software/list-bytes'] as const;
+const [PACKAGES_LIMIT, BYTES_LIMIT] = SOFTWARE_LIMITS;
 const SUPPORTED_OPERATIONS = 'c8y_SupportedOperations';
 
 /** One package: `name`, `version`, `url`, `softwareType`, of an update also `action`. */
@@ -42,10 +45,9 @@ export const softwareListText = (list: readonly SoftwareEntry[]): string => `[${
 /** @throws PlatformError `software/packages`, `software/list-bytes`. */
 export function requireSoftwareRoom(list: readonly SoftwareEntry[], text: string): void {
   if (list.length > SOFTWARE_PACKAGES_MAX)
-    throw new PlatformError('software/packages', { count: list.length, maximum: SOFTWARE_PACKAGES_MAX });
+    throw new PlatformError(PACKAGES_LIMIT, { count: list.length, maximum: SOFTWARE_PACKAGES_MAX });
   const bytes = Buffer.byteLength(text);
-  if (bytes > SOFTWARE_BYTES_MAX)
-    throw new PlatformError('software/list-bytes', { count: bytes, maximum: SOFTWARE_BYTES_MAX });
+  if (bytes > SOFTWARE_BYTES_MAX) throw new PlatformError(BYTES_LIMIT, { count: bytes, maximum: SOFTWARE_BYTES_MAX });
 }
 
 /** A package replaces one of the same name and type. */

@@ -5,7 +5,9 @@ import type { OfferedRecord } from '../../ingest/journal/command-bus.ts';
 import { API_VERSION } from '../../model/api-version.ts';
 import { PlatformError, refusedBy } from '../../model/errors.ts';
 import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
+import type { SoftwareStep } from '../../model/commands/entities.ts';
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
+import { SOFTWARE_LIMITS } from '../../model/entities/software.ts';
 import { SERIAL_TYPE, serialClaim } from '../../model/access/serial-claim.ts';
 import { CsvRows } from '../../smartrest/rows/csv.ts';
 import { effectRecord } from '../../smartrest/effects/records.ts';
@@ -36,7 +38,7 @@ import type { DeviceObjects } from './objects.ts';
 import type { OperationDelivery } from './operation-delivery.ts';
 import { isAtOrBelow, MessageRights } from './rights.ts';
 import { planJson } from './json-messages.ts';
-import { MessageEvents } from './message-events.ts';
+import { MESSAGE_EVENTS_LIMIT, MessageEvents } from './message-events.ts';
 
 /** Replies that a device waits for; its further messages wait until they are sent. */
 const REPLIES_MAX = 100;
@@ -70,6 +72,8 @@ export class MessagePlan {
   readonly #afterwards: (() => void)[] = [];
   readonly #rights = new MessageRights();
   #eventsMade: MessageEvents | undefined;
+  /** Of rows 140 to 142, with the template of the first: one command writes the list once. */
+  #software: { readonly messageId: string; readonly steps: SoftwareStep[] } | undefined;
 
   /** @throws NotLoaded when documents have to be waited for; then the message is planned again. */
   static of(topic: string, payload: Buffer, packetId: number, link: Device, parts: PlanParts): MessagePlan {
@@ -181,9 +185,34 @@ export class MessagePlan {
         for (const effect of interpretRow(fields, context)) this.#planEffect(effect, fields[0], target, link, parts);
       } catch (error) {
         if (!(error instanceof SmartRestError || error instanceof PlatformError)) throw error;
-        this.#afterwards.push(() => link.replies.sendError(error, fields[0]));
+        this.#afterwards.push(() => {
+          if (error instanceof PlatformError) countLimit(error, link, parts);
+          link.replies.sendError(error, fields[0]);
+        });
       }
     }
+    if (this.#software !== undefined) this.#planSoftware(this.#software, target, link, parts);
+  }
+
+  #planSoftware(
+    { messageId, steps }: { readonly messageId: string; readonly steps: readonly SoftwareStep[] },
+    target: EffectTarget,
+    link: Device,
+    parts: PlanParts,
+  ): void {
+    const list = parts.objects.softwareListOf(link.tenantNumber, target.source);
+    if (list === undefined) {
+      this.needsOpening = () => parts.objects.ensureSoftwareList(link.tenantNumber, target.source);
+      return;
+    }
+    const onAnswer = {
+      resolve: () => undefined,
+      reject: (error: Error) => {
+        if (error instanceof PlatformError) countLimit(error, link, parts);
+        link.replies.sendError(error, messageId);
+      },
+    };
+    this.records.push(effectRecord({ kind: 'software', steps }, target, parts.ids, onAnswer, list));
   }
 
   /** What a row looks for may come of a message whose answer is still to come: then this one is planned again. */
@@ -241,22 +270,17 @@ export class MessagePlan {
         }
         break;
       case 'event': {
-        if (effect.unlessKnown !== undefined) {
-          // Events of messages before this one are to be there.
-          if (this.#waitsForAnswers(link)) return;
-          if (this.#events.areKnown(effect, effect.unlessKnown, target, link, parts)) return;
-        }
         const id = String(parts.ids.nextBeside(target.tenantNumber, target.source));
         this.#events.add(id, effect);
         effect = { ...effect, id };
         break;
       }
       case 'software':
-        existing = parts.objects.softwareListOf(link.tenantNumber, target.source);
-        if (existing !== undefined) break;
-        this.needsOpening = () => parts.objects.ensureSoftwareList(link.tenantNumber, target.source);
+        this.#software ??= { messageId, steps: [] };
+        this.#software.steps.push(...effect.steps);
         return;
       case 'eventOfType': {
+        // Events of messages before this one are to be there.
         if (this.#waitsForAnswers(link)) return;
         const event = this.#events.newest({ source: target.source, type: effect.type }, link, parts);
         if (event === undefined) throw new PlatformError('event/not-found', { id: `of type ${effect.type}` });
@@ -339,6 +363,13 @@ export class MessagePlan {
     }
     isPlanned = true;
   }
+}
+
+/** Limits of single rows, which have the codes of their errors. */
+const ROW_LIMITS: ReadonlySet<string> = new Set([MESSAGE_EVENTS_LIMIT, ...SOFTWARE_LIMITS]);
+
+function countLimit({ code, message }: PlatformError, link: Device, { refusals }: PlanParts): void {
+  if (ROW_LIMITS.has(code)) refusals.count(code, link.replies.refused(message));
 }
 
 /** Splits the payload; a row that cannot be split is reported, the others are taken. */

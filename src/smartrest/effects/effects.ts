@@ -3,8 +3,7 @@
  * topic, adds `source` and ids, and makes commands of it. All JSON texts are objects without `id` and `source`.
  */
 import type { AlarmSeverity } from '../../model/entities/alarm.ts';
-import type { Members } from '../../model/documents/json-document.ts';
-import type { DocumentText, SoftwareChangeWay } from '../../model/commands/entities.ts';
+import type { DocumentText, SoftwareStep } from '../../model/commands/entities.ts';
 import type { OperationStatus } from '../../model/entities/operation.ts';
 
 /** Whom a row is about. */
@@ -91,8 +90,8 @@ export interface NewEvent {
   readonly position?: DocumentText;
   /** Of an event that rows behind it may mean: its id, chosen before. */
   readonly id?: string;
-  /** 408: it is made only when newest events of the type do not have these fragments with these values. */
-  readonly unlessKnown?: Members;
+  /** 408: nothing is made of it when its values are known. */
+  readonly unlessKnown?: boolean;
 }
 /** 407: merges `doc` into the newest event of the type. */
 export interface EventOfTypeChange {
@@ -100,11 +99,10 @@ export interface EventOfTypeChange {
   readonly type: string;
   readonly doc: DocumentText;
 }
-/** 140 to 142: a change of the list of software of the topic's object. `packages`: JSON text of a list. */
+/** 140 to 142: changes of the list of software of the topic's object. */
 export interface SoftwareRows {
   readonly kind: 'software';
-  readonly how: SoftwareChangeWay;
-  readonly packages: string;
+  readonly steps: readonly SoftwareStep[];
 }
 /** 121: `c8y_Profile` of the topic's object. Without an id: of the oldest EXECUTING operation with a profile. */
 export interface ProfileChange {

@@ -103,11 +103,12 @@ export function effectRecord(
         time: effect.time,
         doc: effect.doc,
         ...(effect.position ? { managedObjectDoc: effect.position } : {}),
+        ...(effect.unlessKnown === true ? { unlessKnown: true } : {}),
       });
     case 'eventOfType':
       return command(COMMAND.EVENT_UPDATE, target.source, { id: String(existing), doc: effect.doc });
     case 'software':
-      return command(COMMAND.SOFTWARE_CHANGE, existing as number, { how: effect.how, packages: effect.packages });
+      return command(COMMAND.SOFTWARE_CHANGE, existing as number, { steps: effect.steps });
     case 'profile':
       return command(COMMAND.DEVICE_PROFILE_SET, target.source, {
         isExecuted: effect.isExecuted,

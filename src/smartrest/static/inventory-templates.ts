@@ -112,7 +112,7 @@ function softwareOf(id: string, how: SoftwareChangeWay, effect: string, members:
     interpret: ({ groups }) => {
       const entry = (values: readonly string[]): string =>
         objectText(names.map((name, index) => [name, JSON.stringify(values[index])] as const));
-      return [{ kind: 'software', how, packages: `[${groups.map(entry).join(',')}]` }];
+      return [{ kind: 'software', steps: [{ how, packages: `[${groups.map(entry).join(',')}]` }] }];
     },
   };
 }

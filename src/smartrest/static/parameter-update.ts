@@ -4,6 +4,7 @@
  */
 import { isAlarmSeverity, isAlarmStatus, ALARM_SEVERITIES, ALARM_STATUSES } from '../../model/entities/alarm.ts';
 import { isFragmentName, NOT_FRAGMENTS } from '../../model/entities/fragments.ts';
+import { PARAMETER_UPDATE as TYPE } from '../../model/entities/parameter-state.ts';
 import { OPERATION_STATUSES } from '../../model/entities/operation.ts';
 import { parseEntityTime, TIME_RULE } from '../../model/documents/entity-time.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
@@ -12,7 +13,6 @@ import type { RowContext } from '../effects/effects.ts';
 import { shorten, SmartRestError } from '../rows/error.ts';
 import { objectText, parameter, timeOf, type StaticTemplate } from './parameters.ts';
 
-const TYPE = 'c8y_ParameterUpdate';
 /** Names of a path. */
 const DEPTH_MAX = 20;
 const PATH_RULE = `1 to ${DEPTH_MAX} names joined by dots, the first not a field of events`;
@@ -93,9 +93,7 @@ export const PARAMETER_UPDATE: StaticTemplate = {
       ['text', JSON.stringify(text)],
       ...fragments,
     ]);
-    return [
-      { kind: 'event', type: TYPE, text, time, doc, ...(changeDetect === 'true' ? { unlessKnown: fragments } : {}) },
-    ];
+    return [{ kind: 'event', type: TYPE, text, time, doc, ...(changeDetect === 'true' ? { unlessKnown: true } : {}) }];
   },
 };
 

@@ -22,6 +22,7 @@ const CODES: Readonly<Record<Collection, string>> = {
   openAlarmLink: 'h',
   openOperation: 'o',
   softwareList: 'W',
+  parameterState: 'N',
   user: 'U',
   session: 'S',
   sessionMessage: 'Q',

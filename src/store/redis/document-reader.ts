@@ -241,6 +241,7 @@ const hasPrefixesOfActors = (collection: Collection): boolean =>
     'binary',
     'availability',
     'softwareList',
+    'parameterState',
     'alarm',
     'event',
     'operation',

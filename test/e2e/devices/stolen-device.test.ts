@@ -14,6 +14,7 @@ const { rest } = server;
 const SECRET = 'Device-pass-1';
 const TIME = '2024-05-02T10:00:00.000Z';
 const MO = '/inventory/managedObjects';
+const SOFTWARE = '/service/advanced-software-mgmt/software';
 const OPTION = '/tenant/options/device-access/read.scope';
 /** In everything that the victim has. */
 const MARK = 'x-marks-the-spot';
@@ -78,6 +79,7 @@ const snapshot = async (): Promise<unknown> =>
       `${MO}/${victimId}`,
       `${MO}/${made.child}`,
       `${MO}/${victimId}/childDevices`,
+      `${MO}/${victimId}/childAdditions`,
       `/identity/globalIds/${victimId}/externalIds`,
       `/event/events?source=${victimId}`,
       `/alarm/alarms?source=${victimId}`,
@@ -112,6 +114,8 @@ t.test("REST: a device neither reads nor writes what is another one's", async (t
     `/devicecontrol/operations/${made.operation}`,
     `/inventory/binaries/${made.file}`,
     `${MO}/${made.file}`,
+    `${SOFTWARE}?deviceId=${victimId}`,
+    `${SOFTWARE}?deviceId=${made.child}`,
   ];
   for (const path of reads) t.equal((await thief.get(path)).status, 403, path);
   const lists = [
@@ -180,6 +184,9 @@ t.test("REST: a device neither reads nor writes what is another one's", async (t
     ['PUT', `/devicecontrol/operations/${made.operation}`, { status: 'FAILED' }],
     ['PUT', `/inventory/binaries/${made.file}`, { taken: 1 }],
     ['DELETE', `/inventory/binaries/${made.file}`],
+    ['POST', `${SOFTWARE}?deviceId=${victimId}`, [{ name: 'taken', version: '1' }]],
+    ['PUT', `${SOFTWARE}?deviceId=${made.child}`, [{ name: 'taken', version: '1' }]],
+    ['DELETE', `${SOFTWARE}?deviceId=${victimId}`],
   ];
   for (const [method, path, body] of writes) {
     t.equal((await thief.request(method, path, body === undefined ? {} : { body })).status, 403, `${method} ${path}`);
@@ -303,6 +310,11 @@ t.test('MQTT: rows and JSON about other objects are refused', async (t) => {
         '400,e,taken',
         '107,note',
         '114,c8y_Restart',
+        '121,true,1',
+        '140,taken,1',
+        '142,taken,1',
+        '407,e,note',
+        '408,taken,,,a,STRING,taken',
         '501,c8y_Restart',
         '500',
       ].map((row) => [`s/us/${other}`, row]),

@@ -146,7 +146,7 @@ t.test('a configuration dump, a profile and the capabilities of the server', asy
   await device.row('s/ds', /^603,100,.*,408,.*,603$/);
 });
 
-t.test('407 and 408 look for the newest event', async (t) => {
+t.test('407 changes the newest event, 408 tells what is not known', async (t) => {
   const { device, id } = await createDevice(t, 'seeker');
   const events = async (type: string): Promise<any[]> =>
     (await rest.read(`/event/events?source=${id}&type=${type}&pageSize=100`)).events;

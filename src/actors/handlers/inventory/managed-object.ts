@@ -206,7 +206,7 @@ export function deleteManagedObject(context: ActorContext, body: ManagedObjectDe
   const members = loadManagedObject(context, id);
   context.remove('managedObject', id);
   // The content itself is left to the sweep.
-  for (const kept of ['binary', 'availability', 'softwareList'] as const)
+  for (const kept of ['binary', 'availability', 'softwareList', 'parameterState'] as const)
     if (context.get(kept, id) !== undefined) context.remove(kept, id);
   context.row(deletedRow(context.command, 'managed_objects', id, undefined, members));
   context.notify('managedobjects', id, 'DELETE', JSON.stringify(id));

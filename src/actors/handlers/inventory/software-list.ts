@@ -43,10 +43,12 @@ export function ensureSoftwareList(context: ActorContext, body: SoftwareListEnsu
 }
 
 /** At the object that has the list. @throws PlatformError `software/packages`, `software/list-bytes`. */
-export function changeSoftware(context: ActorContext, { how, packages }: SoftwareChange): { doc: string } {
-  const stored = softwareEntries(loadManagedObject(context, String(context.command.key)).get(SOFTWARE_LIST));
-  const given = softwareEntries(packages);
-  const list = how === 'set' ? given : how === 'add' ? withSoftware(stored, given) : withoutSoftware(stored, given);
+export function changeSoftware(context: ActorContext, { steps }: SoftwareChange): { doc: string } {
+  let list = softwareEntries(loadManagedObject(context, String(context.command.key)).get(SOFTWARE_LIST));
+  for (const { how, packages } of steps) {
+    const given = softwareEntries(packages);
+    list = how === 'set' ? given : how === 'add' ? withSoftware(list, given) : withoutSoftware(list, given);
+  }
   const text = softwareListText(list);
   requireSoftwareRoom(list, text);
   return updateManagedObject(context, { doc: joinMembers([[SOFTWARE_LIST, text]]), mayChangeOwner: false });
