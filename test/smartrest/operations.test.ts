@@ -45,6 +45,7 @@ t.test('operations as rows (docs/spec/smartrest.md#rows-to-devices)', (t) => {
     ],
     [{ c8y_CommunicationMode: { mode: 'SMS' } }, ['523,dev1,SMS']],
     [{ c8y_SoftwareUpdate: packages }, ['528,dev1,a,1,u,install,b,2,,delete']],
+    [{ c8y_SoftwareList: [{ name: 'a', version: '1', url: ' ' }] }, ['516,dev1,a,1,']],
     [{ c8y_RemoteAccessConnect: { hostname: 'h', port: 22, connectionKey: 'k' } }, ['530,dev1,h,22,k']],
     [
       {
@@ -83,7 +84,7 @@ t.test('operations as rows (docs/spec/smartrest.md#rows-to-devices)', (t) => {
     });
   t.same(
     wanted([...packages, { name: 'd', version: '1', url: ' ', action: 'install' }]),
-    ['516,dev1,a,1,u,b,3,,c,4,,d,1," "'],
+    ['516,dev1,a,1,u,b,3,,c,4,,d,1,'],
     'a device that takes no updates gets the list that it is to have',
   );
   t.same(wanted([{ name: 'b', action: 'delete' }]), ['516,dev1,a,0,old,c,4,'], 'every version');

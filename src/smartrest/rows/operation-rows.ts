@@ -103,10 +103,13 @@ function texts(fragment: JsonObject, ...names: string[]): string[] {
 function tuples(list: unknown, ...names: string[]): string[] {
   const values: string[] = [];
   for (const element of toList(list)) {
-    if (isJsonObject(element)) values.push(...texts(element, ...names));
+    if (isJsonObject(element)) values.push(...names.map((name) => withoutBlank(textAt(element, name), name)));
   }
   return values;
 }
+
+/** Front ends send a blank for packages without a URL; devices get none. */
+const withoutBlank = (text: string, name: string): string => (name === 'url' && text.trim() === '' ? '' : text);
 
 /** Stored both as `"OPEN"` and as `{"relayState":"OPEN"}` (docs/spec/inventory.md#fragments). */
 function relayState(element: unknown): string {
@@ -123,7 +126,8 @@ function firmwareRow(fragment: JsonObject): readonly [string, Values] {
 function softwareUpdateRow(_fragment: JsonObject, target: OperationTarget, list: unknown): readonly [string, Values] {
   if (target.installed !== undefined) {
     const wanted = updatedSoftware(target.installed, softwareEntries(JSON.stringify(list)));
-    return ['516', wanted.flatMap((entry) => ['name', 'version', 'url'].map((name) => softwareText(entry, name)))];
+    const text = (entry: SoftwareEntry, name: string): string => withoutBlank(softwareText(entry, name), name);
+    return ['516', wanted.flatMap((entry) => ['name', 'version', 'url'].map((name) => text(entry, name)))];
   }
   return target.hasSoftwareTypes
     ? ['529', tuples(list, 'name', 'version', 'softwareType', 'url', 'action')]
