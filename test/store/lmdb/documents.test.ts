@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { LmdbDocuments } from '../../../src/store/lmdb/documents.ts';
+import { COLLECTIONS, LmdbDocuments } from '../../../src/store/lmdb/documents.ts';
 import { openLmdb } from '../../../src/store/lmdb/environment.ts';
 import { documentsContract } from '../../actors/documents-contract.ts';
 
@@ -38,3 +38,22 @@ t.test(
     await environment.close();
   },
 );
+
+t.test('no two collections have the same code', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'millrace-documents-'));
+  t.teardown(() => {
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const environment = openLmdb(directory);
+  const documents = new LmdbDocuments(environment);
+  const all = [...COLLECTIONS, 'pending', 'meta'] as const;
+  await documents.commit(
+    all.map((collection) => ({ collection, tenant: 1, id: 'x', value: collection })),
+    undefined,
+  );
+  t.same(
+    all.map((collection) => documents.get(collection, 1, 'x')),
+    all,
+  );
+  await environment.close();
+});
