@@ -48,6 +48,8 @@ const BYTES_AT_ONCE = 65_536;
 const STATUS_LINES = new Map(
   Object.entries(STATUS_CODES).map(([code, text]) => [Number(code), `${code} ${text ?? ''}`]),
 );
+/** `404 Not Found` */
+export const statusLine = (status: number): string => STATUS_LINES.get(status) ?? String(status);
 
 /**
  * Called with the body, or with undefined when it is longer than the limit, or when `refusedBy` names a limit of all
@@ -420,7 +422,7 @@ export class HttpExchange implements ShareHolder, BodySender {
 
   private writeHead(status: number, headers: readonly string[]): void {
     const { response } = this;
-    response.writeStatus(STATUS_LINES.get(status) ?? String(status));
+    response.writeStatus(statusLine(status));
     for (let index = 0; index + 1 < headers.length; index += 2)
       response.writeHeader(headers[index], headers[index + 1]);
   }

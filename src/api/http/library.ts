@@ -40,6 +40,9 @@ export interface LibraryWebSocket<UserData> {
   end(code: number, reason: string): void;
   /** Ends the connection without a frame. */
   close(): void;
+  /** Stops and goes on reading; absent where the library cannot. */
+  pause?(): void;
+  resume?(): void;
 }
 
 export interface WebSocketBehavior<UserData> {
@@ -49,6 +52,7 @@ export interface WebSocketBehavior<UserData> {
   readonly maxBackpressure: number;
   readonly closeOnBackpressureLimit: number;
   readonly compression: number;
+  /** Answers or upgrades, now or later. */
   upgrade(response: LibraryResponse, request: RawRequest, context: object): void;
   open(socket: LibraryWebSocket<UserData>): void;
   /** @param data dead after the call. */

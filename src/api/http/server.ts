@@ -9,7 +9,7 @@ import type { BodyBudget } from './body-budget.ts';
 import type { EarlySockets } from './early-sockets.ts';
 import { CONNECTION_LIMIT } from './connection-guard.ts';
 import type { ConnectionGuard, ConnectionLimit } from './connection-guard.ts';
-import { HttpExchange } from './exchange.ts';
+import { HttpExchange, statusLine } from './exchange.ts';
 import type { ExchangeOwner } from './exchange.ts';
 import type { HttpLibrary, LibraryApp, LibraryResponse, LibraryWebSocket, ListenSocket } from './library.ts';
 import { peerAddresses } from './peer-addresses.ts';
@@ -24,8 +24,9 @@ import {
   MAX_PAYLOAD_BYTES,
   agreeProtocol,
   checkHandlers,
+  patternsOf,
 } from './web-socket.ts';
-import type { UpgradeHead, WebSocketChannel, WebSocketHandlers } from './web-socket.ts';
+import type { UpgradeHead, UpgradeRefusal, WebSocketChannel, WebSocketHandlers } from './web-socket.ts';
 
 /** Refuse to share the port: the library's default lets a second server take every other connection. */
 const LISTEN_EXCLUSIVELY = 1;
@@ -118,10 +119,13 @@ export class HttpServer implements ExchangeOwner {
     return this.channels.size;
   }
 
-  /** Registers a WebSocket route; before `listen`. A request without upgrade on the same path goes to `onRequest`. */
+  /**
+   * Registers a WebSocket route; before `listen`. A request without upgrade on the same path goes to `onRequest`.
+   * @param path whole, or with `/*` at its end for any rest.
+   */
   webSocket(path: string, handlers: WebSocketHandlers): void {
     checkHandlers(path, handlers);
-    for (const pattern of [path, `${path}/`]) this.addWebSocketRoute(pattern, handlers);
+    for (const pattern of patternsOf(path)) this.addWebSocketRoute(pattern, handlers);
   }
 
   /** @returns whether the connection has been refused. */
@@ -283,13 +287,16 @@ export class HttpServer implements ExchangeOwner {
         }
         const key = head.headers.get('sec-websocket-key') ?? '';
         const extensions = head.headers.get('sec-websocket-extensions') ?? '';
-        response.upgrade(
-          { channel: new HttpChannel(head, bufferedBytesMax, handlers.isBoundElsewhere !== true) },
-          key,
-          head.protocol,
-          extensions,
-          context,
-        );
+        const open = (): void =>
+          response.upgrade(
+            { channel: new HttpChannel(head, bufferedBytesMax, handlers.isBoundElsewhere !== true) },
+            key,
+            head.protocol,
+            extensions,
+            context,
+          );
+        if (handlers.admit === undefined) open();
+        else this.admit(response, head, handlers, open);
       },
       open: (socket) => {
         this.httpConnectionCount -= 1;
@@ -318,6 +325,37 @@ export class HttpServer implements ExchangeOwner {
         if (this.log.isLevelEnabled('debug')) this.logWebSocket(channel, { code, reason: text }, 'WebSocket closed');
         this.guardChannel(channel, () => handlers.close?.(channel, code, text));
       },
+    });
+  }
+
+  /** Has the route decide whether the request becomes a WebSocket. */
+  private admit(response: LibraryResponse, head: UpgradeHead, handlers: WebSocketHandlers, open: () => void): void {
+    let isLeft = false;
+    let left: (() => void) | undefined;
+    response.onAborted(() => {
+      isLeft = true;
+      left?.();
+    });
+    const answer = (refusal: UpgradeRefusal | undefined): void => {
+      if (isLeft) return;
+      response.cork(() => {
+        if (refusal === undefined && !this.isClosing) open();
+        else refuseUpgrade(response, refusal ?? STOPPING);
+      });
+    };
+    const client = {
+      head,
+      remoteAddress: addressOf(response),
+      onLeft: (callback: () => void): void => {
+        left = callback;
+        if (isLeft) callback();
+      },
+    };
+    // A handler that throws is one that rejects.
+    const admitted = (async () => handlers.admit?.(client))();
+    admitted.then(answer, (error: unknown) => {
+      this.log.error({ err: error, path: head.path }, 'a WebSocket could not be opened');
+      answer(FAILED);
     });
   }
 
@@ -425,6 +463,16 @@ class HttpChannel implements WebSocketChannel {
     this.socket?.close();
   }
 
+  pause(): boolean {
+    if (this.socket?.pause === undefined) return false;
+    this.socket.pause();
+    return true;
+  }
+
+  resume(): void {
+    this.socket?.resume?.();
+  }
+
   opened(socket: LibraryWebSocket<{ channel: HttpChannel }>): void {
     this.socket = socket;
     this.remoteAddress = addressOf(socket);
@@ -433,6 +481,17 @@ class HttpChannel implements WebSocketChannel {
   closed(): void {
     this.socket = undefined;
   }
+}
+
+const STOPPING: UpgradeRefusal = { status: 503, text: '' };
+const FAILED: UpgradeRefusal = { status: 500, text: '' };
+
+function refuseUpgrade(response: LibraryResponse, { status, text, headers = [] }: UpgradeRefusal): void {
+  response.writeStatus(statusLine(status));
+  if (text !== '') response.writeHeader('Content-Type', 'application/json');
+  for (let index = 0; index + 1 < headers.length; index += 2) response.writeHeader(headers[index], headers[index + 1]);
+  // What the client sends behind its request cannot be told from another request.
+  response.end(text, true);
 }
 
 /** @returns '' when the client has gone. */

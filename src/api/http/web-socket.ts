@@ -25,6 +25,12 @@ export interface WebSocketChannel {
   end(code: number, reason: string): void;
   /** Closes at once, without a frame; `close` of the handlers is called. */
   destroy(): void;
+  /**
+   * Stops reading: what the client sends waits in its own network stack. What has been read already still comes.
+   * @returns false where the library cannot (uWebSockets.js): messages go on coming.
+   */
+  pause(): boolean;
+  resume(): void;
   /** Bytes taken by `send` that the client has not read. */
   readonly bufferedBytes: number;
   readonly isOpen: boolean;
@@ -32,8 +38,32 @@ export interface WebSocketChannel {
   readonly head: UpgradeHead;
 }
 
+/** What a client is answered whose request does not become a WebSocket. */
+export interface UpgradeRefusal {
+  readonly status: number;
+  /** JSON. */
+  readonly text: string;
+  /** Names and values in turn. */
+  readonly headers?: readonly string[];
+}
+
+/** Hands the client over that asks for a WebSocket. */
+export interface Admitted extends Upgraded {
+  /**
+   * Registers what happens when the client leaves before the answer. On `node:http`, which does not read meanwhile, only
+   * a broken connection tells so.
+   */
+  onLeft(callback: () => void): void;
+}
+
 /** A WebSocket route. A handler that throws is logged and ends its connection with 1011. */
 export interface WebSocketHandlers {
+  /**
+   * Decides, now or later, whether the request becomes a WebSocket; `open` gets a channel with the same `head`. Absent:
+   * every one does. A rejection is logged and answered with 500.
+   * @returns undefined to let it through.
+   */
+  admit?(client: Admitted): Promise<UpgradeRefusal | undefined>;
   /**
    * Sub-protocols that are taken; the first that the client offers is agreed. Without it, and without an offer, none.
    */
@@ -74,6 +104,27 @@ export function checkHandlers(path: string, handlers: WebSocketHandlers): void {
     if (value !== undefined && (!Number.isInteger(value) || value < 1 || value > 0x7fffffff)) {
       throw new Error(`WebSocket route ${path}: ${name} is ${value}; it takes 1 to 2147483647`);
     }
+  }
+}
+
+/** What stands at the end of a route's path for any rest of it. */
+const REST = '/*';
+
+/** @returns the patterns of uWebSockets.js for a route: a slash at the end makes no difference. */
+export const patternsOf = (path: string): string[] => (path.endsWith(REST) ? [path] : [path, `${path}/`]);
+
+/** Handlers by patterns, which are whole paths or end in `/*`. */
+export class SocketRoutes<Route> {
+  readonly #whole = new Map<string, Route>();
+  readonly #prefixes: (readonly [prefix: string, route: Route])[] = [];
+
+  add(pattern: string, route: Route): void {
+    if (pattern.endsWith(REST)) this.#prefixes.push([pattern.slice(0, -1), route]);
+    else this.#whole.set(pattern, route);
+  }
+
+  find(path: string): Route | undefined {
+    return this.#whole.get(path) ?? this.#prefixes.find(([prefix]) => path.startsWith(prefix))?.[1];
   }
 }
 

@@ -13,6 +13,7 @@ import { WebSocketServer } from 'ws';
 import type { HttpLibrary, LibraryApp, LibraryResponse, ListenSocket, WebSocketBehavior } from '../library.ts';
 import type { RawRequest } from '../request-head.ts';
 import { SilentConnections } from '../silent-connections.ts';
+import { SocketRoutes } from '../web-socket.ts';
 import { HEAD_BYTES_MAX } from '../uws-limits.ts';
 import { Connection } from './connection.ts';
 import { NodeRequest, messageClass } from './request.ts';
@@ -76,7 +77,7 @@ class NodeHttpApp implements LibraryApp {
   readonly #webSockets = new Set<NodeWebSocket<unknown>>();
   /** Connections of WebSockets, also of those that are being closed. */
   readonly #streams = new Set<Socket>();
-  readonly #routes = new Map<string, SocketRoute>();
+  readonly #routes = new SocketRoutes<SocketRoute>();
   #filter: ((response: LibraryResponse, change: number) => void) | undefined;
   #handler: ((response: LibraryResponse, request: RawRequest) => void) | undefined;
   #checkTimer: NodeJS.Timeout | undefined;
@@ -86,7 +87,7 @@ class NodeHttpApp implements LibraryApp {
   /** @param tls has the listener speak TLS. */
   constructor(tls?: TlsPair) {
     const options = {
-      IncomingMessage: messageClass((path) => this.#routes.has(path)),
+      IncomingMessage: messageClass((path) => this.#routes.find(path) !== undefined),
       insecureHTTPParser: false,
       requireHostHeader: true,
       maxHeaderSize: HEAD_BYTES_MAX,
@@ -139,7 +140,7 @@ class NodeHttpApp implements LibraryApp {
       closeTimeout: CLOSE_MS,
       handleProtocols: () => (this.#agreed === '' ? false : this.#agreed),
     } as ConstructorParameters<typeof WebSocketServer>[0]);
-    this.#routes.set(pattern, { behavior: behavior as WebSocketBehavior<unknown>, server });
+    this.#routes.add(pattern, { behavior: behavior as WebSocketBehavior<unknown>, server });
     return this;
   }
 
@@ -268,7 +269,7 @@ class NodeHttpApp implements LibraryApp {
     }
     socket.on('error', () => socket.destroy());
     const request = new NodeRequest(message);
-    const route = this.#routes.get(request.getUrl());
+    const route = this.#routes.find(request.getUrl());
     const refusedAs = statusOf(message);
     if (route === undefined || refusedAs !== undefined) {
       endSocket(socket, refusal(refusedAs ?? '404 Not Found'));
@@ -277,8 +278,9 @@ class NodeHttpApp implements LibraryApp {
     const response = new SocketResponse(socket, (userData, protocol) =>
       this.#open(route, { message, socket, head, userData, protocol }),
     );
+    // The connection may break before it is decided.
+    socket.on('close', () => response.abort());
     route.behavior.upgrade(response, request, this);
-    if (!response.isOver) socket.destroy();
   }
 
   #open(

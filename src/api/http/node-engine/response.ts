@@ -220,6 +220,7 @@ export class SocketResponse implements LibraryResponse {
   isOver = false;
   readonly #socket: Socket;
   readonly #onUpgrade: ((userData: unknown, protocol: string) => void) | undefined;
+  #onAborted: (() => void) | undefined;
   #head = '';
 
   constructor(socket: Socket, onUpgrade?: (userData: unknown, protocol: string) => void) {
@@ -266,9 +267,18 @@ export class SocketResponse implements LibraryResponse {
     this.#onUpgrade?.(userData, protocol);
   }
 
-  onAborted(): this {
+  onAborted(handler: () => void): this {
+    this.#onAborted = handler;
     return this;
   }
+
+  /** The client has left. */
+  abort(): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.#onAborted?.();
+  }
+
   onData(): this {
     return this;
   }

@@ -105,13 +105,24 @@ export class NodeWebSocket<UserData> implements LibraryWebSocket<UserData> {
     this.#closed(CLOSED_WITHOUT_FRAME, '');
   }
 
+  pause(): void {
+    if (this.#isOpen) this.#socket.pause();
+  }
+
+  resume(): void {
+    if (!this.#isOpen) return;
+    this.#heardAt = performance.now();
+    this.#socket.resume();
+  }
+
   /**
    * To be called now and then: sends a ping to a client that is silent, and ends the connection when the idle time is
    * over.
    */
   checkIdle(now: number): void {
     const idleMs = this.#behavior.idleTimeout * 1_000;
-    if (!this.#isOpen || idleMs === 0) return;
+    // A client that is not read cannot answer a ping.
+    if (!this.#isOpen || idleMs === 0 || this.#socket.isPaused) return;
     const silentMs = now - this.#heardAt;
     if (silentMs >= idleMs) this.close();
     else if (silentMs >= idleMs - PING_LEAD_MS && !this.#isPinged) {
