@@ -144,9 +144,11 @@ export async function checkFormat() {
   return (await run(process.execPath, [formatter, 'format', '.'], { stdio: ['ignore', 2, 2] })) === 0;
 }
 
-/** True when the program is on the path. */
+/** True when the program is on the path; of `<Python>:<module>` when that Python can import the module. */
 export function hasProgram(name) {
-  return spawnSync('sh', ['-c', `command -v ${name}`], { stdio: 'ignore' }).status === 0;
+  const [program, module] = name.split(':');
+  const command = module === undefined ? `command -v ${program}` : `${program} -c 'import ${module}'`;
+  return spawnSync('sh', ['-c', command], { stdio: 'ignore' }).status === 0;
 }
 
 /**

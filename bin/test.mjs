@@ -40,6 +40,7 @@ const PROGRAMS = {
   haproxy: 'haproxy',
   nginx: 'nginx',
   caddy: 'caddy',
+  '/usr/bin/python3:paho.mqtt': 'python3-paho-mqtt',
 };
 
 /** What runs against a cluster, and what that needs; see CONTRIBUTING.md. */
@@ -72,6 +73,7 @@ const CLUSTER_TOO_FILES = new Set(
     'http/http-connections',
     'inventory/deleted-hierarchies',
     'mqtt/connections',
+    'mqtt/custom-templates',
     'mqtt/deleted',
     'mqtt/operations',
     'tenants/tenants',

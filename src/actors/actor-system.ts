@@ -2,7 +2,7 @@
  * Feeds durable groups to the actors and commits what they decide: one commit of documents for each group, then
  * replies, notifications and follow-up commands (design 1 to 3).
  */
-import { COMMAND } from '../model/commands/kinds.ts';
+import { CHANGES_OBJECT, COMMAND } from '../model/commands/kinds.ts';
 import type { Command } from '../model/commands/command.ts';
 import type { Collection } from '../model/commands/collections.ts';
 import type { LiveBus, Notification } from '../ports/live-bus.ts';
@@ -126,7 +126,7 @@ export interface ActorSystemOptions {
   readonly onRecordsChanged: (tenant: number, changes: readonly RecordChange[]) => void;
   /** Counts what was stored, for the statistics of the tenant. */
   readonly usage?: UsageCount;
-  /** A managed object was changed or deleted: gateways forget what they remember about it. */
+  /** A managed object was changed or deleted, or has lost an external ID: gateways forget what they remember about it. */
   readonly onObjectChanged: (id: number) => void;
   /** An object was taken from below another one. */
   readonly onLinksEnded: () => void;
@@ -558,8 +558,7 @@ export class ActorSystem {
     for (const context of group.contexts) {
       if (!group.isReplay) this.#followUps.send(context);
       const { kind, key, tenant, body } = context.command;
-      if (typeof key === 'number' && (kind === COMMAND.MANAGED_OBJECT_UPDATE || kind === COMMAND.MANAGED_OBJECT_DELETE))
-        this.#options.onObjectChanged(key);
+      if (typeof key === 'number' && CHANGES_OBJECT.has(kind)) this.#options.onObjectChanged(key);
       else if (kind === COMMAND.PARENT_REMOVE) this.#options.onLinksEnded();
       if (context.changedUser !== undefined) this.#options.onUserChanged(tenant, context.changedUser);
       // One that was refused has none.

@@ -144,6 +144,19 @@ export const ERRORS = {
     'The message asks for more than {maximum} events that have to be looked up; send the rest in another message',
     0x97,
   ),
+  'smartrest/bad-collection': entry(
+    422,
+    'smartrest/Unprocessable Entity',
+    'The SmartREST templates are not taken: {reason}',
+    0x99,
+  ),
+  'smartrest/unknown-collection': entry(404, 'smartrest/Not Found', 'The template collection {xid} is unknown'),
+  'smartrest/too-many-collections': entry(
+    422,
+    'smartrest/Unprocessable Entity',
+    'A tenant has at most {maximum} template collections ({limit})',
+    0x97,
+  ),
   'mqtt/unknown-topic': entry(404, 'mqtt/Unknown Topic', 'Nothing is published on the topic {topic}', 0x90),
   'mqtt/session-elsewhere': entry(409, 'general/Conflict', 'Another connection has opened the session {session}', 0x8e),
   'commands/answer-lost': entry(

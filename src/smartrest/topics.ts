@@ -98,6 +98,21 @@ export const RECEIVE = {
 export const RECEIVES_OPERATIONS =
   RECEIVE.STATIC | RECEIVE.CUSTOM | RECEIVE.DEFAULT | RECEIVE.SMARTREST1_OPERATIONS | RECEIVE.JSON_OPERATIONS;
 
+/**
+ * Bits behind those of RECEIVE, for filters of `s/dc/<xid>`: each has one of its own, since each has its own rows. When
+ * they run out, further filters share the last.
+ */
+export const CUSTOM_BITS = { FIRST: 1 << 11, LAST: 1 << 29 } as const;
+
+/**
+ * @param topicFilter one that receives CUSTOM. @returns the X-ID whose rows it receives, undefined for those of all
+ * collections.
+ */
+export function xidOfFilter(topicFilter: string): string | undefined {
+  const level = topicFilter.split('/')[2] ?? '#';
+  return level === '#' || level === '+' ? undefined : level;
+}
+
 const RECEIVE_FILTERS: readonly (readonly [string, number])[] = [
   ['s/ds', RECEIVE.STATIC],
   ['s/dc/+', RECEIVE.CUSTOM],

@@ -4,12 +4,14 @@
 import { spawnSync } from 'node:child_process';
 
 /**
- * For `t.test(name, { skip: missing('redis-server') }, …)`.
+ * For `t.test(name, { skip: missing('redis-server') }, …)`; `<Python>:<module>` is a module of that Python.
  * @returns false when all are installed, else the reason with the first that is missing.
  */
 export function missing(...programs: readonly string[]): string | false {
-  const absent = programs.find(
-    (program) => spawnSync('sh', ['-c', 'command -v "$0"', program], { stdio: 'ignore' }).status !== 0,
-  );
+  const absent = programs.find((name) => {
+    const [program, module] = name.split(':');
+    const command = module === undefined ? 'command -v "$0"' : '"$0" -c "import $1"';
+    return spawnSync('sh', ['-c', command, program, module ?? ''], { stdio: 'ignore' }).status !== 0;
+  });
   return absent === undefined ? false : `${absent} is not installed`;
 }

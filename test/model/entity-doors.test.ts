@@ -53,7 +53,7 @@ function publish(topic: string, body: string): { readonly records: OfferedRecord
     const told = (error: PlatformError): never => {
       throw error;
     };
-    const records = planJson(parseJsonTopic(topic)!, Buffer.from(body), link as never, parts as never, told);
+    const records = planJson(parseJsonTopic(topic)!, body, link as never, parts as never, told);
     return { records, refusal: undefined };
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error;

@@ -5,6 +5,9 @@ import type { Collection } from '../../src/model/commands/collections.ts';
 import type { DocumentReader } from '../../src/ports/document-reader.ts';
 import type { Notification } from '../../src/ports/live-bus.ts';
 import type { Device } from '../../src/mqtt/devices/device.ts';
+import { CustomOperationRows } from '../../src/mqtt/devices/custom-operation-rows.ts';
+import { LoadedDocuments } from '../../src/mqtt/devices/loaded-documents.ts';
+import { TemplateCollections } from '../../src/mqtt/devices/template-collections.ts';
 import { OperationDelivery } from '../../src/mqtt/devices/operation-delivery.ts';
 import { RECEIVE } from '../../src/smartrest/topics.ts';
 import { silentLog } from '../actors/platform.ts';
@@ -61,6 +64,7 @@ class Fixture {
         return () => undefined;
       },
     };
+    const known = new LoadedDocuments(reader);
     this.delivery = new OperationDelivery({
       documents: reader,
       bus,
@@ -70,6 +74,7 @@ class Fixture {
           /* Not looked at. */
         },
       },
+      customRows: new CustomOperationRows(known, new TemplateCollections(known, Date.now)),
       retryMs: 1,
     });
     const fixture = this;

@@ -187,11 +187,12 @@ export function updateOperation(context: ActorContext, body: OperationUpdate): {
   return { doc: last };
 }
 
-/** Open operations in `fromStatus` with the fragment: the oldest, or all of them. */
+/** Open operations in `fromStatus` with the fragment: the oldest, or all of them; else the oldest in `orFromStatus`. */
 function select(context: ActorContext, device: string, body: OperationUpdate): string[] {
+  const { fromStatus, orFromStatus } = body;
   const found: string[] = [];
   const names = fragmentsMeant(context, device, body.fragment);
-  for (const id of openOperations(context, device, body.fromStatus)) {
+  for (const id of openOperations(context, device, fromStatus)) {
     if (names.length > 0) {
       const members = load(context, id);
       if (!names.some((name) => members.has(name))) continue;
@@ -199,6 +200,8 @@ function select(context: ActorContext, device: string, body: OperationUpdate): s
     found.push(id);
     if (!body.all) return found;
   }
+  if (found.length === 0 && orFromStatus !== undefined)
+    return select(context, device, { ...body, fromStatus: orFromStatus, orFromStatus: undefined });
   if (found.length === 0)
     throw new PlatformError('devicecontrol/no-operation', {
       fragment: body.fragment ?? '',

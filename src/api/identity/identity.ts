@@ -5,6 +5,12 @@ import { PlatformError } from '../../model/errors.ts';
 import { stringMember } from '../../model/documents/json-document.ts';
 import { externalIdKey, isExternalId, requireExternalId } from '../../model/entities/external-id.ts';
 import { serialClaim } from '../../model/access/serial-claim.ts';
+import {
+  COLLECTIONS_MAX,
+  requireRoomForCollection,
+  X_ID_PREFIX,
+  X_ID_TYPE,
+} from '../../smartrest/custom/collection.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { isEntityId } from '../../model/entities/entity-id.ts';
 import { quote, segment, sourceText } from '../entities/text.ts';
@@ -72,6 +78,12 @@ async function boundTo(request: ApiRequest, managedObject: string, limit = SHOWN
   });
 }
 
+/** The external ID makes the object a template collection (docs/spec/smartrest.md#template-collections). */
+async function requireRoomForXId({ platform: { documents, refusals }, tenant }: ApiRequest): Promise<void> {
+  const others = await documents.list('externalId', tenant, X_ID_PREFIX, { limit: COLLECTIONS_MAX });
+  requireRoomForCollection(others.length, refusals);
+}
+
 async function post(request: ApiRequest): Promise<Answer> {
   const { id } = request.params;
   await requireManagedObject(request, id);
@@ -83,6 +95,7 @@ async function post(request: ApiRequest): Promise<Answer> {
     managedObject: id,
   };
   requireExternalId(body.type, body.externalId);
+  if (body.type === X_ID_TYPE) await requireRoomForXId(request);
   await request.command(COMMAND.EXTERNAL_ID_BIND, `x:${externalIdKey(body.type, body.externalId)}`, {
     ...body,
     ...serialClaim(request.principal),

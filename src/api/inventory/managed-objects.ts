@@ -2,10 +2,11 @@
  * The inventory: managed objects one by one (docs/spec/inventory.md#single-objects).
  * Lists: list.ts.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ManagedObjectDelete } from '../../actors/handlers/inventory/managed-object.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { ManagedObjectCreate, ManagedObjectUpdate } from '../../model/commands/entities.ts';
-import { PlatformError } from '../../model/errors.ts';
+import { PlatformError, refusedBy } from '../../model/errors.ts';
 import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import { isStoredAs } from '../../model/commands/processing-mode.ts';
@@ -23,11 +24,24 @@ import { NO_CONTENT, created, found, notStored } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
 import { isDevice } from '../users/text.ts';
+import {
+  COLLECTIONS_MAX,
+  requireRoomForCollection,
+  requireTemplates,
+  sentXId,
+  X_ID_PREFIX,
+  X_ID_TYPE,
+} from '../../smartrest/custom/collection.ts';
+import { externalIdKey, requireExternalId } from '../../model/entities/external-id.ts';
 import * as schemas from '../../model/entities/body-schemas.ts';
 
 export const INVENTORY_READ = ['ROLE_INVENTORY_READ', 'ROLE_MANAGED_OBJECT_READ'];
 export const INVENTORY_ADMIN = ['ROLE_INVENTORY_ADMIN', 'ROLE_MANAGED_OBJECT_ADMIN'];
 export const INVENTORY_CREATE = [...INVENTORY_ADMIN, 'ROLE_INVENTORY_CREATE', 'ROLE_MANAGED_OBJECT_CREATE'];
+
+/** How often, and with which pause, a new object is looked for whose external ID is there. */
+const LOOKS_MAX = 40;
+const LOOK_AGAIN_MS = 50;
 
 /**
  * @throws PlatformError 403 for who neither has a role of the route nor owns the object nor has a permission for it.
@@ -49,6 +63,7 @@ export async function createManagedObject(
   } = {},
 ): Promise<{ id: string; doc: string }> {
   const { members = request.members(), adminRoles = INVENTORY_ADMIN, parent, binary } = more;
+  requireTemplates(members);
   const { doc: sent, owner: sentOwner } = newManagedObject(members);
   const owner = sentOwner !== undefined && request.hasRole(...adminRoles) ? sentOwner : request.principal.userName;
   const body: ManagedObjectCreate = {
@@ -93,7 +108,40 @@ export async function createdManagedObject(
   );
 }
 
+/** A template collection comes with its X-ID, an external ID (docs/spec/smartrest.md#template-collections). */
+async function createCollection(request: ApiRequest, xid: string): Promise<{ id: string; doc: string }> {
+  const { documents, ids, refusals } = request.platform;
+  const members = request.members();
+  requireExternalId(X_ID_TYPE, xid);
+  requireTemplates(members);
+  const others = await documents.list('externalId', request.tenant, X_ID_PREFIX, { limit: COLLECTIONS_MAX });
+  requireRoomForCollection(others.length, refusals);
+  const { doc, owner } = newManagedObject(members);
+  const { id, created: isNew } = await request.command<{ id: string; created: boolean }>(
+    COMMAND.DEVICE_ENSURE,
+    `x:${externalIdKey(X_ID_TYPE, xid)}`,
+    {
+      type: X_ID_TYPE,
+      externalId: xid,
+      id: String(ids.next()),
+      owner: owner !== undefined && request.hasRole(...INVENTORY_ADMIN) ? owner : request.principal.userName,
+      doc,
+    },
+  );
+  if (!isNew) throw new PlatformError('identity/duplicate', { type: X_ID_TYPE, value: xid });
+  // Its actor makes the object behind the one of the external ID.
+  for (let tries = 1; tries <= LOOKS_MAX; tries += 1) {
+    const stored = await documents.get('managedObject', request.tenant, id);
+    if (stored !== undefined) return { id, doc: stored };
+    await delay(LOOK_AGAIN_MS);
+  }
+  throw refusedBy('identity/object-not-there');
+}
+
 async function post(request: ApiRequest): Promise<Answer> {
+  const xid = sentXId(request.members());
+  if (xid !== undefined && isStoredAs(COMMAND.MANAGED_OBJECT_CREATE, request.mode))
+    return createdManagedObject(request, await createCollection(request, xid), request.wantsBody);
   // The first device of a user that was registered for a group joins it (docs/spec/device-registration.md#credentials).
   const registration = new DeviceRegistration(request.platform);
   const { userName } = request.principal;
@@ -120,6 +168,7 @@ async function put(request: ApiRequest): Promise<Answer> {
   await requireOwner(request, id);
   const members = request.members();
   if ([...members.keys()].every((name) => name === 'id')) return heartbeat(request, id);
+  requireTemplates(members);
   const body: ManagedObjectUpdate = {
     doc: managedObjectChange(members),
     mayChangeOwner: request.hasRole(...INVENTORY_ADMIN),

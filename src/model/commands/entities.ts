@@ -100,6 +100,8 @@ export interface OperationUpdate {
   readonly id?: string;
   readonly fragment?: string;
   readonly fromStatus?: string;
+  /** Where none is in `fromStatus`: the oldest in this one (custom templates). */
+  readonly orFromStatus?: string | undefined;
   readonly all?: boolean;
   readonly doc: DocumentText;
   readonly user: string;

@@ -85,3 +85,10 @@ export const COMMAND = {
   SOURCE_DELETE: 81,
 } as const;
 export type CommandKind = (typeof COMMAND)[keyof typeof COMMAND];
+
+/** Commands after which gateways forget what they remember of a managed object. */
+export const CHANGES_OBJECT: ReadonlySet<CommandKind> = new Set<CommandKind>([
+  COMMAND.MANAGED_OBJECT_UPDATE,
+  COMMAND.MANAGED_OBJECT_DELETE,
+  COMMAND.EXTERNAL_ID_FORGET,
+]);

@@ -25,10 +25,12 @@ import type { LinkParts, Presence } from './link.ts';
 import { ownsOrHasRole } from './rights.ts';
 import type { Device, OpeningRight } from './device.ts';
 import type { DeviceHooks } from './hooks.ts';
+import { CustomOperationRows } from './custom-operation-rows.ts';
 import { DeviceObjects } from './objects.ts';
 import { MeasurementPublisher } from './measurement-publisher.ts';
 import { OperationDelivery } from './operation-delivery.ts';
 import type { ReceiversElsewhere } from './operation-delivery.ts';
+import { TemplateCollections } from './template-collections.ts';
 
 const REASON_IDENTIFIER_INVALID = 0x85;
 const REASON_NOT_AUTHORIZED = 0x87;
@@ -66,6 +68,7 @@ export class DeviceApplication implements MqttApplication, Presence {
   readonly hooks: DeviceHooks = {};
   readonly #options: DeviceApplicationOptions;
   readonly #objects: DeviceObjects;
+  readonly #templates: TemplateCollections;
   readonly #parts: LinkParts;
 
   constructor(options: DeviceApplicationOptions) {
@@ -73,13 +76,23 @@ export class DeviceApplication implements MqttApplication, Presence {
       options;
     this.#options = options;
     this.#objects = new DeviceObjects(options);
-    this.operations = new OperationDelivery({ documents, bus, log, refusals, elsewhere: options.receivers });
+    const { known } = this.#objects;
+    this.#templates = new TemplateCollections(known, now);
+    this.operations = new OperationDelivery({
+      documents,
+      bus,
+      log,
+      refusals,
+      customRows: new CustomOperationRows(known, this.#templates),
+      elsewhere: options.receivers,
+    });
     this.#parts = {
       intake,
       distantMonths,
       commands,
       measurements: new MeasurementPublisher(intake, ids),
       operations: this.operations,
+      templates: this.#templates,
       objects: this.#objects,
       registration,
       receipts,
@@ -205,6 +218,11 @@ export class DeviceApplication implements MqttApplication, Presence {
     if (link.source !== 0 && link.hasReceived) this.hooks.onPushChanged?.(link.tenantNumber, link.source);
   }
 
+  /** Template collections that are remembered. */
+  get collectionCount(): number {
+    return this.#templates.size;
+  }
+
   /** Whether a connection receives the operations of the device now. */
   isPushed(tenantNumber: number, source: number): boolean {
     return this.operations
@@ -217,6 +235,7 @@ export class DeviceApplication implements MqttApplication, Presence {
    * its next message; a connection whose user has lost the object ends.
    */
   objectChanged(id: number): void {
+    this.#templates.forgetObject(id);
     for (const link of this.operations.linksOf(id)) this.#recheck(link, id);
   }
 
@@ -250,6 +269,7 @@ export class DeviceApplication implements MqttApplication, Presence {
    * Deletions may have been missed: the objects of connected devices are looked at again. @throws what the store says.
    */
   async objectsMissed(isOf: (tenant: number, key: number) => boolean): Promise<void> {
+    this.#templates.forgetAll();
     const byTenant = new Map<number, Device[]>();
     for (const link of [...this.operations.links].flat()) {
       if (!isOf(link.tenantNumber, link.source)) continue;

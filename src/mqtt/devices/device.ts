@@ -6,6 +6,14 @@ import type { DeviceReplies } from './replies.ts';
 /** By which right an object was opened: a role or as its owner, by something above it, or not at all. */
 export type OpeningRight = 'lasting' | 'linked' | 'none';
 
+/** A subscription to `s/dc/<xid>`. */
+export interface CustomReceiver {
+  /** Of CUSTOM_BITS. */
+  readonly bit: number;
+  /** Undefined: of all collections. */
+  readonly xid: string | undefined;
+}
+
 export interface Device {
   readonly tenantNumber: number;
   readonly serial: string;
@@ -16,8 +24,12 @@ export interface Device {
   readonly connection: DeviceConnection;
   readonly acknowledgements: Acknowledgements;
   readonly replies: DeviceReplies;
-  /** On which topics operations are received, bits of RECEIVE. */
+  /** X-ID of the default template collection, the third part of the client ID; empty: none. */
+  readonly defaultXId: string;
+  /** On which topics operations are received, bits of RECEIVE and CUSTOM_BITS. */
   readonly operationTopics: number;
+  /** Subscriptions to rows of custom templates. */
+  readonly customReceivers: readonly CustomReceiver[];
   /** Whether it receives operations, or did. */
   readonly hasReceived: boolean;
   /** A 100 made the object: the same message, offered again, is not a repetition. */

@@ -39,6 +39,8 @@ export class ForwardingState {
    * it asks again.
    */
   readonly #sent = new Map<string, number>();
+  /** X-IDs of the collections whose rows it has been sent: several subscriptions may receive the same. */
+  readonly #sentXIds = new Map<string, Set<string>>();
   /** Operations that became PENDING, in their order. */
   #live: PendingOperation[] = [];
   /** How many of them have waited. */
@@ -84,6 +86,7 @@ export class ForwardingState {
     if (!again) return;
     this.#isAgain = true;
     this.#sent.clear();
+    this.#sentXIds.clear();
   }
 
   /** There is no room: what is known now may be old when there is. */
@@ -132,6 +135,25 @@ export class ForwardingState {
     this.#sent.set(id, topics);
   }
 
+  /** @returns false when the rows of the collection have been sent for the operation. */
+  beginXId(id: string, xid: string): boolean {
+    const xids = this.#sentXIds.get(id) ?? new Set();
+    if (xids.has(xid)) return false;
+    this.#sentXIds.set(id, xids.add(xid));
+    return true;
+  }
+
+  /** They were not sent after all. */
+  takeBackXId(id: string, xid: string): void {
+    const xids = this.#sentXIds.get(id);
+    if (xids?.delete(xid) === true && xids.size === 0) this.#sentXIds.delete(id);
+  }
+
+  /** There is a new collection: on these topics (bits of RECEIVE) there may be more to send. */
+  takeBackAll(topics: number): void {
+    for (const id of this.#sent.keys()) this.takeBack(id, topics);
+  }
+
   /** It was not sent after all. */
   takeBack(id: string, topics: number): void {
     const left = this.sentOn(id) & ~topics;
@@ -141,6 +163,7 @@ export class ForwardingState {
 
   /** The operation is not PENDING any more. */
   forget(id: string): void {
+    this.#sentXIds.delete(id);
     if (this.#sent.delete(id)) this.#isFullTold = false;
   }
 }

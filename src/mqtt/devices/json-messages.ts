@@ -39,6 +39,7 @@ import {
 } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import { SERIAL_TYPE } from '../../model/access/serial-claim.ts';
+import { requireTemplates } from '../../smartrest/custom/collection.ts';
 import type { JsonTopic } from '../../smartrest/json-topics.ts';
 import type { IdSource } from '../../ports/id-source.ts';
 import type { Device } from './device.ts';
@@ -56,7 +57,7 @@ const ADMIN_ROLES: Readonly<Record<JsonTopic['area'], string>> = {
 };
 
 /** What messages in JSON use of the application. */
-interface JsonParts {
+export interface JsonParts {
   readonly objects: DeviceObjects;
   readonly ids: IdSource;
   readonly now: () => number;
@@ -156,6 +157,7 @@ class JsonMessage {
   /** Only an administrator of the inventory names another owner, as with REST. */
   #createObject(members: Members, parent?: ManagedObjectCreate['parent']): void {
     const { userName, roles } = this.#link.connection.principal;
+    requireTemplates(members);
     const { doc, owner } = newManagedObject(members);
     const id = this.#parts.ids.next();
     const body: ManagedObjectCreate = {
@@ -206,6 +208,7 @@ class JsonMessage {
     const user = this.#link.connection.principal.userName;
     if (area === 'managedObjects') {
       const changes = MANAGED_OBJECT_CHANGE.checked(members);
+      requireTemplates(changes);
       const source = this.#parts.objects.sourceOf(this.#link.tenantNumber, id) ?? numberOf(id);
       if (source === undefined) throw new PlatformError('inventory/not-found', { id });
       this.#requireRight(area, source);
@@ -326,12 +329,12 @@ const numberOf = (id: string): number | undefined =>
  */
 export function planJson(
   topic: JsonTopic,
-  payload: Buffer,
+  payload: string,
   link: Device,
   parts: JsonParts,
   onError: (error: PlatformError) => void,
 ): OfferedRecord[] {
   const message = new JsonMessage(topic, link, parts, onError);
-  message.plan(payload.toString('utf8'));
+  message.plan(payload);
   return message.records;
 }

@@ -12,13 +12,14 @@ import type { DeviceErrors } from '../../ports/device-errors.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
 import type { Log } from '../../ports/log.ts';
-import { RECEIVES_OPERATIONS, receivedBy } from '../../smartrest/topics.ts';
+import { CUSTOM_BITS, RECEIVE, RECEIVES_OPERATIONS, receivedBy, xidOfFilter } from '../../smartrest/topics.ts';
 import { PUBLISH_RESULT, isElsewhere } from '../sessions/application.ts';
 import type { DeviceConnection, DeviceLink, PublishResult, SessionReceiptStore } from '../sessions/application.ts';
 import type { PublishedMessage } from '../wire/published-message.ts';
 import { Acknowledgements } from './acknowledgements.ts';
-import type { Device, OpeningRight } from './device.ts';
-import { OFFERED, type MeasurementPublisher } from './measurement-publisher.ts';
+import type { CustomReceiver, Device, OpeningRight } from './device.ts';
+import { CustomRoute } from './custom-route.ts';
+import { OFFERED, type MeasurementPublisher, type Offered } from './measurement-publisher.ts';
 import { MessagePlan, type PlanParts } from './message-plan.ts';
 import { DeviceReplies } from './replies.ts';
 import { RETRY_MS, Suspension } from './suspension.ts';
@@ -27,6 +28,8 @@ import { RETRY_MS, Suspension } from './suspension.ts';
 const LOAD_RETRY_MS = 200;
 /** Longest time for which measurements of distant months hold back the connection. */
 const MONTHS_HOLD_MS = 5_000;
+/** Filters of custom templates whose bits are remembered after their subscriptions have ended. */
+const CUSTOM_FILTERS_MAX = 1_000;
 /** A device that sends all the time is reported this often: intervals of availability are minutes. */
 const HEARD_EVERY_MS = 10_000;
 const REASON_NOT_AUTHORIZED = 0x87;
@@ -65,6 +68,7 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
   readonly acknowledgements: Acknowledgements;
   readonly replies: DeviceReplies;
   createdBy100 = false;
+  readonly defaultXId: string;
   readonly #parts: LinkParts;
   readonly #suspension: Suspension;
   /** Documents that were loaded for the message that is offered next. */
@@ -75,13 +79,18 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
    */
   #refusedOpening: { readonly topic: string; readonly tell: () => void } | undefined;
   #heardAt = 0;
-  /** Subscriptions that receive operations: bits of RECEIVE by topic filter. */
+  /** Subscriptions that receive operations: bits of RECEIVE and CUSTOM_BITS by topic filter. */
   #operationFilters: Map<string, number> | undefined;
+  /** By topic filter, also of subscriptions that have ended: what was sent on them is known by their bits. */
+  #customReceivers: Map<string, CustomReceiver> | undefined;
+  /** What was last published by a collection with measurements for the hot path. */
+  #route: CustomRoute | undefined;
 
   constructor(connection: DeviceConnection, parts: LinkParts, serial: string) {
     this.connection = connection;
     this.#parts = parts;
     this.serial = serial;
+    this.defaultXId = connection.clientId.split(':')[2] ?? '';
     this.acknowledgements = new Acknowledgements(connection);
     this.replies = new DeviceReplies(this, parts);
     this.#suspension = new Suspension(connection);
@@ -105,6 +114,10 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
       const offered = this.#parts.measurements.publish(message, this, mode as ProcessingMode, now);
       if (offered === OFFERED.TAKEN) return PUBLISH_RESULT.PENDING;
       if (offered === OFFERED.FULL) return this.#stall();
+    } else if (this.#route?.isTopic(chunk, topicStart, topicEnd) === true && this.source !== 0 && qos < 2) {
+      const offered = this.#publishCustom(message, this.#route, now);
+      if (offered === OFFERED.TAKEN) return PUBLISH_RESULT.PENDING;
+      if (offered === OFFERED.FULL) return this.#stall();
     }
     return this.#publishAny(
       chunk.toString('utf8', topicStart, topicEnd),
@@ -112,6 +125,13 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
       qos,
       packetId,
     );
+  }
+
+  #publishCustom(message: PublishedMessage, route: CustomRoute, now: number): Offered {
+    if (this.#parts.templates.isFresh(route.known, now))
+      return this.#parts.measurements.publishCustom(message, this, route, now);
+    this.#route = undefined;
+    return OFFERED.OTHER;
   }
 
   endOfRead(): void {
@@ -125,9 +145,22 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
   subscribed(topicFilter: string): void {
     const receives = receivedBy(topicFilter) & RECEIVES_OPERATIONS;
     if (receives === 0) return;
-    (this.#operationFilters ??= new Map()).set(topicFilter, receives);
+    const custom = (receives & RECEIVE.CUSTOM) === 0 ? 0 : this.#customBit(topicFilter);
+    (this.#operationFilters ??= new Map()).set(topicFilter, (receives & ~RECEIVE.CUSTOM) | custom);
     this.#parts.presence.pushChanged(this);
     if (this.source !== 0) void this.#parts.operations.deliverPending(this);
+  }
+
+  #customBit(topicFilter: string): number {
+    const receivers = (this.#customReceivers ??= new Map<string, CustomReceiver>());
+    const known = receivers.get(topicFilter);
+    if (known !== undefined) return known.bit;
+    if (receivers.size >= CUSTOM_FILTERS_MAX)
+      for (const filter of receivers.keys()) if (this.#operationFilters?.has(filter) !== true) receivers.delete(filter);
+    const { FIRST, LAST } = CUSTOM_BITS;
+    const bit = receivers.size > Math.log2(LAST / FIRST) ? LAST : FIRST << receivers.size;
+    receivers.set(topicFilter, { bit, xid: xidOfFilter(topicFilter) });
+    return bit;
   }
 
   unsubscribe(topicFilter: string): void {
@@ -167,6 +200,13 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
     let receives = 0;
     for (const bits of this.#operationFilters?.values() ?? []) receives |= bits;
     return receives;
+  }
+
+  get customReceivers(): readonly CustomReceiver[] {
+    const filters = this.#operationFilters;
+    const receivers = this.#customReceivers;
+    if (filters === undefined || receivers === undefined) return [];
+    return [...receivers].filter(([filter]) => filters.has(filter)).map(([, receiver]) => receiver);
   }
 
   get hasReceived(): boolean {
@@ -210,6 +250,7 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
     this.#refusedOpening = undefined;
     const plan = refused?.topic === topic ? MessagePlan.ofFault(refused.tell) : this.#plan(topic, payload, packetId);
     if (plan === undefined) return PUBLISH_RESULT.BUSY;
+    if (plan.route !== undefined) this.#follow(plan.route, topic);
     if (plan.needsOpening !== undefined) {
       this.#open(plan.needsOpening, topic, plan.tellFault);
       return PUBLISH_RESULT.BUSY;
@@ -243,6 +284,12 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
     this.acknowledgements.expect(plan.records.filter((planned) => planned.onAnswer).length, packetId);
     plan.finish();
     return PUBLISH_RESULT.PENDING;
+  }
+
+  /** Further messages on the topic may take the hot path. */
+  #follow({ known, mode }: NonNullable<MessagePlan['route']>, topic: string): void {
+    if (known.isCurrent && known.singleRows !== undefined)
+      this.#route = new CustomRoute(topic, mode, known, known.singleRows);
   }
 
   /**

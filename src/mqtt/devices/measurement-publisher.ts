@@ -8,6 +8,7 @@ import { newMeasurementHead, writeMeasurementHead, writeValueHead } from '../../
 import type { IdSource } from '../../ports/id-source.ts';
 import type { PublishedMessage } from '../wire/published-message.ts';
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
+import type { CustomRoute } from './custom-route.ts';
 import { BUILT_IN, MeasurementRow, SCAN_RESULT, scanMeasurementRow } from '../../smartrest/rows/measurement-rows.ts';
 
 /** What `publishMeasurement` did. */
@@ -94,6 +95,40 @@ export class MeasurementPublisher {
       at = copy(chunk, value.seriesStart, value.seriesEnd, buffer, at);
       copy(chunk, value.unitStart, value.unitEnd, buffer, at);
     }
+    intake.append(length, device, packetId);
+    return OFFERED.TAKEN;
+  }
+
+  /** The same of one plain row of a custom template that measures one series. */
+  publishCustom(
+    message: PublishedMessage,
+    device: MeasuringDevice,
+    { rows, mode }: Pick<CustomRoute, 'rows' | 'mode'>,
+    now: number,
+  ): Offered {
+    const { chunk, payloadStart, payloadEnd, packetId } = message;
+    if (!rows.read(chunk, payloadStart, payloadEnd) || isDistant(rows.time, now)) return OFFERED.OTHER;
+    const { value, time, bytes } = rows;
+    if (value > Number.MAX_SAFE_INTEGER || value < Number.MIN_SAFE_INTEGER) return OFFERED.OTHER;
+    const { typeLength, fragmentLength, seriesLength, unitLength, type, texts } = bytes;
+    const length = OFFSET_TEXTS + typeLength + VALUE_HEADER_BYTES + texts.length;
+    const intake = this.#intake;
+    const offset = intake.reserve(length, device.tenantNumber, device.source);
+    if (offset < 0) return OFFERED.FULL;
+    const head = this.#head;
+    head.tenant = device.tenantNumber;
+    head.source = device.source;
+    head.receivedAt = now;
+    head.mode = mode;
+    head.id = this.#ids.next();
+    head.time = time === time ? time : now;
+    head.typeLength = typeLength === 0 ? TYPE_IS_FRAGMENT : typeLength;
+    const { view, buffer } = intake;
+    let at = writeMeasurementHead(view, offset, length, head);
+    head.typeLength = TYPE_IS_FRAGMENT;
+    at = copy(type, 0, typeLength, buffer, at);
+    at = writeValueHead(view, at, value, fragmentLength, seriesLength, unitLength);
+    copy(texts, 0, texts.length, buffer, at);
     intake.append(length, device, packetId);
     return OFFERED.TAKEN;
   }

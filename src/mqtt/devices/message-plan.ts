@@ -13,7 +13,8 @@ import { CsvRows } from '../../smartrest/rows/csv.ts';
 import { effectRecord } from '../../smartrest/effects/records.ts';
 import type { EffectTarget } from '../../smartrest/effects/records.ts';
 import type { Effect, Reply } from '../../smartrest/effects/effects.ts';
-import { SmartRestError } from '../../smartrest/rows/error.ts';
+import { encodeRow } from '../../smartrest/rows/csv-encode.ts';
+import { shorten, SmartRestError } from '../../smartrest/rows/error.ts';
 import {
   CHILD_DEVICE_TYPE,
   childDocument,
@@ -21,7 +22,7 @@ import {
   defaultDeviceName,
   deviceDocument,
 } from '../../smartrest/static/inventory-templates.ts';
-import { classifyPublish } from '../../smartrest/topics.ts';
+import { classifyPublish, type PublishTopic } from '../../smartrest/topics.ts';
 import { childrenRow, managedObjectIdRow, versionRow } from '../../smartrest/rows/operation-rows.ts';
 import { existingDeviceError, interpretRow, noOperationError, templatesRow } from '../../smartrest/static/templates.ts';
 import type { DeviceRegistration } from '../../accounts/registration/registration.ts';
@@ -37,8 +38,10 @@ import type { DeviceHooks } from './hooks.ts';
 import type { DeviceObjects } from './objects.ts';
 import type { OperationDelivery } from './operation-delivery.ts';
 import { isAtOrBelow, MessageRights } from './rights.ts';
+import { planCollection, planCustom } from './custom-messages.ts';
 import { planJson } from './json-messages.ts';
 import { MESSAGE_EVENTS_LIMIT, MessageEvents } from './message-events.ts';
+import type { KnownCollection, TemplateCollections } from './template-collections.ts';
 
 /** Replies that a device waits for; its further messages wait until they are sent. */
 const REPLIES_MAX = 100;
@@ -51,6 +54,7 @@ const REASON_TOPIC_NAME_INVALID = 0x90;
 export interface PlanParts {
   readonly objects: DeviceObjects;
   readonly operations: OperationDelivery;
+  readonly templates: TemplateCollections;
   readonly registration: DeviceRegistration | undefined;
   readonly ids: IdSource;
   readonly refusals: Refusals;
@@ -61,6 +65,14 @@ export interface PlanParts {
   readonly tokenFor: ((principal: Principal) => Promise<string | undefined>) | undefined;
 }
 
+/** Whom the rows of a message concern. */
+interface RowsAbout {
+  readonly link: Device;
+  readonly parts: PlanParts;
+  readonly mode: ProcessingMode;
+  readonly child: string | undefined;
+}
+
 export class MessagePlan {
   readonly records: OfferedRecord[] = [];
   /** A managed object has to be found or created first; then the message is planned again. */
@@ -69,6 +81,8 @@ export class MessagePlan {
   tellFault: (error: Error) => void = () => undefined;
   /** The message means nothing: it has no records, and is not acknowledged as taken. */
   refusal: Refusal | undefined;
+  /** The collection of a message about the device itself: the next one of its topic may take the hot path. */
+  route: { readonly known: KnownCollection; readonly mode: ProcessingMode } | undefined;
   readonly #afterwards: (() => void)[] = [];
   readonly #rights = new MessageRights();
   #eventsMade: MessageEvents | undefined;
@@ -80,6 +94,8 @@ export class MessagePlan {
     const plan = new MessagePlan();
     const target = classifyPublish(topic);
     if (target.kind === 'static') plan.#planStatic(payload, { link, parts, mode: target.mode, child: target.child });
+    else if (target.kind === 'custom' || target.kind === 'default') plan.#planCustom(payload, target, link, parts);
+    else if (target.kind === 'templates') plan.#planTemplates(payload, target.xid, link, parts);
     else if (target.kind === 'json') plan.#planJson(target, payload, packetId, link, parts);
     else if (target.kind === 'token') plan.#planToken(link, parts);
     else plan.#refuse(topic, packetId, link, parts);
@@ -130,56 +146,12 @@ export class MessagePlan {
     );
   }
 
-  #planStatic(
-    payload: Buffer,
-    about: {
-      link: Device;
-      parts: PlanParts;
-      mode: ProcessingMode;
-      child: string | undefined;
-    },
-  ): void {
+  #planStatic(payload: Buffer, about: RowsAbout): void {
     const { link, parts, child } = about;
-    const now = parts.now();
-    const rows = readRows(payload, (error) => {
-      this.#afterwards.push(() => link.replies.sendError(error, ''));
-    });
-    this.tellFault = (error) => link.replies.sendError(error, rows[0]?.[0] ?? '');
-    // A device that asks faster than its answers can be looked up waits for them.
-    if (link.replies.due >= REPLIES_MAX) {
-      this.needsOpening = () => link.replies.sent();
-      return;
-    }
-    if (link.source === 0) {
-      this.needsOpening = openDevice(link, parts, child === undefined ? rows[0] : undefined);
-      return;
-    }
-    let source = link.source;
-    if (child !== undefined && child !== link.serial) {
-      const known = parts.objects.sourceOf(link.tenantNumber, child);
-      if (known === undefined) {
-        this.needsOpening = openChild(link, parts, child, rows[0]);
-        return;
-      }
-      source = known;
-      try {
-        parts.objects.requireRight(link, source, 'ROLE_INVENTORY_ADMIN', this.#rights);
-      } catch (error) {
-        if (error instanceof NotLoaded) throw error;
-        this.#afterwards.push(() => this.tellFault(error as PlatformError));
-        return;
-      }
-    }
-    if (source !== link.source) parts.hooks.onHeard?.(link.tenantNumber, source, now);
-    const target: EffectTarget = {
-      tenantNumber: link.tenantNumber,
-      source,
-      userName: link.connection.principal.userName,
-      mode: about.mode,
-      receivedAt: now,
-      ...serialClaim(link.connection.principal),
-    };
-    const context = { serial: child ?? link.serial, isChild: child !== undefined, now };
+    const rows = this.#readRows(payload, link);
+    const target = this.#targetOf(about, rows[0]);
+    if (target === undefined) return;
+    const context = { serial: child ?? link.serial, isChild: child !== undefined, now: target.receivedAt };
     for (const fields of rows) {
       try {
         for (const effect of interpretRow(fields, context)) this.#planEffect(effect, fields[0], target, link, parts);
@@ -223,6 +195,140 @@ export class MessagePlan {
         link.acknowledgements.afterAnswers(resolve);
       });
     return true;
+  }
+
+  #readRows(payload: Buffer, link: Device): string[][] {
+    const rows = readRows(payload, (error) => {
+      this.#afterwards.push(() => link.replies.sendError(error, ''));
+    });
+    this.tellFault = (error) => link.replies.sendError(error, rows[0]?.[0] ?? '');
+    return rows;
+  }
+
+  /**
+   * The object that rows are about. @param first of static rows: a 100 says how an unknown one is made.
+   * @returns undefined when the message waits for something, or is refused.
+   */
+  #targetOf({ link, parts, child, mode }: RowsAbout, first?: readonly string[]): EffectTarget | undefined {
+    const now = parts.now();
+    // A device that asks faster than its answers can be looked up waits for them.
+    if (link.replies.due >= REPLIES_MAX) {
+      this.needsOpening = () => link.replies.sent();
+      return undefined;
+    }
+    if (link.source === 0) {
+      this.needsOpening = openDevice(link, parts, child === undefined ? first : undefined);
+      return undefined;
+    }
+    let source = link.source;
+    if (child !== undefined && child !== link.serial) {
+      const known = parts.objects.sourceOf(link.tenantNumber, child);
+      if (known === undefined) {
+        this.needsOpening = openChild(link, parts, child, first);
+        return undefined;
+      }
+      source = known;
+      try {
+        parts.objects.requireRight(link, source, 'ROLE_INVENTORY_ADMIN', this.#rights);
+      } catch (error) {
+        if (error instanceof NotLoaded) throw error;
+        this.#afterwards.push(() => this.tellFault(error as PlatformError));
+        return undefined;
+      }
+    }
+    if (source !== link.source) parts.hooks.onHeard?.(link.tenantNumber, source, now);
+    return {
+      tenantNumber: link.tenantNumber,
+      source,
+      userName: link.connection.principal.userName,
+      mode,
+      receivedAt: now,
+      ...serialClaim(link.connection.principal),
+    };
+  }
+
+  /** Rows of a custom collection, or of the default one of the client ID (docs/spec/smartrest.md#custom-rows). */
+  #planCustom(
+    payload: Buffer,
+    { kind, mode, child, ...named }: PublishTopic & { kind: 'custom' | 'default' },
+    link: Device,
+    parts: PlanParts,
+  ): void {
+    const rows = this.#readRows(payload, link);
+    const xid = 'xid' in named ? named.xid : link.defaultXId;
+    const known = this.#collectionOf(xid, rows, link, parts);
+    if (known === undefined) return;
+    // An object that is named may be one of a message whose answer is still to come.
+    const findsObject = rows.some(([id]) => known.collection.requests.get(id)?.findsObject === true);
+    if (findsObject && this.#waitsForAnswers(link)) return;
+    const target = this.#targetOf({ link, parts, mode, child });
+    if (target === undefined) return;
+    const topic = kind === 'default' ? 's/dd' : `s/dc/${xid}`;
+    const planned = planCustom({ target, known, topic, rights: this.#rights }, rows, link, parts);
+    this.records.push(...planned.records);
+    this.#afterwards.push(...planned.afterwards);
+    if (child === undefined) this.route = { known, mode };
+  }
+
+  /** @returns undefined when the message waits for the collection, or is refused. */
+  #collectionOf(
+    xid: string,
+    rows: readonly (readonly string[])[],
+    link: Device,
+    parts: PlanParts,
+  ): KnownCollection | undefined {
+    const messageId = rows[0]?.[0] ?? '';
+    const refuse = (error: Error): undefined => {
+      this.#afterwards.push(() => link.replies.sendError(new SmartRestError(41, messageId, error.message), messageId));
+    };
+    if (xid === '') return refuse(new Error('The client ID names no default template collection'));
+    const unknown = new PlatformError('smartrest/unknown-collection', { xid: shorten(xid) });
+    try {
+      const found = parts.templates.find(link.tenantNumber, xid);
+      if (typeof found === 'object') return found;
+      if (found === 'unknown') return refuse(unknown);
+    } catch (error) {
+      if (error instanceof PlatformError) return refuse(error);
+      throw error;
+    }
+    this.tellFault = (error) => link.replies.sendError(new SmartRestError(41, messageId, error.message), messageId);
+    this.needsOpening = () => collectionThere(xid, link, parts, unknown);
+    return undefined;
+  }
+
+  /** `s/ut/<xid>`: a new collection, or with an empty payload the question for one, answered on `s/dt`. */
+  #planTemplates(payload: Buffer, xid: string, link: Device, parts: PlanParts): void {
+    // Collections are counted when those that were sent before are there.
+    if (this.#waitsForAnswers(link)) return;
+    let fault: SmartRestError | undefined;
+    const rows = readRows(payload, (error) => {
+      fault ??= error;
+    });
+    this.tellFault = (error) => link.replies.refuseTemplates(xid, error.message);
+    if (fault !== undefined) {
+      const { message } = fault;
+      this.#afterwards.push(() => link.replies.refuseTemplates(xid, message));
+      return;
+    }
+    if (rows.length > 0) {
+      const onCreated = (): void => parts.operations.collectionCreated(link);
+      const planned = planCollection(xid, rows, link, parts, onCreated);
+      this.records.push(...planned.records);
+      this.#afterwards.push(...planned.afterwards);
+      return;
+    }
+    let id: string | undefined;
+    try {
+      const found = parts.templates.find(link.tenantNumber, xid);
+      if (found !== 'unknown') id = parts.templates.idOf(link.tenantNumber, xid);
+    } catch (error) {
+      if (!(error instanceof PlatformError)) throw error;
+      fault = new SmartRestError(41, '', error.message);
+    }
+    this.#afterwards.push(() => {
+      if (id === undefined) link.replies.refuseTemplates(xid, fault?.message);
+      else link.replies.sendRow('s/dt', encodeRow([20, xid, id]));
+    });
   }
 
   /**
@@ -356,7 +462,7 @@ export class MessagePlan {
       else this.#afterwards.push(() => link.replies.sendJsonError(error, packetId));
     };
     try {
-      this.records.push(...planJson(target, payload, link, parts, onError));
+      this.records.push(...planJson(target, payload.toString('utf8'), link, parts, onError));
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error;
       onError(error);
@@ -370,6 +476,23 @@ const ROW_LIMITS: ReadonlySet<string> = new Set([MESSAGE_EVENTS_LIMIT, ...SOFTWA
 
 function countLimit({ code, message }: PlatformError, link: Device, { refusals }: PlanParts): void {
   if (ROW_LIMITS.has(code)) refusals.count(code, link.replies.refused(message));
+}
+
+/**
+ * The external ID of a new collection is there before its object. Waits a moment for that. @throws PlatformError
+ * `unknown` when it does not come.
+ */
+async function collectionThere(
+  xid: string,
+  link: Device,
+  { objects, templates }: PlanParts,
+  unknown: PlatformError,
+): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    if ((await objects.known.decide(() => templates.find(link.tenantNumber, xid))) !== 'missing') return;
+    if (tries >= LOOKS_MAX) throw unknown;
+    await delay(LOOK_AGAIN_MS);
+  }
 }
 
 /** Splits the payload; a row that cannot be split is reported, the others are taken. */

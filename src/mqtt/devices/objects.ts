@@ -64,6 +64,23 @@ export class DeviceObjects {
   }
 
   /**
+   * For custom templates, whose rights are global ones (docs/spec/smartrest.md#custom-rows): a role, ownership, or a
+   * place below the device. Inventory roles have no say. Within the planning of a message.
+   * @throws PlatformError 403, or `mqtt/objects-of-message`.
+   */
+  requireGlobalRight(device: Device, source: number, role: string, rights: MessageRights): void {
+    const { principal } = device.connection;
+    if (source === device.source || principal.roles.has(role)) return;
+    const doc = this.known.get('managedObject', principal.tenantNumber, String(source));
+    // An object that does not exist is for the actor to refuse.
+    if (doc === undefined || isOwnedBy(principal, doc)) return;
+    const isAllowed = rights.answer(`below ${source}`, () =>
+      isAtOrBelow(this.known, device.tenantNumber, source, device.source),
+    );
+    if (!isAllowed) throw new PlatformError('security/forbidden');
+  }
+
+  /**
    * The managed object bound to a serial; undefined when there is none. Within `known.decide` or the planning of a
    * message.
    */

@@ -1,5 +1,5 @@
 /**
- * Brings operations to the devices: rows on `s/ds` and JSON on `devicecontrol/notifications`
+ * Brings operations to the devices: rows on `s/ds`, `s/dc/<xid>` and `s/dd`, JSON on `devicecontrol/notifications`
  * (docs/spec/mqtt.md#operations). A device that is not connected gets what is still PENDING when it comes back, but for
  * what it has acknowledged in a session that is kept: a device that restarts before it says EXECUTING must not get its
  * restart again. Its messages have marks for that, which are stored with the session.
@@ -26,6 +26,7 @@ import {
 } from '../../model/entities/software.ts';
 import { operationRows, type OperationTarget } from '../../smartrest/rows/operation-rows.ts';
 import { RECEIVE } from '../../smartrest/topics.ts';
+import { topicMark, type CustomOperationRows } from './custom-operation-rows.ts';
 import type { Device } from './device.ts';
 import { ForwardingState } from './forwarding-state.ts';
 import type { PendingOperation, PendingWalk } from './forwarding-state.ts';
@@ -79,6 +80,7 @@ export class OperationDelivery {
   readonly #refusals: Refusals;
   readonly #elsewhere: ReceiversElsewhere | undefined;
   readonly #retryMs: number;
+  readonly #customRows: CustomOperationRows;
   #waitingCount = 0;
   /**
    * managed object -> the connected devices that it is: several when several serials are bound to it. The last one
@@ -97,10 +99,12 @@ export class OperationDelivery {
     bus: LiveBus;
     log: Log;
     refusals: Refusals;
+    customRows: CustomOperationRows;
     elsewhere?: ReceiversElsewhere | undefined;
     retryMs?: number;
   }) {
     this.#retryMs = options.retryMs ?? RETRY_MS;
+    this.#customRows = options.customRows;
     this.#documents = options.documents;
     this.#bus = options.bus;
     this.#log = options.log;
@@ -466,13 +470,15 @@ export class OperationDelivery {
     const serial = external?.id.slice(prefix.length) ?? '';
     const rows =
       (due & RECEIVE.STATIC) === 0 ? [] : operationRows(members, await this.#targetOf(link, device, serial, members));
-    const send = (bit: number, topic: string, payload: string): void => {
-      const mark = entry === undefined ? undefined : markOf(id, bit, entry);
+    const send: SendOperation = (bit, topic, payload, place = String(bit)) => {
+      const mark = entry === undefined ? undefined : markOf(id, place, entry);
       if (mark !== undefined && !again && session?.hasMark(mark) === true) return;
       // Not at once again: what the queue has no room for now would be dropped for ever.
       link.replies.sendRow(topic, payload, 2, { mark, onDropped: () => this.#stateOf(link).takeBack(id, bit) });
     };
     if ((due & RECEIVE.STATIC) !== 0 && rows.length > 0) send(RECEIVE.STATIC, 's/ds', rows.join('\n'));
+    if ((due & ~(RECEIVE.STATIC | RECEIVE.JSON_OPERATIONS)) !== 0)
+      await this.#sendCustom(link, members, about, serial, send);
     if ((due & RECEIVE.JSON_OPERATIONS) !== 0) {
       send(
         RECEIVE.JSON_OPERATIONS,
@@ -493,13 +499,50 @@ export class OperationDelivery {
     const installed = beside === undefined ? object : splitMembers(beside);
     return { serial, hasSoftwareTypes, installed: softwareEntries(installed.get(SOFTWARE_LIST)) };
   }
+
+  /** Rows of custom templates: each collection has its topic, several subscriptions may receive one. */
+  async #sendCustom(
+    link: Device,
+    members: Members,
+    { id, due }: { readonly id: string; readonly due: number },
+    serial: string,
+    send: SendOperation,
+  ): Promise<void> {
+    const state = this.#stateOf(link);
+    let operation: unknown;
+    for (const { xid, topic, bit } of await this.#customRows.topicsOf(link, due)) {
+      if (!state.beginXId(id, topic)) continue;
+      operation ??= JSON.parse(joinMembers(deliveredOperation(new Map(members), String(link.source))));
+      try {
+        const made = await this.#customRows.rowsOf(link.tenantNumber, xid, operation, serial);
+        // One that is created later gets it then.
+        if (made === undefined) state.takeBackXId(id, topic);
+        if (made === undefined) state.takeBack(id, bit);
+        if (made?.fault !== undefined) link.replies.sendError(made.fault, made.fault.messageId);
+        if (made !== undefined && made.rows.length > 0) send(bit, topic, made.rows.join('\n'), topicMark(topic));
+      } catch (error) {
+        state.takeBackXId(id, topic);
+        throw error;
+      }
+    }
+  }
+
+  /** The device has made a collection: what is PENDING may have rows of it. */
+  collectionCreated(link: Device): void {
+    if (link.operationTopics === 0) return;
+    this.#stateOf(link).takeBackAll(~(RECEIVE.STATIC | RECEIVE.JSON_OPERATIONS));
+    void this.deliverPending(link);
+  }
 }
+
+/** @param place the topic in the mark of the message. */
+type SendOperation = (bit: number, topic: string, payload: string, place?: string) => void;
 
 /**
  * Operation, topic and entry: of one that has become PENDING again it is another mark. Undefined when it is not PENDING
  * any more.
  */
-function markOf(id: string, topic: number, entry: string): string | undefined {
+function markOf(id: string, topic: string, entry: string): string | undefined {
   return openOperationStatus(entry) === 'PENDING' ? `${id} ${topic}${entry.slice('PENDING'.length)}` : undefined;
 }
 

@@ -3,7 +3,8 @@ import type { PlatformError } from '../../model/errors.ts';
 import type { Log } from '../../ports/log.ts';
 import type { DeviceError, DeviceErrors } from '../../ports/device-errors.ts';
 import type { Refusals, Refused } from '../../ports/refusals.ts';
-import { SmartRestError } from '../../smartrest/rows/error.ts';
+import { encodeRow } from '../../smartrest/rows/csv-encode.ts';
+import { shorten, SmartRestError } from '../../smartrest/rows/error.ts';
 import type { DeviceConnection, DownlinkMessage } from '../sessions/application.ts';
 import type { DeviceHooks } from './hooks.ts';
 
@@ -52,6 +53,19 @@ export class DeviceReplies {
     this.note('smartrest', String(fault.code), fault.message);
     this.#parts.hooks.onResult?.('error');
     this.sendRow('s/e', fault.toRow(), 0);
+  }
+
+  /**
+   * A template collection is unknown, or not taken for a reason (docs/spec/smartrest.md#template-collections): row 41 on
+   * `s/dt`.
+   */
+  refuseTemplates(xid: string, reason?: string): void {
+    const text = reason ?? `The template collection ${shorten(xid)} is unknown`;
+    const code = 41;
+    this.#parts.refusals.count(`smartrest/error-${code}`, this.refused(text));
+    this.note('smartrest', String(code), text);
+    this.#parts.hooks.onResult?.('error');
+    this.sendRow('s/dt', encodeRow(reason === undefined ? [code, xid] : [code, xid, reason]));
   }
 
   /** JSON over MQTT (docs/spec/mqtt-json.md#errors). */

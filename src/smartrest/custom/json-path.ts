@@ -51,6 +51,8 @@ export interface NameStep {
   readonly name: string;
   /** Of an element, -1 for a name that is not an index. */
   readonly index: number;
+  /** Written as `[0]`: of a list, not a member called `0`. */
+  readonly isElement: boolean;
 }
 
 export type Step =
@@ -81,8 +83,8 @@ const SLICE = /(-?\d{1,9})?:(-?\d{1,9})?(?::([1-9]\d{0,8})?)?/y;
 const BLANKS = / */y;
 const ARRAY_INDEX = /^(?:0|[1-9]\d{0,8})$/;
 
-function nameStep(name: string): NameStep {
-  return { kind: STEP.NAME, name, index: ARRAY_INDEX.test(name) ? Number(name) : -1 };
+function nameStep(name: string, isElement = false): NameStep {
+  return { kind: STEP.NAME, name, index: ARRAY_INDEX.test(name) ? Number(name) : -1, isElement };
 }
 
 /**
@@ -185,16 +187,17 @@ class PathReader {
       names.push(this.#readKey());
     }
     this.#close();
-    if (names.length === 1) return nameStep(names[0]);
-    return { kind: STEP.UNION, names: [...new Set(names)].map(nameStep) };
+    if (names.length === 1) return names[0];
+    const unique = new Map(names.map((step) => [step.name, step]));
+    return { kind: STEP.UNION, names: [...unique.values()] };
   }
 
-  #readKey(): string {
+  #readKey(): NameStep {
     const index = this.#take(INDEX);
-    if (index !== undefined) return String(Number(index[0]));
+    if (index !== undefined) return nameStep(String(Number(index[0])), true);
     const quoted = this.#take(QUOTED);
     if (quoted === undefined) throw this.#fault();
-    return (quoted[1] ?? quoted[2]).replace(/\\(.)/g, '$1');
+    return nameStep((quoted[1] ?? quoted[2]).replace(/\\(.)/g, '$1'));
   }
 
   #close(): void {

@@ -21,7 +21,7 @@ import { countAlarm } from './counters.ts';
 import { isInMaintenance, mappingOf } from './rules.ts';
 import { changesBetween, describeChanges } from '../../../model/entities/changes.ts';
 import { requireSource } from '../inventory/managed-object.ts';
-import { firstOpen, openKey, setOpen } from './open-alarms.ts';
+import { firstOpen, openIds, openKey, setOpen } from './open-alarms.ts';
 import { deletedRow, entityRow } from '../../runtime/rows.ts';
 
 /** Members that no client writes. */
@@ -37,6 +37,8 @@ const SERVER_KEPT = [
   'history',
 ];
 
+/** Open alarms of one type that are looked at for an ACTIVE one; more than one is open only when cleared ones are opened again. */
+const OPEN_LOOKED_AT = 100;
 /** What changes with everything, or is kept by the server: no change of its own in the audit log. */
 const NOT_AUDITED: ReadonlySet<string> = new Set([
   'lastUpdated',
@@ -157,12 +159,23 @@ export function updateAlarm(context: ActorContext, body: AlarmUpdate): { doc: st
   return { doc: write(context, body.id, members, 'UPDATE', before) };
 }
 
-/** SmartREST 305 and 306. */
+/** SmartREST 305, 306 and custom templates: an ACTIVE alarm of the type, else the ACKNOWLEDGED one. */
 export function updateAlarmOfType(context: ActorContext, body: AlarmOfTypeUpdate): { doc: string } {
   const source = requireSource(context, 'alarm');
-  const id = firstOpen(context, openKey(source, body.type));
+  const id = activeOrOpen(context, openKey(source, body.type));
   if (id === undefined) throw new PlatformError('alarm/not-found', { id: `of type ${body.type}` });
   return updateAlarm(context, { id, doc: body.doc, user: body.user });
+}
+
+function activeOrOpen(context: ActorContext, key: string): string | undefined {
+  const entry = context.get('openAlarm', key);
+  if (entry === undefined) return undefined;
+  let looked = 0;
+  for (const id of openIds(context, entry)) {
+    if (stringMember(load(context, id), 'status') === 'ACTIVE') return id;
+    if (++looked >= OPEN_LOOKED_AT) break;
+  }
+  return firstOpen(context, key);
 }
 
 export function deleteAlarm(context: ActorContext, body: EntityDelete): undefined {

@@ -1,0 +1,360 @@
+/**
+ * Rows of custom templates (docs/spec/smartrest.md#custom-rows): the records of one message, and the rows that answer
+ * it. What a row creates takes the way of JSON over MQTT, with its rights and rules.
+ */
+import { NotLoaded } from '../../actors/runtime/state-view.ts';
+import type { OfferedRecord } from '../../ingest/journal/command-bus.ts';
+import { encodeCommand } from '../../ingest/journal/command-record.ts';
+import { serialClaim } from '../../model/access/serial-claim.ts';
+import type { ActorKey } from '../../model/commands/command.ts';
+import type { DeviceEnsureChecked } from '../../model/commands/external-ids.ts';
+import { COMMAND, type CommandKind } from '../../model/commands/kinds.ts';
+import { joinMembers, parseMembers, splitMembers } from '../../model/documents/json-document.ts';
+import { isEntityId } from '../../model/entities/entity-id.ts';
+import { externalIdKey, requireExternalId } from '../../model/entities/external-id.ts';
+import { managedObjectChange, newManagedObject } from '../../model/entities/managed-object.ts';
+import { ALARM_CHANGE, MANAGED_OBJECT_CHANGE, NEW_MANAGED_OBJECT } from '../../model/entities/validators.ts';
+import { isStored, PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
+import { measurementText } from '../../model/entities/measurement.ts';
+import { PlatformError } from '../../model/errors.ts';
+import type { Refusals } from '../../ports/refusals.ts';
+import {
+  collectionDocument,
+  requestOf,
+  requireRoomForCollection,
+  requireTemplates,
+  X_ID_TYPE,
+} from '../../smartrest/custom/collection.ts';
+import { TemplateError } from '../../smartrest/custom/definition.ts';
+import { JsonPathError } from '../../smartrest/custom/json-path.ts';
+import { PathBudget } from '../../smartrest/custom/path-values.ts';
+import type { CustomRequest, ObjectName, RequestTemplate } from '../../smartrest/custom/request-template.ts';
+import { effectRecord, type EffectTarget } from '../../smartrest/effects/records.ts';
+import { encodeRow } from '../../smartrest/rows/csv-encode.ts';
+import { SmartRestError } from '../../smartrest/rows/error.ts';
+import { noOperationError } from '../../smartrest/static/templates.ts';
+import type { Device } from './device.ts';
+import { planJson, type JsonParts } from './json-messages.ts';
+import type { MessageRights } from './rights.ts';
+import type { KnownCollection, TemplateCollections } from './template-collections.ts';
+
+/** What creation of a collection is answered with when the X-ID is taken. */
+const EXISTS = 'Cannot create templates for already existing template object';
+
+interface CustomParts extends JsonParts {
+  readonly templates: TemplateCollections;
+  readonly refusals: Refusals;
+}
+
+/** One message on `s/uc/<xid>` or `s/ud`. */
+export interface CustomMessage {
+  readonly target: EffectTarget;
+  readonly known: KnownCollection;
+  /** Of its answers. */
+  readonly topic: string;
+  readonly rights: MessageRights;
+}
+
+/** What is to be done for a message. */
+export interface PlannedRows {
+  readonly records: OfferedRecord[];
+  /** Once the records are taken. */
+  readonly afterwards: (() => void)[];
+}
+
+/** @param rows fields of its rows. @throws NotLoaded when it has to be planned again. */
+export function planCustom(
+  message: CustomMessage,
+  rows: readonly (readonly string[])[],
+  link: Device,
+  parts: CustomParts,
+): PlannedRows {
+  const planned: PlannedRows = { records: [], afterwards: [] };
+  for (const [index, fields] of rows.entries()) {
+    const row = new CustomRow(message, { number: index + 1, messageId: fields[0] ?? '' }, link, parts);
+    try {
+      row.plan(requestOf(message.known.collection, message.known.xid, row.messageId), fields);
+      planned.records.push(...row.records);
+      planned.afterwards.push(...row.afterwards);
+    } catch (error) {
+      if (error instanceof NotLoaded) throw error;
+      if (!(error instanceof SmartRestError || error instanceof PlatformError)) throw error;
+      planned.afterwards.push(() => row.refuse(error));
+    }
+  }
+  return planned;
+}
+
+class CustomRow {
+  readonly records: OfferedRecord[] = [];
+  readonly afterwards: (() => void)[] = [];
+  readonly messageId: string;
+  readonly #number: number;
+  readonly #message: CustomMessage;
+  readonly #link: Device;
+  readonly #parts: CustomParts;
+  #hasResponse = false;
+
+  constructor(
+    message: CustomMessage,
+    { number, messageId }: { readonly number: number; readonly messageId: string },
+    link: Device,
+    parts: CustomParts,
+  ) {
+    this.#message = message;
+    this.#number = number;
+    this.messageId = messageId;
+    this.#link = link;
+    this.#parts = parts;
+  }
+
+  /** The device is told which row has which fault. */
+  refuse(error: Error): void {
+    const code = error instanceof SmartRestError ? error.code : 50;
+    const text = `Row ${this.#number}: ${error.message}`;
+    this.#link.replies.sendError(new SmartRestError(code, this.messageId, text), this.messageId);
+  }
+
+  plan(template: RequestTemplate, fields: readonly string[]): void {
+    const { target } = this.#message;
+    this.#hasResponse = template.hasResponse;
+    const request = template.read(fields, target.receivedAt);
+    switch (request.kind) {
+      case 'measurement':
+        this.records.push(effectRecord(request, target, this.#parts.ids, this.#onAnswer()));
+        if (this.#hasResponse) this.#respondAfterwards(measurementDocument(request, target));
+        return;
+      case 'create':
+        this.#create(request);
+        return;
+      case 'createObject':
+        this.#createObject(request);
+        return;
+      case 'readObject':
+        this.#read(request.object);
+        return;
+      case 'updateObject':
+        this.#update(request.object, request.doc);
+        return;
+      case 'alarmOfType':
+        ALARM_CHANGE.checked(parseMembers(request.doc));
+        this.#command(COMMAND.ALARM_OF_TYPE_UPDATE, target.source, {
+          type: request.type,
+          doc: request.doc,
+          user: target.userName,
+        });
+        return;
+      case 'openOperation':
+        this.#command(COMMAND.OPERATION_UPDATE, target.source, {
+          fragment: request.fragment,
+          fromStatus: 'EXECUTING',
+          orFromStatus: 'PENDING',
+          doc: request.doc,
+          user: target.userName,
+        });
+    }
+  }
+
+  #create({ area, doc }: CustomRequest & { kind: 'create' }): void {
+    const { mode, source } = this.#message.target;
+    const members = parseMembers(doc);
+    if (!members.has('source')) members.set('source', `{"id":"${source}"}`);
+    const text = joinMembers(members);
+    const records = planJson({ kind: 'json', mode, area, action: 'create' }, text, this.#link, this.#parts, (error) =>
+      this.refuse(error),
+    );
+    for (const { record, onAnswer } of records)
+      this.records.push(onAnswer === undefined ? { record } : { record, onAnswer: this.#onAnswer() });
+    if (area === 'measurements' && this.#hasResponse) this.#respondAfterwards(text);
+  }
+
+  #createObject({ doc: sent, name }: CustomRequest & { kind: 'createObject' }): void {
+    const { ids } = this.#parts;
+    const { principal } = this.#link.connection;
+    const members = NEW_MANAGED_OBJECT.checked(parseMembers(sent));
+    requireTemplates(members);
+    const { doc } = newManagedObject(members);
+    const id = String(ids.next());
+    const owner = principal.userName;
+    // What is not stored is not found by a name either.
+    if (name === undefined || !isStored(this.#message.target.mode)) {
+      this.#command(COMMAND.MANAGED_OBJECT_CREATE, Number(id), { id, owner, doc });
+      return;
+    }
+    requireExternalId(name.type, name.externalId);
+    const body: DeviceEnsureChecked = { ...name, id, owner, doc, ...serialClaim(principal) };
+    this.#command(COMMAND.DEVICE_ENSURE, `x:${externalIdKey(name.type, name.externalId)}`, body, (answer) => {
+      const { created } = answer as { created: boolean };
+      if (created) this.#respond(joinMembers([['id', JSON.stringify(id)], ...splitMembers(doc)]));
+      else this.refuse(new PlatformError('identity/duplicate', { type: name.type, value: name.externalId }));
+    });
+  }
+
+  /** @throws PlatformError when the object is not found. */
+  #sourceOf(object: ObjectName): number {
+    const { known } = this.#parts.objects;
+    const { tenantNumber } = this.#link;
+    if ('id' in object) {
+      if (!isEntityId(object.id)) throw new PlatformError('inventory/not-found', { id: object.id });
+      return Number(object.id);
+    }
+    const { type, externalId } = object;
+    requireExternalId(type, externalId);
+    const text = known.get('externalId', tenantNumber, externalIdKey(type, externalId));
+    if (text === undefined) throw new PlatformError('identity/not-found', { type, value: externalId });
+    return Number((JSON.parse(text) as { managedObject: string }).managedObject);
+  }
+
+  /** Read when the rows before have been answered: it shows what they have changed. */
+  #read(object: ObjectName): void {
+    const { objects } = this.#parts;
+    const read = (): string => {
+      const source = this.#sourceOf(object);
+      objects.requireGlobalRight(this.#link, source, 'ROLE_INVENTORY_READ', this.#message.rights);
+      const text = objects.known.get('managedObject', this.#link.tenantNumber, String(source));
+      if (text === undefined) throw new PlatformError('inventory/not-found', { id: source });
+      return text;
+    };
+    this.afterwards.push(() =>
+      this.#link.acknowledgements.afterAnswers(() =>
+        this.#link.replies.inOrder(async () => {
+          try {
+            this.#respond(await objects.known.decide(read));
+          } catch (error) {
+            if (!(error instanceof PlatformError)) throw error;
+            this.refuse(error);
+          }
+        }),
+      ),
+    );
+  }
+
+  #update(object: ObjectName, sent: string): void {
+    const changes = MANAGED_OBJECT_CHANGE.checked(parseMembers(sent));
+    requireTemplates(changes);
+    const source = this.#sourceOf(object);
+    this.#parts.objects.requireGlobalRight(this.#link, source, 'ROLE_INVENTORY_ADMIN', this.#message.rights);
+    this.#command(COMMAND.MANAGED_OBJECT_UPDATE, source, {
+      doc: managedObjectChange(changes),
+      mayChangeOwner: false,
+    });
+  }
+
+  #command(kind: CommandKind, key: ActorKey, body: object, resolve?: (answer: unknown) => void): void {
+    const { tenantNumber: tenant, mode, receivedAt } = this.#message.target;
+    const record = encodeCommand({ kind, key, body, tenant, mode, receivedAt });
+    this.records.push({ record, onAnswer: { ...this.#onAnswer(), ...(resolve === undefined ? {} : { resolve }) } });
+  }
+
+  #onAnswer(): NonNullable<OfferedRecord['onAnswer']> {
+    return {
+      resolve: (answer) => {
+        if (this.#hasResponse) this.#respond((answer as { doc: string }).doc);
+      },
+      reject: (error) => {
+        const isNoOperation = error instanceof PlatformError && error.code === 'devicecontrol/no-operation';
+        this.refuse(isNoOperation ? noOperationError(this.messageId) : error);
+      },
+    };
+  }
+
+  #respondAfterwards(doc: string): void {
+    this.afterwards.push(() => this.#link.acknowledgements.afterAnswers(() => this.#respond(doc)));
+  }
+
+  /** @param doc JSON text of what was written or read. */
+  #respond(doc: string): void {
+    if (!this.#hasResponse) return;
+    const { rows, fault } = responseRows(this.#message.known, JSON.parse(doc));
+    if (fault !== undefined) this.refuse(fault);
+    if (rows.length > 0) this.#link.replies.sendRow(this.#message.topic, rows.join('\n'));
+  }
+}
+
+const measurementDocument = (
+  { time, type, values }: CustomRequest & { kind: 'measurement' },
+  { source }: EffectTarget,
+): string =>
+  measurementText({
+    time,
+    type,
+    sourceId: String(source),
+    values: values.map((value) => ({ ...value, value: value.text })),
+  });
+
+/**
+ * Rows of all response templates that apply. @param leading values in front of those of the patterns.
+ * `fault`: a template that found too much; it and those behind it are not answered.
+ */
+export function responseRows(
+  { collection }: KnownCollection,
+  value: unknown,
+  leading: readonly string[] = [],
+): { readonly rows: string[]; readonly fault?: SmartRestError } {
+  const rows: string[] = [];
+  const budget = new PathBudget();
+  for (const template of collection.responses) {
+    try {
+      for (const values of template.rowsOf(value, budget))
+        rows.push(encodeRow([template.messageId, ...leading, ...values]));
+    } catch (error) {
+      if (!(error instanceof JsonPathError)) throw error;
+      return { rows, fault: new SmartRestError(50, template.messageId, error.message) };
+    }
+  }
+  return { rows };
+}
+
+/**
+ * A message with templates on `s/ut/<xid>`: one record that keeps them all, or the fault on `s/dt`. @param rows its
+ * rows.
+ * @throws NotLoaded.
+ */
+export function planCollection(
+  xid: string,
+  rows: readonly (readonly string[])[],
+  link: Device,
+  parts: CustomParts,
+  /** Told when there is a new collection. */
+  onCreated: () => void,
+): PlannedRows {
+  const { connection, tenantNumber: tenant } = link;
+  const refuse = (reason: string): void => {
+    link.replies.refuseTemplates(xid, reason);
+  };
+  try {
+    requireExternalId(X_ID_TYPE, xid);
+    const doc = collectionDocument(xid, rows);
+    requireRoomForCollection(
+      parts.templates.all(tenant).length,
+      parts.refusals,
+      link.replies.refused(`the collection ${xid}`),
+    );
+    const id = String(parts.ids.next());
+    const body: DeviceEnsureChecked = {
+      type: X_ID_TYPE,
+      externalId: xid,
+      id,
+      owner: connection.principal.userName,
+      doc,
+    };
+    const record = encodeCommand({
+      kind: COMMAND.DEVICE_ENSURE,
+      key: `x:${externalIdKey(X_ID_TYPE, xid)}`,
+      body,
+      tenant,
+      mode: PROCESSING_MODE.PERSISTENT,
+      receivedAt: parts.now(),
+    });
+    const resolve = (answer: unknown): void => {
+      const { created } = answer as { created: boolean };
+      if (!created) return refuse(EXISTS);
+      link.replies.sendRow('s/dt', encodeRow([20, xid, id]));
+      onCreated();
+    };
+    return { records: [{ record, onAnswer: { resolve, reject: ({ message }) => refuse(message) } }], afterwards: [] };
+  } catch (error) {
+    if (!(error instanceof TemplateError) && !(error instanceof PlatformError)) throw error;
+    return { records: [], afterwards: [() => refuse(error.message)] };
+  }
+}
