@@ -1,4 +1,5 @@
 /** What the suite asks of a generator process, and what that answers. Both travel as JSON over the process channel. */
+import type { Published } from './mqtt-packets.ts';
 import type { LatencySummary } from '../statistics.ts';
 import type { Usage } from '../process-figures.ts';
 
@@ -30,6 +31,8 @@ export interface MqttClosedJob extends Windowed {
   target: Target;
   connections: number;
   inFlight: number;
+  /** Instead of the standard rows on `s/us`. */
+  published?: Published;
   /** One more connection subscribes (QoS 0) to what is published and reads it. */
   subscribe?: boolean;
   /** The server is killed during the window: closed connections are no failure. */

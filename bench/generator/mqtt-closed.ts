@@ -2,7 +2,7 @@
 import type { MqttClosedJob, WindowResult } from './job.ts';
 import { answer } from './channel.ts';
 import { closeConnections, openConnections, type MqttConnection } from './mqtt-connection.ts';
-import { PACKET_ID_OFFSET, PUBACK, publishRun, type PublishRun } from './mqtt-packets.ts';
+import { packetIdOffset, PUBACK, publishRun, UPSTREAM_TOPIC, type PublishRun } from './mqtt-packets.ts';
 import { subscribeAll } from './mqtt-subscriber.ts';
 import { rawWriter } from './raw-write.ts';
 import { measure, type Load } from './window.ts';
@@ -22,10 +22,13 @@ class ClosedLoop implements Load {
   /** Places in the send buffer, for connections that begin with either row. */
   private readonly layouts: PublishRun[];
 
-  constructor(connections: MqttConnection[], inFlight: number) {
+  private readonly packetIdOffset: number;
+
+  constructor(connections: MqttConnection[], { inFlight, published }: MqttClosedJob) {
     this.connections = connections;
     this.inFlight = inFlight;
-    this.layouts = [publishRun(inFlight, 0, 1), publishRun(inFlight, 1, 1)];
+    this.packetIdOffset = packetIdOffset(published?.topic ?? UPSTREAM_TOPIC);
+    this.layouts = [publishRun(inFlight, 0, 1, published), publishRun(inFlight, 1, 1, published)];
     this.writers = connections.map((connection) => rawWriter(connection.socket));
     for (const connection of connections) {
       const layout = this.layouts[connection.index & 1]!;
@@ -77,7 +80,7 @@ class ClosedLoop implements Load {
     for (let index = 0; index < count; index++) {
       const packetId = connection.packetId === 65535 ? 1 : connection.packetId + 1;
       connection.packetId = packetId;
-      const at = layout.starts[index]! + PACKET_ID_OFFSET;
+      const at = layout.starts[index]! + this.packetIdOffset;
       run[at] = packetId >> 8;
       run[at + 1] = packetId & 0xff;
       run[layout.digits[index]!] = 48 + (packetId % 10);
@@ -98,7 +101,7 @@ export async function runMqttClosed(job: MqttClosedJob): Promise<WindowResult> {
   // What is relayed is read and forgotten: only acknowledgements are counted.
   if (subscriber !== undefined) subscriber.onBytes = () => {};
   answer({ kind: 'connected', count: connections.length });
-  const result = await measure(new ClosedLoop(connections, job.inFlight), job);
+  const result = await measure(new ClosedLoop(connections, job), job);
   const lost = connections.filter((connection) => connection.closed).length;
   if (lost > 0 && job.serverDies !== true)
     throw new Error(`${lost} connections were closed by the server during the load`);

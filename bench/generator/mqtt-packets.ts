@@ -10,9 +10,18 @@ export const PUBLISH = 0x30;
 /** Topic of SmartREST messages from a device. */
 export const UPSTREAM_TOPIC = 's/us';
 /** Bytes of a PUBLISH before its packet identifier: fixed header 2, topic length 2, topic. */
-export const PACKET_ID_OFFSET = 4 + UPSTREAM_TOPIC.length;
-/** The two rows that the load alternates; the digits of 21.5 are patched. */
-const ROWS = ['211,21.5', '200,c8y_Temperature,T,21.5,C'] as const;
+export const PACKET_ID_OFFSET = packetIdOffset(UPSTREAM_TOPIC);
+/** What a load publishes: two rows in turn, in which the digit behind the last point is patched. */
+export interface Published {
+  topic: string;
+  rows: readonly [string, string];
+}
+const STANDARD: Published = { topic: UPSTREAM_TOPIC, rows: ['211,21.5', '200,c8y_Temperature,T,21.5,C'] };
+
+/** Bytes of a short PUBLISH before its packet identifier. */
+export function packetIdOffset(topic: string): number {
+  return 4 + topic.length;
+}
 
 function text(value: string): Buffer {
   const bytes = Buffer.from(value, 'utf8');
@@ -39,12 +48,9 @@ export function subscribePacket(packetId: number, topicFilter: string): Buffer {
 }
 
 /** @param packetId 0 for QoS 0. */
-export function publishPacket(payload: string, packetId: number): Buffer {
+export function publishPacket(payload: string, packetId: number, topic = UPSTREAM_TOPIC): Buffer {
   const id = packetId === 0 ? Buffer.alloc(0) : Buffer.from([packetId >> 8, packetId & 0xff]);
-  return packet(
-    packetId === 0 ? PUBLISH : PUBLISH | 2,
-    Buffer.concat([text(UPSTREAM_TOPIC), id, Buffer.from(payload)]),
-  );
+  return packet(packetId === 0 ? PUBLISH : PUBLISH | 2, Buffer.concat([text(topic), id, Buffer.from(payload)]));
 }
 
 /** `count` PUBLISH packets in one buffer, with the place of each. */
@@ -57,13 +63,13 @@ export interface PublishRun {
 }
 
 /** Alternates the two rows, beginning with row `first` (0 or 1). */
-export function publishRun(count: number, first: number, qos: 0 | 1): PublishRun {
+export function publishRun(count: number, first: number, qos: 0 | 1, { topic, rows } = STANDARD): PublishRun {
   const packets: Buffer[] = [];
   const starts: number[] = [];
   const digits: number[] = [];
   let at = 0;
   for (let index = 0; index < count; index++) {
-    const one = publishPacket(ROWS[(first + index) % 2]!, qos === 0 ? 0 : 1);
+    const one = publishPacket(rows[(first + index) % 2]!, qos === 0 ? 0 : 1, topic);
     starts.push(at);
     digits.push(at + one.lastIndexOf('.') + 1);
     packets.push(one);

@@ -3,6 +3,7 @@ import type { Scenario } from '../scenario.ts';
 import { cluster } from './cluster.ts';
 import { handOver } from './hand-over.ts';
 import { idleConnections, newConnections } from './connections.ts';
+import { customTemplates } from './custom-templates.ts';
 import { httpOne, httpThousand } from './http-rates.ts';
 import { acknowledgement, liveAndVisible } from './latencies.ts';
 import { qos0, qos1Few, qos1Many, qos1Most, soak } from './mqtt-rates.ts';
@@ -15,6 +16,7 @@ export const SCENARIOS: readonly Scenario[] = [
   qos1Few,
   qos1Many,
   qos1Most,
+  customTemplates,
   qos0,
   httpOne,
   httpThousand,
