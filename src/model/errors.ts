@@ -150,6 +150,12 @@ export const ERRORS = {
     'The SmartREST templates are not taken: {reason}',
     0x99,
   ),
+  'smartrest/bad-x-id': entry(
+    422,
+    'smartrest/Unprocessable Entity',
+    'The X-ID {xid} is not taken; it takes a level of a topic: a text without / + # and control characters, no longer than an external ID',
+    0x99,
+  ),
   'smartrest/unknown-collection': entry(404, 'smartrest/Not Found', 'The template collection {xid} is unknown'),
   'smartrest/too-many-collections': entry(
     422,

@@ -8,6 +8,7 @@ import { serialClaim } from '../../model/access/serial-claim.ts';
 import {
   COLLECTIONS_MAX,
   requireRoomForCollection,
+  requireXId,
   X_ID_PREFIX,
   X_ID_TYPE,
 } from '../../smartrest/custom/collection.ts';
@@ -95,7 +96,10 @@ async function post(request: ApiRequest): Promise<Answer> {
     managedObject: id,
   };
   requireExternalId(body.type, body.externalId);
-  if (body.type === X_ID_TYPE) await requireRoomForXId(request);
+  if (body.type === X_ID_TYPE) {
+    requireXId(body.externalId);
+    await requireRoomForXId(request);
+  }
   await request.command(COMMAND.EXTERNAL_ID_BIND, `x:${externalIdKey(body.type, body.externalId)}`, {
     ...body,
     ...serialClaim(request.principal),

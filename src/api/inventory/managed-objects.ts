@@ -28,11 +28,12 @@ import {
   COLLECTIONS_MAX,
   requireRoomForCollection,
   requireTemplates,
+  requireXId,
   sentXId,
   X_ID_PREFIX,
   X_ID_TYPE,
 } from '../../smartrest/custom/collection.ts';
-import { externalIdKey, requireExternalId } from '../../model/entities/external-id.ts';
+import { externalIdKey } from '../../model/entities/external-id.ts';
 import * as schemas from '../../model/entities/body-schemas.ts';
 
 export const INVENTORY_READ = ['ROLE_INVENTORY_READ', 'ROLE_MANAGED_OBJECT_READ'];
@@ -112,7 +113,7 @@ export async function createdManagedObject(
 async function createCollection(request: ApiRequest, xid: string): Promise<{ id: string; doc: string }> {
   const { documents, ids, refusals } = request.platform;
   const members = request.members();
-  requireExternalId(X_ID_TYPE, xid);
+  requireXId(xid);
   requireTemplates(members);
   const others = await documents.list('externalId', request.tenant, X_ID_PREFIX, { limit: COLLECTIONS_MAX });
   requireRoomForCollection(others.length, refusals);

@@ -23,11 +23,12 @@ import {
   requestOf,
   requireRoomForCollection,
   requireTemplates,
+  requireXId,
   X_ID_TYPE,
 } from '../../smartrest/custom/collection.ts';
 import { TemplateError } from '../../smartrest/custom/definition.ts';
 import { JsonPathError } from '../../smartrest/custom/json-path.ts';
-import { PathBudget } from '../../smartrest/custom/path-values.ts';
+import type { PathBudget } from '../../smartrest/custom/path-values.ts';
 import type { CustomRequest, ObjectName, RequestTemplate } from '../../smartrest/custom/request-template.ts';
 import { effectRecord, type EffectTarget } from '../../smartrest/effects/records.ts';
 import { encodeRow } from '../../smartrest/rows/csv-encode.ts';
@@ -53,6 +54,8 @@ export interface CustomMessage {
   /** Of its answers. */
   readonly topic: string;
   readonly rights: MessageRights;
+  /** Of all its answers. */
+  readonly budget: PathBudget;
 }
 
 /** What is to be done for a message. */
@@ -182,12 +185,21 @@ class CustomRow {
       return;
     }
     requireExternalId(name.type, name.externalId);
+    if (name.type === X_ID_TYPE) {
+      requireXId(name.externalId);
+      this.#requireRoom();
+    }
     const body: DeviceEnsureChecked = { ...name, id, owner, doc, ...serialClaim(principal) };
     this.#command(COMMAND.DEVICE_ENSURE, `x:${externalIdKey(name.type, name.externalId)}`, body, (answer) => {
       const { created } = answer as { created: boolean };
       if (created) this.#respond(joinMembers([['id', JSON.stringify(id)], ...splitMembers(doc)]));
       else this.refuse(new PlatformError('identity/duplicate', { type: name.type, value: name.externalId }));
     });
+  }
+
+  #requireRoom(): void {
+    const { templates, refusals } = this.#parts;
+    requireRoomForCollection(templates.count(this.#link.tenantNumber), refusals);
   }
 
   /** @throws PlatformError when the object is not found. */
@@ -209,6 +221,8 @@ class CustomRow {
   #read(object: ObjectName): void {
     const { objects } = this.#parts;
     const read = (): string => {
+      if (this.#message.budget.isSpent)
+        throw new SmartRestError(50, this.messageId, 'The rows before have used up what one message may ask for');
       const source = this.#sourceOf(object);
       objects.requireGlobalRight(this.#link, source, 'ROLE_INVENTORY_READ', this.#message.rights);
       const text = objects.known.get('managedObject', this.#link.tenantNumber, String(source));
@@ -221,7 +235,7 @@ class CustomRow {
           try {
             this.#respond(await objects.known.decide(read));
           } catch (error) {
-            if (!(error instanceof PlatformError)) throw error;
+            if (!(error instanceof PlatformError || error instanceof SmartRestError)) throw error;
             this.refuse(error);
           }
         }),
@@ -265,7 +279,8 @@ class CustomRow {
   /** @param doc JSON text of what was written or read. */
   #respond(doc: string): void {
     if (!this.#hasResponse) return;
-    const { rows, fault } = responseRows(this.#message.known, JSON.parse(doc));
+    const { known, budget } = this.#message;
+    const { rows, fault } = responseRows(known, doc, budget);
     if (fault !== undefined) this.refuse(fault);
     if (rows.length > 0) this.#link.replies.sendRow(this.#message.topic, rows.join('\n'));
   }
@@ -283,26 +298,29 @@ const measurementDocument = (
   });
 
 /**
- * Rows of all response templates that apply. @param leading values in front of those of the patterns.
+ * Rows of all response templates that apply. @param doc JSON text. @param leading values in front of those of the
+ * patterns.
  * `fault`: a template that found too much; it and those behind it are not answered.
  */
 export function responseRows(
   { collection }: KnownCollection,
-  value: unknown,
+  doc: string,
+  budget: PathBudget,
   leading: readonly string[] = [],
 ): { readonly rows: string[]; readonly fault?: SmartRestError } {
   const rows: string[] = [];
-  const budget = new PathBudget();
-  for (const template of collection.responses) {
-    try {
-      for (const values of template.rowsOf(value, budget))
-        rows.push(encodeRow([template.messageId, ...leading, ...values]));
-    } catch (error) {
-      if (!(error instanceof JsonPathError)) throw error;
-      return { rows, fault: new SmartRestError(50, template.messageId, error.message) };
+  let messageId = '';
+  try {
+    const value = budget.parse(doc);
+    for (const template of collection.responses) {
+      ({ messageId } = template);
+      for (const values of template.rowsOf(value, budget)) rows.push(encodeRow([messageId, ...leading, ...values]));
     }
+    return { rows };
+  } catch (error) {
+    if (!(error instanceof JsonPathError)) throw error;
+    return { rows, fault: new SmartRestError(50, messageId, error.message) };
   }
-  return { rows };
 }
 
 /**
@@ -323,7 +341,7 @@ export function planCollection(
     link.replies.refuseTemplates(xid, reason);
   };
   try {
-    requireExternalId(X_ID_TYPE, xid);
+    requireXId(xid);
     const doc = collectionDocument(xid, rows);
     requireRoomForCollection(
       parts.templates.all(tenant).length,

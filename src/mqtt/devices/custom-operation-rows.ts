@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { PlatformError } from '../../model/errors.ts';
+import { PathBudget } from '../../smartrest/custom/path-values.ts';
 import { SmartRestError } from '../../smartrest/rows/error.ts';
 import { RECEIVE } from '../../smartrest/topics.ts';
 import { responseRows } from './custom-messages.ts';
@@ -52,18 +53,18 @@ export class CustomOperationRows {
   }
 
   /**
-   * @param operation parsed JSON. @returns undefined when the collection is not found.
+   * @param operation JSON text. @returns undefined when the collection is not found.
    * @throws PlatformError when the documents are away.
    */
   async rowsOf(
     tenant: number,
     xid: string,
-    operation: unknown,
+    operation: string,
     serial: string,
   ): Promise<{ readonly rows: string[]; readonly fault?: SmartRestError } | undefined> {
     try {
       const found = await this.#known.decide(() => this.#templates.find(tenant, xid));
-      return typeof found === 'object' ? responseRows(found, operation, [serial]) : undefined;
+      return typeof found === 'object' ? responseRows(found, operation, new PathBudget(), [serial]) : undefined;
     } catch (error) {
       if (!(error instanceof PlatformError) || error.code !== 'smartrest/bad-collection') throw error;
       return { rows: [], fault: new SmartRestError(41, '', error.message) };

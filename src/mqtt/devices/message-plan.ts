@@ -38,6 +38,7 @@ import type { DeviceHooks } from './hooks.ts';
 import type { DeviceObjects } from './objects.ts';
 import type { OperationDelivery } from './operation-delivery.ts';
 import { isAtOrBelow, MessageRights } from './rights.ts';
+import { PathBudget } from '../../smartrest/custom/path-values.ts';
 import { planCollection, planCustom } from './custom-messages.ts';
 import { planJson } from './json-messages.ts';
 import { MESSAGE_EVENTS_LIMIT, MessageEvents } from './message-events.ts';
@@ -264,7 +265,12 @@ export class MessagePlan {
     const target = this.#targetOf({ link, parts, mode, child });
     if (target === undefined) return;
     const topic = kind === 'default' ? 's/dd' : `s/dc/${xid}`;
-    const planned = planCustom({ target, known, topic, rights: this.#rights }, rows, link, parts);
+    const planned = planCustom(
+      { target, known, topic, rights: this.#rights, budget: new PathBudget() },
+      rows,
+      link,
+      parts,
+    );
     this.records.push(...planned.records);
     this.#afterwards.push(...planned.afterwards);
     if (child === undefined) this.route = { known, mode };

@@ -509,10 +509,12 @@ export class OperationDelivery {
     send: SendOperation,
   ): Promise<void> {
     const state = this.#stateOf(link);
-    let operation: unknown;
+    let operation: string | undefined;
     for (const { xid, topic, bit } of await this.#customRows.topicsOf(link, due)) {
       if (!state.beginXId(id, topic)) continue;
-      operation ??= JSON.parse(joinMembers(deliveredOperation(new Map(members), String(link.source))));
+      // Other devices go on between two collections.
+      if (operation !== undefined) await nextTurn();
+      operation ??= joinMembers(deliveredOperation(new Map(members), String(link.source)));
       try {
         const made = await this.#customRows.rowsOf(link.tenantNumber, xid, operation, serial);
         // One that is created later gets it then.

@@ -10,6 +10,7 @@ import { PlatformError } from '../../model/errors.ts';
 import {
   COLLECTIONS_MAX,
   collectionOf,
+  isXId,
   X_ID_PREFIX,
   X_ID_TYPE,
   type TemplateCollection,
@@ -140,9 +141,18 @@ export class TemplateCollections {
    * X-IDs of all collections of a tenant, as many as it may have. Within a decision. @throws NotLoaded.
    */
   all(tenant: number): string[] {
-    return this.#documents
-      .list('externalId', tenant, X_ID_PREFIX, { limit: COLLECTIONS_MAX })
-      .map(({ id }) => id.slice(X_ID_PREFIX.length));
+    return this.#list(tenant)
+      .map(({ id }) => id.slice(X_ID_PREFIX.length))
+      .filter(isXId);
+  }
+
+  /** How many a tenant has, up to its bound. Within a decision. @throws NotLoaded. */
+  count(tenant: number): number {
+    return this.#list(tenant).length;
+  }
+
+  #list(tenant: number): { id: string }[] {
+    return this.#documents.list('externalId', tenant, X_ID_PREFIX, { limit: COLLECTIONS_MAX });
   }
 
   /** The object or its external IDs were changed. */

@@ -1,6 +1,6 @@
 /** Template collections of SmartREST 2.0, compiled (docs/spec/smartrest.md#template-collections). */
 import { joinMembers, stringMember, type Members } from '../../model/documents/json-document.ts';
-import { externalIdKey } from '../../model/entities/external-id.ts';
+import { externalIdKey, isExternalId } from '../../model/entities/external-id.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { Refusals, Refused } from '../../ports/refusals.ts';
 import { shorten, SmartRestError } from '../rows/error.ts';
@@ -30,6 +30,14 @@ export const COLLECTIONS_MAX = 1_000;
 const COLLECTIONS_LIMIT = 'smartrest/custom-collections';
 /** Of the ids of all X-IDs of a tenant, among its external IDs. */
 export const X_ID_PREFIX = externalIdKey(X_ID_TYPE, '');
+
+/** It is a level of a topic. */
+export const isXId = (text: string): boolean => isExternalId(X_ID_TYPE, text) && !/[/+#]/.test(text);
+
+/** @throws PlatformError `smartrest/bad-x-id`. */
+export function requireXId(text: string): void {
+  if (!isXId(text)) throw new PlatformError('smartrest/bad-x-id', { xid: shorten(text) });
+}
 
 /** @param count collections that a tenant has. @throws PlatformError `smartrest/too-many-collections`, counted. */
 export function requireRoomForCollection(count: number, refusals: Refusals, refused?: Refused): void {

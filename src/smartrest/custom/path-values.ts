@@ -6,15 +6,36 @@ import { JsonPathError, STEP, type JsonPath, type NameStep } from './json-path.t
 
 /** Most values of one path. */
 export const PATH_RESULTS_MAX = 2_000;
-/** Members and elements that all paths over one value may visit. */
-const VISITS_MAX = 200_000;
-/** Characters of all values that all paths over one value may find. */
+/** Members and elements that all paths with one budget may visit. */
+const VISITS_MAX = 100_000;
+/** Characters of all values that all paths with one budget may find. */
 const TEXT_LENGTH_MAX = 1 << 20;
+/** Characters of documents that are parsed with one budget; one document is parsed in any case. */
+const PARSED_LENGTH_MAX = 4 << 20;
 
-/** What may still be visited and found in one value. Make one for each value that templates are tried on. */
+/**
+ * What may still be parsed, visited and found: make one for each message, or for each value that a collection is tried
+ * on.
+ */
 export class PathBudget {
   #visits = VISITS_MAX;
   #textLength = TEXT_LENGTH_MAX;
+  #parsedLength = 0;
+
+  /** Nothing more is to be read for it. */
+  get isSpent(): boolean {
+    return this.#visits < 0 || this.#textLength < 0 || this.#parsedLength >= PARSED_LENGTH_MAX;
+  }
+
+  /** @param text JSON. @throws JsonPathError `bound`. */
+  parse(text: string): unknown {
+    if (this.isSpent || (this.#parsedLength > 0 && this.#parsedLength + text.length > PARSED_LENGTH_MAX)) {
+      this.#parsedLength = PARSED_LENGTH_MAX;
+      throw new JsonPathError('bound', 'the rows of the message before have used up what one message may ask for');
+    }
+    this.#parsedLength += text.length;
+    return JSON.parse(text);
+  }
 
   /** @throws JsonPathError `bound`. */
   visit(path: JsonPath): void {

@@ -362,6 +362,41 @@ t.test('MQTT: rows and JSON about other objects are refused', async (t) => {
   t.same(await snapshot(), before, 'nothing has changed');
 });
 
+t.test('MQTT: custom templates reach no further', async (t) => {
+  const device = await connect('thief');
+  await device.subscribe('s/dt', 's/e', 's/dc/#');
+  const rows = [
+    '10,gb,GET,INVENTORY,,true',
+    '10,gs,GET,INVENTORY,,false,c8y_Serial',
+    '10,pb,PUT,INVENTORY,,true,note,,taken',
+    '10,ps,PUT,INVENTORY,,false,c8y_Serial,note,,taken',
+    '10,ns,POST,INVENTORY,,c8y_Serial,note,,taken',
+    '10,m,POST,MEASUREMENT,,taken,,f.s.value,NUMBER,1,source.id,,',
+    '10,e,POST,EVENT,,taken,taken,,source.id,,',
+    '10,a,POST,ALARM,,taken,taken,ACTIVE,MAJOR,,source.id,,',
+    '10,po,PUT,OPERATION,,c8y_Restart,status,OPERATIONSTATUS,FAILED',
+    '11,found,,,note,name',
+  ];
+  await device.publish('s/ut/thieves', rows.join('\n'));
+  await device.row('s/dt', /^20,thieves,/);
+  const published = [
+    ...[victimId, made.child].flatMap((id) => [`gb,${id}`, `pb,${id}`, `m,,${id}`, `e,,${id}`, `a,,${id}`]),
+    ...['victim', 'victim-child'].flatMap((serial) => [`gs,${serial}`, `ps,${serial}`, `ns,${serial}`]),
+  ];
+  for (const row of published) await device.publish('s/uc/thieves', row);
+  await device.publish('s/uc/thieves/victim', 'po');
+  await device.publish('s/uc/thieves/victim-child', 'm,');
+  await eventually('a fault of each', () => device.rows('s/e').length === published.length + 2);
+  await device.publish('s/uc/thieves', `gb,${thiefId}`);
+  await device.row('s/dc/thieves', 'found,,thief');
+  t.same(device.rows('s/dc/thieves'), ['found,,thief']);
+  t.same(await snapshot(), before, 'nothing has changed');
+  const { managedObject } = await rest.read('/identity/externalIds/c8y_SmartRest2DeviceIdentifier/thieves');
+  const foreign = `${MO}/${managedObject.id as string}`;
+  for (const method of ['GET', 'DELETE']) t.equal((await victim.request(method, foreign)).status, 403, method);
+  t.equal((await victim.put(foreign, { name: 'taken' })).status, 403);
+});
+
 t.test(
   'Bayeux: channels of others and of all are refused, and one that is open ends when the object goes to another',
   async (t) => {

@@ -257,6 +257,8 @@ t.test('collections over REST', async (t) => {
     (await rest.post('/inventory/managedObjects', { ...body, [FRAGMENT]: 1, __externalId: 'other' })).status,
     422,
   );
+  for (const xid of ['a/b', '+', '#'])
+    t.equal((await rest.post('/inventory/managedObjects', { ...body, __externalId: xid })).status, 422, xid);
   await rest.delete(path);
   await eventually('the end of the collection', async () => {
     await device.publish('s/uc/imported', 'e');

@@ -60,3 +60,13 @@ t.test('templates that are refused', async (t) => {
   const nested = { a: Array.from({ length: 100 }, () => ({ b: 'x'.repeat(20_000) })) };
   t.match(faultOf(['', '', '$', '$.a'], '2.0', nested), /finds more than 1048576 characters/);
 });
+
+t.test('rows of one message share a budget', async (t) => {
+  const budget = new PathBudget();
+  const text = JSON.stringify({ a: 'x'.repeat(3 << 20) });
+  t.ok(budget.parse(text), 'one document, however long');
+  t.equal(budget.isSpent, false);
+  t.throws(() => budget.parse(text), { message: /finds too much/ });
+  t.equal(budget.isSpent, true);
+  t.throws(() => budget.parse('1'), { message: /finds too much/ });
+});
