@@ -9,7 +9,7 @@ import type { SoftwareStep } from '../../model/commands/entities.ts';
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
 import { SOFTWARE_LIMITS } from '../../model/entities/software.ts';
 import { SERIAL_TYPE, serialClaim } from '../../model/access/serial-claim.ts';
-import { CsvRows } from '../../smartrest/rows/csv.ts';
+import { readRows } from '../../smartrest/rows/csv.ts';
 import { effectRecord } from '../../smartrest/effects/records.ts';
 import type { EffectTarget } from '../../smartrest/effects/records.ts';
 import type { Effect, Reply } from '../../smartrest/effects/effects.ts';
@@ -498,21 +498,6 @@ async function collectionThere(
     if ((await objects.known.decide(() => templates.find(link.tenantNumber, xid))) !== 'missing') return;
     if (tries >= LOOKS_MAX) throw unknown;
     await delay(LOOK_AGAIN_MS);
-  }
-}
-
-/** Splits the payload; a row that cannot be split is reported, the others are taken. */
-function readRows(payload: Buffer, onError: (error: SmartRestError) => void): string[][] {
-  const rows: string[][] = [];
-  const reader = new CsvRows(payload);
-  for (;;) {
-    try {
-      if (!reader.next()) return rows;
-      rows.push(Array.from({ length: reader.count }, (_, index) => reader.field(index)));
-    } catch (error) {
-      if (!(error instanceof SmartRestError)) throw error;
-      onError(error);
-    }
   }
 }
 

@@ -239,6 +239,21 @@ export class CsvRows {
   }
 }
 
+/** @returns the fields of each row of a body; those of one that cannot be split are missing, and `onError` is told. */
+export function readRows(body: Buffer, onError: (error: SmartRestError) => void): string[][] {
+  const rows: string[][] = [];
+  const reader = new CsvRows(body);
+  for (;;) {
+    try {
+      if (!reader.next()) return rows;
+      rows.push(reader.fields());
+    } catch (error) {
+      if (!(error instanceof SmartRestError)) throw error;
+      onError(error);
+    }
+  }
+}
+
 const FAULT_TEXTS: Readonly<Record<Fault, string>> = {
   unterminated: 'a value begins with a quote that is never closed',
   behindQuote: 'there is text behind the closing quote of a value; a quote inside a value is written twice',
