@@ -55,9 +55,9 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
   const accounts = await accountsPart(core);
   const bounds = boundsOf(core);
   const clock = clockOf(core);
-  const devices = devicesPart(core, accounts, clock, bounds.mqtt);
-  const realtime = realtimePart(core, accounts);
   const smartRest = smartRestPart(core);
+  const devices = devicesPart(core, accounts, clock, bounds.mqtt, smartRest);
+  const realtime = realtimePart(core, accounts);
   const files = filesPart(core);
   const availability = availabilityPart(core, devices, realtime);
   const retention = retentionPart(core, clock);

@@ -32,6 +32,27 @@ export const answerRows = (
   inner: InnerRequester,
 ): Promise<string> => answerBody(body, sender.xid, new SenderPort(sender, platform, inner));
 
+/** @returns what answers rows that come over MQTT: what fails is a row of the answer, so that they are acknowledged. */
+export function tunnelledRows(
+  platform: Platform,
+  inner: InnerRequester,
+): (body: Buffer, sender: Omit<RowSender, 'called' | 'applicationKey'>) => Promise<string> {
+  const { host, protocol } = new URL(platform.config.mailUrl);
+  const called = { host, forwardedHost: '', forwardedProto: '', isSecure: protocol === 'https:' };
+  return async (body, sender) => {
+    try {
+      return await answerRows(body, { ...sender, called, applicationKey: '' }, platform, inner);
+    } catch (error) {
+      if (error instanceof PlatformError) return encodeRow([50, 1, error.status]);
+      platform.log.error(
+        { err: error, user: sender.principal.userName, xid: sender.xid },
+        'rows could not be answered',
+      );
+      return encodeRow([50, 1, 500]);
+    }
+  };
+}
+
 const FORBIDDEN = 403;
 const NOT_FOUND = 404;
 

@@ -15,6 +15,7 @@ import type { Log } from '../../ports/log.ts';
 import type { DeviceAuthenticator, LoginCaller, Principal } from '../../model/access/principal.ts';
 import type { DeviceErrors } from '../../ports/device-errors.ts';
 import type { Refusals } from '../../ports/refusals.ts';
+import type { Collections } from '../../smartrest/one/collections.ts';
 import { BOOTSTRAP_ROLE } from '../../model/access/roles.ts';
 import { isSerialOfOther, serialClaim } from '../../model/access/serial-claim.ts';
 import { isSerial, SERIAL_RULE } from '../../smartrest/rows/serial.ts';
@@ -28,6 +29,7 @@ import type { DeviceHooks } from './hooks.ts';
 import { CustomOperationRows } from './custom-operation-rows.ts';
 import { DeviceObjects } from './objects.ts';
 import { MeasurementPublisher } from './measurement-publisher.ts';
+import { OperationRowsOne } from './one-rows.ts';
 import { OperationDelivery } from './operation-delivery.ts';
 import type { ReceiversElsewhere } from './operation-delivery.ts';
 import { TemplateCollections } from './template-collections.ts';
@@ -47,6 +49,8 @@ export interface DeviceApplicationOptions {
   readonly documents: DocumentReader;
   readonly ids: IdSource;
   readonly bus: LiveBus;
+  /** Templates of SmartREST 1.0; without them no operation becomes a row on `s/ol`. */
+  readonly rowCollections?: Pick<Collections, 'find'>;
   /** Without it the bootstrap user cannot connect. */
   readonly registration?: DeviceRegistration;
   /** In a cluster: who is connected to other nodes. */
@@ -84,6 +88,7 @@ export class DeviceApplication implements MqttApplication, Presence {
       log,
       refusals,
       customRows: new CustomOperationRows(known, this.#templates),
+      rows: options.rowCollections && new OperationRowsOne(options.rowCollections, refusals),
       elsewhere: options.receivers,
     });
     this.#parts = {

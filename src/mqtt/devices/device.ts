@@ -1,6 +1,7 @@
 /** A connected device as the parts of the application see it that plan its messages and bring it operations. */
 import type { DeviceConnection } from '../sessions/application.ts';
 import type { Acknowledgements } from './acknowledgements.ts';
+import type { TunnelState } from './tunnel.ts';
 import type { DeviceReplies } from './replies.ts';
 
 /** By which right an object was opened: a role or as its owner, by something above it, or not at all. */
@@ -30,6 +31,10 @@ export interface Device {
   readonly operationTopics: number;
   /** Subscriptions to rows of custom templates. */
   readonly customReceivers: readonly CustomReceiver[];
+  /** Of SmartREST 1.0. */
+  readonly tunnel: TunnelState;
+  /** X-Ids of the collections of SmartREST 1.0 by which it receives operations. */
+  readonly receivedCollections: readonly string[];
   /** Whether it receives operations, or did. */
   readonly hasReceived: boolean;
   /** A 100 made the object: the same message, offered again, is not a repetition. */

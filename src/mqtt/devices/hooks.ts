@@ -1,4 +1,6 @@
-/** What others want to know of devices; set when these have started. */
+import type { RowRunner } from './tunnel.ts';
+
+/** What others want to know of devices, and do for them; set when these have started. */
 export interface DeviceHooks {
   /**
    * Told of each fault that a device is answered with (`error`) and of each message that ends its connection
@@ -9,4 +11,6 @@ export interface DeviceHooks {
   onHeard?: (tenantNumber: number, source: number, at: number) => void;
   /** A connection that receives operations of the device has come or gone. */
   onPushChanged?: (tenantNumber: number, source: number) => void;
+  /** Without it rows of SmartREST 1.0 are refused. */
+  answerRows?: RowRunner;
 }

@@ -21,6 +21,7 @@ import type { CustomReceiver, Device, OpeningRight } from './device.ts';
 import { CustomRoute } from './custom-route.ts';
 import { OFFERED, type MeasurementPublisher, type Offered } from './measurement-publisher.ts';
 import { MessagePlan, type PlanParts } from './message-plan.ts';
+import { TunnelState } from './tunnel.ts';
 import { DeviceReplies } from './replies.ts';
 import { RETRY_MS, Suspension } from './suspension.ts';
 
@@ -71,13 +72,15 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
   readonly defaultXId: string;
   readonly #parts: LinkParts;
   readonly #suspension: Suspension;
+  /** Most connections have none. */
+  #tunnel: TunnelState | undefined;
   /** Documents that were loaded for the message that is offered next. */
   #loaded: Map<string, unknown> | undefined;
   /**
-   * The opening was refused that the message on this topic needed, which is offered again now: it is answered with the
-   * fault.
+   * The opening was refused that the message on this topic needed, or it has been carried out by what it waited for. It
+   * is offered again now and only answered.
    */
-  #refusedOpening: { readonly topic: string; readonly tell: () => void } | undefined;
+  #answered: { readonly topic: string; readonly tell: () => void } | undefined;
   #heardAt = 0;
   /** Subscriptions that receive operations: bits of RECEIVE and CUSTOM_BITS by topic filter. */
   #operationFilters: Map<string, number> | undefined;
@@ -169,6 +172,7 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
 
   closed(): void {
     this.#suspension.close();
+    this.#tunnel?.close();
     this.replies.close();
     this.#parts.presence.closed(this);
   }
@@ -209,6 +213,16 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
     return [...receivers].filter(([filter]) => filters.has(filter)).map(([, receiver]) => receiver);
   }
 
+  get tunnel(): TunnelState {
+    return (this.#tunnel ??= new TunnelState());
+  }
+
+  get receivedCollections(): readonly string[] {
+    const filters = [...(this.#operationFilters ?? [])];
+    const ofRows = filters.filter(([, bits]) => (bits & RECEIVE.SMARTREST1_OPERATIONS) !== 0);
+    return this.tunnel.receiving(ofRows.map(([filter]) => filter));
+  }
+
   get hasReceived(): boolean {
     return this.#operationFilters !== undefined;
   }
@@ -246,8 +260,8 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
 
   #publishAny(topic: string, payload: Buffer, qos: number, packetId: number): PublishResult {
     if (this.#suspension.isWaiting) return PUBLISH_RESULT.BUSY;
-    const refused = this.#refusedOpening;
-    this.#refusedOpening = undefined;
+    const refused = this.#answered;
+    this.#answered = undefined;
     const plan = refused?.topic === topic ? MessagePlan.ofFault(refused.tell) : this.#plan(topic, payload, packetId);
     if (plan === undefined) return PUBLISH_RESULT.BUSY;
     if (plan.route !== undefined) this.#follow(plan.route, topic);
@@ -256,7 +270,7 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
       return PUBLISH_RESULT.BUSY;
     }
     if (this.#monthsHold(plan)) {
-      this.#refusedOpening = refused;
+      this.#answered = refused;
       return PUBLISH_RESULT.BUSY;
     }
     if (plan.refusal !== undefined) {
@@ -269,7 +283,7 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
     const received =
       qos === 2 && packetId !== 0 && this.connection.isPersistent ? this.#receivedPacket(packetId) : undefined;
     if (received !== undefined && this.#announce(records, received)) {
-      this.#refusedOpening = refused;
+      this.#answered = refused;
       return PUBLISH_RESULT.BUSY;
     }
     if (records.length === 0 && received === undefined) {
@@ -278,7 +292,7 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
       return PUBLISH_RESULT.PENDING;
     }
     if (!this.#parts.commands.offer(records, this, packetId, received)) {
-      this.#refusedOpening = refused;
+      this.#answered = refused;
       return this.#stall();
     }
     this.acknowledgements.expect(plan.records.filter((planned) => planned.onAnswer).length, packetId);
@@ -375,12 +389,16 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
     return true;
   }
 
-  /** Finds or creates a managed object; the connection waits and then offers the message again. */
-  #open(opening: () => Promise<void>, topic: string, tellFault: (error: Error) => void): void {
+  /** Does what the message needs first; the connection waits and then offers the message again. */
+  #open(opening: NonNullable<MessagePlan['needsOpening']>, topic: string, tellFault: (error: Error) => void): void {
     const resume = this.#suspension.wait();
-    opening().then(resume, (error: Error) => {
+    const opened = (tell: void | (() => void)): void => {
+      if (tell !== undefined) this.#answered = { topic, tell };
+      resume();
+    };
+    opening().then(opened, (error: Error) => {
       if (error instanceof PlatformError && error.status < 500) {
-        this.#refusedOpening = { topic, tell: () => tellFault(error) };
+        this.#answered = { topic, tell: () => tellFault(error) };
         resume();
         return;
       }

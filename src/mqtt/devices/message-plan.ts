@@ -42,6 +42,7 @@ import { PathBudget } from '../../smartrest/custom/path-values.ts';
 import { planCollection, planCustom } from './custom-messages.ts';
 import { planJson } from './json-messages.ts';
 import { MESSAGE_EVENTS_LIMIT, MessageEvents } from './message-events.ts';
+import { runTunnel } from './one-rows.ts';
 import type { KnownCollection, TemplateCollections } from './template-collections.ts';
 
 /** Replies that a device waits for; its further messages wait until they are sent. */
@@ -76,8 +77,11 @@ interface RowsAbout {
 
 export class MessagePlan {
   readonly records: OfferedRecord[] = [];
-  /** A managed object has to be found or created first; then the message is planned again. */
-  needsOpening: (() => Promise<void>) | undefined;
+  /**
+   * A managed object has to be found or created first; then the message is planned again. Where it gives a function the
+   * message was carried out: calling that is all that remains.
+   */
+  needsOpening: (() => Promise<void | (() => void)>) | undefined;
   /** Tells the device of a fault of the message as a whole. */
   tellFault: (error: Error) => void = () => undefined;
   /** The message means nothing: it has no records, and is not acknowledged as taken. */
@@ -99,6 +103,8 @@ export class MessagePlan {
     else if (target.kind === 'templates') plan.#planTemplates(payload, target.xid, link, parts);
     else if (target.kind === 'json') plan.#planJson(target, payload, packetId, link, parts);
     else if (target.kind === 'token') plan.#planToken(link, parts);
+    else if (target.kind === 'smartRest1' && parts.hooks.answerRows !== undefined)
+      plan.#planRows(payload, target, link, { ...parts, answerRows: parts.hooks.answerRows });
     else plan.#refuse(topic, packetId, link, parts);
     return plan;
   }
@@ -145,6 +151,19 @@ export class MessagePlan {
         else link.replies.sendRow('s/dat', `71,${token}`);
       }),
     );
+  }
+
+  /** `s/ul/<xid>`: carried out as a body of `POST /s` (docs/spec/smartrest-one.md#mqtt). */
+  #planRows(
+    payload: Buffer,
+    target: { readonly xid: string; readonly mode: ProcessingMode },
+    link: Device,
+    parts: Parameters<typeof runTunnel>[3],
+  ): void {
+    // Rows may ask for what messages before them have made.
+    this.needsOpening = link.acknowledgements.hasAnswersDue
+      ? () => afterAnswers(link)
+      : () => runTunnel(payload, target, link, parts);
   }
 
   #planStatic(payload: Buffer, about: RowsAbout): void {

@@ -29,6 +29,7 @@ import { RECEIVE } from '../../smartrest/topics.ts';
 import { topicMark, type CustomOperationRows } from './custom-operation-rows.ts';
 import type { Device } from './device.ts';
 import { ForwardingState } from './forwarding-state.ts';
+import type { OperationRowsOne } from './one-rows.ts';
 import type { PendingOperation, PendingWalk } from './forwarding-state.ts';
 
 /** Objects looked at on the way up from a device. */
@@ -78,6 +79,7 @@ export class OperationDelivery {
   readonly #bus: LiveBus;
   readonly #log: Log;
   readonly #refusals: Refusals;
+  readonly #rows: OperationRowsOne | undefined;
   readonly #elsewhere: ReceiversElsewhere | undefined;
   readonly #retryMs: number;
   readonly #customRows: CustomOperationRows;
@@ -100,6 +102,8 @@ export class OperationDelivery {
     log: Log;
     refusals: Refusals;
     customRows: CustomOperationRows;
+    /** Without it no operation becomes rows of SmartREST 1.0. */
+    rows?: OperationRowsOne | undefined;
     elsewhere?: ReceiversElsewhere | undefined;
     retryMs?: number;
   }) {
@@ -109,6 +113,7 @@ export class OperationDelivery {
     this.#bus = options.bus;
     this.#log = options.log;
     this.#refusals = options.refusals;
+    this.#rows = options.rows;
     this.#elsewhere = options.elsewhere;
   }
 
@@ -470,6 +475,7 @@ export class OperationDelivery {
     const serial = external?.id.slice(prefix.length) ?? '';
     const rows =
       (due & RECEIVE.STATIC) === 0 ? [] : operationRows(members, await this.#targetOf(link, device, serial, members));
+    const pushed = (due & RECEIVE.SMARTREST1_OPERATIONS) === 0 ? [] : ((await this.#rows?.of(link, members)) ?? []);
     const send: SendOperation = (bit, topic, payload, place = String(bit)) => {
       const mark = entry === undefined ? undefined : markOf(id, place, entry);
       if (mark !== undefined && !again && session?.hasMark(mark) === true) return;
@@ -479,6 +485,9 @@ export class OperationDelivery {
     if ((due & RECEIVE.STATIC) !== 0 && rows.length > 0) send(RECEIVE.STATIC, 's/ds', rows.join('\n'));
     if ((due & ~(RECEIVE.STATIC | RECEIVE.JSON_OPERATIONS)) !== 0)
       await this.#sendCustom(link, members, about, serial, send);
+    for (const { topic, text } of pushed) send(RECEIVE.SMARTREST1_OPERATIONS, topic, text, topicMark(topic));
+    // A template for it may come.
+    if (pushed.length === 0) this.#stateOf(link).takeBack(id, due & RECEIVE.SMARTREST1_OPERATIONS);
     if ((due & RECEIVE.JSON_OPERATIONS) !== 0) {
       send(
         RECEIVE.JSON_OPERATIONS,

@@ -16,6 +16,7 @@ import type { ConnectionBounds } from '../../operate/descriptors.ts';
 import type { ServerCore } from '../cores/core.ts';
 import type { AccountsPart } from './accounts.ts';
 import type { Part } from './part.ts';
+import type { SmartRestPart } from './smartrest.ts';
 
 export interface DevicesPart extends Part {
   readonly device: DeviceApplication;
@@ -45,6 +46,7 @@ export function devicesPart(
   { tenantServices, registration }: AccountsPart,
   clock: ClockTrust,
   connectionsMax: number,
+  { collections }: SmartRestPart,
 ): DevicesPart {
   const { config, log, metrics, commands, documents } = core;
   const { usage } = tenantServices;
@@ -62,6 +64,7 @@ export function devicesPart(
     documents,
     ids: core.ids,
     bus: core.bus,
+    rowCollections: collections,
     refusals: metrics,
     events: eventSearch({
       history: core.historyReader,

@@ -4,7 +4,9 @@ import type { HttpEngine } from '../../api/http/engines/engine.ts';
 import type { WebSocketChannel } from '../../api/http/web-socket.ts';
 import { realtimeRoutes, registerRealtimeSockets } from '../../api/realtime/realtime.ts';
 import { addressBehind } from '../../api/request/login-caller.ts';
+import type { Platform } from '../../api/request/platform.ts';
 import { apiRoutes } from '../../api/routes.ts';
+import { tunnelledRows } from '../../api/smartrest/row-port.ts';
 import { systemRoutes } from '../../api/system/system.ts';
 import { passwordSearches } from '../../accounts/passwords/people-search.ts';
 import { TrustedProxies } from '../../config/trusted-proxies.ts';
@@ -44,7 +46,7 @@ export function httpServer(
   const { config, log, metrics, commands, documents, ids } = core;
   const {
     accounts: { tenantServices, mailer },
-    devices: { mqtt, errors },
+    devices: { device, mqtt, errors },
     realtime: { bayeux },
     files,
     statistics,
@@ -63,85 +65,87 @@ export function httpServer(
     'Query parameters of requests that their route does not know; they are ignored, and the log has their names',
     ['route'],
   );
-  const api = new ApiServer(
-    {
-      commands,
-      freeing,
-      ids,
-      documents,
-      history: core.historyReader,
-      historyAsIs: core.historyAsIs,
-      bus: core.bus,
-      authenticator: core.authenticator,
-      hashes: core.hashes,
-      tokenPolicyDefault: config.deviceTokenPolicy,
-      tenants: core.tenants,
-      refusals: metrics,
-      log,
-      accounts: {
-        certificateLogins: tenantServices.certificateLogins,
-        tokens: core.tokens,
-        secondFactor: core.secondFactor,
-        mailer,
-        passwordSearches: passwordSearches(metrics),
-      },
-      blobs: files.files,
-      retiredContents: files.retiredContents,
-      rowCollections: parts.smartRest.collections,
-      ...tenantServices.platform,
-      usage: {
-        count: usage.count.bind(usage),
-        flush: () => statistics.flush(),
-        refreshSizes: (tenant) => usage.refreshSizes(tenant),
-      },
-      availability: parts.availability.availability,
-      deviceErrors: errors,
-      statisticsFiles: statistics.statisticsFiles,
-      totals: new TotalCache(Date.now),
-      exports: new Exports(metrics),
-      retention: {
-        defaultDays: config.retentionDefaultDays,
-        begin: (...run) => parts.retention.retention.begin(...run),
-      },
-      measurements: new JsonMeasurementIntake({
-        intake: core.intake,
-        sources: core.sources,
-        distantMonths: core.distantMonths,
-        ids,
-        refusals: metrics,
-        now: Date.now,
-      }),
-      config: {
-        ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }),
-        trustedProxies: new TrustedProxies(config.trustProxy),
-        trustsProxy: config.trustProxy !== 'no',
-        hasOpenMetrics: config.metricsAccess === 'everyone',
-        ...(config.deviceCertificateHeader === undefined
-          ? {}
-          : { deviceCertificateHeader: config.deviceCertificateHeader.toLowerCase() }),
-        // Without a URL no mail is sent: this one is in the log, for who runs the server on his own machine.
-        mailUrl: config.baseUrl ?? `http://localhost:${config.httpPort}`,
-        connectionsMax: bounds.http,
-        addressConnectionsMax: bounds.httpAddress,
-        jsonBodyMaxBytes: config.jsonBodyMaxBytes,
-        bodyMaxBytes: config.bodySizeMaxBytes,
-        fileMaxBytes: config.fileMaxBytes,
-        version: VERSION,
-      },
-      now: Date.now,
-      health: () => core.health(),
-      metricsText: () => metrics.text(),
-      onUnknownParameter: (route) => unknownParameters.inc({ route }),
-      onAnswered: (method, status, durationMs) => {
-        metrics.messages.inc({ protocol: 'http', result: `${Math.trunc(status / 100)}xx` });
-        if (durationMs !== undefined && method !== 'GET' && status < 300)
-          metrics.httpLatency.observe(durationMs / 1_000, 1);
-      },
+  const platform: Platform = {
+    commands,
+    freeing,
+    ids,
+    documents,
+    history: core.historyReader,
+    historyAsIs: core.historyAsIs,
+    bus: core.bus,
+    authenticator: core.authenticator,
+    hashes: core.hashes,
+    tokenPolicyDefault: config.deviceTokenPolicy,
+    tenants: core.tenants,
+    refusals: metrics,
+    log,
+    accounts: {
+      certificateLogins: tenantServices.certificateLogins,
+      tokens: core.tokens,
+      secondFactor: core.secondFactor,
+      mailer,
+      passwordSearches: passwordSearches(metrics),
     },
+    blobs: files.files,
+    retiredContents: files.retiredContents,
+    rowCollections: parts.smartRest.collections,
+    ...tenantServices.platform,
+    usage: {
+      count: usage.count.bind(usage),
+      flush: () => statistics.flush(),
+      refreshSizes: (tenant) => usage.refreshSizes(tenant),
+    },
+    availability: parts.availability.availability,
+    deviceErrors: errors,
+    statisticsFiles: statistics.statisticsFiles,
+    totals: new TotalCache(Date.now),
+    exports: new Exports(metrics),
+    retention: {
+      defaultDays: config.retentionDefaultDays,
+      begin: (...run) => parts.retention.retention.begin(...run),
+    },
+    measurements: new JsonMeasurementIntake({
+      intake: core.intake,
+      sources: core.sources,
+      distantMonths: core.distantMonths,
+      ids,
+      refusals: metrics,
+      now: Date.now,
+    }),
+    config: {
+      ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }),
+      trustedProxies: new TrustedProxies(config.trustProxy),
+      trustsProxy: config.trustProxy !== 'no',
+      hasOpenMetrics: config.metricsAccess === 'everyone',
+      ...(config.deviceCertificateHeader === undefined
+        ? {}
+        : { deviceCertificateHeader: config.deviceCertificateHeader.toLowerCase() }),
+      // Without a URL no mail is sent: this one is in the log, for who runs the server on his own machine.
+      mailUrl: config.baseUrl ?? `http://localhost:${config.httpPort}`,
+      connectionsMax: bounds.http,
+      addressConnectionsMax: bounds.httpAddress,
+      jsonBodyMaxBytes: config.jsonBodyMaxBytes,
+      bodyMaxBytes: config.bodySizeMaxBytes,
+      fileMaxBytes: config.fileMaxBytes,
+      version: VERSION,
+    },
+    now: Date.now,
+    health: () => core.health(),
+    metricsText: () => metrics.text(),
+    onUnknownParameter: (route) => unknownParameters.inc({ route }),
+    onAnswered: (method, status, durationMs) => {
+      metrics.messages.inc({ protocol: 'http', result: `${Math.trunc(status / 100)}xx` });
+      if (durationMs !== undefined && method !== 'GET' && status < 300)
+        metrics.httpLatency.observe(durationMs / 1_000, 1);
+    },
+  };
+  const api = new ApiServer(
+    platform,
     core.isGateway ? apiRoutes(realtimeRoutes(realtime)) : systemRoutes(),
     engine.library,
   );
   if (core.isGateway) {
+    device.hooks.answerRows = tunnelledRows(platform, api.inner);
     registerRealtimeSockets(api, realtime);
     api.webSocket(
       '/mqtt',

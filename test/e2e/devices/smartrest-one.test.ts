@@ -1,5 +1,6 @@
 /** SmartREST 1.0: collections, rows, live data and the tunnel over MQTT (docs/spec/smartrest-one.md). */
 import t from 'tap';
+import { connectDevice } from '../../helpers/running/mqtt.ts';
 import { PASSWORD, Rest, TENANT, eventually, startServer } from '../../helpers/running/server.ts';
 
 const server = await startServer(t);
@@ -176,6 +177,53 @@ t.test('live data as rows: an agent gets its operations', async (t) => {
   const foreign = await live('80', XID, bob);
   t.equal(await live(`81,${foreign},/${id}`, XID, bob), '50,1,403', 'the object of another owner');
   t.equal((await fetch(`${server.url}/notification/operations`, { method: 'POST', body: '80' })).status, 401);
+});
+
+t.test('the tunnel over MQTT: templates, rows, a device that makes itself, its operations', async (t) => {
+  const xid = 'com_example_mqtt_1';
+  const login = { username: `${TENANT}/ada`, password: PASSWORD };
+  const device = await connectDevice(t, server, 'one-mqtt', login);
+  await device.subscribe(`s/dl/${xid}`, `s/ol/${xid}`, 's/e');
+  const ask = async (body: string, wanted: RegExp, topic = `s/ul/${xid}`): Promise<RegExpExecArray> => {
+    device.received.length = 0;
+    await device.publish(topic, body);
+    return wanted.exec(await device.row(`s/dl/${xid}`, wanted)) as RegExpExecArray;
+  };
+  await ask('', /^40,"No template for this X-ID."$/);
+  const bind =
+    '10,310,POST,/identity/globalIds/&&/externalIds,application/json,application/json,&&,UNSIGNED STRING,"{""type"":""c8y_Serial"",""externalId"":""&&""}"';
+  const agent = TEMPLATES.replace('""c8y_IsDevice"":{}', '""c8y_IsDevice"":{},""com_platform_model_Agent"":{}');
+  await ask(`${agent}\n${bind}`, /^20,\d+$/);
+  await ask(agent, /^41,1,Cannot create templates for already existing template object$/);
+  await ask('301,one-mqtt', /^50,1,404$/);
+  const [, id] = await ask('300,one', /^800,1,(\d+),one,$/);
+  await ask(`310,${id},one-mqtt`, new RegExp(`^801,1,${id}$`));
+  const operation = await rest.create('/devicecontrol/operations', { deviceId: id, c8y_Restart: {} });
+  t.equal(await device.row(`s/ol/${xid}`, /^805/), `805,1,${operation.id},${id},PENDING`);
+  await device.publish(`s/ul/${xid}`, `308,${operation.id},EXECUTING\n308,${operation.id},SUCCESSFUL`, 2);
+  t.equal(
+    (await rest.read(`/devicecontrol/operations/${operation.id}`)).status,
+    'SUCCESSFUL',
+    'done when it is acknowledged',
+  );
+  await ask(`304,${id},5`, /^802,1,,5$/, `t/ul/${xid}`);
+  await ask(`304,${id},6`, /^802,1,\d+,6$/, `q/ul/${xid}`);
+  await ask(`304,${id},7\n999`, /^43,2,Invalid message identifier$/, `c/ul/${xid}`);
+  t.same(
+    device.received.filter((message) => message.startsWith('s/e')),
+    [],
+  );
+  await device.end();
+  const waiting = await rest.create('/devicecontrol/operations', { deviceId: id, c8y_Restart: {} });
+  const again = await connectDevice(t, server, 'one-mqtt', login);
+  await again.publish(`s/ul/${xid}`, `306,${id}`);
+  await again.subscribe('s/ol/#');
+  t.equal(await again.row(`s/ol/${xid}`, /^805/), `805,1,${waiting.id},${id},PENDING`, 'a collection that it has used');
+  const bobs = await connectDevice(t, server, 'one-bob', { ...login, username: `${TENANT}/bob` });
+  await bobs.subscribe(`s/dl/${xid}`);
+  await bobs.publish(`s/ul/${xid}`, `302,${id},no\n310,${id},one-bob`);
+  await bobs.row(`s/dl/${xid}`, '50,2,403');
+  t.equal(bobs.rows(`s/dl/${xid}`)[0], '50,1,403');
 });
 
 t.test('the end of a collection: its external ID, or its object', async (t) => {
