@@ -2,6 +2,7 @@
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
 import type { Principal } from '../../model/access/principal.ts';
 import type { CalledAs } from '../http/base-url.ts';
+import type { Shares } from '../../pacing/shares.ts';
 import type { RouteRules } from './route-rules.ts';
 
 export interface InnerRequest {
@@ -30,6 +31,8 @@ export interface InnerAnswer {
 }
 
 export interface InnerRequester {
+  /** Characters of answers that are being made of what was asked. */
+  readonly answers: Shares;
   /**
    * @param isOpen which routes may be asked; for others there is no such path.
    * @returns the status of every refusal too: it never throws.

@@ -25,12 +25,19 @@ export type RowSender = Pick<
 };
 
 /** @param body only read, before this returns. @returns rows with line feeds between them; '' for none. */
-export const answerRows = (
+export async function answerRows(
   body: Buffer,
   sender: RowSender,
   platform: Platform,
   inner: InnerRequester,
-): Promise<string> => answerBody(body, sender.xid, new SenderPort(sender, platform, inner));
+): Promise<string> {
+  const port = new SenderPort(sender, platform, inner);
+  try {
+    return await answerBody(body, sender.xid, port);
+  } finally {
+    port.release();
+  }
+}
 
 /** @returns what answers rows that come over MQTT: what fails is a row of the answer, so that they are acknowledged. */
 export function tunnelledRows(
@@ -84,6 +91,7 @@ class SenderPort implements RowPort {
   readonly #principal: Principal;
   /** Nothing but its credentials is for a device that has none. */
   readonly #isBootstrap: boolean;
+  #heldLength = 0;
 
   constructor(sender: RowSender, platform: Platform, inner: InnerRequester) {
     this.#sender = sender;
@@ -99,6 +107,21 @@ class SenderPort implements RowPort {
 
   now(): number {
     return this.#platform.now();
+  }
+
+  hold(length: number): boolean {
+    const { tenantNumber, userName } = this.#principal;
+    const limit = this.#inner.answers.take(tenantNumber, userName, length);
+    if (limit === undefined) this.#heldLength += length;
+    else this.refused(limit);
+    return limit === undefined;
+  }
+
+  /** The answer is made. */
+  release(): void {
+    const { tenantNumber, userName } = this.#principal;
+    if (this.#heldLength > 0) this.#inner.answers.give(tenantNumber, userName, this.#heldLength);
+    this.#heldLength = 0;
   }
 
   refused(limit: string): void {

@@ -12,10 +12,13 @@ import { readRows, type Row } from './rows.ts';
 export const NO_TEMPLATE = '"No template for this X-ID."';
 const SELECTION = '15';
 const TOO_LARGE = 413;
+const BUSY = 503;
 const FAILED_FROM = 300;
 
 /** Characters of all rows that answer one body. */
 export const ANSWER_LENGTH_MAX = 4_194_304;
+/** Answers of this length count in the room that all bodies share. */
+const COUNTED_FROM = 65_536;
 export const ANSWER_LIMIT = 'smartrest/answer-bytes';
 
 /** What the request behind a row was answered. */
@@ -34,6 +37,8 @@ export interface RowPort {
   run(request: FilledRequest): Promise<RequestAnswer>;
   /** The answer to a row of the protocol itself; undefined for a message id that is not one. */
   builtIn(row: Row): Promise<string> | undefined;
+  /** Takes room for characters of an answer that is being made; it is given back with the answer. @returns whether there is. */
+  hold(length: number): boolean;
   /** Counts a refusal. */
   refused(limit: string): void;
   now(): number;
@@ -166,14 +171,16 @@ class BodyAnswer {
   /** What has no room is told as a row of its own. */
   #add(text: string, line: number): void {
     const { rows } = this.#groups[this.#groups.length - 1];
-    if (this.#length + text.length <= ANSWER_LENGTH_MAX) {
-      this.#length += text.length;
+    const length = this.#length + text.length;
+    const isTooLong = length > ANSWER_LENGTH_MAX;
+    if (!isTooLong && (length < COUNTED_FROM || this.#port.hold(text.length))) {
+      this.#length = length;
       rows.push(text);
       return;
     }
-    const refusal = encodeRow([50, line, TOO_LARGE]);
+    const refusal = encodeRow([50, line, isTooLong ? TOO_LARGE : BUSY]);
     if (rows.at(-1) === refusal) return;
-    this.#port.refused(ANSWER_LIMIT);
+    if (isTooLong) this.#port.refused(ANSWER_LIMIT);
     rows.push(refusal);
   }
 }

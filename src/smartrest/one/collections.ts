@@ -28,7 +28,7 @@ export const COLLECTION_BYTES_LIMIT = 'smartrest/collection-bytes';
 
 /** Compiled collections that are remembered, and the bytes of their rows; the longest unused are forgotten. */
 const REMEMBERED_MAX = 1_000;
-const REMEMBERED_BYTES_MAX = 16 * 1_024 * 1_024;
+const REMEMBERED_BYTES_MAX = 4 * 1_024 * 1_024;
 /** A change of which this node was not told is seen after this time. */
 const AGE_MAX_MS = 60_000;
 

@@ -38,6 +38,8 @@ const MESSAGE_ID = /^\d{1,9}$/;
 /** What a URI of a template is made of between its placeholders: no blanks, no control characters, no fragment. */
 const URI = /^\/[^\s#\p{Cc}]*$/u;
 const URI_LENGTH_MAX = 2_000;
+/** Placeholders of one template. */
+const PLACES_MAX = 1_000;
 const INTEGER = /^[+-]?\d{1,300}$/;
 const NUMBERS: ReadonlySet<ValueType> = new Set(['UNSIGNED', 'INTEGER', 'NUMBER'] as const);
 
@@ -76,6 +78,8 @@ export class RequestTemplate {
     this.#uri = uriPieces;
     this.#body = marker === '' ? [body] : body.split(marker);
     const places = [...this.#uri.slice(1).map((): Place => 'uri'), ...placesIn(this.#body, content)];
+    if (places.length > PLACES_MAX)
+      throw new RowFault(41, `A template has at most ${PLACES_MAX} placeholders, not ${places.length}`);
     // Without types all values are texts.
     if (named.length > 0 && named.length !== places.length) throw new RowFault(41, 'Bad pattern');
     this.#slots = places.map((place, index) => ({ place, type: (named[index] as ValueType | undefined) ?? 'STRING' }));

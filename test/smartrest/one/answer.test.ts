@@ -73,6 +73,12 @@ class Place implements RowPort {
     return fields[0] === '61' ? Promise.resolve(`70,${line}`) : undefined;
   }
 
+  room = Infinity;
+  hold(length: number): boolean {
+    this.room -= length;
+    return this.room >= 0;
+  }
+
   refused(limit: string): void {
     this.counted.push(limit);
   }
@@ -245,6 +251,9 @@ t.test('bounds: collections of a tenant, answers, a client that has gone', async
     'smartrest/answer-bytes',
     'smartrest/answer-bytes',
   ]);
+  place.room = 1_000_000;
+  place.answers = [large, large];
+  t.equal((await place.answer('202\n202', 'x')).split('\n')[1], '50,2,503', 'no room among all answers');
   place.requests.length = 0;
   place.isOver = true;
   await place.answer('202\n202', 'x');

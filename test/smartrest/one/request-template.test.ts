@@ -88,6 +88,7 @@ t.test('templates that are refused', async (t) => {
     ['10,1,PUT,/a,text/plain', 'No template string found for PUT templates.'],
     ['10,1,GET,/a/&&,,,&&,TEXT', 'Bad value type: TEXT'],
     ['10,1,GET,/a/&&,,,,STRING', 'Values are only supported for templates with placeholder.'],
+    [`10,1,GET,/${'&'.repeat(1_001)},,,&,`, 'A template has at most 1000 placeholders, not 1001'],
     ['10,1,GET,/a/&&,,,&&,STRING STRING', 'Bad pattern'],
     ['10,1,GET,/a/&&/&&,,,&&,STRING', 'Bad pattern'],
   ] as const)

@@ -2,6 +2,7 @@
  * Requests that the server asks of itself for a user, by way of the route table: the same checks, rights and handlers
  * as over HTTP, without a connection. What they answer is one JSON text.
  */
+import { Shares } from '../../../pacing/shares.ts';
 import { PlatformError } from '../../../model/errors.ts';
 import { parseAccept, parseContentType } from '../../http/media-types.ts';
 import type { Answer } from '../answer.ts';
@@ -16,9 +17,12 @@ import type { RouteRules } from '../route-rules.ts';
 
 /** Characters of an answer. */
 const ANSWER_LENGTH_MAX = 4_194_304;
+/** Of all bodies whose answers are being made. */
+const ANSWERS_LENGTH_MAX = 64 * 1_024 * 1_024;
 const ANSWER_LIMIT = 'smartrest/answer-bytes';
 
 export class InnerRequests implements InnerRequester {
+  readonly answers = new Shares('smartrest/answers-under-way', ANSWERS_LENGTH_MAX);
   readonly #parts: Pick<Parts, 'platform' | 'router' | 'unknownParameters'>;
 
   constructor(parts: Pick<Parts, 'platform' | 'router' | 'unknownParameters'>) {
