@@ -48,6 +48,9 @@ export function compileResponseTemplate(template: ResponseTemplateText, dialect:
   };
 }
 
+/** Elements of a list that a base of 1.0 leads to; a page of REST has at most 2,000. */
+const ELEMENTS_MAX = 10_000;
+
 interface OneTemplate {
   readonly base: JsonPath;
   readonly condition: JsonPath | undefined;
@@ -57,7 +60,14 @@ interface OneTemplate {
 function rowsOfElements({ base, condition, patterns }: OneTemplate, value: unknown, budget: PathBudget): string[][] {
   const rows: string[][] = [];
   for (const found of valuesAt(base, value, budget)) {
-    for (const element of Array.isArray(found) ? found : [found]) {
+    const elements: readonly unknown[] = Array.isArray(found) ? found : [found];
+    if (elements.length > ELEMENTS_MAX)
+      throw new JsonPathError(
+        'bound',
+        `${base.text} has ${elements.length} elements; at most ${ELEMENTS_MAX} become rows`,
+      );
+    for (const element of elements) {
+      budget.visit(base);
       if (condition === undefined || isAt(condition, element, budget)) rows.push(valuesOf(patterns, element, budget));
     }
   }
@@ -67,6 +77,8 @@ function rowsOfElements({ base, condition, patterns }: OneTemplate, value: unkno
 function valuesOf(paths: readonly JsonPath[], value: unknown, budget: PathBudget): string[] {
   const values: string[] = [];
   for (const path of paths) {
+    // A path without steps visits nothing itself.
+    budget.visit(path);
     const found = valuesAt(path, value, budget);
     if (found.length === 0) values.push('');
     for (const member of found) {

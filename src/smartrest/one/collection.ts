@@ -43,8 +43,10 @@ export class Collection {
     const budget = new PathBudget();
     const rows: string[] = [];
     for (const template of this.#responses) {
-      for (const values of template.rowsOf(value, budget)) rows.push(encodeRow([template.messageId, line, ...values]));
-      if (rows.length > ROWS_OF_VALUE_MAX) throw new JsonPathError('bound', `more than ${ROWS_OF_VALUE_MAX} rows`);
+      const found = template.rowsOf(value, budget);
+      if (rows.length + found.length > ROWS_OF_VALUE_MAX)
+        throw new JsonPathError('bound', `more than ${ROWS_OF_VALUE_MAX} rows`);
+      for (const values of found) rows.push(encodeRow([template.messageId, line, ...values]));
     }
     return rows;
   }

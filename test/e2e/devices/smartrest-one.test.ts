@@ -242,3 +242,10 @@ t.test('the end of a collection: its external ID, or its object', async (t) => {
   });
   await answered(ada, '306\n307', 'end_1', '43,1,Invalid message identifier');
 });
+
+t.test('nothing of this was a fault of the server', async (t) => {
+  t.same(
+    server.complaints.filter((line) => !line.includes('refused by the limit')),
+    [],
+  );
+});
