@@ -41,6 +41,8 @@ const PROGRAMS = {
   nginx: 'nginx',
   caddy: 'caddy',
   '/usr/bin/python3:paho.mqtt': 'python3-paho-mqtt',
+  '/usr/sbin/sshd': 'openssh-server',
+  ssh: 'openssh-client',
 };
 
 /** What runs against a cluster, and what that needs; see CONTRIBUTING.md. */
@@ -61,6 +63,7 @@ const CLUSTER_TOO_FILES = new Set(
     'applications/application-binaries',
     'devices/device-registration',
     'devices/last-error',
+    'devices/remote-access',
     'http/hostile-routes',
     'http/notification-subscriptions',
     'http/openapi-answers',

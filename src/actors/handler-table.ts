@@ -23,6 +23,7 @@ import {
 import { changeSoftware, ensureSoftwareList } from './handlers/inventory/software-list.ts';
 import { removeSubscriptions } from './handlers/notification-subscription.ts';
 import { createOperation, deleteOperation, setProfile, updateOperation } from './handlers/operation.ts';
+import { removeConfigurations } from './handlers/remote-access.ts';
 import {
   addSessionMessage,
   expireSession,
@@ -70,7 +71,10 @@ export const HANDLERS: Readonly<Partial<Record<CommandKind, Handler>>> = {
   [COMMAND.SOFTWARE_LIST_ENSURE]: ensureSoftwareList,
   [COMMAND.SOFTWARE_CHANGE]: changeSoftware,
   [COMMAND.DATA_DELETE]: acceptDataDelete,
-  [COMMAND.SOURCE_DELETE]: removeSubscriptions,
+  [COMMAND.SOURCE_DELETE]: (context, body) => {
+    removeConfigurations(context, body);
+    return removeSubscriptions(context, body);
+  },
   [COMMAND.USER_PUT]: putUser,
   [COMMAND.USER_DELETE]: deleteUser,
   [COMMAND.DEVICE_CREDENTIALS_ISSUE]: issueDeviceCredentials,

@@ -25,6 +25,7 @@ import { notificationSubscriptionRoutes } from './realtime/notification-subscrip
 import { operationRoutes } from './operations/operations.ts';
 import { optionRoutes } from './options/options.ts';
 import { withExport } from './page-export.ts';
+import { remoteAccessRoutes } from './remote-access/configurations.ts';
 import { retentionRoutes } from './retention/retention.ts';
 import { rootRoutes } from './system/roots.ts';
 import type { Route } from './request/route.ts';
@@ -110,6 +111,7 @@ export function apiRoutes(further: readonly Route[] = []): Route[] {
     ...statisticsFileRoutes(),
     ...retentionRoutes(),
     ...notificationSubscriptionRoutes(),
+    ...remoteAccessRoutes(),
     ...systemRoutes(),
     ...featureRoutes(),
     ...frontPageRoutes(),

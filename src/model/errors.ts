@@ -683,6 +683,27 @@ export const ERRORS = {
     'reliable-notification/Duplicate',
     'There is a subscription {subscription} in the context {context} of this source already',
   ),
+  'remote-access/not-found': entry(
+    404,
+    'remoteaccess/Not Found',
+    'The device {device} has no remote access configuration {id}',
+  ),
+  'remote-access/too-many': entry(
+    422,
+    'remoteaccess/Unprocessable Entity',
+    'There are at most {maximum} remote access configurations ({limit})',
+  ),
+  'remote-access/too-large': entry(
+    422,
+    'remoteaccess/Unprocessable Entity',
+    'Remote access configurations have at most {maximum} bytes together ({limit})',
+  ),
+  'remote-access/key': entry(
+    404,
+    'remoteaccess/Not Found',
+    'The connection key is unknown, was used before, or is older than {seconds} s',
+  ),
+  'remote-access/path': entry(404, 'remoteaccess/Not Found', 'No tunnel begins at {path}'),
   'system-option/not-found': entry(404, 'options/Not Found', 'The option {category}/{key} does not exist'),
 } as const satisfies Record<string, ErrorEntry>;
 

@@ -14,6 +14,7 @@ import { operatorDoors } from './parts/operator.ts';
 import type { OperatorDoors } from './parts/operator.ts';
 import type { Part } from './parts/part.ts';
 import { realtimePart, rightsPart } from './parts/realtime.ts';
+import { remoteAccessPart } from './parts/remote-access.ts';
 import { clockOf, retentionPart } from './parts/retention.ts';
 import { smartRestPart } from './parts/smartrest.ts';
 import { tlsPart } from './parts/tls.ts';
@@ -58,16 +59,18 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
   const smartRest = smartRestPart(core);
   const devices = devicesPart(core, accounts, clock, bounds.mqtt, smartRest);
   const realtime = realtimePart(core, accounts);
+  const remoteAccess = remoteAccessPart(core);
   const files = filesPart(core);
   const availability = availabilityPart(core, devices, realtime);
   const retention = retentionPart(core, clock);
   const statistics = statisticsPart(core, accounts, files);
   const parts: readonly Part[] = [
     accounts,
-    rightsPart(core, accounts, devices, realtime, smartRest),
+    rightsPart(core, accounts, devices, realtime, smartRest, remoteAccess),
     devices,
     realtime,
     smartRest,
+    remoteAccess,
     files,
     availability,
     tenantJobsPart(core),
@@ -82,6 +85,7 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
     devices,
     realtime,
     smartRest,
+    remoteAccess,
     files,
     availability,
     retention,

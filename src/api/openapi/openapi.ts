@@ -36,6 +36,7 @@ const AREAS: Readonly<Record<string, string>> = {
   system: 'Health, metrics and this description',
   realtime: 'Notifications',
   'reliable-notification': 'Subscriptions of Notifications 2.0',
+  remoteaccess: 'Remote access: where tunnels to devices lead',
 };
 
 /** @param routes the table. @returns the document as a JSON value, without its servers. */

@@ -31,5 +31,6 @@ export const PATH_PARAMETERS: Readonly<Record<string, readonly [description: str
     'hello',
   ],
   file: ['Path of a file in the archive', 'index.html'],
+  configurationId: ['Identifier of the remote access configuration', '1143'],
   rest: ['Path within the microservice', 'health'],
 };

@@ -13,7 +13,6 @@
  * NATS or a node went is lost to it, as what was written to a long poll whose client went; it is counted as
  * `realtime/poll-relay`. While NATS is away nothing is ended: members cannot be told from those that have gone.
  */
-import { createHash } from 'node:crypto';
 import type { Log } from '../../ports/log.ts';
 import type { Principal } from '../../model/access/principal.ts';
 import type { Refusals } from '../../ports/refusals.ts';
@@ -23,12 +22,11 @@ import { answerText, textOf, UNKNOWN_CLIENT } from '../../realtime/bayeux/messag
 import type { Answer, Request } from '../../realtime/bayeux/message.ts';
 import type { Requester } from '../../realtime/bayeux/protocol.ts';
 import type { LongPollAnswerer, LongPollRequest, PollsElsewhere } from '../../realtime/bayeux/polls-elsewhere.ts';
+import { nodeEnd } from './node-end.ts';
 import type { NodeMessages } from './node-messages.ts';
 import type { Member } from '../shards/leases.ts';
 
 const SUBJECT = { poll: 'poll', answer: 'poll-answer', gone: 'poll-gone', check: 'poll-check' } as const;
-/** Bytes of the node's id in a client id. */
-const END_BYTES = 4;
 const TIMEOUT_MS = 5_000;
 const TICK_MS = 1_000;
 /** Ticks from one check to the next; longer than an answer takes. */
@@ -103,7 +101,7 @@ export class PollRelay implements PollsElsewhere {
 
   constructor(options: PollRelayOptions) {
     this.#options = options;
-    this.clientIdEnd = endOf(options.messages.nodeId);
+    this.clientIdEnd = nodeEnd(options.messages.nodeId);
   }
 
   /** Polls that wait for other nodes, and polls of other nodes. */
@@ -177,7 +175,7 @@ export class PollRelay implements PollsElsewhere {
     const { messages, leases } = this.#options;
     if (!messages.isConnected || this.#ticks < this.#settledAtTick) return undefined;
     const members = new Set(leases.members.map(({ nodeId }) => nodeId));
-    this.#ends = new Map(Array.from(members, (nodeId) => [endOf(nodeId), nodeId]));
+    this.#ends = new Map(Array.from(members, (nodeId) => [nodeEnd(nodeId), nodeId]));
     return members;
   }
 
@@ -413,11 +411,6 @@ class RelayedPoll implements LongPollResponder {
   }
 }
 
-const endOf = (nodeId: string): string =>
-  createHash('sha256')
-    .update(nodeId)
-    .digest('hex')
-    .slice(0, 2 * END_BYTES);
 const keyOf = (nodeId: string, id: string): string => `${nodeId} ${id}`;
 
 function askerOf({ principal, ofCookie, host, userAgent }: Requester): Asker {

@@ -25,7 +25,8 @@ export type RecordCollection =
   | 'totp'
   | 'revocation'
   | 'statisticsFile'
-  | 'notificationSubscription';
+  | 'notificationSubscription'
+  | 'remoteAccess';
 
 /**
  * What is behind each id.

@@ -2,6 +2,7 @@
 import { ApiServer } from '../../api/api-server.ts';
 import type { HttpEngine } from '../../api/http/engines/engine.ts';
 import type { WebSocketChannel } from '../../api/http/web-socket.ts';
+import { registerTunnelSockets } from '../../api/remote-access/sockets.ts';
 import { realtimeRoutes, registerRealtimeSockets } from '../../api/realtime/realtime.ts';
 import { addressBehind } from '../../api/request/login-caller.ts';
 import type { Platform } from '../../api/request/platform.ts';
@@ -25,6 +26,7 @@ import type { DevicesPart } from './devices.ts';
 import type { FilesPart } from './files.ts';
 import type { StatisticsPart } from './jobs.ts';
 import type { RealtimePart } from './realtime.ts';
+import type { RemoteAccessPart } from './remote-access.ts';
 import type { RetentionPart } from './retention.ts';
 import type { SmartRestPart } from './smartrest.ts';
 
@@ -37,6 +39,7 @@ export function httpServer(
     readonly devices: DevicesPart;
     readonly realtime: RealtimePart;
     readonly smartRest: SmartRestPart;
+    readonly remoteAccess: RemoteAccessPart;
     readonly files: FilesPart;
     readonly availability: AvailabilityPart;
     readonly retention: RetentionPart;
@@ -147,6 +150,7 @@ export function httpServer(
   if (core.isGateway) {
     device.hooks.answerRows = tunnelledRows(platform, api.inner);
     registerRealtimeSockets(api, realtime);
+    registerTunnelSockets(api, { documents, refusals: metrics, log, tunnels: parts.remoteAccess.tunnels });
     api.webSocket(
       '/mqtt',
       mqttWebSocketHandlers(mqtt, (channel: WebSocketChannel) =>

@@ -12,6 +12,7 @@ import type { AccountsPart } from './accounts.ts';
 import type { DevicesPart } from './devices.ts';
 import type { Part } from './part.ts';
 import type { SmartRestPart } from './smartrest.ts';
+import type { RemoteAccessPart } from './remote-access.ts';
 import { TENANT_KEY } from '../../model/commands/keys.ts';
 
 /** Between two looks at what links between objects have opened, while many of them end. */
@@ -53,13 +54,14 @@ export function realtimePart(core: ServerCore, { tenantServices }: AccountsPart)
   return { bayeux };
 }
 
-/** Ends what connected devices and subscribers may no longer have. */
+/** Ends what connected devices, subscribers and tunnels may no longer have. */
 export function rightsPart(
   core: ServerCore,
   { tenantServices }: AccountsPart,
   { device, mqtt }: DevicesPart,
   { bayeux }: RealtimePart,
   { collections }: SmartRestPart,
+  { tunnels }: RemoteAccessPart,
 ): Part {
   const { events, tenants, documents, metrics, log, authenticator } = core;
   const tenantId = (tenant: number): string => tenants.byNumber(tenant)?.id ?? '';
@@ -73,16 +75,20 @@ export function rightsPart(
     refusals: metrics,
     log,
     endUsers: (tenant, userNames) => events.onUsersEnded?.(tenant, userNames),
-    endTokenSessions: (tenant, userName) => bayeux.endTokenSessions(tenantId(tenant), userName),
+    endTokenSessions: (tenant, userName) => {
+      bayeux.endTokenSessions(tenantId(tenant), userName);
+      tunnels.endTokenSessions(tenant, userName);
+    },
     endDeviceSessions: (tenant) => bayeux.endDeviceSessions(tenant),
   });
   events.onTenantsEnded = (ended) => {
     for (const { number } of ended) if (tenants.byNumber(number) === undefined) tenantServices.forgetTenant(number);
-    endConnections({ mqtt, bayeux }, ended);
+    endConnections({ mqtt, bayeux, tunnels }, ended);
   };
   events.onUsersEnded = (tenant, userNames) => {
     mqtt.disconnectUsers(tenant, userNames);
     for (const userName of userNames) bayeux.endUser(tenantId(tenant), userName);
+    tunnels.endUsers(tenant, userNames);
   };
   events.onObjectChanged = (id) => {
     device.objectChanged(id);
@@ -95,6 +101,7 @@ export function rightsPart(
     const connected: ConnectedUsers = new Map();
     mqtt.addConnectedUsers(connected);
     bayeux.addConnectedUsers(connected);
+    tunnels.addConnectedUsers(connected);
     await rights.recheck(new Map([...connected].filter(([tenant]) => isOf(tenant, TENANT_KEY))));
     await device.objectsMissed(isOf);
     linksEnded.note();

@@ -182,11 +182,13 @@ export class TenantServices {
 export interface TenantConnections {
   readonly mqtt: { disconnectTenant(tenantNumber: number): void };
   readonly bayeux: { endTenant(tenant: number): void };
+  readonly tunnels: { endTenant(tenant: number): void };
 }
 
-export function endConnections({ mqtt, bayeux }: TenantConnections, ended: readonly Tenant[]): void {
+export function endConnections({ mqtt, bayeux, tunnels }: TenantConnections, ended: readonly Tenant[]): void {
   for (const { number } of ended) {
     mqtt.disconnectTenant(number);
     bayeux.endTenant(number);
+    tunnels.endTenant(number);
   }
 }

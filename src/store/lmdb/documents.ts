@@ -52,6 +52,7 @@ const CODES: Readonly<Record<Collection, string>> = {
   revocation: 'R',
   statisticsFile: 'f',
   notificationSubscription: 'n',
+  remoteAccess: 'x',
 };
 
 /** Collections of tenants. */

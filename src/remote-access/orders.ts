@@ -1,0 +1,138 @@
+/** The operations by which devices are told to open a tunnel, and who may open one for a device. */
+import { HistoryFilter } from '../history/filter.ts';
+import { documentPage } from '../history/page.ts';
+import { addParameters } from '../history/parameters.ts';
+import type { ListReaders } from '../history/readers.ts';
+import { mayAccess } from '../model/access/inventory-access.ts';
+import type { Principal } from '../model/access/principal.ts';
+import { SERIAL_TYPE } from '../model/access/serial-claim.ts';
+import type { OperationCreate, OperationUpdate } from '../model/commands/entities.ts';
+import { COMMAND } from '../model/commands/kinds.ts';
+import { PROCESSING_MODE } from '../model/commands/processing-mode.ts';
+import { splitMembers, stringMember } from '../model/documents/json-document.ts';
+import { deviceUserOf } from '../model/entities/device-request.ts';
+import { isOpenOperation } from '../model/entities/operation.ts';
+import { CONNECT_FRAGMENT, connectOrderOf } from '../model/access/remote-access.ts';
+import type { ConnectOrder } from '../model/access/remote-access.ts';
+import { idText } from '../model/entities/entity-id.ts';
+import type { CommandPort } from '../ports/command-port.ts';
+import type { HistoryReader } from '../ports/history-reader.ts';
+import type { IdSource } from '../ports/id-source.ts';
+
+/** Operations of a tenant that are looked through for a key: as many as come within the time that a key lives. */
+const POSTED_MAX = 500;
+const SERIALS_MAX = 100;
+
+export interface OrderParts extends Omit<ListReaders, 'tenant'> {
+  readonly commands: CommandPort;
+  readonly ids: Pick<IdSource, 'nextBesideInOrder'>;
+  /** Milliseconds since 1970. */
+  now(): number;
+}
+
+/** An operation of another with a key of its own. */
+export interface PostedOrder extends ConnectOrder {
+  readonly device: string;
+  readonly operationId: string;
+}
+
+/** @returns the id of the operation. @throws PlatformError, for instance of a device without an agent. */
+export async function placeOrder(
+  parts: OrderParts,
+  by: Pick<Principal, 'tenantNumber' | 'userName'>,
+  device: string,
+  order: ConnectOrder,
+): Promise<string> {
+  const [id] = await parts.ids.nextBesideInOrder(by.tenantNumber, [Number(device)]);
+  const doc = JSON.stringify({
+    description: `Remote access to ${order.hostname}:${order.port}`,
+    [CONNECT_FRAGMENT]: order,
+  });
+  const body: OperationCreate = { id: String(id), doc, user: by.userName };
+  await parts.commands.request({
+    kind: COMMAND.OPERATION_CREATE,
+    tenant: by.tenantNumber,
+    key: Number(device),
+    mode: PROCESSING_MODE.PERSISTENT,
+    receivedAt: parts.now(),
+    body,
+  });
+  return body.id;
+}
+
+/** Has an operation fail that is still open: nothing will come of it. */
+export async function failOrder(
+  parts: OrderParts,
+  by: Pick<Principal, 'tenantNumber' | 'userName'>,
+  { device, operationId, reason }: { readonly device: string; readonly operationId: string; readonly reason: string },
+): Promise<void> {
+  const text = await parts.documents.get('operation', by.tenantNumber, operationId);
+  if (text === undefined || !isOpenOperation(stringMember(splitMembers(text), 'status') ?? '')) return;
+  const doc = JSON.stringify({ status: 'FAILED', failureReason: reason });
+  const body: OperationUpdate = { id: operationId, doc, user: by.userName };
+  await parts.commands.request({
+    kind: COMMAND.OPERATION_UPDATE,
+    tenant: by.tenantNumber,
+    key: Number(device),
+    mode: PROCESSING_MODE.PERSISTENT,
+    receivedAt: parts.now(),
+    body,
+  });
+}
+
+/** The newest open operation with the key that is not older than `ageMs`. */
+export async function findPostedOrder(
+  parts: OrderParts,
+  { tenantNumber: tenant, userName: user }: DeviceUser,
+  connectionKey: string,
+  ageMs: number,
+): Promise<PostedOrder | undefined> {
+  // Queries wait in the turn of the user who asks.
+  const history: HistoryReader = {
+    query: (statement) => parts.history.query(statement, { tenant, user }),
+    stream: (statement, format) => parts.history.stream(statement, format),
+  };
+  const filter = addParameters(new HistoryFilter(tenant), 'operations', {
+    fragmentType: CONNECT_FRAGMENT,
+    dateFrom: parts.now() - ageMs,
+  });
+  const page = { size: POSTED_MAX, current: 1, offset: 0, wantsTotal: false };
+  const { rows } = await documentPage(
+    { ...parts, history, tenant },
+    'operations',
+    filter,
+    { isDescending: true },
+    page,
+  );
+  for (const { entityId, doc } of rows) {
+    const members = splitMembers(doc);
+    const order = connectOrderOf(members.get(CONNECT_FRAGMENT));
+    if (order?.connectionKey === connectionKey && isOpenOperation(stringMember(members, 'status') ?? ''))
+      return { ...order, device: idText(members.get('deviceId')), operationId: entityId };
+  }
+  return undefined;
+}
+
+/** Of a device's side: whose connection it is. */
+export type DeviceUser = Pick<Principal, 'tenant' | 'tenantNumber' | 'userName' | 'ownRoles'>;
+
+/**
+ * Whether the user may take the device's side of a tunnel: its owner, a registered device above it that owns that, or
+ * the user that was registered with the device's serial number.
+ */
+export async function mayServe(
+  { documents }: Pick<OrderParts, 'documents'>,
+  user: DeviceUser,
+  device: string,
+): Promise<boolean> {
+  const { tenantNumber, userName } = user;
+  const doc = await documents.get('managedObject', tenantNumber, device);
+  if (doc === undefined) return false;
+  // Inventory roles are for people: they do not make one the device.
+  const principal: Principal = { ...user, roles: new Set() };
+  if (await mayAccess(documents, principal, { id: device, doc }, { scope: 'OPERATION', permission: 'ADMIN' }))
+    return true;
+  const prefix = `${device}\n${SERIAL_TYPE}\n`;
+  const serials = await documents.list('externalIdsOf', tenantNumber, prefix, { limit: SERIALS_MAX });
+  return serials.some(({ id }) => deviceUserOf(id.slice(prefix.length)) === userName);
+}

@@ -1,0 +1,173 @@
+/** Keys, waiting and bounds of tunnels on two nodes in memory, and what goes between them. */
+import { setTimeout as pause } from 'node:timers/promises';
+import t from 'tap';
+import { TunnelRelay } from '../../src/cluster/peers/tunnel-relay.ts';
+import type { Principal } from '../../src/model/access/principal.ts';
+import type { Command } from '../../src/model/commands/command.ts';
+import type { LiveBus } from '../../src/ports/live-bus.ts';
+import type { Log } from '../../src/ports/log.ts';
+import type { TunnelLimits } from '../../src/remote-access/limits.ts';
+import type { TunnelEnd } from '../../src/remote-access/tunnel.ts';
+import { Tunnels } from '../../src/remote-access/tunnels.ts';
+import { InMemoryCluster } from '../cluster/memory/ports.ts';
+import { until } from '../helpers/until.ts';
+
+const silent = (): void => undefined;
+const LOG: Log = {
+  debug: silent,
+  info: silent,
+  warn: silent,
+  error: silent,
+  child: () => LOG,
+  isLevelEnabled: () => false,
+};
+const user = (userName: string): Principal => ({ tenant: 't1', tenantNumber: 2, userName, roles: new Set() });
+const ADA = user('ada');
+const DEVICE = user('device_1');
+const TARGET = { device: '10', hostname: 'h', port: 22, name: 'Shell' };
+
+class End implements TunnelEnd {
+  bytes = 0;
+  isPaused = false;
+  takesMore = true;
+  closed: string | undefined;
+  send(bytes: Uint8Array): boolean {
+    this.bytes += bytes.length;
+    return this.takesMore;
+  }
+  pause(): boolean {
+    this.isPaused = true;
+    return true;
+  }
+  resume(): void {
+    this.isPaused = false;
+  }
+  end(code: number, reason: string): void {
+    this.closed ??= `${code} ${reason}`;
+  }
+  destroy(): void {
+    this.closed ??= 'destroyed';
+  }
+}
+
+/** Two nodes over the same documents; the keys of operations in their order. */
+function nodes(limits: Partial<TunnelLimits> = {}) {
+  const cluster = new InMemoryCluster();
+  const leases = { members: ['a', 'b'].map((nodeId) => ({ nodeId, roles: ['gateway'] as const, isLeaving: false })) };
+  const documents = new Map([['managedObject/10', '{"id":"10","owner":"device_1"}']]);
+  const keys: string[] = [];
+  const failures: string[] = [];
+  const counted: string[] = [];
+  const request = async (command: Command): Promise<unknown> => {
+    const { id, doc } = command.body as { id?: string; doc?: string };
+    const sent = JSON.parse(doc ?? '{}');
+    if (sent.status === 'FAILED') failures.push(sent.failureReason);
+    else if (doc !== undefined) {
+      documents.set(`operation/${id}`, `{"id":"${id}","status":"PENDING"}`);
+      keys.push(sent.c8y_RemoteAccessConnect.connectionKey);
+    }
+    return {};
+  };
+  const relays: TunnelRelay[] = [];
+  const made = ['a', 'b'].map((name) => {
+    const refusals = { count: (limit: string) => void counted.push(limit) };
+    const relay = new TunnelRelay({
+      messages: cluster.node(name, undefined, name).messages,
+      leases,
+      refusals,
+      log: LOG,
+      giveUpMs: 1,
+      askIdleMs: 30,
+    });
+    relays.push(relay);
+    let id = 0;
+    return new Tunnels({
+      commands: { request: request as never },
+      documents: {
+        get: async (collection: string, _tenant: number, key: string) => documents.get(`${collection}/${key}`),
+        list: async () => [],
+        getMany: async () => [],
+      } as never,
+      ids: { nextBesideInOrder: async () => [(id += 1)] },
+      history: { query: async () => [], stream: silent } as never,
+      totals: undefined as never,
+      textBytesMax: 1_000,
+      now: Date.now,
+      bus: { subscribe: () => silent } as unknown as LiveBus,
+      refusals,
+      log: LOG,
+      limits,
+      elsewhere: relay,
+    });
+  });
+  t.teardown(() => Promise.all(made.map((tunnels) => tunnels.close())));
+  return { a: made[0], b: made[1], relays, cluster, keys, failures, counted };
+}
+
+t.test('client on one node, device on the other: both ways, with back-pressure, and both end', async (t) => {
+  const { a, b, relays, keys } = nodes();
+  const [client, device] = [new End(), new End()];
+  const tunnel = await b.begin(ADA, TARGET);
+  tunnel.attach('client', client);
+  tunnel.received('client', Buffer.alloc(10));
+  await t.rejects(a.serve(user('stranger'), keys[0]), { code: 'security/forbidden' });
+  await t.rejects(a.serve({ ...DEVICE, tenantNumber: 3 }, keys[0]), { code: 'remote-access/key' }, 'another tenant');
+  const served = await a.serve(DEVICE, keys[0]);
+  served.attach('device', device);
+  await until('what was sent before comes', () => device.bytes === 10);
+  await t.rejects(a.serve(DEVICE, keys[0]), { code: 'remote-access/key' }, 'the key is used');
+  client.takesMore = false;
+  let sent = 0;
+  while (!device.isPaused && sent < 20_000_000) {
+    served.received('device', Buffer.alloc(100_000));
+    sent += 100_000;
+    await pause(1);
+  }
+  t.ok(device.isPaused, `the device is stopped after ${sent} bytes`);
+  client.takesMore = true;
+  tunnel.drained('client');
+  await until('everything comes', () => client.bytes === sent);
+  t.notOk(device.isPaused);
+  tunnel.ended('client', 'enough');
+  await until('the other end is told', () => device.closed !== undefined);
+  t.equal(device.closed, '1000 enough');
+  await until('nothing is left', () => relays.every(({ linkCount }) => linkCount === 0));
+  t.strictSame([a.counts.joined, b.counts.joined], [0, 0]);
+});
+
+t.test('the node of the client dies', async (t) => {
+  const { a, b, cluster, keys } = nodes();
+  const device = new End();
+  (await b.begin(ADA, TARGET)).attach('client', new End());
+  (await a.serve(DEVICE, keys[0])).attach('device', device);
+  cluster.kill('b');
+  await until('the device is told', () => device.closed !== undefined);
+  t.equal(a.counts.joined, 0);
+});
+
+t.test('a device that does not come', async (t) => {
+  const { b, failures, counted, keys, a } = nodes({ keyMs: 20 });
+  const client = new End();
+  (await b.begin(ADA, TARGET)).attach('client', client);
+  await until('the client is told', () => client.closed !== undefined);
+  t.match(client.closed, /^1013 remote-access\/device-time: the device has not connected within 0.02 s/);
+  await until('its operation fails', () => failures.length === 1);
+  t.match(failures[0], /has not connected/);
+  t.strictSame(counted, ['remote-access/device-time']);
+  await t.rejects(a.serve(DEVICE, keys[0]), { code: 'remote-access/key' }, 'the key is too old');
+});
+
+t.test('shares, idle time, rights', async (t) => {
+  const { b, counted, keys } = nodes({ tunnels: 3, idleMs: 50 });
+  const ends = [new End(), new End()];
+  (await b.begin(ADA, TARGET)).attach('client', ends[0]);
+  (await b.begin(user('bob'), TARGET)).attach('client', ends[1]);
+  await b.begin(user('eve'), TARGET);
+  await t.rejects(b.begin(ADA, TARGET), { code: 'general/busy' });
+  t.match(counted[0], /^remote-access\/tunnels/);
+  b.endUsers(2, new Set(['bob']));
+  t.match(ends[1].closed, /^1008 the rights have changed/);
+  await until('the other is idle', () => ends[0].closed !== undefined);
+  t.match(ends[0].closed, /^1000 remote-access\/idle-time/);
+  await t.rejects(b.serve(DEVICE, keys[0]), { code: 'remote-access/key' });
+});
