@@ -10,6 +10,7 @@ import { SettingsError, suggestion, type Setting, type SettingValues } from '../
 import { helpText } from '../config/text.ts';
 import { read } from './command.ts';
 import type { CommandEntry, ParsedFlags } from './command.ts';
+import { CONNECT_SETTINGS } from './connect/settings.ts';
 import { DEVICE_COMMANDS } from './device.ts';
 import { SIMULATE_SETTINGS } from './simulate/settings.ts';
 import { TAIL_SETTINGS } from './tail/settings.ts';
@@ -69,6 +70,14 @@ const COMMANDS: readonly CommandEntry[] = [
     description: 'show what comes in, live',
     settings: TAIL_SETTINGS,
     run: async (parsed) => (await import('./tail/tail.ts')).tail(read(TAIL_SETTINGS, parsed)),
+  },
+  {
+    name: 'connect',
+    description: 'reach a port of a device through the server, for instance its SSH',
+    settings: CONNECT_SETTINGS,
+    words: [['device', 'the serial or id of the device']],
+    run: async (parsed) =>
+      (await import('./connect/connect.ts')).connect(read(CONNECT_SETTINGS, parsed), parsed.words[0]),
   },
   ...TLS_COMMANDS,
 ];

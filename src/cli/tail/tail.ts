@@ -1,6 +1,7 @@
 /** `millrace tail`: shows what comes in, live. */
 import { CommandError, EXIT_OK } from '../../operate/exit-codes.ts';
 import { RemoteApi } from '../remote/client.ts';
+import { objectIdOf } from '../remote/object-id.ts';
 import { printJson, say } from '../remote/output.ts';
 import { Refused, follow } from './bayeux.ts';
 import { isOfType, lineOf } from './lines.ts';
@@ -64,13 +65,4 @@ export async function tail(options: TailOptions): Promise<number> {
     throw error instanceof Refused ? new CommandError(error.message) : error;
   }
   return EXIT_OK;
-}
-
-/** @param device a serial, or an id. @throws CommandError when it is neither. */
-async function objectIdOf(api: RemoteApi, device: string): Promise<string> {
-  const bySerial = await api.find(`/identity/externalIds/c8y_Serial/${encodeURIComponent(device)}`);
-  if (bySerial !== undefined) return String(bySerial.managedObject.id);
-  const byId = /^\d+$/.test(device) ? await api.find(`/inventory/managedObjects/${device}`) : undefined;
-  if (byId !== undefined) return String(byId.id);
-  throw new CommandError(`no device has the serial or id ${device}`);
 }
