@@ -3,26 +3,25 @@
  * replies, notifications and follow-up commands (design 1 to 3).
  */
 import { CHANGES_OBJECT, COMMAND } from '../model/commands/kinds.ts';
-import type { Command } from '../model/commands/command.ts';
-import type { Collection } from '../model/commands/collections.ts';
-import type { LiveBus, Notification } from '../ports/live-bus.ts';
-import type { RecordChange, RecordsChange } from '../model/commands/records.ts';
+import type { Notification } from '../ports/live-bus.ts';
+import type { RecordsChange } from '../model/commands/records.ts';
 import { PlatformError } from '../model/errors.ts';
-import type { Log } from '../ports/log.ts';
 import { isNotified, isStored } from '../model/commands/processing-mode.ts';
 import { decodeCommand, undecodable } from '../ingest/journal/command-record.ts';
 import type { JournalCommand } from '../ingest/journal/command-record.ts';
 import { kindAt, modeAt, nextAt, tenantAt } from '../ingest/journal/record-layout.ts';
 import type { HistoryRow } from '../ingest/projector/history-writer.ts';
+import type { ActorSystemOptions } from './actor-system-options.ts';
 import { ActorContext } from './runtime/context.ts';
-import type { ChangedUser } from './runtime/context.ts';
-import type { DocumentChange, Documents } from './runtime/documents.ts';
+import type { DocumentChange } from './runtime/documents.ts';
 import { charsOf, COMMAND_CHARS_MAX, GROUP_CHARS_MAX, newestRows } from './runtime/group-size.ts';
+import type { ForwardedGroup, Forwarder } from './runtime/forwarder.ts';
 import { FollowUps, HANDLED_PREFIX, shardOfPending } from './runtime/follow-ups.ts';
 import { auditCommand } from './runtime/command-audit.ts';
 import { HANDLERS } from './handler-table.ts';
+import { removedSubscriptions } from './handlers/notification-subscription.ts';
 import { Mailbox } from './runtime/mailbox.ts';
-import { notifyMeasurement } from './runtime/measurement-notice.ts';
+import { forwardedMeasurement, notifyMeasurement } from './runtime/measurement-notice.ts';
 import { documentsOf } from './runtime/prefetch.ts';
 import { NotLoaded, StateView, StoreFailed } from './runtime/state-view.ts';
 
@@ -63,6 +62,14 @@ interface Group {
   rows: HistoryRow[];
   /** Measurements that are counted when it is committed. */
   readonly counts: Counts | undefined;
+  /** Measurements that go to topics. */
+  readonly measured: readonly Told[];
+}
+
+/** What subscribers are told of one record. */
+interface Told {
+  readonly seq: number;
+  readonly notification: Notification;
 }
 
 /** Tenant -> stored measurements. */
@@ -80,68 +87,6 @@ interface Outcome {
 interface Delivery {
   readonly command: JournalCommand;
   readonly group: Group;
-}
-
-export interface UsageCount {
-  count(tenant: number, counter: 'measurements_created'): void;
-  changed(notification: Pick<Notification, 'tenant' | 'area' | 'action'>): void;
-}
-
-/** A group whose commands are all decided. */
-export interface DecidedGroup {
-  readonly firstSeq: number;
-  readonly lastSeq: number;
-  /** May not be kept after the call, unless the records were given to `handleGroup` for good. */
-  readonly records: Buffer;
-  readonly rows: readonly HistoryRow[];
-  readonly isReplay: boolean;
-}
-
-/** What is different where the system is that of one shard among others. */
-export interface ShardRole {
-  readonly shard: number;
-  /** Whether the actor is of this shard. */
-  readonly isOwn: (collection: Collection, tenant: number, id: string) => boolean;
-  /** The entry of another shard's `pending`, as committed. */
-  readonly pendingOf: (shard: number, pendingId: string) => string | undefined | Promise<string | undefined>;
-  /** The outcome of a command, once its state is committed and its follow-ups are handled. */
-  readonly onOutcome: (gateway: string, seq: number, answer: unknown, error: PlatformError | undefined) => void;
-  /**
-   * The group up to `lastSeq` writes more than one commit takes, after `count` of its commands: nothing of it is
-   * written, and the system has stopped.
-   */
-  readonly onTooLarge: (lastSeq: number, count: number) => void;
-}
-
-export interface ActorSystemOptions {
-  readonly documents: Documents;
-  readonly bus: LiveBus;
-  readonly log: Log;
-  /** Appends a follow-up to the journal. Rejects when it cannot be taken now; it is tried again. */
-  readonly append: (command: Command, pendingId: string) => Promise<void>;
-  readonly onCommitFailed: (error: Error) => void;
-  /** A user was changed or deleted: what was remembered about it is forgotten, before the change is answered. */
-  readonly onUserChanged: (tenant: number, changed: ChangedUser) => void;
-  /** Records of a tenant were changed: parts that keep some in memory read them again, before the change is answered. */
-  readonly onRecordsChanged: (tenant: number, changes: readonly RecordChange[]) => void;
-  /** Counts what was stored, for the statistics of the tenant. */
-  readonly usage?: UsageCount;
-  /** A managed object was changed or deleted, or has lost an external ID: gateways forget what they remember about it. */
-  readonly onObjectChanged: (id: number) => void;
-  /** An object was taken from below another one. */
-  readonly onLinksEnded: () => void;
-  /**
-   * Told of each group, in order, once all of it is decided (at once, on a store that answers at once); before its
-   * commit.
-   */
-  readonly onDecided?: (group: DecidedGroup) => void;
-  /** Absent where one system has all actors. */
-  readonly shard?: ShardRole;
-  /**
-   * A command is set aside because its handler failed, which is an error of the server: it has no effect and is
-   * answered `general/internal`.
-   */
-  readonly onSetAside?: (command: JournalCommand, error: Error, reference: string) => void;
 }
 
 export class ActorSystem {
@@ -164,6 +109,8 @@ export class ActorSystem {
   readonly #uncommittedRows = new Map<number, HistoryRow[]>();
   #current: Group | undefined;
   #passedCount = 0;
+  /** While a group waits for its topics: those behind it commit after it. */
+  #forwarding: Promise<void> | undefined;
   #commits: Promise<void> = Promise.resolve();
   #commitsUnderWay = 0;
   /** Of groups without commands since the last save of the position. */
@@ -201,12 +148,18 @@ export class ActorSystem {
     const commands: JournalCommand[] = [];
     const damaged: { readonly command: JournalCommand; readonly error: Error }[] = [];
     const counts: Counts | undefined = this.#options.shard && this.#options.usage && new Map<number, number>();
+    const forwarder = this.#options.forwarder?.isActive === true ? this.#options.forwarder : undefined;
+    const measured: Told[] = [];
     let seq = firstSeq;
     for (let at = 0; at < records.length; at = nextAt(records, at), seq += 1) {
       if (kindAt(records, at) === COMMAND.MEASUREMENT) {
         if (replayThrough === undefined) {
           if (isStored(modeAt(records, at))) this.#countMeasurement(tenantAt(records, at), counts);
           if (seq > this.toldSeq) notifyMeasurement(this.#options.bus, records, at);
+        }
+        if (forwarder !== undefined && (replayThrough === undefined || seq > replayThrough)) {
+          const notification = forwardedMeasurement(forwarder, records, at);
+          if (notification !== undefined) measured.push({ seq, notification });
         }
       } else if (replayThrough === undefined || seq > replayThrough) {
         try {
@@ -218,7 +171,7 @@ export class ActorSystem {
     }
     const lastSeq = seq - 1;
     const isReplay = replayThrough !== undefined;
-    if (commands.length === 0 && damaged.length === 0 && this.#groups.length === 0) {
+    if (commands.length === 0 && damaged.length === 0 && measured.length === 0 && this.#groups.length === 0) {
       this.#passedGroup(lastSeq, counts);
       this.#options.onDecided?.({ firstSeq, lastSeq, records, rows: [], isReplay });
       return lastSeq;
@@ -235,6 +188,7 @@ export class ActorSystem {
       outcomes: [],
       rows: [],
       counts,
+      measured,
     };
     this.#groups.push(group);
     this.#current = group;
@@ -267,7 +221,8 @@ export class ActorSystem {
    * handled again.
    */
   savePassed(): void {
-    if (this.#passedCount === 0 || this.#isStopped) return;
+    // A group that waits for its topics is not committed yet: the position may not pass it.
+    if (this.#passedCount === 0 || this.#isStopped || this.#forwarding !== undefined) return;
     const counts = this.#takePassed();
     this.#options.documents.commit([], this.#emptySeq).then(
       () => {
@@ -533,17 +488,59 @@ export class ActorSystem {
       this.#options.onDecided?.(group);
       this.#commitsUnderWay += 1;
       const passed = this.#takePassed();
-      const commit = this.#options.documents.commit(changes, group.lastSeq).then(
-        () => {
-          for (const counts of [passed, group.counts]) if (counts) this.#count(counts);
-          this.#committed(group, changes);
-        },
-        (error: Error) => {
-          this.#options.onCommitFailed(error);
-        },
-      );
-      this.#commits = this.#commits.then(() => commit);
+      const forwarded = this.#forward(group);
+      const commit = (topics: ForwardedGroup | undefined): void => this.#commit(group, changes, topics, passed);
+      if (this.#forwarding === undefined && !(forwarded instanceof Promise)) {
+        commit(forwarded);
+        continue;
+      }
+      const waiting = (this.#forwarding ?? Promise.resolve())
+        .then(() => forwarded)
+        .then((topics) => {
+          if (this.#forwarding === waiting) this.#forwarding = undefined;
+          commit(topics);
+        });
+      this.#forwarding = waiting;
+      this.#commits = this.#commits.then(() => waiting);
     }
+  }
+
+  /** Of what is told to subscribers, in the order of its records. */
+  #forward(group: Group): ReturnType<Forwarder['forward']> {
+    const { forwarder } = this.#options;
+    if (forwarder?.isActive !== true) return undefined;
+    const told = [...group.measured];
+    for (const { command, notifications } of group.contexts) {
+      if (!isNotified(command.mode)) continue;
+      for (const notification of notifications)
+        if (forwarder.wants(notification.tenant)) told.push({ seq: command.seq, notification });
+    }
+    if (told.length === 0) return undefined;
+    told.sort((one, other) => one.seq - other.seq);
+    return forwarder.forward(
+      group.lastSeq,
+      told.map(({ notification }) => notification),
+    );
+  }
+
+  #commit(
+    group: Group,
+    changes: DocumentChange[],
+    topics: ForwardedGroup | undefined,
+    passed: Counts | undefined,
+  ): void {
+    const all = topics === undefined || topics.documents.length === 0 ? changes : [...changes, ...topics.documents];
+    const commit = this.#options.documents.commit(all, group.lastSeq).then(
+      () => {
+        for (const counts of [passed, group.counts]) if (counts) this.#count(counts);
+        this.#committed(group, changes);
+        topics?.committed();
+      },
+      (error: Error) => {
+        this.#options.onCommitFailed(error);
+      },
+    );
+    this.#commits = this.#commits.then(() => commit);
   }
 
   #committed(group: Group, changes: readonly DocumentChange[]): void {
@@ -564,6 +561,8 @@ export class ActorSystem {
       // One that was refused has none.
       if (kind === COMMAND.RECORDS_CHANGE && context.changes.length > 0)
         this.#options.onRecordsChanged(tenant, (body as RecordsChange).changes);
+      else if (kind === COMMAND.SOURCE_DELETE && context.changes.length > 0)
+        this.#options.onRecordsChanged(tenant, removedSubscriptions(context.changes));
       if (isStored(context.command.mode))
         for (const notification of context.notifications) this.#options.usage?.changed(notification);
       if (!isNotified(context.command.mode)) continue;

@@ -21,6 +21,7 @@ import { measurementListRoutes } from './measurements/list.ts';
 import { measurementSeriesRoutes } from './measurements/series.ts';
 import { measurementRoutes } from './measurements/measurements.ts';
 import { openApiRoutes } from './openapi/routes.ts';
+import { notificationTokenRoutes } from './realtime/notification-tokens.ts';
 import { notificationSubscriptionRoutes } from './realtime/notification-subscriptions.ts';
 import { operationRoutes } from './operations/operations.ts';
 import { optionRoutes } from './options/options.ts';
@@ -112,6 +113,7 @@ export function apiRoutes(further: readonly Route[] = []): Route[] {
     ...retentionRoutes(),
     ...notificationSubscriptionRoutes(),
     ...remoteAccessRoutes(),
+    ...notificationTokenRoutes(),
     ...systemRoutes(),
     ...featureRoutes(),
     ...frontPageRoutes(),

@@ -3,7 +3,8 @@
  * owns, its projector, and what it tells and is told by other nodes. The server's composition supplies the adapters and
  * uses the parts.
  */
-import type { UsageCount } from '../actors/actor-system.ts';
+import type { UsageCount } from '../actors/actor-system-options.ts';
+import type { Forwarder } from '../actors/runtime/forwarder.ts';
 import { DataDeletion } from '../actors/handlers/data-deletion.ts';
 import { parseProgress, PROGRESS_KEY } from '../actors/projector-memory.ts';
 import type { JournalCommand } from '../ingest/journal/command-record.ts';
@@ -93,6 +94,8 @@ export interface ClusterNodeOptions {
   /** See HistoryInsertOptions. */
   readonly uncertainTries?: number;
   readonly usage?: UsageCount;
+  /** Topics of Notifications 2.0. */
+  readonly forwarder?: Forwarder;
   /** A shard is in service on this node. */
   readonly onShardTaken?: () => void;
   readonly onInserted?: (table: string, rows: number) => void;
@@ -190,6 +193,7 @@ export class ClusterNode {
           log,
           quarantine: options.quarantine,
           ...(options.usage ? { usage: options.usage } : {}),
+          ...(options.forwarder ? { forwarder: options.forwarder } : {}),
           deliver: (command, pendingId) => this.commands.deliver(command, pendingId),
         }),
     );

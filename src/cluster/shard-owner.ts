@@ -3,7 +3,8 @@
  * outcomes, and lets go of it, in order or at once. Nothing here ends the process: what is away is waited for.
  */
 import { ActorSystem } from '../actors/actor-system.ts';
-import type { DecidedGroup, UsageCount } from '../actors/actor-system.ts';
+import type { DecidedGroup, UsageCount } from '../actors/actor-system-options.ts';
+import type { Forwarder } from '../actors/runtime/forwarder.ts';
 import { ProjectorMemory } from '../actors/projector-memory.ts';
 import { nextAt } from '../ingest/journal/record-layout.ts';
 import { entryOfCommand } from '../ingest/journal/quarantine.ts';
@@ -47,6 +48,8 @@ export interface ShardOwnerOptions {
   readonly bus: LiveBus;
   /** Counts what was stored, for the statistics of tenants. */
   readonly usage?: UsageCount;
+  /** Topics of Notifications 2.0. */
+  readonly forwarder?: Forwarder;
   /** Of this node: takes commands whose handling failed. */
   readonly quarantine: Quarantine;
   readonly log: Log;
@@ -215,6 +218,7 @@ export class ShardOwner {
       onLinksEnded: () => outcomes.changed(LINKS_ENDED),
       onRecordsChanged: (tenant, changes) => outcomes.recordsChanged(tenant, changes),
       ...(usage ? { usage } : {}),
+      ...(this.#options.forwarder ? { forwarder: this.#options.forwarder } : {}),
       onSetAside: (command, error) => {
         if (service.isEnded) return;
         quarantine.add(entryOfCommand(command, error, actors.committedSeq)).catch((failure: Error) => {

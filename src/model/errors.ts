@@ -704,6 +704,46 @@ export const ERRORS = {
     'The connection key is unknown, was used before, or is older than {seconds} s',
   ),
   'remote-access/path': entry(404, 'remoteaccess/Not Found', 'No tunnel begins at {path}'),
+  'notifications/too-many': entry(
+    422,
+    'reliable-notification/Unprocessable Entity',
+    'The tenant has {maximum} subscriptions, which is the bound ({limit}): delete some',
+  ),
+  'notifications/too-many-bytes': entry(
+    422,
+    'reliable-notification/Unprocessable Entity',
+    'The subscriptions of the tenant come to {maximum} bytes, which is the bound ({limit}): delete some',
+  ),
+  'notifications/bad-token': entry(
+    401,
+    'security/Unauthorized',
+    'The token of Notifications 2.0 is not one of this server, or has expired: make a new one',
+  ),
+  'notifications/invalid-token': entry(
+    422,
+    'reliable-notification/Invalid Data',
+    'The token of Notifications 2.0 is not one of this tenant, or has expired: make a new one',
+  ),
+  'notifications/other-tenant': entry(
+    403,
+    'security/Forbidden',
+    'The token of Notifications 2.0 is not one of the tenant that was called',
+  ),
+  'notifications/connected': entry(
+    409,
+    'reliable-notification/Conflict',
+    'The subscriber {subscriber} is connected already: a token with shared true lets several clients act together',
+  ),
+  'notifications/bound': entry(
+    503,
+    'general/Service Unavailable',
+    'No more consumers of notifications can connect now ({limit}): try again later',
+  ),
+  'notifications/too-many-of-source': entry(
+    422,
+    'reliable-notification/Unprocessable Entity',
+    'There are {maximum} subscriptions of this source, or of the tenant, which is the bound ({limit}): delete some',
+  ),
   'system-option/not-found': entry(404, 'options/Not Found', 'The option {category}/{key} does not exist'),
 } as const satisfies Record<string, ErrorEntry>;
 

@@ -9,6 +9,8 @@ export interface Notification {
   readonly action: 'CREATE' | 'UPDATE' | 'DELETE';
   /** True for what was only passed on (TRANSIENT): there is nothing to link to. */
   readonly isUnstored?: boolean;
+  /** Of a DELETE: the type that the entity had. */
+  readonly deletedType?: string | undefined;
   /** The entity as JSON text with `source` but without `self` links; for DELETE the id as JSON string. Made when first asked for:
    * call at most once per subscriber batch, keep the text. */
   text(): string;

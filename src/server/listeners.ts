@@ -10,6 +10,7 @@ import { boundsOf, devicesPart } from './parts/devices.ts';
 import { filesPart } from './parts/files.ts';
 import { httpServer } from './parts/http.ts';
 import { bulkOperationsPart, statisticsPart, tenantJobsPart } from './parts/jobs.ts';
+import { notificationsPart } from './parts/notifications.ts';
 import { operatorDoors } from './parts/operator.ts';
 import type { OperatorDoors } from './parts/operator.ts';
 import type { Part } from './parts/part.ts';
@@ -60,17 +61,19 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
   const devices = devicesPart(core, accounts, clock, bounds.mqtt, smartRest);
   const realtime = realtimePart(core, accounts);
   const remoteAccess = remoteAccessPart(core);
+  const notifications = await notificationsPart(core);
   const files = filesPart(core);
   const availability = availabilityPart(core, devices, realtime);
   const retention = retentionPart(core, clock);
   const statistics = statisticsPart(core, accounts, files);
   const parts: readonly Part[] = [
     accounts,
-    rightsPart(core, accounts, devices, realtime, smartRest, remoteAccess),
+    rightsPart(core, accounts, devices, realtime, smartRest, remoteAccess, notifications),
     devices,
     realtime,
     smartRest,
     remoteAccess,
+    notifications,
     files,
     availability,
     tenantJobsPart(core),
@@ -86,6 +89,7 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
     realtime,
     smartRest,
     remoteAccess,
+    notifications,
     files,
     availability,
     retention,

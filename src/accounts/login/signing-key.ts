@@ -29,6 +29,11 @@ export class SigningKey {
       this.#key = new Uint8Array(hkdfSync('sha256', options.secretKey, '', 'millrace login tokens', KEY_BYTES));
   }
 
+  /** The key, undefined when none was made yet. */
+  async load(): Promise<Uint8Array | undefined> {
+    return (this.#key ??= await this.#stored());
+  }
+
   async read(): Promise<Uint8Array> {
     this.#key ??= (await this.#stored()) ?? (await this.#make());
     return this.#key;

@@ -14,6 +14,7 @@ import {
   mergeMembers,
   parseMembers,
   splitMembers,
+  stringMember,
 } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import { isStored } from '../../model/commands/processing-mode.ts';
@@ -105,6 +106,12 @@ export function deleteEvent(context: ActorContext, body: EntityDelete): undefine
   // Its content is removed by the sweep.
   if (context.get('eventBinary', body.id) !== undefined) context.remove('eventBinary', body.id);
   context.row(deletedRow(context.command, 'events', body.id, Number(context.command.key), members));
-  context.notify('events', String(context.command.key), 'DELETE', JSON.stringify(body.id));
+  context.notify(
+    'events',
+    String(context.command.key),
+    'DELETE',
+    JSON.stringify(body.id),
+    stringMember(members, 'type'),
+  );
   return undefined;
 }

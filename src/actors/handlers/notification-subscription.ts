@@ -4,8 +4,15 @@
  */
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { SourceDelete } from '../../model/commands/deletion.ts';
-import { NOTIFICATION_SUBSCRIPTIONS, contextPrefix, idKey } from '../../model/entities/notification-subscription.ts';
+import type { RecordChange, RecordsSum } from '../../model/commands/records.ts';
+import {
+  NOTIFICATION_SUBSCRIPTIONS,
+  SUBSCRIPTIONS_TOTAL,
+  contextPrefix,
+  idKey,
+} from '../../model/entities/notification-subscription.ts';
 import type { NotificationSubscription } from '../../model/entities/notification-subscription.ts';
+import type { DocumentChange } from '../runtime/documents.ts';
 import type { ActorContext } from '../runtime/context.ts';
 
 /** Subscriptions that one step removes: an object may have more of them than a commit takes. */
@@ -18,7 +25,30 @@ export function removeSubscriptions(context: ActorContext, body: SourceDelete): 
     context.remove(NOTIFICATION_SUBSCRIPTIONS, id);
     context.remove(NOTIFICATION_SUBSCRIPTIONS, idKey((JSON.parse(value) as NotificationSubscription).id));
   }
+  countRemoved(
+    context,
+    subscriptions.map(({ value }) => value),
+  );
   if (subscriptions.length === REMOVED_AT_ONCE)
     context.send({ kind: COMMAND.SOURCE_DELETE, key: context.command.key, body });
   return undefined;
+}
+
+/** What others are told of the end of subscriptions. @param changes of `removeSubscriptions`. */
+export const removedSubscriptions = (changes: readonly DocumentChange[]): RecordChange[] =>
+  changes
+    .filter(({ collection }) => collection === NOTIFICATION_SUBSCRIPTIONS)
+    .map(({ id, value }) => ({ collection: NOTIFICATION_SUBSCRIPTIONS, id, expected: undefined, value }));
+
+/** Of the sum that bounds them (records/totals.ts); one that is not kept yet is added up by the next change. */
+function countRemoved(context: ActorContext, values: readonly string[]): void {
+  const text = context.get(NOTIFICATION_SUBSCRIPTIONS, SUBSCRIPTIONS_TOTAL);
+  if (text === undefined || values.length === 0) return;
+  const { count, bytes } = JSON.parse(text) as RecordsSum;
+  const left: RecordsSum = {
+    count: count - values.length,
+    bytes: bytes - values.reduce((sum, value) => sum + Buffer.byteLength(value), 0),
+  };
+  if (left.count > 0) context.put(NOTIFICATION_SUBSCRIPTIONS, SUBSCRIPTIONS_TOTAL, JSON.stringify(left));
+  else context.remove(NOTIFICATION_SUBSCRIPTIONS, SUBSCRIPTIONS_TOTAL);
 }

@@ -274,6 +274,6 @@ export function deleteOperation(context: ActorContext, body: EntityDelete): unde
   context.remove('operation', body.id);
   context.remove('openOperation', openOperationKey(device, body.id));
   context.row(deletedRow(context.command, 'operations', body.id, Number(device), members));
-  context.notify('operations', device, 'DELETE', JSON.stringify(body.id));
+  context.notify('operations', device, 'DELETE', JSON.stringify(body.id), stringMember(members, 'type'));
   return undefined;
 }

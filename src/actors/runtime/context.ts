@@ -111,11 +111,17 @@ export class ActorContext {
     this.rows.push(auditEntryRow(this.command, id, entry));
   }
 
-  /** Told to subscribers after the state is committed. */
-  notify(area: Notification['area'], source: string, action: Notification['action'], text: string): void {
+  /** Told to subscribers after the state is committed. @param deletedType of a DELETE: the type that the entity had. */
+  notify(
+    area: Notification['area'],
+    source: string,
+    action: Notification['action'],
+    text: string,
+    deletedType?: string,
+  ): void {
     const { kind, mode, tenant } = this.command;
     const isUnstored = !isStoredAs(kind, mode) || (area === 'alarms' && !isAlarmStored(mode));
-    this.notifications.push({ tenant, area, source, action, isUnstored, text: () => text });
+    this.notifications.push({ tenant, area, source, action, isUnstored, deletedType, text: () => text });
   }
 
   /** Sends a command to another actor through the journal; a crash in between is finished by replay. */

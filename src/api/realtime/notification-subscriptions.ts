@@ -1,6 +1,6 @@
 /**
  * `/notification2/subscriptions` (docs/spec/notifications.md). A subscription begins to have an effect with the first
- * consumer of its topic; this resource keeps what is subscribed.
+ * consumer of its topic (src/realtime/notifications); this resource keeps what is subscribed.
  */
 import Type from 'typebox';
 import type { TSchema } from 'typebox';
@@ -13,9 +13,14 @@ import {
   NAME_LENGTH_MAX,
   NAME_PATTERN,
   NOTIFICATION_SUBSCRIPTIONS,
+  SUBSCRIPTIONS_BYTES_MAX,
+  SUBSCRIPTIONS_MAX,
+  SUBSCRIPTIONS_OF_SOURCE_MAX,
+  SUBSCRIPTIONS_TOTAL,
   contextPrefix,
   faultOf,
   idKey,
+  isSubscriptionKey,
   subscriptionKey,
 } from '../../model/entities/notification-subscription.ts';
 import type {
@@ -28,8 +33,10 @@ import { isEntityId } from '../../model/entities/entity-id.ts';
 import { namedSources, quote } from '../entities/text.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { text } from '../request/schema/query-parameters.ts';
-import { changeRecords, isChangedMeanwhile, readRecord } from '../../records/records.ts';
+import { isChangedMeanwhile, listRecords, readRecord } from '../../records/records.ts';
 import type { StoredRecord } from '../../records/records.ts';
+import { NO_SUM, changeWithin, sumOfRecord } from '../../records/totals.ts';
+import type { KeptTotal } from '../../records/totals.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
@@ -96,6 +103,29 @@ interface SentFilter extends SubscriptionFilter {
   readonly type?: string;
 }
 
+/** The subscriptions of a tenant together. */
+const subscriptionsTotal = (tenant: number): KeptTotal => ({
+  tenant,
+  collection: NOTIFICATION_SUBSCRIPTIONS,
+  id: SUBSCRIPTIONS_TOTAL,
+  sumOf: (record) => (isSubscriptionKey(record.id) ? sumOfRecord(record) : NO_SUM),
+  records: (ports) => listRecords(ports, tenant, NOTIFICATION_SUBSCRIPTIONS),
+  bounds: {
+    count: { maximum: SUBSCRIPTIONS_MAX, limit: 'notifications/subscriptions', error: 'notifications/too-many' },
+    bytes: {
+      maximum: SUBSCRIPTIONS_BYTES_MAX,
+      limit: 'notifications/subscriptions-bytes',
+      error: 'notifications/too-many-bytes',
+    },
+  },
+});
+
+/** A stored subscription with the id of its record. */
+interface Stored {
+  readonly key: string;
+  readonly one: NotificationSubscription;
+}
+
 const invalid = (name: string, value: string, limit: string): PlatformError =>
   new PlatformError('validation/invalid-field', { area: AREA, name, value, limit });
 
@@ -132,6 +162,20 @@ async function requireSource(request: ApiRequest, source: string | undefined): P
     ? await request.platform.documents.get('managedObject', request.tenant, source)
     : undefined;
   if (object === undefined) throw new PlatformError('inventory/not-found', { id: source });
+}
+
+/** @throws PlatformError 422. */
+async function requireRoomAtSource(
+  { platform, tenant }: ApiRequest,
+  { context, source }: Omit<NotificationSubscription, 'id'>,
+): Promise<void> {
+  const rows = await platform.documents.list(NOTIFICATION_SUBSCRIPTIONS, tenant, contextPrefix(context, source), {
+    limit: SUBSCRIPTIONS_OF_SOURCE_MAX,
+  });
+  if (rows.length < SUBSCRIPTIONS_OF_SOURCE_MAX) return;
+  const limit = 'notifications/subscriptions-of-source';
+  platform.refusals.count(limit);
+  throw new PlatformError('notifications/too-many-of-source', { limit, maximum: SUBSCRIPTIONS_OF_SOURCE_MAX });
 }
 
 function subscriptionText(
@@ -174,13 +218,14 @@ async function post(request: ApiRequest): Promise<Answer> {
   });
   if ((await readRecord(request.platform, request.tenant, NOTIFICATION_SUBSCRIPTIONS, key)) !== undefined)
     throw duplicate;
+  await requireRoomAtSource(request, checked);
   const subscription: NotificationSubscription = { id: String(await request.platform.ids.nextInOrder()), ...checked };
   const changes: RecordChange[] = [
     { collection: NOTIFICATION_SUBSCRIPTIONS, id: key, expected: undefined, value: JSON.stringify(subscription) },
     { collection: NOTIFICATION_SUBSCRIPTIONS, id: idKey(subscription.id), expected: undefined, value: key },
   ];
   try {
-    await changeRecords(request.platform, request.tenant, changes, [
+    await changeWithin(request.platform, subscriptionsTotal(request.tenant), changes, [
       auditOf(request, 'Subscription created', subscription),
     ]);
   } catch (error) {
@@ -191,12 +236,13 @@ async function post(request: ApiRequest): Promise<Answer> {
     // A deletion of the object looks for subscriptions once it is gone, and may have done so before this one was there.
     await requireSource(request, subscription.source);
   } catch (error) {
-    await removeAll(request, [subscription]).catch((failure: unknown) => {
+    await removeAll(request, [{ key, one: subscription }]).catch((failure: unknown) => {
       // Gone already.
       if (!isChangedMeanwhile(failure)) throw failure;
     });
     throw error;
   }
+  await request.platform.notifications.subscriptionChanged(request.tenant, key);
   const [shown] = await textsOf(request, [subscription]);
   return created('subscription', shown, `${request.baseUrl}${PATH}/${subscription.id}`);
 }
@@ -221,7 +267,7 @@ function selectionOf(request: ApiRequest): Selection {
 async function* selected(
   request: ApiRequest,
   { contexts, source, subscription, typeFilter }: Selection,
-): AsyncGenerator<NotificationSubscription> {
+): AsyncGenerator<Stored> {
   if (source !== undefined && (!isEntityId(source) || !contexts.includes('mo'))) return;
   for (const context of contexts) {
     const prefix = contextPrefix(context, source);
@@ -232,11 +278,11 @@ async function* selected(
         prefix,
         { limit: STEP, ...(after === undefined ? {} : { after }) },
       );
-      for (const { value } of rows) {
+      for (const { id, value } of rows) {
         const one = JSON.parse(value) as NotificationSubscription;
         if (subscription !== undefined && one.subscription !== subscription) continue;
         if (typeFilter !== undefined && one.subscriptionFilter?.typeFilter !== typeFilter) continue;
-        yield one;
+        yield { key: id, one };
       }
       if (rows.length < STEP) break;
       after = rows[rows.length - 1].id;
@@ -249,7 +295,7 @@ async function list(request: ApiRequest): Promise<Answer> {
   const shown: NotificationSubscription[] = [];
   const end = page.offset + page.size;
   let count = 0;
-  for await (const one of selected(request, selectionOf(request))) {
+  for await (const { one } of selected(request, selectionOf(request))) {
     if (count >= page.offset && count < end) shown.push(one);
     count += 1;
     if (count > end && !page.wantsTotal) break;
@@ -263,36 +309,33 @@ async function list(request: ApiRequest): Promise<Answer> {
 }
 
 /** @throws PlatformError 404. */
-async function load(request: ApiRequest): Promise<NotificationSubscription> {
+async function load(request: ApiRequest): Promise<Stored> {
   const { id } = request.params;
   const key = isEntityId(id)
     ? await readRecord(request.platform, request.tenant, NOTIFICATION_SUBSCRIPTIONS, idKey(id))
     : undefined;
   const stored =
     key === undefined ? undefined : await readRecord(request.platform, request.tenant, NOTIFICATION_SUBSCRIPTIONS, key);
-  if (stored === undefined) throw new PlatformError('notifications/not-found', { id });
-  return JSON.parse(stored) as NotificationSubscription;
+  if (key === undefined || stored === undefined) throw new PlatformError('notifications/not-found', { id });
+  return { key, one: JSON.parse(stored) as NotificationSubscription };
 }
 
 async function get(request: ApiRequest): Promise<Answer> {
-  const [shown] = await textsOf(request, [await load(request)]);
+  const [shown] = await textsOf(request, [(await load(request)).one]);
   return found('subscription', shown);
 }
 
 /** Subscriptions never change: one that is not as expected is gone, or another of its name. */
-async function removeAll(request: ApiRequest, subscriptions: readonly NotificationSubscription[]): Promise<void> {
-  const changes = subscriptions.flatMap((one): RecordChange[] => {
-    const key = subscriptionKey(one);
-    return [
-      { collection: NOTIFICATION_SUBSCRIPTIONS, id: key, expected: JSON.stringify(one), value: undefined },
-      { collection: NOTIFICATION_SUBSCRIPTIONS, id: idKey(one.id), expected: key, value: undefined },
-    ];
-  });
-  await changeRecords(
+async function removeAll(request: ApiRequest, subscriptions: readonly Stored[]): Promise<void> {
+  const changes = subscriptions.flatMap(({ key, one }): RecordChange[] => [
+    { collection: NOTIFICATION_SUBSCRIPTIONS, id: key, expected: JSON.stringify(one), value: undefined },
+    { collection: NOTIFICATION_SUBSCRIPTIONS, id: idKey(one.id), expected: key, value: undefined },
+  ]);
+  await changeWithin(
     request.platform,
-    request.tenant,
+    subscriptionsTotal(request.tenant),
     changes,
-    subscriptions.map((one) => auditOf(request, 'Subscription deleted', one)),
+    subscriptions.map(({ one }) => auditOf(request, 'Subscription deleted', one)),
   );
 }
 
@@ -312,7 +355,7 @@ async function removeSelected(request: ApiRequest): Promise<Answer> {
   const { contexts } = selectionOf(request);
   const selection: Selection = { contexts, source, subscription: undefined, typeFilter: undefined };
   for (let isDone = false; !isDone; ) {
-    const some: NotificationSubscription[] = [];
+    const some: Stored[] = [];
     for await (const one of selected(request, selection)) if (some.push(one) >= DELETED_AT_ONCE) break;
     isDone = some.length < DELETED_AT_ONCE;
     try {

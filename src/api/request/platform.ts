@@ -10,6 +10,8 @@ import type { LiveBus } from '../../ports/live-bus.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Authenticator, PasswordConfirmation } from '../../model/access/principal.ts';
 import type { TokenPolicy } from '../../model/entities/device-request.ts';
+import type { ConsumerClaims } from '../../model/entities/notification-token.ts';
+import type { NotificationTokens } from '../../accounts/login/notification-tokens.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import type { TrustedProxies } from '../../config/trusted-proxies.ts';
 import type { JsonMeasurementIntake } from '../../ingest/measurements/intake.ts';
@@ -138,6 +140,14 @@ export interface Platform {
   /** The same without waiting for what was just acknowledged. */
   readonly historyAsIs?: HistoryReader;
   readonly bus: LiveBus;
+  /** Consumers of Notifications 2.0. */
+  readonly notifications: {
+    readonly tokens: Pick<NotificationTokens, 'issue' | 'verify'>;
+    /** Removes the subscriber with its backlog; SCHEDULED: it will be. */
+    unsubscribe(claims: ConsumerClaims): Promise<'DONE' | 'SCHEDULED'>;
+    /** A subscription was stored: resolves when it counts everywhere. @param id of its record. */
+    subscriptionChanged(tenant: number, id: string): Promise<void>;
+  };
   /**
    * Large binary content. A part that keeps keys tells the sweep of them (`core.blobReferences` in src/server/start.ts).
    */

@@ -26,7 +26,8 @@ export type RecordCollection =
   | 'revocation'
   | 'statisticsFile'
   | 'notificationSubscription'
-  | 'remoteAccess';
+  | 'remoteAccess'
+  | 'topicSubscriber';
 
 /**
  * What is behind each id.
@@ -38,7 +39,8 @@ export type RecordCollection =
  * openAlarmLink: id of an alarm -> see actors/handlers/alarms/open-alarms.ts; openOperation: `<device>\n<operation id>`
  * -> see model/entities/operation.ts; softwareList: id of a device -> id of the child addition that has its list of
  * software; parameterState: id of a device -> see model/entities/parameter-state.ts; user: userName -> {"userName","password"(hash),"roles":[],"enabled"}; session:
- * key -> SessionState; sessionMessage: `<key>\n<id 16 digits>`.
+ * key -> SessionState; sessionMessage: `<key>\n<id 16 digits>`; topicMessage:
+ * see model/entities/topic.ts.
  */
 export type Collection =
   | 'managedObject'
@@ -59,6 +61,7 @@ export type Collection =
   | 'parameterState'
   | 'session'
   | 'sessionMessage'
+  | 'topicMessage'
   | 'pending'
   | 'meta'
   | RecordCollection;

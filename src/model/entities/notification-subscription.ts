@@ -28,7 +28,17 @@ export const APIS: Readonly<Record<NotificationContext, readonly string[]>> = {
   tenant: ['alarms', 'events', 'managedobjects', 'operations', ALL_APIS],
 };
 /** Of a whole tenant these are forwarded without a filter of their types. */
-const WITHOUT_TYPE: ReadonlySet<string> = new Set(['managedobjects', 'operations']);
+const WITHOUT_TYPE: ReadonlySet<string> = new Set(['managedobjects', 'operations', ALL_APIS]);
+
+/** Of one tenant: each node that owns a shard keeps them in memory while the tenant has consumers. */
+export const SUBSCRIPTIONS_MAX = 50_000;
+export const SUBSCRIPTIONS_BYTES_MAX = 32 * 1_048_576;
+/**
+ * Of one managed object, and of the context `tenant`: each message is copied into the topics of all that match.
+ */
+export const SUBSCRIPTIONS_OF_SOURCE_MAX = 100;
+/** Record with the number and bytes of all subscriptions (records/totals.ts). */
+export const SUBSCRIPTIONS_TOTAL = 'total';
 
 export interface SubscriptionFilter {
   readonly apis?: readonly string[];
@@ -59,18 +69,34 @@ export const idKey = (id: string): string => `id/${padded(id)}`;
 /** Prefix of the keys of a context, or of one source in it. */
 export const contextPrefix = (context: NotificationContext, source?: string): string =>
   `${context}/${source === undefined ? '' : `${padded(source)}/`}`;
+/** A persistent and a volatile topic of one name are two. */
 export const subscriptionKey = ({
   context,
   source,
   subscription,
-}: Pick<NotificationSubscription, 'context' | 'source' | 'subscription'>): string =>
-  `${contextPrefix(context, source)}${subscription}`;
+  nonPersistent,
+}: Pick<NotificationSubscription, 'context' | 'source' | 'subscription' | 'nonPersistent'>): string =>
+  `${contextPrefix(context, source)}${topicName(subscription, nonPersistent)}`;
+
+/** Name of a topic within its tenant; names have letters and digits only. */
+export const topicName = (subscription: string, nonPersistent: boolean): string =>
+  nonPersistent ? `${subscription}~` : subscription;
+export const isVolatileTopic = (topic: string): boolean => topic.endsWith('~');
+
+/** Whether a key of the collection holds a subscription: not its id, nor the sum. */
+export const isSubscriptionKey = (key: string): boolean => CONTEXTS.some((context) => key.startsWith(`${context}/`));
 
 /**
  * One value, which may be in quotes, or several in quotes with `or` in between; a quote in a value is written twice.
  */
 export function isTypeFilter(text: string): boolean {
   return /^[^'\s]+$/.test(text) || /^\s*'(?:[^']|'')+'(?:\s+or\s+'(?:[^']|'')+')*\s*$/i.test(text);
+}
+
+/** @param text as `isTypeFilter` takes it. @returns the types that it names. */
+export function typesOf(text: string): ReadonlySet<string> {
+  const quoted = [...text.matchAll(/'((?:[^']|'')+)'/g)].map(([, type]) => type.replaceAll("''", "'"));
+  return new Set(quoted.length === 0 ? [text] : quoted);
 }
 
 /** What no schema can say. @returns undefined when all is well. */
@@ -104,7 +130,7 @@ export function faultOf({
     return {
       name: 'subscriptionFilter.typeFilter',
       value: 'null',
-      limit: 'a type in the context tenant, but for managedobjects and operations',
+      limit: 'a type in the context tenant, but for managedobjects, operations and *',
     };
   }
   return undefined;

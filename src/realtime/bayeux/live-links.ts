@@ -14,6 +14,8 @@ const PATHS: Readonly<Record<Notification['area'], string>> = {
 /** Areas whose entities name the object that they are about in `source`; in others that is a fragment of the user's. */
 const WITH_SOURCE: ReadonlySet<Notification['area']> = new Set(['measurements', 'events', 'alarms']);
 const ID = /^"[^"\\]+"$/;
+/** Stands for the base URL in entities that are kept: JSON never has it as it is. */
+export const BASE_PLACE = '\u0001';
 
 /**
  * @param text of the entity. @param baseUrl without a slash at the end.
@@ -37,6 +39,7 @@ export function linkedEntity(
 function linked(members: ReadonlyMap<string, string>, path: string): string {
   const id = members.get('id');
   if (id === undefined || !ID.test(id)) return joinMembers(members);
-  const self = JSON.stringify(path + encodeURIComponent(JSON.parse(id) as string));
+  const url = path + encodeURIComponent(JSON.parse(id) as string);
+  const self = path.startsWith(BASE_PLACE) ? `"${url}"` : JSON.stringify(url);
   return joinMembers([['self', self], ...[...members].filter(([name]) => name !== 'self')]);
 }

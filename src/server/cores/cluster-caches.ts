@@ -18,7 +18,10 @@ const LIST_MAX = 100_000;
 const GATHER_MS = 50;
 const ALL = -1;
 
-type CachedCore = Pick<ServerCore, 'tenants' | 'authenticator' | 'events' | 'sources' | 'documents' | 'log'>;
+type CachedCore = Pick<
+  ServerCore,
+  'tenants' | 'authenticator' | 'events' | 'sources' | 'documents' | 'forwarding' | 'log'
+>;
 
 export class ClusterCaches implements NodeCaches {
   readonly #core: CachedCore;
@@ -129,7 +132,7 @@ export class ClusterCaches implements NodeCaches {
     const missed = new Set(this.#untold);
     this.#untold.clear();
     const isOf = (tenant: number, key: ActorKey): boolean => missed.has(ALL) || missed.has(shardOf(tenant, key));
-    const { sources, tenants, authenticator, events, log } = this.#core;
+    const { sources, tenants, authenticator, events, forwarding, log } = this.#core;
     sources.forgetAll();
     const ofTenants = (): { readonly number: number }[] =>
       [...tenants.all].filter(({ number }) => isOf(number, TENANT_KEY));
@@ -145,6 +148,7 @@ export class ClusterCaches implements NodeCaches {
         for (const [collection, known] of events.watched?.(number) ?? [])
           await this.#readAgain(number, collection, known);
       }
+      await forwarding.load(ofTenants().map(({ number }) => number));
       await events.onMissed?.(isOf);
     } catch (error) {
       log.warn(

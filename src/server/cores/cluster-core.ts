@@ -7,9 +7,11 @@ import type { FirstAccounts } from '../../accounts/first-start.ts';
 import { checkSecretKey, FINGERPRINT_ID, requireSame } from '../../accounts/options/secret-key-check.ts';
 import { MANAGEMENT_TENANT, Tenants } from '../../accounts/tenants/tenants.ts';
 import type { SecondFactor } from '../../accounts/login/second-factor.ts';
+import type { NotificationTokens } from '../../accounts/login/notification-tokens.ts';
 import type { Tokens } from '../../accounts/login/tokens.ts';
 import type { HealthReport } from '../../api/request/platform.ts';
 import { ClusterNode } from '../../cluster/node.ts';
+import { TopicRelay } from '../../cluster/peers/topic-relay.ts';
 import { OperationReceivers } from '../../cluster/gateway/operation-receivers.ts';
 import { SessionReceipts } from '../../cluster/gateway/session-receipts.ts';
 import { SessionTakeover } from '../../cluster/gateway/session-takeover.ts';
@@ -29,12 +31,16 @@ import { diskPart, healthOf, historyPart, journalPart, quarantinePart, registerP
 import type { ObservedPart, PartState } from '../../operate/health.ts';
 import { Metrics } from '../../operate/metrics.ts';
 import { SecretsFile } from '../../operate/secrets-file.ts';
+import type { TopicLog } from '../../ports/topic-log.ts';
+import { DocumentHierarchy } from '../../realtime/bayeux/document-hierarchy.ts';
+import { Forwarding } from '../../realtime/notifications/forwarding.ts';
 import { ClickHouse } from '../../store/clickhouse/adapter.ts';
 import { ClickHouseHistoryReader } from '../../store/clickhouse/reader.ts';
 import { ClickHouseHistoryWriter } from '../../store/clickhouse/writer.ts';
 import { historyBounds } from '../../store/clickhouse/history-bounds.ts';
 import { NatsBlobs } from '../../store/nats/blobs.ts';
 import { NatsLiveBus } from '../../store/nats/live-bus.ts';
+import { NatsTopics } from '../../store/nats/topics.ts';
 import { NatsFilesRoom } from '../../store/nats/room.ts';
 import { RedisBlocks } from '../../store/redis/blocks.ts';
 import { RedisClusterDocuments } from '../../store/redis/cluster-documents.ts';
@@ -54,6 +60,7 @@ import { Opened, openAdapters, rolesOf, type Adapters, type ClusterConfig } from
 const FIRST_START_TIMEOUT_MS = 60_000;
 /** Entries of caches are as old as this at most: what other nodes tell may get lost. */
 const CACHE_AGE_MAX_MS = 60_000;
+const DAY_MS = 86_400_000;
 
 export class ClusterCore implements ServerCore {
   readonly config: ClusterConfig;
@@ -67,12 +74,16 @@ export class ClusterCore implements ServerCore {
   readonly authenticator: CachingAuthenticator;
   readonly hashes: PasswordHashes;
   readonly tokens: Tokens;
+  readonly notificationTokens: NotificationTokens;
   readonly secondFactor: SecondFactor;
   readonly sources: Sources;
   readonly distantMonths: DistantMonths;
   readonly documents;
   readonly ids: RedisIds;
   readonly bus: NatsLiveBus;
+  readonly forwarding: Forwarding;
+  readonly topics: TopicLog;
+  readonly topicRelay: TopicRelay;
   readonly historyReader: ClickHouseHistoryReader;
   readonly historyAsIs: ClickHouseHistoryReader;
   readonly historyTurns: Turns;
@@ -141,6 +152,31 @@ export class ClusterCore implements ServerCore {
       bus.close(),
     );
     this.tenants = new Tenants(config.tenant, config);
+    this.forwarding = new Forwarding({
+      documents: this.documents,
+      hierarchy: new DocumentHierarchy(this.documents),
+      tenantId: (tenant) => this.tenants.byNumber(tenant)?.id,
+      store: (chunks) => this.topicRelay.store(chunks),
+      log,
+      now: Date.now,
+    });
+    const topics = new NatsTopics({
+      connection: nats,
+      prefix,
+      replicas: config.natsReplicas,
+      ageMaxMs: config.topicMaxAgeDays * DAY_MS,
+      refusals: this.metrics,
+      log,
+    });
+    this.topics = topics;
+    this.topicRelay = new TopicRelay({
+      messages,
+      leases,
+      documents: this.documents,
+      forwarding: () => this.forwarding,
+      store: (topic, chunk) => topics.store(topic, chunk),
+      log,
+    });
     this.sources = new Sources(this.documents);
     this.distantMonths = new DistantMonths();
     this.node = new ClusterNode({
@@ -155,6 +191,7 @@ export class ClusterCore implements ServerCore {
       refusals: this.metrics,
       quarantine: adapters.quarantine,
       caches: this.#caches,
+      forwarder: this.forwarding,
       usage: {
         count: (tenant, counter) => this.events.usage?.count(tenant, counter),
         changed: (notification) => this.events.usage?.changed(notification),
@@ -186,9 +223,10 @@ export class ClusterCore implements ServerCore {
     this.hashes = opened.add(new PasswordHashes({ refusals: this.metrics, cost: config.passwordCost }), (hashes) =>
       hashes.stop(),
     );
-    const { authenticator, tokens, secondFactor } = loginParts(this, CACHE_AGE_MAX_MS);
+    const { authenticator, tokens, notificationTokens, secondFactor } = loginParts(this, CACHE_AGE_MAX_MS);
     this.authenticator = authenticator;
     this.tokens = tokens;
+    this.notificationTokens = notificationTokens;
     this.secondFactor = secondFactor;
     const registry = new RedisConnectionRegistry(gateways, prefix);
     const isMember = (nodeId: string): boolean => leases.members.some((member) => member.nodeId === nodeId);
@@ -208,8 +246,9 @@ export class ClusterCore implements ServerCore {
   get deletion() {
     return this.node.deletion;
   }
-  get cluster(): Pick<Adapters, 'messages' | 'leases'> {
-    return this.#adapters;
+  get cluster(): NonNullable<ServerCore['cluster']> {
+    const { messages, leases } = this.#adapters;
+    return { messages, leases, topicRelay: this.topicRelay };
   }
   get nodeId(): string {
     return this.#adapters.messages.nodeId;
@@ -260,6 +299,7 @@ export class ClusterCore implements ServerCore {
       // Another node was faster, while this one held its lock for too long.
       if (change.id === FINGERPRINT_ID) requireSame(change.value as string, expected);
     }
+    await this.forwarding.load(this.tenants.numbers);
     await this.node.start();
     log.info({ node: this.nodeId, roles: config.roles }, 'joined the cluster');
     await this.#changeExisting(toChange);

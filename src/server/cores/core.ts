@@ -5,6 +5,7 @@
 import type { FirstAccounts } from '../../accounts/first-start.ts';
 import { CachingAuthenticator } from '../../accounts/login/authenticator.ts';
 import { LoginAudit } from '../../accounts/login/audit.ts';
+import { NotificationTokens } from '../../accounts/login/notification-tokens.ts';
 import { LoginGuard } from '../../accounts/login/guard.ts';
 import type { PasswordHashes } from '../../accounts/passwords/hashes.ts';
 import { SecondFactor } from '../../accounts/login/second-factor.ts';
@@ -25,6 +26,8 @@ import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { HistoryReader } from '../../ports/history-reader.ts';
 import type { IdSource } from '../../ports/id-source.ts';
 import type { LiveBus } from '../../ports/live-bus.ts';
+import type { TopicLog } from '../../ports/topic-log.ts';
+import type { Forwarding } from '../../realtime/notifications/forwarding.ts';
 import type { RecordChange } from '../../model/commands/records.ts';
 import type { RecordCollection } from '../../model/commands/collections.ts';
 import { userPut, type UserPut } from '../../model/commands/users.ts';
@@ -39,6 +42,7 @@ import type { NodeMessages } from '../../cluster/peers/node-messages.ts';
 import type { OperationReceivers } from '../../cluster/gateway/operation-receivers.ts';
 import type { SessionReceipts } from '../../cluster/gateway/session-receipts.ts';
 import type { LocalSessions } from '../../cluster/gateway/session-takeover.ts';
+import type { TopicRelay } from '../../cluster/peers/topic-relay.ts';
 import type { ShardLeases } from '../../cluster/shards/leases.ts';
 import type { ClickHouse } from '../../store/clickhouse/adapter.ts';
 
@@ -88,6 +92,7 @@ export interface ServerCore {
   readonly tenants: Tenants;
   readonly authenticator: CachingAuthenticator;
   readonly tokens: Tokens;
+  readonly notificationTokens: NotificationTokens;
   readonly secondFactor: SecondFactor;
   /** Computes every hash of a password. */
   readonly hashes: PasswordHashes;
@@ -103,6 +108,9 @@ export interface ServerCore {
   readonly documents: DocumentReader;
   readonly ids: IdSource;
   readonly bus: LiveBus;
+  /** Notifications 2.0: what goes to topics, and what these keep. */
+  readonly forwarding: Forwarding;
+  readonly topics: TopicLog;
   readonly historyReader: HistoryReader;
   readonly historyAsIs: HistoryReader;
   readonly historyTurns: Pick<Turns, 'runningCount' | 'waitingCount'>;
@@ -122,7 +130,9 @@ export interface ServerCore {
   /** Receipts of QoS 2 messages in other shards than their sessions; undefined on a single node. */
   readonly receipts: SessionReceipts | undefined;
   /** What the parts of a cluster's nodes tell each other, and who owns what; undefined on a single node. */
-  readonly cluster: { readonly messages: NodeMessages; readonly leases: ShardLeases } | undefined;
+  readonly cluster:
+    | { readonly messages: NodeMessages; readonly leases: ShardLeases; readonly topicRelay: TopicRelay }
+    | undefined;
   /** ms since 1970: of the newest record that the journal had when it was opened; undefined when it had none. */
   readonly journalTime: number | undefined;
   /** What a running server can be asked for over its control socket; undefined on a node of a cluster. */
@@ -149,7 +159,7 @@ const LOGIN_FAILURES_WINDOW_MS = 300_000;
 export function loginParts(
   core: Pick<ServerCore, 'config' | 'log' | 'metrics' | 'tenants' | 'documents' | 'commands' | 'hashes'>,
   ageMaxMs?: number,
-): Pick<ServerCore, 'authenticator' | 'tokens' | 'secondFactor'> {
+): Pick<ServerCore, 'authenticator' | 'tokens' | 'notificationTokens' | 'secondFactor'> {
   const { config, log, metrics, tenants, documents, commands, hashes } = core;
   const now = Date.now;
   const guard = new LoginGuard({
@@ -190,15 +200,16 @@ export function loginParts(
     key,
     changed: authenticator.changed,
   });
-  return { authenticator, tokens, secondFactor };
+  return { authenticator, tokens, notificationTokens: new NotificationTokens({ key, now }), secondFactor };
 }
 
 /** The tenants hear of changed records first: the other listeners ask them. */
 export function recordsChanged(
-  core: Pick<ServerCore, 'tenants' | 'authenticator' | 'events'>,
+  core: Pick<ServerCore, 'tenants' | 'authenticator' | 'events' | 'forwarding'>,
   tenant: number,
   changes: readonly RecordChange[],
 ): void {
+  core.forwarding.recordsChanged(tenant, changes);
   const ended = core.tenants.recordsChanged(tenant, changes);
   if (ended.length > 0) {
     core.authenticator.tenantsEnded(ended);

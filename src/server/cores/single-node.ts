@@ -2,6 +2,7 @@
 import { join, resolve } from 'node:path';
 import { CachingAuthenticator } from '../../accounts/login/authenticator.ts';
 import type { SecondFactor } from '../../accounts/login/second-factor.ts';
+import type { NotificationTokens } from '../../accounts/login/notification-tokens.ts';
 import { Tokens } from '../../accounts/login/tokens.ts';
 import { PasswordHashes } from '../../accounts/passwords/hashes.ts';
 import { createFirstAccounts } from '../../accounts/first-start.ts';
@@ -37,6 +38,8 @@ import { healthOf, registerParts, singleNodeParts } from '../../operate/health.t
 import { Metrics } from '../../operate/metrics.ts';
 import { SecretsFile } from '../../operate/secrets-file.ts';
 import { InProcessLiveBus } from '../../realtime/bus/live-bus.ts';
+import { DocumentHierarchy } from '../../realtime/bayeux/document-hierarchy.ts';
+import { Forwarding } from '../../realtime/notifications/forwarding.ts';
 import { ClickHouse } from '../../store/clickhouse/adapter.ts';
 import { ClickHouseHistoryReader } from '../../store/clickhouse/reader.ts';
 import { ClickHouseHistoryWriter } from '../../store/clickhouse/writer.ts';
@@ -47,6 +50,7 @@ import { IdBlocks } from '../../store/id-blocks.ts';
 import { LmdbDocuments } from '../../store/lmdb/documents.ts';
 import { openLmdb } from '../../store/lmdb/environment.ts';
 import { LmdbJournal } from '../../store/lmdb/journal.ts';
+import { LmdbTopics } from '../../store/lmdb/topics.ts';
 import { QuarantineFile } from '../../store/files/quarantine.ts';
 import { repairJournal } from '../../store/lmdb/journal-repair.ts';
 import { SCHEMA_DOCUMENT, withSchema } from '../../store/schema-version.ts';
@@ -73,6 +77,8 @@ export class SingleNode implements ServerCore {
   readonly engine;
   readonly clickHouse;
   readonly bus;
+  readonly forwarding: Forwarding;
+  readonly topics: LmdbTopics;
   readonly tenants;
   readonly disk;
   readonly actors: ActorSystem;
@@ -87,6 +93,7 @@ export class SingleNode implements ServerCore {
   readonly authenticator: CachingAuthenticator;
   readonly hashes: PasswordHashes;
   readonly tokens: Tokens;
+  readonly notificationTokens: NotificationTokens;
   readonly secondFactor: SecondFactor;
   readonly sources: Sources;
   readonly distantMonths: DistantMonths;
@@ -143,6 +150,14 @@ export class SingleNode implements ServerCore {
     this.watchedDocuments = new WatchedDocuments(this.documents);
     this.bus = new InProcessLiveBus({ log });
     this.tenants = new Tenants(config.tenant, config);
+    this.topics = new LmdbTopics(this.documents);
+    this.forwarding = new Forwarding({
+      documents: this.documents,
+      hierarchy: new DocumentHierarchy(this.documents),
+      tenantId: (tenant) => this.tenants.byNumber(tenant)?.id,
+      log,
+      now: Date.now,
+    });
     this.disk = new DiskGuard({ path: data, freeBytesMin: config.diskFreeMinBytes, log });
     this.#writer = new ClickHouseHistoryWriter(clickHouse);
     const fatal = (error: Error): void => {
@@ -166,6 +181,7 @@ export class SingleNode implements ServerCore {
       onObjectChanged: (id) => this.#objectChanged(id),
       onLinksEnded: () => this.events.onLinksEnded?.(),
       onRecordsChanged: (tenant, changes) => recordsChanged(this, tenant, changes),
+      forwarder: this.forwarding,
       onSetAside: (command, error) => {
         this.quarantine.add(entryOfCommand(command, error, this.actors.committedSeq)).catch((failure: Error) => {
           log.error(
@@ -223,9 +239,10 @@ export class SingleNode implements ServerCore {
     );
     this.historyAsIs = new ClickHouseHistoryReader(clickHouse, this.#writer, () => Promise.resolve(), log, bounds);
     this.hashes = new PasswordHashes({ refusals: this.metrics, cost: config.passwordCost });
-    const { authenticator, tokens, secondFactor } = loginParts(this);
+    const { authenticator, tokens, notificationTokens, secondFactor } = loginParts(this);
     this.authenticator = authenticator;
     this.tokens = tokens;
+    this.notificationTokens = notificationTokens;
     this.secondFactor = secondFactor;
     this.sources = new Sources(this.documents);
     this.distantMonths = new DistantMonths();
@@ -293,6 +310,7 @@ export class SingleNode implements ServerCore {
       throw error;
     });
     await this.#accounts();
+    await this.forwarding.load(this.tenants.numbers);
     await this.#replay();
     await this.#writer.createTables();
   }

@@ -4,6 +4,7 @@ import type { HttpEngine } from '../../api/http/engines/engine.ts';
 import type { WebSocketChannel } from '../../api/http/web-socket.ts';
 import { registerTunnelSockets } from '../../api/remote-access/sockets.ts';
 import { realtimeRoutes, registerRealtimeSockets } from '../../api/realtime/realtime.ts';
+import { registerConsumerSockets } from '../../api/realtime/notification-consumers.ts';
 import { addressBehind } from '../../api/request/login-caller.ts';
 import type { Platform } from '../../api/request/platform.ts';
 import { apiRoutes } from '../../api/routes.ts';
@@ -25,6 +26,7 @@ import type { AvailabilityPart } from './availability.ts';
 import type { DevicesPart } from './devices.ts';
 import type { FilesPart } from './files.ts';
 import type { StatisticsPart } from './jobs.ts';
+import type { NotificationsPart } from './notifications.ts';
 import type { RealtimePart } from './realtime.ts';
 import type { RemoteAccessPart } from './remote-access.ts';
 import type { RetentionPart } from './retention.ts';
@@ -40,6 +42,7 @@ export function httpServer(
     readonly realtime: RealtimePart;
     readonly smartRest: SmartRestPart;
     readonly remoteAccess: RemoteAccessPart;
+    readonly notifications: NotificationsPart;
     readonly files: FilesPart;
     readonly availability: AvailabilityPart;
     readonly retention: RetentionPart;
@@ -51,6 +54,7 @@ export function httpServer(
     accounts: { tenantServices, mailer },
     devices: { device, mqtt, errors },
     realtime: { bayeux },
+    notifications,
     files,
     statistics,
   } = parts;
@@ -76,6 +80,11 @@ export function httpServer(
     history: core.historyReader,
     historyAsIs: core.historyAsIs,
     bus: core.bus,
+    notifications: {
+      tokens: core.notificationTokens,
+      unsubscribe: (claims) => notifications.unsubscribe(claims),
+      subscriptionChanged: (tenant, id) => notifications.subscriptionChanged(tenant, id),
+    },
     authenticator: core.authenticator,
     hashes: core.hashes,
     tokenPolicyDefault: config.deviceTokenPolicy,
@@ -151,6 +160,12 @@ export function httpServer(
     device.hooks.answerRows = tunnelledRows(platform, api.inner);
     registerRealtimeSockets(api, realtime);
     registerTunnelSockets(api, { documents, refusals: metrics, log, tunnels: parts.remoteAccess.tunnels });
+    registerConsumerSockets(api, {
+      consumers: notifications.consumers,
+      tokens: core.notificationTokens,
+      tenants: core.tenants,
+      log,
+    });
     api.webSocket(
       '/mqtt',
       mqttWebSocketHandlers(mqtt, (channel: WebSocketChannel) =>

@@ -10,6 +10,7 @@ import type { ServerCore } from '../cores/core.ts';
 import { endConnections } from './tenant-services.ts';
 import type { AccountsPart } from './accounts.ts';
 import type { DevicesPart } from './devices.ts';
+import type { NotificationsPart } from './notifications.ts';
 import type { Part } from './part.ts';
 import type { SmartRestPart } from './smartrest.ts';
 import type { RemoteAccessPart } from './remote-access.ts';
@@ -62,6 +63,7 @@ export function rightsPart(
   { bayeux }: RealtimePart,
   { collections }: SmartRestPart,
   { tunnels }: RemoteAccessPart,
+  notifications: NotificationsPart,
 ): Part {
   const { events, tenants, documents, metrics, log, authenticator } = core;
   const tenantId = (tenant: number): string => tenants.byNumber(tenant)?.id ?? '';
@@ -84,6 +86,7 @@ export function rightsPart(
   events.onTenantsEnded = (ended) => {
     for (const { number } of ended) if (tenants.byNumber(number) === undefined) tenantServices.forgetTenant(number);
     endConnections({ mqtt, bayeux, tunnels }, ended);
+    for (const { number } of ended) notifications.tenantEnded(number);
   };
   events.onUsersEnded = (tenant, userNames) => {
     mqtt.disconnectUsers(tenant, userNames);

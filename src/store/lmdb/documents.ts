@@ -53,6 +53,8 @@ const CODES: Readonly<Record<Collection, string>> = {
   statisticsFile: 'f',
   notificationSubscription: 'n',
   remoteAccess: 'x',
+  topicSubscriber: 'W',
+  topicMessage: 'N',
 };
 
 /** Collections of tenants. */
@@ -97,6 +99,15 @@ export class LmdbDocuments implements Documents {
       if (id !== after) found.push({ id, value });
     }
     return found;
+  }
+
+  /** Ids that begin with `prefix`, from `from` on in byte order, without reading what they stand for. */
+  *ids(collection: Collection, tenant: number, prefix: string, from = prefix): Generator<string> {
+    const base = `${CODES[collection]}${tenant}/`;
+    for (const key of this.#environment.documents.getKeys({ start: keyOf(collection, tenant, from) })) {
+      if (typeof key !== 'string' || !key.startsWith(base + prefix)) return;
+      yield key.slice(base.length);
+    }
   }
 
   async commit(changes: Iterable<DocumentChange>, position: number | undefined): Promise<void> {

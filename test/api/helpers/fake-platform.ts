@@ -184,6 +184,11 @@ export class FakePlatform {
             yield new Uint8Array(0);
           })(),
       },
+      notifications: {
+        tokens: { issue: () => Promise.resolve(''), verify: () => undefined },
+        unsubscribe: () => Promise.resolve('DONE'),
+        subscriptionChanged: () => Promise.resolve(),
+      },
       bus: {
         hasSubscribers: () => false,
         publish: (notification) => void fake.published.push(notification),

@@ -75,8 +75,12 @@ t.test('filter and type are taken too (docs/spec/notifications.md#fields)', asyn
 t.test('context, source and name are those of one', async (t) => {
   const other = await rest.createDevice('other');
   await rest.create(PATH, ofDevice('alerts'));
-  const again = await rest.post(PATH, ofDevice('alerts', { nonPersistent: true }));
+  const again = await rest.post(PATH, ofDevice('alerts', { subscriptionFilter: { apis: ['alarms'] } }));
   t.match([again.status, again.json.error], [409, 'reliable-notification/Duplicate']);
+  // A volatile topic of the same name is another one.
+  const { id: ofVolatile } = await rest.create(PATH, ofDevice('alerts', { nonPersistent: true }));
+  t.equal((await rest.post(PATH, ofDevice('alerts', { nonPersistent: true }))).status, 409);
+  t.equal((await rest.delete(`${PATH}/${ofVolatile}`)).status, 204);
   await rest.create(PATH, { context: 'mo', source: { id: other }, subscription: 'alerts' });
   await rest.create(PATH, ofDevice('Alerts'));
   await rest.create(PATH, {
@@ -174,11 +178,11 @@ const REFUSED: readonly (readonly [body: object, message: string])[] = [
   ],
   [
     TENANT,
-    'The field subscriptionFilter.typeFilter has the value null; it takes a type in the context tenant, but for managedobjects and operations',
+    'The field subscriptionFilter.typeFilter has the value null; it takes a type in the context tenant, but for managedobjects, operations and *',
   ],
   [
     { ...TENANT, subscriptionFilter: { apis: ['managedobjects', 'alarms'] } },
-    'The field subscriptionFilter.typeFilter has the value null; it takes a type in the context tenant, but for managedobjects and operations',
+    'The field subscriptionFilter.typeFilter has the value null; it takes a type in the context tenant, but for managedobjects, operations and *',
   ],
   [
     { ...TENANT, subscriptionFilter: { apis: ['measurements'], typeFilter: 'x' } },
@@ -282,12 +286,14 @@ t.test('they need ROLE_NOTIFICATION_2_ADMIN and are those of their tenant', asyn
   t.equal((await rest.get(`${PATH}/${id}`)).status, 200);
 });
 
-t.test('a list of thousands, and its deletion, take it in steps', async (t) => {
-  const bodies = Array.from({ length: 1_100 }, (_, index) => ofDevice(`s${String(index).padStart(4, '0')}`));
+t.test('a source has at most 100, and their deletion takes it in steps', async (t) => {
+  const bodies = Array.from({ length: 100 }, (_, index) => ofDevice(`s${String(index).padStart(3, '0')}`));
   for (let at = 0; at < bodies.length; at += 50)
     await Promise.all(bodies.slice(at, at + 50).map((body) => rest.create(PATH, body)));
-  const last = await rest.read(`${PATH}?pageSize=100&currentPage=11&withTotalElements=true`);
-  t.match([last.subscriptions[99].subscription, last.next, last.statistics.totalElements], ['s1099', undefined, 1_100]);
+  const { status, json } = await rest.post(PATH, ofDevice('more'));
+  t.match([status, json.message], [422, /100 subscriptions .*notifications\/subscriptions-of-source/]);
+  const last = await rest.read(`${PATH}?pageSize=20&currentPage=5&withTotalElements=true`);
+  t.match([last.subscriptions[19].subscription, last.next, last.statistics.totalElements], ['s099', undefined, 100]);
   t.equal((await rest.delete(`${PATH}?source=${device}`)).status, 204);
   t.same(await names(''), []);
 });

@@ -186,6 +186,6 @@ export function deleteAlarm(context: ActorContext, body: EntityDelete): undefine
   setOpen(context, openKey(source, stringMember(members, 'type') ?? ''), body.id, false);
   context.remove('alarm', body.id);
   context.row(deletedRow(context.command, 'alarms', body.id, Number(source), members));
-  context.notify('alarms', source, 'DELETE', JSON.stringify(body.id));
+  context.notify('alarms', source, 'DELETE', JSON.stringify(body.id), stringMember(members, 'type'));
   return undefined;
 }

@@ -209,7 +209,7 @@ export function deleteManagedObject(context: ActorContext, body: ManagedObjectDe
   for (const kept of ['binary', 'availability', 'softwareList', 'parameterState'] as const)
     if (context.get(kept, id) !== undefined) context.remove(kept, id);
   context.row(deletedRow(context.command, 'managed_objects', id, undefined, members));
-  context.notify('managedobjects', id, 'DELETE', JSON.stringify(id));
+  context.notify('managedobjects', id, 'DELETE', JSON.stringify(id), stringMember(members, 'type'));
   endLinks(context, id, { ...body, isGroup: isGroup(members) });
   context.send({ kind: COMMAND.SOURCE_DELETE, key: TENANT_KEY, body: { source: id } });
   const owner = stringMember(members, 'owner');

@@ -1,0 +1,30 @@
+/**
+ * Port to the topics of Notifications 2.0 (docs/internals/notifications.md): what the actors decided goes there with
+ * the commit that makes it state, so that a replay brings each message into a topic once.
+ */
+import type { Notification } from '../../ports/live-bus.ts';
+import type { DocumentChange } from './documents.ts';
+
+/** What a group brings to topics. */
+export interface ForwardedGroup {
+  /** Part of the group's commit. */
+  readonly documents: readonly DocumentChange[];
+  /** To be called once they are stored. */
+  committed(): void;
+}
+
+export interface Forwarder {
+  /** False: nothing goes to any topic. Asked once for each group. */
+  readonly isActive: boolean;
+  wants(tenant: number): boolean;
+  /** Asked for each measurement while it is active. */
+  wantsMeasurements(tenant: number, source: number): boolean;
+  /**
+   * @param seq of the group's last record. @returns undefined when nothing goes to a topic. A promise never rejects;
+   * the group and all behind it wait for it.
+   */
+  forward(
+    seq: number,
+    notifications: readonly Notification[],
+  ): ForwardedGroup | undefined | Promise<ForwardedGroup | undefined>;
+}

@@ -1,0 +1,37 @@
+/** Tokens of consumers of Notifications 2.0 (docs/spec/notifications.md#tokens). */
+
+/** What a consumer is connected as. */
+export interface ConsumerClaims {
+  /** Id of the tenant. */
+  readonly tenant: string;
+  readonly subscription: string;
+  readonly subscriber: string;
+  /** Several clients act together as this subscriber. */
+  readonly isShared: boolean;
+  readonly isVolatile: boolean;
+}
+
+/** The payload as clients decode it. `shared` is there, as a text, when it is so. */
+export interface TokenPayload {
+  readonly sub: string;
+  /** `<tenant>/relnotif/<subscription>`. */
+  readonly topic: string;
+  readonly jti: string;
+  /** Seconds since 1970. */
+  readonly iat: number;
+  readonly exp: number;
+  readonly shared?: 'true';
+  readonly volatile: boolean;
+}
+
+const TOPIC_KIND = 'relnotif';
+
+export const topicClaim = ({ tenant, subscription }: Pick<ConsumerClaims, 'tenant' | 'subscription'>): string =>
+  `${tenant}/${TOPIC_KIND}/${subscription}`;
+
+/** @returns undefined for a payload that names no topic. */
+export function claimsOf({ sub, topic, shared, volatile }: TokenPayload): ConsumerClaims | undefined {
+  const [tenant, kind, subscription, ...others] = topic.split('/');
+  if (kind !== TOPIC_KIND || subscription === undefined || others.length > 0) return undefined;
+  return { tenant, subscription, subscriber: sub, isShared: shared === 'true', isVolatile: volatile };
+}

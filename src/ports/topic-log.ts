@@ -1,0 +1,42 @@
+/** Port of what persistent topics keep: chunks in order, removed from the oldest on. */
+import type { ChunkFacts, TopicChunk, TopicRef } from '../model/entities/topic.ts';
+
+export interface TopicFacts {
+  /** Sequence of the newest chunk, 0 without any. */
+  readonly lastSeq: number;
+  /** Characters of all chunks. */
+  readonly size: number;
+  /** Messages. */
+  readonly count: number;
+}
+
+/** Which chunks are to go: each of the three alone is reason enough. */
+export interface TrimBounds {
+  /** No subscriber needs what is at or before it. */
+  readonly through: number;
+  /** ms since 1970: older ones go. */
+  readonly before: number;
+  /** Characters above the topic's bound: the oldest go until so many are removed. */
+  readonly excess: number;
+}
+
+export interface Trimmed {
+  /** Oldest first. */
+  readonly removed: readonly ChunkFacts[];
+  /** As many as one call removes: there may be more. */
+  readonly isMore: boolean;
+  /** What is kept now, where the store says it. */
+  readonly left?: TopicFacts;
+}
+
+export interface TopicLog {
+  /** Persistent topics of the tenant that keep something. */
+  names(tenant: number): string[] | Promise<string[]>;
+  /** Makes room for a topic, where that is to be made. */
+  open(topic: TopicRef): TopicFacts | Promise<TopicFacts>;
+  /** The topic has no subscriber any more: nothing of it is kept. */
+  close(topic: TopicRef): Promise<void> | void;
+  /** Chunks behind `after`, oldest first, at most `limit`. */
+  read(topic: TopicRef, after: number, limit: number): TopicChunk[] | Promise<TopicChunk[]>;
+  trim(topic: TopicRef, bounds: TrimBounds): Promise<Trimmed>;
+}

@@ -1,0 +1,704 @@
+/**
+ * The topics of a node and who consumes them (docs/internals/notifications.md): opens and ends the connections of
+ * consumers, writes down how far subscribers have come, and removes what no subscriber needs or a bound takes.
+ */
+import { isVolatileTopic } from '../../model/entities/notification-subscription.ts';
+import { TOPIC_SUBSCRIBERS, subscriberKey, subscriberOfKey, topicKey } from '../../model/entities/topic.ts';
+import type { StoredSubscriber, TopicChunk, TopicRef } from '../../model/entities/topic.ts';
+import { PlatformError } from '../../model/errors.ts';
+import { Shares } from '../../pacing/shares.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Refusals } from '../../ports/refusals.ts';
+import type { TopicLog } from '../../ports/topic-log.ts';
+import { Consumer } from './consumer.ts';
+import type { ConsumerChannel } from './consumer.ts';
+import { NOTIFICATION_LIMIT, NOTIFICATION_LIMITS, WindowChars } from './limits.ts';
+import type { NotificationLimits } from './limits.ts';
+import { Subscriber } from './subscriber.ts';
+import { Topic } from './topic.ts';
+
+/** Positions are written down, and needless chunks removed, at most this much later. */
+const TICK_MS = 1_000;
+/** Looks at what was not acknowledged. */
+const REPEAT_EVERY_TICKS = 5;
+/** Looks at the age of topics on which nothing happens. */
+const AGE_EVERY_TICKS = 60;
+/** Positions of one command. */
+const POSITIONS_MAX = 100;
+/** Records read in one step. */
+const STEP = 1_000;
+const NOTHING = { lastSeq: 0, size: 0, count: 0 } as const;
+
+export const CLOSE = { NORMAL: 1000, GOING_AWAY: 1001, POLICY: 1008, RESTART: 1012, TRY_AGAIN: 1013 } as const;
+export const UNSUBSCRIBE_TEXT = 'unsubscribe_subscriber';
+
+/** A record of subscribers, as in records.ts. */
+export interface PositionChange {
+  readonly collection: typeof TOPIC_SUBSCRIBERS;
+  readonly id: string;
+  readonly expected: string | undefined;
+  readonly value: string | undefined;
+}
+
+/** Whom the actors' side forwards to. */
+export interface ForwardedTopics {
+  onForwarded: ((topic: TopicRef, chunk: TopicChunk) => void) | undefined;
+  topics(): Iterable<TopicRef>;
+  subscribed(topic: TopicRef, subscriber: string): void;
+  unsubscribed(topic: TopicRef, subscriber: string): void;
+  loaded(tenant: number): Promise<void>;
+  forgetTenant(tenant: number): void;
+}
+
+export interface NotificationHubOptions {
+  readonly forwarding: ForwardedTopics;
+  readonly topics: TopicLog;
+  /** Whether this node serves the consumers of the topic; without it, it serves all. */
+  readonly isHome?: (topic: TopicRef) => boolean;
+  readonly documents: Pick<DocumentReader, 'get' | 'list'>;
+  /** Stores records with compare and set; rejects with PlatformError `general/changed-meanwhile`. */
+  readonly change: (tenant: number, changes: readonly PositionChange[]) => Promise<void>;
+  /** Id of a tenant by its number, for the log. */
+  readonly tenantId: (tenant: number) => string;
+  /** A subscriber is stored: resolves when every node forwards to its topic. */
+  readonly begun?: (topic: TopicRef, subscriber: string) => Promise<void>;
+  readonly refusals: Refusals;
+  readonly log: Log;
+  readonly isOnlyTenant?: () => boolean;
+  readonly limits?: Partial<NotificationLimits>;
+  /** ms since 1970, and of a clock that never jumps. */
+  readonly now: () => number;
+  readonly clock: () => number;
+}
+
+/** Who a connection is for. */
+export interface ConsumerIdentity extends TopicRef {
+  readonly subscriber: string;
+  readonly isShared: boolean;
+  /** Of several clients of a shared subscriber; undefined: it has no name. */
+  readonly consumer: string | undefined;
+}
+
+/** A connection, as the WebSocket sees it. */
+export interface ConsumerSocket {
+  message(text: string): void;
+  drained(): void;
+  closed(): void;
+}
+
+/** What is known of a stored subscriber. */
+interface Kept {
+  readonly subscriber: Subscriber;
+  readonly since: number;
+  /** The record as it is stored; undefined until it is, and for volatile topics. */
+  stored: string | undefined;
+  /** While its record is being made or removed. */
+  changing: Promise<void> | undefined;
+}
+
+export class NotificationHub {
+  readonly limits: NotificationLimits;
+  acknowledgedCount = 0;
+  /** Clients that were connected to their subscriber, whose backlog exists from then on. */
+  connectedCount = 0;
+  readonly #options: NotificationHubOptions;
+  readonly #topics = new Map<string, Topic>();
+  readonly #loading = new Map<string, Promise<Topic>>();
+  readonly #closing = new Map<string, Promise<void>>();
+  readonly #kept = new Map<Subscriber, Kept>();
+  readonly #connections: Shares;
+  readonly #window: WindowChars;
+  readonly #sockets = new Set<{
+    readonly identity: ConsumerIdentity;
+    readonly end: (code: number, reason: string) => void;
+  }>();
+  #timer: NodeJS.Timeout | undefined;
+  #work: Promise<void> = Promise.resolve();
+  #ticks = 0;
+  #anonymousCount = 0;
+  #volatileCount = 0;
+  /** Of subscribers that have gone. */
+  #deliveredBefore = 0;
+  #repeatedBefore = 0;
+
+  constructor(options: NotificationHubOptions) {
+    this.#options = options;
+    this.limits = { ...NOTIFICATION_LIMITS, ...options.limits };
+    this.#connections = new Shares(NOTIFICATION_LIMIT.CONNECTIONS, this.limits.connections, options.isOnlyTenant);
+    this.#window = new WindowChars(this.limits.windowCharsOfAll);
+    options.forwarding.onForwarded = (ref, chunk) => this.#appended(ref, chunk);
+  }
+
+  /** Loads the persistent topics that are this node's. */
+  async start(tenants: Iterable<number>): Promise<void> {
+    await this.#loadHomes();
+    for (const tenant of tenants) {
+      // A crash may have come between the end of the last subscriber and that of what was kept for it.
+      for (const topic of await this.#options.topics.names(tenant))
+        if (this.#isHome({ tenant, topic })) await this.#load({ tenant, topic });
+    }
+    this.#timer = setInterval(() => this.#tick(), TICK_MS).unref();
+  }
+
+  /** Writes down the positions. Resolves when nothing is under way any more. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    for (const { end } of [...this.#sockets]) end(CLOSE.GOING_AWAY, 'the server is stopping');
+    this.#work = this.#work.then(() => this.#writePositions());
+    await this.#work;
+  }
+
+  get counts(): {
+    readonly topics: number;
+    readonly subscribers: number;
+    readonly connections: number;
+    readonly backlogMessages: number;
+    readonly backlogChars: number;
+    readonly unacknowledged: number;
+    readonly delivered: number;
+    readonly repeated: number;
+  } {
+    let [backlogMessages, backlogChars, unacknowledged] = [0, 0, 0];
+    let [delivered, repeated] = [this.#deliveredBefore, this.#repeatedBefore];
+    for (const { count, size } of this.#topics.values()) {
+      backlogMessages += count;
+      backlogChars += size;
+    }
+    for (const subscriber of this.#kept.keys()) {
+      unacknowledged += subscriber.unacknowledgedCount;
+      delivered += subscriber.deliveredCount;
+      repeated += subscriber.repeatedCount;
+    }
+    return {
+      topics: this.#topics.size,
+      subscribers: this.#kept.size,
+      connections: this.#sockets.size,
+      backlogMessages,
+      backlogChars,
+      unacknowledged,
+      delivered,
+      repeated,
+    };
+  }
+
+  /** Why a consumer may not connect now, before its connection is answered; counted. */
+  refusal(identity: ConsumerIdentity): PlatformError | undefined {
+    const { tenant, subscriber: name, isShared } = identity;
+    const subscriber = this.#topics.get(topicKey(identity))?.subscribers.get(name);
+    if (subscriber !== undefined && !takesAnother(subscriber, isShared))
+      return new PlatformError('notifications/connected', { subscriber: name });
+    const limit =
+      subscriber !== undefined && subscriber.consumers.length >= this.limits.connectionsOfSubscriber
+        ? NOTIFICATION_LIMIT.OF_SUBSCRIBER
+        : subscriber === undefined && this.#subscribersOf(tenant) >= this.limits.subscribers
+          ? NOTIFICATION_LIMIT.SUBSCRIBERS
+          : this.#connections.refusal(tenant, userOf(identity));
+    if (limit === undefined) return undefined;
+    this.#options.refusals.count(limit, { tenant: this.#options.tenantId(tenant) });
+    return new PlatformError('notifications/bound', { limit });
+  }
+
+  /** A consumer has connected. `refusal` was asked in the same turn. */
+  open(identity: ConsumerIdentity, channel: ConsumerChannel, baseUrl: string): ConsumerSocket {
+    const { tenant } = identity;
+    const user = userOf(identity);
+    this.#connections.add(tenant, user);
+    let consumer: Consumer | undefined;
+    let subscriber: Subscriber | undefined;
+    let isClosed = false;
+    const socket = { identity, end: (code: number, reason: string): void => channel.end(code, reason) };
+    this.#sockets.add(socket);
+    const closed = (): void => {
+      if (isClosed) return;
+      isClosed = true;
+      this.#sockets.delete(socket);
+      this.#connections.give(tenant, user);
+      if (consumer !== undefined && subscriber !== undefined) this.#left(identity, subscriber, consumer);
+    };
+    this.#anonymousCount += 1;
+    const made = new Consumer({
+      name: identity.consumer ?? `#${this.#anonymousCount}`,
+      channel,
+      baseUrl,
+      limits: this.limits,
+      all: this.#window,
+    });
+    const connect = (found: Subscriber): void => {
+      if (isClosed) return;
+      if (!takesAnother(found, identity.isShared)) {
+        channel.end(CLOSE.POLICY, new PlatformError('notifications/connected', { subscriber: found.name }).message);
+        return;
+      }
+      // One that comes back under its name takes the place of its former connection.
+      if (identity.consumer !== undefined)
+        found.consumers.find(({ name }) => name === identity.consumer)?.end(CLOSE.NORMAL, 'connected again');
+      [subscriber, consumer] = [found, made];
+      this.connectedCount += 1;
+      found.isShared = identity.isShared;
+      found.add(made);
+    };
+    this.#subscriber(identity)
+      .then(connect)
+      .catch((error: Error) => {
+        this.#options.log.warn(
+          { error: error.message, tenant, topic: identity.topic },
+          'a consumer of notifications could not be connected',
+        );
+        channel.end(CLOSE.TRY_AGAIN, error instanceof PlatformError ? error.message : 'the server failed');
+      });
+    return {
+      message: (text) => {
+        if (text === UNSUBSCRIBE_TEXT) this.#unsubscribeOf(identity, channel);
+        else if (subscriber?.acknowledge(text) === true) {
+          this.acknowledgedCount += 1;
+          subscriber.pump();
+        }
+      },
+      drained: () => {
+        made.drained();
+        subscriber?.pump();
+      },
+      closed,
+    };
+  }
+
+  /** Removes a subscriber with its backlog, and ends its connections. */
+  async unsubscribe(ref: TopicRef, name: string): Promise<void> {
+    const topic = await this.#load(ref);
+    const subscriber = topic.subscribers.get(name);
+    const kept = subscriber === undefined ? undefined : this.#kept.get(subscriber);
+    if (subscriber === undefined || kept === undefined) return;
+    const removal = this.#removeSubscriber(topic, kept);
+    this.#end(ref, name, CLOSE.NORMAL, 'unsubscribed');
+    await removal;
+  }
+
+  /** Who connects meanwhile waits for it, and begins anew. */
+  #removeSubscriber({ ref, subscribers }: Topic, kept: Kept): Promise<void> {
+    const { subscriber } = kept;
+    const removal = (kept.changing ?? Promise.resolve())
+      .catch(() => undefined)
+      .then(async () => {
+        if (subscribers.get(subscriber.name) !== subscriber) return;
+        const id = subscriberKey(ref.topic, subscriber.name);
+        if (kept.stored !== undefined) await this.#removeRecord(ref.tenant, id, kept);
+        const topic = this.#topics.get(topicKey(ref));
+        if (topic !== undefined) this.#drop(topic, subscriber);
+      });
+    const changing = removal
+      .catch(() => undefined)
+      .finally(() => {
+        if (kept.changing === changing) kept.changing = undefined;
+      });
+    kept.changing = changing;
+    return removal;
+  }
+
+  /** Its subscribers go with its records. */
+  forgetTenant(tenant: number): void {
+    this.endTenant(tenant);
+    for (const topic of [...this.#topics.values()])
+      if (topic.ref.tenant === tenant) for (const one of [...topic.subscribers.values()]) this.#drop(topic, one);
+    this.#options.forwarding.forgetTenant(tenant);
+  }
+
+  /** Ends the connections of a tenant that may not be used any more. */
+  endTenant(tenant: number): void {
+    for (const { identity, end } of [...this.#sockets])
+      if (identity.tenant === tenant) end(CLOSE.POLICY, 'the tenant was suspended or deleted');
+  }
+
+  #appended(ref: TopicRef, chunk: TopicChunk): void {
+    const topic = this.#topics.get(topicKey(ref));
+    if (topic === undefined) return;
+    if (this.#options.isHome === undefined) topic.appended(chunk, true);
+    else if (topic.isVolatile) topic.appended({ ...chunk, seq: topic.lastSeq + 1 }, true);
+    else topic.appended(chunk, chunk.seq === topic.lastSeq + 1);
+    if (topic.isVolatile) this.#shrink(topic);
+  }
+
+  #end({ tenant, topic }: TopicRef, name: string, code: number, reason: string): void {
+    for (const { identity, end } of [...this.#sockets])
+      if (identity.tenant === tenant && identity.topic === topic && identity.subscriber === name) end(code, reason);
+  }
+
+  #unsubscribeOf(identity: ConsumerIdentity, channel: ConsumerChannel): void {
+    this.unsubscribe(identity, identity.subscriber).catch((error: Error) => {
+      this.#options.log.warn({ error: error.message, topic: identity.topic }, 'a subscriber could not be removed');
+      channel.end(CLOSE.TRY_AGAIN, 'the subscriber could not be removed: try again');
+    });
+  }
+
+  #subscribersOf(tenant: number): number {
+    let count = 0;
+    for (const { ref, subscribers } of this.#topics.values()) if (ref.tenant === tenant) count += subscribers.size;
+    return count;
+  }
+
+  /** The subscriber, made and stored when it connects for the first time: its backlog begins now. */
+  async #subscriber(identity: ConsumerIdentity): Promise<Subscriber> {
+    const { tenant, topic: topicName, subscriber: name, isShared } = identity;
+    const ref: TopicRef = { tenant, topic: topicName };
+    for (;;) {
+      const topic = await this.#load(ref);
+      const known = topic.subscribers.get(name);
+      const changing = known === undefined ? undefined : this.#kept.get(known)?.changing;
+      if (changing !== undefined) {
+        await changing;
+        continue;
+      }
+      if (known !== undefined) return known;
+      const since = this.#options.now();
+      const kept = this.#add(topic, {
+        name,
+        isShared,
+        position: { seq: topic.lastSeq + 1, index: 0 },
+        since,
+        stored: undefined,
+      });
+      this.#options.forwarding.subscribed(ref, name);
+      kept.changing = this.#begin(ref, name, kept).finally(() => {
+        kept.changing = undefined;
+      });
+      try {
+        await kept.changing;
+        return kept.subscriber;
+      } catch (error) {
+        this.#drop(topic, kept.subscriber);
+        throw error;
+      }
+    }
+  }
+
+  async #begin(ref: TopicRef, name: string, kept: Kept): Promise<void> {
+    await this.#options.forwarding.loaded(ref.tenant);
+    if (!this.#isStored(ref)) return;
+    const value = this.#recordOf(kept);
+    await this.#options.change(ref.tenant, [
+      { collection: TOPIC_SUBSCRIBERS, id: subscriberKey(ref.topic, name), expected: undefined, value },
+    ]);
+    kept.stored = value;
+    await this.#options.begun?.(ref, name);
+  }
+
+  /** Volatile subscribers have records where other nodes have to know of them. */
+  #isStored({ topic }: TopicRef): boolean {
+    return !isVolatileTopic(topic) || this.#options.isHome !== undefined;
+  }
+
+  #isHome(ref: TopicRef): boolean {
+    return this.#options.isHome?.(ref) !== false;
+  }
+
+  async #loadHomes(): Promise<void> {
+    for (const ref of [...this.#options.forwarding.topics()])
+      if (!this.#topics.has(topicKey(ref)) && this.#isHome(ref)) await this.#load(ref);
+  }
+
+  /** The topic with all its subscribers. */
+  async #load(ref: TopicRef): Promise<Topic> {
+    const key = topicKey(ref);
+    const known = this.#topics.get(key);
+    if (known !== undefined) return known;
+    const closing = this.#closing.get(key) ?? Promise.resolve();
+    const loading =
+      this.#loading.get(key) ?? closing.then(() => this.#read(ref)).finally(() => this.#loading.delete(key));
+    this.#loading.set(key, loading);
+    return loading;
+  }
+
+  async #read(ref: TopicRef): Promise<Topic> {
+    const facts = isVolatileTopic(ref.topic) ? NOTHING : await this.#options.topics.open(ref);
+    const rows: { readonly id: string; readonly value: string }[] = [];
+    for (let after: string | undefined; ; ) {
+      const page = await this.#options.documents.list(TOPIC_SUBSCRIBERS, ref.tenant, subscriberKey(ref.topic, ''), {
+        limit: STEP,
+        ...(after === undefined ? {} : { after }),
+      });
+      rows.push(...page);
+      if (page.length < STEP) break;
+      after = page[page.length - 1].id;
+    }
+    const topic = this.#topic(ref, facts);
+    for (const { id, value } of rows) {
+      const { seq, index, since } = JSON.parse(value) as StoredSubscriber;
+      const [, name] = subscriberOfKey(id);
+      const position = topic.isVolatile ? { seq: topic.lastSeq + 1, index: 0 } : { seq, index };
+      this.#add(topic, { name, isShared: false, position, since, stored: value });
+      this.#options.forwarding.subscribed(ref, name);
+    }
+    return topic;
+  }
+
+  #topic(ref: TopicRef, facts: { readonly lastSeq: number; readonly size: number; readonly count: number }): Topic {
+    const topic = new Topic(ref, facts);
+    this.#topics.set(topicKey(ref), topic);
+    if (topic.isVolatile) this.#volatileCount += 1;
+    return topic;
+  }
+
+  #add(topic: Topic, one: Pick<Kept, 'since' | 'stored'> & Pick<Subscriber, 'name' | 'isShared' | 'position'>): Kept {
+    const { ref } = topic;
+    const subscriber = new Subscriber({
+      name: one.name,
+      isShared: one.isShared,
+      position: one.position,
+      read: (after, limit) =>
+        topic.isVolatile ? topic.chunksBehind(after, limit) : this.#options.topics.read(ref, after, limit),
+      onReadFailed: (error) => this.#options.log.warn({ error: error.message, ...ref }, 'a topic could not be read'),
+      now: this.#options.clock,
+    });
+    const kept: Kept = { subscriber, since: one.since, stored: one.stored, changing: undefined };
+    topic.subscribers.set(one.name, subscriber);
+    this.#kept.set(subscriber, kept);
+    return kept;
+  }
+
+  #drop(topic: Topic, subscriber: Subscriber): void {
+    if (topic.subscribers.get(subscriber.name) !== subscriber) return;
+    topic.subscribers.delete(subscriber.name);
+    this.#uncount(subscriber);
+    this.#options.forwarding.unsubscribed(topic.ref, subscriber.name);
+    topic.isDirty = true;
+    if (topic.isVolatile && topic.subscribers.size === 0) this.#remove(topic);
+  }
+
+  #uncount(subscriber: Subscriber): void {
+    this.#kept.delete(subscriber);
+    this.#deliveredBefore += subscriber.deliveredCount;
+    this.#repeatedBefore += subscriber.repeatedCount;
+  }
+
+  #remove(topic: Topic): void {
+    if (this.#topics.get(topicKey(topic.ref)) !== topic) return;
+    this.#topics.delete(topicKey(topic.ref));
+    if (topic.isVolatile) this.#volatileCount -= 1;
+  }
+
+  /** A volatile subscriber without a client has no backlog. */
+  #left(ref: TopicRef, subscriber: Subscriber, consumer: Consumer): void {
+    subscriber.remove(consumer);
+    const topic = this.#topics.get(topicKey(ref));
+    const kept = this.#kept.get(subscriber);
+    if (topic?.isVolatile !== true || kept === undefined || subscriber.consumers.length > 0) return;
+    this.#removeSubscriber(topic, kept).catch((error: Error) => {
+      this.#options.log.warn({ error: error.message, ...ref }, 'a volatile subscriber could not be removed');
+    });
+  }
+
+  #tick(): void {
+    this.#ticks += 1;
+    const now = this.#options.clock();
+    for (const topic of [...this.#topics.values()]) {
+      if (!this.#isHome(topic.ref)) {
+        this.#leave(topic);
+        continue;
+      }
+      if (topic.isVolatile) this.#shrink(topic);
+      for (const subscriber of topic.subscribers.values()) {
+        if (this.#ticks % REPEAT_EVERY_TICKS === 0) {
+          subscriber.repeat(now - this.limits.redeliveryMs);
+          if (subscriber.consumers.length > 1) this.#endStalled(subscriber, now);
+        }
+        // Room of all consumers together, a topic that could not be read, or a chunk that was not told.
+        if (this.#options.isHome === undefined || this.#ticks % REPEAT_EVERY_TICKS === 0) subscriber.pump();
+      }
+    }
+    this.#work = this.#work
+      .then(() => this.#loadHomes())
+      .then(() => this.#writePositions())
+      .then(() => this.#trim())
+      .catch((error: Error) => {
+        this.#options.log.warn({ error: error.message }, 'topics could not be looked after; trying again');
+      });
+  }
+
+  /** Another node serves the topic now. */
+  #leave(topic: Topic): void {
+    for (const { identity, end } of [...this.#sockets])
+      if (topicKey(identity) === topicKey(topic.ref)) end(CLOSE.RESTART, 'another node serves the topic now');
+    for (const subscriber of topic.subscribers.values()) this.#uncount(subscriber);
+    this.#remove(topic);
+  }
+
+  #endStalled(subscriber: Subscriber, now: number): void {
+    for (const consumer of subscriber.stalled(now - this.limits.stalledMs)) {
+      this.#options.refusals.count(NOTIFICATION_LIMIT.STALLED);
+      consumer.end(CLOSE.POLICY, `${NOTIFICATION_LIMIT.STALLED}: nothing acknowledged for ${this.limits.stalledMs} ms`);
+    }
+  }
+
+  #shrink(topic: Topic): void {
+    const { volatileChars, volatileCharsOfAll } = this.limits;
+    const lost = topic.shrink(Math.min(volatileChars, volatileCharsOfAll / Math.max(1, this.#volatileCount)));
+    if (lost > 0) this.#lost(topic.ref, NOTIFICATION_LIMIT.VOLATILE, lost);
+  }
+
+  #lost({ tenant, topic }: TopicRef, limit: string, messages: number): void {
+    this.#options.refusals.count(limit, { tenant: this.#options.tenantId(tenant) });
+    this.#options.log.warn(
+      { tenant, topic, limit, messages },
+      'messages of a topic were removed before they were acknowledged',
+    );
+  }
+
+  #recordOf({ subscriber, since }: Kept): string {
+    const { seq, index } = subscriber.position;
+    const value: StoredSubscriber = { seq, index, since };
+    return JSON.stringify(value);
+  }
+
+  async #writePositions(): Promise<void> {
+    const changed = new Map<number, { readonly kept: Kept; readonly change: PositionChange & { value: string } }[]>();
+    for (const { ref, subscribers } of this.#topics.values()) {
+      if (isVolatileTopic(ref.topic)) continue;
+      for (const subscriber of subscribers.values()) {
+        const kept = this.#kept.get(subscriber);
+        if (kept?.stored === undefined || kept.changing !== undefined) continue;
+        const value = this.#recordOf(kept);
+        if (value === kept.stored) continue;
+        const id = subscriberKey(ref.topic, subscriber.name);
+        const change = { collection: TOPIC_SUBSCRIBERS, id, expected: kept.stored, value } as const;
+        const of = changed.get(ref.tenant) ?? [];
+        changed.set(ref.tenant, of);
+        of.push({ kept, change });
+      }
+    }
+    for (const [tenant, all] of changed)
+      for (let at = 0; at < all.length; at += POSITIONS_MAX)
+        await this.#write(tenant, all.slice(at, at + POSITIONS_MAX));
+  }
+
+  async #write(
+    tenant: number,
+    some: readonly { readonly kept: Kept; readonly change: PositionChange & { value: string } }[],
+  ): Promise<void> {
+    try {
+      await this.#options.change(
+        tenant,
+        some.map(({ change }) => change),
+      );
+      for (const { kept, change } of some) {
+        kept.stored = change.value;
+        this.#markDirty(tenant, change.id);
+      }
+    } catch (error) {
+      if (!(error instanceof PlatformError)) throw error;
+      // The records are not as they were: those that have gone take their subscribers with them.
+      for (const { kept, change } of some) {
+        const value = await this.#options.documents.get(TOPIC_SUBSCRIBERS, tenant, change.id);
+        const topic = this.#topics.get(topicKey({ tenant, topic: subscriberOfKey(change.id)[0] }));
+        if (value !== undefined) kept.stored = value;
+        else if (error.code === 'general/changed-meanwhile' && topic !== undefined) this.#drop(topic, kept.subscriber);
+      }
+      this.#options.log.debug({ tenant, error: error.message }, 'positions of subscribers could not be written');
+    }
+  }
+
+  #markDirty(tenant: number, id: string): void {
+    const topic = this.#topics.get(topicKey({ tenant, topic: subscriberOfKey(id)[0] }));
+    if (topic !== undefined) topic.isDirty = true;
+  }
+
+  async #removeRecord(tenant: number, id: string, kept: Kept): Promise<void> {
+    for (;;) {
+      try {
+        await this.#options.change(tenant, [
+          { collection: TOPIC_SUBSCRIBERS, id, expected: kept.stored, value: undefined },
+        ]);
+        return;
+      } catch (error) {
+        if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile') throw error;
+        // Its position was written down meanwhile.
+        const stored = await this.#options.documents.get(TOPIC_SUBSCRIBERS, tenant, id);
+        if (stored === undefined) return;
+        kept.stored = stored;
+      }
+    }
+  }
+
+  /** Removes chunks that every subscriber has behind it as its record says, and those beyond the bounds. */
+  async #trim(): Promise<void> {
+    const isAgeLook = this.#ticks % AGE_EVERY_TICKS === 0;
+    this.#requireTenantBounds();
+    for (const topic of [...this.#topics.values()]) {
+      if (topic.isVolatile || !(topic.isDirty || isAgeLook)) continue;
+      topic.isDirty = false;
+      const needed = this.#storedFrom(topic);
+      const before = this.#options.now() - this.limits.topicAgeMs;
+      const excess = Math.max(topic.excess, topic.size - this.limits.topicChars);
+      topic.excess = 0;
+      const bounds = { through: needed - 1, before, excess };
+      const { removed, isMore, left } = await this.#options.topics.trim(topic.ref, bounds);
+      if (isMore) topic.isDirty = true;
+      const limit =
+        topic.size > this.limits.topicChars ? NOTIFICATION_LIMIT.TOPIC_BYTES : NOTIFICATION_LIMIT.TENANT_BYTES;
+      let [byAge, byBytes, lostSeq] = [0, 0, 0];
+      for (const { seq, size, count, at } of removed) {
+        topic.size -= size;
+        topic.count -= count;
+        if (seq < needed) continue;
+        lostSeq = Math.max(lostSeq, seq);
+        if (at < before) byAge += count;
+        else byBytes += count;
+      }
+      for (const subscriber of topic.subscribers.values()) subscriber.skip(lostSeq);
+      if (left !== undefined) [topic.size, topic.count] = [left.size, left.count];
+      if (byAge > 0) this.#lost(topic.ref, NOTIFICATION_LIMIT.TOPIC_AGE, byAge);
+      if (byBytes > 0) this.#lost(topic.ref, limit, byBytes);
+      if (topic.subscribers.size > 0 || isMore) continue;
+      this.#remove(topic);
+      await this.#close(topic.ref);
+    }
+  }
+
+  /** One that gets a subscriber meanwhile is opened afterwards. */
+  async #close(ref: TopicRef): Promise<void> {
+    const key = topicKey(ref);
+    const closing = Promise.resolve(this.#options.topics.close(ref)).finally(() => this.#closing.delete(key));
+    this.#closing.set(
+      key,
+      closing.catch(() => undefined),
+    );
+    await closing;
+  }
+
+  /** Where the topics of a tenant keep too much together, the largest of them gives way. */
+  #requireTenantBounds(): void {
+    const tenants = new Map<number, { size: number; largest: Topic }>();
+    for (const topic of this.#topics.values()) {
+      if (topic.isVolatile) continue;
+      const of = tenants.get(topic.ref.tenant);
+      if (of === undefined) tenants.set(topic.ref.tenant, { size: topic.size, largest: topic });
+      else {
+        of.size += topic.size;
+        if (topic.size > of.largest.size) of.largest = topic;
+      }
+    }
+    for (const { size, largest } of tenants.values()) {
+      if (size <= this.limits.tenantChars) continue;
+      largest.excess = size - this.limits.tenantChars;
+      largest.isDirty = true;
+    }
+  }
+
+  /** The oldest chunk that a subscriber would want after a restart. */
+  #storedFrom(topic: Topic): number {
+    let from = topic.lastSeq + 1;
+    for (const subscriber of topic.subscribers.values()) {
+      const stored = this.#kept.get(subscriber)?.stored;
+      const { seq } = stored === undefined ? subscriber.position : (JSON.parse(stored) as StoredSubscriber);
+      from = Math.min(from, seq, subscriber.position.seq);
+    }
+    return from;
+  }
+}
+
+/** Whose share a connection is of. */
+const userOf = ({ topic, subscriber }: ConsumerIdentity): string => subscriberKey(topic, subscriber);
+
+/** Whether one more client may connect for it. */
+const takesAnother = (subscriber: Subscriber, isShared: boolean): boolean =>
+  subscriber.consumers.length === 0 || (isShared && subscriber.isShared);

@@ -1,0 +1,100 @@
+/** The text of a message of a topic (docs/spec/notifications.md#frames), but for its acknowledgement id. */
+import { joinMembers, splitMembers } from '../../model/documents/json-document.ts';
+import type { Notification } from '../../ports/live-bus.ts';
+import { BASE_PLACE, linkedEntity } from '../bayeux/live-links.ts';
+
+type Area = Notification['area'];
+
+/** Members that stay whatever `fragmentsToCopy` names. */
+const STANDARD: Readonly<Record<Area, ReadonlySet<string>>> = {
+  measurements: new Set(['id', 'self', 'source', 'type', 'time']),
+  events: new Set(['id', 'self', 'source', 'type', 'time', 'text', 'creationTime', 'lastUpdated']),
+  alarms: new Set([
+    'id',
+    'self',
+    'source',
+    'type',
+    'time',
+    'text',
+    'status',
+    'severity',
+    'count',
+    'firstOccurrenceTime',
+    'creationTime',
+    'lastUpdated',
+  ]),
+  managedobjects: new Set(['id', 'self', 'type', 'name', 'owner', 'creationTime', 'lastUpdated']),
+  operations: new Set([
+    'id',
+    'self',
+    'deviceId',
+    'deviceName',
+    'agentId',
+    'bulkOperationId',
+    'status',
+    'failureReason',
+    'creationTime',
+  ]),
+};
+
+/** A notification on its way to topics; its entity is linked once for all of them. */
+export class Forwarded {
+  readonly notification: Notification;
+  #entity: string | undefined;
+  #type: string | undefined;
+
+  constructor(notification: Notification) {
+    this.notification = notification;
+  }
+
+  /** The type that filters are held against; '' without one. */
+  get type(): string {
+    return (this.#type ??= this.#readType());
+  }
+
+  #readType(): string {
+    const { action, deletedType, text } = this.notification;
+    if (action === 'DELETE') return deletedType ?? '';
+    const type = splitMembers(text()).get('type');
+    return type?.startsWith('"') === true ? (JSON.parse(type) as string) : '';
+  }
+
+  /** One line of JSON: the entity as REST shows it, its links with BASE_PLACE in the place of the base URL. */
+  entity(fragments: ReadonlySet<string> | undefined): string {
+    const { notification } = this;
+    if (notification.action === 'DELETE') return `{"id":${notification.text()}}`;
+    this.#entity ??= linkedEntity(notification, notification.text(), BASE_PLACE);
+    if (fragments === undefined) return this.#entity;
+    const standard = STANDARD[notification.area];
+    return joinMembers([...splitMembers(this.#entity)].filter(([name]) => standard.has(name) || fragments.has(name)));
+  }
+}
+
+/** @param kind of docs/spec/notifications.md#frames, for instance `alarmsWithChildren`. */
+export function messageText(
+  tenant: string,
+  kind: string,
+  forwarded: Forwarded,
+  fragments: ReadonlySet<string> | undefined,
+): string {
+  const { source, action } = forwarded.notification;
+  return `/${tenant}/${kind}/${source}\n${action}\n\n${forwarded.entity(fragments)}`;
+}
+
+/** The message with the standard members of its entity alone, for one that is too large to be kept. */
+export function shortened(message: string): string {
+  const body = message.lastIndexOf('\n') + 1;
+  const area = message.slice(0, message.indexOf('\n')).split('/')[2].replace('WithChildren', '') as Area;
+  const members = [...splitMembers(message.slice(body))].filter(([name]) => STANDARD[area].has(name));
+  return message.slice(0, body) + joinMembers(members);
+}
+
+/** The managed object that a message is about: whose messages keep their order. */
+export function sourceOfMessage(message: string): string {
+  const end = message.indexOf('\n');
+  return message.slice(message.lastIndexOf('/', end) + 1, end);
+}
+
+/** @param baseUrl of the links, as the consumer called the server. */
+export const frameText = (id: string, message: string, baseUrl: string): string =>
+  `${id}\n${message.replaceAll(BASE_PLACE, baseUrl)}`;

@@ -1,0 +1,249 @@
+/**
+ * Topics of Notifications 2.0 on JetStream (docs/internals/notifications.md): a stream for each persistent topic, made
+ * with its first subscriber and removed with its last. A message is a chunk, or a part of one that is too large.
+ */
+import { DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream';
+import type { StoredMsg, StreamInfo } from '@nats-io/jetstream';
+import { headers, nanos } from '@nats-io/nats-core';
+import { GROUP_BYTES_MAX } from '../../model/commands/group-bounds.ts';
+import type { TopicChunk, TopicRef } from '../../model/entities/topic.ts';
+import { chunkText, messagesOf } from '../../model/entities/topic.ts';
+import { persistently } from '../../pacing/persistently.ts';
+import type { Log } from '../../ports/log.ts';
+import type { TopicFacts, TopicLog, TrimBounds, Trimmed } from '../../ports/topic-log.ts';
+import type { Refusals } from '../../ports/refusals.ts';
+import { shortened } from '../../realtime/notifications/message.ts';
+import { seconds } from './connection.ts';
+import type { NatsConnection } from './connection.ts';
+
+export interface NatsTopicsOptions {
+  readonly connection: NatsConnection;
+  readonly prefix: string;
+  readonly replicas: number;
+  /** JetStream removes older chunks by itself. */
+  readonly ageMaxMs: number;
+  readonly refusals: Refusals;
+  readonly log: Log;
+}
+
+/** One attempt to store a chunk. */
+const ATTEMPT_TIMEOUT_MS = 2_000;
+/** JetStream knows a chunk that is sent again for this long: longer than a shard's take-over takes. */
+const DUPLICATE_WINDOW_SECONDS = 120;
+const ID_HEADER = 'Nats-Msg-Id';
+const EXPECTED_STREAM_HEADER = 'Nats-Expected-Stream';
+/** Codes of JetStream's API: no such stream; no such message. */
+const NO_STREAM = 10059;
+const NO_MESSAGE = 10037;
+/** Chunks that are read at once. */
+const READ_MAX = 32;
+
+interface PubAck {
+  readonly seq?: number;
+  readonly error?: { readonly err_code?: number; readonly description?: string };
+}
+
+const codeOf = (error: unknown): number | undefined => (error as { code?: number }).code;
+
+export class NatsTopics implements TopicLog {
+  readonly #options: NatsTopicsOptions;
+
+  constructor(options: NatsTopicsOptions) {
+    this.#options = options;
+  }
+
+  /** Streams whose last subscriber left while NATS was away are emptied by their age. */
+  names(): string[] {
+    return [];
+  }
+
+  async open(ref: TopicRef): Promise<TopicFacts> {
+    const { connection, replicas, ageMaxMs } = this.#options;
+    const name = this.#stream(ref);
+    await connection.ensureStream({
+      name,
+      subjects: [this.#subject(ref)],
+      retention: RetentionPolicy.Limits,
+      storage: StorageType.File,
+      discard: DiscardPolicy.Old,
+      num_replicas: replicas,
+      max_age: nanos(ageMaxMs),
+      duplicate_window: seconds(Math.min(DUPLICATE_WINDOW_SECONDS, ageMaxMs / 1_000)),
+      allow_direct: true,
+    });
+    const { state } = await connection.manager.streams.info(name);
+    return { lastSeq: state.last_seq, size: state.bytes, count: state.messages };
+  }
+
+  async close(ref: TopicRef): Promise<void> {
+    try {
+      await this.#options.connection.manager.streams.delete(this.#stream(ref));
+    } catch (error) {
+      if (codeOf(error) !== NO_STREAM) throw error;
+    }
+  }
+
+  async read(ref: TopicRef, after: number, limit: number): Promise<TopicChunk[]> {
+    const first = await this.#next(ref, after + 1);
+    if (first === undefined) return [];
+    const { manager } = this.#options.connection;
+    const count = Math.min(limit, READ_MAX) - 1;
+    const rest = await Promise.all(
+      Array.from({ length: count }, (_, index) =>
+        manager.direct.getMessage(this.#stream(ref), { seq: first.seq + 1 + index }),
+      ),
+    );
+    const chunks: TopicChunk[] = [];
+    for (const message of [first, ...rest]) {
+      // What a replica that lags behind does not know yet is read later, with what is behind it.
+      if (message === null) break;
+      chunks.push(chunkOf(message));
+    }
+    return chunks;
+  }
+
+  /** Of what JetStream removed by age it is known that it is gone, not when. */
+  async trim(ref: TopicRef, { through, excess }: TrimBounds): Promise<Trimmed> {
+    const { streams } = this.#options.connection.manager;
+    const name = this.#stream(ref);
+    let info: StreamInfo;
+    try {
+      info = await streams.info(name);
+    } catch (error) {
+      if (codeOf(error) !== NO_STREAM) throw error;
+      return { removed: [], isMore: false };
+    }
+    const { first_seq: firstSeq, last_seq: lastSeq, messages, bytes } = info.state;
+    const sizeOfOne = messages === 0 ? 0 : bytes / messages;
+    const tooMany = sizeOfOne === 0 ? 0 : Math.ceil(Math.max(0, excess) / sizeOfOne);
+    const last = Math.min(lastSeq, Math.max(through, tooMany === 0 ? 0 : firstSeq + tooMany - 1));
+    const at = 0;
+    const aged = { seq: firstSeq - 1, size: 0, count: Math.max(0, firstSeq - 1 - through), at };
+    if (last < firstSeq) return { removed: aged.count > 0 ? [aged] : [], isMore: false, left: factsOf(info) };
+    await streams.purge(name, { seq: last + 1 });
+    const lost = Math.max(0, last - Math.max(through, firstSeq - 1));
+    return {
+      removed: [
+        ...(aged.count > 0 ? [aged] : []),
+        ...(lost > 0 ? [{ seq: last, size: 0, count: lost, at: Number.POSITIVE_INFINITY }] : []),
+      ],
+      isMore: false,
+      left: { lastSeq, size: Math.round(sizeOfOne * (lastSeq - last)), count: lastSeq - last },
+    };
+  }
+
+  /**
+   * Stores a chunk, for as long as it takes. @param chunk its `seq` is its id: stored again it is not there twice.
+   * @returns the chunks as they can be read, none when the topic has lost its last subscriber meanwhile.
+   */
+  async store(ref: TopicRef, chunk: TopicChunk): Promise<TopicChunk[]> {
+    const stored: TopicChunk[] = [];
+    const parts = partsOf(chunk.messages, (message) => {
+      this.#options.refusals.count('notifications/message-bytes');
+      return shortened(message);
+    });
+    for (const [index, messages] of parts.entries()) {
+      const payload = Buffer.from(`${chunk.at}\n${chunkText(messages)}`);
+      const seq = await persistently(
+        () => this.#publish(ref, `${chunk.seq}.${index}`, payload),
+        (error, tries) => {
+          if (tries % 10 === 1)
+            this.#options.log.warn(
+              { ...ref, tries, error: error.message },
+              'a topic could not be written; trying again',
+            );
+        },
+      );
+      if (seq !== undefined) stored.push({ seq, at: chunk.at, messages });
+    }
+    return stored;
+  }
+
+  /** @returns undefined when there is no such stream. */
+  async #publish(ref: TopicRef, id: string, payload: Uint8Array): Promise<number | undefined> {
+    const { connection } = this.#options;
+    const name = this.#stream(ref);
+    const messageHeaders = headers();
+    messageHeaders.set(ID_HEADER, id);
+    messageHeaders.set(EXPECTED_STREAM_HEADER, name);
+    let ack: PubAck;
+    try {
+      const answer = await connection.core.request(this.#subject(ref), payload, {
+        headers: messageHeaders,
+        timeout: ATTEMPT_TIMEOUT_MS,
+      });
+      ack = JSON.parse(answer.string()) as PubAck;
+    } catch (error) {
+      // No one takes it: the stream is gone, or JetStream is away.
+      if (!(await this.#exists(name))) return undefined;
+      throw error;
+    }
+    if (ack.error !== undefined) throw new Error(`JetStream: ${ack.error.description} (${ack.error.err_code})`);
+    // 0: a copy is known to the leader and not yet stored by the majority.
+    if (ack.seq === undefined || ack.seq === 0) throw new Error('JetStream has not stored it yet');
+    return ack.seq;
+  }
+
+  /** @throws when JetStream does not say. */
+  async #exists(name: string): Promise<boolean> {
+    try {
+      await this.#options.connection.manager.streams.info(name);
+      return true;
+    } catch (error) {
+      if (codeOf(error) === NO_STREAM) return false;
+      throw error;
+    }
+  }
+
+  /** The first message from `seq` on; only the leader may say that there is none. */
+  async #next(ref: TopicRef, seq: number): Promise<StoredMsg | undefined> {
+    const query = { seq, next_by_subj: this.#subject(ref) };
+    const { manager } = this.#options.connection;
+    const name = this.#stream(ref);
+    try {
+      return (
+        (await manager.direct.getMessage(name, query)) ?? (await manager.streams.getMessage(name, query)) ?? undefined
+      );
+    } catch (error) {
+      if (codeOf(error) === NO_STREAM || codeOf(error) === NO_MESSAGE) return undefined;
+      throw error;
+    }
+  }
+
+  #stream({ tenant, topic }: TopicRef): string {
+    return `${this.#options.prefix.toUpperCase()}_TOPIC_${tenant}_${topic}`;
+  }
+
+  #subject({ tenant, topic }: TopicRef): string {
+    return `${this.#options.prefix}.t.${tenant}.${topic}`;
+  }
+}
+
+const factsOf = ({ state }: StreamInfo): TopicFacts => ({
+  lastSeq: state.last_seq,
+  size: state.bytes,
+  count: state.messages,
+});
+
+function chunkOf({ seq, data }: StoredMsg): TopicChunk {
+  const text = Buffer.from(data).toString();
+  const end = text.indexOf('\n');
+  return { seq, at: Number(text.slice(0, end)), messages: messagesOf(text.slice(end + 1)) };
+}
+
+/** Parts that JetStream takes. @param shorten of a message that is too large by itself. */
+export function partsOf(messages: readonly string[], shorten: (message: string) => string): string[][] {
+  const parts: string[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const one of messages) {
+    const message = Buffer.byteLength(one) > GROUP_BYTES_MAX ? shorten(one) : one;
+    const size = Buffer.byteLength(message) + 1;
+    if (bytes + size > GROUP_BYTES_MAX) {
+      parts.push([]);
+      bytes = 0;
+    }
+    parts[parts.length - 1].push(message);
+    bytes += size;
+  }
+  return parts;
+}
