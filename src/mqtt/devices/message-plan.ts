@@ -161,9 +161,8 @@ export class MessagePlan {
     parts: Parameters<typeof runTunnel>[3],
   ): void {
     // Rows may ask for what messages before them have made.
-    this.needsOpening = link.acknowledgements.hasAnswersDue
-      ? () => afterAnswers(link)
-      : () => runTunnel(payload, target, link, parts);
+    if (this.#waitsForAnswers(link)) return;
+    this.needsOpening = () => runTunnel(payload, target, link, parts);
   }
 
   #planStatic(payload: Buffer, about: RowsAbout): void {
