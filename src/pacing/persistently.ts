@@ -5,7 +5,7 @@ const PAUSE_FIRST_MS = 50;
 const PAUSE_MAX_MS = 2_000;
 
 /**
- * @param ask rejects, or throws, when there is no answer now; it is called again after a pause that grows to 2 s.
+ * @param ask rejects, or throws, when it has no answer now; it is called again after a pause that grows to 2 s.
  * @param onFailed told of each failure. A throw there ends it, and is what the promise rejects with.
  * @param first the first question, where it was asked already.
  */

@@ -16,7 +16,7 @@ export interface TrimBounds {
   readonly through: number;
   /** ms since 1970: older ones go. */
   readonly before: number;
-  /** Characters above the topic's bound: the oldest go until so many are removed. */
+  /** Characters above the topic's bound: the oldest go until as many are removed. */
   readonly excess: number;
 }
 

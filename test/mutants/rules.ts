@@ -57,7 +57,7 @@ const STORED: ByTest = {
     ['trimming keeps what is behind the sequence', 'LmdbJournal.trim', taken(1, 'Infinity')],
   ],
   'actors/recovery': [
-    ['an answer comes when the state is committed', 'ActorSystem.#commitFinished', unawaited('commit')],
+    ['an answer comes when the state is committed', 'ActorSystem.#commit', unawaited('commit')],
     ['a command sees what those before it decided', 'ActorSystem.#handle', without('apply')],
     ['the position is in the commit of the state', 'LmdbDocuments.commit', never('POSITION_KEY')],
     ['an actor handles its commands one after the other', 'ActorSystem.#deliver', gives('get', 'undefined')],

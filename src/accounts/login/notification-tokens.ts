@@ -30,7 +30,7 @@ export class NotificationTokens {
     this.#options = options;
   }
 
-  /** Loads the key if one is stored: without one there is no token to check. */
+  /** Loads the key if one is stored: the server has issued no token without one. */
   async load(): Promise<void> {
     const key = await this.#options.key.load();
     if (key !== undefined) this.#use(key);

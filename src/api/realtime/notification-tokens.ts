@@ -4,7 +4,7 @@ import type { ConsumerClaims } from '../../model/entities/notification-token.ts'
 import { NAME_LENGTH_MAX, NAME_PATTERN } from '../../model/entities/notification-subscription.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { OPEN, Text, open, optional } from '../../model/schema/parts.ts';
-import { JSON_TYPE } from '../http/media-types.ts';
+import { JSON_TYPE, parseAccept } from '../http/media-types.ts';
 import type { Answer } from '../request/answer.ts';
 import type { ApiRequest } from '../request/request.ts';
 import type { Route } from '../request/route.ts';
@@ -39,7 +39,11 @@ interface Sent {
   readonly expiresInMinutes?: number;
 }
 
-const answerOf = (value: unknown): Answer => ({ status: 200, text: JSON.stringify(value), contentType: JSON_TYPE });
+/** The answer is not an entity that a client could do without: it comes without Accept, too. */
+function answerOf(request: ApiRequest, value: unknown): Answer {
+  if (!request.accept.isPresent) request.accept = parseAccept('*/*');
+  return { status: 200, text: JSON.stringify(value), contentType: JSON_TYPE };
+}
 
 async function post(request: ApiRequest): Promise<Answer> {
   const sent = JSON.parse(request.bodyText()) as Sent;
@@ -51,7 +55,7 @@ async function post(request: ApiRequest): Promise<Answer> {
     isVolatile: sent.nonPersistent ?? false,
   };
   const seconds = (sent.expiresInMinutes ?? MINUTES_DEFAULT) * 60;
-  return answerOf({ token: await request.platform.notifications.tokens.issue(claims, seconds) });
+  return answerOf(request, { token: await request.platform.notifications.tokens.issue(claims, seconds) });
 }
 
 /** @throws PlatformError 422. */
@@ -59,7 +63,7 @@ function verify(request: ApiRequest): Answer {
   const found = request.platform.notifications.tokens.verify(request.query.text('token') ?? '');
   if (found === undefined || found.tenant !== request.principal.tenant)
     throw new PlatformError('notifications/invalid-token');
-  return answerOf(found.payload);
+  return answerOf(request, found.payload);
 }
 
 /** @throws PlatformError 401. */
@@ -67,7 +71,7 @@ async function unsubscribe(request: ApiRequest): Promise<Answer> {
   const { notifications } = request.platform;
   const claims = notifications.tokens.verify(request.query.text('token') ?? '');
   if (claims === undefined) throw new PlatformError('notifications/bad-token');
-  return answerOf({ result: await notifications.unsubscribe(claims) });
+  return answerOf(request, { result: await notifications.unsubscribe(claims) });
 }
 
 export function notificationTokenRoutes(): Route[] {
@@ -89,7 +93,7 @@ export function notificationTokenRoutes(): Route[] {
         {
           status: 200,
           description: 'The token',
-          contentTypes: [JSON_TYPE],
+          contentTypes: ['application/json'],
           json: open({ token: Text }),
           example: { token: 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJtb25pdG9yIn0.c2lnbmF0dXJl' },
         },
@@ -108,7 +112,7 @@ export function notificationTokenRoutes(): Route[] {
         {
           status: 200,
           description: 'The claims of the token',
-          contentTypes: [JSON_TYPE],
+          contentTypes: ['application/json'],
           json: open({ sub: Text, topic: Text, jti: Text, iat: Type.Integer(), exp: Type.Integer() }),
           example: { sub: 'monitor', topic: 't1/relnotif/alerts', jti: 'a1', iat: 1, exp: 86_401, volatile: false },
         },
@@ -126,7 +130,7 @@ export function notificationTokenRoutes(): Route[] {
         {
           status: 200,
           description: 'It is removed',
-          contentTypes: [JSON_TYPE],
+          contentTypes: ['application/json'],
           json: open({ result: Type.Enum(['DONE', 'SCHEDULED']) }),
           example: { result: 'DONE' },
         },

@@ -19,7 +19,7 @@ const TO_HOME = 'consumers.home';
 const TO_EDGE = 'consumers.edge';
 const REQUEST_TIMEOUT_MS = 5_000;
 const LOOK_MS = 2_000;
-/** A connection whose node says nothing of it for so many looks has ended. */
+/** A connection whose node says nothing of it for five looks has ended. */
 const SILENT_LOOKS = 5;
 
 type Kind = 'text' | 'blocked' | 'drained' | 'closed' | 'frame' | 'end';

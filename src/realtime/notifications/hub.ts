@@ -3,7 +3,7 @@
  * consumers, writes down how far subscribers have come, and removes what no subscriber needs or a bound takes.
  */
 import { isVolatileTopic } from '../../model/entities/notification-subscription.ts';
-import { TOPIC_SUBSCRIBERS, subscriberKey, subscriberOfKey, topicKey } from '../../model/entities/topic.ts';
+import { subscriberKey, subscriberOfKey, topicKey } from '../../model/entities/topic.ts';
 import type { StoredSubscriber, TopicChunk, TopicRef } from '../../model/entities/topic.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { Shares } from '../../pacing/shares.ts';
@@ -15,8 +15,11 @@ import { Consumer } from './consumer.ts';
 import type { ConsumerChannel } from './consumer.ts';
 import { NOTIFICATION_LIMIT, NOTIFICATION_LIMITS, WindowChars } from './limits.ts';
 import type { NotificationLimits } from './limits.ts';
+import { SubscriberRecords } from './subscriber-records.ts';
+import type { Kept, PositionChange } from './subscriber-records.ts';
 import { Subscriber } from './subscriber.ts';
 import { Topic } from './topic.ts';
+import { Trimming } from './trimming.ts';
 
 /** Positions are written down, and needless chunks removed, at most this much later. */
 const TICK_MS = 1_000;
@@ -24,22 +27,10 @@ const TICK_MS = 1_000;
 const REPEAT_EVERY_TICKS = 5;
 /** Looks at the age of topics on which nothing happens. */
 const AGE_EVERY_TICKS = 60;
-/** Positions of one command. */
-const POSITIONS_MAX = 100;
-/** Records read in one step. */
-const STEP = 1_000;
 const NOTHING = { lastSeq: 0, size: 0, count: 0 } as const;
 
 export const CLOSE = { NORMAL: 1000, GOING_AWAY: 1001, POLICY: 1008, RESTART: 1012, TRY_AGAIN: 1013 } as const;
 export const UNSUBSCRIBE_TEXT = 'unsubscribe_subscriber';
-
-/** A record of subscribers, as in records.ts. */
-export interface PositionChange {
-  readonly collection: typeof TOPIC_SUBSCRIBERS;
-  readonly id: string;
-  readonly expected: string | undefined;
-  readonly value: string | undefined;
-}
 
 /** Whom the actors' side forwards to. */
 export interface ForwardedTopics {
@@ -87,16 +78,6 @@ export interface ConsumerSocket {
   closed(): void;
 }
 
-/** What is known of a stored subscriber. */
-interface Kept {
-  readonly subscriber: Subscriber;
-  readonly since: number;
-  /** The record as it is stored; undefined until it is, and for volatile topics. */
-  stored: string | undefined;
-  /** While its record is being made or removed. */
-  changing: Promise<void> | undefined;
-}
-
 export class NotificationHub {
   readonly limits: NotificationLimits;
   acknowledgedCount = 0;
@@ -107,6 +88,8 @@ export class NotificationHub {
   readonly #loading = new Map<string, Promise<Topic>>();
   readonly #closing = new Map<string, Promise<void>>();
   readonly #kept = new Map<Subscriber, Kept>();
+  readonly #records: SubscriberRecords;
+  readonly #trimming: Trimming;
   readonly #connections: Shares;
   readonly #window: WindowChars;
   readonly #sockets = new Set<{
@@ -127,6 +110,17 @@ export class NotificationHub {
     this.limits = { ...NOTIFICATION_LIMITS, ...options.limits };
     this.#connections = new Shares(NOTIFICATION_LIMIT.CONNECTIONS, this.limits.connections, options.isOnlyTenant);
     this.#window = new WindowChars(this.limits.windowCharsOfAll);
+    const keptOf = (subscriber: Subscriber): Kept | undefined => this.#kept.get(subscriber);
+    const { documents, change, log, topics, now } = options;
+    const onGone = (topic: Topic, subscriber: Subscriber): void => this.#drop(topic, subscriber);
+    this.#records = new SubscriberRecords({ documents, change, onGone, log });
+    this.#trimming = new Trimming({
+      topics,
+      limits: this.limits,
+      keptOf,
+      onLost: (ref, limit, messages) => this.#lost(ref, limit, messages),
+      now,
+    });
     options.forwarding.onForwarded = (ref, chunk) => this.#appended(ref, chunk);
   }
 
@@ -278,20 +272,15 @@ export class NotificationHub {
   /** Who connects meanwhile waits for it, and begins anew. */
   #removeSubscriber({ ref, subscribers }: Topic, kept: Kept): Promise<void> {
     const { subscriber } = kept;
-    const removal = (kept.changing ?? Promise.resolve())
-      .catch(() => undefined)
-      .then(async () => {
-        if (subscribers.get(subscriber.name) !== subscriber) return;
-        const id = subscriberKey(ref.topic, subscriber.name);
-        if (kept.stored !== undefined) await this.#removeRecord(ref.tenant, id, kept);
-        const topic = this.#topics.get(topicKey(ref));
-        if (topic !== undefined) this.#drop(topic, subscriber);
-      });
-    const changing = removal
-      .catch(() => undefined)
-      .finally(() => {
-        if (kept.changing === changing) kept.changing = undefined;
-      });
+    const removal = settled(kept.changing ?? Promise.resolve()).then(async () => {
+      if (subscribers.get(subscriber.name) !== subscriber) return;
+      await this.#records.remove(ref, kept);
+      const topic = this.#topics.get(topicKey(ref));
+      if (topic !== undefined) this.#drop(topic, subscriber);
+    });
+    const changing = settled(removal).then(() => {
+      if (kept.changing === changing) kept.changing = undefined;
+    });
     kept.changing = changing;
     return removal;
   }
@@ -375,11 +364,7 @@ export class NotificationHub {
   async #begin(ref: TopicRef, name: string, kept: Kept): Promise<void> {
     await this.#options.forwarding.loaded(ref.tenant);
     if (!this.#isStored(ref)) return;
-    const value = this.#recordOf(kept);
-    await this.#options.change(ref.tenant, [
-      { collection: TOPIC_SUBSCRIBERS, id: subscriberKey(ref.topic, name), expected: undefined, value },
-    ]);
-    kept.stored = value;
+    await this.#records.create(ref, kept);
     await this.#options.begun?.(ref, name);
   }
 
@@ -411,16 +396,7 @@ export class NotificationHub {
 
   async #read(ref: TopicRef): Promise<Topic> {
     const facts = isVolatileTopic(ref.topic) ? NOTHING : await this.#options.topics.open(ref);
-    const rows: { readonly id: string; readonly value: string }[] = [];
-    for (let after: string | undefined; ; ) {
-      const page = await this.#options.documents.list(TOPIC_SUBSCRIBERS, ref.tenant, subscriberKey(ref.topic, ''), {
-        limit: STEP,
-        ...(after === undefined ? {} : { after }),
-      });
-      rows.push(...page);
-      if (page.length < STEP) break;
-      after = page[page.length - 1].id;
-    }
+    const rows = await this.#records.list(ref);
     const topic = this.#topic(ref, facts);
     for (const { id, value } of rows) {
       const { seq, index, since } = JSON.parse(value) as StoredSubscriber;
@@ -509,7 +485,7 @@ export class NotificationHub {
     this.#work = this.#work
       .then(() => this.#loadHomes())
       .then(() => this.#writePositions())
-      .then(() => this.#trim())
+      .then(() => this.#trimAll())
       .catch((error: Error) => {
         this.#options.log.warn({ error: error.message }, 'topics could not be looked after; trying again');
       });
@@ -530,6 +506,10 @@ export class NotificationHub {
     }
   }
 
+  #writePositions(): Promise<void> {
+    return this.#records.write(this.#topics.values(), (subscriber) => this.#kept.get(subscriber));
+  }
+
   #shrink(topic: Topic): void {
     const { volatileChars, volatileCharsOfAll } = this.limits;
     const lost = topic.shrink(Math.min(volatileChars, volatileCharsOfAll / Math.max(1, this.#volatileCount)));
@@ -544,111 +524,13 @@ export class NotificationHub {
     );
   }
 
-  #recordOf({ subscriber, since }: Kept): string {
-    const { seq, index } = subscriber.position;
-    const value: StoredSubscriber = { seq, index, since };
-    return JSON.stringify(value);
-  }
-
-  async #writePositions(): Promise<void> {
-    const changed = new Map<number, { readonly kept: Kept; readonly change: PositionChange & { value: string } }[]>();
-    for (const { ref, subscribers } of this.#topics.values()) {
-      if (isVolatileTopic(ref.topic)) continue;
-      for (const subscriber of subscribers.values()) {
-        const kept = this.#kept.get(subscriber);
-        if (kept?.stored === undefined || kept.changing !== undefined) continue;
-        const value = this.#recordOf(kept);
-        if (value === kept.stored) continue;
-        const id = subscriberKey(ref.topic, subscriber.name);
-        const change = { collection: TOPIC_SUBSCRIBERS, id, expected: kept.stored, value } as const;
-        const of = changed.get(ref.tenant) ?? [];
-        changed.set(ref.tenant, of);
-        of.push({ kept, change });
-      }
-    }
-    for (const [tenant, all] of changed)
-      for (let at = 0; at < all.length; at += POSITIONS_MAX)
-        await this.#write(tenant, all.slice(at, at + POSITIONS_MAX));
-  }
-
-  async #write(
-    tenant: number,
-    some: readonly { readonly kept: Kept; readonly change: PositionChange & { value: string } }[],
-  ): Promise<void> {
-    try {
-      await this.#options.change(
-        tenant,
-        some.map(({ change }) => change),
-      );
-      for (const { kept, change } of some) {
-        kept.stored = change.value;
-        this.#markDirty(tenant, change.id);
-      }
-    } catch (error) {
-      if (!(error instanceof PlatformError)) throw error;
-      // The records are not as they were: those that have gone take their subscribers with them.
-      for (const { kept, change } of some) {
-        const value = await this.#options.documents.get(TOPIC_SUBSCRIBERS, tenant, change.id);
-        const topic = this.#topics.get(topicKey({ tenant, topic: subscriberOfKey(change.id)[0] }));
-        if (value !== undefined) kept.stored = value;
-        else if (error.code === 'general/changed-meanwhile' && topic !== undefined) this.#drop(topic, kept.subscriber);
-      }
-      this.#options.log.debug({ tenant, error: error.message }, 'positions of subscribers could not be written');
-    }
-  }
-
-  #markDirty(tenant: number, id: string): void {
-    const topic = this.#topics.get(topicKey({ tenant, topic: subscriberOfKey(id)[0] }));
-    if (topic !== undefined) topic.isDirty = true;
-  }
-
-  async #removeRecord(tenant: number, id: string, kept: Kept): Promise<void> {
-    for (;;) {
-      try {
-        await this.#options.change(tenant, [
-          { collection: TOPIC_SUBSCRIBERS, id, expected: kept.stored, value: undefined },
-        ]);
-        return;
-      } catch (error) {
-        if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile') throw error;
-        // Its position was written down meanwhile.
-        const stored = await this.#options.documents.get(TOPIC_SUBSCRIBERS, tenant, id);
-        if (stored === undefined) return;
-        kept.stored = stored;
-      }
-    }
-  }
-
-  /** Removes chunks that every subscriber has behind it as its record says, and those beyond the bounds. */
-  async #trim(): Promise<void> {
+  async #trimAll(): Promise<void> {
     const isAgeLook = this.#ticks % AGE_EVERY_TICKS === 0;
-    this.#requireTenantBounds();
+    this.#trimming.requireTenantBounds(this.#topics.values());
     for (const topic of [...this.#topics.values()]) {
       if (topic.isVolatile || !(topic.isDirty || isAgeLook)) continue;
-      topic.isDirty = false;
-      const needed = this.#storedFrom(topic);
-      const before = this.#options.now() - this.limits.topicAgeMs;
-      const excess = Math.max(topic.excess, topic.size - this.limits.topicChars);
-      topic.excess = 0;
-      const bounds = { through: needed - 1, before, excess };
-      const { removed, isMore, left } = await this.#options.topics.trim(topic.ref, bounds);
-      if (isMore) topic.isDirty = true;
-      const limit =
-        topic.size > this.limits.topicChars ? NOTIFICATION_LIMIT.TOPIC_BYTES : NOTIFICATION_LIMIT.TENANT_BYTES;
-      let [byAge, byBytes, lostSeq] = [0, 0, 0];
-      for (const { seq, size, count, at } of removed) {
-        topic.size -= size;
-        topic.count -= count;
-        if (seq < needed) continue;
-        lostSeq = Math.max(lostSeq, seq);
-        if (at < before) byAge += count;
-        else byBytes += count;
-      }
-      for (const subscriber of topic.subscribers.values()) subscriber.skip(lostSeq);
-      if (left !== undefined) [topic.size, topic.count] = [left.size, left.count];
-      if (byAge > 0) this.#lost(topic.ref, NOTIFICATION_LIMIT.TOPIC_AGE, byAge);
-      if (byBytes > 0) this.#lost(topic.ref, limit, byBytes);
-      if (topic.subscribers.size > 0 || isMore) continue;
+      const isTrimmed = await this.#trimming.trim(topic);
+      if (topic.subscribers.size > 0 || !isTrimmed) continue;
       this.#remove(topic);
       await this.#close(topic.ref);
     }
@@ -658,41 +540,9 @@ export class NotificationHub {
   async #close(ref: TopicRef): Promise<void> {
     const key = topicKey(ref);
     const closing = Promise.resolve(this.#options.topics.close(ref)).finally(() => this.#closing.delete(key));
-    this.#closing.set(
-      key,
-      closing.catch(() => undefined),
-    );
+    // Who opens it waits for the end alone; the failure is told to the caller.
+    this.#closing.set(key, settled(closing));
     await closing;
-  }
-
-  /** Where the topics of a tenant keep too much together, the largest of them gives way. */
-  #requireTenantBounds(): void {
-    const tenants = new Map<number, { size: number; largest: Topic }>();
-    for (const topic of this.#topics.values()) {
-      if (topic.isVolatile) continue;
-      const of = tenants.get(topic.ref.tenant);
-      if (of === undefined) tenants.set(topic.ref.tenant, { size: topic.size, largest: topic });
-      else {
-        of.size += topic.size;
-        if (topic.size > of.largest.size) of.largest = topic;
-      }
-    }
-    for (const { size, largest } of tenants.values()) {
-      if (size <= this.limits.tenantChars) continue;
-      largest.excess = size - this.limits.tenantChars;
-      largest.isDirty = true;
-    }
-  }
-
-  /** The oldest chunk that a subscriber would want after a restart. */
-  #storedFrom(topic: Topic): number {
-    let from = topic.lastSeq + 1;
-    for (const subscriber of topic.subscribers.values()) {
-      const stored = this.#kept.get(subscriber)?.stored;
-      const { seq } = stored === undefined ? subscriber.position : (JSON.parse(stored) as StoredSubscriber);
-      from = Math.min(from, seq, subscriber.position.seq);
-    }
-    return from;
   }
 }
 
@@ -702,3 +552,10 @@ const userOf = ({ topic, subscriber }: ConsumerIdentity): string => subscriberKe
 /** Whether one more client may connect for it. */
 const takesAnother = (subscriber: Subscriber, isShared: boolean): boolean =>
   subscriber.consumers.length === 0 || (isShared && subscriber.isShared);
+
+/** Resolves when the work has ended, well or not: its failure is told elsewhere. */
+const settled = (work: Promise<unknown>): Promise<void> =>
+  work.then(
+    () => undefined,
+    () => undefined,
+  );

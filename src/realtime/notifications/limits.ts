@@ -46,7 +46,6 @@ export const NOTIFICATION_LIMIT = {
   OF_SUBSCRIBER: 'notifications/connections-of-subscriber',
   SUBSCRIBERS: 'notifications/subscribers',
   STALLED: 'notifications/stalled',
-  BUFFER: 'notifications/consumer-buffer',
   TOPIC_BYTES: 'notifications/topic-bytes',
   TENANT_BYTES: 'notifications/tenant-bytes',
   TOPIC_AGE: 'notifications/topic-age',

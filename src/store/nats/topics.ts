@@ -159,7 +159,7 @@ export class NatsTopics implements TopicLog {
     return stored;
   }
 
-  /** @returns undefined when there is no such stream. */
+  /** @returns undefined without a stream. */
   async #publish(ref: TopicRef, id: string, payload: Uint8Array): Promise<number | undefined> {
     const { connection } = this.#options;
     const name = this.#stream(ref);

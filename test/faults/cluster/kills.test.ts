@@ -8,6 +8,8 @@ import { ClusterLoad, acknowledgedAgain } from '../../helpers/cluster/load.ts';
 import { eventually } from '../../helpers/running/server.ts';
 import { delay, seeded } from '../../helpers/process/server.ts';
 import { RawMqtt } from '../../helpers/process/mqtt.ts';
+import type { DeviceSender } from '../../helpers/process/load.ts';
+import { TopicConsumer } from '../../helpers/process/topic-consumer.ts';
 import { missing } from '../../helpers/tools.ts';
 
 const NODES = 3;
@@ -161,7 +163,12 @@ t.test('what is told while Redis is away', { skip }, async (t) => {
 
 t.test('nodes and servers are killed at random moments, one after the other and together', { skip }, async (t) => {
   const random = seeded(t);
+  // Over the next node each time it connects.
+  const consumer = await TopicConsumer.start(load!, () => load!.cluster.httpPort);
+  t.teardown(() => consumer.stop());
+  let senders: readonly DeviceSender[] = [];
   await underLoad(t, load!, { devices: DEVICES }, async (cluster, devices, t) => {
+    senders = devices;
     const servers = { nats: cluster.nats, redis: cluster.redis };
     const killed: string[] = [];
     for (let kill = 0; kill < KILLS; kill += 1) {
@@ -190,6 +197,14 @@ t.test('nodes and servers are killed at random moments, one after the other and 
     t.comment(`killed ${killed.join(', ')}`);
     await cluster.complete();
   });
+  const problems: string[] = [];
+  for (const { name, measurements } of senders) {
+    // At least once: what was stored before a take-over may come again, behind newer ones.
+    const found = await consumer.account(name, await load!.deviceOf(name), measurements);
+    problems.push(...found.filter((problem) => problem.includes('missing')));
+  }
+  t.comment(`consumer of notifications: ${consumer.frames} frames over ${consumer.connections} connections`);
+  t.strictSame(problems, [], 'a persistent consumer got everything');
 });
 
 /** Resolves when the server has acknowledged the payload. */
