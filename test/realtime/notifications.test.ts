@@ -1,0 +1,354 @@
+/** Topics of Notifications 2.0 without a server: matching, windows, redelivery, partitions, bounds, hostile clients. */
+import t from 'tap';
+import type { NotificationSubscription } from '../../src/model/entities/notification-subscription.ts';
+import { subscriptionKey, typesOf } from '../../src/model/entities/notification-subscription.ts';
+import { chunkText, messagesOf } from '../../src/model/entities/topic.ts';
+import type { TopicChunk, TopicRef } from '../../src/model/entities/topic.ts';
+import { PlatformError } from '../../src/model/errors.ts';
+import type { Notification } from '../../src/ports/live-bus.ts';
+import { NotificationHub } from '../../src/realtime/notifications/hub.ts';
+import type { ConsumerIdentity, ConsumerSocket, ForwardedTopics } from '../../src/realtime/notifications/hub.ts';
+import { Forwarded, messageText, shortened, sourceOfMessage } from '../../src/realtime/notifications/message.ts';
+import type { NotificationLimits } from '../../src/realtime/notifications/limits.ts';
+import { TenantSubscriptions } from '../../src/realtime/notifications/subscriptions.ts';
+import { partsOf } from '../../src/store/nats/topics.ts';
+import { until } from '../helpers/until.ts';
+
+const TENANT = 7;
+const SOURCE = '100';
+const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined } as never;
+
+const subscription = (further: Partial<NotificationSubscription>): NotificationSubscription => ({
+  id: '1',
+  context: 'mo',
+  source: SOURCE,
+  subscription: 'a',
+  nonPersistent: false,
+  ...further,
+});
+const notice = (further: Partial<Notification> & { readonly entity?: object }): Notification => ({
+  tenant: TENANT,
+  area: 'alarms',
+  source: SOURCE,
+  action: 'CREATE',
+  text: () => JSON.stringify(further.entity ?? { id: '5', type: 'hot', source: { id: SOURCE }, c8y_A: 1, c8y_B: 2 }),
+  ...further,
+});
+
+t.test('which topics a notification goes to', async (t) => {
+  t.same([...typesOf("'a b' or 'it''s' OR 'c'")], ['a b', "it's", 'c']);
+  t.same([...typesOf('plain')], ['plain']);
+  const kinds = (
+    one: Partial<NotificationSubscription>,
+    of: Partial<Notification>,
+    above: readonly string[] = [],
+  ): string[] => {
+    const index = new TenantSubscriptions();
+    const stored = subscription(one);
+    index.set(subscriptionKey(stored), JSON.stringify(stored));
+    const found = index.match(new Forwarded(notice(of)), above, () => true);
+    index.set(subscriptionKey(stored), undefined);
+    t.equal(index.match(new Forwarded(notice(of)), above, () => true).size, 0, 'none when it is deleted');
+    return [...found.values()].map(({ kind }) => kind);
+  };
+  const apis = (...names: string[]): Partial<NotificationSubscription> => ({ subscriptionFilter: { apis: names } });
+  t.same(kinds({}, {}), ['alarms']);
+  t.same(kinds(apis('*'), { area: 'measurements' }), ['measurements']);
+  t.same(kinds(apis('events'), {}), []);
+  t.same(kinds({}, { source: '101' }), []);
+  t.same(kinds(apis('alarmsWithChildren'), { source: '101' }), []);
+  t.same(kinds(apis('alarmsWithChildren'), { source: '101' }, ['50', SOURCE]), ['alarmsWithChildren']);
+  t.same(kinds(apis('alarmsWithChildren'), {}), ['alarmsWithChildren']);
+  t.same(kinds(apis('alarms', 'alarmsWithChildren'), {}), ['alarms']);
+  t.same(kinds(apis('alarmsWithChildren'), { area: 'events', source: '101' }, [SOURCE]), []);
+  const typed = { subscriptionFilter: { typeFilter: "'hot' or 'cold'" } };
+  t.same(kinds(typed, {}), ['alarms']);
+  t.same(kinds(typed, { entity: { id: '5', type: 'warm' } } as never), []);
+  t.same(kinds(typed, { action: 'DELETE', deletedType: 'cold', text: () => '"5"' }), ['alarms']);
+  t.same(kinds(typed, { action: 'DELETE', text: () => '"5"' }), []);
+  const ofTenant: Partial<NotificationSubscription> = { context: 'tenant', source: undefined as never };
+  t.same(kinds({ ...ofTenant, ...apis('managedobjects') }, { area: 'managedobjects' }), ['managedobjects']);
+  t.same(kinds({ ...ofTenant, ...apis('managedobjects') }, {}), []);
+  const index = new TenantSubscriptions();
+  for (const [subscriptionName, source] of [
+    ['a', '1'],
+    ['b', '2'],
+  ]) {
+    const one = subscription({
+      subscription: subscriptionName,
+      source,
+      subscriptionFilter: { apis: ['measurements'] },
+    });
+    index.set(subscriptionKey(one), JSON.stringify(one));
+  }
+  t.same(
+    [1, 2, 3].map((source) => index.wantsMeasurements(source)),
+    [true, true, false],
+  );
+  index.retain(new Set());
+  t.equal(index.wantsMeasurements(1), false);
+});
+
+t.test('messages: fragments of several subscriptions, one line, parts of a chunk', async (t) => {
+  const index = new TenantSubscriptions();
+  for (const one of [
+    subscription({ fragmentsToCopy: ['c8y_A'] }),
+    subscription({ context: 'tenant', source: undefined as never, fragmentsToCopy: ['c8y_B'] }),
+  ])
+    index.set(subscriptionKey(one), JSON.stringify(one));
+  const forwarded = new Forwarded(notice({}));
+  const [match] = index.match(forwarded, [], () => true).values();
+  const text = messageText('t1', match.kind, forwarded, match.fragments);
+  t.same(Object.keys(JSON.parse(text.split('\n')[3].replaceAll('\u0001', ''))).sort(), [
+    'c8y_A',
+    'c8y_B',
+    'id',
+    'self',
+    'source',
+    'type',
+  ]);
+  t.equal(sourceOfMessage(text), SOURCE);
+  const pretty = new Forwarded(notice({ text: () => '{\n "id": "5",\n "text": "a\\nb\\u0001"\n}' }));
+  const lines = messageText('t1', 'alarms', pretty, undefined);
+  t.same(messagesOf(chunkText([text, lines])), [text, lines]);
+  t.equal(JSON.parse(lines.split('\n')[3].replaceAll('\u0001', '')).text, 'a\nb\u0001');
+  t.notMatch(shortened(text).split('\n')[3], /c8y_A/);
+  t.match(shortened(text), /^\/t1\/alarms\/100\nCREATE\n\n\{/);
+  const large = `/t1/events/1\nCREATE\n\n{"id":"1","x":"${'é'.repeat(500_000)}"}`;
+  t.same(
+    partsOf([text, large, text], shortened).map((part) => part.length),
+    [3],
+  );
+  t.equal(
+    partsOf(
+      Array.from({ length: 3 }, () => 'x'.repeat(400_000)),
+      shortened,
+    ).length,
+    2,
+  );
+});
+
+/** A hub over a store in memory. */
+class Bench {
+  readonly chunks = new Map<string, TopicChunk[]>();
+  readonly records = new Map<string, string>();
+  readonly counted: string[] = [];
+  readonly hub: NotificationHub;
+  readonly forwarding: ForwardedTopics;
+  clock = 0;
+  #seq = 0;
+
+  constructor(limits: Partial<NotificationLimits> = {}) {
+    this.forwarding = {
+      onForwarded: undefined,
+      topics: () => [],
+      subscribed: () => undefined,
+      unsubscribed: () => undefined,
+      loaded: () => Promise.resolve(),
+      forgetTenant: () => undefined,
+    };
+    const of = ({ topic }: TopicRef): TopicChunk[] => this.chunks.get(topic) ?? [];
+    this.hub = new NotificationHub({
+      forwarding: this.forwarding,
+      topics: {
+        names: () => [],
+        open: (ref) => ({ lastSeq: of(ref).at(-1)?.seq ?? 0, size: 0, count: 0 }),
+        close: () => undefined,
+        read: (ref, after, limit) =>
+          of(ref)
+            .filter(({ seq }) => seq > after)
+            .slice(0, limit),
+        trim: async (ref, { through, excess }) => {
+          const removed = of(ref)
+            .filter(({ seq }) => seq <= through || excess > 0)
+            .map(({ seq, messages }) => ({ seq, size: 0, count: messages.length, at: Number.POSITIVE_INFINITY }));
+          this.chunks.set(ref.topic, of(ref).slice(removed.length));
+          return { removed, isMore: false };
+        },
+      },
+      documents: {
+        get: (_collection, _tenant, id) => this.records.get(id),
+        list: (_collection, _tenant, prefix) =>
+          [...this.records].filter(([id]) => id.startsWith(prefix)).map(([id, value]) => ({ id, value })),
+      },
+      change: async (_tenant, changes) => {
+        for (const { id, expected } of changes)
+          if (this.records.get(id) !== expected)
+            throw new PlatformError('general/changed-meanwhile', { collection: 'x', id });
+        for (const { id, value } of changes)
+          if (value === undefined) this.records.delete(id);
+          else this.records.set(id, value);
+      },
+      tenantId: () => 't1',
+      refusals: { count: (limit) => void this.counted.push(limit) },
+      log,
+      limits,
+      now: () => 1_000_000,
+      clock: () => this.clock,
+    });
+  }
+
+  /** A chunk with one message for each of the sources. */
+  append(topic: string, ...sources: readonly (string | number)[]): void {
+    this.#seq += 10;
+    const messages = sources.map((source) => `/t1/events/${source}\nCREATE\n\n{"n":${this.#seq}}`);
+    const chunk = { seq: this.#seq, at: 0, messages };
+    this.chunks.set(topic, [...(this.chunks.get(topic) ?? []), chunk]);
+    this.forwarding.onForwarded?.({ tenant: TENANT, topic }, chunk);
+  }
+
+  async connect(further: Partial<ConsumerIdentity> = {}): Promise<Client> {
+    const identity: ConsumerIdentity = {
+      tenant: TENANT,
+      topic: 'a',
+      subscriber: 's',
+      isShared: false,
+      consumer: undefined,
+      ...further,
+    };
+    const before = this.hub.connectedCount;
+    const client = new Client();
+    client.socket = this.hub.open(identity, client, 'http://base');
+    await until('the consumer is connected or refused', () => this.hub.connectedCount > before || client.code > 0);
+    return client;
+  }
+}
+
+class Client {
+  readonly frames: string[] = [];
+  socket!: ConsumerSocket;
+  code = 0;
+  reason = '';
+  isSlow = false;
+  send(text: string): boolean {
+    this.frames.push(text);
+    return !this.isSlow;
+  }
+  end(code: number, reason: string): void {
+    [this.code, this.reason] = [code, reason];
+    queueMicrotask(() => this.socket.closed());
+  }
+  acknowledge(count = this.frames.length): void {
+    for (const frame of this.frames.splice(0, count)) this.socket.message(frame.slice(0, frame.indexOf('\n')));
+  }
+  get sources(): string[] {
+    return this.frames.map((frame) => frame.split('\n')[1].split('/')[3]);
+  }
+}
+
+t.test('a window, back-pressure, and what a client may send', async (t) => {
+  const bench = new Bench({ windowMessages: 10 });
+  const client = await bench.connect();
+  bench.append('a', ...Array.from({ length: 25 }, (_, index) => index));
+  t.equal(client.frames.length, 10, 'no more than the window');
+  t.match(client.frames[0], /^[A-Za-z0-9+/]{12}\n\/t1\/events\/0\nCREATE\n\n\{"n":10\}$/);
+  for (const text of ['', 'x', '\u0000', '__proto__', client.frames[0], 'A'.repeat(4_000)]) client.socket.message(text);
+  t.equal(client.frames.length, 10, 'unknown ids are ignored');
+  client.acknowledge(4);
+  t.equal(client.frames.length, 6, 'goes on when half is acknowledged');
+  client.acknowledge(1);
+  t.equal(client.frames.length, 10);
+  client.isSlow = true;
+  client.acknowledge();
+  t.equal(client.frames.length, 1, 'the network takes no more');
+  client.isSlow = false;
+  client.socket.drained();
+  t.equal(client.frames.length, 10);
+  client.acknowledge();
+  t.equal(client.frames.length, 0);
+  t.equal(bench.hub.counts.unacknowledged, 0);
+  // Again and again.
+  const [twice] = ['AAAAAAAAAAAA'];
+  client.socket.message(twice);
+  client.socket.message(twice);
+  client.socket.closed();
+  client.socket.closed();
+  t.equal(bench.hub.counts.connections, 0);
+});
+
+t.test('bytes: one large message at a time, all consumers together', async (t) => {
+  const bench = new Bench({ windowChars: 20, windowCharsOfAll: 60 });
+  const [one, two] = [await bench.connect(), await bench.connect({ subscriber: 'two' })];
+  for (let index = 0; index < 5; index += 1) bench.append('a', 1);
+  t.equal(one.frames.length, 1);
+  t.equal(two.frames.length, 1);
+  for (let round = 0; round < 5; round += 1) for (const client of [one, two]) client.acknowledge();
+  t.same([one.frames.length, two.frames.length], [0, 0]);
+  t.same([bench.hub.acknowledgedCount], [10]);
+});
+
+t.test('what is not acknowledged comes again, and to the next connection from there', async (t) => {
+  const bench = new Bench({ redeliveryMs: 60_000 });
+  const first = await bench.connect();
+  bench.append('a', 1, 2, 3);
+  first.acknowledge(1);
+  first.socket.closed();
+  const second = await bench.connect();
+  t.same(second.sources, ['2', '3']);
+  second.frames.splice(0);
+  bench.append('a', 4);
+  t.same(second.sources, ['4']);
+  t.equal(
+    bench.hub.refusal({ tenant: TENANT, topic: 'a', subscriber: 's', isShared: false, consumer: undefined })?.status,
+    409,
+  );
+  const third = await bench.connect();
+  t.equal(third.code, 1008);
+  second.socket.message('unsubscribe_subscriber');
+  await until('it is unsubscribed', () => bench.records.size === 0);
+  t.equal(second.code, 1000);
+});
+
+t.test('shared: partitions, order of a source, a client that leaves', async (t) => {
+  const bench = new Bench();
+  const [one, two] = [
+    await bench.connect({ isShared: true, consumer: 'one' }),
+    await bench.connect({ isShared: true, consumer: 'two' }),
+  ];
+  const sources = Array.from({ length: 40 }, (_, index) => index);
+  bench.append('a', ...sources, ...sources);
+  t.equal(one.frames.length + two.frames.length, 80);
+  t.ok(one.frames.length > 10 && two.frames.length > 10);
+  t.same(
+    one.sources.filter((source) => two.sources.includes(source)),
+    [],
+    'each source has one client',
+  );
+  const third = await bench.connect({ isShared: true, consumer: 'three' });
+  bench.append('a', ...sources);
+  t.equal(third.frames.length, 0, 'sources with messages under way stay');
+  const ofTwo = new Set(two.sources);
+  const waiting = two.frames.length;
+  one.acknowledge();
+  third.acknowledge();
+  two.socket.closed();
+  t.equal(one.frames.length + third.frames.length, waiting, 'others get what it had not acknowledged');
+  t.same(new Set([...one.sources, ...third.sources]), ofTwo);
+  // A stranger's exclusive token, and one more client under a name that is taken.
+  t.equal((await bench.connect()).code, 1008);
+  const again = await bench.connect({ isShared: true, consumer: 'one' });
+  t.equal(one.code, 1000);
+  t.equal(again.code, 0);
+});
+
+t.test('bounds of connections and subscribers name themselves', async (t) => {
+  const bench = new Bench({ connectionsOfSubscriber: 2, subscribers: 2 });
+  const identity = { tenant: TENANT, topic: 'a', subscriber: 's', isShared: true, consumer: undefined };
+  await bench.connect({ isShared: true });
+  await bench.connect({ isShared: true });
+  t.match(bench.hub.refusal(identity), { status: 503, message: /notifications\/connections-of-subscriber/ });
+  await bench.connect({ subscriber: 't' });
+  t.match(bench.hub.refusal({ ...identity, subscriber: 'u' }), { status: 503, message: /notifications\/subscribers/ });
+  t.same(bench.counted, ['notifications/connections-of-subscriber', 'notifications/subscribers']);
+});
+
+t.test('a volatile topic drops the oldest above its bound, and ends with its client', async (t) => {
+  const bench = new Bench({ windowMessages: 2, volatileChars: 100 });
+  const client = await bench.connect({ topic: 'a~' });
+  for (let source = 0; source < 20; source += 1) bench.append('a~', source);
+  t.ok(bench.counted.includes('notifications/volatile-bytes'));
+  for (let round = 0; round < 10; round += 1) client.acknowledge();
+  t.equal(bench.hub.counts.backlogMessages <= 5, true);
+  client.socket.closed();
+  await until('it is gone', () => bench.hub.counts.topics === 0);
+});
