@@ -5,8 +5,8 @@ import { COMMAND } from '../../src/model/commands/kinds.ts';
 import type { ChildKind } from '../../src/model/commands/links.ts';
 import type { CommandKind } from '../../src/model/commands/kinds.ts';
 import type { RecordChange } from '../../src/model/commands/records.ts';
-import { idKey, subscriptionKey } from '../../src/model/entities/notification-subscription.ts';
-import type { NotificationSubscription } from '../../src/model/entities/notification-subscription.ts';
+import { idKey, subscriptionKey } from '../../src/model/entities/notifications/subscription.ts';
+import type { NotificationSubscription } from '../../src/model/entities/notifications/subscription.ts';
 import type { Platform } from './platform.ts';
 import { NOW, openPlatform } from './platform.ts';
 

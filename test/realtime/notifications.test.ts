@@ -1,9 +1,9 @@
 /** Topics of Notifications 2.0 without a server: matching, windows, redelivery, partitions, bounds, hostile clients. */
 import t from 'tap';
-import type { NotificationSubscription } from '../../src/model/entities/notification-subscription.ts';
-import { subscriptionKey, typesOf } from '../../src/model/entities/notification-subscription.ts';
-import { chunkText, messagesOf } from '../../src/model/entities/topic.ts';
-import type { TopicChunk, TopicRef } from '../../src/model/entities/topic.ts';
+import type { NotificationSubscription } from '../../src/model/entities/notifications/subscription.ts';
+import { subscriptionKey, typesOf } from '../../src/model/entities/notifications/subscription.ts';
+import { chunkText, messagesOf } from '../../src/model/entities/notifications/topic.ts';
+import type { TopicChunk, TopicRef } from '../../src/model/entities/notifications/topic.ts';
 import { PlatformError } from '../../src/model/errors.ts';
 import type { Notification } from '../../src/ports/live-bus.ts';
 import { NotificationHub } from '../../src/realtime/notifications/hub.ts';

@@ -4,8 +4,8 @@
  * synchronous: an upgrade to a WebSocket is refused before it is answered.
  */
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { ConsumerClaims, TokenPayload } from '../../model/entities/notification-token.ts';
-import { claimsOf, topicClaim } from '../../model/entities/notification-token.ts';
+import type { ConsumerClaims, TokenPayload } from '../../model/entities/notifications/token.ts';
+import { claimsOf, topicClaim } from '../../model/entities/notifications/token.ts';
 import type { SigningKey } from './signing-key.ts';
 
 /** Longer ones are not looked at. */

@@ -10,8 +10,8 @@ import {
   SUBSCRIPTIONS_TOTAL,
   contextPrefix,
   idKey,
-} from '../../model/entities/notification-subscription.ts';
-import type { NotificationSubscription } from '../../model/entities/notification-subscription.ts';
+} from '../../model/entities/notifications/subscription.ts';
+import type { NotificationSubscription } from '../../model/entities/notifications/subscription.ts';
 import type { DocumentChange } from '../runtime/documents.ts';
 import type { ActorContext } from '../runtime/context.ts';
 

@@ -2,8 +2,8 @@
  * The WebSocket of consumers of Notifications 2.0, `/notification2/consumer` (docs/spec/notifications.md#consumers). The
  * token in the query decides who it is; what is wrong with it is told before the upgrade.
  */
-import { topicName, NAME_LENGTH_MAX, NAME_PATTERN } from '../../model/entities/notification-subscription.ts';
-import type { ConsumerClaims } from '../../model/entities/notification-token.ts';
+import { topicName, NAME_LENGTH_MAX, NAME_PATTERN } from '../../model/entities/notifications/subscription.ts';
+import type { ConsumerClaims } from '../../model/entities/notifications/token.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Upgraded, UpgradeRefusal, WebSocketChannel, WebSocketHandlers } from '../http/web-socket.ts';

@@ -22,12 +22,12 @@ import {
   idKey,
   isSubscriptionKey,
   subscriptionKey,
-} from '../../model/entities/notification-subscription.ts';
+} from '../../model/entities/notifications/subscription.ts';
 import type {
   NotificationContext,
   NotificationSubscription,
   SubscriptionFilter,
-} from '../../model/entities/notification-subscription.ts';
+} from '../../model/entities/notifications/subscription.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { isEntityId } from '../../model/entities/entity-id.ts';
 import { namedSources, quote } from '../entities/text.ts';

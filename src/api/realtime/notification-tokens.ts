@@ -1,7 +1,7 @@
 /** `/notification2/token` and `/notification2/unsubscribe` (docs/spec/notifications.md#tokens). */
 import Type from 'typebox';
-import type { ConsumerClaims } from '../../model/entities/notification-token.ts';
-import { NAME_LENGTH_MAX, NAME_PATTERN } from '../../model/entities/notification-subscription.ts';
+import type { ConsumerClaims } from '../../model/entities/notifications/token.ts';
+import { NAME_LENGTH_MAX, NAME_PATTERN } from '../../model/entities/notifications/subscription.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { OPEN, Text, open, optional } from '../../model/schema/parts.ts';
 import { JSON_TYPE, parseAccept } from '../http/media-types.ts';

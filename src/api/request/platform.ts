@@ -10,7 +10,7 @@ import type { LiveBus } from '../../ports/live-bus.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Authenticator, PasswordConfirmation } from '../../model/access/principal.ts';
 import type { TokenPolicy } from '../../model/entities/device-request.ts';
-import type { ConsumerClaims } from '../../model/entities/notification-token.ts';
+import type { ConsumerClaims } from '../../model/entities/notifications/token.ts';
 import type { NotificationTokens } from '../../accounts/login/notification-tokens.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import type { TrustedProxies } from '../../config/trusted-proxies.ts';

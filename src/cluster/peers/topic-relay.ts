@@ -4,9 +4,9 @@
  * new subscriber, or a new subscription, before that is answered.
  */
 import { shardOf } from '../../ingest/journal/command-record.ts';
-import { NOTIFICATION_SUBSCRIPTIONS, isVolatileTopic } from '../../model/entities/notification-subscription.ts';
-import { chunkText, messagesOf } from '../../model/entities/topic.ts';
-import type { TopicChunk, TopicRef } from '../../model/entities/topic.ts';
+import { NOTIFICATION_SUBSCRIPTIONS, isVolatileTopic } from '../../model/entities/notifications/subscription.ts';
+import { chunkText, messagesOf } from '../../model/entities/notifications/topic.ts';
+import type { TopicChunk, TopicRef } from '../../model/entities/notifications/topic.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Forwarding } from '../../realtime/notifications/forwarding.ts';

@@ -40,7 +40,7 @@ export type RecordCollection =
  * -> see model/entities/operation.ts; softwareList: id of a device -> id of the child addition that has its list of
  * software; parameterState: id of a device -> see model/entities/parameter-state.ts; user: userName -> {"userName","password"(hash),"roles":[],"enabled"}; session:
  * key -> SessionState; sessionMessage: `<key>\n<id 16 digits>`; topicMessage:
- * see model/entities/topic.ts.
+ * see model/entities/notifications/topic.ts.
  */
 export type Collection =
   | 'managedObject'

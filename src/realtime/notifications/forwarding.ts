@@ -2,7 +2,7 @@
  * From what the actors decide to topics (docs/internals/notifications.md): finds out, before a group of the journal is
  * committed, which of its notifications go to which topics, and makes the chunks that are stored with the commit.
  */
-import { NOTIFICATION_SUBSCRIPTIONS } from '../../model/entities/notification-subscription.ts';
+import { NOTIFICATION_SUBSCRIPTIONS } from '../../model/entities/notifications/subscription.ts';
 import {
   TOPIC_MESSAGES,
   TOPIC_SUBSCRIBERS,
@@ -10,9 +10,9 @@ import {
   chunkText,
   subscriberOfKey,
   topicKey,
-} from '../../model/entities/topic.ts';
-import type { TopicChunk, TopicRef } from '../../model/entities/topic.ts';
-import { isVolatileTopic } from '../../model/entities/notification-subscription.ts';
+} from '../../model/entities/notifications/topic.ts';
+import type { TopicChunk, TopicRef } from '../../model/entities/notifications/topic.ts';
+import { isVolatileTopic } from '../../model/entities/notifications/subscription.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { Notification } from '../../ports/live-bus.ts';
 import type { Log } from '../../ports/log.ts';

@@ -2,9 +2,9 @@
  * The topics of a node and who consumes them (docs/internals/notifications.md): opens and ends the connections of
  * consumers, writes down how far subscribers have come, and removes what no subscriber needs or a bound takes.
  */
-import { isVolatileTopic } from '../../model/entities/notification-subscription.ts';
-import { subscriberKey, subscriberOfKey, topicKey } from '../../model/entities/topic.ts';
-import type { StoredSubscriber, TopicChunk, TopicRef } from '../../model/entities/topic.ts';
+import { isVolatileTopic } from '../../model/entities/notifications/subscription.ts';
+import { subscriberKey, subscriberOfKey, topicKey } from '../../model/entities/notifications/topic.ts';
+import type { StoredSubscriber, TopicChunk, TopicRef } from '../../model/entities/notifications/topic.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { Shares } from '../../pacing/shares.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';

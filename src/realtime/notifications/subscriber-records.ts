@@ -2,8 +2,8 @@
  * Records of subscribers (docs/internals/notifications.md): how far each has come is written down once in a second,
  * many in one command.
  */
-import { TOPIC_SUBSCRIBERS, subscriberKey } from '../../model/entities/topic.ts';
-import type { StoredSubscriber, TopicRef } from '../../model/entities/topic.ts';
+import { TOPIC_SUBSCRIBERS, subscriberKey } from '../../model/entities/notifications/topic.ts';
+import type { StoredSubscriber, TopicRef } from '../../model/entities/notifications/topic.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { Log } from '../../ports/log.ts';

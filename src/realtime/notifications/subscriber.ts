@@ -2,7 +2,7 @@
  * A subscriber of a topic: reads the topic in order, hands its messages to the clients that are connected for it, and
  * knows the first that is not acknowledged. Without a client it keeps nothing in memory but that position.
  */
-import type { TopicChunk, TopicPosition } from '../../model/entities/topic.ts';
+import type { TopicChunk, TopicPosition } from '../../model/entities/notifications/topic.ts';
 import type { Consumer, Sent } from './consumer.ts';
 import { sourceOfMessage } from './message.ts';
 

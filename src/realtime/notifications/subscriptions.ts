@@ -2,8 +2,8 @@
  * The subscriptions of one tenant in memory, by what they are about: which topics a notification goes to. It exists
  * while one of the tenant's topics has a subscriber.
  */
-import { ALL_APIS, isSubscriptionKey, topicName, typesOf } from '../../model/entities/notification-subscription.ts';
-import type { NotificationSubscription } from '../../model/entities/notification-subscription.ts';
+import { ALL_APIS, isSubscriptionKey, topicName, typesOf } from '../../model/entities/notifications/subscription.ts';
+import type { NotificationSubscription } from '../../model/entities/notifications/subscription.ts';
 import type { Notification } from '../../ports/live-bus.ts';
 import type { Forwarded } from './message.ts';
 

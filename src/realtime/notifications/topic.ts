@@ -1,6 +1,6 @@
 /** A topic: its subscribers, and how much it keeps for them. */
-import { isVolatileTopic } from '../../model/entities/notification-subscription.ts';
-import type { TopicChunk, TopicRef } from '../../model/entities/topic.ts';
+import { isVolatileTopic } from '../../model/entities/notifications/subscription.ts';
+import type { TopicChunk, TopicRef } from '../../model/entities/notifications/topic.ts';
 import type { TopicFacts } from '../../ports/topic-log.ts';
 import type { Subscriber } from './subscriber.ts';
 

@@ -1,6 +1,6 @@
 /** Notifications 2.0: the topics of this server and their consumers (docs/internals/notifications.md). */
-import type { ConsumerClaims } from '../../model/entities/notification-token.ts';
-import { topicName } from '../../model/entities/notification-subscription.ts';
+import type { ConsumerClaims } from '../../model/entities/notifications/token.ts';
+import { topicName } from '../../model/entities/notifications/subscription.ts';
 import { ConsumerRelay } from '../../cluster/peers/consumer-relay.ts';
 import { NotificationHub } from '../../realtime/notifications/hub.ts';
 import { changeRecords } from '../../records/records.ts';

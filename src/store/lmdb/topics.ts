@@ -1,6 +1,12 @@
 /** Topics of Notifications 2.0 on LMDB: chunks are documents that the actors' commits have written. */
-import { TOPIC_MESSAGES, behindChunk, chunkPrefix, factsOfKey, messagesOf } from '../../model/entities/topic.ts';
-import type { ChunkFacts, TopicChunk, TopicRef } from '../../model/entities/topic.ts';
+import {
+  TOPIC_MESSAGES,
+  behindChunk,
+  chunkPrefix,
+  factsOfKey,
+  messagesOf,
+} from '../../model/entities/notifications/topic.ts';
+import type { ChunkFacts, TopicChunk, TopicRef } from '../../model/entities/notifications/topic.ts';
 import type { TopicFacts, TopicLog, TrimBounds, Trimmed } from '../../ports/topic-log.ts';
 import type { LmdbDocuments } from './documents.ts';
 

@@ -6,8 +6,8 @@ import { DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream'
 import type { StoredMsg, StreamInfo } from '@nats-io/jetstream';
 import { headers, nanos } from '@nats-io/nats-core';
 import { GROUP_BYTES_MAX } from '../../model/commands/group-bounds.ts';
-import type { TopicChunk, TopicRef } from '../../model/entities/topic.ts';
-import { chunkText, messagesOf } from '../../model/entities/topic.ts';
+import type { TopicChunk, TopicRef } from '../../model/entities/notifications/topic.ts';
+import { chunkText, messagesOf } from '../../model/entities/notifications/topic.ts';
 import { persistently } from '../../pacing/persistently.ts';
 import type { Log } from '../../ports/log.ts';
 import type { TopicFacts, TopicLog, TrimBounds, Trimmed } from '../../ports/topic-log.ts';
