@@ -112,6 +112,33 @@ export interface VisibleJob {
   clientPrefix: string;
 }
 
+/** Measurements of devices through topics of Notifications 2.0 to one consumer each. */
+export interface TopicsJob {
+  kind: 'topics';
+  target: Target;
+  httpPort: number;
+  measureMs: number;
+  devices: number;
+  topics: number;
+  ratePerSecond: number;
+  /** The consumers come when everything is published and acknowledged. */
+  drains: boolean;
+  /** Begins the names of the topics; letters and digits. */
+  name: string;
+  clientPrefix: string;
+}
+
+export interface TopicsResult {
+  sent: number;
+  received: number;
+  /** Frames that came a second time. */
+  again: number;
+  publishedPerSecond: number;
+  receivedPerSecond: number;
+  /** From the publication to the frame. */
+  latency: LatencySummary;
+}
+
 /** GETs the paths in turn on one connection; paths may be many, `name` says which histogram each belongs to. */
 export interface QueryJob {
   kind: 'query';
@@ -142,6 +169,7 @@ export type Job =
   | HttpClosedJob
   | LiveJob
   | VisibleJob
+  | TopicsJob
   | QueryJob
   | WrongPasswordsJob;
 

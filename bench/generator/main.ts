@@ -8,6 +8,7 @@ import { runMqttConnect, runMqttIdle } from './mqtt-connect.ts';
 import { runMqttFlood } from './mqtt-flood.ts';
 import { runMqttPaced } from './mqtt-paced.ts';
 import { runQuery } from './query.ts';
+import { runTopics } from './topics.ts';
 import { runVisible } from './visible.ts';
 import { runWrongPasswords } from './wrong-passwords.ts';
 
@@ -27,6 +28,8 @@ function run(job: Job): Promise<unknown> {
       return runHttpClosed(job);
     case 'live':
       return runLive(job);
+    case 'topics':
+      return runTopics(job);
     case 'visible':
       return runVisible(job);
     case 'query':

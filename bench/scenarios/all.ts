@@ -11,6 +11,7 @@ import { lists } from './lists.ts';
 import { passwordFlood } from './password-flood.ts';
 import { queries } from './queries.ts';
 import { restart } from './restart.ts';
+import { topics } from './topics.ts';
 
 export const SCENARIOS: readonly Scenario[] = [
   qos1Few,
@@ -31,4 +32,5 @@ export const SCENARIOS: readonly Scenario[] = [
   handOver,
   lists,
   passwordFlood,
+  topics,
 ];

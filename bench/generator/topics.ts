@@ -1,0 +1,134 @@
+/**
+ * Notifications 2.0: numbered measurements of devices through persistent topics to their consumers, which acknowledge
+ * each frame. `drains`: the consumers come when everything is published.
+ */
+import { WebSocket } from 'ws';
+import type { TopicsJob, TopicsResult } from './job.ts';
+import { Histogram } from '../statistics.ts';
+import { answer, sleep } from './channel.ts';
+import { closeConnections, openConnections } from './mqtt-connection.ts';
+import { publishPacket } from './mqtt-packets.ts';
+import { RestClient, sourceOfSerial } from './rest.ts';
+
+const PARALLEL = 50;
+/** What is still on its way after the last publication, or waits in topics. */
+const LAST_WAIT_MS = 60_000;
+const SEQUENCE = /"c8y_BenchTopic":\{"n":\{[^}]*"value":(\d+)/;
+const TRIES = 40;
+const PACKET_IDS = 65_535;
+/** Bytes of a PUBACK. */
+const PUBACK_BYTES = 4;
+/** Messages without a PUBACK; beyond them the generator waits. */
+const UNACKNOWLEDGED_MAX = 20_000;
+
+export async function runTopics(job: TopicsJob): Promise<TopicsResult> {
+  const { target, devices: count, topics } = job;
+  const devices = await openConnections({ target, count, parallel: PARALLEL, clientPrefix: job.clientPrefix });
+  let acknowledged = 0;
+  for (const device of devices) {
+    device.onBytes = (_connection, _bytes, length) => {
+      acknowledged += length / PUBACK_BYTES;
+    };
+    device.socket.write(publishPacket('200,c8y_BenchOther,n,0,', 1));
+  }
+  const tokens = await subscribe(job);
+  const latency = new Histogram();
+  const sentMs: number[] = [];
+  let received = 0;
+  let again = 0;
+  const take = (socket: WebSocket, text: string): void => {
+    socket.send(text.slice(0, text.indexOf('\n')));
+    const index = Number(SEQUENCE.exec(text)?.[1]);
+    const begun = sentMs[index];
+    if (begun === undefined) return;
+    if (begun === 0) {
+      again += 1;
+      return;
+    }
+    received += 1;
+    latency.add((performance.now() - begun) * 1_000);
+    sentMs[index] = 0;
+  };
+  const open = (): Promise<WebSocket[]> =>
+    Promise.all(
+      tokens.map(async (token) => {
+        const url = `ws://${target.host}:${job.httpPort}/notification2/consumer/?token=${token}`;
+        const socket = new WebSocket(url, { perMessageDeflate: false });
+        await new Promise<void>((resolve, reject) => socket.once('open', resolve).once('error', reject));
+        socket.on('message', (data) => take(socket, (data as Buffer).toString()));
+        return socket;
+      }),
+    );
+  const close = async (sockets: readonly WebSocket[]): Promise<void> => {
+    for (const socket of sockets) socket.terminate();
+    await sleep(500);
+  };
+  // The first connection begins the backlog.
+  let sockets = await open();
+  await sleep(500);
+  if (job.drains) await close(sockets);
+  answer({ kind: 'connected', count: topics });
+
+  acknowledged = 0;
+  const messages = Math.round((job.ratePerSecond * job.measureMs) / 1_000);
+  const startMs = performance.now();
+  for (let index = 1; index <= messages; index += 1) {
+    while (
+      performance.now() - startMs < (index * 1_000) / job.ratePerSecond ||
+      index - acknowledged > UNACKNOWLEDGED_MAX
+    )
+      await sleep(1);
+    const device = devices[index % count]!;
+    device.packetId = (device.packetId % PACKET_IDS) + 1;
+    sentMs[index] = performance.now();
+    device.socket.write(publishPacket(`200,c8y_BenchTopic,n,${index},`, device.packetId));
+  }
+  const publishedMs = performance.now() - startMs;
+  let drainMs = 0;
+  if (job.drains) {
+    while (acknowledged < messages) await sleep(10);
+    drainMs = performance.now();
+    sockets = await open();
+  }
+  const waitUntil = performance.now() + LAST_WAIT_MS;
+  while (received < messages && performance.now() < waitUntil) await sleep(1);
+  drainMs = performance.now() - drainMs;
+  await close(sockets);
+  await closeConnections(devices);
+  return {
+    sent: messages,
+    received,
+    again,
+    publishedPerSecond: (messages * 1_000) / publishedMs,
+    receivedPerSecond: job.drains
+      ? (received * 1_000) / drainMs
+      : (received * 1_000) / (performance.now() - startMs - 500),
+    latency: latency.summary(),
+  };
+}
+
+/** One subscription for each device, one token for each topic. */
+async function subscribe(job: TopicsJob): Promise<string[]> {
+  const rest = new RestClient({ ...job.target, port: job.httpPort });
+  for (let index = 0; index < job.devices; index += 1) {
+    const id = await sourceOfSerial(rest, `${job.clientPrefix}${index}`);
+    const subscription = `${job.name}${index % job.topics}`;
+    const filter = { apis: ['measurements'], typeFilter: 'c8y_BenchTopic' };
+    const body = { context: 'mo', source: { id }, subscription, subscriptionFilter: filter };
+    let made = await rest.post('/notification2/subscriptions', body);
+    // The external ID is there a moment before the object.
+    for (let tries = 0; made.status === 404 && tries < TRIES; tries += 1) {
+      await sleep(50);
+      made = await rest.post('/notification2/subscriptions', body);
+    }
+    if (made.status !== 201) throw new Error(`POST subscriptions: ${made.status} ${made.body}`);
+  }
+  const tokens: string[] = [];
+  for (let topic = 0; topic < job.topics; topic += 1) {
+    const body = { subscription: `${job.name}${topic}`, subscriber: 'bench' };
+    const made = await rest.post('/notification2/token', body);
+    tokens.push((JSON.parse(made.body) as { token: string }).token);
+  }
+  rest.close();
+  return tokens;
+}
