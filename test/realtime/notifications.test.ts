@@ -224,6 +224,9 @@ class Client {
     this.frames.push(text);
     return !this.isSlow;
   }
+  cork(callback: () => void): void {
+    callback();
+  }
   end(code: number, reason: string): void {
     [this.code, this.reason] = [code, reason];
     queueMicrotask(() => this.socket.closed());

@@ -37,6 +37,8 @@ export interface LibraryWebSocket<UserData> {
   getBufferedAmount(): number;
   getRemoteAddressAsText(): ArrayBuffer;
   send(data: string | Uint8Array, isBinary: boolean): unknown;
+  /** Calls back at once; what is sent meanwhile goes to the network together. */
+  cork(callback: () => void): unknown;
   end(code: number, reason: string): void;
   /** Ends the connection without a frame. */
   close(): void;

@@ -455,6 +455,11 @@ class HttpChannel implements WebSocketChannel {
     return this.bufferedBytes <= this.bufferedBytesMax && this.socket !== undefined;
   }
 
+  cork(callback: () => void): void {
+    if (this.socket === undefined) callback();
+    else this.socket.cork(callback);
+  }
+
   end(code: number, reason: string): void {
     this.socket?.end(code, reason.slice(0, REASON_LENGTH_MAX));
   }

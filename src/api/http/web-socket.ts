@@ -21,6 +21,8 @@ export interface WebSocketChannel {
    * taken.
    */
   send(data: string | Uint8Array, binary: boolean): boolean;
+  /** Calls back at once; what is sent meanwhile goes to the network together. */
+  cork(callback: () => void): void;
   /** Sends a close frame and closes; `close` of the handlers is called. */
   end(code: number, reason: string): void;
   /** Closes at once, without a frame; `close` of the handlers is called. */

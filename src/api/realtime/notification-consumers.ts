@@ -38,7 +38,11 @@ export interface ConsumerPort {
   refusal(identity: Identity): PlatformError | undefined;
   open(
     identity: Identity,
-    channel: { send(text: string): boolean; end(code: number, reason: string): void },
+    channel: {
+      send(text: string): boolean;
+      cork(callback: () => void): void;
+      end(code: number, reason: string): void;
+    },
     baseUrl: string,
   ): Socket;
 }
@@ -110,7 +114,11 @@ export function registerConsumerSockets(host: ConsumerHost, endpoint: ConsumerEn
       const socket = consumers.open(
         // What `admit` found a moment ago.
         identify(channel),
-        { send: (text) => channel.send(text, false), end: (code, reason) => channel.end(code, reason) },
+        {
+          send: (text) => channel.send(text, false),
+          cork: (callback) => channel.cork(callback),
+          end: (code, reason) => channel.end(code, reason),
+        },
         host.upgrades.called(channel).baseUrl,
       );
       if (channel.isOpen) sockets.set(channel, socket);

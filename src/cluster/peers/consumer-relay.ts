@@ -149,6 +149,8 @@ export class ConsumerRelay {
         messages.send(node, TO_EDGE, framed('frame', id, text));
         return this.#remotes.get(key)?.isBlocked !== true;
       },
+      // NATS gathers by itself.
+      cork: (callback) => callback(),
       end: (code, reason) => {
         messages.send(node, TO_EDGE, framed('end', id, `${code} ${reason}`));
         // As a socket does: after the caller has come to an end.

@@ -6,6 +6,8 @@ import type { NotificationLimits, WindowChars } from './limits.ts';
 export interface ConsumerChannel {
   /** @returns false when the client has to read first: `drained` of the consumer is called then. */
   send(text: string): boolean;
+  /** Calls back at once; what is sent meanwhile goes to the network together. */
+  cork(callback: () => void): void;
   end(code: number, reason: string): void;
 }
 
@@ -91,6 +93,10 @@ export class Consumer {
     this.progressAt = now;
     const { windowMessages, windowChars } = this.#limits;
     if (this.#sentCount <= windowMessages / 2 && this.#sentChars <= windowChars / 2) this.#isFull = false;
+  }
+
+  cork(callback: () => void): void {
+    this.#channel.cork(callback);
   }
 
   drained(): void {

@@ -117,7 +117,8 @@ export class Subscriber {
     if (this.#isReading) this.#hasMore = true;
     else if (this.#chunks.length === 0 && this.#next.seq > previousSeq && this.#next.seq <= chunk.seq)
       this.#chunks = [chunk];
-    this.pump();
+    if (this.#consumers.length === 1) this.#consumers[0].cork(() => this.pump());
+    else this.pump();
   }
 
   /** Everything through the chunk `seq` was removed: it is not waited for. */

@@ -90,6 +90,15 @@ export class NodeWebSocket<UserData> implements LibraryWebSocket<UserData> {
     if (this.#socket.bufferedAmount > 0) this.#isBuffered = true;
   }
 
+  cork(callback: () => void): void {
+    this.#stream.cork();
+    try {
+      callback();
+    } finally {
+      this.#stream.uncork();
+    }
+  }
+
   end(code: number, reason: string): void {
     if (!this.#isOpen) return;
     let text = reason;
