@@ -1,7 +1,8 @@
 /** The agents beside the fleet: their connections, and what came of the operations they got. */
 import { MqttLink, type LinkListener } from './mqtt-link.ts';
 import { Agent } from './agents/agent.ts';
-import { httpFiles } from './agents/files.ts';
+import { httpFiles, httpLogin } from './agents/files.ts';
+import { openTunnel } from './remote-access.ts';
 import { AgentState } from './agents/state.ts';
 
 export interface AgentFleetOptions {
@@ -42,18 +43,20 @@ export class AgentFleet implements LinkListener {
 
   constructor(options: AgentFleetOptions) {
     const { host, mqttPort: port, tenant, user, password, seed } = options;
-    const files = httpFiles({ url: options.url, tenant, user, password });
+    const login = httpLogin({ url: options.url, tenant, user, password });
+    const files = httpFiles(login);
     const now = Date.now;
     for (let index = 0; index < options.agents; index += 1) {
       const state = new AgentState(index, seed, now());
-      const login = { username: `${tenant}/${user}`, password, inFlightMax: IN_FLIGHT_MAX };
-      const link = new MqttLink({ host, port, clientId: state.serial, topics: TOPICS, ...login }, this);
+      const mqtt = { host, port, clientId: state.serial, topics: TOPICS, inFlightMax: IN_FLIGHT_MAX };
+      const link = new MqttLink({ ...mqtt, username: `${tenant}/${user}`, password }, this);
       const member: Member = {
         state,
         onConnected: undefined,
         agent: new Agent({
           state,
           files,
+          openTunnel: (order) => openTunnel(login, order),
           now,
           workMs: options.workMs ?? WORK_MS,
           link: {

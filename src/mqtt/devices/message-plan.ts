@@ -24,7 +24,13 @@ import {
 } from '../../smartrest/static/inventory-templates.ts';
 import { classifyPublish, type PublishTopic } from '../../smartrest/topics.ts';
 import { childrenRow, managedObjectIdRow, versionRow } from '../../smartrest/rows/operation-rows.ts';
-import { existingDeviceError, interpretRow, noOperationError, templatesRow } from '../../smartrest/static/templates.ts';
+import {
+  documentOf100,
+  existingDeviceError,
+  interpretRow,
+  noOperationError,
+  templatesRow,
+} from '../../smartrest/static/templates.ts';
 import type { DeviceRegistration } from '../../accounts/registration/registration.ts';
 import { isDeviceUser } from '../../model/entities/device-request.ts';
 import type { Principal } from '../../model/access/principal.ts';
@@ -316,7 +322,7 @@ export class MessagePlan {
       throw error;
     }
     this.tellFault = (error) => link.replies.sendError(new SmartRestError(41, messageId, error.message), messageId);
-    this.needsOpening = () => collectionThere(xid, link, parts, unknown);
+    this.needsOpening = () => parts.templates.whenThere(link.tenantNumber, xid, unknown);
     return undefined;
   }
 
@@ -503,23 +509,6 @@ function countLimit({ code, message }: PlatformError, link: Device, { refusals }
 }
 
 /**
- * The external ID of a new collection is there before its object. Waits a moment for that. @throws PlatformError
- * `unknown` when it does not come.
- */
-async function collectionThere(
-  xid: string,
-  link: Device,
-  { objects, templates }: PlanParts,
-  unknown: PlatformError,
-): Promise<void> {
-  for (let tries = 1; ; tries += 1) {
-    if ((await objects.known.decide(() => templates.find(link.tenantNumber, xid))) !== 'missing') return;
-    if (tries >= LOOKS_MAX) throw unknown;
-    await delay(LOOK_AGAIN_MS);
-  }
-}
-
-/**
  * The first message of an unknown device creates it, with the name and type of a 100 if that is what it is
  * (docs/spec/mqtt.md#new-devices).
  */
@@ -560,18 +549,6 @@ async function rightOverExisting(source: number, link: Device, parts: PlanParts)
     if (right !== undefined) return right;
     if (tries >= LOOKS_MAX) throw refusedBy('identity/object-not-there');
     await delay(LOOK_AGAIN_MS);
-  }
-}
-
-/** undefined for another row, and for one with a fault, of which the device is told when the message is planned. */
-function documentOf100(row: readonly string[] | undefined, serial: string, isChild: boolean): string | undefined {
-  if (row?.[0] !== '100') return undefined;
-  try {
-    const [effect] = interpretRow(row, { serial, isChild, now: 0 });
-    return effect.kind === 'ensureDevice' ? effect.doc : undefined;
-  } catch (error) {
-    if (!(error instanceof SmartRestError)) throw error;
-    return undefined;
   }
 }
 

@@ -2,6 +2,7 @@
  * The template collections of tenants, compiled and remembered: found by their X-ID, an external ID of a managed object
  * (docs/spec/smartrest.md#template-collections). Changes of their objects come by `forgetObject`.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { NotLoaded } from '../../actors/runtime/state-view.ts';
 import { splitMembers } from '../../model/documents/json-document.ts';
@@ -17,13 +18,16 @@ import {
 } from '../../smartrest/custom/collection.ts';
 import { SingleRows } from '../../smartrest/custom/single-row.ts';
 import { TemplateError } from '../../smartrest/custom/definition.ts';
-import type { KnownDocuments } from './loaded-documents.ts';
+import type { LoadedDocuments } from './loaded-documents.ts';
 
 /** Collections of all tenants that are remembered, and the characters of their objects. */
 const REMEMBERED_MAX = 2_000;
 const REMEMBERED_CHARACTERS = 32 * 1024 * 1024;
 /** What was read longer ago is read again: a message about its change may have been lost. */
 const AGE_MAX_MS = 60_000;
+/** How often, and with which pause, an object is looked for whose external ID is there. */
+const LOOKS_MAX = 40;
+const LOOK_AGAIN_MS = 50;
 /** Reads under way that are told from changes meanwhile. */
 const READING_MAX = 10_000;
 
@@ -47,7 +51,7 @@ export interface KnownCollection {
 export type Found = KnownCollection | 'unknown' | 'missing';
 
 export class TemplateCollections {
-  readonly #documents: KnownDocuments;
+  readonly #documents: LoadedDocuments;
   readonly #now: () => number;
   readonly #known = new LRUCache<string, KnownCollection>({
     max: REMEMBERED_MAX,
@@ -63,7 +67,7 @@ export class TemplateCollections {
   readonly #reading = new Set<string>();
   #isLater = false;
 
-  constructor(documents: KnownDocuments, now: () => number) {
+  constructor(documents: LoadedDocuments, now: () => number) {
     this.#documents = documents;
     this.#now = now;
   }
@@ -95,6 +99,18 @@ export class TemplateCollections {
         this.#reading.add(key);
       }
       throw error;
+    }
+  }
+
+  /**
+   * The external ID of a new collection is there before its object: waits a moment for that. @throws PlatformError
+   * `unknown` when it does not come.
+   */
+  async whenThere(tenant: number, xid: string, unknown: PlatformError): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
+      if ((await this.#documents.decide(() => this.find(tenant, xid))) !== 'missing') return;
+      if (tries >= LOOKS_MAX) throw unknown;
+      await delay(LOOK_AGAIN_MS);
     }
   }
 

@@ -51,3 +51,19 @@ export function existingDeviceError(messageId: '100' | '101'): SmartRestError {
 export function noOperationError(messageId: string): SmartRestError {
   return new SmartRestError(50, messageId, 'No operation found');
 }
+
+/** @returns undefined for another row, and for one with a fault: its device is told when the message is planned. */
+export function documentOf100(
+  row: readonly string[] | undefined,
+  serial: string,
+  isChild: boolean,
+): string | undefined {
+  if (row?.[0] !== '100') return undefined;
+  try {
+    const [effect] = interpretRow(row, { serial, isChild, now: 0 });
+    return effect.kind === 'ensureDevice' ? effect.doc : undefined;
+  } catch (error) {
+    if (!(error instanceof SmartRestError)) throw error;
+    return undefined;
+  }
+}

@@ -49,6 +49,7 @@ t.test('what needs no login is what has to', async (t) => {
       'GET /tenant/loginOptions',
       'GET /user/passwordReset/validate',
       'POST /devicecontrol/deviceAccessToken',
+      'POST /notification2/unsubscribe',
       'POST /tenant/oauth',
       'POST /tenant/oauth/token',
       'POST /user/passwordReset',

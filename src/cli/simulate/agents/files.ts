@@ -13,8 +13,19 @@ const REQUEST_TIMEOUT_MS = 30_000;
 /** Bytes of a file that are taken. */
 const FILE_BYTES_MAX = 16 * 1024 * 1024;
 
-export function httpFiles({ url, tenant, user, password }: HttpOptions): AgentFiles {
-  const authorization = `Basic ${Buffer.from(`${tenant}/${user}:${password}`).toString('base64')}`;
+export interface HttpLogin {
+  /** Without a slash at the end. */
+  readonly url: string;
+  /** Header. */
+  readonly authorization: string;
+}
+
+export const httpLogin = ({ url, tenant, user, password }: HttpOptions): HttpLogin => ({
+  url,
+  authorization: `Basic ${Buffer.from(`${tenant}/${user}:${password}`).toString('base64')}`,
+});
+
+export function httpFiles({ url, authorization }: HttpLogin): AgentFiles {
   /** @throws Error for another status than 2xx. */
   const ask = async (method: string, target: string, body?: string | FormData, type?: string): Promise<string> => {
     const answer = await fetch(target, {

@@ -2,6 +2,7 @@
  * What a simulated agent does with each operation (docs/spec/operations.md#what-devices-do): a function for each row
  * on `s/ds`, and for the operations that have none. Nothing of it is carried out on this machine.
  */
+import type { ConnectOrder } from '../../../model/access/remote-access.ts';
 import { encodeRow } from '../../../smartrest/rows/csv-encode.ts';
 import type { AgentState, Firmware } from './state.ts';
 
@@ -18,6 +19,8 @@ export interface AgentFiles {
 export interface AgentContext {
   readonly state: AgentState;
   readonly files: AgentFiles;
+  /** Opens a tunnel of remote access. @throws Error with the reason when it does not open. */
+  readonly openTunnel: (order: ConnectOrder) => Promise<unknown>;
   /** ms since 1970. */
   readonly now: () => number;
 }
@@ -162,6 +165,19 @@ function configureNetwork(network: unknown): Outcome {
   return { object: { c8y_Network: network } };
 }
 
+/** The machine itself: a simulation is no way into the network around it. */
+const TUNNEL_HOSTS = ['localhost', '127.0.0.1', '::1'];
+
+async function connectRemoteAccess(
+  [hostname = '', port = '', connectionKey = '']: readonly string[],
+  { openTunnel }: AgentContext,
+): Promise<Outcome> {
+  if (!TUNNEL_HOSTS.includes(hostname))
+    throw new Error(`simulated agents open tunnels to ${TUNNEL_HOSTS.join(', ')} only, not to ${hostname}`);
+  await openTunnel({ hostname, port: Number(port), connectionKey });
+  return {};
+}
+
 /** By the id of the row. Empty values at the end of a row may be absent. */
 export const ROW_OPERATIONS: Readonly<Record<string, OperationWork>> = {
   '510': {
@@ -194,12 +210,7 @@ export const ROW_OPERATIONS: Readonly<Record<string, OperationWork>> = {
   '527': { fragment: 'c8y_DeviceProfile', work: applyProfile },
   '528': { fragment: 'c8y_SoftwareUpdate', work: softwareWork('actions') },
   '529': { fragment: 'c8y_SoftwareUpdate', work: softwareWork('kinds') },
-  '530': {
-    fragment: 'c8y_RemoteAccessConnect',
-    work: () => {
-      throw new Error('simulated agents open no tunnels');
-    },
-  },
+  '530': { fragment: 'c8y_RemoteAccessConnect', work: connectRemoteAccess },
 };
 
 /** Operations without a row, which come as JSON only; by their fragment. */
