@@ -137,7 +137,7 @@ const joinTap = (build, { root, outDir }) =>
     absWorkingDir: root,
     entryPoints: ['tap'],
     outfile: join(outDir, 'node_modules', 'tap', 'tap.mjs'),
-    alias: { 'async-hook-domain': './bin/tap/error-domain.mjs' },
+    alias: { 'async-hook-domain': './bin/tap/error-domain.mjs', async_hooks: './bin/tap/error-domain.mjs' },
     banner: { js: REQUIRE },
   });
 

@@ -1,7 +1,5 @@
 /** Journal, group commit, actors and command bus over LMDB, as the server joins them; can crash and start again. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import type { Test } from 'tap';
 import { ActorSystem } from '../../src/actors/actor-system.ts';
 import type { DocumentChange, Documents } from '../../src/actors/runtime/documents.ts';
@@ -21,7 +19,7 @@ import { LmdbDocuments } from '../../src/store/lmdb/documents.ts';
 import { openLmdb } from '../../src/store/lmdb/environment.ts';
 import type { LmdbEnvironment } from '../../src/store/lmdb/environment.ts';
 import { LmdbJournal } from '../../src/store/lmdb/journal.ts';
-import { PATIENCE } from '../helpers/until.ts';
+import { quickDirectory, untilTurn } from '../helpers/until.ts';
 
 export const silentLog: Log = {
   debug: () => undefined,
@@ -35,19 +33,12 @@ export const silentLog: Log = {
 export const TENANT = 1;
 export const NOW = Date.UTC(2026, 10, 21, 6);
 
-/** Waits for a condition, turn by turn of the event loop. */
-export async function until(condition: () => boolean | Promise<boolean>, what = 'the condition'): Promise<void> {
-  const deadline = Date.now() + 20_000 * PATIENCE;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`${what} did not come true`);
-    await new Promise((resolve) => {
-      setImmediate(resolve);
-    });
-  }
-}
+/** Waits for a condition, at first turn by turn of the event loop. */
+export const until = (condition: () => boolean | Promise<boolean>, what = 'the condition'): Promise<void> =>
+  untilTurn(what, condition);
 
 export function openEnvironment(t: Test): LmdbEnvironment {
-  const directory = mkdtempSync(join(tmpdir(), 'millrace-actors-'));
+  const directory = quickDirectory();
   const environment = openLmdb(directory);
   t.teardown(async () => {
     await environment.close();

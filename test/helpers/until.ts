@@ -1,5 +1,5 @@
 /** What nearly every test needs; it starts no process, so that tests without one can share one (bin/test-graph.mjs). */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -27,6 +27,42 @@ export async function until(what: string, condition: () => unknown, timeoutMs = 
     });
   }
 }
+
+/** Turns of the event loop within which everything is done that needs no disk, thread or timer. */
+const TURNS = 30;
+
+/**
+ * The same for what happens within this process: looks at each turn of the event loop at first, then each millisecond,
+ * which takes hardly any CPU time.
+ */
+export async function untilTurn(what: string, condition: () => unknown, timeoutMs = 20_000): Promise<void> {
+  const limitMs = timeoutMs * PATIENCE;
+  const startMs = Date.now();
+  for (let turn = 0; !(await condition()); turn += 1) {
+    if (Date.now() - startMs > limitMs) throw new Error(`not within ${limitMs} ms: ${what}`);
+    await new Promise((done) => {
+      if (turn < TURNS) setImmediate(done);
+      else setTimeout(done, 1);
+    });
+  }
+}
+
+const MEMORY_DISK = '/dev/shm';
+const MEMORY_DISK_BYTES_MIN = 2 ** 30;
+
+/** Where hundreds of small stores come and go: a disk in memory, if it has room, where nothing is synchronised. */
+function quickFolder(): string {
+  try {
+    const { bavail, bsize } = statfsSync(MEMORY_DISK);
+    return bavail * bsize >= MEMORY_DISK_BYTES_MIN ? MEMORY_DISK : tmpdir();
+  } catch {
+    // There is none.
+    return tmpdir();
+  }
+}
+
+/** A directory of its own on a disk in memory, if there is one. The caller removes it. */
+export const quickDirectory = (): string => mkdtempSync(join(quickFolder(), 'millrace-test-'));
 
 /** A directory of its own, removed at the end of the test. */
 export function scratchDirectory(t: { teardown(action: () => void): void }): string {

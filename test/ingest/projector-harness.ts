@@ -1,6 +1,5 @@
 /** A projector over real journal and documents, with a history store and a quarantine that outlive its process. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import type { JournalCommand } from '../../src/ingest/journal/command-record.ts';
@@ -11,6 +10,7 @@ import type { Log } from '../../src/ports/log.ts';
 import { QuarantineFile } from '../../src/store/files/quarantine.ts';
 import { NOW, silentLog } from '../actors/platform.ts';
 import type { Platform } from '../actors/platform.ts';
+import { quickDirectory } from '../helpers/until.ts';
 import type { FakeHistory } from './fake-history.ts';
 
 export const HOUR_MS = 3_600_000;
@@ -116,7 +116,7 @@ export const event = (id: number, source = 5) => ({
 
 /** A path for the quarantine's file, gone after the test. */
 export function quarantinePath(t: Test): string {
-  const directory = mkdtempSync(join(tmpdir(), 'millrace-quarantine-'));
+  const directory = quickDirectory();
   t.teardown(() => {
     rmSync(directory, { recursive: true, force: true });
   });

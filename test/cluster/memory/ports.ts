@@ -49,8 +49,10 @@ export class InMemoryCluster {
   readonly nodes = new Map<string, Node>();
   readonly #seqOfGroup = new Map<string, number>();
   #lastSeq = 0;
+  #bytes = 0;
   #epoch = 0;
-  readonly #wakers = new Set<() => void>();
+  /** Followers that wait, by shard. */
+  readonly #wakers = new Map<number, (() => void)[]>();
   /** Per shard: who has the lease. */
   readonly owners = new Map<number, { node: Node; epoch: number }>();
   #isBalancing = false;
@@ -109,7 +111,7 @@ export class InMemoryCluster {
   }
 
   get sizeBytes(): number {
-    return this.stored.reduce((bytes, { records }) => bytes + records.length, 0);
+    return this.#bytes;
   }
 
   /** @returns the group's stream sequence, the earlier one for a known id. */
@@ -120,7 +122,8 @@ export class InMemoryCluster {
     const seq = (this.#lastSeq += 1);
     this.#seqOfGroup.set(groupId, seq);
     this.stored.push({ seq, shard, records: Buffer.from(records), count, gateway });
-    this.wake();
+    this.#bytes += records.length;
+    this.wakeShard(shard);
     return seq;
   }
 
@@ -128,18 +131,25 @@ export class InMemoryCluster {
     const newest = this.stored.findLast((group) => group.shard === shard)?.seq ?? 0;
     const holder = Math.min(newest, Math.floor(seq / GROUP_RECORDS_MAX));
     this.stored = this.stored.filter((group) => group.shard !== shard || group.seq >= holder);
+    this.#bytes = this.stored.reduce((bytes, { records }) => bytes + records.length, 0);
   }
 
-  /** Resolves at the next change; followers look again. */
-  changed(): Promise<void> {
+  /** Resolves when the shard may have more, or something else has changed; its followers look again. */
+  changed(shard: number): Promise<void> {
     return new Promise((resolve) => {
-      this.#wakers.add(resolve);
+      const wakers = this.#wakers.get(shard);
+      if (wakers === undefined) this.#wakers.set(shard, [resolve]);
+      else wakers.push(resolve);
     });
   }
 
   wake(): void {
-    const wakers = [...this.#wakers];
-    this.#wakers.clear();
+    for (const shard of [...this.#wakers.keys()]) this.wakeShard(shard);
+  }
+
+  wakeShard(shard: number): void {
+    const wakers = this.#wakers.get(shard) ?? [];
+    this.#wakers.delete(shard);
     for (const waker of wakers) waker();
   }
 
@@ -290,7 +300,7 @@ export class InMemoryJournal implements ShardJournal {
       while (!isStopped) {
         const group = this.#node.isReachable ? this.#find(shard, after + 1) : undefined;
         if (!group) {
-          await cluster.changed();
+          await cluster.changed(shard);
           continue;
         }
         await onGroup(group);
@@ -304,7 +314,7 @@ export class InMemoryJournal implements ShardJournal {
     return {
       stop: () => {
         isStopped = true;
-        cluster.wake();
+        cluster.wakeShard(shard);
         return ended;
       },
     };

@@ -18,7 +18,7 @@ import type { MqttLimits } from '../../../src/mqtt/wire/limits.ts';
 import { MqttServer } from '../../../src/mqtt/server.ts';
 import type { MqttServerOptions } from '../../../src/mqtt/server.ts';
 import type { Transport } from '../../../src/mqtt/transports/transport.ts';
-import { PATIENCE } from '../../helpers/until.ts';
+import { untilTurn } from '../../helpers/until.ts';
 import { MemorySessionStore } from './memory-session-store.ts';
 
 export type AnyPacket = Packet & Record<string, any>;
@@ -355,16 +355,9 @@ export function subscribe(messageId: number, ...filters: Array<[string, 0 | 1 | 
   };
 }
 
-/** Waits for a condition, turn by turn of the event loop. */
-export async function until(condition: () => boolean, timeoutMs = 5_000): Promise<void> {
-  const deadline = Date.now() + timeoutMs * PATIENCE;
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error(`not within ${timeoutMs * PATIENCE} ms: ${condition}`);
-    await new Promise<void>((resolve) => {
-      setImmediate(resolve);
-    });
-  }
-}
+/** Waits for a condition, at first turn by turn of the event loop. */
+export const until = (condition: () => boolean, timeoutMs = 5_000): Promise<void> =>
+  untilTurn(String(condition), condition, timeoutMs);
 
 /** Lets everything that is under way come to rest. */
 export async function settle(): Promise<void> {
