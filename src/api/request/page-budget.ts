@@ -3,12 +3,19 @@ import { PlatformError } from '../../model/errors.ts';
 import { PAGE_BYTES_LIMIT, PAGE_BYTES_MAX } from '../../pacing/page-limits.ts';
 import type { ApiRequest } from './request.ts';
 
+/** Of one page, in characters. */
+export const pageBytesMaxOf = ({ platform }: Pick<ApiRequest, 'platform'>): number =>
+  platform.config.pageBytesMax ?? PAGE_BYTES_MAX;
+
 export class PageBudget {
   readonly #request: Pick<ApiRequest, 'platform'>;
-  #left = PAGE_BYTES_MAX;
+  readonly #limit: number;
+  #left: number;
 
   constructor(request: Pick<ApiRequest, 'platform'>) {
     this.#request = request;
+    this.#limit = pageBytesMaxOf(request);
+    this.#left = this.#limit;
   }
 
   /** @throws PlatformError `general/page-too-large`. */
@@ -16,7 +23,7 @@ export class PageBudget {
     this.#left -= characters;
     if (this.#left >= 0) return;
     this.#request.platform.refusals.count(PAGE_BYTES_LIMIT);
-    throw new PlatformError('general/page-too-large', { limit: PAGE_BYTES_MAX });
+    throw new PlatformError('general/page-too-large', { limit: this.#limit });
   }
 }
 

@@ -1,10 +1,11 @@
 /** Pages of collections (docs/spec/paging.md). */
 import Type from 'typebox';
 import { PlatformError } from '../../model/errors.ts';
-import { PAGE_BYTES_LIMIT, PAGE_BYTES_MAX } from '../../pacing/page-limits.ts';
+import { PAGE_BYTES_LIMIT } from '../../pacing/page-limits.ts';
 import { CURRENT_PAGE_MAX, isNoPage } from '../../model/documents/page.ts';
 import type { Page } from '../../model/documents/page.ts';
 import type { ApiRequest } from './request.ts';
+import { pageBytesMaxOf } from './page-budget.ts';
 import type { QueryParameters, QueryValues } from './schema/query-values.ts';
 import { withoutEnd } from '../../model/documents/text-end.ts';
 
@@ -71,9 +72,10 @@ export interface Collection {
  * `general/page-too-large`.
  */
 export function requirePageBytes(request: ApiRequest, bytes: number): void {
-  if (bytes <= PAGE_BYTES_MAX) return;
+  const limit = pageBytesMaxOf(request);
+  if (bytes <= limit) return;
   request.refused(PAGE_BYTES_LIMIT);
-  throw new PlatformError('general/page-too-large', { limit: PAGE_BYTES_MAX });
+  throw new PlatformError('general/page-too-large', { limit });
 }
 
 /**

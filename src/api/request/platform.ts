@@ -116,6 +116,8 @@ export interface ApiConfig {
    * 60,000.
    */
   readonly answerStalledMsMax?: number;
+  /** Characters of the records of a page; 422 `lists/page-bytes` above. Default 64 MiB. */
+  readonly pageBytesMax?: number;
   /** A WebSocket of live data without a handshake is closed then; `realtime/handshake-time`. Default 10,000. */
   readonly handshakeMsMax?: number;
   /**

@@ -9,6 +9,7 @@ import type { Members } from '../../../src/model/documents/json-document.ts';
 import { fitFailureReason } from '../../../src/model/entities/operation.ts';
 import { COMMAND } from '../../../src/model/commands/kinds.ts';
 import { MemoryBlobs } from './memory-blobs.ts';
+import { SortedMap } from './sorted-map.ts';
 import { UntrustedCertificate } from '../../../src/accounts/certificates/certificates.ts';
 import { TextCipher } from '../../../src/accounts/options/cipher.ts';
 import type { Command } from '../../../src/model/commands/command.ts';
@@ -44,7 +45,7 @@ export const NOW = Date.UTC(2024, 4, 2, 10, 0, 0);
 const TIME = '"2024-05-02T10:00:00.000Z"';
 
 export class FakePlatform {
-  readonly collections = new Map<string, Map<string, string>>();
+  readonly collections = new Map<string, SortedMap>();
   readonly sent: Command[] = [];
   readonly asked: HistoryStatement[] = [];
   /** Of each of these. */
@@ -123,7 +124,7 @@ export class FakePlatform {
 
   put(collection: Collection, id: string, value: string, tenant = 2): void {
     const key = `${tenant}/${collection}`;
-    const entries = this.collections.get(key) ?? new Map<string, string>();
+    const entries = this.collections.get(key) ?? new SortedMap();
     this.collections.set(key, entries);
     entries.set(id, value);
   }
@@ -165,11 +166,7 @@ export class FakePlatform {
         get: (collection, tenant, id) => fake.get(collection, id, tenant),
         getMany: (collection, tenant, ids) => ids.map((id) => fake.get(collection, id, tenant)),
         list: async (collection, tenant, prefix, { after, limit }) =>
-          [...(fake.collections.get(`${tenant}/${collection}`) ?? [])]
-            .filter(([id]) => id.startsWith(prefix) && (after === undefined || id > after))
-            .sort(([a], [b]) => (a < b ? -1 : 1))
-            .slice(0, limit)
-            .map(([id, value]) => ({ id, value })),
+          fake.collections.get(`${tenant}/${collection}`)?.list(prefix, after, limit) ?? [],
       },
       history: {
         query: async <Row>(statement: HistoryStatement, asker?: QueryAsker) => {

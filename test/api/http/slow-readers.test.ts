@@ -11,7 +11,7 @@ import { until } from '../../helpers/until.ts';
 import { ADMIN, startApi } from '../helpers/api.ts';
 import type { Api } from '../helpers/api.ts';
 
-const BYTES = 24 * 1024 * 1024;
+const BYTES = 16 * 1024 * 1024;
 const LETTER = 0x7e;
 const PIECE = Buffer.alloc(300_000, LETTER);
 const route = (path: string, handle: (request: ApiRequest) => Answer | typeof ANSWERED): Route => ({
@@ -73,7 +73,8 @@ function read(api: Api, path: string, pauseMs: number): Promise<Read> {
       const all = Buffer.concat(chunks);
       const body = all.subarray(all.indexOf('\r\n\r\n') + 4);
       let bytes = 0;
-      for (const byte of body) if (byte === LETTER) bytes += 1;
+      // By index: an iterator takes a second of CPU time for each body.
+      for (let at = 0; at < body.length; at += 1) if (body[at] === LETTER) bytes += 1;
       resolve({
         bytes,
         ended: path.startsWith('/streamed') ? body.subarray(-7).toString() === '\r\n0\r\n\r\n' : bytes === BYTES,

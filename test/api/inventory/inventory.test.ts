@@ -327,11 +327,11 @@ t.test('what a link is made with goes, or is refused, at the same moment', async
 });
 
 t.test('a page of children and of names is bounded in bytes', async (t) => {
-  const api = await startApi(t);
+  const api = await startApi(t, { config: { pageBytesMax: 640_000 } });
   api.fake.addManagedObject('1');
   const ids = Array.from({ length: 70 }, (_, index) => String(index + 10));
   for (const id of ids) {
-    api.fake.addManagedObject(id, { name: 'x'.repeat(1_000_000) });
+    api.fake.addManagedObject(id, { name: 'x'.repeat(10_000) });
     api.fake.put('children', `1\nchildAssets\n${id}`, '1');
   }
   const tooLarge = { status: 422, json: { error: 'general/Page Too Large' } };

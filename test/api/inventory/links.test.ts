@@ -38,7 +38,7 @@ function farAway(flags: Readonly<Record<string, boolean>> = {}): { request: ApiR
   };
   const query = { isTrue: (name: string) => flags[name] === true, isFalse: (name: string) => flags[name] === false };
   const request = {
-    platform: { documents, refusals: { count: () => undefined } },
+    platform: { config: {}, documents, refusals: { count: () => undefined } },
     tenant: 1,
     query,
     baseUrl: 'http://h',

@@ -4,6 +4,7 @@ import { bulkActiveKey, bulkKey } from '../../../src/model/entities/bulk-operati
 import { startApi } from '../helpers/api.ts';
 
 const SERVER_WIDE = 0;
+const KIB = 1_024;
 const MIB = 1_048_576;
 const APPS = '/application/applications';
 
@@ -70,7 +71,7 @@ t.test('applications have a bound of bytes each, and of a tenant together', asyn
 });
 
 t.test('lists read the applications that the tenant has, and bound the page', async (t) => {
-  const { fake, call } = await startApi(t);
+  const { fake, call } = await startApi(t, { config: { pageBytesMax: 64 * KIB } });
   const add = (id: string, more: object = {}): void => {
     const application = {
       id,
@@ -81,7 +82,7 @@ t.test('lists read the applications that the tenant has, and bound the page', as
       owner: 't1',
       ownerNumber: 2,
       doc: '{}',
-      manifest: `{"text":"${'x'.repeat(MIB)}"}`,
+      manifest: `{"text":"${'x'.repeat(KIB)}"}`,
       ...more,
     };
     fake.put('application', id, JSON.stringify(application), SERVER_WIDE);
@@ -136,7 +137,7 @@ t.test('a server has no more tenants than a start reads', async (t) => {
 t.test(
   'bulk operations: lists read to the end of their page and bound it; a tenant has room for so many',
   async (t) => {
-    const { fake, call } = await startApi(t);
+    const { fake, call } = await startApi(t, { config: { pageBytesMax: 64 * KIB } });
     const path = '/devicecontrol/bulkoperations';
     const add = (id: number, more: object = {}): void =>
       fake.put(
@@ -149,7 +150,7 @@ t.test(
           startDate: 'x',
           startsAt: id,
           creationRamp: 1,
-          prototype: `{"text":"${'x'.repeat(MIB)}"}`,
+          prototype: `{"text":"${'x'.repeat(KIB)}"}`,
           fragments: '{}',
           status: 'ACTIVE',
           targets: 1,

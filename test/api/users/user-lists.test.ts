@@ -99,18 +99,18 @@ t.test('pages in order, over several reads', async (t) => {
 });
 
 t.test('what is larger than a page may be is refused before it is built', async (t) => {
-  const api = await startApi(t);
+  const api = await startApi(t, { config: { pageBytesMax: 640_000 } });
   const ids = Array.from({ length: 200 }, (_, index) => 100 + index);
   for (const id of ids) {
     api.fake.put(
       'group',
       String(id),
-      JSON.stringify({ id, name: `g${id}`, roles: [], doc: JSON.stringify({ description: 'x'.repeat(90_000) }) }),
+      JSON.stringify({ id, name: `g${id}`, roles: [], doc: JSON.stringify({ description: 'x'.repeat(900) }) }),
     );
     api.fake.put(
       'inventoryRole',
       String(id),
-      JSON.stringify({ id, name: `r${id}`, description: 'x'.repeat(900_000), permissions: [] }),
+      JSON.stringify({ id, name: `r${id}`, description: 'x'.repeat(9_000), permissions: [] }),
     );
   }
   for (let index = 0; index < 10; index += 1) {
