@@ -81,10 +81,11 @@ export class MeasurementColumns {
    * @param rowsMax rows at which the block is full; a measurement is never split, so MEASUREMENT_VALUES_MAX more may
    * come.
    * @param monthsMax distinct months of times at which it is full.
+   * @param beyond rows that may come behind `rowsMax`; 0 where all rows are counted before.
    */
-  constructor(rowsMax: number, monthsMax = MONTHS_MAX) {
+  constructor(rowsMax: number, monthsMax = MONTHS_MAX, beyond = MEASUREMENT_VALUES_MAX) {
     this.#months = new Months(monthsMax);
-    const room = rowsMax + MEASUREMENT_VALUES_MAX;
+    const room = rowsMax + beyond;
     this.rowsMax = rowsMax;
     this.tenant = new Uint32Array(room);
     this.source = new Float64Array(room);
@@ -124,7 +125,7 @@ export class MeasurementColumns {
 
   /** Rows, as a block of their own. */
   where(isWanted: (row: number) => boolean): MeasurementColumns {
-    const rest = new MeasurementColumns(Math.max(1, this.rowCount));
+    const rest = new MeasurementColumns(Math.max(1, this.rowCount), MONTHS_MAX, 0);
     rest.documents = Buffer.alloc(this.documentBytes);
     rest.hasForms = this.hasForms;
     let documentStart = 0;
