@@ -6,7 +6,7 @@
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
-import { buildTests, checkFormat, checkNode, checkTypes, ensureBuilt, ensureInstalled, root } from './setup.mjs';
+import { buildTests, checkFormat, checkNode, checkTypes, ensureInstalled, ensureNative, root } from './setup.mjs';
 import { digestOf, startsNoProcess } from './test-graph.mjs';
 import { TestRun } from './test-run.mjs';
 
@@ -25,7 +25,7 @@ function readPassed() {
 checkNode();
 await ensureInstalled();
 const run = new TestRun();
-run.step('build', (await ensureBuilt()) && (await buildTests()));
+run.step('build', (await buildTests()) && (await ensureNative()));
 const names = readdirSync(join(root, 'test'), { recursive: true }).filter((name) => name.endsWith('.test.ts'));
 const files = names
   .map((name) => `test/${name.replaceAll('\\', '/')}`)

@@ -13,26 +13,26 @@ const packageFolder = join(root, 'node_modules', 'uWebSockets.js');
 const target = join(root, 'dist', 'native');
 
 const digestOf = (bytes) => createHash('sha256').update(bytes).digest('hex');
-const table = () => import('../dist/src/api/http/engines/uws-binaries.js');
+const table = (built) => import(`../${built}/src/api/http/engines/uws-binaries.js`);
 /** Makes of a build what the server loads. */
-async function copier() {
-  const { forOlderGlibc } = await import('../dist/src/api/http/engines/elf-glibc.js');
-  const { withOwnAnswers } = await import('../dist/src/api/http/engines/own-answers.js');
+async function copier(built) {
+  const { forOlderGlibc } = await import(`../${built}/src/api/http/engines/elf-glibc.js`);
+  const { withOwnAnswers } = await import(`../${built}/src/api/http/engines/own-answers.js`);
   return (source) => withOwnAnswers(forOlderGlibc(source));
 }
 const keysHere = ({ UWS_BINARIES }) =>
   Object.keys(UWS_BINARIES).filter((key) => key.startsWith(`${process.platform}_${process.arch}_`));
 
-/** True when no build for this machine is missing in dist/native. */
-export async function isNativeThere() {
-  const binaries = await table();
+/** True when no build for this machine is missing in dist/native. @param built the folder with the built sources. */
+export async function isNativeThere(built) {
+  const binaries = await table(built);
   return keysHere(binaries).every((key) => existsSync(join(target, binaries.uwsFileName(key))));
 }
 
-/** Needs dist/src. @throws Error where a build differs from what the table says. */
-export async function prepareNative() {
-  const binaries = await table();
-  const copyOf = await copier();
+/** @param built the folder with the built sources. @throws Error where a build differs from what the table says. */
+export async function prepareNative(built) {
+  const binaries = await table(built);
+  const copyOf = await copier(built);
   mkdirSync(target, { recursive: true });
   for (const key of keysHere(binaries)) {
     const name = binaries.uwsFileName(key);
@@ -57,7 +57,7 @@ export async function prepareNative() {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url) && process.argv[2] === '--print') {
-  const copyOf = await copier();
+  const copyOf = await copier('dist');
   for (const name of readdirSync(packageFolder)
     .filter((name) => /^uws_linux_(?:x64|arm64)_(?:115|127|137)\.node$/.test(name))
     .sort()) {

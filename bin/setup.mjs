@@ -14,6 +14,7 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 const NODE_MIN = [20, 19];
 const stampPath = join(root, 'dist', '.build');
+const BUILT = 'dist';
 const COMPILED_TESTS = 'dist-test';
 // TypeScript 7 checks in a quarter of the time; tests that read sources use the library of version 5.
 const compiler = join(root, 'node_modules', 'typescript-native', 'bin', 'tsc');
@@ -110,10 +111,10 @@ function sourceHash() {
  */
 export async function ensureBuilt() {
   const hash = sourceHash();
-  if (existsSync(stampPath) && readFileSync(stampPath, 'utf8') === hash && (await isNativeThere())) return true;
+  if (existsSync(stampPath) && readFileSync(stampPath, 'utf8') === hash && (await isNativeThere(BUILT))) return true;
   const startMs = Date.now();
-  if (!(await transpile({ root, folders: ['src', 'bench'], outDir: 'dist' }))) return false;
-  await prepareNative();
+  if (!(await transpile({ root, folders: ['src', 'bench'], outDir: BUILT }))) return false;
+  await prepareNative(BUILT);
   writeFileSync(`${stampPath}.${process.pid}`, hash);
   renameSync(`${stampPath}.${process.pid}`, stampPath);
   say(`built in ${((Date.now() - startMs) / 1000).toFixed(1)} s`);
@@ -128,6 +129,12 @@ export const compiledTestPath = (file) => join(root, COMPILED_TESTS, file.replac
  * @returns false when a file could not be read.
  */
 export const buildTests = () => transpileTests({ root, folders: ['src', 'bench', 'test'], outDir: COMPILED_TESTS });
+
+/** For tests that start no process, behind `buildTests`: of what `ensureBuilt` makes they need only this. */
+export async function ensureNative() {
+  await prepareNative(COMPILED_TESTS);
+  return true;
+}
 
 /**
  * Checks the types of everything; quick when little has changed since the last time. @returns false when there are

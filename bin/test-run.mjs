@@ -18,6 +18,24 @@ const MISSING_PROGRAM = /is not installed/;
 /** Files that share a process leave garbage behind: with more of it the next ones get a new process. */
 const TOGETHER_MB_MAX = 1_000;
 const INDENT = '    ';
+/** Files that wait for clocks of HTTP libraries, and take hardly any CPU time meanwhile. */
+const WAITING_FILES = [
+  'api/http/slow-readers',
+  'api/http/request-smuggling',
+  'api/http/http-wrapper',
+  'api/http/http-engine',
+].map((name) => `test/${name}.test.ts`);
+/** Those that take longest: what ends last shall be short. */
+const EARLY_FILES = [
+  'cluster/faults',
+  'cluster/poison',
+  'ingest/poison',
+  'ingest/projector',
+  'cluster/large-groups',
+  'jobs/bulk-operation-scheduler',
+].map((name) => `test/${name}.test.ts`);
+/** What is named here and may have got another name. */
+export const namedFiles = [...WAITING_FILES, ...EARLY_FILES];
 /** Of each failed file, said again at the end: where only the end of what was printed is kept, it tells enough. */
 const AGAIN_LINES_MAX = 20;
 
@@ -28,6 +46,8 @@ const environment = {
   TAP: '1',
   TAP_TIMEOUT: String(FILE_SECONDS),
   ...(isOnly ? { TAP_ONLY: '1' } : {}),
+  // As test/helpers/rounds.ts reads it.
+  ...(process.argv.includes('--everywhere') ? { MILLRACE_TEST_ROUNDS: 'many' } : {}),
 };
 
 /** The lines of failed points, with their diagnostics. */
@@ -109,18 +129,20 @@ export class TestRun {
   }
 
   /**
-   * Runs files that start no process in a few processes (tap/together.mjs). @param onPassed called with each file of
-   * which nothing failed or was skipped.
+   * Runs files that start no process in a few processes (tap/together.mjs), and those that mostly wait in one more.
+   * @param onPassed called with each file of which nothing failed or was skipped.
    */
   async together(files, processes, onPassed = () => undefined) {
-    const queue = [...files];
+    const waiting = WAITING_FILES.filter((name) => files.includes(name));
+    const early = EARLY_FILES.filter((name) => files.includes(name));
+    const queue = [...early, ...files.filter((name) => !early.includes(name) && !waiting.includes(name))];
     const show = (file, result) => {
       if (this.#show({ file }, result)) onPassed(file);
     };
-    const work = async () => {
-      while (queue.length > 0) await this.#runTogether(queue, show);
+    const work = async (names) => {
+      while (names.length > 0) await this.#runTogether(names, show);
     };
-    await Promise.all(Array.from({ length: Math.min(processes, files.length) }, work));
+    await Promise.all([work(waiting), ...Array.from({ length: Math.min(processes, queue.length) }, () => work(queue))]);
   }
 
   /** Ends the run with its one line. */
@@ -199,8 +221,8 @@ export class TestRun {
       if (file === undefined) child.stdin.end();
       else child.stdin.write(`${file}\n`);
     };
-    const end = (why) => {
-      show(file, { lines, failure: why, ms: performance.now() - startMs });
+    const end = (why, cpuMs) => {
+      show(file, { lines, failure: why, ms: performance.now() - startMs, cpuMs });
       lines = [];
       outer = [];
     };
@@ -208,10 +230,10 @@ export class TestRun {
     for await (const line of createInterface({ input: child.stdout })) {
       const ended = /^# ended (.*)$/.exec(line);
       if (ended !== null) {
-        const { left, mb } = JSON.parse(ended[1]);
+        const { left, mb, cpuMs } = JSON.parse(ended[1]);
         const failed = outer.findIndex((one) => one.startsWith('not ok'));
-        if (left.length > 0) end(`has left something open: ${left.join(', ')}`);
-        else end(failed < 0 ? undefined : outer.slice(failed).join('\n'));
+        if (left.length > 0) end(`has left something open: ${left.join(', ')}`, cpuMs);
+        else end(failed < 0 ? undefined : outer.slice(failed).join('\n'), cpuMs);
         next(mb);
       } else if (line.startsWith(INDENT)) lines.push(line.slice(INDENT.length));
       else outer.push(line);
@@ -222,7 +244,7 @@ export class TestRun {
   }
 
   /** @returns true when everything has passed. */
-  #show({ file, title = '' }, { lines, failure, ms }) {
+  #show({ file, title = '' }, { lines, failure, ms, cpuMs }) {
     const count = new TapCount();
     for (const line of lines) count.line(line);
     if (failure !== undefined && count.failed === 0) {
@@ -248,7 +270,7 @@ export class TestRun {
       [skips.length, 'skipped'],
     ].filter(([number]) => number > 0);
     console.log(
-      `${isGood ? 'ok    ' : 'FAILED'} ${file}${title}  ${numbers.map((part) => part.join(' ')).join(', ')}  ${(ms / 1_000).toFixed(1)} s`,
+      `${isGood ? 'ok    ' : 'FAILED'} ${file}${title}  ${numbers.map((part) => part.join(' ')).join(', ')}  ${(ms / 1_000).toFixed(1)} s${cpuMs === undefined ? '' : ` (CPU ${(cpuMs / 1_000).toFixed(1)} s)`}`,
     );
     this.passed += count.passed;
     this.failed += count.failed;

@@ -27,7 +27,7 @@ import {
 } from './setup.mjs';
 import { ensureSecondNode } from './second-node.mjs';
 import { startsNoProcess } from './test-graph.mjs';
-import { TestRun, isOnly } from './test-run.mjs';
+import { TestRun, isOnly, namedFiles } from './test-run.mjs';
 
 const PROGRAMS = {
   'redis-server': 'redis-server',
@@ -239,7 +239,7 @@ if (flags.length > 0) {
 }
 const files = testFiles(given);
 const run = new TestRun();
-const absentNames = [...CLUSTER_TOO_FILES, ...SECOND_NODE_FILES, ...LONG_FILES].filter(
+const absentNames = [...CLUSTER_TOO_FILES, ...SECOND_NODE_FILES, ...LONG_FILES, ...namedFiles].filter(
   (name) => !existsSync(join(root, name)),
 );
 if (absentNames.length > 0) run.step(`bin/test.mjs names ${absentNames.join(', ')}, which does not exist`, false);

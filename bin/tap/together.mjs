@@ -1,8 +1,8 @@
 /**
  * `node bin/tap/together.mjs <seconds for a file>`: runs compiled test files that start no process in this one, one
  * after the other, as lines of standard input name them; each is a subtest, behind which comes a line `# ended {"left",
- * "mb"}`: what of it is still open, which is a failure, and the memory of the process. What all of them load is loaded
- * once.
+ * "mb", "cpuMs"}`: what of it is still open, which is a failure, the memory of the process, and the CPU time that it took.
+ * What all of them load is loaded once.
  */
 import { createInterface } from 'node:readline';
 import { compiledTestPath } from '../setup.mjs';
@@ -43,15 +43,17 @@ async function run(file) {
     setTimeout(resolve);
   });
   const before = openResources();
+  const cpuBefore = process.cpuUsage();
   await tap.test(file, { timeout: Number(process.argv[2]) * 1_000 }, async (t) => {
     files.set(file, t);
     await import(compiledTestPath(file));
   });
   files.delete(file);
   // Not as a comment of tap: it would wait for the next test.
-  process.stdout.write(
-    `# ended ${JSON.stringify({ left: await leftOpen(before), mb: Math.round(process.memoryUsage().rss / 1_048_576) })}\n`,
-  );
+  const left = await leftOpen(before);
+  const { user, system } = process.cpuUsage(cpuBefore);
+  const mb = Math.round(process.memoryUsage().rss / 1_048_576);
+  process.stdout.write(`# ended ${JSON.stringify({ left, mb, cpuMs: Math.round((user + system) / 1_000) })}\n`);
 }
 
 input.on('line', (file) => {

@@ -99,7 +99,7 @@ t.test('groups are committed in the order of the journal, whichever is decided f
 t.test('many links of one parent are read at once', async (t) => {
   const platform = openPlatform(t, { isAsync: true });
   await platform.create('1');
-  const children = Array.from({ length: 5_000 }, (_, index) => String(index + 10));
+  const children = Array.from({ length: 1_000 }, (_, index) => String(index + 10));
   const { documents } = platform;
   const [get, getMany] = [documents.get.bind(documents), documents.getMany.bind(documents)];
   const read: number[] = [];
@@ -116,7 +116,7 @@ t.test('many links of one parent are read at once', async (t) => {
     key: 1,
     body: { kind: 'childAssets', children, parent: '1', maker: 'by 7' },
   });
-  t.equal(read[0], 5_000);
+  t.equal(read[0], 1_000);
 });
 
 /** Answers when told to. */
@@ -229,6 +229,6 @@ t.test('what others write is fetched for one command, what is of the shard is ke
   await documents.answer();
   await waiting;
   t.equal(view.get('managedObject', 1, '3'), undefined);
-  for (let id = 1; id < 20_000; id += 1) view.committed([change(String(id), 'x'.repeat(100))], id);
+  for (let id = 1; id < 6_000; id += 1) view.committed([change(String(id), 'x'.repeat(100))], id);
   t.ok(view.keptCount <= 4_097, `${view.keptCount}`);
 });

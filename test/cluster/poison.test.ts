@@ -9,6 +9,7 @@ import { HistoryRefusal } from '../../src/ingest/projector/history-writer.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { until } from '../actors/platform.ts';
 import type { FakeHistory } from '../ingest/fake-history.ts';
+import { rounds } from '../helpers/rounds.ts';
 import { Random } from '../smartrest/random.ts';
 import { TestCluster } from './memory/nodes.ts';
 
@@ -133,7 +134,8 @@ t.test(
   'killed at each step of the halving: the next owners go on with its parts, also when the store has changed its mind',
   async (t) => {
     for (const isCured of [false, true]) {
-      for (let crashAt = 1; ; crashAt += 1) {
+      // Every second place with the one store, those between with the other.
+      for (let crashAt = rounds(isCured ? 2 : 1, 1); ; crashAt += rounds(2, 1)) {
         const { cluster, sources } = await two(t, 4);
         const [first, second] = cluster.nodes;
         cluster.history.refuses = refusesPoison;
@@ -248,7 +250,7 @@ t.test('random poison, nodes killed', async (t) => {
   cluster.history.loses = () => random.below(40) === 0;
   cluster.history.refuses = ({ value }) => (value !== undefined && isPoison(value) ? refusal() : undefined);
   const acknowledged: number[] = [];
-  for (let value = 0; value < 600; value += 1) {
+  for (let value = 0; value < rounds(300, 600); value += 1) {
     const node = cluster.nodes[random.below(3)];
     const done = node.measure(1 + random.below(40), value).then(
       () => {
@@ -263,7 +265,7 @@ t.test('random poison, nodes killed', async (t) => {
           setTimeout(resolve, 50);
         }),
       ]);
-    if (value % 120 === 119) {
+    if (value % 75 === 74) {
       cluster.nodes[random.below(3)].kill();
       await cluster.join();
     }

@@ -19,6 +19,7 @@ import type { InventoryGrant } from '../../src/model/access/inventory-grant.ts';
 import type { MeasurementBody } from '../../src/model/entities/measurement.ts';
 import { PROCESSING_MODE } from '../../src/model/commands/processing-mode.ts';
 import type { ProcessingMode } from '../../src/model/commands/processing-mode.ts';
+import { rounds } from '../helpers/rounds.ts';
 import { Random } from '../smartrest/random.ts';
 
 const NOW = Date.UTC(2026, 10, 21);
@@ -754,7 +755,7 @@ t.test('the scanner declines or gives what the general path gives', (t) => {
   ];
   const unusual = ['{"id":251}', '{"id":"0251"}', '{"self":"x","id":"1"}', '{"id":"0"}', '{"id":"9999999999999999"}'];
   let taken = 0;
-  for (let round = 0; round < 40_000; round += 1) {
+  for (let round = 0; round < rounds(10_000, 40_000); round += 1) {
     const parts = [
       `"source":${random.pick(random.below(4) > 0 ? ['{"id":"251"}', '{ "id" : "251" }'] : unusual)}`,
       `"time":${random.pick(random.below(8) > 0 ? [`"${TIME}"`, ...TIMES] : ['"x"', '7'])}`,
@@ -788,7 +789,7 @@ t.test('the scanner declines or gives what the general path gives', (t) => {
       break;
     }
   }
-  t.ok(taken > 1_500, `${taken} taken, seed ${random.seed}`);
+  t.ok(taken > 350, `${taken} taken, seed ${random.seed}`);
   t.end();
 });
 

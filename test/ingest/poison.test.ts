@@ -11,6 +11,7 @@ import { COMMAND } from '../../src/model/commands/kinds.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { QuarantineFile } from '../../src/store/files/quarantine.ts';
 import { Platform, openEnvironment, silentLog, until } from '../actors/platform.ts';
+import { rounds } from '../helpers/rounds.ts';
 import { Random } from '../smartrest/random.ts';
 import { FakeHistory } from './fake-history.ts';
 import { event, measure, quarantinePath, range, start, visible } from './projector-harness.ts';
@@ -293,7 +294,8 @@ t.test(
   async (t) => {
     for (const isCured of [false, true]) {
       let steps = 0;
-      for (let crashAt = 1; ; crashAt += 1) {
+      // Every second place with the one store, those between with the other.
+      for (let crashAt = rounds(isCured ? 2 : 1, 1); ; crashAt += rounds(2, 1)) {
         const history = new FakeHistory();
         history.refuses = refusesPoison;
         const path = quarantinePath(t);
@@ -395,7 +397,7 @@ t.test('random poison, failures and kills', async (t) => {
   let crashes = 0;
   let next = 1_000;
   const acknowledged: number[] = [];
-  for (let round = 0; round < 400; round += 1) {
+  for (let round = rounds(120, 400); round > 0; round -= 1) {
     const { platform } = running;
     for (let count = random.below(12); count > 0; count -= 1) {
       const number = next++;
@@ -418,7 +420,7 @@ t.test('random poison, failures and kills', async (t) => {
       await new Promise((resolve) => {
         setImmediate(resolve);
       });
-    if (random.below(40) === 0) platform.documents.isCrashed = true;
+    if (random.below(20) === 0) platform.documents.isCrashed = true;
     if (!platform.documents.isCrashed) continue;
     crashes += 1;
     running = await start(t, await platform.crash(), history, await options());

@@ -8,6 +8,7 @@ import type { HistoryQuery } from '../../src/ports/history-reader.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { PROCESSING_MODE } from '../../src/model/commands/processing-mode.ts';
 import { Platform, openEnvironment, until } from '../actors/platform.ts';
+import { rounds } from '../helpers/rounds.ts';
 import { Random } from '../smartrest/random.ts';
 import { FakeHistory } from './fake-history.ts';
 import { MONTHS_MAX } from '../../src/ingest/measurements/columns.ts';
@@ -550,7 +551,7 @@ t.test('random load, delays, failures and crashes: each row is there exactly onc
   history.loses = () => random.below(30) === 0;
   const acknowledgedEvents = new Set<number>();
   const acknowledgedMeasurements = new Set<number>();
-  for (let step = 0; step < 400; step += 1) {
+  for (let step = rounds(150, 400); step > 0; step -= 1) {
     const { platform } = running;
     const kind = random.below(10);
     if (kind < 6) {
@@ -578,7 +579,7 @@ t.test('random load, delays, failures and crashes: each row is there exactly onc
       void running.projector.visible(platform.journal.lastSeq, 1_000).catch(() => undefined);
     }
     await turns(random.below(6));
-    if (random.below(40) === 0) platform.documents.isCrashed = true;
+    if (random.below(15) === 0) platform.documents.isCrashed = true;
     if (!platform.documents.isCrashed) continue;
     crashes += 1;
     running = await start(t, await platform.crash(), history, options());
@@ -588,7 +589,7 @@ t.test('random load, delays, failures and crashes: each row is there exactly onc
   if (running.platform.documents.isCrashed) running = await start(t, await running.platform.crash(), history);
   await running.platform.settled();
   await visible(running);
-  t.ok(crashes > 3, `${crashes} crashes, seed ${random.seed}`);
+  t.ok(crashes > 0, `${crashes} crashes, seed ${random.seed}`);
   const keys = history.values.map(({ seq, part }) => `${seq}/${part}`);
   t.equal(new Set(keys).size, keys.length, `none twice, seed ${random.seed}`);
   const ids = new Set(history.values.map(({ id }) => id));
@@ -597,8 +598,9 @@ t.test('random load, delays, failures and crashes: each row is there exactly onc
     [],
     `no measurement is missing, seed ${random.seed}`,
   );
+  const events = new Set(history.ids('events'));
   t.same(
-    [...acknowledgedEvents].filter((id) => !history.ids('events').includes(id)),
+    [...acknowledgedEvents].filter((id) => !events.has(id)),
     [],
     `no event is missing, seed ${random.seed}`,
   );

@@ -28,11 +28,13 @@ let nextId = 1_000;
 async function withGroup(platform: Platform, count: number): Promise<string[]> {
   await platform.create(GROUP, '{"type":"c8y_DeviceGroup","c8y_IsDeviceGroup":{}}');
   const devices = Array.from({ length: count }, (_, index) => String(200 + index));
-  for (const id of devices) {
-    await platform.create(id, '{"c8y_IsDevice":{},"com_platform_model_Agent":{}}', {
-      parent: { id: GROUP, kind: 'childAssets' },
-    });
-  }
+  await Promise.all(
+    devices.map((id) =>
+      platform.create(id, '{"c8y_IsDevice":{},"com_platform_model_Agent":{}}', {
+        parent: { id: GROUP, kind: 'childAssets' },
+      }),
+    ),
+  );
   return devices;
 }
 

@@ -13,6 +13,7 @@ import {
   stringMember,
 } from '../../src/model/documents/json-document.ts';
 import { Random } from '../smartrest/random.ts';
+import { rounds } from '../helpers/rounds.ts';
 
 /** Without characters that end a line for some readers of the output. */
 const name = (text: string): string => JSON.stringify(text.slice(0, 80)).replace(/[^ -~]/g, '?');
@@ -204,7 +205,7 @@ t.test('random documents: split, join and compact agree with JSON.parse', (t) =>
     const members = items.map((item) => `${space()}${JSON.stringify(random.pick(texts))}${space()}:${item}`);
     return `{${count === 0 ? space() : members.join(',')}}`;
   };
-  for (let round = 0; round < 5_000; round += 1) {
+  for (let round = 0; round < rounds(2_000, 5_000); round += 1) {
     const count = random.below(6);
     const parts = Array.from({ length: count }, () => `${space()}${JSON.stringify(random.pick(texts))}:${value(0)}`);
     const text = `{${parts.join(',')}${space()}}`;

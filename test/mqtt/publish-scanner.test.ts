@@ -4,6 +4,7 @@ import type { Packet } from 'mqtt-packet';
 import { packetLength } from '../../src/mqtt/wire/fixed-header.ts';
 import { SCAN, PublishScanner } from '../../src/mqtt/wire/publish-scanner.ts';
 import { seededRandom } from './helpers/harness.ts';
+import { rounds } from '../helpers/rounds.ts';
 
 const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
 const PACKET_BYTES_MAX = 16_384;
@@ -58,7 +59,7 @@ t.test(`the scanner reads what mqtt-packet reads (SEED=${seed})`, async (t) => {
   let published = 0;
   let refused = 0;
   const differences: string[] = [];
-  for (let round = 0; round < 30_000; round++) {
+  for (let round = 0; round < rounds(8_000, 30_000); round++) {
     const version = random() < 0.5 ? 4 : 5;
     const frame = randomPublish(random, version);
     const mutations = Math.floor(random() * 3);
@@ -105,7 +106,7 @@ t.test(`the scanner reads what mqtt-packet reads (SEED=${seed})`, async (t) => {
     }
   }
   t.same(differences.slice(0, 5), []);
-  t.ok(published > 10_000 && refused > 500, `published ${published}, refused ${refused}`);
+  t.ok(published > 2_500 && refused > 120, `published ${published}, refused ${refused}`);
 });
 
 t.test('every prefix of a packet is incomplete', async (t) => {

@@ -2,6 +2,7 @@ import t from 'tap';
 import { PUBLISH_RESULT } from '../../src/mqtt/sessions/application.ts';
 import { Harness, connectPacket, publish, seededRandom, settle, subscribe, until } from './helpers/harness.ts';
 import type { TestClient } from './helpers/harness.ts';
+import { rounds } from '../helpers/rounds.ts';
 
 const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
 
@@ -76,7 +77,7 @@ t.test(`random chunks, with a platform that is busy at random (SEED=${seed})`, a
   const harness = new Harness();
   harness.onPublish = () =>
     random() < 0.3 ? PUBLISH_RESULT.BUSY : random() < 0.5 ? PUBLISH_RESULT.DONE : PUBLISH_RESULT.PENDING;
-  for (let round = 0; round < 20; round++) {
+  for (let round = 0; round < rounds(6, 20); round++) {
     const client = await harness.connected('c1', round % 2 === 0 ? 4 : 5);
     harness.received.length = 0;
     const count = 200;
@@ -110,7 +111,7 @@ t.test(`garbage and mutated packets close the connection and nothing else (SEED=
   const below = (count: number) => Math.floor(random() * count);
   const harness = new Harness();
   let ended = 0;
-  for (let round = 0; round < 6_000; round++) {
+  for (let round = 0; round < rounds(1_500, 6_000); round++) {
     const version = ([3, 4, 5] as const)[below(3)];
     const client = harness.client(version);
     // What the server writes may belong to another version than this client thinks, after a mutated CONNECT.
@@ -144,7 +145,7 @@ t.test(`garbage and mutated packets close the connection and nothing else (SEED=
   harness.advance(1_000);
   await settle();
   t.same(harness.errors, []);
-  t.ok(ended > 1_000, `${ended} were closed`);
+  t.ok(ended > 250, `${ended} were closed`);
   const healthy = await harness.connected('healthy');
   healthy.send(publish('s/us', 'still here', 1, 1));
   t.same(healthy.takeCommands(), ['puback 1']);

@@ -6,6 +6,7 @@ import { MeasurementRow, scanMeasurementRow, SCAN_RESULT } from '../../src/smart
 import { interpretRow, STATIC_TEMPLATES } from '../../src/smartrest/static/templates.ts';
 import { classifyPublish, receivedBy } from '../../src/smartrest/topics.ts';
 import { Random } from './random.ts';
+import { rounds } from '../helpers/rounds.ts';
 
 const pieces = [
   '"',
@@ -74,7 +75,7 @@ t.test('any bytes give rows or SmartREST errors, and an end', (t) => {
   t.comment(`seed ${random.seed}`);
   const row = new MeasurementRow();
   let count = 0;
-  for (let round = 0; round < 60_000; round += 1) {
+  for (let round = 0; round < rounds(15_000, 60_000); round += 1) {
     const body =
       round % 3 === 0
         ? Buffer.from(Array.from({ length: random.below(60) }, () => random.below(256)))
@@ -91,6 +92,6 @@ t.test('any bytes give rows or SmartREST errors, and an end', (t) => {
       break;
     }
   }
-  t.ok(count > 10_000, `${count} rows, seed ${random.seed}`);
+  t.ok(count > 2_500, `${count} rows, seed ${random.seed}`);
   t.end();
 });
