@@ -10,6 +10,7 @@ import { MeasurementColumns } from '../../../src/ingest/measurements/columns.ts'
 import { encodeMeasurement } from '../../../src/ingest/measurements/record.ts';
 import { silentLog } from '../../actors/platform.ts';
 import { openClickHouse } from '../../helpers/stores/clickhouse.ts';
+import { rounds } from '../../helpers/rounds.ts';
 import { until } from '../../helpers/until.ts';
 
 const MONTHS = [Date.UTC(2026, 8, 5), Date.UTC(2026, 9, 5), Date.UTC(2026, 10, 5)];
@@ -87,7 +88,8 @@ t.test('a block whose token is known and whose rows are not there, of one month 
       t.equal(await insert.measurements({ columns: columnsOf(firstId, 90), token, isFresh: false }, scope), undefined);
       t.same(await contents(firstId, 90), whole, what);
     }
-    // So may the engine end within the insert with the second token.
+    // So may the engine end within the insert with the second token; each of these kills costs a start of the engine.
+    if (round < rounds(2, 0)) continue;
     await killWithoutParts(months);
     t.equal(await insert.measurements({ columns: columnsOf(firstId, 90), token, isFresh: false }, scope), undefined);
     t.same(await contents(firstId, 90), whole, 'the third token');
