@@ -98,6 +98,9 @@ t.test('records are told by name, groups with the roles they had, in messages th
   t.notMatch(Buffer.concat(sent).toString(), /hash|secret|xxx/);
 });
 
+/** Of large answers on their way. */
+const LARGE_BYTES_MAX = 10_000_000;
+
 /** Nodes that reach each other; requests and messages of all of them go into one list. */
 class Nodes {
   readonly sent: { readonly subject: string; readonly bytes: number }[] = [];
@@ -143,6 +146,7 @@ class Nodes {
     return new OutcomeSender({
       messages,
       take: (shard, answers) => taken.push({ shard, answers }),
+      largeAnswersBytesMax: LARGE_BYTES_MAX,
       onChanged: () => undefined,
       onRecordsChanged: () => undefined,
       refusals: {
@@ -226,7 +230,7 @@ t.test('large answers on their way are bounded: the sender of the command is tol
   nodes.gate = new Promise((resolve) => {
     open = resolve;
   });
-  const doc = 'x'.repeat(30_000_000);
+  const doc = 'x'.repeat(LARGE_BYTES_MAX / 2.5);
   for (const seq of [1, 2, 3]) owner.answer('gateway', 3, seq, { doc }, undefined);
   await until('one is refused', () => nodes.answersOf('gateway').length > 0);
   t.same(nodes.answersOf('gateway'), [

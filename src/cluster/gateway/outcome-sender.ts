@@ -61,6 +61,8 @@ export interface OutcomeSenderOptions {
   readonly onRecordsChanged: (tenant: number, changes: readonly RecordChange[]) => void;
   readonly refusals: Refusals;
   readonly log: Log;
+  /** Bytes of large answers on their way; `commands/answer-lost` above. Default 64 MiB. */
+  readonly largeAnswersBytesMax?: number;
 }
 
 export class OutcomeSender {
@@ -79,6 +81,7 @@ export class OutcomeSender {
     this.#largeAnswers = new LargeAnswers({
       messages,
       log,
+      bytesMax: options.largeAnswersBytesMax,
       onAnswer: (shard, text) => options.take(shard, [JSON.parse(text) as CommandAnswer]),
     });
     messages.listen(ANSWERS, (payload) => {

@@ -30,6 +30,8 @@ interface Unfinished {
 }
 
 export interface LargeAnswersOptions {
+  /** Of the answers on their way together, but for one. Default 64 MiB. */
+  readonly bytesMax?: number | undefined;
   readonly messages: NodeMessages;
   /** An answer of another node, whole. */
   readonly onAnswer: (shard: number, text: string) => void;
@@ -66,7 +68,8 @@ export class LargeAnswers {
   /** @returns false without room. */
   send(gateway: string, shard: number, seq: number, text: string): boolean {
     const bytes = Buffer.from(text);
-    if (this.#bytesUnderWay > 0 && this.#bytesUnderWay + bytes.length > BYTES_MAX) return false;
+    const { bytesMax = BYTES_MAX } = this.#options;
+    if (this.#bytesUnderWay > 0 && this.#bytesUnderWay + bytes.length > bytesMax) return false;
     this.#bytesUnderWay += bytes.length;
     this.#onTheirWay.add(`${shard}/${seq}`);
     const sent = (this.#tails.get(gateway) ?? Promise.resolve())
