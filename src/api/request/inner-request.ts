@@ -34,7 +34,7 @@ export interface InnerRequester {
   /** Characters of answers that are being made of what was asked. */
   readonly answers: Shares;
   /**
-   * @param isOpen which routes may be asked; for others there is no such path.
+   * @param isOpen which routes may be asked; others are not found.
    * @returns the status of every refusal too: it never throws.
    */
   run(asked: InnerRequest, isOpen: (route: RouteRules) => boolean): Promise<InnerAnswer>;

@@ -165,7 +165,7 @@ function configureNetwork(network: unknown): Outcome {
   return { object: { c8y_Network: network } };
 }
 
-/** The machine itself: a simulation is no way into the network around it. */
+/** The machine itself: a simulation opens nothing of the network around it. */
 const TUNNEL_HOSTS = ['localhost', '127.0.0.1', '::1'];
 
 async function connectRemoteAccess(
