@@ -10,6 +10,8 @@ function cachesOf(stored: Map<string, string>) {
     lists: 0,
     forgotten: 0,
     rechecks: [] as boolean[],
+    /** Tenants whose subscriptions of notifications were read again. */
+    forwarded: [] as number[],
     isAway: false,
     forgottenUsers: [] as string[],
     endedUsers: [] as string[],
@@ -39,6 +41,12 @@ function cachesOf(stored: Map<string, string>) {
       },
     },
     sources: { forgetAll: () => undefined },
+    forwarding: {
+      recordsChanged: () => undefined,
+      load: async (numbers: readonly number[]) => {
+        seen.forwarded.push(...numbers);
+      },
+    },
     log: silentLog,
     events: {
       onUsersEnded: (tenant: number, names: ReadonlySet<string>) => {
@@ -97,6 +105,7 @@ t.test(
     caches.start();
     await until(() => seen.rechecks.length === 1);
     t.same([seen.lists, [...seen.tenants.keys()]], [1, ['t1', 't2']], 'once, and what was missed is there');
+    t.same(seen.forwarded, [1, 2]);
   },
 );
 
