@@ -11,7 +11,7 @@ import { TestCluster } from './memory/nodes.ts';
 import type { TestNode } from './memory/nodes.ts';
 
 const CHANGES = 60;
-const LARGE = 400_000;
+const LARGE = 300_000;
 
 const create = (node: TestNode, id: number, size: number): Promise<unknown> =>
   node.request({
