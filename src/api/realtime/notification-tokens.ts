@@ -25,7 +25,7 @@ const TokenPost = Type.Object(
     nonPersistent: optional(Flag),
     shared: optional(Flag),
     expiresInMinutes: optional(Type.Integer({ minimum: 1, maximum: MINUTES_MAX, default: MINUTES_DEFAULT })),
-    signed: optional(Type.Literal(true, { description: 'A token without a signature is never taken' })),
+    signed: optional(Type.Boolean({ default: true, description: 'Tokens are signed in any case' })),
     type: optional(Type.Literal('notification')),
   },
   OPEN,

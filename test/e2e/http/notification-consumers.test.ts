@@ -35,7 +35,7 @@ t.test('tokens: claims that any Base64 decodes, verified and refused', async (t)
   for (const request of [
     { subscription: 'alerts', subscriber: 'a' },
     { subscription: 'alerts', subscriber: 'ab', shared: true, nonPersistent: true, expiresInMinutes: 1 },
-    { subscription: 'alertsX', subscriber: 'abc', signed: true, type: 'notification' },
+    { subscription: 'alertsX', subscriber: 'abc', signed: false, type: 'notification' },
   ]) {
     const token = await tokenOf(rest, request);
     const [, middle] = token.split('.');
@@ -59,7 +59,6 @@ t.test('tokens: claims that any Base64 decodes, verified and refused', async (t)
     { subscription: 'a' },
     { subscription: 'a b', subscriber: 'c' },
     { subscription: 'a', subscriber: 'c', expiresInMinutes: 0 },
-    { subscription: 'a', subscriber: 'c', signed: false },
     { subscription: 'a', subscriber: 'c'.repeat(65) },
   ])
     t.equal((await rest.post('/notification2/token', wrong)).status, 422, JSON.stringify(wrong));
