@@ -1,23 +1,14 @@
 /** Nobody reads that the server is ready before every other way in is open. */
 import t from 'tap';
-import { join } from 'node:path';
-import type * as config from '../../src/config/config.ts';
-import type * as mqtt from '../../src/mqtt/server.ts';
-import type * as control from '../../src/operate/control-socket.ts';
-import type * as server from '../../src/server/start.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import { MqttServer } from '../../src/mqtt/server.ts';
+import { ControlSocket } from '../../src/operate/control-socket.ts';
+import { startServer } from '../../src/server/start.ts';
 import { silentLog } from '../actors/platform.ts';
-import { DIST } from '../helpers/root.ts';
 import { freePort } from '../helpers/stores/nats-server.ts';
 import { scratchDirectory } from '../helpers/until.ts';
 
-/** The built server: its ClickHouse child is beside it. */
-const built = async <Module>(path: string): Promise<Module> => (await import(join(DIST, 'src', path))) as Module;
-
 t.test('HTTP opens last', async (t) => {
-  const { MqttServer } = await built<typeof mqtt>('mqtt/server.js');
-  const { ControlSocket } = await built<typeof control>('operate/control-socket.js');
-  const { loadConfig } = await built<typeof config>('config/config.js');
-  const { startServer } = await built<typeof server>('server/start.js');
   const httpPort = await freePort();
   const health = (): Promise<number | 'closed'> =>
     fetch(`http://127.0.0.1:${httpPort}/health/ready`).then(
