@@ -335,9 +335,20 @@ export class Tunnels implements LocalTunnels {
     }
   }
 
-  #failOrder({ principal, target: { device }, operationId }: Client, reason: string): void {
-    if (operationId === undefined) return;
-    this.#writeBehind(failOrder(this.#options, principal, { device, operationId, reason }), { operationId, device });
+  #failOrder({ principal, target: { device, connectionKey }, operationId }: Client, reason: string): void {
+    const failed = async (): Promise<void> => {
+      const id = operationId ?? (await this.#postedFor(principal, device, connectionKey));
+      if (id !== undefined) await failOrder(this.#options, principal, { device, operationId: id, reason });
+    };
+    this.#writeBehind(failed(), { operationId, device });
+  }
+
+  /** @returns the open operation of the device that was posted with the key. */
+  async #postedFor(principal: Principal, device: string, key: string | undefined): Promise<string | undefined> {
+    if (key === undefined) return undefined;
+    // It was posted before the client came, which has waited for as long as a key lives.
+    const order = await findPostedOrder(this.#options, principal, key, 2 * this.limits.keyMs);
+    return order?.device === device ? order.operationId : undefined;
   }
 
   #writeBehind(written: Promise<void>, details: object): void {

@@ -56,6 +56,8 @@ function nodes(limits: Partial<TunnelLimits> = {}) {
   const leases = { members: ['a', 'b'].map((nodeId) => ({ nodeId, roles: ['gateway'] as const, isLeaving: false })) };
   const documents = new Map([['managedObject/10', '{"id":"10","owner":"device_1"}']]);
   const keys: string[] = [];
+  /** Operations that were posted with keys of their own, by id. */
+  const posted = new Map<string, string>();
   const failures: string[] = [];
   const counted: string[] = [];
   const request = async (command: Command): Promise<unknown> => {
@@ -86,10 +88,13 @@ function nodes(limits: Partial<TunnelLimits> = {}) {
       documents: {
         get: async (collection: string, _tenant: number, key: string) => documents.get(`${collection}/${key}`),
         list: async () => [],
-        getMany: async () => [],
+        getMany: async (_collection: string, _tenant: number, ids: string[]) => ids.map((id) => posted.get(id)),
       } as never,
       ids: { nextBesideInOrder: async () => [(id += 1)] },
-      history: { query: async () => [], stream: silent } as never,
+      history: {
+        query: async () => [...posted.keys()].map((id) => ({ entityId: id, at: Date.now() })),
+        stream: silent,
+      } as never,
       totals: undefined as never,
       textBytesMax: 1_000,
       now: Date.now,
@@ -101,7 +106,7 @@ function nodes(limits: Partial<TunnelLimits> = {}) {
     });
   });
   t.teardown(() => Promise.all(made.map((tunnels) => tunnels.close())));
-  return { a: made[0], b: made[1], relays, cluster, keys, failures, counted };
+  return { a: made[0], b: made[1], relays, cluster, keys, failures, counted, posted, documents };
 }
 
 t.test('client on one node, device on the other: both ways, with back-pressure, and both end', async (t) => {
@@ -155,6 +160,23 @@ t.test('a device that does not come', async (t) => {
   t.match(failures[0], /has not connected/);
   t.strictSame(counted, ['remote-access/device-time']);
   await t.rejects(a.serve(DEVICE, keys[0]), { code: 'remote-access/key' }, 'the key is too old');
+});
+
+t.test('a device that does not come for a posted key', async (t) => {
+  const { b, failures, posted, documents } = nodes({ keyMs: 30 });
+  const text = JSON.stringify({
+    id: '77',
+    deviceId: '10',
+    status: 'PENDING',
+    c8y_RemoteAccessConnect: { hostname: 'h', port: 22, connectionKey: 'own' },
+  });
+  posted.set('77', text);
+  documents.set('operation/77', text);
+  const client = new End();
+  (await b.begin(ADA, { ...TARGET, connectionKey: 'own' })).attach('client', client);
+  await until('its operation fails', () => failures.length === 1);
+  t.match(failures[0], /has not connected/);
+  t.match(client.closed, /^1013/);
 });
 
 t.test('shares, idle time, rights', async (t) => {
