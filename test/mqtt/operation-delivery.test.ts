@@ -3,9 +3,11 @@ import t from 'tap';
 import { PlatformError } from '../../src/model/errors.ts';
 import type { Collection } from '../../src/model/commands/collections.ts';
 import type { DocumentReader } from '../../src/ports/document-reader.ts';
+import type { EntityViews } from '../../src/ports/entity-views.ts';
 import type { Notification } from '../../src/ports/live-bus.ts';
 import type { Device } from '../../src/mqtt/devices/device.ts';
 import { CustomOperationRows } from '../../src/mqtt/devices/custom-operation-rows.ts';
+import type { DeviceHooks } from '../../src/mqtt/devices/hooks.ts';
 import { LoadedDocuments } from '../../src/mqtt/devices/loaded-documents.ts';
 import { TemplateCollections } from '../../src/mqtt/devices/template-collections.ts';
 import { OperationDelivery } from '../../src/mqtt/devices/operation-delivery.ts';
@@ -23,6 +25,7 @@ class Fixture {
   readonly documents = new Map<string, string>();
   readonly marks = new Set<string>();
   readonly sent: (string | undefined)[] = [];
+  readonly hooks: DeviceHooks = {};
   readonly delivery: OperationDelivery;
   readonly link: Device;
   /** Messages that the session takes before it has no room; Infinity = never full. */
@@ -76,6 +79,7 @@ class Fixture {
       },
       customRows: new CustomOperationRows(known, new TemplateCollections(known, Date.now)),
       retryMs: 1,
+      hooks: this.hooks,
     });
     const fixture = this;
     const session = {
@@ -329,4 +333,19 @@ t.test('an operation of a child whose gateway could not be found is brought ther
   fixture.listFailure = undefined;
   await until(() => fixture.sent.length > 0);
   t.same(fixture.sent, rows(['9']));
+});
+
+t.test('JSON of an operation has what REST reads beside it; one that is not stored has not', async (t) => {
+  const fixture = new Fixture(false);
+  Object.assign(fixture.link, { operationTopics: RECEIVE.JSON_OPERATIONS });
+  fixture.hooks.views = {
+    operation: async (_tenant, id, doc) => `{"self":"/${id}","deviceExternalIDs":{},${doc.slice(1)}`,
+  } as EntityViews;
+  fixture.set('7', 'PENDING');
+  await fixture.notify('7', 'CREATE');
+  await fixture.tellUnstored('8');
+  const [stored, unstored] = fixture.sent.map((text) => JSON.parse(text!) as object);
+  t.match(stored, { id: '7', self: '/7', deviceExternalIDs: {}, agentId: '5', externalSource: { type: 'c8y_Serial' } });
+  t.match(unstored, { id: '8', agentId: '5' });
+  t.notOk('deviceExternalIDs' in unstored);
 });

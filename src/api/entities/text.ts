@@ -4,6 +4,9 @@ import type { Members } from '../../model/documents/json-document.ts';
 import { idText } from '../../model/entities/entity-id.ts';
 import type { ApiRequest } from '../request/request.ts';
 
+/** What texts of entities take from a request. */
+export type ViewRequest = Pick<ApiRequest, 'platform' | 'tenant' | 'baseUrl' | 'query'>;
+
 /** Members that the gateway writes itself, whatever is stored. */
 const HEAD: ReadonlySet<string> = new Set(['id', 'self']);
 
@@ -44,11 +47,11 @@ export function unstoredText(members: Members, replaced: ReadonlyMap<string, str
   return joinMembers([['id', 'null'], ...parts]);
 }
 
-export const managedObjectUrl = (request: ApiRequest, id: string): string =>
+export const managedObjectUrl = (request: Pick<ViewRequest, 'baseUrl'>, id: string): string =>
   `${request.baseUrl}/inventory/managedObjects/${segment(id)}`;
 
 /** `{"id":…,"self":…}` */
-export function sourceText(request: ApiRequest, id: string): string {
+export function sourceText(request: Pick<ViewRequest, 'baseUrl'>, id: string): string {
   return `{"id":${quote(id)},"self":${quote(managedObjectUrl(request, id))}}`;
 }
 

@@ -14,7 +14,7 @@ import {
 } from '../../smartrest/custom/collection.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { isEntityId } from '../../model/entities/entity-id.ts';
-import { quote, segment, sourceText } from '../entities/text.ts';
+import { quote, segment, sourceText, type ViewRequest } from '../entities/text.ts';
 import { isOwner, requireOwner } from '../lists/owner.ts';
 import { isNoPage } from '../../model/documents/page.ts';
 import { PAGE_PARAMETERS, currentPageOf, pageOf, pageOfSize } from '../request/paging.ts';
@@ -62,7 +62,7 @@ async function requireManagedObject(request: ApiRequest, id: string): Promise<vo
 }
 
 /** `{"externalIds":[{"type","externalId"}],"self"}` for the member `deviceExternalIDs` of operations. */
-export async function externalIdsOf(request: ApiRequest, managedObject: string): Promise<string> {
+export async function externalIdsOf(request: ViewRequest, managedObject: string): Promise<string> {
   const ids = (await boundTo(request, managedObject)).map(({ type, externalId }) => ({ type, externalId }));
   return JSON.stringify({
     externalIds: ids,
@@ -70,7 +70,7 @@ export async function externalIdsOf(request: ApiRequest, managedObject: string):
   });
 }
 
-async function boundTo(request: ApiRequest, managedObject: string, limit = SHOWN_MAX): Promise<ExternalIdBind[]> {
+async function boundTo(request: ViewRequest, managedObject: string, limit = SHOWN_MAX): Promise<ExternalIdBind[]> {
   const prefix = `${managedObject}${SEPARATOR}`;
   const entries = await request.platform.documents.list('externalIdsOf', request.tenant, prefix, { limit });
   return entries.map((entry) => {

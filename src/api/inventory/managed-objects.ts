@@ -130,10 +130,20 @@ async function createCollection(request: ApiRequest, xid: string): Promise<{ id:
     },
   );
   if (!isNew) throw new PlatformError('identity/duplicate', { type: X_ID_TYPE, value: xid });
-  // Its actor makes the object behind the one of the external ID.
+  return { id, doc: await madeBehind(request, id) };
+}
+
+/**
+ * The document of a new object, which its actor makes behind the one of its external ID. @throws PlatformError
+ * `general/refused`.
+ */
+export async function madeBehind(
+  { platform: { documents }, tenant }: Pick<ApiRequest, 'platform' | 'tenant'>,
+  id: string,
+): Promise<string> {
   for (let tries = 1; tries <= LOOKS_MAX; tries += 1) {
-    const stored = await documents.get('managedObject', request.tenant, id);
-    if (stored !== undefined) return { id, doc: stored };
+    const stored = await documents.get('managedObject', tenant, id);
+    if (stored !== undefined) return stored;
     await delay(LOOK_AGAIN_MS);
   }
   throw refusedBy('identity/object-not-there');

@@ -4,8 +4,7 @@ import { isGroup } from '../../actors/handlers/inventory/managed-object.ts';
 import { withBothMarkers } from '../../model/entities/agent-marker.ts';
 import type { ChildKind } from '../../model/commands/links.ts';
 import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
-import type { ApiRequest } from '../request/request.ts';
-import { entityText, managedObjectUrl, quote, segment } from '../entities/text.ts';
+import { entityText, managedObjectUrl, quote, segment, type ViewRequest } from '../entities/text.ts';
 import type { DocumentRow } from '../../history/filter.ts';
 import { CHILD_KINDS, linkedIds } from '../lists/hierarchy.ts';
 import { PageBudget } from '../request/page-budget.ts';
@@ -45,7 +44,7 @@ interface LinkOptions {
   readonly names: boolean;
 }
 
-function optionsOf(request: ApiRequest): LinkOptions {
+function optionsOf(request: ViewRequest): LinkOptions {
   const { query } = request;
   return {
     children: !query.isFalse('withChildren'),
@@ -57,7 +56,7 @@ function optionsOf(request: ApiRequest): LinkOptions {
 }
 
 /** One reference: `{"managedObject":{"id","name","self"},"self"}`. */
-export function referenceText(request: ApiRequest, collection: string, id: string, name: string | undefined): string {
+export function referenceText(request: ViewRequest, collection: string, id: string, name: string | undefined): string {
   const named = name === undefined ? '' : `,"name":${quote(name)}`;
   const object = `{"id":${quote(id)}${named},"self":${quote(managedObjectUrl(request, id))}}`;
   return `{"managedObject":${object},"self":${quote(`${collection}/${segment(id)}`)}}`;
@@ -80,7 +79,7 @@ interface LinkCollection {
  * in.
  */
 async function addReferences(
-  request: ApiRequest,
+  request: ViewRequest,
   collections: Iterable<LinkCollection>,
   budget: PageBudget,
 ): Promise<void> {
@@ -130,7 +129,7 @@ const isOfGroups = ({ parents, groups }: LinkOptions, kind: ChildKind): boolean 
  * away.
  */
 async function linksOf(
-  request: ApiRequest,
+  request: ViewRequest,
   id: string,
   options: LinkOptions,
 ): Promise<ReadonlyMap<string, LinkCollection>> {
@@ -173,7 +172,7 @@ async function linksOf(
  * Redis a page takes some round trips, not some for each object. @throws PlatformError `general/page-too-large`.
  */
 export async function linkCollections(
-  request: ApiRequest,
+  request: ViewRequest,
   ids: readonly string[],
   budget = new PageBudget(request),
 ): Promise<ReadonlyMap<string, string>[]> {
@@ -203,7 +202,7 @@ export async function linkCollections(
 }
 
 /** @param doc as stored. */
-export async function managedObjectText(request: ApiRequest, id: string, doc: string): Promise<string> {
+export async function managedObjectText(request: ViewRequest, id: string, doc: string): Promise<string> {
   const [text] = await managedObjectTexts(request, [{ entityId: id, doc }]);
   return text;
 }
@@ -213,7 +212,7 @@ export async function managedObjectText(request: ApiRequest, id: string, doc: st
  * `general/page-too-large`.
  */
 export async function managedObjectTexts(
-  request: ApiRequest,
+  request: ViewRequest,
   rows: readonly DocumentRow[],
   budget = new PageBudget(request),
 ): Promise<string[]> {

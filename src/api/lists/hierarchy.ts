@@ -29,7 +29,7 @@ const OBJECTS_LIMIT = 'http/hierarchy-objects';
  * @param direction `children`: of the parent `id`; `parents`: of the child `id`.
  */
 export async function linkedIds(
-  request: ApiRequest,
+  request: Pick<ApiRequest, 'platform' | 'tenant'>,
   direction: 'children' | 'parents',
   id: string,
   kind: ChildKind,

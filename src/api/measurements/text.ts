@@ -8,18 +8,18 @@ import { compact, splitMembers } from '../../model/documents/json-document.ts';
 import type { SeriesValue } from '../../model/entities/measurement.ts';
 import type { MeasurementRow } from '../../history/measurements/rows.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { entityText, segment, sourceIdOf, sourceText, unstoredText } from '../entities/text.ts';
+import { entityText, segment, sourceIdOf, sourceText, unstoredText, type ViewRequest } from '../entities/text.ts';
 import { convertUnit } from '../../model/documents/units.ts';
 import type { UnitSystem } from '../../model/documents/units.ts';
 
-export const measurementUrl = (request: ApiRequest, id: string): string =>
+export const measurementUrl = (request: Pick<ViewRequest, 'baseUrl'>, id: string): string =>
   `${request.baseUrl}/measurement/measurements/${segment(id)}`;
 
 /**
  * What was sent, its time in the form of timestamps. @param text without id and self. @param id '' when nothing was
  * stored: then there are none.
  */
-export function linkedMeasurement(request: ApiRequest, id: string, text: string): string {
+export function linkedMeasurement(request: Pick<ViewRequest, 'baseUrl'>, id: string, text: string): string {
   const members = shapeTime(splitMembers(text));
   const source = sourceIdOf(members);
   members.set('source', sourceText(request, source));

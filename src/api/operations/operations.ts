@@ -15,7 +15,7 @@ import { limitSources } from '../../history/access.ts';
 import { documentPage } from '../../history/page.ts';
 import { addParameters } from '../../history/parameters.ts';
 import { idText, isEntityId } from '../../model/entities/entity-id.ts';
-import { UNSTORED, entityText, quote, segment, unstoredText } from '../entities/text.ts';
+import { UNSTORED, entityText, quote, segment, unstoredText, type ViewRequest } from '../entities/text.ts';
 import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportDocuments, exportFormat } from '../export/export.ts';
 import { addDevicesOfAgent } from '../lists/hierarchy.ts';
 import { HistoryFilter } from '../../history/filter.ts';
@@ -48,12 +48,13 @@ const FILTERS = { agentId: text('Operations of the agent and its child devices')
 /** Devices whose external IDs are read at once. */
 const DEVICES_AT_ONCE = 100;
 
-const operationUrl = (request: ApiRequest, id: string): string =>
+const operationUrl = (request: ViewRequest, id: string): string =>
   `${request.baseUrl}/devicecontrol/operations/${segment(id)}`;
 const deviceOf = (members: Members): string => idText(members.get('deviceId'));
 
-async function operationTexts(
-  request: ApiRequest,
+/** @param documents as stored. @throws PlatformError `general/page-too-large`. */
+export async function operationTexts(
+  request: ViewRequest,
   documents: readonly { readonly entityId: string; readonly doc: string }[],
 ): Promise<string[]> {
   const operations = documents.map(({ entityId, doc }) => ({ entityId, members: splitMembers(doc) }));

@@ -90,6 +90,7 @@ export class DeviceApplication implements MqttApplication, Presence {
       customRows: new CustomOperationRows(known, this.#templates),
       rows: options.rowCollections && new OperationRowsOne(options.rowCollections, refusals),
       elsewhere: options.receivers,
+      hooks: this.hooks,
     });
     this.#parts = {
       intake,

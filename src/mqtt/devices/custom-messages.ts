@@ -5,18 +5,19 @@
 import { NotLoaded } from '../../actors/runtime/state-view.ts';
 import type { OfferedRecord } from '../../ingest/journal/command-bus.ts';
 import { encodeCommand } from '../../ingest/journal/command-record.ts';
+import { decodeMeasurement, documentText } from '../../ingest/measurements/record.ts';
 import { serialClaim } from '../../model/access/serial-claim.ts';
 import type { ActorKey } from '../../model/commands/command.ts';
 import type { DeviceEnsureChecked } from '../../model/commands/external-ids.ts';
 import { COMMAND, type CommandKind } from '../../model/commands/kinds.ts';
-import { joinMembers, parseMembers, splitMembers } from '../../model/documents/json-document.ts';
+import { joinMembers, parseMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import { isEntityId } from '../../model/entities/entity-id.ts';
 import { externalIdKey, requireExternalId } from '../../model/entities/external-id.ts';
 import { managedObjectChange, newManagedObject } from '../../model/entities/managed-object.ts';
 import { ALARM_CHANGE, MANAGED_OBJECT_CHANGE, NEW_MANAGED_OBJECT } from '../../model/entities/validators.ts';
-import { isStored, PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
-import { measurementText } from '../../model/entities/measurement.ts';
+import { isStored, isStoredAs, PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import { PlatformError } from '../../model/errors.ts';
+import type { EntityViews } from '../../ports/entity-views.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import {
   collectionDocument,
@@ -125,7 +126,7 @@ class CustomRow {
     switch (request.kind) {
       case 'measurement':
         this.records.push(effectRecord(request, target, this.#parts.ids, this.#onAnswer()));
-        if (this.#hasResponse) this.#respondAfterwards(measurementDocument(request, target));
+        this.#answerMeasurement(this.records[0].record);
         return;
       case 'create':
         this.#create(request);
@@ -148,13 +149,18 @@ class CustomRow {
         });
         return;
       case 'openOperation':
-        this.#command(COMMAND.OPERATION_UPDATE, target.source, {
-          fragment: request.fragment,
-          fromStatus: 'EXECUTING',
-          orFromStatus: 'PENDING',
-          doc: request.doc,
-          user: target.userName,
-        });
+        this.#command(
+          COMMAND.OPERATION_UPDATE,
+          target.source,
+          {
+            fragment: request.fragment,
+            fromStatus: 'EXECUTING',
+            orFromStatus: 'PENDING',
+            doc: request.doc,
+            user: target.userName,
+          },
+          (answer) => this.#answer(() => this.#operationView(docOf(answer))),
+        );
     }
   }
 
@@ -168,7 +174,7 @@ class CustomRow {
     );
     for (const { record, onAnswer } of records)
       this.records.push(onAnswer === undefined ? { record } : { record, onAnswer: this.#onAnswer() });
-    if (area === 'measurements' && this.#hasResponse) this.#respondAfterwards(text);
+    if (area === 'measurements') this.#answerMeasurement(this.records[0].record);
   }
 
   #createObject({ doc: sent, name }: CustomRequest & { kind: 'createObject' }): void {
@@ -181,7 +187,9 @@ class CustomRow {
     const owner = principal.userName;
     // What is not stored is not found by a name either.
     if (name === undefined || !isStored(this.#message.target.mode)) {
-      this.#command(COMMAND.MANAGED_OBJECT_CREATE, Number(id), { id, owner, doc });
+      this.#command(COMMAND.MANAGED_OBJECT_CREATE, Number(id), { id, owner, doc }, (answer) =>
+        this.#answer(() => this.#objectView(COMMAND.MANAGED_OBJECT_CREATE, id, docOf(answer))),
+      );
       return;
     }
     requireExternalId(name.type, name.externalId);
@@ -192,7 +200,7 @@ class CustomRow {
     const body: DeviceEnsureChecked = { ...name, id, owner, doc, ...serialClaim(principal) };
     this.#command(COMMAND.DEVICE_ENSURE, `x:${externalIdKey(name.type, name.externalId)}`, body, (answer) => {
       const { created } = answer as { created: boolean };
-      if (created) this.#respond(joinMembers([['id', JSON.stringify(id)], ...splitMembers(doc)]));
+      if (created) this.#answer(() => this.#newObjectView(id, doc));
       else this.refuse(new PlatformError('identity/duplicate', { type: name.type, value: name.externalId }));
     });
   }
@@ -220,27 +228,19 @@ class CustomRow {
   /** Read when the rows before have been answered: it shows what they have changed. */
   #read(object: ObjectName): void {
     const { objects } = this.#parts;
-    const read = (): string => {
+    const read = (): { readonly id: string; readonly text: string } => {
       if (this.#message.budget.isSpent)
         throw new SmartRestError(50, this.messageId, 'The rows before have used up what one message may ask for');
       const source = this.#sourceOf(object);
       objects.requireGlobalRight(this.#link, source, 'ROLE_INVENTORY_READ', this.#message.rights);
       const text = objects.known.get('managedObject', this.#link.tenantNumber, String(source));
       if (text === undefined) throw new PlatformError('inventory/not-found', { id: source });
-      return text;
+      return { id: String(source), text };
     };
-    this.afterwards.push(() =>
-      this.#link.acknowledgements.afterAnswers(() =>
-        this.#link.replies.inOrder(async () => {
-          try {
-            this.#respond(await objects.known.decide(read));
-          } catch (error) {
-            if (!(error instanceof PlatformError || error instanceof SmartRestError)) throw error;
-            this.refuse(error);
-          }
-        }),
-      ),
-    );
+    this.#afterAnswers(async () => {
+      const { id, text } = await objects.known.decide(read);
+      return this.#hasResponse ? (this.#views?.managedObject(this.#link.tenantNumber, id, text) ?? text) : text;
+    });
   }
 
   #update(object: ObjectName, sent: string): void {
@@ -248,10 +248,12 @@ class CustomRow {
     requireTemplates(changes);
     const source = this.#sourceOf(object);
     this.#parts.objects.requireGlobalRight(this.#link, source, 'ROLE_INVENTORY_ADMIN', this.#message.rights);
-    this.#command(COMMAND.MANAGED_OBJECT_UPDATE, source, {
-      doc: managedObjectChange(changes),
-      mayChangeOwner: false,
-    });
+    this.#command(
+      COMMAND.MANAGED_OBJECT_UPDATE,
+      source,
+      { doc: managedObjectChange(changes), mayChangeOwner: false },
+      (answer) => this.#answer(() => this.#objectView(COMMAND.MANAGED_OBJECT_UPDATE, String(source), docOf(answer))),
+    );
   }
 
   #command(kind: CommandKind, key: ActorKey, body: object, resolve?: (answer: unknown) => void): void {
@@ -262,9 +264,7 @@ class CustomRow {
 
   #onAnswer(): NonNullable<OfferedRecord['onAnswer']> {
     return {
-      resolve: (answer) => {
-        if (this.#hasResponse) this.#respond((answer as { doc: string }).doc);
-      },
+      resolve: (answer) => this.#answer(() => docOf(answer)),
       reject: (error) => {
         const isNoOperation = error instanceof PlatformError && error.code === 'devicecontrol/no-operation';
         this.refuse(isNoOperation ? noOperationError(this.messageId) : error);
@@ -272,8 +272,57 @@ class CustomRow {
     };
   }
 
-  #respondAfterwards(doc: string): void {
-    this.afterwards.push(() => this.#link.acknowledgements.afterAnswers(() => this.#respond(doc)));
+  /** @param record of the measurement, which has no actor that would answer. */
+  #answerMeasurement(record: Buffer): void {
+    if (!this.#hasResponse) return;
+    const measurement = decodeMeasurement(record, 0);
+    const id = isStored(measurement.mode) ? String(measurement.id) : '';
+    const text = documentText(measurement);
+    this.#afterAnswers(() => this.#views?.measurement(id, text) ?? text);
+  }
+
+  get #views(): EntityViews | undefined {
+    return this.#parts.hooks.views;
+  }
+
+  /** @param doc as the actor has answered it. */
+  #objectView(kind: CommandKind, id: string, doc: string): string | Promise<string> {
+    const isUnstored = !isStoredAs(kind, this.#message.target.mode);
+    const views = this.#views;
+    if (isUnstored) return views?.unstored(doc) ?? doc;
+    return views?.managedObject(this.#link.tenantNumber, id, doc) ?? doc;
+  }
+
+  /** @param doc what was sent: its actor makes it later. */
+  #newObjectView(id: string, doc: string): string | Promise<string> {
+    const sent = (): string => joinMembers([['id', JSON.stringify(id)], ...splitMembers(doc)]);
+    return this.#views?.newManagedObject(this.#link.tenantNumber, id) ?? sent();
+  }
+
+  #operationView(doc: string): string | Promise<string> {
+    const id = stringMember(splitMembers(doc), 'id') ?? '';
+    return this.#views?.operation(this.#link.tenantNumber, id, doc) ?? doc;
+  }
+
+  #afterAnswers(view: View): void {
+    this.afterwards.push(() => this.#link.acknowledgements.afterAnswers(() => this.#answerInOrder(view)));
+  }
+
+  /** Nothing is read for an answer that nobody wants. */
+  #answer(view: View): void {
+    if (this.#hasResponse) this.#answerInOrder(view);
+  }
+
+  /** Behind the answers of the rows before. */
+  #answerInOrder(view: View): void {
+    this.#link.replies.inOrder(async () => {
+      try {
+        this.#respond(await view());
+      } catch (error) {
+        if (!(error instanceof PlatformError || error instanceof SmartRestError)) throw error;
+        this.refuse(error);
+      }
+    });
   }
 
   /** @param doc JSON text of what was written or read. */
@@ -286,16 +335,11 @@ class CustomRow {
   }
 }
 
-const measurementDocument = (
-  { time, type, values }: CustomRequest & { kind: 'measurement' },
-  { source }: EffectTarget,
-): string =>
-  measurementText({
-    time,
-    type,
-    sourceId: String(source),
-    values: values.map((value) => ({ ...value, value: value.text })),
-  });
+/** JSON text of an entity as REST answers it. */
+type View = () => string | Promise<string>;
+
+/** JSON text of what was written. */
+const docOf = (answer: unknown): string => (answer as { doc: string }).doc;
 
 /**
  * Rows of all response templates that apply. @param doc JSON text. @param leading values in front of those of the

@@ -53,7 +53,7 @@ export class CustomOperationRows {
   }
 
   /**
-   * @param operation JSON text. @returns undefined when the collection is not found.
+   * @param operation JSON text, as REST answers it. @returns undefined when the collection is not found.
    * @throws PlatformError when the documents are away.
    */
   async rowsOf(

@@ -1,3 +1,4 @@
+import type { EntityViews } from '../../ports/entity-views.ts';
 import type { RowRunner } from './tunnel.ts';
 
 /** What others want to know of devices, and do for them; set when these have started. */
@@ -13,4 +14,6 @@ export interface DeviceHooks {
   onPushChanged?: (tenantNumber: number, source: number) => void;
   /** Without it rows of SmartREST 1.0 are refused. */
   answerRows?: RowRunner;
+  /** What templates are tried on; without it they see what is stored. */
+  views?: EntityViews;
 }

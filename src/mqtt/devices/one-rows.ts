@@ -57,7 +57,7 @@ export class OperationRowsOne {
     this.#refusals = refusals;
   }
 
-  /** @returns none when no template fits, which is counted. @throws PlatformError when the documents are away. */
+  /** @param members as REST answers it. @returns none when no template fits, which is counted. @throws PlatformError when the documents are away. */
   async of(link: Device, members: Members): Promise<readonly PushedRows[]> {
     const operation: unknown = JSON.parse(joinMembers(deliveredOperation(new Map(members), String(link.source))));
     const pushed: PushedRows[] = [];

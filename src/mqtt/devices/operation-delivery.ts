@@ -28,6 +28,7 @@ import { operationRows, type OperationTarget } from '../../smartrest/rows/operat
 import { RECEIVE } from '../../smartrest/topics.ts';
 import { topicMark, type CustomOperationRows } from './custom-operation-rows.ts';
 import type { Device } from './device.ts';
+import type { DeviceHooks } from './hooks.ts';
 import { ForwardingState } from './forwarding-state.ts';
 import type { OperationRowsOne } from './one-rows.ts';
 import type { PendingOperation, PendingWalk } from './forwarding-state.ts';
@@ -82,6 +83,7 @@ export class OperationDelivery {
   readonly #rows: OperationRowsOne | undefined;
   readonly #elsewhere: ReceiversElsewhere | undefined;
   readonly #retryMs: number;
+  readonly #hooks: DeviceHooks;
   readonly #customRows: CustomOperationRows;
   #waitingCount = 0;
   /**
@@ -106,7 +108,9 @@ export class OperationDelivery {
     rows?: OperationRowsOne | undefined;
     elsewhere?: ReceiversElsewhere | undefined;
     retryMs?: number;
+    hooks?: DeviceHooks;
   }) {
+    this.#hooks = options.hooks ?? {};
     this.#retryMs = options.retryMs ?? RETRY_MS;
     this.#customRows = options.customRows;
     this.#documents = options.documents;
@@ -449,6 +453,7 @@ export class OperationDelivery {
         due,
         again: about.again,
         entry: about.isOld ? undefined : found.entry,
+        text: found.text,
       });
     } catch (error) {
       // The next change of it, or subscription, sends it.
@@ -475,7 +480,8 @@ export class OperationDelivery {
     const serial = external?.id.slice(prefix.length) ?? '';
     const rows =
       (due & RECEIVE.STATIC) === 0 ? [] : operationRows(members, await this.#targetOf(link, device, serial, members));
-    const pushed = (due & RECEIVE.SMARTREST1_OPERATIONS) === 0 ? [] : ((await this.#rows?.of(link, members)) ?? []);
+    const shown = (due & ~RECEIVE.STATIC) === 0 ? members : await this.#shown(link.tenantNumber, members, about);
+    const pushed = (due & RECEIVE.SMARTREST1_OPERATIONS) === 0 ? [] : ((await this.#rows?.of(link, shown)) ?? []);
     const send: SendOperation = (bit, topic, payload, place = String(bit)) => {
       const mark = entry === undefined ? undefined : markOf(id, place, entry);
       if (mark !== undefined && !again && session?.hasMark(mark) === true) return;
@@ -484,7 +490,7 @@ export class OperationDelivery {
     };
     if ((due & RECEIVE.STATIC) !== 0 && rows.length > 0) send(RECEIVE.STATIC, 's/ds', rows.join('\n'));
     if ((due & ~(RECEIVE.STATIC | RECEIVE.JSON_OPERATIONS)) !== 0)
-      await this.#sendCustom(link, members, about, serial, send);
+      await this.#sendCustom(link, shown, about, serial, send);
     for (const { topic, text } of pushed) send(RECEIVE.SMARTREST1_OPERATIONS, topic, text, topicMark(topic));
     // A template for it may come.
     if (pushed.length === 0) this.#stateOf(link).takeBack(id, due & RECEIVE.SMARTREST1_OPERATIONS);
@@ -492,9 +498,16 @@ export class OperationDelivery {
       send(
         RECEIVE.JSON_OPERATIONS,
         'devicecontrol/notifications',
-        notificationText(members, String(link.source), serial),
+        notificationText(shown, String(link.source), serial),
       );
     }
+  }
+
+  /** The operation as REST answers it; as it is when it was not stored. */
+  async #shown(tenant: number, members: Members, { id, text }: PendingOperation): Promise<Members> {
+    const { views } = this.#hooks;
+    if (views === undefined || text !== undefined) return members;
+    return splitMembers(await views.operation(tenant, id, joinMembers(members)));
   }
 
   /** What the rows of an operation take from the device. */

@@ -8,6 +8,7 @@ import { registerConsumerSockets } from '../../api/realtime/notification-consume
 import { addressBehind } from '../../api/request/login-caller.ts';
 import type { Platform } from '../../api/request/platform.ts';
 import { apiRoutes } from '../../api/routes.ts';
+import { entityViews } from '../../api/smartrest/views.ts';
 import { tunnelledRows } from '../../api/smartrest/row-port.ts';
 import { systemRoutes } from '../../api/system/system.ts';
 import { passwordSearches } from '../../accounts/passwords/people-search.ts';
@@ -158,6 +159,7 @@ export function httpServer(
   );
   if (core.isGateway) {
     device.hooks.answerRows = tunnelledRows(platform, api.inner);
+    device.hooks.views = entityViews(platform);
     registerRealtimeSockets(api, realtime);
     registerTunnelSockets(api, { documents, refusals: metrics, log, tunnels: parts.remoteAccess.tunnels });
     registerConsumerSockets(api, {

@@ -1,0 +1,107 @@
+/** What response templates are tried on, once a row of a custom template has written something. */
+import t from 'tap';
+import { decodeMeasurement } from '../../src/ingest/measurements/record.ts';
+import { PROCESSING_MODE, type ProcessingMode } from '../../src/model/commands/processing-mode.ts';
+import { parseMembers } from '../../src/model/documents/json-document.ts';
+import { PlatformError } from '../../src/model/errors.ts';
+import { planCustom } from '../../src/mqtt/devices/custom-messages.ts';
+import type { Device } from '../../src/mqtt/devices/device.ts';
+import { DeviceReplies } from '../../src/mqtt/devices/replies.ts';
+import type { EntityViews } from '../../src/ports/entity-views.ts';
+import { MessageRights } from '../../src/mqtt/devices/rights.ts';
+import { collectionDocument, collectionOf } from '../../src/smartrest/custom/collection.ts';
+import { PathBudget } from '../../src/smartrest/custom/path-values.ts';
+import { silentLog } from '../actors/platform.ts';
+import { settle } from './helpers/harness.ts';
+
+const collection = collectionOf(
+  parseMembers(
+    collectionDocument('x', [
+      ['10', 'm', 'POST', 'MEASUREMENT', 'true', 'my_M', '2024-05-02T10:00:00.000Z', 'my_M.T.value', 'NUMBER', ''],
+      ['10', 'o', 'POST', 'INVENTORY', 'true', 'my_Serial', 'name', '', ''],
+      ['10', 'g', 'GET', 'INVENTORY', 'true', 'true'],
+      ['10', 'u', 'PUT', 'INVENTORY', 'true', 'true', 'my_B', '', ''],
+      ['10', 'p', 'PUT', 'OPERATION', 'true', 'my_Op', 'status', 'OPERATIONSTATUS', ''],
+      ['11', 'r', '', '$.id', '$.id', '$.self', '$.owner'],
+    ]),
+  ),
+)!;
+
+const views: EntityViews = {
+  measurement: (id) => JSON.stringify({ id: id || 'null', self: `m/${id}` }),
+  managedObject: async (_tenant, id) => JSON.stringify({ id, self: `o/${id}` }),
+  newManagedObject: async (_tenant, id) => JSON.stringify({ id, self: `o/${id}`, owner: 'ada' }),
+  operation: async (_tenant, id) => {
+    if (id === '13') throw new PlatformError('general/documents-unavailable');
+    return JSON.stringify({ id, self: `op/${id}` });
+  },
+  unstored: () => JSON.stringify({ id: 'null', self: 'none' }),
+};
+
+/** Plans the rows, answers each record as `answers` says, and gives what the device is sent. */
+async function answered(
+  rows: readonly (readonly string[])[],
+  answers: readonly unknown[] = [],
+  mode: ProcessingMode = PROCESSING_MODE.PERSISTENT,
+): Promise<{ sent: string[]; records: readonly { readonly record: Buffer }[] }> {
+  const sent: string[] = [];
+  const principal = { tenant: 't1', tenantNumber: 1, userName: 'ada', roles: new Set() };
+  const connection = { principal, deliver: ({ payload }: { payload: Buffer }) => sent.push(payload.toString()) };
+  const noted = { count: () => undefined };
+  const receiver = { connection, tenantNumber: 1, serial: 's', source: 5 };
+  const replies = new DeviceReplies(receiver as never, {
+    refusals: noted,
+    errors: undefined,
+    log: silentLog,
+    hooks: {},
+  });
+  const link = { ...receiver, replies, acknowledgements: { afterAnswers: (run: () => void) => run() } };
+  let id = 100;
+  const known = { decide: (read: () => unknown) => read(), get: () => '{"id":"5"}' };
+  const planned = planCustom(
+    {
+      target: { tenantNumber: 1, source: 5, userName: 'ada', mode, receivedAt: 1 },
+      known: { collection } as never,
+      topic: 's/dc/x',
+      rights: new MessageRights(),
+      budget: new PathBudget(),
+    },
+    rows,
+    link as unknown as Device,
+    {
+      objects: { known, requireGlobalRight: () => undefined } as never,
+      ids: { next: () => ++id } as never,
+      now: () => 1,
+      hooks: { views },
+      templates: { count: () => 0 } as never,
+      refusals: noted,
+    },
+  );
+  planned.records.forEach(({ onAnswer }, index) => onAnswer?.resolve(answers[index]));
+  for (const then of planned.afterwards) then();
+  await settle();
+  return { sent, records: planned.records };
+}
+
+t.test('a measurement has its id', async (t) => {
+  const { sent, records } = await answered([['m', '21.5']]);
+  t.equal(decodeMeasurement(records[0].record, 0).id, 101);
+  t.same(sent, ['r,101,m/101,']);
+  t.same((await answered([['m', '21.5']], [], PROCESSING_MODE.TRANSIENT)).sent, ['r,null,m/,']);
+});
+
+t.test('objects and operations are as REST answers them', async (t) => {
+  t.same((await answered([['g', '5']])).sent, ['r,5,o/5,']);
+  t.same((await answered([['u', '5', 'x']], [{ doc: '{"id":"5"}' }])).sent, ['r,5,o/5,']);
+  t.same((await answered([['o', 'sn', 'Made']], [{ created: true }])).sent, ['r,101,o/101,ada']);
+  t.same((await answered([['o', '', 'Made']], [{ doc: '{"id":"101"}' }])).sent, ['r,101,o/101,']);
+  const unstored = await answered([['o', '', 'Made']], [{ doc: '{"id":"101"}' }], PROCESSING_MODE.TRANSIENT);
+  t.same(unstored.sent, ['r,null,none,']);
+  t.same((await answered([['p', 'EXECUTING']], [{ doc: '{"id":"12"}' }])).sent, ['r,12,op/12,']);
+});
+
+t.test('an answer that cannot be made is a fault of its row', async (t) => {
+  const { sent } = await answered([['p', 'EXECUTING']], [{ doc: '{"id":"13"}' }]);
+  t.equal(sent.length, 1);
+  t.match(sent[0], /^50,p,"?Row 1: /);
+});
