@@ -80,7 +80,7 @@ export const RECEIVE = {
   TEMPLATES: 8,
   /** `s/dl`, `s/dl/<xid>` */
   SMARTREST1_RESPONSES: 16,
-  /** `s/ol`, `s/ol/<xid>` */
+  /** `s/ol/<xid>` */
   SMARTREST1_OPERATIONS: 32,
   /** `s/dcr` */
   CREDENTIALS: 64,
@@ -92,21 +92,20 @@ export const RECEIVE = {
   JSON_OPERATIONS: 512,
   /** `error` */
   JSON_ERRORS: 1024,
+  /** `s/ol` */
+  SMARTREST1_DEFAULT: 2048,
 } as const;
 
+/** Subscriptions to operations as rows of collections. */
+export const RECEIVES_ROWS_OF_COLLECTIONS =
+  RECEIVE.CUSTOM | RECEIVE.DEFAULT | RECEIVE.SMARTREST1_OPERATIONS | RECEIVE.SMARTREST1_DEFAULT;
+
 /** Subscriptions that make pending operations flow and count as a connection for operations (7.6). */
-export const RECEIVES_OPERATIONS =
-  RECEIVE.STATIC | RECEIVE.CUSTOM | RECEIVE.DEFAULT | RECEIVE.SMARTREST1_OPERATIONS | RECEIVE.JSON_OPERATIONS;
+export const RECEIVES_OPERATIONS = RECEIVES_ROWS_OF_COLLECTIONS | RECEIVE.STATIC | RECEIVE.JSON_OPERATIONS;
 
 /**
- * Bits behind those of RECEIVE, for filters of `s/dc/<xid>`: each has one of its own, since each has its own rows. When
- * they run out, further filters share the last.
- */
-export const CUSTOM_BITS = { FIRST: 1 << 11, LAST: 1 << 29 } as const;
-
-/**
- * @param topicFilter one that receives CUSTOM. @returns the X-ID whose rows it receives, undefined for those of all
- * collections.
+ * @param topicFilter one that receives CUSTOM or SMARTREST1_OPERATIONS. @returns the X-ID whose rows it receives,
+ * undefined for those of several.
  */
 export function xidOfFilter(topicFilter: string): string | undefined {
   const level = topicFilter.split('/')[2] ?? '#';
@@ -120,7 +119,7 @@ const RECEIVE_FILTERS: readonly (readonly [string, number])[] = [
   ['s/dt', RECEIVE.TEMPLATES],
   ['s/dl', RECEIVE.SMARTREST1_RESPONSES],
   ['s/dl/+', RECEIVE.SMARTREST1_RESPONSES],
-  ['s/ol', RECEIVE.SMARTREST1_OPERATIONS],
+  ['s/ol', RECEIVE.SMARTREST1_DEFAULT],
   ['s/ol/+', RECEIVE.SMARTREST1_OPERATIONS],
   ['s/dcr', RECEIVE.CREDENTIALS],
   ['s/dat', RECEIVE.TOKEN],

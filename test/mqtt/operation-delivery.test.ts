@@ -6,11 +6,15 @@ import type { DocumentReader } from '../../src/ports/document-reader.ts';
 import type { EntityViews } from '../../src/ports/entity-views.ts';
 import type { Notification } from '../../src/ports/live-bus.ts';
 import type { Device } from '../../src/mqtt/devices/device.ts';
-import { CustomOperationRows } from '../../src/mqtt/devices/custom-operation-rows.ts';
+import { CustomOperationRows } from '../../src/mqtt/devices/collection-rows.ts';
 import type { DeviceHooks } from '../../src/mqtt/devices/hooks.ts';
 import { LoadedDocuments } from '../../src/mqtt/devices/loaded-documents.ts';
 import { TemplateCollections } from '../../src/mqtt/devices/template-collections.ts';
 import { OperationDelivery } from '../../src/mqtt/devices/operation-delivery.ts';
+import { OperationRowsOne } from '../../src/mqtt/devices/one-rows.ts';
+import { PlatformDeviceLink, type LinkParts } from '../../src/mqtt/devices/link.ts';
+import type { DeviceConnection } from '../../src/mqtt/sessions/application.ts';
+import { compileStored } from '../../src/smartrest/one/collection.ts';
 import { RECEIVE } from '../../src/smartrest/topics.ts';
 import { silentLog } from '../actors/platform.ts';
 import { settle, until } from './helpers/harness.ts';
@@ -28,6 +32,8 @@ class Fixture {
   readonly hooks: DeviceHooks = {};
   readonly delivery: OperationDelivery;
   readonly link: Device;
+  /** Of SmartREST 1.0. */
+  readonly collections = new Map<string, { id: string; collection: NonNullable<ReturnType<typeof compileStored>> }>();
   /** Messages that the session takes before it has no room; Infinity = never full. */
   room = Infinity;
   onRoom: (() => void) | undefined;
@@ -68,16 +74,20 @@ class Fixture {
       },
     };
     const known = new LoadedDocuments(reader);
+    const refusals = {
+      count() {
+        /* Not looked at. */
+      },
+    };
     this.delivery = new OperationDelivery({
       documents: reader,
       bus,
       log: silentLog,
-      refusals: {
-        count() {
-          /* Not looked at. */
-        },
-      },
-      customRows: new CustomOperationRows(known, new TemplateCollections(known, Date.now)),
+      refusals,
+      rows: [
+        new CustomOperationRows(known, new TemplateCollections(known, Date.now)),
+        new OperationRowsOne({ find: async (_tenant, xid) => this.collections.get(xid) }, refusals),
+      ],
       retryMs: 1,
       hooks: this.hooks,
     });
@@ -146,6 +156,40 @@ class Fixture {
     );
     if (status === 'FAILED') this.documents.delete(`openOperation ${entryId(id, device)}`);
     else this.documents.set(`openOperation ${entryId(id, device)}`, entry);
+  }
+
+  /** @returns a connection of the device through the real link, and what it is sent: topic and rows. */
+  connect(clientId: string): { link: PlatformDeviceLink; rows: string[]; drop: (() => void)[] } {
+    const rows: string[] = [];
+    const drop: (() => void)[] = [];
+    const connection = {
+      clientId,
+      principal: { tenantNumber: 1 },
+      deliver: ({ topic, payload, onDropped }: Parameters<DeviceConnection['deliver']>[0]) => {
+        rows.push(`${topic} ${payload.toString()}`);
+        drop.push(onDropped!);
+      },
+    } as unknown as DeviceConnection;
+    const presence = {
+      opened: (device: Device) => this.delivery.register(device),
+      closed: (device: Device) => this.delivery.unregister(device),
+      pushChanged() {
+        /* Not looked at. */
+      },
+    };
+    const link = new PlatformDeviceLink(
+      connection,
+      { presence, operations: this.delivery } as unknown as LinkParts,
+      'own',
+    );
+    link.opened(DEVICE, 'lasting');
+    return { link, rows, drop };
+  }
+
+  /** Of SmartREST 1.0: operations become `<row>,1,<id>`. */
+  addCollection(xid: string, row: number): void {
+    const collection = compileStored(`11,${row},,$.c8y_Command,$.id`)!;
+    this.collections.set(xid, { id: xid, collection });
   }
 
   addChild(parent: number, child: number): void {
@@ -348,4 +392,73 @@ t.test('JSON of an operation has what REST reads beside it; one that is not stor
   t.match(stored, { id: '7', self: '/7', deviceExternalIDs: {}, agentId: '5', externalSource: { type: 'c8y_Serial' } });
   t.match(unstored, { id: '8', agentId: '5' });
   t.notOk('deviceExternalIDs' in unstored);
+});
+
+t.test('operations on `s/ol` are by the default collection, the third part of the client ID', async (t) => {
+  const fixture = new Fixture(false);
+  fixture.addCollection('x', 805);
+  fixture.set('7', 'PENDING');
+  const { link, rows } = fixture.connect('d:own:x');
+  link.subscribed('s/ol');
+  await fixture.delivery.deliveryOf(link);
+  t.same(rows, ['s/ol 805,1,7']);
+  fixture.set('8', 'PENDING');
+  await fixture.notify('8', 'CREATE');
+  t.same(rows.slice(1), ['s/ol 805,1,8']);
+  link.subscribed('s/ol/x');
+  await fixture.delivery.deliveryOf(link);
+  t.same(rows.slice(2), ['s/ol/x 805,1,7', 's/ol/x 805,1,8'], 'a topic is a topic');
+  const all = fixture.connect('d:own:x');
+  fixture.addCollection('y', 806);
+  for (const xid of ['x', 'y']) all.link.tunnel.used(xid);
+  all.link.subscribed('s/ol/#');
+  await fixture.delivery.deliveryOf(all.link);
+  t.same(
+    all.rows,
+    ['s/ol 805,1,7', 's/ol/y 806,1,7', 's/ol 805,1,8', 's/ol/y 806,1,8'],
+    'a filter with wildcards brings the default collection once',
+  );
+  const none = fixture.connect('own');
+  none.link.subscribed('s/ol');
+  await fixture.delivery.deliveryOf(none.link);
+  t.same(none.rows, [], 'no default collection');
+});
+
+t.test('an operation of which nothing was sent is not marked as sent', async (t) => {
+  const fixture = new Fixture(false);
+  fixture.addCollection('y', 806);
+  fixture.set('7', 'PENDING');
+  const { link, rows } = fixture.connect('d:own:x');
+  link.subscribed('s/ol');
+  link.tunnel.used('y');
+  link.tunnel.used('z');
+  link.subscribed('s/ol/+');
+  await fixture.delivery.deliveryOf(link);
+  t.same(rows, ['s/ol/y 806,1,7']);
+  fixture.addCollection('x', 805);
+  fixture.addCollection('z', 807);
+  await fixture.delivery.deliverPending(link);
+  t.same(rows.slice(1), ['s/ol 805,1,7', 's/ol/z 807,1,7'], 'templates have come');
+  await fixture.delivery.deliverPending(link);
+  t.equal(rows.length, 3, 'each topic once');
+});
+
+t.test('each further subscription of a connection brings what is PENDING, by its collection', async (t) => {
+  const fixture = new Fixture(false);
+  const xids = ids(1, 25);
+  for (const xid of xids) fixture.addCollection(xid, 900 + Number(xid));
+  fixture.set('7', 'PENDING');
+  const { link, rows, drop } = fixture.connect('own');
+  for (const xid of xids) {
+    link.subscribed(`s/ol/${xid}`);
+    await fixture.delivery.deliveryOf(link);
+    t.equal(rows.at(-1), `s/ol/${xid} ${900 + Number(xid)},1,7`);
+    link.subscribed(`s/ol/${xid}`);
+    await fixture.delivery.deliveryOf(link);
+  }
+  t.equal(rows.length, 25, 'each once');
+  drop[3]();
+  await fixture.delivery.deliverPending(link);
+  t.equal(rows.length, 26);
+  t.equal(rows.at(-1), rows[3], 'and again what was dropped');
 });

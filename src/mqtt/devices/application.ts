@@ -26,7 +26,7 @@ import type { LinkParts, Presence } from './link.ts';
 import { ownsOrHasRole } from './rights.ts';
 import type { Device, OpeningRight } from './device.ts';
 import type { DeviceHooks } from './hooks.ts';
-import { CustomOperationRows } from './custom-operation-rows.ts';
+import { CustomOperationRows } from './collection-rows.ts';
 import { DeviceObjects } from './objects.ts';
 import { MeasurementPublisher } from './measurement-publisher.ts';
 import { OperationRowsOne } from './one-rows.ts';
@@ -87,8 +87,10 @@ export class DeviceApplication implements MqttApplication, Presence {
       bus,
       log,
       refusals,
-      customRows: new CustomOperationRows(known, this.#templates),
-      rows: options.rowCollections && new OperationRowsOne(options.rowCollections, refusals),
+      rows: [
+        new CustomOperationRows(known, this.#templates),
+        ...(options.rowCollections === undefined ? [] : [new OperationRowsOne(options.rowCollections, refusals)]),
+      ],
       elsewhere: options.receivers,
       hooks: this.hooks,
     });

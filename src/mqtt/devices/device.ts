@@ -7,14 +7,6 @@ import type { DeviceReplies } from './replies.ts';
 /** By which right an object was opened: a role or as its owner, by something above it, or not at all. */
 export type OpeningRight = 'lasting' | 'linked' | 'none';
 
-/** A subscription to `s/dc/<xid>`. */
-export interface CustomReceiver {
-  /** Of CUSTOM_BITS. */
-  readonly bit: number;
-  /** Undefined: of all collections. */
-  readonly xid: string | undefined;
-}
-
 export interface Device {
   readonly tenantNumber: number;
   readonly serial: string;
@@ -27,14 +19,15 @@ export interface Device {
   readonly replies: DeviceReplies;
   /** X-ID of the default template collection, the third part of the client ID; empty: none. */
   readonly defaultXId: string;
-  /** On which topics operations are received, bits of RECEIVE and CUSTOM_BITS. */
+  /** On which topics operations are received, bits of RECEIVE. */
   readonly operationTopics: number;
-  /** Subscriptions to rows of custom templates. */
-  readonly customReceivers: readonly CustomReceiver[];
   /** Of SmartREST 1.0. */
   readonly tunnel: TunnelState;
-  /** X-Ids of the collections of SmartREST 1.0 by which it receives operations. */
-  readonly receivedCollections: readonly string[];
+  /**
+   * @param bit CUSTOM or SMARTREST1_OPERATIONS of RECEIVE. @returns X-IDs of its subscriptions, undefined for one to
+   * several.
+   */
+  receivedXIds(bit: number): readonly (string | undefined)[];
   /** Whether it receives operations, or did. */
   readonly hasReceived: boolean;
   /** A 100 made the object: the same message, offered again, is not a repetition. */

@@ -39,8 +39,8 @@ export class ForwardingState {
    * it asks again.
    */
   readonly #sent = new Map<string, number>();
-  /** X-IDs of the collections whose rows it has been sent: several subscriptions may receive the same. */
-  readonly #sentXIds = new Map<string, Set<string>>();
+  /** The topics of collections on which it has been sent: those of a bit become more with each subscription. */
+  readonly #sentTopics = new Map<string, Set<string>>();
   /** Operations that became PENDING, in their order. */
   #live: PendingOperation[] = [];
   /** How many of them have waited. */
@@ -86,7 +86,7 @@ export class ForwardingState {
     if (!again) return;
     this.#isAgain = true;
     this.#sent.clear();
-    this.#sentXIds.clear();
+    this.#sentTopics.clear();
   }
 
   /** There is no room: what is known now may be old when there is. */
@@ -135,21 +135,21 @@ export class ForwardingState {
     this.#sent.set(id, topics);
   }
 
-  /** @returns false when the rows of the collection have been sent for the operation. */
-  beginXId(id: string, xid: string): boolean {
-    const xids = this.#sentXIds.get(id) ?? new Set();
-    if (xids.has(xid)) return false;
-    this.#sentXIds.set(id, xids.add(xid));
+  /** @returns false when the operation has been sent on the topic of a collection. */
+  beginTopic(id: string, topic: string): boolean {
+    const topics = this.#sentTopics.get(id) ?? new Set();
+    if (topics.has(topic)) return false;
+    this.#sentTopics.set(id, topics.add(topic));
     return true;
   }
 
-  /** They were not sent after all. */
-  takeBackXId(id: string, xid: string): void {
-    const xids = this.#sentXIds.get(id);
-    if (xids?.delete(xid) === true && xids.size === 0) this.#sentXIds.delete(id);
+  /** It was not sent there after all. */
+  takeBackTopic(id: string, topic: string): void {
+    const topics = this.#sentTopics.get(id);
+    if (topics?.delete(topic) === true && topics.size === 0) this.#sentTopics.delete(id);
   }
 
-  /** There is a new collection: on these topics (bits of RECEIVE) there may be more to send. */
+  /** There is a new collection or subscription: on these topics (bits of RECEIVE) there may be more to send. */
   takeBackAll(topics: number): void {
     for (const id of this.#sent.keys()) this.takeBack(id, topics);
   }
@@ -163,7 +163,7 @@ export class ForwardingState {
 
   /** The operation is not PENDING any more. */
   forget(id: string): void {
-    this.#sentXIds.delete(id);
+    this.#sentTopics.delete(id);
     if (this.#sent.delete(id)) this.#isFullTold = false;
   }
 }

@@ -12,12 +12,12 @@ import type { DeviceErrors } from '../../ports/device-errors.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
 import type { Log } from '../../ports/log.ts';
-import { CUSTOM_BITS, RECEIVE, RECEIVES_OPERATIONS, receivedBy, xidOfFilter } from '../../smartrest/topics.ts';
+import { RECEIVES_OPERATIONS, receivedBy, xidOfFilter } from '../../smartrest/topics.ts';
 import { PUBLISH_RESULT, isElsewhere } from '../sessions/application.ts';
 import type { DeviceConnection, DeviceLink, PublishResult, SessionReceiptStore } from '../sessions/application.ts';
 import type { PublishedMessage } from '../wire/published-message.ts';
 import { Acknowledgements } from './acknowledgements.ts';
-import type { CustomReceiver, Device, OpeningRight } from './device.ts';
+import type { Device, OpeningRight } from './device.ts';
 import { CustomRoute } from './custom-route.ts';
 import { OFFERED, type MeasurementPublisher, type Offered } from './measurement-publisher.ts';
 import { MessagePlan, type PlanParts } from './message-plan.ts';
@@ -29,8 +29,6 @@ import { RETRY_MS, Suspension } from './suspension.ts';
 const LOAD_RETRY_MS = 200;
 /** Longest time for which measurements of distant months hold back the connection. */
 const MONTHS_HOLD_MS = 5_000;
-/** Filters of custom templates whose bits are remembered after their subscriptions have ended. */
-const CUSTOM_FILTERS_MAX = 1_000;
 /** A device that sends all the time is reported this often: intervals of availability are minutes. */
 const HEARD_EVERY_MS = 10_000;
 const REASON_NOT_AUTHORIZED = 0x87;
@@ -82,10 +80,8 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
    */
   #answered: { readonly topic: string; readonly tell: () => void } | undefined;
   #heardAt = 0;
-  /** Subscriptions that receive operations: bits of RECEIVE and CUSTOM_BITS by topic filter. */
+  /** Subscriptions that receive operations: bits of RECEIVE by topic filter. */
   #operationFilters: Map<string, number> | undefined;
-  /** By topic filter, also of subscriptions that have ended: what was sent on them is known by their bits. */
-  #customReceivers: Map<string, CustomReceiver> | undefined;
   /** What was last published by a collection with measurements for the hot path. */
   #route: CustomRoute | undefined;
 
@@ -148,22 +144,11 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
   subscribed(topicFilter: string): void {
     const receives = receivedBy(topicFilter) & RECEIVES_OPERATIONS;
     if (receives === 0) return;
-    const custom = (receives & RECEIVE.CUSTOM) === 0 ? 0 : this.#customBit(topicFilter);
-    (this.#operationFilters ??= new Map()).set(topicFilter, (receives & ~RECEIVE.CUSTOM) | custom);
+    const filters = (this.#operationFilters ??= new Map<string, number>());
+    if (!filters.has(topicFilter)) this.#parts.operations.topicsAdded(this, receives);
+    filters.set(topicFilter, receives);
     this.#parts.presence.pushChanged(this);
     if (this.source !== 0) void this.#parts.operations.deliverPending(this);
-  }
-
-  #customBit(topicFilter: string): number {
-    const receivers = (this.#customReceivers ??= new Map<string, CustomReceiver>());
-    const known = receivers.get(topicFilter);
-    if (known !== undefined) return known.bit;
-    if (receivers.size >= CUSTOM_FILTERS_MAX)
-      for (const filter of receivers.keys()) if (this.#operationFilters?.has(filter) !== true) receivers.delete(filter);
-    const { FIRST, LAST } = CUSTOM_BITS;
-    const bit = receivers.size > Math.log2(LAST / FIRST) ? LAST : FIRST << receivers.size;
-    receivers.set(topicFilter, { bit, xid: xidOfFilter(topicFilter) });
-    return bit;
   }
 
   unsubscribe(topicFilter: string): void {
@@ -206,21 +191,13 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
     return receives;
   }
 
-  get customReceivers(): readonly CustomReceiver[] {
-    const filters = this.#operationFilters;
-    const receivers = this.#customReceivers;
-    if (filters === undefined || receivers === undefined) return [];
-    return [...receivers].filter(([filter]) => filters.has(filter)).map(([, receiver]) => receiver);
-  }
-
   get tunnel(): TunnelState {
     return (this.#tunnel ??= new TunnelState());
   }
 
-  get receivedCollections(): readonly string[] {
-    const filters = [...(this.#operationFilters ?? [])];
-    const ofRows = filters.filter(([, bits]) => (bits & RECEIVE.SMARTREST1_OPERATIONS) !== 0);
-    return this.tunnel.receiving(ofRows.map(([filter]) => filter));
+  receivedXIds(bit: number): readonly (string | undefined)[] {
+    const filters = [...(this.#operationFilters ?? [])].filter(([, bits]) => (bits & bit) !== 0);
+    return [...new Set(filters.map(([filter]) => xidOfFilter(filter)))];
   }
 
   get hasReceived(): boolean {

@@ -1,15 +1,15 @@
 /** SmartREST 1.0 over MQTT (docs/spec/smartrest-one.md#mqtt): what the topics `…/ul`, `s/dl` and `s/ol` mean. */
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
-import { joinMembers, type Members } from '../../model/documents/json-document.ts';
-import { deliveredOperation } from '../../model/entities/operation.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import { JsonPathError } from '../../smartrest/custom/json-path.ts';
 import { ANSWER_LIMIT } from '../../smartrest/one/answer.ts';
 import type { Collections } from '../../smartrest/one/collections.ts';
 import { UNMATCHED_LIMIT } from '../../smartrest/one/live-rows.ts';
+import { RECEIVE } from '../../smartrest/topics.ts';
+import type { CollectionTopic, OperationRows } from './collection-rows.ts';
 import type { Device } from './device.ts';
 import type { DeviceObjects } from './objects.ts';
-import { OPERATIONS_TOPIC, type RowRunner } from './tunnel.ts';
+import type { RowRunner } from './tunnel.ts';
 
 /**
  * Carries out a message; nothing behind it is taken meanwhile, and it is acknowledged afterwards.
@@ -41,14 +41,8 @@ async function openBound(link: Device, objects: DeviceObjects): Promise<void> {
   if (found !== undefined && link.source === 0) link.opened(found.source, found.right);
 }
 
-export interface PushedRows {
-  readonly topic: string;
-  /** Rows with line feeds between them. */
-  readonly text: string;
-}
-
-/** An operation as rows, for each of the collections that a connection receives. */
-export class OperationRowsOne {
+/** An operation as rows of SmartREST 1.0: on `s/ol/<X-Id>`, and on `s/ol` for the default collection. */
+export class OperationRowsOne implements OperationRows {
   readonly #collections: Pick<Collections, 'find'>;
   readonly #refusals: Refusals;
 
@@ -57,21 +51,35 @@ export class OperationRowsOne {
     this.#refusals = refusals;
   }
 
-  /** @param members as REST answers it. @returns none when no template fits, which is counted. @throws PlatformError when the documents are away. */
-  async of(link: Device, members: Members): Promise<readonly PushedRows[]> {
-    const operation: unknown = JSON.parse(joinMembers(deliveredOperation(new Map(members), String(link.source))));
-    const pushed: PushedRows[] = [];
-    for (const xid of link.receivedCollections) {
-      const found = await this.#collections.find(link.tenantNumber, xid);
-      try {
-        const rows = found?.collection.rowsOf(operation, 1) ?? [];
-        if (rows.length > 0) pushed.push({ topic: OPERATIONS_TOPIC + xid, text: rows.join('\n') });
-      } catch (error) {
-        if (!(error instanceof JsonPathError)) throw error;
-        this.#refusals.count(ANSWER_LIMIT);
-      }
+  /** Of a filter with wildcards those that the connection has used; the default one is not sent twice for it. */
+  topicsOf(link: Device, due: number): CollectionTopic[] {
+    const topics = new Map<string, CollectionTopic>();
+    const { SMARTREST1_DEFAULT, SMARTREST1_OPERATIONS } = RECEIVE;
+    if ((due & SMARTREST1_DEFAULT) !== 0 && link.defaultXId !== '')
+      topics.set('s/ol', { xid: link.defaultXId, topic: 's/ol', bit: SMARTREST1_DEFAULT });
+    if ((due & SMARTREST1_OPERATIONS) !== 0) {
+      const isDefaultSent = (link.operationTopics & SMARTREST1_DEFAULT) !== 0;
+      const used = [...link.tunnel.xids].filter((xid) => !isDefaultSent || xid !== link.defaultXId);
+      for (const xid of link.receivedXIds(SMARTREST1_OPERATIONS).flatMap((named) => named ?? used))
+        topics.set(`s/ol/${xid}`, { xid, topic: `s/ol/${xid}`, bit: SMARTREST1_OPERATIONS });
     }
-    if (pushed.length === 0) this.#refusals.count(UNMATCHED_LIMIT);
-    return pushed;
+    return [...topics.values()];
+  }
+
+  /** @returns undefined when no template fits: one may come. */
+  async rowsOf(tenant: number, xid: string, operation: string): Promise<{ readonly rows: string[] } | undefined> {
+    const found = await this.#collections.find(tenant, xid);
+    try {
+      const rows = found?.collection.rowsOf(JSON.parse(operation), 1) ?? [];
+      return rows.length === 0 ? undefined : { rows };
+    } catch (error) {
+      if (!(error instanceof JsonPathError)) throw error;
+      this.#refusals.count(ANSWER_LIMIT);
+      return undefined;
+    }
+  }
+
+  noneSent(): void {
+    this.#refusals.count(UNMATCHED_LIMIT);
   }
 }

@@ -1,8 +1,9 @@
 /**
- * Brings operations to the devices: rows on `s/ds`, `s/dc/<xid>` and `s/dd`, JSON on `devicecontrol/notifications`
- * (docs/spec/mqtt.md#operations). A device that is not connected gets what is still PENDING when it comes back, but for
- * what it has acknowledged in a session that is kept: a device that restarts before it says EXECUTING must not get its
- * restart again. Its messages have marks for that, which are stored with the session.
+ * Brings operations to the devices: rows on `s/ds`, `s/dc/<xid>`, `s/dd`, `s/ol/<xid>` and `s/ol`, JSON on
+ * `devicecontrol/notifications` (docs/spec/mqtt.md#operations). A device that is not connected gets what is still
+ * PENDING when it comes back, but for what it has acknowledged in a session that is kept: a device that restarts before
+ * it says EXECUTING must not get its restart again. Its messages have marks for that, which are stored with the
+ * session.
  *
  * The operations are stored, so none is pushed into a queue without room: each connection has a `ForwardingState`, of
  * which one loop at a time takes what is next, and goes on when the session has room again.
@@ -25,12 +26,11 @@ import {
   takesSoftwareUpdate,
 } from '../../model/entities/software.ts';
 import { operationRows, type OperationTarget } from '../../smartrest/rows/operation-rows.ts';
-import { RECEIVE } from '../../smartrest/topics.ts';
-import { topicMark, type CustomOperationRows } from './custom-operation-rows.ts';
+import { RECEIVE, RECEIVES_ROWS_OF_COLLECTIONS } from '../../smartrest/topics.ts';
+import { topicMark, type OperationRows } from './collection-rows.ts';
 import type { Device } from './device.ts';
 import type { DeviceHooks } from './hooks.ts';
 import { ForwardingState } from './forwarding-state.ts';
-import type { OperationRowsOne } from './one-rows.ts';
 import type { PendingOperation, PendingWalk } from './forwarding-state.ts';
 
 /** Objects looked at on the way up from a device. */
@@ -80,11 +80,10 @@ export class OperationDelivery {
   readonly #bus: LiveBus;
   readonly #log: Log;
   readonly #refusals: Refusals;
-  readonly #rows: OperationRowsOne | undefined;
+  readonly #rows: readonly OperationRows[];
   readonly #elsewhere: ReceiversElsewhere | undefined;
   readonly #retryMs: number;
   readonly #hooks: DeviceHooks;
-  readonly #customRows: CustomOperationRows;
   #waitingCount = 0;
   /**
    * managed object -> the connected devices that it is: several when several serials are bound to it. The last one
@@ -103,16 +102,14 @@ export class OperationDelivery {
     bus: LiveBus;
     log: Log;
     refusals: Refusals;
-    customRows: CustomOperationRows;
-    /** Without it no operation becomes rows of SmartREST 1.0. */
-    rows?: OperationRowsOne | undefined;
+    /** Of collections, of SmartREST 1.0 and 2.0. */
+    rows: readonly OperationRows[];
     elsewhere?: ReceiversElsewhere | undefined;
     retryMs?: number;
     hooks?: DeviceHooks;
   }) {
     this.#hooks = options.hooks ?? {};
     this.#retryMs = options.retryMs ?? RETRY_MS;
-    this.#customRows = options.customRows;
     this.#documents = options.documents;
     this.#bus = options.bus;
     this.#log = options.log;
@@ -481,19 +478,19 @@ export class OperationDelivery {
     const rows =
       (due & RECEIVE.STATIC) === 0 ? [] : operationRows(members, await this.#targetOf(link, device, serial, members));
     const shown = (due & ~RECEIVE.STATIC) === 0 ? members : await this.#shown(link.tenantNumber, members, about);
-    const pushed = (due & RECEIVE.SMARTREST1_OPERATIONS) === 0 ? [] : ((await this.#rows?.of(link, shown)) ?? []);
+    const state = this.#stateOf(link);
     const send: SendOperation = (bit, topic, payload, place = String(bit)) => {
       const mark = entry === undefined ? undefined : markOf(id, place, entry);
       if (mark !== undefined && !again && session?.hasMark(mark) === true) return;
       // Not at once again: what the queue has no room for now would be dropped for ever.
-      link.replies.sendRow(topic, payload, 2, { mark, onDropped: () => this.#stateOf(link).takeBack(id, bit) });
+      const onDropped = (): void => {
+        state.takeBackTopic(id, topic);
+        state.takeBack(id, bit);
+      };
+      link.replies.sendRow(topic, payload, 2, { mark, onDropped });
     };
     if ((due & RECEIVE.STATIC) !== 0 && rows.length > 0) send(RECEIVE.STATIC, 's/ds', rows.join('\n'));
-    if ((due & ~(RECEIVE.STATIC | RECEIVE.JSON_OPERATIONS)) !== 0)
-      await this.#sendCustom(link, shown, about, serial, send);
-    for (const { topic, text } of pushed) send(RECEIVE.SMARTREST1_OPERATIONS, topic, text, topicMark(topic));
-    // A template for it may come.
-    if (pushed.length === 0) this.#stateOf(link).takeBack(id, due & RECEIVE.SMARTREST1_OPERATIONS);
+    if ((due & RECEIVES_ROWS_OF_COLLECTIONS) !== 0) await this.#sendRows(link, shown, about, serial, send);
     if ((due & RECEIVE.JSON_OPERATIONS) !== 0) {
       send(
         RECEIVE.JSON_OPERATIONS,
@@ -522,8 +519,8 @@ export class OperationDelivery {
     return { serial, hasSoftwareTypes, installed: softwareEntries(installed.get(SOFTWARE_LIST)) };
   }
 
-  /** Rows of custom templates: each collection has its topic, several subscriptions may receive one. */
-  async #sendCustom(
+  /** Rows of collections: each has its topic, which several subscriptions may receive. */
+  async #sendRows(
     link: Device,
     members: Members,
     { id, due }: { readonly id: string; readonly due: number },
@@ -532,29 +529,52 @@ export class OperationDelivery {
   ): Promise<void> {
     const state = this.#stateOf(link);
     let operation: string | undefined;
-    for (const { xid, topic, bit } of await this.#customRows.topicsOf(link, due)) {
-      if (!state.beginXId(id, topic)) continue;
-      // Other devices go on between two collections.
-      if (operation !== undefined) await nextTurn();
-      operation ??= joinMembers(deliveredOperation(new Map(members), String(link.source)));
-      try {
-        const made = await this.#customRows.rowsOf(link.tenantNumber, xid, operation, serial);
-        // One that is created later gets it then.
-        if (made === undefined) state.takeBackXId(id, topic);
-        if (made === undefined) state.takeBack(id, bit);
-        if (made?.fault !== undefined) link.replies.sendError(made.fault, made.fault.messageId);
-        if (made !== undefined && made.rows.length > 0) send(bit, topic, made.rows.join('\n'), topicMark(topic));
-      } catch (error) {
-        state.takeBackXId(id, topic);
-        throw error;
+    let withTopic = 0;
+    for (const kind of this.#rows) {
+      const topics = await kind.topicsOf(link, due);
+      let isTold = topics.length === 0;
+      for (const { xid, topic, bit } of topics) {
+        withTopic |= bit;
+        if (!state.beginTopic(id, topic)) {
+          isTold = true;
+          continue;
+        }
+        // Other devices go on between two collections.
+        if (operation !== undefined) await nextTurn();
+        operation ??= joinMembers(deliveredOperation(new Map(members), String(link.source)));
+        try {
+          const made = await kind.rowsOf(link.tenantNumber, xid, operation, serial);
+          if (made === undefined) {
+            state.takeBackTopic(id, topic);
+            state.takeBack(id, bit);
+            continue;
+          }
+          isTold = true;
+          if (made.fault !== undefined) link.replies.sendError(made.fault, made.fault.messageId);
+          if (made.rows.length > 0) send(bit, topic, made.rows.join('\n'), topicMark(topic));
+        } catch (error) {
+          state.takeBackTopic(id, topic);
+          throw error;
+        }
       }
+      if (!isTold) kind.noneSent?.();
     }
+    // Nothing was sent for subscriptions that have no collection now.
+    state.takeBack(id, due & RECEIVES_ROWS_OF_COLLECTIONS & ~withTopic);
+  }
+
+  /**
+   * There may be more to send on these topics. @param receives bits of RECEIVE of a subscription that was not there
+   * before.
+   */
+  topicsAdded(link: Device, receives: number): void {
+    this.#states.get(link)?.takeBackAll(receives & RECEIVES_ROWS_OF_COLLECTIONS);
   }
 
   /** The device has made a collection: what is PENDING may have rows of it. */
   collectionCreated(link: Device): void {
     if (link.operationTopics === 0) return;
-    this.#stateOf(link).takeBackAll(~(RECEIVE.STATIC | RECEIVE.JSON_OPERATIONS));
+    this.topicsAdded(link, RECEIVES_ROWS_OF_COLLECTIONS);
     void this.deliverPending(link);
   }
 }

@@ -3,9 +3,7 @@ import { setMaxListeners } from 'node:events';
 import type { Principal } from '../../model/access/principal.ts';
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
 
-/** Before the X-Id of the topic on which operations are pushed. */
-export const OPERATIONS_TOPIC = 's/ol/';
-/** Collections by which one connection receives operations. */
+/** Collections that are remembered for a connection: by them a filter with wildcards brings operations. */
 const XIDS_MAX = 20;
 
 /** Who sends rows on `…/ul/<xid>`. */
@@ -34,18 +32,9 @@ export class TunnelState {
     if (this.#xids.size < XIDS_MAX) this.#xids.add(xid);
   }
 
-  /**
-   * By which collections operations become rows: those that filters name; of a filter with wildcards those that the
-   * connection has used.
-   */
-  receiving(filters: Iterable<string>): readonly string[] {
-    const named = new Set<string>();
-    for (const filter of filters) {
-      const xid = filter.startsWith(OPERATIONS_TOPIC) ? filter.slice(OPERATIONS_TOPIC.length) : '+';
-      if (!/[+#]/.test(xid)) named.add(xid);
-      else for (const used of this.#xids) named.add(used);
-    }
-    return [...named].slice(0, XIDS_MAX);
+  /** Those that it has used. */
+  get xids(): Iterable<string> {
+    return this.#xids;
   }
 
   get signal(): AbortSignal {

@@ -1,6 +1,6 @@
 /**
- * Operations as rows of custom templates (docs/spec/smartrest.md#custom-operation-rows):
- * `<message id>,<serial of the target>,<values>` on `s/dc/<xid>`, and on `s/dd` for the default collection.
+ * Operations as rows of collections, of SmartREST 1.0 (one-rows.ts) and 2.0: one way to the topics of both. Those of
+ * custom templates (docs/spec/smartrest.md#custom-operation-rows) are here.
  */
 import { hash } from 'node:crypto';
 import { PlatformError } from '../../model/errors.ts';
@@ -12,18 +12,36 @@ import type { Device } from './device.ts';
 import type { LoadedDocuments } from './loaded-documents.ts';
 import type { TemplateCollections } from './template-collections.ts';
 
-/** A collection whose rows a device receives. */
-export interface CustomTopic {
+/** A topic on which a connection receives operations as rows of a collection. */
+export interface CollectionTopic {
   readonly xid: string;
   readonly topic: string;
-  /** The subscription's, of RECEIVE and CUSTOM_BITS. */
+  /** Of RECEIVE: that of its subscriptions. */
   readonly bit: number;
+}
+
+export interface OperationRows {
+  /** @param due bits of RECEIVE that are to get an operation. @returns each topic once. */
+  topicsOf(link: Device, due: number): readonly CollectionTopic[] | Promise<readonly CollectionTopic[]>;
+  /**
+   * @param operation JSON text as it is delivered. @returns undefined when there may be rows later: the operation is
+   * looked at again. @throws PlatformError when the documents are away.
+   */
+  rowsOf(
+    tenant: number,
+    xid: string,
+    operation: string,
+    serial: string,
+  ): Promise<{ readonly rows: readonly string[]; readonly fault?: SmartRestError } | undefined>;
+  /** Counts an operation of which nothing was sent. */
+  noneSent?(): void;
 }
 
 /** A topic in a mark, which has to be short. */
 export const topicMark = (topic: string): string => hash('sha256', topic, 'base64url').slice(0, 16);
 
-export class CustomOperationRows {
+/** `<message id>,<serial of the target>,<values>` on `s/dc/<xid>`, and on `s/dd` for the default collection. */
+export class CustomOperationRows implements OperationRows {
   readonly #known: LoadedDocuments;
   readonly #templates: TemplateCollections;
 
@@ -32,18 +50,13 @@ export class CustomOperationRows {
     this.#templates = templates;
   }
 
-  /** @param due bits of subscriptions that are to get an operation. @returns each topic once. */
-  async topicsOf(link: Device, due: number): Promise<CustomTopic[]> {
-    const topics = new Map<string, CustomTopic>();
+  async topicsOf(link: Device, due: number): Promise<CollectionTopic[]> {
+    const topics = new Map<string, CollectionTopic>();
     if ((due & RECEIVE.DEFAULT) !== 0 && link.defaultXId !== '')
       topics.set('s/dd', { xid: link.defaultXId, topic: 's/dd', bit: RECEIVE.DEFAULT });
-    for (const { bit, xid } of link.customReceivers) {
-      if ((due & bit) === 0) continue;
-      const xids = xid === undefined ? await this.#all(link.tenantNumber) : [xid];
-      for (const one of xids) {
-        const topic = `s/dc/${one}`;
-        if (!topics.has(topic)) topics.set(topic, { xid: one, topic, bit });
-      }
+    for (const named of (due & RECEIVE.CUSTOM) === 0 ? [] : link.receivedXIds(RECEIVE.CUSTOM)) {
+      for (const xid of named === undefined ? await this.#all(link.tenantNumber) : [named])
+        topics.set(`s/dc/${xid}`, { xid, topic: `s/dc/${xid}`, bit: RECEIVE.CUSTOM });
     }
     return [...topics.values()];
   }
