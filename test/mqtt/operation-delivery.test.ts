@@ -108,6 +108,7 @@ class Fixture {
     this.link = {
       source: DEVICE,
       tenantNumber: 1,
+      serial: '',
       operationTopics: RECEIVE.STATIC,
       connection: { isPersistent, session },
       replies: {
@@ -461,4 +462,17 @@ t.test('each further subscription of a connection brings what is PENDING, by its
   await fixture.delivery.deliverPending(link);
   t.equal(rows.length, 26);
   t.equal(rows.at(-1), rows[3], 'and again what was dropped');
+});
+
+t.test('rows of operations have the serial of the connection, whatever else is bound to its object', async (t) => {
+  const fixture = new Fixture(false);
+  for (const serial of ['an-alias', 'own']) fixture.documents.set(`externalIdsOf ${DEVICE}\nc8y_Serial\n${serial}`, '');
+  fixture.documents.set('externalIdsOf 6\nc8y_Serial\nchild', '');
+  fixture.addChild(DEVICE, 6);
+  fixture.set('7', 'PENDING');
+  fixture.set('8', 'PENDING', 'PENDING', 6);
+  const { link, rows } = fixture.connect('d:own');
+  link.subscribed('s/ds');
+  await fixture.delivery.deliveryOf(link);
+  t.same(rows, ['s/ds 511,own,7', 's/ds 511,child,8']);
 });

@@ -472,9 +472,7 @@ export class OperationDelivery {
     const entry = !isPersistent
       ? undefined
       : (about.entry ?? (await this.#documents.get('openOperation', link.tenantNumber, openOperationKey(device, id))));
-    const prefix = `${device}\n${SERIAL_TYPE}\n`;
-    const [external] = await this.#documents.list('externalIdsOf', link.tenantNumber, prefix, { limit: 1 });
-    const serial = external?.id.slice(prefix.length) ?? '';
+    const serial = await this.#serialOf(link, device);
     const rows =
       (due & RECEIVE.STATIC) === 0 ? [] : operationRows(members, await this.#targetOf(link, device, serial, members));
     const shown = (due & ~RECEIVE.STATIC) === 0 ? members : await this.#shown(link.tenantNumber, members, about);
@@ -576,6 +574,14 @@ export class OperationDelivery {
     if (link.operationTopics === 0) return;
     this.topicsAdded(link, RECEIVES_ROWS_OF_COLLECTIONS);
     void this.deliverPending(link);
+  }
+
+  /** The one that a device calls itself, of several; of another object the first, '' for none. */
+  async #serialOf(link: Device, device: string): Promise<string> {
+    if (device === String(link.source)) return link.serial;
+    const prefix = `${device}\n${SERIAL_TYPE}\n`;
+    const [external] = await this.#documents.list('externalIdsOf', link.tenantNumber, prefix, { limit: 1 });
+    return external?.id.slice(prefix.length) ?? '';
   }
 }
 
