@@ -10,6 +10,7 @@ import { CustomOperationRows } from '../../src/mqtt/devices/collection-rows.ts';
 import type { DeviceHooks } from '../../src/mqtt/devices/hooks.ts';
 import { LoadedDocuments } from '../../src/mqtt/devices/loaded-documents.ts';
 import { TemplateCollections } from '../../src/mqtt/devices/template-collections.ts';
+import { ForwardingState } from '../../src/mqtt/devices/forwarding-state.ts';
 import { OperationDelivery } from '../../src/mqtt/devices/operation-delivery.ts';
 import { OperationRowsOne } from '../../src/mqtt/devices/one-rows.ts';
 import { PlatformDeviceLink, type LinkParts } from '../../src/mqtt/devices/link.ts';
@@ -475,4 +476,19 @@ t.test('rows of operations have the serial of the connection, whatever else is b
   link.subscribed('s/ds');
   await fixture.delivery.deliveryOf(link);
   t.same(rows, ['s/ds 511,own,7', 's/ds 511,child,8']);
+});
+
+t.test('what was sent by one collection counts, also while another has no rows for it', (t) => {
+  const state = new ForwardingState();
+  for (const id of ids(1, ForwardingState.FORWARDED_MAX)) {
+    state.setSent(id, RECEIVE.CUSTOM);
+    state.beginTopic(id, 's/dc/x');
+    state.takeBack(id, RECEIVE.CUSTOM);
+  }
+  t.ok(state.isFull);
+  t.ok(state.tellFull());
+  state.forget('1');
+  t.notOk(state.isFull);
+  t.ok(state.tellFull(), 'it is told again');
+  t.end();
 });

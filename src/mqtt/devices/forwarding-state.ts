@@ -69,7 +69,7 @@ export class ForwardingState {
   }
 
   get isFull(): boolean {
-    return this.#sent.size >= ForwardingState.FORWARDED_MAX;
+    return Math.max(this.#sent.size, this.#sentTopics.size) >= ForwardingState.FORWARDED_MAX;
   }
 
   /** @returns true once for each time that it is full. */
@@ -163,7 +163,7 @@ export class ForwardingState {
 
   /** The operation is not PENDING any more. */
   forget(id: string): void {
-    this.#sentTopics.delete(id);
-    if (this.#sent.delete(id)) this.#isFullTold = false;
+    const wasOnTopics = this.#sentTopics.delete(id);
+    if (this.#sent.delete(id) || wasOnTopics) this.#isFullTold = false;
   }
 }
