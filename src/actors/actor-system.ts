@@ -517,10 +517,16 @@ export class ActorSystem {
     }
     if (told.length === 0) return undefined;
     told.sort((one, other) => one.seq - other.seq);
-    return forwarder.forward(
-      group.lastSeq,
-      told.map(({ notification }) => notification),
-    );
+    const failed = (error: unknown): undefined => forwarder.failed(error) as undefined;
+    try {
+      const forwarded = forwarder.forward(
+        group.lastSeq,
+        told.map(({ notification }) => notification),
+      );
+      return forwarded instanceof Promise ? forwarded.catch(failed) : forwarded;
+    } catch (error) {
+      return failed(error);
+    }
   }
 
   #commit(

@@ -2,6 +2,7 @@
 import { rmSync } from 'node:fs';
 import type { Test } from 'tap';
 import { ActorSystem } from '../../src/actors/actor-system.ts';
+import type { Forwarder } from '../../src/actors/runtime/forwarder.ts';
 import type { DocumentChange, Documents } from '../../src/actors/runtime/documents.ts';
 import { ProjectorMemory } from '../../src/actors/projector-memory.ts';
 import { CommandBus } from '../../src/ingest/journal/command-bus.ts';
@@ -139,7 +140,7 @@ export class Platform {
   /** Told of each handled group, as the projector is. */
   onGroup: (firstSeq: number, lastSeq: number, records: Buffer, rows: readonly HistoryRow[]) => void = () => undefined;
 
-  constructor(environment: LmdbEnvironment, options: { isAsync?: boolean } = {}) {
+  constructor(environment: LmdbEnvironment, options: { isAsync?: boolean; forwarder?: Forwarder } = {}) {
     this.environment = environment;
     this.journal = new LmdbJournal(environment);
     this.stored = new LmdbDocuments(environment);
@@ -164,6 +165,7 @@ export class Platform {
       onObjectChanged: () => undefined,
       onLinksEnded: () => undefined,
       onRecordsChanged: () => undefined,
+      ...(options.forwarder === undefined ? {} : { forwarder: options.forwarder }),
       onDecided: ({ firstSeq, lastSeq, records, rows, isReplay }) => {
         this.rows.push(...rows);
         if (!isReplay) this.onGroup(firstSeq, lastSeq, records, rows);
@@ -304,5 +306,5 @@ export class Platform {
   }
 }
 
-export const openPlatform = (t: Test, options: { isAsync?: boolean } = {}): Platform =>
+export const openPlatform = (t: Test, options: { isAsync?: boolean; forwarder?: Forwarder } = {}): Platform =>
   new Platform(openEnvironment(t), options);

@@ -257,3 +257,26 @@ t.test('a store that answers later: the same documents, each actor in order', as
   );
   t.equal(platform.actors.mailboxCount, 0, 'idle actors leave memory');
 });
+
+t.test('a group is committed whatever becomes of its topics', async (t) => {
+  for (const fail of [
+    () => Promise.reject(new Error('later')),
+    () => {
+      throw new Error('at once');
+    },
+  ]) {
+    const failures: unknown[] = [];
+    const platform = openPlatform(t, {
+      forwarder: {
+        isActive: true,
+        wants: () => true,
+        wantsMeasurements: () => true,
+        forward: fail,
+        failed: (error) => void failures.push(error),
+      },
+    });
+    await platform.request(ensure('a', '11'));
+    t.match(platform.get('managedObject', '11'), { com_cumulocity_model_Agent: {} });
+    t.equal(failures.length, 1);
+  }
+});

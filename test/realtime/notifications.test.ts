@@ -11,7 +11,7 @@ import type { ConsumerIdentity, ConsumerSocket, ForwardedTopics } from '../../sr
 import { Forwarded, messageText, shortened, sourceOfMessage } from '../../src/realtime/notifications/message.ts';
 import type { NotificationLimits } from '../../src/realtime/notifications/limits.ts';
 import { TenantSubscriptions } from '../../src/realtime/notifications/subscriptions.ts';
-import { partsOf } from '../../src/store/nats/topics.ts';
+import { partsOf } from '../../src/realtime/notifications/parts.ts';
 import { until } from '../helpers/until.ts';
 
 const TENANT = 7;
@@ -116,16 +116,24 @@ t.test('messages: fragments of several subscriptions, one line, parts of a chunk
   t.match(shortened(text), /^\/t1\/alarms\/100\nCREATE\n\n\{/);
   const large = `/t1/events/1\nCREATE\n\n{"id":"1","x":"${'é'.repeat(500_000)}"}`;
   t.same(
-    partsOf([text, large, text], shortened).map((part) => part.length),
+    partsOf([text, large, text], () => undefined).map((part) => part.length),
     [3],
   );
   t.equal(
     partsOf(
       Array.from({ length: 3 }, () => 'x'.repeat(400_000)),
-      shortened,
+      () => undefined,
     ).length,
     2,
   );
+  const long = 'x'.repeat(1_000_000);
+  for (const one of [
+    `/t1/events/1\nCREATE\n\n{"id":"1","type":"${long}","source":{"id":"2","name":"${long}"}}`,
+    `/t1/managedobjects/1\nUPDATE\n\n{"id":"1","name":"${long}"}`,
+  ]) {
+    t.ok(shortened(one).length < 100, 'never too large');
+    t.match(JSON.parse(shortened(one).split('\n')[3]), { id: '1' });
+  }
 });
 
 /** A hub over a store in memory. */

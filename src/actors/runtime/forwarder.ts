@@ -27,4 +27,6 @@ export interface Forwarder {
     seq: number,
     notifications: readonly Notification[],
   ): ForwardedGroup | undefined | Promise<ForwardedGroup | undefined>;
+  /** `forward` has failed all the same: logs and counts it. The group is committed without its topics. */
+  failed(error: unknown): void;
 }

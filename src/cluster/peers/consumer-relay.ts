@@ -5,6 +5,9 @@
  */
 import type { PlatformError } from '../../model/errors.ts';
 import type { Log } from '../../ports/log.ts';
+import type { Refusals } from '../../ports/refusals.ts';
+import { shortenedFrame } from '../../realtime/notifications/message.ts';
+import { MESSAGE_BYTES } from '../../realtime/notifications/parts.ts';
 import { CLOSE } from '../../realtime/notifications/hub.ts';
 import type { ConsumerIdentity, ConsumerSocket, NotificationHub } from '../../realtime/notifications/hub.ts';
 import type { ConsumerChannel } from '../../realtime/notifications/consumer.ts';
@@ -49,6 +52,7 @@ export interface ConsumerRelayOptions {
   readonly messages: NodeMessages;
   readonly topics: Pick<TopicRelay, 'homeOf' | 'isHome'>;
   readonly hub: Pick<NotificationHub, 'refusal' | 'open' | 'unsubscribe'>;
+  readonly refusals: Refusals;
   readonly log: Log;
 }
 
@@ -146,7 +150,7 @@ export class ConsumerRelay {
     };
     const channel: ConsumerChannel = {
       send: (text) => {
-        messages.send(node, TO_EDGE, framed('frame', id, text));
+        this.#sendFrame(node, id, text);
         return this.#remotes.get(key)?.isBlocked !== true;
       },
       // NATS gathers by itself.
@@ -159,6 +163,24 @@ export class ConsumerRelay {
     };
     this.#remotes.set(key, { node, socket: hub.open(identity, channel, baseUrl), isBlocked: false, silentLooks: 0 });
     return new Uint8Array();
+  }
+
+  /** Its links have become longer on the way from the store: a message that does not fit any more is shortened. */
+  #sendFrame(node: string, id: string, text: string): void {
+    const { messages, refusals, log } = this.#options;
+    let payload = framed('frame', id, text);
+    if (payload.length > messages.payloadBytesMax) {
+      refusals.count(MESSAGE_BYTES);
+      payload = framed('frame', id, shortenedFrame(text));
+    }
+    try {
+      messages.send(node, TO_EDGE, payload);
+    } catch (error) {
+      log.warn(
+        { node, error: String(error), bytes: payload.length },
+        'a frame could not be sent to a consumer: it is sent again',
+      );
+    }
   }
 
   #toHome({ kind, id, text }: Parsed, node: string): void {

@@ -14,6 +14,8 @@ export interface NodeMessages {
    * its message.
    */
   answer(subject: string, handler: (payload: Uint8Array, from: string) => Promise<Uint8Array> | Uint8Array): void;
+  /** Bytes that a payload may have; above it `send`, `broadcast` and `request` throw. */
+  readonly payloadBytesMax: number;
   /** One-way to one node. */
   send(nodeId: string, subject: string, payload: Uint8Array): void;
   /** To every node, this one included. */

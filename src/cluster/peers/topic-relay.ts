@@ -9,7 +9,9 @@ import { chunkText, messagesOf } from '../../model/entities/notifications/topic.
 import type { TopicChunk, TopicRef } from '../../model/entities/notifications/topic.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { Log } from '../../ports/log.ts';
+import type { Refusals } from '../../ports/refusals.ts';
 import type { Forwarding } from '../../realtime/notifications/forwarding.ts';
+import { MESSAGE_BYTES, partsOf } from '../../realtime/notifications/parts.ts';
 import type { ShardLeases } from '../shards/leases.ts';
 import type { NodeMessages } from './node-messages.ts';
 
@@ -32,6 +34,7 @@ export interface TopicRelayOptions {
   readonly forwarding: () => Pick<Forwarding, 'onForwarded' | 'subscribed' | 'recordsChanged' | 'loaded'>;
   /** Stores a chunk of a persistent topic; resolves with it as it can be read. */
   readonly store: (topic: TopicRef, chunk: TopicChunk) => Promise<readonly TopicChunk[]>;
+  readonly refusals: Refusals;
   readonly log: Log;
 }
 
@@ -70,7 +73,7 @@ export class TopicRelay {
   async store(chunks: readonly (readonly [TopicRef, TopicChunk])[]): Promise<void> {
     await Promise.all(
       chunks.map(async ([topic, chunk]) => {
-        const stored = isVolatileTopic(topic.topic) ? [chunk] : await this.#options.store(topic, chunk);
+        const stored = isVolatileTopic(topic.topic) ? this.#partsOf(chunk) : await this.#options.store(topic, chunk);
         for (const one of stored) this.#tell(topic, one);
       }),
     );
@@ -100,13 +103,28 @@ export class TopicRelay {
     );
   }
 
+  #partsOf(chunk: TopicChunk): TopicChunk[] {
+    const parts = partsOf(chunk.messages, () => this.#options.refusals.count(MESSAGE_BYTES));
+    return parts.map((messages) => ({ ...chunk, messages }));
+  }
+
+  /** Of a persistent topic, what cannot be told now is read from the store. */
   #tell(topic: TopicRef, chunk: TopicChunk): void {
     const home = this.homeOf(topic);
     const { messages, forwarding } = this.#options;
     if (home === messages.nodeId) forwarding().onForwarded?.(topic, chunk);
     else if (home !== undefined) {
       const head: ChunkHead = { ...topic, seq: chunk.seq, at: chunk.at };
-      messages.send(home, CHUNK, Buffer.from(`${JSON.stringify(head)}\n${chunkText(chunk.messages)}`));
+      const payload = Buffer.from(`${JSON.stringify(head)}\n${chunkText(chunk.messages)}`);
+      try {
+        if (payload.length <= messages.payloadBytesMax) messages.send(home, CHUNK, payload);
+        else this.#options.refusals.count(MESSAGE_BYTES);
+      } catch (error) {
+        this.#options.log.warn(
+          { ...topic, home, error: textOf(error) },
+          'a chunk of a topic could not be told to its home',
+        );
+      }
     }
   }
 
@@ -118,6 +136,7 @@ export class TopicRelay {
   }
 }
 
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 const NOTHING = new Uint8Array();
 const read = <Body>(payload: Uint8Array): Body => JSON.parse(Buffer.from(payload).toString()) as Body;
 const shardOfTopic = ({ tenant, topic }: TopicRef): number => shardOf(tenant, `n:${topic}`);

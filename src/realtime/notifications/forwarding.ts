@@ -303,6 +303,12 @@ export class Forwarding {
     }
   }
 
+  /** A whole group could not be forwarded: an error of the server. */
+  failed(error: unknown): void {
+    this.failuresCount += 1;
+    this.#options.log.error({ err: error, failures: this.failuresCount }, 'a group could not be forwarded to topics');
+  }
+
   /** A notification that no message can be made of holds up no commit. */
   #noteFailure(error: unknown, { tenant, area, source }: Notification): void {
     this.failuresCount += 1;

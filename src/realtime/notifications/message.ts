@@ -81,13 +81,37 @@ export function messageText(
   return `/${tenant}/${kind}/${source}\n${action}\n\n${forwarded.entity(fragments)}`;
 }
 
-/** The message with the standard members of its entity alone, for one that is too large to be kept. */
+/** Characters of the standard members of a message that is shortened; above it only those stay that say what changed. */
+const SHORTENED_CHARS_MAX = 65_536;
+/** Written by the server alone, and short. */
+const LEAST: ReadonlySet<string> = new Set(['id', 'self', 'source', 'deviceId']);
+
+/**
+ * The message for one that is too large to be kept: with the standard members of its entity alone, and when these are
+ * too large, too, with `id`, `self` and `source`.
+ */
 export function shortened(message: string): string {
   const body = message.lastIndexOf('\n') + 1;
   const area = message.slice(0, message.indexOf('\n')).split('/')[2].replace('WithChildren', '') as Area;
   const members = [...splitMembers(message.slice(body))].filter(([name]) => STANDARD[area].has(name));
-  return message.slice(0, body) + joinMembers(members);
+  const chars = members.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+  return message.slice(0, body) + joinMembers(chars <= SHORTENED_CHARS_MAX ? members : leastOf(members));
 }
+
+/** A frame whose message is shortened. */
+export function shortenedFrame(frame: string): string {
+  const end = frame.indexOf('\n') + 1;
+  return frame.slice(0, end) + shortened(frame.slice(end));
+}
+
+/** A source keeps its own `id` and `self`: its name may be long. */
+const leastOf = (members: readonly (readonly [string, string])[]): [string, string][] =>
+  members
+    .filter(([name]) => LEAST.has(name))
+    .map(([name, value]) => [
+      name,
+      name === 'source' && value.startsWith('{') ? joinMembers(leastOf([...splitMembers(value)])) : value,
+    ]);
 
 /** The managed object that a message is about: whose messages keep their order. */
 export function sourceOfMessage(message: string): string {

@@ -175,6 +175,7 @@ export class ClusterCore implements ServerCore {
       documents: this.documents,
       forwarding: () => this.forwarding,
       store: (topic, chunk) => topics.store(topic, chunk),
+      refusals: this.metrics,
       log,
     });
     this.sources = new Sources(this.documents);

@@ -49,7 +49,7 @@ export async function notificationsPart(core: ServerCore): Promise<Notifications
   const relay =
     cluster === undefined
       ? undefined
-      : new ConsumerRelay({ messages: cluster.messages, topics: cluster.topicRelay, hub, log });
+      : new ConsumerRelay({ messages: cluster.messages, topics: cluster.topicRelay, hub, refusals: metrics, log });
   return {
     consumers: relay ?? hub,
     tenantEnded: (tenant) => {

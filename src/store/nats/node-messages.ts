@@ -57,6 +57,10 @@ export class NatsNodeMessages implements NodeMessages {
     return this.#connection.isConnected;
   }
 
+  get payloadBytesMax(): number {
+    return this.#connection.payloadBytesMax - this.#sender.length;
+  }
+
   async request(nodeId: string, subject: string, payload: Uint8Array, timeoutMs: number): Promise<Uint8Array> {
     check(subject);
     if (nodeId === this.nodeId) return this.#askSelf(subject, payload, timeoutMs);

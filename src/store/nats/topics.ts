@@ -5,14 +5,13 @@
 import { DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream';
 import type { StoredMsg, StreamInfo } from '@nats-io/jetstream';
 import { headers, nanos } from '@nats-io/nats-core';
-import { GROUP_BYTES_MAX } from '../../model/commands/group-bounds.ts';
 import type { TopicChunk, TopicRef } from '../../model/entities/notifications/topic.ts';
 import { chunkText, messagesOf } from '../../model/entities/notifications/topic.ts';
 import { persistently } from '../../pacing/persistently.ts';
 import type { Log } from '../../ports/log.ts';
 import type { TopicFacts, TopicLog, TrimBounds, Trimmed } from '../../ports/topic-log.ts';
 import type { Refusals } from '../../ports/refusals.ts';
-import { shortened } from '../../realtime/notifications/message.ts';
+import { MESSAGE_BYTES, partsOf } from '../../realtime/notifications/parts.ts';
 import { seconds } from './connection.ts';
 import type { NatsConnection } from './connection.ts';
 
@@ -32,6 +31,8 @@ const ATTEMPT_TIMEOUT_MS = 2_000;
 const DUPLICATE_WINDOW_SECONDS = 120;
 const ID_HEADER = 'Nats-Msg-Id';
 const EXPECTED_STREAM_HEADER = 'Nats-Expected-Stream';
+/** Room for the headers of a chunk. */
+const HEADERS_BYTES_MAX = 1_024;
 /** Codes of JetStream's API: no such stream; no such message. */
 const NO_STREAM = 10059;
 const NO_MESSAGE = 10037;
@@ -138,10 +139,7 @@ export class NatsTopics implements TopicLog {
    */
   async store(ref: TopicRef, chunk: TopicChunk): Promise<TopicChunk[]> {
     const stored: TopicChunk[] = [];
-    const parts = partsOf(chunk.messages, (message) => {
-      this.#options.refusals.count('notifications/message-bytes');
-      return shortened(message);
-    });
+    const parts = partsOf(chunk.messages, () => this.#options.refusals.count(MESSAGE_BYTES));
     for (const [index, messages] of parts.entries()) {
       const payload = Buffer.from(`${chunk.at}\n${chunkText(messages)}`);
       const seq = await persistently(
@@ -159,10 +157,19 @@ export class NatsTopics implements TopicLog {
     return stored;
   }
 
-  /** @returns undefined without a stream. */
+  /** @returns undefined without a stream, and for what NATS never takes. */
   async #publish(ref: TopicRef, id: string, payload: Uint8Array): Promise<number | undefined> {
-    const { connection } = this.#options;
+    const { connection, refusals, log } = this.#options;
     const name = this.#stream(ref);
+    const bytesMax = connection.payloadBytesMax - HEADERS_BYTES_MAX;
+    if (payload.length > bytesMax) {
+      refusals.count(MESSAGE_BYTES);
+      log.error(
+        { ...ref, bytes: payload.length, limit: MESSAGE_BYTES, bytesMax },
+        'a chunk of a topic is larger than NATS takes (max_payload): it is lost',
+      );
+      return undefined;
+    }
     const messageHeaders = headers();
     messageHeaders.set(ID_HEADER, id);
     messageHeaders.set(EXPECTED_STREAM_HEADER, name);
@@ -229,21 +236,4 @@ function chunkOf({ seq, data }: StoredMsg): TopicChunk {
   const text = Buffer.from(data).toString();
   const end = text.indexOf('\n');
   return { seq, at: Number(text.slice(0, end)), messages: messagesOf(text.slice(end + 1)) };
-}
-
-/** Parts that JetStream takes. @param shorten of a message that is too large by itself. */
-export function partsOf(messages: readonly string[], shorten: (message: string) => string): string[][] {
-  const parts: string[][] = [];
-  let bytes = Number.POSITIVE_INFINITY;
-  for (const one of messages) {
-    const message = Buffer.byteLength(one) > GROUP_BYTES_MAX ? shorten(one) : one;
-    const size = Buffer.byteLength(message) + 1;
-    if (bytes + size > GROUP_BYTES_MAX) {
-      parts.push([]);
-      bytes = 0;
-    }
-    parts[parts.length - 1].push(message);
-    bytes += size;
-  }
-  return parts;
 }

@@ -419,6 +419,7 @@ export class InMemoryLeases implements ShardLeases {
 }
 
 export class InMemoryMessages implements NodeMessages {
+  payloadBytesMax = 1_048_576;
   readonly reconnected: (() => void)[] = [];
   readonly answers = new Map<string, Parameters<NodeMessages['answer']>[1]>();
   readonly listeners = new Map<string, Parameters<NodeMessages['listen']>[1][]>();
@@ -463,6 +464,7 @@ export class InMemoryMessages implements NodeMessages {
   }
 
   send(nodeId: string, subject: string, payload: Uint8Array): void {
+    if (payload.length > this.payloadBytesMax) throw new Error('max_payload size exceeded');
     const copy = Uint8Array.from(payload);
     setImmediate(() => this.#deliver(nodeId, subject, copy));
   }
