@@ -362,4 +362,6 @@ t.test('a volatile topic drops the oldest above its bound, and ends with its cli
   t.equal(bench.hub.counts.backlogMessages <= 5, true);
   client.socket.closed();
   await until('it is gone', () => bench.hub.counts.topics === 0);
+  for (const topic of ['a~', 'b~', 'c']) await bench.hub.unsubscribe({ tenant: TENANT, topic }, 'unknown');
+  t.equal(bench.hub.counts.topics, 0, 'who unsubscribes a stranger leaves nothing behind');
 });

@@ -107,8 +107,9 @@ export class Forwarding {
         stored.set(topic, (stored.get(topic) ?? new Set()).add(subscriber));
       }
       for (const [topic, subscribers] of this.#tenants.get(tenant)?.topics ?? [])
+        // Volatile subscribers have records where several nodes forward to them.
         for (const one of subscribers)
-          if (!isVolatileTopic(topic) && stored.get(topic)?.has(one) !== true)
+          if ((this.#options.store !== undefined || !isVolatileTopic(topic)) && stored.get(topic)?.has(one) !== true)
             this.unsubscribed({ tenant, topic }, one);
       for (const [topic, subscribers] of stored) for (const one of subscribers) this.subscribed({ tenant, topic }, one);
       const found = this.#tenants.get(tenant);

@@ -3,7 +3,12 @@
  * consumers, writes down how far subscribers have come, and removes what no subscriber needs or a bound takes.
  */
 import { isVolatileTopic } from '../../model/entities/notifications/subscription.ts';
-import { subscriberKey, subscriberOfKey, topicKey } from '../../model/entities/notifications/topic.ts';
+import {
+  TOPIC_SUBSCRIBERS,
+  subscriberKey,
+  subscriberOfKey,
+  topicKey,
+} from '../../model/entities/notifications/topic.ts';
 import type { StoredSubscriber, TopicChunk, TopicRef } from '../../model/entities/notifications/topic.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { Shares } from '../../pacing/shares.ts';
@@ -260,6 +265,7 @@ export class NotificationHub {
 
   /** Removes a subscriber with its backlog, and ends its connections. */
   async unsubscribe(ref: TopicRef, name: string): Promise<void> {
+    if (!(await this.#mayHave(ref, name))) return;
     const topic = await this.#load(ref);
     const subscriber = topic.subscribers.get(name);
     const kept = subscriber === undefined ? undefined : this.#kept.get(subscriber);
@@ -267,6 +273,14 @@ export class NotificationHub {
     const removal = this.#removeSubscriber(topic, kept);
     this.#end(ref, name, CLOSE.NORMAL, 'unsubscribed');
     await removal;
+  }
+
+  /** Looks without making anything: the topic of a subscriber that is not known is not loaded. */
+  async #mayHave(ref: TopicRef, name: string): Promise<boolean> {
+    const key = topicKey(ref);
+    if (this.#topics.has(key) || this.#loading.has(key)) return true;
+    const id = subscriberKey(ref.topic, name);
+    return (await this.#options.documents.get(TOPIC_SUBSCRIBERS, ref.tenant, id)) !== undefined;
   }
 
   /** Who connects meanwhile waits for it, and begins anew. */
@@ -470,6 +484,10 @@ export class NotificationHub {
     for (const topic of [...this.#topics.values()]) {
       if (!this.#isHome(topic.ref)) {
         this.#leave(topic);
+        continue;
+      }
+      if (topic.isVolatile && topic.subscribers.size === 0) {
+        this.#remove(topic);
         continue;
       }
       if (topic.isVolatile) this.#shrink(topic);
