@@ -2,6 +2,7 @@
 import t from 'tap';
 import { LoginGuard } from '../../src/accounts/login/guard.ts';
 import { NO_ADDRESS } from '../../src/model/access/client-address.ts';
+import { NotificationTokens } from '../../src/accounts/login/notification-tokens.ts';
 import { SigningKey } from '../../src/accounts/login/signing-key.ts';
 import { REVOCATIONS_OF_USER_MAX, Tokens } from '../../src/accounts/login/tokens.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
@@ -65,13 +66,20 @@ function world() {
       changed: { generation: 0 },
       key: new SigningKey({ documents, commands, now, secretKey }),
     });
+  const newNotificationTokens = (byId: (id: string) => { readonly number: number } | undefined): NotificationTokens =>
+    new NotificationTokens({
+      documents,
+      tenants: { byId: byId as never },
+      key: new SigningKey({ documents, commands, now, secretKey: undefined }),
+      now,
+    });
   const put = (user: object): void =>
     void stored.set(
       key('user', 2, 'ada'),
       JSON.stringify({ userName: 'ada', password: 'x', roles: ['R'], enabled: true, doc: '{}', ...user }),
     );
   put({});
-  return { stored, clock, counted, newTokens, put, audits };
+  return { stored, clock, counted, newTokens, newNotificationTokens, put, audits };
 }
 
 t.test('a token is good from its second to its last, and for its user only', async (t) => {
@@ -238,3 +246,23 @@ t.test(
     t.equal(await tokens.authenticate(first!.token), undefined);
   },
 );
+
+t.test('tokens of notifications end with their tenant, and with a logout of its users', async (t) => {
+  const { stored, newNotificationTokens } = world();
+  let tenant: { readonly number: number } | undefined = TENANT;
+  const tokens = newNotificationTokens(() => tenant);
+  const token = await tokens.issue(
+    { tenant: 't1', tenantNumber: 2, subscription: 'a', subscriber: 'b', isShared: false, isVolatile: false },
+    60,
+  );
+  t.match(token, /^[\w-]+\.[A-Za-z0-9]+\.[\w-]+$/, 'a payload that any Base64 decodes');
+  t.equal(token.split('.')[1].length % 4, 0);
+  t.match(await tokens.verify(token), { tenantNumber: 2, subscriber: 'b' });
+  tenant = { number: 3 };
+  t.equal(await tokens.verify(token), undefined, 'another tenant has got the id');
+  tenant = undefined;
+  t.equal(await tokens.verify(token), undefined);
+  tenant = TENANT;
+  stored.set('2 tokenRevocation *', JSON.stringify({ generation: 1 }));
+  t.equal(await tokens.verify(token), undefined, 'all users were logged out');
+});

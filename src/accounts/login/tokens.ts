@@ -235,9 +235,13 @@ export class Tokens {
    * for tokens of passwords.
    */
   async #tenantGeneration(tenant: number): Promise<number> {
-    return generationOf(await this.#options.documents.get('tokenRevocation', tenant, ALL_USERS));
+    return tenantGeneration(this.#options.documents, tenant);
   }
 }
+
+/** Grows with each logout of all users of the tenant: it ends the tokens of the former one. */
+export const tenantGeneration = async (documents: Pick<DocumentReader, 'get'>, tenant: number): Promise<number> =>
+  generationOf(await documents.get('tokenRevocation', tenant, ALL_USERS));
 
 const generationOf = (text: string | undefined): number =>
   text === undefined ? 0 : (JSON.parse(text) as { generation: number }).generation;

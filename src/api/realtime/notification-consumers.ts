@@ -6,7 +6,7 @@ import { topicName, NAME_LENGTH_MAX, NAME_PATTERN } from '../../model/entities/n
 import type { ConsumerClaims } from '../../model/entities/notifications/token.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { Log } from '../../ports/log.ts';
-import type { Upgraded, UpgradeRefusal, WebSocketChannel, WebSocketHandlers } from '../http/web-socket.ts';
+import type { Upgraded, UpgradeHead, UpgradeRefusal, WebSocketChannel, WebSocketHandlers } from '../http/web-socket.ts';
 import { isActive } from '../../accounts/tenants/tenants.ts';
 import { tenantOfHost } from '../request/login-host.ts';
 import type { TenantInfo, Tenants } from '../request/platform.ts';
@@ -49,7 +49,7 @@ export interface ConsumerPort {
 
 export interface ConsumerEndpoint {
   readonly consumers: ConsumerPort;
-  readonly tokens: { verify(token: string): ConsumerClaims | undefined };
+  readonly tokens: { verify(token: string): Promise<ConsumerClaims | undefined> };
   readonly tenants: Tenants;
   readonly log: Log;
 }
@@ -60,11 +60,11 @@ export interface ConsumerHost {
   webSocket(path: string, handlers: WebSocketHandlers): void;
 }
 
-/** @throws PlatformError 401, 403, 422. */
-function identityOf({ tokens, tenants }: ConsumerEndpoint, host: string, queryText: string): Identity {
+/** Rejects with PlatformError 401, 403, 422. */
+async function identityOf({ tokens, tenants }: ConsumerEndpoint, host: string, queryText: string): Promise<Identity> {
   const query = new URLSearchParams(queryText);
-  const claims = tokens.verify(query.get('token') ?? '');
-  const tenant = claims === undefined ? undefined : tenants.byId(claims.tenant);
+  const claims = await tokens.verify(query.get('token') ?? '');
+  const tenant = claims === undefined ? undefined : tenants.byNumber(claims.tenantNumber);
   if (claims === undefined || tenant === undefined) throw new PlatformError('notifications/bad-token');
   const called: TenantInfo | undefined = tenantOfHost(tenants, host);
   if ((called !== undefined && called.number !== tenant.number) || !isActive(tenant))
@@ -95,25 +95,28 @@ const refusedAs = ({ status, error, message }: PlatformError): UpgradeRefusal =>
 export function registerConsumerSockets(host: ConsumerHost, endpoint: ConsumerEndpoint): void {
   const { consumers, log } = endpoint;
   const sockets = new Map<WebSocketChannel, Socket>();
-  const identify = (upgraded: Upgraded): Identity =>
+  /** Of clients that were admitted and are not open yet. */
+  const admitted = new WeakMap<UpgradeHead, Identity>();
+  const identify = (upgraded: Upgraded): Promise<Identity> =>
     identityOf(endpoint, host.upgrades.called(upgraded).host, upgraded.head.queryText);
   const handlers: WebSocketHandlers = {
     maxPayloadBytes: PAYLOAD_BYTES_MAX,
     bufferedBytesMax: BUFFERED_BYTES_MAX,
-    admit(client) {
+    async admit(client) {
       try {
-        const refusal = consumers.refusal(identify(client));
-        return Promise.resolve(refusal === undefined ? undefined : refusedAs(refusal));
+        const identity = await identify(client);
+        admitted.set(client.head, identity);
+        const refusal = consumers.refusal(identity);
+        return refusal === undefined ? undefined : refusedAs(refusal);
       } catch (error) {
         if (!(error instanceof PlatformError)) throw error;
         log.debug({ code: error.code, address: client.remoteAddress }, 'a consumer of notifications was refused');
-        return Promise.resolve(refusedAs(error));
+        return refusedAs(error);
       }
     },
     open(channel) {
       const socket = consumers.open(
-        // What `admit` found a moment ago.
-        identify(channel),
+        admitted.get(channel.head) as Identity,
         {
           send: (text) => channel.send(text, false),
           cork: (callback) => channel.cork(callback),

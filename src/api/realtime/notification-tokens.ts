@@ -49,6 +49,7 @@ async function post(request: ApiRequest): Promise<Answer> {
   const sent = JSON.parse(request.bodyText()) as Sent;
   const claims: ConsumerClaims = {
     tenant: request.principal.tenant,
+    tenantNumber: request.tenant,
     subscription: sent.subscription,
     subscriber: sent.subscriber,
     isShared: sent.shared ?? false,
@@ -59,9 +60,9 @@ async function post(request: ApiRequest): Promise<Answer> {
 }
 
 /** @throws PlatformError 422. */
-function verify(request: ApiRequest): Answer {
-  const found = request.platform.notifications.tokens.verify(request.query.text('token') ?? '');
-  if (found === undefined || found.tenant !== request.principal.tenant)
+async function verify(request: ApiRequest): Promise<Answer> {
+  const found = await request.platform.notifications.tokens.verify(request.query.text('token') ?? '');
+  if (found === undefined || found.tenantNumber !== request.tenant)
     throw new PlatformError('notifications/invalid-token');
   return answerOf(request, found.payload);
 }
@@ -69,7 +70,7 @@ function verify(request: ApiRequest): Answer {
 /** @throws PlatformError 401. */
 async function unsubscribe(request: ApiRequest): Promise<Answer> {
   const { notifications } = request.platform;
-  const claims = notifications.tokens.verify(request.query.text('token') ?? '');
+  const claims = await notifications.tokens.verify(request.query.text('token') ?? '');
   if (claims === undefined) throw new PlatformError('notifications/bad-token');
   return answerOf(request, { result: await notifications.unsubscribe(claims) });
 }

@@ -106,8 +106,8 @@ export class Forwarding {
         const [topic, subscriber] = subscriberOfKey(id);
         stored.set(topic, (stored.get(topic) ?? new Set()).add(subscriber));
       }
+      // Volatile subscribers have records where several nodes forward to them.
       for (const [topic, subscribers] of this.#tenants.get(tenant)?.topics ?? [])
-        // Volatile subscribers have records where several nodes forward to them.
         for (const one of subscribers)
           if ((this.#options.store !== undefined || !isVolatileTopic(topic)) && stored.get(topic)?.has(one) !== true)
             this.unsubscribed({ tenant, topic }, one);

@@ -200,7 +200,12 @@ export function loginParts(
     key,
     changed: authenticator.changed,
   });
-  return { authenticator, tokens, notificationTokens: new NotificationTokens({ key, now }), secondFactor };
+  return {
+    authenticator,
+    tokens,
+    notificationTokens: new NotificationTokens({ documents, tenants, key, now }),
+    secondFactor,
+  };
 }
 
 /** The tenants hear of changed records first: the other listeners ask them. */

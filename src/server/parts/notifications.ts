@@ -57,12 +57,10 @@ export async function notificationsPart(core: ServerCore): Promise<Notifications
       else hub.endTenant(tenant);
     },
     unsubscribe: async (claims) => {
-      const tenant = tenants.byId(claims.tenant);
+      const { subscriber, tenantNumber: tenant } = claims;
       const topic = topicName(claims.subscription, claims.isVolatile);
-      if (tenant === undefined) return 'DONE';
-      const { subscriber } = claims;
-      if (relay === undefined) await hub.unsubscribe({ tenant: tenant.number, topic }, subscriber);
-      else await relay.unsubscribe({ tenant: tenant.number, topic, subscriber });
+      if (relay === undefined) await hub.unsubscribe({ tenant, topic }, subscriber);
+      else await relay.unsubscribe({ tenant, topic, subscriber });
       return 'DONE';
     },
     subscriptionChanged: async (tenant, id) => cluster?.topicRelay.subscriptionChanged(tenant, id),

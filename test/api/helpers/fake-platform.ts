@@ -182,7 +182,7 @@ export class FakePlatform {
           })(),
       },
       notifications: {
-        tokens: { issue: () => Promise.resolve(''), verify: () => undefined },
+        tokens: { issue: () => Promise.resolve(''), verify: () => Promise.resolve(undefined) },
         unsubscribe: () => Promise.resolve('DONE'),
         subscriptionChanged: () => Promise.resolve(),
       },

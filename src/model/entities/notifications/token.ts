@@ -4,6 +4,8 @@
 export interface ConsumerClaims {
   /** Id of the tenant. */
   readonly tenant: string;
+  /** An id may be given again: the number says which of its tenants it is. */
+  readonly tenantNumber: number;
   readonly subscription: string;
   readonly subscriber: string;
   /** Several clients act together as this subscriber. */
@@ -22,6 +24,9 @@ export interface TokenPayload {
   readonly exp: number;
   readonly shared?: 'true';
   readonly volatile: boolean;
+  /** Number of the tenant, and its generation of tokens: a logout of all its users ends the former ones. */
+  readonly ten: number;
+  readonly tgen: number;
 }
 
 const TOPIC_KIND = 'relnotif';
@@ -30,8 +35,15 @@ export const topicClaim = ({ tenant, subscription }: Pick<ConsumerClaims, 'tenan
   `${tenant}/${TOPIC_KIND}/${subscription}`;
 
 /** @returns undefined for a payload that names no topic. */
-export function claimsOf({ sub, topic, shared, volatile }: TokenPayload): ConsumerClaims | undefined {
+export function claimsOf({ sub, topic, shared, volatile, ten }: TokenPayload): ConsumerClaims | undefined {
   const [tenant, kind, subscription, ...others] = topic.split('/');
   if (kind !== TOPIC_KIND || subscription === undefined || others.length > 0) return undefined;
-  return { tenant, subscription, subscriber: sub, isShared: shared === 'true', isVolatile: volatile };
+  return {
+    tenant,
+    tenantNumber: ten,
+    subscription,
+    subscriber: sub,
+    isShared: shared === 'true',
+    isVolatile: volatile,
+  };
 }
