@@ -196,6 +196,10 @@ class Bench {
     });
   }
 
+  async ticks(count: number): Promise<void> {
+    for (let done = 0; done < count; done += 1) await this.hub.tick();
+  }
+
   /** A chunk with one message for each of the sources. */
   append(topic: string, ...sources: readonly (string | number)[]): void {
     this.#seq += 10;
@@ -286,6 +290,22 @@ t.test('bytes: one large message at a time, all consumers together', async (t) =
   for (let round = 0; round < 5; round += 1) for (const client of [one, two]) client.acknowledge();
   t.same([one.frames.length, two.frames.length], [0, 0]);
   t.same([bench.hub.acknowledgedCount], [10]);
+});
+
+t.test('the window of all has shares, and a client that acknowledges nothing does not keep it', async (t) => {
+  const bench = new Bench({ windowCharsOfAll: 100, stalledMs: 1_000 });
+  const [silent, other] = [await bench.connect(), await bench.connect({ subscriber: 'two' })];
+  bench.append('a', 1, 2, 3, 4, 5, 6);
+  t.equal(silent.frames.length + other.frames.length, 3, 'the first message of a client is counted, too');
+  other.acknowledge();
+  bench.clock = 10_000;
+  await bench.ticks(5);
+  t.equal(silent.code, 1008);
+  t.ok(bench.counted.includes('notifications/stalled'));
+  other.acknowledge();
+  await bench.ticks(1);
+  t.equal(other.code, 0);
+  t.ok(other.frames.length > 0, 'the other goes on');
 });
 
 t.test('what is not acknowledged comes again, and to the next connection from there', async (t) => {

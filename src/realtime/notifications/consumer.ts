@@ -1,6 +1,41 @@
 /** One connected client of a subscriber: what it was sent and has not acknowledged. */
+import type { Shares } from '../../pacing/shares.ts';
 import { frameText } from './message.ts';
-import type { NotificationLimits, WindowChars } from './limits.ts';
+import type { NotificationLimits } from './limits.ts';
+
+/** The window is tight when less than this part of it is free. */
+const TIGHT_PARTS = 8;
+
+/** The part of the node's window that a client's messages are counted in: shares of its tenant and subscriber. */
+export class WindowShare {
+  readonly #all: Shares;
+  readonly #tenant: number;
+  readonly #subscriber: string;
+
+  constructor(all: Shares, tenant: number, subscriber: string) {
+    this.#all = all;
+    this.#tenant = tenant;
+    this.#subscriber = subscriber;
+  }
+
+  /** One message always has room where there is no other. */
+  hasRoom(chars: number): boolean {
+    return this.#all.used === 0 || this.#all.refusal(this.#tenant, this.#subscriber, chars) === undefined;
+  }
+
+  /** Others wait for what its clients do not acknowledge. */
+  get isTight(): boolean {
+    return !this.hasRoom(this.#all.maximum / TIGHT_PARTS);
+  }
+
+  add(chars: number): void {
+    this.#all.add(this.#tenant, this.#subscriber, chars);
+  }
+
+  give(chars: number): void {
+    this.#all.give(this.#tenant, this.#subscriber, chars);
+  }
+}
 
 /** The WebSocket as the consumer sees it. */
 export interface ConsumerChannel {
@@ -29,7 +64,7 @@ export class Consumer {
   readonly #channel: ConsumerChannel;
   readonly #baseUrl: string;
   readonly #limits: NotificationLimits;
-  readonly #all: WindowChars;
+  readonly #share: WindowShare;
   #sentCount = 0;
   #sentChars = 0;
   #isBlocked = false;
@@ -44,13 +79,13 @@ export class Consumer {
     readonly channel: ConsumerChannel;
     readonly baseUrl: string;
     readonly limits: NotificationLimits;
-    readonly all: WindowChars;
+    readonly share: WindowShare;
   }) {
     this.name = options.name;
     this.#channel = options.channel;
     this.#baseUrl = options.baseUrl;
     this.#limits = options.limits;
-    this.#all = options.all;
+    this.#share = options.share;
   }
 
   get unacknowledgedCount(): number {
@@ -62,10 +97,13 @@ export class Consumer {
     return !this.isClosed && !this.#isBlocked;
   }
 
-  get hasRoom(): boolean {
-    if (!this.isOpen) return false;
-    if (this.#sentCount === 0) return true;
-    return !this.#isFull && !this.#all.isFull;
+  /** @param chars of the next message. */
+  hasRoom(chars: number): boolean {
+    return this.isOpen && !this.#isFull && this.#share.hasRoom(chars);
+  }
+
+  get isWindowTight(): boolean {
+    return this.#share.isTight;
   }
 
   send(sent: Sent, now: number): void {
@@ -73,7 +111,7 @@ export class Consumer {
     sent.consumer = this;
     this.#sentCount += 1;
     this.#sentChars += sent.message.length;
-    this.#all.used += sent.message.length;
+    this.#share.add(sent.message.length);
     const { windowMessages, windowChars } = this.#limits;
     if (this.#sentCount >= windowMessages || this.#sentChars >= windowChars) this.#isFull = true;
     this.repeat(sent, now);
@@ -89,7 +127,7 @@ export class Consumer {
   release({ message }: Sent, now: number): void {
     this.#sentCount -= 1;
     this.#sentChars -= message.length;
-    this.#all.used -= message.length;
+    this.#share.give(message.length);
     this.progressAt = now;
     const { windowMessages, windowChars } = this.#limits;
     if (this.#sentCount <= windowMessages / 2 && this.#sentChars <= windowChars / 2) this.#isFull = false;

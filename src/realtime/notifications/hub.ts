@@ -16,9 +16,9 @@ import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import type { TopicLog } from '../../ports/topic-log.ts';
-import { Consumer } from './consumer.ts';
+import { Consumer, WindowShare } from './consumer.ts';
 import type { ConsumerChannel } from './consumer.ts';
-import { NOTIFICATION_LIMIT, NOTIFICATION_LIMITS, WindowChars } from './limits.ts';
+import { NOTIFICATION_LIMIT, NOTIFICATION_LIMITS } from './limits.ts';
 import type { NotificationLimits } from './limits.ts';
 import { SubscriberRecords } from './subscriber-records.ts';
 import type { Kept, PositionChange } from './subscriber-records.ts';
@@ -96,7 +96,8 @@ export class NotificationHub {
   readonly #records: SubscriberRecords;
   readonly #trimming: Trimming;
   readonly #connections: Shares;
-  readonly #window: WindowChars;
+  /** Characters that the consumers of the node have not acknowledged. */
+  readonly #window: Shares;
   readonly #sockets = new Set<{
     readonly identity: ConsumerIdentity;
     readonly end: (code: number, reason: string) => void;
@@ -114,7 +115,7 @@ export class NotificationHub {
     this.#options = options;
     this.limits = { ...NOTIFICATION_LIMITS, ...options.limits };
     this.#connections = new Shares(NOTIFICATION_LIMIT.CONNECTIONS, this.limits.connections, options.isOnlyTenant);
-    this.#window = new WindowChars(this.limits.windowCharsOfAll);
+    this.#window = new Shares(NOTIFICATION_LIMIT.WINDOW, this.limits.windowCharsOfAll, options.isOnlyTenant);
     const keptOf = (subscriber: Subscriber): Kept | undefined => this.#kept.get(subscriber);
     const { documents, change, log, topics, now } = options;
     const onGone = (topic: Topic, subscriber: Subscriber): void => this.#drop(topic, subscriber);
@@ -137,7 +138,7 @@ export class NotificationHub {
       for (const topic of await this.#options.topics.names(tenant))
         if (this.#isHome({ tenant, topic })) await this.#load({ tenant, topic });
     }
-    this.#timer = setInterval(() => this.#tick(), TICK_MS).unref();
+    this.#timer = setInterval(() => void this.tick(), TICK_MS).unref();
   }
 
   /** Writes down the positions. Resolves when nothing is under way any more. */
@@ -222,7 +223,7 @@ export class NotificationHub {
       channel,
       baseUrl,
       limits: this.limits,
-      all: this.#window,
+      share: new WindowShare(this.#window, tenant, user),
     });
     const connect = (found: Subscriber): void => {
       if (isClosed) return;
@@ -478,7 +479,8 @@ export class NotificationHub {
     });
   }
 
-  #tick(): void {
+  /** Called once a second. Resolves when positions are written and topics are trimmed; never rejects. */
+  tick(): Promise<void> {
     this.#ticks += 1;
     const now = this.#options.clock();
     for (const topic of [...this.#topics.values()]) {
@@ -494,19 +496,19 @@ export class NotificationHub {
       for (const subscriber of topic.subscribers.values()) {
         if (this.#ticks % REPEAT_EVERY_TICKS === 0) {
           subscriber.repeat(now - this.limits.redeliveryMs);
-          if (subscriber.consumers.length > 1) this.#endStalled(subscriber, now);
+          this.#endStalled(subscriber, now);
         }
         // Room of all consumers together, a topic that could not be read, or a chunk that was not told.
         if (this.#options.isHome === undefined || this.#ticks % REPEAT_EVERY_TICKS === 0) subscriber.pump();
       }
     }
-    this.#work = this.#work
+    return (this.#work = this.#work
       .then(() => this.#loadHomes())
       .then(() => this.#writePositions())
       .then(() => this.#trimAll())
       .catch((error: Error) => {
         this.#options.log.warn({ error: error.message }, 'topics could not be looked after; trying again');
-      });
+      }));
   }
 
   /** Another node serves the topic now. */
@@ -519,6 +521,8 @@ export class NotificationHub {
 
   #endStalled(subscriber: Subscriber, now: number): void {
     for (const consumer of subscriber.stalled(now - this.limits.stalledMs)) {
+      // One that is alone holds up itself, unless others wait for its part of the window.
+      if (subscriber.consumers.length === 1 && !consumer.isWindowTight) continue;
       this.#options.refusals.count(NOTIFICATION_LIMIT.STALLED);
       consumer.end(CLOSE.POLICY, `${NOTIFICATION_LIMIT.STALLED}: nothing acknowledged for ${this.limits.stalledMs} ms`);
     }

@@ -3,12 +3,15 @@
 export interface NotificationLimits {
   /** Messages that a consumer has not acknowledged. */
   readonly windowMessages: number;
-  /** Their characters, of one consumer (one message is always sent) and of all of the node. */
+  /** Their characters, of one consumer, and of all of the node in shares of tenants and subscribers. */
   readonly windowChars: number;
   readonly windowCharsOfAll: number;
   /** What is not acknowledged for this long is sent again. */
   readonly redeliveryMs: number;
-  /** A client of a shared subscriber that acknowledges nothing for this long gives way to the others. */
+  /**
+   * A client that acknowledges nothing for this long gives way to the others: of a shared subscriber, and of any while
+   * the characters of all are short.
+   */
   readonly stalledMs: number;
   /** Connections of the node, in shares of tenants and subscribers. */
   readonly connections: number;
@@ -45,23 +48,10 @@ export const NOTIFICATION_LIMIT = {
   CONNECTIONS: 'notifications/connections',
   OF_SUBSCRIBER: 'notifications/connections-of-subscriber',
   SUBSCRIBERS: 'notifications/subscribers',
+  WINDOW: 'notifications/window',
   STALLED: 'notifications/stalled',
   TOPIC_BYTES: 'notifications/topic-bytes',
   TENANT_BYTES: 'notifications/tenant-bytes',
   TOPIC_AGE: 'notifications/topic-age',
   VOLATILE: 'notifications/volatile-bytes',
 } as const;
-
-/** Characters that the consumers of a node have not acknowledged. */
-export class WindowChars {
-  used = 0;
-  readonly maximum: number;
-
-  constructor(maximum: number) {
-    this.maximum = maximum;
-  }
-
-  get isFull(): boolean {
-    return this.used >= this.maximum;
-  }
-}

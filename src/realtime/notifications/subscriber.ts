@@ -154,7 +154,7 @@ export class Subscriber {
         continue;
       }
       const consumer = this.#consumerFor(found.source);
-      if (!consumer.hasRoom) {
+      if (!consumer.hasRoom(found.message.length)) {
         this.#keepLittle();
         return;
       }
