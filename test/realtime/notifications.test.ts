@@ -144,6 +144,9 @@ class Bench {
   readonly hub: NotificationHub;
   readonly forwarding: ForwardedTopics;
   clock = 0;
+  refusedTenant = 0;
+  readonly failingTopics = new Set<string>();
+  readonly trimmed: string[] = [];
   #seq = 0;
 
   constructor(limits: Partial<NotificationLimits> = {}) {
@@ -167,6 +170,8 @@ class Bench {
             .filter(({ seq }) => seq > after)
             .slice(0, limit),
         trim: async (ref, { through, excess }) => {
+          if (this.failingTopics.has(ref.topic)) throw new Error('the topic cannot be read');
+          this.trimmed.push(ref.topic);
           const removed = of(ref)
             .filter(({ seq }) => seq <= through || excess > 0)
             .map(({ seq, messages }) => ({ seq, size: 0, count: messages.length, at: Number.POSITIVE_INFINITY }));
@@ -179,7 +184,8 @@ class Bench {
         list: (_collection, _tenant, prefix) =>
           [...this.records].filter(([id]) => id.startsWith(prefix)).map(([id, value]) => ({ id, value })),
       },
-      change: async (_tenant, changes) => {
+      change: async (tenant, changes) => {
+        if (tenant === this.refusedTenant) throw new Error('the journal takes nothing');
         for (const { id, expected } of changes)
           if (this.records.get(id) !== expected)
             throw new PlatformError('general/changed-meanwhile', { collection: 'x', id });
@@ -306,6 +312,28 @@ t.test('the window of all has shares, and a client that acknowledges nothing doe
   await bench.ticks(1);
   t.equal(other.code, 0);
   t.ok(other.frames.length > 0, 'the other goes on');
+});
+
+t.test('what fails for one tenant or topic holds up no other', async (t) => {
+  const bench = new Bench();
+  const first = await bench.connect({ tenant: 1, topic: 'a', subscriber: 'one' });
+  const client = await bench.connect({ topic: 'b' });
+  bench.append('b', 1);
+  client.acknowledge();
+  const before = bench.records.get('b\ns');
+  bench.refusedTenant = 1;
+  bench.failingTopics.add('a');
+  bench.forwarding.onForwarded?.(
+    { tenant: 1, topic: 'a' },
+    { seq: 10, at: 0, messages: ['/t0/events/1\nCREATE\n\n{}'] },
+  );
+  first.acknowledge();
+  await Promise.all([bench.hub.tick(), bench.hub.tick()]);
+  t.not(bench.records.get('b\ns'), before, 'its position is written');
+  t.same(bench.trimmed, ['b'], 'it is trimmed, once');
+  bench.failingTopics.clear();
+  await bench.hub.tick();
+  t.ok(bench.trimmed.includes('a'), 'tried again');
 });
 
 t.test('what is not acknowledged comes again, and to the next connection from there', async (t) => {

@@ -104,7 +104,9 @@ export class NotificationHub {
   }>();
   #timer: NodeJS.Timeout | undefined;
   #work: Promise<void> = Promise.resolve();
+  #isWorking = false;
   #ticks = 0;
+  #isAgeLookDue = false;
   #anonymousCount = 0;
   #volatileCount = 0;
   /** Of subscribers that have gone. */
@@ -394,7 +396,7 @@ export class NotificationHub {
 
   async #loadHomes(): Promise<void> {
     for (const ref of [...this.#options.forwarding.topics()])
-      if (!this.#topics.has(topicKey(ref)) && this.#isHome(ref)) await this.#load(ref);
+      if (!this.#topics.has(topicKey(ref)) && this.#isHome(ref)) await this.#isDone(ref, () => this.#load(ref));
   }
 
   /** The topic with all its subscribers. */
@@ -482,6 +484,7 @@ export class NotificationHub {
   /** Called once a second. Resolves when positions are written and topics are trimmed; never rejects. */
   tick(): Promise<void> {
     this.#ticks += 1;
+    if (this.#ticks % AGE_EVERY_TICKS === 0) this.#isAgeLookDue = true;
     const now = this.#options.clock();
     for (const topic of [...this.#topics.values()]) {
       if (!this.#isHome(topic.ref)) {
@@ -502,13 +505,34 @@ export class NotificationHub {
         if (this.#options.isHome === undefined || this.#ticks % REPEAT_EVERY_TICKS === 0) subscriber.pump();
       }
     }
-    return (this.#work = this.#work
-      .then(() => this.#loadHomes())
-      .then(() => this.#writePositions())
-      .then(() => this.#trimAll())
-      .catch((error: Error) => {
-        this.#options.log.warn({ error: error.message }, 'topics could not be looked after; trying again');
-      }));
+    // One that takes longer than a second is not overtaken.
+    if (!this.#isWorking) this.#work = this.#lookAfter();
+    return this.#work;
+  }
+
+  async #lookAfter(): Promise<void> {
+    this.#isWorking = true;
+    try {
+      await this.#loadHomes();
+      await this.#writePositions();
+      await this.#trimAll();
+    } finally {
+      this.#isWorking = false;
+    }
+  }
+
+  /** Work on one topic; its failure is not that of the others. @returns whether it was done. */
+  async #isDone(ref: TopicRef, work: () => Promise<unknown>): Promise<boolean> {
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      this.#options.log.warn(
+        { error: (error as Error).message, ...ref },
+        'a topic could not be looked after; trying again',
+      );
+      return false;
+    }
   }
 
   /** Another node serves the topic now. */
@@ -547,15 +571,20 @@ export class NotificationHub {
   }
 
   async #trimAll(): Promise<void> {
-    const isAgeLook = this.#ticks % AGE_EVERY_TICKS === 0;
+    const isAgeLook = this.#isAgeLookDue;
+    this.#isAgeLookDue = false;
     this.#trimming.requireTenantBounds(this.#topics.values());
     for (const topic of [...this.#topics.values()]) {
       if (topic.isVolatile || !(topic.isDirty || isAgeLook)) continue;
-      const isTrimmed = await this.#trimming.trim(topic);
-      if (topic.subscribers.size > 0 || !isTrimmed) continue;
-      this.#remove(topic);
-      await this.#close(topic.ref);
+      if (!(await this.#isDone(topic.ref, () => this.#trim(topic)))) topic.isDirty = true;
     }
+  }
+
+  async #trim(topic: Topic): Promise<void> {
+    const isTrimmed = await this.#trimming.trim(topic);
+    if (topic.subscribers.size > 0 || !isTrimmed) return;
+    this.#remove(topic);
+    await this.#close(topic.ref);
   }
 
   /** One that gets a subscriber meanwhile is opened afterwards. */

@@ -79,7 +79,10 @@ export class SubscriberRecords {
     kept.stored = value;
   }
 
-  /** @param keptOf what is known of a subscriber. Rejects when the records cannot be changed now. */
+  /**
+   * Never rejects: positions that cannot be written now are written at the next look, those of other tenants all the
+   * same. @param keptOf what is known of a subscriber.
+   */
   async write(topics: Iterable<Topic>, keptOf: (subscriber: Subscriber) => Kept | undefined): Promise<void> {
     const changed = new Map<number, Moved[]>();
     for (const topic of topics) {
@@ -96,7 +99,12 @@ export class SubscriberRecords {
     }
     for (const [tenant, all] of changed)
       for (let at = 0; at < all.length; at += POSITIONS_MAX)
-        await this.#move(tenant, all.slice(at, at + POSITIONS_MAX));
+        await this.#move(tenant, all.slice(at, at + POSITIONS_MAX)).catch((error: Error) => {
+          this.#options.log.warn(
+            { tenant, error: error.message },
+            'positions of subscribers could not be written; trying again',
+          );
+        });
   }
 
   async remove({ tenant, topic }: TopicRef, kept: Kept): Promise<void> {
