@@ -410,6 +410,16 @@ t.test('a volatile topic drops the oldest above its bound, and ends with its cli
   t.equal(bench.hub.counts.backlogMessages <= 5, true);
   client.socket.closed();
   await until('it is gone', () => bench.hub.counts.topics === 0);
+  // A socket that closes while its subscriber is being made.
+  const gone = new Client();
+  const identity = { tenant: TENANT, topic: 'a~', subscriber: 's', isShared: false, consumer: undefined };
+  bench.hub.open(identity, gone, '').closed();
+  await until('its subscriber is made', () => bench.hub.counts.subscribers === 1);
+  await bench.ticks(5);
+  t.equal(bench.hub.counts.subscribers, 1, 'one that is being connected has some time');
+  bench.clock = 61_000;
+  await bench.ticks(5);
+  await until('it is gone', () => bench.hub.counts.topics === 0);
   for (const topic of ['a~', 'b~', 'c']) await bench.hub.unsubscribe({ tenant: TENANT, topic }, 'unknown');
   t.equal(bench.hub.counts.topics, 0, 'who unsubscribes a stranger leaves nothing behind');
 });

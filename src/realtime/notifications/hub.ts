@@ -474,8 +474,13 @@ export class NotificationHub {
   #left(ref: TopicRef, subscriber: Subscriber, consumer: Consumer): void {
     subscriber.remove(consumer);
     const topic = this.#topics.get(topicKey(ref));
+    if (topic?.isVolatile === true && subscriber.consumers.length === 0) this.#removeVolatile(topic, subscriber);
+  }
+
+  #removeVolatile(topic: Topic, subscriber: Subscriber): void {
+    const { ref } = topic;
     const kept = this.#kept.get(subscriber);
-    if (topic?.isVolatile !== true || kept === undefined || subscriber.consumers.length > 0) return;
+    if (kept === undefined) return;
     this.#removeSubscriber(topic, kept).catch((error: Error) => {
       this.#options.log.warn({ error: error.message, ...ref }, 'a volatile subscriber could not be removed');
     });
@@ -496,10 +501,11 @@ export class NotificationHub {
         continue;
       }
       if (topic.isVolatile) this.#shrink(topic);
-      for (const subscriber of topic.subscribers.values()) {
+      for (const subscriber of [...topic.subscribers.values()]) {
         if (this.#ticks % REPEAT_EVERY_TICKS === 0) {
           subscriber.repeat(now - this.limits.redeliveryMs);
           this.#endStalled(subscriber, now);
+          if (topic.isVolatile) this.#endAbandoned(topic, subscriber, now);
         }
         // Room of all consumers together, a topic that could not be read, or a chunk that was not told.
         if (this.#options.isHome === undefined || this.#ticks % REPEAT_EVERY_TICKS === 0) subscriber.pump();
@@ -541,6 +547,13 @@ export class NotificationHub {
       if (topicKey(identity) === topicKey(topic.ref)) end(CLOSE.RESTART, 'another node serves the topic now');
     for (const subscriber of topic.subscribers.values()) this.#uncount(subscriber);
     this.#remove(topic);
+  }
+
+  /** Its last client never came, or went with another process or home of the topic. */
+  #endAbandoned(topic: Topic, subscriber: Subscriber, now: number): void {
+    const isWaiting = this.#kept.get(subscriber)?.changing === undefined;
+    if (isWaiting && subscriber.consumers.length === 0 && subscriber.leftAt < now - this.limits.abandonedMs)
+      this.#removeVolatile(topic, subscriber);
   }
 
   #endStalled(subscriber: Subscriber, now: number): void {

@@ -13,6 +13,8 @@ export interface NotificationLimits {
    * the characters of all are short.
    */
   readonly stalledMs: number;
+  /** A volatile subscriber without a client for this long is removed: none may come back to it. */
+  readonly abandonedMs: number;
   /** Connections of the node, in shares of tenants and subscribers. */
   readonly connections: number;
   readonly connectionsOfSubscriber: number;
@@ -33,6 +35,7 @@ export const NOTIFICATION_LIMITS: NotificationLimits = {
   windowCharsOfAll: 64 * 1_048_576,
   redeliveryMs: 60_000,
   stalledMs: 120_000,
+  abandonedMs: 60_000,
   connections: 5_000,
   connectionsOfSubscriber: 100,
   subscribers: 1_000,

@@ -45,6 +45,8 @@ export class Subscriber {
   readonly #partitions = new Map<string, Consumer>();
   /** Sources with messages under way: these stay where they are, so that none overtakes another. */
   readonly #underWay = new Map<string, { readonly consumer: Consumer; count: number }>();
+  /** Without a client since then; clock of `now`. */
+  leftAt: number;
   acknowledgedCount = 0;
   deliveredCount = 0;
   repeatedCount = 0;
@@ -54,6 +56,7 @@ export class Subscriber {
     this.isShared = options.isShared;
     this.#options = options;
     this.#next = options.position;
+    this.leftAt = options.now();
   }
 
   /** The first message that is not acknowledged. */
@@ -92,6 +95,7 @@ export class Subscriber {
     }
     this.#returned.sort((one, other) => one.seq - other.seq || one.index - other.index);
     if (this.#consumers.length === 0) {
+      this.leftAt = now;
       this.#unacknowledged.clear();
       this.#returned = [];
       this.#chunks = [];
