@@ -6,6 +6,7 @@ import { topicName, NAME_LENGTH_MAX, NAME_PATTERN } from '../../model/entities/n
 import type { ConsumerClaims } from '../../model/entities/notifications/token.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { Log } from '../../ports/log.ts';
+import type { Refusals } from '../../ports/refusals.ts';
 import type { Upgraded, UpgradeHead, UpgradeRefusal, WebSocketChannel, WebSocketHandlers } from '../http/web-socket.ts';
 import { isActive } from '../../accounts/tenants/tenants.ts';
 import { tenantOfHost } from '../request/login-host.ts';
@@ -51,6 +52,7 @@ export interface ConsumerEndpoint {
   readonly consumers: ConsumerPort;
   readonly tokens: { verify(token: string): Promise<ConsumerClaims | undefined> };
   readonly tenants: Tenants;
+  readonly refusals: Refusals;
   readonly log: Log;
 }
 
@@ -60,15 +62,19 @@ export interface ConsumerHost {
   webSocket(path: string, handlers: WebSocketHandlers): void;
 }
 
+/** @param called the tenant of the host. @throws PlatformError 403. */
+export function requireServed(called: TenantInfo | undefined, tenant: TenantInfo): void {
+  if ((called !== undefined && called.number !== tenant.number) || !isActive(tenant))
+    throw new PlatformError('notifications/other-tenant');
+}
+
 /** Rejects with PlatformError 401, 403, 422. */
 async function identityOf({ tokens, tenants }: ConsumerEndpoint, host: string, queryText: string): Promise<Identity> {
   const query = new URLSearchParams(queryText);
   const claims = await tokens.verify(query.get('token') ?? '');
   const tenant = claims === undefined ? undefined : tenants.byNumber(claims.tenantNumber);
   if (claims === undefined || tenant === undefined) throw new PlatformError('notifications/bad-token');
-  const called: TenantInfo | undefined = tenantOfHost(tenants, host);
-  if ((called !== undefined && called.number !== tenant.number) || !isActive(tenant))
-    throw new PlatformError('notifications/other-tenant');
+  requireServed(tenantOfHost(tenants, host), tenant);
   const consumer = query.get('consumer') ?? undefined;
   if (consumer !== undefined && (consumer.length > NAME_LENGTH_MAX || !CONSUMER_NAME.test(consumer)))
     throw new PlatformError('validation/invalid-field', {
@@ -93,7 +99,7 @@ const refusedAs = ({ status, error, message }: PlatformError): UpgradeRefusal =>
 
 /** Registers the WebSocket; before `listen`. */
 export function registerConsumerSockets(host: ConsumerHost, endpoint: ConsumerEndpoint): void {
-  const { consumers, log } = endpoint;
+  const { consumers, refusals, log } = endpoint;
   const sockets = new Map<WebSocketChannel, Socket>();
   /** Of clients that were admitted and are not open yet. */
   const admitted = new WeakMap<UpgradeHead, Identity>();
@@ -110,6 +116,11 @@ export function registerConsumerSockets(host: ConsumerHost, endpoint: ConsumerEn
         return refusal === undefined ? undefined : refusedAs(refusal);
       } catch (error) {
         if (!(error instanceof PlatformError)) throw error;
+        if (error.status === 401 || error.status === 403)
+          refusals.count(`http/${error.status}`, {
+            address: client.remoteAddress,
+            reason: `WebSocket ${client.head.path}: ${error.message}`,
+          });
         log.debug({ code: error.code, address: client.remoteAddress }, 'a consumer of notifications was refused');
         return refusedAs(error);
       }

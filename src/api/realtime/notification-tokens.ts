@@ -2,9 +2,13 @@
 import Type from 'typebox';
 import type { ConsumerClaims } from '../../model/entities/notifications/token.ts';
 import { NAME_LENGTH_MAX, NAME_PATTERN } from '../../model/entities/notifications/subscription.ts';
+import type { AuditEntry } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { OPEN, Text, open, optional } from '../../model/schema/parts.ts';
 import { JSON_TYPE, parseAccept } from '../http/media-types.ts';
+import { changeRecords } from '../../records/records.ts';
+import { tenantCalled } from '../request/login-host.ts';
+import { requireServed } from './notification-consumers.ts';
 import type { Answer } from '../request/answer.ts';
 import type { ApiRequest } from '../request/request.ts';
 import type { Route } from '../request/route.ts';
@@ -45,6 +49,19 @@ function answerOf(request: ApiRequest, value: unknown): Answer {
   return { status: 200, text: JSON.stringify(value), contentType: JSON_TYPE };
 }
 
+/** @param user who is logged in; nobody is where the token alone suffices. */
+async function audit(
+  { platform }: ApiRequest,
+  { tenantNumber, subscription, subscriber, isShared, isVolatile }: ConsumerClaims,
+  activity: string,
+  user?: string,
+): Promise<void> {
+  const kind = `${isShared ? ', shared' : ''}${isVolatile ? ', not persistent' : ''}`;
+  const text = `${activity}: subscription ${subscription}, subscriber ${subscriber}${kind}`;
+  const told: AuditEntry = { type: 'SYSTEM', activity, text, ...(user === undefined ? {} : { user }) };
+  await changeRecords(platform, tenantNumber, [], [told]);
+}
+
 async function post(request: ApiRequest): Promise<Answer> {
   const sent = JSON.parse(request.bodyText()) as Sent;
   const claims: ConsumerClaims = {
@@ -56,7 +73,9 @@ async function post(request: ApiRequest): Promise<Answer> {
     isVolatile: sent.nonPersistent ?? false,
   };
   const seconds = (sent.expiresInMinutes ?? MINUTES_DEFAULT) * 60;
-  return answerOf(request, { token: await request.platform.notifications.tokens.issue(claims, seconds) });
+  const token = await request.platform.notifications.tokens.issue(claims, seconds);
+  await audit(request, claims, 'Notification token created', request.principal.userName);
+  return answerOf(request, { token });
 }
 
 /** @throws PlatformError 422. */
@@ -67,12 +86,17 @@ async function verify(request: ApiRequest): Promise<Answer> {
   return answerOf(request, found.payload);
 }
 
-/** @throws PlatformError 401. */
+/** @throws PlatformError 401, 403. */
 async function unsubscribe(request: ApiRequest): Promise<Answer> {
-  const { notifications } = request.platform;
+  const { notifications, tenants } = request.platform;
   const claims = await notifications.tokens.verify(request.query.text('token') ?? '');
   if (claims === undefined) throw new PlatformError('notifications/bad-token');
-  return answerOf(request, { result: await notifications.unsubscribe(claims) });
+  const tenant = tenants.byNumber(claims.tenantNumber);
+  if (tenant === undefined) throw new PlatformError('notifications/bad-token');
+  requireServed(tenantCalled(request), tenant);
+  const result = await notifications.unsubscribe(claims);
+  await audit(request, claims, 'Notification subscriber removed');
+  return answerOf(request, { result });
 }
 
 export function notificationTokenRoutes(): Route[] {

@@ -166,6 +166,7 @@ export function httpServer(
       consumers: notifications.consumers,
       tokens: core.notificationTokens,
       tenants: core.tenants,
+      refusals: metrics,
       log,
     });
     api.webSocket(

@@ -119,11 +119,12 @@ t.test('AlarmService', async (t) => {
     { severity: 'MINOR', text: 'changed', source: { id } },
     'with the whole device',
   );
-  t.equal(
-    (await client.alarm.updateBulk({ status: 'ACKNOWLEDGED' }, { resolved: false, severity: 'MINOR' })).status,
-    200,
+  const bulk = await client.alarm.updateBulk({ status: 'ACKNOWLEDGED' }, { resolved: false, severity: 'MINOR' });
+  t.ok([200, 202].includes(bulk.status), 'done, or under way on a busy machine');
+  await eventually(
+    'alarms without a source are acknowledged',
+    async () => (await client.alarm.detail(other)).data.status === 'ACKNOWLEDGED',
   );
-  t.match((await client.alarm.detail(other)).data, { status: 'ACKNOWLEDGED' }, 'without a source');
   t.match(await failure(client.alarm.create({ source: { id }, type: 'my_A' })), {
     res: { status: 422 },
     data: { error: 'undefined/validationError', message: /severity,text,time/ },

@@ -69,6 +69,12 @@ t.test('tokens: claims that any Base64 decodes, verified and refused', async (t)
   t.equal((await plain.get(`/notification2/token?token=${good}`)).status, 403);
   const anonymous = await fetch(`${server.url}/notification2/unsubscribe?token=${good}`, { method: 'POST' });
   t.same([anonymous.status, await anonymous.json()], [200, { result: 'DONE' }]);
+  const told = await eventually('the audit records', async () => {
+    const { auditRecords } = await rest.read('/audit/auditRecords?type=SYSTEM&pageSize=2000');
+    const found = auditRecords.map(({ activity }: any) => activity as string);
+    return found.includes('Notification subscriber removed') ? (found as string[]) : undefined;
+  });
+  t.ok(told.includes('Notification token created'));
 });
 
 t.test('frames: header, action, an empty line, the entity on one line with its links', async (t) => {
@@ -296,11 +302,13 @@ t.test('a topic drains when its subscription is deleted; a device over MQTT; oth
     subscription: 'mqtt',
     subscriptionFilter: { apis: ['*'] },
   });
-  const stranger = await consume(server, await tokenOf(other, { subscription: 'mqtt', subscriber: 'one' }));
+  const strangersToken = await tokenOf(other, { subscription: 'mqtt', subscriber: 'one' });
+  const stranger = await consume(server, strangersToken);
   await device.publish('s/us', '200,c8y_Temp,T,100,C');
   const object = await other.create('/inventory/managedObjects', { name: 'own' });
   const [frame] = await stranger.has(1);
   t.equal(frame.channel, `/${tenant.id}/managedobjects/${object.id}`);
   t.equal((await server.management.put(`/tenant/tenants/${tenant.id}`, { status: 'SUSPENDED' })).status, 200);
   t.match(await eventually('the end', () => stranger.closed), { code: 1008 });
+  t.equal((await rest.post(`/notification2/unsubscribe?token=${strangersToken}`, '')).status, 403);
 });
