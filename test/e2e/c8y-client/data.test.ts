@@ -2,7 +2,7 @@
 import { Client, EventBinaryService } from '@c8y/client';
 import t from 'tap';
 import { leftOut } from '../../helpers/clients/c8y-client-calls.ts';
-import { PASSWORD, TENANT, startServer } from '../../helpers/running/server.ts';
+import { PASSWORD, TENANT, eventually, startServer } from '../../helpers/running/server.ts';
 
 const server = await startServer(t);
 const client: any = await Client.authenticate({ tenant: TENANT, user: 'admin', password: PASSWORD }, server.url);
