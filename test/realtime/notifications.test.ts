@@ -7,7 +7,8 @@ import type { TopicChunk, TopicRef } from '../../src/model/entities/notification
 import { PlatformError } from '../../src/model/errors.ts';
 import type { Notification } from '../../src/ports/live-bus.ts';
 import { NotificationHub } from '../../src/realtime/notifications/hub.ts';
-import type { ConsumerIdentity, ConsumerSocket, ForwardedTopics } from '../../src/realtime/notifications/hub.ts';
+import type { ForwardedTopics } from '../../src/realtime/notifications/hub-options.ts';
+import type { ConsumerIdentity, ConsumerSocket } from '../../src/realtime/notifications/hub.ts';
 import { Forwarded, messageText, shortened, sourceOfMessage } from '../../src/realtime/notifications/message.ts';
 import type { NotificationLimits } from '../../src/realtime/notifications/limits.ts';
 import { TenantSubscriptions } from '../../src/realtime/notifications/subscriptions.ts';

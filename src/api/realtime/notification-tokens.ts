@@ -49,7 +49,7 @@ function answerOf(request: ApiRequest, value: unknown): Answer {
   return { status: 200, text: JSON.stringify(value), contentType: JSON_TYPE };
 }
 
-/** @param user who is logged in; nobody is where the token alone suffices. */
+/** @param user who is logged in; absent where the token alone suffices. */
 async function audit(
   { platform }: ApiRequest,
   { tenantNumber, subscription, subscriber, isShared, isVolatile }: ConsumerClaims,

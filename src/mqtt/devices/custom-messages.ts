@@ -308,7 +308,7 @@ class CustomRow {
     this.afterwards.push(() => this.#link.acknowledgements.afterAnswers(() => this.#answerInOrder(view)));
   }
 
-  /** Nothing is read for an answer that nobody wants. */
+  /** Nothing is read for an answer that is not asked for. */
   #answer(view: View): void {
     if (this.#hasResponse) this.#answerInOrder(view);
   }

@@ -2,6 +2,7 @@
  * How far the operations of one connection are: what it has been sent, and what is still to be looked at
  * (operation-delivery.ts).
  */
+import { openOperationStatus } from '../../model/entities/operation.ts';
 
 /** An operation that was PENDING when it was found. */
 export interface PendingOperation {
@@ -167,3 +168,13 @@ export class ForwardingState {
     if (this.#sent.delete(id) || wasOnTopics) this.#isFullTold = false;
   }
 }
+
+/**
+ * Operation, topic and entry: of one that has become PENDING again it is another mark. Undefined when it is not PENDING
+ * any more.
+ */
+export function markOf(id: string, topic: string, entry: string): string | undefined {
+  return openOperationStatus(entry) === 'PENDING' ? `${id} ${topic}${entry.slice('PENDING'.length)}` : undefined;
+}
+
+export const operationOf = (mark: string): string => mark.slice(0, mark.indexOf(' '));

@@ -16,7 +16,12 @@ import { PlatformError } from '../../model/errors.ts';
 import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import type { Refusals } from '../../ports/refusals.ts';
-import { deliveredOperation, openOperationKey, openOperationStatus } from '../../model/entities/operation.ts';
+import {
+  deliveredOperation,
+  notificationText,
+  openOperationKey,
+  openOperationStatus,
+} from '../../model/entities/operation.ts';
 import { SERIAL_TYPE } from '../../model/access/serial-claim.ts';
 import {
   SOFTWARE_LIST,
@@ -30,7 +35,7 @@ import { RECEIVE, RECEIVES_ROWS_OF_COLLECTIONS } from '../../smartrest/topics.ts
 import { topicMark, type OperationRows } from './collection-rows.ts';
 import type { Device } from './device.ts';
 import type { DeviceHooks } from './hooks.ts';
-import { ForwardingState } from './forwarding-state.ts';
+import { ForwardingState, markOf, operationOf } from './forwarding-state.ts';
 import type { PendingOperation, PendingWalk } from './forwarding-state.ts';
 
 /** Objects looked at on the way up from a device. */
@@ -587,23 +592,3 @@ export class OperationDelivery {
 
 /** @param place the topic in the mark of the message. */
 type SendOperation = (bit: number, topic: string, payload: string, place?: string) => void;
-
-/**
- * Operation, topic and entry: of one that has become PENDING again it is another mark. Undefined when it is not PENDING
- * any more.
- */
-function markOf(id: string, topic: string, entry: string): string | undefined {
-  return openOperationStatus(entry) === 'PENDING' ? `${id} ${topic}${entry.slice('PENDING'.length)}` : undefined;
-}
-
-const operationOf = (mark: string): string => mark.slice(0, mark.indexOf(' '));
-
-/** The operation as JSON with what agents need beside it (docs/spec/mqtt-json.md#operations). */
-function notificationText(members: Members, agent: string, serial: string): string {
-  return joinMembers(
-    deliveredOperation(new Map(members), agent).set(
-      'externalSource',
-      JSON.stringify({ externalId: serial, type: SERIAL_TYPE }),
-    ),
-  );
-}

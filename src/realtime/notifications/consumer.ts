@@ -18,7 +18,7 @@ export class WindowShare {
     this.#subscriber = subscriber;
   }
 
-  /** One message always has room where there is no other. */
+  /** A message that is alone always has room. */
   hasRoom(chars: number): boolean {
     return this.#all.used === 0 || this.#all.refusal(this.#tenant, this.#subscriber, chars) === undefined;
   }

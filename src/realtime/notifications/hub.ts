@@ -12,16 +12,13 @@ import {
 import type { StoredSubscriber, TopicChunk, TopicRef } from '../../model/entities/notifications/topic.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { Shares } from '../../pacing/shares.ts';
-import type { DocumentReader } from '../../ports/document-reader.ts';
-import type { Log } from '../../ports/log.ts';
-import type { Refusals } from '../../ports/refusals.ts';
-import type { TopicLog } from '../../ports/topic-log.ts';
 import { Consumer, WindowShare } from './consumer.ts';
 import type { ConsumerChannel } from './consumer.ts';
+import type { NotificationHubOptions } from './hub-options.ts';
 import { NOTIFICATION_LIMIT, NOTIFICATION_LIMITS } from './limits.ts';
 import type { NotificationLimits } from './limits.ts';
 import { SubscriberRecords } from './subscriber-records.ts';
-import type { Kept, PositionChange } from './subscriber-records.ts';
+import type { Kept } from './subscriber-records.ts';
 import { Subscriber } from './subscriber.ts';
 import { Topic } from './topic.ts';
 import { Trimming } from './trimming.ts';
@@ -36,37 +33,6 @@ const NOTHING = { lastSeq: 0, size: 0, count: 0 } as const;
 
 export const CLOSE = { NORMAL: 1000, GOING_AWAY: 1001, POLICY: 1008, RESTART: 1012, TRY_AGAIN: 1013 } as const;
 export const UNSUBSCRIBE_TEXT = 'unsubscribe_subscriber';
-
-/** Whom the actors' side forwards to. */
-export interface ForwardedTopics {
-  onForwarded: ((topic: TopicRef, chunk: TopicChunk) => void) | undefined;
-  topics(): Iterable<TopicRef>;
-  subscribed(topic: TopicRef, subscriber: string): void;
-  unsubscribed(topic: TopicRef, subscriber: string): void;
-  loaded(tenant: number): Promise<void>;
-  forgetTenant(tenant: number): void;
-}
-
-export interface NotificationHubOptions {
-  readonly forwarding: ForwardedTopics;
-  readonly topics: TopicLog;
-  /** Whether this node serves the consumers of the topic; without it, it serves all. */
-  readonly isHome?: (topic: TopicRef) => boolean;
-  readonly documents: Pick<DocumentReader, 'get' | 'list'>;
-  /** Stores records with compare and set; rejects with PlatformError `general/changed-meanwhile`. */
-  readonly change: (tenant: number, changes: readonly PositionChange[]) => Promise<void>;
-  /** Id of a tenant by its number, for the log. */
-  readonly tenantId: (tenant: number) => string;
-  /** A subscriber is stored: resolves when every node forwards to its topic. */
-  readonly begun?: (topic: TopicRef, subscriber: string) => Promise<void>;
-  readonly refusals: Refusals;
-  readonly log: Log;
-  readonly isOnlyTenant?: () => boolean;
-  readonly limits?: Partial<NotificationLimits>;
-  /** ms since 1970, and of a clock that never jumps. */
-  readonly now: () => number;
-  readonly clock: () => number;
-}
 
 /** Who a connection is for. */
 export interface ConsumerIdentity extends TopicRef {
