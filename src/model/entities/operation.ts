@@ -1,6 +1,5 @@
 /** Operations (docs/spec/operations.md): their statuses, and which members are whose. */
 import { AGENT_MARKERS } from './agent-marker.ts';
-import { SERIAL_TYPE } from '../access/serial-claim.ts';
 import { joinMembers, stringMember, type Members } from '../documents/json-document.ts';
 import { changedMembers, newDocument } from './body-rules.ts';
 
@@ -94,14 +93,4 @@ export function deliveredOperation(operation: Members, agentId: string): Members
 export function fitFailureReason(changes: Members, stored: Members): void {
   const status = stringMember(changes, 'status') ?? stringMember(stored, 'status');
   if (status !== 'FAILED') changes.set('failureReason', 'null');
-}
-
-/** The operation as JSON with what agents need beside it (docs/spec/mqtt-json.md#operations). */
-export function notificationText(members: Members, agent: string, serial: string): string {
-  return joinMembers(
-    deliveredOperation(new Map(members), agent).set(
-      'externalSource',
-      JSON.stringify({ externalId: serial, type: SERIAL_TYPE }),
-    ),
-  );
 }

@@ -2,7 +2,9 @@
  * How far the operations of one connection are: what it has been sent, and what is still to be looked at
  * (operation-delivery.ts).
  */
-import { openOperationStatus } from '../../model/entities/operation.ts';
+import { SERIAL_TYPE } from '../../model/access/serial-claim.ts';
+import { joinMembers, type Members } from '../../model/documents/json-document.ts';
+import { deliveredOperation, openOperationStatus } from '../../model/entities/operation.ts';
 
 /** An operation that was PENDING when it was found. */
 export interface PendingOperation {
@@ -178,3 +180,13 @@ export function markOf(id: string, topic: string, entry: string): string | undef
 }
 
 export const operationOf = (mark: string): string => mark.slice(0, mark.indexOf(' '));
+
+/** The operation as JSON with what agents need beside it (docs/spec/mqtt-json.md#operations). */
+export function notificationText(members: Members, agent: string, serial: string): string {
+  return joinMembers(
+    deliveredOperation(new Map(members), agent).set(
+      'externalSource',
+      JSON.stringify({ externalId: serial, type: SERIAL_TYPE }),
+    ),
+  );
+}

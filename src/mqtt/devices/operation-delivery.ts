@@ -16,12 +16,7 @@ import { PlatformError } from '../../model/errors.ts';
 import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import type { Refusals } from '../../ports/refusals.ts';
-import {
-  deliveredOperation,
-  notificationText,
-  openOperationKey,
-  openOperationStatus,
-} from '../../model/entities/operation.ts';
+import { deliveredOperation, openOperationKey, openOperationStatus } from '../../model/entities/operation.ts';
 import { SERIAL_TYPE } from '../../model/access/serial-claim.ts';
 import {
   SOFTWARE_LIST,
@@ -35,7 +30,7 @@ import { RECEIVE, RECEIVES_ROWS_OF_COLLECTIONS } from '../../smartrest/topics.ts
 import { topicMark, type OperationRows } from './collection-rows.ts';
 import type { Device } from './device.ts';
 import type { DeviceHooks } from './hooks.ts';
-import { ForwardingState, markOf, operationOf } from './forwarding-state.ts';
+import { ForwardingState, markOf, notificationText, operationOf } from './forwarding-state.ts';
 import type { PendingOperation, PendingWalk } from './forwarding-state.ts';
 
 /** Objects looked at on the way up from a device. */
