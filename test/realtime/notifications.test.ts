@@ -6,6 +6,7 @@ import { chunkText, messagesOf } from '../../src/model/entities/notifications/to
 import type { TopicChunk, TopicRef } from '../../src/model/entities/notifications/topic.ts';
 import { PlatformError } from '../../src/model/errors.ts';
 import type { Notification } from '../../src/ports/live-bus.ts';
+import { Forwarding } from '../../src/realtime/notifications/forwarding.ts';
 import { NotificationHub } from '../../src/realtime/notifications/hub.ts';
 import type { ForwardedTopics } from '../../src/realtime/notifications/hub-options.ts';
 import type { ConsumerIdentity, ConsumerSocket } from '../../src/realtime/notifications/hub.ts';
@@ -423,4 +424,31 @@ t.test('a volatile topic drops the oldest above its bound, and ends with its cli
   await until('it is gone', () => bench.hub.counts.topics === 0);
   for (const topic of ['a~', 'b~', 'c']) await bench.hub.unsubscribe({ tenant: TENANT, topic }, 'unknown');
   t.equal(bench.hub.counts.topics, 0, 'who unsubscribes a stranger leaves nothing behind');
+});
+
+t.test('a large object in many topics: copies above a bound of the group are short', async (t) => {
+  const counted: string[] = [];
+  const rows = Array.from({ length: 20 }, (_, index) => {
+    const one = subscription({ id: String(index), subscription: `t${index}` });
+    return { id: subscriptionKey(one), value: JSON.stringify(one) };
+  });
+  const forwarding = new Forwarding({
+    documents: { list: () => rows },
+    hierarchy: { ancestors: () => [] },
+    tenantId: () => 't1',
+    refusals: { count: (limit) => void counted.push(limit) },
+    log,
+    now: () => 0,
+  });
+  for (let index = 0; index < 20; index += 1) forwarding.subscribed({ tenant: TENANT, topic: `t${index}` }, 's');
+  const entity = { id: '5', source: { id: SOURCE }, c8y_Large: 'x'.repeat(2_700_000) };
+  const group = await forwarding.forward(1, [notice({ entity })]);
+  const sizes = (group?.documents ?? []).map(({ value }) => value.length);
+  t.equal(sizes.length, 20);
+  t.ok(sizes.reduce((sum, size) => sum + size, 0) < 33 * 1_048_576);
+  t.equal(sizes.filter((size) => size > 2_000_000).length, 12);
+  t.same(
+    counted,
+    Array.from({ length: 8 }, () => 'notifications/group-bytes'),
+  );
 });

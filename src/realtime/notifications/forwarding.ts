@@ -16,10 +16,14 @@ import { isVolatileTopic } from '../../model/entities/notifications/subscription
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { Notification } from '../../ports/live-bus.ts';
 import type { Log } from '../../ports/log.ts';
+import type { Refusals } from '../../ports/refusals.ts';
 import { persistently } from '../../pacing/persistently.ts';
-import { Forwarded, messageText } from './message.ts';
+import { NOTIFICATION_LIMIT } from './limits.ts';
+import { Forwarded, messageText, shortenedText } from './message.ts';
 import { TenantSubscriptions } from './subscriptions.ts';
 
+/** Characters that the messages of one group have in all topics together, before they are shortened. */
+const GROUP_CHARS_MAX = 32 * 1_048_576;
 /** Records read in one step. */
 const STEP = 1_000;
 /** At most one line in this time about notifications that fail; the others are counted in it. */
@@ -50,6 +54,7 @@ export interface ForwardingOptions {
   readonly hierarchy: { ancestors(tenant: number, id: string): readonly string[] | Promise<readonly string[]> };
   /** Id of a tenant by its number. */
   readonly tenantId: (tenant: number) => string | undefined;
+  readonly refusals: Refusals;
   readonly log: Log;
   /** ms since 1970. */
   readonly now: () => number;
@@ -200,6 +205,7 @@ export class Forwarding {
     above: ReadonlyMap<string, readonly string[]>,
   ): (readonly [TopicRef, TopicChunk])[] {
     const chunks = new Map<string, { readonly ref: TopicRef; readonly messages: string[] }>();
+    let chars = 0;
     for (const notification of notifications) {
       const { tenant, source } = notification;
       const found = this.#tenants.get(tenant);
@@ -210,7 +216,12 @@ export class Forwarding {
         const tenantId = matches.size === 0 ? undefined : this.#options.tenantId(tenant);
         if (tenantId === undefined) continue;
         for (const [topic, { kind, fragments }] of matches) {
-          const message = messageText(tenantId, kind, forwarded, fragments);
+          let message = messageText(tenantId, kind, forwarded, fragments);
+          if (chars + message.length > GROUP_CHARS_MAX) {
+            this.#options.refusals.count(NOTIFICATION_LIMIT.GROUP_BYTES, { tenant: tenantId });
+            message = shortenedText(tenantId, kind, forwarded);
+          }
+          chars += message.length;
           const key = topicKey({ tenant, topic });
           const chunk = chunks.get(key);
           if (chunk === undefined) chunks.set(key, { ref: { tenant, topic }, messages: [message] });

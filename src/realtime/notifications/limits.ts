@@ -52,6 +52,7 @@ export const NOTIFICATION_LIMIT = {
   OF_SUBSCRIBER: 'notifications/connections-of-subscriber',
   SUBSCRIBERS: 'notifications/subscribers',
   WINDOW: 'notifications/window',
+  GROUP_BYTES: 'notifications/group-bytes',
   STALLED: 'notifications/stalled',
   TOPIC_BYTES: 'notifications/topic-bytes',
   TENANT_BYTES: 'notifications/tenant-bytes',

@@ -41,6 +41,8 @@ const STANDARD: Readonly<Record<Area, ReadonlySet<string>>> = {
 export class Forwarded {
   readonly notification: Notification;
   #entity: string | undefined;
+  #members: readonly (readonly [string, string])[] | undefined;
+  #shortened: string | undefined;
   #type: string | undefined;
 
   constructor(notification: Notification) {
@@ -65,8 +67,15 @@ export class Forwarded {
     if (notification.action === 'DELETE') return `{"id":${notification.text()}}`;
     this.#entity ??= linkedEntity(notification, notification.text(), BASE_PLACE);
     if (fragments === undefined) return this.#entity;
+    this.#members ??= [...splitMembers(this.#entity)];
     const standard = STANDARD[notification.area];
-    return joinMembers([...splitMembers(this.#entity)].filter(([name]) => standard.has(name) || fragments.has(name)));
+    return joinMembers(this.#members.filter(([name]) => standard.has(name) || fragments.has(name)));
+  }
+
+  /** The entity of `shortened`. */
+  shortenedEntity(): string {
+    if (this.notification.action === 'DELETE') return this.entity(undefined);
+    return (this.#shortened ??= shortenedEntity(this.entity(undefined), this.notification.area));
   }
 }
 
@@ -77,9 +86,15 @@ export function messageText(
   forwarded: Forwarded,
   fragments: ReadonlySet<string> | undefined,
 ): string {
-  const { source, action } = forwarded.notification;
-  return `/${tenant}/${kind}/${source}\n${action}\n\n${forwarded.entity(fragments)}`;
+  return headText(tenant, kind, forwarded) + forwarded.entity(fragments);
 }
+
+/** As `messageText`, shortened. */
+export const shortenedText = (tenant: string, kind: string, forwarded: Forwarded): string =>
+  headText(tenant, kind, forwarded) + forwarded.shortenedEntity();
+
+const headText = (tenant: string, kind: string, { notification: { source, action } }: Forwarded): string =>
+  `/${tenant}/${kind}/${source}\n${action}\n\n`;
 
 /** Characters of the standard members of a message that is shortened; above it only those stay that say what changed. */
 const SHORTENED_CHARS_MAX = 65_536;
@@ -93,9 +108,13 @@ const LEAST: ReadonlySet<string> = new Set(['id', 'self', 'source', 'deviceId'])
 export function shortened(message: string): string {
   const body = message.lastIndexOf('\n') + 1;
   const area = message.slice(0, message.indexOf('\n')).split('/')[2].replace('WithChildren', '') as Area;
-  const members = [...splitMembers(message.slice(body))].filter(([name]) => STANDARD[area].has(name));
+  return message.slice(0, body) + shortenedEntity(message.slice(body), area);
+}
+
+function shortenedEntity(entity: string, area: Area): string {
+  const members = [...splitMembers(entity)].filter(([name]) => STANDARD[area].has(name));
   const chars = members.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
-  return message.slice(0, body) + joinMembers(chars <= SHORTENED_CHARS_MAX ? members : leastOf(members));
+  return joinMembers(chars <= SHORTENED_CHARS_MAX ? members : leastOf(members));
 }
 
 /** A frame whose message is shortened. */

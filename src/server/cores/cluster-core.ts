@@ -157,6 +157,7 @@ export class ClusterCore implements ServerCore {
       hierarchy: new DocumentHierarchy(this.documents),
       tenantId: (tenant) => this.tenants.byNumber(tenant)?.id,
       store: (chunks) => this.topicRelay.store(chunks),
+      refusals: this.metrics,
       log,
       now: Date.now,
     });

@@ -155,6 +155,7 @@ export class SingleNode implements ServerCore {
       documents: this.documents,
       hierarchy: new DocumentHierarchy(this.documents),
       tenantId: (tenant) => this.tenants.byNumber(tenant)?.id,
+      refusals: this.metrics,
       log,
       now: Date.now,
     });
