@@ -229,8 +229,6 @@ class CustomRow {
   #read(object: ObjectName): void {
     const { objects } = this.#parts;
     const read = (): { readonly id: string; readonly text: string } => {
-      if (this.#message.budget.isSpent)
-        throw new SmartRestError(50, this.messageId, 'The rows before have used up what one message may ask for');
       const source = this.#sourceOf(object);
       objects.requireGlobalRight(this.#link, source, 'ROLE_INVENTORY_READ', this.#message.rights);
       const text = objects.known.get('managedObject', this.#link.tenantNumber, String(source));
@@ -317,6 +315,9 @@ class CustomRow {
   #answerInOrder(view: View): void {
     this.#link.replies.inOrder(async () => {
       try {
+        // Before anything is read for it.
+        if (this.#message.budget.isSpent)
+          throw new SmartRestError(50, this.messageId, 'The rows before have used up what one message may ask for');
         this.#respond(await view());
       } catch (error) {
         if (!(error instanceof PlatformError || error instanceof SmartRestError)) throw error;
