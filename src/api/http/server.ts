@@ -331,10 +331,10 @@ export class HttpServer implements ExchangeOwner {
   /** Has the route decide whether the request becomes a WebSocket. */
   private admit(response: LibraryResponse, head: UpgradeHead, handlers: WebSocketHandlers, open: () => void): void {
     let isLeft = false;
-    let left: (() => void) | undefined;
+    const left: (() => void)[] = [];
     response.onAborted(() => {
       isLeft = true;
-      left?.();
+      for (const callback of left) callback();
     });
     const answer = (refusal: UpgradeRefusal | undefined): void => {
       if (isLeft) return;
@@ -347,8 +347,8 @@ export class HttpServer implements ExchangeOwner {
       head,
       remoteAddress: addressOf(response),
       onLeft: (callback: () => void): void => {
-        left = callback;
         if (isLeft) callback();
+        else left.push(callback);
       },
     };
     // A handler that throws is one that rejects.

@@ -52,7 +52,7 @@ export interface UpgradeRefusal {
 /** Hands the client over that asks for a WebSocket. */
 export interface Admitted extends Upgraded {
   /**
-   * Registers what happens when the client leaves before the answer. On `node:http`, which does not read meanwhile, only
+   * Registers what happens too when the client leaves before the answer, each once. On `node:http`, which does not read meanwhile, only
    * a broken connection tells so.
    */
   onLeft(callback: () => void): void;

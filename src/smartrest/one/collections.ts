@@ -2,6 +2,7 @@
  * The collections of a tenant, which are managed objects with an external ID (docs/spec/smartrest-one.md#collections).
  * What their rows say is compiled once and remembered; a changed object is read again.
  */
+import { LRUCache } from 'lru-cache';
 import type { Principal } from '../../model/access/principal.ts';
 import type { DeviceEnsure } from '../../model/commands/external-ids.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
@@ -56,9 +57,12 @@ interface Remembered {
 
 export class Collections {
   readonly #options: CollectionsOptions;
-  /** By id of the managed object, the longest unused first. */
-  readonly #remembered = new Map<number, Remembered>();
-  #rememberedBytes = 0;
+  /** By id of the managed object. */
+  readonly #remembered = new LRUCache<number, Remembered>({
+    max: REMEMBERED_MAX,
+    maxSize: REMEMBERED_BYTES_MAX,
+    sizeCalculation: ({ rows }) => rows.length + 1,
+  });
   /** Reads under way; what is forgotten meanwhile is not remembered. */
   readonly #reading = new Map<number, object>();
 
@@ -125,14 +129,13 @@ export class Collections {
 
   /** An object was changed or deleted. */
   objectChanged(id: number): void {
-    this.#forget(id);
+    this.#remembered.delete(id);
     this.#reading.delete(id);
   }
 
   /** Changes may have been missed. */
   forgetAll(): void {
     this.#remembered.clear();
-    this.#rememberedBytes = 0;
     this.#reading.clear();
   }
 
@@ -146,12 +149,7 @@ export class Collections {
     const id = Number(idText);
     const now = this.#options.now();
     const known = this.#remembered.get(id);
-    if (known !== undefined && known.tenant === tenant && now - known.readAt < AGE_MAX_MS) {
-      // The last of the map is the last used.
-      this.#remembered.delete(id);
-      this.#remembered.set(id, known);
-      return known.collection;
-    }
+    if (known !== undefined && known.tenant === tenant && now - known.readAt < AGE_MAX_MS) return known.collection;
     const reading = {};
     this.#reading.set(id, reading);
     const text = await this.#options.documents.get('managedObject', tenant, idText);
@@ -160,25 +158,8 @@ export class Collections {
     const rows = text === undefined ? undefined : rowsOf(text);
     if (rows === undefined) return undefined;
     const collection = known?.rows === rows ? known.collection : compileStored(rows);
-    if (isCurrent) this.#remember(id, { tenant, rows, collection, readAt: now });
+    if (isCurrent) this.#remembered.set(id, { tenant, rows, collection, readAt: now });
     return collection;
-  }
-
-  #remember(id: number, remembered: Remembered): void {
-    this.#forget(id);
-    this.#remembered.set(id, remembered);
-    this.#rememberedBytes += remembered.rows.length;
-    for (const oldest of this.#remembered.keys()) {
-      if (this.#remembered.size <= REMEMBERED_MAX && this.#rememberedBytes <= REMEMBERED_BYTES_MAX) return;
-      this.#forget(oldest);
-    }
-  }
-
-  #forget(id: number): void {
-    const known = this.#remembered.get(id);
-    if (known === undefined) return;
-    this.#remembered.delete(id);
-    this.#rememberedBytes -= known.rows.length;
   }
 }
 
