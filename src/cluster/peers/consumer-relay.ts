@@ -32,6 +32,14 @@ interface Edge {
   readonly home: string;
   readonly identity: ConsumerIdentity;
   readonly channel: ConsumerChannel;
+  /** The client takes no frames now. */
+  isBlocked: boolean;
+}
+
+/** What a node has of the topics of another one; `blocked` are some of `ids`. */
+interface AliveEdges {
+  readonly ids: readonly string[];
+  readonly blocked: readonly string[];
 }
 
 /** A connection that another node has the socket of. */
@@ -54,6 +62,8 @@ export interface ConsumerRelayOptions {
   readonly hub: Pick<NotificationHub, 'refusal' | 'open' | 'unsubscribe'>;
   readonly refusals: Refusals;
   readonly log: Log;
+  /** Between two looks at the connections. Default 2,000. */
+  readonly lookMs?: number;
 }
 
 export class ConsumerRelay {
@@ -75,11 +85,11 @@ export class ConsumerRelay {
     });
     messages.listen(TO_HOME, (payload, from) => this.#toHome(parse(payload), from));
     messages.listen(TO_EDGE, (payload, from) => this.#toEdge(parse(payload), from));
-    messages.listen(ALIVE, (payload, from) => this.#alive(JSON.parse(textOf(payload)) as string[], from));
+    messages.listen(ALIVE, (payload, from) => this.#alive(JSON.parse(textOf(payload)) as AliveEdges, from));
   }
 
   start(): void {
-    this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
+    this.#timer = setInterval(() => this.#look(), this.#options.lookMs ?? LOOK_MS).unref();
   }
 
   stop(): void {
@@ -107,7 +117,8 @@ export class ConsumerRelay {
       channel.end(CLOSE.TRY_AGAIN, 'no node serves the topic now: try again');
       return { message: () => undefined, drained: () => undefined, closed: () => undefined };
     }
-    this.#edges.set(id, { home, identity, channel });
+    const edge: Edge = { home, identity, channel, isBlocked: false };
+    this.#edges.set(id, edge);
     const request: OpenRequest = { id, identity, baseUrl };
     messages.request(home, OPEN, Buffer.from(JSON.stringify(request)), REQUEST_TIMEOUT_MS).then(
       (answer) => {
@@ -121,7 +132,10 @@ export class ConsumerRelay {
     const send = (kind: Kind, text = ''): void => messages.send(home, TO_HOME, framed(kind, id, text));
     return {
       message: (text) => send('text', text),
-      drained: () => send('drained'),
+      drained: () => {
+        edge.isBlocked = false;
+        send('drained');
+      },
       closed: () => {
         if (this.#edges.delete(id)) send('closed');
       },
@@ -189,10 +203,8 @@ export class ConsumerRelay {
     if (remote === undefined) return;
     if (kind === 'text') remote.socket.message(text);
     else if (kind === 'blocked') remote.isBlocked = true;
-    else if (kind === 'drained') {
-      remote.isBlocked = false;
-      remote.socket.drained();
-    } else if (kind === 'closed') {
+    else if (kind === 'drained') drained(remote);
+    else if (kind === 'closed') {
       this.#remotes.delete(key);
       remote.socket.closed();
     }
@@ -202,18 +214,27 @@ export class ConsumerRelay {
     const edge = this.#edges.get(id);
     if (edge?.home !== home) return;
     if (kind === 'frame') {
-      if (!edge.channel.send(text)) this.#options.messages.send(home, TO_HOME, framed('blocked', id, ''));
+      if (edge.channel.send(text)) return;
+      edge.isBlocked = true;
+      this.#options.messages.send(home, TO_HOME, framed('blocked', id, ''));
     } else if (kind === 'end') {
       const blank = text.indexOf(' ');
       edge.channel.end(Number(text.slice(0, blank)), text.slice(blank + 1));
     }
   }
 
-  /** The node has these connections; what it has and this one does not know is ended. */
-  #alive(ids: readonly string[], node: string): void {
+  /**
+   * The node has these connections; what it has and this one does not know is ended. What was told of a connection that
+   * takes frames again may have been lost.
+   */
+  #alive({ ids, blocked }: AliveEdges, node: string): void {
     const open = new Set(ids);
-    for (const [key, remote] of this.#remotes)
-      if (remote.node === node && open.delete(key.slice(node.length + 1))) remote.silentLooks = 0;
+    for (const [key, remote] of this.#remotes) {
+      const id = key.slice(node.length + 1);
+      if (remote.node !== node || !open.delete(id)) continue;
+      remote.silentLooks = 0;
+      if (remote.isBlocked && !blocked.includes(id)) drained(remote);
+    }
     for (const id of open)
       this.#options.messages.send(
         node,
@@ -223,15 +244,18 @@ export class ConsumerRelay {
   }
 
   #look(): void {
-    const byHome = new Map<string, string[]>();
-    for (const [id, { home, identity, channel }] of [...this.#edges]) {
+    const byHome = new Map<string, { readonly ids: string[]; readonly blocked: string[] }>();
+    for (const [id, { home, identity, channel, isBlocked }] of [...this.#edges]) {
       if (this.#options.topics.homeOf(identity) !== home) {
         channel.end(CLOSE.RESTART, 'another node serves the topic now: connect again');
         continue;
       }
-      byHome.set(home, [...(byHome.get(home) ?? []), id]);
+      const edges = byHome.get(home) ?? { ids: [], blocked: [] };
+      byHome.set(home, edges);
+      edges.ids.push(id);
+      if (isBlocked) edges.blocked.push(id);
     }
-    for (const [home, ids] of byHome) this.#options.messages.send(home, ALIVE, Buffer.from(JSON.stringify(ids)));
+    for (const [home, edges] of byHome) this.#options.messages.send(home, ALIVE, Buffer.from(JSON.stringify(edges)));
     for (const [key, remote] of [...this.#remotes]) {
       remote.silentLooks += 1;
       if (remote.silentLooks <= SILENT_LOOKS) continue;
@@ -239,6 +263,11 @@ export class ConsumerRelay {
       remote.socket.closed();
     }
   }
+}
+
+function drained(remote: Remote): void {
+  remote.isBlocked = false;
+  remote.socket.drained();
 }
 
 interface Parsed {

@@ -90,3 +90,49 @@ t.test('a frame above max_payload to a consumer of another node', async (t) => {
   (home.messages as InMemoryMessages).payloadBytesMax = 10;
   t.doesNotThrow(() => channel?.send(`AAAA\n${MESSAGE}`));
 });
+
+t.test('a client takes frames again, though its node could not say so', async (t) => {
+  const cluster = new InMemoryCluster();
+  const [home, edge] = ['home', 'edge'].map((name) => cluster.node(name, undefined, name));
+  let channel: ConsumerChannel | undefined;
+  let drainedCount = 0;
+  let takes = false;
+  const relayOf = ({ messages }: typeof home): ConsumerRelay =>
+    new ConsumerRelay({
+      messages,
+      topics: { homeOf: () => 'home', isHome: () => messages.nodeId === 'home' },
+      hub: {
+        refusal: () => undefined,
+        unsubscribe: () => Promise.resolve(),
+        open: (_identity, opened) => {
+          channel = opened;
+          return { message: () => undefined, drained: () => void (drainedCount += 1), closed: () => undefined };
+        },
+      },
+      refusals: { count: () => undefined },
+      log: silentLog,
+      lookMs: 10,
+    });
+  relayOf(home);
+  const identity: ConsumerIdentity = { tenant: 1, topic: 'a', subscriber: 's', isShared: false, consumer: undefined };
+  const relay = relayOf(edge);
+  const socket = relay.open(
+    identity,
+    { send: () => takes, cork: (callback) => callback(), end: () => undefined },
+    'http://base',
+  );
+  await until('it is open', () => channel !== undefined);
+  channel?.send('AAAA\none');
+  await until('the home knows that it is blocked', () => channel?.send('BBBB\ntwo') === false);
+  relay.start();
+  t.teardown(() => relay.stop());
+  const { messages } = edge;
+  const { send } = messages;
+  // NATS was away.
+  messages.send = () => undefined;
+  takes = true;
+  socket.drained();
+  messages.send = send;
+  await until('the next look tells it', () => drainedCount === 1);
+  t.equal(channel?.send('CCCC\nthree'), true);
+});
