@@ -31,7 +31,7 @@ const HOST = '127.0.0.1';
 const CLOSE_LIMIT_MS = 5_000;
 
 function main(password: string): void {
-  const given = JSON.parse(process.argv[2]) as ChildOptions;
+  const given = JSON.parse(process.argv[3]) as ChildOptions;
   const options: ChildOptions = { ...given, directory: resolve(given.directory) };
   // A signal to the whole group (Ctrl-C) must not end the child before its parent has written its last rows.
   process.on('SIGINT', () => undefined);

@@ -6,6 +6,9 @@
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import type { Log } from '../../ports/log.ts';
 
+/** First argument of each engine's process, by which it is known; its settings, with the directory, are the second. */
+export const ENGINE_MARK = 'embedded-clickhouse';
+
 /**
  * Long: a busy machine frees the memory of a killed process late, and the next engine does not start while the files
  * are locked.
@@ -57,7 +60,7 @@ function threadsOf(pid: number): number {
 
 function isEngine(pid: number, directory: string): boolean {
   const command = read(`/proc/${pid}/cmdline`);
-  return command.includes('embedded-clickhouse') && command.includes(JSON.stringify(directory));
+  return command.includes(ENGINE_MARK) && command.includes(JSON.stringify(directory));
 }
 
 /** When a process started, in clock ticks since the machine did; 0 when there is none. */

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import type { Log } from '../../ports/log.ts';
 import type { ChildOptions, ParentMessage, StartMessage } from './child.ts';
 import { Heartbeat } from './heartbeat.ts';
-import { endOrphan, forgetOwner, rememberOwner } from './orphan.ts';
+import { ENGINE_MARK, endOrphan, forgetOwner, rememberOwner } from './orphan.ts';
 
 export type EmbeddedState = 'starting' | 'ready' | 'unresponsive' | 'down' | 'stopped';
 
@@ -160,7 +160,7 @@ export class EmbeddedClickHouse {
     const inherited = Object.entries(process.env).filter(([name]) => ENVIRONMENT.test(name));
     const child = fork(
       childPath ?? fileURLToPath(new URL('./child.js', import.meta.url)),
-      [JSON.stringify(childOptions)],
+      [ENGINE_MARK, JSON.stringify(childOptions)],
       {
         env: { ...Object.fromEntries(inherited), TZ: 'UTC', UV_THREADPOOL_SIZE: String(readSessions + SPARE_THREADS) },
         execArgv: [],
