@@ -20,7 +20,7 @@ export const SIMULATE_SETTINGS = [
     minimum: 0,
     maximum: 1_000,
     description:
-      'Number of agents beside them that carry out operations: restart, shell, software, firmware, configuration, logs, network, profiles. Nothing happens on this machine.',
+      'Number of agents beside them that carry out operations: restart, shell, software, firmware, configuration, logs, network, profiles. Nothing happens on this machine, but for tunnels of remote access to it.',
   },
   {
     name: 'rate',

@@ -75,18 +75,10 @@ export class MeasurementPublisher {
     const seriesLength = names ? names.seriesLength : value.seriesEnd - value.seriesStart;
     const unitLength = names ? names.unitLength : value.unitEnd - value.unitStart;
     const length = OFFSET_TEXTS + VALUE_HEADER_BYTES + fragmentLength + seriesLength + unitLength;
-    const intake = this.#intake;
-    const offset = intake.reserve(length, device.tenantNumber, device.source);
+    const offset = this.#begin(length, device, mode, row.time, now);
     if (offset < 0) return OFFERED.FULL;
-    const head = this.#head;
-    head.tenant = device.tenantNumber;
-    head.source = device.source;
-    head.receivedAt = now;
-    head.mode = mode;
-    head.id = this.#ids.next();
-    head.time = row.time === row.time ? row.time : now;
-    const { view, buffer } = intake;
-    let at = writeMeasurementHead(view, offset, length, head);
+    const { view, buffer } = this.#intake;
+    let at = writeMeasurementHead(view, offset, length, this.#head);
     at = writeValueHead(view, at, value.value, fragmentLength, seriesLength, unitLength);
     if (names) {
       copy(names.bytes, 0, names.bytes.length, buffer, at);
@@ -95,7 +87,7 @@ export class MeasurementPublisher {
       at = copy(chunk, value.seriesStart, value.seriesEnd, buffer, at);
       copy(chunk, value.unitStart, value.unitEnd, buffer, at);
     }
-    intake.append(length, device, packetId);
+    this.#intake.append(length, device, packetId);
     return OFFERED.TAKEN;
   }
 
@@ -112,25 +104,33 @@ export class MeasurementPublisher {
     if (value > Number.MAX_SAFE_INTEGER || value < Number.MIN_SAFE_INTEGER) return OFFERED.OTHER;
     const { typeLength, fragmentLength, seriesLength, unitLength, type, texts } = bytes;
     const length = OFFSET_TEXTS + typeLength + VALUE_HEADER_BYTES + texts.length;
-    const intake = this.#intake;
-    const offset = intake.reserve(length, device.tenantNumber, device.source);
+    const offset = this.#begin(length, device, mode, time, now);
     if (offset < 0) return OFFERED.FULL;
+    const head = this.#head;
+    head.typeLength = typeLength === 0 ? TYPE_IS_FRAGMENT : typeLength;
+    const { view, buffer } = this.#intake;
+    let at = writeMeasurementHead(view, offset, length, head);
+    head.typeLength = TYPE_IS_FRAGMENT;
+    at = copy(type, 0, typeLength, buffer, at);
+    at = writeValueHead(view, at, value, fragmentLength, seriesLength, unitLength);
+    copy(texts, 0, texts.length, buffer, at);
+    this.#intake.append(length, device, packetId);
+    return OFFERED.TAKEN;
+  }
+
+  /** Has the head of the next record. @param time NaN: now. @returns where it goes; below 0 when there is no room. */
+  #begin(length: number, device: MeasuringDevice, mode: ProcessingMode, time: number, now: number): number {
+    const offset = this.#intake.reserve(length, device.tenantNumber, device.source);
+    if (offset < 0) return offset;
     const head = this.#head;
     head.tenant = device.tenantNumber;
     head.source = device.source;
     head.receivedAt = now;
     head.mode = mode;
     head.id = this.#ids.next();
+    // NaN alone differs from itself.
     head.time = time === time ? time : now;
-    head.typeLength = typeLength === 0 ? TYPE_IS_FRAGMENT : typeLength;
-    const { view, buffer } = intake;
-    let at = writeMeasurementHead(view, offset, length, head);
-    head.typeLength = TYPE_IS_FRAGMENT;
-    at = copy(type, 0, typeLength, buffer, at);
-    at = writeValueHead(view, at, value, fragmentLength, seriesLength, unitLength);
-    copy(texts, 0, texts.length, buffer, at);
-    intake.append(length, device, packetId);
-    return OFFERED.TAKEN;
+    return offset;
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * What a simulated agent does with each operation (docs/spec/operations.md#what-devices-do): a function for each row
- * on `s/ds`, and for the operations that have none. Nothing of it is carried out on this machine.
+ * on `s/ds`, and for the operations that have none. Nothing of it is carried out on this machine, but for tunnels to it.
  */
 import type { ConnectOrder } from '../../../model/access/remote-access.ts';
 import { encodeRow } from '../../../smartrest/rows/csv-encode.ts';
