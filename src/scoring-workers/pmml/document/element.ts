@@ -1,0 +1,105 @@
+/** One element of a PMML document, with its place in the text. Namespaces are dropped: PMML has one. */
+export class Element {
+  readonly name: string;
+  readonly attributes: ReadonlyMap<string, string>;
+  /** Line of the document, from 1. */
+  readonly line: number;
+  readonly parent: Element | undefined;
+  readonly children: Element[] = [];
+  /** What stands between the tags, without the text of children. */
+  text = '';
+  /** What a collector made of children that are not kept as elements, such as the nodes of a tree. */
+  packed: unknown;
+
+  constructor(name: string, attributes: ReadonlyMap<string, string>, line: number, parent: Element | undefined) {
+    this.name = name;
+    this.attributes = attributes;
+    this.line = line;
+    this.parent = parent;
+  }
+
+  attribute(name: string): string | undefined {
+    return this.attributes.get(name);
+  }
+
+  /** First child of this name. */
+  child(name: string): Element | undefined {
+    for (const child of this.children) if (child.name === name) return child;
+    return undefined;
+  }
+
+  childrenOf(...names: readonly string[]): Element[] {
+    return this.children.filter((child) => names.includes(child.name));
+  }
+
+  /** A required attribute; without it the model is refused. */
+  required(name: string): string {
+    const value = this.attributes.get(name);
+    if (value === undefined) throw new PmmlError(this, `the attribute '${name}' is missing`);
+    return value;
+  }
+
+  /** A number as an attribute holds it, or the default. */
+  number(name: string): number | undefined;
+  number(name: string, byDefault: number): number;
+  number(name: string, byDefault?: number): number | undefined {
+    const text = this.attributes.get(name);
+    if (text === undefined) return byDefault;
+    return parseNumber(this, name, text);
+  }
+
+  requiredNumber(name: string): number {
+    return parseNumber(this, name, this.required(name));
+  }
+
+  /** One of the words that an attribute may hold. */
+  oneOf<Word extends string>(name: string, words: readonly Word[], byDefault: Word): Word {
+    const text = this.attributes.get(name);
+    if (text === undefined) return byDefault;
+    const found = words.find((word) => word === text);
+    if (found === undefined) throw new PmmlError(this, `'${name}' is '${text}'; it may be ${words.join(', ')}`);
+    return found;
+  }
+
+  /** `true` and `1` are true, `false` and `0` false. */
+  flag(name: string, byDefault: boolean): boolean {
+    const text = this.attributes.get(name);
+    if (text === undefined) return byDefault;
+    if (text === 'true' || text === '1') return true;
+    if (text === 'false' || text === '0') return false;
+    throw new PmmlError(this, `'${name}' is '${text}'; it may be true or false`);
+  }
+}
+
+/** A model that is refused: what, and at which element of the document. */
+export class PmmlError extends Error {
+  readonly element: string;
+  readonly line: number;
+  /** The message without its place. */
+  readonly reason: string;
+
+  constructor(element: Pick<Element, 'name' | 'line'>, reason: string) {
+    super(`${element.name} (line ${element.line}): ${reason}`);
+    this.name = 'PmmlError';
+    this.element = element.name;
+    this.line = element.line;
+    this.reason = reason;
+  }
+}
+
+/** A number as XML Schema writes it (`INF`, `-INF`, `NaN` too) and as Java does (`Infinity`). */
+export function numberOf(text: string): number | undefined {
+  const trimmed = text.trim();
+  if (NUMBER.test(trimmed)) return Number(trimmed);
+  if (trimmed === 'INF' || trimmed === '+INF' || trimmed === 'Infinity') return Number.POSITIVE_INFINITY;
+  if (trimmed === '-INF' || trimmed === '-Infinity') return Number.NEGATIVE_INFINITY;
+  return trimmed === 'NaN' ? Number.NaN : undefined;
+}
+
+const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+
+function parseNumber(element: Element, name: string, text: string): number {
+  const number = numberOf(text);
+  if (number === undefined) throw new PmmlError(element, `'${name}' is '${text}', which is not a number`);
+  return number;
+}
