@@ -4,6 +4,8 @@ export class Element {
   readonly attributes: ReadonlyMap<string, string>;
   /** Line of the document, from 1. */
   readonly line: number;
+  /** Where its tag begins: characters from the beginning of the document. */
+  readonly offset: number;
   readonly parent: Element | undefined;
   readonly children: Element[] = [];
   /** What stands between the tags, without the text of children. */
@@ -11,10 +13,16 @@ export class Element {
   /** What a collector made of children that are not kept as elements, such as the nodes of a tree. */
   packed: unknown;
 
-  constructor(name: string, attributes: ReadonlyMap<string, string>, line: number, parent: Element | undefined) {
+  constructor(
+    name: string,
+    attributes: ReadonlyMap<string, string>,
+    place: { readonly line: number; readonly offset: number },
+    parent?: Element,
+  ) {
     this.name = name;
     this.attributes = attributes;
-    this.line = line;
+    this.line = place.line;
+    this.offset = place.offset;
     this.parent = parent;
   }
 
@@ -75,14 +83,16 @@ export class Element {
 export class PmmlError extends Error {
   readonly element: string;
   readonly line: number;
+  readonly offset: number;
   /** The message without its place. */
   readonly reason: string;
 
-  constructor(element: Pick<Element, 'name' | 'line'>, reason: string) {
+  constructor(element: Pick<Element, 'name' | 'line' | 'offset'>, reason: string) {
     super(`${element.name} (line ${element.line}): ${reason}`);
     this.name = 'PmmlError';
     this.element = element.name;
     this.line = element.line;
+    this.offset = element.offset;
     this.reason = reason;
   }
 }

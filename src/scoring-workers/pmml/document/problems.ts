@@ -5,7 +5,16 @@ export interface Problem {
   readonly line: number;
   /** Name of the element; empty for the document as a whole. */
   readonly element: string;
+  /** Where the element begins: characters from the beginning of the document. */
+  readonly offset: number;
   readonly text: string;
+}
+
+/** The element that a problem is about. */
+export interface Place {
+  readonly name: string;
+  readonly line: number;
+  readonly offset: number;
 }
 
 const PROBLEMS_MAX = 1_000;
@@ -14,12 +23,12 @@ const PROBLEMS_MAX = 1_000;
 export class Problems {
   readonly list: Problem[] = [];
 
-  warn(element: { readonly name: string; readonly line: number }, text: string): void {
-    this.#add({ severity: 'warning', line: element.line, element: element.name, text });
+  warn(element: Place, text: string): void {
+    this.#add({ severity: 'warning', line: element.line, element: element.name, offset: element.offset, text });
   }
 
-  error(element: { readonly name: string; readonly line: number }, text: string): void {
-    this.#add({ severity: 'error', line: element.line, element: element.name, text });
+  error(element: Place, text: string): void {
+    this.#add({ severity: 'error', line: element.line, element: element.name, offset: element.offset, text });
   }
 
   get hasErrors(): boolean {

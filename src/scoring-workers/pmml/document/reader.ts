@@ -13,7 +13,11 @@ export class XmlError extends Error {
  */
 export interface Collector {
   /** An element begins inside; `true`: the collector takes it, `false`: it becomes an `Element` and is given to `child`. */
-  open(name: string, attributes: ReadonlyMap<string, string>, line: number): boolean;
+  open(
+    name: string,
+    attributes: ReadonlyMap<string, string>,
+    place: { readonly line: number; readonly offset: number },
+  ): boolean;
   /** A whole element (and what is in it) that `open` left to the tree. */
   child(element: Element): void;
   close(name: string): void;
@@ -44,7 +48,8 @@ export class DocumentReader {
   /** Open elements that the collector has taken. */
   #collected: string[] = [];
   #depth = 0;
-  #tagLine = 1;
+  /** Of the tag that is being read. */
+  #place = { line: 1, offset: 0 };
   #isFirst = true;
 
   constructor(collectors: Collectors = new Map()) {
@@ -53,8 +58,8 @@ export class DocumentReader {
     parser.on('error', (error) => {
       throw new XmlError(error.message);
     });
-    parser.on('opentagstart', () => {
-      this.#tagLine = parser.line;
+    parser.on('opentagstart', ({ name }) => {
+      this.#place = { line: parser.line, offset: parser.position - name.length - 2 };
     });
     parser.on('opentag', (tag) => this.#open(tag as SaxesTagPlain));
     parser.on('closetag', (tag) => this.#close(local(tag.name)));
@@ -90,7 +95,7 @@ export class DocumentReader {
     if (
       collector !== undefined &&
       this.#current === this.#collecting &&
-      collector.open(name, attributes, this.#tagLine)
+      collector.open(name, attributes, this.#place)
     ) {
       this.#collected.push(name);
       return;
@@ -102,13 +107,13 @@ export class DocumentReader {
         const made = make(parent);
         this.#collector = made;
         this.#collecting = parent;
-        if (!made.open(name, attributes, this.#tagLine))
-          throw new PmmlError({ name, line: this.#tagLine }, 'is not expected here');
+        if (!made.open(name, attributes, this.#place))
+          throw new PmmlError({ name, ...this.#place }, 'is not expected here');
         this.#collected.push(name);
         return;
       }
     }
-    const element = new Element(name, attributes, this.#tagLine, parent);
+    const element = new Element(name, attributes, this.#place, parent);
     if (parent === undefined) this.#root = element;
     else if (parent !== this.#collecting) parent.children.push(element);
     this.#current = element;

@@ -1,4 +1,4 @@
-import type { Expression } from '../expressions/expression.ts';
+import type { Expression } from './expression.ts';
 import { type Dictionary, type Row, UNKNOWN_CODE } from './row.ts';
 import { type DataType, isNumeric, type OpType, type Value } from './types.ts';
 

@@ -1,5 +1,5 @@
 import { type Element, PmmlError } from '../document/element.ts';
-import type { Expression } from '../expressions/expression.ts';
+import type { Expression } from './expression.ts';
 import { dataTypeOf, opTypeFor, opTypeOf } from './data-field.ts';
 import { type Field, makeField, onceForRecord, store } from './field.ts';
 import { Dictionary, type Slots } from './row.ts';
@@ -12,8 +12,8 @@ export type CompileExpression = (element: Element, scope: Scope) => Expression;
 export interface Names {
   readonly slots: Slots;
   readonly compile: CompileExpression;
-  /** The first child of a derived field that is an expression. */
-  readonly expressionOf: (element: Element) => Element;
+  /** The first child of a field that is an expression. */
+  readonly findExpression: (element: Element) => Element | undefined;
   /** DerivedFields of the TransformationDictionary by name. */
   readonly globals: ReadonlyMap<string, Element>;
 }
@@ -91,7 +91,9 @@ export class Scope {
 const DEPTH_MAX = 500;
 
 function derivedField(name: string, element: Element, scope: Scope): Field {
-  const expression = scope.names.compile(scope.names.expressionOf(element), scope);
+  const child = scope.names.findExpression(element);
+  if (child === undefined) throw new PmmlError(element, `the derived field '${name}' has no expression`);
+  const expression = scope.names.compile(child, scope);
   const type = dataTypeOf(element) ?? expression.type ?? 'double';
   const optype = opTypeOf(element) ?? opTypeFor(type);
   return computedField({ name, type, optype, expression, slots: scope.names.slots });

@@ -1,6 +1,6 @@
 import type { Element } from '../document/element.ts';
 import type { Problems } from '../document/problems.ts';
-import type { Expression } from '../expressions/expression.ts';
+import type { Expression } from '../fields/expression.ts';
 import type { DataField } from '../fields/data-field.ts';
 import type { Row } from '../fields/row.ts';
 import type { Scope } from '../fields/scope.ts';
@@ -47,11 +47,11 @@ export type RuleAlgorithm = 'recommendation' | 'exclusiveRecommendation' | 'rule
  */
 export class Prediction {
   /** The categories of a classification in the order of the model; empty for others. */
-  readonly categories: readonly Value[];
+  categories: readonly Value[];
   /** Probability of each category; NaN: none. */
-  readonly probabilities: Float64Array;
+  probabilities: Float64Array;
   /** Confidence of each category; NaN: none. */
-  readonly confidences: Float64Array;
+  confidences: Float64Array;
   /** The predicted number of a regression; NaN: none. */
   number = Number.NaN;
   /** The predicted value; undefined: none. `setNumber` and `setValue` keep both. */
@@ -70,7 +70,7 @@ export class Prediction {
   reasonCodes: readonly string[] = [];
   /** Values of further targets of a model with several, by target field. */
   others: ReadonlyMap<string, Prediction> | undefined;
-  /** Rules of an association that fired, best first; computed when an output asks. */
+  /** Rules of an association that fired, in document order; computed when an output asks. */
   rules: ((algorithm: RuleAlgorithm) => readonly RankedRule[]) | undefined;
   /** Spread of a regression or forecast; NaN: none. */
   standardError = Number.NaN;
@@ -108,6 +108,25 @@ export class Prediction {
   setValue(value: Value | undefined): void {
     this.value = value;
     this.number = typeof value === 'number' ? value : Number.NaN;
+  }
+
+  /** Takes over what another model says. Its arrays are shared, and valid until that model is evaluated again. */
+  copyFrom(other: Prediction): void {
+    this.categories = other.categories;
+    this.probabilities = other.probabilities;
+    this.confidences = other.confidences;
+    this.number = other.number;
+    this.value = other.value;
+    this.display = other.display;
+    this.entityId = other.entityId;
+    this.affinity = other.affinity;
+    this.ranked = other.ranked;
+    this.entities = other.entities;
+    this.reasonCodes = other.reasonCodes;
+    this.others = other.others;
+    this.rules = other.rules;
+    this.standardError = other.standardError;
+    this.standardDeviation = other.standardDeviation;
   }
 
   /** Index of the category with the highest probability, the first of equal ones; -1 where none has one. */
@@ -155,8 +174,10 @@ export interface Model {
   explain?(row: Row, trace: Trace): void;
   /** Bytes of its tables, about. */
   readonly bytes: number;
-  /** Fields with the outputs of segments that later ones and the result may see. */
+  /** Outputs of segments, which the result shows too. */
   readonly segmentOutputs?: readonly ModelOutput[];
+  /** The names that outputs of this model see, where there are more than it sees itself: those of its segments. */
+  readonly innerScope?: Scope;
   /** Of segments by id: for outputs that name one (`segmentId`). */
   readonly segments?: ReadonlyMap<string, EvaluatedModel>;
 }
@@ -202,6 +223,7 @@ export interface ModelOutput {
 export interface EvaluatedModel extends Model {
   readonly functionName: MiningFunction;
   readonly target: TargetField | undefined;
+  readonly targets: readonly TargetField[];
   readonly outputs: readonly ModelOutput[];
   /** The scope in which its outputs are fields, for what comes after it in a chain. */
   readonly outputScope: Scope;

@@ -1,5 +1,5 @@
-import type { Row } from '../fields/row.ts';
-import { type DataType, isNumeric, type Value } from '../fields/types.ts';
+import type { Row } from './row.ts';
+import { type DataType, isNumeric, type Value } from './types.ts';
 
 /**
  * A compiled expression. `type` is undefined where only the value tells it. Both functions give the same result:

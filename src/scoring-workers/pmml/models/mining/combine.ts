@@ -1,0 +1,379 @@
+import { type Element, PmmlError } from '../../document/element.ts';
+import type { Row } from '../../fields/row.ts';
+import type { Value } from '../../fields/types.ts';
+import type { ModelContext, Prediction } from '../model.ts';
+import type { Segment } from './segment.ts';
+
+/** How the results of segments become one. */
+export const METHODS = [
+  'majorityVote',
+  'weightedMajorityVote',
+  'average',
+  'weightedAverage',
+  'median',
+  'weightedMedian',
+  'max',
+  'sum',
+  'weightedSum',
+  'selectFirst',
+  'selectAll',
+  'modelChain',
+  // Names that tools used before the standard had them.
+  'x-weightedMedian',
+  'x-weightedSum',
+] as const;
+
+export type Method = (typeof METHODS)[number];
+
+/** Writes the result of the segments that took part into the prediction, which is clear before. */
+export type Combine = (active: readonly Segment[], row: Row) => void;
+
+/** What a segment without a prediction does to the result. */
+type MissingTreatment = 'returnMissing' | 'skipSegment' | 'continue';
+
+interface Missing {
+  readonly treatment: MissingTreatment;
+  /** Share of the weight that may be missing where segments are skipped. */
+  readonly threshold: number;
+}
+
+/** @returns undefined for methods that take the result of one segment */
+export function combinationOf(
+  segmentation: Element,
+  method: Method,
+  segments: readonly Segment[],
+  context: ModelContext,
+  prediction: Prediction,
+): Combine | undefined {
+  if (method === 'selectFirst' || method === 'modelChain') return undefined;
+  if (method === 'selectAll') return selectAll(prediction);
+  const missing: Missing = {
+    treatment: segmentation.oneOf(
+      'missingPredictionTreatment',
+      ['returnMissing', 'skipSegment', 'continue'] as const,
+      'continue',
+    ),
+    threshold: segmentation.number('missingThreshold', 1),
+  };
+  const isFloat = context.element.attribute('x-mathContext') === 'float';
+  const { functionName } = context;
+  if (functionName === 'regression')
+    return numbers(method, segments.length, missing, isFloat, segmentation, prediction);
+  if (method === 'majorityVote' || method === 'weightedMajorityVote')
+    return votes(method, missing, context, prediction);
+  if (functionName !== 'classification')
+    throw new PmmlError(segmentation, `'multipleModelMethod' is '${method}', which is not for ${functionName}`);
+  return distributions(method, missing, context, segmentation, prediction);
+}
+
+function selectAll(prediction: Prediction): Combine {
+  return (active) => {
+    const values: Value[] = [];
+    for (const { model } of active) if (model.prediction.value !== undefined) values.push(model.prediction.value);
+    prediction.setValue(values.length === 0 ? undefined : values);
+  };
+}
+
+const isWeighted = (method: Method): boolean => method.toLowerCase().includes('weighted');
+
+/** Regression: a number of the numbers of the segments. */
+function numbers(
+  method: Method,
+  count: number,
+  missing: Missing,
+  isFloat: boolean,
+  segmentation: Element,
+  prediction: Prediction,
+): Combine {
+  const values = new Float64Array(count);
+  const weights = new Float64Array(count);
+  const combine = numberMethod(method, isFloat, segmentation);
+  const usesWeights = isWeighted(method);
+  return (active, row) => {
+    let used = 0;
+    let missingWeight = 0;
+    let weightOfAll = 0;
+    for (let i = 0; i < active.length; i++) {
+      const segment = active[i] as Segment;
+      const weight = usesWeights ? segment.weight(row) : 1;
+      const number = segment.model.prediction.number;
+      weightOfAll += weight;
+      if (Number.isNaN(number)) {
+        if (missing.treatment !== 'skipSegment') return;
+        missingWeight += weight;
+      } else {
+        values[used] = number;
+        weights[used++] = weight;
+      }
+    }
+    if (used === 0 || missingWeight > missing.threshold * weightOfAll) return;
+    prediction.setNumber(combine(values, weights, used));
+  };
+}
+
+type OfNumbers = (values: Float64Array, weights: Float64Array, count: number) => number;
+
+function numberMethod(method: Method, isFloat: boolean, segmentation: Element): OfNumbers {
+  const round = isFloat ? Math.fround : undefined;
+  const sum: OfNumbers = (values, _, count) => {
+    let result = 0;
+    if (round === undefined) for (let i = 0; i < count; i++) result += values[i] as number;
+    else for (let i = 0; i < count; i++) result = round(result + round(values[i] as number));
+    return result;
+  };
+  const weightedSum: OfNumbers = (values, weights, count) => {
+    let result = 0;
+    for (let i = 0; i < count; i++) result += (values[i] as number) * (weights[i] as number);
+    return isFloat ? Math.fround(result) : result;
+  };
+  switch (method) {
+    case 'sum':
+      return sum;
+    case 'average':
+      return (values, weights, count) => sum(values, weights, count) / count;
+    case 'weightedSum':
+    case 'x-weightedSum':
+      return weightedSum;
+    case 'weightedAverage':
+      return (values, weights, count) => weightedSum(values, weights, count) / total(weights, count);
+    case 'max':
+      return (values, _, count) => {
+        let result = Number.NEGATIVE_INFINITY;
+        for (let i = 0; i < count; i++) result = Math.max(result, values[i] as number);
+        return result;
+      };
+    case 'median':
+      return (values, _, count) => medianOf(values.subarray(0, count).slice().sort());
+    case 'weightedMedian':
+    case 'x-weightedMedian':
+      return weightedMedian;
+    default:
+      throw new PmmlError(segmentation, `'multipleModelMethod' is '${method}', which is not for regression`);
+  }
+}
+
+function total(weights: Float64Array, count: number): number {
+  let sum = 0;
+  for (let i = 0; i < count; i++) sum += weights[i] as number;
+  return sum;
+}
+
+/** Of sorted numbers: the middle one, the mean of the two middle ones of an even count. */
+function medianOf(sorted: Float64Array): number {
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle] as number;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] as number) + upper) / 2;
+}
+
+/** The first number, in ascending order, up to which at least half of the weight is. */
+function weightedMedian(values: Float64Array, weights: Float64Array, count: number): number {
+  const order = Array.from({ length: count }, (_, i) => i).sort(
+    (a, b) => (values[a] as number) - (values[b] as number),
+  );
+  const half = total(weights, count) / 2;
+  let sum = 0;
+  for (const i of order) {
+    sum += weights[i] as number;
+    if (sum >= half) return values[i] as number;
+  }
+  return Number.NaN;
+}
+
+/** The categories of all segments, by one index. It grows with the first record that brings a new one. */
+class Union {
+  readonly values: Value[];
+  #sums: Float64Array;
+  readonly #indexes = new Map<readonly Value[], Int32Array>();
+  readonly #prediction: Prediction;
+
+  constructor(context: ModelContext, prediction: Prediction) {
+    this.values = [...(context.target?.data?.valid ?? [])];
+    this.#prediction = prediction;
+    this.#sums = new Float64Array(this.values.length);
+    this.#show();
+  }
+
+  index(value: Value): number {
+    const known = this.values.indexOf(value);
+    if (known !== -1) return known;
+    this.values.push(value);
+    const sums = new Float64Array(this.values.length);
+    sums.set(this.#sums);
+    this.#sums = sums;
+    this.#show();
+    return this.values.length - 1;
+  }
+
+  #show(): void {
+    this.#prediction.categories = [...this.values];
+    this.#prediction.probabilities = new Float64Array(this.values.length).fill(Number.NaN);
+    this.#prediction.confidences = new Float64Array(this.values.length).fill(Number.NaN);
+  }
+
+  /** Indexes here of the categories of a segment. */
+  indexes(categories: readonly Value[]): Int32Array {
+    const known = this.#indexes.get(categories);
+    if (known !== undefined) return known;
+    const indexes = Int32Array.from(categories, (category) => this.index(category));
+    this.#indexes.set(categories, indexes);
+    return indexes;
+  }
+
+  /** Sums of the record, all 0 at first; `indexes` may have replaced them. */
+  get sums(): Float64Array {
+    return this.#sums;
+  }
+}
+
+function votes(method: Method, missing: Missing, context: ModelContext, prediction: Prediction): Combine {
+  const union = new Union(context, prediction);
+  const usesWeights = isWeighted(method);
+  return (active, row) => {
+    union.sums.fill(0);
+    let all = 0;
+    let missingWeight = 0;
+    for (let i = 0; i < active.length; i++) {
+      const segment = active[i] as Segment;
+      const weight = usesWeights ? segment.weight(row) : 1;
+      const { value } = segment.model.prediction;
+      if (value === undefined) {
+        if (missing.treatment === 'returnMissing') return;
+        missingWeight += weight;
+        continue;
+      }
+      const index = union.index(value);
+      union.sums[index] = (union.sums[index] as number) + weight;
+      all += weight;
+    }
+    if (missing.treatment === 'skipSegment' && missingWeight > missing.threshold * (all + missingWeight)) return;
+    if (all === 0) return;
+    const winner = firstOfHighest(active, union);
+    // Where segments without a prediction count, the missing value may be what most of them say.
+    if (missing.treatment === 'continue' && missingWeight > (union.sums[winner] as number)) return;
+    for (let i = 0; i < union.sums.length; i++) prediction.probabilities[i] = (union.sums[i] as number) / all;
+    prediction.setValue(union.values[winner]);
+    if (context.functionName === 'clustering') prediction.entityId = String(prediction.value);
+  };
+}
+
+/** Index of what most segments say; of equal ones, the one that was said first. */
+function firstOfHighest(active: readonly Segment[], union: Union): number {
+  let winner = -1;
+  let highest = Number.NEGATIVE_INFINITY;
+  for (let i = 0; i < active.length; i++) {
+    const { value } = (active[i] as Segment).model.prediction;
+    if (value === undefined) continue;
+    const index = union.index(value);
+    if ((union.sums[index] as number) > highest) {
+      highest = union.sums[index] as number;
+      winner = index;
+    }
+  }
+  return winner;
+}
+
+/** Classification from the probabilities of the segments. */
+function distributions(
+  method: Method,
+  missing: Missing,
+  context: ModelContext,
+  segmentation: Element,
+  prediction: Prediction,
+): Combine {
+  const union = new Union(context, prediction);
+  const merge = distributionMethod(method, segmentation, union);
+  const usesWeights = isWeighted(method);
+  const used: Segment[] = [];
+  const weights: number[] = [];
+  return (active, row) => {
+    used.length = 0;
+    weights.length = 0;
+    let missingWeight = 0;
+    let weightOfAll = 0;
+    for (const segment of active) {
+      const weight = usesWeights ? segment.weight(row) : 1;
+      weightOfAll += weight;
+      if (segment.model.prediction.value === undefined) {
+        if (missing.treatment !== 'skipSegment') return;
+        missingWeight += weight;
+        continue;
+      }
+      used.push(segment);
+      weights.push(weight);
+      union.indexes(segment.model.prediction.categories);
+    }
+    if (used.length === 0 || missingWeight > missing.threshold * weightOfAll) return;
+    union.sums.fill(0);
+    merge(used, weights);
+    prediction.probabilities.set(union.sums);
+    prediction.setMostProbable();
+  };
+}
+
+type Merge = (used: readonly Segment[], weights: readonly number[]) => void;
+
+function distributionMethod(method: Method, segmentation: Element, union: Union): Merge {
+  const addWeighted: Merge = (used, weights) => {
+    let all = 0;
+    used.forEach((segment, i) => {
+      const weight = weights[i] as number;
+      all += weight;
+      eachProbability(segment, union, (index, probability) => {
+        union.sums[index] = (union.sums[index] as number) + weight * probability;
+      });
+    });
+    for (let i = 0; i < union.sums.length; i++) union.sums[i] = (union.sums[i] as number) / all;
+  };
+  switch (method) {
+    case 'average':
+    case 'weightedAverage':
+    case 'sum':
+    case 'weightedSum':
+    case 'x-weightedSum':
+      return addWeighted;
+    case 'max':
+      return (used) =>
+        addWeighted(
+          mostCertain(used),
+          used.map(() => 1),
+        );
+    case 'median':
+      return (used) => medians(used, union);
+    default:
+      throw new PmmlError(segmentation, `'multipleModelMethod' is '${method}', which is not for classification`);
+  }
+}
+
+function eachProbability(segment: Segment, union: Union, take: (index: number, probability: number) => void): void {
+  const { categories, probabilities, value } = segment.model.prediction;
+  const indexes = union.indexes(categories);
+  let hasNone = true;
+  for (let i = 0; i < indexes.length; i++) {
+    const probability = probabilities[i] as number;
+    if (Number.isNaN(probability)) continue;
+    hasNone = false;
+    take(indexes[i] as number, probability);
+  }
+  // A segment that tells only what it predicts is certain of it.
+  if (hasNone && value !== undefined) take(union.index(value), 1);
+}
+
+/** The segments with the highest probability of their winner. */
+function mostCertain(used: readonly Segment[]): Segment[] {
+  const certainties = used.map(({ model: { prediction } }) => prediction.probabilities[prediction.mostProbable()] ?? 1);
+  const highest = Math.max(...certainties);
+  return used.filter((_, i) => certainties[i] === highest);
+}
+
+function medians(used: readonly Segment[], union: Union): void {
+  const columns = union.values.map(() => new Float64Array(used.length));
+  used.forEach((segment, i) => {
+    eachProbability(segment, union, (index, probability) => {
+      const column = columns[index];
+      if (column !== undefined) column[i] = probability;
+    });
+  });
+  columns.forEach((column, index) => {
+    union.sums[index] = medianOf(column.sort());
+  });
+}

@@ -1,0 +1,169 @@
+import { type Element, PmmlError } from '../../document/element.ts';
+import type { Row } from '../../fields/row.ts';
+import { Scope } from '../../fields/scope.ts';
+import { TRUE } from '../../predicates/predicate.ts';
+import type { EvaluatedModel, Model, ModelContext, ModelOutput, Trace } from '../model.ts';
+import { Prediction } from '../model.ts';
+import { type Combine, combinationOf, type Method, METHODS } from './combine.ts';
+import type { Segment } from './segment.ts';
+import { shownPrediction } from '../shown.ts';
+
+/** Model elements of the standard, as they stand in a segment. */
+const isModelElement = (element: Element): boolean =>
+  element.name.endsWith('Model') || element.name === 'NeuralNetwork' || element.name === 'Scorecard';
+
+const PREDICATES = ['True', 'False', 'SimplePredicate', 'SimpleSetPredicate', 'CompoundPredicate'] as const;
+
+/** MiningModel: several models and how their results become one (Multiple Models of the standard). */
+export function compileMining(context: ModelContext): Model {
+  const { element, problems } = context;
+  const segmentation = element.child('Segmentation');
+  if (segmentation === undefined) throw new PmmlError(element, 'there is no Segmentation');
+  const method = segmentation.oneOf<Method>('multipleModelMethod', METHODS, 'selectFirst');
+  const chainScope = new Scope(context.scope.names, { parent: context.scope });
+  const segments: Segment[] = [];
+  const byId = new Map<string, EvaluatedModel>();
+  for (const [index, child] of segmentation.childrenOf('Segment').entries()) {
+    const segment = readSegment(child, index, context, chainScope);
+    if (byId.has(segment.id)) throw new PmmlError(child, `there are two segments '${segment.id}'`);
+    byId.set(segment.id, segment.model);
+    segments.push(segment);
+    if (method === 'modelChain') declareOutputs(segment.model, chainScope, child);
+  }
+  if (segments.length === 0) throw new PmmlError(segmentation, 'there is no Segment');
+  if (element.childrenOf('Regression', 'DecisionTree').length > 0)
+    problems.warn(
+      element,
+      'Regression and DecisionTree in place of segments are not used by a model with a Segmentation',
+    );
+  return new MiningModel({ segmentation, method, segments, byId, chainScope, context });
+}
+
+function readSegment(element: Element, index: number, context: ModelContext, scope: Scope): Segment {
+  const predicate = element.childrenOf(...PREDICATES)[0];
+  if (predicate === undefined) throw new PmmlError(element, 'there is no predicate');
+  const model = element.children.find(isModelElement);
+  if (model === undefined) throw new PmmlError(element, 'there is no model');
+  return {
+    id: element.attribute('id') ?? String(index + 1),
+    predicate: context.predicate(predicate, scope),
+    model: context.nested(model, scope),
+    weight: weightOf(element, context, scope),
+  };
+}
+
+/** `weight`, or the field or expression of a `VariableWeight`. */
+function weightOf(element: Element, context: ModelContext, scope: Scope): (row: Row) => number {
+  const variable = element.child('VariableWeight');
+  if (variable === undefined) {
+    const weight = element.number('weight', 1);
+    return () => weight;
+  }
+  const name = variable.attribute('field');
+  if (name !== undefined) return scope.field(name, variable).number;
+  const child = scope.names.findExpression(variable);
+  if (child === undefined) throw new PmmlError(variable, "there is neither a 'field' nor an expression");
+  return context.expression(child, scope).number;
+}
+
+function declareOutputs(model: EvaluatedModel, scope: Scope, from: Element): void {
+  for (const { name } of model.outputs) {
+    const field = model.outputScope.find(name, from);
+    if (field !== undefined) scope.declare(field, name);
+  }
+}
+
+interface MiningForm {
+  readonly segmentation: Element;
+  readonly method: Method;
+  readonly segments: readonly Segment[];
+  readonly byId: ReadonlyMap<string, EvaluatedModel>;
+  readonly chainScope: Scope;
+  readonly context: ModelContext;
+}
+
+class MiningModel implements Model {
+  readonly prediction = new Prediction();
+  readonly bytes: number;
+  readonly innerScope: Scope;
+  readonly segments: ReadonlyMap<string, EvaluatedModel>;
+  readonly segmentOutputs: readonly ModelOutput[];
+  readonly #list: readonly Segment[];
+  readonly #method: Method;
+  readonly #combine: Combine | undefined;
+  /** Segments whose predicate was true for the record, in order. */
+  readonly #active: Segment[] = [];
+
+  constructor(form: MiningForm) {
+    const { segments, method } = form;
+    this.#list = segments;
+    this.#method = method;
+    this.innerScope = form.chainScope;
+    this.segments = form.byId;
+    this.bytes = segments.reduce((sum, { model }) => sum + model.bytes + SEGMENT_BYTES, 0);
+    this.segmentOutputs = shownOutputs(method, segments);
+    this.#combine = combinationOf(form.segmentation, method, segments, form.context, this.prediction);
+  }
+
+  evaluate(row: Row): void {
+    const active = this.#active;
+    active.length = 0;
+    if (this.#method === 'selectFirst') this.#selectFirst(row);
+    else if (this.#method === 'modelChain') this.#chain(row);
+    else {
+      const list = this.#list;
+      for (let i = 0; i < list.length; i++) {
+        const segment = list[i] as Segment;
+        if (segment.predicate(row) !== TRUE) continue;
+        segment.model.evaluate(row);
+        active.push(segment);
+      }
+      this.prediction.clear();
+      if (active.length > 0) this.#combine?.(active, row);
+    }
+  }
+
+  #selectFirst(row: Row): void {
+    for (const segment of this.#list) {
+      if (segment.predicate(row) !== TRUE) continue;
+      segment.model.evaluate(row);
+      this.#active.push(segment);
+      this.prediction.copyFrom(segment.model.prediction);
+      if (this.prediction.entityId === undefined) this.prediction.entityId = segment.id;
+      return;
+    }
+    this.prediction.clear();
+  }
+
+  #chain(row: Row): void {
+    let last: Segment | undefined;
+    for (const segment of this.#list) {
+      if (segment.predicate(row) !== TRUE) continue;
+      segment.model.evaluate(row);
+      this.#active.push(segment);
+      last = segment;
+    }
+    if (last === undefined) this.prediction.clear();
+    else this.prediction.copyFrom(last.model.prediction);
+  }
+
+  explain(row: Row, trace: Trace): void {
+    trace.line('[ModelEnsemble]');
+    for (const [index, segment] of this.#list.entries()) {
+      const isActive = this.#active.includes(segment);
+      trace.line(`Process segment model [${index + 1}]:`);
+      trace.line(`The predicate of segment model [${index + 1}] evaluates [${isActive ? 'True' : 'False'}]`);
+      if (!isActive) continue;
+      segment.model.explain?.(row, trace);
+      trace.line(`The predicted value of segment model [${index + 1}] is ${shownPrediction(segment.model)}`);
+    }
+  }
+}
+
+const SEGMENT_BYTES = 200;
+
+/** Outputs of segments that a result shows beside the model's own: of those that lead to it, where they have another name. */
+function shownOutputs(method: Method, segments: readonly Segment[]): readonly ModelOutput[] {
+  if (method !== 'modelChain' && method !== 'selectFirst') return [];
+  return segments.flatMap(({ model }) => [...(model.segmentOutputs ?? []), ...model.outputs]);
+}

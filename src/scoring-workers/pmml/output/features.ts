@@ -1,0 +1,300 @@
+import { type Element, PmmlError } from '../document/element.ts';
+import type { Field } from '../fields/field.ts';
+import type { Row } from '../fields/row.ts';
+import { castInput, castText, type DataType, textOf, type Value } from '../fields/types.ts';
+import type { EvaluatedModel, Prediction, TargetField } from '../models/model.ts';
+import { ruleFeature } from './rules.ts';
+
+/** What an output takes of a prediction. */
+export interface Feature {
+  /** Type of its values; undefined where only the value tells it. */
+  readonly type: DataType | undefined;
+  readonly value: (row: Row) => Value | undefined;
+}
+
+/** Where an output field stands. */
+export interface FeatureContext {
+  readonly prediction: () => Prediction;
+  readonly target: TargetField | undefined;
+  readonly segment: (id: string) => EvaluatedModel | undefined;
+  /** The actual value of the target, where a record may hold it. */
+  readonly actual: Field | undefined;
+  readonly isAssociation: boolean;
+}
+
+type Read = (element: Element, context: FeatureContext) => Feature;
+
+const text = (element: Element): string | undefined => element.attribute('value');
+
+/** The prediction that a field is about: of the model, of one of its segments, of one of several targets. */
+function predictionOf(element: Element, context: FeatureContext): () => Prediction | undefined {
+  const segmentId = element.attribute('segmentId');
+  let prediction: () => Prediction | undefined = context.prediction;
+  if (segmentId !== undefined) {
+    const segment = context.segment(segmentId);
+    if (segment === undefined) throw new PmmlError(element, `there is no segment '${segmentId}'`);
+    prediction = () => segment.prediction;
+  }
+  const targetField = element.attribute('targetField');
+  if (targetField === undefined) return prediction;
+  return () => {
+    const whole = prediction();
+    return whole?.others?.get(targetField) ?? whole;
+  };
+}
+
+function targetOf(element: Element, context: FeatureContext): TargetField | undefined {
+  const id = element.attribute('segmentId');
+  return id === undefined ? context.target : (context.segment(id)?.target ?? context.target);
+}
+
+const rankOf = (element: Element): number => {
+  const rank = element.number('rank', 1);
+  if (!Number.isInteger(rank) || rank < 0) throw new PmmlError(element, `'rank' is '${rank}'; it is 1 or more`);
+  return rank;
+};
+
+const missing = (number: number): number | undefined => (Number.isNaN(number) ? undefined : number);
+
+const predictedValue: Read = (element, context) => {
+  const prediction = predictionOf(element, context);
+  const rank = rankOf(element);
+  const type = targetOf(element, context)?.type;
+  if (rank <= 1) return { type, value: () => prediction()?.value };
+  return {
+    type,
+    value: () => {
+      const held = prediction();
+      return held?.ranked[rank - 1]?.id ?? (held === undefined ? undefined : rankedCategory(held, rank));
+    },
+  };
+};
+
+/** The category of a rank by probability: the first of equal ones before the others. */
+function rankedCategory(prediction: Prediction, rank: number): Value | undefined {
+  const order = prediction.categories
+    .map((category, i) => ({ category, probability: prediction.probabilities[i] as number }))
+    .filter(({ probability }) => !Number.isNaN(probability))
+    .sort((a, b) => b.probability - a.probability);
+  return order[rank - 1]?.category;
+}
+
+const predictedDisplayValue: Read = (element, context) => {
+  const prediction = predictionOf(element, context);
+  const displays = targetOf(element, context)?.data?.displayValues;
+  return {
+    type: 'string',
+    value: () => {
+      const held = prediction();
+      if (held?.value === undefined) return undefined;
+      const shown = textOf(held.value, undefined);
+      return held.display ?? displays?.get(shown) ?? shown;
+    },
+  };
+};
+
+/** Probability or confidence: of the category that `value` names, else of the predicted one. */
+const ofCategory =
+  (read: (prediction: Prediction) => Float64Array): Read =>
+  (element, context) => {
+    const prediction = predictionOf(element, context);
+    const category = text(element);
+    return {
+      type: 'double',
+      value: () => {
+        const held = prediction();
+        if (held === undefined) return undefined;
+        const index = held.indexOf(category ?? held.value);
+        return index === -1 ? undefined : missing(read(held)[index] as number);
+      },
+    };
+  };
+
+const entityId: Read = (element, context) => {
+  if (context.isAssociation) return ruleFeature(element, 'ruleId', context.prediction);
+  const prediction = predictionOf(element, context);
+  const rank = rankOf(element);
+  return {
+    type: 'string',
+    value: () => {
+      const held = prediction();
+      return rank > 1 ? held?.ranked[rank - 1]?.id : (held?.entityId ?? held?.ranked[0]?.id);
+    },
+  };
+};
+
+const affinity: Read = (element, context) => {
+  if (context.isAssociation) return ruleFeature(element, 'affinity', context.prediction);
+  const prediction = predictionOf(element, context);
+  const rank = rankOf(element);
+  const id = text(element);
+  return {
+    type: 'double',
+    value: () => {
+      const held = prediction();
+      if (held === undefined) return undefined;
+      if (id !== undefined) return missing(held.entities.find((entity) => entity.id === id)?.affinity ?? Number.NaN);
+      return missing(rank > 1 ? (held.ranked[rank - 1]?.affinity ?? Number.NaN) : held.affinity);
+    },
+  };
+};
+
+const residual: Read = (element, context) => {
+  const prediction = predictionOf(element, context);
+  const { actual } = context;
+  if (actual === undefined) throw new PmmlError(element, "a residual needs the model's target field");
+  const category = text(element);
+  return {
+    type: 'double',
+    value: (row) => {
+      const held = prediction();
+      const given = actual.value(row);
+      if (held?.value === undefined || given === undefined) return undefined;
+      if (held.categories.length === 0) return typeof given === 'number' ? given - held.number : undefined;
+      const index = held.indexOf(category ?? held.value);
+      if (index === -1) return undefined;
+      const indicator = textOf(given, undefined) === textOf(held.categories[index] as Value, undefined) ? 1 : 0;
+      return indicator - (held.probabilities[index] as number);
+    },
+  };
+};
+
+const reasonCode: Read = (element, context) => {
+  const prediction = predictionOf(element, context);
+  const rank = rankOf(element);
+  return { type: 'string', value: () => prediction()?.reasonCodes[Math.max(rank, 1) - 1] };
+};
+
+const ofSpread =
+  (read: (prediction: Prediction) => number): Read =>
+  (element, context) => {
+    const prediction = predictionOf(element, context);
+    return {
+      type: 'double',
+      value: () => {
+        const held = prediction();
+        return held === undefined ? undefined : missing(read(held));
+      },
+    };
+  };
+
+/** Ends of the interval that holds the value with the given confidence, in hundredths (`value`, 95 by default). */
+const ofInterval =
+  (sign: 1 | -1): Read =>
+  (element, context) => {
+    const percent = element.number('value', 95);
+    if (!(percent > 0 && percent < 100))
+      throw new PmmlError(element, `'value' is '${percent}'; it is between 0 and 100`);
+    const width = normalQuantile(0.5 + percent / 200);
+    return ofSpread(
+      (held) =>
+        held.number + sign * width * (Number.isNaN(held.standardError) ? held.standardDeviation : held.standardError),
+    )(element, context);
+  };
+
+/** The best categories by probability, as a list: the deprecated `numTopCategories` and `topCategories`. */
+const topCategories: Read = (element, context) => {
+  const prediction = predictionOf(element, context);
+  const count = element.number('numTopCategories', 1);
+  return {
+    type: undefined,
+    value: () => {
+      const held = prediction();
+      if (held === undefined) return undefined;
+      const best: Value[] = [];
+      for (let rank = 1; rank <= count; rank++) {
+        const category = rankedCategory(held, rank);
+        if (category !== undefined) best.push(category);
+      }
+      return best.length === 0 ? undefined : best;
+    },
+  };
+};
+
+const rule =
+  (feature: string): Read =>
+  (element, context) =>
+    ruleFeature(element, feature, context.prediction);
+
+const READERS: Readonly<Record<string, Read>> = {
+  predictedValue,
+  predictedDisplayValue,
+  probability: ofCategory((prediction) => prediction.probabilities),
+  confidence: (element, context) =>
+    context.isAssociation
+      ? ruleFeature(element, 'confidence', context.prediction)
+      : ofCategory((prediction) => prediction.confidences)(element, context),
+  entityId,
+  clusterId: entityId,
+  affinity,
+  entityAffinity: affinity,
+  clusterAffinity: affinity,
+  residual,
+  reasonCode,
+  standardError: ofSpread((prediction) => prediction.standardError),
+  standardDeviation: ofSpread((prediction) => prediction.standardDeviation),
+  confidenceIntervalLower: ofInterval(-1),
+  confidenceIntervalUpper: ofInterval(1),
+  topCategories,
+  warning: () => ({ type: 'string', value: () => undefined }),
+  antecedent: rule('antecedent'),
+  consequent: rule('consequent'),
+  rule: rule('rule'),
+  ruleId: rule('ruleId'),
+  support: rule('support'),
+  lift: rule('lift'),
+  leverage: rule('leverage'),
+  ruleValue: (element, context) =>
+    ruleFeature(element, element.attribute('ruleFeature') ?? 'consequent', context.prediction),
+};
+
+/** Features that are expressions: `transformedValue` and `decision`. */
+export const EXPRESSION_FEATURES: ReadonlySet<string> = new Set(['transformedValue', 'decision']);
+
+/**
+ * The feature of an output field; undefined for one of a vendor (`x-…`), which has no value here.
+ *
+ * @throws PmmlError where there is no such feature
+ */
+export function readFeature(element: Element, name: string, context: FeatureContext): Feature | undefined {
+  if (name.startsWith('x-')) return undefined;
+  const read = Object.hasOwn(READERS, name) ? READERS[name] : undefined;
+  if (read === undefined)
+    throw new PmmlError(
+      element,
+      `'feature' is '${name}'; it may be ${[...Object.keys(READERS), ...EXPRESSION_FEATURES].join(', ')}`,
+    );
+  return read(element, context);
+}
+
+/** A value of a feature as the type that the output field declares. */
+export function asOutputType(value: Value | undefined, type: DataType): Value | undefined {
+  if (value === undefined || Array.isArray(value)) return value;
+  const single = value as number | string | boolean;
+  if (type === 'integer' && typeof single === 'number') return Number.isFinite(single) ? Math.round(single) : undefined;
+  return typeof single === 'string' ? (castText(single, type) ?? single) : (castInput(single, type) ?? single);
+}
+
+/** Inverse of the normal distribution function, by bisection over a rational start: 1e-12 is enough for a width. */
+function normalQuantile(probability: number): number {
+  let low = -40;
+  let high = 40;
+  for (let i = 0; i < 200 && high - low > 1e-13; i++) {
+    const middle = (low + high) / 2;
+    if (normalCdf(middle) < probability) low = middle;
+    else high = middle;
+  }
+  return (low + high) / 2;
+}
+
+/** Φ(x) by the series of the error function, which converges for every x that a width asks for. */
+function normalCdf(x: number): number {
+  let term = x;
+  let sum = x;
+  for (let n = 1; n < 300; n++) {
+    term *= (x * x) / (2 * n + 1);
+    sum += term;
+    if (Math.abs(term) < 1e-17 * Math.abs(sum)) break;
+  }
+  return 0.5 + sum * Math.exp((-x * x) / 2) * 0.3989422804014327;
+}

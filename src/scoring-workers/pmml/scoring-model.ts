@@ -1,0 +1,155 @@
+import type { TopModel } from './compile.ts';
+import type { FieldInformation, InputRecord, ModelInformation, OutputRecord, ScoringModel } from './engine.ts';
+import { explainRecord } from './explanation.ts';
+import { isTarget } from './fields/mining-field.ts';
+import { InvalidRecord, Row } from './fields/row.ts';
+import { type DataType, textOf, type Value } from './fields/types.ts';
+import type { EvaluatedModel, ModelOutput, Prediction, TargetField } from './models/model.ts';
+
+export interface ScoringModelForm {
+  readonly top: TopModel;
+  readonly slots: number;
+  readonly modelName: string | undefined;
+  readonly description: string;
+  readonly version: string;
+}
+
+/** What a result shows: one of the targets, or an output field. */
+interface Shown {
+  readonly name: string;
+  readonly type: DataType | undefined;
+  readonly value: (row: Row) => Value | undefined;
+}
+
+const SLOT_BYTES = 24;
+const FIELD_BYTES = 400;
+
+/** A PMML model with its row: the engine behind `ScoringModel`. */
+export class CompiledScoringModel implements ScoringModel {
+  readonly information: ModelInformation;
+  readonly bytes: number;
+  readonly #top: TopModel;
+  readonly #row: Row;
+  readonly #shown: readonly Shown[];
+  readonly #readers: readonly ((record: InputRecord) => unknown)[];
+
+  constructor(form: ScoringModelForm) {
+    const { top } = form;
+    this.#top = top;
+    this.#row = new Row(form.slots);
+    this.#shown = shownOf(top.model);
+    this.#readers = top.inputs.map(({ name }) => readerOf(name));
+    this.bytes = top.model.bytes + form.slots * SLOT_BYTES + top.miningFields.length * FIELD_BYTES;
+    this.information = {
+      modelName: form.modelName,
+      description: form.description,
+      version: form.version,
+      functionName: top.model.functionName,
+      inputFields: top.miningFields
+        .filter((field) => !isTarget(field))
+        .map(({ name, usage }) => information(usage.toUpperCase(), name, top.typeOf(name))),
+      outputFields: this.#shown.map(({ name, type }) => information('OUTPUT', name, type)),
+    };
+  }
+
+  apply(record: InputRecord): OutputRecord {
+    const row = this.#row;
+    const result: OutputRecord = {};
+    const isValid = this.#evaluate(record);
+    for (const { name, type, value } of this.#shown) {
+      const shown = isValid ? jsonOf(this.#valueOf(value, row), type) : null;
+      if (name === '__proto__') Object.defineProperty(result, name, { value: shown, enumerable: true });
+      else result[name] = shown;
+    }
+    return result;
+  }
+
+  /** An output may refuse the record too, by an expression. */
+  #valueOf(value: Shown['value'], row: Row): Value | undefined {
+    try {
+      return value(row);
+    } catch (error) {
+      if (error instanceof InvalidRecord) return undefined;
+      throw error;
+    }
+  }
+
+  /** @returns false where the model refuses the record */
+  #evaluate(record: InputRecord): boolean {
+    const row = this.#row;
+    row.epoch++;
+    const { inputs, model } = this.#top;
+    try {
+      for (let i = 0; i < inputs.length; i++) inputs[i]?.load(row, this.#readers[i]?.(record));
+      model.evaluate(row);
+      return true;
+    } catch (error) {
+      if (!(error instanceof InvalidRecord)) throw error;
+      model.prediction.clear();
+      return false;
+    }
+  }
+
+  lastPrediction(): string | number | boolean | undefined {
+    const { value } = this.#top.model.prediction;
+    return Array.isArray(value) ? undefined : (value as string | number | boolean | undefined);
+  }
+
+  explain(record: InputRecord): string {
+    this.#evaluate(record);
+    return explainRecord({ top: this.#top, row: this.#row, record, outputs: this.#shown });
+  }
+}
+
+function information(usage: string, name: string, type: DataType | undefined): FieldInformation {
+  return { usage, name, type: (type ?? 'string').toUpperCase() };
+}
+
+/** Names that every object has by its prototype are read only where the record holds them itself. */
+function readerOf(name: string): (record: InputRecord) => unknown {
+  if (name in Object.prototype) return (record) => (Object.hasOwn(record, name) ? record[name] : undefined);
+  return (record) => record[name];
+}
+
+/** Targets, outputs, and outputs of segments, each name once. */
+function shownOf(model: EvaluatedModel): readonly Shown[] {
+  const shown = new Map<string, Shown>();
+  const outputs: readonly ModelOutput[] = [...model.outputs, ...(model.segmentOutputs ?? [])];
+  const { target } = model;
+  const targets = target === undefined ? defaultOf(model) : targetsOf(model, target);
+  for (const one of targets) if (!model.outputs.some(({ name }) => name === one.name)) shown.set(one.name, one);
+  for (const output of outputs)
+    if (output.isFinal && !shown.has(output.name))
+      shown.set(output.name, { name: output.name, type: output.type, value: (row) => output.value(row) });
+  return [...shown.values()];
+}
+
+function targetsOf(model: EvaluatedModel, target: TargetField): readonly Shown[] {
+  const { prediction } = model;
+  const others = model.targets.filter(({ name }) => name !== target.name);
+  return [target, ...others].map(({ name, type }) => ({
+    name,
+    type: target.name === name && model.functionName === 'regression' && type === 'integer' ? 'double' : type,
+    value: () => ofTarget(prediction, name, name === target.name),
+  }));
+}
+
+function ofTarget(prediction: Prediction, name: string, isFirst: boolean): Value | undefined {
+  const other = prediction.others?.get(name);
+  return other === undefined ? (isFirst ? prediction.value : undefined) : other.value;
+}
+
+/** A model that names neither a target nor an output shows its prediction by the name of the feature. */
+function defaultOf(model: EvaluatedModel): readonly Shown[] {
+  if (model.outputs.some(({ isFinal }) => isFinal)) return [];
+  const type = model.functionName === 'regression' || model.functionName === 'timeSeries' ? 'double' : 'string';
+  return [{ name: 'predictedValue', type, value: () => model.prediction.value }];
+}
+
+function jsonOf(value: Value | undefined, type: DataType | undefined): unknown {
+  if (value === undefined) return null;
+  if (typeof value !== 'number') return value;
+  if (type === 'date' || type === 'dateTime' || type === 'time') return textOf(value, type);
+  // JSON has no form for it.
+  return Number.isFinite(value) ? value : Number.isNaN(value) ? null : String(value);
+}
