@@ -1,21 +1,12 @@
-/** A model of a PMML document by its family's compiler alone, without targets and outputs. */
-import { Element, PmmlError } from '../../../src/scoring-workers/pmml/document/element.ts';
+/** A model of a PMML document by its family's compiler: its prediction, without outputs. */
+import { compileTopModel, dataFieldsOf } from '../../../src/scoring-workers/pmml/compile.ts';
+import { type Element, PmmlError } from '../../../src/scoring-workers/pmml/document/element.ts';
 import { Problems } from '../../../src/scoring-workers/pmml/document/problems.ts';
 import { readDocument } from '../../../src/scoring-workers/pmml/document/reader.ts';
-import type { Expression } from '../../../src/scoring-workers/pmml/expressions/expression.ts';
-import { type DataField, readDataField } from '../../../src/scoring-workers/pmml/fields/data-field.ts';
-import { makeField, store } from '../../../src/scoring-workers/pmml/fields/field.ts';
-import { isTarget, readMiningField } from '../../../src/scoring-workers/pmml/fields/mining-field.ts';
-import { Dictionary, Row, Slots } from '../../../src/scoring-workers/pmml/fields/row.ts';
-import { Scope } from '../../../src/scoring-workers/pmml/fields/scope.ts';
-import { castInput, isNumeric } from '../../../src/scoring-workers/pmml/fields/types.ts';
-import {
-  type CompileModel,
-  MINING_FUNCTIONS,
-  type Model,
-  type Prediction,
-  type TargetField,
-} from '../../../src/scoring-workers/pmml/models/model.ts';
+import type { Expression } from '../../../src/scoring-workers/pmml/fields/expression.ts';
+import { Row, Slots } from '../../../src/scoring-workers/pmml/fields/row.ts';
+import type { Scope } from '../../../src/scoring-workers/pmml/fields/scope.ts';
+import type { CompileModel, Model, Prediction } from '../../../src/scoring-workers/pmml/models/model.ts';
 
 export interface FamilyModel {
   readonly model: Model;
@@ -34,66 +25,32 @@ export function familyModel(compile: CompileModel, fields: string, model: string
   const document = readDocument(
     `<PMML version="4.4"><Header/><DataDictionary>${fields}</DataDictionary>${model}</PMML>`,
   );
-  const dictionary = document.child('DataDictionary') as Element;
-  const data = new Map<string, DataField>(
-    dictionary.childrenOf('DataField').map((element) => [element.required('name'), readDataField(element)]),
-  );
   const element = document.children.find((child) => child.child('MiningSchema') !== undefined) as Element;
-  const mining = (element.child('MiningSchema') as Element).childrenOf('MiningField').map(readMiningField);
-  const slots = new Slots();
-  const scope = new Scope({
-    slots,
-    compile: fieldRef,
-    expressionOf: (derived) => derived.children[0] as Element,
-    globals: new Map(),
-  });
-  const targets: TargetField[] = [];
-  const inputs: { name: string; type: DataField['type']; slot: number; dictionary: Dictionary | undefined }[] = [];
-  for (const field of mining) {
-    const known = data.get(field.name);
-    if (known === undefined) throw new Error(`${field.name} is not in the DataDictionary`);
-    if (isTarget(field))
-      targets.push({ name: field.name, type: known.type, optype: field.optype ?? known.optype, data: known });
-    const input = {
-      name: field.name,
-      type: known.type,
-      slot: slots.take(),
-      dictionary: isNumeric(known.type) ? undefined : new Dictionary(),
-    };
-    inputs.push(input);
-    scope.declare(makeField({ ...input, optype: field.optype ?? known.optype, order: known.valid }));
-  }
   const problems = new Problems();
-  const compiled = compile({
-    element,
-    functionName: element.oneOf('functionName', MINING_FUNCTIONS, 'regression'),
-    scope,
-    target: targets[0],
-    targets,
+  const slots = new Slots();
+  const top = compileTopModel(element, {
+    names: { slots, compile: fieldRef, findExpression: (derived) => derived.children[0], globals: new Map() },
     problems,
-    activeFields: mining.filter((field) => !isTarget(field)).map(({ name }) => name),
-    expression: (inner, other) => fieldRef(inner, other ?? scope),
-    predicate: () => {
-      throw new Error('no predicates here');
+    data: dataFieldsOf(document.child('DataDictionary') as Element),
+    expression: fieldRef,
+    predicate: (child) => {
+      throw new PmmlError(child, 'no predicates here');
     },
-    nested: () => {
-      throw new Error('no models inside here');
-    },
+    families: new Map([[element.name, compile]]),
   });
   const row = new Row(slots.count);
   return {
-    model: compiled,
+    model: top.model,
     problems,
     score(record) {
       row.epoch++;
-      for (const { name, type, slot, dictionary: texts } of inputs)
-        store(row, slot, record[name] === undefined ? undefined : castInput(record[name], type), texts);
-      compiled.evaluate(row);
-      return compiled.prediction;
+      for (const input of top.inputs) input.load(row, record[input.name]);
+      top.model.evaluate(row);
+      return top.model.prediction;
     },
     explain() {
       const lines: string[] = [];
-      compiled.explain?.(row, { line: (text) => lines.push(text) });
+      top.model.explain?.(row, { line: (text) => lines.push(text) });
       return lines;
     },
   };
@@ -104,10 +61,12 @@ function fieldRef(element: Element, scope: Scope): Expression {
   return scope.field(element.required('field'), element);
 }
 
-/** A `<MiningSchema>` of a target and active fields. */
+/** A `<MiningSchema>` of a target and active fields, whose invalid values are taken as they are. */
 export function schema(target: string | undefined, ...active: readonly string[]): string {
   const field = target === undefined ? '' : `<MiningField name="${target}" usageType="target"/>`;
-  return `<MiningSchema>${field}${active.map((name) => `<MiningField name="${name}"/>`).join('')}</MiningSchema>`;
+  return `<MiningSchema>${field}${active
+    .map((name) => `<MiningField name="${name}" invalidValueTreatment="asIs"/>`)
+    .join('')}</MiningSchema>`;
 }
 
 /** `<DataField>` elements of doubles. */

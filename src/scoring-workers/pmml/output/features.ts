@@ -2,6 +2,7 @@ import { type Element, PmmlError } from '../document/element.ts';
 import type { Field } from '../fields/field.ts';
 import type { Row } from '../fields/row.ts';
 import { castInput, castText, type DataType, textOf, type Value } from '../fields/types.ts';
+import { normalQuantile } from '../math/normal.ts';
 import type { EvaluatedModel, Prediction, TargetField } from '../models/model.ts';
 import { ruleFeature } from './rules.ts';
 
@@ -273,28 +274,4 @@ export function asOutputType(value: Value | undefined, type: DataType): Value | 
   const single = value as number | string | boolean;
   if (type === 'integer' && typeof single === 'number') return Number.isFinite(single) ? Math.round(single) : undefined;
   return typeof single === 'string' ? (castText(single, type) ?? single) : (castInput(single, type) ?? single);
-}
-
-/** Inverse of the normal distribution function, by bisection over a rational start: 1e-12 is enough for a width. */
-function normalQuantile(probability: number): number {
-  let low = -40;
-  let high = 40;
-  for (let i = 0; i < 200 && high - low > 1e-13; i++) {
-    const middle = (low + high) / 2;
-    if (normalCdf(middle) < probability) low = middle;
-    else high = middle;
-  }
-  return (low + high) / 2;
-}
-
-/** Φ(x) by the series of the error function, which converges for every x that a width asks for. */
-function normalCdf(x: number): number {
-  let term = x;
-  let sum = x;
-  for (let n = 1; n < 300; n++) {
-    term *= (x * x) / (2 * n + 1);
-    sum += term;
-    if (Math.abs(term) < 1e-17 * Math.abs(sum)) break;
-  }
-  return 0.5 + sum * Math.exp((-x * x) / 2) * 0.3989422804014327;
 }

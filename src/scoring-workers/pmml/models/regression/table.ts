@@ -3,7 +3,7 @@ import { type CategoryIndex, categoryIndex } from '../../fields/category.ts';
 import type { Field } from '../../fields/field.ts';
 import { numericField } from '../../fields/numeric-fields.ts';
 import type { Row } from '../../fields/row.ts';
-import type { Expression } from '../../expressions/expression.ts';
+import type { Expression } from '../../fields/expression.ts';
 import { isNumeric, textOf } from '../../fields/types.ts';
 import type { ModelContext, Trace } from '../model.ts';
 
