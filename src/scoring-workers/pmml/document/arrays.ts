@@ -96,7 +96,9 @@ function spread(sparse: SparseNumbers, element: Element): Float64Array {
  * @throws PmmlError where its parts do not fit together
  */
 export function readMatrix(element: Element): NumberMatrix {
-  const kind = element.oneOf('kind', ['any', 'symmetric', 'diagonal'] as const, 'any');
+  const word = element.oneOf('kind', ['any', 'symmetric', 'diagonal', 'sparse'] as const, 'any');
+  // Not of the standard, but what some tools call a matrix of cells.
+  const kind = word === 'sparse' ? 'any' : word;
   const arrays = element.childrenOf(...ARRAY_NAMES);
   const cells = element.childrenOf('MatCell');
   if (arrays.length > 0) return matrixOfArrays(element, kind, arrays.map(readNumbers));

@@ -36,10 +36,13 @@ export interface RankedRule {
   readonly confidence: number;
   readonly lift: number | undefined;
   readonly leverage: number | undefined;
+  readonly affinity: number | undefined;
 }
 
 /** How the fired rules of an association are chosen for one output. */
 export type RuleAlgorithm = 'recommendation' | 'exclusiveRecommendation' | 'ruleAssociation';
+
+const NONE: readonly string[] = [];
 
 /**
  * What a model says about the record that it was evaluated for last. One object for each compiled model, written again for
@@ -62,12 +65,12 @@ export class Prediction {
   entityId: string | undefined;
   /** Distance or similarity to that entity. */
   affinity = Number.NaN;
-  /** Entities, best first, where the model ranks them. */
-  ranked: readonly RankedEntity[] = [];
+  /** Entities, best first, where the model ranks them; computed when an output asks. */
+  ranked: (() => readonly RankedEntity[]) | undefined;
   /** Entities in document order, for an affinity that names one (`value`). */
-  entities: readonly RankedEntity[] = [];
+  entities: (() => readonly RankedEntity[]) | undefined;
   /** Reason codes of a scorecard in the order of their rank. */
-  reasonCodes: readonly string[] = [];
+  reasonCodes: readonly string[] = NONE;
   /** Values of further targets of a model with several, by target field. */
   others: ReadonlyMap<string, Prediction> | undefined;
   /** Rules of an association that fired, in document order; computed when an output asks. */
@@ -89,9 +92,10 @@ export class Prediction {
     this.display = undefined;
     this.entityId = undefined;
     this.affinity = Number.NaN;
-    this.ranked = [];
-    this.entities = [];
-    this.reasonCodes = [];
+    this.ranked = undefined;
+    this.entities = undefined;
+    this.reasonCodes = NONE;
+    this.rules = undefined;
     this.standardError = Number.NaN;
     this.standardDeviation = Number.NaN;
     if (this.categories.length > 0) {

@@ -1,12 +1,28 @@
 import type { Collectors } from '../document/reader.ts';
+import { compileAnomalyDetection } from './anomaly-detection.ts';
+import { compileAssociation } from './association.ts';
+import { compileBaseline } from './baseline.ts';
+import { compileClustering } from './clustering.ts';
 import { compileMining } from './mining/mining.ts';
 import type { CompileModel } from './model.ts';
+import { compileNaiveBayes } from './naive-bayes.ts';
+import { compileNearestNeighbor } from './nearest-neighbor.ts';
 import { compileRegression } from './regression/regression.ts';
+import { compileSequence } from './sequence.ts';
+import { compileText } from './text.ts';
 
 /** Model element → its family. */
 export const FAMILIES: ReadonlyMap<string, CompileModel> = new Map<string, CompileModel>([
+  ['AnomalyDetectionModel', compileAnomalyDetection],
+  ['AssociationModel', compileAssociation],
+  ['BaselineModel', compileBaseline],
+  ['ClusteringModel', compileClustering],
   ['MiningModel', compileMining],
+  ['NaiveBayesModel', compileNaiveBayes],
+  ['NearestNeighborModel', compileNearestNeighbor],
   ['RegressionModel', compileRegression],
+  ['SequenceModel', compileSequence],
+  ['TextModel', compileText],
 ]);
 
 /** Elements that are read into tables at once, not kept as elements. */

@@ -66,7 +66,7 @@ const predictedValue: Read = (element, context) => {
     type,
     value: () => {
       const held = prediction();
-      return held?.ranked[rank - 1]?.id ?? (held === undefined ? undefined : rankedCategory(held, rank));
+      return held?.ranked?.()[rank - 1]?.id ?? (held === undefined ? undefined : rankedCategory(held, rank));
     },
   };
 };
@@ -119,7 +119,7 @@ const entityId: Read = (element, context) => {
     type: 'string',
     value: () => {
       const held = prediction();
-      return rank > 1 ? held?.ranked[rank - 1]?.id : (held?.entityId ?? held?.ranked[0]?.id);
+      return rank > 1 ? held?.ranked?.()[rank - 1]?.id : (held?.entityId ?? held?.ranked?.()[0]?.id);
     },
   };
 };
@@ -134,8 +134,9 @@ const affinity: Read = (element, context) => {
     value: () => {
       const held = prediction();
       if (held === undefined) return undefined;
-      if (id !== undefined) return missing(held.entities.find((entity) => entity.id === id)?.affinity ?? Number.NaN);
-      return missing(rank > 1 ? (held.ranked[rank - 1]?.affinity ?? Number.NaN) : held.affinity);
+      if (id !== undefined)
+        return missing(held.entities?.().find((entity) => entity.id === id)?.affinity ?? Number.NaN);
+      return missing(rank > 1 ? (held.ranked?.()[rank - 1]?.affinity ?? Number.NaN) : held.affinity);
     },
   };
 };

@@ -8,6 +8,7 @@ const BASES = ['confidence', 'support', 'lift', 'leverage', 'affinity'] as const
 /** Affinity of a rule: what of the baskets with either side have both. Rules tell it only by support and confidence. */
 function affinityOf(rule: RankedRule): number | undefined {
   const { support, confidence, lift } = rule;
+  if (rule.affinity !== undefined) return rule.affinity;
   if (lift === undefined || lift === 0 || confidence === 0) return undefined;
   const antecedent = support / confidence;
   const consequent = confidence / lift;
