@@ -72,8 +72,17 @@ export function compileTopModel(element: Element, parts: Parts): TopModel {
         : makeInput(field, mining, data, COLLECTION_FUNCTIONS.has(functionName)),
     );
   }
+  if (functionName === 'timeSeries' && fields.every(isTarget)) inputs.push(stepInput(scope, parts));
   const model = finishModel({ element, fields, functionName, scope, parts, depth: 0 });
   return { model, inputs, miningFields: fields, scope, typeOf: (name) => parts.data.get(name)?.type };
+}
+
+/** The step that a forecast is for, where the model declares no field for it. */
+function stepInput(scope: Scope, parts: Parts): Input {
+  const slot = parts.names.slots.take();
+  const field = makeField({ name: 'h', type: 'integer', optype: 'continuous', slot, dictionary: undefined });
+  scope.declare(field);
+  return makeTargetInput(field);
 }
 
 function inputField(data: DataField, mining: MiningField, parts: Parts): Field {

@@ -10,6 +10,7 @@ import { compileNearestNeighbor } from './nearest-neighbor.ts';
 import { compileRegression } from './regression/regression.ts';
 import { compileSequence } from './sequence.ts';
 import { compileText } from './text.ts';
+import { compileTimeSeries } from './time-series/time-series.ts';
 
 /** Model element → its family. */
 export const FAMILIES: ReadonlyMap<string, CompileModel> = new Map<string, CompileModel>([
@@ -23,6 +24,7 @@ export const FAMILIES: ReadonlyMap<string, CompileModel> = new Map<string, Compi
   ['RegressionModel', compileRegression],
   ['SequenceModel', compileSequence],
   ['TextModel', compileText],
+  ['TimeSeriesModel', compileTimeSeries],
 ]);
 
 /** Elements that are read into tables at once, not kept as elements. */
