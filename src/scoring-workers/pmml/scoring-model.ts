@@ -45,9 +45,12 @@ export class CompiledScoringModel implements ScoringModel {
       description: form.description,
       version: form.version,
       functionName: top.model.functionName,
-      inputFields: top.miningFields
-        .filter((field) => !isTarget(field))
-        .map(({ name, usage }) => information(usage.toUpperCase(), name, top.typeOf(name))),
+      inputFields: [
+        ...top.miningFields
+          .filter((field) => !isTarget(field))
+          .map(({ name, usage }) => information(usage.toUpperCase(), name, top.typeOf(name))),
+        ...implied(top),
+      ],
       outputFields: this.#shown.map(({ name, type }) => information('OUTPUT', name, type)),
     };
   }
@@ -99,6 +102,12 @@ export class CompiledScoringModel implements ScoringModel {
     this.#evaluate(record);
     return explainRecord({ top: this.#top, row: this.#row, record, outputs: this.#shown });
   }
+}
+
+/** Inputs that the document does not list: the step of a forecast. */
+function implied(top: TopModel): FieldInformation[] {
+  const listed = new Set(top.miningFields.map(({ name }) => name));
+  return top.inputs.filter(({ name }) => !listed.has(name)).map(({ name }) => information('ACTIVE', name, 'integer'));
 }
 
 function information(usage: string, name: string, type: DataType | undefined): FieldInformation {

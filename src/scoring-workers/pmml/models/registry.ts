@@ -2,6 +2,7 @@ import type { Collectors } from '../document/reader.ts';
 import { compileAnomalyDetection } from './anomaly-detection.ts';
 import { compileAssociation } from './association.ts';
 import { compileBaseline } from './baseline.ts';
+import { compileBayesianNetwork } from './bayesian-network/bayesian-network.ts';
 import { compileClustering } from './clustering.ts';
 import { compileMining } from './mining/mining.ts';
 import type { CompileModel } from './model.ts';
@@ -17,6 +18,7 @@ export const FAMILIES: ReadonlyMap<string, CompileModel> = new Map<string, Compi
   ['AnomalyDetectionModel', compileAnomalyDetection],
   ['AssociationModel', compileAssociation],
   ['BaselineModel', compileBaseline],
+  ['BayesianNetworkModel', compileBayesianNetwork],
   ['ClusteringModel', compileClustering],
   ['MiningModel', compileMining],
   ['NaiveBayesModel', compileNaiveBayes],
