@@ -4,6 +4,7 @@ import { compileAssociation } from './association.ts';
 import { compileBaseline } from './baseline.ts';
 import { compileBayesianNetwork } from './bayesian-network/bayesian-network.ts';
 import { compileClustering } from './clustering.ts';
+import { compileGeneralRegression } from './general-regression/general-regression.ts';
 import { compileMining } from './mining/mining.ts';
 import type { CompileModel } from './model.ts';
 import { compileNaiveBayes } from './naive-bayes.ts';
@@ -20,6 +21,7 @@ export const FAMILIES: ReadonlyMap<string, CompileModel> = new Map<string, Compi
   ['BaselineModel', compileBaseline],
   ['BayesianNetworkModel', compileBayesianNetwork],
   ['ClusteringModel', compileClustering],
+  ['GeneralRegressionModel', compileGeneralRegression],
   ['MiningModel', compileMining],
   ['NaiveBayesModel', compileNaiveBayes],
   ['NearestNeighborModel', compileNearestNeighbor],
