@@ -4,7 +4,7 @@ import { messageKey } from '../../src/actors/handlers/sessions/session.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { PROCESSING_MODE } from '../../src/model/commands/processing-mode.ts';
 import type { Platform, Sent } from './platform.ts';
-import { NOW, TENANT, openPlatform } from './platform.ts';
+import { NOW, TENANT, openPlatform, until } from './platform.ts';
 
 const TIME = new Date(NOW).toISOString();
 const LATER = NOW + 60_000;
@@ -342,7 +342,19 @@ t.test('operations', async (t) => {
     (await create('700', 'c8y_Restart')).doc,
     `{"id":"700","deviceId":"5","status":"PENDING","creationTime":"${TIME}","c8y_Restart":{"n":1.0}}`,
   );
+  const told = (): unknown => JSON.parse(platform.notifications.at(-1)!.text);
+  t.match(told(), { id: '700', deviceExternalIDs: { externalIds: [] } });
+  const bound = { type: 't', externalId: 'e\\1', managedObject: '5' };
+  await platform.request({ kind: COMMAND.EXTERNAL_ID_BIND, key: 'x:t\ne\\1', body: bound });
+  await until(() => platform.ids('externalIdsOf').length > 0);
+  await platform.request({ kind: COMMAND.MANAGED_OBJECT_UPDATE, key: 5, body: { doc: '{"name":"Pump \\"7\\""}' } });
   await create('1701', 'c8y_Restart');
+  t.match(
+    told(),
+    { id: '1701', deviceName: 'Pump "7"', deviceExternalIDs: { externalIds: [{ type: 't', externalId: 'e\\1' }] } },
+    'live data has what is read beside an operation',
+  );
+  t.notMatch(platform.get('operation', '1701'), { deviceName: String }, 'which is not stored');
   await create('702', 'c8y_Command');
   t.match(parsed(await create('703', 'c8y_Restart', 6)), { deviceId: '6' });
   await t.rejects(create('704', 'x', 7), { code: 'devicecontrol/no-agent' });

@@ -16,6 +16,7 @@ import {
   openOperationStatus,
 } from '../../model/entities/operation.ts';
 import { idText } from '../../model/entities/entity-id.ts';
+import { externalIdOfKey } from '../../model/entities/external-id.ts';
 import { operationResult } from '../../model/entities/operation-result.ts';
 import { SOFTWARE_LIST, SOFTWARE_UPDATE, takesSoftwareUpdate } from '../../model/entities/software.ts';
 import {
@@ -35,6 +36,9 @@ import { deletedRow, entityRow } from '../runtime/rows.ts';
 
 /** Objects looked at on the way up. */
 const ANCESTORS_MAX = 1_000;
+/** External IDs of a device that live data shows of it, and their characters as JSON. */
+const TOLD_IDS_MAX = 100;
+const TOLD_IDS_LENGTH_MAX = 16_384;
 const DEVICE_PROFILE = 'c8y_DeviceProfile';
 /** What changes with everything, or says nothing of its own in the audit log. */
 const NOT_AUDITED: ReadonlySet<string> = new Set(['lastUpdated']);
@@ -127,8 +131,31 @@ function write(context: ActorContext, id: string, members: Members, former: stri
       context.put('openOperation', openOperationKey(device, id), openEntry(context, status, former));
     context.row(entityRow(context.command, 'operations', { id, source: Number(device), members }));
   }
-  context.notify('operations', device, former === undefined ? 'CREATE' : 'UPDATE', text);
+  context.notify('operations', device, former === undefined ? 'CREATE' : 'UPDATE', told(context, device, members));
   return text;
+}
+
+/**
+ * The operation as live data has it, but for links: with `deviceName` and `deviceExternalIDs`, as one that is read,
+ * unless it is not stored.
+ */
+function told(context: ActorContext, device: string, members: Members): string {
+  if (!isStored(context.command.mode)) return joinMembers(members);
+  const name = stringMember(splitMembers(context.get('managedObject', device) ?? '{}'), 'name');
+  const prefix = `${device}\n`;
+  const externalIds: string[] = [];
+  let left = TOLD_IDS_LENGTH_MAX;
+  for (const { id } of context.list('externalIdsOf', prefix, TOLD_IDS_MAX)) {
+    const text = JSON.stringify(externalIdOfKey(id.slice(prefix.length)));
+    left -= text.length;
+    if (left < 0) break;
+    externalIds.push(text);
+  }
+  return joinMembers([
+    ...members,
+    ...(name === undefined ? [] : [['deviceName', JSON.stringify(name)] as const]),
+    ['deviceExternalIDs', `{"externalIds":[${externalIds.join(',')}]}`],
+  ]);
 }
 
 /** One that is PENDING again is to be delivered again, whatever its device has acknowledged. */

@@ -3,7 +3,7 @@ import { COMMAND } from '../../model/commands/kinds.ts';
 import type { ExternalIdBind } from '../../model/commands/external-ids.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { stringMember } from '../../model/documents/json-document.ts';
-import { externalIdKey, isExternalId, requireExternalId } from '../../model/entities/external-id.ts';
+import { externalIdKey, externalIdOfKey, isExternalId, requireExternalId } from '../../model/entities/external-id.ts';
 import { serialClaim } from '../../model/access/serial-claim.ts';
 import {
   COLLECTIONS_MAX,
@@ -73,10 +73,7 @@ export async function externalIdsOf(request: ViewRequest, managedObject: string)
 async function boundTo(request: ViewRequest, managedObject: string, limit = SHOWN_MAX): Promise<ExternalIdBind[]> {
   const prefix = `${managedObject}${SEPARATOR}`;
   const entries = await request.platform.documents.list('externalIdsOf', request.tenant, prefix, { limit });
-  return entries.map((entry) => {
-    const [type, externalId] = entry.id.slice(prefix.length).split(SEPARATOR);
-    return { type, externalId, managedObject };
-  });
+  return entries.map((entry) => ({ ...externalIdOfKey(entry.id.slice(prefix.length)), managedObject }));
 }
 
 /** The external ID makes the object a template collection (docs/spec/smartrest.md#template-collections). */

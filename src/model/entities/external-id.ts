@@ -9,6 +9,12 @@ const SEPARATOR = '\n';
 /** The key of the document, and of the actor behind `x:`. */
 export const externalIdKey = (type: string, externalId: string): string => `${type}${SEPARATOR}${externalId}`;
 
+/** @param key of `externalIdsOf`, without the object and the line feed behind it. */
+export function externalIdOfKey(key: string): { readonly type: string; readonly externalId: string } {
+  const [type, externalId] = key.split(SEPARATOR);
+  return { type, externalId };
+}
+
 /** A separator, which is a control character, inside of a part would make two pairs out of one. */
 export const isExternalIdPart = (text: string): boolean => text !== '' && isKeyText(text);
 

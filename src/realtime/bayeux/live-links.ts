@@ -20,7 +20,7 @@ export const BASE_PLACE = '\u0001';
 /**
  * @param text of the entity. @param baseUrl without a slash at the end.
  * @returns the entity, its time in the form of a list, with `self` as its first member unless it was not stored, and
- * one in its `source`.
+ * one in its `source`; in the external IDs of an operation's device, too.
  */
 export function linkedEntity(
   { area, isUnstored }: Pick<Notification, 'area' | 'isUnstored'>,
@@ -33,13 +33,26 @@ export function linkedEntity(
   if (area === 'measurements') shapeTime(members);
   const source = WITH_SOURCE.has(area) ? members.get('source') : undefined;
   if (source?.startsWith('{')) members.set('source', linked(splitMembers(source), baseUrl + PATHS.managedobjects));
+  if (area === 'operations') linkExternalIds(members, baseUrl);
   return isUnstored === true ? joinMembers(members) : linked(members, baseUrl + PATHS[area]);
 }
 
 function linked(members: ReadonlyMap<string, string>, path: string): string {
-  const id = members.get('id');
-  if (id === undefined || !ID.test(id)) return joinMembers(members);
-  const url = path + encodeURIComponent(JSON.parse(id) as string);
-  const self = path.startsWith(BASE_PLACE) ? `"${url}"` : JSON.stringify(url);
-  return joinMembers([['self', self], ...[...members].filter(([name]) => name !== 'self')]);
+  const url = urlOf(path, members.get('id'));
+  if (url === undefined) return joinMembers(members);
+  return joinMembers([['self', quoted(url)], ...[...members].filter(([name]) => name !== 'self')]);
 }
+
+/** The link to the list of all external IDs of the operation's device. */
+function linkExternalIds(members: Map<string, string>, baseUrl: string): void {
+  const externalIds = members.get('deviceExternalIDs');
+  const url = urlOf(`${baseUrl}/identity/globalIds/`, members.get('deviceId'));
+  if (externalIds?.startsWith('{') !== true || url === undefined) return;
+  const self = quoted(`${url}/externalIds`);
+  members.set('deviceExternalIDs', joinMembers(splitMembers(externalIds).set('self', self)));
+}
+
+const urlOf = (path: string, id: string | undefined): string | undefined =>
+  id === undefined || !ID.test(id) ? undefined : path + encodeURIComponent(JSON.parse(id) as string);
+
+const quoted = (url: string): string => (url.startsWith(BASE_PLACE) ? `"${url}"` : JSON.stringify(url));

@@ -97,7 +97,7 @@ t.test('links begin with the URL that each subscriber called', async (t) => {
     publish1,
     new TestNotification('measurements', '5', '{"id": "10", "time":"2024-05-02T12:00+02", "source":{"id":"5"}}'),
     new TestNotification('managedobjects', '5', '{"id":"5","source":{"id":"x"}}'),
-    new TestNotification('operations', '5', '{"id":"11","deviceId":"5"}'),
+    new TestNotification('operations', '5', '{"id":"11","deviceId":"5","deviceExternalIDs":{"externalIds":[]}}'),
     new TestNotification('events', '5', '{"id":"12","source":{"id":"5"}}', { isUnstored: true }),
     new TestNotification('alarms', '5', '"9"', { action: 'DELETE' }),
   );
@@ -115,7 +115,12 @@ t.test('links begin with the URL that each subscriber called', async (t) => {
       source: { self: `${base}/inventory/managedObjects/5`, id: '5' },
     },
     { self: `${base}/inventory/managedObjects/5`, id: '5', source: { id: 'x' } },
-    { self: `${base}/devicecontrol/operations/11`, id: '11', deviceId: '5' },
+    {
+      self: `${base}/devicecontrol/operations/11`,
+      id: '11',
+      deviceId: '5',
+      deviceExternalIDs: { externalIds: [], self: `${base}/identity/globalIds/5/externalIds` },
+    },
     { id: '12', source: { self: `${base}/inventory/managedObjects/5`, id: '5' } },
   ];
   const entities = (client: (typeof clients)[number]): unknown[] =>
