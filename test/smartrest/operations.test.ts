@@ -1,7 +1,7 @@
 import t from 'tap';
 import { parseMembers } from '../../src/model/documents/json-document.ts';
 import { operationResult } from '../../src/model/entities/operation-result.ts';
-import { softwareEntries } from '../../src/model/entities/software.ts';
+import { softwareListInPlace, withSoftwareList } from '../../src/model/entities/software-in-place.ts';
 import { childrenRow, managedObjectIdRow, operationRows, versionRow } from '../../src/smartrest/rows/operation-rows.ts';
 import { templatesRow } from '../../src/smartrest/static/templates.ts';
 
@@ -68,27 +68,6 @@ t.test('operations as rows (docs/spec/smartrest.md#rows-to-devices)', (t) => {
     ],
   ];
   for (const [operation, want] of cases) t.same(rows(operation), want, JSON.stringify(operation));
-  const installed = softwareEntries(
-    JSON.stringify([
-      { name: 'a', version: '0', url: 'old', softwareType: 'apt' },
-      { name: 'b', version: '2' },
-      { name: 'b', version: '3' },
-      { name: 'c', version: 4 },
-    ]),
-  );
-  const wanted = (update: unknown): string[] =>
-    operationRows(parseMembers(JSON.stringify({ c8y_SoftwareUpdate: update })), {
-      serial: 'dev1',
-      hasSoftwareTypes: true,
-      installed,
-    });
-  t.same(
-    wanted([...packages, { name: 'd', version: '1', url: ' ', action: 'install' }]),
-    ['516,dev1,a,1,u,b,3,,c,4,,d,1,'],
-    'a device that takes no updates gets the list that it is to have',
-  );
-  t.same(wanted([{ name: 'b', action: 'delete' }]), ['516,dev1,a,0,old,c,4,'], 'every version');
-  t.same(wanted('x'), ['516,dev1,a,0,old,b,2,,b,3,,c,4,']);
   t.equal(versionRow('1017.0.0'), '601,1017.0.0');
   t.match(
     templatesRow(),
@@ -99,6 +78,59 @@ t.test('operations as rows (docs/spec/smartrest.md#rows-to-devices)', (t) => {
   t.equal(childrenRow([]), '106');
   t.equal(managedObjectIdRow('251'), '124,251');
   t.end();
+});
+
+t.test('changes of software as the list that the device is to have (docs/spec/software.md#operations)', async (t) => {
+  const device: Record<string, unknown> = {
+    c8y_SoftwareList: [
+      { name: 'a', version: '0', url: 'old', softwareType: 'apt' },
+      { name: 'b', version: '2' },
+      { name: 'b', version: '3' },
+      { name: 'c', version: 4 },
+    ],
+  };
+  const objects: Record<string, unknown> = { 5: device };
+  const documents = {
+    get: (collection: string, _tenant: number, id: string) => {
+      const value = collection === 'softwareList' ? objects['list'] && '6' : JSON.stringify(objects[id]);
+      return value as string | undefined;
+    },
+  };
+  const wanted = async (update: unknown, further: object = {}): Promise<string | undefined> => {
+    const operation = parseMembers(
+      JSON.stringify({ deviceId: '5', status: 'PENDING', c8y_SoftwareUpdate: update, ...further }),
+    );
+    const list = await softwareListInPlace(documents, 1, operation);
+    if (list === undefined) return undefined;
+    return operationRows(withSoftwareList(operation, list), { serial: 's', hasSoftwareTypes: true }).join('\n');
+  };
+  const action = (name: string, version: string, how: string, softwareType = ''): object => ({
+    name,
+    version,
+    url: ' ',
+    action: how,
+    softwareType,
+  });
+  const all = 'a,0,old,b,2,,b,3,,c,4,';
+  t.equal(await wanted('x'), `516,s,${all}`);
+  t.equal(
+    await wanted([action('a', '1', 'install'), action('b', '2', 'delete'), action('d', '1', 'install')]),
+    '516,s,a,0,old,a,1,,b,3,,c,4,,d,1,',
+    'name and version tell packages from each other',
+  );
+  t.equal(await wanted([action('c', '4', 'install')]), `516,s,${all}`, 'in its place');
+  t.equal(await wanted([action('d', '1', 'install'), action('d', '1', 'delete')]), `516,s,${all}`, 'in their order');
+  t.equal(await wanted([action('a', '0', 'delete', 'snap')]), `516,s,${all}`, 'another kind');
+  t.equal(await wanted([action('b', '', 'delete')]), '516,s,a,0,old,c,4,', 'every version');
+  t.equal(await wanted([], { status: 'SUCCESSFUL' }), undefined, 'what is over stays as it was');
+  objects['list'] = true;
+  objects['6'] = { c8y_SoftwareList: [{ name: 'advanced', version: '1' }] };
+  t.equal(await wanted([]), '516,s,advanced,1,', 'the list beside the device');
+  device['c8y_SupportedOperations'] = ['c8y_SoftwareUpdate'];
+  t.equal(await wanted([]), undefined);
+  const many = Array.from({ length: 20_000 }, (_, index) => action('x', String(index % 10_000), 'delete', 'k'));
+  delete device['c8y_SupportedOperations'];
+  t.equal(await wanted([...many, ...many.map((one) => ({ ...one, version: '' }))]), '516,s,advanced,1,');
 });
 
 t.test('what a device answers with 503 and 506 (docs/spec/smartrest.md#results)', (t) => {

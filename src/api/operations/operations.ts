@@ -14,6 +14,8 @@ import { deleteData } from '../lists/data-delete.ts';
 import { limitSources } from '../../history/access.ts';
 import { documentPage } from '../../history/page.ts';
 import { addParameters } from '../../history/parameters.ts';
+import { softwareListInPlace, withSoftwareList } from '../../model/entities/software-in-place.ts';
+import { isDeviceUser } from '../../model/entities/device-request.ts';
 import { idText, isEntityId } from '../../model/entities/entity-id.ts';
 import { UNSTORED, entityText, quote, segment, unstoredText, type ViewRequest } from '../entities/text.ts';
 import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportDocuments, exportFormat } from '../export/export.ts';
@@ -87,6 +89,24 @@ export async function operationTexts(
   });
 }
 
+/**
+ * As the caller gets them: a device's user sees what the device is to do (docs/spec/software.md#operations).
+ * @throws PlatformError `general/page-too-large`.
+ */
+async function shownTexts(request: ApiRequest, documents: Parameters<typeof operationTexts>[1]): Promise<string[]> {
+  const { ownRoles, userName } = request.principal;
+  if (ownRoles === undefined && !isDeviceUser(userName)) return operationTexts(request, documents);
+  const budget = new PageBudget(request);
+  const shown: { entityId: string; doc: string }[] = [];
+  for (const { entityId, doc } of documents) {
+    const members = splitMembers(doc);
+    const list = await softwareListInPlace(request.platform.documents, request.tenant, members);
+    budget.take(list?.length ?? 0);
+    shown.push({ entityId, doc: list === undefined ? doc : joinMembers(withSoftwareList(members, list)) });
+  }
+  return operationTexts(request, shown);
+}
+
 async function load(request: ApiRequest): Promise<Members> {
   const { id } = request.params;
   const doc = isEntityId(id) ? await request.platform.documents.get('operation', request.tenant, id) : undefined;
@@ -132,11 +152,11 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   const order = { isDescending: request.query.isTrue('revert') };
   const format = exportFormat(request);
   if (format !== undefined) {
-    const toTexts = (rows: readonly DocumentRow[]): Promise<readonly string[]> => operationTexts(request, rows);
+    const toTexts = (rows: readonly DocumentRow[]): Promise<readonly string[]> => shownTexts(request, rows);
     return exportDocuments(request, format, page, { table: 'operations', filter, order, members: EXPORTED, toTexts });
   }
   const { rows, total, isFull } = await documentPage(listReaders(request), 'operations', filter, order, page);
-  const items = await operationTexts(request, rows);
+  const items = await shownTexts(request, rows);
   return found('operationCollection', collectionText(request, page, { name: 'operations', items, total, isFull }));
 }
 
@@ -144,7 +164,7 @@ async function get(request: ApiRequest): Promise<Answer> {
   const members = await load(request);
   if (!request.isPrivileged && (await isOwner(request, deviceOf(members), members)) !== true)
     throw new PlatformError('security/forbidden');
-  const [answer] = await operationTexts(request, [{ entityId: request.params['id'], doc: joinMembers(members) }]);
+  const [answer] = await shownTexts(request, [{ entityId: request.params['id'], doc: joinMembers(members) }]);
   return found('operation', answer);
 }
 
@@ -160,7 +180,7 @@ async function put(request: ApiRequest): Promise<Answer> {
     ...applicationOf(request),
   };
   const { doc } = await request.command<{ doc: string }>(COMMAND.OPERATION_UPDATE, Number(device), body);
-  const [answer] = await operationTexts(request, [{ entityId: request.params['id'], doc }]);
+  const [answer] = await shownTexts(request, [{ entityId: request.params['id'], doc }]);
   return found('operation', answer);
 }
 

@@ -78,11 +78,48 @@ export function withoutSoftware(list: readonly SoftwareEntry[], removed: readonl
   });
 }
 
-/** The list that a device has after an update. @param actions entries of `c8y_SoftwareUpdate`, carried out in order. */
+/**
+ * The list that a device has after an update: name and version tell a package from others, and where both packages name
+ * a kind, that too. @param actions entries of `c8y_SoftwareUpdate`, carried out in order; one without a version deletes
+ * every version.
+ */
 export function updatedSoftware(list: readonly SoftwareEntry[], actions: readonly SoftwareEntry[]): SoftwareEntry[] {
-  const removed = actions.filter((entry) => softwareText(entry, 'action') === 'delete');
-  const added = actions.filter((entry) => softwareText(entry, 'action') !== 'delete');
-  return withSoftware(withoutSoftware(list, removed), added);
+  /** By name, version and kind. */
+  const names = new Map<string, Map<string, Map<string, SoftwareEntry>>>();
+  for (const entry of list) kindsOf(names, entry).set(softwareText(entry, 'softwareType'), entry);
+  for (const action of actions) {
+    const kind = softwareText(action, 'softwareType');
+    if (softwareText(action, 'action') !== 'delete') {
+      const kinds = kindsOf(names, action);
+      removeKind(kinds, kind);
+      kinds.set(kind, new Map([...action].filter(([name]) => name !== 'action')));
+      continue;
+    }
+    const versions = names.get(softwareText(action, 'name'));
+    const version = softwareText(action, 'version');
+    const kinds = versions?.get(version);
+    if (version === '') versions?.clear();
+    else if (kinds !== undefined) removeKind(kinds, kind);
+  }
+  return [...names.values()].flatMap((versions) => [...versions.values()].flatMap((kinds) => [...kinds.values()]));
+}
+
+function kindsOf(
+  names: Map<string, Map<string, Map<string, SoftwareEntry>>>,
+  entry: SoftwareEntry,
+): Map<string, SoftwareEntry> {
+  const [name, version] = [softwareText(entry, 'name'), softwareText(entry, 'version')];
+  const versions = names.get(name) ?? new Map<string, Map<string, SoftwareEntry>>();
+  const kinds = versions.get(version) ?? new Map<string, SoftwareEntry>();
+  names.set(name, versions.set(version, kinds));
+  return kinds;
+}
+
+/** Of packages with one name and version those of the kind, and those without one. */
+function removeKind(kinds: Map<string, SoftwareEntry>, kind: string): void {
+  if (kind === '') return kinds.clear();
+  kinds.delete(kind);
+  kinds.delete('');
 }
 
 /** Whether the device takes actions; another one gets the list that it is to have (docs/spec/software.md#operations). */

@@ -18,13 +18,8 @@ import type { Members } from '../../model/documents/json-document.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import { deliveredOperation, openOperationKey, openOperationStatus } from '../../model/entities/operation.ts';
 import { SERIAL_TYPE } from '../../model/access/serial-claim.ts';
-import {
-  SOFTWARE_LIST,
-  SOFTWARE_TYPES,
-  SOFTWARE_UPDATE,
-  softwareEntries,
-  takesSoftwareUpdate,
-} from '../../model/entities/software.ts';
+import { softwareListInPlace, withSoftwareList } from '../../model/entities/software-in-place.ts';
+import { SOFTWARE_TYPES } from '../../model/entities/software.ts';
 import { operationRows, type OperationTarget } from '../../smartrest/rows/operation-rows.ts';
 import { RECEIVE, RECEIVES_ROWS_OF_COLLECTIONS } from '../../smartrest/topics.ts';
 import { topicMark, type OperationRows } from './collection-rows.ts';
@@ -462,19 +457,16 @@ export class OperationDelivery {
   /**
    * @param about.due topics, bits of RECEIVE. @param about.entry its entry among the open ones, if it was just read.
    */
-  async #send(
-    link: Device,
-    members: Members,
-    about: PendingOperation & { due: number; again: boolean },
-  ): Promise<void> {
+  async #send(link: Device, stored: Members, about: PendingOperation & { due: number; again: boolean }): Promise<void> {
     const { device, id, due, again } = about;
     const { session, isPersistent } = link.connection;
+    const list = await softwareListInPlace(this.#documents, link.tenantNumber, stored);
+    const members = list === undefined ? stored : withSoftwareList(stored, list);
     const entry = !isPersistent
       ? undefined
       : (about.entry ?? (await this.#documents.get('openOperation', link.tenantNumber, openOperationKey(device, id))));
     const serial = await this.#serialOf(link, device);
-    const rows =
-      (due & RECEIVE.STATIC) === 0 ? [] : operationRows(members, await this.#targetOf(link, device, serial, members));
+    const rows = (due & RECEIVE.STATIC) === 0 ? [] : operationRows(members, await this.#targetOf(link, device, serial));
     const shown = (due & ~RECEIVE.STATIC) === 0 ? members : await this.#shown(link.tenantNumber, members, about);
     const state = this.#stateOf(link);
     const send: SendOperation = (bit, topic, payload, place = String(bit)) => {
@@ -506,15 +498,9 @@ export class OperationDelivery {
   }
 
   /** What the rows of an operation take from the device. */
-  async #targetOf(link: Device, device: string, serial: string, operation: Members): Promise<OperationTarget> {
+  async #targetOf(link: Device, device: string, serial: string): Promise<OperationTarget> {
     const text = await this.#documents.get('managedObject', link.tenantNumber, device);
-    const object: Members = text === undefined ? new Map() : splitMembers(text);
-    const hasSoftwareTypes = object.has(SOFTWARE_TYPES);
-    if (!operation.has(SOFTWARE_UPDATE) || takesSoftwareUpdate(object)) return { serial, hasSoftwareTypes };
-    const list = await this.#documents.get('softwareList', link.tenantNumber, device);
-    const beside = list === undefined ? undefined : await this.#documents.get('managedObject', link.tenantNumber, list);
-    const installed = beside === undefined ? object : splitMembers(beside);
-    return { serial, hasSoftwareTypes, installed: softwareEntries(installed.get(SOFTWARE_LIST)) };
+    return { serial, hasSoftwareTypes: text !== undefined && splitMembers(text).has(SOFTWARE_TYPES) };
   }
 
   /** Rows of collections: each has its topic, which several subscriptions may receive. */

@@ -19,6 +19,8 @@ export interface AncestorLookupOptions {
   readonly maximumBytes: number;
   readonly clock: Clock;
   readonly log: Log;
+  /** @returns what is waited for before the notification is handed on; undefined when it can go at once. */
+  readonly prepare?: ((outgoing: OutgoingNotification) => Promise<void> | undefined) | undefined;
   /** Called in order; `ids` are the source and its ancestors. */
   readonly deliver: (outgoing: OutgoingNotification, ids: readonly string[]) => void;
   /** A notification was dropped because too many wait. */
@@ -53,7 +55,7 @@ export class AncestorLookup {
       this.#keep(outgoing);
       return;
     }
-    const found = this.#find(outgoing.notification.source);
+    const found = this.#prepared(outgoing);
     if (!isPromise(found)) {
       this.#options.deliver(outgoing, found);
       return;
@@ -81,7 +83,7 @@ export class AncestorLookup {
       const batch = this.#waiting;
       this.#waiting = [];
       for (const { outgoing, found, sizeBytes } of batch) {
-        const ids = await (found ?? this.#find(outgoing.notification.source));
+        const ids = await (found ?? this.#prepared(outgoing));
         this.#waitingCount -= 1;
         this.#waitingBytes -= sizeBytes;
         this.#deliver(outgoing, ids);
@@ -96,6 +98,15 @@ export class AncestorLookup {
     } catch (error) {
       this.#noteFailure(error);
     }
+  }
+
+  /** The source and its ancestors, when the notification is ready for them. */
+  #prepared(outgoing: OutgoingNotification): readonly string[] | Promise<readonly string[]> {
+    const { source } = outgoing.notification;
+    const found = this.#find(source);
+    const ready = this.#options.prepare?.(outgoing);
+    if (ready === undefined) return found;
+    return ready.catch((error: unknown) => this.#noteFailure(error, source)).then(() => found);
   }
 
   #find(source: string): readonly string[] | Promise<readonly string[]> {
@@ -127,7 +138,7 @@ export class AncestorLookup {
     if (this.#failureCount % 1_000 === 1) {
       this.#options.log.error(
         { err: error, tenant: this.#options.tenant, source, failures: this.#failureCount },
-        'the ancestors of a source could not be found: channels with children miss its notifications',
+        'what stands above a source could not be read: channels with children miss its notifications',
       );
     }
     return source === undefined ? [] : [source];

@@ -6,6 +6,7 @@ import type { Notification } from '../../ports/live-bus.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { compact, joinMembers, requireShallow, splitMembers } from '../../model/documents/json-document.ts';
 import { deliveredOperation } from '../../model/entities/operation.ts';
+import { withSoftwareList } from '../../model/entities/software-in-place.ts';
 import { linkedEntity } from './live-links.ts';
 import { convertMeasurement } from '../../model/documents/units.ts';
 import type { UnitSystem } from '../../model/documents/units.ts';
@@ -148,6 +149,8 @@ export interface Delivery {
  */
 export class OutgoingNotification {
   readonly notification: Notification;
+  /** Of an operation: JSON of the list that its device gets in the place of actions (docs/spec/software.md#operations). */
+  softwareList: string | undefined = undefined;
   #text: string | undefined = undefined;
   readonly #entities = new Map<string | undefined, string>();
   readonly #payloads = new Map<string | undefined, string>();
@@ -168,7 +171,9 @@ export class OutgoingNotification {
 
   /** The operation as its agent gets it. */
   payloadForAgent(baseUrl: string | undefined, agentId: string): string {
-    return this.#payloadOf(joinMembers(deliveredOperation(splitMembers(compact(this.#entity(baseUrl))), agentId)));
+    const members = splitMembers(compact(this.#entity(baseUrl)));
+    const operation = this.softwareList === undefined ? members : withSoftwareList(members, this.softwareList);
+    return this.#payloadOf(joinMembers(deliveredOperation(operation, agentId)));
   }
 
   /** With the units that the subscriber wants: of measurements, and not of what is gone. */

@@ -1,4 +1,6 @@
 /** From the live bus to the sessions: which sessions are subscribed to a channel on which a notification appears. */
+import { compact, splitMembers, type Members } from '../../model/documents/json-document.ts';
+import { asksForSoftwareUpdate } from '../../model/entities/software-in-place.ts';
 import type { LiveBus, Notification } from '../../ports/live-bus.ts';
 import type { Log } from '../../ports/log.ts';
 import { AncestorLookup } from './ancestor-lookup.ts';
@@ -19,9 +21,17 @@ export interface Subscriber {
 export interface RouterOptions {
   readonly bus: LiveBus;
   readonly hierarchy: HierarchyPort;
+  /** What agents get in the place of changes of software; absent: operations as they are. */
+  readonly software?: AgentSoftware | undefined;
   readonly limits: BayeuxLimits;
   readonly clock: Clock;
   readonly log: Log;
+}
+
+/** Knows which list a device is to have when it takes no `c8y_SoftwareUpdate` (docs/spec/software.md#operations). */
+export interface AgentSoftware {
+  /** @returns JSON of the list; undefined for a device that takes actions. */
+  listInPlace(tenant: number, operation: Members): Promise<string | undefined>;
 }
 
 /** The subscribers of one family of channels in one tenant. */
@@ -95,7 +105,7 @@ export class BayeuxRouter {
   }
 
   #openArea(tenant: number, areaName: Notification['area']): AreaRoutes {
-    const { bus, hierarchy, limits, clock, log } = this.#options;
+    const { bus, hierarchy, software, limits, clock, log } = this.#options;
     const families = new Map<ChannelFamily, FamilyRoutes>();
     const ancestors = new AncestorLookup({
       hierarchy,
@@ -104,6 +114,10 @@ export class BayeuxRouter {
       log,
       maximumMessages: limits.hierarchyMessages,
       maximumBytes: limits.hierarchyBytes,
+      prepare:
+        software === undefined || areaName !== AGENT_FAMILY.area
+          ? undefined
+          : (outgoing) => prepareForAgent(software, outgoing),
       deliver: (outgoing, ids) => this.#routeToDescendants(families, outgoing, ids),
       onLost: () => noteLostByHierarchy(families),
     });
@@ -162,6 +176,16 @@ export class BayeuxRouter {
       agentId: family === AGENT_FAMILY ? id : undefined,
     });
   }
+}
+
+function prepareForAgent(software: AgentSoftware, outgoing: OutgoingNotification): Promise<void> | undefined {
+  const { notification } = outgoing;
+  if (notification.action === 'DELETE') return undefined;
+  const operation = splitMembers(compact(notification.text()));
+  if (!asksForSoftwareUpdate(operation)) return undefined;
+  return software.listInPlace(notification.tenant, operation).then((list) => {
+    outgoing.softwareList = list;
+  });
 }
 
 /** Whose channel it was is unknown: everyone who might have got it is told. */

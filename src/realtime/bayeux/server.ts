@@ -22,7 +22,7 @@ import type { Request } from './message.ts';
 import { BayeuxProtocol } from './protocol.ts';
 import type { Requester, SessionRequester } from './protocol.ts';
 import { QueueBudget } from './queue.ts';
-import { BayeuxRouter } from './router.ts';
+import { BayeuxRouter, type AgentSoftware } from './router.ts';
 import { BayeuxSession } from './session.ts';
 import { BayeuxSessions } from './sessions.ts';
 import { BayeuxSocket } from './web-socket.ts';
@@ -36,6 +36,7 @@ import type { PollsElsewhere } from './polls-elsewhere.ts';
 export interface BayeuxOptions {
   readonly bus: LiveBus;
   readonly hierarchy: HierarchyPort;
+  readonly software?: AgentSoftware;
   readonly authenticator: Authenticator;
   readonly log: Log;
   readonly refusals: Refusals;
@@ -94,6 +95,7 @@ export class BayeuxServer {
     const router = new BayeuxRouter({
       bus: options.bus,
       hierarchy: options.hierarchy,
+      software: options.software,
       limits: this.#limits,
       clock: this.#clock,
       log,

@@ -4,6 +4,7 @@ import { tenantOfHost } from '../../api/request/login-host.ts';
 import { PollRelay } from '../../cluster/peers/poll-relay.ts';
 import type { ConnectedUsers } from '../../model/access/principal.ts';
 import { PacedAction } from '../../pacing/paced-action.ts';
+import { softwareListInPlace } from '../../model/entities/software-in-place.ts';
 import { DocumentHierarchy, OwnerAccess } from '../../realtime/bayeux/document-hierarchy.ts';
 import { BayeuxServer } from '../../realtime/bayeux/server.ts';
 import type { ServerCore } from '../cores/core.ts';
@@ -40,6 +41,7 @@ export function realtimePart(core: ServerCore, { tenantServices }: AccountsPart)
   const bayeux = new BayeuxServer({
     bus: core.bus,
     hierarchy: new DocumentHierarchy(documents),
+    software: { listInPlace: (tenant, operation) => softwareListInPlace(documents, tenant, operation) },
     access: new OwnerAccess(documents),
     authenticator: core.authenticator,
     log,

@@ -2,7 +2,6 @@
  * Operations as rows on `s/ds` (docs/spec/smartrest.md#rows-to-devices): `<template>,<serial of the target>,<values>…`.
  */
 import type { Members } from '../../model/documents/json-document.ts';
-import { softwareEntries, softwareText, updatedSoftware, type SoftwareEntry } from '../../model/entities/software.ts';
 import { encodeRow } from './csv-encode.ts';
 import { isJsonObject, listAt, textAt, toList, type JsonObject } from './json-values.ts';
 
@@ -11,11 +10,6 @@ export interface OperationTarget {
   readonly serial: string;
   /** Its managed object has `c8y_SupportedSoftwareTypes`: software updates are sent with the type (529). */
   readonly hasSoftwareTypes: boolean;
-  /**
-   * What is installed on a device that does not take software updates: it gets the list that it is to have (516).
-   * Undefined for one that takes them.
-   */
-  readonly installed?: readonly SoftwareEntry[];
 }
 
 /** Rows that devices get. */
@@ -124,11 +118,6 @@ function firmwareRow(fragment: JsonObject): readonly [string, Values] {
 }
 
 function softwareUpdateRow(_fragment: JsonObject, target: OperationTarget, list: unknown): readonly [string, Values] {
-  if (target.installed !== undefined) {
-    const wanted = updatedSoftware(target.installed, softwareEntries(JSON.stringify(list)));
-    const text = (entry: SoftwareEntry, name: string): string => withoutBlank(softwareText(entry, name), name);
-    return ['516', wanted.flatMap((entry) => ['name', 'version', 'url'].map((name) => text(entry, name)))];
-  }
   return target.hasSoftwareTypes
     ? ['529', tuples(list, 'name', 'version', 'softwareType', 'url', 'action')]
     : ['528', tuples(list, 'name', 'version', 'url', 'action')];

@@ -2,7 +2,8 @@
 import t from 'tap';
 import { connectDevice } from '../../helpers/running/mqtt.ts';
 import type { Device } from '../../helpers/running/mqtt.ts';
-import { eventually, startServer } from '../../helpers/running/server.ts';
+import { BayeuxSocket } from '../../helpers/running/bayeux.ts';
+import { Rest, TENANT, eventually, startServer } from '../../helpers/running/server.ts';
 import type { Teardown } from '../../helpers/running/server.ts';
 
 const server = await startServer(t);
@@ -64,7 +65,7 @@ t.test('each fragment has its row on s/ds', async (t) => {
   await check({ c8y_UploadConfigFile: { type: 'modem' } }, '526,rows,modem');
   const update = { c8y_SoftwareUpdate: [{ name: 'a', version: '1', url: 'u', action: 'install' }] };
   await device.publish('s/us', '116,b,2,,a,0,v');
-  await check(update, '516,rows,b,2,,a,1,u');
+  await check(update, '516,rows,b,2,,a,0,v,a,1,u');
   await device.publish('s/us', '501,c8y_SoftwareList\n503,c8y_SoftwareList\n114,c8y_SoftwareUpdate');
   await check(update, '528,rows,a,1,u,install');
   await device.publish('s/us', '143,apt');
@@ -277,6 +278,46 @@ t.test('devicecontrol/notifications has the operation as JSON', async (t) => {
     agentId: id,
     externalSource: { externalId: 'json-child' },
   });
+});
+
+t.test('a device that takes no updates of software gets the list that it is to have, through every door', async (t) => {
+  const csv = 'ID,CREDENTIALS,TYPE,NAME,com_platform_model_Agent.active\ndoors,Doors-pass-1,t,doors,true';
+  const file = `--b\r\nContent-Disposition: form-data; name="file"; filename="d.csv"\r\nContent-Type: text/csv\r\n\r\n${csv}\r\n--b--\r\n`;
+  const headers = { 'content-type': 'multipart/form-data; boundary=b' };
+  await rest.request('POST', '/devicecontrol/bulkNewDeviceRequests', { body: file, headers });
+  const login = { username: `${TENANT}/device_doors`, password: 'Doors-pass-1' };
+  const device = await connectDevice(t, server, 'doors', login);
+  const own = new Rest(server.url, login.username, login.password);
+  const id = (await rest.idOf('doors')) as string;
+  await device.publish('s/us', '114,c8y_SoftwareList\n116,a,1,u');
+  await device.publish('s/ut/doors', '11,90,,c8y_SoftwareUpdate,id\n11,91,c8y_SoftwareList[*],c8y_SoftwareList,name');
+  await device.subscribe('s/ds', 'devicecontrol/notifications', 's/dc/doors');
+  const agent = await BayeuxSocket.open(t, server, '/notification/operations');
+  await agent.subscribe(`/${id}`, `/operations/${id}`);
+  const update = [{ name: 'b', version: '2', url: '', action: 'install' }];
+  const list = [
+    { name: 'a', version: '1', url: 'u' },
+    { name: 'b', version: '2', url: '' },
+  ];
+  const want = { c8y_SoftwareUpdate: undefined, c8y_SoftwareList: list };
+  const ordered = await order(id, { c8y_SoftwareUpdate: update });
+  await device.row('s/ds', '516,doors,a,1,u,b,2,');
+  await device.row('s/dc/doors', '91,doors,a,b');
+  t.match(JSON.parse(await device.row('devicecontrol/notifications', /c8y_Software/)), want);
+  const live = async (channel: string): Promise<unknown> =>
+    (await agent.message((one) => one['channel'] === channel))['data'].data;
+  t.match(await live(`/${id}`), { ...want, deviceExternalIDs: { externalIds: [{ externalId: 'doors' }] } });
+  t.match(
+    await live(`/operations/${id}`),
+    { c8y_SoftwareUpdate: update, c8y_SoftwareList: undefined },
+    'to others as it is',
+  );
+  t.match(await own.read(`/devicecontrol/operations/${ordered}`), want);
+  const pending = `/devicecontrol/operations?deviceId=${id}&status=PENDING`;
+  t.match((await own.read(pending)).operations, [want]);
+  t.match((await rest.read(pending)).operations, [{ c8y_SoftwareUpdate: update }]);
+  await device.publish('s/us', '501,c8y_SoftwareList\n503,c8y_SoftwareList');
+  t.match(await operation(ordered), { status: 'SUCCESSFUL', c8y_SoftwareUpdate: update, c8y_SoftwareList: undefined });
 });
 
 t.test('both topics get what waits, also the one subscribed later', async (t) => {
