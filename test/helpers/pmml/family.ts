@@ -29,7 +29,13 @@ export function familyModel(compile: CompileModel, fields: string, model: string
   const problems = new Problems();
   const slots = new Slots();
   const top = compileTopModel(element, {
-    names: { slots, compile: fieldRef, findExpression: (derived) => derived.children[0], globals: new Map() },
+    names: {
+      slots,
+      compile: fieldRef,
+      expressionOf: (derived) => derived.children[0] as Element,
+      findExpression: (derived) => derived.children[0],
+      globals: new Map(),
+    },
     problems,
     data: dataFieldsOf(document.child('DataDictionary') as Element),
     expression: fieldRef,

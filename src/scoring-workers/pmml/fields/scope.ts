@@ -12,7 +12,9 @@ export type CompileExpression = (element: Element, scope: Scope) => Expression;
 export interface Names {
   readonly slots: Slots;
   readonly compile: CompileExpression;
-  /** The first child of a field that is an expression. */
+  /** The first child of a derived field that is an expression. */
+  readonly expressionOf: (element: Element) => Element;
+  /** The same, where there may be none. */
   readonly findExpression: (element: Element) => Element | undefined;
   /** DerivedFields of the TransformationDictionary by name. */
   readonly globals: ReadonlyMap<string, Element>;
@@ -91,9 +93,7 @@ export class Scope {
 const DEPTH_MAX = 500;
 
 function derivedField(name: string, element: Element, scope: Scope): Field {
-  const child = scope.names.findExpression(element);
-  if (child === undefined) throw new PmmlError(element, `the derived field '${name}' has no expression`);
-  const expression = scope.names.compile(child, scope);
+  const expression = scope.names.compile(scope.names.expressionOf(element), scope);
   const type = dataTypeOf(element) ?? expression.type ?? 'double';
   const optype = opTypeOf(element) ?? opTypeFor(type);
   return computedField({ name, type, optype, expression, slots: scope.names.slots });
