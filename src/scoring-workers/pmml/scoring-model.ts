@@ -123,12 +123,16 @@ function readerOf(name: string): (record: InputRecord) => unknown {
 /** Targets, outputs, and outputs of segments, each name once. */
 function shownOf(model: EvaluatedModel): readonly Shown[] {
   const shown = new Map<string, Shown>();
-  const outputs: readonly ModelOutput[] = [...model.outputs, ...(model.segmentOutputs ?? [])];
+  // Intermediate outputs (`isFinalResult="false"`) of the model itself are shown too; those of its segments are not.
+  const outputs: readonly ModelOutput[] = [
+    ...model.outputs,
+    ...(model.segmentOutputs ?? []).filter(({ isFinal }) => isFinal),
+  ];
   const { target } = model;
   const targets = target === undefined ? defaultOf(model) : targetsOf(model, target);
   for (const one of targets) if (!model.outputs.some(({ name }) => name === one.name)) shown.set(one.name, one);
   for (const output of outputs)
-    if (output.isFinal && !shown.has(output.name))
+    if (!shown.has(output.name))
       shown.set(output.name, { name: output.name, type: output.type, value: (row) => output.value(row) });
   return [...shown.values()];
 }
@@ -150,7 +154,7 @@ function ofTarget(prediction: Prediction, name: string, isFirst: boolean): Value
 
 /** A model that names neither a target nor an output shows its prediction by the name of the feature. */
 function defaultOf(model: EvaluatedModel): readonly Shown[] {
-  if (model.outputs.some(({ isFinal }) => isFinal)) return [];
+  if (model.outputs.length > 0) return [];
   const type = model.functionName === 'regression' || model.functionName === 'timeSeries' ? 'double' : 'string';
   return [{ name: 'predictedValue', type, value: () => model.prediction.value }];
 }

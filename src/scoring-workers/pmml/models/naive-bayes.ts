@@ -3,6 +3,7 @@ import { categoryIndex } from '../fields/category.ts';
 import type { Field } from '../fields/field.ts';
 import type { Row } from '../fields/row.ts';
 import { computedField } from '../fields/scope.ts';
+import { textOf } from '../fields/types.ts';
 import { opTypeFor } from '../fields/data-field.ts';
 import { categoryOf, type Model, type ModelContext, Prediction, type Trace } from './model.ts';
 import { type Distribution, readDistribution } from './distribution.ts';
@@ -17,10 +18,7 @@ type AddEvidence = (row: Row, sums: Float64Array) => void;
  */
 export function compileNaiveBayes(context: ModelContext): Model {
   const { element } = context;
-  const output = element.child('BayesOutput');
-  const counts = output?.child('TargetValueCounts')?.childrenOf('TargetValueCount') ?? [];
-  if (counts.length === 0) throw new PmmlError(output ?? element, 'there are no TargetValueCounts of the target');
-  const texts = counts.map((count) => count.required('value'));
+  const { texts, priors } = readPriors(context);
   const targets = new Map(texts.map((text, index) => [text, index]));
   const threshold = element.requiredNumber('threshold');
   const inputs = (element.child('BayesInputs')?.childrenOf('BayesInput', 'Extension') ?? [])
@@ -28,7 +26,6 @@ export function compileNaiveBayes(context: ModelContext): Model {
     .map((input) => evidence(input, targets, threshold, context));
   if (inputs.length === 0) throw new PmmlError(element, 'there are no BayesInputs');
   const categories = texts.map((text) => categoryOf(text, context.target));
-  const priors = Float64Array.from(counts, (count) => Math.log(count.requiredNumber('count')));
   const prediction = new Prediction(categories);
   const sums = new Float64Array(categories.length);
   return {
@@ -43,6 +40,26 @@ export function compileNaiveBayes(context: ModelContext): Model {
     },
     explain: (row, trace) => explain(row, trace, prediction, priors, inputs),
   };
+}
+
+/** The categories with the logarithms of their counts; without a BayesOutput all declared ones are as likely. */
+function readPriors(context: ModelContext): { texts: readonly string[]; priors: Float64Array } {
+  const { element, target } = context;
+  const output = element.child('BayesOutput');
+  const counts = output?.child('TargetValueCounts')?.childrenOf('TargetValueCount') ?? [];
+  if (counts.length > 0)
+    return {
+      texts: counts.map((count) => count.required('value')),
+      priors: Float64Array.from(counts, (count) => Math.log(count.requiredNumber('count'))),
+    };
+  const declared = (target?.data?.valid ?? []).map((value) => textOf(value, target?.type));
+  if (output !== undefined || declared.length === 0)
+    throw new PmmlError(output ?? element, 'there are no TargetValueCounts of the target');
+  context.problems.warn(
+    element,
+    'there is no BayesOutput: all categories are as likely before the inputs are looked at',
+  );
+  return { texts: declared, priors: new Float64Array(declared.length) };
 }
 
 /** Probabilities from logarithms of their products; none where all of them are 0. */
