@@ -1,6 +1,7 @@
 import type { TopModel } from './compile.ts';
 import type { FieldInformation, InputRecord, ModelInformation, OutputRecord, ScoringModel } from './engine.ts';
 import { explainRecord } from './explanation.ts';
+import { literal, type Loader, makeLoader } from './fields/inputs.ts';
 import { isTarget } from './fields/mining-field.ts';
 import { InvalidRecord, Row } from './fields/row.ts';
 import { type DataType, textOf, type Value } from './fields/types.ts';
@@ -31,14 +32,18 @@ export class CompiledScoringModel implements ScoringModel {
   readonly #top: TopModel;
   readonly #row: Row;
   readonly #shown: readonly Shown[];
-  readonly #readers: readonly ((record: InputRecord) => unknown)[];
+  readonly #load: Loader;
+  readonly #result: MakeResult;
+  readonly #missing: () => OutputRecord;
 
   constructor(form: ScoringModelForm) {
     const { top } = form;
     this.#top = top;
     this.#row = new Row(form.slots);
     this.#shown = shownOf(top.model);
-    this.#readers = top.inputs.map(({ name }) => readerOf(name));
+    this.#load = makeLoader(top.inputs);
+    this.#result = resultMaker(this.#shown);
+    this.#missing = () => this.#result(undefined);
     this.bytes = top.model.bytes + form.slots * SLOT_BYTES + top.miningFields.length * FIELD_BYTES;
     this.information = {
       modelName: form.modelName,
@@ -56,24 +61,13 @@ export class CompiledScoringModel implements ScoringModel {
   }
 
   apply(record: InputRecord): OutputRecord {
-    const row = this.#row;
-    const result: OutputRecord = {};
-    const isValid = this.#evaluate(record);
-    for (const { name, type, value } of this.#shown) {
-      const shown = isValid ? jsonOf(this.#valueOf(value, row), type) : null;
-      if (name === '__proto__') Object.defineProperty(result, name, { value: shown, enumerable: true });
-      else result[name] = shown;
-    }
-    return result;
-  }
-
-  /** An output may refuse the record too, by an expression. */
-  #valueOf(value: Shown['value'], row: Row): Value | undefined {
+    if (!this.#evaluate(record)) return this.#missing();
     try {
-      return value(row);
+      return this.#result(this.#row);
     } catch (error) {
-      if (error instanceof InvalidRecord) return undefined;
-      throw error;
+      // An output may refuse the record too, by an expression: then the others are still told.
+      if (!(error instanceof InvalidRecord)) throw error;
+      return this.#result(this.#row, true);
     }
   }
 
@@ -81,9 +75,9 @@ export class CompiledScoringModel implements ScoringModel {
   #evaluate(record: InputRecord): boolean {
     const row = this.#row;
     row.epoch++;
-    const { inputs, model } = this.#top;
+    const { model } = this.#top;
     try {
-      for (let i = 0; i < inputs.length; i++) inputs[i]?.load(row, this.#readers[i]?.(record));
+      this.#load(row, record);
       model.evaluate(row);
       return true;
     } catch (error) {
@@ -112,12 +106,6 @@ function implied(top: TopModel): FieldInformation[] {
 
 function information(usage: string, name: string, type: DataType | undefined): FieldInformation {
   return { usage, name, type: (type ?? 'string').toUpperCase() };
-}
-
-/** Names that every object has by its prototype are read only where the record holds them itself. */
-function readerOf(name: string): (record: InputRecord) => unknown {
-  if (name in Object.prototype) return (record) => (Object.hasOwn(record, name) ? record[name] : undefined);
-  return (record) => record[name];
 }
 
 /** Targets, outputs, and outputs of segments, each name once. */
@@ -157,6 +145,29 @@ function defaultOf(model: EvaluatedModel): readonly Shown[] {
   if (model.outputs.length > 0) return [];
   const type = model.functionName === 'regression' || model.functionName === 'timeSeries' ? 'double' : 'string';
   return [{ name: 'predictedValue', type, value: () => model.prediction.value }];
+}
+
+/** @param row undefined: all is missing. @param isLenient an output that refuses the record is missing */
+type MakeResult = (row: Row | undefined, isLenient?: boolean) => OutputRecord;
+
+/**
+ * A function that makes the record of a result. It is generated as one object literal, since members that are added one
+ * by one cost more than most models; names stand in it as JSON texts and nothing else of the document does.
+ */
+function resultMaker(shown: readonly Shown[]): MakeResult {
+  const readers = shown.map(({ value, type }) => (row: Row | undefined, isLenient: boolean): unknown => {
+    if (row === undefined) return null;
+    if (!isLenient) return jsonOf(value(row), type);
+    try {
+      return jsonOf(value(row), type);
+    } catch (error) {
+      if (error instanceof InvalidRecord) return null;
+      throw error;
+    }
+  });
+  const members = shown.map(({ name }, i) => `[${literal(name)}]: readers[${i}](row, isLenient)`);
+  const body = `'use strict'; return (row, isLenient = false) => ({ ${members.join(', ')} });`;
+  return new Function('readers', body)(readers) as MakeResult;
 }
 
 function jsonOf(value: Value | undefined, type: DataType | undefined): unknown {

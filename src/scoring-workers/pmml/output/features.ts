@@ -100,12 +100,19 @@ const ofCategory =
   (element, context) => {
     const prediction = predictionOf(element, context);
     const category = text(element);
+    // Index of the named category in the list that the model had last: mostly it has one.
+    let known: { readonly categories: readonly Value[]; readonly index: number } | undefined;
+    const indexOf = (held: Prediction): number => {
+      if (category === undefined) return held.indexOf(held.value);
+      if (known?.categories !== held.categories) known = { categories: held.categories, index: held.indexOf(category) };
+      return known.index;
+    };
     return {
       type: 'double',
       value: () => {
         const held = prediction();
         if (held === undefined) return undefined;
-        const index = held.indexOf(category ?? held.value);
+        const index = indexOf(held);
         return index === -1 ? undefined : missing(read(held)[index] as number);
       },
     };

@@ -64,7 +64,10 @@ function compileOutput(element: Element, name: string, context: OutputsContext):
     name,
     type: type ?? (declared === undefined ? undefined : declared),
     isFinal: element.flag('isFinalResult', true),
-    value: field.value,
+    // A feature is read again where it is shown: that is cheaper than to keep it.
+    value: EXPRESSION_FEATURES.has(feature)
+      ? field.value
+      : (row) => (context.isEvaluated(row) ? value(row) : undefined),
     field,
   };
 }
