@@ -1,12 +1,12 @@
 /** A model of a PMML document by its family's compiler: its prediction, without outputs. */
 import { compileTopModel, dataFieldsOf } from '../../../src/scoring-workers/pmml/compile.ts';
-import { type Element, PmmlError } from '../../../src/scoring-workers/pmml/document/element.ts';
+import type { Element } from '../../../src/scoring-workers/pmml/document/element.ts';
 import { Problems } from '../../../src/scoring-workers/pmml/document/problems.ts';
 import { readDocument } from '../../../src/scoring-workers/pmml/document/reader.ts';
-import type { Expression } from '../../../src/scoring-workers/pmml/fields/expression.ts';
+import { compileExpression, namesOf } from '../../../src/scoring-workers/pmml/expressions/compile.ts';
 import { Row, Slots } from '../../../src/scoring-workers/pmml/fields/row.ts';
-import type { Scope } from '../../../src/scoring-workers/pmml/fields/scope.ts';
 import type { CompileModel, Model, Prediction } from '../../../src/scoring-workers/pmml/models/model.ts';
+import { compilePredicate } from '../../../src/scoring-workers/pmml/predicates/compile.ts';
 
 export interface FamilyModel {
   readonly model: Model;
@@ -29,19 +29,11 @@ export function familyModel(compile: CompileModel, fields: string, model: string
   const problems = new Problems();
   const slots = new Slots();
   const top = compileTopModel(element, {
-    names: {
-      slots,
-      compile: fieldRef,
-      expressionOf: (derived) => derived.children[0] as Element,
-      findExpression: (derived) => derived.children[0],
-      globals: new Map(),
-    },
+    names: namesOf({ slots }),
     problems,
     data: dataFieldsOf(document.child('DataDictionary') as Element),
-    expression: fieldRef,
-    predicate: (child) => {
-      throw new PmmlError(child, 'no predicates here');
-    },
+    expression: compileExpression,
+    predicate: compilePredicate,
     families: new Map([[element.name, compile]]),
   });
   const row = new Row(slots.count);
@@ -60,11 +52,6 @@ export function familyModel(compile: CompileModel, fields: string, model: string
       return lines;
     },
   };
-}
-
-function fieldRef(element: Element, scope: Scope): Expression {
-  if (element.name !== 'FieldRef') throw new PmmlError(element, 'only FieldRef here');
-  return scope.field(element.required('field'), element);
 }
 
 /** A `<MiningSchema>` of a target and active fields, whose invalid values are taken as they are. */

@@ -17,6 +17,8 @@ export interface Field extends Expression {
   readonly dictionary: Dictionary | undefined;
   /** Declared values in their order, of ordinal fields for comparisons. */
   readonly order: readonly Value[];
+  /** Steps that its evaluation goes deep, of a field that is computed. */
+  readonly depth?: number;
   /** Whether a value is in the domain that the dictionary of data declares. */
   isValid(value: Value): boolean;
 }

@@ -12,13 +12,36 @@ export class Row {
   readonly values: (Value | undefined)[];
   readonly stamps: Float64Array;
   epoch = 0;
+  /** Grows where a new series of records begins: `Lag` looks back to no record before it. */
+  series = 0;
+  /** Calls of the document's functions for this record, which are bounded. */
+  calls = 0;
+  /** Steps that the open calls of functions are deep. */
+  callDepth = 0;
+  #callsEpoch = 0;
 
   constructor(slots: number) {
     this.numbers = new Float64Array(slots).fill(Number.NaN);
     this.values = new Array<Value | undefined>(slots).fill(undefined);
     this.stamps = new Float64Array(slots);
   }
+
+  /**
+   * Counts a call of a function of the document.
+   *
+   * @throws InvalidRecord where the record needs more than 1,000,000
+   */
+  countCall(): void {
+    if (this.#callsEpoch !== this.epoch) {
+      this.#callsEpoch = this.epoch;
+      this.calls = 0;
+      this.callDepth = 0;
+    }
+    if (++this.calls > CALLS_MAX) throw new InvalidRecord(`functions are called more than ${CALLS_MAX} times`);
+  }
 }
+
+const CALLS_MAX = 1_000_000;
 
 /** Gives slots out while a model is compiled. */
 export class Slots {

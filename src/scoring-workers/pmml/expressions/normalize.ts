@@ -1,0 +1,59 @@
+import { type Element, PmmlError } from '../document/element.ts';
+import { type Expression, numberFrom, ofNumbers } from '../fields/expression.ts';
+import type { Row } from '../fields/row.ts';
+import type { Scope } from '../fields/scope.ts';
+import { equalsText } from '../fields/equality.ts';
+
+/** `NormContinuous`: a map that is linear between points, and goes on outside as `outliers` says. */
+export function compileNormContinuous(element: Element, scope: Scope): Expression {
+  const field = scope.field(element.required('field'), element);
+  const outliers = element.oneOf('outliers', ['asIs', 'asMissingValues', 'asExtremeValues'] as const, 'asIs');
+  const missing = element.number('mapMissingTo', Number.NaN);
+  const points = element.childrenOf('LinearNorm');
+  if (points.length < 2) throw new PmmlError(element, `has ${points.length} LinearNorm; two or more are needed`);
+  const origs = Float64Array.from(points, (point) => point.requiredNumber('orig'));
+  const norms = Float64Array.from(points, (point) => point.requiredNumber('norm'));
+  origs.forEach((orig, index) => {
+    if (Number.isNaN(orig) || orig < origs[index - 1])
+      throw new PmmlError(points[index], `'orig' is ${orig}; it may not be less than that of the point before it`);
+  });
+  const last = origs.length - 1;
+  const [lowest, highest] = [origs[0], origs[last]];
+  const number = numberFrom(field);
+  return ofNumbers('double', (row) => {
+    const x = number(row);
+    if (Number.isNaN(x)) return missing;
+    if (outliers !== 'asIs') {
+      if (x < lowest) return outliers === 'asMissingValues' ? missing : norms[0];
+      if (x > highest) return outliers === 'asMissingValues' ? missing : norms[last];
+    }
+    return interpolate(origs, norms, x);
+  });
+}
+
+/** Value of the line through the two points around x, or through the first or last two outside of all. */
+function interpolate(origs: Float64Array, norms: Float64Array, x: number): number {
+  let low = 0;
+  let high = origs.length - 1;
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1;
+    if (origs[middle] <= x) low = middle;
+    else high = middle;
+  }
+  const width = origs[high] - origs[low];
+  if (width === 0) return x < origs[low] ? norms[low] : norms[high];
+  return norms[low] + ((x - origs[low]) / width) * (norms[high] - norms[low]);
+}
+
+/** `NormDiscrete`: 1 where the field has the value, else 0. */
+export function compileNormDiscrete(element: Element, scope: Scope): Expression {
+  const field = scope.field(element.required('field'), element);
+  element.oneOf('method', ['indicator'] as const, 'indicator');
+  const missing = element.number('mapMissingTo', Number.NaN);
+  const text = element.required('value');
+  const isEqual = equalsText(field, text);
+  return ofNumbers('double', (row: Row) => {
+    const truth = isEqual(row);
+    return Number.isNaN(truth) ? missing : truth;
+  });
+}
