@@ -3,11 +3,27 @@ import { erf, normalCdf, normalPdf, normalQuantile } from '../../math/normal.ts'
 import { alwaysInteger, type BuiltIn, binary, common, commonType, rounded, ternary, unary } from './built-in.ts';
 import { maximum, mean, median, minimum, product, total } from './collections.ts';
 
-/** `+` and `-`, which some producers write with one argument too. */
+/** `+` and `-`, which some producers write with one argument or with several. */
 function additive(compute: (x: number, y: number) => number): BuiltIn {
-  const two = binary(compute, common);
+  const several = fromTheLeft(compute);
   const one = unary((x) => compute(0, x), common);
-  return { min: 1, max: 2, compile: (call) => (call.args.length === 1 ? one : two).compile(call) };
+  return { ...several, min: 1, compile: (call) => (call.args.length === 1 ? one : several).compile(call) };
+}
+
+/** A function of two numbers that some producers give more of: taken from the left. */
+function fromTheLeft(compute: (x: number, y: number) => number): BuiltIn {
+  const two = binary(compute, common);
+  return {
+    min: 2,
+    max: Number.POSITIVE_INFINITY,
+    compile: (call) => {
+      const [first, ...rest] = call.args;
+      return rest.reduce(
+        (left, right) => two.compile({ ...call, args: [left, right] }),
+        first as (typeof call.args)[number],
+      );
+    },
+  };
 }
 
 /** `/`: whole numbers are divided as whole numbers; by zero is not valid. */
@@ -71,7 +87,7 @@ function roundHalfEven(x: number): number {
 export const ARITHMETIC: ReadonlyMap<string, BuiltIn> = new Map([
   ['+', additive((x, y) => x + y)],
   ['-', additive((x, y) => x - y)],
-  ['*', binary((x, y) => x * y, common)],
+  ['*', fromTheLeft((x, y) => x * y)],
   ['/', division],
   ['modulo', binary((x, y) => x - y * Math.floor(x / y), common)],
   ['abs', unary(Math.abs, common)],
