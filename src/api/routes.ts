@@ -30,6 +30,7 @@ import { remoteAccessRoutes } from './remote-access/configurations.ts';
 import { retentionRoutes } from './retention/retention.ts';
 import { rootRoutes } from './system/roots.ts';
 import type { Route } from './request/route.ts';
+import { scoringRoutes } from './scoring/routes.ts';
 import { softwareRoutes } from './inventory/software.ts';
 import { smartRestOneRoutes } from './smartrest/one.ts';
 import { statisticsFileRoutes } from './tenants/statistics-files.ts';
@@ -113,6 +114,7 @@ export function apiRoutes(further: readonly Route[] = []): Route[] {
     ...retentionRoutes(),
     ...notificationSubscriptionRoutes(),
     ...remoteAccessRoutes(),
+    ...scoringRoutes(),
     ...notificationTokenRoutes(),
     ...systemRoutes(),
     ...featureRoutes(),

@@ -269,6 +269,36 @@ export const SETTINGS = [
     description: 'Largest file in the inventory or attached to an event; larger ones get 413.',
   },
   {
+    name: 'scoring-threads',
+    type: 'integer',
+    default: 0,
+    minimum: 0,
+    maximum: 256,
+    description:
+      'Threads that apply models; 0 takes one for each core. They begin with the first model that is applied.',
+  },
+  {
+    name: 'scoring-memory-max-bytes',
+    type: 'integer',
+    unit: 'bytes',
+    default: 512 * MIB,
+    minimum: 16 * MIB,
+    maximum: 1024 * GIB,
+    description:
+      'Memory of compiled models, in equal parts for the scoring threads: each has its own. Beyond it the model that was used longest ago is ' +
+      'unloaded, and loaded again when it is used. A model that is larger than one part is refused.',
+  },
+  {
+    name: 'scoring-task-max-ms',
+    type: 'integer',
+    unit: 'ms',
+    default: 60_000,
+    minimum: 1_000,
+    maximum: 3_600_000,
+    description:
+      'Longest time that a scoring thread works on one task; then it is replaced and the request gets 503. Uploads have ten times as long.',
+  },
+  {
     name: 'json-body-max-bytes',
     type: 'integer',
     unit: 'bytes',

@@ -17,6 +17,7 @@ import type { Part } from './parts/part.ts';
 import { realtimePart, rightsPart } from './parts/realtime.ts';
 import { remoteAccessPart } from './parts/remote-access.ts';
 import { clockOf, retentionPart } from './parts/retention.ts';
+import { scoringPart } from './parts/scoring.ts';
 import { smartRestPart } from './parts/smartrest.ts';
 import { tlsPart } from './parts/tls.ts';
 import type { TlsPart } from './parts/tls.ts';
@@ -63,6 +64,7 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
   const remoteAccess = remoteAccessPart(core);
   const notifications = await notificationsPart(core);
   const files = filesPart(core);
+  const scoring = scoringPart(core, files);
   const availability = availabilityPart(core, devices, realtime);
   const retention = retentionPart(core, clock);
   const statistics = statisticsPart(core, accounts, files);
@@ -75,6 +77,7 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
     remoteAccess,
     notifications,
     files,
+    scoring,
     availability,
     tenantJobsPart(core),
     bulkOperationsPart(core),
@@ -91,6 +94,7 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
     remoteAccess,
     notifications,
     files,
+    scoring,
     availability,
     retention,
     statistics,

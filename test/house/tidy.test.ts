@@ -28,6 +28,8 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   smartrest: ['model', 'ports', 'pacing', 'ingest'],
   realtime: ['model', 'ports', 'pacing'],
   'remote-access': ['model', 'ports', 'pacing', 'records', 'accounts', 'history'],
+  'scoring-workers': ['model', 'ports'],
+  scoring: ['model', 'ports', 'pacing', 'records', 'scoring-workers'],
   mqtt: ['model', 'ports', 'pacing', 'ingest', 'actors', 'smartrest', 'accounts'],
   api: [
     'model',
@@ -41,6 +43,8 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
     'accounts',
     'records',
     'remote-access',
+    'scoring',
+    'scoring-workers',
   ],
   cluster: ['model', 'ports', 'pacing', 'ingest', 'actors', 'accounts', 'mqtt', 'realtime', 'remote-access'],
   store: ['model', 'ports', 'pacing', 'config', 'ingest', 'actors', 'history', 'realtime', 'cluster'],

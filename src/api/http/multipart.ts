@@ -22,6 +22,8 @@ export interface UploadLimits {
   readonly refusals: Refusals;
   /** Of the content. */
   readonly limitBytes: number;
+  /** Name of that limit; default `files/max.size`. */
+  readonly limit?: string;
 }
 
 export interface UploadedFile {
@@ -49,8 +51,8 @@ export async function storeContent(
   }
 }
 
-function tooLarge({ refusals, limitBytes }: UploadLimits): never {
-  refusals.count(FILE_SIZE_LIMIT);
+function tooLarge({ refusals, limitBytes, limit = FILE_SIZE_LIMIT }: Omit<UploadLimits, 'blobs'>): never {
+  refusals.count(limit);
   throw new PlatformError('general/payload-too-large', { limit: limitBytes });
 }
 
@@ -69,22 +71,40 @@ export interface PartRules {
  * @throws PlatformError `general/bad-multipart`, `general/payload-too-large`. What was stored of a refused upload is
  * left to the sweep.
  */
-export async function readMultipart(
+export function readMultipart(
   body: AsyncIterable<Uint8Array> & { readonly announcedBytes?: number },
   contentType: string,
   limits: UploadLimits,
   options: PartRules,
 ): Promise<MultipartUpload> {
+  return readFilePart(body, contentType, limits, options, async (content, fileName, mediaType) => ({
+    ...(await storeContent(content, limits)),
+    fileName,
+    mediaType,
+  }));
+}
+
+/**
+ * The same for a file that is not stored. @param take reads the file's content to its end; fields behind the file are
+ * not there yet. @throws as `readMultipart`, and what `take` throws.
+ */
+export async function readFilePart<File>(
+  body: AsyncIterable<Uint8Array> & { readonly announcedBytes?: number },
+  contentType: string,
+  limits: Omit<UploadLimits, 'blobs'>,
+  options: PartRules,
+  take: (content: AsyncIterable<Uint8Array>, fileName: string, mediaType: string) => Promise<File>,
+): Promise<{ readonly fields: ReadonlyMap<string, string>; readonly file: File | undefined }> {
   if ((body.announcedBytes ?? 0) > limits.limitBytes + OVERHEAD_BYTES_MAX) tooLarge(limits);
   const fields = new Map<string, string>();
-  let file: Promise<UploadedFile> | undefined;
+  let file: Promise<File> | undefined;
   const upload = new Upload(contentType, options);
   upload.onField = (name, value) => {
     fields.set(name, value);
   };
   upload.onFile = (content, fileName, mediaType) => {
     if (file !== undefined) throw bad('it has more than one file');
-    file = storeContent(content, limits).then((stored) => ({ ...stored, fileName, mediaType }));
+    file = take(content, fileName, mediaType);
     file.catch((error: Error) => upload.fail(error));
   };
   await upload.read(body, limits.limitBytes + OVERHEAD_BYTES_MAX, () => tooLarge(limits));

@@ -123,6 +123,12 @@ export class RequestAnswers implements RequestOwner<HttpExchange> {
   refuse(request: HttpRequest, error: PlatformError, headers: readonly string[]): void {
     if (request.exchange.isOver) return;
     if (error.status === 401 || error.status === 403) this.#countRefusal(request, error);
+    if (request.hasErrorList && error.status !== 401 && error.status !== 403) {
+      const { reason } = error.details;
+      const errors = [error.message, ...(error.code === 'scoring/bad-record' ? [String(reason)] : [])];
+      this.#respond(request, error.status, ['Content-Type', JSON_TYPE, ...headers], JSON.stringify({ errors }));
+      return;
+    }
     const type = vendorType('error', request.accept.isBranded);
     const text = JSON.stringify({ error: error.error, message: error.message, info: `${request.baseUrl}/openapi` });
     this.#respond(request, error.status, ['Content-Type', type, ...headers], text);

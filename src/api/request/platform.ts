@@ -29,6 +29,7 @@ import type { StatisticsFiles } from '../../accounts/tenants/statistics-files.ts
 import type { Tenant } from '../../accounts/tenants/tenants.ts';
 import type { Usage } from '../../accounts/tenants/usage.ts';
 import type { Tokens } from '../../accounts/login/tokens.ts';
+import type { Scoring } from '../../scoring/scoring.ts';
 import type { Turns } from '../../pacing/turns.ts';
 import type { Collections } from '../../smartrest/one/collections.ts';
 
@@ -180,6 +181,8 @@ export interface Platform {
   readonly allowedOrigins?: (tenantNumber: number) => string | undefined;
   /** The hot path of measurements. */
   readonly measurements: Pick<JsonMeasurementIntake, 'post'>;
+  /** Models; absent on a node that is no gateway. */
+  readonly scoring?: Scoring;
   readonly refusals: Refusals;
   /** As in RegistrationParts. */
   readonly tokenPolicyDefault?: TokenPolicy;

@@ -252,7 +252,13 @@ export class ApiRequest<Exchange extends RequestExchange = RequestExchange> {
    * (docs/spec/conventions.md#accept).
    */
   get wantsBody(): boolean {
-    return this.accept.isPresent || (this.method !== 'POST' && this.method !== 'PUT');
+    const isRead = this.method !== 'POST' && this.method !== 'PUT';
+    return this.accept.isPresent || isRead || this.hasErrorList;
+  }
+
+  /** Whether its route tells errors as a list (`RouteRules.hasErrorList`). */
+  get hasErrorList(): boolean {
+    return this.#route?.hasErrorList === true;
   }
 
   /** Whether the principal has one of the route's roles: what `owner` routes ask before they look at the owner. */

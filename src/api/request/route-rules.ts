@@ -90,6 +90,8 @@ export interface RouteRules {
   readonly takesRest?: boolean;
   /** Its query is that of something else, for instance of a page's own script: every parameter is right. */
   readonly takesAnyQuery?: boolean;
+  /** Errors are `{"errors": ["…"]}`, but for 401 and 403; POST and PUT answer with their body without Accept too. */
+  readonly hasErrorList?: boolean;
   /** Reads the certificate that a proxy has checked from `request.certificateHeaders`. */
   readonly takesCertificate?: boolean;
 }

@@ -32,5 +32,8 @@ export const PATH_PARAMETERS: Readonly<Record<string, readonly [description: str
   ],
   file: ['Path of a file in the archive', 'index.html'],
   configurationId: ['Identifier of the remote access configuration', '1143'],
+  modelName: ['Name of the model', 'Iris'],
+  fileName: ['Name of the resource file', 'codes.csv'],
+  groupName: ['Name of the model group', 'quality'],
   rest: ['Path within the microservice', 'health'],
 };

@@ -47,7 +47,8 @@ export class Router {
 
   /**
    * The most fixed path that has the method: an entity may be called like a path beside it, a device `limit`, and is
-   * changed and deleted under its name. Where none has the method it is the most fixed path.
+   * changed and deleted under its name. Where none has the method it is the most fixed path. A path that takes all
+   * further segments is the last, whatever methods the others have.
    * @param path as sent. @throws PlatformError `general/bad-path` for a broken percent encoding.
    */
   find(path: string, method: string): PathMatch | undefined {
@@ -56,7 +57,15 @@ export class Router {
     const trimmed = path.length > 1 && path.endsWith('/') ? withoutEnd(path, '/') : path;
     const fixed = this.fixed.get(trimmed);
     if (fixed?.entry.methods.has(method) === true) return fixed;
-    return this.search(trimmed, (entry) => entry.methods.has(method)) ?? fixed ?? this.search(trimmed, () => true);
+    const hasMethod = ({ methods }: PathEntry): boolean => methods.has(method);
+    const isAny = (): boolean => true;
+    return (
+      this.search(trimmed, { whole: hasMethod }) ??
+      fixed ??
+      this.search(trimmed, { whole: isAny }) ??
+      this.search(trimmed, { rest: hasMethod }) ??
+      this.search(trimmed, { rest: isAny })
+    );
   }
 
   private search(path: string, takes: Takes): PathMatch | undefined {
@@ -117,8 +126,11 @@ function childOf(node: Node, segment: string, path: string): Node {
   return known;
 }
 
-/** Whether an entry is looked for. */
-type Takes = (entry: PathEntry) => boolean;
+/** Whether an entry is looked for: of a path, or of one that takes all further segments. */
+interface Takes {
+  readonly whole?: (entry: PathEntry) => boolean;
+  readonly rest?: (entry: PathEntry) => boolean;
+}
 
 /** A fixed segment is preferred to a parameter. */
 function walk(
@@ -128,7 +140,8 @@ function walk(
   values: [string, string][],
   takes: Takes,
 ): PathEntry | undefined {
-  if (index === segments.length) return node.entry !== undefined && takes(node.entry) ? node.entry : undefined;
+  if (index === segments.length)
+    return node.entry !== undefined && takes.whole?.(node.entry) === true ? node.entry : undefined;
   const segment = segments[index];
   const fixed = node.fixed.get(segment);
   const found = fixed === undefined ? undefined : walk(fixed, segments, index + 1, values, takes);
@@ -139,7 +152,7 @@ function walk(
     if (below !== undefined) return below;
     values.pop();
   }
-  if (node.rest === undefined || !takes(node.rest.entry)) return undefined;
+  if (node.rest === undefined || takes.rest?.(node.rest.entry) !== true) return undefined;
   values.push([node.rest.name, segments.slice(index).join('/')]);
   return node.rest.entry;
 }

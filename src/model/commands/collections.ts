@@ -27,7 +27,10 @@ export type RecordCollection =
   | 'statisticsFile'
   | 'notificationSubscription'
   | 'remoteAccess'
-  | 'topicSubscriber';
+  | 'topicSubscriber'
+  | 'scoringModel'
+  | 'scoringResource'
+  | 'scoring';
 
 /**
  * What is behind each id.

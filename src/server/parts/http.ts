@@ -31,6 +31,7 @@ import type { NotificationsPart } from './notifications.ts';
 import type { RealtimePart } from './realtime.ts';
 import type { RemoteAccessPart } from './remote-access.ts';
 import type { RetentionPart } from './retention.ts';
+import type { ScoringPart } from './scoring.ts';
 import type { SmartRestPart } from './smartrest.ts';
 
 export function httpServer(
@@ -45,6 +46,7 @@ export function httpServer(
     readonly remoteAccess: RemoteAccessPart;
     readonly notifications: NotificationsPart;
     readonly files: FilesPart;
+    readonly scoring: ScoringPart;
     readonly availability: AvailabilityPart;
     readonly retention: RetentionPart;
     readonly statistics: StatisticsPart;
@@ -100,6 +102,7 @@ export function httpServer(
       passwordSearches: passwordSearches(metrics),
     },
     blobs: files.files,
+    scoring: parts.scoring.scoring,
     retiredContents: files.retiredContents,
     rowCollections: parts.smartRest.collections,
     ...tenantServices.platform,

@@ -55,6 +55,9 @@ const CODES: Readonly<Record<Collection, string>> = {
   remoteAccess: 'x',
   topicSubscriber: 'W',
   topicMessage: 'N',
+  scoringModel: 'K',
+  scoringResource: 'M',
+  scoring: 'V',
 };
 
 /** Collections of tenants. */

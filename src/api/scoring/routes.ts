@@ -1,0 +1,17 @@
+/** The routes of scoring, under both names that clients know (docs/spec/scoring.md#paths). */
+import type { Route } from '../request/route.ts';
+import { applyRoutes } from './apply.ts';
+import { groupRoutes } from './groups.ts';
+import { modelRoutes } from './models.ts';
+import { SCORING_PATH } from './parts.ts';
+import { resourceRoutes } from './resources.ts';
+
+const BRANDED_PATH = '/service/zementis';
+
+export function scoringRoutes(): Route[] {
+  const routes = [...modelRoutes(), ...applyRoutes(), ...groupRoutes(), ...resourceRoutes()];
+  return [
+    ...routes,
+    ...routes.map((route) => ({ ...route, path: `${BRANDED_PATH}${route.path.slice(SCORING_PATH.length)}` })),
+  ];
+}

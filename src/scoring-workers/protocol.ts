@@ -1,0 +1,172 @@
+/** What the server and its scoring workers tell each other: plain values, since errors and classes lose their fields. */
+import type { MessagePort } from 'node:worker_threads';
+import type { ModelInformation } from './pmml/engine.ts';
+import type { Problem } from './pmml/document/problems.ts';
+
+export type RecordFormat = 'csv' | 'json';
+
+/** Which compiled model: the version is new with each upload. */
+export interface ModelKey {
+  readonly tenant: number;
+  readonly name: string;
+  readonly version: string;
+}
+
+/** Contents of a model and of the lookup tables that it reads. */
+export interface ModelSource {
+  readonly model: MessagePort;
+  readonly tables: readonly { readonly name: string; readonly fileName: string; readonly port: MessagePort }[];
+}
+
+interface OfModel {
+  readonly key: ModelKey;
+  /** Sent when the worker has said that it has not got the model (`missing`). */
+  readonly source?: ModelSource;
+}
+
+/** Reads an uploaded model, and compiles it to see whether it can be used. */
+export interface CheckTask {
+  readonly kind: 'check';
+  readonly source: ModelSource;
+  /** A serialised model has to be of this version then. */
+  readonly isUpload: boolean;
+}
+/** Writes a document with its problems as comments. */
+export interface AnnotateTask {
+  readonly kind: 'annotate';
+  readonly port: MessagePort;
+  readonly problems: readonly Problem[];
+}
+/** Scores single records, each a JSON text. */
+export interface ApplyTask extends OfModel {
+  readonly kind: 'apply';
+  readonly records: readonly string[];
+}
+export interface ExplainTask extends OfModel {
+  readonly kind: 'explain';
+  readonly record: string;
+}
+/** Scores records of a batch. */
+export interface BatchTask extends OfModel {
+  readonly kind: 'batch';
+  /** Whole records: lines of CSV, or elements of a JSON array with their commas. UTF-8. */
+  readonly input: Uint8Array;
+  readonly format: RecordFormat;
+  /** Names of the fields, of CSV. */
+  readonly columns: readonly string[];
+  readonly output: RecordFormat;
+  /** Names of the output columns, of CSV. */
+  readonly outputs: readonly string[];
+  /** Of CSV: the input's columns in front, and what is to be compared (docs/spec/scoring.md#groups). */
+  readonly detail?: DetailRules;
+}
+/** How a prediction, the first output, is compared with what the record expects. */
+export interface DetailRules {
+  /** Column with what is expected. */
+  readonly expected: string;
+  /** From which score on, 0 to 1, it counts as a match. */
+  readonly matchScore: number;
+}
+/** Reads a resource: what is in it. */
+export interface InspectTask {
+  readonly kind: 'inspect';
+  readonly fileName: string;
+  readonly port: MessagePort;
+}
+
+export type Task = CheckTask | AnnotateTask | ApplyTask | ExplainTask | BatchTask | InspectTask;
+
+/** Predictions of one task, for the metrics. */
+export interface PredictionCounts {
+  /** By class, of a classification. */
+  readonly classes: readonly (readonly [name: string, count: number])[];
+  /** Of a regression. */
+  readonly numbers: Float64Array;
+}
+
+export interface CheckAnswer {
+  readonly kind: 'checked';
+  readonly information: ModelInformation | undefined;
+  readonly modelName: string | undefined;
+  readonly bytes: number;
+  readonly problems: readonly Problem[];
+  /** Lookup tables that the model asked for. */
+  readonly tables: readonly string[];
+}
+/** The worker has not got the model: the task comes again with its source. */
+export interface MissingAnswer {
+  readonly kind: 'missing';
+}
+export interface TextsAnswer {
+  readonly kind: 'texts';
+  /** Outputs of each record as JSON; undefined: the record is no JSON object. */
+  readonly texts: readonly (string | undefined)[];
+  readonly predictions: PredictionCounts;
+}
+export interface TextAnswer {
+  readonly kind: 'text';
+  readonly text: string | undefined;
+}
+export interface BatchAnswer {
+  readonly kind: 'batch';
+  readonly output: Uint8Array;
+  readonly count: number;
+  readonly predictions: PredictionCounts;
+}
+/** The record of this number, from 1 in the task's input, cannot be read. */
+export interface BadRecordAnswer {
+  readonly kind: 'bad-record';
+  readonly record: number;
+  readonly reason: string;
+}
+export interface InspectAnswer {
+  readonly kind: 'inspected';
+  readonly type: string;
+  readonly names: readonly string[];
+}
+export interface DocumentAnswer {
+  readonly kind: 'document';
+  readonly document: Uint8Array;
+}
+/** What was sent cannot be used: a fault of its sender. */
+export interface RefusedAnswer {
+  readonly kind: 'refused';
+  readonly reason: 'xml' | 'content' | 'too-long' | 'model' | 'memory';
+  readonly message: string;
+}
+/** The worker itself failed: a fault of the server. */
+export interface FailedAnswer {
+  readonly kind: 'failed';
+  /** With the stack, for the log. */
+  readonly message: string;
+}
+
+export type Answer =
+  | CheckAnswer
+  | MissingAnswer
+  | TextsAnswer
+  | TextAnswer
+  | BatchAnswer
+  | BadRecordAnswer
+  | InspectAnswer
+  | DocumentAnswer
+  | RefusedAnswer
+  | FailedAnswer;
+
+/** Settings of a worker. */
+export interface WorkerSettings {
+  /** Bytes of compiled models that one worker keeps. */
+  readonly modelBytesMax: number;
+  /** Bytes of one content, unpacked. */
+  readonly contentBytesMax: number;
+  readonly version: string;
+  /** Name of the channel on which models are dropped. */
+  readonly channel: string;
+}
+
+/** Sent to all workers: models that are gone. */
+export interface DropMessage {
+  readonly tenant: number;
+  /** Undefined: all of the tenant. */
+  readonly name: string | undefined;
+}

@@ -1,0 +1,202 @@
+/** What a scoring worker does with its tasks. It knows no threads: those are in thread.ts. */
+import type { MessagePort } from 'node:worker_threads';
+import { annotated } from '../content/annotated.ts';
+import { receiveContent } from '../content/source-port.ts';
+import { unpacked, type Unpacked } from '../content/unpacked.ts';
+import type { LookupTable, ReadOptions, ReadResult, ScoringModel } from '../pmml/engine.ts';
+import type {
+  AnnotateTask,
+  Answer,
+  ApplyTask,
+  BatchTask,
+  CheckTask,
+  ExplainTask,
+  InspectTask,
+  ModelKey,
+  ModelSource,
+  Task,
+  WorkerSettings,
+} from '../protocol.ts';
+import { csvRecords, jsonRecords, readRecord, rowsOf } from '../records/input.ts';
+import { csvOutput, csvValue, jsonOutput, matchScore } from '../records/output.ts';
+import { BadRecord } from '../records/slices.ts';
+import { CountedPredictions } from './counted-predictions.ts';
+import { LoadedModels } from './loaded-models.ts';
+import { refusalOf, RefusedModel } from './refusals.ts';
+import { inspectResource, readLookupTables } from '../resources/resources.ts';
+
+/** What reads a document and makes a model of it. */
+export interface ModelEngine {
+  /** Begins to read; `write` and `end` throw an Error named `XmlError` for what is no XML. */
+  begin(options: ReadOptions): { write(chunk: Uint8Array): void; end(): ReadResult };
+}
+
+/** Of the standard that documents are read by. */
+const PMML_VERSION = '4.4';
+const encoder = new TextEncoder();
+
+export class WorkerTasks {
+  readonly #engine: ModelEngine;
+  readonly #settings: WorkerSettings;
+  readonly loaded: LoadedModels;
+
+  constructor(engine: ModelEngine, settings: WorkerSettings) {
+    this.#engine = engine;
+    this.#settings = settings;
+    this.loaded = new LoadedModels(settings.modelBytesMax);
+  }
+
+  /** Does a task. Never rejects: errors lose their fields between threads, so that they are answers. */
+  async run(task: Task): Promise<Answer> {
+    try {
+      switch (task.kind) {
+        case 'check':
+          return await this.#check(task);
+        case 'annotate':
+          return await this.#annotate(task);
+        case 'inspect':
+          return await this.#inspect(task);
+        case 'apply':
+          return await this.#withModel(task.key, task.source, (model) => apply(model, task));
+        case 'explain':
+          return await this.#withModel(task.key, task.source, (model) => explain(model, task));
+        case 'batch':
+          return await this.#withModel(task.key, task.source, (model) => batch(model, task));
+      }
+    } catch (error) {
+      if (error instanceof BadRecord) return { kind: 'bad-record', record: error.record, reason: error.message };
+      return refusalOf(error) ?? { kind: 'failed', message: String((error as Error).stack ?? error) };
+    }
+  }
+
+  async #withModel(
+    key: ModelKey,
+    source: ModelSource | undefined,
+    work: (model: ScoringModel) => Answer,
+  ): Promise<Answer> {
+    const known = this.loaded.get(key);
+    if (known !== undefined) {
+      for (const port of portsOf(source)) port.close();
+      return work(known);
+    }
+    if (source === undefined) return { kind: 'missing' };
+    const { result } = await this.#read(source, false);
+    if (result.model === undefined)
+      throw new RefusedModel(result.problems.find(({ severity }) => severity === 'error')?.text ?? 'it has no model');
+    this.loaded.add(key, result.model);
+    return work(result.model);
+  }
+
+  async #check({ source, isUpload }: CheckTask): Promise<Answer> {
+    const { result, tables } = await this.#read(source, isUpload);
+    const { model, modelName, problems } = result;
+    const bytes = model?.bytes ?? 0;
+    if (bytes > this.#settings.modelBytesMax)
+      return {
+        kind: 'refused',
+        reason: 'memory',
+        message: `it takes ${bytes} bytes when compiled; a worker has ${this.#settings.modelBytesMax} for models`,
+      };
+    return { kind: 'checked', information: model?.information, modelName, bytes, problems, tables };
+  }
+
+  async #annotate({ port, problems }: AnnotateTask): Promise<Answer> {
+    const { pieces } = await this.#unpacked(port, false);
+    const document: Uint8Array[] = [];
+    for await (const piece of pieces) document.push(piece);
+    return { kind: 'document', document: annotated(Buffer.concat(document), problems, PMML_VERSION) };
+  }
+
+  async #inspect({ fileName, port }: InspectTask): Promise<Answer> {
+    const content = receiveContent(port);
+    return { kind: 'inspected', ...(await inspectResource(fileName, content, this.#settings.contentBytesMax)) };
+  }
+
+  /** @returns the result, and the names of the lookup tables that the document asked for. */
+  async #read(source: ModelSource, isUpload: boolean): Promise<{ result: ReadResult; tables: readonly string[] }> {
+    const tables = await this.#tablesOf(source);
+    const asked = new Set<string>();
+    const reading = this.#engine.begin({
+      table: (name) => {
+        asked.add(name);
+        return tables.get(name);
+      },
+    });
+    const { pieces } = await this.#unpacked(source.model, isUpload);
+    for await (const piece of pieces) reading.write(piece);
+    return { result: reading.end(), tables: [...asked] };
+  }
+
+  /** @param isUpload a serialised model has to be of this version then. */
+  #unpacked(port: MessagePort, isUpload: boolean): Promise<Unpacked> {
+    const { contentBytesMax: bytesMax, version } = this.#settings;
+    return unpacked(receiveContent(port), { bytesMax, ...(isUpload ? { version } : {}) });
+  }
+
+  async #tablesOf({ tables }: ModelSource): Promise<ReadonlyMap<string, LookupTable>> {
+    const found = new Map<string, LookupTable>();
+    for (const { fileName, port } of tables) {
+      const content = receiveContent(port);
+      for (const [name, table] of await readLookupTables(fileName, content, this.#settings.contentBytesMax))
+        found.set(name, table);
+    }
+    return found;
+  }
+}
+
+const portsOf = (source: ModelSource | undefined): readonly { close(): void }[] =>
+  source === undefined ? [] : [source.model, ...source.tables.map(({ port }) => port)];
+
+function apply(model: ScoringModel, { records }: ApplyTask): Answer {
+  const predictions = new CountedPredictions(model);
+  const texts = records.map((text) => {
+    const record = readRecord(text);
+    if (record === undefined) return undefined;
+    const output = JSON.stringify(model.apply(record));
+    predictions.add(model);
+    return output;
+  });
+  return { kind: 'texts', texts, predictions: predictions.counts };
+}
+
+function explain(model: ScoringModel, { record: text }: ExplainTask): Answer {
+  const record = readRecord(text);
+  return { kind: 'text', text: record === undefined ? undefined : model.explain(record) };
+}
+
+function batch(model: ScoringModel, task: BatchTask): Answer {
+  const text = Buffer.from(task.input.buffer, task.input.byteOffset, task.input.length).toString('utf8');
+  const predictions = new CountedPredictions(model);
+  const rows = task.format === 'csv' ? rowsOf(text, 1) : [];
+  const records = task.format === 'csv' ? csvRecords(rows, task.columns) : jsonRecords(text);
+  const outputs = records.map((record) => {
+    const output = model.apply(record);
+    predictions.add(model);
+    return output;
+  });
+  const written =
+    task.output === 'json'
+      ? jsonOutput(outputs)
+      : task.detail === undefined
+        ? csvOutput(outputs, task.outputs)
+        : detailOutput(rows, outputs, task);
+  return { kind: 'batch', output: encoder.encode(written), count: outputs.length, predictions: predictions.counts };
+}
+
+/** The input's row, and behind it what was expected, what was computed, and how near that is. */
+function detailOutput(
+  rows: readonly (readonly string[])[],
+  outputs: readonly Readonly<Record<string, unknown>>[],
+  { columns, outputs: [computedName = ''], detail }: BatchTask,
+): string {
+  const expectedColumn = columns.indexOf(detail?.expected ?? '');
+  let text = '';
+  for (const [index, row] of rows.entries()) {
+    const computed = outputs[index]?.[computedName];
+    const expected = row[expectedColumn] ?? '';
+    const score = matchScore(expected, computed);
+    const values = [...row, expected, computed, score, score >= (detail?.matchScore ?? 1)];
+    text += `${values.map(csvValue).join(',')}\n`;
+  }
+  return text;
+}

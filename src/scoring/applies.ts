@@ -1,0 +1,117 @@
+/**
+ * Single records: those of one model that come while a worker scores others go to it together, so that many clients
+ * with one record each cost little more than one with many.
+ */
+import type { StoredModel } from '../model/entities/scoring/model.ts';
+import { PlatformError, refusedBy } from '../model/errors.ts';
+import { Shares } from '../pacing/shares.ts';
+import type { Refusals } from '../ports/refusals.ts';
+import type { Asker } from './asker.ts';
+import { APPLIES_MAX, RECORD_BYTES_MAX, SCORING_LIMIT } from './limits.ts';
+import type { ModelRuns } from './model-runs.ts';
+
+/** Records of one task, and their characters. */
+const RECORDS_AT_ONCE = 256;
+const CHARACTERS_AT_ONCE = 1_048_576;
+/** Who takes turns for them: a user's batch does not hold up its single records. */
+const SINGLE_RECORDS = '\nsingle records';
+
+interface Waiting {
+  readonly asker: Asker;
+  readonly text: string;
+  readonly take: (output: string | undefined) => void;
+  readonly fail: (error: Error) => void;
+}
+
+interface Lane {
+  readonly model: StoredModel;
+  readonly waiting: Waiting[];
+  /** Tasks under way. */
+  running: number;
+  isDue: boolean;
+}
+
+export class Applies {
+  readonly #runs: ModelRuns;
+  readonly #refusals: Refusals;
+  readonly #shares: Shares;
+  readonly #lanes = new Map<string, Lane>();
+
+  constructor(runs: ModelRuns, refusals: Refusals, isOnlyTenant?: () => boolean) {
+    this.#runs = runs;
+    this.#refusals = refusals;
+    this.#shares = new Shares(SCORING_LIMIT.APPLIES, APPLIES_MAX, isOnlyTenant);
+  }
+
+  get waitingCount(): number {
+    return this.#shares.used;
+  }
+
+  /**
+   * Scores one record. @param text JSON. @returns its outputs as JSON; undefined: the text is no record.
+   * @throws PlatformError as ModelRuns, 400 for a record that is too long, 503 when too many wait.
+   */
+  async apply(asker: Asker, model: StoredModel, text: string): Promise<string | undefined> {
+    const { tenant, user } = asker;
+    if (text.length > RECORD_BYTES_MAX) {
+      this.#refusals.count(SCORING_LIMIT.RECORD);
+      throw new PlatformError('scoring/too-large', { limit: SCORING_LIMIT.RECORD, maximum: RECORD_BYTES_MAX });
+    }
+    const limit = this.#shares.take(tenant, user);
+    if (limit !== undefined) {
+      this.#refusals.count(limit);
+      throw refusedBy(limit);
+    }
+    try {
+      return await new Promise((take, fail) => {
+        const key = `${tenant}\n${model.blob}`;
+        let lane = this.#lanes.get(key);
+        if (lane === undefined) this.#lanes.set(key, (lane = { model, waiting: [], running: 0, isDue: false }));
+        lane.waiting.push({ asker, text, take, fail });
+        this.#makeDue(key, lane);
+      });
+    } finally {
+      this.#shares.give(tenant, user);
+    }
+  }
+
+  /** Requests that are read in one turn of the event loop go together. */
+  #makeDue(key: string, lane: Lane): void {
+    if (lane.isDue || lane.running >= this.#runs.threads) return;
+    lane.isDue = true;
+    setImmediate(() => {
+      lane.isDue = false;
+      void this.#run(key, lane);
+    });
+  }
+
+  async #run(key: string, lane: Lane): Promise<void> {
+    const some = nextOf(lane.waiting);
+    if (some.length === 0) return;
+    lane.running += 1;
+    if (lane.waiting.length > 0) this.#makeDue(key, lane);
+    try {
+      const { tenant } = (some[0] as Waiting).asker;
+      const answer = await this.#runs.run({ tenant, user: SINGLE_RECORDS }, lane.model, {
+        kind: 'apply',
+        records: some.map(({ text }) => text),
+      });
+      if (answer.kind !== 'texts') throw new Error(`a scoring worker answered with ${answer.kind}`);
+      for (const [index, { take }] of some.entries()) take(answer.texts[index]);
+    } catch (error) {
+      for (const { fail } of some) fail(error as Error);
+    } finally {
+      lane.running -= 1;
+      if (lane.waiting.length > 0) this.#makeDue(key, lane);
+      else if (lane.running === 0) this.#lanes.delete(key);
+    }
+  }
+}
+
+/** Takes the next records out of the lane. */
+function nextOf(waiting: Waiting[]): Waiting[] {
+  let [count, characters] = [0, 0];
+  while (count < Math.min(waiting.length, RECORDS_AT_ONCE) && (count === 0 || characters < CHARACTERS_AT_ONCE))
+    characters += (waiting[count++] as Waiting).text.length;
+  return waiting.splice(0, count);
+}

@@ -1,0 +1,243 @@
+/**
+ * Batches: text that comes in pieces is cut into slices of whole records, which workers score at the same time; their
+ * results come out in the order of the records. What waits is bounded: while results are not taken, nothing is read.
+ */
+import type { StoredModel } from '../model/entities/scoring/model.ts';
+import { PlatformError } from '../model/errors.ts';
+import { ContentError, ContentTooLong } from '../scoring-workers/content/byte-reader.ts';
+import { unpacked, type Packing } from '../scoring-workers/content/unpacked.ts';
+import type { DetailRules, RecordFormat } from '../scoring-workers/protocol.ts';
+import { readHeader } from '../scoring-workers/records/input.ts';
+import { DETAIL_COLUMNS, headerLine } from '../scoring-workers/records/output.ts';
+import { BadRecord, headerEnd, slicerOf, type Slice } from '../scoring-workers/records/slices.ts';
+import type { Refusals } from '../ports/refusals.ts';
+import type { Asker } from './asker.ts';
+import { RECORD_BYTES_MAX, SCORING_LIMIT, UNPACKED_BYTES_MAX } from './limits.ts';
+import type { ModelRuns } from './model-runs.ts';
+
+/** Of a slice: with more, one tenant's slice would hold up another one for long. */
+const SLICE_BYTES_MAX = 1_048_576;
+export const RECORDS_PER_THREAD_DEFAULT = 5_000;
+/** Bytes that are looked at to see what the text is. */
+const HEADER_BYTES_MAX = 4_194_304;
+
+export interface BatchInput {
+  readonly content: AsyncIterable<Uint8Array>;
+  /** As the client calls it; '' for none. */
+  readonly fileName: string;
+}
+
+export interface BatchOptions {
+  /** Tasks at the same time. */
+  readonly threadsMax: number;
+  readonly recordsMax: number;
+  /** Undefined: that of the input. */
+  readonly output: RecordFormat | undefined;
+  readonly detail?: { readonly matchScore: number };
+  readonly version: string;
+  /** Records that were scored, as they come. */
+  readonly onScored?: (count: number) => void;
+}
+
+export interface Batch {
+  readonly input: RecordFormat;
+  readonly output: RecordFormat;
+  readonly packing: Packing;
+  /** To be iterated once. @throws PlatformError while it is read. */
+  readonly pieces: AsyncIterable<Uint8Array>;
+}
+
+/** @throws PlatformError 400 for what cannot be read as records. */
+export async function openBatch(
+  runs: ModelRuns,
+  refusals: Refusals,
+  asker: Asker,
+  model: StoredModel,
+  { content, fileName }: BatchInput,
+  options: BatchOptions,
+): Promise<Batch> {
+  return named(refusals, async () => {
+    const rules = { bytesMax: UNPACKED_BYTES_MAX, version: options.version };
+    const { packing, pieces, fileName: inner } = await unpacked(content, rules);
+    const source = pieces[Symbol.asyncIterator]();
+    const head = await readHead(source);
+    if (head.bytes.length === 0) throw new PlatformError('scoring/empty-input');
+    const input = formatOf(inner ?? fileName, head.bytes);
+    const output = options.output ?? input;
+    const columns = input === 'csv' ? await headerOf(source, head) : [];
+    const work = { runs, asker, model, columns, input, output, options };
+    return { input, output, packing, pieces: watched(refusals, results(work, rest(source, head))) };
+  });
+}
+
+interface Head {
+  bytes: Buffer;
+  isWhole: boolean;
+}
+
+/** Bytes up to the first that is not blank. */
+async function readHead(source: AsyncIterator<Uint8Array>): Promise<Head> {
+  const head: Head = { bytes: Buffer.alloc(0), isWhole: false };
+  while (!/[^\s\ufeff]/.test(head.bytes.toString('utf8')) && !head.isWhole) await readOn(source, head);
+  if (head.isWhole && head.bytes.toString('utf8').trim() === '') head.bytes = Buffer.alloc(0);
+  return head;
+}
+
+async function readOn(source: AsyncIterator<Uint8Array>, head: Head): Promise<void> {
+  const next = await source.next();
+  if (next.done === true) head.isWhole = true;
+  else head.bytes = Buffer.concat([head.bytes, next.value]);
+  if (head.bytes.length > HEADER_BYTES_MAX)
+    throw new PlatformError('scoring/invalid-content', {
+      reason: `its first line has more than ${HEADER_BYTES_MAX} bytes`,
+    });
+}
+
+function formatOf(fileName: string, head: Buffer): RecordFormat {
+  const ending = /\.(csv|json)$/i.exec(fileName.replace(/\.(zip|gz)$/i, ''))?.[1]?.toLowerCase();
+  if (ending !== undefined) return ending as RecordFormat;
+  return /^[\s\ufeff]*[[{]/.test(head.toString('utf8', 0, 256)) ? 'json' : 'csv';
+}
+
+/** Names of the columns; the head is what stands behind them then. */
+async function headerOf(source: AsyncIterator<Uint8Array>, head: Head): Promise<string[]> {
+  let end = headerEnd(head.bytes);
+  while (end === -1 && !head.isWhole) {
+    await readOn(source, head);
+    end = headerEnd(head.bytes);
+  }
+  if (end === -1) end = head.bytes.length;
+  const line = head.bytes.subarray(0, end);
+  head.bytes = head.bytes.subarray(end);
+  try {
+    return readHeader(line);
+  } catch (error) {
+    if (error instanceof BadRecord) throw new PlatformError('scoring/invalid-csv', { reason: error.message });
+    throw error;
+  }
+}
+
+async function* rest(source: AsyncIterator<Uint8Array>, head: Head): AsyncGenerator<Uint8Array> {
+  try {
+    yield head.bytes;
+    for (;;) {
+      const next = await source.next();
+      if (next.done === true) return;
+      yield next.value;
+    }
+  } finally {
+    await source.return?.();
+  }
+}
+
+interface Work {
+  readonly runs: ModelRuns;
+  readonly asker: Asker;
+  readonly model: StoredModel;
+  readonly columns: readonly string[];
+  readonly input: RecordFormat;
+  readonly output: RecordFormat;
+  readonly options: BatchOptions;
+}
+
+async function* results(work: Work, content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const { model, output, columns, options } = work;
+  const { outputs = [] } = model;
+  if (output === 'json') yield Buffer.from(`{"model":${JSON.stringify(model.name)},"outputs":[`);
+  else yield Buffer.from(headerLine(options.detail === undefined ? outputs : [...columns, ...DETAIL_COLUMNS]));
+  let isFirst = true;
+  for await (const piece of scored(work, slicesOf(work, content))) {
+    if (output === 'json' && !isFirst) yield Buffer.from(',');
+    isFirst = false;
+    yield piece;
+  }
+  if (output === 'json') yield Buffer.from(']}');
+}
+
+async function* slicesOf(
+  { input, options: { recordsMax } }: Work,
+  content: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Slice> {
+  const slicer = slicerOf(input, { recordsMax, bytesMax: SLICE_BYTES_MAX, recordBytesMax: RECORD_BYTES_MAX });
+  for await (const piece of content) yield* slicer.write(piece);
+  yield* slicer.end();
+}
+
+/** Results of slices in their order, some scored at the same time. */
+async function* scored(work: Work, slices: AsyncIterable<Slice>): AsyncGenerator<Uint8Array> {
+  const { asker, options } = work;
+  const running: Promise<Uint8Array>[] = [];
+  let first = 1;
+  try {
+    for await (const slice of slices) {
+      asker.signal?.throwIfAborted();
+      const result = scoreSlice(work, slice, first);
+      // Awaited below, in its turn.
+      result.catch(() => undefined);
+      running.push(result);
+      first += slice.count;
+      if (running.length >= options.threadsMax) yield await (running.shift() as Promise<Uint8Array>);
+    }
+    while (running.length > 0) yield await (running.shift() as Promise<Uint8Array>);
+  } catch (error) {
+    // The first record that is wrong is told, whichever slice was read first.
+    for (const result of running) await result;
+    throw error;
+  }
+}
+
+/** @param first number of its first record. */
+async function scoreSlice(work: Work, { bytes, count }: Slice, first: number): Promise<Uint8Array> {
+  const { runs, asker, model, columns, input, output, options } = work;
+  const detail: DetailRules | undefined =
+    options.detail === undefined
+      ? undefined
+      : { expected: expectedColumn(model, columns), matchScore: options.detail.matchScore };
+  const answer = await runs.run(asker, model, {
+    kind: 'batch',
+    // Of its own length: between threads the whole memory behind a view is copied.
+    input: Uint8Array.from(bytes),
+    format: input,
+    columns,
+    output,
+    outputs: model.outputs ?? [],
+    ...(detail === undefined ? {} : { detail }),
+  });
+  if (answer.kind === 'bad-record') throw new BadRecord(first + answer.record - 1, answer.reason);
+  if (answer.kind !== 'batch') throw new Error(`a scoring worker answered with ${answer.kind}`);
+  options.onScored?.(count);
+  return answer.output;
+}
+
+/** The column with what is expected: that of the target, or one that is called like the first output. */
+function expectedColumn({ target, outputs: [output] = [] }: StoredModel, columns: readonly string[]): string {
+  return [target, output].find((name) => name !== undefined && columns.includes(name)) ?? '';
+}
+
+/** Errors of contents and records as the client is told them. */
+function told(refusals: Refusals, error: unknown): unknown {
+  if (error instanceof BadRecord)
+    return new PlatformError('scoring/bad-record', { record: error.record, reason: error.message });
+  if (error instanceof ContentTooLong) {
+    refusals.count(SCORING_LIMIT.UNPACKED);
+    return new PlatformError('scoring/too-large', { limit: SCORING_LIMIT.UNPACKED, maximum: error.limitBytes });
+  }
+  if (error instanceof ContentError) return new PlatformError('scoring/invalid-content', { reason: error.message });
+  return error;
+}
+
+async function named<Result>(refusals: Refusals, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw told(refusals, error);
+  }
+}
+
+async function* watched(refusals: Refusals, pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* pieces;
+  } catch (error) {
+    throw told(refusals, error);
+  }
+}

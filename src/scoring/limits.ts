@@ -1,0 +1,46 @@
+/** Bounds of scoring, with the names that the answer, the log and the counter tell (docs/reference/limits.md). */
+
+export const SCORING_LIMIT = {
+  FILE_BYTES: 'scoring/file-bytes',
+  MODELS: 'scoring/models',
+  MODEL_BYTES: 'scoring/model-bytes',
+  RESOURCES: 'scoring/resources',
+  RESOURCE_BYTES: 'scoring/resource-bytes',
+  GROUPS: 'scoring/groups',
+  GROUP_BYTES: 'scoring/group-bytes',
+  APPLIES: 'scoring/applies',
+  BATCHES: 'scoring/batches',
+  SPOOL: 'scoring/spool-bytes',
+  WAITING: 'scoring/tasks-waiting',
+  WAITING_OF_USER: 'scoring/tasks-waiting-of-user',
+  UPLOADS: 'scoring/uploads-waiting',
+  UPLOADS_OF_USER: 'scoring/uploads-waiting-of-user',
+  INFORMATION: 'scoring/information-bytes',
+  UNPACKED: 'scoring/unpacked-bytes',
+  RECORD: 'scoring/record-bytes',
+} as const;
+
+const MIB = 1_048_576;
+
+/** An uploaded model, resource or batch, as it is sent. */
+export const FILE_BYTES_MAX = 500 * MIB;
+/** The same when it is unpacked. */
+export const UNPACKED_BYTES_MAX = 4 * FILE_BYTES_MAX;
+/** What shows the fields of a model: one record of the store, which a cluster sends as one message. */
+export const INFORMATION_BYTES_MAX = 524_288;
+export const MODELS_MAX = 1_000;
+export const MODELS_BYTES_MAX = 20 * 1_024 * MIB;
+export const RESOURCES_MAX = 1_000;
+export const RESOURCES_BYTES_MAX = 20 * 1_024 * MIB;
+export const GROUPS_MAX = 1_000;
+export const GROUPS_BYTES_MAX = 8 * MIB;
+/** Models of a group. */
+export const GROUP_MODELS_MAX = 100;
+/** Single records that wait for their results, of a node. */
+export const APPLIES_MAX = 10_000;
+/** Batches under way, of a node. */
+export const BATCHES_MAX = 50;
+/** Results of batches that are not sent yet, on the disk of a node. */
+export const SPOOL_BYTES_MAX = 16 * 1_024 * MIB;
+/** Of one record of a batch, or one single record. */
+export const RECORD_BYTES_MAX = 16 * MIB;

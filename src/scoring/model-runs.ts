@@ -1,0 +1,85 @@
+/** Tasks of models, in the turns of tenants and users: the worker that has not got the model is sent it. */
+import type { StoredModel } from '../model/entities/scoring/model.ts';
+import { PlatformError } from '../model/errors.ts';
+import type { Turns } from '../pacing/turns.ts';
+import type { Blobs } from '../ports/blobs.ts';
+import type { RecordReader } from '../records/records.ts';
+import type { ScoringPool } from '../scoring-workers/pool.ts';
+import type {
+  Answer,
+  ApplyTask,
+  BatchTask,
+  ExplainTask,
+  FailedAnswer,
+  MissingAnswer,
+  PredictionCounts,
+  RefusedAnswer,
+} from '../scoring-workers/protocol.ts';
+import type { Asker } from './asker.ts';
+import type { Predictions } from './predictions.ts';
+import { openSource } from './sources.ts';
+
+type ModelTask = ApplyTask | BatchTask | ExplainTask;
+/** Without the model, which the run adds. */
+export type RunTask = {
+  [Kind in ModelTask['kind']]: Omit<Extract<ModelTask, { kind: Kind }>, 'key' | 'source'>;
+}[ModelTask['kind']];
+export type RunAnswer = Exclude<Answer, RefusedAnswer | MissingAnswer | FailedAnswer>;
+
+export interface ModelRunsOptions {
+  readonly pool: Pick<ScoringPool, 'run' | 'threads'>;
+  readonly turns: Turns;
+  readonly blobs: Pick<Blobs, 'read'>;
+  readonly documents: RecordReader['documents'];
+  readonly predictions: Predictions;
+}
+
+/** Of the metrics of a model. */
+export const predictionKey = (tenant: number, { blob }: StoredModel): string => `${tenant}\n${blob}`;
+
+export class ModelRuns {
+  readonly threads: number;
+  readonly #options: ModelRunsOptions;
+
+  constructor(options: ModelRunsOptions) {
+    this.#options = options;
+    this.threads = options.pool.threads;
+  }
+
+  /**
+   * @throws PlatformError 400 for a model that cannot be used any more, 404 for one that was deleted meanwhile, 503 at
+   * a bound or when the worker is lost.
+   */
+  async run(asker: Asker, model: StoredModel, task: RunTask): Promise<RunAnswer> {
+    const { turns, predictions } = this.#options;
+    await turns.begin(asker.tenant, asker.user, asker.signal);
+    try {
+      const answer = await this.#answer(asker, model, task);
+      if (answer.kind === 'refused')
+        throw new PlatformError('scoring/model-refused', { name: model.name, reason: answer.message });
+      if ('predictions' in answer) this.#count(predictions, asker, model, answer.predictions);
+      return answer;
+    } finally {
+      turns.end(asker.tenant, asker.user);
+    }
+  }
+
+  async #answer(asker: Asker, model: StoredModel, task: RunTask): Promise<RunAnswer | RefusedAnswer> {
+    const { pool } = this.#options;
+    const key = { tenant: asker.tenant, name: model.name, version: model.blob };
+    const answer = await pool.run({ ...task, key });
+    if (answer.kind !== 'missing') return answer;
+    const source = await openSource(this.#options, asker.tenant, model);
+    try {
+      const again = await pool.run({ ...task, key, source: source.source }, source.transfer);
+      if (again.kind === 'missing') throw new Error(`a scoring worker did not take the model ${model.name}`);
+      return again;
+    } finally {
+      source.close();
+    }
+  }
+
+  #count(predictions: Predictions, asker: Asker, model: StoredModel, counts: PredictionCounts): void {
+    predictions.add(predictionKey(asker.tenant, model), counts);
+  }
+}

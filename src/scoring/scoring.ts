@@ -1,0 +1,209 @@
+/** The scoring of a node: its workers, whose turn it is, and what models have predicted. */
+import { SCORING_MODELS, isInformation, type StoredModel } from '../model/entities/scoring/model.ts';
+import type { RecordChange } from '../model/commands/records.ts';
+import { PlatformError, refusedBy } from '../model/errors.ts';
+import { Shares } from '../pacing/shares.ts';
+import { Turns } from '../pacing/turns.ts';
+import type { Blobs } from '../ports/blobs.ts';
+import type { Log } from '../ports/log.ts';
+import type { Refusals } from '../ports/refusals.ts';
+import type { RecordReader } from '../records/records.ts';
+import { ScoringPool } from '../scoring-workers/pool.ts';
+import { Applies } from './applies.ts';
+import type { Asker } from './asker.ts';
+import { openBatch, type Batch, type BatchInput, type BatchOptions } from './batches.ts';
+import { BATCHES_MAX, SCORING_LIMIT, SPOOL_BYTES_MAX, UNPACKED_BYTES_MAX } from './limits.ts';
+import { ModelRuns, predictionKey } from './model-runs.ts';
+import { Predictions, type PredictionSummary } from './predictions.ts';
+import { Spool } from './spool.ts';
+import { annotatedModel, uploadModel, uploadResource, type ModelUpload, type Upload } from './uploads.ts';
+import type { RecordParts } from './records.ts';
+import type { StoredResource } from '../model/entities/scoring/model.ts';
+
+/** What may wait for a worker. */
+const TASKS_MAX = { all: 10_000, ofUser: 1_000 };
+const UPLOADS_MAX = { all: 200, ofUser: 20 };
+
+export interface ScoringOptions {
+  readonly blobs: Pick<Blobs, 'read' | 'remove'>;
+  readonly documents: RecordReader['documents'];
+  readonly refusals: Refusals;
+  readonly log: Log;
+  /** Of this node, where results of batches wait. */
+  readonly spoolDirectory: string;
+  /** Name of the limit while nothing may be written (disk full), undefined otherwise. */
+  readonly diskRefusal: () => string | undefined;
+  readonly isOnlyTenant?: () => boolean;
+  readonly threads: number;
+  readonly memoryBytesMax: number;
+  readonly taskMsMax: number;
+  readonly version: string;
+  /** Module of the workers, for tests. */
+  readonly thread?: URL;
+}
+
+export class Scoring {
+  readonly pool: ScoringPool;
+  readonly applies: Applies;
+  /** Records that were scored since the start. */
+  scoredCount = 0;
+  readonly #options: ScoringOptions;
+  readonly #runs: ModelRuns;
+  readonly #turns: Turns;
+  readonly #uploadTurns: Turns;
+  readonly #predictions = new Predictions();
+  readonly #batches: Shares;
+  readonly #spools: Shares;
+
+  constructor(options: ScoringOptions) {
+    const { refusals, isOnlyTenant, threads, memoryBytesMax, taskMsMax, version, log, thread } = options;
+    this.#options = options;
+    this.pool = new ScoringPool({
+      threads,
+      memoryBytesMax,
+      taskMsMax,
+      version,
+      log,
+      refusals,
+      contentBytesMax: UNPACKED_BYTES_MAX,
+      ...(thread === undefined ? {} : { thread }),
+    });
+    this.#turns = new Turns({
+      refusals,
+      running: { all: threads },
+      waiting: TASKS_MAX,
+      limits: { all: SCORING_LIMIT.WAITING, ofUser: SCORING_LIMIT.WAITING_OF_USER },
+    });
+    this.#uploadTurns = new Turns({
+      refusals,
+      running: { all: 1 },
+      waiting: UPLOADS_MAX,
+      limits: { all: SCORING_LIMIT.UPLOADS, ofUser: SCORING_LIMIT.UPLOADS_OF_USER },
+    });
+    const { pool, documents, blobs } = { ...options, pool: this.pool };
+    this.#runs = new ModelRuns({ pool, turns: this.#turns, blobs, documents, predictions: this.#predictions });
+    this.applies = new Applies(this.#runs, refusals, isOnlyTenant);
+    this.#batches = new Shares(SCORING_LIMIT.BATCHES, BATCHES_MAX, isOnlyTenant);
+    this.#spools = new Shares(SCORING_LIMIT.SPOOL, SPOOL_BYTES_MAX, isOnlyTenant);
+  }
+
+  get waitingCount(): number {
+    return this.#turns.waitingCount;
+  }
+
+  get spoolBytes(): number {
+    return this.#spools.used;
+  }
+
+  /** As `uploadModel`. */
+  uploadModel(records: RecordParts, asker: Asker, upload: Upload): Promise<ModelUpload> {
+    return uploadModel(this.#uploadParts(records), asker, upload);
+  }
+
+  /** As `uploadResource`. */
+  uploadResource(records: RecordParts, asker: Asker, upload: Upload): Promise<StoredResource> {
+    return uploadResource(this.#uploadParts(records), asker, upload);
+  }
+
+  /** As `annotatedModel`. */
+  annotate(records: RecordParts, asker: Asker, model: StoredModel): Promise<Uint8Array> {
+    return annotatedModel(this.#uploadParts(records), asker, model);
+  }
+
+  #uploadParts(records: RecordParts): Parameters<typeof uploadModel>[0] {
+    const { documents, commands, refusals, retiredContents } = records;
+    const { blobs } = this.#options;
+    const now = (): number => records.now();
+    return {
+      documents,
+      commands,
+      refusals,
+      retiredContents,
+      now,
+      blobs,
+      pool: this.pool,
+      uploadTurns: this.#uploadTurns,
+    };
+  }
+
+  /** Outputs of one record as JSON; undefined: the text is no record. @throws PlatformError 400 while it is inactive. */
+  async apply(asker: Asker, model: StoredModel, text: string): Promise<string | undefined> {
+    requireActive(model);
+    const output = await this.applies.apply(asker, model, text);
+    this.scoredCount += 1;
+    return output;
+  }
+
+  /** How a record is scored, in lines; undefined: the text is no record. @throws PlatformError as `apply`. */
+  async explain(asker: Asker, model: StoredModel, text: string): Promise<string | undefined> {
+    requireActive(model);
+    const answer = await this.#runs.run(asker, model, { kind: 'explain', record: text });
+    if (answer.kind !== 'text') throw new Error(`a scoring worker answered with ${answer.kind}`);
+    return answer.text;
+  }
+
+  /** As `openBatch`. @throws PlatformError 400 while the model is inactive. */
+  async openBatch(
+    asker: Asker,
+    model: StoredModel,
+    input: BatchInput,
+    options: Omit<BatchOptions, 'version' | 'threadsMax'> & { readonly threadsMax: number | undefined },
+  ): Promise<Batch> {
+    requireActive(model);
+    const { refusals, version } = this.#options;
+    // One slice is read while each worker has one.
+    const threadsMax = Math.min(options.threadsMax ?? Number.POSITIVE_INFINITY, 2 * this.#runs.threads);
+    return openBatch(this.#runs, refusals, asker, model, input, {
+      ...options,
+      threadsMax,
+      version,
+      onScored: (count) => {
+        this.scoredCount += count;
+      },
+    });
+  }
+
+  /** A batch begins: call what is returned at its end. @throws PlatformError 503 when too many are under way. */
+  beginBatch({ tenant, user }: Asker): () => void {
+    const limit = this.#batches.take(tenant, user);
+    if (limit !== undefined) {
+      this.#options.refusals.count(limit);
+      throw refusedBy(limit);
+    }
+    return () => this.#batches.give(tenant, user);
+  }
+
+  get batchCount(): number {
+    return this.#batches.used;
+  }
+
+  spool(asker: Asker): Spool {
+    const { spoolDirectory: directory, refusals, diskRefusal: refusal } = this.#options;
+    return new Spool({ directory, shares: this.#spools, refusals, refusal }, asker);
+  }
+
+  /** What an active model has predicted on this node; undefined: nothing. */
+  predictionsOf(tenant: number, model: StoredModel): PredictionSummary | undefined {
+    return this.#predictions.of(predictionKey(tenant, model));
+  }
+
+  /** Models that are deactivated or deleted leave the memory of the workers. */
+  recordsChanged(tenant: number, changes: readonly RecordChange[]): void {
+    for (const { collection, id, expected, value } of changes) {
+      if (collection !== SCORING_MODELS || !id.startsWith('pmml\n') || isInformation(id)) continue;
+      if (value !== undefined && (JSON.parse(value) as StoredModel).isActive) continue;
+      this.pool.drop(tenant, id.slice('pmml\n'.length));
+      const former = expected ?? value;
+      if (former !== undefined) this.#predictions.forget(predictionKey(tenant, JSON.parse(former) as StoredModel));
+    }
+  }
+
+  stop(): Promise<void> {
+    return this.pool.stop();
+  }
+}
+
+/** @throws PlatformError 400. */
+function requireActive({ name, isActive }: StoredModel): void {
+  if (!isActive) throw new PlatformError('scoring/model-inactive', { name });
+}

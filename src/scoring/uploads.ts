@@ -1,0 +1,240 @@
+/** Uploads of PMML models and of resources: read in a thread of their own, one after the other in the turns of tenants. */
+import type { StoredModel, StoredResource } from '../model/entities/scoring/model.ts';
+import { baseName, safeName, stemOf } from '../model/entities/scoring/names.ts';
+import type { MessagePort } from 'node:worker_threads';
+import { formatTime } from '../model/documents/iso-time.ts';
+import { PlatformError } from '../model/errors.ts';
+import type { Turns } from '../pacing/turns.ts';
+import type { Blobs } from '../ports/blobs.ts';
+import { sendContent } from '../scoring-workers/content/source-port.ts';
+import type { ScoringPool } from '../scoring-workers/pool.ts';
+import type { ModelInformation } from '../scoring-workers/pmml/engine.ts';
+import type { Problem } from '../scoring-workers/pmml/document/problems.ts';
+import type { CheckAnswer, RefusedAnswer } from '../scoring-workers/protocol.ts';
+import type { Asker } from './asker.ts';
+import { INFORMATION_BYTES_MAX, SCORING_LIMIT, UNPACKED_BYTES_MAX } from './limits.ts';
+import { createModel, createResource, type RecordParts } from './records.ts';
+import { openSource } from './sources.ts';
+
+/** A content that is stored, and not yet named by a record. */
+export interface Upload {
+  readonly fileName: string;
+  readonly key: string;
+  readonly bytes: number;
+}
+
+export interface UploadParts extends RecordParts {
+  readonly blobs: Pick<Blobs, 'read' | 'remove'>;
+  readonly pool: Pick<ScoringPool, 'run'>;
+  /** Of uploads that are read. */
+  readonly uploadTurns: Turns;
+}
+
+/** A model that is deployed, or the document that says why it is not. */
+export type ModelUpload =
+  | { readonly model: StoredModel; readonly information: string }
+  | { readonly annotated: Uint8Array };
+
+/**
+ * Deploys an uploaded PMML model. What is refused leaves no content behind.
+ * @throws PlatformError 400 for what is no XML or cannot be unpacked, 409 for a name that is taken, 503 at a bound.
+ */
+export function uploadModel(parts: UploadParts, asker: Asker, upload: Upload): Promise<ModelUpload> {
+  return orRemoved(parts, upload, async () => {
+    const { answer, tables } = await checked(parts, asker, upload);
+    const { information, modelName, bytes: compiledBytes, problems } = answer;
+    const name = safeName(modelName ?? stemOf(upload.fileName));
+    if (information === undefined) {
+      const document = await annotate(parts, asker, upload.key, problems);
+      await parts.blobs.remove(upload.key);
+      return { annotated: document };
+    }
+    const model: StoredModel = {
+      name,
+      blob: upload.key,
+      bytes: upload.bytes,
+      compiledBytes,
+      isActive: true,
+      createdAt: parts.now(),
+      functionName: information.functionName,
+      outputs: information.outputFields.map((field) => field.name),
+      ...targetOf(information),
+      ...(tables.length === 0 ? {} : { tables }),
+    };
+    const text = shownFields(information);
+    if (Buffer.byteLength(text) > INFORMATION_BYTES_MAX) {
+      parts.refusals.count(SCORING_LIMIT.INFORMATION);
+      throw new PlatformError('scoring/too-large', {
+        limit: SCORING_LIMIT.INFORMATION,
+        maximum: INFORMATION_BYTES_MAX,
+      });
+    }
+    await createModel(parts, asker, 'pmml', model, text);
+    return { model, information: text };
+  });
+}
+
+/**
+ * The document of a model that is deployed, with its warnings. @throws PlatformError 404 when it was deleted meanwhile.
+ */
+export async function annotatedModel(parts: UploadParts, asker: Asker, model: StoredModel): Promise<Uint8Array> {
+  const upload = { fileName: model.name, key: model.blob, bytes: model.bytes };
+  const { problems } = await check(parts, asker, upload, model.tables ?? [], false);
+  return annotate(parts, asker, model.blob, problems);
+}
+
+async function annotate(
+  parts: UploadParts,
+  asker: Asker,
+  key: string,
+  problems: readonly Problem[],
+): Promise<Uint8Array> {
+  return inTurn(parts, asker, () =>
+    withContent(parts, key, async (port) => {
+      const answer = await parts.pool.run({ kind: 'annotate', port, problems }, [port]);
+      if (answer.kind === 'refused') throw refusedUpload(parts, '', answer);
+      if (answer.kind !== 'document') throw new Error(`a scoring worker answered with ${answer.kind}`);
+      return answer.document;
+    }),
+  );
+}
+
+async function withContent<Result>(
+  { blobs }: UploadParts,
+  key: string,
+  work: (port: MessagePort) => Promise<Result>,
+): Promise<Result> {
+  const pieces = await blobs.read(key);
+  if (pieces === undefined) throw new Error(`the uploaded content ${key} is missing`);
+  const { port, close } = sendContent(pieces);
+  try {
+    return await work(port);
+  } finally {
+    close();
+  }
+}
+
+/** Reads the model; once more with the lookup tables that it asks for. */
+async function checked(
+  parts: UploadParts,
+  asker: Asker,
+  upload: Upload,
+): Promise<{ readonly answer: CheckAnswer; readonly tables: readonly string[] }> {
+  const first = await check(parts, asker, upload, []);
+  const { tables } = first;
+  if (tables.length === 0) return { answer: first, tables };
+  return { answer: await check(parts, asker, upload, tables), tables };
+}
+
+async function check(
+  parts: UploadParts,
+  asker: Asker,
+  { key, fileName }: Upload,
+  tables: readonly string[],
+  isUpload = true,
+): Promise<CheckAnswer> {
+  return inTurn(parts, asker, async () => {
+    const { source, transfer, close } = await openSource(parts, asker.tenant, { name: fileName, blob: key, tables });
+    try {
+      const answer = await parts.pool.run({ kind: 'check', source, isUpload }, transfer);
+      if (answer.kind === 'refused') throw refusedUpload(parts, fileName, answer);
+      if (answer.kind !== 'checked') throw new Error(`a scoring worker answered with ${answer.kind}`);
+      return answer;
+    } finally {
+      close();
+    }
+  });
+}
+
+/**
+ * Stores an uploaded resource of PMML models.
+ * @throws PlatformError 400 for what is none, 409 for a name that is taken, 503 at a bound.
+ */
+export function uploadResource(parts: UploadParts, asker: Asker, upload: Upload): Promise<StoredResource> {
+  return orRemoved(parts, upload, async () => {
+    if (upload.bytes === 0) throw new PlatformError('scoring/empty-input');
+    const fileName = safeName(baseName(upload.fileName));
+    const { type, names } = await inspected(parts, asker, fileName, upload);
+    const resource: StoredResource = { fileName, blob: upload.key, bytes: upload.bytes, type, names };
+    await createResource(parts, asker, 'pmml', resource);
+    return resource;
+  });
+}
+
+function inspected(
+  parts: UploadParts,
+  asker: Asker,
+  fileName: string,
+  { key }: Upload,
+): Promise<{ readonly type: string; readonly names: readonly string[] }> {
+  return inTurn(parts, asker, () =>
+    withContent(parts, key, async (port) => {
+      const answer = await parts.pool.run({ kind: 'inspect', fileName, port }, [port]);
+      if (answer.kind === 'refused') throw refusedUpload(parts, fileName, answer);
+      if (answer.kind !== 'inspected') throw new Error(`a scoring worker answered with ${answer.kind}`);
+      return answer;
+    }),
+  );
+}
+
+async function inTurn<Result>(
+  { uploadTurns }: UploadParts,
+  { tenant, user, signal }: Asker,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  await uploadTurns.begin(tenant, user, signal);
+  try {
+    return await work();
+  } finally {
+    uploadTurns.end(tenant, user);
+  }
+}
+
+async function orRemoved<Result>(parts: UploadParts, { key }: Upload, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    // What cannot be removed now is left to the sweep.
+    await parts.blobs.remove(key).catch(() => undefined);
+    throw error;
+  }
+}
+
+function refusedUpload({ refusals }: UploadParts, name: string, { reason, message }: RefusedAnswer): PlatformError {
+  if (reason === 'xml') return new PlatformError('scoring/invalid-xml', { reason: message });
+  if (reason === 'too-long') {
+    refusals.count(SCORING_LIMIT.UNPACKED);
+    return new PlatformError('scoring/too-large', { limit: SCORING_LIMIT.UNPACKED, maximum: UNPACKED_BYTES_MAX });
+  }
+  if (reason === 'content') return new PlatformError('scoring/invalid-content', { reason: message });
+  return new PlatformError('scoring/model-refused', { name, reason: message });
+}
+
+/** Usages of fields that say what is predicted, in PMML before 4 and from 4 on. */
+const TARGET_USAGES = new Set(['TARGET', 'PREDICTED']);
+
+function targetOf({ inputFields }: ModelInformation): { readonly target?: string } {
+  const target = inputFields.find(({ usage }) => TARGET_USAGES.has(usage));
+  return target === undefined ? {} : { target: target.name };
+}
+
+/** What `shownModel` needs beside the record. */
+function shownFields({ description, inputFields, outputFields }: ModelInformation): string {
+  return JSON.stringify({ description, inputFields, outputFields });
+}
+
+/** Model information as JSON text (docs/spec/scoring.md#models). @param fields text of `shownFields`. */
+export function shownModel({ name, isActive, createdAt }: StoredModel, fields: string): string {
+  const { description, inputFields, outputFields } = JSON.parse(fields) as Pick<
+    ModelInformation,
+    'description' | 'inputFields' | 'outputFields'
+  >;
+  return JSON.stringify({
+    modelName: name,
+    description,
+    creationDate: formatTime(createdAt),
+    isActive,
+    inputFields,
+    outputFields,
+  });
+}

@@ -1,0 +1,318 @@
+/** Models, batches, groups and resources over HTTP (docs/spec/scoring.md), with workers of their own. */
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import t from 'tap';
+import { VERSION } from '../../../src/config/project.ts';
+import { Scoring } from '../../../src/scoring/scoring.ts';
+import { unpacked } from '../../../src/scoring-workers/content/unpacked.ts';
+import { brokenPmml, linePmml, treePmml } from '../../helpers/pmml.ts';
+import { zipOf } from '../../helpers/zip.ts';
+import { ADMIN, basic, startApi } from '../helpers/api.ts';
+import { FakePlatform } from '../helpers/fake-platform.ts';
+
+const SCORING = '/service/scoring';
+const BATCH = { headers: { 'content-type': 'application/octet-stream' } };
+
+const refused: string[] = [];
+const platform = new FakePlatform().platform();
+const scoring = new Scoring({
+  blobs: platform.blobs,
+  documents: platform.documents,
+  refusals: { count: (limit) => refused.push(limit) },
+  log: platform.log,
+  spoolDirectory: mkdtempSync(join(tmpdir(), 'scoring-')),
+  diskRefusal: () => undefined,
+  threads: 2,
+  memoryBytesMax: 64 * 1_048_576,
+  taskMsMax: 60_000,
+  version: '1',
+});
+t.teardown(() => scoring.stop());
+const api = await startApi(t, { platform: { ...platform, scoring } });
+
+interface Sent {
+  readonly status: number;
+  readonly bytes: Buffer;
+  readonly type: string;
+  readonly json: any;
+}
+
+async function send(
+  method: string,
+  path: string,
+  body?: string | Buffer | FormData,
+  headers: Record<string, string> = {},
+): Promise<Sent> {
+  const response = await fetch(`${api.url}${SCORING}${path}`, {
+    method,
+    headers: {
+      authorization: ADMIN,
+      ...(typeof body === 'string' || Buffer.isBuffer(body) ? BATCH.headers : {}),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: body as string }),
+  });
+  const bytes = Buffer.from(await response.arrayBuffer());
+  const type = response.headers.get('content-type') ?? '';
+  return {
+    status: response.status,
+    bytes,
+    type,
+    json: type.includes('json') ? JSON.parse(bytes.toString()) : undefined,
+  };
+}
+
+function formOf(name: string, content: string | Buffer): FormData {
+  const form = new FormData();
+  form.set('file', new Blob([content as string]), name);
+  return form;
+}
+
+const upload = (pmml: string | Buffer, file = 'model.pmml'): Promise<Sent> => send('POST', `/model?file=${file}`, pmml);
+const errorOf = (status: number, ...errors: (string | RegExp)[]): object => ({ status, json: { errors } });
+
+async function unzipped(bytes: Buffer): Promise<[string | undefined, string]> {
+  const { fileName, pieces } = await unpacked(
+    (async function* () {
+      yield bytes;
+    })(),
+    { bytesMax: 10_000_000 },
+  );
+  const read: Uint8Array[] = [];
+  for await (const piece of pieces) read.push(piece);
+  return [fileName, Buffer.concat(read).toString()];
+}
+
+t.test('a model is uploaded, applied and deleted', async (t) => {
+  const created = await send('POST', '/model?applyCleanser=true', formOf('iris.pmml', linePmml('My line:1')));
+  const information = {
+    modelName: 'My line_1',
+    description: 'A model of a test',
+    isActive: true,
+    inputFields: [{ usage: 'ACTIVE', name: 'x', type: 'DOUBLE' }],
+  };
+  t.match(created, { status: 201, json: information });
+  t.ok(created.json.outputFields.some(({ usage, name }: any) => usage === 'OUTPUT' && name === 'predicted'));
+  t.match(created.json.creationDate, /^2024-05-02T10:00:00.000Z$/);
+  const path = '/model/My%20line_1';
+  t.match(await send('GET', path), { status: 200, json: information });
+  t.match(await send('GET', '/models'), { json: { models: ['My line_1'] } });
+  t.match(await upload(linePmml('My line:1')), errorOf(409, "A model with the name 'My line_1' already exists."));
+  const applied = await send('GET', `/apply/My%20line_1?record=${encodeURIComponent('[{"x":[3]}]')}`);
+  t.match(applied, { status: 200, json: { model: 'My line_1', outputs: [{ predicted: 7 }] } });
+  t.equal((await send('GET', `${path}/source`)).bytes.toString(), linePmml('My line:1'));
+  const annotated = await send('GET', `${path}/source?annotated=true`);
+  t.match(annotated.bytes.toString(), '<!-- PMML processed by Millrace (Version : 4.4) -->');
+  t.match(annotated.type, 'application/xml');
+  const serialized = await send('GET', `${path}/serialized`);
+  t.match(await send('DELETE', path), { status: 200, json: { models: [] } });
+  t.match(await send('GET', path), errorOf(404, "Model 'My line_1' not found."));
+  t.match(await send('GET', '/apply/My%20line_1?record={}'), errorOf(404, "Model 'My line_1' not found."));
+  t.equal(serialized.bytes.toString('latin1', 0, 15 + VERSION.length + 1), `millrace-model ${VERSION}\n`);
+  const packed = [zipOf({ 'm.pmml': linePmml('zipped') }), gzipSync(linePmml('gzipped'))];
+  for (const bytes of await Promise.all(packed)) t.equal((await upload(bytes)).status, 201);
+  const own = Buffer.concat([Buffer.from('millrace-model 1\n'), gzipSync(linePmml('own'))]);
+  t.equal((await upload(own)).status, 201);
+  t.match(await upload(Buffer.concat([Buffer.from('millrace-model 2\n'), own])), errorOf(400, /has version 1/));
+  t.match(await send('GET', '/models'), { json: { models: ['gzipped', 'own', 'zipped'] } });
+  t.match(await send('DELETE', '/models'), { status: 200, json: { models: [] } });
+});
+
+t.test('a document with errors is not deployed', async (t) => {
+  const answer = await upload(brokenPmml('broken'));
+  t.match(answer, { status: 200, type: /application\/xml/ });
+  t.match(answer.bytes.toString(), /<!-- ERROR: .*'?z'?/);
+  t.match(await upload('no xml'), errorOf(400, 'Invalid XML format.'));
+  t.match(await upload(''), errorOf(400, 'Empty input stream.'));
+  t.match(await upload(await zipOf({})), errorOf(400, /has no file/));
+  const entity = '<!DOCTYPE PMML [<!ENTITY e SYSTEM "file:///etc/passwd">]><PMML version="4.4">&e;</PMML>';
+  t.match(await upload(entity), errorOf(400, 'Invalid XML format.'));
+  t.match(await send('GET', '/models'), { json: { models: [] } });
+});
+
+t.test('deactivated models answer 400, and metrics begin anew', async (t) => {
+  await upload(treePmml('tree'));
+  await upload(linePmml('line'));
+  t.match((await send('GET', '/model/tree/metrics')).json, {
+    predictionMetricsErrorMsg: String,
+    modelSize: /^\.\d\d MB$/,
+  });
+  for (const x of [1, 20, 30]) await send('GET', `/apply/tree?record={"x":${x}}`);
+  await send('POST', '/apply/line', 'x\n1\n2\n3\n4\n5\n');
+  const metrics = (await send('GET', '/model/tree/metrics')).json;
+  t.match(metrics.predictionMetrics, { low: 1, high: 2 });
+  const texts = Object.entries(metrics).filter(([name]) => name !== 'predictionMetrics');
+  t.ok(
+    texts.every(([, value]) => /^\d*\.\d\d MB$/.test(value as string)),
+    JSON.stringify(texts),
+  );
+  t.match((await send('GET', '/model/line/metrics')).json.predictionMetrics, {
+    Minimum: 3,
+    FirstQuartile: 5,
+    Median: 7,
+    ThirdQuartile: 9,
+    Maximum: 11,
+    TotalObservations: 5,
+  });
+  for (const _ of [1, 2])
+    t.match(await send('PUT', '/model/tree/deactivate'), { status: 200, json: { isActive: false } });
+  t.match(await send('GET', '/apply/tree?record={}'), errorOf(400, "Model 'tree' is not active."));
+  t.match(await send('POST', '/apply/tree', 'x\n1\n'), errorOf(400, "Model 'tree' is not active."));
+  t.match((await send('GET', '/model/tree/metrics')).json, { memoryMetricsErrorMsg: String });
+  t.match(await send('PUT', '/model/tree/activate'), { status: 200, json: { isActive: true } });
+  t.match(await send('GET', '/apply/tree?record={"x":11}'), { json: { outputs: [{ predicted: 'high' }] } });
+  t.match(await send('PUT', '/model/none/activate'), errorOf(404, "Model 'none' not found."));
+});
+
+t.test('a record that cannot be read', async (t) => {
+  for (const record of ['{', '5', '[]', '[{},{}]', 'null']) {
+    const answer = await send('GET', `/apply/line?record=${encodeURIComponent(record)}`);
+    t.match(answer, {
+      status: 500,
+      json: { status: 500, error: 'Internal Server Error', exception: String, message: String },
+    });
+    t.match(answer.json.path, `${SCORING}/apply/line`);
+    t.type(answer.json.timestamp, 'number');
+  }
+  t.equal((await send('GET', '/apply/line')).status, 400);
+  t.match(await send('GET', '/apply/line/explain?record={"x":1}'), { status: 200, type: /text\/plain/ });
+});
+
+t.test('batches', async (t) => {
+  const csv = 'x\r\n1\r\n\r\n2\r\n';
+  const asCsv = 'predicted';
+  const first = (await send('POST', '/apply/line', csv)).bytes.toString();
+  t.match(first.split('\n')[0], asCsv);
+  t.equal(first.trim().split('\n').length, 3);
+  const json = await send('POST', '/apply/line', csv, { accept: 'application/json' });
+  t.match(json.json, { model: 'line', outputs: [{ predicted: 3 }, { predicted: 5 }] });
+  const records = JSON.stringify(Array.from({ length: 1_001 }, (_, x) => ({ x })));
+  const many = await send('POST', '/apply/line?maxRecordsPerThread=10&maxThreads=3', records);
+  t.same(
+    many.json.outputs.map(({ predicted }: any) => predicted),
+    Array.from({ length: 1_001 }, (_, x) => 1 + 2 * x),
+    'in the order of the records',
+  );
+  t.match((await send('POST', '/apply/line', records, { accept: 'text/csv' })).type, 'text/csv');
+  const zip = await send('POST', '/apply/line', formOf('r.csv.zip', await zipOf({ 'r.csv': csv })), {
+    accept: 'application/json',
+  });
+  t.match(zip.type, 'application/zip');
+  const [name, text] = await unzipped(zip.bytes);
+  t.equal(name, 'line.json');
+  t.match(JSON.parse(text), { outputs: [{ predicted: 3 }, { predicted: 5 }] });
+  t.match(await send('POST', '/apply/line', gzipSync(records)), { status: 200, json: { model: 'line' } });
+  t.match(await send('POST', '/apply/line', formOf('r.json', '[]')), { status: 200, json: { outputs: [] } });
+  const wrong: [string | Buffer, object][] = [
+    ['', errorOf(400, 'Empty input stream.')],
+    [' \n ', errorOf(400, 'Empty input stream.')],
+    ['[{"x":1},{"x":}]', errorOf(400, 'Failed to parse input at record 2.', String as never)],
+    ['[5]', errorOf(400, 'Failed to parse input at record 1.', String as never)],
+    ['x,y\n1\n', errorOf(400, 'Failed to parse input at record 1.', String as never)],
+    ['x,x\n1,2\n', errorOf(400, /Invalid CSV File : .*twice/)],
+    [`x\n${'1\n'.repeat(12_000)}1,2\n`, errorOf(400, 'Failed to parse input at record 12001.', String as never)],
+  ];
+  for (const [body, error] of wrong)
+    t.match(await send('POST', '/apply/line', body), error, body.slice(0, 30).toString());
+  t.match(await send('POST', '/apply/none', 'x\n'), errorOf(404, "Model 'none' not found."));
+});
+
+t.test('groups', async (t) => {
+  await upload(linePmml('line2', 100));
+  const group = { groupName: 'g', models: ['line', 'line2'], primaryModel: 'line' };
+  const asJson = { 'content-type': 'application/json' };
+  const post = (body: object): Promise<Sent> => send('POST', '/pmml/groups', JSON.stringify(body), asJson);
+  t.match(await post(group), { status: 201, json: group });
+  t.match(await post(group), errorOf(409, "A model group with the name 'g' already exists."));
+  const other = { groupName: 'h', models: ['line'], primaryModel: 'line' };
+  t.match(
+    await post(other),
+    errorOf(400, "The model 'line' cannot be added to group because it is used in some other group."),
+  );
+  t.match(await post({ groupName: 'h', models: ['tree', 'none'], primaryModel: 'tree' }), { status: 404 });
+  t.match(await post({ groupName: 'h', models: ['tree'], primaryModel: 'x' }), { status: 400 });
+  t.match(await send('GET', '/pmml/groups/g'), { status: 200, json: group });
+  t.match(await send('GET', '/pmml/groups/dummy'), errorOf(404, "Model group with name 'dummy' does not exist."));
+  t.match((await send('GET', '/pmml/groups?withTotalPages=true&pageSize=1')).json, {
+    groups: [group],
+    next: null,
+    prev: null,
+    statistics: { currentPage: 1, pageSize: 1, totalPages: 1 },
+  });
+  const put = (body: object): Promise<Sent> => send('PUT', '/pmml/groups', JSON.stringify(body), asJson);
+  t.match(await put({ ...group, groupName: 'dummy' }), { status: 404 });
+  t.match(await put({ ...group, models: ['line', 'tree'] }), { status: 400, json: { errors: [/same inputs/] } });
+  t.match(await put({ ...group, primaryModel: 'line2' }), { status: 200, json: { primaryModel: 'line2' } });
+  const primary = await send('POST', '/pmml/apply-group/g', 'x\n1\n');
+  t.match(primary, { status: 200, type: 'application/zip' });
+  const [name, text] = await unzipped(primary.bytes);
+  t.equal(name, 'line2.csv');
+  t.match(text, /102/);
+  const all = await send('POST', '/pmml/apply-group/g?applyAllModels=true', await zipOf({ 'r.csv': 'x\n1\n' }));
+  t.ok(all.bytes.includes('line.csv') && all.bytes.includes('line2.csv'));
+  const detail = await send('POST', '/pmml/apply-group/g/detail?matchScore=0.9', 'x,y\n1,102\n2,50\n');
+  t.equal(
+    detail.bytes.toString(),
+    'x,y,Expected,Computed,MatchScore,Match\n1,102,102,102,1,true\n2,50,50,104,0.4807692307692307,false\n',
+  );
+  t.match(
+    await send('POST', '/pmml/apply-group/g', 'x\n1"2\n'),
+    errorOf(400, 'Failed to parse input at record 1.', String as never),
+  );
+  await send('DELETE', '/model/line2');
+  t.match((await send('GET', '/pmml/groups/g')).json, { models: ['line'], primaryModel: 'line' });
+  t.match(await send('DELETE', '/pmml/groups/g'), { status: 200, json: { groups: [] } });
+  t.match(await send('DELETE', '/pmml/groups/g'), { status: 404 });
+  t.match(await post(other), { status: 201 });
+  t.match(await send('DELETE', '/pmml/groups'), { status: 200, json: { groups: [] } });
+});
+
+t.test('resources', async (t) => {
+  const codes = {
+    fileName: 'my codes_.csv',
+    resourceType: 'Lookup Tables',
+    resourceIdentifier: 'Table Name',
+    resourceNames: ['my codes_'],
+  };
+  t.match(await send('POST', '/resource?file=my%20codes*.csv', 'a,b\n1,2\n'), { status: 201, json: codes });
+  t.match(
+    await send('POST', '/resource', formOf('my codes*.csv', 'a\n')),
+    errorOf(409, "A resource file with the name 'my codes_.csv' already exists."),
+  );
+  const jar = await send('POST', '/resource', formOf('f.jar', await zipOf({ 'a/B.class': 'x' })));
+  t.match(jar, { status: 201, json: { resourceType: 'Custom Functions', resourceNames: ['a.B'] } });
+  t.match((await send('GET', '/resources')).json, { resources: [{ fileName: 'f.jar' }, codes] });
+  t.match((await send('GET', '/resource/my%20codes_.csv')).json, codes);
+  t.equal((await send('GET', '/resource/my%20codes_.csv/source')).bytes.toString(), 'a,b\n1,2\n');
+  t.match(await send('GET', '/resource/dummy'), errorOf(404, "Resource file 'dummy' not found"));
+  t.match(await send('POST', '/resource?file=x.txt', 'x'), errorOf(400, /JAR file/));
+  t.match(await send('POST', '/resource?file=x.csv', ''), errorOf(400, 'Empty input stream.'));
+  t.match(await send('DELETE', '/resource/f.jar'), {
+    status: 200,
+    json: { resources: [{ fileName: codes.fileName }] },
+  });
+  t.match(await send('DELETE', '/resources'), { status: 200, json: { resources: [] } });
+});
+
+t.test('roles, methods and the other path', async (t) => {
+  const without = await fetch(`${api.url}${SCORING}/models`);
+  t.equal(without.status, 401);
+  t.match(await without.json(), { error: 'general/internalError', message: 'No auth information found' });
+  for (const [method, path] of [
+    ['POST', '/model?file=x'],
+    ['DELETE', '/models'],
+    ['POST', '/pmml/groups'],
+    ['DELETE', '/resources'],
+    ['GET', '/models'],
+  ] as const)
+    t.equal(
+      (await send(method, path, method === 'POST' ? '{}' : undefined, { authorization: basic('t1/ada') })).status,
+      403,
+      path,
+    );
+  t.equal((await send('PUT', '/models', '{}', { 'content-type': 'application/json' })).status, 405);
+  const branded = await fetch(`${api.url}/service/zementis/models`, { headers: { authorization: ADMIN } });
+  t.match(await branded.json(), { models: ['line', 'tree'] });
+});

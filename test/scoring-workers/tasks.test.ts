@@ -1,0 +1,132 @@
+/** What a scoring worker does with its tasks, with a model of the test's own. */
+import t from 'tap';
+import { sendContent } from '../../src/scoring-workers/content/source-port.ts';
+import type { InputRecord, ScoringModel } from '../../src/scoring-workers/pmml/engine.ts';
+import type { BatchTask, ModelSource, Task } from '../../src/scoring-workers/protocol.ts';
+import { LoadedModels } from '../../src/scoring-workers/worker/loaded-models.ts';
+import { WorkerTasks, type ModelEngine } from '../../src/scoring-workers/worker/tasks.ts';
+
+/** Doubles `x`; its document says how many bytes it takes, or what is wrong with it. */
+function modelOf(bytes: number, functionName = 'regression'): ScoringModel {
+  let last: number | undefined;
+  return {
+    information: { modelName: 'M', description: '', version: '4.4', functionName, inputFields: [], outputFields: [] },
+    bytes,
+    apply: (record: InputRecord) => {
+      last = record['x'] === undefined ? undefined : 2 * Number(record['x']);
+      return { y: last ?? null, text: `a "b"` };
+    },
+    lastPrediction: () => last,
+    explain: () => 'line\n',
+  };
+}
+
+const engine: ModelEngine = {
+  begin: () => {
+    let text = '';
+    return {
+      write: (chunk) => {
+        text += Buffer.from(chunk).toString();
+      },
+      end: () => {
+        if (text === 'xml') throw Object.assign(new Error('no XML'), { name: 'XmlError' });
+        if (text === 'fault') throw new TypeError('a fault');
+        return { model: modelOf(Number(text)), modelName: 'M', version: '4.4', problems: [] };
+      },
+    };
+  },
+};
+
+const SETTINGS = { modelBytesMax: 100, contentBytesMax: 1_000, version: '1', channel: 'c' };
+const KEY = { tenant: 1, name: 'M', version: 'v' };
+
+async function* text(content: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(content);
+}
+const sourceOf = (content: string): ModelSource => ({ model: sendContent(text(content)).port, tables: [] });
+
+t.test('a model is sent once, and the record is scored', async (t) => {
+  const tasks = new WorkerTasks(engine, SETTINGS);
+  const task: Task = { kind: 'apply', key: KEY, records: ['{"x":1}', '[{"x":[2]}]', 'x', '5', '{}'] };
+  t.same(await tasks.run(task), { kind: 'missing' });
+  t.match(await tasks.run({ ...task, source: sourceOf('10') }), { kind: 'texts' });
+  const answer: any = await tasks.run(task);
+  t.same(
+    answer.texts.map((one: string | undefined) => one && JSON.parse(one).y),
+    [2, 4, undefined, undefined, null],
+  );
+  t.same([...answer.predictions.numbers], [2, 4]);
+  t.same(await tasks.run({ kind: 'explain', key: KEY, record: '{}' }), { kind: 'text', text: 'line\n' });
+  tasks.loaded.drop(1, 'M');
+  t.equal(tasks.loaded.bytes, 0);
+});
+
+t.test('what is wrong with an upload is told, and a fault is no refusal', async (t) => {
+  const tasks = new WorkerTasks(engine, SETTINGS);
+  const check = (content: string): Promise<unknown> =>
+    tasks.run({ kind: 'check', source: sourceOf(content), isUpload: true });
+  t.match(await check('10'), { kind: 'checked', bytes: 10, modelName: 'M' });
+  t.match(await check('xml'), { kind: 'refused', reason: 'xml' });
+  t.match(await check('101'), { kind: 'refused', reason: 'memory', message: /101 bytes/ });
+  t.match(await check('1'.repeat(1_001)), { kind: 'refused', reason: 'too-long' });
+  t.match(await check('millrace-model 2\n'), { kind: 'refused', reason: 'content' });
+  t.match(await check('fault'), { kind: 'failed', message: /TypeError: a fault/ });
+});
+
+const batch = async (part: Partial<BatchTask>): Promise<any> => {
+  const tasks = new WorkerTasks(engine, SETTINGS);
+  const answer: any = await tasks.run({
+    kind: 'batch',
+    key: KEY,
+    source: sourceOf('10'),
+    input: Buffer.from('1,a\n2,b\n'),
+    format: 'csv',
+    columns: ['x', '__proto__'],
+    output: 'csv',
+    outputs: ['y', 'text'],
+    ...part,
+  });
+  return answer.kind === 'batch' ? Buffer.from(answer.output).toString() : answer;
+};
+
+t.test('batches in both forms', async (t) => {
+  t.equal(await batch({}), '2,"a ""b"""\n4,"a ""b"""\n');
+  t.equal(await batch({ input: Buffer.from('"1","a\n"\n,b\n') }), '2,"a ""b"""\n,"a ""b"""\n');
+  const json: Partial<BatchTask> = { format: 'json', input: Buffer.from('{"x":1},\n{"x":null}'), output: 'json' };
+  t.equal(await batch(json), '{"y":2,"text":"a \\"b\\""},{"y":0,"text":"a \\"b\\""}');
+  const detail = { expected: 'e', matchScore: 0.9 };
+  t.equal(
+    await batch({ input: Buffer.from('1,2\n2,5\n3,\n'), columns: ['x', 'e'], detail }),
+    '1,2,2,2,1,true\n2,5,5,4,0.8,false\n3,,,6,0,false\n',
+  );
+});
+
+t.test('the record that cannot be read is told by its number', async (t) => {
+  t.match(await batch({ input: Buffer.from('1,a\n2\n') }), { kind: 'bad-record', record: 2, reason: /1 values/ });
+  t.match(await batch({ input: Buffer.from('1,"a"\n2,b"c"\n') }), {
+    kind: 'bad-record',
+    record: 2,
+    reason: /surrounded by double quotes \(line 2|Invalid|quote/i,
+  });
+  const input = Buffer.from('{"x":1},{"x":y},{"x":2}');
+  t.match(await batch({ format: 'json', input }), { kind: 'bad-record', record: 2 });
+});
+
+t.test('models beyond the bound are unloaded, first those of a tenant with more than its share', async (t) => {
+  const loaded = new LoadedModels(100);
+  const add = (tenant: number, name: string, bytes: number): void =>
+    loaded.add({ tenant, name, version: 'v' }, modelOf(bytes));
+  const has = (): string =>
+    [...'abcdef'].filter((name) => [1, 2].some((tenant) => loaded.get({ tenant, name, version: 'v' }))).join('');
+  add(2, 'f', 10);
+  for (const name of 'abc') add(1, name, 30);
+  t.equal(has(), 'abcf');
+  add(1, 'd', 30);
+  t.equal(has(), 'bcdf', 'the own oldest goes, not that of another tenant');
+  add(2, 'e', 30);
+  t.equal(has(), 'cdef', 'the one that was used longest ago');
+  t.equal(loaded.bytes, 100);
+  t.throws(() => add(1, 'a', 101), RangeError);
+  loaded.drop(1, undefined);
+  t.equal(loaded.bytes, 40);
+});
