@@ -69,9 +69,10 @@ const SERVER_ENTRIES = {
   start: 'src/server/start.ts',
   child: 'src/store/embedded-clickhouse/child.ts',
   thread: 'src/accounts/passwords/thread.ts',
+  'worker/thread': 'src/scoring-workers/worker/thread.ts',
 };
 /** Binaries, and what starts threads from files of its own. */
-const APART_PACKAGES = ['lmdb', 'chdb', 'pino'];
+const APART_PACKAGES = ['lmdb', 'chdb', 'pino', 'piscina'];
 
 const joinServer = (build, { root, outDir }) =>
   build({
