@@ -1,7 +1,6 @@
 /** Contents as clients pack them (docs/spec/scoring.md#packing), and the way of contents to a worker. */
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
-import { annotated } from '../../src/scoring-workers/content/annotated.ts';
 import { receiveContent, sendContent } from '../../src/scoring-workers/content/source-port.ts';
 import { SERIALIZED_MARK, unpacked } from '../../src/scoring-workers/content/unpacked.ts';
 import { zipped } from '../../src/scoring/zip-output.ts';
@@ -79,30 +78,4 @@ t.test('a content on its way to a worker', async (t) => {
     })(),
   );
   await t.rejects(textOf(receiveContent(failing.port)), /the store is away/);
-});
-
-t.test('problems as comments of the document', async (t) => {
-  const document = ['<?xml version="1.0"?>', '<PMML a="<\'>">', '<!-- <A/> --><A/>', '</PMML>', ''].join('\n');
-  const text = annotated(
-    Buffer.from(document),
-    [
-      { severity: 'error', line: 3, element: 'A', text: 'is bad -- so' },
-      { severity: 'warning', line: 99, element: '', text: 'at the end-' },
-    ],
-    '4.4',
-  ).toString();
-  t.equal(
-    text,
-    [
-      '<?xml version="1.0"?>',
-      '<!-- PMML processed by Millrace (Version : 4.4) -->',
-      '<PMML a="<\'>">',
-      '<!-- <A/> --><!-- ERROR: A (line 3): is bad - - so -->',
-      '<A/>',
-      '<!-- WARNING: at the end-  -->',
-      '</PMML>',
-      '',
-    ].join('\n'),
-  );
-  t.match(annotated(Buffer.from('no document'), [], '4.4').toString(), 'no document');
 });

@@ -1,6 +1,6 @@
 /** What a scoring worker does with its tasks. It knows no threads: those are in thread.ts. */
 import type { MessagePort } from 'node:worker_threads';
-import { annotated } from '../content/annotated.ts';
+import { annotate } from '../pmml/document/annotate.ts';
 import { receiveContent } from '../content/source-port.ts';
 import { unpacked, type Unpacked } from '../content/unpacked.ts';
 import type { LookupTable, ReadOptions, ReadResult, ScoringModel } from '../pmml/engine.ts';
@@ -31,8 +31,6 @@ export interface ModelEngine {
   begin(options: ReadOptions): { write(chunk: Uint8Array): void; end(): ReadResult };
 }
 
-/** Of the standard that documents are read by. */
-const PMML_VERSION = '4.4';
 const encoder = new TextEncoder();
 
 export class WorkerTasks {
@@ -104,7 +102,10 @@ export class WorkerTasks {
     const { pieces } = await this.#unpacked(port, false);
     const document: Uint8Array[] = [];
     for await (const piece of pieces) document.push(piece);
-    return { kind: 'document', document: annotated(Buffer.concat(document), problems, PMML_VERSION) };
+    return {
+      kind: 'document',
+      document: Buffer.from(annotate(Buffer.concat(document).toString(), problems, 'Millrace')),
+    };
   }
 
   async #inspect({ fileName, port }: InspectTask): Promise<Answer> {
