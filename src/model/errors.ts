@@ -695,6 +695,14 @@ export const ERRORS = {
   ),
   'scoring/resource-not-found': entry(404, 'scoring/Not Found', "Resource file '{name}' not found"),
   'scoring/resource-exists': entry(409, 'scoring/Duplicate', "A resource file with the name '{name}' already exists."),
+  'scoring/invalid-job': entry(400, 'scoring/Bad Request', '{reason}'),
+  'scoring/target-not-found': entry(
+    404,
+    'scoring/Not Found',
+    'Device or group with id {name} does not exist or it is invalid',
+  ),
+  'scoring/job-not-found': entry(404, 'scoring/Not Found', "Scoring job ID '{name}' not found."),
+  'scoring/run-not-found': entry(404, 'scoring/Not Found', 'Job Execution number {name} does not exist.'),
   'scoring/group-not-found': entry(404, 'scoring/Not Found', "Model group with name '{name}' does not exist."),
   'scoring/group-exists': entry(409, 'scoring/Duplicate', "A model group with the name '{name}' already exists."),
   'scoring/group-member': entry(

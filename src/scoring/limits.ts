@@ -18,6 +18,10 @@ export const SCORING_LIMIT = {
   INFORMATION: 'scoring/information-bytes',
   UNPACKED: 'scoring/unpacked-bytes',
   RECORD: 'scoring/record-bytes',
+  JOBS: 'scoring/jobs',
+  JOB_DEVICES: 'scoring/job-devices',
+  JOB_VALUES: 'scoring/job-values',
+  JOB_RESULTS: 'scoring/job-result-bytes',
 } as const;
 
 const MIB = 1_048_576;
@@ -44,3 +48,13 @@ export const BATCHES_MAX = 50;
 export const SPOOL_BYTES_MAX = 16 * 1_024 * MIB;
 /** Of one record of a batch, or one single record. */
 export const RECORD_BYTES_MAX = 16 * MIB;
+/** Jobs of a tenant. */
+export const JOBS_MAX = 1_000;
+/** Runs of a job that are kept; then the oldest go with their results. */
+export const JOB_RUNS_MAX = 1_000;
+/** Devices of the group of a job. */
+export const JOB_DEVICES_MAX = 100_000;
+/** Values of one device that one run reads, the first in the order of time. */
+export const JOB_DEVICE_VALUES_MAX = 1_000_000;
+/** Results of one run. */
+export const JOB_RESULT_BYTES_MAX = 500 * MIB;

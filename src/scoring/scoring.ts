@@ -163,6 +163,27 @@ export class Scoring {
     });
   }
 
+  /**
+   * Scores records of the server's own work, in the turns of the user it works for.
+   *
+   * @param input elements of a JSON array, UTF-8 @returns the results in the same form
+   * @throws PlatformError 400 while the model is inactive or where it cannot be used, 503 at a bound
+   */
+  async score(asker: Asker, model: StoredModel, input: Uint8Array): Promise<Uint8Array> {
+    requireActive(model);
+    const answer = await this.#runs.run(asker, model, {
+      kind: 'batch',
+      input,
+      format: 'json',
+      columns: [],
+      output: 'json',
+      outputs: [],
+    });
+    if (answer.kind !== 'batch') throw new Error(`a scoring worker answered with ${answer.kind}`);
+    this.scoredCount += answer.count;
+    return answer.output;
+  }
+
   /** A batch begins: call what is returned at its end. @throws PlatformError 503 when too many are under way. */
   beginBatch({ tenant, user }: Asker): () => void {
     const limit = this.#batches.take(tenant, user);

@@ -158,6 +158,8 @@ export function pageOfList<Item>(
   };
 }
 
-function pageLink({ exchange }: ApiRequest, size: number, current: number): string {
-  return `${withoutEnd(exchange.path, '/')}?pageSize=${size}&currentPage=${current}`;
+/** @param size undefined: the resource has pages of a fixed size */
+export function pageLink({ exchange }: ApiRequest, size: number | undefined, current: number): string {
+  const sized = size === undefined ? '' : `pageSize=${size}&`;
+  return `${withoutEnd(exchange.path, '/')}?${sized}currentPage=${current}`;
 }

@@ -2,6 +2,7 @@
 import type { Route } from '../request/route.ts';
 import { applyRoutes } from './apply.ts';
 import { groupRoutes } from './groups.ts';
+import { jobRoutes } from './jobs.ts';
 import { modelRoutes } from './models.ts';
 import { SCORING_PATH } from './parts.ts';
 import { resourceRoutes } from './resources.ts';
@@ -9,7 +10,7 @@ import { resourceRoutes } from './resources.ts';
 const BRANDED_PATH = '/service/zementis';
 
 export function scoringRoutes(): Route[] {
-  const routes = [...modelRoutes(), ...applyRoutes(), ...groupRoutes(), ...resourceRoutes()];
+  const routes = [...modelRoutes(), ...applyRoutes(), ...groupRoutes(), ...resourceRoutes(), ...jobRoutes()];
   return [
     ...routes,
     ...routes.map((route) => ({ ...route, path: `${BRANDED_PATH}${route.path.slice(SCORING_PATH.length)}` })),

@@ -3,7 +3,15 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { VERSION } from '../../config/project.ts';
 import { documentReferences } from '../../jobs/files/blob-sweeper.ts';
-import { SCORING_MODELS, SCORING_RESOURCES, scoringBlobs } from '../../model/entities/scoring/model.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
+import {
+  SCORING_MODELS,
+  SCORING_RECORDS,
+  SCORING_RESOURCES,
+  scoringBlobs,
+} from '../../model/entities/scoring/model.ts';
+import { JobRunner } from '../../scoring/jobs/runner.ts';
+import { RUN_PREFIX, runBlobs } from '../../scoring/jobs/stored.ts';
 import { Scoring } from '../../scoring/scoring.ts';
 import type { ServerCore } from '../cores/core.ts';
 import type { FilesPart } from './files.ts';
@@ -15,15 +23,18 @@ export interface ScoringPart extends Part {
 
 const SPOOL_DIRECTORY = 'scoring';
 
-export function scoringPart(core: ServerCore, { files }: FilesPart): ScoringPart {
+export function scoringPart(core: ServerCore, files: FilesPart): ScoringPart {
   const { config, documents, metrics, log } = core;
   const tenants = (): number[] => core.tenants.numbers;
   core.blobReferences.push(
     documentReferences(documents, tenants, SCORING_MODELS, scoringBlobs),
     documentReferences(documents, tenants, SCORING_RESOURCES, scoringBlobs),
+    documentReferences(documents, tenants, SCORING_RECORDS, (text, id) =>
+      id.startsWith(RUN_PREFIX) ? runBlobs(text) : [],
+    ),
   );
   const scoring = new Scoring({
-    blobs: files,
+    blobs: files.files,
     documents,
     refusals: metrics,
     log,
@@ -52,9 +63,40 @@ export function scoringPart(core: ServerCore, { files }: FilesPart): ScoringPart
     'Scoring workers that were lost and replaced',
     () => scoring.pool.lostCount,
   );
+  const jobs = new JobRunner({
+    documents,
+    commands: core.commands,
+    history: core.historyReader,
+    ids: core.ids,
+    blobs: files.files,
+    retiredContents: files.retiredContents,
+    score: (asker, model, input) => scoring.score(asker, model, input),
+    refusals: metrics,
+    log,
+    now: Date.now,
+    tenants,
+    isMine: (tenant) => core.isMine(tenant, TENANT_KEY),
+  });
+  metrics.gauge(
+    'millrace_scoring_job_runs',
+    'Runs of scoring jobs that have ended since the start',
+    () => jobs.runsCount,
+  );
+  metrics.gauge(
+    'millrace_scoring_job_failures',
+    'Runs of scoring jobs that failed since the start',
+    () => jobs.failuresCount,
+  );
   return {
     scoring,
-    recordsChanged: (tenant, changes) => scoring.recordsChanged(tenant, changes),
-    stop: () => scoring.stop(),
+    recordsChanged: (tenant, changes) => {
+      scoring.recordsChanged(tenant, changes);
+      jobs.recordsChanged(tenant, changes);
+    },
+    start: () => jobs.start(),
+    stop: async () => {
+      await jobs.stop();
+      await scoring.stop();
+    },
   };
 }

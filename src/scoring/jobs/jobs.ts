@@ -1,0 +1,170 @@
+/** Jobs and their runs: how they are created, listed and deleted (docs/spec/scoring.md#jobs). */
+import type { RecordChange } from '../../model/commands/records.ts';
+import { SCORING_RECORDS } from '../../model/entities/scoring/model.ts';
+import { PlatformError } from '../../model/errors.ts';
+import { changeRecords, listRecords, readRecord, type RecordReader, retried } from '../../records/records.ts';
+import type { Asker } from '../asker.ts';
+import { JOBS_MAX, SCORING_LIMIT } from '../limits.ts';
+import type { RecordParts } from '../records.ts';
+import { type JobConfiguration, nextRun } from './configuration.ts';
+import {
+  JOB_COUNTER_ID,
+  JOB_PREFIX,
+  jobRecordId,
+  runBlobs,
+  runPrefix,
+  runRecordId,
+  type StoredJob,
+  type StoredRun,
+} from './stored.ts';
+
+/** Runs that are deleted in one command. */
+const RUNS_AT_ONCE = 200;
+
+interface Counter {
+  readonly lastId: number;
+  readonly count: number;
+}
+
+async function readCounter(
+  parts: RecordReader,
+  tenant: number,
+): Promise<{ text: string | undefined; counter: Counter }> {
+  const text = await readRecord(parts, tenant, SCORING_RECORDS, JOB_COUNTER_ID);
+  return { text, counter: text === undefined ? { lastId: 0, count: 0 } : (JSON.parse(text) as Counter) };
+}
+
+const counterChange = (expected: string | undefined, counter: Counter): RecordChange => ({
+  collection: SCORING_RECORDS,
+  id: JOB_COUNTER_ID,
+  expected,
+  value: JSON.stringify(counter),
+});
+
+/** @throws PlatformError 400 where the tenant has as many jobs as it may */
+export function createJob(
+  parts: RecordParts,
+  { tenant, user }: Asker,
+  configuration: JobConfiguration,
+  isGroup: boolean,
+): Promise<StoredJob> {
+  return retried(parts, async () => {
+    const { text, counter } = await readCounter(parts, tenant);
+    if (counter.count >= JOBS_MAX) {
+      parts.refusals.count(SCORING_LIMIT.JOBS);
+      throw new PlatformError('scoring/too-many', { limit: SCORING_LIMIT.JOBS, maximum: JOBS_MAX });
+    }
+    const jobId = counter.lastId + 1;
+    const now = parts.now();
+    const job: StoredJob = {
+      ...configuration,
+      jobId,
+      jobCreationDate: new Date(now).toISOString(),
+      user,
+      isGroup,
+      nextAt: nextRun(configuration.jobSchedule, now) ?? null,
+      lastNumber: 0,
+    };
+    const change = {
+      collection: SCORING_RECORDS,
+      id: jobRecordId(jobId),
+      expected: undefined,
+      value: JSON.stringify(job),
+    };
+    const audit = { type: 'Scoring', activity: 'Job created', text: `Job created: ${jobId}, ${job.jobName}`, user };
+    await changeRecords(
+      parts,
+      tenant,
+      [change, counterChange(text, { lastId: jobId, count: counter.count + 1 })],
+      [audit],
+    );
+    return job;
+  });
+}
+
+/** In the order of their ids. */
+export async function listJobs(parts: RecordReader, tenant: number): Promise<StoredJob[]> {
+  const rows = await listRecords(parts, tenant, SCORING_RECORDS, JOB_PREFIX);
+  return rows.map(({ value }) => JSON.parse(value) as StoredJob);
+}
+
+/** @param text a job's id as it stands in a path @throws PlatformError 404 */
+export async function loadJob(parts: RecordReader, tenant: number, text: string): Promise<StoredJob> {
+  const value = /^\d{1,12}$/.test(text)
+    ? await readRecord(parts, tenant, SCORING_RECORDS, jobRecordId(Number(text)))
+    : undefined;
+  if (value === undefined) throw new PlatformError('scoring/job-not-found', { name: text });
+  return JSON.parse(value) as StoredJob;
+}
+
+/** Latest first. */
+export async function listRuns(parts: RecordReader, tenant: number, jobId: number): Promise<StoredRun[]> {
+  const rows = await listRecords(parts, tenant, SCORING_RECORDS, runPrefix(jobId));
+  return rows.map(({ value }) => JSON.parse(value) as StoredRun).reverse();
+}
+
+/** @param text a run's number as it stands in a path @throws PlatformError 404 */
+export async function loadRun(parts: RecordReader, tenant: number, jobId: number, text: string): Promise<StoredRun> {
+  const value = /^\d{1,12}$/.test(text)
+    ? await readRecord(parts, tenant, SCORING_RECORDS, runRecordId(jobId, Number(text)))
+    : undefined;
+  if (value === undefined) throw new PlatformError('scoring/run-not-found', { name: text });
+  return JSON.parse(value) as StoredRun;
+}
+
+/**
+ * Deletes the runs of a job, a part at a time, and then the job: what a crash interrupts is a job with fewer runs.
+ *
+ * @throws PlatformError 404
+ */
+export async function removeJob(parts: RecordParts, { tenant, user }: Asker, text: string): Promise<void> {
+  const { jobId, jobName } = await loadJob(parts, tenant, text);
+  for (;;) {
+    const runs = (await listRecords(parts, tenant, SCORING_RECORDS, runPrefix(jobId))).slice(0, RUNS_AT_ONCE);
+    if (runs.length === 0) break;
+    await removeRuns(parts, tenant, runs);
+  }
+  const audit = { type: 'Scoring', activity: 'Job deleted', text: `Job deleted: ${jobId}, ${jobName}`, user };
+  await retried(parts, async () => {
+    const id = jobRecordId(jobId);
+    const expected = await readRecord(parts, tenant, SCORING_RECORDS, id);
+    if (expected === undefined) return;
+    const { text: counted, counter } = await readCounter(parts, tenant);
+    const change = { collection: SCORING_RECORDS, id, expected, value: undefined };
+    await changeRecords(
+      parts,
+      tenant,
+      [change, counterChange(counted, { ...counter, count: counter.count - 1 })],
+      [audit],
+    );
+  });
+}
+
+/** Removes records of runs, and then their results. */
+export async function removeRuns(
+  parts: Pick<RecordParts, 'commands' | 'now' | 'retiredContents'>,
+  tenant: number,
+  runs: readonly { readonly id: string; readonly value: string }[],
+): Promise<void> {
+  await changeRecords(
+    parts,
+    tenant,
+    runs.map(({ id, value }) => ({ collection: SCORING_RECORDS, id, expected: value, value: undefined })),
+  );
+  for (const { value } of runs) for (const blob of runBlobs(value)) parts.retiredContents.retire(blob, bytesOf(value));
+}
+
+function bytesOf(value: string): number {
+  return ((JSON.parse(value) as StoredRun).pages ?? []).reduce((sum, bytes) => sum + bytes, 0);
+}
+
+/** Deletes all jobs, one after the other: what was deleted meanwhile is no error. */
+export async function removeJobs(parts: RecordParts, asker: Asker): Promise<void> {
+  for (const { jobId } of await listJobs(parts, asker.tenant)) {
+    try {
+      await removeJob(parts, asker, String(jobId));
+    } catch (error) {
+      if (!(error instanceof PlatformError && error.code === 'scoring/job-not-found')) throw error;
+    }
+  }
+}

@@ -1,0 +1,259 @@
+/**
+ * Runs the jobs of the tenants that this node decides for, when they are due (docs/internals/scoring.md#jobs). That a run
+ * begins, and when the job is due next, is one change of records, so a run begins once whichever nodes there are. A run
+ * that was under way when its node ended is marked as failed by the node that looks at it next.
+ */
+import type { Command } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
+import type { RecordChange } from '../../model/commands/records.ts';
+import { splitMembers } from '../../model/documents/json-document.ts';
+import { newEvent } from '../../model/entities/event.ts';
+import { SCORING_RECORDS } from '../../model/entities/scoring/model.ts';
+import { BackgroundLoop } from '../../pacing/background-loop.ts';
+import type { IdSource } from '../../ports/id-source.ts';
+import type { Log } from '../../ports/log.ts';
+import { changeRecords, isChangedMeanwhile, listRecords, readRecord } from '../../records/records.ts';
+import { JOB_RUNS_MAX } from '../limits.ts';
+import type { RecordParts } from '../records.ts';
+import { nextRun } from './configuration.ts';
+import { type ExecutionParts, executeJob, type Outcome } from './execution.ts';
+import { listJobs, removeRuns } from './jobs.ts';
+import { JOB_PREFIX, jobRecordId, runPrefix, runRecordId, type StoredJob, type StoredRun } from './stored.ts';
+
+/** Between two looks at what is due. */
+const STEP_MS = 500;
+/** After it the jobs of all tenants are read again: shards may have come from another node. */
+const PASS_MS = 60_000;
+/** Runs of this node at the same time, one of a tenant. */
+const RUNS_AT_ONCE = 2;
+/** What retention rules name it by. */
+const EVENT_TYPE = 'c8y_ScoringExecution';
+
+export interface JobRunnerOptions extends ExecutionParts, Omit<RecordParts, 'documents'> {
+  readonly commands: { request(command: Command): Promise<unknown> };
+  readonly ids: IdSource;
+  readonly log: Log;
+  /** Numbers of the tenants. */
+  readonly tenants: () => Iterable<number>;
+  /** Whether this node decides for the records of the tenant. */
+  readonly isMine: (tenant: number) => boolean;
+}
+
+export class JobRunner {
+  /** Runs that have ended, and those of them that failed. */
+  runsCount = 0;
+  failuresCount = 0;
+  readonly #options: JobRunnerOptions;
+  readonly #loop = new BackgroundLoop();
+  /** When jobs are due, by tenant and job; tenants that are absent have not been read. */
+  readonly #due = new Map<number, Map<number, number>>();
+  /** Runs under way, by tenant. */
+  readonly #running = new Map<
+    number,
+    { readonly jobId: number; readonly abort: AbortController; readonly done: Promise<void> }
+  >();
+  #passAt = 0;
+
+  constructor(options: JobRunnerOptions) {
+    this.#options = options;
+  }
+
+  get runningCount(): number {
+    return this.#running.size;
+  }
+
+  start(): void {
+    this.#loop.start(async () => {
+      while (!this.#loop.isStopped) {
+        try {
+          await this.step();
+        } catch (error) {
+          this.#options.log.warn({ err: error }, 'scoring jobs could not be looked at; they are looked at again');
+        }
+        await this.#loop.pause(STEP_MS, { isIdle: true });
+      }
+    });
+  }
+
+  /** Ends runs that are under way: they are marked as failed. */
+  async stop(): Promise<void> {
+    const stopped = this.#loop.stop();
+    for (const { abort } of this.#running.values()) abort.abort(new Error('the server stops'));
+    await Promise.all([...this.#running.values()].map(({ done }) => done));
+    await stopped;
+  }
+
+  /** To be told of all changed records. */
+  recordsChanged(tenant: number, changes: readonly RecordChange[]): void {
+    for (const { collection, id, value } of changes) {
+      if (collection !== SCORING_RECORDS || !id.startsWith(JOB_PREFIX)) continue;
+      const jobId = Number(id.slice(JOB_PREFIX.length));
+      const jobs = this.#due.get(tenant);
+      const nextAt = value === undefined ? null : (JSON.parse(value) as StoredJob).nextAt;
+      if (nextAt === null) jobs?.delete(jobId);
+      else jobs?.set(jobId, nextAt);
+      const running = this.#running.get(tenant);
+      if (value === undefined && running?.jobId === jobId) running.abort.abort(new Error('the job was deleted'));
+    }
+  }
+
+  /** Begins what is due. */
+  async step(): Promise<void> {
+    const { tenants, isMine } = this.#options;
+    const now = this.#options.now();
+    if (now >= this.#passAt) {
+      this.#due.clear();
+      this.#passAt = now + PASS_MS;
+    }
+    for (const tenant of tenants()) {
+      if (!isMine(tenant)) {
+        this.#due.delete(tenant);
+        continue;
+      }
+      if (!this.#due.has(tenant)) await this.#read(tenant);
+      if (this.#running.has(tenant) || this.#running.size >= RUNS_AT_ONCE) continue;
+      const [first] = [...(this.#due.get(tenant) ?? [])].filter(([, at]) => at <= now).sort(([, a], [, b]) => a - b);
+      if (first !== undefined) await this.#begin(tenant, first[0]);
+    }
+  }
+
+  /** Jobs of a tenant that came to this node; runs of an earlier process are over. */
+  async #read(tenant: number): Promise<void> {
+    const due = new Map<number, number>();
+    this.#due.set(tenant, due);
+    for (const { jobId, nextAt, lastNumber } of await listJobs(this.#options, tenant)) {
+      if (nextAt !== null) due.set(jobId, nextAt);
+      if (lastNumber > 0 && this.#running.get(tenant)?.jobId !== jobId)
+        await this.#endForgotten(tenant, jobId, lastNumber);
+    }
+  }
+
+  async #endForgotten(tenant: number, jobId: number, number: number): Promise<void> {
+    const text = await readRecord(this.#options, tenant, SCORING_RECORDS, runRecordId(jobId, number));
+    if (text === undefined || (JSON.parse(text) as StoredRun).status !== 'Running') return;
+    await this.#end(tenant, jobId, text, {
+      status: 'Failure',
+      messages: ['The server ended while the job was running.'],
+    });
+  }
+
+  /** One change: the job has its next time, and a run that is under way. */
+  async #begin(tenant: number, jobId: number): Promise<void> {
+    const { now } = this.#options;
+    const id = jobRecordId(jobId);
+    const expected = await readRecord(this.#options, tenant, SCORING_RECORDS, id);
+    const job = expected === undefined ? undefined : (JSON.parse(expected) as StoredJob);
+    const startAt = now();
+    if (job === undefined || job.nextAt === null || job.nextAt > startAt) {
+      this.#due.get(tenant)?.delete(jobId);
+      if (job !== undefined && job.nextAt !== null) this.#due.get(tenant)?.set(jobId, job.nextAt);
+      return;
+    }
+    const number = job.lastNumber + 1;
+    const next: StoredJob = { ...job, lastNumber: number, nextAt: nextRun(job.jobSchedule, startAt) ?? null };
+    const run: StoredRun = {
+      number,
+      isGroup: job.isGroup,
+      startedAt: new Date(startAt).toISOString(),
+      status: 'Running',
+      messages: [],
+    };
+    const runText = JSON.stringify(run);
+    try {
+      await changeRecords(this.#options, tenant, [
+        { collection: SCORING_RECORDS, id, expected, value: JSON.stringify(next) },
+        { collection: SCORING_RECORDS, id: runRecordId(jobId, number), expected: undefined, value: runText },
+      ]);
+    } catch (error) {
+      if (!isChangedMeanwhile(error)) throw error;
+      return;
+    }
+    this.#launch(tenant, next, runText, job.nextAt);
+  }
+
+  #launch(tenant: number, job: StoredJob, runText: string, at: number): void {
+    const abort = new AbortController();
+    const done = this.#run(tenant, job, runText, at, abort.signal).finally(() => {
+      this.#running.delete(tenant);
+      this.#loop.wake();
+    });
+    this.#running.set(tenant, { jobId: job.jobId, abort, done });
+  }
+
+  async #run(tenant: number, job: StoredJob, runText: string, at: number, signal: AbortSignal): Promise<void> {
+    const { log } = this.#options;
+    const { jobId, lastNumber: number } = job;
+    let outcome: Outcome;
+    try {
+      outcome = await executeJob(this.#options, tenant, job, at, signal);
+    } catch (error) {
+      log.warn({ err: error, tenant, jobId, number }, 'a run of a scoring job failed');
+      outcome = { status: 'Failure', messages: [`The run failed: ${(error as Error).message}.`] };
+    }
+    try {
+      await this.#end(tenant, jobId, runText, outcome);
+      await this.#prune(tenant, jobId);
+    } catch (error) {
+      log.warn({ err: error, tenant, jobId, number }, 'the end of a run of a scoring job could not be stored');
+      return;
+    }
+    try {
+      await this.#tell(tenant, job, outcome);
+    } catch (error) {
+      log.warn({ err: error, tenant, jobId, number }, 'the event of a run of a scoring job could not be created');
+    }
+  }
+
+  async #end(tenant: number, jobId: number, runText: string, outcome: Outcome): Promise<void> {
+    const run = JSON.parse(runText) as StoredRun;
+    const ended: StoredRun = { ...run, ...outcome, endedAt: new Date(this.#options.now()).toISOString() };
+    const id = runRecordId(jobId, run.number);
+    this.runsCount++;
+    if (outcome.status === 'Failure') this.failuresCount++;
+    try {
+      await changeRecords(this.#options, tenant, [
+        { collection: SCORING_RECORDS, id, expected: runText, value: JSON.stringify(ended) },
+      ]);
+    } catch (error) {
+      // The job was deleted, or another node has ended the run: nobody names these results.
+      if (outcome.blob !== undefined)
+        this.#options.retiredContents.retire(
+          outcome.blob,
+          (outcome.pages ?? []).reduce((sum, bytes) => sum + bytes, 0),
+        );
+      if (!isChangedMeanwhile(error)) throw error;
+    }
+  }
+
+  /** One event of each run, at the device or group that it is for. */
+  async #tell(tenant: number, job: StoredJob, outcome: Outcome): Promise<void> {
+    const { commands, ids, now } = this.#options;
+    const time = now();
+    const { jobId, jobName, groupOrDeviceId, lastNumber: number } = job;
+    const text = `Scoring job ${jobId} (${jobName}), run ${number}: ${outcome.status}`;
+    const sent = {
+      type: EVENT_TYPE,
+      time: new Date(time).toISOString(),
+      source: { id: groupOrDeviceId },
+      text,
+      [EVENT_TYPE]: { jobId, jobExecutionNumber: number, jobExecutionStatus: outcome.status },
+    };
+    const { source, ...event } = newEvent(splitMembers(JSON.stringify(sent)));
+    await commands.request({
+      kind: COMMAND.EVENT_CREATE,
+      tenant,
+      key: Number(source),
+      mode: PROCESSING_MODE.PERSISTENT,
+      receivedAt: time,
+      body: { id: String(ids.nextBeside(tenant, Number(source))), ...event },
+    });
+  }
+
+  /** The oldest runs beyond the bound go with their results. */
+  async #prune(tenant: number, jobId: number): Promise<void> {
+    const runs = await listRecords(this.#options, tenant, SCORING_RECORDS, runPrefix(jobId));
+    const tooMany = runs.slice(0, Math.max(0, runs.length - JOB_RUNS_MAX));
+    if (tooMany.length > 0) await removeRuns(this.#options, tenant, tooMany);
+  }
+}

@@ -1,0 +1,159 @@
+/** The measurements that a run scores, read in columns: one query for many devices. */
+import type { HistoryReader } from '../../ports/history-reader.ts';
+import { JOB_DEVICE_VALUES_MAX } from '../limits.ts';
+import { pathOf } from './configuration.ts';
+
+/** Devices whose values are counted in one query. */
+const DEVICES_COUNTED = 1_000;
+/** Values that one query reads: some 16 MiB. */
+const VALUES_AT_ONCE = 500_000;
+
+export interface ValuesQuery {
+  readonly tenant: number;
+  /** ms since 1970; `to` is exclusive. */
+  readonly from: number;
+  readonly to: number;
+  /** Input of the model → path. */
+  readonly mappings: Readonly<Record<string, string>>;
+}
+
+/** Values of one device: for each time that has one a row, in the order of time. */
+export interface DeviceValues {
+  readonly deviceId: string;
+  /** ms since 1970. */
+  readonly times: readonly number[];
+  /** Of each input, in the order of the mappings, a value for each time; NaN: none. */
+  readonly columns: readonly Float64Array[];
+  /** It has more values than are read. */
+  readonly isCut: boolean;
+}
+
+interface SeriesRow {
+  readonly sourceId: string;
+  readonly type: string;
+  readonly fragment: string;
+  readonly series: string;
+  readonly times: readonly (number | string)[];
+  readonly numbers: readonly number[];
+}
+
+const RANGE =
+  'tenant = {tenant:UInt32} AND source IN ({sources:Array(UInt64)}) AND time >= fromUnixTimestamp64Milli({from:Int64}) ' +
+  'AND time < fromUnixTimestamp64Milli({to:Int64}) AND series IN ({series:Array(String)}) ' +
+  'AND (fragment IN ({types:Array(String)}) OR type IN ({types:Array(String)}))';
+
+/** Values of devices, in the order of their ids as they are given; a device without any comes with no times. */
+export async function* deviceValues(
+  history: HistoryReader,
+  query: ValuesQuery,
+  devices: readonly string[],
+): AsyncGenerator<DeviceValues> {
+  const inputs = Object.entries(query.mappings).map(([name, path]) => ({
+    name,
+    ...(pathOf(path) as { type: string; series: string }),
+  }));
+  const params = {
+    from: query.from,
+    to: query.to,
+    series: [...new Set(inputs.map(({ series }) => series))],
+    types: [...new Set(inputs.map(({ type }) => type))],
+  };
+  for (let at = 0; at < devices.length; at += DEVICES_COUNTED) {
+    const some = devices.slice(at, at + DEVICES_COUNTED);
+    const counts = await countValues(history, query.tenant, params, some);
+    for (const part of parts(some, counts)) {
+      const rows = await readRows(
+        history,
+        query.tenant,
+        params,
+        part.filter((id) => (counts.get(id) ?? 0) > 0),
+      );
+      for (const deviceId of part)
+        yield joined(deviceId, rows.get(deviceId) ?? [], inputs, (counts.get(deviceId) ?? 0) > JOB_DEVICE_VALUES_MAX);
+    }
+  }
+}
+
+type Params = Readonly<Record<string, unknown>>;
+
+async function countValues(
+  history: HistoryReader,
+  tenant: number,
+  params: Params,
+  devices: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await history.query<{ sourceId: string; count: number | string }>({
+    sql: `SELECT toString(source) AS sourceId, count() AS count FROM measurements WHERE ${RANGE} GROUP BY source`,
+    params: { ...params, sources: devices.map(Number) },
+    tables: ['measurements'],
+    tenant,
+  });
+  return new Map(rows.map(({ sourceId, count }) => [sourceId, Number(count)]));
+}
+
+/** Devices that are read together: as many as have no more values than one query reads, at least one. */
+function* parts(devices: readonly string[], counts: ReadonlyMap<string, number>): Generator<string[]> {
+  let part: string[] = [];
+  let sum = 0;
+  for (const id of devices) {
+    const count = Math.min(counts.get(id) ?? 0, JOB_DEVICE_VALUES_MAX);
+    if (part.length > 0 && sum + count > VALUES_AT_ONCE) {
+      yield part;
+      part = [];
+      sum = 0;
+    }
+    part.push(id);
+    sum += count;
+  }
+  if (part.length > 0) yield part;
+}
+
+async function readRows(
+  history: HistoryReader,
+  tenant: number,
+  params: Params,
+  devices: readonly string[],
+): Promise<ReadonlyMap<string, SeriesRow[]>> {
+  if (devices.length === 0) return new Map();
+  const inner =
+    `SELECT source, time, type, fragment, series, value FROM measurements WHERE ${RANGE} ` +
+    `ORDER BY source, time, id, part LIMIT ${JOB_DEVICE_VALUES_MAX} BY source`;
+  const rows = await history.query<SeriesRow>({
+    sql:
+      'SELECT toString(source) AS sourceId, type, fragment, series, groupArray(toUnixTimestamp64Milli(time)) AS times, ' +
+      `groupArray(value) AS numbers FROM (${inner}) GROUP BY source, type, fragment, series`,
+    params: { ...params, sources: devices.map(Number) },
+    tables: ['measurements'],
+    tenant,
+  });
+  const byDevice = new Map<string, SeriesRow[]>();
+  for (const row of rows) {
+    const known = byDevice.get(row.sourceId);
+    if (known === undefined) byDevice.set(row.sourceId, [row]);
+    else known.push(row);
+  }
+  return byDevice;
+}
+
+/** Values of the same time are one record. Of several values of an input at one time the last one counts. */
+function joined(
+  deviceId: string,
+  rows: readonly SeriesRow[],
+  inputs: readonly { readonly type: string; readonly series: string }[],
+  isCut: boolean,
+): DeviceValues {
+  const fitting = inputs.map(({ type, series }) =>
+    rows.filter((row) => row.series === series && (row.fragment === type || row.type === type)),
+  );
+  const times = [...new Set(fitting.flat().flatMap((row) => row.times.map(Number)))].sort((a, b) => a - b);
+  const places = new Map(times.map((time, place) => [time, place]));
+  const columns = fitting.map((some) => {
+    const column = new Float64Array(times.length).fill(Number.NaN);
+    for (const row of some)
+      row.times.forEach((time, i) => {
+        column[places.get(Number(time)) as number] = row.numbers[i] as number;
+      });
+    return column;
+  });
+  return { deviceId, times, columns, isCut };
+}
