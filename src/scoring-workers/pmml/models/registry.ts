@@ -9,6 +9,7 @@ import { compileMining } from './mining/mining.ts';
 import type { CompileModel } from './model.ts';
 import { compileNaiveBayes } from './naive-bayes.ts';
 import { compileNearestNeighbor } from './nearest-neighbor.ts';
+import { compileNeuralNetwork } from './neural-network/neural-network.ts';
 import { compileRegression } from './regression/regression.ts';
 import { compileSequence } from './sequence.ts';
 import { compileText } from './text.ts';
@@ -25,6 +26,7 @@ export const FAMILIES: ReadonlyMap<string, CompileModel> = new Map<string, Compi
   ['MiningModel', compileMining],
   ['NaiveBayesModel', compileNaiveBayes],
   ['NearestNeighborModel', compileNearestNeighbor],
+  ['NeuralNetwork', compileNeuralNetwork],
   ['RegressionModel', compileRegression],
   ['SequenceModel', compileSequence],
   ['TextModel', compileText],

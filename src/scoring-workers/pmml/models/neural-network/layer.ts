@@ -1,0 +1,176 @@
+import { type Element, PmmlError } from '../../document/element.ts';
+import { identity } from '../links.ts';
+import { type Activation, activationName, activationOf, ofLayer } from './activation.ts';
+
+type Rounding = (number: number) => number;
+
+/** Neurons by id: index in the array of activations, which holds inputs and neurons in document order. */
+export type NeuronIndexes = Map<string, number>;
+
+/** Gives an id its place. */
+export function addNeuron(indexes: NeuronIndexes, element: Element): void {
+  const id = element.required('id');
+  if (indexes.has(id)) throw new PmmlError(element, `there is another neuron '${id}'`);
+  indexes.set(id, indexes.size);
+}
+
+/** A compiled layer: connections of all its neurons one after the other. */
+export class Layer {
+  readonly #first: number;
+  readonly #count: number;
+  /** Where the connections of each neuron end. */
+  readonly #ends: Int32Array;
+  readonly #sources: Int32Array;
+  readonly #weights: Float64Array;
+  readonly #biases: Float64Array;
+  /** First source where every neuron is connected with the same row of neurons in order; -1 otherwise. */
+  readonly #denseFrom: number;
+  readonly #activation: Activation | undefined;
+  /** Of radial basis neurons: what the squared distance is divided by, and the logarithm of the altitude's power. */
+  readonly #divisors: Float64Array | undefined;
+  readonly #heights: Float64Array | undefined;
+  readonly #normalize: ((values: Float64Array, from: number, to: number, round: Rounding) => void) | undefined;
+  readonly #round: Rounding | undefined;
+
+  /** @param indexes gets the neurons of this layer */
+  constructor(layer: Element, network: Element, indexes: NeuronIndexes, isFloat: boolean) {
+    const neurons = layer.childrenOf('Neuron');
+    if (neurons.length === 0) throw new PmmlError(layer, 'has no Neuron');
+    this.#first = indexes.size;
+    this.#count = neurons.length;
+    this.#ends = new Int32Array(neurons.length);
+    const sources: number[] = [];
+    const weights: number[] = [];
+    neurons.forEach((neuron, i) => {
+      for (const connection of neuron.childrenOf('Con')) {
+        const from = connection.required('from');
+        const source = indexes.get(from);
+        if (source === undefined) throw new PmmlError(connection, `there is no neuron '${from}' before it`);
+        sources.push(source);
+        weights.push(connection.requiredNumber('weight'));
+      }
+      this.#ends[i] = sources.length;
+      addNeuron(indexes, neuron);
+    });
+    this.#round = isFloat ? Math.fround : undefined;
+    const round = this.#round ?? identity;
+    this.#sources = Int32Array.from(sources);
+    this.#weights = Float64Array.from(weights, round);
+    this.#biases = Float64Array.from(neurons, (neuron) => round(neuron.number('bias', 0)));
+    this.#denseFrom = denseFrom(this.#sources, this.#ends);
+    const name = activationName(layer, network);
+    if (name === 'radialBasis') {
+      const inherited = (neuron: Element, attribute: string): Element =>
+        neuron.attribute(attribute) === undefined ? (ofLayer(layer, network, attribute) ?? neuron) : neuron;
+      this.#divisors = Float64Array.from(neurons, (neuron) => {
+        const width = inherited(neuron, 'width').requiredNumber('width');
+        return -2 * width * width;
+      });
+      this.#heights = Float64Array.from(neurons, (neuron) => {
+        const altitude = inherited(neuron, 'altitude').number('altitude', 1);
+        return neuron.childrenOf('Con').length * Math.log(altitude);
+      });
+    } else this.#activation = activationOf(name, layer, network);
+    const normalization = (ofLayer(layer, network, 'normalizationMethod') ?? network).oneOf(
+      'normalizationMethod',
+      ['none', 'simplemax', 'softmax'] as const,
+      'none',
+    );
+    this.#normalize = normalization === 'none' ? undefined : normalization === 'softmax' ? softmax : simplemax;
+  }
+
+  get first(): number {
+    return this.#first;
+  }
+
+  get end(): number {
+    return this.#first + this.#count;
+  }
+
+  get bytes(): number {
+    return this.#sources.length * 12 + this.#count * 40;
+  }
+
+  /** Computes the activations of this layer's neurons from those before. */
+  evaluate(values: Float64Array): void {
+    const activation = this.#activation;
+    if (activation === undefined) this.#radialBasis(values);
+    else if (this.#round !== undefined) this.#single(values, activation, this.#round);
+    else if (this.#denseFrom !== -1) this.#dense(values, activation);
+    else this.#sparse(values, activation);
+    this.#normalize?.(values, this.#first, this.#first + this.#count, this.#round ?? identity);
+  }
+
+  #dense(values: Float64Array, activation: Activation): void {
+    const weights = this.#weights;
+    const biases = this.#biases;
+    const from = this.#denseFrom;
+    const count = this.#count;
+    const first = this.#first;
+    const end = from + weights.length / count;
+    let at = 0;
+    for (let i = 0; i < count; i++) {
+      let sum = 0;
+      for (let j = from; j < end; j++) sum += (weights[at++] as number) * (values[j] as number);
+      values[first + i] = activation(sum + (biases[i] as number));
+    }
+  }
+
+  #sparse(values: Float64Array, activation: Activation): void {
+    const weights = this.#weights;
+    const sources = this.#sources;
+    let at = 0;
+    for (let i = 0; i < this.#count; i++) {
+      let sum = 0;
+      for (const end = this.#ends[i] as number; at < end; at++)
+        sum += (weights[at] as number) * (values[sources[at] as number] as number);
+      values[this.#first + i] = activation(sum + (this.#biases[i] as number));
+    }
+  }
+
+  /** The same with every step rounded to 32 bits. */
+  #single(values: Float64Array, activation: Activation, round: Rounding): void {
+    let at = 0;
+    for (let i = 0; i < this.#count; i++) {
+      let sum = 0;
+      for (const end = this.#ends[i] as number; at < end; at++)
+        sum = round(sum + round((this.#weights[at] as number) * (values[this.#sources[at] as number] as number)));
+      values[this.#first + i] = round(activation(round(sum + (this.#biases[i] as number))));
+    }
+  }
+
+  #radialBasis(values: Float64Array): void {
+    const round = this.#round ?? identity;
+    let at = 0;
+    for (let i = 0; i < this.#count; i++) {
+      let sum = 0;
+      for (const end = this.#ends[i] as number; at < end; at++) {
+        const difference = round((values[this.#sources[at] as number] as number) - (this.#weights[at] as number));
+        sum = round(sum + round(difference * difference));
+      }
+      const exponent = sum / (this.#divisors?.[i] as number) + (this.#heights?.[i] as number);
+      values[this.#first + i] = round(Math.exp(round(exponent)));
+    }
+  }
+}
+
+function denseFrom(sources: Int32Array, ends: Int32Array): number {
+  const [from] = sources;
+  const width = ends[0] as number;
+  if (from === undefined || width * ends.length !== sources.length) return -1;
+  for (let i = 0; i < sources.length; i++) if (sources[i] !== from + (i % width)) return -1;
+  return from;
+}
+
+function simplemax(values: Float64Array, from: number, to: number, round: Rounding): void {
+  let sum = 0;
+  for (let i = from; i < to; i++) sum = round(sum + (values[i] as number));
+  for (let i = from; i < to; i++) values[i] = round((values[i] as number) / sum);
+}
+
+function softmax(values: Float64Array, from: number, to: number, round: Rounding): void {
+  let greatest = Number.NEGATIVE_INFINITY;
+  for (let i = from; i < to; i++) if ((values[i] as number) > greatest) greatest = values[i] as number;
+  for (let i = from; i < to; i++) values[i] = round(Math.exp(round((values[i] as number) - greatest)));
+  simplemax(values, from, to, round);
+}
