@@ -4,7 +4,10 @@ import { type Element, numberOf, PmmlError } from './element.ts';
 /** Values that a sparse array or a matrix may have without being in the document one by one. */
 const SPREAD_VALUES_MAX = 4_000_000;
 
-export const ARRAY_NAMES = ['Array', 'INT-SparseArray', 'REAL-SparseArray'] as const;
+/** Some documents write the array's name in small letters. */
+export const ARRAY_NAMES = ['Array', 'array', 'INT-SparseArray', 'REAL-SparseArray'] as const;
+
+const isSparse = ({ name }: Element): boolean => name === 'INT-SparseArray' || name === 'REAL-SparseArray';
 
 /** Numbers of which most may be the same. */
 export interface SparseNumbers {
@@ -36,7 +39,7 @@ export function readTexts(element: Element): string[] {
  * @throws PmmlError where one is not a number, or where there are more or fewer than `n` says
  */
 export function readNumbers(element: Element): Float64Array {
-  if (element.name !== 'Array') return spread(readSparse(element), element);
+  if (isSparse(element)) return spread(readSparse(element), element);
   const numbers = parseNumbers(element);
   checkCount(element, numbers.length);
   return numbers;
@@ -44,13 +47,11 @@ export function readNumbers(element: Element): Float64Array {
 
 /** Numbers of a sparse array, or of an `Array` as one that leaves nothing out. */
 export function readSparse(element: Element): SparseNumbers {
-  if (element.name === 'Array') {
+  if (!isSparse(element)) {
     const values = readNumbers(element);
     return { length: values.length, byDefault: 0, indexes: Int32Array.from(values.keys()), values };
   }
   const kind = element.name === 'INT-SparseArray' ? 'INT-Entries' : 'REAL-Entries';
-  if (element.name !== 'INT-SparseArray' && element.name !== 'REAL-SparseArray')
-    throw new PmmlError(element, `is not an array; it may be ${ARRAY_NAMES.join(', ')}`);
   const indices = element.child('Indices');
   const entries = element.child(kind);
   const places = indices === undefined ? new Float64Array() : parseNumbers(indices);

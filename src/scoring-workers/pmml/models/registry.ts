@@ -5,6 +5,7 @@ import { compileBaseline } from './baseline.ts';
 import { compileBayesianNetwork } from './bayesian-network/bayesian-network.ts';
 import { compileClustering } from './clustering.ts';
 import { compileGeneralRegression } from './general-regression/general-regression.ts';
+import { compileGaussianProcess } from './gaussian-process.ts';
 import { compileMining } from './mining/mining.ts';
 import type { CompileModel } from './model.ts';
 import { compileNaiveBayes } from './naive-bayes.ts';
@@ -12,6 +13,7 @@ import { compileNearestNeighbor } from './nearest-neighbor.ts';
 import { compileNeuralNetwork } from './neural-network/neural-network.ts';
 import { compileRegression } from './regression/regression.ts';
 import { compileSequence } from './sequence.ts';
+import { compileSupportVector } from './support-vector/support-vector.ts';
 import { compileText } from './text.ts';
 import { compileTimeSeries } from './time-series/time-series.ts';
 
@@ -22,6 +24,7 @@ export const FAMILIES: ReadonlyMap<string, CompileModel> = new Map<string, Compi
   ['BaselineModel', compileBaseline],
   ['BayesianNetworkModel', compileBayesianNetwork],
   ['ClusteringModel', compileClustering],
+  ['GaussianProcessModel', compileGaussianProcess],
   ['GeneralRegressionModel', compileGeneralRegression],
   ['MiningModel', compileMining],
   ['NaiveBayesModel', compileNaiveBayes],
@@ -29,6 +32,7 @@ export const FAMILIES: ReadonlyMap<string, CompileModel> = new Map<string, Compi
   ['NeuralNetwork', compileNeuralNetwork],
   ['RegressionModel', compileRegression],
   ['SequenceModel', compileSequence],
+  ['SupportVectorMachineModel', compileSupportVector],
   ['TextModel', compileText],
   ['TimeSeriesModel', compileTimeSeries],
 ]);
