@@ -1,4 +1,4 @@
-/** RegressionModel (docs/spec/scoring-models.md#regression). */
+/** RegressionModel (docs/spec/pmml-equations.md#regression). */
 import t, { type Test } from 'tap';
 import { compileRegression } from '../../../src/scoring-workers/pmml/models/regression/regression.ts';
 import { categories, doubles, familyModel, schema, texts } from '../../helpers/pmml/family.ts';

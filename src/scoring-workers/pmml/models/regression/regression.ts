@@ -1,4 +1,4 @@
-/** RegressionModel: linear, polynomial and logistic regression (docs/spec/scoring-models.md#regression). */
+/** RegressionModel: linear, polynomial and logistic regression (docs/spec/pmml-equations.md#regression). */
 import { PmmlError } from '../../document/element.ts';
 import { ensureFields } from '../../fields/numeric-fields.ts';
 import type { Row } from '../../fields/row.ts';

@@ -20,7 +20,7 @@ interface Term {
   readonly names: string;
 }
 
-/** A RegressionTable: an intercept and what fields add to it (docs/spec/scoring-models.md#regression). */
+/** A RegressionTable: an intercept and what fields add to it (docs/spec/pmml-equations.md#regression). */
 export class RegressionTable {
   readonly targetCategory: string | undefined;
   readonly intercept: number;
