@@ -1,6 +1,9 @@
 /** SupportVectorMachineModel (docs/spec/pmml-equations.md#support-vector-machines). */
 import t, { type Test } from 'tap';
+import { readDocument } from '../../../src/scoring-workers/pmml/document/reader.ts';
+import { readKernel } from '../../../src/scoring-workers/pmml/models/support-vector/kernel.ts';
 import { compileSupportVector } from '../../../src/scoring-workers/pmml/models/support-vector/support-vector.ts';
+import { SupportVectors } from '../../../src/scoring-workers/pmml/models/support-vector/vectors.ts';
 import { doubles, familyModel, schema, texts } from '../../helpers/pmml/family.ts';
 
 const near = (t: Test, found: number, wanted: number, what: string): void => {
@@ -132,6 +135,20 @@ t.test('two categories and one machine', async (t) => {
   t.equal(at('alternateBinaryTargetCategory="no"', 'targetCategory="yes"', 0.6), 'yes', 'rounded to 1');
   t.equal(at('alternateBinaryTargetCategory="no"', 'targetCategory="yes"', 0.4), 'no', 'rounded to 0');
   t.equal(at('alternateBinaryTargetCategory="no"', 'targetCategory="yes"', 1.6), undefined, 'neither');
+});
+
+t.test('vectors that would be too large one value after the other stay sparse', async (t) => {
+  const kernels = (kernel: string, more = '') => {
+    const dictionary = readDocument(
+      `<VectorDictionary>${kernel}<VectorInstance id="v"><REAL-SparseArray n="4" ${more}><Indices>4 1</Indices><REAL-Entries>3 7</REAL-Entries></REAL-SparseArray></VectorInstance></VectorDictionary>`,
+    );
+    const vectors = new SupportVectors(dictionary, 4, readKernel(dictionary), 3);
+    vectors.compute(Float64Array.of(2, 0.5, 0, 1));
+    return vectors.kernels[0] as number;
+  };
+  t.equal(kernels(LINEAR), 7 * 2 + 3);
+  near(t, kernels('<RadialBasisKernelType gamma="0.1"/>'), Math.exp(-0.1 * (25 + 0.25 + 4)), 'squared distance');
+  t.throws(() => kernels(LINEAR, 'defaultValue="1"'), /only 0 is possible/);
 });
 
 t.test('what is refused says why', async (t) => {

@@ -53,14 +53,31 @@ function textIndex(field: Field, texts: readonly string[]): CategoryIndex {
     };
   }
   const codes = texts.map((text) => dictionary.add(text));
-  const indexes = new Int32Array(codes.reduce((highest, code) => Math.max(highest, code), -1) + 1).fill(OTHER);
-  codes.forEach((code, index) => {
-    if (indexes[code] === OTHER) indexes[code] = index;
-  });
+  const size = codes.reduce((highest, code) => Math.max(highest, code), -1) + 1;
+  const find = size <= TABLE_FACTOR * texts.length + TABLE_MIN ? inTable(codes, size) : inMap(codes);
   return (row) => {
     if (ensure !== undefined) ensure(row);
     const code = row.numbers[slot] as number;
-    if (Number.isNaN(code)) return MISSING;
-    return code >= 0 && code < indexes.length ? (indexes[code] as number) : OTHER;
+    return Number.isNaN(code) ? MISSING : find(code);
   };
+}
+
+/** Codes stand in a table where not much of it stays empty: many models ask for few of many texts each. */
+const TABLE_FACTOR = 4;
+const TABLE_MIN = 64;
+
+function inTable(codes: readonly number[], size: number): (code: number) => number {
+  const indexes = new Int32Array(size).fill(OTHER);
+  codes.forEach((code, index) => {
+    if (indexes[code] === OTHER) indexes[code] = index;
+  });
+  return (code) => (code >= 0 && code < size ? (indexes[code] as number) : OTHER);
+}
+
+function inMap(codes: readonly number[]): (code: number) => number {
+  const indexes = new Map<number, number>();
+  codes.forEach((code, index) => {
+    if (!indexes.has(code)) indexes.set(code, index);
+  });
+  return (code) => indexes.get(code) ?? OTHER;
 }

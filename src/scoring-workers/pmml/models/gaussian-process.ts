@@ -9,6 +9,8 @@ import { type CompileModel, type ModelContext, Prediction } from './model.ts';
 
 /** The covariance of all instances is decomposed when the model is read: some seconds for this many. */
 const INSTANCES_MAX = 2_000;
+/** Differences of fields that its covariances take: pairs of instances, times fields. */
+const DIFFERENCES_MAX = 500_000_000;
 
 const KERNELS = [
   'RadialBasisKernel',
@@ -154,6 +156,11 @@ function readInstances(context: ModelContext): Instances {
   });
   const inputColumns = columns.filter(({ name }) => name !== target.name);
   if (inputColumns.length === 0) throw new PmmlError(training, 'has no InstanceField of an input');
+  if (rows.length ** 2 * inputColumns.length > DIFFERENCES_MAX)
+    throw new PmmlError(
+      table,
+      `has ${rows.length} rows of ${inputColumns.length} fields; rows · rows · fields may be ${DIFFERENCES_MAX} at most`,
+    );
   const targetColumn = columns.find(({ name }) => name === target.name)?.column ?? target.name;
   const inputs = new Float64Array(rows.length * inputColumns.length);
   const targets = new Float64Array(rows.length);

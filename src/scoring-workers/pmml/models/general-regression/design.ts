@@ -1,5 +1,5 @@
 /** The predictors of a GeneralRegressionModel: what each parameter's coefficient is multiplied with. */
-import { readMatrix } from '../../document/arrays.ts';
+import { type NumberMatrix, readMatrix } from '../../document/arrays.ts';
 import { type Element, numberOf, PmmlError } from '../../document/element.ts';
 import { type CategoryIndex, categoryIndex, MISSING } from '../../fields/category.ts';
 import type { Field } from '../../fields/field.ts';
@@ -14,12 +14,11 @@ export function targetCategoryOf(cell: Element, target: TargetField | undefined)
   return text === undefined ? undefined : textOf(categoryOf(text, target), target?.type);
 }
 
-/** One factor of a parameter: its weight for each known value of the field. */
+/** One factor of a parameter: 1 where the field has the value of this index, or a column of the contrast matrix. */
 interface FactorCell {
   readonly factor: number;
-  readonly weights: Float64Array;
-  /** Weight of a value that is not known. */
-  readonly other: number;
+  readonly index: number;
+  readonly contrasts: NumberMatrix | undefined;
 }
 
 interface CovariateCell {
@@ -36,8 +35,9 @@ interface Column {
 interface Factor {
   readonly field: Field;
   readonly texts: string[];
-  /** The contrast matrix by value (row) and by value that a cell names (column); undefined: 1 where they are equal. */
-  readonly contrasts: ((row: number, column: number) => number) | undefined;
+  readonly indexes: Map<string, number>;
+  /** By value of the field (row) and value that a cell names (column). */
+  readonly contrasts: NumberMatrix | undefined;
 }
 
 /**
@@ -84,7 +84,9 @@ export class Design {
     const texts =
       categories?.map((category) => category.required('value')) ??
       field.order.map((value) => textOf(value, field.type));
-    const factor: Factor = { field, texts, contrasts: matrix === undefined ? undefined : contrasts(matrix, texts) };
+    const contrasts = matrix === undefined ? undefined : readContrasts(matrix, texts);
+    const indexes = new Map(texts.map((text, index) => [text, index]));
+    const factor: Factor = { field, texts, indexes, contrasts };
     this.#factorNumbers.set(name, this.#factors.size);
     this.#factors.set(name, factor);
     return factor;
@@ -140,20 +142,19 @@ export class Design {
 
   #factorCell(cell: Element, { name, factor, text }: { name: string; factor: Factor; text: string }): FactorCell {
     const number = this.#factorNumbers.get(name) as number;
-    let column = factor.texts.indexOf(text);
-    if (factor.contrasts !== undefined) {
-      const { contrasts } = factor;
-      if (column === -1) throw new PmmlError(cell, `'${text}' is not a category of '${name}'`);
-      return {
-        factor: number,
-        weights: Float64Array.from(factor.texts, (_, row) => contrasts(row, column)),
-        other: Number.NaN,
-      };
+    const { texts, indexes, contrasts } = factor;
+    let index = indexes.get(text);
+    if (contrasts !== undefined) {
+      if (index === undefined) throw new PmmlError(cell, `'${text}' is not a category of '${name}'`);
+      if (index >= contrasts.columns)
+        throw new PmmlError(cell, `the contrast matrix of '${name}' has no column for the category '${text}'`);
+      return { factor: number, index, contrasts };
     }
-    if (column === -1) column = factor.texts.push(text) - 1;
-    const weights = new Float64Array(column + 1);
-    weights[column] = 1;
-    return { factor: number, weights, other: 0 };
+    if (index === undefined) {
+      index = texts.push(text) - 1;
+      indexes.set(text, index);
+    }
+    return { factor: number, index, contrasts };
   }
 
   /** After all columns are there: makes ready to compute them. */
@@ -168,8 +169,7 @@ export class Design {
 
   get bytes(): number {
     return this.#columns.reduce(
-      (sum, { factors, covariates }) =>
-        sum + 80 + covariates.length * 40 + factors.reduce((more, { weights }) => more + 100 + weights.length * 8, 0),
+      (sum, { factors, covariates }) => sum + 80 + covariates.length * 40 + factors.length * 64,
       0,
     );
   }
@@ -184,10 +184,12 @@ export class Design {
 
   #valueOf({ factors, covariates }: Column, row: Row): number {
     let product = 1;
-    for (const { factor, weights, other } of factors) {
-      const index = this.#found[factor] as number;
-      if (index === MISSING) return Number.NaN;
-      product *= index >= 0 ? (index < weights.length ? (weights[index] as number) : 0) : other;
+    for (const { factor, index, contrasts } of factors) {
+      const found = this.#found[factor] as number;
+      if (found === MISSING) return Number.NaN;
+      if (contrasts === undefined) product *= found === index ? 1 : 0;
+      else if (found < 0) return Number.NaN;
+      else product *= contrasts.values[found * contrasts.columns + index] as number;
     }
     // What a factor takes out does not ask for its covariates.
     if (product === 0) return 0;
@@ -200,13 +202,10 @@ export class Design {
   }
 }
 
-function contrasts(element: Element, texts: readonly string[]): (row: number, column: number) => number {
-  const { rows, columns, values } = readMatrix(element);
+function readContrasts(element: Element, texts: readonly string[]): NumberMatrix {
+  const matrix = readMatrix(element);
+  const { rows, columns } = matrix;
   if (rows !== texts.length || (columns !== rows && columns !== rows - 1))
     throw new PmmlError(element, `has ${rows} rows, ${columns} columns; the predictor has ${texts.length} categories`);
-  return (row, column) => {
-    if (column >= columns)
-      throw new PmmlError(element, `has no column for the category '${texts[column]}', which a PPCell names`);
-    return values[row * columns + column] as number;
-  };
+  return matrix;
 }

@@ -229,8 +229,9 @@ function readCategories(
   const reference = named === undefined ? undefined : textOf(categoryOf(named, target), target?.type);
   const declared = (target?.data?.valid ?? []).map((value) => textOf(value, target?.type));
   const texts = declared.length > 0 ? declared : [...groups.keys()].filter((text) => text !== '');
+  const known = new Set(texts);
   for (const text of groups.keys())
-    if (text !== '' && !texts.includes(text))
+    if (text !== '' && !known.has(text))
       throw new PmmlError(element, `has coefficients of '${text}', which is not a value of the target`);
   const rest = texts.filter((text) => !groups.has(text));
   let last = reference;

@@ -86,13 +86,14 @@ function targetOf(
 }
 
 function categoriesOf(outputs: readonly NetworkOutput[], target: TargetField | undefined): NetworkTarget {
-  const categories: Value[] = [];
+  const seen = new Set<Value>();
   for (const { expression } of outputs) {
     const category = categoryOf(expression.required('value'), target);
-    if (categories.includes(category))
+    if (seen.has(category))
       throw new PmmlError(expression, `there is another output of '${textOf(category, target?.type)}'`);
-    categories.push(category);
+    seen.add(category);
   }
+  const categories = [...seen];
   const prediction = new Prediction(categories);
   const indexes = Int32Array.from(outputs, ({ index }) => index);
   return {

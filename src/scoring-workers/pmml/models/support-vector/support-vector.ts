@@ -88,7 +88,8 @@ function classification(context: ModelContext, machines: Machines): Model {
   const isMaximum = element.flag('maxWins', false);
   const binary = element.attribute('alternateBinaryTargetCategory');
   const texts = categoriesOf(context, machines.list, binary);
-  const indexOf = (text: string): number => texts.indexOf(textOf(categoryOf(text, target), target?.type));
+  const indexes = new Map(texts.map((text, index) => [text, index]));
+  const indexOf = (text: string): number => indexes.get(textOf(categoryOf(text, target), target?.type)) ?? -1;
   const nameOf = ({ targetCategory }: Machine): string => {
     if (targetCategory === undefined)
       throw new PmmlError(element, "a SupportVectorMachine of a classification has no 'targetCategory'");

@@ -67,7 +67,7 @@ export class SupportVectors {
   readonly #dense: Float64Array | undefined;
   readonly #sparse: readonly SparseNumbers[];
 
-  constructor(dictionary: Element, size: number, kernel: Kernel) {
+  constructor(dictionary: Element, size: number, kernel: Kernel, denseValuesMax = DENSE_VALUES_MAX) {
     const instances = dictionary.childrenOf('VectorInstance');
     const ids = new Map<string, number>();
     for (const instance of instances) {
@@ -81,7 +81,7 @@ export class SupportVectors {
     this.kernels = new Float64Array(instances.length);
     const arrays = instances.map(arrayIn);
     const isDense =
-      arrays.every(({ name }) => !name.endsWith('SparseArray')) || instances.length * size <= DENSE_VALUES_MAX;
+      arrays.every(({ name }) => !name.endsWith('SparseArray')) || instances.length * size <= denseValuesMax;
     this.#dense = isDense ? new Float64Array(instances.length * size) : undefined;
     const sparse: SparseNumbers[] = [];
     arrays.forEach((array, i) => {
@@ -89,7 +89,12 @@ export class SupportVectors {
       if (values.length !== size)
         throw new PmmlError(array, `has ${values.length} values; there are ${size} VectorFields`);
       if (values instanceof Float64Array) this.#dense?.set(values, i * size);
-      else sparse.push(values);
+      else if (values.byDefault === 0) sparse.push(values);
+      else
+        throw new PmmlError(
+          array,
+          `'defaultValue' is ${values.byDefault}; with ${instances.length} vectors of ${size} values only 0 is possible`,
+        );
     });
     this.#sparse = sparse;
   }
@@ -104,9 +109,10 @@ export class SupportVectors {
     const { isOfDistance, apply } = this.#kernel;
     const kernels = this.kernels;
     const dense = this.#dense;
+    const square = dense === undefined && isOfDistance ? product(record, record, 0) : undefined;
     for (let i = 0; i < kernels.length; i++) {
       let value: number;
-      if (dense === undefined) value = ofSparse(record, this.#sparse[i] as SparseNumbers, isOfDistance);
+      if (dense === undefined) value = ofSparse(record, this.#sparse[i] as SparseNumbers, square);
       else if (isOfDistance) value = distance(record, dense, i * this.#size);
       else value = product(record, dense, i * this.#size);
       kernels[i] = apply(value);
@@ -129,14 +135,16 @@ function distance(record: Float64Array, dense: Float64Array, from: number): numb
   return sum;
 }
 
-function ofSparse(record: Float64Array, sparse: SparseNumbers, isOfDistance: boolean): number {
-  const { indexes, values, byDefault } = sparse;
-  let sum = 0;
-  let at = 0;
-  for (let i = 0; i < record.length; i++) {
-    const other = indexes[at] === i ? (values[at++] as number) : byDefault;
-    const own = record[i] as number;
-    sum += isOfDistance ? (own - other) * (own - other) : own * other;
+/**
+ * Product, or with `square`, the record's product with itself, the squared distance: only where the vector is not 0, so that
+ * the time does not grow with the number of fields.
+ */
+function ofSparse(record: Float64Array, { indexes, values }: SparseNumbers, square: number | undefined): number {
+  let sum = square ?? 0;
+  for (let i = 0; i < indexes.length; i++) {
+    const own = record[indexes[i] as number] as number;
+    const other = values[i] as number;
+    sum += square === undefined ? own * other : (own - other) * (own - other) - own * own;
   }
   return sum;
 }
