@@ -16,6 +16,8 @@ import { compileSequence } from './sequence.ts';
 import { compileSupportVector } from './support-vector/support-vector.ts';
 import { compileText } from './text.ts';
 import { compileTimeSeries } from './time-series/time-series.ts';
+import { TreeCollector } from './tree/collector.ts';
+import { compileTree } from './tree/tree.ts';
 
 /** Model element → its family. */
 export const FAMILIES: ReadonlyMap<string, CompileModel> = new Map<string, CompileModel>([
@@ -35,7 +37,8 @@ export const FAMILIES: ReadonlyMap<string, CompileModel> = new Map<string, Compi
   ['SupportVectorMachineModel', compileSupportVector],
   ['TextModel', compileText],
   ['TimeSeriesModel', compileTimeSeries],
+  ['TreeModel', compileTree],
 ]);
 
 /** Elements that are read into tables at once, not kept as elements. */
-export const COLLECTORS: Collectors = new Map();
+export const COLLECTORS: Collectors = new Map([['Node', (parent) => new TreeCollector(parent)]]);
