@@ -12,6 +12,8 @@ import { compileNaiveBayes } from './naive-bayes.ts';
 import { compileNearestNeighbor } from './nearest-neighbor.ts';
 import { compileNeuralNetwork } from './neural-network/neural-network.ts';
 import { compileRegression } from './regression/regression.ts';
+import { compileRuleSet } from './rule-set.ts';
+import { compileScorecard } from './scorecard.ts';
 import { compileSequence } from './sequence.ts';
 import { compileSupportVector } from './support-vector/support-vector.ts';
 import { compileText } from './text.ts';
@@ -33,6 +35,8 @@ export const FAMILIES: ReadonlyMap<string, CompileModel> = new Map<string, Compi
   ['NearestNeighborModel', compileNearestNeighbor],
   ['NeuralNetwork', compileNeuralNetwork],
   ['RegressionModel', compileRegression],
+  ['RuleSetModel', compileRuleSet],
+  ['Scorecard', compileScorecard],
   ['SequenceModel', compileSequence],
   ['SupportVectorMachineModel', compileSupportVector],
   ['TextModel', compileText],
