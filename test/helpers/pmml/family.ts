@@ -20,8 +20,14 @@ export interface FamilyModel {
 /**
  * @param fields `<DataField>` elements
  * @param model The model element with its MiningSchema
+ * @param others families of models inside of it, by their elements
  */
-export function familyModel(compile: CompileModel, fields: string, model: string): FamilyModel {
+export function familyModel(
+  compile: CompileModel,
+  fields: string,
+  model: string,
+  others: Readonly<Record<string, CompileModel>> = {},
+): FamilyModel {
   const document = readDocument(
     `<PMML version="4.4"><Header/><DataDictionary>${fields}</DataDictionary>${model}</PMML>`,
   );
@@ -34,7 +40,7 @@ export function familyModel(compile: CompileModel, fields: string, model: string
     data: dataFieldsOf(document.child('DataDictionary') as Element),
     expression: compileExpression,
     predicate: compilePredicate,
-    families: new Map([[element.name, compile]]),
+    families: new Map([...Object.entries(others), [element.name, compile]]),
   });
   const row = new Row(slots.count);
   return {

@@ -25,8 +25,8 @@ export interface Collector {
   result(): unknown;
 }
 
-/** Name of an element → who collects what is in it. */
-export type Collectors = ReadonlyMap<string, (parent: Element) => Collector>;
+/** Name of an element → what collects it and what is in it; undefined where it stays an element. */
+export type Collectors = ReadonlyMap<string, (parent: Element) => Collector | undefined>;
 
 const DEPTH_MAX = 2_000;
 const NAME_CHARACTERS_MAX = 65_536;
@@ -102,9 +102,8 @@ export class DocumentReader {
     }
     const parent = this.#current;
     if (collector === undefined && parent !== undefined) {
-      const make = this.#collectors.get(name);
-      if (make !== undefined) {
-        const made = make(parent);
+      const made = this.#collectors.get(name)?.(parent);
+      if (made !== undefined) {
         this.#collector = made;
         this.#collecting = parent;
         if (!made.open(name, attributes, this.#place))

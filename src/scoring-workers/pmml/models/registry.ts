@@ -18,7 +18,7 @@ import { compileSequence } from './sequence.ts';
 import { compileSupportVector } from './support-vector/support-vector.ts';
 import { compileText } from './text.ts';
 import { compileTimeSeries } from './time-series/time-series.ts';
-import { TreeCollector } from './tree/collector.ts';
+import { treeCollector } from './tree/collector.ts';
 import { compileTree } from './tree/tree.ts';
 
 /** Model element → its family. */
@@ -45,4 +45,4 @@ export const FAMILIES: ReadonlyMap<string, CompileModel> = new Map<string, Compi
 ]);
 
 /** Elements that are read into tables at once, not kept as elements. */
-export const COLLECTORS: Collectors = new Map([['Node', (parent) => new TreeCollector(parent)]]);
+export const COLLECTORS: Collectors = new Map([['Node', treeCollector]]);

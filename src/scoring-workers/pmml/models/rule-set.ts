@@ -102,6 +102,8 @@ class RuleSetModel implements Model {
   readonly prediction: Prediction;
   readonly bytes: number;
   readonly #rules: readonly Guarded[];
+  /** Scores by index, of a classification its categories. */
+  readonly #values: readonly Value[];
   readonly #criterion: Criterion;
   readonly #defaultCategory: number;
   readonly #defaultConfidence: number;
@@ -126,8 +128,6 @@ class RuleSetModel implements Model {
     this.#best = new Array<Rule | undefined>(reader.categories.length).fill(undefined);
     this.bytes = reader.count * RULE_BYTES;
   }
-
-  readonly #values: readonly Value[];
 
   evaluate(row: Row): void {
     this.#fired.length = 0;

@@ -86,8 +86,13 @@ function poolOf(element: Element): TextPool {
   return pool;
 }
 
+/** What collects the nodes of a tree; elsewhere, as in an Extension, a Node means nothing. */
+export function treeCollector(parent: Element): Collector | undefined {
+  return parent.name === 'TreeModel' || parent.name === 'DecisionTree' ? new TreeCollector(parent) : undefined;
+}
+
 /** Packs the nodes of a tree while the document is read, so that a large forest never stands in memory as elements. */
-export class TreeCollector implements Collector {
+class TreeCollector implements Collector {
   readonly #tree: PackedTree;
   readonly #sets = new Map<string, number>();
   /** Scores of a regression are numbers: their texts are not kept. */
