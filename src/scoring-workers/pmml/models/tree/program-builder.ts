@@ -53,8 +53,6 @@ interface Targets {
 interface Reserved {
   readonly first: number;
   readonly members: number;
-  /** Of a simple test. */
-  readonly test: Test | undefined;
 }
 
 /** @throws PmmlError where a predicate is not what the standard allows */
@@ -73,6 +71,10 @@ class ProgramBuilder {
   readonly #fields = new Map<number, Field>();
   readonly #setNumbers = new Map<string, number>();
   readonly #reserved = new Map<number, Reserved>();
+  /** By parent: the test of the child before, where it is one of a slot. */
+  readonly #lastTests = new Map<number, Test>();
+  /** Nodes that need no test: what is true of them is false of the sibling before. */
+  readonly #opposites = new Set<number>();
   readonly #defaultTargets = new Map<number, number>();
   readonly #tree: PackedTree;
   readonly #context: ModelContext;
@@ -115,6 +117,8 @@ class ProgramBuilder {
   #scanOf(node: number): number {
     const reserved = this.#reserved.get(node);
     if (reserved !== undefined) return reserved.first;
+    // Only an opposite sibling that is unknown asks for it, as one that is like false: so is this one then.
+    if (this.#opposites.has(node)) return this.#options.unknown === 'none' ? this.#otherwise(node) : ~NULL_OUTCOME;
     return this.#tree.predicate.get(node) === TRUE_PREDICATE ? this.#entry[node] : this.#otherwise(node);
   }
 
@@ -131,11 +135,10 @@ class ProgramBuilder {
     if (reserved === undefined) return;
     const sibling = this.#tree.nextSibling.get(node);
     const otherwise = this.#otherwise(node);
-    // What is false of one child is true of the next where the two are opposite.
-    const isOpposite = sibling !== NONE && areOpposite(reserved.test, this.#reserved.get(sibling)?.test);
     const targets = {
       yes: this.#entry[node],
-      no: isOpposite ? this.#entry[sibling] : otherwise,
+      // What is false of one child is true of the next where the two are opposite.
+      no: sibling !== NONE && this.#opposites.has(sibling) ? this.#entry[sibling] : otherwise,
       unknown: this.#unknown(node, otherwise),
     };
     if (reserved.members === 1) this.#write(reserved.first, targets);
@@ -215,11 +218,21 @@ class ProgramBuilder {
   #reserve(node: number): void {
     const tree = this.#tree;
     const predicate = tree.predicate.get(node);
+    const parent = tree.parent.get(node);
+    const before = this.#lastTests.get(parent);
+    this.#lastTests.delete(parent);
     if (predicate === TRUE_PREDICATE || predicate === FALSE_PREDICATE) return;
     if (predicate < OPERATORS.length || predicate === IS_IN || predicate === IS_NOT_IN) {
       const test = this.#simple(node, predicate);
+      if ('operation' in test) {
+        if (areOpposite(before, test)) {
+          this.#opposites.add(node);
+          return;
+        }
+        this.#lastTests.set(parent, test);
+      }
       const first = 'operation' in test ? this.#emitTest(test) : this.#emitPredicate(test.predicate);
-      this.#reserved.set(node, { first, members: 1, test: 'operation' in test ? test : undefined });
+      this.#reserved.set(node, { first, members: 1 });
       return;
     }
     const element = tree.elements.get(node);
@@ -228,7 +241,7 @@ class ProgramBuilder {
     const isSurrogate = element.attribute('booleanOperator') === 'surrogate';
     const members = isSurrogate ? compileMembers(element, scope) : [this.#context.predicate(element)];
     const places = members.map((member) => this.#emitPredicate(member));
-    this.#reserved.set(node, { first: places[0], members: places.length, test: undefined });
+    this.#reserved.set(node, { first: places[0], members: places.length });
   }
 
   #emitPredicate(predicate: Predicate): number {
@@ -315,10 +328,9 @@ function testOf({ field, operator, operand }: SlotTest, isFloat: boolean): Test 
   }
 }
 
-function areOpposite(one: Test | undefined, other: Test | undefined): boolean {
+function areOpposite(one: Test | undefined, other: Test): boolean {
   return (
     one !== undefined &&
-    other !== undefined &&
     one.operation === other.operation &&
     one.field.slot === other.field.slot &&
     Object.is(one.operand, other.operand) &&
