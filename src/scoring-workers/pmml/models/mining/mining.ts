@@ -91,6 +91,8 @@ class MiningModel implements Model {
   readonly #list: readonly Segment[];
   readonly #method: Method;
   readonly #combine: Combine | undefined;
+  /** Of a model with several targets: what the segments that predict them say. */
+  readonly #others: ReadonlyMap<string, Prediction> | undefined;
   /** Segments whose predicate was true for the record, in order. */
   readonly #active: Segment[] = [];
 
@@ -98,6 +100,8 @@ class MiningModel implements Model {
     const { segments, method } = form;
     this.#list = segments;
     this.#method = method;
+    const { targets } = form.context;
+    this.#others = targets.length > 1 ? new Map(targets.map(({ name }) => [name, new Prediction()])) : undefined;
     this.innerScope = form.chainScope;
     this.segments = form.byId;
     this.bytes = segments.reduce((sum, { model }) => sum + model.bytes + SEGMENT_BYTES, 0);
@@ -145,6 +149,13 @@ class MiningModel implements Model {
     }
     if (last === undefined) this.prediction.clear();
     else this.prediction.copyFrom(last.model.prediction);
+    if (this.#others !== undefined) this.#tellTargets(this.#others);
+  }
+
+  #tellTargets(others: ReadonlyMap<string, Prediction>): void {
+    for (const other of others.values()) other.clear();
+    for (const { model } of this.#active) others.get(model.target?.name ?? '')?.copyFrom(model.prediction);
+    this.prediction.others = others;
   }
 
   explain(row: Row, trace: Trace): void {
