@@ -39,6 +39,7 @@ export interface PoolOptions {
   readonly version: string;
   readonly log: Log;
   readonly refusals: Refusals;
+  readonly onLost?: () => void;
   /** Module of the threads, for tests. */
   readonly thread?: URL;
 }
@@ -48,8 +49,6 @@ type PoolName = 'scoring' | 'uploads';
 const UPLOAD_TASKS: ReadonlySet<Task['kind']> = new Set<Task['kind']>(['check', 'annotate', 'inspect']);
 
 export class ScoringPool {
-  /** Threads that were lost and replaced. */
-  lostCount = 0;
   readonly threads: number;
   /** Bytes of compiled models that one thread keeps. */
   readonly modelBytesMax: number;
@@ -102,7 +101,7 @@ export class ScoringPool {
 
   #lost(error: NodeJS.ErrnoException, isOutOfTime: boolean, ms: number): Error {
     if (this.#isStopped) return new PlatformError('general/busy', { limit: POOL_LIMIT.LOST });
-    this.lostCount += 1;
+    this.#options.onLost?.();
     const limit = isOutOfTime
       ? POOL_LIMIT.TIME
       : error.code === 'ERR_WORKER_OUT_OF_MEMORY'

@@ -34,6 +34,8 @@ export interface BatchOptions {
   /** Undefined: that of the input. */
   readonly output: RecordFormat | undefined;
   readonly detail?: { readonly matchScore: number };
+  /** Names of the outputs in order: the columns of CSV. */
+  readonly outputs: readonly string[];
   readonly version: string;
   /** Records that were scored, as they come. */
   readonly onScored?: (count: number) => void;
@@ -142,7 +144,7 @@ interface Work {
 
 async function* results(work: Work, content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const { model, output, columns, options } = work;
-  const { outputs = [] } = model;
+  const { outputs } = options;
   if (output === 'json') yield Buffer.from(`{"model":${JSON.stringify(model.name)},"outputs":[`);
   else yield Buffer.from(headerLine(options.detail === undefined ? outputs : [...columns, ...DETAIL_COLUMNS]));
   let isFirst = true;
@@ -192,7 +194,7 @@ async function scoreSlice(work: Work, { bytes, count }: Slice, first: number): P
   const detail: DetailRules | undefined =
     options.detail === undefined
       ? undefined
-      : { expected: expectedColumn(model, columns), matchScore: options.detail.matchScore };
+      : { expected: options.outputs[0] ?? '', matchScore: options.detail.matchScore };
   const answer = await runs.run(asker, model, {
     kind: 'batch',
     // Of its own length: between threads the whole memory behind a view is copied.
@@ -200,18 +202,13 @@ async function scoreSlice(work: Work, { bytes, count }: Slice, first: number): P
     format: input,
     columns,
     output,
-    outputs: model.outputs ?? [],
+    outputs: options.outputs,
     ...(detail === undefined ? {} : { detail }),
   });
   if (answer.kind === 'bad-record') throw new BadRecord(first + answer.record - 1, answer.reason);
   if (answer.kind !== 'batch') throw new Error(`a scoring worker answered with ${answer.kind}`);
   options.onScored?.(count);
   return answer.output;
-}
-
-/** The column with what is expected: that of the target, or one that is called like the first output. */
-function expectedColumn({ target, outputs: [output] = [] }: StoredModel, columns: readonly string[]): string {
-  return [target, output].find((name) => name !== undefined && columns.includes(name)) ?? '';
 }
 
 /** Errors of contents and records as the client is told them. */

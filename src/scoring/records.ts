@@ -6,10 +6,10 @@ import type { AuditEntry, RecordChange } from '../model/commands/records.ts';
 import type { RecordCollection } from '../model/commands/collections.ts';
 import {
   SCORING_MODELS,
+  SCORING_RECORDS,
   SCORING_RESOURCES,
   SCORING_TOTAL_ID,
   informationId,
-  isInformation,
   modelId,
   type ModelKind,
   type StoredModel,
@@ -68,7 +68,7 @@ const totalOf = ({ collection, bounds }: Shelf, tenant: number): KeptTotal => ({
   id: SCORING_TOTAL_ID,
   bounds,
   sumOf: ({ id, value }) =>
-    id === SCORING_TOTAL_ID || isInformation(id) ? NO_SUM : { count: 1, bytes: (JSON.parse(value) as Content).bytes },
+    id === SCORING_TOTAL_ID ? NO_SUM : { count: 1, bytes: (JSON.parse(value) as Content).bytes },
   records: (ports) => listRecords(ports, tenant, collection),
 });
 
@@ -84,7 +84,7 @@ const nameOf = (id: string): string => id.slice(id.indexOf('\n') + 1);
 /** Names in alphabetical order of their characters. */
 async function listNames(parts: RecordReader, shelf: Shelf, tenant: number, kind: ModelKind): Promise<string[]> {
   const rows = await listRecords(parts, tenant, shelf.collection, `${kind}\n`);
-  return rows.filter(({ id }) => !isInformation(id)).map(({ id }) => nameOf(id));
+  return rows.map(({ id }) => nameOf(id));
 }
 
 async function load<Stored>(
@@ -126,12 +126,12 @@ async function remove(parts: RecordParts, shelf: Shelf, asker: Asker, kind: Mode
   const { collection } = shelf;
   const { blob, bytes } = await retried(parts, async () => {
     const stored = await load<Content>(parts, shelf, tenant, kind, name);
-    const ids = [modelId(kind, name), informationId(kind, name)];
-    const changes: RecordChange[] = [];
-    for (const id of ids) {
-      const expected = await readRecord(parts, tenant, collection, id);
-      if (expected !== undefined) changes.push({ collection, id, expected, value: undefined });
-    }
+    const changes: RecordChange[] = [
+      { collection, id: modelId(kind, name), expected: JSON.stringify(stored), value: undefined },
+    ];
+    const id = informationId(kind, name);
+    const expected = shelf === MODELS ? await readRecord(parts, tenant, SCORING_RECORDS, id) : undefined;
+    if (expected !== undefined) changes.push({ collection: SCORING_RECORDS, id, expected, value: undefined });
     await changeWithin(parts, totalOf(shelf, tenant), changes, [auditOf(shelf, asker, 'deleted', name)]);
     return stored;
   });
@@ -152,6 +152,13 @@ async function removeAll(parts: RecordParts, shelf: Shelf, asker: Asker, kind: M
 export const listModels = (parts: RecordReader, tenant: number, kind: ModelKind): Promise<string[]> =>
   listNames(parts, MODELS, tenant, kind);
 
+/** Of all models of a kind that are active, compiled. */
+export async function activeBytes(parts: RecordReader, tenant: number, kind: ModelKind): Promise<number> {
+  const rows = await listRecords(parts, tenant, SCORING_MODELS, `${kind}\n`);
+  const models = rows.map(({ value }) => JSON.parse(value) as StoredModel);
+  return models.reduce((sum, { isActive, compiledBytes }) => sum + (isActive ? compiledBytes : 0), 0);
+}
+
 /** @throws PlatformError 404. */
 export const loadModel = (parts: RecordReader, tenant: number, kind: ModelKind, name: string): Promise<StoredModel> =>
   load(parts, MODELS, tenant, kind, name);
@@ -165,7 +172,7 @@ export async function modelInformation(
 ): Promise<string> {
   const text = name.includes('\n')
     ? undefined
-    : await readRecord(parts, tenant, SCORING_MODELS, informationId(kind, name));
+    : await readRecord(parts, tenant, SCORING_RECORDS, informationId(kind, name));
   if (text === undefined) throw new PlatformError('scoring/model-not-found', { name });
   return text;
 }
@@ -185,7 +192,7 @@ export async function createModel(
   const { name } = model;
   await create(parts, MODELS, asker, name, [
     { collection, id: modelId(kind, name), expected: undefined, value: JSON.stringify(model) },
-    { collection, id: informationId(kind, name), expected: undefined, value: information },
+    { collection: SCORING_RECORDS, id: informationId(kind, name), expected: undefined, value: information },
   ]);
 }
 

@@ -1,5 +1,5 @@
 /** The scoring of a node: its workers, whose turn it is, and what models have predicted. */
-import { SCORING_MODELS, isInformation, type StoredModel } from '../model/entities/scoring/model.ts';
+import { SCORING_MODELS, type StoredModel } from '../model/entities/scoring/model.ts';
 import type { RecordChange } from '../model/commands/records.ts';
 import { PlatformError, refusedBy } from '../model/errors.ts';
 import { Shares } from '../pacing/shares.ts';
@@ -16,8 +16,8 @@ import { BATCHES_MAX, SCORING_LIMIT, SPOOL_BYTES_MAX, UNPACKED_BYTES_MAX } from 
 import { ModelRuns, predictionKey } from './model-runs.ts';
 import { Predictions, type PredictionSummary } from './predictions.ts';
 import { Spool } from './spool.ts';
-import { annotatedModel, uploadModel, uploadResource, type ModelUpload, type Upload } from './uploads.ts';
-import type { RecordParts } from './records.ts';
+import { annotatedModel, outputNames, uploadModel, uploadResource, type ModelUpload, type Upload } from './uploads.ts';
+import { modelInformation, type RecordParts } from './records.ts';
 import type { StoredResource } from '../model/entities/scoring/model.ts';
 
 /** What may wait for a worker. */
@@ -38,6 +38,8 @@ export interface ScoringOptions {
   readonly memoryBytesMax: number;
   readonly taskMsMax: number;
   readonly version: string;
+  readonly onScored?: (count: number) => void;
+  readonly onWorkerLost?: () => void;
   /** Module of the workers, for tests. */
   readonly thread?: URL;
 }
@@ -45,8 +47,6 @@ export interface ScoringOptions {
 export class Scoring {
   readonly pool: ScoringPool;
   readonly applies: Applies;
-  /** Records that were scored since the start. */
-  scoredCount = 0;
   readonly #options: ScoringOptions;
   readonly #runs: ModelRuns;
   readonly #turns: Turns;
@@ -66,6 +66,7 @@ export class Scoring {
       log,
       refusals,
       contentBytesMax: UNPACKED_BYTES_MAX,
+      ...(options.onWorkerLost === undefined ? {} : { onLost: options.onWorkerLost }),
       ...(thread === undefined ? {} : { thread }),
     });
     this.#turns = new Turns({
@@ -130,7 +131,7 @@ export class Scoring {
   async apply(asker: Asker, model: StoredModel, text: string): Promise<string | undefined> {
     requireActive(model);
     const output = await this.applies.apply(asker, model, text);
-    this.scoredCount += 1;
+    this.#options.onScored?.(1);
     return output;
   }
 
@@ -147,19 +148,19 @@ export class Scoring {
     asker: Asker,
     model: StoredModel,
     input: BatchInput,
-    options: Omit<BatchOptions, 'version' | 'threadsMax'> & { readonly threadsMax: number | undefined },
+    options: Omit<BatchOptions, 'version' | 'threadsMax' | 'outputs'> & { readonly threadsMax: number | undefined },
   ): Promise<Batch> {
     requireActive(model);
-    const { refusals, version } = this.#options;
+    const { refusals, version, documents } = this.#options;
+    const outputs = outputNames(await modelInformation({ documents }, asker.tenant, 'pmml', model.name));
     // One slice is read while each worker has one.
     const threadsMax = Math.min(options.threadsMax ?? Number.POSITIVE_INFINITY, 2 * this.#runs.threads);
     return openBatch(this.#runs, refusals, asker, model, input, {
       ...options,
       threadsMax,
       version,
-      onScored: (count) => {
-        this.scoredCount += count;
-      },
+      outputs,
+      onScored: (count) => this.#options.onScored?.(count),
     });
   }
 
@@ -211,7 +212,7 @@ export class Scoring {
   /** Models that are deactivated or deleted leave the memory of the workers. */
   recordsChanged(tenant: number, changes: readonly RecordChange[]): void {
     for (const { collection, id, expected, value } of changes) {
-      if (collection !== SCORING_MODELS || !id.startsWith('pmml\n') || isInformation(id)) continue;
+      if (collection !== SCORING_MODELS || !id.startsWith('pmml\n')) continue;
       if (value !== undefined && (JSON.parse(value) as StoredModel).isActive) continue;
       this.pool.drop(tenant, id.slice('pmml\n'.length));
       const former = expected ?? value;

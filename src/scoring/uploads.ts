@@ -12,7 +12,7 @@ import type { ModelInformation } from '../scoring-workers/pmml/engine.ts';
 import type { Problem } from '../scoring-workers/pmml/document/problems.ts';
 import type { CheckAnswer, RefusedAnswer } from '../scoring-workers/protocol.ts';
 import type { Asker } from './asker.ts';
-import { INFORMATION_BYTES_MAX, SCORING_LIMIT, UNPACKED_BYTES_MAX } from './limits.ts';
+import { INFORMATION_BYTES_MAX, MODEL_TABLES_MAX, SCORING_LIMIT, UNPACKED_BYTES_MAX } from './limits.ts';
 import { createModel, createResource, type RecordParts } from './records.ts';
 import { openSource } from './sources.ts';
 
@@ -57,8 +57,6 @@ export function uploadModel(parts: UploadParts, asker: Asker, upload: Upload): P
       isActive: true,
       createdAt: parts.now(),
       functionName: information.functionName,
-      outputs: information.outputFields.map((field) => field.name),
-      ...targetOf(information),
       ...(tables.length === 0 ? {} : { tables }),
     };
     const text = shownFields(information);
@@ -123,6 +121,11 @@ async function checked(
   const first = await check(parts, asker, upload, []);
   const { tables } = first;
   if (tables.length === 0) return { answer: first, tables };
+  if (tables.length > MODEL_TABLES_MAX)
+    throw new PlatformError('scoring/model-refused', {
+      name: upload.fileName,
+      reason: `it reads ${tables.length} lookup tables; a model may read ${MODEL_TABLES_MAX}`,
+    });
   return { answer: await check(parts, asker, upload, tables), tables };
 }
 
@@ -210,14 +213,6 @@ function refusedUpload({ refusals }: UploadParts, name: string, { reason, messag
   return new PlatformError('scoring/model-refused', { name, reason: message });
 }
 
-/** Usages of fields that say what is predicted, in PMML before 4 and from 4 on. */
-const TARGET_USAGES = new Set(['TARGET', 'PREDICTED']);
-
-function targetOf({ inputFields }: ModelInformation): { readonly target?: string } {
-  const target = inputFields.find(({ usage }) => TARGET_USAGES.has(usage));
-  return target === undefined ? {} : { target: target.name };
-}
-
 /** What `shownModel` needs beside the record. */
 function shownFields({ description, inputFields, outputFields }: ModelInformation): string {
   return JSON.stringify({ description, inputFields, outputFields });
@@ -238,3 +233,7 @@ export function shownModel({ name, isActive, createdAt }: StoredModel, fields: s
     outputFields,
   });
 }
+
+/** Names of the outputs in order, the target first: the columns of CSV. @param fields text of `shownFields`. */
+export const outputNames = (fields: string): string[] =>
+  (JSON.parse(fields) as Pick<ModelInformation, 'outputFields'>).outputFields.map(({ name }) => name);

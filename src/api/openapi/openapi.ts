@@ -37,6 +37,7 @@ const AREAS: Readonly<Record<string, string>> = {
   realtime: 'Notifications',
   'reliable-notification': 'Subscriptions of Notifications 2.0',
   remoteaccess: 'Remote access: where tunnels to devices lead',
+  scoring: 'Models of machine learning, and applying them to records',
 };
 
 /** @param routes the table. @returns the document as a JSON value, without its servers. */

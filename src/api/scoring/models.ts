@@ -10,6 +10,7 @@ import { leaveGroup, removeGroups } from '../../scoring/groups.ts';
 import { UNPACKED_BYTES_MAX } from '../../scoring/limits.ts';
 import {
   activateModel,
+  activeBytes,
   listModels,
   loadModel,
   modelInformation,
@@ -80,13 +81,23 @@ async function upload(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   const file = await storeUpload(request);
   const uploaded = await scoringOf(request).uploadModel(request.platform, askerOf(request), file);
   if ('model' in uploaded) return jsonText(shownModel(uploaded.model, uploaded.information), 201);
-  const { annotated } = uploaded;
-  await request.sendContent(200, ['Content-Type', XML_CONTENT], annotated.length, inOne(annotated));
-  return ANSWERED;
+  return answerDocument(request, uploaded.annotated);
 }
 
-async function* inOne(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
+/** Answers with a document that may be large: it waits for its client on the disk. */
+async function answerDocument(
+  request: ApiRequest,
+  document: Uint8Array,
+  headers: readonly string[] = [],
+): Promise<typeof ANSWERED> {
+  const spool = scoringOf(request).spool(askerOf(request));
+  try {
+    await spool.write(document);
+    await request.sendContent(200, ['Content-Type', XML_CONTENT, ...headers], spool.bytes, spool.read());
+  } finally {
+    await spool.close();
+  }
+  return ANSWERED;
 }
 
 const activate =
@@ -121,8 +132,7 @@ async function source(request: ApiRequest): Promise<typeof ANSWERED> {
   const headers = ['Content-Disposition', attachmentHeader(`${model.name}.pmml`)];
   if (request.query.isTrue('annotated')) {
     const annotated = await scoringOf(request).annotate(request.platform, askerOf(request), model);
-    await request.sendContent(200, ['Content-Type', XML_CONTENT, ...headers], annotated.length, inOne(annotated));
-    return ANSWERED;
+    return answerDocument(request, annotated, headers);
   }
   const pieces = await documentOf(request, model);
   request.stream(200, XML_CONTENT, headers);
@@ -159,7 +169,7 @@ async function metrics(request: ApiRequest): Promise<Answer> {
       predictionMetricsErrorMsg: `The model '${model.name}' is not active: its predictions are not counted.`,
     });
   const { modelBytesMax } = scoring.pool;
-  const used = await usedBytes(request);
+  const used = await activeBytes(request.platform, request.tenant, 'pmml');
   const memory = {
     modelSize: megabytes(model.compiledBytes),
     usedMemory: megabytes(used),
@@ -182,17 +192,6 @@ async function metrics(request: ApiRequest): Promise<Answer> {
           TotalObservations: numbers.count,
         };
   return json({ ...memory, predictionMetrics });
-}
-
-/** Of the active models of the tenant, compiled. */
-async function usedBytes({ platform, tenant }: ApiRequest): Promise<number> {
-  const names = await listModels(platform, tenant, 'pmml');
-  let bytes = 0;
-  for (const name of names) {
-    const model = await loadModel(platform, tenant, 'pmml', name).catch(() => undefined);
-    if (model?.isActive === true) bytes += model.compiledBytes;
-  }
-  return bytes;
 }
 
 export function modelRoutes(): Route[] {

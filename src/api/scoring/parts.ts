@@ -108,9 +108,18 @@ export async function readContent<Result>(
   const { refusals } = request.platform;
   const toEnd = async (content: AsyncIterable<Uint8Array>, fileName: string): Promise<{ result: Result }> => {
     const source = bounded(request, content);
-    const result = await take({ [Symbol.asyncIterator]: () => ({ next: () => source.next() }) }, fileName);
-    for (let next = await source.next(); next.done !== true; next = await source.next());
-    return { result };
+    const drop = async (): Promise<void> => {
+      for (let next = await source.next(); next.done !== true; next = await source.next());
+    };
+    try {
+      const result = await take({ [Symbol.asyncIterator]: () => ({ next: () => source.next() }) }, fileName);
+      await drop();
+      return { result };
+    } catch (error) {
+      // Why the rest cannot be read is no news then.
+      if (error instanceof PlatformError && error.status === 400) await drop().catch(() => undefined);
+      throw error;
+    }
   };
   if (!isForm(request)) return (await toEnd(body, request.query.text('file') ?? '')).result;
   const limits = { refusals, limitBytes: FILE_BYTES_MAX, limit: SCORING_LIMIT.FILE_BYTES };

@@ -3,9 +3,10 @@ import { ContentTooLong } from '../content/byte-reader.ts';
 import { listEntries } from './archive.ts';
 
 /** The list of entries is in these last bytes. */
+const NAMES_MAX = 1_000;
 const END_BYTES_MAX = 32 * 1_048_576;
 
-/** Names of the classes, without those within others. @throws ContentError. */
+/** Names of the classes, without those within others; the first 1,000. @throws ContentError. */
 export async function classesOf(content: AsyncIterable<Uint8Array>, bytesMax: number): Promise<string[]> {
   let end: Uint8Array[] = [];
   let [bytes, held] = [0, 0];
@@ -24,5 +25,6 @@ export async function classesOf(content: AsyncIterable<Uint8Array>, bytesMax: nu
     .map(({ fileName }) => fileName)
     .filter((name) => name.endsWith('.class') && !name.includes('$') && !name.startsWith('META-INF/'))
     .map((name) => name.slice(0, -'.class'.length).replaceAll('/', '.'))
-    .filter((name) => !name.endsWith('-info'));
+    .filter((name) => !name.endsWith('-info'))
+    .slice(0, NAMES_MAX);
 }

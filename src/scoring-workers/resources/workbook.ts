@@ -6,6 +6,7 @@ import { HeldArchive } from './archive.ts';
 
 /** Of one part, unpacked. */
 const PART_BYTES_MAX = 256 * 1_048_576;
+const SHEETS_MAX = 1_000;
 const CELLS_MAX = 5_000_000;
 const COLUMNS_MAX = 16_384;
 const WORKBOOK = 'xl/workbook.xml';
@@ -36,6 +37,7 @@ export async function readWorkbook(bytes: Buffer): Promise<ReadonlyMap<string, L
     },
   });
   if (sheets.length === 0) throw new ContentError('the workbook has no sheet');
+  if (sheets.length > SHEETS_MAX) throw new ContentError(`the workbook has more than ${SHEETS_MAX} sheets`);
   const texts = await sharedTexts(archive);
   const tables = new Map<string, LookupTable>();
   let cellsLeft = CELLS_MAX;

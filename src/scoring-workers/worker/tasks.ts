@@ -1,6 +1,7 @@
 /** What a scoring worker does with its tasks. It knows no threads: those are in thread.ts. */
 import type { MessagePort } from 'node:worker_threads';
 import { annotate } from '../pmml/document/annotate.ts';
+import { ContentTooLong } from '../content/byte-reader.ts';
 import { receiveContent } from '../content/source-port.ts';
 import { unpacked, type Unpacked } from '../content/unpacked.ts';
 import type { LookupTable, ReadOptions, ReadResult, ScoringModel } from '../pmml/engine.ts';
@@ -31,6 +32,10 @@ export interface ModelEngine {
   begin(options: ReadOptions): { write(chunk: Uint8Array): void; end(): ReadResult };
 }
 
+/** Of an explanation: that of a large ensemble has a line for each node that it visits. */
+const EXPLANATION_LENGTH_MAX = 16 * 1_048_576;
+/** A document that is shown with its problems is held whole. */
+const ANNOTATED_BYTES_MAX = 256 * 1_048_576;
 const encoder = new TextEncoder();
 
 export class WorkerTasks {
@@ -101,11 +106,14 @@ export class WorkerTasks {
   async #annotate({ port, problems }: AnnotateTask): Promise<Answer> {
     const { pieces } = await this.#unpacked(port, false);
     const document: Uint8Array[] = [];
-    for await (const piece of pieces) document.push(piece);
-    return {
-      kind: 'document',
-      document: Buffer.from(annotate(Buffer.concat(document).toString(), problems, 'Millrace')),
-    };
+    let bytes = 0;
+    for await (const piece of pieces) {
+      bytes += piece.length;
+      if (bytes > ANNOTATED_BYTES_MAX) throw new ContentTooLong(ANNOTATED_BYTES_MAX);
+      document.push(piece);
+    }
+    const text = annotate(Buffer.concat(document).toString(), problems, 'Millrace');
+    return { kind: 'document', document: Buffer.from(text) };
   }
 
   async #inspect({ fileName, port }: InspectTask): Promise<Answer> {
@@ -162,7 +170,10 @@ function apply(model: ScoringModel, { records }: ApplyTask): Answer {
 
 function explain(model: ScoringModel, { record: text }: ExplainTask): Answer {
   const record = readRecord(text);
-  return { kind: 'text', text: record === undefined ? undefined : model.explain(record) };
+  if (record === undefined) return { kind: 'text', text: undefined };
+  const whole = model.explain(record);
+  const cut = `${whole.slice(0, EXPLANATION_LENGTH_MAX)}\n… (cut after ${EXPLANATION_LENGTH_MAX} characters)\n`;
+  return { kind: 'text', text: whole.length > EXPLANATION_LENGTH_MAX ? cut : whole };
 }
 
 function batch(model: ScoringModel, task: BatchTask): Answer {

@@ -19,7 +19,15 @@ import type { RecordParts } from '../records.ts';
 import { nextRun } from './configuration.ts';
 import { type ExecutionParts, executeJob, type Outcome } from './execution.ts';
 import { listJobs, removeRuns } from './jobs.ts';
-import { JOB_PREFIX, jobRecordId, runPrefix, runRecordId, type StoredJob, type StoredRun } from './stored.ts';
+import {
+  JOB_PREFIX,
+  jobRecordId,
+  runPrefix,
+  type RunStatus,
+  runRecordId,
+  type StoredJob,
+  type StoredRun,
+} from './stored.ts';
 
 /** Between two looks at what is due. */
 const STEP_MS = 500;
@@ -34,6 +42,7 @@ export interface JobRunnerOptions extends ExecutionParts, Omit<RecordParts, 'doc
   readonly commands: { request(command: Command): Promise<unknown> };
   readonly ids: IdSource;
   readonly log: Log;
+  readonly onEnded: (status: RunStatus) => void;
   /** Numbers of the tenants. */
   readonly tenants: () => Iterable<number>;
   /** Whether this node decides for the records of the tenant. */
@@ -41,9 +50,6 @@ export interface JobRunnerOptions extends ExecutionParts, Omit<RecordParts, 'doc
 }
 
 export class JobRunner {
-  /** Runs that have ended, and those of them that failed. */
-  runsCount = 0;
-  failuresCount = 0;
   readonly #options: JobRunnerOptions;
   readonly #loop = new BackgroundLoop();
   /** When jobs are due, by tenant and job; tenants that are absent have not been read. */
@@ -209,8 +215,7 @@ export class JobRunner {
     const run = JSON.parse(runText) as StoredRun;
     const ended: StoredRun = { ...run, ...outcome, endedAt: new Date(this.#options.now()).toISOString() };
     const id = runRecordId(jobId, run.number);
-    this.runsCount++;
-    if (outcome.status === 'Failure') this.failuresCount++;
+    this.#options.onEnded(outcome.status);
     try {
       await changeRecords(this.#options, tenant, [
         { collection: SCORING_RECORDS, id, expected: runText, value: JSON.stringify(ended) },

@@ -33,7 +33,15 @@ export function scoringPart(core: ServerCore, files: FilesPart): ScoringPart {
       id.startsWith(RUN_PREFIX) ? runBlobs(text) : [],
     ),
   );
+  const records = metrics.counter('millrace_scoring_records_total', 'Records that models have scored', []);
+  const lost = metrics.counter(
+    'millrace_scoring_workers_lost_total',
+    'Scoring workers that were lost and replaced',
+    [],
+  );
   const scoring = new Scoring({
+    onScored: (count) => records.inc(count),
+    onWorkerLost: () => lost.inc(),
     blobs: files.files,
     documents,
     refusals: metrics,
@@ -46,24 +54,17 @@ export function scoringPart(core: ServerCore, files: FilesPart): ScoringPart {
     taskMsMax: config.scoringTaskMaxMs,
     version: VERSION,
   });
-  metrics.gauge(
-    'millrace_scoring_records',
-    'Records that models have scored since the start',
-    () => scoring.scoredCount,
-  );
-  metrics.gauge('millrace_scoring_tasks_waiting', 'Tasks of models that wait for a worker', () => scoring.waitingCount);
-  metrics.gauge('millrace_scoring_batches', 'Batches under way', () => scoring.batchCount);
+  metrics.gauge('millrace_scoring_batches', 'Batches of records under way', () => scoring.batchCount);
   metrics.gauge(
     'millrace_scoring_spool_bytes',
     'Bytes of results of batches that are not sent yet',
     () => scoring.spoolBytes,
   );
-  metrics.gauge(
-    'millrace_scoring_workers_lost',
-    'Scoring workers that were lost and replaced',
-    () => scoring.pool.lostCount,
-  );
+  const runs = metrics.counter('millrace_scoring_job_runs_total', 'Runs of scoring jobs that have ended, by status', [
+    'status',
+  ]);
   const jobs = new JobRunner({
+    onEnded: (status) => runs.inc({ status }),
     documents,
     commands: core.commands,
     history: core.historyReader,
@@ -77,16 +78,7 @@ export function scoringPart(core: ServerCore, files: FilesPart): ScoringPart {
     tenants,
     isMine: (tenant) => core.isMine(tenant, TENANT_KEY),
   });
-  metrics.gauge(
-    'millrace_scoring_job_runs',
-    'Runs of scoring jobs that have ended since the start',
-    () => jobs.runsCount,
-  );
-  metrics.gauge(
-    'millrace_scoring_job_failures',
-    'Runs of scoring jobs that failed since the start',
-    () => jobs.failuresCount,
-  );
+  metrics.gauge('millrace_scoring_tasks_waiting', 'Tasks of models that wait for a worker', () => scoring.waitingCount);
   return {
     scoring,
     recordsChanged: (tenant, changes) => {

@@ -7,7 +7,7 @@ import t from 'tap';
 import { VERSION } from '../../../src/config/project.ts';
 import { Scoring } from '../../../src/scoring/scoring.ts';
 import { unpacked } from '../../../src/scoring-workers/content/unpacked.ts';
-import { brokenPmml, linePmml, treePmml } from '../../helpers/pmml.ts';
+import { brokenPmml, linePmml, treePmml } from '../../helpers/scoring/pmml.ts';
 import { zipOf } from '../../helpers/zip.ts';
 import { ADMIN, basic, startApi } from '../helpers/api.ts';
 import { FakePlatform } from '../helpers/fake-platform.ts';

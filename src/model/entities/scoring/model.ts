@@ -11,7 +11,7 @@ export const SCORING_TOTAL_ID = 'total';
 export const MODEL_KINDS = ['pmml', 'onnx'] as const;
 export type ModelKind = (typeof MODEL_KINDS)[number];
 
-/** Of `scoringModel`, under `<kind>\n<name>`; what clients are shown of it lies beside it (`informationId`). */
+/** Of `scoringModel`, under `<kind>\n<name>`; what clients are shown of it lies elsewhere (`informationId`). */
 export interface StoredModel {
   readonly name: string;
   /** Key of the uploaded content, which is new with each upload: a model never changes under one key. */
@@ -25,10 +25,6 @@ export interface StoredModel {
   readonly createdAt: number;
   /** What it does, such as `classification`; of PMML. */
   readonly functionName?: string;
-  /** Names of the outputs in order: the columns of CSV. */
-  readonly outputs?: readonly string[];
-  /** Field that it predicts, where a record may say what is expected; of PMML. */
-  readonly target?: string;
   /** Names of the lookup tables that it reads. */
   readonly tables?: readonly string[];
 }
@@ -53,12 +49,11 @@ export interface StoredResource {
 }
 
 export const modelId = (kind: ModelKind, name: string): string => `${kind}\n${name}`;
-/** Of the text that shows the model: it may be long, and scoring does not need it. */
-export const informationId = (kind: ModelKind, name: string): string => `${kind}\n${name}\ninformation`;
-export const isInformation = (id: string): boolean => id.endsWith('\ninformation');
+/** In `scoring`, of the text that shows the model: it may be long, and lists of models do not read it. */
+export const informationId = (kind: ModelKind, name: string): string => `information\n${kind}\n${name}`;
 
 /** Contents that a stored text names. */
 export function scoringBlobs(text: string, id: string): string[] {
-  if (id === SCORING_TOTAL_ID || isInformation(id)) return [];
+  if (id === SCORING_TOTAL_ID) return [];
   return [(JSON.parse(text) as StoredModel | StoredResource).blob];
 }

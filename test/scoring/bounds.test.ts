@@ -1,0 +1,124 @@
+/** Lost workers are replaced, waiting is bounded, and tenants take turns (docs/internals/scoring.md#workers). */
+import t from 'tap';
+import type { StoredModel } from '../../src/model/entities/scoring/model.ts';
+import { refusedBy } from '../../src/model/errors.ts';
+import { Turns } from '../../src/pacing/turns.ts';
+import { Applies } from '../../src/scoring/applies.ts';
+import { ModelRuns, type RunAnswer, type RunTask } from '../../src/scoring/model-runs.ts';
+import { Predictions } from '../../src/scoring/predictions.ts';
+import { ScoringPool } from '../../src/scoring-workers/pool.ts';
+import type { ApplyTask } from '../../src/scoring-workers/protocol.ts';
+import { untilTurn } from '../helpers/until.ts';
+
+const MODEL: StoredModel = { name: 'm', blob: 'k', bytes: 1, compiledBytes: 1, isActive: true, createdAt: 0 };
+const NO_PREDICTIONS = { classes: [], numbers: new Float64Array() };
+const QUIET: any = { warn: () => undefined };
+
+t.test('a worker that loops, dies or takes all memory is replaced', async (t) => {
+  const counted: string[] = [];
+  const pool = new ScoringPool({
+    threads: 1,
+    memoryBytesMax: 1_048_576,
+    contentBytesMax: 1_000,
+    taskMsMax: 1_500,
+    version: '1',
+    log: QUIET,
+    refusals: { count: (limit) => counted.push(limit) },
+    thread: new URL('../helpers/scoring/bad-thread.js', import.meta.url),
+  });
+  t.teardown(() => pool.stop());
+  const apply = (record: string): Promise<unknown> => {
+    const task: ApplyTask = { kind: 'apply', key: { tenant: 1, name: 'm', version: 'k' }, records: [record] };
+    return pool.run(task);
+  };
+  for (const [record, limit] of [
+    ['exit', 'scoring/worker-lost'],
+    ['loop', 'scoring/task-time'],
+  ] as const) {
+    await t.rejects(apply(record), { status: 503, message: new RegExp(limit) });
+    t.match(await apply('fine'), { texts: ['fine'] }, 'the next one works');
+  }
+  t.same(counted, ['scoring/worker-lost', 'scoring/task-time']);
+});
+
+/** Runs of which the test decides when they end. */
+class HeldRuns {
+  readonly threads = 1;
+  readonly held: { readonly records: readonly string[]; end(error?: Error): void }[] = [];
+
+  run(_asker: unknown, _model: StoredModel, task: RunTask): Promise<RunAnswer> {
+    const { records } = task as ApplyTask;
+    return new Promise((resolve, reject) => {
+      const end = (error?: Error): void => {
+        if (error !== undefined) reject(error);
+        else resolve({ kind: 'texts', texts: records.map((text) => `${text}!`), predictions: NO_PREDICTIONS });
+      };
+      this.held.push({ records, end });
+    });
+  }
+}
+
+t.test('records that come while a worker is busy go together', async (t) => {
+  const runs = new HeldRuns();
+  const counted: string[] = [];
+  const applies = new Applies(runs as unknown as ModelRuns, { count: (limit) => counted.push(limit) });
+  const apply = (text: string): Promise<string | undefined> => applies.apply({ tenant: 1, user: 'u' }, MODEL, text);
+  const first = [apply('a'), apply('b')];
+  await untilTurn('the first task', () => runs.held.length === 1);
+  const second = [apply('c'), apply('d'), apply('e')];
+  t.same(runs.held[0]?.records, ['a', 'b']);
+  runs.held[0]?.end();
+  t.same(await Promise.all(first), ['a!', 'b!']);
+  await untilTurn('the second task', () => runs.held.length === 2);
+  t.same(runs.held[1]?.records, ['c', 'd', 'e']);
+  runs.held[1]?.end(refusedBy('scoring/worker-lost'));
+  for (const one of second) await t.rejects(one, { status: 503 });
+  await t.rejects(apply('x'.repeat(17 * 1_048_576)), { status: 400, message: /scoring\/record-bytes/ });
+  const waiting = Array.from({ length: 9_000 }, () => apply('x'));
+  await t.rejects(Promise.all(Array.from({ length: 1_000 }, () => apply('y'))), { status: 503 });
+  t.ok(counted.includes('scoring/applies-of-user'));
+  let ended = 2;
+  while (applies.waitingCount > 0) {
+    await new Promise(setImmediate);
+    for (; ended < runs.held.length; ended += 1) runs.held[ended]?.end();
+  }
+  await Promise.all(waiting);
+});
+
+t.test("a tenant's tasks do not hold up another's", async (t) => {
+  const order: number[] = [];
+  let go = (): void => undefined;
+  const pool = {
+    threads: 1,
+    run: async ({ key }: ApplyTask) => {
+      if (order.length === 0)
+        await new Promise<void>((resolve) => {
+          go = resolve;
+        });
+      order.push(key.tenant);
+      return { kind: 'texts', texts: [], predictions: NO_PREDICTIONS } as const;
+    },
+  };
+  const turns = new Turns({
+    refusals: { count: () => undefined },
+    running: { all: 1 },
+    waiting: { all: 100, ofUser: 5 },
+    limits: { all: 'scoring/tasks-waiting', ofUser: 'scoring/tasks-waiting-of-user' },
+  });
+  const runs = new ModelRuns({
+    pool: pool as never,
+    turns,
+    blobs: { read: async () => undefined },
+    documents: { get: () => undefined, list: () => [] },
+    predictions: new Predictions(),
+  });
+  const run = (tenant: number): Promise<unknown> =>
+    runs.run({ tenant, user: 'u' }, MODEL, { kind: 'apply', records: [] });
+  const all = [1, 1, 1, 1, 2].map(run);
+  await untilTurn('four tasks wait', () => turns.waitingCount === 4);
+  go();
+  await Promise.all(all);
+  t.ok(order.indexOf(2) <= 2, `the other tenant is among the next: ${order.join()}`);
+  const many = await Promise.allSettled(Array.from({ length: 7 }, () => run(1)));
+  t.equal(many.filter(({ status }) => status === 'rejected').length, 1, 'one runs, five wait, one is refused');
+});
