@@ -1,7 +1,7 @@
 /** What rows of SmartREST 1.0 reach, over HTTP and MQTT, with the rights of their sender. */
 import { DeviceRegistration } from '../../accounts/registration/registration.ts';
-import type { Principal } from '../../model/access/principal.ts';
-import { BOOTSTRAP_ROLE } from '../../model/access/roles.ts';
+import { withoutGrants, type Principal } from '../../model/access/principal.ts';
+import { BOOTSTRAP_ROLE, INVENTORY_CREATE } from '../../model/access/roles.ts';
 import { isDeviceId } from '../../model/entities/device-request.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { encodeRow } from '../../smartrest/rows/csv-encode.ts';
@@ -10,7 +10,6 @@ import type { StoredCollection } from '../../smartrest/one/collections.ts';
 import { RowFault, WRONG_COUNT } from '../../smartrest/one/fault.ts';
 import type { FilledRequest } from '../../smartrest/one/request-template.ts';
 import type { Row } from '../../smartrest/one/rows.ts';
-import { INVENTORY_CREATE } from '../inventory/managed-objects.ts';
 import type { InnerRequest, InnerRequester } from '../request/inner-request.ts';
 import type { Platform } from '../request/platform.ts';
 import type { RouteRules } from '../request/route-rules.ts';
@@ -78,11 +77,6 @@ const isOpen = ({ path, access, body, isHeldBack, setsCookies }: RouteRules): bo
   body?.form !== 'stream' &&
   isHeldBack !== true &&
   setsCookies !== true;
-
-/** Inventory roles do not count (docs/spec/smartrest-one.md#requests). */
-function withoutGrants({ grants: _notCounted, ...principal }: Principal): Principal {
-  return principal;
-}
 
 class SenderPort implements RowPort {
   readonly #sender: RowSender;

@@ -39,6 +39,11 @@ export interface Principal {
   readonly asOf?: number;
 }
 
+/** Without rights over parts of the inventory: SmartREST knows global roles and ownership (docs/spec/smartrest.md#rights). */
+export function withoutGrants({ grants: _notCounted, ...principal }: Principal): Principal {
+  return principal;
+}
+
 /** Of a request without credentials on a public route. It has no role and no tenant has its number. */
 export const ANONYMOUS: Principal = { tenant: '', tenantNumber: 0, userName: '', roles: new Set() };
 

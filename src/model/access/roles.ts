@@ -24,6 +24,14 @@ const READ_ADMIN_CREATE = ['INVENTORY', 'MANAGED_OBJECT', 'BINARY'];
 const catalogue = (areas: readonly string[], levels: readonly string[]): string[] =>
   areas.flatMap((area) => levels.map((level) => `ROLE_${area}_${level}`));
 
+/** Each of them may create managed objects. */
+export const INVENTORY_CREATE: readonly string[] = [
+  'ROLE_INVENTORY_ADMIN',
+  'ROLE_MANAGED_OBJECT_ADMIN',
+  'ROLE_INVENTORY_CREATE',
+  'ROLE_MANAGED_OBJECT_CREATE',
+];
+
 /** All roles but those of the platform itself: what the administrator of a tenant has. */
 export const ROLES: readonly string[] = [
   ...catalogue(READ_ADMIN, ['READ', 'ADMIN']),

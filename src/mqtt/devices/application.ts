@@ -23,7 +23,6 @@ import type { DeviceConnection, DeviceLink, MqttApplication, SessionReceiptStore
 import { BootstrapLink } from './bootstrap-link.ts';
 import { PlatformDeviceLink } from './link.ts';
 import type { LinkParts, Presence } from './link.ts';
-import { ownsOrHasRole } from './rights.ts';
 import type { Device, OpeningRight } from './device.ts';
 import type { DeviceHooks } from './hooks.ts';
 import { CustomOperationRows } from './collection-rows.ts';
@@ -146,7 +145,7 @@ export class DeviceApplication implements MqttApplication, Presence {
     }
   }
 
-  /** A device user connects as its own device or as a new one, a user with rights over devices as any. */
+  /** A device user connects as its own device or as a new one, a user with rights over devices as any; inventory roles have no say. */
   mayConnect(principal: Principal, clientId: string): boolean | Promise<boolean> {
     if (principal.roles.has('ROLE_DEVICE_CONTROL_ADMIN')) return true;
     if (principal.roles.has(BOOTSTRAP_ROLE)) return this.#options.registration !== undefined;
@@ -154,7 +153,7 @@ export class DeviceApplication implements MqttApplication, Presence {
     return this.#objects.known.decide(() => {
       const serial = this.sessionKey(principal, clientId);
       const source = this.#objects.sourceOf(principal.tenantNumber, serial);
-      if (source !== undefined) return ownsOrHasRole(this.#objects.known, principal, source, 'ROLE_INVENTORY_ADMIN');
+      if (source !== undefined) return this.#objects.mayOpen(principal, source) !== 'none';
       const { claimant } = serialClaim(principal);
       return (
         claimant === undefined ||

@@ -6,6 +6,7 @@ import { NotLoaded } from '../../actors/runtime/state-view.ts';
 import type { OfferedRecord } from '../../ingest/journal/command-bus.ts';
 import { encodeCommand } from '../../ingest/journal/command-record.ts';
 import { decodeMeasurement, documentText } from '../../ingest/measurements/record.ts';
+import { INVENTORY_CREATE } from '../../model/access/roles.ts';
 import { serialClaim } from '../../model/access/serial-claim.ts';
 import type { ActorKey } from '../../model/commands/command.ts';
 import type { DeviceEnsureChecked } from '../../model/commands/external-ids.ts';
@@ -386,6 +387,8 @@ export function planCollection(
     link.replies.refuseTemplates(xid, reason);
   };
   try {
+    if (!INVENTORY_CREATE.some((role) => connection.principal.roles.has(role)))
+      throw new PlatformError('security/forbidden');
     requireXId(xid);
     const doc = collectionDocument(xid, rows);
     requireRoomForCollection(

@@ -254,7 +254,7 @@ export class MessagePlan {
       }
       source = known;
       try {
-        parts.objects.requireRight(link, source, 'ROLE_INVENTORY_ADMIN', this.#rights);
+        parts.objects.requireGlobalRight(link, source, 'ROLE_INVENTORY_ADMIN', this.#rights);
       } catch (error) {
         if (error instanceof NotLoaded) throw error;
         this.#afterwards.push(() => this.tellFault(error as PlatformError));
@@ -398,7 +398,7 @@ export class MessagePlan {
         existing = parts.objects.sourceOf(link.tenantNumber, effect.externalId);
         if (existing === undefined) break;
         try {
-          parts.objects.requireRight(link, existing, 'ROLE_INVENTORY_ADMIN', this.#rights);
+          parts.objects.requireGlobalRight(link, existing, 'ROLE_INVENTORY_ADMIN', this.#rights);
         } catch (error) {
           if (error instanceof NotLoaded) throw error;
           this.#afterwards.push(() => link.replies.sendError(error as PlatformError, messageId));

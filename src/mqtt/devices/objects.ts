@@ -1,7 +1,7 @@
 /** The managed objects of devices: which serial means which, who may open and write them, and new ones. */
 import type { DeviceCommands } from '../../ingest/journal/command-bus.ts';
 import { isOwnedBy } from '../../model/access/inventory-access.ts';
-import type { Principal } from '../../model/access/principal.ts';
+import { withoutGrants, type Principal } from '../../model/access/principal.ts';
 import { SERIAL_TYPE, serialClaim } from '../../model/access/serial-claim.ts';
 import type { DeviceEnsure } from '../../model/commands/external-ids.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
@@ -33,10 +33,11 @@ export class DeviceObjects {
 
   /**
    * By which right a connection of the user may be that of the object. Asked whenever one opens an object that exists:
-   * its client ID may have been bound to it after CONNECT. Within `known.decide`. @returns undefined when there is no
+   * its client ID may have been bound to it after CONNECT. Inventory roles have no say. Within `known.decide`. @returns undefined when there is no
    * such object, or not yet.
    */
-  mayOpen(principal: Principal, source: number): OpeningRight | undefined {
+  mayOpen(user: Principal, source: number): OpeningRight | undefined {
+    const principal = withoutGrants(user);
     const doc = this.known.get('managedObject', principal.tenantNumber, String(source));
     if (doc === undefined) return undefined;
     if (principal.roles.has('ROLE_DEVICE_CONTROL_ADMIN') || isOwnedBy(principal, doc)) return 'lasting';
@@ -49,7 +50,19 @@ export class DeviceObjects {
    * the user's own, or the user has the role; `mqtt/objects-of-message`.
    */
   requireRight(device: Device, source: number, role: string, rights: MessageRights): void {
-    const { principal } = device.connection;
+    this.#requireRightOf(device.connection.principal, device, { source, role, rights });
+  }
+
+  /** The same for rows of SmartREST: inventory roles have no say (docs/spec/smartrest.md#rights). */
+  requireGlobalRight(device: Device, source: number, role: string, rights: MessageRights): void {
+    this.#requireRightOf(withoutGrants(device.connection.principal), device, { source, role, rights });
+  }
+
+  #requireRightOf(
+    principal: Principal,
+    device: Device,
+    { source, role, rights }: { readonly source: number; readonly role: string; readonly rights: MessageRights },
+  ): void {
     if (source === device.source || principal.roles.has(role)) return;
     const doc = this.known.get('managedObject', principal.tenantNumber, String(source));
     // An object that does not exist is for the actor to refuse.
@@ -59,23 +72,6 @@ export class DeviceObjects {
       () =>
         mayWrite(this.known, principal, { id: source, doc }, role) ||
         isAtOrBelow(this.known, device.tenantNumber, source, device.source),
-    );
-    if (!isAllowed) throw new PlatformError('security/forbidden');
-  }
-
-  /**
-   * For custom templates, whose rights are global ones (docs/spec/smartrest.md#custom-rows): a role, ownership, or a
-   * place below the device. Inventory roles have no say. Within the planning of a message.
-   * @throws PlatformError 403, or `mqtt/objects-of-message`.
-   */
-  requireGlobalRight(device: Device, source: number, role: string, rights: MessageRights): void {
-    const { principal } = device.connection;
-    if (source === device.source || principal.roles.has(role)) return;
-    const doc = this.known.get('managedObject', principal.tenantNumber, String(source));
-    // An object that does not exist is for the actor to refuse.
-    if (doc === undefined || isOwnedBy(principal, doc)) return;
-    const isAllowed = rights.answer(`below ${source}`, () =>
-      isAtOrBelow(this.known, device.tenantNumber, source, device.source),
     );
     if (!isAllowed) throw new PlatformError('security/forbidden');
   }

@@ -49,17 +49,7 @@ const SCOPES: Readonly<Record<string, WantedAccess['scope']>> = {
   ROLE_DEVICE_CONTROL_ADMIN: 'OPERATION',
 };
 
-/**
- * Whether the user owns the object, or has `role` or a permission in its place. An object that does not exist is for
- * the actor to refuse.
- */
-export function ownsOrHasRole(documents: KnownDocuments, principal: Principal, id: number, role: string): boolean {
-  if (principal.roles.has(role)) return true;
-  const doc = documents.get('managedObject', principal.tenantNumber, String(id));
-  return doc === undefined || mayWrite(documents, principal, { id, doc }, role);
-}
-
-/** The same of an object that has been read. */
+/** Whether the user owns the object, or has `role` or a permission in its place. @param doc of the object. */
 export function mayWrite(
   documents: KnownDocuments,
   principal: Principal,

@@ -754,6 +754,34 @@ t.test('MQTT: a device writes to others as far as its inventory roles go', async
   );
   t.same((await rest.read(`/event/events?type=by-mqtt&source=${outside.id}`)).events, []);
   t.same((await rest.read(`/alarm/alarms?type=by-mqtt&source=${inside.id}`)).alarms, []);
+
+  const all = await rest.create(ROLES, { name: 'All', permissions: [{ scope: '*', permission: '*', type: '*' }] });
+  await rest.post(assignments, { managedObject: inside.id, roles: [{ id: all.id }] });
+  await rest.create(`/identity/globalIds/${inside.id}/externalIds`, { type: 'c8y_Serial', externalId: 'granted-1' });
+  const over = new Rest(server.url, `${TENANT}/gateway`, PASSWORD);
+  await eventually('the grant', async () => (await over.get(`/inventory/managedObjects/${inside.id}`)).status === 200);
+  const again = (serial: string, user = 'gateway'): ReturnType<typeof connectDevice> =>
+    connectDevice(t, server, serial, { username: `${TENANT}/${user}`, password: PASSWORD });
+  const gateway = await again('gateway-1');
+  await gateway.subscribe('s/e', 's/dt');
+  await gateway.publish('inventory/managedObjects/update/granted-1', '{"c8y_Note":{"text":"json"}}');
+  await eventually(
+    'JSON has the rights of REST',
+    async () => (await rest.read(`/inventory/managedObjects/${inside.id}`)).c8y_Note?.text === 'json',
+  );
+  await gateway.publish('s/us/granted-1', '110,serial');
+  await gateway.row('s/e', /^50,110,/);
+  await gateway.publish('s/us', '102,granted-1,type,name,up');
+  await gateway.row('s/e', /^50,102,/);
+  t.notMatch(await rest.read(`/inventory/managedObjects/${inside.id}`), { c8y_Hardware: {} }, 'rows do not');
+  await t.rejects(again('granted-1'), { code: 5 }, 'nor does CONNECT');
+  await rest.create(`/user/${TENANT}/users`, { userName: 'no-create', password: PASSWORD, roles: ['ROLE_DEVICE'] });
+  const device2 = await again('no-create-1', 'no-create');
+  await device2.subscribe('s/dt');
+  await device2.publish('s/ut/not-made', '11,1,,,a');
+  await device2.row('s/dt', /^41,not-made,.*denied/i);
+  await gateway.publish('s/ut/made', '11,1,,,a');
+  await gateway.row('s/dt', /^20,made,/);
 });
 
 t.test('nobody gives rights over the inventory that he lacks', async (t) => {
