@@ -5,7 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Command } from '../model/commands/command.ts';
 import { COMMAND } from '../model/commands/kinds.ts';
-import type { AuditEntry, RecordChange, RecordsChange, RecordsTotal } from '../model/commands/records.ts';
+import type { AuditEntry, PrefixBound, RecordChange, RecordsChange, RecordsTotal } from '../model/commands/records.ts';
 import type { RecordCollection } from '../model/commands/collections.ts';
 import { PlatformError, refusedBy } from '../model/errors.ts';
 import { PROCESSING_MODE } from '../model/commands/processing-mode.ts';
@@ -88,7 +88,8 @@ export async function retried<Result>({ refusals }: Counting, change: () => Prom
 
 /**
  * The command has all new texts: together with its other members they may have 4 MiB, in a cluster 900 KiB.
- * @param totals sums that the change adds to, with their bounds (records/totals.ts).
+ * @param totals sums that the change adds to, with their bounds (records/totals.ts). @param prefixes bounds that it
+ * holds to besides.
  * @throws PlatformError `general/changed-meanwhile` when one of the records is not as expected, or that of a bound, or
  * 413 for more than a command takes; then nothing is changed.
  */
@@ -98,11 +99,13 @@ export async function changeRecords(
   changes: readonly RecordChange[],
   audits: readonly AuditEntry[] = [],
   totals: readonly RecordsTotal[] = [],
+  prefixes: readonly PrefixBound[] = [],
 ): Promise<void> {
   const body: RecordsChange = {
     changes: changes.map(withDigest),
     ...(audits.length > 0 ? { audits } : {}),
     ...(totals.length > 0 ? { totals } : {}),
+    ...(prefixes.length > 0 ? { prefixes } : {}),
   };
   await ports.commands.request({
     kind: COMMAND.RECORDS_CHANGE,

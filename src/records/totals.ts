@@ -3,7 +3,7 @@
  * beside the records, as adding them up would read all of these for each change. Where none is kept yet, which is so
  * until the first change of an older server, the records are added up once.
  */
-import type { AuditEntry, RecordChange, RecordsSum, RecordsTotal } from '../model/commands/records.ts';
+import type { AuditEntry, PrefixBound, RecordChange, RecordsSum, RecordsTotal } from '../model/commands/records.ts';
 import { PlatformError } from '../model/errors.ts';
 import { changeRecords, readRecord } from './records.ts';
 import type { Counting, RecordReader, RecordWriter, StoredRecord } from './records.ts';
@@ -29,18 +29,24 @@ const plus = (left: RecordsSum, right: RecordsSum): RecordsSum => ({
 const added = (kept: KeptTotal, records: readonly StoredRecord[]): RecordsSum =>
   records.map((record) => kept.sumOf(record)).reduce(plus, NO_SUM);
 
-/** Stores changes of records that count. @throws PlatformError as `changeRecords`, or as the bound says. */
+/**
+ * Stores changes of records that count. @param prefixes further bounds that they hold to. @throws PlatformError as
+ * `changeRecords`, or as the bound says.
+ */
 export async function changeWithin(
   ports: RecordReader & RecordWriter & Counting,
   kept: KeptTotal,
   changes: readonly RecordChange[],
   audits: readonly AuditEntry[],
+  prefixes: readonly PrefixBound[] = [],
 ): Promise<void> {
   try {
-    await changeRecords(ports, kept.tenant, changes, audits, await totalsOf(ports, kept, changes));
+    await changeRecords(ports, kept.tenant, changes, audits, await totalsOf(ports, kept, changes), prefixes);
   } catch (error) {
     const bound =
-      error instanceof PlatformError ? Object.values(kept.bounds).find((one) => one.error === error.code) : undefined;
+      error instanceof PlatformError
+        ? [...Object.values(kept.bounds), ...prefixes].find((one) => one.error === error.code)
+        : undefined;
     if (bound !== undefined) ports.refusals.count(bound.limit);
     throw error;
   }

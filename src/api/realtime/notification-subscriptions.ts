@@ -5,7 +5,7 @@
 import Type from 'typebox';
 import type { TSchema } from 'typebox';
 import { AUDITS_MAX } from '../../actors/runtime/context.ts';
-import type { AuditEntry, RecordChange } from '../../model/commands/records.ts';
+import type { AuditEntry, PrefixBound, RecordChange } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import {
   APIS,
@@ -164,19 +164,13 @@ async function requireSource(request: ApiRequest, source: string | undefined): P
   if (object === undefined) throw new PlatformError('inventory/not-found', { id: source });
 }
 
-/** @throws PlatformError 422. */
-async function requireRoomAtSource(
-  { platform, tenant }: ApiRequest,
-  { context, source }: Omit<NotificationSubscription, 'id'>,
-): Promise<void> {
-  const rows = await platform.documents.list(NOTIFICATION_SUBSCRIPTIONS, tenant, contextPrefix(context, source), {
-    limit: SUBSCRIPTIONS_OF_SOURCE_MAX,
-  });
-  if (rows.length < SUBSCRIPTIONS_OF_SOURCE_MAX) return;
-  const limit = 'notifications/subscriptions-of-source';
-  platform.refusals.count(limit);
-  throw new PlatformError('notifications/too-many-of-source', { limit, maximum: SUBSCRIPTIONS_OF_SOURCE_MAX });
-}
+const boundOfSource = ({ context, source }: Omit<NotificationSubscription, 'id'>): PrefixBound => ({
+  collection: NOTIFICATION_SUBSCRIPTIONS,
+  prefix: contextPrefix(context, source),
+  maximum: SUBSCRIPTIONS_OF_SOURCE_MAX,
+  limit: 'notifications/subscriptions-of-source',
+  error: 'notifications/too-many-of-source',
+});
 
 function subscriptionText(
   request: ApiRequest,
@@ -218,16 +212,19 @@ async function post(request: ApiRequest): Promise<Answer> {
   });
   if ((await readRecord(request.platform, request.tenant, NOTIFICATION_SUBSCRIPTIONS, key)) !== undefined)
     throw duplicate;
-  await requireRoomAtSource(request, checked);
   const subscription: NotificationSubscription = { id: String(await request.platform.ids.nextInOrder()), ...checked };
   const changes: RecordChange[] = [
     { collection: NOTIFICATION_SUBSCRIPTIONS, id: key, expected: undefined, value: JSON.stringify(subscription) },
     { collection: NOTIFICATION_SUBSCRIPTIONS, id: idKey(subscription.id), expected: undefined, value: key },
   ];
   try {
-    await changeWithin(request.platform, subscriptionsTotal(request.tenant), changes, [
-      auditOf(request, 'Subscription created', subscription),
-    ]);
+    await changeWithin(
+      request.platform,
+      subscriptionsTotal(request.tenant),
+      changes,
+      [auditOf(request, 'Subscription created', subscription)],
+      [boundOfSource(checked)],
+    );
   } catch (error) {
     if (isChangedMeanwhile(error)) throw duplicate;
     throw error;

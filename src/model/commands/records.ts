@@ -42,9 +42,15 @@ export interface RecordsTotal {
   readonly before?: RecordsSum;
   readonly bounds: Readonly<Record<keyof RecordsSum, SumBound>>;
 }
-/** All changes or none. */
+/** A bound on the records whose ids begin with `prefix`: a change that adds some is refused where there are as many. */
+export interface PrefixBound extends SumBound {
+  readonly collection: RecordCollection;
+  readonly prefix: string;
+}
+/** All changes or none. To each of `prefixes` they add one record. */
 export interface RecordsChange {
   readonly changes: readonly RecordChange[];
+  readonly prefixes?: readonly PrefixBound[];
   readonly audits?: readonly AuditEntry[];
   readonly totals?: readonly RecordsTotal[];
 }
