@@ -58,6 +58,8 @@ export const SYSTEM_OPTIONS: Readonly<Record<string, Readonly<Record<string, Sys
   // Each tenant has trusted certificates of its own.
   ssl: { 'shared-truststore.enabled': open('false') },
   support: { url: open('') },
+  // There is none, and so no commands by SMS.
+  messaging: { provider: open('') },
   trackers: { 'supported.models': open('') },
   encoding: { test: open('ä') },
   'data-broker': { 'bootstrap.period': open('0') },

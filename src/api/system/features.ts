@@ -24,9 +24,18 @@ const FeatureSchema = Type.Object({
   strategy: Type.Enum([...STRATEGIES]),
 });
 
-/** What the server has and clients use only when it is here. Of a key that is absent they take the feature as off. */
+/** Of a key that is absent, clients take the feature as off. */
+const available = (key: string): Feature => ({ key, phase: 'GENERALLY_AVAILABLE', active: true, strategy: 'DEFAULT' });
+
+/** What clients use only when it is here: pages of the web SDK that the server has the resources of. */
 const FEATURES: readonly Feature[] = [
-  { key: 'ui.map.isinhierarchyof', phase: 'GENERALLY_AVAILABLE', active: true, strategy: 'DEFAULT' },
+  available('ui.map.isinhierarchyof'),
+  // Measurements of a device, and graphs of several: data points (`…/kpis`) and series.
+  available('ui.datapoint-explorer.v2'),
+  // Dashboards of devices and of device types: objects of the inventory.
+  available('ui.dm-dashboard-manager'),
+  // Search by `name eq '*text*'` in the query language instead of `text=`.
+  available('ui.search.wildcard'),
 ];
 
 const answer = (value: Feature | readonly Feature[]): Answer => ({

@@ -439,6 +439,7 @@ const SYSTEM: [category: string, keys: string[], isSecured: boolean][] = [
   ['support-user', ['enabled'], false],
   ['ssl', ['shared-truststore.enabled'], false],
   ['support', ['url'], false],
+  ['messaging', ['provider'], false],
   ['trackers', ['supported.models'], false],
   ['encoding', ['test'], false],
   ['data-broker', ['bootstrap.period'], false],
