@@ -1,6 +1,6 @@
 /** Runs built test files, prints what came of each, and counts. All that they said is in `.tap/last-run.tap`. */
 import { spawn } from 'node:child_process';
-import { createWriteStream, mkdirSync } from 'node:fs';
+import { createWriteStream, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { compiledTestPath, root } from './setup.mjs';
@@ -40,6 +40,23 @@ const EARLY_FILES = [
 export const namedFiles = [...WAITING_FILES, ...EARLY_FILES];
 /** Of each failed file, said again at the end: where only the end of what was printed is kept, it tells enough. */
 const AGAIN_LINES_MAX = 20;
+
+/** Of the CPU times in /proc, on every Linux that Node runs on. */
+const MS_OF_TICK = 10;
+/** Places of `cutime` and `cstime` in /proc/self/stat behind the name of the program. */
+const CHILDREN_TIMES = [13, 14];
+
+/** @returns ms of CPU time of ended children, with what they waited for themselves; undefined where /proc is absent. */
+function childrenCpuMs() {
+  try {
+    const text = readFileSync('/proc/self/stat', 'utf8');
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    return CHILDREN_TIMES.reduce((sum, index) => sum + Number(fields[index]) * MS_OF_TICK, 0);
+  } catch {
+    // Not Linux.
+    return undefined;
+  }
+}
 
 const isCi = process.env.CI === 'true';
 export const isOnly = process.argv.includes('--only');
@@ -81,6 +98,8 @@ export class TestRun {
   #failures = [];
   #report;
   #children = new Set();
+  /** Of all children that have ended. */
+  #seenCpuMs = 0;
 
   constructor() {
     mkdirSync(join(root, '.tap'), { recursive: true });
@@ -111,20 +130,20 @@ export class TestRun {
 
   /**
    * Runs files, each in a process of its own, some at a time, in their order.
-   * @param items `{file, title, prepare, isHosted, node}`: what stands behind the name, a function that resolves to the
-   * environment, whether one of the hosts is needed, and the path of another Node.
+   * @param items `{file, title, hosts, node}`: what stands behind the name, of which hosts (`Hosts` of bin/test.mjs)
+   * the file needs one, and the path of another Node.
    */
-  async apart(items, { jobs, hosts = 0 }) {
+  async apart(items, jobs) {
     const queue = [...items];
-    let hosted = 0;
     const work = async () => {
       for (;;) {
-        const index = queue.findIndex(({ isHosted }) => !isHosted || hosted < hosts);
+        const index = queue.findIndex(({ hosts }) => hosts === undefined || hosts.busy < hosts.count);
         if (index < 0) return;
         const [item] = queue.splice(index, 1);
-        if (item.isHosted) hosted += 1;
+        const { hosts } = item;
+        if (hosts !== undefined) hosts.busy += 1;
         this.#show(item, await this.#runApart(item));
-        if (item.isHosted) hosted -= 1;
+        if (hosts !== undefined) hosts.busy -= 1;
       }
     };
     await Promise.all(Array.from({ length: jobs }, work));
@@ -156,6 +175,7 @@ export class TestRun {
   }
 
   #spawn(args, env, stdin, node = process.execPath) {
+    this.#seenCpuMs = childrenCpuMs() ?? 0;
     // Places in messages are those of the sources.
     const child = spawn(node, ['--enable-source-maps', ...args], {
       cwd: root,
@@ -163,6 +183,13 @@ export class TestRun {
       stdio: [stdin, 'pipe', 'inherit'],
     });
     this.#children.add(child);
+    // At once: what the next child took is not its own.
+    child.once('exit', () => {
+      const cpuMs = childrenCpuMs();
+      if (cpuMs === undefined) return;
+      child.cpuMs = cpuMs - this.#seenCpuMs;
+      this.#seenCpuMs = cpuMs;
+    });
     const ended = new Promise((resolve) => {
       child.once('error', (error) => resolve(`could not be started: ${error.message}`));
       child.once('close', (code, signal) => resolve(code === 0 ? undefined : `ended with ${signal ?? code}`));
@@ -171,12 +198,12 @@ export class TestRun {
   }
 
   /** @returns its lines, and what is wrong with how it ended. */
-  async #runApart({ file, prepare, node }) {
+  async #runApart({ file, hosts, node }) {
     const startMs = performance.now();
     const took = () => performance.now() - startMs;
     let env;
     try {
-      env = await prepare?.();
+      env = await hosts?.environment();
     } catch (error) {
       return { lines: [], failure: error.message, ms: took() };
     }
@@ -197,7 +224,7 @@ export class TestRun {
     }
     failure ??= (await ended) ?? (hasPlan ? undefined : 'ended without a plan');
     clearTimeout(timer);
-    return { lines, failure, ms: took() };
+    return { lines, failure, ms: took(), cpuMs: child.cpuMs };
   }
 
   /** One process, until the queue is empty or a file ends it. */

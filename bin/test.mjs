@@ -50,8 +50,10 @@ const says = (name, text) => readFileSync(join(root, name), 'utf8').includes(tex
 const isClusterFile = (name) => name.startsWith('test/e2e/') && says(name, 'helpers/running/server.ts');
 const CLUSTER_PROGRAMS = ['redis-server', 'nats-server'];
 const CLUSTER_NODES = 3;
-/** Processes with nodes, and so files at a time. */
-const HOSTS = 2;
+/** Processes with nodes of clusters, and so files at a time. */
+const CLUSTER_HOSTS = 2;
+/** Of each version of Node, processes with single nodes. */
+const NODE_HOSTS = 1;
 /**
  * What runs against one node and against the cluster, because the cluster does it by other means: sessions, operations
  * and live data that cross nodes, caches of users and tenants, deletions, files, both HTTP engines. The other files run
@@ -170,10 +172,10 @@ function testFiles(filters) {
  * A process that runs nodes for tests (test/helpers/cluster/node-host.ts), with its port; it ends when its standard
  * input does.
  */
-async function startHost() {
+async function startHost(node, nodes) {
   const args = ['--enable-source-maps', compiledTestPath('test/helpers/cluster/node-host.ts')];
-  const env = { ...process.env, MILLRACE_TEST_CLUSTER: String(CLUSTER_NODES) };
-  const child = spawn(secondNode?.path ?? process.execPath, args, {
+  const env = { ...process.env, MILLRACE_TEST_CLUSTER: String(nodes) };
+  const child = spawn(node, args, {
     cwd: root,
     stdio: ['pipe', 'pipe', 'inherit'],
     env,
@@ -198,31 +200,52 @@ async function startHost() {
     clearTimeout(timer);
     return code;
   };
-  return { port, stop };
+  return { port, hasEnded: () => child.exitCode !== null || child.signalCode !== null, stop };
 }
 
-/** The hosts while the files of the cluster run, started for the first of them. */
+/** Hosts of one kind while files run on them, started for the first file: each takes one at a time. */
 class Hosts {
-  #count;
-  #starting;
+  count;
+  /** Files that run. */
+  busy = 0;
+  #node;
+  #nodes;
+  /** By place, promises of those that run. */
+  #running = [];
+  /** Promises of all that were started. */
+  #started = [];
 
-  constructor(count) {
-    this.#count = count;
+  /** @param node path of the interpreter. @param nodes of a cluster; 0 for a single node with embedded engines. */
+  constructor({ count, node = process.execPath, nodes }) {
+    this.count = count;
+    this.#node = node;
+    this.#nodes = nodes;
   }
 
   /** @returns the environment of a test process. */
   async environment() {
-    const hosts = await (this.#starting ??= Promise.all(Array.from({ length: this.#count }, startHost)));
+    const hosts = await Promise.all(Array.from({ length: this.count }, (_, index) => this.#host(index)));
     return {
-      MILLRACE_TEST_CLUSTER: String(CLUSTER_NODES),
+      MILLRACE_TEST_CLUSTER: String(this.#nodes),
       MILLRACE_TEST_NODE_HOSTS: hosts.map(({ port }) => port).join(','),
     };
   }
 
+  /** The host of a place; another one where a file has ended it. */
+  async #host(index) {
+    const known = this.#running[index];
+    if (known !== undefined && !(await known).hasEnded()) return known;
+    if (this.#running[index] === known) {
+      this.#running[index] = startHost(this.#node, this.#nodes);
+      this.#started.push(this.#running[index]);
+    }
+    return this.#running[index];
+  }
+
   /** @returns exit codes. Where one could not start, each file has said so; the others end with this process. */
   async stop() {
-    const hosts = await Promise.resolve(this.#starting ?? []).catch(() => []);
-    return Promise.all(hosts.map(({ stop }) => stop()));
+    const hosts = await Promise.allSettled(this.#started);
+    return Promise.all(hosts.flatMap(({ value }) => (value === undefined ? [] : [value.stop()])));
   }
 }
 
@@ -289,23 +312,28 @@ const again =
 const absent = CLUSTER_PROGRAMS.find((name) => !hasProgram(name));
 if (absent !== undefined)
   for (const name of clusterFiles) run.skip(name + clusterTitle, `${absent} is not installed`, true);
-const hosts = new Hosts(Math.min(HOSTS, clusterFiles.length));
+const clusterHosts = new Hosts({
+  count: Math.min(CLUSTER_HOSTS, clusterFiles.length),
+  node: secondNode?.path,
+  nodes: CLUSTER_NODES,
+});
 const hosted =
-  absent === undefined
-    ? clusterFiles.map((file) => ({ file, title: clusterTitle, isHosted: true, prepare: () => hosts.environment() }))
-    : [];
+  absent === undefined ? clusterFiles.map((file) => ({ file, title: clusterTitle, hosts: clusterHosts })) : [];
+const nodeHosts = new Hosts({ count: NODE_HOSTS, nodes: 0 });
+const secondNodeHosts = new Hosts({ count: NODE_HOSTS, node: secondNode?.path, nodes: 0 });
 const itemsOf = (names) =>
-  names.map((file) =>
-    secondNode?.path !== undefined && !runsBothWays && isOfSecondNode(file)
-      ? { file, title: ` (${title})`, node: secondNode.path }
-      : { file },
-  );
+  names.map((file) => {
+    const isOfSecond = secondNode?.path !== undefined && !runsBothWays && isOfSecondNode(file);
+    const item = isOfSecond ? { file, title: ` (${title})`, node: secondNode.path } : { file };
+    return isClusterFile(file) ? { ...item, hosts: isOfSecond ? secondNodeHosts : nodeHosts } : item;
+  });
 // One queue: a ring begins while the last files of the one before still run.
 const quick = itemsOf(heavy.filter((name) => !isFault(name)));
 // What kills mostly waits, what the hosts run needs processors: they are mixed.
 const slow = [...again, ...itemsOf(heavy.filter(isFault)), ...hosted].sort((one, other) =>
   inMixedOrder(one.file, other.file),
 );
-await run.apart([...longEarly(quick), ...longEarly(slow)], { jobs: JOBS, hosts: HOSTS });
-for (const code of await hosts.stop()) if (code !== 0) run.step(`a host of nodes ended with ${code}`, false);
+await run.apart([...longEarly(quick), ...longEarly(slow)], JOBS);
+for (const hosts of [nodeHosts, secondNodeHosts, clusterHosts])
+  for (const code of await hosts.stop()) if (code !== 0) run.step(`a host of nodes ended with ${code}`, false);
 run.finish();

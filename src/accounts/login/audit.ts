@@ -35,6 +35,8 @@ export class LoginAudit {
   readonly #options: LoginAuditOptions;
   /** Of the minute that began with the first one: further failed attempts by tenant and name. */
   readonly #failures = new Map<string, { readonly tenant: number; readonly name: string; further: number }>();
+  /** Runs while `failures` has a minute under way. */
+  #timer: NodeJS.Timeout | undefined;
   /** When the last one was written. */
   readonly #successes = new LRUCache<string, number>({ max: USERS_MAX });
 
@@ -68,13 +70,17 @@ export class LoginAudit {
       this.#options.refusals.count(LOGIN_AUDIT_LIMIT);
       return false;
     }
-    if (this.#failures.size === 0) setTimeout(() => this.flush(), MINUTE_MS).unref();
+    if (this.#failures.size === 0) this.#timer = setTimeout(() => this.flush(), MINUTE_MS).unref();
     this.#failures.set(user, { tenant, name, further: 0 });
     return true;
   }
 
-  /** The minute is over: writes what has been added up. */
+  /**
+   * Writes the numbers of the minute, which ends: by its time, or because the server stops. The commands are sent when
+   * it returns.
+   */
   flush(): void {
+    clearTimeout(this.#timer);
     for (const { tenant, name, further } of this.#failures.values()) {
       if (further === 0) continue;
       const text =

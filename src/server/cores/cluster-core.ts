@@ -6,6 +6,7 @@ import { createFirstAccounts } from '../../accounts/first-start.ts';
 import type { FirstAccounts } from '../../accounts/first-start.ts';
 import { checkSecretKey, FINGERPRINT_ID, requireSame } from '../../accounts/options/secret-key-check.ts';
 import { MANAGEMENT_TENANT, Tenants } from '../../accounts/tenants/tenants.ts';
+import type { LoginAudit } from '../../accounts/login/audit.ts';
 import type { SecondFactor } from '../../accounts/login/second-factor.ts';
 import type { NotificationTokens } from '../../accounts/login/notification-tokens.ts';
 import type { Tokens } from '../../accounts/login/tokens.ts';
@@ -76,6 +77,7 @@ export class ClusterCore implements ServerCore {
   readonly tokens: Tokens;
   readonly notificationTokens: NotificationTokens;
   readonly secondFactor: SecondFactor;
+  readonly loginAudit: LoginAudit;
   readonly sources: Sources;
   readonly distantMonths: DistantMonths;
   readonly documents;
@@ -225,11 +227,12 @@ export class ClusterCore implements ServerCore {
     this.hashes = opened.add(new PasswordHashes({ refusals: this.metrics, cost: config.passwordCost }), (hashes) =>
       hashes.stop(),
     );
-    const { authenticator, tokens, notificationTokens, secondFactor } = loginParts(this, CACHE_AGE_MAX_MS);
+    const { authenticator, tokens, notificationTokens, secondFactor, loginAudit } = loginParts(this, CACHE_AGE_MAX_MS);
     this.authenticator = authenticator;
     this.tokens = tokens;
     this.notificationTokens = notificationTokens;
     this.secondFactor = secondFactor;
+    this.loginAudit = loginAudit;
     const registry = new RedisConnectionRegistry(gateways, prefix);
     const isMember = (nodeId: string): boolean => leases.members.some((member) => member.nodeId === nodeId);
     this.sessions = opened.add(new SessionTakeover({ registry, messages, log, isMember }), (sessions) =>
@@ -521,6 +524,7 @@ export class ClusterCore implements ServerCore {
   }
 
   async close(): Promise<void> {
+    this.loginAudit.flush();
     await this.node.stop();
     await this.#adapters.opened.close();
   }

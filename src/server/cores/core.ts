@@ -94,6 +94,8 @@ export interface ServerCore {
   readonly tokens: Tokens;
   readonly notificationTokens: NotificationTokens;
   readonly secondFactor: SecondFactor;
+  /** A core that closes flushes it first. */
+  readonly loginAudit: LoginAudit;
   /** Computes every hash of a password. */
   readonly hashes: PasswordHashes;
   readonly sources: Sources;
@@ -119,7 +121,7 @@ export interface ServerCore {
   readonly blobs: Blobs;
   /** What NATS still takes of files; undefined on a single node, whose files lie on the data disk. */
   readonly filesRoom: { readonly freeBytes: number; look(bytes: number): Promise<void> | undefined } | undefined;
-  /** Where keys of content are kept: what none of them names is removed. Whoever stores content adds one. */
+  /** Where keys of content are kept: what none of them names is removed. A part that stores content adds one. */
   readonly blobReferences: BlobReferences[];
   /** Takes devices and requests. */
   readonly isGateway: boolean;
@@ -159,7 +161,7 @@ const LOGIN_FAILURES_WINDOW_MS = 300_000;
 export function loginParts(
   core: Pick<ServerCore, 'config' | 'log' | 'metrics' | 'tenants' | 'documents' | 'commands' | 'hashes'>,
   ageMaxMs?: number,
-): Pick<ServerCore, 'authenticator' | 'tokens' | 'notificationTokens' | 'secondFactor'> {
+): Pick<ServerCore, 'authenticator' | 'tokens' | 'notificationTokens' | 'secondFactor' | 'loginAudit'> {
   const { config, log, metrics, tenants, documents, commands, hashes } = core;
   const now = Date.now;
   const guard = new LoginGuard({
@@ -205,6 +207,7 @@ export function loginParts(
     tokens,
     notificationTokens: new NotificationTokens({ documents, tenants, key, now }),
     secondFactor,
+    loginAudit,
   };
 }
 

@@ -1,6 +1,7 @@
 /** One node with embedded engines: LMDB, the in-process bus, ClickHouse's engine in a child process. */
 import { join, resolve } from 'node:path';
 import { CachingAuthenticator } from '../../accounts/login/authenticator.ts';
+import type { LoginAudit } from '../../accounts/login/audit.ts';
 import type { SecondFactor } from '../../accounts/login/second-factor.ts';
 import type { NotificationTokens } from '../../accounts/login/notification-tokens.ts';
 import { Tokens } from '../../accounts/login/tokens.ts';
@@ -64,6 +65,23 @@ import type { ServerCore } from './core.ts';
 /** Of the time for a stop, for the last rows to reach the history; the journal keeps what does not. */
 const FLUSH_SHARE = 1 / 3;
 
+/** What holds the history of one node. */
+export interface HistoryEngine extends Pick<EmbeddedClickHouse, 'start' | 'stop' | 'state' | 'restartsCount'> {
+  /** Default `default`. */
+  readonly database?: string;
+}
+
+/** Makes the engine, which is started later. @param directory for its data. */
+export type OpenEngine = (config: Config, directory: string, log: Log) => HistoryEngine;
+
+const embeddedEngine: OpenEngine = (config, directory, log) =>
+  new EmbeddedClickHouse({
+    directory,
+    log,
+    readSessions: READ_SESSIONS,
+    memoryBytesMax: config.clickhouseMemoryMaxBytes,
+  });
+
 export class SingleNode implements ServerCore {
   readonly config: Config;
   readonly log: Log;
@@ -95,6 +113,7 @@ export class SingleNode implements ServerCore {
   readonly tokens: Tokens;
   readonly notificationTokens: NotificationTokens;
   readonly secondFactor: SecondFactor;
+  readonly loginAudit: LoginAudit;
   readonly sources: Sources;
   readonly distantMonths: DistantMonths;
   ids!: IdBlocks;
@@ -120,7 +139,7 @@ export class SingleNode implements ServerCore {
     config: Config,
     log: Log,
     data: string,
-    engine: EmbeddedClickHouse,
+    engine: HistoryEngine,
     clickHouse: ClickHouse,
     lock: DataLock,
     quarantine: QuarantineFile,
@@ -240,17 +259,18 @@ export class SingleNode implements ServerCore {
     );
     this.historyAsIs = new ClickHouseHistoryReader(clickHouse, this.#writer, () => Promise.resolve(), log, bounds);
     this.hashes = new PasswordHashes({ refusals: this.metrics, cost: config.passwordCost });
-    const { authenticator, tokens, notificationTokens, secondFactor } = loginParts(this);
+    const { authenticator, tokens, notificationTokens, secondFactor, loginAudit } = loginParts(this);
     this.authenticator = authenticator;
     this.tokens = tokens;
     this.notificationTokens = notificationTokens;
     this.secondFactor = secondFactor;
+    this.loginAudit = loginAudit;
     this.sources = new Sources(this.documents);
     this.distantMonths = new DistantMonths();
   }
 
   /** Ready for requests when it resolves. Rejects when something cannot be opened; then nothing stays open. */
-  static async open(config: Config, log: Log): Promise<SingleNode> {
+  static async open(config: Config, log: Log, openEngine = embeddedEngine): Promise<SingleNode> {
     const data = resolve(config.data);
     await makeDataDirectory(data);
     const lock = await DataLock.take(data);
@@ -261,19 +281,15 @@ export class SingleNode implements ServerCore {
       await lock.release();
       throw error;
     }
-    const engine = new EmbeddedClickHouse({
-      directory: join(data, CLICKHOUSE_DIRECTORY),
-      log,
-      readSessions: READ_SESSIONS,
-      memoryBytesMax: config.clickhouseMemoryMaxBytes,
-    });
+    const engine = openEngine(config, join(data, CLICKHOUSE_DIRECTORY), log);
     try {
       const url = await engine.start();
       const quarantine = await QuarantineFile.open(join(data, QUARANTINE_NAME));
       for (const fact of await repairJournal(join(data, DOCUMENTS_DIRECTORY), quarantine)) {
         log.error({ quarantine: join(data, QUARANTINE_NAME) }, `${fact}; they were set aside`);
       }
-      const core = new SingleNode(config, log, data, engine, new ClickHouse({ url, log }), lock, quarantine);
+      const clickHouse = new ClickHouse({ url, log, ...(engine.database && { database: engine.database }) });
+      const core = new SingleNode(config, log, data, engine, clickHouse, lock, quarantine);
       await core.#start();
       return core;
     } catch (error) {
@@ -403,6 +419,7 @@ export class SingleNode implements ServerCore {
   }
 
   async close(): Promise<void> {
+    this.loginAudit.flush();
     await this.intake.drained();
     await this.actors.settled();
     await this.projector

@@ -607,11 +607,11 @@ t.test('its place answers that it is not there', async (t) => {
   t.equal((await rest.post('/service/hello/x', { a: 1 })).status, 503);
 });
 
-t.test('everything is there after kill -9', async (t) => {
+t.test('everything is there after a restart', async (t) => {
   const before = await usersOf(as(bootstrapCredentials));
   t.equal(before.length, 2);
   const settings = await as(bootstrapCredentials).read(`${CURRENT}/settings`);
-  await server.stop('SIGKILL');
+  await server.stop();
   server = await startServer(root, { data: server.data });
   ({ rest, management } = server);
   t.same(await usersOf(as(bootstrapCredentials)), before);

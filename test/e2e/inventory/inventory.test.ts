@@ -466,7 +466,7 @@ t.test('a restart keeps files and states', async (t) => {
   form.append('file', new Blob(['kept']), 'kept.txt');
   const { self } = (await (await upload(form)).json()) as { self: string };
   const device = await create({ name: 'RS', c8y_IsDevice: {}, c8y_RequiredAvailability: { responseInterval: 1 } });
-  await server.stop('SIGKILL');
+  await server.stop();
   const second: RunningServer = await startServer(t, { data: server.data });
   const read = await second.rest.get(self.replace(server.url, ''));
   t.equal(read.text, 'kept');

@@ -468,7 +468,7 @@ t.test('runs are listed, and each that removes has an audit record', async (t) =
 
 t.test('a run goes on after a kill, and counts what it removes once', async (t) => {
   const COUNT = 1_500;
-  const own = await startServer(t);
+  const own = await startServer(t, { isKilled: true });
   const device = await own.rest.createDevice('many');
   for (let start = 0; start < COUNT; start += 100) {
     await Promise.all(
@@ -496,7 +496,7 @@ t.test('a run goes on after a kill, and counts what it removes once', async (t) 
     return statistics.totalElements < COUNT;
   });
   await own.stop('SIGKILL');
-  const again = await startServer(t, { data: own.data });
+  const again = await startServer(t, { data: own.data, isKilled: true });
   const run = await ended(id, again.rest);
   t.match(run, { status: 'COMPLETED', total: COUNT + 50 });
   t.match(await again.rest.read('/event/events?pageSize=5&withTotalElements=true'), {

@@ -4,7 +4,7 @@ import { connectDevice } from '../../helpers/running/mqtt.ts';
 import { MANAGEMENT_PASSWORD, PASSWORD, Rest, TENANT, eventually, startServer } from '../../helpers/running/server.ts';
 import type { Reply } from '../../helpers/running/server.ts';
 
-const server = await startServer(t);
+const server = await startServer(t, { isKilled: true });
 const { rest, management } = server;
 const ADMIN_PASS = 'Analytical-1';
 const basics = (name: string): Record<string, unknown> => ({ company: `${name} Ltd.`, domain: name });
@@ -625,7 +625,7 @@ t.test('kill -9 in the middle of a deletion: the next start finishes it', async 
   const removedBefore = await removed(server);
   await server.stop('SIGKILL');
   t.comment(`answered with ${await answer}, ${removedBefore} documents removed before`);
-  const again = await startServer(t, { data: server.data });
+  const again = await startServer(t, { data: server.data, isKilled: true });
   const manager = new Rest(again.url, 'management/admin', MANAGEMENT_PASSWORD);
   t.equal((await manager.get('/tenant/tenants/killed')).status, 404);
   t.equal((await new Rest(again.url, `${TENANT}/admin`, PASSWORD).get('/user/currentUser')).status, 200);

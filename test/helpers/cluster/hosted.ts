@@ -1,5 +1,5 @@
 /**
- * Clusters in a host process (node-host.ts), as a test process asks for them: MILLRACE_TEST_NODE_HOSTS has the hosts'
+ * Servers in a host process (node-host.ts), as a test process asks for them: MILLRACE_TEST_NODE_HOSTS has the hosts'
  * ports.
  */
 import { connect } from 'node:net';
@@ -83,18 +83,17 @@ class HostConnection {
 
 let connection: Promise<HostConnection> | undefined;
 
-/** Three nodes, and ports where all of them are met. */
-export class HostedCluster {
+/** One node, or three and ports where all of them are met. */
+export class HostedServer {
   readonly data: string;
   isRunning = false;
   #nodes: readonly HostedNode[] = [];
   readonly #host: HostConnection;
   readonly #passwords: ClusterPasswords;
-  readonly #http = new ConnectionProxy(() => this.#nodes.map(({ httpPort }) => httpPort));
-  readonly #mqtt = new ConnectionProxy(() => this.#nodes.map(({ mqttPort }) => mqttPort));
-  readonly #mqttTls = new ConnectionProxy(() =>
-    this.#nodes.map(({ mqttTlsPort }) => mqttTlsPort).filter((port) => port !== undefined),
-  );
+  /** Absent before a single node. */
+  #proxies:
+    | { readonly http: ConnectionProxy; readonly mqtt: ConnectionProxy; readonly mqttTls: ConnectionProxy }
+    | undefined;
 
   private constructor(data: string, host: HostConnection, passwords: ClusterPasswords) {
     this.data = data;
@@ -104,33 +103,28 @@ export class HostedCluster {
 
   static async start(
     t: { teardown(action: () => unknown): void },
-    flags: readonly string[],
-    passwords: ClusterPasswords,
-  ): Promise<HostedCluster> {
+    options: { readonly data?: string; readonly flags: readonly string[]; readonly passwords: ClusterPasswords },
+  ): Promise<HostedServer> {
     const host = await (connection ??= HostConnection.open());
-    const { data, nodes } = (await host.ask({ do: 'start', flags, passwords })) as {
+    const { data, nodes } = (await host.ask({ do: 'start', ...options })) as {
       data: string;
       nodes: readonly HostedNode[];
     };
-    const cluster = new HostedCluster(data, host, passwords);
-    const proxies = [cluster.#http, cluster.#mqtt, cluster.#mqttTls];
-    t.teardown(async () => {
-      await cluster.stop();
-      for (const proxy of proxies) proxy.close();
-    });
-    for (const proxy of proxies) await proxy.listen();
-    await cluster.#started(nodes);
-    return cluster;
+    const server = new HostedServer(data, host, options.passwords);
+    t.teardown(() => server.#end());
+    await server.#started(nodes);
+    return server;
   }
 
   get httpPort(): number {
-    return this.#http.port;
+    return this.#proxies?.http.port ?? this.#nodes[0]?.httpPort ?? 0;
   }
   get mqttPort(): number {
-    return this.#mqtt.port;
+    return this.#proxies?.mqtt.port ?? this.#nodes[0]?.mqttPort ?? 0;
   }
   get mqttTlsPort(): number | undefined {
-    return this.#nodes.some(({ mqttTlsPort }) => mqttTlsPort !== undefined) ? this.#mqttTls.port : undefined;
+    const port = this.#nodes.find(({ mqttTlsPort }) => mqttTlsPort !== undefined)?.mqttTlsPort;
+    return port === undefined ? undefined : (this.#proxies?.mqttTls.port ?? port);
   }
   get urls(): string[] {
     return this.#nodes.map(({ httpPort }) => `http://127.0.0.1:${httpPort}`);
@@ -156,6 +150,25 @@ export class HostedCluster {
   async #started(nodes: readonly HostedNode[]): Promise<void> {
     this.#nodes = nodes;
     this.isRunning = true;
+    if (nodes.length === 1) return;
+    this.#proxies ??= await this.#listen();
     await untilComplete(this.urls);
+  }
+
+  async #listen(): Promise<{ http: ConnectionProxy; mqtt: ConnectionProxy; mqttTls: ConnectionProxy }> {
+    const proxies = {
+      http: new ConnectionProxy(() => this.#nodes.map(({ httpPort }) => httpPort)),
+      mqtt: new ConnectionProxy(() => this.#nodes.map(({ mqttPort }) => mqttPort)),
+      mqttTls: new ConnectionProxy(() =>
+        this.#nodes.map(({ mqttTlsPort }) => mqttTlsPort).filter((port) => port !== undefined),
+      ),
+    };
+    for (const proxy of Object.values(proxies)) await proxy.listen();
+    return proxies;
+  }
+
+  async #end(): Promise<void> {
+    await this.stop();
+    for (const proxy of Object.values(this.#proxies ?? {})) proxy.close();
   }
 }

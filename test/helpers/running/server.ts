@@ -1,13 +1,14 @@
 /**
- * The whole server as a process of its own, in its own data directory, and a plain HTTP client for what tests look up.
- * With MILLRACE_TEST_CLUSTER=3 it is a cluster of three nodes instead (test/helpers/cluster/running.ts) behind one
- * port, and each request meets the next node.
+ * The whole server, in its own data directory, and a plain HTTP client for what tests look up. It is a process of its
+ * own, or runs in a host where `npm test` has started one (test/helpers/cluster/hosted.ts). With
+ * MILLRACE_TEST_CLUSTER=3 it is a cluster of three nodes instead (test/helpers/cluster/running.ts) behind one port, and
+ * each request meets the next node.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { HostedCluster, hasHosts } from '../cluster/hosted.ts';
+import { HostedServer, hasHosts } from '../cluster/hosted.ts';
 import { RunningCluster } from '../cluster/running.ts';
 import { cleanEnvironment, scratchDirectory, until } from '../setup-command.ts';
 import { DIST } from '../root.ts';
@@ -294,7 +295,7 @@ async function startSingle(t: Teardown, data: string, flags: readonly string[]):
 
 /** By the directory that the test knows: a second start there is a start of the nodes of the first. */
 const clusters = new Map<string, RunningCluster>();
-const hosted = new Map<string, HostedCluster>();
+const hosted = new Map<string, HostedServer>();
 const PASSWORDS = { admin: PASSWORD, management: MANAGEMENT_PASSWORD };
 
 async function startCluster(
@@ -325,12 +326,12 @@ async function startHosted(
   data: string | undefined,
   flags: readonly string[],
 ): Promise<{ data: string; started: Started }> {
-  let cluster = data === undefined ? undefined : hosted.get(data);
-  if (cluster === undefined) {
-    cluster = await HostedCluster.start(t, flags, PASSWORDS);
-    hosted.set(cluster.data, cluster);
-  } else await cluster.startAgain(flags);
-  const running = cluster;
+  let server = data === undefined ? undefined : hosted.get(data);
+  if (server === undefined) {
+    server = await HostedServer.start(t, { ...(data === undefined ? {} : { data }), flags, passwords: PASSWORDS });
+    hosted.set(server.data, server);
+  } else await server.startAgain(flags);
+  const running = server;
   return {
     data: running.data,
     started: {
@@ -338,7 +339,10 @@ async function startHosted(
       errors: () => running.errors,
       isRunning: () => running.isRunning,
       urls: () => running.urls,
-      stop: () => running.stop(),
+      stop: (signal) => {
+        if (signal === 'SIGKILL' && CLUSTER_NODES === 0) throw new Error('a server that is killed needs isKilled');
+        return running.stop();
+      },
     },
   };
 }
@@ -356,17 +360,23 @@ function inOrder(lines: readonly string[]): string {
 /** The tests stand for clients and for a proxy before the server. */
 const BEHIND_PROXY = ['--trust-proxy', 'yes'];
 
-/** Starts the server and ends it with the test. @param options.data an existing data directory, for a second start. */
-export async function startServer(
-  t: Teardown,
-  options: { readonly data?: string; readonly flags?: readonly string[] } = {},
-): Promise<RunningServer> {
+export interface ServerOptions {
+  /** An existing data directory, for a second start. */
+  readonly data?: string;
+  readonly flags?: readonly string[];
+  /** A process of its own, which can be killed, not a host (`bin/test.mjs`). A cluster in hosts only stops. */
+  readonly isKilled?: boolean;
+}
+
+/** Starts the server and ends it with the test. */
+export async function startServer(t: Teardown, options: ServerOptions = {}): Promise<RunningServer> {
   const { flags: wanted = [] } = options;
   // Tenants have their hosts there.
   const inDomain = wanted.includes('--domain-suffix') ? wanted : ['--domain-suffix', 'example.com', ...wanted];
   const flags = wanted.includes('--trust-proxy') ? inDomain : [...BEHIND_PROXY, ...inDomain];
-  if (CLUSTER_NODES > 0) {
-    const { data, started } = await (hasHosts ? startHosted : startCluster)(t, options.data, flags);
+  const isHosted = hasHosts && (CLUSTER_NODES > 0 || options.isKilled !== true);
+  if (isHosted || CLUSTER_NODES > 0) {
+    const { data, started } = await (isHosted ? startHosted : startCluster)(t, options.data, flags);
     return new RunningServer(data, started);
   }
   const data = options.data ?? scratchDirectory(t);
