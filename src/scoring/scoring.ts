@@ -181,7 +181,7 @@ export class Scoring {
       outputs: [],
     });
     if (answer.kind !== 'batch') throw new Error(`a scoring worker answered with ${answer.kind}`);
-    this.#options.onScored(answer.count);
+    this.#options.onScored?.(answer.count);
     return answer.output;
   }
 
