@@ -7,10 +7,11 @@ COPY tsconfig.json ./
 COPY bin bin
 COPY src src
 COPY bench bench
-# Of the HTTP library's binaries only that for this Node stays.
+# Of the HTTP library's binaries only that for this Node stays, of onnxruntime's only those for this machine.
 RUN node bin/build.mjs \
  && find dist/native -type f ! -name "*_$(node -p process.versions.modules).node" -delete \
- && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
+ && npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
+ && find node_modules/onnxruntime-node/bin/napi-v6 -mindepth 2 -maxdepth 2 -type d ! -path "*/linux/$(node -p process.arch)" -exec rm -r {} +
 
 FROM node:24-bookworm-slim
 ENV NODE_ENV=production \

@@ -41,6 +41,9 @@ const PROGRAMS = {
   nginx: 'nginx',
   caddy: 'caddy',
   '/usr/bin/python3:paho.mqtt': 'python3-paho-mqtt',
+  '/usr/bin/python3:numpy': 'python3-numpy',
+  '/usr/bin/python3:PIL': 'python3-pil',
+  bwrap: 'bubblewrap',
   '/usr/sbin/sshd': 'openssh-server',
   ssh: 'openssh-client',
 };

@@ -70,9 +70,12 @@ const SERVER_ENTRIES = {
   child: 'src/store/embedded-clickhouse/child.ts',
   thread: 'src/accounts/passwords/thread.ts',
   'worker/thread': 'src/scoring-workers/worker/thread.ts',
+  'onnx-worker': 'src/scoring-workers/onnx/onnx-worker.ts',
+  'pyodide-worker': 'src/scoring-workers/script/pyodide-worker.ts',
+  'system-worker': 'src/scoring-workers/script/system-worker.ts',
 };
 /** Binaries, and what starts threads from files of its own. */
-const APART_PACKAGES = ['lmdb', 'chdb', 'pino', 'piscina'];
+const APART_PACKAGES = ['lmdb', 'chdb', 'pino', 'piscina', 'onnxruntime-node', 'pyodide'];
 
 const joinServer = (build, { root, outDir }) =>
   build({

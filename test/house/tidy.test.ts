@@ -28,7 +28,7 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   smartrest: ['model', 'ports', 'pacing', 'ingest'],
   realtime: ['model', 'ports', 'pacing'],
   'remote-access': ['model', 'ports', 'pacing', 'records', 'accounts', 'history'],
-  'scoring-workers': ['model', 'ports'],
+  'scoring-workers': ['model', 'ports', 'pacing'],
   scoring: ['model', 'ports', 'pacing', 'records', 'scoring-workers'],
   mqtt: ['model', 'ports', 'pacing', 'ingest', 'actors', 'smartrest', 'accounts'],
   api: [

@@ -1,0 +1,58 @@
+/**
+ * The side of a worker process: takes tasks from the server, one at a time, and ends with it. A thread beside it looks
+ * after the server: one that was killed does not leave a process behind that computes for ever.
+ */
+import { Worker } from 'node:worker_threads';
+import type { FaultKind, FromWorker, ToWorker } from './protocol.ts';
+
+const WATCH_MS = 1_000;
+
+/** Runs in the thread: needs no file, and no loop of the main thread, which may stand still in native code. */
+const WATCH = `
+  const parent = process.ppid;
+  setInterval(() => {
+    if (process.ppid !== parent) process.kill(process.pid, 'SIGKILL');
+  }, ${WATCH_MS});
+`;
+
+/** A thread reserves 512 MB for code on Node 24 without it, which counts against the bound of the process. */
+const WATCH_MEMORY = { codeRangeSizeMb: 8, maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 };
+
+export interface TaskFault {
+  readonly kind: FaultKind;
+  readonly text: string;
+}
+
+/**
+ * @param run does one task with the bytes that came before it.
+ * @param faultOf what the server is told about an error.
+ */
+export function serveTasks(
+  run: (task: never, content: readonly Uint8Array[]) => Promise<unknown>,
+  faultOf: (error: unknown) => TaskFault,
+): void {
+  let content: Uint8Array[] = [];
+  const send = (message: FromWorker): void => {
+    process.send?.(message);
+  };
+  // A signal to the whole group (Ctrl-C) ends the server, which ends its workers.
+  process.on('SIGINT', () => undefined);
+  process.on('SIGHUP', () => undefined);
+  process.once('disconnect', () => process.exit(0));
+  new Worker(WATCH, { eval: true, resourceLimits: WATCH_MEMORY }).unref();
+  process.on('message', (message: ToWorker) => {
+    if ('content' in message) {
+      content.push(message.content);
+      return;
+    }
+    const given = content;
+    content = [];
+    run(message.task as never, given).then(
+      (result) => send({ result }),
+      (error: unknown) => {
+        const { kind, text } = faultOf(error);
+        send({ fault: kind, text });
+      },
+    );
+  });
+}
