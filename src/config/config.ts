@@ -299,6 +299,74 @@ export const SETTINGS = [
       'Longest time that a scoring thread works on one task; then it is replaced and the request gets 503. Uploads have ten times as long.',
   },
   {
+    name: 'scoring-processes',
+    type: 'integer',
+    default: 0,
+    minimum: 0,
+    maximum: 64,
+    description:
+      'Processes that compute ONNX models, each one model at a time; 0 takes one for each core, 4 at most. They begin with the first model and ' +
+      'end when they were idle for 10 minutes.',
+  },
+  {
+    name: 'scoring-process-memory-max-bytes',
+    type: 'integer',
+    unit: 'bytes',
+    default: 2048 * MIB,
+    minimum: 256 * MIB,
+    maximum: 1024 * GIB,
+    description:
+      'Memory of each process for ONNX models. Loaded models take half of it at most: the one that was used longest ago gives way. What a model ' +
+      'asks for beyond it is refused with 400.',
+  },
+  {
+    name: 'scoring-python',
+    type: 'choice',
+    choices: ['pyodide', 'system', 'off'],
+    default: 'pyodide',
+    description:
+      'What runs the Python scripts of pipelines: pyodide is Python as WebAssembly, which needs nothing on the machine; system is /usr/bin/python3 ' +
+      'under bubblewrap (bwrap), with the packages of the machine, such as python3-numpy and python3-pil; off refuses scripts.',
+  },
+  {
+    name: 'scoring-python-wheels',
+    type: 'text',
+    unit: 'directory',
+    default: null,
+    description:
+      'Folder of wheels (.whl) that scripts may import with --scoring-python pyodide: pure Python, or built for its version of Pyodide. They are ' +
+      'unpacked when an interpreter starts.',
+  },
+  {
+    name: 'scoring-python-processes',
+    type: 'integer',
+    default: 2,
+    minimum: 1,
+    maximum: 64,
+    description:
+      'Python interpreters, each one script at a time and for one tenant. They begin with the first script and end when they were idle for 10 ' +
+      'minutes.',
+  },
+  {
+    name: 'scoring-python-memory-max-bytes',
+    type: 'integer',
+    unit: 'bytes',
+    default: 512 * MIB,
+    minimum: 64 * MIB,
+    maximum: 2048 * MIB,
+    description: 'Memory of one Python interpreter; a script that needs more gets MemoryError, and its request 400.',
+  },
+  {
+    name: 'scoring-script-max-ms',
+    type: 'integer',
+    unit: 'ms',
+    default: 30_000,
+    minimum: 100,
+    maximum: 3_600_000,
+    description:
+      'Longest time of one run of a Python script; then its interpreter is ended and replaced, and the request gets 400.',
+  },
+  {
     name: 'json-body-max-bytes',
     type: 'integer',
     unit: 'bytes',

@@ -193,7 +193,12 @@ async function inTurn<Result>(
   }
 }
 
-async function orRemoved<Result>(parts: UploadParts, { key }: Upload, work: () => Promise<Result>): Promise<Result> {
+/** What is refused leaves no content behind. */
+export async function orRemoved<Result>(
+  parts: Pick<UploadParts, 'blobs'>,
+  { key }: Upload,
+  work: () => Promise<Result>,
+): Promise<Result> {
   try {
     return await work();
   } catch (error) {

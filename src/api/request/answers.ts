@@ -23,6 +23,12 @@ const VARY = ['Vary', 'Accept-Encoding'] as const;
  */
 const DATA = /^\/(?:inventory|measurement|event|alarm|audit|devicecontrol\/(?:bulk)?operations)(?:\/|$)/;
 const TEXTS = /json|csv/;
+/** Errors whose text is fixed: what it was is the second of a list of errors. */
+const REASON_LISTED: ReadonlySet<string> = new Set([
+  'scoring/bad-record',
+  'scoring/invalid-onnx',
+  'scoring/invalid-python',
+]);
 
 /** @param headers of the answer; Content-Type is the first. A tag is that of the plain content. */
 function isCompressible({ method, route }: ApiRequest, headers: readonly string[]): boolean {
@@ -125,7 +131,7 @@ export class RequestAnswers implements RequestOwner<HttpExchange> {
     if (error.status === 401 || error.status === 403) this.#countRefusal(request, error);
     if (request.hasErrorList && error.status !== 401 && error.status !== 403) {
       const { reason } = error.details;
-      const errors = [error.message, ...(error.code === 'scoring/bad-record' ? [String(reason)] : [])];
+      const errors = [error.message, ...(REASON_LISTED.has(error.code) ? [String(reason)] : [])];
       this.#respond(request, error.status, ['Content-Type', JSON_TYPE, ...headers], JSON.stringify({ errors }));
       return;
     }

@@ -29,6 +29,7 @@ import type { StatisticsFiles } from '../../accounts/tenants/statistics-files.ts
 import type { Tenant } from '../../accounts/tenants/tenants.ts';
 import type { Usage } from '../../accounts/tenants/usage.ts';
 import type { Tokens } from '../../accounts/login/tokens.ts';
+import type { OnnxScoring } from '../../scoring/onnx/onnx-scoring.ts';
 import type { Scoring } from '../../scoring/scoring.ts';
 import type { Turns } from '../../pacing/turns.ts';
 import type { Collections } from '../../smartrest/one/collections.ts';
@@ -183,6 +184,8 @@ export interface Platform {
   readonly measurements: Pick<JsonMeasurementIntake, 'post'>;
   /** Models; absent on a node that is no gateway. */
   readonly scoring?: Scoring;
+  /** ONNX models and pipelines; absent as `scoring`. */
+  readonly onnx?: OnnxScoring;
   readonly refusals: Refusals;
   /** As in RegistrationParts. */
   readonly tokenPolicyDefault?: TokenPolicy;

@@ -35,5 +35,6 @@ export const PATH_PARAMETERS: Readonly<Record<string, readonly [description: str
   modelName: ['Name of the model', 'Iris'],
   fileName: ['Name of the resource file', 'codes.csv'],
   groupName: ['Name of the model group', 'quality'],
+  pipelineName: ['Name of the pipeline', 'readDigits'],
   rest: ['Path within the microservice', 'health'],
 };

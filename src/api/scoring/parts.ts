@@ -3,6 +3,7 @@ import { PlatformError } from '../../model/errors.ts';
 import type { Page } from '../../model/documents/page.ts';
 import type { Asker } from '../../scoring/asker.ts';
 import { FILE_BYTES_MAX, SCORING_LIMIT } from '../../scoring/limits.ts';
+import type { OnnxScoring } from '../../scoring/onnx/onnx-scoring.ts';
 import type { Scoring } from '../../scoring/scoring.ts';
 import type { Upload } from '../../scoring/uploads.ts';
 import { ANY_CONTENT, JSON_TYPE } from '../http/media-types.ts';
@@ -48,6 +49,12 @@ export const answers = (description: string, schema: TSchema, example: unknown, 
 export function scoringOf({ platform: { scoring } }: ApiRequest): Scoring {
   if (scoring === undefined) throw new Error('this node does not score');
   return scoring;
+}
+
+/** As `scoringOf`, of ONNX models and pipelines. */
+export function onnxOf({ platform: { onnx } }: ApiRequest): OnnxScoring {
+  if (onnx === undefined) throw new Error('this node does not score');
+  return onnx;
 }
 
 export const askerOf = ({ tenant, principal, exchange }: ApiRequest): Asker => ({

@@ -4,13 +4,14 @@ import { applyRoutes } from './apply.ts';
 import { groupRoutes } from './groups.ts';
 import { jobRoutes } from './jobs.ts';
 import { modelRoutes } from './models.ts';
+import { onnxRoutes } from './onnx/routes.ts';
 import { SCORING_PATH } from './parts.ts';
 import { resourceRoutes } from './resources.ts';
 
 const BRANDED_PATH = '/service/zementis';
 
 export function scoringRoutes(): Route[] {
-  const routes = [...modelRoutes(), ...applyRoutes(), ...groupRoutes(), ...resourceRoutes(), ...jobRoutes()];
+  const routes = [...modelRoutes(), ...applyRoutes(), ...groupRoutes(), ...resourceRoutes(), ...jobRoutes(), ...onnxRoutes()];
   return [
     ...routes,
     ...routes.map((route) => ({ ...route, path: `${BRANDED_PATH}${route.path.slice(SCORING_PATH.length)}` })),

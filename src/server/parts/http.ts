@@ -103,6 +103,7 @@ export function httpServer(
     },
     blobs: files.files,
     scoring: parts.scoring.scoring,
+    onnx: parts.scoring.onnx,
     retiredContents: files.retiredContents,
     rowCollections: parts.smartRest.collections,
     ...tenantServices.platform,

@@ -31,6 +31,8 @@ export interface StoredModel {
 
 export const CUSTOM_FUNCTIONS = 'Custom Functions';
 export const LOOKUP_TABLES = 'Lookup Tables';
+/** Python, of a pipeline. */
+export const SCRIPT = 'Script';
 /** What a resource of a type is named by. */
 export const RESOURCE_IDENTIFIERS: Readonly<Record<string, string>> = {
   [CUSTOM_FUNCTIONS]: 'Function Namespace',

@@ -1,0 +1,104 @@
+/** Pipelines of scripts around ONNX models, as records of a tenant (docs/spec/scoring.md#pipelines). */
+import { SCORING_RECORDS } from '../../model/entities/scoring/model.ts';
+import {
+  PIPELINES_TOTAL_ID,
+  PIPELINE_PREFIX,
+  pipelineId,
+  scriptsOf,
+  type StoredPipeline,
+} from '../../model/entities/scoring/pipeline.ts';
+import { PlatformError } from '../../model/errors.ts';
+import { isChangedMeanwhile, listRecords, readRecord, retried } from '../../records/records.ts';
+import type { RecordReader } from '../../records/records.ts';
+import { NO_SUM, changeWithin, sumOfRecord, type KeptTotal } from '../../records/totals.ts';
+import type { Asker } from '../asker.ts';
+import { loadModel, loadResource, type RecordParts } from '../records.ts';
+import { ONNX_LIMIT, PIPELINES_BYTES_MAX, PIPELINES_MAX } from './limits.ts';
+
+const totalOf = (tenant: number): KeptTotal => ({
+  tenant,
+  collection: SCORING_RECORDS,
+  id: PIPELINES_TOTAL_ID,
+  bounds: {
+    count: { maximum: PIPELINES_MAX, limit: ONNX_LIMIT.PIPELINES, error: 'scoring/too-many' },
+    bytes: { maximum: PIPELINES_BYTES_MAX, limit: ONNX_LIMIT.PIPELINE_BYTES, error: 'scoring/too-large' },
+  },
+  sumOf: (record) => (record.id.startsWith(PIPELINE_PREFIX) ? sumOfRecord(record) : NO_SUM),
+  records: (ports) => listRecords(ports, tenant, SCORING_RECORDS, PIPELINE_PREFIX),
+});
+
+/** In the order of their names. */
+export async function listPipelines(parts: RecordReader, tenant: number): Promise<StoredPipeline[]> {
+  const rows = await listRecords(parts, tenant, SCORING_RECORDS, PIPELINE_PREFIX);
+  return rows.map(({ value }) => JSON.parse(value) as StoredPipeline);
+}
+
+/** @throws PlatformError 404. */
+export async function loadPipeline(parts: RecordReader, tenant: number, name: string): Promise<StoredPipeline> {
+  const text = name.includes('\n') ? undefined : await readRecord(parts, tenant, SCORING_RECORDS, pipelineId(name));
+  if (text === undefined) throw new PlatformError('scoring/pipeline-not-found', { name });
+  return JSON.parse(text) as StoredPipeline;
+}
+
+/** @throws PlatformError 404 for a model or a script that is not there, 409, 400 at a bound. */
+export async function createPipeline(parts: RecordParts, asker: Asker, pipeline: StoredPipeline): Promise<void> {
+  const { tenant } = asker;
+  const { pipelineName: name } = pipeline;
+  try {
+    await retried(parts, async () => {
+      if ((await readRecord(parts, tenant, SCORING_RECORDS, pipelineId(name))) !== undefined)
+        throw new PlatformError('scoring/pipeline-exists', { name });
+      await loadModel(parts, tenant, 'onnx', pipeline.modelName);
+      for (const script of scriptsOf(pipeline)) await loadResource(parts, tenant, 'onnx', script);
+      await store(parts, asker, name, { value: JSON.stringify(pipeline) });
+    });
+  } catch (error) {
+    throw isChangedMeanwhile(error) ? new PlatformError('scoring/pipeline-exists', { name }) : error;
+  }
+}
+
+/** @throws PlatformError 404. */
+export async function removePipeline(parts: RecordParts, asker: Asker, name: string): Promise<void> {
+  await retried(parts, async () => {
+    const pipeline = await loadPipeline(parts, asker.tenant, name);
+    await store(parts, asker, name, { expected: JSON.stringify(pipeline) });
+  });
+}
+
+/** All of them, one after the other: what was deleted meanwhile is no error. */
+export async function removePipelines(parts: RecordParts, asker: Asker): Promise<void> {
+  for (const { pipelineName } of await listPipelines(parts, asker.tenant)) {
+    try {
+      await removePipeline(parts, asker, pipelineName);
+    } catch (error) {
+      if (!(error instanceof PlatformError && error.code === 'scoring/pipeline-not-found')) throw error;
+    }
+  }
+}
+
+/** @throws PlatformError 500 that names the pipelines which need one of the scripts. */
+export async function requireUnused(parts: RecordReader, tenant: number, scripts: readonly string[]): Promise<void> {
+  const pipelines = await listPipelines(parts, tenant);
+  for (const name of scripts) {
+    const users = pipelines.filter((pipeline) => scriptsOf(pipeline).includes(name));
+    if (users.length === 0) continue;
+    const names = users.map(({ pipelineName }) => `'${pipelineName}'`).join(', ');
+    throw new PlatformError('scoring/resource-in-use', { name, pipelines: names });
+  }
+}
+
+async function store(
+  parts: RecordParts,
+  { tenant, user }: Asker,
+  name: string,
+  { expected, value }: { readonly expected?: string; readonly value?: string },
+): Promise<void> {
+  const activity = `Pipeline ${value === undefined ? 'deleted' : 'created'}`;
+  const change = { collection: SCORING_RECORDS, id: pipelineId(name), expected, value };
+  await changeWithin(
+    parts,
+    totalOf(tenant),
+    [change],
+    [{ type: 'Scoring', activity, text: `${activity}: ${name}`, user }],
+  );
+}
