@@ -8,6 +8,7 @@ import { httpOne, httpThousand } from './http-rates.ts';
 import { acknowledgement, liveAndVisible } from './latencies.ts';
 import { qos0, qos1Few, qos1Many, qos1Most, soak } from './mqtt-rates.ts';
 import { lists } from './lists.ts';
+import { onnx } from './onnx.ts';
 import { passwordFlood } from './password-flood.ts';
 import { queries } from './queries.ts';
 import { restart } from './restart.ts';
@@ -31,6 +32,7 @@ export const SCENARIOS: readonly Scenario[] = [
   cluster,
   handOver,
   lists,
+  onnx,
   passwordFlood,
   topics,
 ];
