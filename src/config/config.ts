@@ -305,8 +305,8 @@ export const SETTINGS = [
     minimum: 0,
     maximum: 64,
     description:
-      'Processes that compute ONNX models, each one model at a time; 0 takes one for each core, 4 at most. They begin with the first model and ' +
-      'end when they were idle for 10 minutes.',
+      'Processes that compute ONNX models, each one model at a time; 0 takes one for each core, 4 at most, and one more. A tenant takes all but ' +
+      'one. They begin with the first model and end when they were idle for 10 minutes.',
   },
   {
     name: 'scoring-process-memory-max-bytes',
@@ -340,12 +340,12 @@ export const SETTINGS = [
   {
     name: 'scoring-python-processes',
     type: 'integer',
-    default: 2,
+    default: 3,
     minimum: 1,
     maximum: 64,
     description:
-      'Python interpreters, each one script at a time and for one tenant. They begin with the first script and end when they were idle for 10 ' +
-      'minutes.',
+      'Python interpreters, each one script at a time and for one tenant, which takes all but one. They begin with the first script and end when ' +
+      'they were idle for 10 minutes.',
   },
   {
     name: 'scoring-python-memory-max-bytes',

@@ -120,13 +120,24 @@ async function create(
   }
 }
 
+/** Records that have to stay as they are until a change of others is stored; asked for with each try. */
+export type Guard = () => Promise<readonly RecordChange[]>;
+
 /** Removes a record and what belongs to it, then its content. @throws PlatformError 404. */
-async function remove(parts: RecordParts, shelf: Shelf, asker: Asker, kind: ModelKind, name: string): Promise<void> {
+async function remove(
+  parts: RecordParts,
+  shelf: Shelf,
+  asker: Asker,
+  kind: ModelKind,
+  name: string,
+  guard?: Guard,
+): Promise<void> {
   const { tenant } = asker;
   const { collection } = shelf;
   const { blob, bytes } = await retried(parts, async () => {
     const stored = await load<Content>(parts, shelf, tenant, kind, name);
     const changes: RecordChange[] = [
+      ...((await guard?.()) ?? []),
       { collection, id: modelId(kind, name), expected: JSON.stringify(stored), value: undefined },
     ];
     const id = informationId(kind, name);
@@ -254,8 +265,13 @@ export async function createResource(
   await create(parts, RESOURCES, asker, fileName, [{ collection: SCORING_RESOURCES, id, expected: undefined, value }]);
 }
 
-/** @throws PlatformError 404. */
-export const removeResource = (parts: RecordParts, asker: Asker, kind: ModelKind, fileName: string): Promise<void> =>
-  remove(parts, RESOURCES, asker, kind, fileName);
+/** @throws PlatformError 404, and what the guard throws. */
+export const removeResource = (
+  parts: RecordParts,
+  asker: Asker,
+  kind: ModelKind,
+  fileName: string,
+  guard?: Guard,
+): Promise<void> => remove(parts, RESOURCES, asker, kind, fileName, guard);
 export const removeResources = (parts: RecordParts, asker: Asker, kind: ModelKind): Promise<void> =>
   removeAll(parts, RESOURCES, asker, kind);

@@ -17,6 +17,7 @@ import type { Part } from './parts/part.ts';
 import { realtimePart, rightsPart } from './parts/realtime.ts';
 import { remoteAccessPart } from './parts/remote-access.ts';
 import { clockOf, retentionPart } from './parts/retention.ts';
+import { onnxPart } from './parts/onnx.ts';
 import { scoringPart } from './parts/scoring.ts';
 import { smartRestPart } from './parts/smartrest.ts';
 import { tlsPart } from './parts/tls.ts';
@@ -65,6 +66,7 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
   const notifications = await notificationsPart(core);
   const files = filesPart(core);
   const scoring = scoringPart(core, files);
+  const onnx = onnxPart(core, files);
   const availability = availabilityPart(core, devices, realtime);
   const retention = retentionPart(core, clock);
   const statistics = statisticsPart(core, accounts, files);
@@ -78,6 +80,7 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
     notifications,
     files,
     scoring,
+    onnx,
     availability,
     tenantJobsPart(core),
     bulkOperationsPart(core),
@@ -95,6 +98,7 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
     notifications,
     files,
     scoring,
+    onnx,
     availability,
     retention,
     statistics,

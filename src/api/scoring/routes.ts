@@ -11,7 +11,14 @@ import { resourceRoutes } from './resources.ts';
 const BRANDED_PATH = '/service/zementis';
 
 export function scoringRoutes(): Route[] {
-  const routes = [...modelRoutes(), ...applyRoutes(), ...groupRoutes(), ...resourceRoutes(), ...jobRoutes(), ...onnxRoutes()];
+  const routes = [
+    ...modelRoutes(),
+    ...applyRoutes(),
+    ...groupRoutes(),
+    ...resourceRoutes(),
+    ...jobRoutes(),
+    ...onnxRoutes(),
+  ];
   return [
     ...routes,
     ...routes.map((route) => ({ ...route, path: `${BRANDED_PATH}${route.path.slice(SCORING_PATH.length)}` })),

@@ -7,7 +7,7 @@ import type { ElementType } from './elements.ts';
 import type { ModelHead, OnnxValue, ZipMap } from './model-head.ts';
 import { readModelHead } from './model-head.ts';
 import type { OnnxInput, TensorValue } from './tensors.ts';
-import { ELEMENTS_MAX, InputError, elementTypeOf, nestedOf, rowsOf, tensorOf } from './tensors.ts';
+import { ELEMENTS_MAX, InputError, elementTypeOf, nestedOf, rowsOf, shortText, tensorOf } from './tensors.ts';
 import { WireError } from './wire.ts';
 import { withoutZipMaps } from './without-zip-maps.ts';
 
@@ -47,6 +47,8 @@ interface OnnxResult {
 
 /** `run` sees names as properties of plain objects. */
 const FORBIDDEN_NAME = '__proto__';
+/** Names of inputs that a message shows. */
+const SHOWN_NAMES_MAX = 20;
 const DESCRIBED_TEXT_LENGTH_MAX = 1_000;
 
 /** Loaded on first use: 50 MB, and 0.1 s and more. */
@@ -170,7 +172,7 @@ export class OnnxModel {
       throw new InputError(`The body is not an object of the inputs ${this.#inputNames()}.`);
     const unknown = Object.keys(body).find((name) => !this.#inputs.has(name));
     if (unknown !== undefined)
-      throw new InputError(`The model has no input '${unknown}'; its inputs are ${this.#inputNames()}.`);
+      throw new InputError(`The model has no input ${shortText(unknown)}; its inputs are ${this.#inputNames()}.`);
     const feeds: Record<string, unknown> = {};
     const free = new Map<string, number>();
     for (const [name, input] of this.#inputs) {
@@ -183,7 +185,9 @@ export class OnnxModel {
   }
 
   #inputNames(): string {
-    return [...this.#inputs.keys()].map((name) => `'${name}'`).join(', ');
+    const names = [...this.#inputs.keys()];
+    const shown = names.slice(0, SHOWN_NAMES_MAX).map((name) => `'${name}'`);
+    return `${shown.join(', ')}${names.length > shown.length ? ', …' : ''}`;
   }
 }
 

@@ -63,7 +63,7 @@ function parse(body: Uint8Array): unknown {
 function faultOf(error: unknown): { kind: FaultKind; text: string } {
   const text = error instanceof Error ? error.message : String(error);
   // An allocation beyond the bound of this process.
-  if (/bad_alloc|Array buffer allocation failed/.test(text)) return { kind: 'memory', text };
+  if (/bad_alloc|Array buffer allocation failed|Invalid string length/.test(text)) return { kind: 'memory', text };
   if (error instanceof InputError) return { kind: 'input', text };
   return { kind: error instanceof ModelError ? 'model' : 'internal', text };
 }

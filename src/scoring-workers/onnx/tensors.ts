@@ -6,8 +6,12 @@ import type { Dimension, OnnxValue, ZipMap } from './model-head.ts';
 /** The request does not fit the model: its text names the input, what it takes and what came. */
 export class InputError extends Error {}
 
-/** Elements of one tensor, of all inputs or of all outputs. */
-export const ELEMENTS_MAX = 64 * 1024 * 1024;
+/** Elements of one input, and of all outputs. */
+export const ELEMENTS_MAX = 16 * 1024 * 1024;
+/** Levels of nested arrays that are looked at: one more than any shape has. */
+const LEVELS_MAX = 65;
+/** Dimensions that a message shows. */
+const SHOWN_DIMENSIONS_MAX = 16;
 
 export interface TensorValue {
   readonly type: ElementType;
@@ -26,7 +30,10 @@ export function elementTypeOf(value: OnnxValue): ElementType | undefined {
   return name === undefined ? undefined : ELEMENT_TYPES.get(name);
 }
 
-const shapeText = (shape: readonly Dimension[]): string => `[${shape.map((dimension) => dimension ?? '?').join(',')}]`;
+function shapeText(shape: readonly Dimension[]): string {
+  const shown = shape.slice(0, SHOWN_DIMENSIONS_MAX).map((dimension) => dimension ?? '?');
+  return `[${shown.join(',')}${shape.length > shown.length ? ',…' : ''}]`;
+}
 
 /**
  * One input.
@@ -50,7 +57,7 @@ export function tensorOf(input: OnnxInput, value: unknown, free: Map<string, num
 /** By the first element of each level; `writeNested` compares the others. */
 function dimsOf(value: unknown): number[] {
   const dims: number[] = [];
-  for (let inner = value; Array.isArray(inner); inner = inner[0]) dims.push(inner.length);
+  for (let inner = value; Array.isArray(inner) && dims.length < LEVELS_MAX; inner = inner[0]) dims.push(inner.length);
   return dims;
 }
 
@@ -114,7 +121,8 @@ class Writer {
 
 const SHORT_LENGTH = 40;
 
-function shortText(value: unknown): string {
+/** A value for a message. */
+export function shortText(value: unknown): string {
   const text = JSON.stringify(value) ?? 'missing';
   return text.length > SHORT_LENGTH ? `${text.slice(0, SHORT_LENGTH)}…` : text;
 }

@@ -15,6 +15,9 @@ const WATCH = `
   }, ${WATCH_MS});
 `;
 
+/** Bytes of a result: the server holds it until its client has taken it. */
+const RESULT_BYTES_MAX = 67_108_864;
+
 /** A thread reserves 512 MB for code on Node 24 without it, which counts against the bound of the process. */
 const WATCH_MEMORY = { codeRangeSizeMb: 8, maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 };
 
@@ -48,11 +51,16 @@ export function serveTasks(
     const given = content;
     content = [];
     run(message.task as never, given).then(
-      (result) => send({ result }),
+      (result) => send(bounded(result)),
       (error: unknown) => {
         const { kind, text } = faultOf(error);
         send({ fault: kind, text });
       },
     );
   });
+}
+
+function bounded(result: unknown): FromWorker {
+  if (!(result instanceof Uint8Array) || result.length <= RESULT_BYTES_MAX) return { result };
+  return { fault: 'input', text: `The answer has ${result.length} bytes; at most ${RESULT_BYTES_MAX} are taken.` };
 }

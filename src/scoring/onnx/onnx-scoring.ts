@@ -1,11 +1,5 @@
 /** ONNX models, scripts and pipelines of a node: uploads, and what is computed with them. */
-import {
-  SCORING_MODELS,
-  SCRIPT,
-  isInformation,
-  type StoredModel,
-  type StoredResource,
-} from '../../model/entities/scoring/model.ts';
+import { SCORING_MODELS, SCRIPT, type StoredModel, type StoredResource } from '../../model/entities/scoring/model.ts';
 import { baseName, safeName, stemOf } from '../../model/entities/scoring/names.ts';
 import type { StoredPipeline } from '../../model/entities/scoring/pipeline.ts';
 import type { RecordChange } from '../../model/commands/records.ts';
@@ -63,7 +57,7 @@ export class OnnxScoring {
     this.#options = options;
     const { refusals, log, processes, memoryBytesMax, modelMsMax: timeMsMax, isOnlyTenant } = options;
     const limits = { all: ONNX_LIMIT.WAITING, ofUser: ONNX_LIMIT.WAITING_OF_USER };
-    const turns = new Turns({ refusals, running: { all: processes }, waiting: WAITING_MAX, limits });
+    const turns = new Turns({ refusals, running: runningOf(processes), waiting: WAITING_MAX, limits });
     this.#models = new OnnxEngine({ log, turns, processes, memoryBytesMax, timeMsMax });
     this.#inputs = new Shares(ONNX_LIMIT.INPUTS, INPUTS_BYTES_MAX, isOnlyTenant);
   }
@@ -160,7 +154,7 @@ export class OnnxScoring {
   /** Models that are deactivated or deleted leave the memory of the processes. */
   recordsChanged(tenant: number, changes: readonly RecordChange[]): void {
     for (const { collection, id, expected, value } of changes) {
-      if (collection !== SCORING_MODELS || !id.startsWith('onnx\n') || isInformation(id)) continue;
+      if (collection !== SCORING_MODELS || !id.startsWith('onnx\n')) continue;
       if (value !== undefined && (JSON.parse(value) as StoredModel).isActive) continue;
       const former = expected ?? value;
       if (former === undefined) continue;
@@ -212,7 +206,7 @@ export class OnnxScoring {
     const { python, refusals, log, interpreters, scriptMsMax: timeMsMax } = this.#options;
     if (python === undefined) throw new PlatformError('scoring/no-python', { reason: '--scoring-python is off' });
     const limits = { all: ONNX_LIMIT.SCRIPTS_WAITING, ofUser: ONNX_LIMIT.SCRIPTS_WAITING_OF_USER };
-    const turns = new Turns({ refusals, running: { all: interpreters }, waiting: WAITING_MAX, limits });
+    const turns = new Turns({ refusals, running: runningOf(interpreters), waiting: WAITING_MAX, limits });
     let program: WorkerProgram;
     try {
       program = python();
@@ -270,6 +264,12 @@ export class OnnxScoring {
     }
   }
 }
+
+/** Where there are several processes, one is left for other tenants: loading a model takes minutes at most. */
+const runningOf = (processes: number): { readonly all: number; readonly ofTenant: number } => ({
+  all: processes,
+  ofTenant: Math.max(1, processes - 1),
+});
 
 /** A model never changes under one key of its content. */
 const keyOf = (tenant: number, { name, blob }: StoredModel): string => `${tenant}\n${name}\n${blob}`;

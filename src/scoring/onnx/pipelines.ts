@@ -1,5 +1,6 @@
 /** Pipelines of scripts around ONNX models, as records of a tenant (docs/spec/scoring.md#pipelines). */
-import { SCORING_RECORDS } from '../../model/entities/scoring/model.ts';
+import type { RecordChange } from '../../model/commands/records.ts';
+import { SCORING_RECORDS, SCORING_RESOURCES, modelId } from '../../model/entities/scoring/model.ts';
 import {
   PIPELINES_TOTAL_ID,
   PIPELINE_PREFIX,
@@ -49,8 +50,8 @@ export async function createPipeline(parts: RecordParts, asker: Asker, pipeline:
       if ((await readRecord(parts, tenant, SCORING_RECORDS, pipelineId(name))) !== undefined)
         throw new PlatformError('scoring/pipeline-exists', { name });
       await loadModel(parts, tenant, 'onnx', pipeline.modelName);
-      for (const script of scriptsOf(pipeline)) await loadResource(parts, tenant, 'onnx', script);
-      await store(parts, asker, name, { value: JSON.stringify(pipeline) });
+      const kept = await Promise.all(scriptsOf(pipeline).map((script) => keptScript(parts, tenant, script)));
+      await store(parts, asker, name, { value: JSON.stringify(pipeline) }, kept);
     });
   } catch (error) {
     throw isChangedMeanwhile(error) ? new PlatformError('scoring/pipeline-exists', { name }) : error;
@@ -76,6 +77,20 @@ export async function removePipelines(parts: RecordParts, asker: Asker): Promise
   }
 }
 
+/**
+ * For the deletion of a script: no pipeline is made meanwhile that needs it. As each changes the sum over all, that is
+ * what has to stay. @throws PlatformError as `requireUnused`.
+ */
+export async function unusedGuard(
+  parts: RecordReader,
+  tenant: number,
+  script: string,
+): Promise<readonly RecordChange[]> {
+  const sum = await readRecord(parts, tenant, SCORING_RECORDS, PIPELINES_TOTAL_ID);
+  await requireUnused(parts, tenant, [script]);
+  return [{ collection: SCORING_RECORDS, id: PIPELINES_TOTAL_ID, expected: sum, value: sum }];
+}
+
 /** @throws PlatformError 500 that names the pipelines which need one of the scripts. */
 export async function requireUnused(parts: RecordReader, tenant: number, scripts: readonly string[]): Promise<void> {
   const pipelines = await listPipelines(parts, tenant);
@@ -87,18 +102,25 @@ export async function requireUnused(parts: RecordReader, tenant: number, scripts
   }
 }
 
+/** A script that is not deleted before the pipeline is stored. @throws PlatformError 404. */
+async function keptScript(parts: RecordReader, tenant: number, name: string): Promise<RecordChange> {
+  const stored = JSON.stringify(await loadResource(parts, tenant, 'onnx', name));
+  return { collection: SCORING_RESOURCES, id: modelId('onnx', name), expected: stored, value: stored };
+}
+
 async function store(
   parts: RecordParts,
   { tenant, user }: Asker,
   name: string,
   { expected, value }: { readonly expected?: string; readonly value?: string },
+  kept: readonly RecordChange[] = [],
 ): Promise<void> {
   const activity = `Pipeline ${value === undefined ? 'deleted' : 'created'}`;
   const change = { collection: SCORING_RECORDS, id: pipelineId(name), expected, value };
   await changeWithin(
     parts,
     totalOf(tenant),
-    [change],
+    [change, ...kept],
     [{ type: 'Scoring', activity, text: `${activity}: ${name}`, user }],
   );
 }

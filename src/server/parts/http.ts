@@ -28,6 +28,7 @@ import type { DevicesPart } from './devices.ts';
 import type { FilesPart } from './files.ts';
 import type { StatisticsPart } from './jobs.ts';
 import type { NotificationsPart } from './notifications.ts';
+import type { OnnxPart } from './onnx.ts';
 import type { RealtimePart } from './realtime.ts';
 import type { RemoteAccessPart } from './remote-access.ts';
 import type { RetentionPart } from './retention.ts';
@@ -47,6 +48,7 @@ export function httpServer(
     readonly notifications: NotificationsPart;
     readonly files: FilesPart;
     readonly scoring: ScoringPart;
+    readonly onnx: OnnxPart;
     readonly availability: AvailabilityPart;
     readonly retention: RetentionPart;
     readonly statistics: StatisticsPart;
@@ -103,7 +105,7 @@ export function httpServer(
     },
     blobs: files.files,
     scoring: parts.scoring.scoring,
-    onnx: parts.scoring.onnx,
+    onnx: parts.onnx.onnx,
     retiredContents: files.retiredContents,
     rowCollections: parts.smartRest.collections,
     ...tenantServices.platform,

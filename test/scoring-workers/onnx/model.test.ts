@@ -113,9 +113,13 @@ t.test('what does not fit is named with what is expected', async (t) => {
     [[1], "The body is not an object of the inputs 'a', 'b'."],
     [null, "The body is not an object of the inputs 'a', 'b'."],
     [{ a: [[1, 2, 3]] }, "The input 'b' is missing; the inputs are 'a', 'b'."],
-    [{ a: [], b, z: 1 }, "The model has no input 'z'; its inputs are 'a', 'b'."],
-    [JSON.parse('{"__proto__":1}'), "The model has no input '__proto__'; its inputs are 'a', 'b'."],
+    [{ a: [], b, z: 1 }, `The model has no input "z"; its inputs are 'a', 'b'.`],
+    [JSON.parse('{"__proto__":1}'), `The model has no input "__proto__"; its inputs are 'a', 'b'.`],
     [{ a: [[1, 2]], b }, "The input 'a' has the shape [N,3]; the given one is [1,2]."],
+    [
+      { a: JSON.parse('['.repeat(200) + ']'.repeat(200)), b },
+      `The input 'a' has the shape [N,3]; the given one is [${'1,'.repeat(16)}…].`,
+    ],
     [{ a: 1, b }, "The input 'a' has the shape [N,3]; the given one is []."],
     [
       {

@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { PlatformError } from '../../../model/errors.ts';
 import { Text, open } from '../../../model/schema/parts.ts';
-import { requireUnused } from '../../../scoring/onnx/pipelines.ts';
+import { requireUnused, unusedGuard } from '../../../scoring/onnx/pipelines.ts';
 import { listResources, loadResource, removeResource, removeResources } from '../../../scoring/records.ts';
 import { ANSWERED, type Answer } from '../../request/answer.ts';
 import type { ApiRequest } from '../../request/request.ts';
@@ -56,8 +56,7 @@ async function source(request: ApiRequest): Promise<typeof ANSWERED> {
 async function remove(request: ApiRequest): Promise<Answer> {
   const { platform, tenant, params } = request;
   const name = params['fileName'] ?? '';
-  await requireUnused(platform, tenant, [name]);
-  await removeResource(platform, askerOf(request), 'onnx', name);
+  await removeResource(platform, askerOf(request), 'onnx', name, () => unusedGuard(platform, tenant, name));
   return json({ resources: await namesOf(request) });
 }
 
