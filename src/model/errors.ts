@@ -695,6 +695,8 @@ export const ERRORS = {
   ),
   'scoring/resource-not-found': entry(404, 'scoring/Not Found', "Resource file '{name}' not found"),
   'scoring/resource-exists': entry(409, 'scoring/Duplicate', "A resource file with the name '{name}' already exists."),
+  'scoring/invalid-json': entry(400, 'scoring/Bad Request', 'Invalid json format.'),
+  'scoring/invalid-training': entry(400, 'scoring/Bad Request', 'The series cannot be clustered: {reason}.'),
   'scoring/invalid-job': entry(400, 'scoring/Bad Request', '{reason}'),
   'scoring/target-not-found': entry(
     404,

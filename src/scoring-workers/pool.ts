@@ -44,7 +44,7 @@ export interface PoolOptions {
   readonly thread?: URL;
 }
 
-type PoolName = 'scoring' | 'uploads';
+type PoolName = 'scoring' | 'uploads' | 'training';
 /** Those of the thread for uploads. */
 const UPLOAD_TASKS: ReadonlySet<Task['kind']> = new Set<Task['kind']>(['check', 'annotate', 'inspect']);
 
@@ -73,8 +73,8 @@ export class ScoringPool {
     task: Task,
     transfer: readonly TransferListItem[] = [],
   ): Promise<Exclude<Answer, { readonly kind: 'failed' }>> {
-    const name: PoolName = UPLOAD_TASKS.has(task.kind) ? 'uploads' : 'scoring';
-    const ms = this.#options.taskMsMax * (name === 'uploads' ? UPLOAD_TIMES : 1);
+    const name: PoolName = UPLOAD_TASKS.has(task.kind) ? 'uploads' : task.kind === 'train' ? 'training' : 'scoring';
+    const ms = this.#options.taskMsMax * (name === 'scoring' ? 1 : UPLOAD_TIMES);
     const signal = AbortSignal.timeout(ms);
     let answer: Answer;
     try {
@@ -85,6 +85,11 @@ export class ScoringPool {
     }
     if (answer.kind === 'failed') throw new Error(`a scoring worker failed: ${answer.message}`);
     return answer;
+  }
+
+  /** Time that a training may take, its turn to begin with included. */
+  get trainingMsMax(): number {
+    return this.#options.taskMsMax * UPLOAD_TIMES;
   }
 
   /** Frees models in every thread. @param name undefined: all of the tenant. */

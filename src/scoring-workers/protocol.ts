@@ -67,6 +67,17 @@ export interface DetailRules {
   /** From which score on, 0 to 1, it counts as a match. */
   readonly matchScore: number;
 }
+/** Whether a text holds series that can be clustered. */
+export interface SeriesTask {
+  readonly kind: 'series';
+  /** JSON, UTF-8. */
+  readonly text: Uint8Array;
+}
+/** Clusters the series of a text. */
+export interface TrainTask {
+  readonly kind: 'train';
+  readonly text: Uint8Array;
+}
 /** Reads a resource: what is in it. */
 export interface InspectTask {
   readonly kind: 'inspect';
@@ -74,7 +85,15 @@ export interface InspectTask {
   readonly port: MessagePort;
 }
 
-export type Task = CheckTask | AnnotateTask | ApplyTask | ExplainTask | BatchTask | InspectTask;
+export type Task =
+  | CheckTask
+  | AnnotateTask
+  | ApplyTask
+  | ExplainTask
+  | BatchTask
+  | InspectTask
+  | SeriesTask
+  | TrainTask;
 
 /** Predictions of one task, for the metrics. */
 export interface PredictionCounts {
@@ -128,6 +147,15 @@ export interface DocumentAnswer {
   readonly kind: 'document';
   readonly document: Uint8Array;
 }
+export interface SeriesAnswer {
+  readonly kind: 'series';
+  readonly count: number;
+}
+export interface TrainedAnswer {
+  readonly kind: 'trained';
+  /** `[{centroid, members}]` as JSON, UTF-8. */
+  readonly clusters: Uint8Array;
+}
 /** What was sent cannot be used: a fault of its sender. */
 export interface RefusedAnswer {
   readonly kind: 'refused';
@@ -149,6 +177,8 @@ export type Answer =
   | BatchAnswer
   | BadRecordAnswer
   | InspectAnswer
+  | SeriesAnswer
+  | TrainedAnswer
   | DocumentAnswer
   | RefusedAnswer
   | FailedAnswer;

@@ -19,6 +19,9 @@ export const SCORING_LIMIT = {
   UNPACKED: 'scoring/unpacked-bytes',
   RECORD: 'scoring/record-bytes',
   JOBS: 'scoring/jobs',
+  TRAININGS: 'scoring/trainings',
+  TRAININGS_AT_ONCE: 'scoring/trainings-at-once',
+  TRAINING_BYTES: 'scoring/training-bytes',
   JOB_DEVICES: 'scoring/job-devices',
   JOB_VALUES: 'scoring/job-values',
   JOB_RESULTS: 'scoring/job-result-bytes',
@@ -60,3 +63,9 @@ export const JOB_DEVICES_MAX = 100_000;
 export const JOB_DEVICE_VALUES_MAX = 1_000_000;
 /** Results of one run. */
 export const JOB_RESULT_BYTES_MAX = 500 * MIB;
+/** Trainings of a tenant that are kept; then the oldest give way. */
+export const TRAININGS_MAX = 1_000;
+/** Trainings of a node that are under way or wait. */
+export const TRAININGS_AT_ONCE = 20;
+/** Series of one training, as they are sent. */
+export const TRAINING_BYTES_MAX = 64 * MIB;

@@ -7,6 +7,7 @@ import { modelRoutes } from './models.ts';
 import { onnxRoutes } from './onnx/routes.ts';
 import { SCORING_PATH } from './parts.ts';
 import { resourceRoutes } from './resources.ts';
+import { trainingRoutes } from './training.ts';
 
 const BRANDED_PATH = '/service/zementis';
 
@@ -17,6 +18,7 @@ export function scoringRoutes(): Route[] {
     ...groupRoutes(),
     ...resourceRoutes(),
     ...jobRoutes(),
+    ...trainingRoutes(),
     ...onnxRoutes(),
   ];
   return [

@@ -13,6 +13,8 @@ export function refusalOf(error: unknown): RefusedAnswer | undefined {
   const { name, message } = error;
   if (error instanceof ContentTooLong) return { kind: 'refused', reason: 'too-long', message };
   if (error instanceof ContentError) return { kind: 'refused', reason: 'content', message };
+  if (name === 'SeriesFormatError') return { kind: 'refused', reason: 'content', message };
+  if (name === 'TrainingError') return { kind: 'refused', reason: 'model', message };
   if (name === 'XmlError') return { kind: 'refused', reason: 'xml', message };
   if (name === 'PmmlError' || error instanceof RefusedModel) return { kind: 'refused', reason: 'model', message };
   if (error instanceof RangeError) return { kind: 'refused', reason: 'memory', message };

@@ -24,6 +24,9 @@ import { BadRecord } from '../records/slices.ts';
 import { CountedPredictions } from './counted-predictions.ts';
 import { LoadedModels } from './loaded-models.ts';
 import { refusalOf, RefusedModel } from './refusals.ts';
+import { trainClusters } from '../training/clustering.ts';
+import { tableOf } from '../training/series.ts';
+import { readSeries } from '../training/series-text.ts';
 import { inspectResource, readLookupTables } from '../resources/resources.ts';
 
 /** What reads a document and makes a model of it. */
@@ -59,6 +62,13 @@ export class WorkerTasks {
           return await this.#annotate(task);
         case 'inspect':
           return await this.#inspect(task);
+        case 'series':
+          return { kind: 'series', count: tableOf(readSeries(textOf(task.text))).names.length };
+        case 'train':
+          return {
+            kind: 'trained',
+            clusters: encoder.encode(JSON.stringify(trainClusters(readSeries(textOf(task.text))))),
+          };
         case 'apply':
           return await this.#withModel(task.key, task.source, (model) => apply(model, task));
         case 'explain':
@@ -175,6 +185,9 @@ function explain(model: ScoringModel, { record: text }: ExplainTask): Answer {
   const cut = `${whole.slice(0, EXPLANATION_LENGTH_MAX)}\n… (cut after ${EXPLANATION_LENGTH_MAX} characters)\n`;
   return { kind: 'text', text: whole.length > EXPLANATION_LENGTH_MAX ? cut : whole };
 }
+
+const textOf = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
 
 function batch(model: ScoringModel, task: BatchTask): Answer {
   const text = Buffer.from(task.input.buffer, task.input.byteOffset, task.input.length).toString('utf8');

@@ -12,6 +12,7 @@ import {
 } from '../../model/entities/scoring/model.ts';
 import { JobRunner } from '../../scoring/jobs/runner.ts';
 import { RUN_PREFIX, runBlobs } from '../../scoring/jobs/stored.ts';
+import { TRAINING_PREFIX, trainingBlobs } from '../../scoring/training/trainings.ts';
 import { Scoring } from '../../scoring/scoring.ts';
 import type { ServerCore } from '../cores/core.ts';
 import type { FilesPart } from './files.ts';
@@ -30,7 +31,7 @@ export function scoringPart(core: ServerCore, files: FilesPart): ScoringPart {
     documentReferences(documents, tenants, SCORING_MODELS, scoringBlobs),
     documentReferences(documents, tenants, SCORING_RESOURCES, scoringBlobs),
     documentReferences(documents, tenants, SCORING_RECORDS, (text, id) =>
-      id.startsWith(RUN_PREFIX) ? runBlobs(text) : [],
+      id.startsWith(RUN_PREFIX) ? runBlobs(text) : id.startsWith(TRAINING_PREFIX) ? trainingBlobs(text) : [],
     ),
   );
   const records = metrics.counter('millrace_scoring_records_total', 'Records that models have scored', []);
