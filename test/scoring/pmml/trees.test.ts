@@ -322,3 +322,26 @@ t.test('a tree is packed while the document is read, like one that stands as ele
   t.strictSame(model?.apply({ x: 1, y: 2 }), { target: 11 });
   t.strictSame(model?.apply({ x: 1, y: 7 }), { target: 12 });
 });
+
+t.test('often used trees become functions, which give the same', async (t) => {
+  const TREES = 7;
+  const trees = Array.from({ length: TREES }, (_, i) => {
+    const [a, b] = [i / TREES, (i * 3 + 1) / 20];
+    return `<Segment><True/><TreeModel functionName="regression" noTrueChildStrategy="returnLastPrediction">${schema(undefined, 'x', 'y')}${node('score="0.5"', '<True/>', node('score="3"', simple('x', 'lessOrEqual', a), leaf(i, simple('y', 'greaterThan', b)), leaf(-i, simple('y', 'lessOrEqual', b))), leaf(0.1 * i, simple('x', 'greaterThan', a)))}</TreeModel></Segment>`;
+  });
+  const forest = `<PMML version="4.4"><Header/><DataDictionary>${FIELDS}${doubles('target')}</DataDictionary><MiningModel functionName="regression">${schema('target', 'x', 'y')}<Segmentation multipleModelMethod="sum">${trees.join('')}</Segmentation></MiningModel></PMML>`;
+  const { model } = readPmml([forest]);
+  const records = Array.from({ length: 40 }, (_, i) => ({ x: (i % 7) / 6, y: (i % 11) / 10 }));
+  const results = () => records.map((record) => model?.apply(record).target);
+  const walked = results();
+  for (let i = 0; i < 20; i++) t.strictSame(results(), walked);
+  t.equal(model?.apply({ x: 0.5 }).target, model?.apply({ x: 0.5, y: null }).target);
+  t.not(model?.apply({ x: 0 }).target, null, 'a record with a missing value is walked again');
+  t.match(model?.explain({ x: 1, y: 1 }), /The predicted value of segment model \[7\] is \[0.6/);
+  const single = tree({ nodes: LEVELS, classes: ['0', '10', '11', '12', '20', '21'] });
+  const wrong = Array.from({ length: 600 }, (_, i) => i % 10).filter(
+    (x) => single.score({ x, y: 2 }).value !== (x < 5 ? '11' : '21'),
+  );
+  t.strictSame(wrong, []);
+  t.equal(single.score({ x: 1 }).value, undefined);
+});

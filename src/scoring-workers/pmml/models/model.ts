@@ -169,11 +169,23 @@ export interface Trace {
   line(text: string): void;
 }
 
+/** The body of a function of `n`, the numbers of the slots, which returns the predicted number. */
+export interface NumberSource {
+  readonly body: string;
+  /** Slots that it reads; it is only for records that have a number in each. */
+  readonly slots: ReadonlySet<number>;
+  readonly tests: number;
+}
+
 /** A compiled model without its targets and outputs. */
 export interface Model {
   readonly prediction: Prediction;
   /** Scores the record in the row: writes `prediction`. */
   evaluate(row: Row): void;
+  /** The predicted number alone, of a regression that tells it faster so: `prediction` is not written. NaN: none. */
+  readonly numberOf?: ((row: Row) => number) | undefined;
+  /** The same as the text of a function, where the model can be one; undefined where it is too large. */
+  readonly numberSource?: (() => NumberSource | undefined) | undefined;
   /** Tells how the record, for which `evaluate` was called just before, came to its result. */
   explain?(row: Row, trace: Trace): void;
   /** Bytes of its tables, about. */

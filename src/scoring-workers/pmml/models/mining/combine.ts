@@ -2,6 +2,7 @@ import { type Element, PmmlError } from '../../document/element.ts';
 import type { Row } from '../../fields/row.ts';
 import type { Value } from '../../fields/types.ts';
 import type { ModelContext, Prediction } from '../model.ts';
+import type { Fill } from '../tree/generated.ts';
 import type { Segment } from './segment.ts';
 
 /** How the results of segments become one. */
@@ -37,13 +38,21 @@ interface Missing {
   readonly threshold: number;
 }
 
+interface Result {
+  readonly prediction: Prediction;
+  /** Segments have not been evaluated: each tells its number when it is asked. */
+  readonly asksForNumbers: boolean;
+  /** The numbers of all segments at once, all of which are active then. */
+  readonly fill: Fill | undefined;
+}
+
 /** @returns undefined for methods that take the result of one segment */
 export function combinationOf(
   segmentation: Element,
   method: Method,
   segments: readonly Segment[],
   context: ModelContext,
-  prediction: Prediction,
+  { prediction, asksForNumbers, fill }: Result,
 ): Combine | undefined {
   if (method === 'selectFirst' || method === 'modelChain') return undefined;
   if (method === 'selectAll') return selectAll(prediction);
@@ -58,7 +67,7 @@ export function combinationOf(
   const isFloat = context.element.attribute('x-mathContext') === 'float';
   const { functionName } = context;
   if (functionName === 'regression')
-    return numbers(method, segments.length, missing, isFloat, segmentation, prediction);
+    return numbers(method, segments.length, missing, isFloat, segmentation, { prediction, asksForNumbers, fill });
   if (method === 'majorityVote' || method === 'weightedMajorityVote')
     return votes(method, missing, context, prediction);
   if (functionName !== 'classification')
@@ -83,20 +92,23 @@ function numbers(
   missing: Missing,
   isFloat: boolean,
   segmentation: Element,
-  prediction: Prediction,
+  { prediction, asksForNumbers, fill }: Result,
 ): Combine {
   const values = new Float64Array(count);
   const weights = new Float64Array(count);
+  const numberOf = ({ model }: Segment, row: Row): number =>
+    asksForNumbers ? (model.numberOf?.(row) ?? Number.NaN) : model.prediction.number;
   const combine = numberMethod(method, isFloat, segmentation);
   const usesWeights = isWeighted(method);
   return (active, row) => {
     let used = 0;
     let missingWeight = 0;
     let weightOfAll = 0;
+    const isFilled = fill?.(row, values) ?? false;
     for (let i = 0; i < active.length; i++) {
       const segment = active[i] as Segment;
       const weight = usesWeights ? segment.weight(row) : 1;
-      const number = segment.model.prediction.number;
+      const number = isFilled ? (values[i] as number) : numberOf(segment, row);
       weightOfAll += weight;
       if (Number.isNaN(number)) {
         if (missing.treatment !== 'skipSegment') return;

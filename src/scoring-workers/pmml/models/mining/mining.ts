@@ -5,6 +5,7 @@ import { TRUE } from '../../predicates/predicate.ts';
 import type { EvaluatedModel, Model, ModelContext, ModelOutput, Trace } from '../model.ts';
 import { Prediction } from '../model.ts';
 import { type Combine, combinationOf, type Method, METHODS } from './combine.ts';
+import { completeSlotsOf, type Fill, filledLater } from '../tree/generated.ts';
 import type { Segment } from './segment.ts';
 import { shownPrediction } from '../shown.ts';
 
@@ -47,6 +48,7 @@ function readSegment(element: Element, index: number, context: ModelContext, sco
   return {
     id: element.attribute('id') ?? String(index + 1),
     predicate: context.predicate(predicate, scope),
+    isAlwaysActive: predicate.name === 'True',
     model: context.nested(model, scope),
     weight: weightOf(element, context, scope),
   };
@@ -93,8 +95,11 @@ class MiningModel implements Model {
   readonly #combine: Combine | undefined;
   /** Of a model with several targets: what the segments that predict them say. */
   readonly #others: ReadonlyMap<string, Prediction> | undefined;
-  /** Segments whose predicate was true for the record, in order. */
+  /** Segments are asked for their numbers by what combines them; their predictions are not written. */
+  readonly #asksForNumbers: boolean;
+  /** Segments whose predicate was true for the record, in order; all, where that is so for each record. */
   readonly #active: Segment[] = [];
+  readonly #areAllActive: boolean;
 
   constructor(form: MiningForm) {
     const { segments, method } = form;
@@ -106,11 +111,23 @@ class MiningModel implements Model {
     this.segments = form.byId;
     this.bytes = segments.reduce((sum, { model }) => sum + model.bytes + SEGMENT_BYTES, 0);
     this.segmentOutputs = shownOutputs(method, segments);
-    this.#combine = combinationOf(form.segmentation, method, segments, form.context, this.prediction);
+    this.#asksForNumbers = onlyNumbers(form);
+    this.#areAllActive = this.#asksForNumbers && segments.every(({ isAlwaysActive }) => isAlwaysActive);
+    if (this.#areAllActive) this.#active = [...segments];
+    this.#combine = combinationOf(form.segmentation, method, segments, form.context, {
+      prediction: this.prediction,
+      asksForNumbers: this.#asksForNumbers,
+      fill: this.#areAllActive ? fillOf(form) : undefined,
+    });
   }
 
   evaluate(row: Row): void {
     const active = this.#active;
+    if (this.#areAllActive) {
+      this.prediction.clear();
+      this.#combine?.(active, row);
+      return;
+    }
     active.length = 0;
     if (this.#method === 'selectFirst') this.#selectFirst(row);
     else if (this.#method === 'modelChain') this.#chain(row);
@@ -119,7 +136,7 @@ class MiningModel implements Model {
       for (let i = 0; i < list.length; i++) {
         const segment = list[i] as Segment;
         if (segment.predicate(row) !== TRUE) continue;
-        segment.model.evaluate(row);
+        if (!this.#asksForNumbers) segment.model.evaluate(row);
         active.push(segment);
       }
       this.prediction.clear();
@@ -165,10 +182,29 @@ class MiningModel implements Model {
       trace.line(`Process segment model [${index + 1}]:`);
       trace.line(`The predicate of segment model [${index + 1}] evaluates [${isActive ? 'True' : 'False'}]`);
       if (!isActive) continue;
+      if (this.#asksForNumbers) segment.model.evaluate(row);
       segment.model.explain?.(row, trace);
       trace.line(`The predicted value of segment model [${index + 1}] is ${shownPrediction(segment.model)}`);
     }
   }
+}
+
+/** One function for the numbers of all segments, where each can be part of it. */
+function fillOf({ segments, context }: MiningForm): Fill | undefined {
+  const sources = segments.map(({ model }) => model.numberSource).filter((source) => source !== undefined);
+  if (sources.length < segments.length) return undefined;
+  return filledLater(sources, completeSlotsOf(context.scope.names));
+}
+
+/** Methods whose result is not of the numbers of all segments. */
+const ONE_SEGMENT: ReadonlySet<Method> = new Set<Method>(['selectFirst', 'selectAll', 'modelChain']);
+
+/** Whether the result needs no more of segments than their numbers. */
+function onlyNumbers({ method, segments, context }: MiningForm): boolean {
+  if (context.functionName !== 'regression' || ONE_SEGMENT.has(method)) return false;
+  const outputs = context.element.child('Output')?.children ?? [];
+  if (outputs.some((output) => output.attribute('segmentId') !== undefined)) return false;
+  return segments.every(({ model }) => model.numberOf !== undefined);
 }
 
 const SEGMENT_BYTES = 200;

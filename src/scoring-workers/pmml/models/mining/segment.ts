@@ -6,6 +6,8 @@ import type { EvaluatedModel } from '../model.ts';
 export interface Segment {
   readonly id: string;
   readonly predicate: Predicate;
+  /** The predicate is true of every record. */
+  readonly isAlwaysActive: boolean;
   readonly model: EvaluatedModel;
   /** Weight for the record in the row. */
   readonly weight: (row: Row) => number;

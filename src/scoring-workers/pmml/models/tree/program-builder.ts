@@ -10,16 +10,15 @@ import { floatBorder, nextUp } from './float.ts';
 import {
   COUNT,
   EQUAL,
+  type Graph,
+  type GraphTest,
   IN_SET,
-  LAZY,
-  type LazySlot,
   LESS,
   MISSING,
   NULL_OUTCOME,
-  OPERATION_BITS,
+  PLAIN,
   PREDICATE,
-  type ProgramForm,
-  STRIDE,
+  type TestedField,
 } from './program.ts';
 
 /** What a test that is unknown means, by `missingValueStrategy`. */
@@ -37,7 +36,7 @@ export interface ProgramOptions {
 
 /** A test of a slot as the program has it: all orders are made of `less than`, so some have their outcomes swapped. */
 interface Test {
-  readonly operation: number;
+  readonly kind: number;
   readonly field: Field;
   readonly operand: number;
   readonly isSwapped: boolean;
@@ -56,20 +55,20 @@ interface Reserved {
 }
 
 /** @throws PmmlError where a predicate is not what the standard allows */
-export function buildProgram(tree: PackedTree, context: ModelContext, options: ProgramOptions): ProgramForm {
-  return new ProgramBuilder(tree, context, options).build();
+export function buildGraph(tree: PackedTree, context: ModelContext, options: ProgramOptions): Graph {
+  return new GraphBuilder(tree, context, options).build();
 }
 
-class ProgramBuilder {
-  readonly #code: number[] = [];
-  readonly #operands: number[] = [];
+class GraphBuilder {
+  readonly #tests: GraphTest[] = [];
   readonly #predicates: Predicate[] = [];
   readonly #sets: ((given: number) => boolean)[] = [];
-  readonly #lazy: LazySlot[] = [];
-  #isPlain = true;
-  readonly #lazyBySlot = new Map<number, number>();
+  readonly #tested: TestedField[] = [];
+  readonly #testedBySlot = new Map<number, number>();
   readonly #fields = new Map<number, Field>();
   readonly #setNumbers = new Map<string, number>();
+  /** Tests whose outcomes are exchanged. */
+  readonly #swapped = new Set<number>();
   readonly #reserved = new Map<number, Reserved>();
   /** By parent: the test of the child before, where it is one of a slot. */
   readonly #lastTests = new Map<number, Test>();
@@ -92,7 +91,7 @@ class ProgramBuilder {
     this.#scan = new Int32Array(tree.count);
   }
 
-  build(): ProgramForm {
+  build(): Graph {
     const tree = this.#tree;
     const { count } = tree;
     // Tests are numbered in the order of the nodes, then targets are found from the end: those of a node come later.
@@ -104,13 +103,12 @@ class ProgramBuilder {
     }
     for (let node = 0; node < count; node++) this.#finish(node);
     return {
-      code: this.#code,
-      operands: this.#operands,
+      tests: this.#tests,
       start: this.#scan[0],
-      isPlain: this.#isPlain,
-      lazy: this.#lazy,
+      fields: this.#tested,
       predicates: this.#predicates,
       sets: this.#sets,
+      score: (node) => tree.scoreNumber.get(node),
     };
   }
 
@@ -193,26 +191,21 @@ class ProgramBuilder {
 
   #counted(target: number): number {
     if (!this.#options.countsMissing) return target;
-    this.#isPlain = false;
-    const at = this.#emit(COUNT, 0);
+    const at = this.#emit(COUNT, 0, 0);
     this.#write(at, { yes: target, no: target, unknown: target });
     return at;
   }
 
   #write(at: number, { yes, no, unknown }: Targets): void {
-    const base = at * STRIDE;
+    const test = this.#tests[at];
     const isSwapped = this.#swapped.has(at);
-    this.#code[base + 1] = isSwapped ? no : yes;
-    this.#code[base + 2] = isSwapped ? yes : no;
-    this.#code[base + 3] = unknown;
+    test.yes = isSwapped ? no : yes;
+    test.no = isSwapped ? yes : no;
+    test.unknown = unknown;
   }
 
-  readonly #swapped = new Set<number>();
-
-  #emit(head: number, operand: number): number {
-    this.#code.push(head, 0, 0, 0);
-    this.#operands.push(operand);
-    return this.#operands.length - 1;
+  #emit(kind: number, subject: number, operand: number): number {
+    return this.#tests.push({ kind, subject, operand, yes: 0, no: 0, unknown: 0 }) - 1;
   }
 
   #reserve(node: number): void {
@@ -224,14 +217,14 @@ class ProgramBuilder {
     if (predicate === TRUE_PREDICATE || predicate === FALSE_PREDICATE) return;
     if (predicate < OPERATORS.length || predicate === IS_IN || predicate === IS_NOT_IN) {
       const test = this.#simple(node, predicate);
-      if ('operation' in test) {
+      if ('kind' in test) {
         if (areOpposite(before, test)) {
           this.#opposites.add(node);
           return;
         }
         this.#lastTests.set(parent, test);
       }
-      const first = 'operation' in test ? this.#emitTest(test) : this.#emitPredicate(test.predicate);
+      const first = 'kind' in test ? this.#emitTest(test) : this.#emitPredicate(test.predicate);
       this.#reserved.set(node, { first, members: 1 });
       return;
     }
@@ -245,27 +238,21 @@ class ProgramBuilder {
   }
 
   #emitPredicate(predicate: Predicate): number {
-    this.#isPlain = false;
-    this.#predicates.push(predicate);
-    return this.#emit(((this.#predicates.length - 1) << OPERATION_BITS) | PREDICATE, 0);
+    return this.#emit(PREDICATE, this.#predicates.push(predicate) - 1, 0);
   }
 
-  #emitTest({ operation, field, operand, isSwapped }: Test): number {
-    const { slot, ensure } = field;
-    if (operation !== LESS || ensure !== undefined) this.#isPlain = false;
-    const head =
-      ensure === undefined ? slot << OPERATION_BITS : (this.#lazyNumber(slot, ensure) << OPERATION_BITS) | LAZY;
-    const at = this.#emit(head | operation, operand);
+  #emitTest({ kind, field, operand, isSwapped }: Test): number {
+    const isPlain = kind === LESS && field.ensure === undefined;
+    const at = isPlain ? this.#emit(PLAIN, field.slot, operand) : this.#emit(kind, this.#testedNumber(field), operand);
     if (isSwapped) this.#swapped.add(at);
     return at;
   }
 
-  #lazyNumber(slot: number, ensure: LazySlot['ensure']): number {
-    let number = this.#lazyBySlot.get(slot);
+  #testedNumber({ slot, ensure }: Field): number {
+    let number = this.#testedBySlot.get(slot);
     if (number === undefined) {
-      number = this.#lazy.length;
-      this.#lazy.push({ slot, ensure });
-      this.#lazyBySlot.set(slot, number);
+      number = this.#tested.push({ slot, ensure }) - 1;
+      this.#testedBySlot.set(slot, number);
     }
     return number;
   }
@@ -290,7 +277,7 @@ class ProgramBuilder {
       const set = tree.valueText.get(node);
       if (field.type === 'string' && field.dictionary === undefined)
         return { predicate: setPredicate(field, tree.sets[set], predicate === IS_IN) };
-      return { operation: IN_SET, field, operand: this.#setNumber(field, set), isSwapped: predicate === IS_NOT_IN };
+      return { kind: IN_SET, field, operand: this.#setNumber(field, set), isSwapped: predicate === IS_NOT_IN };
     }
     const test = simpleTest(field, OPERATORS[predicate], tree.value(node), tree.place(node));
     if ('predicate' in test) return test;
@@ -315,23 +302,23 @@ function testOf({ field, operator, operand }: SlotTest, isFloat: boolean): Test 
   switch (operator) {
     case 'equal':
     case 'notEqual':
-      return { operation: EQUAL, field, operand, isSwapped: operator === 'notEqual' };
+      return { kind: EQUAL, field, operand, isSwapped: operator === 'notEqual' };
     case 'isMissing':
     case 'isNotMissing':
-      return { operation: MISSING, field, operand: 0, isSwapped: operator === 'isNotMissing' };
+      return { kind: MISSING, field, operand: 0, isSwapped: operator === 'isNotMissing' };
     case 'lessThan':
     case 'greaterOrEqual':
-      return { operation: LESS, field, operand: border(operand), isSwapped: operator === 'greaterOrEqual' };
+      return { kind: LESS, field, operand: border(operand), isSwapped: operator === 'greaterOrEqual' };
     default:
       if (operand === Number.POSITIVE_INFINITY) return undefined;
-      return { operation: LESS, field, operand: border(nextUp(operand)), isSwapped: operator === 'greaterThan' };
+      return { kind: LESS, field, operand: border(nextUp(operand)), isSwapped: operator === 'greaterThan' };
   }
 }
 
 function areOpposite(one: Test | undefined, other: Test): boolean {
   return (
     one !== undefined &&
-    one.operation === other.operation &&
+    one.kind === other.kind &&
     one.field.slot === other.field.slot &&
     Object.is(one.operand, other.operand) &&
     one.isSwapped !== other.isSwapped

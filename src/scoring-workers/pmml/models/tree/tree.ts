@@ -1,10 +1,11 @@
 import { Element, PmmlError } from '../../document/element.ts';
 import type { Row } from '../../fields/row.ts';
 import { textOf } from '../../fields/types.ts';
-import type { EvaluatedModel, Model, ModelContext, Prediction, Trace } from '../model.ts';
+import type { EvaluatedModel, Model, ModelContext, NumberSource, Prediction, Trace } from '../model.ts';
 import { NONE, PackedTree, packElements } from './collector.ts';
+import { type CompleteSlots, completeSlotsOf, generatedLater, sourceOf, type Walk } from './generated.ts';
 import { NULL_OUTCOME, Program } from './program.ts';
-import { buildProgram, type Unknown } from './program-builder.ts';
+import { buildGraph, type Unknown } from './program-builder.ts';
 import { Scores } from './scores.ts';
 import { SpreadTree } from './spread.ts';
 
@@ -39,6 +40,7 @@ export function compileTree(context: ModelContext): Model {
     penalty,
     parents: tree.parent.packed(tree.count),
     embedded: embeddedModels(tree, context),
+    complete: completeSlotsOf(context.scope.names),
     element,
   };
   if (strategy === 'weightedConfidence' || strategy === 'aggregateNodes') {
@@ -48,7 +50,7 @@ export function compileTree(context: ModelContext): Model {
     return new SpreadTreeModel(new SpreadTree(tree, context, scores, { isWeighted, isLastWithoutTrueChild }), form);
   }
   const program = new Program(
-    buildProgram(tree, context, {
+    buildGraph(tree, context, {
       unknown: strategy satisfies Unknown,
       isLastWithoutTrueChild,
       countsMissing: penalty !== 1,
@@ -63,6 +65,7 @@ interface TreeForm {
   readonly penalty: number;
   readonly parents: Int32Array;
   readonly embedded: ReadonlyMap<number, EvaluatedModel>;
+  readonly complete: CompleteSlots;
   readonly element: Element;
 }
 
@@ -81,6 +84,11 @@ abstract class AnyTree implements Model {
   }
 
   abstract evaluate(row: Row): void;
+
+  /** The score of a node is all that it says. */
+  protected get isBareRegression(): boolean {
+    return this.#form.scores.isRegression && this.#form.embedded.size === 0;
+  }
 
   protected stay(node: number, penalty: number, row: Row): void {
     this.#node = node;
@@ -123,19 +131,30 @@ abstract class AnyTree implements Model {
 }
 
 class TreeModel extends AnyTree {
+  readonly numberOf: ((row: Row) => number) | undefined;
+  readonly numberSource: (() => NumberSource | undefined) | undefined;
   readonly #program: Program;
   readonly #penalty: number;
+  readonly #walk: Walk;
 
   constructor(program: Program, form: TreeForm) {
     super(form, program.bytes);
     this.#program = program;
     this.#penalty = form.penalty;
+    const entries = program.plainEntries;
+    const walk: Walk = (row) => program.walk(row);
+    this.#walk = entries === undefined ? walk : generatedLater(entries, form.complete, walk);
+    if (!this.isBareRegression) return;
+    this.numberOf = (row) => program.score(program.walk(row));
+    if (entries !== undefined) this.numberSource = () => sourceOf(entries, (leaf) => program.score(leaf));
   }
 
   evaluate(row: Row): void {
-    const node = this.#program.walk(row);
+    const program = this.#program;
+    program.missingSteps = 0;
+    const node = program.node(this.#walk(row));
     if (node === NULL_OUTCOME) this.stayNowhere();
-    else this.stay(node, this.#penalty === 1 ? 1 : this.#penalty ** this.#program.missingSteps, row);
+    else this.stay(node, this.#penalty === 1 ? 1 : this.#penalty ** program.missingSteps, row);
   }
 }
 
