@@ -1,5 +1,5 @@
 import { compileTopModel, dataFieldsOf, derivedFieldsOf, type Parts } from './compile.ts';
-import { Element, PmmlError } from './document/element.ts';
+import { Element, PmmlError, release } from './document/element.ts';
 import { Problems } from './document/problems.ts';
 import { DocumentReader } from './document/reader.ts';
 import type { ReadOptions, ReadResult } from './engine.ts';
@@ -73,6 +73,7 @@ function compileDocument(root: Element, problems: Problems, options: ReadOptions
     });
     const verification = element.child('ModelVerification');
     if (verification !== undefined) verify(verification, model, problems);
+    release(root, KEPT);
     return { model, modelName, version, problems: problems.list };
   } catch (error) {
     if (error instanceof PmmlError) problems.error({ ...error, name: error.element }, error.reason);
@@ -81,6 +82,9 @@ function compileDocument(root: Element, problems: Problems, options: ReadOptions
     return refused();
   }
 }
+
+/** Derived fields may still be compiled, for an explanation. */
+const KEPT: ReadonlySet<string> = new Set(['TransformationDictionary', 'LocalTransformations']);
 
 const isModelLike = (element: Element): boolean =>
   element.name.endsWith('Model') || ['NeuralNetwork', 'Scorecard'].includes(element.name);

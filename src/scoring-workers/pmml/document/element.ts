@@ -79,6 +79,17 @@ export class Element {
   }
 }
 
+/** Lets go of what is in an element, but of elements that `keeps` names: a model that is compiled needs them no more. */
+export function release(element: Element, keeps: ReadonlySet<string>): void {
+  const waiting = [element];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (keeps.has(next.name)) continue;
+    for (const child of next.children) waiting.push(child);
+    next.children.length = 0;
+    next.packed = undefined;
+  }
+}
+
 /** A model that is refused: what, and at which element of the document. */
 export class PmmlError extends Error {
   readonly element: string;

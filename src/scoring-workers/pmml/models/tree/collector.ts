@@ -21,7 +21,6 @@ export class PackedTree {
   readonly pool: TextPool;
   count = 0;
   readonly parent = new Column(Int32Array, NONE);
-  readonly firstChild = new Column(Int32Array, NONE);
   readonly nextSibling = new Column(Int32Array, NONE);
   readonly id = new Column(Int32Array, NONE);
   readonly defaultChild = new Column(Int32Array, NONE);
@@ -35,7 +34,7 @@ export class PackedTree {
   /** Of a value that its number does not tell; of a set, number in `sets`. */
   readonly valueText = new Column(Int32Array, NONE);
   readonly line = new Column(Int32Array, 0);
-  readonly offset = new Column(Float64Array, 0);
+  readonly offset = new Column(Int32Array, 0);
   readonly sets: (readonly string[])[] = [];
   /** CompoundPredicates, and models inside of nodes. */
   readonly elements = new Map<number, Element>();
@@ -55,6 +54,16 @@ export class PackedTree {
   /** Where a node stands in the document. */
   place(node: number): Place {
     return { name: 'Node', line: this.line.get(node), offset: this.offset.get(node) };
+  }
+
+  /** The first child stands after its parent. */
+  firstChild(node: number): number {
+    return node + 1 < this.count && this.parent.get(node + 1) === node ? node + 1 : NONE;
+  }
+
+  /** Gives back the room for nodes that did not come. */
+  trim(): void {
+    for (const column of Object.values(this)) if (column instanceof Column) column.trim();
   }
 
   /** The text of a score; undefined where the node has none. */
@@ -159,6 +168,7 @@ class TreeCollector implements Collector {
   }
 
   result(): PackedTree {
+    this.#tree.trim();
     return this.#tree;
   }
 
@@ -170,8 +180,7 @@ class TreeCollector implements Collector {
     tree.line.set(node, place.line);
     tree.offset.set(node, place.offset);
     const last = this.#lastChild.at(-1);
-    if (last === NONE) tree.firstChild.set(parent, node);
-    else if (last !== undefined) tree.nextSibling.set(last, node);
+    if (last !== undefined && last !== NONE) tree.nextSibling.set(last, node);
     if (this.#lastChild.length > 0) this.#lastChild[this.#lastChild.length - 1] = node;
     this.#lastChild.push(NONE);
     this.#current = node;

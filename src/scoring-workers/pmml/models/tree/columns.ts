@@ -39,6 +39,11 @@ export class Column<Made extends Float64Array | Int32Array | Uint8Array> {
     return packed;
   }
 
+  /** Gives back the room that is not used. */
+  trim(): void {
+    if (this.#values.length > this.#length) this.#values = this.packed(this.#length);
+  }
+
   #grow(least: number): void {
     const larger = new this.#kind(Math.max(least, this.#values.length * 2, GROWTH_MIN));
     larger.set(this.#values);

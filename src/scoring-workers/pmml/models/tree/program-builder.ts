@@ -97,7 +97,7 @@ class GraphBuilder {
     // Tests are numbered in the order of the nodes, then targets are found from the end: those of a node come later.
     for (let node = 0; node < count; node++) this.#reserve(node);
     for (let node = count - 1; node >= 0; node--) {
-      const child = tree.firstChild.get(node);
+      const child = tree.firstChild(node);
       this.#entry[node] = child === NONE ? ~node : this.#scan[child];
       this.#scan[node] = this.#scanOf(node);
     }
@@ -176,7 +176,7 @@ class GraphBuilder {
     const wanted = tree.defaultChild.get(parent);
     let target = ~NULL_OUTCOME;
     if (wanted !== NONE) {
-      let child = tree.firstChild.get(parent);
+      let child = tree.firstChild(parent);
       while (child !== NONE && tree.id.get(child) !== wanted) child = tree.nextSibling.get(child);
       if (child === NONE)
         throw new PmmlError(

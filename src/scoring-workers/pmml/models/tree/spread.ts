@@ -33,7 +33,7 @@ export class SpreadTree {
     scores: Scores,
     options: { readonly isWeighted: boolean; readonly isLastWithoutTrueChild: boolean },
   ) {
-    this.#firstChild = tree.firstChild.packed(tree.count);
+    this.#firstChild = Int32Array.from({ length: tree.count }, (_, node) => tree.firstChild(node));
     this.#nextSibling = tree.nextSibling.packed(tree.count);
     this.#predicates = Array.from({ length: tree.count }, (_, node) => predicateAt(tree, node, context));
     this.#scores = scores;

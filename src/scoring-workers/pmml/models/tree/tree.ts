@@ -41,7 +41,6 @@ export function compileTree(context: ModelContext): Model {
     parents: tree.parent.packed(tree.count),
     embedded: embeddedModels(tree, context),
     complete: completeSlotsOf(context.scope.names),
-    element,
   };
   if (strategy === 'weightedConfidence' || strategy === 'aggregateNodes') {
     const isWeighted = strategy === 'weightedConfidence';
@@ -66,7 +65,6 @@ interface TreeForm {
   readonly parents: Int32Array;
   readonly embedded: ReadonlyMap<number, EvaluatedModel>;
   readonly complete: CompleteSlots;
-  readonly element: Element;
 }
 
 abstract class AnyTree implements Model {
