@@ -30,6 +30,8 @@ export interface ScoringModel {
   readonly information: ModelInformation;
   /** Bytes of the compiled form, about. */
   readonly bytes: number;
+  /** The next record begins a new series: what looks back to earlier records (`Lag`) sees none of those before. */
+  begin(): void;
   /** Scores one record. A record that the model refuses (invalid values) has only missing outputs. */
   apply(record: InputRecord): OutputRecord;
   /** The predicted value of the record that was scored last, for the metrics: a category, a number, or undefined. */

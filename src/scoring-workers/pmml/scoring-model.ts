@@ -60,6 +60,10 @@ export class CompiledScoringModel implements ScoringModel {
     };
   }
 
+  begin(): void {
+    this.#row.series++;
+  }
+
   apply(record: InputRecord): OutputRecord {
     if (!this.#evaluate(record)) return this.#missing();
     try {

@@ -168,6 +168,7 @@ const portsOf = (source: ModelSource | undefined): readonly { close(): void }[] 
 
 function apply(model: ScoringModel, { records }: ApplyTask): Answer {
   const predictions = new CountedPredictions(model);
+  model.begin();
   const texts = records.map((text) => {
     const record = readRecord(text);
     if (record === undefined) return undefined;
@@ -181,6 +182,7 @@ function apply(model: ScoringModel, { records }: ApplyTask): Answer {
 function explain(model: ScoringModel, { record: text }: ExplainTask): Answer {
   const record = readRecord(text);
   if (record === undefined) return { kind: 'text', text: undefined };
+  model.begin();
   const whole = model.explain(record);
   const cut = `${whole.slice(0, EXPLANATION_LENGTH_MAX)}\n… (cut after ${EXPLANATION_LENGTH_MAX} characters)\n`;
   return { kind: 'text', text: whole.length > EXPLANATION_LENGTH_MAX ? cut : whole };
@@ -194,6 +196,7 @@ function batch(model: ScoringModel, task: BatchTask): Answer {
   const predictions = new CountedPredictions(model);
   const rows = task.format === 'csv' ? rowsOf(text, 1) : [];
   const records = task.format === 'csv' ? csvRecords(rows, task.columns) : jsonRecords(text);
+  model.begin();
   const outputs = records.map((record) => {
     const output = model.apply(record);
     predictions.add(model);

@@ -345,3 +345,17 @@ t.test('often used trees become functions, which give the same', async (t) => {
   t.strictSame(wrong, []);
   t.equal(single.score({ x: 1 }).value, undefined);
 });
+
+t.test('records of a request are a series of their own', async (t) => {
+  const lag =
+    '<LocalTransformations><DerivedField name="before" dataType="double" optype="continuous"><Lag field="x"/></DerivedField></LocalTransformations>';
+  const { model } = readPmml([
+    `<PMML version="4.4"><Header/><DataDictionary>${FIELDS}${doubles('target')}</DataDictionary>
+      <TreeModel functionName="regression">${schema('target', 'x')}${lag}${node('', '<True/>', leaf(1, simple('before', 'isMissing')), leaf(2, '<True/>'))}</TreeModel></PMML>`,
+  ]);
+  const results = () => [3, 4].map((x) => model?.apply({ x }).target);
+  t.strictSame(results(), [1, 2]);
+  t.strictSame(results(), [2, 2]);
+  model?.begin();
+  t.strictSame(results(), [1, 2]);
+});
