@@ -10,6 +10,7 @@ import { qos0, qos1Few, qos1Many, qos1Most, soak } from './mqtt-rates.ts';
 import { lists } from './lists.ts';
 import { onnx } from './onnx.ts';
 import { passwordFlood } from './password-flood.ts';
+import { pmmlForest, pmmlUpload } from './pmml-forests.ts';
 import { queries } from './queries.ts';
 import { restart } from './restart.ts';
 import { topics } from './topics.ts';
@@ -35,4 +36,6 @@ export const SCENARIOS: readonly Scenario[] = [
   onnx,
   passwordFlood,
   topics,
+  pmmlForest,
+  pmmlUpload,
 ];

@@ -24,6 +24,13 @@ export class CompleteSlots {
   #epoch = -1;
   #isComplete = false;
   #tests = 0;
+  #reserved = 0;
+
+  /** @returns bytes that the functions of a tree with so many tests may take later, as far as the document has room for them */
+  reserve(tests: number): number {
+    this.#reserved += tests;
+    return tests > TESTS_MAX || this.#reserved > DOCUMENT_TESTS_MAX ? 0 : tests * GENERATED_TEST_BYTES;
+  }
 
   /** @returns false where the document has no room for more generated tests */
   add(slots: Iterable<number>, tests: number): boolean {
@@ -108,11 +115,6 @@ export function sourceOf(
   };
   const body = code(start, 0);
   return isTooLarge ? undefined : { body, slots, tests };
-}
-
-/** Bytes that the generated function of so many tests may take. */
-export function generatedBytes(tests: number): number {
-  return tests <= TESTS_MAX ? tests * GENERATED_TEST_BYTES : 0;
 }
 
 /** Fills the numbers of all models for the record; false where it cannot. */

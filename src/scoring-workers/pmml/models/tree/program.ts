@@ -1,5 +1,5 @@
 import type { Row } from '../../fields/row.ts';
-import { generatedBytes, type PlainEntries } from './generated.ts';
+import type { PlainEntries } from './generated.ts';
 import { type Predicate, TRUE, UNKNOWN } from '../../predicates/predicate.ts';
 
 /** What an entry of a program does. Heads from 0 are the slot of a plain comparison, all others have their kind in the low bits. */
@@ -71,6 +71,7 @@ export class Program {
   /** Steps of the last walk that missing values made. */
   missingSteps = 0;
   readonly bytes: number;
+  readonly tests: number;
 
   constructor(graph: Graph) {
     const layout = new Layout(graph);
@@ -83,11 +84,8 @@ export class Program {
     this.#predicates = graph.predicates;
     this.#sets = graph.sets;
     const closures = graph.predicates.length + graph.sets.length + graph.fields.length;
-    this.bytes =
-      this.#operands.byteLength +
-      this.#unknown.byteLength +
-      CLOSURE_BYTES * closures +
-      (this.#isPlain ? generatedBytes(graph.tests.length) : 0);
+    this.tests = graph.tests.length;
+    this.bytes = this.#operands.byteLength + this.#unknown.byteLength + CLOSURE_BYTES * closures;
   }
 
   /** @returns the leaf entry where the record ends */

@@ -136,7 +136,7 @@ class TreeModel extends AnyTree {
   readonly #walk: Walk;
 
   constructor(program: Program, form: TreeForm) {
-    super(form, program.bytes);
+    super(form, program.bytes + (program.plainEntries === undefined ? 0 : form.complete.reserve(program.tests)));
     this.#program = program;
     this.#penalty = form.penalty;
     const entries = program.plainEntries;
