@@ -11,6 +11,7 @@ import { lists } from './lists.ts';
 import { onnx } from './onnx.ts';
 import { passwordFlood } from './password-flood.ts';
 import { pmmlForest, pmmlUpload } from './pmml-forests.ts';
+import { pmml } from './pmml.ts';
 import { queries } from './queries.ts';
 import { restart } from './restart.ts';
 import { topics } from './topics.ts';
@@ -38,4 +39,5 @@ export const SCENARIOS: readonly Scenario[] = [
   topics,
   pmmlForest,
   pmmlUpload,
+  pmml,
 ];

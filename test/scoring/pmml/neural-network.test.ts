@@ -178,6 +178,19 @@ t.test('several targets, of numbers and of categories', async (t) => {
   t.equal(prediction.others?.get('class')?.value, undefined, 'a missing input clears all');
 });
 
+t.test('every neuron of a wide layer has its own weights and bias', async (t) => {
+  const names = ['yes', 'no', 'a', 'b', 'c'];
+  const model = network({
+    attributes: 'activationFunction="identity"',
+    layers: `<NeuralLayer>${names.map((name, i) => neuron(`n${name}`, { a: i + 1, b: 10 * i }, `bias="${i / 8}"`)).join('')}</NeuralLayer>`,
+    outputs: names.map((name) => output(`n${name}`, `<NormDiscrete field="class" value="${name}"/>`)).join(''),
+    target: 'class',
+    functionName: 'classification',
+  });
+  const wanted = names.map((_, i) => (i + 1) * 0.5 + 10 * i * 3 + i / 8);
+  t.strictSame([...model.score({ a: 0.5, b: 3 }).probabilities], wanted);
+});
+
 t.test('in 32 bits', async (t) => {
   const f = Math.fround;
   const sum = f(f(f(f(2) * f(0.3)) + f(f(-1) * f(0.7))) + f(0.5));

@@ -101,17 +101,36 @@ export class Layer {
     this.#normalize?.(values, this.#first, this.#first + this.#count, this.#round ?? identity);
   }
 
+  /** Four neurons at a time: their sums do not wait for each other, and each adds in the order of the document. */
   #dense(values: Float64Array, activation: Activation): void {
     const weights = this.#weights;
     const biases = this.#biases;
     const from = this.#denseFrom;
     const count = this.#count;
     const first = this.#first;
-    const end = from + weights.length / count;
+    const width = weights.length / count;
+    let i = 0;
     let at = 0;
-    for (let i = 0; i < count; i++) {
+    for (; i + 4 <= count; i += 4, at += 4 * width) {
+      let sum0 = 0;
+      let sum1 = 0;
+      let sum2 = 0;
+      let sum3 = 0;
+      for (let j = 0; j < width; j++) {
+        const value = values[from + j] as number;
+        sum0 += (weights[at + j] as number) * value;
+        sum1 += (weights[at + width + j] as number) * value;
+        sum2 += (weights[at + 2 * width + j] as number) * value;
+        sum3 += (weights[at + 3 * width + j] as number) * value;
+      }
+      values[first + i] = activation(sum0 + (biases[i] as number));
+      values[first + i + 1] = activation(sum1 + (biases[i + 1] as number));
+      values[first + i + 2] = activation(sum2 + (biases[i + 2] as number));
+      values[first + i + 3] = activation(sum3 + (biases[i + 3] as number));
+    }
+    for (; i < count; i++, at += width) {
       let sum = 0;
-      for (let j = from; j < end; j++) sum += (weights[at++] as number) * (values[j] as number);
+      for (let j = 0; j < width; j++) sum += (weights[at + j] as number) * (values[from + j] as number);
       values[first + i] = activation(sum + (biases[i] as number));
     }
   }
