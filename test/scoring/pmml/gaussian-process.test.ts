@@ -87,6 +87,11 @@ t.test('missing inputs, and spreads that no output asks for', async (t) => {
   t.match(model.explain(), ['[GaussianProcess]', /mean over \[2\] training instances/, /variance/]);
 });
 
+t.test('a wish for 32 bits is answered by a warning', async (t) => {
+  const model = process('<RadialBasisKernel/>', { functionName: 'regression" x-mathContext="float' });
+  t.match(model.problems.list, [{ severity: 'warning', text: /computes with 64 bits/ }]);
+});
+
 t.test('what is refused says why', async (t) => {
   t.throws(() => process(''), /has no kernel/);
   t.throws(() => process('<RadialBasisKernel/>', { rows: '' }), /has no row/);

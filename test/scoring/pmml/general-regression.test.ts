@@ -113,7 +113,7 @@ t.test('contrast matrices', async (t) => {
   t.equal(model.score({ color: 'blue' }).value, 10 - 500);
   t.equal(model.score({ color: 'red' }).value, 1000);
   t.equal(model.score({ color: 'green' }).value, -10 - 500);
-  t.equal(model.score({ color: 'pink' }).value, undefined, 'a value that is no category has no contrast');
+  t.equal(model.score({ color: 'pink' }).value, undefined, 'a value outside the categories has no contrast');
   const square = '<Matrix kind="diagonal"><Array>1 2 3</Array></Matrix>';
   t.equal(contrasts(square).score({ color: 'blue' }).value, 30, 'in the order of the data field');
   t.throws(() => contrasts(`${categoriesElement}<Matrix><Array>1 2</Array></Matrix>`), /has 1 rows, 2 columns/);

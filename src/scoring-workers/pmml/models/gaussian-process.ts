@@ -5,6 +5,7 @@ import type { Field } from '../fields/field.ts';
 import { numericField } from '../fields/numeric-fields.ts';
 import type { Row } from '../fields/row.ts';
 import { textOf } from '../fields/types.ts';
+import { warnOfFloat } from './math-context.ts';
 import { type CompileModel, type ModelContext, Prediction } from './model.ts';
 
 /** The covariance of all instances is decomposed when the model is read: some seconds for this many. */
@@ -33,6 +34,7 @@ export const compileGaussianProcess: CompileModel = (context) => {
   const { element, functionName } = context;
   if (functionName !== 'regression')
     throw new PmmlError(element, `'functionName' is '${functionName}'; a Gaussian process is a regression`);
+  warnOfFloat(context);
   const { fields, inputs, targets } = readInstances(context);
   const size = fields.length;
   const count = targets.length;

@@ -4,6 +4,7 @@ import { numericField } from '../../fields/numeric-fields.ts';
 import type { Row } from '../../fields/row.ts';
 import { textOf, type Value } from '../../fields/types.ts';
 import { identity, type InverseLink } from '../links.ts';
+import { warnOfFloat } from '../math-context.ts';
 import { categoryOf, type CompileModel, type Model, type ModelContext, Prediction } from '../model.ts';
 import { cellsByCategory, Coefficients, shown } from './coefficients.ts';
 import { readBaseline } from './cox.ts';
@@ -22,6 +23,7 @@ const TYPES = [
 export const compileGeneralRegression: CompileModel = (context) => {
   const { element, functionName } = context;
   element.required('modelType');
+  warnOfFloat(context);
   const type = element.oneOf('modelType', TYPES, 'regression');
   switch (type) {
     case 'multinomialLogistic':

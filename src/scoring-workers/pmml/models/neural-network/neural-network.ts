@@ -3,6 +3,7 @@ import { type Element, PmmlError } from '../../document/element.ts';
 import { dataTypeOf, opTypeFor } from '../../fields/data-field.ts';
 import type { Expression } from '../../fields/expression.ts';
 import { computedField } from '../../fields/scope.ts';
+import { isFloat } from '../math-context.ts';
 import type { CompileModel, ModelContext, Prediction } from '../model.ts';
 import { addNeuron, Layer, type NeuronIndexes } from './layer.ts';
 import { type NetworkTarget, readOutputs } from './outputs.ts';
@@ -13,11 +14,11 @@ export const compileNeuralNetwork: CompileModel = (context) => {
   if (inputs.length === 0) throw new PmmlError(element, 'has no NeuralInput');
   const layerElements = element.childrenOf('NeuralLayer');
   if (layerElements.length === 0) throw new PmmlError(element, 'has no NeuralLayer');
-  const isFloat = element.oneOf('x-mathContext', ['float', 'double'] as const, 'double') === 'float';
+  const isSingle = isFloat(element);
   const indexes: NeuronIndexes = new Map();
   for (const input of inputs) addNeuron(indexes, input);
   const reads = inputs.map((input) => inputOf(input, context).number);
-  const layers = layerElements.map((layer) => new Layer(layer, element, indexes, isFloat));
+  const layers = layerElements.map((layer) => new Layer(layer, element, indexes, isSingle));
   const ids = [...indexes.keys()];
   const values = new Float64Array(ids.length);
   const targets = readOutputs(context, indexes);
@@ -34,7 +35,7 @@ export const compileNeuralNetwork: CompileModel = (context) => {
           for (const target of targets.values()) target.prediction.clear();
           return;
         }
-        values[i] = isFloat ? Math.fround(read) : read;
+        values[i] = isSingle ? Math.fround(read) : read;
       }
       for (let i = 0; i < layers.length; i++) (layers[i] as Layer).evaluate(values);
       main.read(values);

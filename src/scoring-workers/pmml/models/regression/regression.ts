@@ -5,6 +5,7 @@ import type { Row } from '../../fields/row.ts';
 import { textOf, type Value } from '../../fields/types.ts';
 import { categoryOf, type CompileModel, type Model, type ModelContext, Prediction, type Trace } from '../model.ts';
 import { identity } from '../links.ts';
+import { isFloat } from '../math-context.ts';
 import { NORMALIZATIONS, normalizationOfCategories, normalizationOfNumber, type Rounding } from './normalization.ts';
 import { RegressionTable } from './table.ts';
 
@@ -19,9 +20,6 @@ export const compileRegression: CompileModel = (context) => {
   return regression(context);
 };
 
-const isFloat = ({ element }: ModelContext): boolean =>
-  element.oneOf('x-mathContext', ['float', 'double'] as const, 'double') === 'float';
-
 function regression(context: ModelContext): Model {
   const { element } = context;
   const method = element.oneOf('normalizationMethod', NORMALIZATIONS, 'none');
@@ -29,8 +27,8 @@ function regression(context: ModelContext): Model {
   const table = new RegressionTable(context, element.child('RegressionTable'), undefined);
   const ensure = ensureFields(table.fields);
   const prediction = new Prediction();
-  const round: Rounding = isFloat(context) ? Math.fround : identity;
-  const value = isFloat(context) ? (row: Row) => table.floatValue(row) : (row: Row) => table.value(row);
+  const round: Rounding = isFloat(element) ? Math.fround : identity;
+  const value = isFloat(element) ? (row: Row) => table.floatValue(row) : (row: Row) => table.value(row);
   return {
     prediction,
     bytes: table.bytes,
@@ -53,7 +51,7 @@ function classification(context: ModelContext): Model {
   const method = element.oneOf('normalizationMethod', NORMALIZATIONS, 'none');
   const tables = readTables(context);
   const categories: Value[] = tables.map(({ targetCategory }) => categoryOf(targetCategory ?? '', target));
-  const isSingle = isFloat(context);
+  const isSingle = isFloat(element);
   const normalize = normalizationOfCategories(
     { method, categories: tables.length, isOrdinal: target?.optype === 'ordinal' },
     isSingle ? Math.fround : identity,

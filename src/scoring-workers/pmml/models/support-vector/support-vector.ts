@@ -2,6 +2,7 @@
 import { PmmlError } from '../../document/element.ts';
 import type { Row } from '../../fields/row.ts';
 import { textOf, type Value } from '../../fields/types.ts';
+import { warnOfFloat } from '../math-context.ts';
 import { categoryOf, type CompileModel, type Model, type ModelContext, Prediction } from '../model.ts';
 import { readKernel } from './kernel.ts';
 import { Machine } from './machine.ts';
@@ -17,6 +18,7 @@ interface Machines {
 
 export const compileSupportVector: CompileModel = (context) => {
   const { element, functionName } = context;
+  warnOfFloat(context);
   const machines = readMachines(context);
   if (functionName === 'classification') return classification(context, machines);
   if (functionName !== 'regression')
