@@ -1,6 +1,7 @@
 /** RegressionModel (docs/spec/pmml-equations.md#regression). */
 import t, { type Test } from 'tap';
 import { compileRegression } from '../../../src/scoring-workers/pmml/models/regression/regression.ts';
+import { readPmml } from '../../../src/scoring-workers/pmml/read.ts';
 import { categories, doubles, familyModel, schema, texts } from '../../helpers/pmml/family.ts';
 
 const near = (t: Test, found: number, wanted: number, what: string): void => {
@@ -165,6 +166,20 @@ t.test('categories are values of the type of the target', async (t) => {
   );
   t.equal(model.score({ x: 2 }).value, 1, 'the only table is that of the second category');
   t.equal(model.score({ x: 0 }).value, 0);
+});
+
+t.test('a logistic regression of PMML 2.0 says its normalization by its type', async (t) => {
+  const tables = ['a', 'b', 'c'].map(
+    (category, i) =>
+      `<RegressionTable targetCategory="${category}"><NumericPredictor name="x" coefficient="${i}"/></RegressionTable>`,
+  );
+  const at = (version: string): unknown =>
+    readPmml([
+      `<PMML version="${version}"><Header/><DataDictionary>${doubles('x')}${texts('y', 'a', 'b', 'c')}</DataDictionary>
+        <RegressionModel functionName="regression" modelType="logisticRegression">${schema('y', 'x')}${tables.join('')}</RegressionModel></PMML>`,
+    ]).model?.apply({ x: 1 });
+  t.strictSame(at('2.0'), { y: 'c' }, 'softmax');
+  t.strictSame(at('3.0'), { y: 'b' }, 'later documents say it themselves: the last category has the rest');
 });
 
 t.test('sums in 32 bits', async (t) => {
