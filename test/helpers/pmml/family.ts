@@ -6,6 +6,7 @@ import { readDocument } from '../../../src/scoring-workers/pmml/document/reader.
 import { compileExpression, namesOf } from '../../../src/scoring-workers/pmml/expressions/compile.ts';
 import { Row, Slots } from '../../../src/scoring-workers/pmml/fields/row.ts';
 import type { CompileModel, Model, Prediction } from '../../../src/scoring-workers/pmml/models/model.ts';
+import { COLLECTORS } from '../../../src/scoring-workers/pmml/models/registry.ts';
 import { compilePredicate } from '../../../src/scoring-workers/pmml/predicates/compile.ts';
 
 export interface FamilyModel {
@@ -30,6 +31,7 @@ export function familyModel(
 ): FamilyModel {
   const document = readDocument(
     `<PMML version="4.4"><Header/><DataDictionary>${fields}</DataDictionary>${model}</PMML>`,
+    COLLECTORS,
   );
   const element = document.children.find((child) => child.child('MiningSchema') !== undefined) as Element;
   const problems = new Problems();

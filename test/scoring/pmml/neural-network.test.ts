@@ -210,6 +210,15 @@ t.test('connections: from any neuron before, not from one that is not there', as
   t.throws(layers({ nothing: 1 }), /there is no neuron 'nothing' before it/);
   const twice = `<NeuralLayer>${neuron('o', { a: 1 })}${neuron('o', { a: 1 })}</NeuralLayer>`;
   t.throws(() => network({ attributes: 'activationFunction="identity"', layers: twice }), /another neuron 'o'/);
+  const con = (attributes: string) => () =>
+    network({ attributes: '', layers: `<NeuralLayer><Neuron id="o"><Con ${attributes}/></Neuron></NeuralLayer>` });
+  t.throws(con('from="a"'), /Con \(line \d\): the attribute 'weight' is missing/);
+  t.throws(con('weight="1"'), /'from' is missing/);
+  t.throws(con('from="a" weight="heavy"'), /'heavy', which is not a number/);
+  t.throws(
+    () => network({ attributes: '', layers: '<NeuralLayer><Neuron id="o"><Neuron id="p"/></Neuron></NeuralLayer>' }),
+    /not expected in a Neuron/,
+  );
   t.throws(() => network({ attributes: '', layers: '' }), /has no NeuralLayer/);
   t.throws(
     () =>

@@ -10,6 +10,7 @@ import { compileMining } from './mining/mining.ts';
 import type { CompileModel } from './model.ts';
 import { compileNaiveBayes } from './naive-bayes.ts';
 import { compileNearestNeighbor } from './nearest-neighbor.ts';
+import { neuronCollector } from './neural-network/collector.ts';
 import { compileNeuralNetwork } from './neural-network/neural-network.ts';
 import { compileRegression } from './regression/regression.ts';
 import { compileRuleSet } from './rule-set.ts';
@@ -45,4 +46,7 @@ export const FAMILIES: ReadonlyMap<string, CompileModel> = new Map<string, Compi
 ]);
 
 /** Elements that are read into tables at once, not kept as elements. */
-export const COLLECTORS: Collectors = new Map([['Node', treeCollector]]);
+export const COLLECTORS: Collectors = new Map([
+  ['Node', treeCollector],
+  ['Neuron', neuronCollector],
+]);

@@ -1,5 +1,6 @@
 import { type Element, PmmlError } from '../../document/element.ts';
 import { identity } from '../links.ts';
+import { PackedNeurons } from './collector.ts';
 import { type Activation, activationName, activationOf, ofLayer } from './activation.ts';
 
 type Rounding = (number: number) => number;
@@ -34,28 +35,17 @@ export class Layer {
 
   /** @param indexes gets the neurons of this layer */
   constructor(layer: Element, network: Element, indexes: NeuronIndexes, isFloat: boolean) {
-    const neurons = layer.childrenOf('Neuron');
-    if (neurons.length === 0) throw new PmmlError(layer, 'has no Neuron');
+    const { packed } = layer;
+    if (!(packed instanceof PackedNeurons)) throw new PmmlError(layer, 'has no Neuron');
+    const { neurons } = packed;
     this.#first = indexes.size;
     this.#count = neurons.length;
-    this.#ends = new Int32Array(neurons.length);
-    const sources: number[] = [];
-    const weights: number[] = [];
-    neurons.forEach((neuron, i) => {
-      for (const connection of neuron.childrenOf('Con')) {
-        const from = connection.required('from');
-        const source = indexes.get(from);
-        if (source === undefined) throw new PmmlError(connection, `there is no neuron '${from}' before it`);
-        sources.push(source);
-        weights.push(connection.requiredNumber('weight'));
-      }
-      this.#ends[i] = sources.length;
-      addNeuron(indexes, neuron);
-    });
+    this.#ends = packed.end.packed(neurons.length);
+    this.#sources = sourcesOf(packed, this.#ends, indexes);
     this.#round = isFloat ? Math.fround : undefined;
     const round = this.#round ?? identity;
-    this.#sources = Int32Array.from(sources);
-    this.#weights = Float64Array.from(weights, round);
+    this.#weights = packed.weight.packed(packed.connections);
+    if (isFloat) this.#weights.forEach((weight, i, weights) => (weights[i] = Math.fround(weight)));
     this.#biases = Float64Array.from(neurons, (neuron) => round(neuron.number('bias', 0)));
     this.#denseFrom = denseFrom(this.#sources, this.#ends);
     const name = activationName(layer, network);
@@ -66,9 +56,9 @@ export class Layer {
         const width = inherited(neuron, 'width').requiredNumber('width');
         return -2 * width * width;
       });
-      this.#heights = Float64Array.from(neurons, (neuron) => {
+      this.#heights = Float64Array.from(neurons, (neuron, i) => {
         const altitude = inherited(neuron, 'altitude').number('altitude', 1);
-        return neuron.childrenOf('Con').length * Math.log(altitude);
+        return ((this.#ends[i] as number) - (this.#ends[i - 1] ?? 0)) * Math.log(altitude);
       });
     } else this.#activation = activationOf(name, layer, network);
     const normalization = (ofLayer(layer, network, 'normalizationMethod') ?? network).oneOf(
@@ -171,6 +161,29 @@ export class Layer {
       values[this.#first + i] = round(Math.exp(round(exponent)));
     }
   }
+}
+
+/** Indexes of the neurons that connections come from; the neurons of the layer get theirs, each after its connections. */
+function sourcesOf(packed: PackedNeurons, ends: Int32Array, indexes: NeuronIndexes): Int32Array {
+  const sources = packed.from.packed(packed.connections);
+  /** By number of the id; an id that is not known yet may become known with a neuron of this layer. */
+  const known: number[] = [];
+  let at = 0;
+  packed.neurons.forEach((neuron, i) => {
+    for (const end = ends[i] as number; at < end; at++) {
+      const number = sources[at] as number;
+      const source = known[number] ?? indexes.get(packed.ids.text(number));
+      if (source === undefined)
+        throw new PmmlError(
+          neuron,
+          `there is no neuron '${packed.ids.text(number)}' before it, which a Con comes from`,
+        );
+      known[number] = source;
+      sources[at] = source;
+    }
+    addNeuron(indexes, neuron);
+  });
+  return sources;
 }
 
 function denseFrom(sources: Int32Array, ends: Int32Array): number {
