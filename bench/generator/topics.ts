@@ -2,22 +2,23 @@
  * Notifications 2.0: numbered measurements of devices through persistent topics to their consumers, which acknowledge
  * each frame. `drains`: the consumers come when everything is published.
  */
-import { WebSocket } from 'ws';
 import type { TopicsJob, TopicsResult } from './job.ts';
 import { Histogram } from '../statistics.ts';
 import { answer, sleep } from './channel.ts';
 import { closeConnections, openConnections } from './mqtt-connection.ts';
 import { publishPacket } from './mqtt-packets.ts';
 import { RestClient, sourceOfSerial } from './rest.ts';
+import { TopicConsumer } from './topic-consumer.ts';
 
 const PARALLEL = 50;
 /** What is still on its way after the last publication, or waits in topics. */
 const LAST_WAIT_MS = 60_000;
-const SEQUENCE = /"c8y_BenchTopic":\{"n":\{[^}]*"value":(\d+)/;
 const TRIES = 40;
 const PACKET_IDS = 65_535;
 /** Bytes of a PUBACK. */
 const PUBACK_BYTES = 4;
+/** Messages that a device sends at once. */
+const BURST = 4;
 /** Messages without a PUBACK; beyond them the generator waits. */
 const UNACKNOWLEDGED_MAX = 20_000;
 
@@ -36,9 +37,7 @@ export async function runTopics(job: TopicsJob): Promise<TopicsResult> {
   const sentMs: number[] = [];
   let received = 0;
   let again = 0;
-  const take = (socket: WebSocket, text: string): void => {
-    socket.send(text.slice(0, text.indexOf('\n')));
-    const index = Number(SEQUENCE.exec(text)?.[1]);
+  const take = (index: number): void => {
     const begun = sentMs[index];
     if (begun === undefined) return;
     if (begun === 0) {
@@ -49,60 +48,54 @@ export async function runTopics(job: TopicsJob): Promise<TopicsResult> {
     latency.add((performance.now() - begun) * 1_000);
     sentMs[index] = 0;
   };
-  const open = (): Promise<WebSocket[]> =>
-    Promise.all(
-      tokens.map(async (token) => {
-        const url = `ws://${target.host}:${job.httpPort}/notification2/consumer/?token=${token}`;
-        const socket = new WebSocket(url, { perMessageDeflate: false });
-        await new Promise<void>((resolve, reject) => socket.once('open', resolve).once('error', reject));
-        socket.on('message', (data) => take(socket, (data as Buffer).toString()));
-        return socket;
-      }),
-    );
-  const close = async (sockets: readonly WebSocket[]): Promise<void> => {
-    for (const socket of sockets) socket.terminate();
+  const open = (): Promise<TopicConsumer[]> =>
+    Promise.all(tokens.map((token) => TopicConsumer.open(target, job.httpPort, token, take)));
+  const close = async (consumers: readonly TopicConsumer[]): Promise<void> => {
+    for (const consumer of consumers) consumer.close();
     await sleep(500);
   };
   // The first connection begins the backlog.
-  let sockets = await open();
+  let consumers = await open();
   await sleep(500);
-  if (job.drains) await close(sockets);
+  if (job.drains) await close(consumers);
   answer({ kind: 'connected', count: topics });
 
   acknowledged = 0;
   const messages = Math.round((job.ratePerSecond * job.measureMs) / 1_000);
   const startMs = performance.now();
-  for (let index = 1; index <= messages; index += 1) {
+  for (let index = 1; index <= messages; ) {
     while (
       performance.now() - startMs < (index * 1_000) / job.ratePerSecond ||
       index - acknowledged > UNACKNOWLEDGED_MAX
     )
       await sleep(1);
-    const device = devices[index % count]!;
-    device.packetId = (device.packetId % PACKET_IDS) + 1;
-    sentMs[index] = performance.now();
-    device.socket.write(publishPacket(`200,c8y_BenchTopic,n,${index},`, device.packetId));
+    const device = devices[Math.floor(index / BURST) % count]!;
+    const packets: Buffer[] = [];
+    for (const end = Math.min(index + BURST, messages + 1); index < end; index += 1) {
+      device.packetId = (device.packetId % PACKET_IDS) + 1;
+      sentMs[index] = performance.now();
+      packets.push(publishPacket(`200,c8y_BenchTopic,n,${index},`, device.packetId));
+    }
+    device.socket.write(Buffer.concat(packets));
   }
   const publishedMs = performance.now() - startMs;
-  let drainMs = 0;
+  let drainedFrom = startMs;
   if (job.drains) {
     while (acknowledged < messages) await sleep(10);
-    drainMs = performance.now();
-    sockets = await open();
+    drainedFrom = performance.now();
+    consumers = await open();
   }
   const waitUntil = performance.now() + LAST_WAIT_MS;
   while (received < messages && performance.now() < waitUntil) await sleep(1);
-  drainMs = performance.now() - drainMs;
-  await close(sockets);
+  const receivedMs = performance.now() - drainedFrom;
+  await close(consumers);
   await closeConnections(devices);
   return {
     sent: messages,
     received,
     again,
     publishedPerSecond: (messages * 1_000) / publishedMs,
-    receivedPerSecond: job.drains
-      ? (received * 1_000) / drainMs
-      : (received * 1_000) / (performance.now() - startMs - 500),
+    receivedPerSecond: (received * 1_000) / receivedMs,
     latency: latency.summary(),
   };
 }

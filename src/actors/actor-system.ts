@@ -3,7 +3,7 @@
  * replies, notifications and follow-up commands (design 1 to 3).
  */
 import { CHANGES_OBJECT, COMMAND } from '../model/commands/kinds.ts';
-import type { Notification } from '../ports/live-bus.ts';
+import type { RecordNotification } from '../ports/live-bus.ts';
 import type { RecordsChange } from '../model/commands/records.ts';
 import { PlatformError } from '../model/errors.ts';
 import { isNotified, isStored } from '../model/commands/processing-mode.ts';
@@ -63,13 +63,7 @@ interface Group {
   /** Measurements that are counted when it is committed. */
   readonly counts: Counts | undefined;
   /** Measurements that go to topics. */
-  readonly measured: readonly Told[];
-}
-
-/** What subscribers are told of one record. */
-interface Told {
-  readonly seq: number;
-  readonly notification: Notification;
+  readonly measured: readonly RecordNotification[];
 }
 
 /** Tenant -> stored measurements. */
@@ -149,7 +143,7 @@ export class ActorSystem {
     const damaged: { readonly command: JournalCommand; readonly error: Error }[] = [];
     const counts: Counts | undefined = this.#options.shard && this.#options.usage && new Map<number, number>();
     const forwarder = this.#options.forwarder?.isActive === true ? this.#options.forwarder : undefined;
-    const measured: Told[] = [];
+    const measured: RecordNotification[] = [];
     let seq = firstSeq;
     for (let at = 0; at < records.length; at = nextAt(records, at), seq += 1) {
       if (kindAt(records, at) === COMMAND.MEASUREMENT) {
@@ -516,13 +510,10 @@ export class ActorSystem {
         if (forwarder.wants(notification.tenant)) told.push({ seq: command.seq, notification });
     }
     if (told.length === 0) return undefined;
-    told.sort((one, other) => one.seq - other.seq);
+    if (group.contexts.length > 0) told.sort((one, other) => one.seq - other.seq);
     const failed = (error: unknown): undefined => forwarder.failed(error) as undefined;
     try {
-      const forwarded = forwarder.forward(
-        group.lastSeq,
-        told.map(({ notification }) => notification),
-      );
+      const forwarded = forwarder.forward(told);
       return forwarded instanceof Promise ? forwarded.catch(failed) : forwarded;
     } catch (error) {
       return failed(error);

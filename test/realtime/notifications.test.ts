@@ -1,16 +1,28 @@
 /** Topics of Notifications 2.0 without a server: matching, windows, redelivery, partitions, bounds, hostile clients. */
 import t from 'tap';
+import type { Forwarder } from '../../src/actors/runtime/forwarder.ts';
+import { forwardedMeasurement } from '../../src/actors/runtime/measurement-notice.ts';
+import { encodeMeasurement } from '../../src/ingest/measurements/record.ts';
+import { PROCESSING_MODE } from '../../src/model/commands/processing-mode.ts';
 import type { NotificationSubscription } from '../../src/model/entities/notifications/subscription.ts';
 import { subscriptionKey, typesOf } from '../../src/model/entities/notifications/subscription.ts';
-import { chunkText, messagesOf } from '../../src/model/entities/notifications/topic.ts';
+import { chunkText, factsOfKey, messagesOf } from '../../src/model/entities/notifications/topic.ts';
 import type { TopicChunk, TopicRef } from '../../src/model/entities/notifications/topic.ts';
 import { PlatformError } from '../../src/model/errors.ts';
 import type { Notification } from '../../src/ports/live-bus.ts';
+import { BASE_PLACE, linkedEntity } from '../../src/realtime/bayeux/live-links.ts';
 import { Forwarding } from '../../src/realtime/notifications/forwarding.ts';
 import { NotificationHub } from '../../src/realtime/notifications/hub.ts';
 import type { ForwardedTopics } from '../../src/realtime/notifications/hub-options.ts';
-import type { ConsumerIdentity, ConsumerSocket } from '../../src/realtime/notifications/hub.ts';
-import { Forwarded, messageText, shortened, sourceOfMessage } from '../../src/realtime/notifications/message.ts';
+import type { ConsumerSocket } from '../../src/realtime/notifications/consumer.ts';
+import type { ConsumerIdentity } from '../../src/realtime/notifications/hub.ts';
+import {
+  Forwarded,
+  leastText,
+  messageText,
+  shortened,
+  sourceOfMessage,
+} from '../../src/realtime/notifications/message.ts';
 import type { NotificationLimits } from '../../src/realtime/notifications/limits.ts';
 import { TenantSubscriptions } from '../../src/realtime/notifications/subscriptions.ts';
 import { partsOf } from '../../src/realtime/notifications/parts.ts';
@@ -66,7 +78,7 @@ t.test('which topics a notification goes to', async (t) => {
   const typed = { subscriptionFilter: { typeFilter: "'hot' or 'cold'" } };
   t.same(kinds(typed, {}), ['alarms']);
   t.same(kinds(typed, { entity: { id: '5', type: 'warm' } } as never), []);
-  t.same(kinds(typed, { action: 'DELETE', deletedType: 'cold', text: () => '"5"' }), ['alarms']);
+  t.same(kinds(typed, { action: 'DELETE', type: 'cold', text: () => '"5"' }), ['alarms']);
   t.same(kinds(typed, { action: 'DELETE', text: () => '"5"' }), []);
   const ofTenant: Partial<NotificationSubscription> = { context: 'tenant', source: undefined as never };
   t.same(kinds({ ...ofTenant, ...apis('managedobjects') }, { area: 'managedobjects' }), ['managedobjects']);
@@ -149,6 +161,8 @@ class Bench {
   refusedTenant = 0;
   readonly failingTopics = new Set<string>();
   readonly trimmed: string[] = [];
+  /** How often the store was read. */
+  reads = 0;
   #seq = 0;
 
   constructor(limits: Partial<NotificationLimits> = {}) {
@@ -167,10 +181,12 @@ class Bench {
         names: () => [],
         open: (ref) => ({ lastSeq: of(ref).at(-1)?.seq ?? 0, size: 0, count: 0 }),
         close: () => undefined,
-        read: (ref, after, limit) =>
-          of(ref)
+        read: (ref, after, limit) => {
+          this.reads += 1;
+          return of(ref)
             .filter(({ seq }) => seq > after)
-            .slice(0, limit),
+            .slice(0, limit);
+        },
         trim: async (ref, { through, excess }) => {
           if (this.failingTopics.has(ref.topic)) throw new Error('the topic cannot be read');
           this.trimmed.push(ref.topic);
@@ -289,6 +305,26 @@ t.test('a window, back-pressure, and what a client may send', async (t) => {
   t.equal(bench.hub.counts.connections, 0);
 });
 
+t.test('the store is not read for each acknowledgement', async (t) => {
+  const bench = new Bench({ windowMessages: 10 });
+  const client = await bench.connect();
+  const { reads } = bench;
+  for (let round = 0; round < 5; round += 1) {
+    bench.append('a', 1, 2);
+    t.equal(client.frames.length, 2);
+    client.acknowledge(1);
+    client.acknowledge(1);
+  }
+  t.equal(bench.reads, reads, 'a client that keeps up gets what was told');
+  bench.append('a', ...Array.from({ length: 12 }, (_, index) => index));
+  bench.append('a', 12);
+  client.acknowledge(4);
+  t.equal(bench.reads, reads, 'nor while the window is full');
+  client.acknowledge();
+  client.acknowledge();
+  t.equal(bench.hub.acknowledgedCount, 23, 'what was told meanwhile is read');
+});
+
 t.test('bytes: one large message at a time, all consumers together', async (t) => {
   const bench = new Bench({ windowChars: 20, windowCharsOfAll: 60 });
   const [one, two] = [await bench.connect(), await bench.connect({ subscriber: 'two' })];
@@ -401,6 +437,18 @@ t.test('bounds of connections and subscribers name themselves', async (t) => {
   await bench.connect({ subscriber: 't' });
   t.match(bench.hub.refusal({ ...identity, subscriber: 'u' }), { status: 503, message: /notifications\/subscribers/ });
   t.same(bench.counted, ['notifications/connections-of-subscriber', 'notifications/subscribers']);
+  // Each was let in while there was room, and another came first.
+  for (const late of [
+    await bench.connect({ isShared: true }),
+    await bench.connect({ subscriber: 'u' }),
+    await bench.connect({ topic: 'b' }),
+  ])
+    t.match(late, { code: 1013, reason: /notifications\/(connections-of-subscriber|subscribers)/ });
+  t.equal(bench.hub.counts.subscribers, 2);
+  const narrow = new Bench({ connections: 1 });
+  await narrow.connect();
+  t.match(await narrow.connect({ subscriber: 't' }), { code: 1013, reason: /notifications\/connections/ });
+  t.same([narrow.hub.counts.connections, narrow.hub.counts.subscribers], [1, 1]);
 });
 
 t.test('a volatile topic drops the oldest above its bound, and ends with its client', async (t) => {
@@ -426,23 +474,64 @@ t.test('a volatile topic drops the oldest above its bound, and ends with its cli
   t.equal(bench.hub.counts.topics, 0, 'who unsubscribes a stranger leaves nothing behind');
 });
 
-t.test('a large object in many topics: copies above a bound of the group are short', async (t) => {
-  const counted: string[] = [];
-  const rows = Array.from({ length: 20 }, (_, index) => {
-    const one = subscription({ id: String(index), subscription: `t${index}` });
-    return { id: subscriptionKey(one), value: JSON.stringify(one) };
-  });
+const forwardingOf = (rows: readonly NotificationSubscription[], counted: string[] = []): Forwarding => {
   const forwarding = new Forwarding({
-    documents: { list: () => rows },
+    documents: { list: () => rows.map((one) => ({ id: subscriptionKey(one), value: JSON.stringify(one) })) },
     hierarchy: { ancestors: () => [] },
     tenantId: () => 't1',
     refusals: { count: (limit) => void counted.push(limit) },
     log,
     now: () => 0,
   });
-  for (let index = 0; index < 20; index += 1) forwarding.subscribed({ tenant: TENANT, topic: `t${index}` }, 's');
+  for (const one of rows) forwarding.subscribed({ tenant: TENANT, topic: one.subscription }, 's');
+  return forwarding;
+};
+
+t.test('a group is parted into chunks, each with the sequence of its last record', async (t) => {
+  const told = [30_000, 30_000, 10, 10].map((chars, index) => ({
+    seq: [11, 12, 13, 13][index],
+    notification: notice({ entity: { id: String(index), c8y_X: 'x'.repeat(chars) } }),
+  }));
+  const group = await forwardingOf([subscription({})]).forward(told);
+  t.same(
+    group?.documents.map(({ id, value }) => [factsOfKey(id).seq, messagesOf(value).length]),
+    [
+      [12, 2],
+      [13, 2],
+    ],
+  );
+});
+
+t.test('a measurement of a row has the entity that REST shows, whatever its fragment is called', async (t) => {
+  const wanting = { wantsMeasurements: () => true } as unknown as Forwarder;
+  for (const fragment of ['c8y_T', 'self', 'source']) {
+    const values = [{ fragment, series: 'T', value: 1.5, unit: 'C' }];
+    const sent = { tenant: TENANT, source: 100, id: 5, time: 0, receivedAt: 0, type: fragment, document: '', values };
+    const record = encodeMeasurement({ ...sent, mode: PROCESSING_MODE.PERSISTENT });
+    const found = forwardedMeasurement(wanting, record, 0);
+    if (found === undefined) throw new Error('nothing is forwarded');
+    for (const base of ['http://h', BASE_PLACE])
+      t.equal(
+        linkedEntity(found, found.text(), base),
+        linkedEntity({ area: 'measurements' }, found.text(), base),
+        fragment,
+      );
+    t.equal(new Forwarded(found).type, fragment);
+  }
+});
+
+t.test('a large object in many topics: copies above a bound of the group are short', async (t) => {
+  const counted: string[] = [];
+  const rows = Array.from({ length: 20 }, (_, index) => subscription({ id: String(index), subscription: `t${index}` }));
+  const forwarding = forwardingOf(rows, counted);
   const entity = { id: '5', source: { id: SOURCE }, c8y_Large: 'x'.repeat(2_700_000) };
-  const group = await forwarding.forward(1, [notice({ entity })]);
+  const group = await forwarding.forward([{ seq: 1, notification: notice({ entity }) }]);
+  const least = new Forwarded(notice({ entity: { ...entity, id: '6', name: 'x'.repeat(60_000) } }));
+  t.same(JSON.parse(leastText('t1', 'alarms', least).split('\n')[3].replaceAll('\u0001', '')), {
+    self: '/alarm/alarms/6',
+    id: '6',
+    source: { self: '/inventory/managedObjects/100', id: SOURCE },
+  });
   const sizes = (group?.documents ?? []).map(({ value }) => value.length);
   t.equal(sizes.length, 20);
   t.ok(sizes.reduce((sum, size) => sum + size, 0) < 33 * 1_048_576);

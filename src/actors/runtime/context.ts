@@ -121,7 +121,7 @@ export class ActorContext {
   ): void {
     const { kind, mode, tenant } = this.command;
     const isUnstored = !isStoredAs(kind, mode) || (area === 'alarms' && !isAlarmStored(mode));
-    this.notifications.push({ tenant, area, source, action, isUnstored, deletedType, text: () => text });
+    this.notifications.push({ tenant, area, source, action, isUnstored, type: deletedType, text: () => text });
   }
 
   /** Sends a command to another actor through the journal; a crash in between is finished by replay. */

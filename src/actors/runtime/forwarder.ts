@@ -2,7 +2,7 @@
  * Port to the topics of Notifications 2.0 (docs/internals/notifications.md): what the actors decided goes there with
  * the commit that makes it state, so that a replay brings each message into a topic once.
  */
-import type { Notification } from '../../ports/live-bus.ts';
+import type { RecordNotification } from '../../ports/live-bus.ts';
 import type { DocumentChange } from './documents.ts';
 
 /** What a group brings to topics. */
@@ -20,13 +20,10 @@ export interface Forwarder {
   /** Asked for each measurement while it is active. */
   wantsMeasurements(tenant: number, source: number): boolean;
   /**
-   * @param seq of the group's last record. @returns undefined when nothing goes to a topic. A promise never rejects;
-   * the group and all behind it wait for it.
+   * @param told of one group, in the order of its records. @returns undefined when nothing goes to a topic. A promise
+   * never rejects; the group and all behind it wait for it.
    */
-  forward(
-    seq: number,
-    notifications: readonly Notification[],
-  ): ForwardedGroup | undefined | Promise<ForwardedGroup | undefined>;
+  forward(told: readonly RecordNotification[]): ForwardedGroup | undefined | Promise<ForwardedGroup | undefined>;
   /** `forward` has failed all the same: logs and counts it. The group is committed without its topics. */
   failed(error: unknown): void;
 }

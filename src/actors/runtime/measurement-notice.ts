@@ -5,6 +5,9 @@ import { isNotified, isStored } from '../../model/commands/processing-mode.ts';
 import type { LiveBus, Notification } from '../../ports/live-bus.ts';
 import type { Forwarder } from './forwarder.ts';
 
+/** What a row may name a fragment, too. */
+const OWN_MEMBERS: ReadonlySet<string> = new Set(['id', 'self', 'source', 'time', 'type']);
+
 /** Tells the subscribers of the measurement at `at` of the records, if there are any. */
 export function notifyMeasurement(bus: LiveBus, records: Buffer, at: number): void {
   if (!bus.hasSubscribers(tenantAt(records, at), 'measurements')) return;
@@ -32,6 +35,8 @@ function measurementNotice(records: Buffer, at: number): Notification | undefine
     source: String(measurement.source),
     action: 'CREATE',
     isUnstored: !isStored(mode),
+    type: measurement.type,
+    isCanonical: measurement.document === '' && !measurement.values.some(({ fragment }) => OWN_MEMBERS.has(fragment)),
     text: () => (text ??= entityText(measurement)),
   };
 }

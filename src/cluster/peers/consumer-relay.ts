@@ -9,8 +9,8 @@ import type { Refusals } from '../../ports/refusals.ts';
 import { shortenedFrame } from '../../realtime/notifications/message.ts';
 import { MESSAGE_BYTES } from '../../realtime/notifications/parts.ts';
 import { CLOSE } from '../../realtime/notifications/hub.ts';
-import type { ConsumerIdentity, ConsumerSocket, NotificationHub } from '../../realtime/notifications/hub.ts';
-import type { ConsumerChannel } from '../../realtime/notifications/consumer.ts';
+import type { ConsumerIdentity, NotificationHub } from '../../realtime/notifications/hub.ts';
+import type { ConsumerChannel, ConsumerSocket } from '../../realtime/notifications/consumer.ts';
 import type { NodeMessages } from './node-messages.ts';
 import type { TopicRelay } from './topic-relay.ts';
 

@@ -5,7 +5,7 @@
  */
 import { shardOf } from '../../ingest/journal/command-record.ts';
 import { NOTIFICATION_SUBSCRIPTIONS, isVolatileTopic } from '../../model/entities/notifications/subscription.ts';
-import { chunkText, messagesOf } from '../../model/entities/notifications/topic.ts';
+import { chunkText, messagesOf, topicKey } from '../../model/entities/notifications/topic.ts';
 import type { TopicChunk, TopicRef } from '../../model/entities/notifications/topic.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { Log } from '../../ports/log.ts';
@@ -69,14 +69,20 @@ export class TopicRelay {
     return this.#options.leases.owned.has(shardOfTopic(topic));
   }
 
-  /** Resolves when everything of persistent topics is stored; homes are told. */
+  /** Resolves when everything of persistent topics is stored; homes are told. @param chunks those of a topic in order. */
   async store(chunks: readonly (readonly [TopicRef, TopicChunk])[]): Promise<void> {
-    await Promise.all(
-      chunks.map(async ([topic, chunk]) => {
-        const stored = isVolatileTopic(topic.topic) ? this.#partsOf(chunk) : await this.#options.store(topic, chunk);
-        for (const one of stored) this.#tell(topic, one);
-      }),
-    );
+    const stores = new Map<string, Promise<void>>();
+    for (const [topic, chunk] of chunks) {
+      const key = topicKey(topic);
+      const store = (): Promise<void> => this.#storeOne(topic, chunk);
+      stores.set(key, stores.get(key)?.then(store) ?? store());
+    }
+    await Promise.all(stores.values());
+  }
+
+  async #storeOne(topic: TopicRef, chunk: TopicChunk): Promise<void> {
+    const stored = isVolatileTopic(topic.topic) ? this.#partsOf(chunk) : await this.#options.store(topic, chunk);
+    for (const one of stored) this.#tell(topic, one);
   }
 
   /** A subscriber of the topic is stored: resolves when the members forward to it. */

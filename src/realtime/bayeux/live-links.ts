@@ -14,6 +14,8 @@ const PATHS: Readonly<Record<Notification['area'], string>> = {
 /** Areas whose entities name the object that they are about in `source`; in others that is a fragment of the user's. */
 const WITH_SOURCE: ReadonlySet<Notification['area']> = new Set(['measurements', 'events', 'alarms']);
 const ID = /^"[^"\\]+"$/;
+/** How a measurement begins that came as a row: the usual one, which is not taken apart. */
+const CANONICAL_HEAD = /^\{"id":"(\d+)","time":"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)","source":\{"id":"(\d+)"\}/;
 /** Stands for the base URL in entities that are kept: JSON never has it as it is. */
 export const BASE_PLACE = '\u0001';
 
@@ -23,10 +25,18 @@ export const BASE_PLACE = '\u0001';
  * one in its `source`; in the external IDs of an operation's device, too.
  */
 export function linkedEntity(
-  { area, isUnstored }: Pick<Notification, 'area' | 'isUnstored'>,
+  { area, isUnstored, isCanonical }: Pick<Notification, 'area' | 'isUnstored' | 'isCanonical'>,
   text: string,
   baseUrl: string,
 ): string {
+  const head = isCanonical === true && isUnstored !== true ? CANONICAL_HEAD.exec(text) : null;
+  if (head !== null) {
+    const [{ length }, id, time, source] = head;
+    return (
+      `{"self":${quoted(`${baseUrl}${PATHS.measurements}${id}`)},"id":"${id}","time":"${time}",` +
+      `"source":{"self":${quoted(`${baseUrl}${PATHS.managedobjects}${source}`)},"id":"${source}"}${text.slice(length)}`
+    );
+  }
   const sent = splitMembers(compact(text));
   const members = area === 'managedobjects' ? withBothMarkers(sent) : sent;
   // Others have it from their actor.
@@ -55,4 +65,5 @@ function linkExternalIds(members: Map<string, string>, baseUrl: string): void {
 const urlOf = (path: string, id: string | undefined): string | undefined =>
   id === undefined || !ID.test(id) ? undefined : path + encodeURIComponent(JSON.parse(id) as string);
 
+/** JSON text of a URL. */
 const quoted = (url: string): string => (url.startsWith(BASE_PLACE) ? `"${url}"` : JSON.stringify(url));

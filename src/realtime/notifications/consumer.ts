@@ -46,12 +46,25 @@ export interface ConsumerChannel {
   end(code: number, reason: string): void;
 }
 
+/** A connection, as the WebSocket sees it. */
+export interface ConsumerSocket {
+  message(text: string): void;
+  drained(): void;
+  closed(): void;
+}
+
+/** Of a client that was ended at once. */
+export const NO_SOCKET: ConsumerSocket = {
+  message: () => undefined,
+  drained: () => undefined,
+  closed: () => undefined,
+};
+
 /** A message that a client has and has not acknowledged. */
 export interface Sent {
   readonly id: string;
   readonly seq: number;
   readonly index: number;
-  readonly source: string;
   readonly message: string;
   consumer: Consumer | undefined;
   /** `performance.now()`. */
@@ -97,9 +110,14 @@ export class Consumer {
     return !this.isClosed && !this.#isBlocked;
   }
 
+  /** False until `drained`, or until half of its window is acknowledged. */
+  get isReady(): boolean {
+    return this.isOpen && !this.#isFull;
+  }
+
   /** @param chars of the next message. */
   hasRoom(chars: number): boolean {
-    return this.isOpen && !this.#isFull && this.#share.hasRoom(chars);
+    return this.isReady && this.#share.hasRoom(chars);
   }
 
   get isWindowTight(): boolean {

@@ -14,16 +14,24 @@ import {
 import type { TopicChunk, TopicRef } from '../../model/entities/notifications/topic.ts';
 import { isVolatileTopic } from '../../model/entities/notifications/subscription.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
-import type { Notification } from '../../ports/live-bus.ts';
+import type { Notification, RecordNotification } from '../../ports/live-bus.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import { persistently } from '../../pacing/persistently.ts';
 import { NOTIFICATION_LIMIT } from './limits.ts';
-import { Forwarded, messageText, shortenedText } from './message.ts';
+import { Forwarded, leastText, messageText, shortenedText } from './message.ts';
 import { TenantSubscriptions } from './subscriptions.ts';
 
-/** Characters that the messages of one group have in all topics together, before they are shortened. */
+/**
+ * Characters that the messages of one group have in all topics together: beyond them each says which entity it is, in
+ * some hundred characters.
+ */
 const GROUP_CHARS_MAX = 32 * 1_048_576;
+/**
+ * Characters of a chunk, beyond which the messages of the next record begin another: what a consumer has read and not
+ * sent.
+ */
+const CHUNK_CHARS_MAX = 49_152;
 /** Records read in one step. */
 const STEP = 1_000;
 /** At most one line in this time about notifications that fail; the others are counted in it. */
@@ -60,6 +68,13 @@ export interface ForwardingOptions {
   readonly now: () => number;
   /** Keeps the chunks of persistent topics where the documents do not; resolves when they are stored. */
   readonly store?: (chunks: readonly (readonly [TopicRef, TopicChunk])[]) => Promise<void>;
+}
+
+/** A chunk that is being made. */
+interface GrowingChunk extends TopicChunk {
+  seq: number;
+  readonly messages: string[];
+  chars: number;
 }
 
 interface TenantTopics {
@@ -174,39 +189,39 @@ export class Forwarding {
   }
 
   /**
-   * @param seq of the group. @param notifications of the group, in order.
+   * @param told of one group, in the order of its records.
    * @returns undefined when none goes to a topic. A promise never rejects: it waits for what it needs.
    */
-  forward(
-    seq: number,
-    notifications: readonly Notification[],
-  ): ForwardedGroup | undefined | Promise<ForwardedGroup | undefined> {
+  forward(told: readonly RecordNotification[]): ForwardedGroup | undefined | Promise<ForwardedGroup | undefined> {
     const waits: Promise<unknown>[] = [];
-    for (const tenant of new Set(notifications.map((one) => one.tenant))) {
+    for (const tenant of new Set(told.map(({ notification }) => notification.tenant))) {
       const loading = this.#tenants.get(tenant)?.loading;
       if (loading !== undefined) waits.push(loading);
     }
-    if (waits.length > 0) return Promise.all(waits).then(() => this.forward(seq, notifications));
+    if (waits.length > 0) return Promise.all(waits).then(() => this.forward(told));
     const above = new Map<string, readonly string[]>();
-    for (const { tenant, area, source } of notifications) {
+    for (const { notification } of told) {
+      const { tenant, area, source } = notification;
       const found = this.#tenants.get(tenant);
       if (found?.subscriptions.looksAbove(area) !== true || above.has(source)) continue;
       const ids = this.#answered(() => this.#options.hierarchy.ancestors(tenant, source));
       above.set(source, ids instanceof Promise ? [] : ids);
       if (ids instanceof Promise) waits.push(ids.then((answered) => above.set(source, answered)));
     }
-    if (waits.length === 0) return this.#stored(this.#chunks(seq, notifications, above));
-    return Promise.all(waits).then(() => this.#stored(this.#chunks(seq, notifications, above)));
+    if (waits.length === 0) return this.#stored(this.#chunks(told, above));
+    return Promise.all(waits).then(() => this.#stored(this.#chunks(told, above)));
   }
 
+  /** Those of a topic in order; each has the sequence of its last record. */
   #chunks(
-    seq: number,
-    notifications: readonly Notification[],
+    told: readonly RecordNotification[],
     above: ReadonlyMap<string, readonly string[]>,
   ): (readonly [TopicRef, TopicChunk])[] {
-    const chunks = new Map<string, { readonly ref: TopicRef; readonly messages: string[] }>();
+    const chunks: (readonly [TopicRef, GrowingChunk])[] = [];
+    const growing = new Map<string, GrowingChunk>();
+    const at = this.#options.now();
     let chars = 0;
-    for (const notification of notifications) {
+    for (const { seq, notification } of told) {
       const { tenant, source } = notification;
       const found = this.#tenants.get(tenant);
       if (found === undefined) continue;
@@ -220,19 +235,26 @@ export class Forwarding {
           if (chars + message.length > GROUP_CHARS_MAX) {
             this.#options.refusals.count(NOTIFICATION_LIMIT.GROUP_BYTES, { tenant: tenantId });
             message = shortenedText(tenantId, kind, forwarded);
+            if (chars + message.length > GROUP_CHARS_MAX) message = leastText(tenantId, kind, forwarded);
           }
           chars += message.length;
-          const key = topicKey({ tenant, topic });
-          const chunk = chunks.get(key);
-          if (chunk === undefined) chunks.set(key, { ref: { tenant, topic }, messages: [message] });
-          else chunk.messages.push(message);
+          const ref = { tenant, topic };
+          const key = topicKey(ref);
+          let chunk = growing.get(key);
+          if (chunk === undefined || (chunk.chars >= CHUNK_CHARS_MAX && chunk.seq !== seq)) {
+            chunk = { seq, at, messages: [], chars: 0 };
+            growing.set(key, chunk);
+            chunks.push([ref, chunk]);
+          }
+          chunk.seq = seq;
+          chunk.chars += message.length;
+          chunk.messages.push(message);
         }
       } catch (error) {
         this.#noteFailure(error, notification);
       }
     }
-    const at = this.#options.now();
-    return [...chunks.values()].map(({ ref, messages }) => [ref, { seq, at, messages }] as const);
+    return chunks;
   }
 
   #stored(

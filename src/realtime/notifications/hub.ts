@@ -12,8 +12,8 @@ import {
 import type { StoredSubscriber, TopicChunk, TopicRef } from '../../model/entities/notifications/topic.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { Shares } from '../../pacing/shares.ts';
-import { Consumer, WindowShare } from './consumer.ts';
-import type { ConsumerChannel } from './consumer.ts';
+import { Consumer, NO_SOCKET, WindowShare } from './consumer.ts';
+import type { ConsumerChannel, ConsumerSocket } from './consumer.ts';
 import type { NotificationHubOptions } from './hub-options.ts';
 import { NOTIFICATION_LIMIT, NOTIFICATION_LIMITS } from './limits.ts';
 import type { NotificationLimits } from './limits.ts';
@@ -29,7 +29,8 @@ const TICK_MS = 1_000;
 const REPEAT_EVERY_TICKS = 5;
 /** Looks at the age of topics on which nothing happens. */
 const AGE_EVERY_TICKS = 60;
-const NOTHING = { lastSeq: 0, size: 0, count: 0 } as const;
+/** Topics that are trimmed at once: on one node what these remove is one commit. */
+const TRIMMED_TOGETHER = 50;
 
 export const CLOSE = { NORMAL: 1000, GOING_AWAY: 1001, POLICY: 1008, RESTART: 1012, TRY_AGAIN: 1013 } as const;
 export const UNSUBSCRIBE_TEXT = 'unsubscribe_subscriber';
@@ -40,13 +41,6 @@ export interface ConsumerIdentity extends TopicRef {
   readonly isShared: boolean;
   /** Of several clients of a shared subscriber; undefined: it has no name. */
   readonly consumer: string | undefined;
-}
-
-/** A connection, as the WebSocket sees it. */
-export interface ConsumerSocket {
-  message(text: string): void;
-  drained(): void;
-  closed(): void;
 }
 
 export class NotificationHub {
@@ -163,16 +157,23 @@ export class NotificationHub {
         : subscriber === undefined && this.#subscribersOf(tenant) >= this.limits.subscribers
           ? NOTIFICATION_LIMIT.SUBSCRIBERS
           : this.#connections.refusal(tenant, userOf(identity));
-    if (limit === undefined) return undefined;
+    return limit === undefined ? undefined : this.#refused(tenant, limit);
+  }
+
+  #refused(tenant: number, limit: string): PlatformError {
     this.#options.refusals.count(limit, { tenant: this.#options.tenantId(tenant) });
     return new PlatformError('notifications/bound', { limit });
   }
 
-  /** A consumer has connected. `refusal` was asked in the same turn. */
+  /** A consumer has connected. `refusal` was asked before; others may have taken the room since: then it is ended. */
   open(identity: ConsumerIdentity, channel: ConsumerChannel, baseUrl: string): ConsumerSocket {
     const { tenant } = identity;
     const user = userOf(identity);
-    this.#connections.add(tenant, user);
+    const limit = this.#connections.take(tenant, user);
+    if (limit !== undefined) {
+      channel.end(CLOSE.TRY_AGAIN, this.#refused(tenant, limit).message);
+      return NO_SOCKET;
+    }
     let consumer: Consumer | undefined;
     let subscriber: Subscriber | undefined;
     let isClosed = false;
@@ -202,6 +203,8 @@ export class NotificationHub {
       // One that comes back under its name takes the place of its former connection.
       if (identity.consumer !== undefined)
         found.consumers.find(({ name }) => name === identity.consumer)?.end(CLOSE.NORMAL, 'connected again');
+      if (found.consumers.length >= this.limits.connectionsOfSubscriber)
+        throw this.#refused(tenant, NOTIFICATION_LIMIT.OF_SUBSCRIBER);
       [subscriber, consumer] = [found, made];
       this.connectedCount += 1;
       found.isShared = identity.isShared;
@@ -322,6 +325,8 @@ export class NotificationHub {
         continue;
       }
       if (known !== undefined) return known;
+      if (this.#subscribersOf(tenant) >= this.limits.subscribers)
+        throw this.#refused(tenant, NOTIFICATION_LIMIT.SUBSCRIBERS);
       const since = this.#options.now();
       const kept = this.#add(topic, {
         name,
@@ -378,7 +383,7 @@ export class NotificationHub {
   }
 
   async #read(ref: TopicRef): Promise<Topic> {
-    const facts = isVolatileTopic(ref.topic) ? NOTHING : await this.#options.topics.open(ref);
+    const facts = isVolatileTopic(ref.topic) ? { lastSeq: 0, size: 0, count: 0 } : await this.#options.topics.open(ref);
     const rows = await this.#records.list(ref);
     const topic = this.#topic(ref, facts);
     for (const { id, value } of rows) {
@@ -473,8 +478,9 @@ export class NotificationHub {
           this.#endStalled(subscriber, now);
           if (topic.isVolatile) this.#endAbandoned(topic, subscriber, now);
         }
-        // Room of all consumers together, a topic that could not be read, or a chunk that was not told.
-        if (this.#options.isHome === undefined || this.#ticks % REPEAT_EVERY_TICKS === 0) subscriber.pump();
+        // A topic that could not be read, or a chunk that was not told; otherwise room of all consumers together.
+        if (this.#ticks % REPEAT_EVERY_TICKS === 0) subscriber.look();
+        else if (this.#options.isHome === undefined) subscriber.pump();
       }
     }
     // One that takes longer than a second is not overtaken.
@@ -553,10 +559,13 @@ export class NotificationHub {
     const isAgeLook = this.#isAgeLookDue;
     this.#isAgeLookDue = false;
     this.#trimming.requireTenantBounds(this.#topics.values());
-    for (const topic of [...this.#topics.values()]) {
-      if (topic.isVolatile || !(topic.isDirty || isAgeLook)) continue;
-      if (!(await this.#isDone(topic.ref, () => this.#trim(topic)))) topic.isDirty = true;
-    }
+    const due = [...this.#topics.values()].filter((one) => !one.isVolatile && (one.isDirty || isAgeLook));
+    for (let at = 0; at < due.length; at += TRIMMED_TOGETHER)
+      await Promise.all(
+        due.slice(at, at + TRIMMED_TOGETHER).map(async (topic) => {
+          if (!(await this.#isDone(topic.ref, () => this.#trim(topic)))) topic.isDirty = true;
+        }),
+      );
   }
 
   async #trim(topic: Topic): Promise<void> {

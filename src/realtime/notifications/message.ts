@@ -1,5 +1,5 @@
 /** The text of a message of a topic (docs/spec/notifications.md#frames), but for its acknowledgement id. */
-import { joinMembers, splitMembers } from '../../model/documents/json-document.ts';
+import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { Notification } from '../../ports/live-bus.ts';
 import { BASE_PLACE, linkedEntity } from '../bayeux/live-links.ts';
 
@@ -43,6 +43,7 @@ export class Forwarded {
   #entity: string | undefined;
   #members: readonly (readonly [string, string])[] | undefined;
   #shortened: string | undefined;
+  #least: string | undefined;
   #type: string | undefined;
 
   constructor(notification: Notification) {
@@ -55,10 +56,9 @@ export class Forwarded {
   }
 
   #readType(): string {
-    const { action, deletedType, text } = this.notification;
-    if (action === 'DELETE') return deletedType ?? '';
-    const type = splitMembers(text()).get('type');
-    return type?.startsWith('"') === true ? (JSON.parse(type) as string) : '';
+    const { action, type, text } = this.notification;
+    if (type !== undefined || action === 'DELETE') return type ?? '';
+    return stringMember(splitMembers(text()), 'type') ?? '';
   }
 
   /** One line of JSON: the entity as REST shows it, its links with BASE_PLACE in the place of the base URL. */
@@ -77,6 +77,12 @@ export class Forwarded {
     if (this.notification.action === 'DELETE') return this.entity(undefined);
     return (this.#shortened ??= shortenedEntity(this.entity(undefined), this.notification.area));
   }
+
+  /** What says which entity it is, and no more. */
+  leastEntity(): string {
+    if (this.notification.action === 'DELETE') return this.entity(undefined);
+    return (this.#least ??= joinMembers(leastOf([...splitMembers(this.entity(undefined))])));
+  }
 }
 
 /** @param kind of docs/spec/notifications.md#frames, for instance `alarmsWithChildren`. */
@@ -92,6 +98,10 @@ export function messageText(
 /** As `messageText`, shortened. */
 export const shortenedText = (tenant: string, kind: string, forwarded: Forwarded): string =>
   headText(tenant, kind, forwarded) + forwarded.shortenedEntity();
+
+/** As `messageText`, with `id`, `self` and `source` alone. */
+export const leastText = (tenant: string, kind: string, forwarded: Forwarded): string =>
+  headText(tenant, kind, forwarded) + forwarded.leastEntity();
 
 const headText = (tenant: string, kind: string, { notification: { source, action } }: Forwarded): string =>
   `/${tenant}/${kind}/${source}\n${action}\n\n`;

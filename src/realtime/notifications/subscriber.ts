@@ -10,6 +10,8 @@ import { sourceOfMessage } from './message.ts';
 const READ_CHUNKS = 4;
 /** Chunks behind the one that is being sent are kept while a client is slow, up to this many characters. */
 const KEPT_CHARS_MAX = 65_536;
+/** Clients from which on sources are parted among them. */
+const SEVERAL = 2;
 /** Sources whose client is remembered. */
 const PARTITIONS_MAX = 10_000;
 
@@ -41,9 +43,15 @@ export class Subscriber {
   #isReading = false;
   /** A chunk has come while the topic was being read. */
   #hasMore = false;
+  /** The newest chunk that was told: what is not told is not looked for at each acknowledgement. */
+  #toldSeq = 0;
+  /** The topic may have chunks that were not told. */
+  #mayHaveMore = true;
+  /** The client that has no room for the next message: until it has, nothing is read and nothing is sent. */
+  #waitsFor: Consumer | undefined;
   /** Clients by source, as far as they were asked for since the last one came or left. */
   readonly #partitions = new Map<string, Consumer>();
-  /** Sources with messages under way: these stay where they are, so that none overtakes another. */
+  /** Of several clients, sources with messages under way: these stay where they are, so that none overtakes another. */
   readonly #underWay = new Map<string, { readonly consumer: Consumer; count: number }>();
   /** Without a client since then; clock of `now`. */
   leftAt: number;
@@ -77,6 +85,11 @@ export class Subscriber {
   add(consumer: Consumer): void {
     this.#consumers.push(consumer);
     this.#partitions.clear();
+    this.#waitsFor = undefined;
+    this.#mayHaveMore = true;
+    if (this.#consumers.length === SEVERAL)
+      for (const sent of this.#unacknowledged.values())
+        if (sent.consumer !== undefined) this.#noteUnderWay(sourceOfMessage(sent.message), sent.consumer);
     this.pump();
   }
 
@@ -94,6 +107,8 @@ export class Subscriber {
       this.#returned.push(sent);
     }
     this.#returned.sort((one, other) => one.seq - other.seq || one.index - other.index);
+    this.#waitsFor = undefined;
+    if (this.#consumers.length < SEVERAL) this.#underWay.clear();
     if (this.#consumers.length === 0) {
       this.leftAt = now;
       this.#unacknowledged.clear();
@@ -118,6 +133,7 @@ export class Subscriber {
   /** A chunk can be read. @param previousSeq of the chunk before it in the topic. */
   appended(chunk: TopicChunk, previousSeq: number): void {
     if (this.#consumers.length === 0) return;
+    this.#toldSeq = Math.max(this.#toldSeq, chunk.seq);
     if (this.#isReading) this.#hasMore = true;
     else if (this.#chunks.length === 0 && this.#next.seq > previousSeq && this.#next.seq <= chunk.seq)
       this.#chunks = [chunk];
@@ -148,29 +164,35 @@ export class Subscriber {
     );
   }
 
-  /** Sends what the clients have room for. */
+  /** As `pump`, for chunks that were not told, too. */
+  look(): void {
+    this.#mayHaveMore = true;
+    this.pump();
+  }
+
+  /** Sends what the clients have room for: called for each acknowledgement. */
   pump(): void {
-    while (this.#consumers.length > 0) {
+    while (this.#consumers.length > 0 && this.#waitsFor?.isReady !== false) {
       const returned = this.#returned[0] as Sent | undefined;
       const found = returned ?? this.#nextMessage();
       if (found === undefined) {
         if (!this.#read()) return;
         continue;
       }
-      const consumer = this.#consumerFor(found.source);
+      const consumer = this.#consumerFor(found);
       if (!consumer.hasRoom(found.message.length)) {
+        this.#waitsFor = consumer;
         this.#keepLittle();
         return;
       }
+      this.#waitsFor = undefined;
       if (returned !== undefined) this.#returned.shift();
       this.#send(found, consumer);
     }
   }
 
   #send(found: Sent, consumer: Consumer): void {
-    const under = this.#underWay.get(found.source);
-    if (under === undefined) this.#underWay.set(found.source, { consumer, count: 1 });
-    else under.count += 1;
+    if (this.#consumers.length >= SEVERAL) this.#noteUnderWay(sourceOfMessage(found.message), consumer);
     if (!this.#unacknowledged.has(found.id)) {
       this.#unacknowledged.set(found.id, found);
       this.#advance();
@@ -186,16 +208,7 @@ export class Subscriber {
       if (seq > this.#next.seq) this.#next = { seq, index: 0 };
       const { index } = this.#next;
       if (seq === this.#next.seq && index < messages.length) {
-        const message = messages[index];
-        return {
-          id: idOf(seq, index),
-          seq,
-          index,
-          source: sourceOfMessage(message),
-          message,
-          consumer: undefined,
-          at: 0,
-        };
+        return { id: idOf(seq, index), seq, index, message: messages[index], consumer: undefined, at: 0 };
       }
       this.#chunks = this.#chunks.slice(1);
       if (seq === this.#next.seq) this.#next = { seq: seq + 1, index: 0 };
@@ -209,10 +222,11 @@ export class Subscriber {
 
   /** @returns whether there is something now. */
   #read(): boolean {
-    if (this.#isReading) return false;
+    if (this.#isReading || (!this.#mayHaveMore && this.#next.seq > this.#toldSeq)) return false;
     const chunks = this.#options.read(this.#next.seq - 1, READ_CHUNKS);
     if (!(chunks instanceof Promise)) {
       this.#chunks = chunks;
+      if (chunks.length === 0) this.#mayHaveMore = false;
       return chunks.length > 0;
     }
     this.#isReading = true;
@@ -222,8 +236,10 @@ export class Subscriber {
       (found) => {
         this.#isReading = false;
         // Whose client has left meanwhile begins elsewhere.
-        if (this.#next === from && this.#chunks.length === 0) this.#chunks = found;
-        if (found.length > 0 || this.#hasMore) this.pump();
+        const isSame = this.#next === from;
+        if (isSame && this.#chunks.length === 0) this.#chunks = found;
+        if (isSame && found.length === 0) this.#mayHaveMore = false;
+        if (found.length > 0 || this.#hasMore || !isSame) this.pump();
       },
       (error: Error) => {
         this.#isReading = false;
@@ -243,8 +259,9 @@ export class Subscriber {
     this.#chunks = chars > KEPT_CHARS_MAX ? [] : this.#chunks.slice(0, 1);
   }
 
-  #consumerFor(source: string): Consumer {
-    if (this.#consumers.length === 1) return this.#consumers[0];
+  #consumerFor({ message }: Sent): Consumer {
+    if (this.#consumers.length < SEVERAL) return this.#consumers[0];
+    const source = sourceOfMessage(message);
     const under = this.#underWay.get(source);
     if (under !== undefined) return under.consumer;
     const known = this.#partitions.get(source);
@@ -259,23 +276,36 @@ export class Subscriber {
   #left(sent: Sent, now: number): void {
     sent.consumer?.release(sent, now);
     sent.consumer = undefined;
-    const under = this.#underWay.get(sent.source);
+    if (this.#underWay.size === 0) return;
+    const source = sourceOfMessage(sent.message);
+    const under = this.#underWay.get(source);
     if (under === undefined) return;
     under.count -= 1;
-    if (under.count === 0) this.#underWay.delete(sent.source);
+    if (under.count === 0) this.#underWay.delete(source);
+  }
+
+  #noteUnderWay(source: string, consumer: Consumer): void {
+    const under = this.#underWay.get(source);
+    if (under === undefined) this.#underWay.set(source, { consumer, count: 1 });
+    else under.count += 1;
   }
 }
 
-const ID_BYTES = 9;
-const INDEX_BYTES = 3;
-const SEQ_BYTES = 6;
+const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
+/** Twelve bits in Base64. */
+const PAIRS = Array.from({ length: 4_096 }, (_, bits) => BASE64[bits >> 6] + BASE64[bits & 63]);
 
-/** Opaque to clients: place of the message, Base64 without padding. */
+/** Opaque to clients: place of the message, six bytes and three, in Base64 without padding. */
 function idOf(seq: number, index: number): string {
-  const bytes = Buffer.allocUnsafe(ID_BYTES);
-  bytes.writeUIntBE(seq % 2 ** 48, 0, SEQ_BYTES);
-  bytes.writeUIntBE(index, SEQ_BYTES, INDEX_BYTES);
-  return bytes.toString('base64');
+  const [high, low] = [Math.floor(seq / 2 ** 24) % 2 ** 24, seq % 2 ** 24];
+  return (
+    PAIRS[high >> 12] +
+    PAIRS[high & 4_095] +
+    PAIRS[low >> 12] +
+    PAIRS[low & 4_095] +
+    PAIRS[index >> 12] +
+    PAIRS[index & 4_095]
+  );
 }
 
 /** Rendezvous hashing: a client that comes back under its name gets the sources that it had. */

@@ -2,6 +2,7 @@
  * Topics of Notifications 2.0 on JetStream (docs/internals/notifications.md): a stream for each persistent topic, made
  * with its first subscriber and removed with its last. A message is a chunk, or a part of one that is too large.
  */
+import { crc32 } from 'node:zlib';
 import { DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream';
 import type { StoredMsg, StreamInfo } from '@nats-io/jetstream';
 import { headers, nanos } from '@nats-io/nats-core';
@@ -33,9 +34,10 @@ const ID_HEADER = 'Nats-Msg-Id';
 const EXPECTED_STREAM_HEADER = 'Nats-Expected-Stream';
 /** Room for the headers of a chunk. */
 const HEADERS_BYTES_MAX = 1_024;
-/** Codes of JetStream's API: no such stream; no such message. */
+/** Codes of JetStream's API: no such stream; no such message; larger than the stream takes (max_msg_size). */
 const NO_STREAM = 10059;
 const NO_MESSAGE = 10037;
+const TOO_LARGE = 10054;
 /** Chunks that are read at once. */
 const READ_MAX = 32;
 
@@ -141,9 +143,12 @@ export class NatsTopics implements TopicLog {
     const stored: TopicChunk[] = [];
     const parts = partsOf(chunk.messages, () => this.#options.refusals.count(MESSAGE_BYTES));
     for (const [index, messages] of parts.entries()) {
-      const payload = Buffer.from(`${chunk.at}\n${chunkText(messages)}`);
+      const text = chunkText(messages);
+      const payload = Buffer.from(`${chunk.at}\n${text}`);
+      // After a take-over the same messages may be parted otherwise: another part under this number is another chunk.
+      const id = `${chunk.seq}.${index}.${crc32(text)}`;
       const seq = await persistently(
-        () => this.#publish(ref, `${chunk.seq}.${index}`, payload),
+        () => this.#publish(ref, id, payload),
         (error, tries) => {
           if (tries % 10 === 1)
             this.#options.log.warn(
@@ -159,17 +164,10 @@ export class NatsTopics implements TopicLog {
 
   /** @returns undefined without a stream, and for what NATS never takes. */
   async #publish(ref: TopicRef, id: string, payload: Uint8Array): Promise<number | undefined> {
-    const { connection, refusals, log } = this.#options;
+    const { connection } = this.#options;
     const name = this.#stream(ref);
     const bytesMax = connection.payloadBytesMax - HEADERS_BYTES_MAX;
-    if (payload.length > bytesMax) {
-      refusals.count(MESSAGE_BYTES);
-      log.error(
-        { ...ref, bytes: payload.length, limit: MESSAGE_BYTES, bytesMax },
-        'a chunk of a topic is larger than NATS takes (max_payload): it is lost',
-      );
-      return undefined;
-    }
+    if (payload.length > bytesMax) return this.#lost(ref, payload.length, `max_payload of NATS, ${bytesMax} bytes`);
     const messageHeaders = headers();
     messageHeaders.set(ID_HEADER, id);
     messageHeaders.set(EXPECTED_STREAM_HEADER, name);
@@ -185,10 +183,20 @@ export class NatsTopics implements TopicLog {
       if (!(await this.#exists(name))) return undefined;
       throw error;
     }
+    if (ack.error?.err_code === TOO_LARGE) return this.#lost(ref, payload.length, 'max_msg_size of its stream');
     if (ack.error !== undefined) throw new Error(`JetStream: ${ack.error.description} (${ack.error.err_code})`);
     // 0: a copy is known to the leader and not yet stored by the majority.
     if (ack.seq === undefined || ack.seq === 0) throw new Error('JetStream has not stored it yet');
     return ack.seq;
+  }
+
+  /** A chunk that would be refused each time holds up no group. @param bound what the operator of NATS has set. */
+  #lost(ref: TopicRef, bytes: number, bound: string): undefined {
+    this.#options.refusals.count(MESSAGE_BYTES);
+    this.#options.log.error(
+      { ...ref, bytes, limit: MESSAGE_BYTES, bound },
+      'a chunk of a topic is larger than its bound in NATS: it is lost',
+    );
   }
 
   /** @throws when JetStream does not say. */

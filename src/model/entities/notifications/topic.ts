@@ -15,9 +15,9 @@ export interface TopicRef {
   readonly topic: string;
 }
 
-/** What one group of the journal brought to a topic; it is kept, read and removed as a whole. */
+/** What records of a group of the journal brought to a topic; it is kept, read and removed as a whole. */
 export interface TopicChunk {
-  /** Sequence in the journal; grows from chunk to chunk of a topic. */
+  /** Sequence of the last record in the journal; grows from chunk to chunk of a topic. */
   readonly seq: number;
   /** ms since 1970. */
   readonly at: number;
@@ -69,13 +69,15 @@ export function factsOfKey(key: string): ChunkFacts {
   return { seq: Number(seq), size, count, at };
 }
 
-/** Messages have four lines each, none of which has a line feed in it. */
-const MESSAGE_LINES = 4;
+/** A message has four lines, the third empty, none of which has a line feed in it. */
 export const chunkText = (messages: readonly string[]): string => messages.join('\n');
 export function messagesOf(text: string): string[] {
-  const lines = text.split('\n');
   const messages: string[] = [];
-  for (let at = 0; at < lines.length; at += MESSAGE_LINES)
-    messages.push(`${lines[at]}\n${lines[at + 1]}\n\n${lines[at + 3]}`);
+  for (let at = 0; at < text.length; ) {
+    const body = text.indexOf('\n\n', at) + 2;
+    const end = text.indexOf('\n', body);
+    messages.push(end < 0 ? text.slice(at) : text.slice(at, end));
+    at = end < 0 ? text.length : end + 1;
+  }
   return messages;
 }
