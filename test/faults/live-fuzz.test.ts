@@ -1,12 +1,15 @@
 /**
- * Hostile Bayeux messages over HTTP and WebSocket, hostile rows and documents over MQTT, on real connections and as a
- * user of one tenant: no crash, no 500, nothing of the other tenant. Each run sends the same: MILLRACE_TEST_SEED has it
+ * Hostile Bayeux messages over HTTP and WebSocket, hostile frames of consumers, hostile rows and documents over MQTT, on
+ * real connections and as a user of one tenant: no crash, no 500, nothing of the other tenant. Each run sends the same: MILLRACE_TEST_SEED has it
  * send others, MILLRACE_TEST_FUZZ_MS makes each part longer.
  */
+import type { Socket } from 'node:net';
 import t from 'tap';
 import type { Test } from 'tap';
 import { WebSocket } from 'ws';
 import { Random, TEXTS } from '../helpers/clients/hostile-requests.ts';
+import { connect, consume, tokenOf } from '../helpers/running/consumer.ts';
+import type { NotificationConsumer } from '../helpers/running/consumer.ts';
 import { connectDevice } from '../helpers/running/mqtt.ts';
 import type { Device } from '../helpers/running/mqtt.ts';
 import { PASSWORD, Rest, startServer } from '../helpers/running/server.ts';
@@ -216,6 +219,65 @@ t.test('Bayeux over WebSocket', async (t) => {
   }
   t.comment(`${count} messages`);
   await isUnharmed(t, seen[0]);
+});
+
+/** What a consumer sends that means it ill, or is broken. */
+function hostileFrame(random: Random, { socket, frames }: NotificationConsumer): void {
+  const known = frames.length === 0 ? 'AAAAAAAAAAAA' : frames[random.below(frames.length)].id;
+  const bytes = Buffer.from(Array.from({ length: 1 + random.below(40) }, () => random.below(256)));
+  const kind = random.below(20);
+  if (kind < 6) socket.send(known);
+  else if (kind < 9)
+    socket.send(random.of([text(random), '', known.toLowerCase(), `${known}\n${known}`, 'unsubscribe']));
+  else if (kind === 9) socket.send(random.of(['unsubscribe_subscriber', ' unsubscribe_subscriber\n']));
+  else if (kind === 10) socket.send(random.of([bytes, Buffer.from(known), Buffer.from('unsubscribe_subscriber')]));
+  else if (kind === 11) socket.send('x'.repeat(random.of([4_096, 4_097, 70_000])));
+  else if (kind === 12) for (const fin of [false, false, true]) socket.send(known.slice(0, 4), { fin });
+  else if (kind === 13) socket.send('half', { fin: false });
+  else if (kind < 16) socket[random.of(['ping', 'pong'] as const)](bytes);
+  else if (kind === 16) socket.close(random.of([1000, 1001, 3000, 4999]), 'x'.repeat(random.below(120)));
+  else if (kind === 17) (socket as unknown as { _socket: Socket })._socket.write(bytes);
+  else socket.send(Buffer.from(known), { binary: false });
+}
+
+t.test('frames of consumers', async (t) => {
+  const random = new Random(SEED + 3);
+  const subscribed = { context: 'mo', subscription: 'fuzz', subscriptionFilter: { apis: ['measurements'] } };
+  await rest.create('/notification2/subscriptions', { ...subscribed, source: { id: own } });
+  await victim.create('/notification2/subscriptions', { ...subscribed, source: { id: foreign } });
+  const good = await consume(server, await tokenOf(rest, { subscription: 'fuzz', subscriber: 'good' }));
+  const stranger = await consume(server, await tokenOf(victim, { subscription: 'fuzz', subscriber: 'bad' }));
+  const token = await tokenOf(rest, { subscription: 'fuzz', subscriber: 'bad', shared: true });
+  const until = Date.now() + DURATION_MS / 2;
+  const values: number[] = [];
+  let count = 0;
+  while (Date.now() < until) {
+    const consumer = await connect(server.url, token, { isAcknowledging: false });
+    if (typeof consumer === 'number') throw new Error(`refused with ${consumer}`);
+    for (let index = 0; index < 60 && consumer.socket.readyState === WebSocket.OPEN; index += 1) {
+      hostileFrame(random, consumer);
+      count += 1;
+      if (index % 10 !== 0) continue;
+      values.push(values.length);
+      await rest.create('/measurement/measurements', {
+        source: { id: own },
+        type: 'x',
+        time: TIME,
+        f: { s: { value: values.length - 1 } },
+      });
+    }
+    consumer.socket.terminate();
+  }
+  t.comment(`${count} frames`);
+  const frames = await good.has(values.length);
+  t.same(
+    frames.map(({ body }) => body.f.s.value),
+    values,
+    'another subscriber has each message, in order',
+  );
+  t.equal(stranger.closed, undefined, 'that of the other tenant is connected');
+  await isUnharmed(t, undefined);
+  for (const one of [good, stranger]) await one.close();
 });
 
 const TOPICS = [
