@@ -108,7 +108,7 @@ export async function createFirstAccounts(
   ]);
   for (const { id, number } of tenants.all)
     changes.push(...(await missingGroups(documents, number, admins.get(id), changes)));
-  // First kept, then valid: a password that nobody has seen would lock everybody out.
+  // First kept, then valid: a password that was never shown would lock out every user.
   if (generated.size > 0) await keep(generated);
   if (changes.length > 0) await documents.commit(changes, undefined);
   return { isFirstStart: !anyExisted, generated, replaced };

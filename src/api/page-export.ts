@@ -134,7 +134,7 @@ function shapeOf({ columns }: ListShape): ExportShape {
 /** Names of answers that are collections; others may hold arrays too. */
 const COLLECTION = /(Collection|Binaries)$/;
 
-/** @returns undefined for what is no collection and no array. */
+/** @returns undefined for what is neither a collection nor an array. */
 function listShape(schemaName: string): ListShape | undefined {
   const collection = schemaOf(schemaName);
   if (collection?.type === 'array')

@@ -47,7 +47,7 @@ const TLS_HANDSHAKE_MS = 10_000;
 /** Time until a proxy has said who its client is. */
 const PROXY_HEADER_MS = 10_000;
 /**
- * TLS checks that the client has the key of its certificate; whether somebody trusts the certificate is for the
+ * TLS checks that the client has the key of its certificate; whether the certificate is trusted is for the
  * application to say.
  */
 const CLIENT_CERTIFICATES = { requestCert: true, rejectUnauthorized: false } as const;
@@ -62,7 +62,7 @@ export interface MqttServerOptions {
   readonly rateOf?: (
     tenantNumber: number,
   ) => { readonly messagesPerSecond: number; readonly queueMessages: number | undefined } | undefined;
-  /** As of pacing/shares.ts; several by default. */
+  /** See pacing/shares.ts; several by default. */
   readonly isOnlyTenant?: () => boolean;
   /** Milliseconds since 1970; Date.now by default. */
   readonly now?: () => number;
@@ -230,7 +230,9 @@ export class MqttServer {
     return connection;
   }
 
-  /** Ends the connections of users that were deleted, disabled or changed: whoever still has rights connects again. */
+  /**
+   * Ends the connections of users that were deleted, disabled or changed: those who still have rights connect again.
+   */
   disconnectUsers(tenantNumber: number, userNames: ReadonlySet<string>): void {
     for (const connection of this.#connections) {
       // Before CONNECT is checked there is none.

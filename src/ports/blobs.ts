@@ -1,6 +1,6 @@
 /**
  * Port of the store for large binary content: inventory binaries, event attachments, application archives. Content is
- * written whole before the command that refers to it is journaled, and never changed; content that nobody refers to is
+ * written whole before the command that refers to it is journaled, and never changed; content without a reference is
  * removed by a sweep. Implemented in src/store on files (embedded) and on JetStream's object store (cluster).
  */
 import { createHash, randomBytes } from 'node:crypto';
@@ -47,7 +47,7 @@ export interface Blobs {
     limitBytes: number,
     owner?: ContentOwner,
   ): Promise<{ readonly key: string; readonly bytes: number }>;
-  /** Bytes `from` to `through` (inclusive), all when left out. @returns undefined when there is no such content. */
+  /** Bytes `from` to `through` (inclusive), all when left out. @returns undefined when the content does not exist. */
   read(
     key: string,
     range?: { readonly from: number; readonly through: number },
@@ -61,7 +61,7 @@ export interface Blobs {
   keys(): AsyncIterable<{ readonly key: string; readonly writtenAt: number; readonly bytes?: number }>;
 }
 
-/** Content that was replaced or deleted while somebody may be reading it. */
+/** Content that was replaced or deleted while a client may be reading it. */
 export interface RetiredContents {
   /** Removes the content when downloads that are under way have had their time. */
   retire(key: string, bytes: number): void;

@@ -26,7 +26,7 @@ export interface RecordNotification {
 
 /** The live bus (in process | NATS core). Subscribers are called synchronously and must not throw or block. */
 export interface LiveBus {
-  /** True when somebody listens to the area in the tenant: publishers skip the work otherwise. */
+  /** True when the area has a subscriber in the tenant: publishers skip the work otherwise. */
   hasSubscribers(tenant: number, area: Notification['area']): boolean;
   publish(notification: Notification): void;
   /** @returns a function that ends the subscription. */

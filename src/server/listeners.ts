@@ -31,7 +31,7 @@ const BACKGROUND_MS = 400;
 
 export interface RunningServer {
   readonly httpPort: number;
-  /** Absent on a node that is no gateway. */
+  /** Absent on a node without the role gateway. */
   readonly mqttPort?: number;
   readonly mqttTlsPort?: number;
   readonly httpsPort?: number;
@@ -172,7 +172,7 @@ async function openPorts(
   const mqttPort = isGateway ? (await mqtt.listen({ ...from, port: config.mqttPort })).port : undefined;
   const mqttTlsPort = tls ? (await mqtt.listen({ ...from, port: config.mqttTlsPort, tls: tls.pair })).port : undefined;
   const httpsPort = tls ? await api.listenSecurely(tls.library, { host, port: config.httpsPort }) : undefined;
-  // Last: whoever reads there that the server is ready may connect anywhere.
+  // Last: a client that reads there that the server is ready may connect anywhere.
   const httpPort = await api.listen({ host, port: config.httpPort });
   const mqttPorts = {
     ...(mqttPort === undefined ? {} : { mqttPort }),
@@ -189,7 +189,7 @@ async function endsWithin(work: Promise<unknown>, limitMs: number, log: ServerCo
     timer = setTimeout(() => resolve('late'), limitMs);
   });
   const ended = work.catch((error: Error) =>
-    log.warn({ error: error.message }, 'background work did not end in order; it goes on at the next start'),
+    log.warn({ error: error.message }, 'background work failed while it was stopped; it goes on at the next start'),
   );
   if ((await Promise.race([ended, late])) === 'late')
     log.warn({ limitMs }, 'background work still waits for a store; it goes on at the next start');

@@ -66,7 +66,7 @@ export function parseJsonTopic(topic: string): JsonTopic | undefined {
     : undefined;
 }
 
-/** Mode of the first level; PERSISTENT when it is no mode but an API already. */
+/** Mode of the first level; PERSISTENT when it names an API already. */
 function jsonMode(level: string): ProcessingMode {
   switch (level) {
     case 't':

@@ -134,7 +134,7 @@ const PUBLISH_FILTERS: readonly string[] = [...rowPublishFilters(), ...JSON_PUBL
  * Decides on a topic filter (docs/spec/mqtt.md#topics).
  * @returns the bits of RECEIVE that it can match; 0 = refuse it, because it matches no receive topic or also a publish
  * topic, or
- *   is no valid filter.
+ *   is not a valid filter.
  */
 export function receivedBy(topicFilter: string): number {
   const levels = topicFilter.split('/');

@@ -273,7 +273,7 @@ export function serviceUser(
     if (expected === undefined) return undefined;
     const subscription = JSON.parse(expected) as StoredSubscription;
     const granted = await grantedRoles(parts, tenant, application, subscription);
-    // A role that is no longer required waits again when it comes back.
+    // A role that was not required for a time waits again when it comes back.
     const value = JSON.stringify({ ...subscription, granted });
     return ensure(parts, by, tenant, 'service', application, granted, {
       collection: 'subscription',

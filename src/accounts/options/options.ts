@@ -20,7 +20,7 @@ export interface StoredOption {
    */
   readonly editable?: boolean;
   /**
-   * Id of the application whose manifest made it, while nobody has set it since: only that one's manifest may change
+   * Id of the application whose manifest made it, while no user has set it since: only that one's manifest may change
    * it.
    */
   readonly application?: string;

@@ -61,7 +61,7 @@ interface StoredToken extends Link {
   readonly earlier?: readonly Link[];
 }
 
-/** @returns the address of a user. @throws PlatformError 422 for one who has none, or is not there. */
+/** @returns the address of a user. @throws PlatformError 422 for a user without one, or who does not exist. */
 export async function requireAddress(
   { documents }: { readonly documents: Pick<DocumentReader, 'get'> },
   tenant: number,

@@ -69,7 +69,7 @@ export class DeviceGroups {
 
   /**
    * The tenant's actor decides whose id the group gets. Who holds a claim, his own or one that he found, looks once
-   * more: before it, somebody else may have made the group and ended his claim. All who hold one create the same
+   * more: before it, another process may have made the group and ended its claim. All who hold one create the same
    * object, which is made once; so the claim of a process that was killed is used.
    */
   async #findOrMake(place: GroupPlace, owner: string): Promise<string> {

@@ -60,7 +60,7 @@ export class DeviceImport {
   }
 
   /**
-   * Announces a device; as the same user did before is no fault. @throws PlatformError 422 when it is announced
+   * Announces a device; a repetition by the same user succeeds. @throws PlatformError 422 when it is announced
    * otherwise.
    */
   async announce(line: RegistrationLine, { tenant, by }: ImportOptions): Promise<ImportStatus> {

@@ -193,7 +193,7 @@ export class DeviceRegistration {
         request.securityToken !== undefined &&
         !isSameSecret(request.securityToken, token ?? '')
       ) {
-        // No token is no guess: "accept all" sends none.
+        // A missing token does not count as a guess: "accept all" sends none.
         if ((token ?? '') !== '') await this.#countWrongToken(request, by);
         throw new PlatformError('devicecontrol/security-token', { id });
       }

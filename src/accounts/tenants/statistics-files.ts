@@ -1,6 +1,6 @@
 /**
  * Files with the usage of all tenants (docs/spec/statistics.md#files): REAL ones, made once a month of the month
- * before, and TEST ones of any days, when somebody asks. A file is a record of the whole server and content in the
+ * before, and TEST ones of any days, on request. A file is a record of the whole server and content in the
  * blobs; the newest are kept.
  */
 import type { Blobs } from '../../ports/blobs.ts';

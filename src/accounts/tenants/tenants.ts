@@ -37,7 +37,7 @@ export interface Tenant {
 }
 
 export const MANAGEMENT_TENANT = 'management';
-/** Of a server: a start reads so many. */
+/** Of a server: a start reads all of them. */
 export const TENANTS_MAX = 100_000;
 
 /** Who allocates a number or a domain changes this record, so that two of them never give the same. */
@@ -180,7 +180,7 @@ export const isActive = (tenant: Tenant | undefined): tenant is Tenant =>
 export const SUSPENDED = 'tenants/suspended';
 
 /**
- * For who has shown right credentials of one of its users: to all others a suspended tenant looks like one that there
+ * For callers with right credentials of one of its users: to all others a suspended tenant looks like one that there
  * is not (docs/spec/tenants.md#suspension).
  */
 export function suspendedError({ id }: Pick<Tenant, 'id'>, refusals: Refusals): PlatformError {

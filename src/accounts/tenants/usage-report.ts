@@ -61,7 +61,9 @@ export async function* usageReport(
     yield Buffer.from(lines.map((line) => reportLine(line, tenantOf)).join(''));
 }
 
-/** '' for a tenant that is gone. @throws Error for what is no row: the engine's error in the middle of its answer. */
+/**
+ * '' for a tenant that is gone. @throws Error for what is not a row: the engine's error in the middle of its answer.
+ */
 function reportLine(line: string, tenantOf: (number: number) => Tenant | undefined): string {
   const [number, day, ...fields] = line.split('\t');
   const counts = fields.map(Number);

@@ -106,7 +106,7 @@ export class Usage {
     this.#timer.unref();
   }
 
-  /** Writes what is left; what cannot be written then is lost. */
+  /** Writes the rest; what cannot be written then is lost. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#running;

@@ -42,7 +42,7 @@ export const isReadScope = ({ collection, id }: { readonly collection: string; r
 const isOfDevices = ({ userName, groups }: Pick<StoredUser, 'userName' | 'groups'>): boolean =>
   isDeviceUser(userName) || groups?.includes(DEVICES_GROUP) === true;
 
-/** @returns undefined for a user who is no registered device. */
+/** @returns undefined for a user who is not a registered device. */
 export async function deviceScope(
   documents: Pick<DocumentReader, 'get'>,
   tenant: number,

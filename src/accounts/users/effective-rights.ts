@@ -64,7 +64,7 @@ export async function rightsBeyondDevice(
   return { roles: new Set([...roles].filter((role) => !ofDevices.includes(role))), grants };
 }
 
-/** Of the member `devicePermissions` of a user or a group; what is no permission was refused when it was sent. */
+/** Of the member `devicePermissions` of a user or a group; what is not a permission was refused when it was sent. */
 export function devicePermissionGrants(doc: string): InventoryGrant[] {
   const text = doc.includes('"devicePermissions"') ? splitMembers(doc).get('devicePermissions') : undefined;
   if (text === undefined || text === 'null') return [];

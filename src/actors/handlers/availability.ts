@@ -44,7 +44,7 @@ export function setAvailability(context: ActorContext, body: AvailabilitySet): u
 }
 
 /**
- * Heard of a device is no change of the object: `lastUpdated` stays (docs/spec/availability.md#messages). Subscribers
+ * A sign of life does not change the object: `lastUpdated` stays (docs/spec/availability.md#messages). Subscribers
  * are told of changed states.
  */
 function writeFragments(context: ActorContext, id: string, members: Members, state: AvailabilityState): void {
@@ -67,7 +67,7 @@ function tellSilence(context: ActorContext, id: string, isSilent: boolean, alarm
       updateAlarmOfType(context, { type: UNAVAILABILITY_ALARM, doc: '{"status":"CLEARED"}', user: SERVER_USER });
     return;
   }
-  // One that somebody has raised, or that was not cleared, tells it already.
+  // An alarm that a user raised, or that was not cleared, tells it already.
   if (open !== undefined || alarmId === undefined) return;
   const time = context.command.receivedAt;
   const doc = JSON.stringify({ type: UNAVAILABILITY_ALARM, time: formatTime(time), text: UNAVAILABILITY_TEXT });

@@ -4,9 +4,9 @@
  * those who watch are told of each here (docs/spec/realtime.md#effects), then the history store deletes them in the
  * background.
  *
- * The projector waits for `run`, and with it whoever reads what comes behind. So only what is soon done is done there;
- * the rest is a job of the tenant, a record that is stored before the projector goes on, and carried out a page at a
- * time (`TenantJobs`). Who reads what a deletion of measurements takes waits somewhat longer for it (`settled`).
+ * The projector waits for `run`, and with it every reader of what comes behind. So only what is soon done is done
+ * there; the rest is a job of the tenant, a record that is stored before the projector goes on, and carried out a page
+ * at a time (`TenantJobs`). Who reads what a deletion of measurements takes waits somewhat longer for it (`settled`).
  */
 import type { JournalCommand } from '../../ingest/journal/command-record.ts';
 import { HistoryRefusal, SELECT_PAGE, StatementFailed } from '../../ingest/projector/history-writer.ts';
@@ -33,10 +33,11 @@ const KINDS = {
 /** Commands of one deletion under way at once. */
 const CONCURRENCY = 200;
 /**
- * So long the projector, or the jobs of other tenants, wait for the store to delete measurements; it goes on by itself.
+ * For this time the projector, or the jobs of other tenants, wait for the store to delete measurements; it goes on by
+ * itself.
  */
 const STATEMENT_WAIT_MS = 200;
-/** So long, from the beginning, who reads measurements of the tenant waits for it. */
+/** For this time, from the beginning, readers of the tenant's measurements wait for it. */
 const SETTLE_MS = 2_000;
 /** Between two looks at the store: doubles from first to last. */
 const LOOK_FIRST_MS = 5;
@@ -296,8 +297,8 @@ export class DataDeletion {
   }
 
   /**
-   * Tells of the first measurements if there are no more than these. @returns false: there are more, and nobody was
-   * told.
+   * Tells of the first measurements if there are no more than these. @returns false: there are more, and no subscriber
+   * was told.
    */
   async #tell(deletion: MeasurementDeletion, after: number, limit: number): Promise<boolean> {
     if (!this.#options.bus.hasSubscribers(deletion.tenant, 'measurements')) return true;
@@ -308,9 +309,10 @@ export class DataDeletion {
   }
 
   /**
-   * Before they are gone: nobody could say afterwards which they were. Whoever reads after the notification waits for
+   * Before they are deleted: afterwards it is not known which they were. A reader behind the notification waits for
    * the deletion.
-   * @returns the id of the last that was told; undefined when it was the last of all, or nobody is subscribed any more.
+   * @returns the id of the last that was told; undefined when it was the last of all, or there is not a subscriber any
+   * more.
    */
   async #tellPage(
     deletion: MeasurementDeletion,

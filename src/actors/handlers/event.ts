@@ -88,7 +88,7 @@ function writeChanged(context: ActorContext, id: string, members: Members, maySt
   return text;
 }
 
-/** Attaches, replaces or removes the binary, unless somebody else was faster. Always stored: the content is. */
+/** Attaches, replaces or removes the binary, unless another request was faster. Always stored: the content is. */
 export function changeEventBinary(context: ActorContext, body: EventBinaryChange): { doc: string } {
   const { id, expected, value } = body;
   const members = load(context, id);

@@ -42,7 +42,7 @@ function addUp(
   else if (text !== undefined) context.remove(collection, id);
 }
 
-/** Of a tenant that is being deleted: without rows and notifications, nobody is left who would see them. */
+/** Of a tenant that is being deleted: without rows and notifications, because no user can see them any more. */
 export function removeDocuments(context: ActorContext, body: DocumentsRemove): undefined {
   for (const id of body.ids) context.remove(body.collection, id);
   return undefined;

@@ -21,7 +21,7 @@ export const HANDLED_PREFIX = 'handled/';
 export interface FollowUpsOptions {
   /**
    * Resolves when the follow-up is durable; with `shard`: when it is handled, with whatever outcome. Rejects when
-   * nobody knows.
+   * it is not known.
    */
   readonly append: (command: Command, pendingId: string) => Promise<void>;
   readonly log: Log;

@@ -9,7 +9,7 @@ import { NOT_FRAGMENTS } from '../../model/entities/fragments.ts';
 import type { JournalCommand } from '../../ingest/journal/command-record.ts';
 
 /**
- * Of data: what means something in a kind of data is no fragment there. Any other name is one: an event may have a
+ * Of data: what means something in a kind of data is not a fragment there. Any other name is one: an event may have a
  * `status` or a `name`.
  */
 const NOT_FRAGMENTS_OF = {

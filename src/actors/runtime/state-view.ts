@@ -19,7 +19,7 @@ function readNow<Value>(read: () => Value): Value {
   try {
     return read();
   } catch (error) {
-    // What is stored has a form that nobody expects: that will be so each time, and only this command is concerned.
+    // The stored document has an unexpected form. A retry would find the same, and only this command is concerned.
     if (error instanceof TypeError || error instanceof RangeError) throw error;
     throw new StoreFailed((error as Error).message, { cause: error });
   }
@@ -162,7 +162,7 @@ export class StateView {
     );
   }
 
-  /** Something that is no document of this store, fetched for the command. */
+  /** A value from outside this store, fetched for the command. */
   foreign<Value>(key: string, read: () => Value | Promise<Value>): Value {
     const fetched = this.#scopes.get(this.#seq)?.get(key);
     if (fetched) return fetched.value as Value;
@@ -171,7 +171,7 @@ export class StateView {
     throw new NotLoaded(this.#load(key, result, undefined, this.#seq));
   }
 
-  /** @param limit so many are enough, whichever. */
+  /** @param limit of the answer; which of the documents does not matter. */
   list(
     collection: Collection,
     tenant: number,
@@ -241,7 +241,7 @@ export class StateView {
           undefined,
           undefined,
         ).catch(() => {
-          /* Whoever needs it asks again. */
+          /* The next reader asks again. */
         });
       });
     }

@@ -198,7 +198,7 @@ async function remove(request: ApiRequest): Promise<Answer> {
 async function getBootstrapUser(request: ApiRequest): Promise<Answer> {
   const { application } = await loadOwn(request, request.params['id']);
   const { id, type, requiredRoles = [] } = application;
-  // Who has its credentials gets those of its service users.
+  // The holder of its credentials gets those of its service users.
   requireRoles(
     request,
     requiredRoles.filter((role) => ROLES.includes(role)),
@@ -288,7 +288,7 @@ async function getManifest(request: ApiRequest): Promise<Answer> {
   return found('application', `{"application":${applicationText(request, application)}}`);
 }
 
-/** The own one before subscribed ones. */
+/** The tenant's application before subscribed ones. */
 async function applicationAt(request: ApiRequest, contextPath: string): Promise<StoredApplication | undefined> {
   const own = await findByUnique(request.platform, 'contextPath', request.tenant, contextPath);
   if (own !== undefined) return own.application;

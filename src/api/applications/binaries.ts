@@ -221,7 +221,7 @@ async function removeAttachment(request: ApiRequest, attachment: StoredAttachmen
     request,
     application,
     async (stored) => {
-      // Somebody else may have deleted it meanwhile.
+      // Another request may have deleted it meanwhile.
       await loadAttachment(request.platform, application, id);
       const version = stored.versions?.find(({ binaryId }) => binaryId === id);
       if (version?.tags.includes(LATEST)) throw new PlatformError('applications/latest', { version: version.version });

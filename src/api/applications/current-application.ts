@@ -14,7 +14,7 @@ import type { Answer } from '../request/answer.ts';
 import { applicationOfUser, serviceUsers } from '../../accounts/applications/service-users.ts';
 import type { ServiceUserKind } from '../../accounts/applications/service-users.ts';
 
-/** The application of the user. @throws PlatformError 403 for everybody who is no user of that kind. */
+/** The application of the user. @throws PlatformError 403 for users of other kinds. */
 async function current(request: ApiRequest, ...kinds: readonly ServiceUserKind[]): Promise<StoredApplication> {
   const user = await applicationOfUser(request.platform, request.principal);
   if (user === undefined || !kinds.includes(user.kind)) throw new PlatformError('security/forbidden');

@@ -77,7 +77,7 @@ function tenantAsked(request: ApiRequest): Tenant | undefined {
   return tenantCalled(request) ?? tenants.default;
 }
 
-/** The own one before subscribed ones; undefined when the tenant has none there. */
+/** The tenant's application before subscribed ones; undefined when the tenant has none there. */
 async function findAt(
   request: ApiRequest,
   tenant: Tenant | undefined,

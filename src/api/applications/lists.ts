@@ -1,6 +1,6 @@
 /**
- * Lists of applications, by who has them (docs/spec/applications.md#requests). An application may be large: ids are
- * found by small records, and applications are read a few at a time, as far as the page needs them.
+ * Lists of applications, by their owners and subscribers (docs/spec/applications.md#requests). An application may be
+ * large: ids are found by small records, and applications are read a few at a time, as far as the page needs them.
  */
 import Type from 'typebox';
 import { groupsOf } from '../../accounts/users/effective-rights.ts';
@@ -92,7 +92,7 @@ function assignedIds(doc: string): string[] {
 const SUBSCRIBER_FILTERS = ['providedFor', 'subscriber', 'tenant'] as const;
 const TENANT_FILTERS = ['owner', ...SUBSCRIBER_FILTERS, 'user'] as const;
 
-/** What the caller may see that fulfils the filters; without one about tenants, what the own tenant has. */
+/** What the caller may see that fulfils the filters; without one about tenants, what the caller's tenant has. */
 async function selected(request: ApiRequest): Promise<Selection> {
   const { query, principal } = request;
   const own = await availableIds(request.platform, request.tenant);
@@ -153,7 +153,7 @@ async function filtered(request: ApiRequest, { ids, isWanted }: Selection): Prom
   return { ids, isWanted: (application) => tests.every((test) => test(application)) };
 }
 
-/** An own application with the context path of a subscribed one takes its place. */
+/** A tenant's application with the context path of a subscribed one takes its place. */
 async function withoutOverwritten(request: ApiRequest, { ids, isWanted }: Selection): Promise<Selection> {
   if (!request.query.isTrue('dropOverwrittenApps')) return { ids, isWanted };
   const prefix = uniqueKey('contextPath', request.tenant, '');

@@ -112,7 +112,7 @@ const validatorOf = compiledOnce(MicroserviceManifest);
 /** Compact text of a manifest that is one JSON object. @throws PlatformError `applications/manifest`. */
 export function manifestText(content: Buffer): string {
   let value: unknown;
-  // A byte order mark is no JSON, but editors write it.
+  // JSON has no byte order mark, but editors write it.
   const text = content.toString('utf8').replace(/^\uFEFF/, '');
   try {
     value = JSON.parse(text);

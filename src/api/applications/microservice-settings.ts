@@ -1,6 +1,6 @@
 /**
  * Settings of microservices (docs/spec/microservices.md#settings): tenant options of a category, beginning with the
- * defaults of the manifest. A default never takes the place of what somebody else has stored, and secret values are
+ * defaults of the manifest. A default never takes the place of what a user has stored, and secret values are
  * given to the microservice that the category belongs to, not to another one that names it.
  */
 import {
@@ -60,7 +60,7 @@ export async function requireSettingsFit(request: ApiRequest, application: Store
   await requireRoom(request.platform, optionsTotal(application.ownerNumber), await changesOf(request, application));
 }
 
-/** Of an application that exists no more: nobody else could change what it has marked. */
+/** Of an application that exists no more: no other one could change what it has marked. */
 export async function removeSettings(
   request: ApiRequest,
   { manifest: _, ...application }: StoredApplication,
@@ -94,7 +94,7 @@ const removalOf = ({ id, value }: StoredRecord): RecordChange => ({
   value: undefined,
 });
 
-/** Whether the application has made an option, and nobody has set or marked it since. */
+/** Whether the application has made an option, and no user has set or marked it since. */
 async function isLeft(
   request: ApiRequest,
   { id: maker }: StoredApplication,
@@ -107,7 +107,7 @@ async function isLeft(
 }
 
 /**
- * @param expected text of the option's record. @returns undefined for an option that stays: one that somebody has set
+ * @param expected text of the option's record. @returns undefined for an option that stays: one that a user has set
  * or marked, that another application made, or that is so already.
  */
 async function changeOf(
@@ -124,7 +124,7 @@ async function changeOf(
   const stored = expected === undefined ? undefined : (JSON.parse(expected) as StoredOption);
   const old = stored?.application === maker ? stored : await madeOption(optionParts(request.platform), expected);
   if (old !== undefined && old.application !== maker) return undefined;
-  // Of the own record the mark is that of an earlier manifest: the management tenant's takes it away from the
+  // In the tenant's record the mark is that of an earlier manifest: the management tenant's takes it away from the
   // application.
   if (!(await isEditable(optionParts(request.platform), { category, key }, undefined))) return undefined;
   const isKept =
@@ -142,8 +142,8 @@ async function changeOf(
 /**
  * Whether the secret options of a tenant in the application's category are meant for it
  * (docs/spec/options.md#secret-values): the category is its context path, and the tenant means this application by it.
- * An own application comes before a subscribed one; a subscribed one keeps the context path that it had when the tenant
- * took it, and the first of several has it.
+ * A tenant's application comes before a subscribed one; a subscribed one keeps the context path that it had when the
+ * tenant took it, and the first of several has it.
  */
 async function isItsCategory(
   request: ApiRequest,

@@ -180,7 +180,7 @@ export function requireConsistent(
   }
   const shadowed = roles.find((role) => ROLES.includes(role));
   if (shadowed !== undefined) throw invalid('roles', shadowed, 'roles of its own, not those of the platform');
-  // Nobody gives more than he has. Roles of other microservices mean nothing to the platform.
+  // A user gives only what he has. Roles of other microservices mean nothing to the platform.
   requireRoles(
     request,
     requiredRoles.filter((role) => ROLES.includes(role) && old?.requiredRoles?.includes(role) !== true),

@@ -109,7 +109,7 @@ class BlobReader extends yauzl.RandomAccessReader {
   }
 }
 
-/** @throws PlatformError `applications/bad-archive` for everything that is no harmless ZIP within the limits. */
+/** @throws PlatformError `applications/bad-archive` for everything but a harmless ZIP within the limits. */
 export async function openArchive(source: ArchiveSource, limits: ArchiveLimits): Promise<Archive> {
   const entries = new Map<string, ArchiveEntry>();
   let [bytes, stored] = [0, 0];

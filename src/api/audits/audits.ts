@@ -1,4 +1,4 @@
-/** Audit records (docs/spec/audit.md). There is no way to change or delete one. */
+/** Audit records (docs/spec/audit.md). They cannot be changed or deleted. */
 import type { AuditCreate } from '../../actors/runtime/audit.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import { PlatformError } from '../../model/errors.ts';

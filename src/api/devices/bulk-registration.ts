@@ -56,7 +56,7 @@ type Outcome = Failure | Success;
 
 const refused = (reason: string): PlatformError => new PlatformError('devicecontrol/registration-file', { reason });
 
-/** The rows of the file, the header first. @throws PlatformError 422 for what is no CSV or no UTF-8. */
+/** The rows of the file, the header first. @throws PlatformError 422 for what is not CSV in UTF-8. */
 async function* rowsOf(request: ApiRequest, key: string): AsyncIterable<Row> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   const pieces = await request.platform.blobs.read(key);
@@ -226,8 +226,8 @@ async function* outcomesOf(request: ApiRequest, key: string): AsyncGenerator<Out
 }
 
 /**
- * The answer as it comes, so that nobody in between takes it for dead. What has failed waits for its list: at most the
- * lines of the file.
+ * The answer as it comes, so that no proxy in between takes it for dead. What has failed waits for its list: at most
+ * the lines of the file.
  */
 async function* answerOf(
   first: IteratorResult<Outcome, undefined>,

@@ -115,8 +115,8 @@ async function get(request: ApiRequest): Promise<Answer> {
 }
 
 /**
- * Who accepts a device that has a user already gives that user's rights to whoever polls. @throws PlatformError 403
- * when he lacks them.
+ * Who accepts a device that has a user already gives that user's rights to the client that polls. @throws PlatformError
+ * 403 when he lacks them.
  */
 async function accepted(request: ApiRequest, id: string, token: string | undefined): Promise<StoredDeviceRequest> {
   await requireRightsOfDevice(request, deviceUserOf(id));
@@ -154,7 +154,7 @@ async function acceptAll(request: ApiRequest): Promise<Answer> {
   return { status: 200, text: JSON.stringify(results), mediaType: 'newDeviceRequestAcceptance' };
 }
 
-/** There is no limit of devices; the number of devices is told all the same. */
+/** Devices are not limited; their number is told all the same. */
 async function limit(request: ApiRequest): Promise<Answer> {
   const deviceCount = await countDevices(request.history, request.tenant);
   return found('newDeviceRequestLimit', JSON.stringify({ isReached: false, deviceCount }));

@@ -127,8 +127,8 @@ function marksOf(id: string, binary: EventBinary | undefined, range: string | un
 }
 
 /**
- * Sets the binary when nobody was faster; contents that nobody names any more go, once downloads of them have had their
- * time.
+ * Sets the binary unless another request was faster; contents without a reference go, once downloads of them have had
+ * their time.
  */
 async function change(
   request: ApiRequest,

@@ -74,7 +74,7 @@ export class BodyPool {
     return this.#bodies;
   }
 
-  /** @param bodyBytes of the body with them. @returns false when there is no room: nothing is taken then. */
+  /** @param bodyBytes of the body with them. @returns false when the budget is used up: nothing is taken then. */
   takeBytes(count: number, bodyBytes: number, sender: BodySender): boolean {
     const bytesMax = bodyBytes > SMALL_BYTES ? this.bytesMax - this.#reservedBytes : this.bytesMax;
     if (this.#bytes + count > bytesMax) this.makeRoom(sender, this.bytesLimit);
@@ -117,8 +117,9 @@ export class BodyPool {
 }
 
 /**
- * Bodies of requests without credentials. Where there is no room, one gives way that is not complete: the oldest of the
- * address that has most. A login whose form comes with one read is never refused for those that wait for their rest.
+ * Bodies of requests without credentials. When the budget is used up, one gives way that is not complete: the oldest of
+ * the address that has most. A login whose form comes with one read is never refused for those that wait for their
+ * rest.
  */
 class StrangersPool extends BodyPool {
   /** Those that are not complete, in order of arrival. */

@@ -1,6 +1,6 @@
 /**
  * A request body in pieces, for content that may be larger than the memory that one request gets: reading stops while
- * nobody takes them.
+ * no reader takes them.
  */
 import { refusedBy } from '../../model/errors.ts';
 import { BYTES_BEFORE_LOGIN_MAX } from './body-budget.ts';
@@ -11,7 +11,7 @@ import { BYTES_BEFORE_LOGIN_MAX } from './body-budget.ts';
  */
 const WAITING_BYTES_MAX = 262_144;
 
-/** The client has gone, or the answer was given before the end of the body: nobody is left to be told. */
+/** The client has gone, or the answer was given before the end of the body: no client is left to be told. */
 export class BrokenBody extends Error {}
 
 export interface BodySource {

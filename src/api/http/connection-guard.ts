@@ -46,7 +46,7 @@ export interface ConnectionGuardOptions {
 
 export class ConnectionGuard {
   readonly #options: ConnectionGuardOptions;
-  /** Undefined where addresses are not known: there is no bound by address then. */
+  /** Undefined where addresses are not known: then connections are not bounded by address. */
   #counts: Map<string, number> | undefined;
   #countedAt = -Infinity;
   #loggedAt = -Infinity;

@@ -503,7 +503,7 @@ export class HttpExchange implements ShareHolder, BodySender {
   }
 
   /**
-   * Writes a small piece at once, however much waits: for single ones that the client is told by that somebody is
+   * Writes a small piece at once, however much waits: for single ones that tell the client that the server is
    * there.
    */
   write(piece: string): void {
@@ -587,7 +587,7 @@ export class HttpExchange implements ShareHolder, BodySender {
     this.abortController?.abort();
     const callback = this.abortCallback;
     this.abortCallback = undefined;
-    // Who has given the whole answer looks no further.
+    // A handler that has given the whole answer looks no further.
     if (callback !== undefined && !wasAnswered) this.server.guard(this, callback);
   }
 }

@@ -28,7 +28,7 @@ const CONTENT_KINDS: Readonly<Record<Exclude<MediaKind, 'any' | 'any-text'>, tru
   ndjson: true,
   parquet: true,
 };
-/** Of routes that give back what somebody stored: its type is not looked at. */
+/** Of routes that give back stored content: its type is not looked at. */
 export const ANY_CONTENT = Object.keys(CONTENT_KINDS) as readonly MediaKind[];
 
 /** A parsed Accept header. */

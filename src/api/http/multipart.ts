@@ -154,8 +154,8 @@ class Upload {
     });
     busboy.on('file', (_name, stream, fileName, _encoding, mediaType) => {
       this.#files.push(stream);
-      // Tells whoever reads it; a stream that nobody reads must not end the process.
-      // Whoever stops reading says why himself.
+      // Tells the reader; a stream without a reader must not end the process.
+      // A reader that stops says why itself.
       stream.on('error', (error: NodeJS.ErrnoException) => {
         if (error.code !== 'ABORT_ERR') this.fail(error);
       });

@@ -25,7 +25,7 @@ export interface AnswerOutlet {
 }
 
 export interface PaceOptions {
-  /** Without progress for so long the client counts as gone. */
+  /** Without progress for this time the client counts as disconnected. */
   readonly stalledMsMax: number;
   /** The connection ends with the answer. */
   readonly isLast: boolean;
@@ -37,7 +37,7 @@ export interface PaceOptions {
   readonly guard: (callback: () => void) => void;
 }
 
-/** A client that takes nothing at all of an answer for so long is cut off. */
+/** A client that takes nothing at all of an answer for this time is cut off. */
 export const STALLED_MS_MAX = 60_000;
 export const STALLED_LIMIT = 'http/stalled-answers';
 /** Below the library's 10 s, which it counts in steps of 4 s. */
@@ -127,7 +127,7 @@ export class PacedAnswer {
     this.#options.onDone();
   }
 
-  /** Whoever waits goes on; nothing is sent any more. */
+  /** Wakes the waiting writer; nothing is sent any more. */
   stop(): void {
     clearInterval(this.#timer);
     this.#settle();
@@ -178,7 +178,7 @@ export class PacedAnswer {
     this.#queuedBytes += piece.length;
   }
 
-  /** @returns at most so many bytes from the head of the queue. */
+  /** @returns at most `bytesMax` bytes from the head of the queue. */
   #take(bytesMax: number): Uint8Array {
     const parts: Uint8Array[] = [];
     for (let wanted = bytesMax; wanted > 0 && this.#queue.length > 0; ) {

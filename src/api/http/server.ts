@@ -41,7 +41,7 @@ export interface HttpServerOptions {
   readonly library: HttpLibrary;
   readonly log: Log;
   readonly bodies: BodyBudget;
-  /** A client that takes nothing of its answer for so long is cut off. Default 60,000. */
+  /** A client that takes nothing of its answer for this time is cut off. Default 60,000. */
   readonly stalledMsMax?: number | undefined;
   readonly onStalled?: (exchange: HttpExchange) => void;
   /** Bounds connections; absent: none. */

@@ -70,7 +70,7 @@ export interface WebSocketHandlers {
    * Sub-protocols that are taken; the first that the client offers is agreed. Without it, and without an offer, none.
    */
   readonly protocols?: readonly string[];
-  /** Somebody else bounds these connections: they do not count among those of HTTP. */
+  /** Another part bounds these connections: they do not count among those of HTTP. */
   readonly isBoundElsewhere?: boolean;
   /**
    * Seconds without any traffic after which the connection ends: 0 (never) or 8-960; pings are sent before. Default

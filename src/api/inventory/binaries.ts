@@ -182,7 +182,7 @@ async function get(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   const tag = tagOf(binary);
   headers.push('ETag', tag);
   if (isKnownTag(request.headers['if-none-match'], tag)) return { status: 304, text: '', headers: ['ETag', tag] };
-  // A range of a content that is another one now is no part of what the client has (RFC 9110 section 13.1.5).
+  // A range of a content that is another one now does not fit what the client has (RFC 9110 section 13.1.5).
   const ifRange = request.headers['if-range'].trim();
   const range = ifRange === '' || ifRange === tag ? byteRangeOf(request.headers['range'], binary.bytes) : undefined;
   if (range === 'unsatisfiable') {

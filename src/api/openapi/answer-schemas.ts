@@ -98,7 +98,7 @@ const ALARM_MEMBERS = {
 const Alarm = open({ ...ALARM_MEMBERS, status: Status, creationTime: Timestamp });
 /** A suppressed one has what was sent. */
 const WrittenAlarm = open({ ...ALARM_MEMBERS, status: optional(Status), creationTime: optional(Timestamp) });
-/** Those of the server about what is no resource with an id have no source. */
+/** Those of the server about things without an id have no source. */
 const AuditRecord = open({
   ...bodies.AuditRecord.properties,
   source: optional(Source),

@@ -21,7 +21,7 @@ interface SystemOption {
 const open = (value: string): SystemOption => ({ value });
 const secured = (value: string): SystemOption => ({ value, isSecured: true });
 
-/** Category -> key -> option. Secured ones are shown to who has the role only. */
+/** Category -> key -> option. Secured ones are shown to holders of the role only. */
 export const SYSTEM_OPTIONS: Readonly<Record<string, Readonly<Record<string, SystemOption>>>> = {
   password: {
     'green.min-length': secured(String(GREEN_LENGTH_MIN)),

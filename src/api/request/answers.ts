@@ -145,7 +145,7 @@ export class RequestAnswers implements RequestOwner<HttpExchange> {
     this.#platform.refusals.count(STALLED_LIMIT);
     this.#platform.log.warn(
       { method, path, limit: STALLED_LIMIT },
-      'an answer was broken off: its client takes nothing of it',
+      'an answer was cut off: its client read nothing of it within the limit',
     );
   }
 

@@ -19,7 +19,7 @@ export interface PageParts {
 }
 
 /**
- * In each script: `form`, `say(text)`, `button`, and `call(path, options)` with the answer and, when it is no success,
+ * In each script: `form`, `say(text)`, `button`, and `call(path, options)` with the answer and, when it is an error,
  * `fault`, the message of the server. Texts of others reach the page as text only.
  */
 const PAGE_START = `const form = document.querySelector('form');

@@ -14,7 +14,7 @@ const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
 const PORT_AT_END = /:\d{1,5}$/;
 
 export interface OriginRule {
-  /** Any host, as `*` and `https://*:8443`: it names nobody who could be trusted with cookies. */
+  /** Any host, as `*` and `https://*:8443`: it names no origin that could be trusted with cookies. */
   readonly isAnyHost: boolean;
   matches(origin: string): boolean;
 }

@@ -100,7 +100,7 @@ export function collectionText(request: ApiRequest, page: Page, collection: Coll
   const next = isLast ? '' : `"next":${link(page.current + 1)},`;
   const prev = page.current > 1 ? `"prev":${link(page.current - 1)},` : '';
   const items = collection.items.join(',');
-  // Where the items themselves have that name, there is no place for them.
+  // Where the items themselves have that name, statistics have no place.
   const shown = collection.name === 'statistics' ? '' : `"statistics":${JSON.stringify(statistics)},`;
   return `{"self":${link(page.current)},${next}${isNoPage(page) ? '' : prev}${shown}${JSON.stringify(collection.name)}:[${items}]}`;
 }

@@ -4,7 +4,7 @@ import { PlatformError } from '../../model/errors.ts';
 import type { ApiRequest } from './request.ts';
 
 /**
- * Has the answer say what is left. @param decision undefined where there is no limit. @throws PlatformError
+ * Has the answer say how many requests remain. @param decision undefined without a limit. @throws PlatformError
  * `general/too-many-requests`.
  */
 export function requireRate(request: ApiRequest, decision: RateDecision | undefined): void {

@@ -40,6 +40,6 @@ export class UnknownParameters {
     this.#logged.set(route, names);
     if (names.size >= NAMES_MAX || names.has(parameter)) return;
     names.add(parameter);
-    this.#log.info({ route, parameter, tenant }, 'A query parameter is not known to the route and is ignored');
+    this.#log.info({ route, parameter, tenant }, 'the route does not know a query parameter; it is ignored');
   }
 }

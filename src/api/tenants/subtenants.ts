@@ -36,7 +36,7 @@ const ADMINISTRATOR_MEMBERS = ['adminPass', 'adminPassword', 'adminEmail'];
 
 const tenantUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/tenant/tenants/${segment(id)}`;
 
-/** @throws PlatformError 404 for a tenant that does not exist or is of somebody else. */
+/** @throws PlatformError 404 for a tenant that does not exist or belongs to another one. */
 export function tenantOf(request: ApiRequest, id: string): Tenant {
   const tenant = request.platform.tenants.byId(id);
   const { principal } = request;
@@ -45,7 +45,7 @@ export function tenantOf(request: ApiRequest, id: string): Tenant {
   return tenant;
 }
 
-/** @throws PlatformError 404, 403 for the own tenant. */
+/** @throws PlatformError 404, 403 for the caller's tenant. */
 function subtenantOf(request: ApiRequest, id: string): Tenant {
   const tenant = tenantOf(request, id);
   if (!isAbove(request.principal, tenant)) throw new PlatformError('security/forbidden');

@@ -45,7 +45,7 @@ interface Sent {
   readonly certInPemFormat: string;
 }
 
-/** Routes without a tenant in their path are of the own one. */
+/** Routes without a tenant in their path are about the caller's tenant. */
 const asked = (request: ApiRequest): Tenant => tenantOf(request, request.params['id'] ?? request.principal.tenant);
 
 function certificateText(request: ApiRequest, tenant: Tenant, certificate: StoredCertificate): string {
@@ -63,7 +63,7 @@ const newCode = (
   proofOfPossessionVerificationCodeUsableUntil: formatTime(now + CODE_MS),
 });
 
-/** @throws PlatformError 422 for what is no certificate. */
+/** @throws PlatformError 422 for what is not a certificate. */
 function newCertificate(request: ApiRequest, sent: Sent): StoredCertificate {
   const certificate = parseCertificate(sent.certInPemFormat);
   if (certificate === undefined) {
@@ -298,7 +298,7 @@ const Proof = Type.Object(
 );
 const EXAMPLE = { name: 'plant', status: 'ENABLED', autoRegistrationEnabled: true, certInPemFormat: 'MIIB…' };
 
-/** Those of a tenant, and the same for the own one. */
+/** Those of a tenant, and the same for the caller's tenant. */
 export function trustedCertificateRoutes(): Route[] {
   const routesBelow = (base: string): Route[] => {
     const common = { area: 'certificate', access: 'roles', roles: ADMIN } as const;

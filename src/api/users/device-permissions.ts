@@ -27,7 +27,7 @@ const ENTRIES_MAX = 1_000;
 
 type Permissions = Readonly<Record<string, readonly string[]>>;
 
-/** Who has permissions for the object, devices too. @throws PlatformError `general/page-too-large`. */
+/** Users with permissions for the object, devices too. @throws PlatformError `general/page-too-large`. */
 async function text(request: ApiRequest, id: string): Promise<string> {
   const budget = new PageBudget(request);
   const holders = async <Holder extends { readonly doc: string }>(
@@ -70,7 +70,7 @@ interface Sent {
 const invalid = (name: string, value: string, limit: string): PlatformError =>
   new PlatformError('validation/invalid-field', { area: 'users', name, value, limit });
 
-/** The entries for the object of the path. @throws PlatformError 422 for a text that is no permission. */
+/** The entries for the object of the path. @throws PlatformError 422 for a text that is not a permission. */
 function sentPermissions(sent: { readonly devicePermissions?: Permissions }, id: string): ObjectPermissions {
   const entries = sent.devicePermissions?.[id] ?? [];
   const wrong = entries.find((entry) => parseDevicePermission(entry) === undefined);

@@ -147,7 +147,7 @@ async function remove(request: ApiRequest): Promise<Answer> {
   if (group.id === ADMINS_GROUP) throw new PlatformError('security/forbidden');
   await GROUPS.remove(request, id);
   // The users keep the id, which means nothing any more and is never given again; a crash here leaves entries that
-  // nobody reads.
+  // no caller reads.
   for (;;) {
     const rows = await request.platform.documents.list('groupMember', request.tenant, memberKey(group.id, ''), {
       limit: CHUNK,
@@ -307,7 +307,7 @@ async function listOfUser(request: ApiRequest): Promise<Answer> {
   return found('groupReferenceCollection', collectionText(request, page, { name: 'references', items, total }));
 }
 
-/** @throws PlatformError 404 for who is no member. */
+/** @throws PlatformError 404 for a user who is not a member. */
 function requireMember(user: StoredUser, group: StoredGroup): void {
   if (!(user.groups ?? []).includes(group.id))
     throw new PlatformError('groups/not-a-member', { user: user.userName, id: group.id });

@@ -1,7 +1,7 @@
 /**
- * Nobody gives rights over the inventory that he lacks, as with roles: not by device permissions, by inventory roles,
- * by groups, nor by taking over a user who has them. Global roles hold for all objects, grants for their object and all
- * below. What one owns is not his to give: a grant also holds for what is below.
+ * A user gives only rights over the inventory that he has, as with roles: not by device permissions, by inventory
+ * roles, by groups, nor by taking over a user with them. Global roles hold for all objects, grants for their object and
+ * all below. What one owns is not his to give: a grant also holds for what is below.
  */
 import { effectiveRights, rightsBeyondDevice } from '../../accounts/users/effective-rights.ts';
 import type { StoredInventoryRole } from '../../accounts/users/groups.ts';
@@ -97,8 +97,8 @@ export async function requireRightsOfDevice(
 }
 
 /**
- * Whoever gets a name owns the objects and the users that were made under it. Users of devices come by registration, or
- * from who administers all users.
+ * The holder of a name owns the objects and the users that were made under it. Users of devices come by registration,
+ * or from who administers all users.
  * @throws PlatformError 403 for a name that would give more than the caller has.
  */
 export async function requireNameWithoutRights(request: ApiRequest, userName: string): Promise<void> {

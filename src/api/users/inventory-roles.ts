@@ -1,5 +1,5 @@
 /**
- * Inventory roles, and who has them for what (docs/spec/users.md#inventory-roles). Their effect: api/lists/owner.ts.
+ * Inventory roles, their holders and objects (docs/spec/users.md#inventory-roles). Their effect: api/lists/owner.ts.
  */
 import type { StoredAssignment, StoredInventoryRole } from '../../accounts/users/groups.ts';
 import { requireNoFurtherRights } from '../../actors/handlers/users/user.ts';
@@ -73,7 +73,7 @@ async function get(request: ApiRequest): Promise<Answer> {
   return found('inventoryRole', roleText(request, await ROLES.load(request, request.params['id'])));
 }
 
-/** Whoever has the role has what it says from now on. */
+/** Every holder of the role has what it says from now on. */
 async function put(request: ApiRequest): Promise<Answer> {
   const members = request.members();
   const name = sentName(members, 'users');

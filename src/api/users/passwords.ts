@@ -45,7 +45,7 @@ export function leadsToPassword(members: Members, user: StoredUser): boolean {
 }
 
 /**
- * Before a user changes what leads to the own password: a session alone is not enough, who has stolen it could keep its
+ * Before users change what leads to their password: a session alone is not enough, its thief could lock its
  * user out.
  * @throws PlatformError 422 when it is not the one that the user has; `general/busy`, `login/locked`.
  */

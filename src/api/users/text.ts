@@ -104,8 +104,8 @@ export const usesCodes = async (request: ApiRequest, { userName }: StoredUser): 
 
 const DAY_MS = 86_400_000;
 /**
- * By the tenant's option `password/limit.validity`: front ends ask for a new password. Devices and services have nobody
- * to do so.
+ * By the tenant's option `password/limit.validity`: front ends ask for a new password. Devices and services have no
+ * person to do so.
  */
 async function isTooOld(request: ApiRequest, user: StoredUser): Promise<boolean> {
   if (user.lastPasswordChange === undefined || !isPerson(user)) return false;
@@ -237,7 +237,10 @@ export async function isSubuser(request: ApiRequest, user: StoredUser): Promise<
   return false;
 }
 
-/** For who has only ROLE_USER_MANAGEMENT_CREATE. @param roles that open it for all users. @throws PlatformError 403. */
+/**
+ * For callers with only ROLE_USER_MANAGEMENT_CREATE. @param roles that open it for all users. @throws PlatformError
+ * 403.
+ */
 export async function requireManaged(request: ApiRequest, user: StoredUser, roles: readonly string[]): Promise<void> {
   if (request.hasRole(...roles) || (await isSubuser(request, user))) return;
   throw new PlatformError('security/forbidden');
@@ -254,7 +257,7 @@ export async function requireRolesOf(request: ApiRequest, user: StoredUser): Pro
 }
 
 /**
- * Nobody gives more than he has; roles of applications, which mean nothing to the platform, are given by who
+ * A user gives only what he has; roles of applications, which mean nothing to the platform, are given by who
  * administers users. @throws PlatformError 403.
  */
 export function requireRoles(request: ApiRequest, roles: readonly string[]): void {

@@ -67,7 +67,7 @@ const OWN_MEMBERS: ReadonlySet<string> = new Set([
   'subusersCount',
 ]);
 /**
- * Members of a PUT that only somebody with all rights of the user may send: with each of them one could get in as the
+ * Members of a PUT that only a caller with all rights of the user may send: with each of them one could get in as the
  * user.
  */
 const PROTECTED_MEMBERS = [
@@ -88,7 +88,7 @@ const UNSET: Readonly<Record<string, string>> = { devicePermissions: '{}', twoFa
 const invalid = (name: string, value: string, limit: string): PlatformError =>
   new PlatformError('validation/invalid-field', { area: 'users', name, value, limit });
 
-/** @throws PlatformError 422 for an id that is none or a text that is no permission. */
+/** @throws PlatformError 422 for an id that is none or a text that is not a permission. */
 export function checkDevicePermissions(members: Members, area: string): void {
   const sent = members.get('devicePermissions');
   if (sent === undefined || sent === 'null') return;
@@ -302,7 +302,7 @@ async function put(request: ApiRequest): Promise<Answer> {
   return found('user', await userText(request, await loadUser(request, userId)));
 }
 
-/** Front ends send back what they have read: that is no change. */
+/** Front ends send back what they have read: that changes nothing. */
 function isChanged(members: Members, name: string, user: StoredUser): boolean {
   const sent = members.get(name);
   if (sent === undefined || (sent === 'false' && name === 'sendPasswordResetEmail')) return false;
@@ -313,7 +313,7 @@ function isChanged(members: Members, name: string, user: StoredUser): boolean {
 }
 
 /**
- * Neither oneself nor the administrator of the tenant is deleted or disabled: somebody has to be left. @throws
+ * Neither oneself nor the administrator of the tenant is deleted or disabled: one user has to remain. @throws
  * PlatformError 403.
  */
 function requireDispensable(request: ApiRequest, userName: string): void {

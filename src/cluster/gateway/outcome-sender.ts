@@ -38,7 +38,7 @@ export interface Change {
   readonly keepsConnections?: boolean;
 }
 
-/** Some object is no longer below another one: told once for all links that a group commit ended. */
+/** An object is not below another one any more: told once for all links that a group commit ended. */
 export const LINKS_ENDED: Change = { kind: 'links', tenant: 0, id: '' };
 
 interface AnswersMessage {

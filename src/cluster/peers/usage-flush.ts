@@ -52,7 +52,7 @@ export class UsageFlush {
       if (!(error instanceof NodeUnreachable)) throw error;
       log.warn(
         { node: nodeId, error: error.message },
-        'what a node has counted of usage could not be asked for: it is written within a minute',
+        'a node did not answer with its counts of usage; it writes them within a minute',
       );
     }
   }

@@ -124,7 +124,7 @@ export class ClusterProjector {
       await this.visible(shard, track.offeredSeq, timeoutMs).catch((error: Error) => {
         this.#options.log.info(
           { shard, error: error.message },
-          'projector: the rest of the shard is brought in later, or by its next owner',
+          'projector: the rest of the shard is inserted later, or by its next owner',
         );
       });
   }

@@ -32,7 +32,7 @@ export interface FreeingCommandsOptions {
 
 export class FreeingCommands implements CommandPort {
   readonly #options: FreeingCommandsOptions;
-  /** Tenant -> what it has left, as of when. Only of tenants that were let pass once. */
+  /** Tenant -> what it may still write, and since when. Only of tenants that were let pass once. */
   readonly #left = new Map<number, { count: number; at: number }>();
 
   constructor(options: FreeingCommandsOptions) {

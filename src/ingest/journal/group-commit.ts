@@ -215,7 +215,7 @@ export class GroupCommit implements RecordIntake {
     const lost = this.#open;
     const sinks = [...group.sinks, ...lost.sinks];
     const tokens = [...group.tokens, ...lost.tokens];
-    // Emptied first: whoever is told may append again.
+    // Emptied first: a sink that is told may append again.
     emptyGroup(lost);
     for (let index = 0; index < sinks.length; index += 1) {
       sinks[index].failed(tokens[index], error);

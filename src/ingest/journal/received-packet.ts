@@ -8,7 +8,7 @@ export interface ReceivedPacket {
   readonly tenant: number;
   /** Key of the MQTT session. */
   readonly session: string;
-  /** Who has the session in memory. */
+  /** The holder of the session. */
   readonly holder?: string | undefined;
   /** Packet identifier. */
   readonly id: number;

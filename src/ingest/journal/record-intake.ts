@@ -12,7 +12,7 @@ export interface AcknowledgementSink {
   durable(token: number): void;
   /** All records of the group have been reported. */
   flushDurable(): void;
-  /** The group could not be written; nothing of it is stored, or nobody knows whether it is (cluster). */
+  /** The group could not be written; nothing of it is stored, or in a cluster it is not known whether it is. */
   failed(token: number, error: Error): void;
 }
 
@@ -31,7 +31,7 @@ export interface RecordIntake {
   append(bytes: number, sink: AcknowledgementSink, token: number): void;
   /**
    * Takes several records as one: `sink` hears of them once, when all are durable or one is not. Waits by itself where
-   * there is no room.
+   * the group is full.
    * @param records one behind the other in `records[0, bytes)`; may change after the call.
    */
   appendAll(records: Buffer, bytes: number, recordCount: number, sink: AcknowledgementSink, token: number): void;

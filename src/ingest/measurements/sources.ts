@@ -66,7 +66,7 @@ export class Sources {
 
   /**
    * Types of the inventory permissions by which a user who neither has the role nor owns the object may write
-   * measurements of it: ANY alone where one is for all types. @returns none when there is no such object.
+   * measurements of it: ANY alone where one is for all types. @returns none when the object does not exist.
    */
   measurableTypes(principal: Principal, id: number): readonly string[] | Promise<readonly string[]> {
     const grants = grantsFor(principal, WRITING);

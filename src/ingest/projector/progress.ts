@@ -12,7 +12,7 @@ export interface InsertIntent {
 }
 
 /**
- * What is left of a refused block: the parts `after + 1` to `ends[0]`, `ends[0] + 1` to `ends[1]`, and so on. A part
+ * The rest of a refused block: the parts `after + 1` to `ends[0]`, `ends[0] + 1` to `ends[1]`, and so on. A part
  * has a token of its own, so it may be inserted only as it stands here.
  */
 export interface InsertParts {

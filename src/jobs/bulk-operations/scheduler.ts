@@ -176,7 +176,10 @@ export class BulkOperationScheduler {
       try {
         nextAt = await this.step();
       } catch (error) {
-        this.#options.log.warn({ err: error, retryMs: RETRY_MS }, 'the bulk operations could not be looked at');
+        this.#options.log.warn(
+          { err: error, retryMs: RETRY_MS },
+          'the due bulk operations could not be read; trying again',
+        );
       }
       if (this.#changed.size > 0) nextAt = 0;
       await this.#loop.pause(Math.max(PAUSE_MS_MIN, nextAt - this.#options.now()), { isIdle: true });
@@ -190,7 +193,10 @@ export class BulkOperationScheduler {
     } catch (error) {
       // Another writer changed it meanwhile: the next step reads it again.
       if (isChangedMeanwhile(error)) return this.#options.now();
-      this.#options.log.warn({ err: error, tenant, id, retryMs: RETRY_MS }, 'a bulk operation could not go on');
+      this.#options.log.warn(
+        { err: error, tenant, id, retryMs: RETRY_MS },
+        'a bulk operation could not create its operations; trying again',
+      );
       return this.#options.now() + RETRY_MS;
     }
   }

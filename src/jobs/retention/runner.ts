@@ -177,7 +177,10 @@ export class RetentionRunner {
       try {
         isMore = await this.step();
       } catch (error) {
-        this.#options.log.warn({ err: error, retryMs: RETRY_MS }, 'retention could not be looked at');
+        this.#options.log.warn(
+          { err: error, retryMs: RETRY_MS },
+          'the due retention runs could not be read; trying again',
+        );
       }
       const waitMs = this.#failures.size > 0 ? RETRY_MS : isMore ? PAUSE_MS : IDLE_MS;
       if (!this.#isWanted) await this.#loop.pause(waitMs, { isIdle: true });
@@ -405,7 +408,10 @@ export class RetentionRunner {
   async #failed(tenant: number, error: Error): Promise<void> {
     const tries = (this.#failures.get(tenant) ?? 0) + 1;
     this.#failures.set(tenant, tries);
-    this.#options.log.warn({ err: error, tenant, tries, retryMs: RETRY_MS }, 'a retention run could not go on');
+    this.#options.log.warn(
+      { err: error, tenant, tries, retryMs: RETRY_MS },
+      'a step of a retention run failed; trying again',
+    );
     if (tries < TRIES_MAX) return;
     this.#failures.delete(tenant);
     const state = await this.#state(tenant);

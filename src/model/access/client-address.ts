@@ -116,7 +116,7 @@ const ofIPv4 = (bytes: readonly number[], isTold: boolean): ClientAddress => ({
   isOfClient: isTold || !isLocalIPv4(bytes),
 });
 
-/** Not eight, or one that is no number, for what is no address. */
+/** Not eight groups, or one that is not a number, when the text is not an address. */
 function groupsOf(text: string): number[] {
   const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(text);
   const plain =

@@ -75,7 +75,7 @@ export function fitsType(type: string, entity: Members | undefined, wanted: Want
 }
 
 /**
- * Objects of grants: one of each set has to be at the object or above it. Whoever writes an operation needs a grant for
+ * Objects of grants: one of each set has to be at the object or above it. The writer of an operation needs a grant for
  * each of its commands: the device carries out all that it finds in it.
  */
 function rootsWanted(principal: Principal, wanted: WantedAccess, entity: Members | undefined): ReadonlySet<string>[] {

@@ -20,7 +20,7 @@ export interface InventoryGrant {
   readonly type: string;
 }
 
-/** What somebody wants to do. ADMIN does not imply READ. */
+/** What a user wants to do. ADMIN does not imply READ. */
 export interface WantedAccess {
   readonly scope: Exclude<GrantScope, '*'>;
   readonly permission: Exclude<GrantPermission, '*'>;

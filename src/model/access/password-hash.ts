@@ -83,7 +83,8 @@ export const isOfOldGenerated = (password: string, stored: string): boolean =>
   SCRYPT_BEFORE.test(stored) && GENERATED_FORM.test(password);
 
 /**
- * @param password made by the server from at least 128 random bits: no computer tries so many, so a fast hash keeps it.
+ * @param password made by the server from at least 128 random bits: no computer tries that many, so a fast hash is
+ * enough.
  */
 export function hashGenerated(password: string): string {
   const salt = randomBytes(SALT_BYTES);

@@ -92,10 +92,10 @@ export interface Authenticator {
     place?: LoginPlace,
   ): Principal | undefined | Promise<Principal | undefined>;
   /**
-   * Asked by whoever keeps a principal, or has waited since the check: of a live session, in the same turn as it
+   * Asked by code that keeps a principal, or has waited since the check: of a live session, in the same turn as it
    * becomes one that a change ends.
-   * @returns the principal, as of now; undefined when the user may have changed since it was read: then the credentials
-   * are checked again.
+   * @returns the principal with its present rights; undefined when the user may have changed since it was read: then
+   * the credentials are checked again.
    */
   current(principal: Principal): Principal | undefined;
   /**

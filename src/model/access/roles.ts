@@ -52,7 +52,7 @@ export const BOOTSTRAP_USER = 'devicebootstrap';
 
 /** The only role of the bootstrap user of a microservice (docs/spec/microservices.md#users). */
 export const SERVICE_BOOTSTRAP_ROLE = 'ROLE_SERVICE_BOOTSTRAP';
-/** Nobody is given these, and no microservice may ask for them. */
+/** No user is given these, and no microservice may ask for them. */
 export const INTERNAL_ROLES: readonly string[] = [BOOTSTRAP_ROLE, SERVICE_BOOTSTRAP_ROLE, 'ROLE_SYSTEM'];
 
 /** Roles that applications define for their own interfaces: the platform asks for none of them. */

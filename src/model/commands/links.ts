@@ -9,7 +9,7 @@ export interface ChildLink {
 /**
  * Several links of one parent, decided together. The sender has looked at each child. `maker` is what the links are
  * stored with that are made by it; a removal with it leaves what has another one: links that were there before, and
- * those that somebody else has asked for since.
+ * those that another request has asked for since.
  */
 export interface ChildLinks {
   readonly kind: ChildKind;

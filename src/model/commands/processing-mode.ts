@@ -41,7 +41,9 @@ export const isStored = (mode: ProcessingMode): boolean =>
   mode !== PROCESSING_MODE.TRANSIENT && mode !== PROCESSING_MODE.CEP;
 /** Whether what a command asks for is stored when a client sent it with the mode. */
 export const isStoredAs = (kind: CommandKind, mode: ProcessingMode): boolean => isStored(applicableMode(kind, mode));
-/** Alarms know no CEP (docs/spec/conventions.md#processing-modes): nobody else would hear of one that is not stored. */
+/**
+ * Alarms know no CEP (docs/spec/conventions.md#processing-modes): no subscriber would hear of one that is not stored.
+ */
 export const isAlarmStored = (mode: ProcessingMode): boolean => mode !== PROCESSING_MODE.TRANSIENT;
 /** Sent to real-time subscribers. */
 export const isNotified = (mode: ProcessingMode): boolean =>

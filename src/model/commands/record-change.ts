@@ -10,7 +10,7 @@ import type { RecordCollection } from './collections.ts';
 /** Characters from which on a digest is shorter. */
 const TEXT_LENGTH_MAX = 256;
 /**
- * Whoever follows their changes looks at the former text (accounts/users/lost-rights.ts,
+ * Code that follows their changes looks at the former text (accounts/users/lost-rights.ts,
  * accounts/login/rights-watch.ts).
  */
 const WITH_FORMER_TEXT: ReadonlySet<RecordCollection> = new Set(['user', 'group', 'inventoryRole']);
@@ -26,7 +26,7 @@ export function withDigest(change: RecordChange): RecordChange {
 
 /** @param current text of the record, undefined when there is none. */
 export function isAsExpected({ expected, expectedDigest }: RecordChange, current: string | undefined): boolean {
-  // `undefined` is left out of JSON: an absent member expects that there is no such record.
+  // `undefined` is left out of JSON: an absent member expects that the record does not exist.
   if (expectedDigest === undefined) return current === expected;
   return current !== undefined && digestOf(current) === expectedDigest;
 }

@@ -33,7 +33,7 @@ export interface SessionMessage extends OfHolder {
 export interface SessionMessageRemove extends SessionItem, OfHolder {
   readonly marks?: MarkChange;
 }
-/** `after` as of SessionSave. */
+/** `after` as in SessionSave. */
 export interface SessionRemove extends OfHolder {
   readonly after?: string;
 }
@@ -44,7 +44,7 @@ export interface SessionRemove extends OfHolder {
 export interface SessionExpire {
   readonly session: string;
   readonly lostAt: number;
-  /** Nothing happens when somebody else has had it since; nobody had it when absent. */
+  /** Nothing happens when another holder has had it since. Absent when there was no holder. */
   readonly holder?: string;
 }
 /** `id` is a message's or a packet's. */

@@ -47,7 +47,7 @@ export interface UserPut {
   readonly usesToken?: string;
 }
 /**
- * `expected` as of RecordChange: the text of the accepted request. `tenant` is the number of the tenant that gets the
+ * `expected` as in RecordChange: the text of the accepted request. `tenant` is the number of the tenant that gets the
  * user.
  */
 export interface DeviceCredentialsIssue {

@@ -13,7 +13,7 @@ export const TIME_RULE = 'an ISO 8601 timestamp from 1900 to 2299';
 /** Whether a time can be stored; false for NaN. */
 export const isEntityTime = (ms: number): boolean => ms >= TIME_MIN && ms <= TIME_MAX;
 
-/** @returns milliseconds since 1970; undefined when the text is no timestamp or nothing that can be stored. */
+/** @returns milliseconds since 1970; undefined when the text is not a timestamp, or one that cannot be stored. */
 export function parseEntityTime(text: string): number | undefined {
   const time = parseTime(text);
   return time === undefined || !isEntityTime(time) ? undefined : time;

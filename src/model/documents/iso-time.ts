@@ -23,7 +23,7 @@ let position = 0;
 
 /**
  * @param options.spaceIsPlus reads a space behind the time as `+`: queries whose `+` was not encoded as `%2B`.
- * @returns ms since 1970, or undefined when `text` is no timestamp. Fractions beyond ms are cut.
+ * @returns ms since 1970, or undefined when `text` is not a timestamp. Fractions beyond ms are cut.
  */
 export function parseTime(text: string, options?: { readonly spaceIsPlus?: boolean }): number | undefined {
   if (text.length > TEXT_LENGTH_MAX) return undefined;

@@ -26,7 +26,7 @@ export function requireFewMembers(members: Members, before = 0): void {
 
 /**
  * Splits a JSON object into its top-level members. Of equal names the last wins, at the place of the first.
- * @throws PlatformError `general/bad-json` (400) for what is no JSON, `validation/not-an-object` (422) for other JSON
+ * @throws PlatformError `general/bad-json` (400) for what is not JSON, `validation/not-an-object` (422) for other JSON
  * (docs/spec/errors.md#statuses).
  */
 export function parseMembers(text: string): Members {
@@ -87,7 +87,7 @@ export function joinMembers(members: Iterable<readonly [string, string]>): strin
 
 /**
  * Merges `changes` into `members` (docs/spec/conventions.md#changes): a member replaces the old one as a whole, `null`
- * removes it. One that says the same in other words is no change, and the old one stays.
+ * removes it. One that says the same in other words changes nothing, and the old one stays.
  * @returns whether anything changed. @throws PlatformError `validation/too-many-members`; then `members` is not to be used.
  */
 export function mergeMembers(members: Members, changes: Iterable<readonly [string, string]>): boolean {

@@ -52,8 +52,8 @@ export function convertUnit(quantity: Quantity, system: UnitSystem | undefined):
 }
 
 /**
- * @param text a measurement as a JSON document. @returns it with values and units converted; what is no series stays as
- * it is.
+ * @param text a measurement as a JSON document. @returns it with values and units converted; what is not a series stays
+ * as it is.
  */
 export function convertMeasurement(text: string, system: UnitSystem): string {
   const members = splitMembers(compact(text));

@@ -114,7 +114,7 @@ const sumOf = (counts: OperationCounts): number => COUNTED.reduce((sum, status) 
  * Counts with the operations that were deleted. How many are gone follows from the number that was created; of which
  * status they were, from what was counted before: one that was not over then has failed, as a device that is gone has.
  * @param live counts of the operations that are there.
- * @param isAllSeen all that were created had been seen by the history when it counted: what nobody had counted before
+ * @param isAllSeen all that were created had been seen by the history when it counted: what was not counted before
  * it was deleted has failed, too.
  */
 export function countsWithDeleted(
@@ -149,7 +149,7 @@ export function isOverAsCounted(stored: StoredBulkOperation, counts: OperationCo
 /**
  * What became of the devices. What is not yet created, or not yet seen, is pending, a device that is gone has failed:
  * the four parts always add up to `all`.
- * @param live counts of the operations that are there; they may be newer than the record. @param isAllSeen as of
+ * @param live counts of the operations that are there; they may be newer than the record. @param isAllSeen as in
  * `countsWithDeleted`.
  */
 export function bulkProgress(stored: StoredBulkOperation, live: OperationCounts, isAllSeen = false): BulkProgress {

@@ -32,7 +32,7 @@ export const eventBinaryKeys = (text: string): string[] => eventBinaryParts(text
 export interface ChunkRange {
   readonly start: number;
   readonly stop: number;
-  /** Of the whole binary; undefined while nobody knows. */
+  /** Of the whole binary; undefined while it is not known. */
   readonly length: number | undefined;
   /** As it is shown. */
   readonly text: string;

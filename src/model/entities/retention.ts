@@ -199,7 +199,7 @@ export interface RetentionStore {
   ): Promise<RetentionChunk | undefined>;
   /**
    * Removes a part. @param isWanted asked before each bounded step: false ends it early; who always says so only wants
-   * to know what is left.
+   * to know the rest.
    * @returns how much of the part is left: 0 when all of it is gone.
    */
   remove(tenant: number, target: RetentionTarget, after: string, through: string, isWanted: IsWanted): Promise<number>;

@@ -31,6 +31,6 @@ export interface StoredUser {
   readonly configured?: string;
   /** Of a user of a microservice: its password and rights are the server's. */
   readonly service?: ServiceOf;
-  /** Of somebody who was made by hand and has a name as devices have; registering a device of the name ends it. */
+  /** Of a user who was made by hand and has a name as devices have; registering a device of the name ends it. */
   readonly isPerson?: boolean;
 }

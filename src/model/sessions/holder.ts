@@ -5,7 +5,7 @@
  */
 
 /**
- * The next holder, which goes on from the state of `former` ('' = there is no session). @param name of nobody else.
+ * The next holder, which goes on from the state of `former` ('' = a new session). @param name unique.
  * @param now ms since 1970.
  */
 export function holderAfter(former: string, name: string, now: number): string {

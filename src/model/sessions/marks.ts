@@ -10,7 +10,7 @@ export const SESSION_MARKS_MAX = 1_000;
 export interface MarkChange {
   /** That of the message, which was acknowledged. */
   readonly acknowledged?: string | undefined;
-  /** Those that nobody asks for any more. */
+  /** Those that no client asks for any more. */
   readonly over?: readonly string[] | undefined;
 }
 

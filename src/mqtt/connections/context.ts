@@ -37,7 +37,7 @@ export interface SharedContext<C> {
   /** A CONNECT arrives: its connection is not silent any more. */
   connecting(connection: C): void;
   /**
-   * Who has sent the CONNECT is not known at once: until `known` its connection gives way when all places are taken.
+   * The sender of the CONNECT is not known at once: until `known` its connection gives way when all places are taken.
    */
   waits(connection: C, address: string): void;
   known(connection: C): void;

@@ -9,8 +9,8 @@ export interface MqttMetrics extends Refusals {
   /** PUBLISH packets of one connection, once per socket read. */
   received?(tenantNumber: number, count: number): void;
   /**
-   * So many PUBLISH packets were acknowledged (PUBACK, PUBREC) so long after they had been received; once per write and
-   * read.
+   * Counts PUBLISH packets that were acknowledged (PUBACK, PUBREC), with the time since they were received; once per
+   * write and read.
    */
   acknowledged(durationMs: number, count: number): void;
 }

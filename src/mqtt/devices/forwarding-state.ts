@@ -92,7 +92,7 @@ export class ForwardingState {
     this.#sentTopics.clear();
   }
 
-  /** There is no room: what is known now may be old when there is. */
+  /** The queue is full: what is known now may be old when it has room. */
   waits(): void {
     if (this.walk !== undefined) this.walk.hasWaited = true;
     this.#oldLive = this.#live.length;
@@ -114,7 +114,7 @@ export class ForwardingState {
     }
     if (operation.text !== undefined) return false;
     this.wantAll(false);
-    // Nobody would find them again.
+    // They would not be found again.
     this.#live = this.#live.filter(({ text }) => text !== undefined);
     this.#oldLive = this.#live.length;
     return true;

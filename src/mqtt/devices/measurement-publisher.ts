@@ -118,7 +118,7 @@ export class MeasurementPublisher {
     return OFFERED.TAKEN;
   }
 
-  /** Has the head of the next record. @param time NaN: now. @returns where it goes; below 0 when there is no room. */
+  /** Has the head of the next record. @param time NaN: now. @returns where it goes; below 0 when the group is full. */
   #begin(length: number, device: MeasuringDevice, mode: ProcessingMode, time: number, now: number): number {
     const offset = this.#intake.reserve(length, device.tenantNumber, device.source);
     if (offset < 0) return offset;

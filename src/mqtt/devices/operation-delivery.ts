@@ -354,7 +354,7 @@ export class OperationDelivery {
     this.#routeNow(notification.tenant, notification.source, operation);
   }
 
-  /** When it cannot be found out for whom the operation is, it is tried again: nobody may ask for it. */
+  /** When it cannot be found out for whom the operation is, it is tried again: the device may not ask for it. */
   #routeNow(tenant: number, device: string, operation: RoutedOperation, isAgain = false): void {
     this.#route(tenant, device, operation).catch((error: Error) => {
       if (!isAgain) this.#failed(error, device, operation.id);
@@ -369,7 +369,7 @@ export class OperationDelivery {
 
   /** The operation stays PENDING: the device gets it when it subscribes again or asks for it (500). */
   #failed(error: Error, device: string, operation?: string): void {
-    this.#log.warn({ err: error, device, operation }, 'an operation could not be brought to its device');
+    this.#log.warn({ err: error, device, operation }, 'an operation could not be delivered to its device');
   }
 
   /** To the device itself when it receives operations, else to the nearest ancestor that does (its gateway). */
@@ -388,7 +388,7 @@ export class OperationDelivery {
     await this.#forward(link);
   }
 
-  /** @param isAlone nobody who is nearer receives it through another node. */
+  /** @param isAlone no nearer receiver is connected to another node. */
   async #receiverOf(tenant: number, device: string, isAlone: boolean): Promise<Device | undefined> {
     const open = [device];
     const seen = new Set(open);

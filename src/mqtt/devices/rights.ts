@@ -27,7 +27,7 @@ export class MessageRights {
 
   /**
    * @param question the same for the same answer. @returns the answer. @throws PlatformError `mqtt/objects-of-message`
-   * for one question too many; NotLoaded, which is no answer.
+   * for one question too many; NotLoaded, which answers nothing.
    */
   answer(question: string, ask: () => boolean): boolean {
     const known = this.#answers.get(question);

@@ -25,7 +25,7 @@ const RECEIVE_MAXIMUM_DEFAULT = 65_535;
 /** Connections whose password is being checked, and what ends the wait. */
 const leaving = new WeakMap<Connection, () => void>();
 
-/** The connection has ended: nobody waits for its check. */
+/** The connection has ended: its check is not needed any more. */
 export function leave(connection: Connection): void {
   leaving.get(connection)?.();
   leaving.delete(connection);
@@ -36,7 +36,7 @@ export function receiveConnect(connection: Connection, frame: Buffer): void {
   if (connection.state !== STATE.AWAITING_CONNECT) throw new PacketError(REASON.PROTOCOL_ERROR, 'a second CONNECT');
   if (!isKnownProtocol(frame, fixedHeaderEnd(frame, 0))) {
     connection.connecting();
-    // [MQTT-3.1.2-2] In the form of 3.1.1: whoever speaks an unknown version knows that one rather than 5.0.
+    // [MQTT-3.1.2-2] In the form of 3.1.1: a client of an unknown version knows that one rather than 5.0.
     refuse(connection, REASON.UNSUPPORTED_PROTOCOL_VERSION, 'the protocol level is not supported');
     return;
   }
@@ -91,7 +91,7 @@ function refuseWill(connection: Connection): void {
   const { limits } = connection.context;
   const reason = `the payload of the will has ${connection.will!.payloadBytes} bytes, more than ${limits.payloadBytes}`;
   connection.will = undefined;
-  // No return code of 3.1.1 says it: then there is no CONNACK [MQTT-3.2.2-6].
+  // No return code of 3.1.1 says it: then CONNACK is left out [MQTT-3.2.2-6].
   if (connection.protocolVersion === 5) refuse(connection, REASON.PACKET_TOO_LARGE, reason, LIMIT.PAYLOAD_BYTES);
   else connection.close(REASON.PACKET_TOO_LARGE, reason, LIMIT.PAYLOAD_BYTES);
 }
@@ -110,7 +110,7 @@ async function connect(connection: Connection, packet: IConnectPacket): Promise<
     // [MQTT-3.1.3-8]
     return refuse(connection, REASON.CLIENT_IDENTIFIER_NOT_VALID, 'a session that is kept needs a client identifier');
   }
-  // A cached answer is no promise: then CONNECT is checked within the read that brought it.
+  // A cached answer comes without a promise: then CONNECT is checked within the read that brought it.
   const answered = identify(connection, packet, certificates);
   const identity = answered instanceof Promise ? await answered : answered;
   if (identity === undefined) return;
@@ -299,7 +299,7 @@ function serverProperties(connection: Connection): NonNullable<ConnackContent['p
   };
 }
 
-/** The link learns of the subscriptions that the session has; what it refuses now is no longer one. */
+/** The link learns of the subscriptions that the session has; what it refuses now is not one any more. */
 function restoreSubscriptions(connection: Connection, session: Session): string[] {
   const restored: string[] = [];
   for (const [filter, qos] of session.subscriptions ?? []) {

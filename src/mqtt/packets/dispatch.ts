@@ -58,7 +58,7 @@ function dispatchDecoded(connection: Connection, frame: Buffer): void {
   }
 }
 
-/** The short form is read here: with many messages in flight there are as many of these as of PUBLISH. */
+/** The short form is read here: with many messages in flight there is one for each PUBLISH. */
 function dispatchAcknowledgement(
   connection: Connection,
   type: number,

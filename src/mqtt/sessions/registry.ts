@@ -34,7 +34,7 @@ export interface SessionsElsewhere {
   left(session: SessionName): void;
 }
 
-/** A session that another node wants waits so long for what is on its way to the store. */
+/** A session that another node wants waits this long for what is on its way to the store. */
 const GIVE_UP_WAIT_MS = 5_000;
 const GIVE_UP_LOOK_MS = 5;
 /** Nodes that open a session at the same moment find it changed; each of them reads it so often. */
@@ -50,7 +50,7 @@ export class SessionRegistry {
   readonly #sessions = new Map<string, Session>();
   /** Sessions without a connection, the longest first. */
   readonly #offline = new Set<Session>();
-  /** Writes that nobody waits for, until the server stops. */
+  /** Writes in the background, awaited when the server stops. */
   readonly #background = new Map<string, Promise<void>>();
   readonly #context: SessionContext;
   readonly #wheel: TimerWheel;
@@ -89,7 +89,7 @@ export class SessionRegistry {
 
   /**
    * Makes `owner` the connection of the session; an earlier one is closed first [MQTT-3.1.4-3]. What is in memory
-   * counts only while the store says that nobody has had the session since.
+   * counts only while the store says that the session has had no other holder since.
    * @returns undefined when yet another connection took the session while it was being read.
    * @throws what the store throws.
    */
@@ -152,7 +152,7 @@ export class SessionRegistry {
     attempt: number,
   ): Promise<OpenedSession | undefined> {
     if (session.owner === undefined || session.owner === owner) this.#forget(session);
-    // Whoever has given up must not take it from a connection that has come after it.
+    // A connection that has given up must not take it from a later one.
     if (session.owner !== owner || owner.isOver) return undefined;
     if (attempt < OPEN_ATTEMPTS) return this.open(owner, request, attempt + 1);
     owner.takenOver();
@@ -216,7 +216,7 @@ export class SessionRegistry {
     await this.#background.get(name);
   }
 
-  /** The wills that still wait are sent: nobody would after the process has ended. */
+  /** Sends the wills that still wait: they would be lost with the process. */
   sendWaitingWills(): void {
     for (const session of this.#sessions.values()) session.waitingWill?.sessionEnds();
   }

@@ -72,7 +72,7 @@ export class Session implements ClientSession, Timed {
   owner: SessionOwner | undefined = undefined;
   /** The owner while it opens the session: it finds out itself whether what is here is old. */
   opening: SessionOwner | undefined = undefined;
-  /** Somebody has found out that it is old while it was opened. */
+  /** A reader has found out that it is old while it was opened. */
   isLost = false;
   /** Clears when the store has been read. */
   loading: Promise<void> | undefined = undefined;
@@ -126,7 +126,7 @@ export class Session implements ClientSession, Timed {
     this.holder = holderAfter('', name, context.now());
   }
 
-  /** @returns who has the session after `former`, which this object is from now on. */
+  /** @returns the holder after `former`, which this object is from now on. */
   follow(former: string): string {
     this.heldBy = former;
     this.holder = holderAfter(former, this.name, this.#context.now());
@@ -472,7 +472,7 @@ export class Session implements ClientSession, Timed {
     const attempt = (): Promise<void> =>
       store.removeMessage(this.tenantNumber, this.key, outbound.id, marks, this.holder);
     if (this.#removals >= limits.queueMessages) {
-      // Not tried again: so many can wait only while the store refuses, and then the newest were never stored.
+      // Not tried again: this many wait only while the store refuses, and then the newest were never stored.
       attempt().catch((error: Error) => {
         if (isElsewhere(error)) return this.#context.lost(this);
         this.#context.limitHit(

@@ -10,7 +10,7 @@ const RETRY_SECONDS = 1;
 /** Changes that are tried at once when the store takes them again. */
 const ATTEMPTS_AT_ONCE = 64;
 
-/** The number of changes is bounded by the sessions, which have at most so many ids that are not settled. */
+/** The number of changes is bounded by the sessions, each of which has a bounded number of ids that are not settled. */
 export class StoreChanges implements Timed {
   wheelSlot: number = NOT_WAITING;
   readonly #wheel: TimerWheel;
@@ -77,7 +77,7 @@ export class StoreChanges implements Timed {
         this.#lost(change.session);
         return true;
       }
-      // Reported the first time. Behind the others: what is refused for a reason of its own holds nobody up.
+      // Reported the first time. Behind the others: what is refused for a reason of its own holds up no other change.
       this.#refused.add(change);
       return false;
     }

@@ -1,5 +1,5 @@
 /**
- * Ends stored sessions whose time is over while nobody holds them in memory, page by page: the session's actor decides
+ * Ends stored sessions whose time is over while no node holds them in memory, page by page: the session's actor decides
  * and removes. It also notes when the sessions that were connected at a crash lost their connection, so that their time
  * runs.
  */
@@ -58,7 +58,7 @@ export class SessionSweeper {
     return this.#loop.stop();
   }
 
-  /** One pass over all sessions. Rejects when the store or the journal refuses; what is left is for the next pass. */
+  /** One pass over all sessions. Rejects when the store or the journal refuses; the rest is for the next pass. */
   async sweep(): Promise<void> {
     const { documents, tenants, clock } = this.#options;
     // A session that is stored as connected and has no connection has lost it before now.

@@ -9,7 +9,7 @@ export interface Transport {
   readonly isWebSocket?: boolean;
   /** Set before `end` of one that has to give its place back: a WebSocket does not wait for the client to close too. */
   endsAtOnce?: boolean;
-  /** For bounds by address; absent where nobody is at the other end. */
+  /** For bounds by address; absent without a remote end. */
   readonly clientAddress?: ClientAddress;
   /** The certificates that the client has sent over TLS, its own first; empty without one. */
   readonly certificates?: readonly X509Certificate[];

@@ -103,7 +103,7 @@ export class ClusterCaches implements NodeCaches {
     } catch (error) {
       this.#core.log.warn(
         { tenant, error: (error as Error).message },
-        'changed records could not be read; everything that is remembered is read again',
+        'changed records could not be read; all cached records are read again',
       );
       this.#untold.add(ALL);
       this.#forgetSoon(RETRY_MS);
@@ -153,7 +153,7 @@ export class ClusterCaches implements NodeCaches {
     } catch (error) {
       log.warn(
         { error: (error as Error).message, retryMs: RETRY_MS },
-        'what is remembered could not be read again; trying again',
+        'cached records could not be read again; trying again',
       );
       for (const shard of missed) this.#untold.add(shard);
       this.#forgetSoon(RETRY_MS);

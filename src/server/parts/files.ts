@@ -1,4 +1,4 @@
-/** Large content: how much a tenant may hold, and what nobody refers to any more. */
+/** Large content: how much a tenant may hold, and content without references. */
 import { STATISTICS_FILES, statisticsFileBlobs } from '../../accounts/tenants/statistics-files.ts';
 import { BlobSweeper, documentReferences } from '../../jobs/files/blob-sweeper.ts';
 import { RetiredBlobs } from '../../jobs/files/retired-blobs.ts';

@@ -45,7 +45,7 @@ export class MeasurementValue {
   fragmentEnd = 0;
   seriesStart = 0;
   seriesEnd = 0;
-  /** Empty when there is no unit; may have UTF-8 of more than one byte, always valid. */
+  /** Empty without a unit; may have UTF-8 of more than one byte, always valid. */
   unitStart = 0;
   unitEnd = 0;
   /** The number as sent; always a range, also for built-in names. */
@@ -236,7 +236,7 @@ function scanLastTime(buffer: Uint8Array, at: number, end: number, row: Measurem
   return at < end && buffer[at] === COMMA ? scanTime(buffer, at + 1, end, row) : at;
 }
 
-/** A time or nothing. @returns the index behind it, -1 when it is no time that can be stored. */
+/** A time or nothing. @returns the index behind it, -1 when it is not a time that can be stored. */
 function scanTime(buffer: Uint8Array, start: number, end: number, row: MeasurementRow): number {
   let at = start;
   while (at < end && classes[buffer[at]] !== ENDS) at += 1;

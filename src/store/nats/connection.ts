@@ -161,7 +161,7 @@ export class NatsConnection {
       } else if (status.type === 'reconnecting') {
         this.#attempts.begin();
       } else if (status.type === 'error') {
-        this.#log.error({ err: status.error }, 'NATS refuses something');
+        this.#log.error({ err: status.error }, 'NATS refused a request');
       }
     }
     this.#isConnected = false;

@@ -206,7 +206,7 @@ export class NatsLiveBus implements LiveBus {
     try {
       message = JSON.parse(Buffer.from(payload).toString()) as InterestMessage;
     } catch (error) {
-      this.#log.warn({ err: error, from }, 'what a node listens to could not be read');
+      this.#log.warn({ err: error, from }, 'the subscriptions of a node could not be read');
       return;
     }
     if (message.all !== undefined) {

@@ -359,7 +359,7 @@ export class RedisDocuments implements ShardDocuments {
     this.#loggedAt = now;
     this.#options.log.warn(
       { shard: this.#options.shard, problem },
-      'Redis does not take what the shard sends; it is repeated',
+      'Redis refuses the changes of a shard; trying again',
     );
   }
 }

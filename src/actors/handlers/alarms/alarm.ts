@@ -143,7 +143,7 @@ const updateText = (members: Members): string =>
 
 export function updateAlarm(context: ActorContext, body: AlarmUpdate): { doc: string } {
   const members = load(context, body.id);
-  // A PUT whose body equals the stored data changes nothing and notifies nobody (docs/spec/alarms.md#history).
+  // A PUT whose body equals the stored data changes nothing and makes no notification (docs/spec/alarms.md#history).
   const changes = parseMembers(body.doc);
   for (const name of SERVER_KEPT) changes.delete(name);
   const before = new Map(members);

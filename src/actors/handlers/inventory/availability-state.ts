@@ -39,8 +39,8 @@ export function followRequiredInterval(context: ActorContext, id: string, member
 }
 
 /**
- * Nobody waits for the device any more. By a command of its own: the object, which has the counters of alarms, is being
- * written.
+ * The availability of the device is not watched any more. By a command of its own: the object, which has the counters
+ * of alarms, is being written.
  */
 function endSilence(context: ActorContext, id: string): void {
   if (context.get('openAlarm', `${id}\n${UNAVAILABILITY_ALARM}`) === undefined) return;

@@ -16,7 +16,7 @@ import { managedObjectRow } from '../../runtime/rows.ts';
 const ANCESTORS_MAX = 1_000;
 const ANCESTORS_LIMIT = 'inventory/ancestors';
 /**
- * Value of a link that stays unless somebody unlinks it; any other is the maker of several links at once, who may have
+ * Value of a link that stays unless a request unlinks it; any other is the maker of several links at once, who may have
  * to take it back.
  */
 export const LINKED = '1';
@@ -63,7 +63,7 @@ export function addChild(context: ActorContext, body: ChildAdd | ChildLinks): { 
     return linkChild(context, body);
   } catch (error) {
     if (body.isNew !== true || !(error instanceof PlatformError)) throw error;
-    // Nobody asked for the object without the link. Its own actor spares it when it has got another parent since.
+    // The request was for the object with its link. Its own actor spares it when it has got another parent since.
     context.send({
       kind: COMMAND.MANAGED_OBJECT_DELETE,
       key: Number(body.child),
@@ -97,8 +97,8 @@ function addChildren(context: ActorContext, { children, maker, ...link }: ChildL
 }
 
 /**
- * A link that somebody asks for again is no longer its maker's to take back. The child may not have decided yet: it is
- * asked again, before the answer.
+ * A link that another request asks for is not its maker's to take back any more. The child may not have decided yet: it
+ * is asked again, before the answer.
  * @param value of the link, undefined for a new one. @returns whether it is new.
  */
 function addLink(context: ActorContext, link: ChildLink, value: string | undefined, maker: string): boolean {
@@ -144,7 +144,7 @@ function forgetChild(context: ActorContext, link: ChildLink): void {
 /**
  * Of links that make a cycle together, the one that is noted last is of a child that has children: those were noted by
  * this actor. In a cluster the notes of other shards are seen once they are committed, so such a child looks again when
- * its own note is: whoever looks last sees all of them.
+ * its own note is: the last to look sees all of them.
  */
 export function addParent(context: ActorContext, link: ParentAdd): undefined {
   // Its removal may have overtaken it.

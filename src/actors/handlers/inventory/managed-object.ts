@@ -72,7 +72,7 @@ export interface ManagedObjectDelete extends Asked {
   readonly parent?: string;
   /** With `parent`: nothing happens unless it is a group. */
   readonly onlyGroup?: boolean;
-  /** With `parent`: it was a child addition there, which goes whoever owns it. */
+  /** With `parent`: it was a child addition there, which is deleted with it, regardless of its owner. */
   readonly isAddition?: boolean;
 }
 
@@ -160,7 +160,7 @@ export function updateManagedObject(context: ActorContext, body: ManagedObjectUp
   if (body.leavesAgents) leaveAgents(context, id, body);
   const changes = parseMembers(body.doc);
   for (const name of SERVER_KEPT) changes.delete(name);
-  // An object is always somebody's.
+  // An object always has an owner.
   if (!body.mayChangeOwner || changes.get('owner') === 'null') changes.delete('owner');
   if (body.onlyWhenAbsent) for (const name of members.keys()) changes.delete(name);
   keepOneMarker(changes, members);

@@ -2,9 +2,9 @@
  * Receipts: in a cluster a QoS 2 message may be of another shard than its session. That it was received is stored in
  * the group of the message, so that both are there or neither, whatever is killed; the session knows in which shards to
  * look (`SessionState.receivesIn`, docs/internals/cluster.md). Kept in `meta`, which each shard has of its own, under
- * `received/<session>\n<packet id, 5 digits>/<part, 4 digits>`; `receiver/<session>` is who has read them last: what a
- * former holder of the session stores after that (it was cut off, or stood still) is no receipt, or a new message under
- * the same packet id would be taken for received.
+ * `received/<session>\n<packet id, 5 digits>/<part, 4 digits>`; `receiver/<session>` is the last reader: what a
+ * former holder of the session stores after that (it was cut off, or stood still) does not count as a receipt, or a new
+ * message under the same packet id would be taken for received.
  */
 import type { SessionReceipt, SessionReceipts, StoredReceipt } from '../../../model/commands/sessions.ts';
 import { isFormerHolder } from '../../../model/sessions/holder.ts';

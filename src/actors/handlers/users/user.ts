@@ -57,7 +57,7 @@ export function putUser(context: ActorContext, body: UserPut): { doc: string } |
     isPerson: (body.isPerson ?? old?.isPerson) === true ? true : undefined,
   };
   context.put('user', userName, JSON.stringify(user));
-  // Nobody is connected as a user that is new.
+  // A new user has no connections.
   context.changedUser = {
     userName,
     keepsConnections: old === undefined || connectionRights(old) === connectionRights(user),

@@ -1,6 +1,6 @@
 /**
  * An HTTP and WebSocket server on `node:http` and `ws` in the shape of uWebSockets.js, for platforms where that does
- * not load. Its parser is strict (never `insecureHTTPParser`): what is no request is answered 400 and the connection
+ * not load. Its parser is strict (never `insecureHTTPParser`): what is not a request is answered 400 and the connection
  * closed.
  */
 import { createServer } from 'node:http';

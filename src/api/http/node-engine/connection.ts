@@ -94,7 +94,7 @@ export class Connection {
     else this.#turned(true);
   }
 
-  /** Something came that is no request. Answers under way are completed, unless it is in the body of one. */
+  /** Bytes came that are not a request. Answers under way are completed, unless it is in the body of one. */
   refuse(text: string): void {
     const active = this.#active;
     if (active === undefined) {

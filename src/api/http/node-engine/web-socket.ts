@@ -8,7 +8,7 @@ const CLOSED_WITHOUT_FRAME = 1006;
 /** As uWebSockets.js names it; see src/mqtt/web-socket-transport.ts. */
 const TOO_BIG = 'Received too big message';
 const TOO_BIG_CODE = 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH';
-/** A close frame has room for so many bytes of a reason. */
+/** Bytes of a reason for which a close frame has room. */
 const REASON_BYTES_MAX = 123;
 /** Before the end of the idle time a ping asks whether the client is there. */
 const PING_LEAD_MS = 4_000;

@@ -32,5 +32,5 @@ export const HIERARCHY: QueryParameters = {
   withSourceDevices: flag('With source: also data of all devices below it'),
   withSourceChildren: flag('With source: also data of all objects below it, as both others together'),
 };
-/** Older versions of the Python library `c8y_api` send `None` when nobody asks for an order. */
+/** Older versions of the Python library `c8y_api` send `None` when the caller asks for no order. */
 export const REVERT: QueryParameters = { revert: { ...flag('The other order'), alsoTakes: 'None' } };
