@@ -21,7 +21,7 @@ import { documentBatches } from '../../history/batches.ts';
 import type { ExportRow } from '../../history/batches.ts';
 import type { HistoryFilter } from '../../history/filter.ts';
 import type { Page } from '../../model/documents/page.ts';
-import { ParquetWriter } from './parquet.ts';
+import { ParquetWriter, groupRoom } from './parquet.ts';
 import type { ParquetColumn } from './parquet.ts';
 import type { QueryParameters } from '../request/schema/query-values.ts';
 import { ANSWERED } from '../request/answer.ts';
@@ -44,9 +44,6 @@ const CONTENT_TYPES: Readonly<Record<ExportFormat, string>> = {
 };
 /** Rows that are made into text at once. */
 const BATCH_ROWS = 200;
-/** A row group of Parquet ends at one of these: some 30 ms of the event loop. */
-const GROUP_ROWS = 10_000;
-const GROUP_BYTES = 2 * 1024 * 1024;
 
 type Value = string | number;
 
@@ -158,7 +155,7 @@ export function requireOwnOrder(
   throw new PlatformError('general/invalid-parameter', { name, value, limit });
 }
 
-/** What breaks since the client has left is no error. */
+/** An export that breaks because its client has left is not an error. */
 async function* untilOver(
   request: ApiRequest,
   parts: AsyncIterable<string | Uint8Array>,
@@ -196,12 +193,15 @@ async function* parquetPieces(
   const writer = new ParquetWriter(shape.columns);
   let rows: (readonly Value[])[] = [];
   let bytes = 0;
+  let groups = 0;
   for await (const batch of batches) {
     for (const row of await shape.values(batch)) {
       rows.push(row);
       for (const value of row) bytes += typeof value === 'string' ? value.length : 8;
-      if (rows.length < GROUP_ROWS && bytes < GROUP_BYTES) continue;
+      const room = groupRoom(groups);
+      if (rows.length < room.rows && bytes < room.bytes) continue;
       yield writer.rowGroup(rows);
+      groups += 1;
       rows = [];
       bytes = 0;
     }

@@ -12,6 +12,22 @@ export interface ParquetColumn {
   readonly type: ParquetType;
 }
 
+/**
+ * A row group holds up the event loop: this one for 10 ms, one of four times as much for 90 ms (measurements of eight
+ * columns, measured 2026-11-26). It costs 2 % more bytes in the file.
+ */
+const SMALL_GROUP = { rows: 2_500, bytes: 512 * 1024 } as const;
+const LARGE_GROUP = { rows: 10_000, bytes: 2 * 1024 * 1024 } as const;
+/**
+ * The description of a group takes 5 KiB until the end of the file: behind as many groups, five million rows, they are
+ * large.
+ */
+export const SMALL_GROUPS_MAX = 2_000;
+
+/** @param groups that the file has. @returns where the next one ends: at this many of either. */
+export const groupRoom = (groups: number): { readonly rows: number; readonly bytes: number } =>
+  groups < SMALL_GROUPS_MAX ? SMALL_GROUP : LARGE_GROUP;
+
 const CREATED_BY = 'millrace';
 /** The file writer compresses on the event loop: level 1 takes a quarter of the time of 6 for a tenth more bytes. */
 const GZIP = { level: 1 };

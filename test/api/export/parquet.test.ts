@@ -2,7 +2,7 @@
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 import { gunzipSync } from 'node:zlib';
 import t from 'tap';
-import { ParquetWriter } from '../../../src/api/export/parquet.ts';
+import { ParquetWriter, SMALL_GROUPS_MAX, groupRoom } from '../../../src/api/export/parquet.ts';
 import type { ParquetColumn } from '../../../src/api/export/parquet.ts';
 
 const COLUMNS: readonly ParquetColumn[] = [
@@ -64,3 +64,11 @@ t.test('a group with no two equal values of a column', async (t) => {
   t.equal(objects[2_999].id, '2999'.repeat(200));
   t.equal(objects[2_999].value, Math.sqrt(2_999));
 });
+
+t.test(
+  'groups are small at first: each holds up the event loop, and is described in memory until the end',
+  async (t) => {
+    t.same([groupRoom(0).rows, groupRoom(SMALL_GROUPS_MAX - 1).rows], [2_500, 2_500]);
+    t.same([groupRoom(SMALL_GROUPS_MAX).rows, groupRoom(10 * SMALL_GROUPS_MAX).rows], [10_000, 10_000]);
+  },
+);
