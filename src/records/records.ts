@@ -69,9 +69,14 @@ export const isChangedMeanwhile = (error: unknown): boolean =>
 /**
  * Runs `change`, which reads, decides and stores, again when another writer changed one of its records meanwhile. The
  * pauses grow and are random, so that many writers of one record get out of each other's way.
+ * @param wait resolves after the ms of a pause.
  * @throws PlatformError 503 `records/changes-at-once`, never 409: nothing of what was sent is in conflict.
  */
-export async function retried<Result>({ refusals }: Counting, change: () => Promise<Result>): Promise<Result> {
+export async function retried<Result>(
+  { refusals }: Counting,
+  change: () => Promise<Result>,
+  wait: (ms: number) => Promise<unknown> = pause,
+): Promise<Result> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await change();
@@ -82,7 +87,7 @@ export async function retried<Result>({ refusals }: Counting, change: () => Prom
       refusals.count(RETRIES_LIMIT);
       throw refusedBy(RETRIES_LIMIT);
     }
-    await pause(Math.random() * Math.min(PAUSE_MAX_MS, PAUSE_FIRST_MS * 2 ** tries));
+    await wait(Math.random() * Math.min(PAUSE_MAX_MS, PAUSE_FIRST_MS * 2 ** tries));
   }
 }
 

@@ -9,7 +9,7 @@ import { HistoryRefusal } from '../../src/ingest/projector/history-writer.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { until } from '../actors/platform.ts';
 import type { FakeHistory } from '../ingest/fake-history.ts';
-import { rounds } from '../helpers/rounds.ts';
+import { crashPlaces, rounds } from '../helpers/rounds.ts';
 import { Random } from '../smartrest/random.ts';
 import { TestCluster } from './memory/nodes.ts';
 
@@ -134,8 +134,8 @@ t.test(
   'killed at each step of the halving: the next owners go on with its parts, also when the store has changed its mind',
   async (t) => {
     for (const isCured of [false, true]) {
-      // Every second place with the one store, those between with the other.
-      for (let crashAt = rounds(isCured ? 2 : 1, 1); ; crashAt += rounds(2, 1)) {
+      const places = crashPlaces();
+      for (let crashAt = places.first; ; crashAt += places.by) {
         const { cluster, sources } = await two(t, 4);
         const [first, second] = cluster.nodes;
         cluster.history.refuses = refusesPoison;

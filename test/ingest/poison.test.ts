@@ -11,7 +11,7 @@ import { COMMAND } from '../../src/model/commands/kinds.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { QuarantineFile } from '../../src/store/files/quarantine.ts';
 import { Platform, openEnvironment, silentLog, until } from '../actors/platform.ts';
-import { rounds } from '../helpers/rounds.ts';
+import { crashPlaces, rounds } from '../helpers/rounds.ts';
 import { Random } from '../smartrest/random.ts';
 import { FakeHistory } from './fake-history.ts';
 import { event, measure, quarantinePath, range, start, visible } from './projector-harness.ts';
@@ -293,9 +293,9 @@ t.test(
   'kill at each step of the halving: nothing twice, nothing lost, also when the store has changed its mind',
   async (t) => {
     for (const isCured of [false, true]) {
+      const places = crashPlaces();
       let steps = 0;
-      // Every second place with the one store, those between with the other.
-      for (let crashAt = rounds(isCured ? 2 : 1, 1); ; crashAt += rounds(2, 1)) {
+      for (let crashAt = places.first; ; crashAt += places.by) {
         const history = new FakeHistory();
         history.refuses = refusesPoison;
         const path = quarantinePath(t);

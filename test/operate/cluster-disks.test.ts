@@ -4,6 +4,8 @@ import { refusedBy } from '../../src/model/errors.ts';
 import { ClusterDisks } from '../../src/server/cores/cluster-disks.ts';
 import { silentLog, until } from '../actors/platform.ts';
 
+const HISTORY_EVERY_MS = 5;
+
 t.test("ClickHouse's disk is looked at again and again, under a name of its own", async (t) => {
   const history = { freeBytes: 5_000 as number | Error, asked: 0 };
   const logged: object[] = [];
@@ -17,6 +19,7 @@ t.test("ClickHouse's disk is looked at again and again, under a name of its own"
     freeBytesMin: 1_000,
     warnBytes: 0,
     historyFreeBytes,
+    historyEveryMs: HISTORY_EVERY_MS,
     log: {
       ...silentLog,
       error: (details) => {
@@ -58,6 +61,7 @@ t.test('a full data disk comes first, and takes its node out of service unless a
     freeBytesMin: 2 ** 60,
     warnBytes: 0,
     historyFreeBytes: async () => historyFreeBytes,
+    historyEveryMs: HISTORY_EVERY_MS,
     log: silentLog,
   });
   await disks.start();

@@ -12,20 +12,24 @@ t.test(
     const fake = new FakePlatform();
     const ports = fake.platform();
     let tries = 0;
+    const waited: number[] = [];
+    const wait = async (ms: number): Promise<void> => void waited.push(ms);
     const late = async (): Promise<string> => {
       tries += 1;
       if (tries < 20) throw changedMeanwhile;
       return 'done';
     };
-    t.equal(await retried(ports, late), 'done');
+    t.equal(await retried(ports, late, wait), 'done');
     await t.rejects(
-      retried(ports, () => Promise.reject(new Error('other'))),
+      retried(ports, () => Promise.reject(new Error('other')), wait),
       { message: 'other' },
     );
     await t.rejects(
-      retried(ports, () => Promise.reject(changedMeanwhile)),
+      retried(ports, () => Promise.reject(changedMeanwhile), wait),
       { code: 'general/busy', status: 503, message: /records\/changes-at-once/ },
     );
     t.same(fake.counted, ['records/changes-at-once']);
+    t.equal(waited.length, 19 + 39);
+    t.ok(Math.max(...waited) <= 250, 'ms of a pause');
   },
 );

@@ -19,6 +19,8 @@ export interface ClusterDisksOptions {
   readonly warnBytes: number;
   /** What ClickHouse says of its own. */
   readonly historyFreeBytes: () => Promise<number>;
+  /** ms between two questions for it. Default 2,000. */
+  readonly historyEveryMs?: number;
   readonly log: Log;
 }
 
@@ -28,12 +30,12 @@ export class ClusterDisks {
   readonly #local: DiskGuard;
   readonly #history: DiskGuard;
 
-  constructor({ data, freeBytesMin, warnBytes, historyFreeBytes, log }: ClusterDisksOptions) {
+  constructor({ data, freeBytesMin, warnBytes, historyFreeBytes, historyEveryMs, log }: ClusterDisksOptions) {
     this.#local = new DiskGuard({ path: data, freeBytesMin, warnBytes, log });
     this.#history = new DiskGuard({
       path: 'ClickHouse',
       limit: 'clickhouse/free-bytes',
-      everyMs: HISTORY_EVERY_MS,
+      everyMs: historyEveryMs ?? HISTORY_EVERY_MS,
       unreadToldAt: HISTORY_UNREAD_TOLD_AT,
       freeBytesMin,
       freeBytesOf: historyFreeBytes,
