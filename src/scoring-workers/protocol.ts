@@ -118,7 +118,7 @@ export interface MissingAnswer {
 }
 export interface TextsAnswer {
   readonly kind: 'texts';
-  /** Outputs of each record as JSON; undefined: the record is no JSON object. */
+  /** Outputs of each record as JSON; undefined: the record is not a JSON object. */
   readonly texts: readonly (string | undefined)[];
   readonly predictions: PredictionCounts;
 }

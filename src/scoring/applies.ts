@@ -48,7 +48,7 @@ export class Applies {
   }
 
   /**
-   * Scores one record. @param text JSON. @returns its outputs as JSON; undefined: the text is no record.
+   * Scores one record. @param text JSON. @returns its outputs as JSON; undefined: the text is not a record.
    * @throws PlatformError as ModelRuns, 400 for a record that is too long, 503 when too many wait.
    */
   async apply(asker: Asker, model: StoredModel, text: string): Promise<string | undefined> {

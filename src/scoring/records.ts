@@ -149,7 +149,7 @@ async function remove(
   parts.retiredContents.retire(blob, bytes);
 }
 
-/** All of a kind, one after the other: what was deleted meanwhile is no error. */
+/** All of a kind, one after the other: what was deleted meanwhile does not count as an error. */
 async function removeAll(parts: RecordParts, shelf: Shelf, asker: Asker, kind: ModelKind): Promise<void> {
   for (const name of await listNames(parts, shelf, asker.tenant, kind)) {
     try {

@@ -137,7 +137,7 @@ export class Scoring {
     };
   }
 
-  /** Outputs of one record as JSON; undefined: the text is no record. @throws PlatformError 400 while it is inactive. */
+  /** Outputs of one record as JSON; undefined: the text is not a record. @throws PlatformError 400 while it is inactive. */
   async apply(asker: Asker, model: StoredModel, text: string): Promise<string | undefined> {
     requireActive(model);
     const output = await this.applies.apply(asker, model, text);
@@ -145,7 +145,7 @@ export class Scoring {
     return output;
   }
 
-  /** How a record is scored, in lines; undefined: the text is no record. @throws PlatformError as `apply`. */
+  /** How a record is scored, in lines; undefined: the text is not a record. @throws PlatformError as `apply`. */
   async explain(asker: Asker, model: StoredModel, text: string): Promise<string | undefined> {
     requireActive(model);
     const answer = await this.#runs.run(asker, model, { kind: 'explain', record: text });

@@ -37,7 +37,7 @@ export type ModelUpload =
 
 /**
  * Deploys an uploaded PMML model. What is refused leaves no content behind.
- * @throws PlatformError 400 for what is no XML or cannot be unpacked, 409 for a name that is taken, 503 at a bound.
+ * @throws PlatformError 400 for what is not XML or cannot be unpacked, 409 for a name that is taken, 503 at a bound.
  */
 export function uploadModel(parts: UploadParts, asker: Asker, upload: Upload): Promise<ModelUpload> {
   return orRemoved(parts, upload, async () => {

@@ -182,7 +182,7 @@ export interface Platform {
   readonly allowedOrigins?: (tenantNumber: number) => string | undefined;
   /** The hot path of measurements. */
   readonly measurements: Pick<JsonMeasurementIntake, 'post'>;
-  /** Models; absent on a node that is no gateway. */
+  /** Models; absent on a node without the role gateway. */
   readonly scoring?: Scoring;
   /** ONNX models and pipelines; absent as `scoring`. */
   readonly onnx?: OnnxScoring;

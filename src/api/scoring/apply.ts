@@ -30,7 +30,7 @@ const RESULT_EXAMPLE = { model: 'Iris', outputs: [{ predictedValue: 'setosa', pr
 const RECORD: QueryParameters = {
   record: { schema: Type.String(), description: 'JSON object of input fields and their values', isRequired: false },
 };
-/** The answer of clients' libraries to a record that is no JSON: in the form of the framework that they know. */
+/** The answer of clients' libraries to a record that is not JSON: in the form of the framework that they know. */
 function unreadable(request: ApiRequest): Answer {
   const text = JSON.stringify({
     timestamp: request.platform.now(),

@@ -156,7 +156,7 @@ async function applyDetail(request: ApiRequest): Promise<typeof ANSWERED> {
   );
 }
 
-/** @throws PlatformError 400 for what is no number from 0 to 1. */
+/** @throws PlatformError 400 for what is not a number from 0 to 1. */
 function matchScoreOf({ query }: ApiRequest): number {
   const sent = query.text('matchScore');
   if (sent === undefined) return MATCH_SCORE_DEFAULT;

@@ -119,7 +119,7 @@ async function requireInputs(
   if (unknown === undefined) return;
   const inputs = [...known].slice(0, 50).join(', ');
   throw new PlatformError('scoring/invalid-job', {
-    reason: `modelToDeviceMappings names '${unknown}', which is no input of the model '${name}'; its inputs are ${inputs}.`,
+    reason: `modelToDeviceMappings names '${unknown}', which is not an input of the model '${name}'; its inputs are ${inputs}.`,
   });
 }
 

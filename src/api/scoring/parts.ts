@@ -45,7 +45,7 @@ export const answers = (description: string, schema: TSchema, example: unknown, 
   example,
 });
 
-/** @throws Error on a node that is no gateway, which has no such routes. */
+/** @throws Error on a node without the role gateway, which has no such routes. */
 export function scoringOf({ platform: { scoring } }: ApiRequest): Scoring {
   if (scoring === undefined) throw new Error('this node does not score');
   return scoring;
@@ -123,7 +123,7 @@ export async function readContent<Result>(
       await drop();
       return { result };
     } catch (error) {
-      // Why the rest cannot be read is no news then.
+      // Why the rest cannot be read does not matter then.
       if (error instanceof PlatformError && error.status === 400) await drop().catch(() => undefined);
       throw error;
     }

@@ -99,7 +99,7 @@ export class OnnxModel {
         graphOptimizationLevel: 'all',
         // An arena keeps what the largest run took.
         enableCpuMemArena: false,
-        // Faults only: what a model makes the runtime write is no concern of the server's log.
+        // Faults only: what a model makes the runtime write does not belong into the server's log.
         logSeverityLevel: 4,
       });
     } catch (error) {

@@ -13,7 +13,7 @@ import { verify } from './verification.ts';
  * Reads a PMML document and compiles its first model.
  *
  * @param chunks the document in UTF-8, in order
- * @throws XmlError where the document is no XML; everything else that is wrong is in `problems`
+ * @throws XmlError where the document is not XML; everything else that is wrong is in `problems`
  */
 export function readPmml(chunks: Iterable<Uint8Array | string>, options: ReadOptions = {}): ReadResult {
   const reader = new PmmlReader(options);

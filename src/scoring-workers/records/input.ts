@@ -75,12 +75,12 @@ export function jsonRecords(text: string): InputRecord[] {
   }
   return records.map((record, index) => {
     const found = recordOf(record);
-    if (found === undefined) throw new BadRecord(index + 1, 'it is no JSON object');
+    if (found === undefined) throw new BadRecord(index + 1, 'it is not a JSON object');
     return found;
   });
 }
 
-/** Which of the elements is no JSON. */
+/** Which of the elements is not JSON. */
 function firstBad(text: string): BadRecord {
   const slicer = slicerOf('json', { recordsMax: 1, bytesMax: 1, recordBytesMax: Number.POSITIVE_INFINITY });
   const slices = [...slicer.write(Buffer.from(`[${text}]`)), ...slicer.end()];
@@ -94,7 +94,7 @@ function firstBad(text: string): BadRecord {
   return new BadRecord(1, 'it is not readable');
 }
 
-/** The record of a text; undefined where that is no JSON object, or an array with one (docs/spec/scoring.md#apply). */
+/** The record of a text; undefined where that is not a JSON object, or an array with one (docs/spec/scoring.md#apply). */
 export function readRecord(text: string): InputRecord | undefined {
   try {
     return recordOf(JSON.parse(text));

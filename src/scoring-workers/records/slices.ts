@@ -154,7 +154,7 @@ class CsvSlicer extends SlicerBase {
   }
 }
 
-/** Elements of an array, or one object that is no array. */
+/** Elements of an array, or one object. */
 class JsonSlicer extends SlicerBase {
   /** `array`: before its bracket; `element`: before an element; `comma`: behind one; `over`: behind the array. */
   #expects: 'array' | 'element' | 'comma' | 'over' = 'array';

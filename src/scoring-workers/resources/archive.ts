@@ -38,7 +38,9 @@ export async function listEntries(end: Buffer, bytes: number): Promise<Entry[]> 
     });
     return await entriesOf(zip);
   } catch (error) {
-    throw error instanceof ContentError ? error : new ContentError(`it is no ZIP archive: ${(error as Error).message}`);
+    throw error instanceof ContentError
+      ? error
+      : new ContentError(`it is not a ZIP archive: ${(error as Error).message}`);
   }
 }
 
@@ -67,7 +69,7 @@ export class HeldArchive {
     } catch (error) {
       throw error instanceof ContentError
         ? error
-        : new ContentError(`it is no ZIP archive: ${(error as Error).message}`);
+        : new ContentError(`it is not a ZIP archive: ${(error as Error).message}`);
     }
   }
 

@@ -17,7 +17,7 @@ export interface ResourceContents {
   readonly names: readonly string[];
 }
 
-/** @throws ContentError for a file that is no resource. */
+/** @throws ContentError for a file that is not a resource. */
 export async function inspectResource(
   fileName: string,
   content: AsyncIterable<Uint8Array>,

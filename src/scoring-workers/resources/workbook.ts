@@ -19,7 +19,7 @@ interface Handlers {
   readonly text?: (text: string) => void;
 }
 
-/** @throws ContentError for what is no workbook, or too large. */
+/** @throws ContentError for what is not a workbook, or too large. */
 export async function readWorkbook(bytes: Buffer): Promise<ReadonlyMap<string, LookupTable>> {
   const archive = await HeldArchive.open(bytes);
   const targets = new Map<string, string>();

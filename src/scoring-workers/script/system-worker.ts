@@ -15,7 +15,7 @@ export interface SystemOptions {
 }
 
 /**
- * A task and an answer are each a length in four bytes and so many bytes. A task is JSON, then the content in the same
+ * A task and an answer are each a length in four bytes and that many bytes. A task is JSON, then the content in the same
  * form.
  */
 const LENGTH_BYTES = 4;

@@ -31,7 +31,7 @@ import { inspectResource, readLookupTables } from '../resources/resources.ts';
 
 /** What reads a document and makes a model of it. */
 export interface ModelEngine {
-  /** Begins to read; `write` and `end` throw an Error named `XmlError` for what is no XML. */
+  /** Begins to read; `write` and `end` throw an Error named `XmlError` for what is not XML. */
   begin(options: ReadOptions): { write(chunk: Uint8Array): void; end(): ReadResult };
 }
 

@@ -64,7 +64,7 @@ function daysOfWeek(field: string): string {
   if (field === 'L') return 'SAT';
   return field.replace(/(?<![#/\d])\d+/g, (number) => {
     const day = DAYS[Number(number) - 1];
-    if (day === undefined) throw new CronError(`'${number}' is no day of the week; they are 1 (Sunday) to 7`);
+    if (day === undefined) throw new CronError(`'${number}' is not a day of the week; they are 1 (Sunday) to 7`);
     return day;
   });
 }

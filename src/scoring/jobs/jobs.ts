@@ -158,7 +158,7 @@ function bytesOf(value: string): number {
   return ((JSON.parse(value) as StoredRun).pages ?? []).reduce((sum, bytes) => sum + bytes, 0);
 }
 
-/** Deletes all jobs, one after the other: what was deleted meanwhile is no error. */
+/** Deletes all jobs, one after the other: what was deleted meanwhile does not count as an error. */
 export async function removeJobs(parts: RecordParts, asker: Asker): Promise<void> {
   for (const { jobId } of await listJobs(parts, asker.tenant)) {
     try {

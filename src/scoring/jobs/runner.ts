@@ -221,7 +221,7 @@ export class JobRunner {
         { collection: SCORING_RECORDS, id, expected: runText, value: JSON.stringify(ended) },
       ]);
     } catch (error) {
-      // The job was deleted, or another node has ended the run: nobody names these results.
+      // The job was deleted, or another node has ended the run: no record names these results.
       if (outcome.blob !== undefined)
         this.#options.retiredContents.retire(
           outcome.blob,

@@ -66,7 +66,7 @@ export async function removePipeline(parts: RecordParts, asker: Asker, name: str
   });
 }
 
-/** All of them, one after the other: what was deleted meanwhile is no error. */
+/** All of them, one after the other: what was deleted meanwhile does not count as an error. */
 export async function removePipelines(parts: RecordParts, asker: Asker): Promise<void> {
   for (const { pipelineName } of await listPipelines(parts, asker.tenant)) {
     try {

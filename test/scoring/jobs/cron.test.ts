@@ -38,7 +38,7 @@ t.test('what is none is told', async (t) => {
   for (const [expression, timeZone, message] of [
     ['* * * * *', 'UTC', 'it has 5 fields; a Quartz expression has 6, or 7 with a year'],
     ['61 * * * * ?', 'UTC', 'Invalid value for second: 61'],
-    ['0 0 0 ? * 8', 'UTC', "'8' is no day of the week; they are 1 (Sunday) to 7"],
+    ['0 0 0 ? * 8', 'UTC', "'8' is not a day of the week; they are 1 (Sunday) to 7"],
     ['0 0 0 1 * 2', 'UTC', "one of day-of-month and day-of-week is '?'"],
     ['0 0 0 * * ?', 'Mars/Base', "'Mars/Base' is not a time zone"],
   ] as const)

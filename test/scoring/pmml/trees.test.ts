@@ -131,7 +131,7 @@ t.test('missing values and no true child', async (t) => {
   const wrong = LEVELS.replace('defaultChild="left"', 'defaultChild="nowhere"');
   t.throws(
     () => tree({ attributes: 'missingValueStrategy="defaultChild"', nodes: wrong }),
-    /'nowhere', which is no child's id/,
+    /'nowhere', which is not a child's id/,
   );
 });
 

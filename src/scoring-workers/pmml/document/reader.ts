@@ -2,7 +2,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import { Element, PmmlError } from './element.ts';
 
-/** A document that is no XML: 400 `Invalid XML format.` */
+/** A document that is not XML: 400 `Invalid XML format.` */
 export class XmlError extends Error {
   override readonly name = 'XmlError';
 }

@@ -34,7 +34,7 @@ export function dataTypeOf(element: Element, name = 'dataType'): DataType | unde
   const text = element.attribute(name);
   if (text === undefined) return undefined;
   const type = DATA_TYPES.find((known) => known === text);
-  if (type === undefined) throw new PmmlError(element, `'${name}' is '${text}', which is no data type`);
+  if (type === undefined) throw new PmmlError(element, `'${name}' is '${text}', which is not a data type`);
   return type;
 }
 

@@ -74,7 +74,7 @@ export class Nesting {
 
 /**
  * The names that a model sees: its mining fields, its derived fields, outputs of models before it in a chain, and what the
- * model around it sees. A derived field is compiled when something refers to it, so one that nobody uses costs nothing.
+ * model around it sees. A derived field is compiled when something refers to it, so one without a use costs nothing.
  *
  * A DerivedField of the TransformationDictionary is compiled in the scope that refers to it, because it sees the mining fields
  * of that model with their treatment.

@@ -100,7 +100,7 @@ function readRule(
   return {
     id: element.attribute('id') ?? String(index + 1),
     if: antecedent,
-    // biome-ignore lint/suspicious/noThenProperty: the second half of a rule, which nobody awaits
+    // biome-ignore lint/suspicious/noThenProperty: the second half of a rule, which is never awaited
     then: consequent,
     antecedent: texts(antecedent),
     consequent: texts(consequent),

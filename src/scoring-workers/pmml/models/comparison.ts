@@ -181,6 +181,6 @@ function similarity(measure: Element): (counts: Counts) => number {
         (c11 * a11 + c10 * a10 + c01 * a01 + c00 * a00) / (d11 * a11 + d10 * a10 + d01 * a01 + d00 * a00);
     }
     default:
-      throw new PmmlError(measure, 'is no measure that the standard has');
+      throw new PmmlError(measure, 'is not a measure of the standard');
   }
 }

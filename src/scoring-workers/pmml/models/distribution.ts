@@ -41,7 +41,7 @@ export function readDistribution(parent: Element): Distribution {
   return { mean, variance, logDensity: (x) => scale - (x - mean) ** 2 / (2 * variance) };
 }
 
-/** ln(x!), of a value that is no whole number by the gamma function. */
+/** ln(x!), of a value with a fraction by the gamma function. */
 function logFactorial(x: number): number {
   if (x < 0) return Number.POSITIVE_INFINITY;
   if (Number.isInteger(x) && x < 170) {

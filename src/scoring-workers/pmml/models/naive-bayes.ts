@@ -120,7 +120,8 @@ function continuous(
   const distributions: (Distribution | undefined)[] = Array.from({ length: targets.size }, () => undefined);
   for (const stat of stats.childrenOf('TargetValueStat')) {
     const index = targets.get(stat.required('value'));
-    if (index === undefined) throw new PmmlError(stat, `'${stat.required('value')}' is no category of the BayesOutput`);
+    if (index === undefined)
+      throw new PmmlError(stat, `'${stat.required('value')}' is not a category of the BayesOutput`);
     distributions[index] = readDistribution(stat);
   }
   if (field.type === 'string')
@@ -151,7 +152,7 @@ function discrete(
     for (const count of pair.child('TargetValueCounts')?.childrenOf('TargetValueCount') ?? []) {
       const index = targets.get(count.required('value'));
       if (index === undefined)
-        throw new PmmlError(count, `'${count.required('value')}' is no category of the BayesOutput`);
+        throw new PmmlError(count, `'${count.required('value')}' is not a category of the BayesOutput`);
       const number = count.requiredNumber('count');
       counts[at * width + index] = number;
       totals[index] = (totals[index] as number) + number;

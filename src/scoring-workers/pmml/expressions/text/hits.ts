@@ -25,7 +25,7 @@ export function hits(
   );
 }
 
-/** Without words: each place of the text where so many characters are alike. */
+/** Without words: each place of the text where this many characters are alike. */
 function hitsInside(text: string, term: string, distance: number, isBest: boolean): number {
   if (distance === 0) return text.split(term).length - 1;
   return count(

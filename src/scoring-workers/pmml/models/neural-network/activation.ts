@@ -36,7 +36,7 @@ export function activationName(layer: Element, network: Element): ActivationName
   return from.oneOf('activationFunction', WORDS, 'logistic');
 }
 
-/** The function of all activations but `radialBasis`, which is not a function of a weighted sum. */
+/** The function of all activations but `radialBasis`, which does not take a weighted sum. */
 export function activationOf(
   name: Exclude<ActivationName, 'radialBasis'>,
   layer: Element,

@@ -31,7 +31,7 @@ export class Column<Made extends Float64Array | Int32Array | Uint8Array> {
     return this.#length === 0;
   }
 
-  /** The values of so many nodes, in an array of that length. */
+  /** The values of nodes, in an array of that length. */
   packed(count: number): Made {
     const packed = new this.#kind(count);
     packed.set(this.#values.subarray(0, Math.min(count, this.#length)));

@@ -181,7 +181,7 @@ class GraphBuilder {
       if (child === NONE)
         throw new PmmlError(
           tree.place(parent),
-          `'defaultChild' is '${tree.pool.text(wanted)}', which is no child's id`,
+          `'defaultChild' is '${tree.pool.text(wanted)}', which is not a child's id`,
         );
       target = this.#counted(this.#entry[child]);
     }
