@@ -51,6 +51,11 @@ const PROGRAMS = {
 /** What runs against a cluster, and what that needs; see CONTRIBUTING.md. */
 const says = (name, text) => readFileSync(join(root, name), 'utf8').includes(text);
 const isClusterFile = (name) => name.startsWith('test/e2e/') && says(name, 'helpers/running/server.ts');
+/** Beside those of test/e2e, files whose servers run on hosts. */
+const HOSTED_FILES = new Set(
+  ['cli/manage', 'document-1/endpoints', 'document-1/fields', 'document-1/rules'].map((name) => `test/${name}.test.ts`),
+);
+const isHostedFile = (name) => isClusterFile(name) || HOSTED_FILES.has(name);
 const CLUSTER_PROGRAMS = ['redis-server', 'nats-server'];
 const CLUSTER_NODES = 3;
 /** Processes with nodes of clusters, and so files at a time. */
@@ -95,9 +100,7 @@ const HOST_STOP_MS = 60_000;
  * Of test/faults what every commit runs: the others, and the files of the cluster, take turns.
  */
 const EVERY_TIME_FAULTS = new Set(
-  ['kill-server', 'kill-clickhouse', 'mqtt-sessions', 'power-cut', 'cluster/cluster', 'cluster/kills'].map(
-    (name) => `test/faults/${name}.test.ts`,
-  ),
+  ['kill-server', 'power-cut', 'cluster/cluster', 'cluster/kills'].map((name) => `test/faults/${name}.test.ts`),
 );
 const TURNS = 4;
 
@@ -117,8 +120,8 @@ function turnOf() {
 const inTurn = (names, turn) => names.filter((_, index) => index % TURNS === turn);
 
 /**
- * What runs on the second version of Node too, with the servers that it starts: native packages, the engines of HTTP,
- * starts and kills.
+ * What runs on the second version of Node too, in turn, with the servers that it starts: native packages, the engines
+ * of HTTP, starts and kills.
  */
 const SECOND_NODE_FILES = new Set(
   ['api/http/http-engine', 'cli/first-start', 'e2e/http/cut-requests', 'faults/kill-server', 'store/lmdb/journal'].map(
@@ -265,7 +268,7 @@ if (flags.length > 0) {
 }
 const files = testFiles(given);
 const run = new TestRun();
-const absentNames = [...CLUSTER_TOO_FILES, ...SECOND_NODE_FILES, ...LONG_FILES, ...namedFiles].filter(
+const absentNames = [...CLUSTER_TOO_FILES, ...HOSTED_FILES, ...SECOND_NODE_FILES, ...LONG_FILES, ...namedFiles].filter(
   (name) => !existsSync(join(root, name)),
 );
 if (absentNames.length > 0) run.step(`bin/test.mjs names ${absentNames.join(', ')}, which does not exist`, false);
@@ -287,7 +290,8 @@ if (!runsBothWays)
     `turn ${turn} of 0 to ${TURNS - 1}: files of test/faults and of the cluster that this commit runs (--everywhere: all)`,
   );
 const clusterFiles = turnFiles.filter(isClusterFile);
-const againFiles = files.filter((name) => SECOND_NODE_FILES.has(name) && takesPart(name));
+const secondFiles = files.filter((name) => SECOND_NODE_FILES.has(name) && takesPart(name));
+const againFiles = runsBothWays ? secondFiles : inTurn(secondFiles, turn);
 // Beside the tests: it is a download.
 const wantsSecondNode = clusterFiles.length + againFiles.length > 0 || files.some(isOfSecondNode);
 const settingUpNode = wantsSecondNode ? ensureSecondNode() : undefined;
@@ -328,7 +332,7 @@ const itemsOf = (names) =>
   names.map((file) => {
     const isOfSecond = secondNode?.path !== undefined && !runsBothWays && isOfSecondNode(file);
     const item = isOfSecond ? { file, title: ` (${title})`, node: secondNode.path } : { file };
-    return isClusterFile(file) ? { ...item, hosts: isOfSecond ? secondNodeHosts : nodeHosts } : item;
+    return isHostedFile(file) ? { ...item, hosts: isOfSecond ? secondNodeHosts : nodeHosts } : item;
   });
 // One queue: a ring begins while the last files of the one before still run.
 const quick = itemsOf(heavy.filter((name) => !isFault(name)));

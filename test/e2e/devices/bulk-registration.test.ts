@@ -368,10 +368,10 @@ t.test("the column TENANT is the management tenant's", async (t) => {
   );
 });
 
-t.test('10,000 lines', async (t) => {
-  const ids = Array.from({ length: 10_000 }, (_, index) => `many-${String(index).padStart(5, '0')}`);
+t.test('2,500 lines', async (t) => {
+  const ids = Array.from({ length: 2_500 }, (_, index) => `many-${String(index).padStart(5, '0')}`);
   const { json } = await upload(`ID\n${ids.join('\n')}`);
-  t.match(json, { numberOfAll: 10_000, numberOfCreated: 10_000, numberOfFailed: 0 });
+  t.match(json, { numberOfAll: 2_500, numberOfCreated: 2_500, numberOfFailed: 0 });
   t.same(
     json.credentialUpdatedList.map(({ deviceId }: any) => deviceId),
     ids,
@@ -379,15 +379,15 @@ t.test('10,000 lines', async (t) => {
   );
   t.match(
     (await rest.read('/devicecontrol/newDeviceRequests?pageSize=1&withTotalElements=true')).statistics.totalElements,
-    10_000 + 3,
+    2_500 + 3,
   );
-  const page = await rest.read('/devicecontrol/newDeviceRequests?pageSize=3&currentPage=1500&withTotalPages=true');
+  const page = await rest.read('/devicecontrol/newDeviceRequests?pageSize=3&currentPage=500&withTotalPages=true');
   t.match(
     page,
-    { newDeviceRequests: [4497, 4498, 4499].map((index) => ({ id: ids[index] })), statistics: { totalPages: 3335 } },
+    { newDeviceRequests: [1497, 1498, 1499].map((index) => ({ id: ids[index] })), statistics: { totalPages: 835 } },
     'a page in the midst',
   );
-  t.match(await rest.read('/devicecontrol/newDeviceRequests?pageSize=2000&currentPage=6'), {
+  t.match(await rest.read('/devicecontrol/newDeviceRequests?pageSize=500&currentPage=6'), {
     newDeviceRequests: { length: 3 },
     next: undefined,
   });
