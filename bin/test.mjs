@@ -80,6 +80,7 @@ const CLUSTER_TOO_FILES = new Set(
     'inventory/inventory',
     'operations/bulk-operations',
     'operations/operations',
+    'scoring/models',
     'users/users-and-groups',
     'alarms/alarms',
     'clients/live-clients',

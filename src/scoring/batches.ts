@@ -72,15 +72,20 @@ export async function openBatch(
   });
 }
 
+const BYTE_ORDER = '\ufeff';
+const BYTE_ORDER_BYTES = Buffer.byteLength(BYTE_ORDER);
+
 interface Head {
   bytes: Buffer;
   isWhole: boolean;
 }
 
-/** Bytes up to the first that is not blank. */
+/** Bytes up to the first that is not blank, without a mark of the byte order. */
 async function readHead(source: AsyncIterator<Uint8Array>): Promise<Head> {
   const head: Head = { bytes: Buffer.alloc(0), isWhole: false };
   while (!/[^\s\ufeff]/.test(head.bytes.toString('utf8')) && !head.isWhole) await readOn(source, head);
+  if (head.bytes.toString('utf8', 0, BYTE_ORDER_BYTES) === BYTE_ORDER)
+    head.bytes = head.bytes.subarray(BYTE_ORDER_BYTES);
   if (head.isWhole && head.bytes.toString('utf8').trim() === '') head.bytes = Buffer.alloc(0);
   return head;
 }

@@ -35,7 +35,8 @@ export interface ModelRunsOptions {
 }
 
 /** Of the metrics of a model. */
-export const predictionKey = (tenant: number, { blob }: StoredModel): string => `${tenant}\n${blob}`;
+export const predictionKey = (tenant: number, { blob, activatedAt = 0 }: StoredModel): string =>
+  `${tenant}\n${blob}\n${activatedAt}`;
 
 export class ModelRuns {
   readonly threads: number;

@@ -219,7 +219,7 @@ export function activateModel(
   return retried(parts, async () => {
     const stored = await loadModel(parts, tenant, kind, name);
     if (stored.isActive === isActive) return stored;
-    const next = { ...stored, isActive };
+    const next = { ...stored, isActive, ...(isActive ? { activatedAt: parts.now() } : {}) };
     const change = {
       collection: SCORING_MODELS,
       id: modelId(kind, name),

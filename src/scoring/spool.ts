@@ -36,8 +36,10 @@ export class Spool {
     this.#asker = asker;
   }
 
-  /** @throws PlatformError 503 where there is no room. */
+  /** @throws PlatformError 503 where the room is used up. */
   async write(piece: Uint8Array): Promise<void> {
+    // An empty piece of an answer would be waited for.
+    if (piece.length === 0) return;
     const { shares, refusals, refusal } = this.#place;
     const limit = refusal() ?? shares.take(this.#asker.tenant, this.#asker.user, piece.length);
     if (limit !== undefined) {

@@ -132,7 +132,9 @@ export class RequestAnswers implements RequestOwner<HttpExchange> {
     if (request.hasErrorList && error.status !== 401 && error.status !== 403) {
       const { reason } = error.details;
       const errors = [error.message, ...(REASON_LISTED.has(error.code) ? [String(reason)] : [])];
-      this.#respond(request, error.status, ['Content-Type', JSON_TYPE, ...headers], JSON.stringify({ errors }));
+      // These resources know no 422.
+      const status = error.status === 422 ? 400 : error.status;
+      this.#respond(request, status, ['Content-Type', JSON_TYPE, ...headers], JSON.stringify({ errors }));
       return;
     }
     const type = vendorType('error', request.accept.isBranded);

@@ -90,7 +90,10 @@ export interface RouteRules {
   readonly takesRest?: boolean;
   /** Its query is that of something else, for instance of a page's own script: every parameter is right. */
   readonly takesAnyQuery?: boolean;
-  /** Errors are `{"errors": ["…"]}`, but for 401 and 403; POST and PUT answer with their body without Accept too. */
+  /**
+   * Errors are `{"errors": ["…"]}`, but for 401 and 403, with 400 in the place of 422; POST and PUT answer with their
+   * body without Accept too.
+   */
   readonly hasErrorList?: boolean;
   /** Reads the certificate that a proxy has checked from `request.certificateHeaders`. */
   readonly takesCertificate?: boolean;

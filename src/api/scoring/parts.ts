@@ -152,7 +152,7 @@ function bodyOf(request: ApiRequest): NonNullable<ApiRequest['bodyStream']> {
   return request.bodyStream;
 }
 
-/** The page of a list as scoring shows it: links without the host, null where there is no such page. */
+/** The page of a list as scoring shows it: links without the host, null where that page does not exist. */
 export function pageOfList<Item>(
   request: ApiRequest,
   name: string,

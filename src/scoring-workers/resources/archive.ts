@@ -73,7 +73,7 @@ export class HeldArchive {
     }
   }
 
-  /** Texts of an entry in pieces; none where there is no such entry. @throws ContentError. */
+  /** Texts of an entry in pieces; none where the archive has no such entry. @throws ContentError. */
   async *texts(name: string, bytesMax: number): AsyncGenerator<string> {
     const entry = this.#entries.get(name);
     if (entry === undefined) return;

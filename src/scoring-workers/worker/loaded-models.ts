@@ -35,7 +35,7 @@ export class LoadedModels {
     return loaded.model;
   }
 
-  /** Keeps a model, and drops others where there is no room. @throws RangeError for one larger than the bound. */
+  /** Keeps a model, and drops others where the room is used up. @throws RangeError for one larger than the bound. */
   add(key: ModelKey, model: ScoringModel): void {
     if (model.bytes > this.#bytesMax)
       throw new RangeError(`the model takes ${model.bytes} bytes; a worker has ${this.#bytesMax} for models`);

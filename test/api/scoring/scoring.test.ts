@@ -10,13 +10,13 @@ import { unpacked } from '../../../src/scoring-workers/content/unpacked.ts';
 import { brokenPmml, linePmml, treePmml } from '../../helpers/scoring/pmml.ts';
 import { zipOf } from '../../helpers/zip.ts';
 import { ADMIN, basic, startApi } from '../helpers/api.ts';
-import { FakePlatform } from '../helpers/fake-platform.ts';
 
 const SCORING = '/service/scoring';
 const BATCH = { headers: { 'content-type': 'application/octet-stream' } };
 
 const refused: string[] = [];
-const platform = new FakePlatform().platform();
+const api = await startApi(t);
+const { platform } = api;
 const scoring = new Scoring({
   blobs: platform.blobs,
   documents: platform.documents,
@@ -30,7 +30,7 @@ const scoring = new Scoring({
   version: '1',
 });
 t.teardown(() => scoring.stop());
-const api = await startApi(t, { platform: { ...platform, scoring } });
+Object.assign(platform, { scoring });
 
 interface Sent {
   readonly status: number;
@@ -205,6 +205,7 @@ t.test('batches', async (t) => {
   t.match(JSON.parse(text), { outputs: [{ predicted: 3 }, { predicted: 5 }] });
   t.match(await send('POST', '/apply/line', gzipSync(records)), { status: 200, json: { model: 'line' } });
   t.match(await send('POST', '/apply/line', formOf('r.json', '[]')), { status: 200, json: { outputs: [] } });
+  t.match(await send('POST', '/apply/line', '\ufeff [{"x":1}]'), { json: { outputs: [{ predicted: 3 }] } });
   const wrong: [string | Buffer, object][] = [
     ['', errorOf(400, 'Empty input stream.')],
     [' \n ', errorOf(400, 'Empty input stream.')],
@@ -233,6 +234,7 @@ t.test('groups', async (t) => {
   );
   t.match(await post({ groupName: 'h', models: ['tree', 'none'], primaryModel: 'tree' }), { status: 404 });
   t.match(await post({ groupName: 'h', models: ['tree'], primaryModel: 'x' }), { status: 400 });
+  t.match(await post({ groupName: 'h', models: [] }), errorOf(400, String as never));
   t.match(await send('GET', '/pmml/groups/g'), { status: 200, json: group });
   t.match(await send('GET', '/pmml/groups/dummy'), errorOf(404, "Model group with name 'dummy' does not exist."));
   t.match((await send('GET', '/pmml/groups?withTotalPages=true&pageSize=1')).json, {

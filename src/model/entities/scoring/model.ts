@@ -23,6 +23,8 @@ export interface StoredModel {
   readonly isActive: boolean;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
+  /** Milliseconds since 1970: its predictions are counted from then on. Absent: from its creation. */
+  readonly activatedAt?: number;
   /** What it does, such as `classification`; of PMML. */
   readonly functionName?: string;
   /** Names of the lookup tables that it reads. */
