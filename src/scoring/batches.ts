@@ -166,8 +166,12 @@ async function* slicesOf(
   content: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Slice> {
   const slicer = slicerOf(input, { recordsMax, bytesMax: SLICE_BYTES_MAX, recordBytesMax: RECORD_BYTES_MAX });
-  for await (const piece of content) yield* slicer.write(piece);
+  for await (const piece of content) {
+    yield* slicer.write(piece);
+    if (slicer.bad !== undefined) throw slicer.bad;
+  }
   yield* slicer.end();
+  if (slicer.bad !== undefined) throw slicer.bad;
 }
 
 /** Results of slices in their order, some scored at the same time. */

@@ -12,6 +12,7 @@ function cut(format: RecordFormat, text: string, step: number, rules = RULES): [
   const slices = [];
   for (let at = 0; at < bytes.length; at += step) slices.push(...slicer.write(bytes.subarray(at, at + step)));
   slices.push(...slicer.end());
+  if (slicer.bad !== undefined) throw slicer.bad;
   return slices.map((slice) => [slice.bytes.toString(), slice.count]);
 }
 
@@ -57,6 +58,17 @@ t.test('elements of a JSON array', async (t) => {
   for (const [sent, record] of refused)
     for (const step of [1, 1_000])
       t.throws(() => cut('json', sent, step), { name: 'BadRecord', record }, `${sent} in pieces of ${step}`);
+});
+
+t.test('whole records in front of what is wrong are cut all the same', async (t) => {
+  const slicer = slicerOf('json', { ...RULES, recordsMax: 10 });
+  t.same(
+    slicer.write(Buffer.from('[{"a":1},{"b":]} x')).map(({ count }) => count),
+    [2],
+  );
+  t.match(slicer.bad, { record: 3 });
+  t.same(slicer.write(Buffer.from(',{}]')), []);
+  t.same(slicer.end(), []);
 });
 
 t.test('a slice is bounded in bytes too', async (t) => {

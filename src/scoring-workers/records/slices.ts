@@ -30,9 +30,11 @@ export class BadRecord extends Error {
 }
 
 export interface Slicer {
-  /** Takes a piece. @returns the slices that are complete. @throws BadRecord. */
+  /** What is wrong with the text behind the slices so far: nothing more is cut then. */
+  readonly bad: BadRecord | undefined;
+  /** Takes a piece. @returns the slices that are complete. */
   write(piece: Uint8Array): Slice[];
-  /** @returns the last slice. @throws BadRecord where the text is not whole. */
+  /** @returns the last slice; `bad` is set where the text is not whole. */
   end(): Slice[];
 }
 
@@ -46,6 +48,7 @@ export const slicerOf = (format: RecordFormat, rules: SliceRules): Slicer =>
 
 /** What both forms share: bytes that are not cut yet, and the ends of the records among them. */
 abstract class SlicerBase implements Slicer {
+  bad: BadRecord | undefined;
   /** Not cut yet, in one piece. */
   protected held: Buffer = Buffer.alloc(0);
   /** Bytes of `held` that were looked at. */
@@ -68,18 +71,30 @@ abstract class SlicerBase implements Slicer {
     const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.length);
     this.held = this.held.length === 0 ? bytes : Buffer.concat([this.held, bytes]);
     const slices: Slice[] = [];
+    if (this.bad !== undefined) return slices;
     this.scan(slices);
     if (this.seen - this.begin > this.rules.recordBytesMax)
-      throw this.bad(`it has more than ${this.rules.recordBytesMax} bytes`);
+      this.refuse(`it has more than ${this.rules.recordBytesMax} bytes`);
+    if (this.bad !== undefined) this.cutTo(this.held.length, slices);
     return slices;
   }
 
-  abstract end(): Slice[];
+  end(): Slice[] {
+    const slices: Slice[] = [];
+    if (this.bad !== undefined) return slices;
+    this.finish(slices);
+    this.cutTo(this.held.length, slices);
+    return slices;
+  }
+
+  /** Looks at what has come when nothing more does. */
+  protected abstract finish(slices: Slice[]): void;
   /** Looks at the bytes from `seen` on. */
   protected abstract scan(slices: Slice[]): void;
 
-  protected bad(reason: string): BadRecord {
-    return new BadRecord(this.cut + this.count + 1, reason);
+  /** The record behind the whole ones cannot be found. */
+  protected refuse(reason: string): void {
+    this.bad ??= new BadRecord(this.cut + this.count + 1, reason);
   }
 
   /** A record ends at `end`. @returns how many bytes were cut off in front. */
@@ -145,12 +160,9 @@ class CsvSlicer extends SlicerBase {
     return isEmpty ? 0 : this.recordEnds(this.seen, slices);
   }
 
-  end(): Slice[] {
-    if (this.#isQuoted) throw this.bad('a quote is not closed');
-    const slices: Slice[] = [];
-    if (this.held.length > this.begin) this.recordEnds(this.held.length, slices);
-    this.cutTo(this.held.length, slices);
-    return slices;
+  protected finish(slices: Slice[]): void {
+    if (this.#isQuoted) this.refuse('a quote is not closed');
+    else if (this.held.length > this.begin) this.recordEnds(this.held.length, slices);
   }
 }
 
@@ -164,7 +176,7 @@ class JsonSlicer extends SlicerBase {
   #isAfterComma = false;
 
   protected scan(slices: Slice[]): void {
-    while (this.seen < this.held.length) {
+    while (this.seen < this.held.length && this.bad === undefined) {
       if (this.#isText) {
         if (!this.#passText()) return;
       } else if (this.#depth > 0) this.#passValue(slices);
@@ -236,18 +248,15 @@ class JsonSlicer extends SlicerBase {
     } else if (byte === 0x5d && (this.#expects === 'comma' || (this.#expects === 'element' && !this.#isAfterComma))) {
       this.seen += 1;
       this.#expects = 'over';
-    } else throw this.bad(`the character at its beginning, ${describe(byte)}, is not expected`);
+    } else this.refuse(`the character at its beginning, ${describe(byte)}, is not expected`);
   }
 
   #dropSeen(slices: Slice[]): void {
     this.cutTo(this.seen, slices);
   }
 
-  end(): Slice[] {
-    if (this.#expects !== 'over') throw this.bad('the text ends before the array does');
-    const slices: Slice[] = [];
-    this.cutTo(this.held.length, slices);
-    return slices;
+  protected finish(): void {
+    if (this.#expects !== 'over') this.refuse('the text ends before the array does');
   }
 }
 
