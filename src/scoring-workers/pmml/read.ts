@@ -4,7 +4,7 @@ import { Problems } from './document/problems.ts';
 import { DocumentReader } from './document/reader.ts';
 import type { ReadOptions, ReadResult } from './engine.ts';
 import { compileExpression, namesOf } from './expressions/compile.ts';
-import { COLLECTORS, FAMILIES } from './models/registry.ts';
+import { COLLECTORS, FAMILIES } from './registry.ts';
 import { compilePredicate } from './predicates/compile.ts';
 import { CompiledScoringModel } from './scoring-model.ts';
 import { verify } from './verification.ts';

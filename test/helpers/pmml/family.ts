@@ -6,7 +6,7 @@ import { readDocument } from '../../../src/scoring-workers/pmml/document/reader.
 import { compileExpression, namesOf } from '../../../src/scoring-workers/pmml/expressions/compile.ts';
 import { Row, Slots } from '../../../src/scoring-workers/pmml/fields/row.ts';
 import type { CompileModel, Model, Prediction } from '../../../src/scoring-workers/pmml/models/model.ts';
-import { COLLECTORS } from '../../../src/scoring-workers/pmml/models/registry.ts';
+import { COLLECTORS } from '../../../src/scoring-workers/pmml/registry.ts';
 import { compilePredicate } from '../../../src/scoring-workers/pmml/predicates/compile.ts';
 
 export interface FamilyModel {

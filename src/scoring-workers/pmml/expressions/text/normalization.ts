@@ -1,5 +1,5 @@
 import { type Element, PmmlError } from '../../document/element.ts';
-import { inlineRows } from '../inline-table.ts';
+import { inlineRows } from '../../document/inline-table.ts';
 import { levenshtein } from './hits.ts';
 import { replaceAll } from './regular-expression.ts';
 import { expressionIn, readTextSettings, type TextSettings, tokenizer } from './tokens.ts';

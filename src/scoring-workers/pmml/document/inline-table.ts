@@ -1,4 +1,4 @@
-import type { Element } from '../document/element.ts';
+import type { Element } from './element.ts';
 
 /** Rows of an InlineTable: the text of each cell by the name of its column. */
 export function inlineRows(inline: Element): ReadonlyMap<string, string>[] {
