@@ -275,14 +275,14 @@ t.test('work and depth are bounded', async (t) => {
   const deep = (depth: number) =>
     `${'<Apply function="abs">'.repeat(depth)}<FieldRef field="x"/>${'</Apply>'.repeat(depth)}`;
   t.equal(value(deep(900), { x: -1 }), 1);
-  t.throws(() => value(deep(1_500), { x: -1 }), /over more than 1000 steps/);
+  t.throws(() => value(deep(1_100), { x: -1 }), /over more than 1000 steps/);
   const chain = Array.from(
-    { length: 3_000 },
+    { length: 600 },
     (_, i) =>
       `<DerivedField name="d${i}" dataType="double" optype="continuous"><FieldRef field="${i === 0 ? 'x' : `d${i - 1}`}"/></DerivedField>`,
   );
-  t.equal(value('<FieldRef field="d300"/>', { x: 2 }, chain.join('')), 2);
-  t.throws(() => value('<FieldRef field="d2999"/>', { x: 2 }, chain.join('')), /over more than 1000 steps/);
+  t.equal(value('<FieldRef field="d200"/>', { x: 2 }, chain.join('')), 2);
+  t.throws(() => value('<FieldRef field="d599"/>', { x: 2 }, chain.join('')), /over more than 1000 steps/);
   const all = `<Apply function="sum">${chain.map((_, i) => `<FieldRef field="d${i}"/>`).join('')}</Apply>`;
   t.throws(
     () => value(all, { x: 2 }, chain.join('')),
@@ -311,8 +311,12 @@ t.test('derived fields and their types', async (t) => {
 });
 
 t.test('predicates', async (t) => {
-  const test = (xml: string, input: Readonly<Record<string, unknown>>, wanted: boolean | null) =>
-    t.equal(predicate(xml, FIELDS)(input), wanted, `${xml} ${JSON.stringify(input)}`);
+  const known = new Map<string, ReturnType<typeof predicate>>();
+  const test = (xml: string, input: Readonly<Record<string, unknown>>, wanted: boolean | null) => {
+    const compiled = known.get(xml) ?? predicate(xml, FIELDS);
+    known.set(xml, compiled);
+    if (compiled(input) !== wanted) t.equal(compiled(input), wanted, `${xml} ${JSON.stringify(input)}`);
+  };
   const simple = (field: string, operator: string, value?: string) =>
     `<SimplePredicate field="${field}" operator="${operator}" ${value === undefined ? '' : `value="${value}"`}/>`;
   for (const [operator, ...truths] of [

@@ -276,6 +276,24 @@ t.test('a root that is not true, and models in nodes', async (t) => {
   );
 });
 
+t.test('a model in a node of a classification', async (t) => {
+  const table = (category: string, intercept: number) =>
+    `<RegressionTable targetCategory="${category}" intercept="${intercept}"/>`;
+  const inner = `<Regression functionName="classification" normalizationMethod="softmax">${table('b', 1)}${table('a', 0)}</Regression>`;
+  const model = tree({
+    classes: ['a', 'b', 'c'],
+    nodes: node('', '<True/>', node('', simple('x', 'lessThan', 1), inner), leaf('c', '<True/>')),
+  });
+  const shown = (x: number) => {
+    const { value, probabilities, entityId } = model.score({ x });
+    return [value, entityId, ...[...probabilities].map((one) => Math.round(one * 100))];
+  };
+  t.equal(shown(0)[0], 'b');
+  t.strictSame(shown(2), ['c', '3', 0, 0, 100]);
+  t.strictSame(shown(0).slice(0, 2), ['b', '2']);
+  t.strictSame(shown(2), ['c', '3', 0, 0, 100]);
+});
+
 t.test('numbers of 32 bits', async (t) => {
   for (const border of [0.1, -0.1, 0, 1, 37, 3.4e38, -1e-46, 0.30000001192092896])
     for (const x of [

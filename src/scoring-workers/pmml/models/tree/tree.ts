@@ -1,7 +1,14 @@
 import { Element, PmmlError } from '../../document/element.ts';
 import type { Row } from '../../fields/row.ts';
 import { textOf } from '../../fields/types.ts';
-import type { EvaluatedModel, Model, ModelContext, NumberSource, Prediction, Trace } from '../model.ts';
+import {
+  type EvaluatedModel,
+  type Model,
+  type ModelContext,
+  type NumberSource,
+  Prediction,
+  type Trace,
+} from '../model.ts';
 import { NONE, PackedTree, packElements } from './collector.ts';
 import { type CompleteSlots, completeSlotsOf, generatedLater, sourceOf, type Walk } from './generated.ts';
 import { NULL_OUTCOME, Program } from './program.ts';
@@ -76,7 +83,9 @@ abstract class AnyTree implements Model {
 
   constructor(form: TreeForm, bytes: number) {
     this.#form = form;
-    this.prediction = form.scores.prediction;
+    // A prediction of its own where it may be taken over from a model in a node.
+    const { prediction } = form.scores;
+    this.prediction = form.embedded.size === 0 ? prediction : new Prediction(prediction.categories);
     this.bytes = form.scores.bytes + form.parents.byteLength + bytes;
     for (const { bytes } of form.embedded.values()) this.bytes += bytes;
   }
@@ -94,11 +103,9 @@ abstract class AnyTree implements Model {
     scores.write(node, penalty);
     if (embedded.size === 0) return;
     const model = embedded.get(node);
-    if (model === undefined) return;
-    const id = this.prediction.entityId;
-    model.evaluate(row);
-    this.prediction.copyFrom(model.prediction);
-    this.prediction.entityId = id;
+    model?.evaluate(row);
+    this.prediction.copyFrom(model === undefined ? scores.prediction : model.prediction);
+    this.prediction.entityId = scores.id(node);
   }
 
   protected stayNowhere(): void {
@@ -106,9 +113,10 @@ abstract class AnyTree implements Model {
     this.prediction.clear();
   }
 
-  /** The prediction was written by others. */
+  /** The scores of several nodes have been made one. */
   protected stayAmong(): void {
     this.#node = NONE;
+    if (this.prediction !== this.#form.scores.prediction) this.prediction.copyFrom(this.#form.scores.prediction);
   }
 
   explain(_row: Row, trace: Trace): void {
