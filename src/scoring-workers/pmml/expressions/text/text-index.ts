@@ -5,10 +5,11 @@ import { hits } from './hits.ts';
 import { compileNormalization, type Normalize } from './normalization.ts';
 import { readTextSettings, tokenizer } from './tokens.ts';
 
-/** Texts whose words are kept, of one TextIndex: terms come again for each record. */
-const KEPT_TEXTS_MAX = 10_000;
+/** Terms whose words are kept, of one TextIndex: they come again for each record. Longer ones are cut into words each time. */
+const KEPT_TERMS_MAX = 10_000;
+const KEPT_TERM_CHARACTERS_MAX = 200;
 
-/** How often a text may be asked for the frequency of a term: as often as there are terms. The words of the last text are kept. */
+/** `TextIndex`: how often a term is in a text. The words of the last text are kept: a model asks for many terms of it. */
 export function compileTextIndex(element: Element, scope: Scope): Expression {
   const settings = readTextSettings(element, undefined);
   const weights = element.oneOf(
@@ -34,7 +35,8 @@ export function compileTextIndex(element: Element, scope: Scope): Expression {
     const known = terms.get(given);
     if (known !== undefined) return known;
     const words = wordsOf(given);
-    if (terms.size >= KEPT_TEXTS_MAX) terms.clear();
+    if (given.length > KEPT_TERM_CHARACTERS_MAX) return words;
+    if (terms.size >= KEPT_TERMS_MAX) terms.clear();
     terms.set(given, words);
     return words;
   };
