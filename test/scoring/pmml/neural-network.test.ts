@@ -206,8 +206,8 @@ t.test('connections: from any neuron before, not from one that is not there', as
       attributes: 'activationFunction="identity"',
       layers: `<NeuralLayer>${neuron('o', connections)}</NeuralLayer>`,
     });
-  t.throws(layers({ o: 1 }), /there is no neuron 'o' before it/);
-  t.throws(layers({ nothing: 1 }), /there is no neuron 'nothing' before it/);
+  t.throws(layers({ o: 1 }), /no neuron before it has the id 'o'/);
+  t.throws(layers({ nothing: 1 }), /no neuron before it has the id 'nothing'/);
   const twice = `<NeuralLayer>${neuron('o', { a: 1 })}${neuron('o', { a: 1 })}</NeuralLayer>`;
   t.throws(() => network({ attributes: 'activationFunction="identity"', layers: twice }), /another neuron 'o'/);
   const con = (attributes: string) => () =>
@@ -227,7 +227,7 @@ t.test('connections: from any neuron before, not from one that is not there', as
         layers: twice.replace('id="o"', 'id="x"'),
         outputs: output('?', TO_Y),
       }),
-    /there is no neuron '\?'/,
+    /no neuron has the id '\?'/,
   );
 });
 

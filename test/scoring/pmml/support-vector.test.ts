@@ -156,7 +156,7 @@ t.test('what is refused says why', async (t) => {
   t.throws(of({ kernel: '' }), /has no kernel/);
   t.throws(of({ machines: '' }), /has no SupportVectorMachine/);
   t.throws(of({ machines: BOTH + BOTH }), /has 2 machines; a regression has one/);
-  t.throws(of({ machines: machine('', { vectors: ['v9'], coefficients: [1] }) }), /there is no vector 'v9'/);
+  t.throws(of({ machines: machine('', { vectors: ['v9'], coefficients: [1] }) }), /no vector has the id 'v9'/);
   t.throws(
     of({ machines: machine('', { vectors: ['v1'], coefficients: [] }) }),
     /0 coefficients for 1 support vectors/,

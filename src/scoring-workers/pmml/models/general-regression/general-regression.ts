@@ -107,7 +107,7 @@ function cox(context: ModelContext): Model {
   for (const cell of element.child('ParamMatrix')?.childrenOf('PCell') ?? []) {
     const name = cell.required('parameterName');
     const point = points.get(name);
-    if (point === undefined) throw new PmmlError(cell, `there is no Parameter '${name}'`);
+    if (point === undefined) throw new PmmlError(cell, `no Parameter has the name '${name}'`);
     reference += cell.requiredNumber('beta') * point;
   }
   const prediction = new Prediction();

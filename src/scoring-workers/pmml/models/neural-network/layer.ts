@@ -176,7 +176,7 @@ function sourcesOf(packed: PackedNeurons, ends: Int32Array, indexes: NeuronIndex
       if (source === undefined)
         throw new PmmlError(
           neuron,
-          `there is no neuron '${packed.ids.text(number)}' before it, which a Con comes from`,
+          `no neuron before it has the id '${packed.ids.text(number)}', which a Con comes from`,
         );
       known[number] = source;
       sources[at] = source;

@@ -31,7 +31,7 @@ export function readOutputs(context: ModelContext, indexes: NeuronIndexes): Read
   for (const output of elements) {
     const id = output.required('outputNeuron');
     const index = indexes.get(id);
-    if (index === undefined) throw new PmmlError(output, `there is no neuron '${id}'`);
+    if (index === undefined) throw new PmmlError(output, `no neuron has the id '${id}'`);
     const expression = expressionOf(output, context);
     const field = expression.required('field');
     const group = groups.get(field);

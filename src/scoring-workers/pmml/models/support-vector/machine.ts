@@ -53,7 +53,7 @@ function readVectors(element: Element, vectors: SupportVectors): Int32Array {
   return Int32Array.from(list.childrenOf('SupportVector'), (reference) => {
     const id = reference.required('vectorId');
     const index = vectors.ids.get(id);
-    if (index === undefined) throw new PmmlError(reference, `there is no vector '${id}'`);
+    if (index === undefined) throw new PmmlError(reference, `no vector has the id '${id}'`);
     return index;
   });
 }
