@@ -22,6 +22,9 @@ const collection = collectionOf(
       ['10', 'g', 'GET', 'INVENTORY', 'true', 'true'],
       ['10', 'u', 'PUT', 'INVENTORY', 'true', 'true', 'my_B', '', ''],
       ['10', 'p', 'PUT', 'OPERATION', 'true', 'my_Op', 'status', 'OPERATIONSTATUS', ''],
+      ['10', 'e', 'POST', 'EVENT', 'true', 'my_E', 'text', ''],
+      ['10', 'a', 'POST', 'ALARM', 'true', 'my_A', 'text', 'ACTIVE', 'MINOR', ''],
+      ['10', 'pa', 'PUT', 'ALARM', 'true', 'my_A', 'status', 'ALARMSTATUS', ''],
       ['11', 'r', '', '$.id', '$.id', '$.self', '$.owner'],
     ]),
   ),
@@ -31,6 +34,8 @@ const views: EntityViews = {
   measurement: (id) => JSON.stringify({ id: id || 'null', self: `m/${id}` }),
   managedObject: async (_tenant, id) => JSON.stringify({ id, self: `o/${id}` }),
   newManagedObject: async (_tenant, id) => JSON.stringify({ id, self: `o/${id}`, owner: 'ada' }),
+  event: async (_tenant, id) => JSON.stringify({ id, self: `e/${id}` }),
+  alarm: async (_tenant, id) => JSON.stringify({ id, self: `a/${id}` }),
   operation: async (_tenant, id) => {
     if (id === '13') throw new PlatformError('general/documents-unavailable');
     return JSON.stringify({ id, self: `op/${id}` });
@@ -70,7 +75,7 @@ async function answered(
     link as unknown as Device,
     {
       objects: { known, requireGlobalRight: () => undefined } as never,
-      ids: { next: () => ++id } as never,
+      ids: { next: () => ++id, nextBeside: () => ++id } as never,
       now: () => 1,
       hooks: { views },
       templates: { count: () => 0 } as never,
@@ -98,6 +103,18 @@ t.test('objects and operations are as REST answers them', async (t) => {
   const unstored = await answered([['o', '', 'Made']], [{ doc: '{"id":"101"}' }], PROCESSING_MODE.TRANSIENT);
   t.same(unstored.sent, ['r,null,none,']);
   t.same((await answered([['p', 'EXECUTING']], [{ doc: '{"id":"12"}' }])).sent, ['r,12,op/12,']);
+});
+
+t.test('events and alarms have their links, unless they are not stored', async (t) => {
+  const rows = [
+    ['e', ''],
+    ['a', ''],
+    ['pa', 'CLEARED'],
+  ];
+  const answers = ['21', '22', '22'].map((id) => ({ doc: `{"id":"${id}"}` }));
+  t.same((await answered(rows, answers)).sent, ['r,21,e/21,', 'r,22,a/22,', 'r,22,a/22,']);
+  t.same((await answered(rows.slice(0, 1), answers, PROCESSING_MODE.TRANSIENT)).sent, ['r,null,none,']);
+  t.same((await answered([['a', '']], [{ doc: '{}', isSuppressed: true }])).sent, ['r,null,none,']);
 });
 
 t.test('an answer that cannot be made is a fault of its row', async (t) => {

@@ -19,7 +19,15 @@ import { alarmHistoryText } from '../audits/audits.ts';
 import { deleteData } from '../lists/data-delete.ts';
 import { documentPage } from '../../history/page.ts';
 import { isEntityId } from '../../model/entities/entity-id.ts';
-import { UNSTORED, entityText, namedSources, segment, sourceIdOf, unstoredText } from '../entities/text.ts';
+import {
+  UNSTORED,
+  entityText,
+  namedSources,
+  segment,
+  sourceIdOf,
+  unstoredText,
+  type ViewRequest,
+} from '../entities/text.ts';
 import {
   EXPORT_KINDS,
   EXPORT_PARAMETERS,
@@ -53,10 +61,12 @@ const BULK_WAIT_MS = 500;
 const BULK_POLL_MS = 10;
 const BULK_LIMIT = 'alarms/bulk-changes';
 
-const alarmUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/alarm/alarms/${segment(id)}`;
+const alarmUrl = (request: Pick<ViewRequest, 'baseUrl'>, id: string): string =>
+  `${request.baseUrl}/alarm/alarms/${segment(id)}`;
 
-async function alarmTexts(
-  request: ApiRequest,
+/** @param documents as stored. @throws PlatformError `general/page-too-large`. */
+export async function alarmTexts(
+  request: ViewRequest,
   documents: readonly { readonly entityId: string; readonly doc: string }[],
   history?: string,
 ): Promise<string[]> {

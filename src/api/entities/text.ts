@@ -63,7 +63,7 @@ export function sourceIdOf(members: Members): string {
 }
 
 /** Name and type of managed objects for the `source` of their data; one read for a page. */
-export async function namedSources(request: ApiRequest, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+export async function namedSources(request: ViewRequest, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const distinct = [...new Set(ids)];
   const documents = await request.platform.documents.getMany('managedObject', request.tenant, distinct);
   return new Map(

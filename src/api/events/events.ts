@@ -18,7 +18,15 @@ import { countText } from '../lists/totals.ts';
 import { eventChange, newEvent } from '../../model/entities/event.ts';
 import { isEntityId } from '../../model/entities/entity-id.ts';
 import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportDocuments, exportFormat } from '../export/export.ts';
-import { UNSTORED, entityText, namedSources, segment, sourceIdOf, unstoredText } from '../entities/text.ts';
+import {
+  UNSTORED,
+  entityText,
+  namedSources,
+  segment,
+  sourceIdOf,
+  unstoredText,
+  type ViewRequest,
+} from '../entities/text.ts';
 import { sourceSelection } from '../lists/hierarchy.ts';
 import { HistoryFilter } from '../../history/filter.ts';
 import type { DocumentRow } from '../../history/filter.ts';
@@ -45,11 +53,13 @@ const OWN_FILTERS = {
 };
 const FILTERS = { ...SOURCE, ...HIERARCHY, ...OWN_FILTERS };
 
-const eventUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/event/events/${segment(id)}`;
+const eventUrl = (request: Pick<ViewRequest, 'baseUrl'>, id: string): string =>
+  `${request.baseUrl}/event/events/${segment(id)}`;
 
 /** JSON texts of stored events, with links and the names of their sources. */
-async function eventTexts(
-  request: ApiRequest,
+/** @param documents as stored. @throws PlatformError `general/page-too-large`. */
+export async function eventTexts(
+  request: ViewRequest,
   documents: readonly { readonly entityId: string; readonly doc: string }[],
 ): Promise<string[]> {
   const events = documents.map(({ entityId, doc }) => ({ entityId, members: splitMembers(doc) }));

@@ -1,6 +1,8 @@
 /** Entities as REST answers them, for devices over MQTT: through the functions of the routes. */
 import { splitMembers } from '../../model/documents/json-document.ts';
 import type { EntityViews } from '../../ports/entity-views.ts';
+import { alarmTexts } from '../alarms/alarms.ts';
+import { eventTexts } from '../events/events.ts';
 import { madeBehind } from '../inventory/managed-objects.ts';
 import { managedObjectText } from '../inventory/text.ts';
 import { linkedMeasurement } from '../measurements/text.ts';
@@ -18,6 +20,8 @@ export function entityViews(platform: Platform): EntityViews {
     measurement: (id, text) => linkedMeasurement({ baseUrl }, id, text),
     managedObject: (tenant, id, doc) => managedObjectText(of(tenant), id, doc),
     newManagedObject: async (tenant, id) => managedObjectText(of(tenant), id, await madeBehind(of(tenant), id)),
+    event: async (tenant, id, doc) => (await eventTexts(of(tenant), [{ entityId: id, doc }]))[0],
+    alarm: async (tenant, id, doc) => (await alarmTexts(of(tenant), [{ entityId: id, doc }]))[0],
     operation: async (tenant, id, doc) => (await operationTexts(of(tenant), [{ entityId: id, doc }]))[0],
     unstored: (doc) => unstoredText(splitMembers(doc)),
   };

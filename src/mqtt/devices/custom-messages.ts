@@ -16,7 +16,7 @@ import { isEntityId } from '../../model/entities/entity-id.ts';
 import { externalIdKey, requireExternalId } from '../../model/entities/external-id.ts';
 import { managedObjectChange, newManagedObject } from '../../model/entities/managed-object.ts';
 import { ALARM_CHANGE, MANAGED_OBJECT_CHANGE, NEW_MANAGED_OBJECT } from '../../model/entities/validators.ts';
-import { isStored, isStoredAs, PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
+import { isAlarmStored, isStored, isStoredAs, PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { EntityViews } from '../../ports/entity-views.ts';
 import type { Refusals } from '../../ports/refusals.ts';
@@ -143,11 +143,12 @@ class CustomRow {
         return;
       case 'alarmOfType':
         ALARM_CHANGE.checked(parseMembers(request.doc));
-        this.#command(COMMAND.ALARM_OF_TYPE_UPDATE, target.source, {
-          type: request.type,
-          doc: request.doc,
-          user: target.userName,
-        });
+        this.#command(
+          COMMAND.ALARM_OF_TYPE_UPDATE,
+          target.source,
+          { type: request.type, doc: request.doc, user: target.userName },
+          (answer) => this.#answer(() => this.#dataView('alarms', answer)),
+        );
         return;
       case 'openOperation':
         this.#command(
@@ -173,8 +174,10 @@ class CustomRow {
     const records = planJson({ kind: 'json', mode, area, action: 'create' }, text, this.#link, this.#parts, (error) =>
       this.refuse(error),
     );
+    const resolve = (answer: unknown): void =>
+      this.#answer(() => (area === 'measurements' ? docOf(answer) : this.#dataView(area, answer)));
     for (const { record, onAnswer } of records)
-      this.records.push(onAnswer === undefined ? { record } : { record, onAnswer: this.#onAnswer() });
+      this.records.push(onAnswer === undefined ? { record } : { record, onAnswer: { ...this.#onAnswer(), resolve } });
     if (area === 'measurements') this.#answerMeasurement(this.records[0].record);
   }
 
@@ -282,6 +285,18 @@ class CustomRow {
 
   get #views(): EntityViews | undefined {
     return this.#parts.hooks.views;
+  }
+
+  /** Of an event or alarm. @param answer of its actor. */
+  #dataView(area: 'events' | 'alarms', answer: unknown): string | Promise<string> {
+    const doc = docOf(answer);
+    const { mode, tenantNumber } = this.#message.target;
+    const isAlarm = area === 'alarms';
+    const { isSuppressed } = answer as { isSuppressed?: boolean };
+    const isUnstored = isAlarm ? isSuppressed === true || !isAlarmStored(mode) : !isStored(mode);
+    if (isUnstored) return this.#views?.unstored(doc) ?? doc;
+    const id = stringMember(splitMembers(doc), 'id') ?? '';
+    return this.#views?.[isAlarm ? 'alarm' : 'event'](tenantNumber, id, doc) ?? doc;
   }
 
   /** @param doc as the actor has answered it. */
