@@ -7,6 +7,8 @@ export const BYTES_LIMIT = 'remote-access/held-bytes';
 export const BYTES_OF_TUNNEL_LIMIT = 'remote-access/held-bytes-of-tunnel';
 export const IDLE_LIMIT = 'remote-access/idle-time';
 export const DEVICE_LIMIT = 'remote-access/device-time';
+/** Keys of a user that were not found, within the time that a key lives: further ones are not looked for. */
+export const KEYS_LIMIT = 'remote-access/unknown-keys';
 export const STALLED_LIMIT = 'remote-access/stalled-end';
 
 export interface TunnelLimits {
@@ -16,6 +18,7 @@ export interface TunnelLimits {
   readonly heldBytesOfTunnel: number;
   /** Without a byte in either direction. */
   readonly idleMs: number;
+  readonly unknownKeys: number;
   /** A connection key is good for this time; the device has to come within it. */
   readonly keyMs: number;
   /** From the permission to open a WebSocket until it is open. */
@@ -29,6 +32,7 @@ export const TUNNEL_LIMITS: TunnelLimits = {
   heldBytes: 134_217_728,
   heldBytesOfTunnel: 8_388_608,
   idleMs: 3_600_000,
+  unknownKeys: 10,
   keyMs: 60_000,
   attachMs: 10_000,
   endMs: 10_000,

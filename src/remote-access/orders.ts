@@ -10,11 +10,12 @@ import type { OperationCreate, OperationUpdate } from '../model/commands/entitie
 import { COMMAND } from '../model/commands/kinds.ts';
 import { PROCESSING_MODE } from '../model/commands/processing-mode.ts';
 import { splitMembers, stringMember } from '../model/documents/json-document.ts';
-import { deviceUserOf } from '../model/entities/device-request.ts';
+import { deviceUserOf, isDeviceUser } from '../model/entities/device-request.ts';
 import { isOpenOperation } from '../model/entities/operation.ts';
 import { CONNECT_FRAGMENT, connectOrderOf } from '../model/access/remote-access.ts';
 import type { ConnectOrder } from '../model/access/remote-access.ts';
 import { idText } from '../model/entities/entity-id.ts';
+import { externalIdKey } from '../model/entities/external-id.ts';
 import type { CommandPort } from '../ports/command-port.ts';
 import type { HistoryReader } from '../ports/history-reader.ts';
 import type { IdSource } from '../ports/id-source.ts';
@@ -22,6 +23,8 @@ import type { IdSource } from '../ports/id-source.ts';
 /** Operations of a tenant that are looked through for a key: as many as come within the time that a key lives. */
 const POSTED_MAX = 500;
 const SERIALS_MAX = 100;
+/** Operations that are read at once. */
+const READ_AT_ONCE = 50;
 
 export interface OrderParts extends Omit<ListReaders, 'tenant'> {
   readonly commands: CommandPort;
@@ -34,6 +37,12 @@ export interface OrderParts extends Omit<ListReaders, 'tenant'> {
 export interface PostedOrder extends ConnectOrder {
   readonly device: string;
   readonly operationId: string;
+}
+
+export interface WantedOrder {
+  readonly connectionKey: string;
+  /** Older operations do not count. */
+  readonly ageMs: number;
 }
 
 /** @returns the id of the operation. @throws PlatformError, for instance of a device without an agent. */
@@ -80,7 +89,51 @@ export async function failOrder(
   });
 }
 
-/** The newest open operation with the key that is not older than `ageMs`. */
+/**
+ * The newest open operation of a device with the key that is not older than `ageMs`, by the documents alone.
+ * @returns undefined when there is none, or too many are open to be looked through.
+ */
+export async function findPostedOrderOf(
+  { documents, now }: Pick<OrderParts, 'documents' | 'now'>,
+  tenant: number,
+  device: string,
+  wanted: WantedOrder,
+): Promise<PostedOrder | undefined> {
+  const open = await documents.list('openOperation', tenant, `${device}\n`, { limit: POSTED_MAX });
+  const ids = open.map(({ id }) => String(Number(id.slice(device.length + 1)))).reverse();
+  for (let from = 0; from < ids.length; from += READ_AT_ONCE) {
+    const some = ids.slice(from, from + READ_AT_ONCE);
+    for (const [index, doc] of (await documents.getMany('operation', tenant, some)).entries()) {
+      const order = doc === undefined ? undefined : postedOrder(some[index], doc, wanted.connectionKey);
+      if (doc === undefined || order === undefined) continue;
+      const createdAt = Date.parse(stringMember(splitMembers(doc), 'creationTime') ?? '');
+      if (createdAt >= now() - wanted.ageMs) return order;
+    }
+  }
+  return undefined;
+}
+
+/** @returns undefined for an operation without the key, and for one that is over. */
+function postedOrder(operationId: string, doc: string, connectionKey: string): PostedOrder | undefined {
+  const members = splitMembers(doc);
+  const order = connectOrderOf(members.get(CONNECT_FRAGMENT));
+  if (order?.connectionKey !== connectionKey || !isOpenOperation(stringMember(members, 'status') ?? ''))
+    return undefined;
+  return { ...order, device: idText(members.get('deviceId')), operationId };
+}
+
+/** The object with the serial number that the user was registered with. */
+export async function deviceOfUser(
+  { documents }: Pick<OrderParts, 'documents'>,
+  { tenantNumber, userName }: DeviceUser,
+): Promise<string | undefined> {
+  if (!isDeviceUser(userName)) return undefined;
+  const serial = userName.slice(deviceUserOf('').length);
+  const bound = await documents.get('externalId', tenantNumber, externalIdKey(SERIAL_TYPE, serial));
+  return bound === undefined ? undefined : (JSON.parse(bound) as { managedObject: string }).managedObject;
+}
+
+/** The newest open operation of any device with the key that is not older than `ageMs`, by a query of the history. */
 export async function findPostedOrder(
   parts: OrderParts,
   { tenantNumber: tenant, userName: user }: DeviceUser,
@@ -105,10 +158,8 @@ export async function findPostedOrder(
     page,
   );
   for (const { entityId, doc } of rows) {
-    const members = splitMembers(doc);
-    const order = connectOrderOf(members.get(CONNECT_FRAGMENT));
-    if (order?.connectionKey === connectionKey && isOpenOperation(stringMember(members, 'status') ?? ''))
-      return { ...order, device: idText(members.get('deviceId')), operationId: entityId };
+    const order = postedOrder(entityId, doc, connectionKey);
+    if (order !== undefined) return order;
   }
   return undefined;
 }

@@ -14,11 +14,12 @@ import type { Log } from '../ports/log.ts';
 import type { Refusals } from '../ports/refusals.ts';
 import { changeRecords } from '../records/records.ts';
 import type { JoinRequest, LocalTunnels, TunnelsElsewhere, WaitingClient } from './elsewhere.ts';
-import { BYTES_LIMIT, CLOSE, DEVICE_LIMIT, IDLE_LIMIT, TUNNELS_LIMIT, TUNNEL_LIMITS } from './limits.ts';
+import { BYTES_LIMIT, CLOSE, DEVICE_LIMIT, IDLE_LIMIT, KEYS_LIMIT, TUNNELS_LIMIT, TUNNEL_LIMITS } from './limits.ts';
 import type { TunnelLimits } from './limits.ts';
-import { failOrder, findPostedOrder, mayServe, placeOrder } from './orders.ts';
-import type { OrderParts } from './orders.ts';
+import { deviceOfUser, failOrder, findPostedOrder, findPostedOrderOf, mayServe, placeOrder } from './orders.ts';
+import type { DeviceUser, OrderParts, PostedOrder, WantedOrder } from './orders.ts';
 import { Tunnel } from './tunnel.ts';
+import { UnknownKeys } from './unknown-keys.ts';
 
 const KEY_BYTES = 24;
 /** Keys of the server begin so: what its own operations say counts only while their clients wait. */
@@ -93,10 +94,12 @@ export class Tunnels implements LocalTunnels {
   readonly #behind = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
+  readonly #unknownKeys: UnknownKeys;
 
   constructor(options: TunnelsOptions) {
     this.#options = options;
     this.limits = { ...TUNNEL_LIMITS, ...options.limits };
+    this.#unknownKeys = new UnknownKeys(this.limits.unknownKeys, this.limits.keyMs);
     this.#shares = new Shares(TUNNELS_LIMIT, this.limits.tunnels, options.isOnlyTenant);
     this.#bytes = new Shares(BYTES_LIMIT, this.limits.heldBytes, options.isOnlyTenant);
     options.elsewhere?.start(this);
@@ -192,7 +195,8 @@ export class Tunnels implements LocalTunnels {
     // Another connection may have used it meanwhile.
     if (this.#clients.get(place) !== client || client.tunnel.isOver) throw this.#unknownKey();
     if (client.target.connectionKey !== undefined && postedFor === undefined) {
-      const order = await findPostedOrder(this.#options, user, connectionKey, this.limits.keyMs);
+      const wanted = { connectionKey, ageMs: this.limits.keyMs };
+      const order = await this.#postedOrderOf(user, device, wanted);
       if (order?.device !== device || this.#clients.get(place) !== client) throw this.#unknownKey();
     }
     client.stopWaiting();
@@ -347,7 +351,8 @@ export class Tunnels implements LocalTunnels {
   async #postedFor(principal: Principal, device: string, key: string | undefined): Promise<string | undefined> {
     if (key === undefined) return undefined;
     // It was posted before the client came, which has waited for as long as a key lives.
-    const order = await findPostedOrder(this.#options, principal, key, 2 * this.limits.keyMs);
+    const wanted = { connectionKey: key, ageMs: 2 * this.limits.keyMs };
+    const order = await this.#postedOrderOf(principal, device, wanted);
     return order?.device === device ? order.operationId : undefined;
   }
 
@@ -399,7 +404,7 @@ export class Tunnels implements LocalTunnels {
   async #servePosted(principal: Principal, { user, connectionKey }: JoinRequest): Promise<Tunnel> {
     const place = placeOf(principal.tenantNumber, connectionKey);
     if (this.#isUsed(place)) throw this.#unknownKey();
-    const order = await findPostedOrder(this.#options, user, connectionKey, this.limits.keyMs);
+    const order = await this.#postedOrderFor(principal, { connectionKey, ageMs: this.limits.keyMs });
     if (order === undefined || this.#isUsed(place)) throw this.#unknownKey();
     if (!(await mayServe(this.#options, user, order.device))) throw new PlatformError('security/forbidden');
     const request: JoinRequest = { user, connectionKey, postedFor: order.device };
@@ -418,6 +423,35 @@ export class Tunnels implements LocalTunnels {
     };
     if (this.#options.elsewhere !== undefined) void this.#askElsewhere(device);
     return device.tunnel;
+  }
+
+  /** For a device that is known: by the documents, and by the history when these do not have it. */
+  async #postedOrderOf(user: DeviceUser, device: string, wanted: WantedOrder): Promise<PostedOrder | undefined> {
+    return (
+      (await findPostedOrderOf(this.#options, user.tenantNumber, device, wanted)) ??
+      findPostedOrder(this.#options, user, wanted.connectionKey, wanted.ageMs)
+    );
+  }
+
+  /**
+   * For a user who may serve several devices: the one that the user was registered with, and then all by the history.
+   * Keys that nobody has posted are not looked for without end. @throws PlatformError 503 at that bound.
+   */
+  async #postedOrderFor(principal: Principal, wanted: WantedOrder): Promise<PostedOrder | undefined> {
+    const { tenant, tenantNumber, userName: user } = principal;
+    const account = `${tenantNumber}/${user}`;
+    if (!this.#unknownKeys.mayLook(account, performance.now())) {
+      this.#options.refusals.count(KEYS_LIMIT, { tenant, user });
+      throw refusedBy(KEYS_LIMIT);
+    }
+    // Noted before it is looked for: many at once count, too.
+    this.#unknownKeys.note(account, performance.now());
+    const own = await deviceOfUser(this.#options, principal);
+    const found =
+      (own === undefined ? undefined : await findPostedOrderOf(this.#options, tenantNumber, own, wanted)) ??
+      (await findPostedOrder(this.#options, principal, wanted.connectionKey, wanted.ageMs));
+    if (found !== undefined) this.#unknownKeys.forgive(account);
+    return found;
   }
 
   async #askElsewhere(device: Device): Promise<void> {

@@ -87,12 +87,18 @@ function nodes(limits: Partial<TunnelLimits> = {}) {
       commands: { request: request as never },
       documents: {
         get: async (collection: string, _tenant: number, key: string) => documents.get(`${collection}/${key}`),
-        list: async () => [],
+        list: async (collection: string, _tenant: number, prefix: string) =>
+          collection === 'openOperation'
+            ? [...posted.keys()].map((id) => ({ id: prefix + id.padStart(16, '0'), value: 'PENDING' }))
+            : [],
         getMany: async (_collection: string, _tenant: number, ids: string[]) => ids.map((id) => posted.get(id)),
       } as never,
       ids: { nextBesideInOrder: async () => [(id += 1)] },
       history: {
-        query: async () => [...posted.keys()].map((id) => ({ entityId: id, at: Date.now() })),
+        query: async () => {
+          counted.push('query');
+          return [...posted.keys()].map((id) => ({ entityId: id, at: Date.now() }));
+        },
         stream: silent,
       } as never,
       totals: undefined as never,
@@ -161,6 +167,30 @@ t.test('a device that does not come', async (t) => {
   t.strictSame(counted, ['remote-access/device-time']);
   await t.rejects(a.serve(DEVICE, keys[0]), { code: 'remote-access/key' }, 'the key is too old');
 });
+
+t.test(
+  'posted keys are looked for in the documents of the device; few that are not found in the history',
+  async (t) => {
+    const { a, posted, documents, counted } = nodes({ unknownKeys: 2 });
+    documents.set('externalId/c8y_Serial\n1', '{"managedObject":"10"}');
+    const operation = (connectionKey: string, deviceId: string, creationTime = new Date().toISOString()): string =>
+      JSON.stringify({
+        deviceId,
+        status: 'PENDING',
+        creationTime,
+        c8y_RemoteAccessConnect: { hostname: 'h', port: 22, connectionKey },
+      });
+    posted.set('70', operation('old', '10', '2020-01-01T00:00:00.000Z')).set('71', operation('mine', '10'));
+    const tunnel = await a.serve(DEVICE, 'mine');
+    t.same(counted, [], 'no query');
+    tunnel.close(1000, 'done');
+    for (const key of ['x', 'y']) await t.rejects(a.serve(DEVICE, key), { code: 'remote-access/key' });
+    t.same(counted, ['query', 'query']);
+    await t.rejects(a.serve(DEVICE, 'z'), { code: 'general/busy', status: 503 });
+    t.same(counted.slice(2), ['remote-access/unknown-keys']);
+    await t.rejects(a.serve(user('device_2'), 'z'), { code: 'remote-access/key' }, 'of another user');
+  },
+);
 
 t.test('a device that does not come for a posted key', async (t) => {
   const { b, failures, posted, documents } = nodes({ keyMs: 30 });
