@@ -1,7 +1,8 @@
 /** QoS 2 exactly once, queued and acknowledged operations over dropped connections and kill -9 of the server. */
 import t from 'tap';
+import { WebSocket } from 'ws';
 import { until } from '../helpers/setup-command.ts';
-import { delay, seeded, ServerProcess } from '../helpers/process/server.ts';
+import { AUTHORIZATION, delay, seeded, ServerProcess } from '../helpers/process/server.ts';
 import { RawMqtt } from '../helpers/process/mqtt.ts';
 import { account, measurementsOf } from '../helpers/process/load.ts';
 import { ExactlyOnceSender } from '../helpers/process/qos2.ts';
@@ -62,6 +63,23 @@ t.test('an operation for a device that is away arrives after kill -9, once', asy
   first.publish('s/us', '114,c8y_Restart', 1, 1);
   await acknowledged;
   const device = (await server.deviceOf(serial)) ?? '';
+  await first.subscribe('s/dt');
+  const collectionOf = async (client: RawMqtt, rows: string): Promise<string> => {
+    const before = client.received.length;
+    client.publish('s/ut/killed_1', rows, 1, 2);
+    let found: string | undefined;
+    await until('the collection', () => {
+      found = client.received
+        .slice(before)
+        .find(({ topic }) => topic === 's/dt')
+        ?.payload.toString();
+      return found !== undefined;
+    });
+    return found as string;
+  };
+  const collection = await collectionOf(first, '11,1,,,a');
+  t.match(collection, /^20,killed_1,\d+$/);
+  const tunnel = await joinedTunnel(server, device, first);
   first.disconnect();
   await until('the connection is closed', () => first.isClosed);
   const answer = await server.http(
@@ -73,12 +91,22 @@ t.test('an operation for a device that is away arrives after kill -9, once', asy
   t.equal(answer.status, 201);
   const { id } = answer.json<{ id: string }>();
   await server.kill();
+  t.same(await Promise.all(tunnel.ends), [1006, 1006], 'both ends of a tunnel learn that it has ended');
   await server.start();
+  const audit = await server.http('GET', `/audit/auditRecords?type=RemoteAccess&source=${device}`);
+  t.match(
+    answerOf(audit).auditRecords.filter(({ activity }: { activity: string }) => activity === 'Remote access began'),
+    [{ user: 'admin' }],
+    'that it began is in the audit log',
+  );
+  t.equal(await statusOf(server, tunnel.devicePath), 404, 'its key is not known any more');
 
   const rowsOf = (client: RawMqtt): string[] =>
     client.received.filter(({ topic }) => topic === 's/ds').map(({ payload }) => String(payload));
   const second = await RawMqtt.connect(server.mqttPort, { clientId: serial, clean: false });
   t.equal(second.sessionPresent, true, 'the session survived');
+  await second.subscribe('s/dt');
+  t.equal(await collectionOf(second, ''), collection, 'a collection that was told is there');
   await until('the operation arrives', () => rowsOf(second).length > 0, 10_000);
   // What was sent before the answer to this has arrived before it.
   await roundTrip(second, '501,c8y_Restart');
@@ -187,4 +215,53 @@ async function roundTrip(client: RawMqtt, payload: string): Promise<void> {
     client.onClose = () => fail(new Error('the connection was closed'));
     client.publish('s/us', payload, 1, 9);
   });
+}
+
+/** Tests look into answers freely. */
+const answerOf = (answer: { json<T>(): T }): any => answer.json<any>();
+
+const webSocket = (server: ServerProcess, path: string): WebSocket =>
+  new WebSocket(`ws://127.0.0.1:${server.httpPort}/service/remoteaccess/${path}`, ['binary'], {
+    headers: { authorization: AUTHORIZATION },
+  });
+
+/** Of an upgrade that is refused. */
+const statusOf = (server: ServerProcess, path: string): Promise<number | undefined> =>
+  new Promise((resolve) => {
+    const socket = webSocket(server, path);
+    socket.on('error', () => undefined);
+    socket.on('open', () => resolve(101));
+    socket.on('unexpected-response', (_request, { statusCode }) => {
+      socket.terminate();
+      resolve(statusCode);
+    });
+  });
+
+/** A tunnel through which a byte has gone. The device gets its operation on `s/ds`. */
+async function joinedTunnel(
+  server: ServerProcess,
+  device: string,
+  client: RawMqtt,
+): Promise<{ readonly devicePath: string; readonly ends: readonly Promise<number>[] }> {
+  const configuration = { name: 'Shell', hostname: 'h', port: 22, protocol: 'SSH' };
+  const headers = { accept: 'application/json' };
+  const made = await server.http(
+    'POST',
+    `/service/remoteaccess/devices/${device}/configurations`,
+    configuration,
+    headers,
+  );
+  const near = webSocket(server, `client/${device}/configurations/${answerOf(made).id}`);
+  await new Promise((resolve, reject) => near.on('open', resolve).on('error', reject));
+  const row = (): string | undefined =>
+    client.received.map(({ payload }) => String(payload)).find((payload) => payload.startsWith('530,'));
+  await until('the device is told', () => row() !== undefined);
+  const devicePath = `device/${row()?.split(',').at(-1)}`;
+  const far = webSocket(server, devicePath);
+  const ends = [near, far].map((socket) => new Promise<number>((resolve) => socket.on('close', resolve)));
+  await new Promise((resolve, reject) => far.on('open', resolve).on('error', reject));
+  near.send('x');
+  await new Promise((resolve) => far.once('message', resolve));
+  for (const socket of [near, far]) socket.on('error', () => undefined);
+  return { devicePath, ends };
 }
