@@ -163,6 +163,12 @@ export const ERRORS = {
     'A tenant has at most {maximum} template collections ({limit})',
     0x97,
   ),
+  'smartrest/too-many-collections-of-user': entry(
+    422,
+    'smartrest/Unprocessable Entity',
+    'A user makes at most {maximum} template collections ({limit})',
+    0x97,
+  ),
   'mqtt/unknown-topic': entry(404, 'mqtt/Unknown Topic', 'Nothing is published on the topic {topic}', 0x90),
   'mqtt/session-elsewhere': entry(409, 'general/Conflict', 'Another connection has opened the session {session}', 0x8e),
   'commands/answer-lost': entry(

@@ -25,6 +25,7 @@ const collection = collectionOf(
       ['10', 'e', 'POST', 'EVENT', 'true', 'my_E', 'text', ''],
       ['10', 'a', 'POST', 'ALARM', 'true', 'my_A', 'text', 'ACTIVE', 'MINOR', ''],
       ['10', 'pa', 'PUT', 'ALARM', 'true', 'my_A', 'status', 'ALARMSTATUS', ''],
+      ['10', 's', 'POST', 'EVENT', '', 'my_E', 'text', '2024-05-02T10:00:00.000Z', 'source.id', '', ''],
       ['11', 'r', '', '$.id', '$.id', '$.self', '$.owner'],
     ]),
   ),
@@ -63,6 +64,8 @@ async function answered(
   const link = { ...receiver, replies, acknowledgements: { afterAnswers: (run: () => void) => run() } };
   let id = 100;
   const known = { decide: (read: () => unknown) => read(), get: () => '{"id":"5"}' };
+  const requireGlobalRight = (_link: Device, source: number, role: string, rights: MessageRights): void =>
+    void rights.answer(`${role} ${source}`, () => true);
   const planned = planCustom(
     {
       target: { tenantNumber: 1, source: 5, userName: 'ada', mode, receivedAt: 1 },
@@ -74,7 +77,7 @@ async function answered(
     rows,
     link as unknown as Device,
     {
-      objects: { known, requireGlobalRight: () => undefined } as never,
+      objects: { known, requireGlobalRight } as never,
       ids: { next: () => ++id, nextBeside: () => ++id } as never,
       now: () => 1,
       hooks: { views },
@@ -115,6 +118,14 @@ t.test('events and alarms have their links, unless they are not stored', async (
   t.same((await answered(rows, answers)).sent, ['r,21,e/21,', 'r,22,a/22,', 'r,22,a/22,']);
   t.same((await answered(rows.slice(0, 1), answers, PROCESSING_MODE.TRANSIENT)).sent, ['r,null,none,']);
   t.same((await answered([['a', '']], [{ doc: '{}', isSuppressed: true }])).sent, ['r,null,none,']);
+});
+
+t.test('the rows of one message ask about few objects together', async (t) => {
+  const rows = Array.from({ length: 101 }, (_, index) => ['s', String(1_000 + index)]);
+  const { sent, records } = await answered(rows, []);
+  t.equal(records.length, 100);
+  t.equal(sent.length, 1);
+  t.match(sent[0], /^50,s,"?Row 101: .*100/);
 });
 
 t.test('an answer that cannot be made is a fault of its row', async (t) => {

@@ -15,6 +15,8 @@ function boundTo(context: ActorContext, type: string, externalId: string): strin
   return text === undefined ? undefined : (JSON.parse(text) as { managedObject: string }).managedObject;
 }
 
+const madeBy = ({ by }: { readonly by?: string }): { by?: string } => (by === undefined ? {} : { by });
+
 function bind(context: ActorContext, body: ExternalIdBind): void {
   // The longer key, at the managed object, must fit too: its actor could only refuse what is bound already.
   const note = `${body.managedObject}\n${externalIdKey(body.type, body.externalId)}`;
@@ -30,7 +32,7 @@ function bind(context: ActorContext, body: ExternalIdBind): void {
   context.put(
     'externalId',
     externalIdKey(body.type, body.externalId),
-    JSON.stringify({ managedObject: body.managedObject }),
+    JSON.stringify({ managedObject: body.managedObject, ...madeBy(body) }),
   );
   context.send({ kind: COMMAND.EXTERNAL_ID_NOTE, key: Number(body.managedObject), body });
 }
@@ -124,6 +126,6 @@ export function ensureDevice(context: ActorContext, body: DeviceEnsureChecked): 
     key: Number(body.id),
     body: { id: body.id, owner: body.owner, doc: body.doc, ...(body.parent ? { parent: body.parent } : {}) },
   });
-  bind(context, { type: body.type, externalId: body.externalId, managedObject: body.id });
+  bind(context, { type: body.type, externalId: body.externalId, managedObject: body.id, ...madeBy(body) });
   return { id: body.id, created: true };
 }

@@ -50,6 +50,8 @@ export interface ContentType {
   readonly name: string;
   /** False for a charset that is neither UTF-8 nor US-ASCII. */
   readonly isUtf8: boolean;
+  /** In lower case; '' for none. */
+  readonly charset: string;
   /** The beginning of the header as it was sent, for messages. */
   readonly text?: string;
 }
@@ -171,18 +173,14 @@ function kindOf(type: string): MediaKind {
 
 function readContentType(header: string): ContentType {
   const [type, ...parameters] = header.split(';').map((part) => part.trim().toLowerCase());
-  const charset = parameters
-    .find((text) => text.startsWith('charset='))
-    ?.slice(8)
-    .replaceAll('"', '');
-  const isUtf8 =
-    charset === undefined || charset === 'utf-8' || charset === 'utf8' || charset === 'us-ascii' || charset === '';
-  if (type === '') return { kind: 'none', name: '', isUtf8 };
+  const charset = (parameters.find((text) => text.startsWith('charset=')) ?? '').slice(8).replaceAll('"', '');
+  const isUtf8 = charset === 'utf-8' || charset === 'utf8' || charset === 'us-ascii' || charset === '';
+  if (type === '') return { kind: 'none', name: '', isUtf8, charset };
   const vendor = VENDOR.exec(type);
-  if (vendor !== null) return { kind: 'vendor', name: vendor[2], isUtf8 };
+  if (vendor !== null) return { kind: 'vendor', name: vendor[2], isUtf8, charset };
   if (type === 'application/json' || type === 'text/json' || type.endsWith('+json'))
-    return { kind: 'json', name: '', isUtf8 };
-  if (type.startsWith('multipart/')) return { kind: 'multipart', name: '', isUtf8 };
-  if (type === 'application/x-www-form-urlencoded') return { kind: 'form', name: '', isUtf8 };
-  return { kind: 'other', name: '', isUtf8 };
+    return { kind: 'json', name: '', isUtf8, charset };
+  if (type.startsWith('multipart/')) return { kind: 'multipart', name: '', isUtf8, charset };
+  if (type === 'application/x-www-form-urlencoded') return { kind: 'form', name: '', isUtf8, charset };
+  return { kind: 'other', name: '', isUtf8, charset };
 }

@@ -5,13 +5,13 @@ import { PlatformError } from '../../model/errors.ts';
 import { stringMember } from '../../model/documents/json-document.ts';
 import { externalIdKey, externalIdOfKey, isExternalId, requireExternalId } from '../../model/entities/external-id.ts';
 import { serialClaim } from '../../model/access/serial-claim.ts';
+import { requireXId } from '../../smartrest/custom/collection.ts';
 import {
-  COLLECTIONS_MAX,
+  collectionIds,
+  isCollectionType,
   requireRoomForCollection,
-  requireXId,
-  X_ID_PREFIX,
   X_ID_TYPE,
-} from '../../smartrest/custom/collection.ts';
+} from '../../smartrest/custom/collection-shares.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { isEntityId } from '../../model/entities/entity-id.ts';
 import { quote, segment, sourceText, type ViewRequest } from '../entities/text.ts';
@@ -76,10 +76,11 @@ async function boundTo(request: ViewRequest, managedObject: string, limit = SHOW
   return entries.map((entry) => ({ ...externalIdOfKey(entry.id.slice(prefix.length)), managedObject }));
 }
 
-/** The external ID makes the object a template collection (docs/spec/smartrest.md#template-collections). */
-async function requireRoomForXId({ platform: { documents, refusals }, tenant }: ApiRequest): Promise<void> {
-  const others = await documents.list('externalId', tenant, X_ID_PREFIX, { limit: COLLECTIONS_MAX });
-  requireRoomForCollection(others.length, refusals);
+/** The external ID may make the object a template collection (docs/spec/smartrest.md#template-collections). */
+async function requireRoomFor(type: string, { platform, tenant, principal }: ApiRequest): Promise<void> {
+  if (!isCollectionType(type)) return;
+  const others = await collectionIds(platform.documents, tenant, type);
+  requireRoomForCollection(type, { others, by: principal }, platform.refusals);
 }
 
 async function post(request: ApiRequest): Promise<Answer> {
@@ -91,12 +92,11 @@ async function post(request: ApiRequest): Promise<Answer> {
     type: stringMember(members, 'type') ?? '',
     externalId: stringMember(members, 'externalId') ?? '',
     managedObject: id,
+    ...(isCollectionType(stringMember(members, 'type') ?? '') ? { by: request.principal.userName } : {}),
   };
   requireExternalId(body.type, body.externalId);
-  if (body.type === X_ID_TYPE) {
-    requireXId(body.externalId);
-    await requireRoomForXId(request);
-  }
+  if (body.type === X_ID_TYPE) requireXId(body.externalId);
+  await requireRoomFor(body.type, request);
   await request.command(COMMAND.EXTERNAL_ID_BIND, `x:${externalIdKey(body.type, body.externalId)}`, {
     ...body,
     ...serialClaim(request.principal),

@@ -25,15 +25,8 @@ import { NO_CONTENT, created, found, notStored } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
 import { isDevice } from '../users/text.ts';
-import {
-  COLLECTIONS_MAX,
-  requireRoomForCollection,
-  requireTemplates,
-  requireXId,
-  sentXId,
-  X_ID_PREFIX,
-  X_ID_TYPE,
-} from '../../smartrest/custom/collection.ts';
+import { requireTemplates, requireXId, sentXId } from '../../smartrest/custom/collection.ts';
+import { collectionIds, requireRoomForCollection, X_ID_TYPE } from '../../smartrest/custom/collection-shares.ts';
 import { externalIdKey } from '../../model/entities/external-id.ts';
 import * as schemas from '../../model/entities/body-schemas.ts';
 
@@ -115,13 +108,14 @@ async function createCollection(request: ApiRequest, xid: string): Promise<{ id:
   const members = request.members();
   requireXId(xid);
   requireTemplates(members);
-  const others = await documents.list('externalId', request.tenant, X_ID_PREFIX, { limit: COLLECTIONS_MAX });
-  requireRoomForCollection(others.length, refusals);
+  const others = await collectionIds(documents, request.tenant, X_ID_TYPE);
+  requireRoomForCollection(X_ID_TYPE, { others, by: request.principal }, refusals);
   const { doc, owner } = newManagedObject(members);
   const { id, created: isNew } = await request.command<{ id: string; created: boolean }>(
     COMMAND.DEVICE_ENSURE,
     `x:${externalIdKey(X_ID_TYPE, xid)}`,
     {
+      by: request.principal.userName,
       type: X_ID_TYPE,
       externalId: xid,
       id: String(ids.next()),

@@ -86,6 +86,7 @@ export function realtimeRoutes<Form>(realtime: RealtimePort<Form>): Route[] {
       summary: 'Bayeux: handshake, subscribe, connect (long polling), unsubscribe, disconnect; as rows with X-Id',
       body: {
         form: 'bytes',
+        takesCharsets: true,
         contents: {
           'application/json': {
             schema: Messages,
@@ -108,7 +109,7 @@ export function realtimeRoutes<Form>(realtime: RealtimePort<Form>): Route[] {
         // The messages are the answer, not an entity: CometD's clients send no Accept.
         if (!request.accept.isPresent) request.accept = parseAccept('*/*');
         const principal = request.principal.tenantNumber === 0 ? undefined : request.principal;
-        const body = request.bodyText();
+        const body = textOfBody(request);
         const rows = isOfRows(body) ? rowsOf(request, body) : undefined;
         const contentType = rows === undefined ? JSON_TYPE : TEXT_TYPE;
         let isStreaming = false;
@@ -175,6 +176,14 @@ export function realtimeRoutes<Form>(realtime: RealtimePort<Form>): Route[] {
       },
     }),
   );
+}
+
+/** @throws PlatformError 415 for a charset that is not known; `general/bad-json`. */
+function textOfBody(request: ApiRequest): string {
+  const { utf8Body, contentType } = request;
+  if (utf8Body === undefined)
+    throw new PlatformError('general/unsupported-media-type', { type: `the charset ${contentType.charset}` });
+  return contentType.isUtf8 ? request.bodyText() : utf8Body.toString();
 }
 
 /** Rows of SmartREST 1.0 as messages (docs/spec/smartrest-one.md#live-data). */

@@ -279,6 +279,18 @@ export class ApiRequest<Exchange extends RequestExchange = RequestExchange> {
     }
   }
 
+  /** The body in UTF-8, whatever charset its type names. @returns undefined for a charset that is not known. */
+  get utf8Body(): Buffer | undefined {
+    const { charset, isUtf8 } = this.contentType;
+    if (isUtf8) return this.#body;
+    try {
+      return Buffer.from(new TextDecoder(charset).decode(this.#body));
+    } catch {
+      // A label that names no encoding.
+      return undefined;
+    }
+  }
+
   /** Lets the body go before the answer: for answers that come much later. */
   dropBody(): void {
     this.#body = EMPTY_BODY;

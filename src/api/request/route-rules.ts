@@ -33,6 +33,8 @@ export interface RouteBody {
    * length, the handler reads `request.bodyStream` and bounds it.
    */
   readonly form?: 'json' | 'bytes' | 'stream';
+  /** Of `bytes`: in any charset, and the handler reads `request.utf8Body`. */
+  readonly takesCharsets?: boolean;
   /** Which limit holds: `json` (default) or `large`. */
   readonly limit?: 'json' | 'large';
   /** DELETE with an optional body. */

@@ -4,6 +4,8 @@
  */
 import Type from 'typebox';
 import { BOOTSTRAP_ROLE } from '../../model/access/roles.ts';
+import { encodeRow } from '../../smartrest/rows/csv-encode.ts';
+import { shorten } from '../../smartrest/rows/error.ts';
 import { parseAccept } from '../http/media-types.ts';
 import type { Answer } from '../request/answer.ts';
 import type { ApiRequest } from '../request/request.ts';
@@ -16,11 +18,18 @@ export const X_ID = 'x-id';
 async function post(request: ApiRequest): Promise<Answer> {
   // The rows are the answer, not an entity.
   request.accept = parseAccept('*/*');
-  const { body, platform, principal, mode, called, applicationKey, headers, exchange, owner } = request;
+  const { utf8Body, contentType, platform, principal, mode, called, applicationKey, headers, exchange, owner } =
+    request;
   if (owner.inner === undefined) throw new Error('templates do not ask for rows');
+  if (utf8Body === undefined)
+    return {
+      status: 200,
+      text: encodeRow([42, 1, `Unknown charset: ${shorten(contentType.charset)}`]),
+      contentType: TEXT_TYPE,
+    };
   const { remoteAddress, signal } = exchange;
   const sender = { principal, mode, called, applicationKey, remoteAddress, signal, xid: headers[X_ID] };
-  const text = await answerRows(body, sender, platform, owner.inner);
+  const text = await answerRows(utf8Body, sender, platform, owner.inner);
   return { status: 200, text, contentType: TEXT_TYPE };
 }
 
@@ -38,6 +47,7 @@ export function smartRestOneRoutes(): Route[] {
       body: {
         form: 'bytes',
         isOptional: true,
+        takesCharsets: true,
         contents: { 'text/plain': { schema: Type.String(), example: '300,4711,"Pump 1"' } },
       },
       answers: [

@@ -6,6 +6,8 @@ export interface ExternalIdBind {
   readonly type: string;
   readonly externalId: string;
   readonly managedObject: string;
+  /** Of a template collection: the user who makes it, for shares. */
+  readonly by?: string;
 }
 /**
  * Of commands that bind: the user for whom the actor asks `isSerialOfOther`; absent for a user who may bind any serial
@@ -25,6 +27,8 @@ export interface DeviceEnsure {
   readonly owner: string;
   readonly doc: DocumentText;
   readonly parent?: { readonly id: string; readonly kind: ChildKind };
+  /** As in `ExternalIdBind`. */
+  readonly by?: string;
   /** When it exists: merge `doc` into it (SmartREST 102 repeated) instead of leaving it alone. */
   readonly updateExisting?: boolean;
   /** When it exists: refuse it unless it is `owner`'s. */

@@ -19,15 +19,14 @@ import { ALARM_CHANGE, MANAGED_OBJECT_CHANGE, NEW_MANAGED_OBJECT } from '../../m
 import { isAlarmStored, isStored, isStoredAs, PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { EntityViews } from '../../ports/entity-views.ts';
-import type { Refusals } from '../../ports/refusals.ts';
+import type { Refusals, Refused } from '../../ports/refusals.ts';
+import { collectionDocument, requestOf, requireTemplates, requireXId } from '../../smartrest/custom/collection.ts';
 import {
-  collectionDocument,
-  requestOf,
+  COLLECTIONS_MAX,
+  isCollectionType,
   requireRoomForCollection,
-  requireTemplates,
-  requireXId,
   X_ID_TYPE,
-} from '../../smartrest/custom/collection.ts';
+} from '../../smartrest/custom/collection-shares.ts';
 import { TemplateError } from '../../smartrest/custom/definition.ts';
 import { JsonPathError } from '../../smartrest/custom/json-path.ts';
 import type { PathBudget } from '../../smartrest/custom/path-values.ts';
@@ -171,8 +170,13 @@ class CustomRow {
     const members = parseMembers(doc);
     if (!members.has('source')) members.set('source', `{"id":"${source}"}`);
     const text = joinMembers(members);
-    const records = planJson({ kind: 'json', mode, area, action: 'create' }, text, this.#link, this.#parts, (error) =>
-      this.refuse(error),
+    const records = planJson(
+      { kind: 'json', mode, area, action: 'create' },
+      text,
+      this.#link,
+      this.#parts,
+      (error) => this.refuse(error),
+      this.#message.rights,
     );
     const resolve = (answer: unknown): void =>
       this.#answer(() => (area === 'measurements' ? docOf(answer) : this.#dataView(area, answer)));
@@ -197,21 +201,15 @@ class CustomRow {
       return;
     }
     requireExternalId(name.type, name.externalId);
-    if (name.type === X_ID_TYPE) {
-      requireXId(name.externalId);
-      this.#requireRoom();
-    }
-    const body: DeviceEnsureChecked = { ...name, id, owner, doc, ...serialClaim(principal) };
+    if (name.type === X_ID_TYPE) requireXId(name.externalId);
+    requireRoom(name.type, this.#link, this.#parts);
+    const by = isCollectionType(name.type) ? { by: owner } : {};
+    const body: DeviceEnsureChecked = { ...name, id, owner, doc, ...by, ...serialClaim(principal) };
     this.#command(COMMAND.DEVICE_ENSURE, `x:${externalIdKey(name.type, name.externalId)}`, body, (answer) => {
       const { created } = answer as { created: boolean };
       if (created) this.#answer(() => this.#newObjectView(id, doc));
       else this.refuse(new PlatformError('identity/duplicate', { type: name.type, value: name.externalId }));
     });
-  }
-
-  #requireRoom(): void {
-    const { templates, refusals } = this.#parts;
-    requireRoomForCollection(templates.count(this.#link.tenantNumber), refusals);
   }
 
   /** @throws PlatformError when the object is not found. */
@@ -358,6 +356,15 @@ type View = () => string | Promise<string>;
 /** JSON text of what was written. */
 const docOf = (answer: unknown): string => (answer as { doc: string }).doc;
 
+/** For a further collection, if an external ID of the type makes one. @throws NotLoaded; PlatformError at its bounds. */
+function requireRoom(type: string, link: Device, { objects, refusals }: CustomParts, refused?: Refused): void {
+  if (!isCollectionType(type)) return;
+  const others = objects.known.list('externalId', link.tenantNumber, externalIdKey(type, ''), {
+    limit: COLLECTIONS_MAX,
+  });
+  requireRoomForCollection(type, { others, by: link.connection.principal }, refusals, refused);
+}
+
 /**
  * Rows of all response templates that apply. @param doc JSON text. @param leading values in front of those of the
  * patterns.
@@ -406,11 +413,7 @@ export function planCollection(
       throw new PlatformError('security/forbidden');
     requireXId(xid);
     const doc = collectionDocument(xid, rows);
-    requireRoomForCollection(
-      parts.templates.all(tenant).length,
-      parts.refusals,
-      link.replies.refused(`the collection ${xid}`),
-    );
+    requireRoom(X_ID_TYPE, link, parts, link.replies.refused(`the collection ${xid}`));
     const id = String(parts.ids.next());
     const body: DeviceEnsureChecked = {
       type: X_ID_TYPE,
@@ -418,6 +421,7 @@ export function planCollection(
       id,
       owner: connection.principal.userName,
       doc,
+      by: connection.principal.userName,
     };
     const record = encodeCommand({
       kind: COMMAND.DEVICE_ENSURE,

@@ -67,17 +67,26 @@ export interface JsonParts {
 /** Makes the records of one message. */
 class JsonMessage {
   readonly records: OfferedRecord[] = [];
-  readonly #rights = new MessageRights();
+  readonly #rights: MessageRights;
+  readonly #isOfRows: boolean;
   readonly #topic: JsonTopic;
   readonly #link: Device;
   readonly #parts: JsonParts;
   readonly #onError: (error: PlatformError) => void;
 
-  constructor(topic: JsonTopic, link: Device, parts: JsonParts, onError: (error: PlatformError) => void) {
+  constructor(
+    topic: JsonTopic,
+    link: Device,
+    parts: JsonParts,
+    onError: (error: PlatformError) => void,
+    rightsOfRows?: MessageRights,
+  ) {
     this.#topic = topic;
     this.#link = link;
     this.#parts = parts;
     this.#onError = onError;
+    this.#isOfRows = rightsOfRows !== undefined;
+    this.#rights = rightsOfRows ?? new MessageRights();
   }
 
   plan(payload: string): void {
@@ -145,7 +154,9 @@ class JsonMessage {
   }
 
   #requireRight(area: JsonTopic['area'], source: number): void {
-    this.#parts.objects.requireRight(this.#link, source, ADMIN_ROLES[area], this.#rights);
+    const { objects } = this.#parts;
+    if (this.#isOfRows) objects.requireGlobalRight(this.#link, source, ADMIN_ROLES[area], this.#rights);
+    else objects.requireRight(this.#link, source, ADMIN_ROLES[area], this.#rights);
   }
 
   /** Of data: another object than the connected device is heard. */
@@ -324,7 +335,8 @@ const numberOf = (id: string): number | undefined =>
 
 /**
  * @returns the records of a message. @param onError told of what the actors refuse, and of elements of a bulk that are
- * not taken.
+ * not taken. @param rightsOfRows what the message has asked about rights, of rows of SmartREST: for these global ones
+ * count alone.
  * @throws PlatformError when nothing of it can be taken. NotLoaded when it has to be planned again.
  */
 export function planJson(
@@ -333,8 +345,9 @@ export function planJson(
   link: Device,
   parts: JsonParts,
   onError: (error: PlatformError) => void,
+  rightsOfRows?: MessageRights,
 ): OfferedRecord[] {
-  const message = new JsonMessage(topic, link, parts, onError);
+  const message = new JsonMessage(topic, link, parts, onError, rightsOfRows);
   message.plan(payload);
   return message.records;
 }

@@ -8,14 +8,8 @@ import { NotLoaded } from '../../actors/runtime/state-view.ts';
 import { splitMembers } from '../../model/documents/json-document.ts';
 import { externalIdKey } from '../../model/entities/external-id.ts';
 import { PlatformError } from '../../model/errors.ts';
-import {
-  COLLECTIONS_MAX,
-  collectionOf,
-  isXId,
-  X_ID_PREFIX,
-  X_ID_TYPE,
-  type TemplateCollection,
-} from '../../smartrest/custom/collection.ts';
+import { collectionOf, isXId, type TemplateCollection } from '../../smartrest/custom/collection.ts';
+import { COLLECTIONS_MAX, X_ID_TYPE } from '../../smartrest/custom/collection-shares.ts';
 import { SingleRows } from '../../smartrest/custom/single-row.ts';
 import { TemplateError } from '../../smartrest/custom/definition.ts';
 import type { LoadedDocuments } from './loaded-documents.ts';
@@ -157,18 +151,11 @@ export class TemplateCollections {
    * X-IDs of all collections of a tenant, as many as it may have. Within a decision. @throws NotLoaded.
    */
   all(tenant: number): string[] {
-    return this.#list(tenant)
-      .map(({ id }) => id.slice(X_ID_PREFIX.length))
+    const prefix = externalIdKey(X_ID_TYPE, '');
+    return this.#documents
+      .list('externalId', tenant, prefix, { limit: COLLECTIONS_MAX })
+      .map(({ id }) => id.slice(prefix.length))
       .filter(isXId);
-  }
-
-  /** How many a tenant has, up to its bound. Within a decision. @throws NotLoaded. */
-  count(tenant: number): number {
-    return this.#list(tenant).length;
-  }
-
-  #list(tenant: number): { id: string }[] {
-    return this.#documents.list('externalId', tenant, X_ID_PREFIX, { limit: COLLECTIONS_MAX });
   }
 
   /** The object or its external IDs were changed. */

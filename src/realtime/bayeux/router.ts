@@ -1,5 +1,6 @@
 /** From the live bus to the sessions: which sessions are subscribed to a channel on which a notification appears. */
 import { compact, splitMembers, type Members } from '../../model/documents/json-document.ts';
+import { SOFTWARE_UPDATE } from '../../model/entities/software.ts';
 import { asksForSoftwareUpdate } from '../../model/entities/software-in-place.ts';
 import type { LiveBus, Notification } from '../../ports/live-bus.ts';
 import type { Log } from '../../ports/log.ts';
@@ -181,7 +182,10 @@ export class BayeuxRouter {
 function prepareForAgent(software: AgentSoftware, outgoing: OutgoingNotification): Promise<void> | undefined {
   const { notification } = outgoing;
   if (notification.action === 'DELETE') return undefined;
-  const operation = splitMembers(compact(notification.text()));
+  const text = notification.text();
+  // Most operations ask for something else.
+  if (!text.includes(SOFTWARE_UPDATE)) return undefined;
+  const operation = splitMembers(compact(text));
   if (!asksForSoftwareUpdate(operation)) return undefined;
   return software.listInPlace(notification.tenant, operation).then((list) => {
     outgoing.softwareList = list;

@@ -1,8 +1,7 @@
 /** Template collections of SmartREST 2.0, compiled (docs/spec/smartrest.md#template-collections). */
 import { joinMembers, stringMember, type Members } from '../../model/documents/json-document.ts';
-import { externalIdKey, isExternalId } from '../../model/entities/external-id.ts';
+import { isExternalId } from '../../model/entities/external-id.ts';
 import { PlatformError } from '../../model/errors.ts';
-import type { Refusals, Refused } from '../../ports/refusals.ts';
 import { shorten, SmartRestError } from '../rows/error.ts';
 import {
   definitionOfFragment,
@@ -11,12 +10,11 @@ import {
   type CollectionDefinition,
   type ResponseDefinition,
 } from './definition.ts';
+import { X_ID_TYPE } from './collection-shares.ts';
 import { JsonPathError } from './json-path.ts';
 import { compileRequestTemplate, type RequestTemplate } from './request-template.ts';
 import { compileResponseTemplate, type ResponseTemplate } from './response-template.ts';
 
-/** Type of the external ID that is the X-ID. */
-export const X_ID_TYPE = 'c8y_SmartRest2DeviceIdentifier';
 const OBJECT_TYPE = 'c8y_SmartRest2Template';
 /** The member with the templates, in both spellings; the first one is written. */
 const FRAGMENTS = [
@@ -25,25 +23,12 @@ const FRAGMENTS = [
 ] as const;
 const X_ID_MEMBER = '__externalId';
 
-/** Collections of one tenant. */
-export const COLLECTIONS_MAX = 1_000;
-const COLLECTIONS_LIMIT = 'smartrest/custom-collections';
-/** Of the ids of all X-IDs of a tenant, among its external IDs. */
-export const X_ID_PREFIX = externalIdKey(X_ID_TYPE, '');
-
 /** It is a level of a topic. */
 export const isXId = (text: string): boolean => isExternalId(X_ID_TYPE, text) && !/[/+#]/.test(text);
 
 /** @throws PlatformError `smartrest/bad-x-id`. */
 export function requireXId(text: string): void {
   if (!isXId(text)) throw new PlatformError('smartrest/bad-x-id', { xid: shorten(text) });
-}
-
-/** @param count collections that a tenant has. @throws PlatformError `smartrest/too-many-collections`, counted. */
-export function requireRoomForCollection(count: number, refusals: Refusals, refused?: Refused): void {
-  if (count < COLLECTIONS_MAX) return;
-  refusals.count(COLLECTIONS_LIMIT, refused);
-  throw new PlatformError('smartrest/too-many-collections', { maximum: COLLECTIONS_MAX, limit: COLLECTIONS_LIMIT });
 }
 
 /** Templates of one collection, and columns of one template. */

@@ -93,6 +93,7 @@ class BodyAnswer {
   readonly #isNamed: boolean;
   readonly #groups: Group[] = [{ selected: undefined, rows: [] }];
   #collection: Promise<StoredCollection | undefined> | undefined;
+  #isUnknownTold = false;
   #length = 0;
 
   constructor(port: RowPort, xid: string) {
@@ -128,13 +129,19 @@ class BodyAnswer {
     const [messageId, ...values] = fields;
     if (messageId === SELECTION) return this.#selectBy(values, line, asksOnly);
     const found = await this.#collection;
-    if (found === undefined) {
-      if (this.#isNamed) return [`40,${line},${NO_TEMPLATE}`];
-      throw new RowFault(43, UNKNOWN_MESSAGE);
-    }
+    if (found === undefined) return this.#unknownRows(line);
     const template = found.collection.requests.get(messageId);
     if (template === undefined) throw new RowFault(43, UNKNOWN_MESSAGE);
     return this.#carryOut(template.fill(values, this.#port.now()), found.collection, line);
+  }
+
+  /** An X-Id beside the body is told once, the one of a row 15 for each of its lines. */
+  #unknownRows(line: number): readonly string[] {
+    if (this.#groups.length > 1) return [`40,${line},${NO_TEMPLATE}`];
+    if (!this.#isNamed) throw new RowFault(43, UNKNOWN_MESSAGE);
+    if (this.#isUnknownTold) return [];
+    this.#isUnknownTold = true;
+    return [`40,${NO_TEMPLATE}`];
   }
 
   async #selectBy(values: readonly string[], line: number, asksOnly: boolean): Promise<readonly string[]> {

@@ -7,24 +7,22 @@ import type { Principal } from '../../model/access/principal.ts';
 import type { DeviceEnsure } from '../../model/commands/external-ids.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
+import { isEntityId } from '../../model/entities/entity-id.ts';
 import { externalIdKey, isExternalId } from '../../model/entities/external-id.ts';
+import { PlatformError } from '../../model/errors.ts';
 import type { CommandPort } from '../../ports/command-port.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { IdSource } from '../../ports/id-source.ts';
 import type { Refusals } from '../../ports/refusals.ts';
+import { COLLECTION_ID_TYPE, collectionIds, requireRoomForCollection } from '../custom/collection-shares.ts';
 import { COLLECTION_BYTES_MAX, compileStored, type Collection } from './collection.ts';
 import { RowFault } from './fault.ts';
 
-/** Type of the external ID whose value is the X-Id. */
-export const COLLECTION_ID_TYPE = 'c8y_SmartRestDeviceIdentifier';
 /** Type of the managed object. */
 export const COLLECTION_TYPE = 'c8y_SmartRestTemplate';
 /** Its fragment: `{"rows":"<rows 10 and 11>"}`. */
 const FRAGMENT = 'c8y_SmartRestTemplate';
 
-/** Collections of a tenant. */
-export const COLLECTIONS_MAX = 1_000;
-export const COLLECTIONS_LIMIT = 'smartrest/collections';
 export const COLLECTION_BYTES_LIMIT = 'smartrest/collection-bytes';
 
 /** Compiled collections that are remembered, and the bytes of their rows; the longest unused are forgotten. */
@@ -75,9 +73,12 @@ export class Collections {
     return this.#remembered.size;
   }
 
-  /** @returns undefined when the tenant has no collection of the X-Id, or one whose rows are not templates. */
+  /**
+   * @param xid also the id of its object, which a row 20 tells.
+   * @returns undefined when the tenant has no such collection, or one whose rows are not templates.
+   */
   async find(tenant: number, xid: string): Promise<StoredCollection | undefined> {
-    const id = await this.#idOf(tenant, xid);
+    const id = (await this.#idOf(tenant, xid)) ?? (await this.#sameId(tenant, xid));
     const collection = id === undefined ? undefined : await this.#compiled(tenant, id);
     return id === undefined || collection === undefined ? undefined : { id, collection };
   }
@@ -101,12 +102,15 @@ export class Collections {
         `A collection has at most ${COLLECTION_BYTES_MAX} bytes, not ${bytes} (${COLLECTION_BYTES_LIMIT})`,
       );
     }
-    const found = await documents.list('externalId', tenant, `${COLLECTION_ID_TYPE}\n`, { limit: COLLECTIONS_MAX });
-    if (found.length >= COLLECTIONS_MAX) {
-      refusals.count(COLLECTIONS_LIMIT);
-      throw new RowFault(41, `A tenant has at most ${COLLECTIONS_MAX} collections (${COLLECTIONS_LIMIT})`);
+    try {
+      const others = await collectionIds(documents, tenant, COLLECTION_ID_TYPE);
+      requireRoomForCollection(COLLECTION_ID_TYPE, { others, by: principal }, refusals);
+    } catch (error) {
+      if (error instanceof PlatformError && error.status === 422) throw new RowFault(41, error.message);
+      throw error;
     }
     const body: DeviceEnsure = {
+      by: userName,
       type: COLLECTION_ID_TYPE,
       externalId: xid,
       id: String(ids.next()),
@@ -143,6 +147,14 @@ export class Collections {
     if (!isExternalId(COLLECTION_ID_TYPE, xid)) return undefined;
     const text = await this.#options.documents.get('externalId', tenant, externalIdKey(COLLECTION_ID_TYPE, xid));
     return text === undefined ? undefined : (JSON.parse(text) as { managedObject: string }).managedObject;
+  }
+
+  /** The id itself, of an object that has an X-Id. */
+  async #sameId(tenant: number, id: string): Promise<string | undefined> {
+    if (!isEntityId(id)) return undefined;
+    const prefix = `${id}\n${COLLECTION_ID_TYPE}\n`;
+    const xids = await this.#options.documents.list('externalIdsOf', tenant, prefix, { limit: 1 });
+    return xids.length === 0 ? undefined : id;
   }
 
   async #compiled(tenant: number, idText: string): Promise<Collection | undefined> {

@@ -39,7 +39,7 @@ export class LiveRows {
   /** @param xid of the request's header; '' for none. */
   constructor(text: string, xid: string) {
     const xids = xid === '' ? [] : [xid];
-    this.messages = readRows(Buffer.from(text)).flatMap((row, index) => {
+    const messages = readRows(Buffer.from(text)).flatMap((row, index): LiveMessage[] => {
       try {
         if (index >= ROWS_MAX) throw new RowFault(42, `A request has at most ${ROWS_MAX} rows`);
         return [{ ...messageOf(row, xids), id: String(row.line) }];
@@ -49,6 +49,8 @@ export class LiveRows {
         return [];
       }
     });
+    // Faults are told at once.
+    this.messages = this.#faults.size === 0 ? messages : messages.map(withoutWaiting);
   }
 
   /**
@@ -68,6 +70,12 @@ export class LiveRows {
     return [...lines.flatMap((line) => byLine.get(line) ?? []), ...last].join('\n');
   }
 }
+
+/** Of messages that name no collection. */
+const OF_ROWS = { smartrest: {} } as const;
+
+const withoutWaiting = (message: LiveMessage): LiveMessage =>
+  message['channel'] === '/meta/connect' ? { ...message, advice: { timeout: 0 } } : message;
 
 const isMeta = (channel: unknown): boolean => typeof channel === 'string' && channel.startsWith('/meta/');
 
@@ -94,13 +102,13 @@ function messageOf({ fields, fault }: Row, xids: readonly string[]): LiveMessage
       };
     case '82':
       take(2);
-      return { channel: '/meta/unsubscribe', clientId, subscription };
+      return { channel: '/meta/unsubscribe', clientId, subscription, ext: OF_ROWS };
     case '83':
       take(1);
       return { channel: '/meta/connect', connectionType: 'smartrest-long-polling', clientId, ext };
     case '84':
       take(1);
-      return { channel: '/meta/disconnect', clientId };
+      return { channel: '/meta/disconnect', clientId, ext: OF_ROWS };
     default:
       throw new RowFault(43, UNKNOWN_MESSAGE);
   }
@@ -134,11 +142,11 @@ async function connectRows(
   const xids = xidsOf(answer);
   const rows: string[] = [];
   const collections: StoredCollection[] = [];
-  if (xids.length === 0) rows.push(`40,${line},${NO_TEMPLATE}`);
+  if (xids.length === 0) rows.push(`40,${NO_TEMPLATE}`);
   for (const xid of xids) {
     try {
       const found = await port.find(xid);
-      if (found === undefined) rows.push(`40,${line},${NO_TEMPLATE}`);
+      if (found === undefined) rows.push(`40,${NO_TEMPLATE}`);
       else collections.push(found);
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error;

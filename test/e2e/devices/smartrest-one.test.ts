@@ -15,12 +15,17 @@ const user = async (userName: string, roles: readonly string[]): Promise<Rest> =
     await rest.post(`/user/${TENANT}/users/${userName}/roles`, { role: { self: `${server.url}/user/roles/${role}` } });
   return new Rest(server.url, `${TENANT}/${userName}`, PASSWORD);
 };
-const rows = async (who: Rest, body: string, xid = '', headers: Record<string, string> = {}): Promise<string> => {
+const rows = async (
+  who: Rest,
+  body: string | Buffer,
+  xid = '',
+  headers: Record<string, string> = {},
+): Promise<string> => {
   const reply = await who.request('POST', '/s', {
     body,
     headers: { 'content-type': 'plain/text', accept: '', ...(xid === '' ? {} : { 'x-id': xid }), ...headers },
   });
-  t.equal(reply.status, 200, body);
+  t.equal(reply.status, 200, String(body));
   return reply.text;
 };
 
@@ -66,6 +71,18 @@ t.test('a collection is an object of the tenant', async (t) => {
   t.equal(await rows(await user('eve', ['ROLE_DEVICE']), TEMPLATES, 'other_1'), '50,1,403', 'who creates no objects');
 });
 
+t.test('rows in other charsets; the id of a collection in the place of its X-Id', async (t) => {
+  const post = (body: Buffer, charset: string): Promise<string> =>
+    rows(ada, body, XID, { 'content-type': `text/plain; charset=${charset}` });
+  t.match(await post(Buffer.from('300,Grün', 'latin1'), 'ISO-8859-1'), /^800,1,\d+,Grün,$/);
+  t.match(await post(Buffer.from('300,Plain'), 'US-ASCII'), /^800,1,\d+,Plain,$/);
+  t.match(await post(Buffer.from('300,Grün', 'utf16le'), 'utf-16le'), /^800,1,\d+,Grün,$/);
+  t.equal(await post(Buffer.from('300,x'), 'none-1'), '42,1,Unknown charset: none-1');
+  t.equal(await rows(ada, '', collection), `20,${collection}`);
+  t.equal(await rows(ada, '999', collection), '43,1,Invalid message identifier');
+  t.equal(await rows(management, '', collection), '40,"No template for this X-ID."');
+});
+
 t.test('rows become requests with the rights of their sender, and the answers rows', async (t) => {
   const [, id] = /^800,1,(\d+),"a ""b"", c\\",$/.exec(await rows(ada, '300,"a ""b"", c\\"', XID)) ?? [];
   t.match(await rest.read(`/inventory/managedObjects/${id}`), { name: 'a "b", c\\', owner: 'ada' });
@@ -89,7 +106,7 @@ t.test('rows become requests with the rights of their sender, and the answers ro
   );
   t.equal(
     await rows(ada, `15,${XID}\n306,${id}\n15,none_1\n1`),
-    `87,1,${XID}\n800,2,${id},"a ""b"", c\\","x\n""y"""\n87,2,none_1\n40,3,"No template for this X-ID."\n43,4,Invalid message identifier`,
+    `87,1,${XID}\n800,2,${id},"a ""b"", c\\","x\n""y"""\n87,2,none_1\n40,3,"No template for this X-ID."\n40,4,"No template for this X-ID."`,
   );
   t.equal(await rows(ada, `303,${id}`, XID), '', 'an empty answer');
   t.equal(await rows(ada, `303,${id}`, XID), '50,1,404');
@@ -172,7 +189,7 @@ t.test('live data as rows: an agent gets its operations', async (t) => {
   t.equal(await live(`84,${client}`), '');
   t.equal(await live(`83,${client}`), '86,,0,handshake');
   const other = await live('80', '');
-  t.equal(await live(`83,${other}`, ''), '40,1,"No template for this X-ID."\n86,,10000,retry');
+  t.equal(await live(`83,${other}`, ''), '40,"No template for this X-ID."\n86,,10000,retry');
   t.equal(await live(`81,${other},/${id}`, '', bob), '86,,0,handshake');
   const foreign = await live('80', XID, bob);
   t.equal(await live(`81,${foreign},/${id}`, XID, bob), '50,1,403', 'the object of another owner');
@@ -227,7 +244,7 @@ t.test('the tunnel over MQTT: templates, rows, a device that makes itself, its o
 });
 
 t.test('the end of a collection: its external ID, or its object', async (t) => {
-  const gone = (xid: string) => answered(ada, '306,1', xid, '40,1,"No template for this X-ID."');
+  const gone = (xid: string) => answered(ada, '306,1', xid, '40,"No template for this X-ID."');
   await rows(ada, '10,306,GET,/platform,,,,,', 'end_1');
   await rows(ada, '10,306,GET,/platform,,,,,', 'end_2');
   await rest.delete('/identity/externalIds/c8y_SmartRestDeviceIdentifier/end_1');

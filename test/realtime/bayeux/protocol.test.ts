@@ -87,6 +87,29 @@ t.test('a batch is answered in order, the connect last', async (t) => {
   );
 });
 
+t.test('a connect of rows is held beside rows that have no answer', async (t) => {
+  const world = createWorld();
+  const client = new PollingClient(world);
+  const ext = { smartrest: { xids: ['x'] } };
+  await client.handshake({ ext });
+  await client.connect();
+  const { clientId } = client;
+  const batch = (subscription: string) =>
+    client.post([
+      { channel: '/meta/subscribe', id: '1', clientId, subscription, ext },
+      { channel: '/meta/connect', id: '2', clientId, connectionType: 'smartrest-long-polling', ext },
+    ]);
+  t.match((await batch('/nothing/1')).messages, [{ successful: false }, { successful: true }], 'a fault is told');
+  const poll = await batch('/alarms/1');
+  t.equal(poll.messages, undefined, 'it waits');
+  world.bus.publish(new TestNotification('alarms', '1', '{"id":"9"}'));
+  world.clock.turn();
+  t.match(
+    poll.messages?.map(({ channel }) => channel),
+    ['/meta/subscribe', '/alarms/1', '/meta/connect'],
+  );
+});
+
 t.test('an empty batch and requests that are none', async (t) => {
   const world = createWorld({ limits: { requestBytes: 1_000, batchMessages: 3 } });
   const client = new PollingClient(world);

@@ -12,6 +12,7 @@ import {
   VALUES_MAX,
   type TemplateCollection,
 } from '../../../src/smartrest/custom/collection.ts';
+import { requireRoomForCollection, X_ID_TYPE } from '../../../src/smartrest/custom/collection-shares.ts';
 import { TemplateError } from '../../../src/smartrest/custom/definition.ts';
 import { PathBudget } from '../../../src/smartrest/custom/path-values.ts';
 import type { CustomRequest } from '../../../src/smartrest/custom/request-template.ts';
@@ -342,4 +343,24 @@ t.test('the hot path reads rows as the general path does', async (t) => {
   t.ok(read > 300, `seed ${random.seed}: ${read} were read`);
   t.equal(rows.read(Buffer.from('m,,1'), 0, 4), true);
   t.equal(rows.read(Buffer.from('told,,1'), 0, 7), false, 'one with a response is for the general path');
+});
+
+t.test('a user makes a part of the collections of a tenant, a device a small one', async (t) => {
+  const counted: string[] = [];
+  const refusals = { count: (limit: string) => void counted.push(limit) };
+  const made = (count: number, by?: string): { value: string }[] =>
+    Array.from({ length: count }, () => ({ value: JSON.stringify({ managedObject: '1', by }) }));
+  const check = (others: readonly { value: string }[], userName: string): void =>
+    requireRoomForCollection(X_ID_TYPE, { others, by: { userName } }, refusals);
+  check([...made(499, 'ada'), ...made(500)], 'ada');
+  check([...made(49, 'device_1'), ...made(500)], 'device_1');
+  const full = { code: 'smartrest/too-many-collections-of-user' };
+  t.throws(() => check(made(500, 'ada'), 'ada'), { ...full, message: /at most 500/ });
+  t.throws(() => check(made(50, 'device_1'), 'device_1'), { ...full, message: /at most 50 / });
+  t.throws(() => check(made(1_000), 'bob'), { code: 'smartrest/too-many-collections' });
+  t.same(counted, [
+    'smartrest/custom-collections-of-user',
+    'smartrest/custom-collections-of-user',
+    'smartrest/custom-collections',
+  ]);
 });

@@ -37,9 +37,9 @@ class Place implements RowPort {
     },
     commands: {
       request: async <Answer>({ tenant, body }: Command): Promise<Answer> => {
-        const { type, externalId, id, doc } = body as Record<string, string>;
+        const { type, externalId, id, doc, by } = body as Record<string, string>;
         this.documents.set(`${tenant} managedObject ${id}`, doc);
-        this.documents.set(`${tenant} externalId ${type}\n${externalId}`, JSON.stringify({ managedObject: id }));
+        this.documents.set(`${tenant} externalId ${type}\n${externalId}`, JSON.stringify({ managedObject: id, by }));
         return { id, created: true } as Answer;
       },
     },
@@ -126,7 +126,7 @@ t.test('registration, the question for a collection, and bodies with row 15', as
       '50,3,404',
       '87,3,x_2',
       `40,5,${NO_TEMPLATE}`,
-      '43,6,Invalid message identifier',
+      `40,6,${NO_TEMPLATE}`,
       '70,7',
       '87,1,x_1',
       '43,9,Invalid message identifier',
@@ -168,7 +168,7 @@ t.test('rows of a collection: faults stop no other', async (t) => {
     '302,1,5',
     'nothing to tell of an empty answer, or of one that is no JSON',
   );
-  t.equal(await place.answer('200,1\n202', 'other'), `40,1,${NO_TEMPLATE}\n40,2,${NO_TEMPLATE}`);
+  t.equal(await place.answer('200,1\n61\n202', 'other'), `40,${NO_TEMPLATE}\n70,2`, 'told once');
   t.equal(await place.answer('200,1'), '43,1,Invalid message identifier', 'without any X-Id');
 });
 
@@ -239,7 +239,17 @@ t.test('bounds: collections of a tenant, answers, a client that has gone', async
   await place.answer(TEMPLATES, 'x');
   for (let index = 1; index < 1_000; index += 1)
     place.documents.set(`2 externalId c8y_SmartRestDeviceIdentifier\n${index}`, '{"managedObject":"1"}');
-  t.equal(await place.answer(TEMPLATES, 'y'), '41,1,A tenant has at most 1000 collections (smartrest/collections)');
+  t.equal(
+    await place.answer(TEMPLATES, 'y'),
+    '41,1,A tenant has at most 1000 template collections (smartrest/collections)',
+  );
+  for (const [key] of [...place.documents].slice(-300)) place.documents.delete(key);
+  for (let index = 0; index < 500; index += 1)
+    place.documents.set(`2 externalId c8y_SmartRestDeviceIdentifier\n${index}`, '{"managedObject":"1","by":"ada"}');
+  t.equal(
+    await place.answer(TEMPLATES, 'y'),
+    '41,1,A user makes at most 500 template collections (smartrest/collections-of-user)',
+  );
   place.answers = [ok({ managedObjects: Array.from({ length: 20_000 }, () => ({ c8y_IsDevice: {} })) })];
   t.equal(await place.answer('202', 'x'), '50,1,413', 'too many rows');
   const large = ok({ id: 'x'.repeat(900_000) });
@@ -247,6 +257,7 @@ t.test('bounds: collections of a tenant, answers, a client that has gone', async
   t.same((await place.answer('202\n202\n202\n202\n202\n202', 'x')).split('\n').slice(4), ['50,5,413', '50,6,413']);
   t.same(place.counted, [
     'smartrest/collections',
+    'smartrest/collections-of-user',
     'smartrest/answer-bytes',
     'smartrest/answer-bytes',
     'smartrest/answer-bytes',

@@ -46,10 +46,15 @@ t.test('rows become messages', async (t) => {
       subscription: '/7',
       ext: { smartrest: { xids: ['x', 'y', 'z'] } },
     },
-    { id: '3', channel: '/meta/unsubscribe', clientId: 'c', subscription: '/7' },
+    { id: '3', channel: '/meta/unsubscribe', clientId: 'c', subscription: '/7', ext: { smartrest: {} } },
     { id: '5', channel: '/meta/connect', connectionType: 'smartrest-long-polling', clientId: 'c', ext },
-    { id: '6', channel: '/meta/disconnect', clientId: 'c' },
+    { id: '6', channel: '/meta/disconnect', clientId: 'c', ext: { smartrest: {} } },
   ]);
+  t.match(
+    new LiveRows('83,c\n85', 'x').messages,
+    [{ channel: '/meta/connect', advice: { timeout: 0 } }],
+    'faults do not wait',
+  );
   t.same(new LiveRows('80', '').messages, [
     { id: '1', channel: '/meta/handshake', version: '1.0', ext: { smartrest: { xids: [] } } },
   ]);
@@ -103,12 +108,12 @@ t.test('what is delivered becomes rows of all templates that fit', async (t) => 
       ...of({ severity: 'MAJOR' }, { id: '2' }, 'deleted'),
       connect({ ext: { smartrest: { xids: ['x', 'none', 'y', 'away'] } } }),
     ]),
-    `40,1,"No template for this X-ID."\n50,1,503\n600,1,MAJOR\n${advice}`,
+    `40,"No template for this X-ID."\n50,1,503\n600,1,MAJOR\n${advice}`,
   );
   t.same(counted.splice(0), ['smartrest/unmatched-notifications', 'smartrest/unmatched-notifications']);
   t.equal(
     await rowsOf('83,c', [...of(restart), connect({ ext: undefined })]),
-    '40,1,"No template for this X-ID."\n86,,10000,retry',
+    '40,"No template for this X-ID."\n86,,10000,retry',
   );
   t.equal(
     await rowsOf('83,c', [{ channel: '/millrace/lost', data: { lost: 3, limit: 'realtime/queue-bytes' } }, connect()]),

@@ -13,7 +13,7 @@ export function checkContentType({ compiled, request }: CheckedPassage): Outcome
   const { contentType } = request;
   const isAnyTaken = (body.form === 'bytes' || body.form === 'stream') && body.schema === undefined;
   const isJson = contentType.kind === 'none' || contentType.kind === 'vendor' || contentType.kind === 'json';
-  if ((isAnyTaken || isJson) && contentType.isUtf8) return CONTINUE;
+  if ((isAnyTaken || isJson) && (contentType.isUtf8 || body.takesCharsets === true)) return CONTINUE;
   const { text = contentType.kind } = contentType;
   throw new PlatformError('general/unsupported-media-type', {
     type: contentType.isUtf8 ? text : `${text}, with a charset other than UTF-8,`,
