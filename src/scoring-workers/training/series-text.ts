@@ -1,7 +1,7 @@
 /** The series of a training as a client sends them (docs/spec/scoring.md#clustering). */
 import { TrainingError } from './series.ts';
 
-/** What is no JSON of the expected form. */
+/** What is not JSON of the expected form. */
 export class SeriesFormatError extends Error {
   override readonly name = 'SeriesFormatError';
 }
@@ -10,14 +10,14 @@ export class SeriesFormatError extends Error {
  * `{"data": {"<name>": [1, 2], …}}`, or with a list of objects in the place of the object, as some documents show it. Other
  * members are left aside.
  *
- * @throws SeriesFormatError, TrainingError where a value is no finite number or a name comes twice
+ * @throws SeriesFormatError, TrainingError where a value is not a finite number or a name comes twice
  */
 export function readSeries(text: string): ReadonlyMap<string, readonly number[]> {
   let body: unknown;
   try {
     body = JSON.parse(text);
   } catch {
-    throw new SeriesFormatError('it is no JSON');
+    throw new SeriesFormatError('it is not JSON');
   }
   const data = isObject(body) ? body.data : undefined;
   const parts = Array.isArray(data) ? data : [data];
@@ -26,12 +26,12 @@ export function readSeries(text: string): ReadonlyMap<string, readonly number[]>
     if (!isObject(part)) throw new SeriesFormatError("it has no object 'data' with series");
     for (const name of Object.keys(part)) {
       const values = part[name];
-      if (!Array.isArray(values)) throw new SeriesFormatError(`'${name}' is no list of numbers`);
+      if (!Array.isArray(values)) throw new SeriesFormatError(`'${name}' is not a list of numbers`);
       if (series.has(name)) throw new TrainingError(`there are two series '${name}'`);
       const wrong = values.findIndex((value) => typeof value !== 'number');
       if (wrong !== -1)
         throw new TrainingError(
-          `value ${wrong + 1} of the series '${name}' is ${JSON.stringify(values[wrong])}, which is no number`,
+          `value ${wrong + 1} of the series '${name}' is ${JSON.stringify(values[wrong])}, which is not a number`,
         );
       series.set(name, values as number[]);
     }

@@ -26,7 +26,7 @@ export class CompleteSlots {
   #tests = 0;
   #reserved = 0;
 
-  /** @returns bytes that the functions of a tree with so many tests may take later, as far as the document has room for them */
+  /** @returns bytes that the functions of a tree with `tests` may take later, as far as the document has room for them */
   reserve(tests: number): number {
     this.#reserved += tests;
     return tests > TESTS_MAX || this.#reserved > DOCUMENT_TESTS_MAX ? 0 : tests * GENERATED_TEST_BYTES;
