@@ -47,7 +47,7 @@ const MS_OF_TICK = 10;
 const CHILDREN_TIMES = [13, 14];
 
 /** @returns ms of CPU time of ended children, with what they waited for themselves; undefined where /proc is absent. */
-function childrenCpuMs() {
+export function childrenCpuMs() {
   try {
     const text = readFileSync('/proc/self/stat', 'utf8');
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');

@@ -27,7 +27,7 @@ import {
 } from './setup.mjs';
 import { ensureSecondNode } from './second-node.mjs';
 import { startsNoProcess } from './test-graph.mjs';
-import { TestRun, isOnly, namedFiles } from './test-run.mjs';
+import { TestRun, childrenCpuMs, isOnly, namedFiles } from './test-run.mjs';
 
 const PROGRAMS = {
   'redis-server': 'redis-server',
@@ -342,6 +342,9 @@ const slow = [...again, ...itemsOf(heavy.filter(isFault)), ...hosted].sort((one,
   inMixedOrder(one.file, other.file),
 );
 await run.apart([...longEarly(quick), ...longEarly(slow)], JOBS);
+const beforeHostsMs = childrenCpuMs();
 for (const hosts of [nodeHosts, secondNodeHosts, clusterHosts])
   for (const code of await hosts.stop()) if (code !== 0) run.step(`a host of nodes ended with ${code}`, false);
+// No other child ends meanwhile.
+if (beforeHostsMs !== undefined) say(`CPU of the hosts: ${((childrenCpuMs() - beforeHostsMs) / 1_000).toFixed(1)} s`);
 run.finish();

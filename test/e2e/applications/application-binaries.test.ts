@@ -105,7 +105,9 @@ t.test('what is no upload', async (t) => {
 t.test('archives that are refused', async (t) => {
   const [micro, hosted] = [await create('MICROSERVICE'), await create('HOSTED')];
   const manifest = JSON.stringify(MANIFEST);
-  const many = Object.fromEntries(Array.from({ length: 10_001 }, (_, index) => [`f${index}`, '']));
+  const many = Object.fromEntries(
+    Array.from({ length: 10_001 }, (_, index) => [`f${index}`, { content: '', compress: false }]),
+  );
   const good = await zipOf({ 'index.html': 'hello hello hello hello hello' });
   const damaged = Buffer.from(await zipOf({ 'index.html': { content: 'hello hello', compress: false } }));
   damaged.write('jello', damaged.indexOf('hello'));
