@@ -12,6 +12,7 @@ function modelOf(bytes: number, functionName = 'regression'): ScoringModel {
   return {
     information: { modelName: 'M', description: '', version: '4.4', functionName, inputFields: [], outputFields: [] },
     bytes,
+    begin: () => undefined,
     apply: (record: InputRecord) => {
       last = record['x'] === undefined ? undefined : 2 * Number(record['x']);
       return { y: last ?? null, text: `a "b"` };
