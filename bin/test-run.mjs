@@ -130,7 +130,7 @@ export class TestRun {
 
   /**
    * Runs files, each in a process of its own, some at a time, in their order.
-   * @param items `{file, title, hosts, node}`: what stands behind the name, of which hosts (`Hosts` of bin/test.mjs)
+   * @param items `{file, title, hosts, node, env}`: what stands behind the name, of which hosts (`Hosts` of bin/test.mjs)
    * the file needs one, and the path of another Node.
    */
   async apart(items, jobs) {
@@ -198,12 +198,12 @@ export class TestRun {
   }
 
   /** @returns its lines, and what is wrong with how it ended. */
-  async #runApart({ file, hosts, node }) {
+  async #runApart({ file, hosts, node, env: itsOwn }) {
     const startMs = performance.now();
     const took = () => performance.now() - startMs;
     let env;
     try {
-      env = await hosts?.environment();
+      env = { ...itsOwn, ...(await hosts?.environment()) };
     } catch (error) {
       return { lines: [], failure: error.message, ms: took() };
     }

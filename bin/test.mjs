@@ -1,9 +1,10 @@
 /**
- * `npm test [-- <part of a file name> | --only | --everywhere]…`: installs what is missing, builds, and runs
+ * `npm test [-- <part of a file name> | --only | --everywhere | --sdk]…`: installs what is missing, builds, and runs
  * test/**\/*.test.ts in rings, the cheapest first: types and files that start no process (as `npm run check` does), files
  * that start servers, then those that kill them (test/faults) beside some files of test/e2e with a cluster of three
  * nodes on a second version of Node; half of the files with one node run on that version. Of what costs most a quarter
- * runs, in turn; `--everywhere` runs all of it, a file's name that file and nothing else. Ends with the line
+ * runs, in turn; `--everywhere` runs all of it, a file's name that file and nothing else. `--sdk` runs test/sdk alone,
+ * which nothing else does: it builds an application of the web SDK first. Ends with the line
  * `N passed, N failed` (`, N skipped`). The build and the type check count as one each. On CI a test skipped for a
  * missing program is a failure.
  */
@@ -25,6 +26,7 @@ import {
   root,
   say,
 } from './setup.mjs';
+import { ensureSdkApplication } from './sdk-application.mjs';
 import { ensureSecondNode } from './second-node.mjs';
 import { startsNoProcess } from './test-graph.mjs';
 import { TestRun, childrenCpuMs, isOnly, namedFiles } from './test-run.mjs';
@@ -154,6 +156,11 @@ const LONG_FILES = [
 /** Others between two of them: they do not all run at once. */
 const BETWEEN_LONG_FILES = 3;
 
+/** A ring of its own: what it builds takes minutes, once. */
+const SDK_FOLDER = 'test/sdk/';
+const isSdk = process.argv.includes('--sdk');
+const isSdkFile = (name) => name.startsWith(SDK_FOLDER);
+
 /** Always the same, and no folder by itself: files that need a whole machine do not meet each other. */
 function inMixedOrder(one, other) {
   const [first, second] = [one, other].map((name) => createHash('sha256').update(name).digest('hex'));
@@ -172,6 +179,7 @@ function testFiles(filters) {
   return files
     .map((name) => `test/${name.replaceAll('\\', '/')}`)
     .filter((name) => filters.length === 0 || filters.some((filter) => name.includes(filter)))
+    .filter((name) => isSdkFile(name) === isSdk)
     .sort(inMixedOrder);
 }
 
@@ -261,10 +269,11 @@ checkNode();
 const programs = ensurePrograms(PROGRAMS);
 await ensureInstalled();
 const isEverywhere = process.argv.includes('--everywhere');
-const given = process.argv.slice(2).filter((argument) => argument !== '--only' && argument !== '--everywhere');
+const OPTIONS = ['--only', '--everywhere', '--sdk'];
+const given = process.argv.slice(2).filter((argument) => !OPTIONS.includes(argument));
 const flags = given.filter((argument) => argument.startsWith('-'));
 if (flags.length > 0) {
-  say(`${flags.join(' ')}: there are --only and --everywhere, everything else is a part of a file name`);
+  say(`${flags.join(' ')}: there are ${OPTIONS.join(', ')}, everything else is a part of a file name`);
   process.exit(2);
 }
 const files = testFiles(given);
@@ -276,7 +285,9 @@ if (absentNames.length > 0) run.step(`bin/test.mjs names ${absentNames.join(', '
 if (files.length === 0) run.step(`no test file is named like ${given.join(' ')}`, false);
 run.step('build', (await ensureBuilt()) && (await buildTests()));
 
-const runsBothWays = isEverywhere || given.length > 0;
+const application = isSdk ? await ensureSdkApplication() : undefined;
+if (application !== undefined) run.step(application.reason ?? 'web application', application.folder !== undefined);
+const runsBothWays = isEverywhere || isSdk || given.length > 0;
 const isFault = (name) => name.startsWith('test/faults/');
 const turn = turnOf();
 const turnFiles = runsBothWays
@@ -299,7 +310,7 @@ const settingUpNode = wantsSecondNode ? ensureSecondNode() : undefined;
 // A process that others share cannot choose tests.
 const light = isOnly ? [] : files.filter(startsNoProcess);
 // Who names files runs them again and again.
-const checks = given.length > 0 ? [] : [checkFormat, checkTypes];
+const checks = given.length > 0 || isSdk ? [] : [checkFormat, checkTypes];
 await Promise.all([
   ...checks.map((check) => check().then((isGood) => run.step(check === checkTypes ? 'type check' : 'format', isGood))),
   run.together(light, availableParallelism()),
@@ -333,6 +344,7 @@ const itemsOf = (names) =>
   names.map((file) => {
     const isOfSecond = secondNode?.path !== undefined && !runsBothWays && isOfSecondNode(file);
     const item = isOfSecond ? { file, title: ` (${title})`, node: secondNode.path } : { file };
+    if (application?.folder !== undefined) return { ...item, env: { MILLRACE_TEST_SDK: application.folder } };
     return isHostedFile(file) ? { ...item, hosts: isOfSecond ? secondNodeHosts : nodeHosts } : item;
   });
 // One queue: a ring begins while the last files of the one before still run.
