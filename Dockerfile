@@ -27,7 +27,7 @@ COPY LICENSE ./
 RUN mkdir /data && chown node:node /data
 USER node
 VOLUME /data
-EXPOSE 8080 1883 8883
+EXPOSE 8080 8443 1883 8883
 # The server needs 0.1 to 0.4 s for its engine and longer for a full journal.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=60s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.MILLRACE_HTTP_PORT || 8080}/health`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]

@@ -4,8 +4,14 @@
 # The command line.
 millrace() { node bin/millrace.mjs "$@"; }
 
-# A member of the JSON on standard input, for instance: field .managedObject.id
-field() { node -pe "JSON.parse(fs.readFileSync(0))$1"; }
+# A member of the JSON on standard input, for instance: field .managedObject.id. Other text goes to standard error as it is.
+field() {
+  node -e '
+    const text = fs.readFileSync(0, "utf8");
+    let value;
+    try { value = JSON.parse(text); } catch { process.stderr.write(text); process.exit(1); }
+    console.log(eval("value" + process.argv[1]));' "$1"
+}
 
 # A request as the administrator: api <path> [flags of curl]
 api() {

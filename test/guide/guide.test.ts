@@ -50,7 +50,7 @@ async function freePort(): Promise<string> {
 async function clone(t: Test): Promise<Place> {
   const directory = scratchDirectory(t);
   for (const name of ['bin', 'deploy', 'docs', 'package.json']) symlinkSync(join(ROOT, name), join(directory, name));
-  const [http, mqtt, mqttTls] = [await freePort(), await freePort(), await freePort()];
+  const [http, https, mqtt, mqttTls] = [await freePort(), await freePort(), await freePort(), await freePort()];
   // The port that these programs have by themselves is a free one here.
   const tools = join(directory, '.tools');
   mkdirSync(tools);
@@ -60,6 +60,7 @@ async function clone(t: Test): Promise<Place> {
     directory,
     ports: new Map([
       ['8080', http],
+      ['8443', https],
       ['1883', mqtt],
       ['8883', mqttTls],
     ]),
@@ -67,6 +68,7 @@ async function clone(t: Test): Promise<Place> {
       ...cleanEnvironment({
         MILLRACE_HOST: '127.0.0.1',
         MILLRACE_HTTP_PORT: http,
+        MILLRACE_HTTPS_PORT: https,
         MILLRACE_MQTT_PORT: mqtt,
         MILLRACE_MQTT_TLS_PORT: mqttTls,
         MILLRACE_URL: `http://localhost:${http}`,
