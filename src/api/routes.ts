@@ -30,6 +30,7 @@ import { remoteAccessRoutes } from './remote-access/configurations.ts';
 import { retentionRoutes } from './retention/retention.ts';
 import { rootRoutes } from './system/roots.ts';
 import type { Route } from './request/route.ts';
+import { onnxRoutes } from './scoring/onnx/routes.ts';
 import { scoringRoutes } from './scoring/routes.ts';
 import { softwareRoutes } from './inventory/software.ts';
 import { smartRestOneRoutes } from './smartrest/one.ts';
@@ -115,6 +116,7 @@ export function apiRoutes(further: readonly Route[] = []): Route[] {
     ...notificationSubscriptionRoutes(),
     ...remoteAccessRoutes(),
     ...scoringRoutes(),
+    ...onnxRoutes(),
     ...notificationTokenRoutes(),
     ...systemRoutes(),
     ...featureRoutes(),

@@ -54,7 +54,7 @@ export class ProcessPool<State> {
 
   /**
    * Does work in a process, when its turn has come.
-   * @param choose one of the idle processes; undefined for a new one. Where there is no room for a new one, the process
+   * @param choose one of the idle processes; undefined for a new one. Without room for a new one, the process
    * that has been idle for longest gives way when `mayReplace`, and takes the work otherwise.
    * @throws PlatformError `general/busy` when too much waits; what `work` throws.
    */

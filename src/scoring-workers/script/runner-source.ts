@@ -16,7 +16,7 @@ _COMPILED_MAX = 32
 
 
 class Tensor(list):
-    """One output of a model where there is no numpy: nested lists, with what an array would tell."""
+    """One output of a model without numpy: nested lists, with what an array would tell."""
 
     def __init__(self, data, dtype, shape):
         super().__init__(data if isinstance(data, list) else [data])
