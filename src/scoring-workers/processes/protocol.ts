@@ -17,7 +17,10 @@ export type ToWorker = ContentMessage | TaskMessage;
  * process may have, more time than it is given, or the worker itself is at fault.
  */
 export type FaultKind = 'input' | 'model' | 'memory' | 'time' | 'internal';
-export type FromWorker = { readonly result: unknown } | { readonly fault: FaultKind; readonly text: string };
+export type FromWorker =
+  | { readonly result: unknown }
+  /** `isLast`: the worker takes no further task. */
+  | { readonly fault: FaultKind; readonly text: string; readonly isLast: boolean };
 
 /** A task that a worker has answered with a fault. */
 export class WorkerFault extends Error {

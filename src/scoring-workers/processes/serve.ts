@@ -24,6 +24,8 @@ const WATCH_MEMORY = { codeRangeSizeMb: 8, maxOldGenerationSizeMb: 16, maxYoungG
 export interface TaskFault {
   readonly kind: FaultKind;
   readonly text: string;
+  /** What the worker computes with has failed too: the process is replaced. */
+  readonly isLast?: boolean;
 }
 
 /**
@@ -53,8 +55,8 @@ export function serveTasks(
     run(message.task as never, given).then(
       (result) => send(bounded(result)),
       (error: unknown) => {
-        const { kind, text } = faultOf(error);
-        send({ fault: kind, text });
+        const { kind, text, isLast = false } = faultOf(error);
+        send({ fault: kind, text, isLast });
       },
     );
   });
@@ -62,5 +64,9 @@ export function serveTasks(
 
 function bounded(result: unknown): FromWorker {
   if (!(result instanceof Uint8Array) || result.length <= RESULT_BYTES_MAX) return { result };
-  return { fault: 'input', text: `The answer has ${result.length} bytes; at most ${RESULT_BYTES_MAX} are taken.` };
+  return {
+    fault: 'input',
+    text: `The answer has ${result.length} bytes; at most ${RESULT_BYTES_MAX} are taken.`,
+    isLast: false,
+  };
 }

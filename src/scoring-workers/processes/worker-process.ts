@@ -79,6 +79,8 @@ export class WorkerProcess {
   #running: Running | undefined;
   #reason: EndReason = 'ended';
   #isAlive = true;
+  /** It is killed, and has not ended yet. */
+  #isEnding = false;
 
   constructor(program: WorkerProgram, log: Log) {
     this.#program = program;
@@ -112,8 +114,9 @@ export class WorkerProcess {
     return this.#child.pid;
   }
 
+  /** Whether it takes tasks. */
   get isAlive(): boolean {
-    return this.#isAlive;
+    return this.#isAlive && !this.#isEnding;
   }
 
   /**
@@ -121,7 +124,7 @@ export class WorkerProcess {
    * @throws WorkerFault with what the worker says; WorkerEnded when the process ends before it answers.
    */
   async run<Result>(task: unknown, { timeMsMax, signal, content = [] }: TaskOptions): Promise<Result> {
-    if (!this.#isAlive || this.#running !== undefined)
+    if (!this.isAlive || this.#running !== undefined)
       throw new WorkerEnded('ended', `the ${this.#program.name} worker takes no task`);
     signal?.throwIfAborted();
     const timer = setTimeout(() => this.kill('time'), timeMsMax);
@@ -140,6 +143,7 @@ export class WorkerProcess {
       sent.catch((error: unknown) => this.#running?.fail(error instanceof Error ? error : new Error(String(error))));
       const message = await answer;
       await sent;
+      if ('fault' in message && message.isLast) this.kill('stopped');
       if ('fault' in message) throw new WorkerFault(message.fault, message.text);
       return message.result as Result;
     } catch (error) {
@@ -157,7 +161,8 @@ export class WorkerProcess {
 
   /** Ends the process at once; its memory is free afterwards. */
   kill(reason: EndReason): void {
-    if (!this.#isAlive) return;
+    if (!this.isAlive) return;
+    this.#isEnding = true;
     this.#reason = reason;
     this.#child.kill('SIGKILL');
   }

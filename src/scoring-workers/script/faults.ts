@@ -5,10 +5,13 @@ import type { RunnerAnswer } from './tasks.ts';
 
 export class ScriptFault extends Error {
   readonly kind: FaultKind;
+  /** Whether the interpreter has ended with it. */
+  readonly isLast: boolean;
 
-  constructor(kind: FaultKind, text: string) {
+  constructor(kind: FaultKind, text: string, isLast = false) {
     super(text);
     this.kind = kind;
+    this.isLast = isLast;
   }
 }
 
@@ -20,6 +23,6 @@ export function resultOf(answer: string): unknown {
 }
 
 export function faultOf(error: unknown): TaskFault {
-  if (error instanceof ScriptFault) return { kind: error.kind, text: error.message };
+  if (error instanceof ScriptFault) return { kind: error.kind, text: error.message, isLast: error.isLast };
   return { kind: 'internal', text: error instanceof Error ? error.message : String(error) };
 }

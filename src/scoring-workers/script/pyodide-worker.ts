@@ -136,8 +136,7 @@ async function run(task: ScriptTask, content: readonly Uint8Array[]): Promise<un
   } catch (error) {
     if (error instanceof ScriptFault) throw error;
     // The interpreter has failed, for instance by a stack that is too deep: the next task gets another one.
-    setImmediate(() => process.exit(1));
-    throw new ScriptFault('input', `The script '${task.name}' ended its interpreter: ${shortOf(error)}`);
+    throw new ScriptFault('input', `The script '${task.name}' ended its interpreter: ${shortOf(error)}`, true);
   }
 }
 

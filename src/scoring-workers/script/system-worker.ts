@@ -102,8 +102,8 @@ child.once('exit', (code, signal) => stopWith(`Python ended with ${signal ?? cod
 
 /** The task under way gets the reason; the next one gets another process. */
 function stopWith(reason: string): void {
-  end?.(reason);
-  setImmediate(() => process.exit(1));
+  if (end === undefined) process.exit(1);
+  end(reason);
 }
 
 function frame(bytes: Uint8Array): void {
@@ -116,10 +116,12 @@ function frame(bytes: Uint8Array): void {
 async function run(task: ScriptTask, content: readonly Uint8Array[]): Promise<unknown> {
   const answer = await new Promise<string>((resolve, reject) => {
     take = resolve;
-    end = (reason) => reject(new ScriptFault('input', `The script '${task.name}' ended its interpreter: ${reason}`));
+    end = (reason) =>
+      reject(new ScriptFault('input', `The script '${task.name}' ended its interpreter: ${reason}`, true));
     frame(Buffer.from(JSON.stringify(task)));
     frame(Buffer.concat(content));
   });
+  end = undefined;
   const result = resultOf(answer);
   return task.kind === 'check' ? result : Buffer.from(result as string);
 }

@@ -8,10 +8,10 @@ import { pyodideProgram } from '../../../src/scoring-workers/script/pyodide.ts';
 import { ROOT } from '../../helpers/root.ts';
 import { ELEMENT, endless, model, node, value } from '../../scoring-workers/onnx/onnx-files.ts';
 import { ADMIN, basic, startApi } from '../helpers/api.ts';
-import { FakePlatform } from '../helpers/fake-platform.ts';
 
 const refused: string[] = [];
-const platform = new FakePlatform().platform();
+const api = await startApi(t);
+const { platform } = api;
 const refusals = { count: (limit: string) => refused.push(limit) };
 const onnx = new OnnxScoring({
   blobs: platform.blobs,
@@ -26,7 +26,7 @@ const onnx = new OnnxScoring({
   python: () => pyodideProgram({ memoryBytesMax: 128 * 2 ** 20 }),
 });
 t.teardown(() => onnx.stop());
-const api = await startApi(t, { platform: { ...platform, onnx } });
+Object.assign(platform, { onnx });
 
 interface Sent {
   readonly status: number;
