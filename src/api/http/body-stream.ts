@@ -103,8 +103,19 @@ export class BodyStream implements AsyncIterable<Uint8Array> {
     }
   }
 
+  /** The answer begins: behind a whole body the connection is read on, for the next request. */
+  answered(): void {
+    if (!this.#isPaused || !this.#isComplete) return;
+    this.#isPaused = false;
+    this.#source.resume();
+  }
+
+  /**
+   * Not behind the last piece: uWebSockets.js gives a connection that is read on 10 s to send something, and the answer
+   * may take longer.
+   */
   #resume(): void {
-    if (!this.#isPaused) return;
+    if (!this.#isPaused || (this.#isComplete && this.#error === undefined)) return;
     this.#isPaused = false;
     this.#source.resume();
   }

@@ -396,6 +396,7 @@ export class HttpExchange implements ShareHolder, BodySender {
     if (this.isOver || this.paced !== undefined) return;
     this.dropRest();
     this.resumeBody();
+    this.bodyStream?.answered();
     this.isAnswered = true;
     this.whenParsed(() => this.sendWhole(status, headers, body));
   }
@@ -448,6 +449,7 @@ export class HttpExchange implements ShareHolder, BodySender {
    * close the connection.
    */
   private respondHead(status: number, headers: readonly string[], bodyBytes?: number): void {
+    this.bodyStream?.answered();
     this.isAnswered = true;
     this.whenParsed(() => {
       this.response.cork(() => {
@@ -478,6 +480,7 @@ export class HttpExchange implements ShareHolder, BodySender {
 
   private beginPaced(status: number, headers: readonly string[]): PacedAnswer {
     const { server } = this;
+    this.bodyStream?.answered();
     this.response.cork(() => this.writeHead(status, headers));
     this.paced = new PacedAnswer(this.response, {
       stalledMsMax: server.stalledMsMax,
