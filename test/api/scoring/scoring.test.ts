@@ -299,6 +299,8 @@ t.test('resources', async (t) => {
 });
 
 t.test('roles, methods and the other path', async (t) => {
+  api.fake.addUser('ada', []);
+  api.fake.addUser('reader', ['ROLE_MACHINE_LEARNING_READ']);
   const without = await fetch(`${api.url}${SCORING}/models`);
   t.equal(without.status, 401);
   t.match(await without.json(), { error: 'general/internalError', message: 'No auth information found' });
@@ -314,6 +316,9 @@ t.test('roles, methods and the other path', async (t) => {
       403,
       path,
     );
+  const reader = { authorization: basic('t1/reader') };
+  t.equal((await send('GET', '/apply/line?record={}', undefined, reader)).status, 200);
+  t.equal((await send('DELETE', '/models', undefined, reader)).status, 403);
   t.equal((await send('PUT', '/models', '{}', { 'content-type': 'application/json' })).status, 405);
   const branded = await fetch(`${api.url}/service/zementis/models`, { headers: { authorization: ADMIN } });
   t.match(await branded.json(), { models: ['line', 'tree'] });
