@@ -435,7 +435,7 @@ export class Tunnels implements LocalTunnels {
 
   /**
    * For a user who may serve several devices: the one that the user was registered with, and then all by the history.
-   * Keys that nobody has posted are not looked for without end. @throws PlatformError 503 at that bound.
+   * Keys that were never posted are looked for a limited number of times. @throws PlatformError 503 at that bound.
    */
   async #postedOrderFor(principal: Principal, wanted: WantedOrder): Promise<PostedOrder | undefined> {
     const { tenant, tenantNumber, userName: user } = principal;

@@ -16,7 +16,6 @@ import { BATCHES_MAX, SCORING_LIMIT, SPOOL_BYTES_MAX, UNPACKED_BYTES_MAX } from 
 import { ModelRuns, predictionKey } from './model-runs.ts';
 import { Predictions, type PredictionSummary } from './predictions.ts';
 import { Spool } from './spool.ts';
-import { Trainings } from './training/trainings.ts';
 import { annotatedModel, outputNames, uploadModel, uploadResource, type ModelUpload, type Upload } from './uploads.ts';
 import { modelInformation, type RecordParts } from './records.ts';
 import type { StoredResource } from '../model/entities/scoring/model.ts';
@@ -26,7 +25,7 @@ const TASKS_MAX = { all: 10_000, ofUser: 1_000 };
 const UPLOADS_MAX = { all: 200, ofUser: 20 };
 
 export interface ScoringOptions {
-  readonly blobs: Pick<Blobs, 'put' | 'read' | 'remove'>;
+  readonly blobs: Pick<Blobs, 'read' | 'remove'>;
   readonly documents: RecordReader['documents'];
   readonly refusals: Refusals;
   readonly log: Log;
@@ -48,7 +47,6 @@ export interface ScoringOptions {
 export class Scoring {
   readonly pool: ScoringPool;
   readonly applies: Applies;
-  readonly trainings: Trainings;
   readonly #options: ScoringOptions;
   readonly #runs: ModelRuns;
   readonly #turns: Turns;
@@ -86,14 +84,6 @@ export class Scoring {
     const { pool, documents, blobs } = { ...options, pool: this.pool };
     this.#runs = new ModelRuns({ pool, turns: this.#turns, blobs, documents, predictions: this.#predictions });
     this.applies = new Applies(this.#runs, refusals, isOnlyTenant);
-    this.trainings = new Trainings({
-      pool,
-      blobs,
-      refusals,
-      log,
-      deploy: (records, asker, upload) => this.uploadModel(records, asker, upload),
-      ...(isOnlyTenant === undefined ? {} : { isOnlyTenant }),
-    });
     this.#batches = new Shares(SCORING_LIMIT.BATCHES, BATCHES_MAX, isOnlyTenant);
     this.#spools = new Shares(SCORING_LIMIT.SPOOL, SPOOL_BYTES_MAX, isOnlyTenant);
   }
@@ -230,10 +220,8 @@ export class Scoring {
     }
   }
 
-  async stop(): Promise<void> {
-    await this.pool.stop();
-    // What was trained is told to have failed.
-    await this.trainings.stop();
+  stop(): Promise<void> {
+    return this.pool.stop();
   }
 }
 

@@ -29,7 +29,7 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   realtime: ['model', 'ports', 'pacing'],
   'remote-access': ['model', 'ports', 'pacing', 'records', 'accounts', 'history'],
   'scoring-workers': ['model', 'ports', 'pacing'],
-  scoring: ['model', 'ports', 'pacing', 'records', 'scoring-workers'],
+  scoring: ['model', 'ports', 'pacing', 'history', 'records', 'scoring-workers'],
   mqtt: ['model', 'ports', 'pacing', 'ingest', 'actors', 'smartrest', 'accounts'],
   api: [
     'model',

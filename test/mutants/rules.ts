@@ -331,10 +331,10 @@ const RIGHTS: ByTest = {
   ],
   'device-application': [
     ['a user without the role of devices does not connect', 'DeviceApplication.mayConnect', never('ROLE_DEVICE')],
-    ['a device connects as no device of another owner', 'DeviceApplication.mayConnect', gives('ownsOrHasRole', 'true')],
+    ['a device connects as no device of another owner', 'DeviceApplication.mayConnect', gives('mayOpen', "'lasting'")],
     [
       'a device writes itself, what is below it and what is its own',
-      'DeviceObjects.requireRight',
+      'DeviceObjects.#requireRightOf',
       gives('isAtOrBelow', 'true'),
     ],
   ],

@@ -31,6 +31,7 @@ import type { Usage } from '../../accounts/tenants/usage.ts';
 import type { Tokens } from '../../accounts/login/tokens.ts';
 import type { OnnxScoring } from '../../scoring/onnx/onnx-scoring.ts';
 import type { Scoring } from '../../scoring/scoring.ts';
+import type { Trainings } from '../../scoring/training/trainings.ts';
 import type { Turns } from '../../pacing/turns.ts';
 import type { Collections } from '../../smartrest/one/collections.ts';
 
@@ -184,6 +185,7 @@ export interface Platform {
   readonly measurements: Pick<JsonMeasurementIntake, 'post'>;
   /** Models; absent on a node without the role gateway. */
   readonly scoring?: Scoring;
+  readonly trainings?: Trainings;
   /** ONNX models and pipelines; absent as `scoring`. */
   readonly onnx?: OnnxScoring;
   readonly refusals: Refusals;

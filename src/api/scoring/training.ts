@@ -3,23 +3,29 @@ import Type from 'typebox';
 import { PlatformError } from '../../model/errors.ts';
 import { open } from '../../model/schema/parts.ts';
 import { TRAINING_BYTES_MAX, SCORING_LIMIT } from '../../scoring/limits.ts';
+import type { Trainings } from '../../scoring/training/trainings.ts';
 import { clusteringDocument } from '../../scoring-workers/training/clustering-document.ts';
 import type { Answer } from '../request/answer.ts';
 import type { ApiRequest } from '../request/request.ts';
 import type { Route } from '../request/route.ts';
 import { flag } from '../request/schema/query-parameters.ts';
-import { ADMIN, JSON_CONTENT, READ, SCORING_PATH, XML_CONTENT, answers, askerOf, json, scoringOf } from './parts.ts';
+import { ADMIN, JSON_CONTENT, READ, SCORING_PATH, XML_CONTENT, answers, askerOf, json } from './parts.ts';
 
 const TRAIN = `${SCORING_PATH}/train/clustering`;
 const ONE = `${TRAIN}/{modelName}`;
 const NAME = 'Clustering_26-11-2026_12-00-00_a1b2c';
+
+function trainingsOf({ platform: { trainings } }: ApiRequest): Trainings {
+  if (trainings === undefined) throw new Error('this node trains no models');
+  return trainings;
+}
 
 const nameOf = ({ params }: ApiRequest): string => params['modelName'] ?? '';
 
 async function post(request: ApiRequest): Promise<Answer> {
   const text = await bodyOf(request);
   const autoDeploy = request.query.text('autoDeploy') !== 'false';
-  const modelName = await scoringOf(request).trainings.begin(request.platform, askerOf(request), text, autoDeploy);
+  const modelName = await trainingsOf(request).begin(request.platform, askerOf(request), text, autoDeploy);
   return json({ modelName, statusUrl: `${TRAIN}/${modelName}/status` }, 202);
 }
 
@@ -39,19 +45,19 @@ async function bodyOf(request: ApiRequest): Promise<Uint8Array> {
 }
 
 async function status(request: ApiRequest): Promise<Answer> {
-  const training = await scoringOf(request).trainings.load(request.platform, request.tenant, nameOf(request));
+  const training = await trainingsOf(request).load(request.platform, request.tenant, nameOf(request));
   const { errorMessage } = training;
   return json({ status: training.status, ...(errorMessage === undefined ? {} : { errorMessage }) });
 }
 
 async function information(request: ApiRequest): Promise<Answer> {
-  const clusters = await scoringOf(request).trainings.clusters(request.platform, request.tenant, nameOf(request));
+  const clusters = await trainingsOf(request).clusters(request.platform, request.tenant, nameOf(request));
   return json({ numberOfClusters: clusters.length, clusters });
 }
 
 async function document(request: ApiRequest): Promise<Answer> {
   const name = nameOf(request);
-  const clusters = await scoringOf(request).trainings.clusters(request.platform, request.tenant, name);
+  const clusters = await trainingsOf(request).clusters(request.platform, request.tenant, name);
   return { status: 200, text: clusteringDocument(name, clusters), contentType: `${XML_CONTENT};charset=UTF-8` };
 }
 

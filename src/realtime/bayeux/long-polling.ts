@@ -86,5 +86,5 @@ export async function answerLongPoll(
 const isOfRows = ({ channel, ext }: Request): boolean =>
   channel !== '/meta/handshake' && memberOf(ext, 'smartrest') !== undefined;
 
-/** An answer that is no row. */
+/** An answer without a row. */
 const isSilent = (answer: string): boolean => (JSON.parse(answer) as { successful: boolean }).successful;

@@ -1,5 +1,6 @@
 /** One run of a job: what it scores, with which models, and what comes out (docs/spec/scoring.md#jobs). */
 import { devicesOfGroup, GroupError } from '../../history/group-members.ts';
+import { type DeviceColumns, deviceColumns, type MeasuredColumn } from '../../history/measurements/columns.ts';
 import type { StoredModel } from '../../model/entities/scoring/model.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { type Blobs, BlobTooLarge } from '../../ports/blobs.ts';
@@ -9,10 +10,9 @@ import type { Asker } from '../asker.ts';
 import { loadGroup } from '../groups.ts';
 import { JOB_DEVICE_VALUES_MAX, JOB_DEVICES_MAX, JOB_RESULT_BYTES_MAX, SCORING_LIMIT } from '../limits.ts';
 import { loadModel } from '../records.ts';
-import { dataWindow } from './configuration.ts';
+import { dataWindow, pathOf } from './configuration.ts';
 import { Pages } from './pages.ts';
 import type { StoredJob, StoredRun } from './stored.ts';
-import { type DeviceValues, deviceValues } from './values.ts';
 
 /** Records that one task of a worker scores. */
 const RECORDS_AT_ONCE = 5_000;
@@ -157,8 +157,9 @@ class Execution {
   async *#content(devices: readonly string[], at: number): AsyncGenerator<Uint8Array> {
     const pages = new Pages(this.#job.jobId);
     const window = dataWindow(this.#job.jobSchedule, at);
-    const query = { tenant: this.#tenant, ...window, mappings: this.#job.modelToDeviceMappings };
-    for await (const values of deviceValues(this.#parts.history, query, devices)) {
+    const columns = Object.values(this.#job.modelToDeviceMappings).map((path) => pathOf(path) as MeasuredColumn);
+    const query = { tenant: this.#tenant, ...window, columns, valuesMax: JOB_DEVICE_VALUES_MAX };
+    for await (const values of deviceColumns(this.#parts.history, query, devices)) {
       this.#signal.throwIfAborted();
       this.#warnOf(values);
       if (values.times.length === 0) continue;
@@ -177,7 +178,7 @@ class Execution {
     return bytes;
   }
 
-  #warnOf({ deviceId, times, columns, isCut }: DeviceValues): void {
+  #warnOf({ deviceId, times, columns, isCut }: DeviceColumns): void {
     if (isCut)
       this.#warn(
         `Device ${deviceId} has more than ${JOB_DEVICE_VALUES_MAX} values; the first are scored (${SCORING_LIMIT.JOB_VALUES}).`,
@@ -197,7 +198,7 @@ class Execution {
     else this.#untold++;
   }
 
-  async #score(model: StoredModel, values: DeviceValues): Promise<Readonly<Record<string, unknown>>[]> {
+  async #score(model: StoredModel, values: DeviceColumns): Promise<Readonly<Record<string, unknown>>[]> {
     const asker: Asker = { tenant: this.#tenant, user: this.#job.user, signal: this.#signal };
     const outputs: Readonly<Record<string, unknown>>[] = [];
     for (let at = 0; at < values.times.length; at += RECORDS_AT_ONCE) {
@@ -210,7 +211,7 @@ class Execution {
 }
 
 /** Records as JSON with commas between them; inputs without a value are left out. */
-function recordsText(names: readonly string[], { times, columns }: DeviceValues, from: number, count: number): string {
+function recordsText(names: readonly string[], { times, columns }: DeviceColumns, from: number, count: number): string {
   const heads = names.map((name) => `${JSON.stringify(name)}:`);
   const records: string[] = [];
   for (let at = from; at < Math.min(times.length, from + count); at++) {

@@ -105,6 +105,7 @@ export function httpServer(
     },
     blobs: files.files,
     scoring: parts.scoring.scoring,
+    trainings: parts.scoring.trainings,
     onnx: parts.onnx.onnx,
     retiredContents: files.retiredContents,
     rowCollections: parts.smartRest.collections,

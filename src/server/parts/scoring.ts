@@ -12,7 +12,7 @@ import {
 } from '../../model/entities/scoring/model.ts';
 import { JobRunner } from '../../scoring/jobs/runner.ts';
 import { RUN_PREFIX, runBlobs } from '../../scoring/jobs/stored.ts';
-import { TRAINING_PREFIX, trainingBlobs } from '../../scoring/training/trainings.ts';
+import { TRAINING_PREFIX, trainingBlobs, Trainings } from '../../scoring/training/trainings.ts';
 import { Scoring } from '../../scoring/scoring.ts';
 import type { ServerCore } from '../cores/core.ts';
 import type { FilesPart } from './files.ts';
@@ -20,6 +20,7 @@ import type { Part } from './part.ts';
 
 export interface ScoringPart extends Part {
   readonly scoring: Scoring;
+  readonly trainings: Trainings;
 }
 
 const SPOOL_DIRECTORY = 'scoring';
@@ -55,6 +56,14 @@ export function scoringPart(core: ServerCore, files: FilesPart): ScoringPart {
     taskMsMax: config.scoringTaskMaxMs,
     version: VERSION,
   });
+  const trainings = new Trainings({
+    pool: scoring.pool,
+    blobs: files.files,
+    refusals: metrics,
+    log,
+    isOnlyTenant: () => core.tenants.isOnlyOne,
+    deploy: (records, asker, upload) => scoring.uploadModel(records, asker, upload),
+  });
   metrics.gauge('millrace_scoring_batches', 'Batches of records under way', () => scoring.batchCount);
   metrics.gauge(
     'millrace_scoring_spool_bytes',
@@ -82,6 +91,7 @@ export function scoringPart(core: ServerCore, files: FilesPart): ScoringPart {
   metrics.gauge('millrace_scoring_tasks_waiting', 'Tasks of models that wait for a worker', () => scoring.waitingCount);
   return {
     scoring,
+    trainings,
     recordsChanged: (tenant, changes) => {
       scoring.recordsChanged(tenant, changes);
       jobs.recordsChanged(tenant, changes);
@@ -90,6 +100,8 @@ export function scoringPart(core: ServerCore, files: FilesPart): ScoringPart {
     stop: async () => {
       await jobs.stop();
       await scoring.stop();
+      // A training under way is told to have failed.
+      await trainings.stop();
     },
   };
 }

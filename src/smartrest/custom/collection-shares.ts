@@ -38,7 +38,7 @@ export const collectionIds = (
   documents.list('externalId', tenant, externalIdKey(type, ''), { limit: COLLECTIONS_MAX });
 
 /**
- * @param room.others as `collectionIds` finds them: who has made one is noted there. @param room.by who makes one more.
+ * @param room.others as `collectionIds` finds them, with the user that made each. @param room.by the user that makes one more.
  * @throws PlatformError `smartrest/too-many-collections`, `smartrest/too-many-collections-of-user`, counted.
  */
 export function requireRoomForCollection(

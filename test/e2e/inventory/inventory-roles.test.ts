@@ -493,28 +493,6 @@ t.test('changes take effect at once', async (t) => {
   t.equal((await of.get(path)).status, 403, 'ended');
 });
 
-t.test('links of an own object do not show those of others', async (t) => {
-  const { of } = await newUser('owner-of-one');
-  const path = `/inventory/managedObjects/${await rest.createDevice('Owned', { owner: 'owner-of-one' })}`;
-  const theirs = (await rest.create(`${path}/childDevices`, { name: 'Theirs', secret: 1 })).id as string;
-  const own = (await of.create(`${path}/childDevices`, { name: 'Own', c8y_IsDevice: {} })).id as string;
-  await rest.create(`/inventory/managedObjects/${building}/childAssets`, {
-    managedObject: { id: path.split('/').at(-1) },
-  });
-  const linked = async (rights: Rest, kind: string): Promise<string[]> =>
-    (await rights.read(`${path}/${kind}`)).references.map(({ managedObject }: any) => managedObject.id);
-  for (const [kind, all, readable] of [
-    ['childDevices', [theirs, own], [own]],
-    ['assetParents', [building], []],
-    ['childDevices?query=has(owner)', [theirs, own], [own]],
-  ] as const) {
-    t.same((await linked(rest, kind)).sort(), [...all].sort(), kind);
-    t.same(await linked(of, kind), readable, kind);
-  }
-  t.equal((await of.get(`${path}/childDevices/${own}`)).status, 200);
-  t.equal((await of.get(`${path}/childDevices/${theirs}`)).status, 403);
-});
-
 t.test('device permissions of users and groups', async (t) => {
   const { of } = await newUser('by-permission');
   const { of: member } = await newUser('by-group');
@@ -904,20 +882,4 @@ t.test('nobody gives rights over the inventory that he lacks', async (t) => {
     200,
     'an administrator has everything',
   );
-});
-
-t.test('a name that owns objects is not for who has no rights over them', async (t) => {
-  const users = `/user/${TENANT}/users`;
-  const creator = new Rest(server.url, `${TENANT}/namer`, PASSWORD);
-  await rest.create(users, { userName: 'namer', password: PASSWORD, roles: ['ROLE_USER_MANAGEMENT_CREATE'] });
-  await rest.create('/inventory/managedObjects', { name: 'Left', owner: 'gone' });
-  for (const userName of ['gone', 'device_gone']) {
-    t.match(
-      await creator.post(users, { userName, password: PASSWORD }),
-      { status: 403, json: { error: 'security/Forbidden' } },
-      userName,
-    );
-  }
-  t.equal((await creator.post(users, { userName: 'not-gone', password: PASSWORD })).status, 201);
-  t.equal((await rest.post(users, { userName: 'gone', password: PASSWORD })).status, 201);
 });

@@ -693,3 +693,42 @@ t.test('a user made again is not the one before', async (t) => {
   t.same(groups.references, []);
   t.same((await rest.read(`${GROUPS}/${await groupId('readers')}/users`)).references, []);
 });
+
+t.test('a name that owns objects is not for a user without rights over them', async (t) => {
+  const creator = new Rest(server.url, `${TENANT}/namer`, PASSWORD);
+  await rest.create(USERS, { userName: 'namer', password: PASSWORD, roles: ['ROLE_USER_MANAGEMENT_CREATE'] });
+  await rest.create('/inventory/managedObjects', { name: 'Left', owner: 'gone' });
+  for (const userName of ['gone', 'device_gone']) {
+    t.match(
+      await creator.post(USERS, { userName, password: PASSWORD }),
+      { status: 403, json: { error: 'security/Forbidden' } },
+      userName,
+    );
+  }
+  t.equal((await creator.post(USERS, { userName: 'not-gone', password: PASSWORD })).status, 201);
+  t.equal((await rest.post(USERS, { userName: 'gone', password: PASSWORD })).status, 201);
+});
+
+t.test('links of an own object do not show those of others', async (t) => {
+  await create('owner-of-one');
+  const of = login('owner-of-one');
+  const building = (await rest.create('/inventory/managedObjects', { name: 'Building' })).id as string;
+  const path = `/inventory/managedObjects/${await rest.createDevice('Owned', { owner: 'owner-of-one' })}`;
+  const theirs = (await rest.create(`${path}/childDevices`, { name: 'Theirs', secret: 1 })).id as string;
+  const own = (await of.create(`${path}/childDevices`, { name: 'Own', c8y_IsDevice: {} })).id as string;
+  await rest.create(`/inventory/managedObjects/${building}/childAssets`, {
+    managedObject: { id: path.split('/').at(-1) },
+  });
+  const linked = async (rights: Rest, kind: string): Promise<string[]> =>
+    (await rights.read(`${path}/${kind}`)).references.map(({ managedObject }: any) => managedObject.id);
+  for (const [kind, all, readable] of [
+    ['childDevices', [theirs, own], [own]],
+    ['assetParents', [building], []],
+    ['childDevices?query=has(owner)', [theirs, own], [own]],
+  ] as const) {
+    t.same((await linked(rest, kind)).sort(), [...all].sort(), kind);
+    t.same(await linked(of, kind), readable, kind);
+  }
+  t.equal((await of.get(`${path}/childDevices/${own}`)).status, 200);
+  t.equal((await of.get(`${path}/childDevices/${theirs}`)).status, 403);
+});

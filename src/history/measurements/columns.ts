@@ -1,28 +1,33 @@
-/** The measurements that a run scores, read in columns: one query for many devices. */
+/** Measurements of many devices in columns: one query for many of them. */
 import type { HistoryReader } from '../../ports/history-reader.ts';
-import { JOB_DEVICE_VALUES_MAX } from '../limits.ts';
-import { pathOf } from './configuration.ts';
 
 /** Devices whose values are counted in one query. */
 const DEVICES_COUNTED = 1_000;
 /** Values that one query reads: some 16 MiB. */
 const VALUES_AT_ONCE = 500_000;
 
-export interface ValuesQuery {
+export interface ColumnsQuery {
   readonly tenant: number;
   /** ms since 1970; `to` is exclusive. */
   readonly from: number;
   readonly to: number;
-  /** Input of the model → path. */
-  readonly mappings: Readonly<Record<string, string>>;
+  /** A column each: a series of a fragment, or of measurements of a type. */
+  readonly columns: readonly MeasuredColumn[];
+  /** Values of one device that are read: the first in the order of time. */
+  readonly valuesMax: number;
+}
+
+export interface MeasuredColumn {
+  readonly type: string;
+  readonly series: string;
 }
 
 /** Values of one device: for each time that has one a row, in the order of time. */
-export interface DeviceValues {
+export interface DeviceColumns {
   readonly deviceId: string;
   /** ms since 1970. */
   readonly times: readonly number[];
-  /** Of each input, in the order of the mappings, a value for each time; NaN: none. */
+  /** Of each column a value for each time; NaN: none. */
   readonly columns: readonly Float64Array[];
   /** It has more values than are read. */
   readonly isCut: boolean;
@@ -43,25 +48,23 @@ const RANGE =
   'AND (fragment IN ({types:Array(String)}) OR type IN ({types:Array(String)}))';
 
 /** Values of devices, in the order of their ids as they are given; a device without any comes with no times. */
-export async function* deviceValues(
+export async function* deviceColumns(
   history: HistoryReader,
-  query: ValuesQuery,
+  query: ColumnsQuery,
   devices: readonly string[],
-): AsyncGenerator<DeviceValues> {
-  const inputs = Object.entries(query.mappings).map(([name, path]) => ({
-    name,
-    ...(pathOf(path) as { type: string; series: string }),
-  }));
+): AsyncGenerator<DeviceColumns> {
+  const { columns, valuesMax } = query;
   const params = {
     from: query.from,
     to: query.to,
-    series: [...new Set(inputs.map(({ series }) => series))],
-    types: [...new Set(inputs.map(({ type }) => type))],
+    series: [...new Set(columns.map(({ series }) => series))],
+    types: [...new Set(columns.map(({ type }) => type))],
+    valuesMax,
   };
   for (let at = 0; at < devices.length; at += DEVICES_COUNTED) {
     const some = devices.slice(at, at + DEVICES_COUNTED);
     const counts = await countValues(history, query.tenant, params, some);
-    for (const part of parts(some, counts)) {
+    for (const part of parts(some, counts, valuesMax)) {
       const rows = await readRows(
         history,
         query.tenant,
@@ -69,7 +72,7 @@ export async function* deviceValues(
         part.filter((id) => (counts.get(id) ?? 0) > 0),
       );
       for (const deviceId of part)
-        yield joined(deviceId, rows.get(deviceId) ?? [], inputs, (counts.get(deviceId) ?? 0) > JOB_DEVICE_VALUES_MAX);
+        yield joined(deviceId, rows.get(deviceId) ?? [], columns, (counts.get(deviceId) ?? 0) > valuesMax);
     }
   }
 }
@@ -92,11 +95,15 @@ async function countValues(
 }
 
 /** Devices that are read together: as many as have no more values than one query reads, at least one. */
-function* parts(devices: readonly string[], counts: ReadonlyMap<string, number>): Generator<string[]> {
+function* parts(
+  devices: readonly string[],
+  counts: ReadonlyMap<string, number>,
+  valuesMax: number,
+): Generator<string[]> {
   let part: string[] = [];
   let sum = 0;
   for (const id of devices) {
-    const count = Math.min(counts.get(id) ?? 0, JOB_DEVICE_VALUES_MAX);
+    const count = Math.min(counts.get(id) ?? 0, valuesMax);
     if (part.length > 0 && sum + count > VALUES_AT_ONCE) {
       yield part;
       part = [];
@@ -117,7 +124,7 @@ async function readRows(
   if (devices.length === 0) return new Map();
   const inner =
     `SELECT source, time, type, fragment, series, value FROM measurements WHERE ${RANGE} ` +
-    `ORDER BY source, time, id, part LIMIT ${JOB_DEVICE_VALUES_MAX} BY source`;
+    `ORDER BY source, time, id, part LIMIT {valuesMax:UInt32} BY source`;
   const rows = await history.query<SeriesRow>({
     sql:
       'SELECT toString(source) AS sourceId, type, fragment, series, groupArray(toUnixTimestamp64Milli(time)) AS times, ' +
@@ -141,7 +148,7 @@ function joined(
   rows: readonly SeriesRow[],
   inputs: readonly { readonly type: string; readonly series: string }[],
   isCut: boolean,
-): DeviceValues {
+): DeviceColumns {
   const fitting = inputs.map(({ type, series }) =>
     rows.filter((row) => row.series === series && (row.fragment === type || row.type === type)),
   );
