@@ -22,7 +22,7 @@ t.test('every row', async (t) => {
   for (const [code, { status, error, message }] of rows) {
     t.ok(STATUSES.includes(status), `${code}: status ${status}`);
     t.match(error, /^(?:[\w-]+|\{area\})\/[\w ]+$|^[\w ]+$/, `${code}: ${error}`);
-    t.match(message, /^[A-Za-z{].*[^ ]$/s, `${code}: ${message}`);
+    t.match(message, /^[A-Za-z{'].*[^ ]$/s, `${code}: ${message}`);
     t.match(code, /^[a-z-]+\/[a-z0-9-]+$/, code);
   }
 });

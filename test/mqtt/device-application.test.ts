@@ -315,7 +315,7 @@ t.test('a store that fails while something is sent to a device is in the log', a
   publish(link, 's/us', '500');
   await settle();
   // The subscription and 500 are answered together.
-  t.match(platform.warnings.sort(), [/a device could not be answered/, /an operation could not be brought/]);
+  t.match(platform.warnings.sort(), [/a device could not be answered/, /an operation could not be delivered/]);
   t.equal(platform.warnings.length, 2);
   t.same(platform.sent, []);
 });

@@ -324,6 +324,8 @@ const CONTENT_EXAMPLES: Readonly<Record<string, object>> = {
   'text/csv': { example: 'id,time,type\r\n1102,2024-05-02T10:00:00.000Z,c8y_DoorOpened\r\n' },
   'application/x-ndjson': { example: '{"id":"1102","time":"2024-05-02T10:00:00.000Z","type":"c8y_DoorOpened"}\n' },
   'application/json-stream': { example: '{"id":"1102","time":"2024-05-02T10:00:00.000Z","type":"c8y_Environment"}\n' },
+  'application/xml': { example: '<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4">…</PMML>' },
+  'text/plain': { example: '…' },
   'text/html': { example: '<!doctype html><title>…</title>' },
   'application/octet-stream': { example: 'any content' },
   '*/*': { example: 'any content' },

@@ -10,6 +10,8 @@ export interface Route extends RouteRules {
 
 /** The parameters in braces by name: a description, an example. */
 export const PATH_PARAMETERS: Readonly<Record<string, readonly [description: string, example: string]>> = {
+  jobId: ['Number of the scoring job', '1'],
+  executionId: ['Number of the run', '1'],
   id: ['Identifier of the entity', '1000'],
   childId: ['Identifier of the child', '1001'],
   tenant: ['Tenant id', 't1'],

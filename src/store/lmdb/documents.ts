@@ -56,8 +56,8 @@ const CODES: Readonly<Record<Collection, string>> = {
   topicSubscriber: 'W',
   topicMessage: 'N',
   scoringModel: 'K',
-  scoringResource: 'M',
-  scoring: 'V',
+  scoringResource: 'Z',
+  scoring: 'H',
 };
 
 /** Collections of tenants. */
