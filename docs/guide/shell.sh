@@ -13,9 +13,11 @@ field() {
     console.log(eval("value" + process.argv[1]));' "$1"
 }
 
-# A request as the administrator: api <path> [flags of curl]
+# A request as the administrator: api <path> [flags of curl]. A body is JSON unless a flag says what else it is.
 api() {
-  curl -sS -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -H 'Accept: application/json' \
+  local type=(-H 'Content-Type: application/json')
+  [[ "${*:2}" != *Content-Type:* ]] || type=()
+  curl -sS -H "Authorization: Bearer $TOKEN" "${type[@]}" -H 'Accept: application/json' \
     "${@:2}" "${MILLRACE_URL:-http://localhost:8080}$1"
 }
 

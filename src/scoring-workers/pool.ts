@@ -47,6 +47,8 @@ export interface PoolOptions {
 type PoolName = 'scoring' | 'uploads' | 'training';
 /** Those of the thread for uploads. */
 const UPLOAD_TASKS: ReadonlySet<Task['kind']> = new Set<Task['kind']>(['check', 'annotate', 'inspect']);
+/** Those of the thread for trainings. */
+const TRAINING_TASKS: ReadonlySet<Task['kind']> = new Set<Task['kind']>(['series', 'train']);
 
 export class ScoringPool {
   readonly threads: number;
@@ -73,7 +75,11 @@ export class ScoringPool {
     task: Task,
     transfer: readonly TransferListItem[] = [],
   ): Promise<Exclude<Answer, { readonly kind: 'failed' }>> {
-    const name: PoolName = UPLOAD_TASKS.has(task.kind) ? 'uploads' : task.kind === 'train' ? 'training' : 'scoring';
+    const name: PoolName = UPLOAD_TASKS.has(task.kind)
+      ? 'uploads'
+      : TRAINING_TASKS.has(task.kind)
+        ? 'training'
+        : 'scoring';
     const ms = this.#options.taskMsMax * (name === 'scoring' ? 1 : UPLOAD_TIMES);
     const signal = AbortSignal.timeout(ms);
     let answer: Answer;

@@ -63,6 +63,8 @@ interface Identity {
   readonly principal: Principal;
   readonly ofCookie: Principal | undefined;
 }
+/** Below these paths errors are a list, of a request without a route too. */
+const ERROR_LIST_PATHS = /^\/service\/(?:scoring|zementis)\//;
 const UNKNOWN: Identity = { principal: ANONYMOUS, ofCookie: undefined };
 const EMPTY_BODY = Buffer.alloc(0);
 /** What counts as a message of the device that is its key. */
@@ -258,7 +260,7 @@ export class ApiRequest<Exchange extends RequestExchange = RequestExchange> {
 
   /** Whether its route tells errors as a list (`RouteRules.hasErrorList`). */
   get hasErrorList(): boolean {
-    return this.#route?.hasErrorList === true;
+    return this.#route === undefined ? ERROR_LIST_PATHS.test(this.exchange.path) : this.#route.hasErrorList === true;
   }
 
   /** Whether the principal has one of the route's roles: what `owner` routes ask before they look at the owner. */

@@ -10,7 +10,7 @@ import type { QueryParameters } from '../request/schema/query-values.ts';
 import { BATCH_PARAMETERS, ZIP_TYPE, answerBatch, batchOptions, writeBatch } from './batches.ts';
 import { modelOf } from './models.ts';
 import {
-  FILE_BODY,
+  BATCH_BODY,
   FILE_HEADERS,
   FILE_QUERY,
   READ,
@@ -111,7 +111,7 @@ export function applyRoutes(): Route[] {
       summary: 'Apply a PMML model to many records: CSV with a header, or a JSON array, in ZIP or gzip too',
       query: { ...FILE_QUERY, ...BATCH_PARAMETERS },
       headers: FILE_HEADERS,
-      body: FILE_BODY,
+      body: BATCH_BODY,
       answers: [
         {
           status: 200,

@@ -17,7 +17,7 @@ const CONTENT_TYPES: Readonly<Record<RecordFormat, string>> = {
   json: 'application/json;charset=UTF-8',
 };
 const THREADS_MAX = 1_000;
-const RECORDS_MAX = 1_000_000;
+const RECORDS_MAX = 20_000;
 
 export const BATCH_PARAMETERS: QueryParameters = {
   maxThreads: {

@@ -20,7 +20,7 @@ import { flag } from '../request/schema/query-parameters.ts';
 import { BATCH_PARAMETERS, ZIP_TYPE, answerBatch, batchOptions, writeBatch } from './batches.ts';
 import {
   ADMIN,
-  FILE_BODY,
+  BATCH_BODY,
   FILE_HEADERS,
   FILE_QUERY,
   READ,
@@ -170,7 +170,7 @@ export function groupRoutes(): Route[] {
   const one = [answers('The group', Group, EXAMPLE)];
   const query = { pageSize, currentPage, withTotalPages };
   const body = { schema: Group, example: EXAMPLE };
-  const batch = { headers: FILE_HEADERS, body: FILE_BODY } as const;
+  const batch = { headers: FILE_HEADERS, body: BATCH_BODY } as const;
   return [
     {
       method: 'GET',

@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { isGroup } from '../../actors/handlers/inventory/managed-object.ts';
 import { isEntityId } from '../../model/entities/entity-id.ts';
-import { splitMembers } from '../../model/documents/json-document.ts';
+import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { open } from '../../model/schema/parts.ts';
 import { JobConfigurationError, readJobConfiguration, shownSchedule } from '../../scoring/jobs/configuration.ts';
@@ -103,7 +103,9 @@ function sentJob(request: ApiRequest): JobConfiguration {
 async function requireTarget({ platform, tenant }: ApiRequest, id: string): Promise<boolean> {
   const text = isEntityId(id) ? await platform.documents.get('managedObject', tenant, id) : undefined;
   if (text === undefined) throw new PlatformError('scoring/target-not-found', { name: id });
-  return isGroup(splitMembers(text));
+  const members = splitMembers(text);
+  const isDynamic = members.has('c8y_IsDynamicGroup') || stringMember(members, 'type') === 'c8y_DynamicGroup';
+  return isDynamic || isGroup(members);
 }
 
 /** Every mapping is of an input of the model. @throws PlatformError 400 */
@@ -126,7 +128,7 @@ async function requireInputs(
 async function listPage(request: ApiRequest): Promise<Answer> {
   const jobs = await listJobs(request.platform, request.tenant);
   // This list tells its pages unless it is asked not to.
-  const wantsTotal = request.query.text('withTotalPages') !== 'false';
+  const wantsTotal = !request.query.isFalse('withTotalPages');
   return json(pageOfList(request, 'jobs', jobs.map(shownJob), { ...pageOf(request), wantsTotal }));
 }
 
@@ -176,7 +178,7 @@ async function execution(request: ApiRequest): Promise<Answer> {
 async function inferences(request: ApiRequest): Promise<Answer> {
   const { run } = await runOf(request);
   const { pages = [], blob } = run;
-  const { current, wantsTotal } = pageOf(request);
+  const { current } = pageOf(request);
   const length = pages[current - 1];
   const from = pages.slice(0, current - 1).reduce((sum, bytes) => sum + bytes, 0);
   const content =
@@ -192,7 +194,7 @@ async function inferences(request: ApiRequest): Promise<Answer> {
     prev: link(current - 1),
     statistics: {
       currentPage: current,
-      totalPages: wantsTotal ? Math.max(1, pages.length) : null,
+      totalPages: Math.max(1, pages.length),
       numberOfDevices: run.devices ?? 0,
       numberOfModels: run.models ?? 0,
     },
@@ -287,7 +289,7 @@ export function jobRoutes(): Route[] {
         answers('A page of results', Page, {
           next: null,
           prev: null,
-          statistics: { currentPage: 1, totalPages: null, numberOfDevices: 1, numberOfModels: 1 },
+          statistics: { currentPage: 1, totalPages: 1, numberOfDevices: 1, numberOfModels: 1 },
           inferenceCollection: [
             {
               deviceId: '4711',

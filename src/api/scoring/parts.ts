@@ -19,6 +19,7 @@ import type { TSchema } from 'typebox';
 import Type from 'typebox';
 import { Binary, OPEN } from '../../model/schema/parts.ts';
 
+export const JSON_CONTENT = 'application/json';
 export const SCORING_PATH = '/service/scoring';
 const ADMIN_ROLE = 'ROLE_MACHINE_LEARNING_ADMIN';
 const READ_ROLE = 'ROLE_MACHINE_LEARNING_READ';
@@ -30,7 +31,6 @@ const common = { area: 'scoring', access: 'roles', produces: ANY_CONTENT, hasErr
 export const READ = { ...common, roles: [READ_ROLE, ADMIN_ROLE] } as const;
 export const ADMIN = { ...common, roles: [ADMIN_ROLE] } as const;
 
-export const JSON_CONTENT = 'application/json';
 export const XML_CONTENT = 'application/xml';
 
 export const json = (value: unknown, status = 200): Answer => jsonText(JSON.stringify(value), status);
@@ -70,6 +70,17 @@ export const FILE_BODY: RouteBody = {
   contents: {
     [OCTETS]: { schema: Binary, example: 'the content' },
     [MULTIPART]: { schema: Type.Object({ file: Binary }, OPEN), example: { file: '…' } },
+  },
+};
+/** The same for records, which may come by their own types too. */
+export const BATCH_BODY: RouteBody = {
+  form: 'stream',
+  contents: {
+    ...FILE_BODY.contents,
+    'text/csv': { schema: Binary, example: 'temperature,rise\n260,1\n' },
+    [JSON_CONTENT]: { schema: Type.Array(Type.Object({}, OPEN)), example: [{ temperature: 260, rise: 1 }] },
+    'application/zip': { schema: Binary, example: 'the content' },
+    'application/gzip': { schema: Binary, example: 'the content' },
   },
 };
 export const FILE_HEADERS = ['content-type'] as const;
@@ -135,9 +146,31 @@ export async function readContent<Result>(
   return file.result;
 }
 
+/** What is read of a body at once: a client may send it byte by byte, and each piece costs what reads it. */
+const PIECE_BYTES = 65_536;
+
+/** Small pieces put together. */
+export async function* inLargePieces(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let held: Uint8Array = new Uint8Array(PIECE_BYTES);
+  let used = 0;
+  for await (const piece of content) {
+    if (used + piece.length > PIECE_BYTES) {
+      if (used > 0) yield held.subarray(0, used);
+      held = new Uint8Array(PIECE_BYTES);
+      used = 0;
+    }
+    if (piece.length >= PIECE_BYTES) yield piece;
+    else {
+      held.set(piece, used);
+      used += piece.length;
+    }
+  }
+  if (used > 0) yield held.subarray(0, used);
+}
+
 async function* bounded(request: ApiRequest, content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let bytes = 0;
-  for await (const piece of content) {
+  for await (const piece of inLargePieces(content)) {
     bytes += piece.length;
     if (bytes > FILE_BYTES_MAX) {
       request.refused(SCORING_LIMIT.FILE_BYTES);
@@ -165,7 +198,7 @@ export function pageOfList<Item>(
   return {
     [name]: items,
     next: page.current < last ? link(page.current + 1) : null,
-    prev: page.current > 1 ? link(page.current - 1) : null,
+    prev: page.current > 1 && page.current <= last + 1 ? link(page.current - 1) : null,
     statistics: {
       currentPage: page.current,
       totalPages: page.wantsTotal ? last : null,

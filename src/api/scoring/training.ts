@@ -9,7 +9,17 @@ import type { Answer } from '../request/answer.ts';
 import type { ApiRequest } from '../request/request.ts';
 import type { Route } from '../request/route.ts';
 import { flag } from '../request/schema/query-parameters.ts';
-import { ADMIN, JSON_CONTENT, READ, SCORING_PATH, XML_CONTENT, answers, askerOf, json } from './parts.ts';
+import {
+  ADMIN,
+  JSON_CONTENT,
+  READ,
+  SCORING_PATH,
+  XML_CONTENT,
+  answers,
+  askerOf,
+  inLargePieces,
+  json,
+} from './parts.ts';
 
 const TRAIN = `${SCORING_PATH}/train/clustering`;
 const ONE = `${TRAIN}/{modelName}`;
@@ -23,9 +33,13 @@ function trainingsOf({ platform: { trainings } }: ApiRequest): Trainings {
 const nameOf = ({ params }: ApiRequest): string => params['modelName'] ?? '';
 
 async function post(request: ApiRequest): Promise<Answer> {
-  const text = await bodyOf(request);
-  const autoDeploy = request.query.text('autoDeploy') !== 'false';
-  const modelName = await trainingsOf(request).begin(request.platform, askerOf(request), text, autoDeploy);
+  const autoDeploy = !request.query.isFalse('autoDeploy');
+  const modelName = await trainingsOf(request).begin(
+    request.platform,
+    askerOf(request),
+    () => bodyOf(request),
+    autoDeploy,
+  );
   return json({ modelName, statusUrl: `${TRAIN}/${modelName}/status` }, 202);
 }
 
@@ -33,13 +47,13 @@ async function bodyOf(request: ApiRequest): Promise<Uint8Array> {
   if (request.bodyStream === undefined) throw new Error('the route streams its body');
   const parts: Uint8Array[] = [];
   let bytes = 0;
-  for await (const part of request.bodyStream) {
+  for await (const part of inLargePieces(request.bodyStream)) {
     bytes += part.length;
     if (bytes > TRAINING_BYTES_MAX) {
       request.refused(SCORING_LIMIT.TRAINING_BYTES);
       throw new PlatformError('general/payload-too-large', { limit: TRAINING_BYTES_MAX });
     }
-    parts.push(Buffer.from(part));
+    parts.push(part);
   }
   return Buffer.concat(parts);
 }

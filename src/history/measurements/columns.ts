@@ -5,6 +5,8 @@ import type { HistoryReader } from '../../ports/history-reader.ts';
 const DEVICES_COUNTED = 1_000;
 /** Values that one query reads: some 16 MiB. */
 const VALUES_AT_ONCE = 500_000;
+/** Times of one device by columns: more times are left out. */
+const CELLS_MAX = 20_000_000;
 
 export interface ColumnsQuery {
   readonly tenant: number;
@@ -142,25 +144,39 @@ async function readRows(
   return byDevice;
 }
 
-/** Values of the same time are one record. Of several values of an input at one time the last one counts. */
+/** Values of the same time are one record. Of several values of a column at one time the last one counts. */
 function joined(
   deviceId: string,
   rows: readonly SeriesRow[],
-  inputs: readonly { readonly type: string; readonly series: string }[],
+  wanted: readonly MeasuredColumn[],
   isCut: boolean,
 ): DeviceColumns {
-  const fitting = inputs.map(({ type, series }) =>
+  const fitting = wanted.map(({ type, series }) =>
     rows.filter((row) => row.series === series && (row.fragment === type || row.type === type)),
   );
-  const times = [...new Set(fitting.flat().flatMap((row) => row.times.map(Number)))].sort((a, b) => a - b);
+  const found = new Set<number>();
+  for (const row of new Set(fitting.flat())) for (const time of row.times) found.add(Number(time));
+  const timesMax = Math.floor(CELLS_MAX / wanted.length);
+  const all = [...found].sort((a, b) => a - b);
+  const times = all.slice(0, timesMax);
   const places = new Map(times.map((time, place) => [time, place]));
-  const columns = fitting.map((some) => {
-    const column = new Float64Array(times.length).fill(Number.NaN);
-    for (const row of some)
-      row.times.forEach((time, i) => {
-        column[places.get(Number(time)) as number] = row.numbers[i] as number;
-      });
+  // Columns of the same series are one.
+  const known = new Map<string, Float64Array>();
+  const columns = fitting.map((some, i) => {
+    const key = JSON.stringify(wanted[i]);
+    const column = known.get(key) ?? columnOf(some, places);
+    known.set(key, column);
     return column;
   });
-  return { deviceId, times, columns, isCut };
+  return { deviceId, times, columns, isCut: isCut || all.length > times.length };
+}
+
+function columnOf(rows: readonly SeriesRow[], places: ReadonlyMap<number, number>): Float64Array {
+  const column = new Float64Array(places.size).fill(Number.NaN);
+  for (const row of rows)
+    row.times.forEach((time, i) => {
+      const place = places.get(Number(time));
+      if (place !== undefined) column[place] = row.numbers[i] as number;
+    });
+  return column;
 }

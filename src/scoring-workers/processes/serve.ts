@@ -56,11 +56,14 @@ export function serveTasks(
       (result) => send(bounded(result)),
       (error: unknown) => {
         const { kind, text, isLast = false } = faultOf(error);
-        send({ fault: kind, text, isLast });
+        send({ fault: kind, text: text.slice(0, FAULT_CHARACTERS_MAX), isLast });
       },
     );
   });
 }
+
+/** Of the reason that a client is told. */
+const FAULT_CHARACTERS_MAX = 2_000;
 
 function bounded(result: unknown): FromWorker {
   if (!(result instanceof Uint8Array) || result.length <= RESULT_BYTES_MAX) return { result };

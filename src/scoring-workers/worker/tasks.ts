@@ -40,6 +40,10 @@ const EXPLANATION_LENGTH_MAX = 16 * 1_048_576;
 /** A document that is shown with its problems is held whole. */
 const ANNOTATED_BYTES_MAX = 256 * 1_048_576;
 const encoder = new TextEncoder();
+/** Of the results of one task. */
+const RESULT_CHARACTERS_MAX = 67_108_864;
+/** Of a model: its information would not be stored with more. */
+const FIELDS_MAX = 50_000;
 
 export class WorkerTasks {
   readonly #engine: ModelEngine;
@@ -104,6 +108,10 @@ export class WorkerTasks {
     const { result, tables } = await this.#read(source, isUpload);
     const { model, modelName, problems } = result;
     const bytes = model?.bytes ?? 0;
+    const { inputFields = [], outputFields = [] } = model?.information ?? {};
+    const fields = inputFields.length + outputFields.length;
+    if (fields > FIELDS_MAX)
+      return { kind: 'refused', reason: 'model', message: `it has ${fields} fields; a model may have ${FIELDS_MAX}` };
     if (bytes > this.#settings.modelBytesMax)
       return {
         kind: 'refused',
@@ -169,11 +177,15 @@ const portsOf = (source: ModelSource | undefined): readonly { close(): void }[] 
 function apply(model: ScoringModel, { records }: ApplyTask): Answer {
   const predictions = new CountedPredictions(model);
   model.begin();
+  let characters = 0;
   const texts = records.map((text) => {
     const record = readRecord(text);
     if (record === undefined) return undefined;
     const output = JSON.stringify(model.apply(record));
     predictions.add(model);
+    characters += output.length;
+    if (characters > RESULT_CHARACTERS_MAX)
+      throw new RefusedModel(`its results have more than ${RESULT_CHARACTERS_MAX} characters`);
     return output;
   });
   return { kind: 'texts', texts, predictions: predictions.counts };
@@ -208,6 +220,12 @@ function batch(model: ScoringModel, task: BatchTask): Answer {
       : task.detail === undefined
         ? csvOutput(outputs, task.outputs)
         : detailOutput(rows, outputs, task);
+  if (written.length > RESULT_CHARACTERS_MAX)
+    return {
+      kind: 'refused',
+      reason: 'too-long',
+      message: `the results of ${outputs.length} records have ${written.length} characters; at most ${RESULT_CHARACTERS_MAX} are sent at once`,
+    };
   return { kind: 'batch', output: encoder.encode(written), count: outputs.length, predictions: predictions.counts };
 }
 

@@ -1,5 +1,5 @@
 /** What a job is told to do, and the rules for it (docs/spec/scoring.md#jobs). */
-import { parseSchedule } from './cron.ts';
+import { checkTimeZone, parseSchedule } from './cron.ts';
 
 export interface PeriodicSchedule {
   readonly frequency: 'periodic';
@@ -36,6 +36,8 @@ const SECONDS_MAX = 86_400;
 const NAME_CHARACTERS_MAX = 200;
 const DESCRIPTION_CHARACTERS_MAX = 2_000;
 const MAPPINGS_MAX = 1_000;
+/** Of the mappings of one job. */
+const MAPPINGS_CHARACTERS_MAX = 65_536;
 const PATH_CHARACTERS_MAX = 1_000;
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}(?:Z|[+-]\d{2}(?::?\d{2})?)$/;
 
@@ -49,7 +51,9 @@ export function readJobConfiguration(body: unknown, now: number): JobConfigurati
   return {
     jobName: safe(textOf(job, 'jobName', NAME_CHARACTERS_MAX)),
     jobDescription: safe(
-      job.jobDescription === undefined ? '' : textOf(job, 'jobDescription', DESCRIPTION_CHARACTERS_MAX),
+      job.jobDescription === undefined || job.jobDescription === null || job.jobDescription === ''
+        ? ''
+        : textOf(job, 'jobDescription', DESCRIPTION_CHARACTERS_MAX),
     ),
     groupOrDeviceId,
     modelOrGroup: textOf(job, 'modelOrGroup', NAME_CHARACTERS_MAX),
@@ -95,7 +99,7 @@ function idOf(value: unknown): string {
 }
 
 function flagOf(value: unknown): boolean {
-  if (value === undefined) return false;
+  if (value === undefined || value === null) return false;
   if (typeof value !== 'boolean') throw new JobConfigurationError('applyAllModels must be true or false.');
   return value;
 }
@@ -108,6 +112,7 @@ function mappingsOf(value: unknown): Readonly<Record<string, string>> {
     throw new JobConfigurationError(
       `modelToDeviceMappings has ${names.length} members, at most ${MAPPINGS_MAX} are allowed.`,
     );
+  let characters = 0;
   const mappings = Object.create(null) as Record<string, string>;
   for (const name of names) {
     const path = given[name];
@@ -116,7 +121,12 @@ function mappingsOf(value: unknown): Readonly<Record<string, string>> {
         `modelToDeviceMappings of '${name}' must have the form <measurementType>.<seriesName>.value, but is '${String(path).slice(0, 200)}'.`,
       );
     mappings[name] = path;
+    characters += name.length + path.length;
   }
+  if (characters > MAPPINGS_CHARACTERS_MAX)
+    throw new JobConfigurationError(
+      `modelToDeviceMappings has ${characters} characters, at most ${MAPPINGS_CHARACTERS_MAX} are allowed.`,
+    );
   return mappings;
 }
 
@@ -135,6 +145,11 @@ function periodicOf(schedule: Body): PeriodicSchedule {
     throw new JobConfigurationError(
       `dataFromPreviousNSeconds must be between 1 and ${SECONDS_MAX}, but is ${String(seconds).slice(0, 50)}.`,
     );
+  try {
+    checkTimeZone(timeZone);
+  } catch {
+    throw new JobConfigurationError(`timeZone '${timeZone}' is not valid.`);
+  }
   try {
     parseSchedule(cronExpression, timeZone);
   } catch (error) {

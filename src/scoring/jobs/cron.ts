@@ -62,6 +62,11 @@ function steps(field: string, index: number): string {
 /** Quartz counts days from 1, Sunday; here they are names. */
 function daysOfWeek(field: string): string {
   if (field === 'L') return 'SAT';
+  const step = /^([1-7])\/([1-7])$/.exec(field);
+  if (step !== null)
+    return DAYS.filter((_, i) => i + 1 >= Number(step[1]) && (i + 1 - Number(step[1])) % Number(step[2]) === 0).join(
+      ',',
+    );
   return field.replace(/(?<![#/\d])\d+/g, (number) => {
     const day = DAYS[Number(number) - 1];
     if (day === undefined) throw new CronError(`'${number}' is not a day of the week; they are 1 (Sunday) to 7`);

@@ -14,8 +14,10 @@ import { dataWindow, pathOf } from './configuration.ts';
 import { Pages } from './pages.ts';
 import type { StoredJob, StoredRun } from './stored.ts';
 
-/** Records that one task of a worker scores. */
-const RECORDS_AT_ONCE = 5_000;
+/** Records that one task of a worker scores, and whose results are held at once. */
+const RECORDS_AT_ONCE = 2_000;
+/** Of a path in a message. */
+const PATH_SHOWN = 100;
 const MESSAGES_MAX = 100;
 
 export interface ExecutionParts {
@@ -164,10 +166,19 @@ class Execution {
       this.#warnOf(values);
       if (values.times.length === 0) continue;
       this.#devices++;
-      const models = [];
-      for (const model of this.#models)
-        models.push({ modelName: model.name, outputs: await this.#score(model, values) });
-      for (const page of pages.add({ deviceId: values.deviceId, times: values.times, models })) yield this.#page(page);
+      let refused = 0;
+      for (let from = 0; from < values.times.length; from += RECORDS_AT_ONCE) {
+        const times = values.times.slice(from, from + RECORDS_AT_ONCE);
+        const models = [];
+        for (const model of this.#models) {
+          const outputs = await this.#score(model, values, from);
+          refused += outputs.filter(isRefused).length;
+          models.push({ modelName: model.name, outputs });
+        }
+        for (const page of pages.add({ deviceId: values.deviceId, times, models })) yield this.#page(page);
+      }
+      if (refused > 0)
+        this.#warn(`${refused} records of device ${values.deviceId} could not be scored: their values are not valid.`);
     }
     for (const page of pages.end()) yield this.#page(page);
   }
@@ -189,7 +200,8 @@ class Execution {
     }
     const paths = Object.values(this.#job.modelToDeviceMappings);
     columns.forEach((column, i) => {
-      if (column.every(Number.isNaN)) this.#warn(`Device ${deviceId} has no values of ${paths[i]}.`);
+      if (column.every(Number.isNaN))
+        this.#warn(`Device ${deviceId} has no values of ${paths[i]?.slice(0, PATH_SHOWN)}.`);
     });
   }
 
@@ -198,16 +210,17 @@ class Execution {
     else this.#untold++;
   }
 
-  async #score(model: StoredModel, values: DeviceColumns): Promise<Readonly<Record<string, unknown>>[]> {
+  async #score(model: StoredModel, values: DeviceColumns, from: number): Promise<Readonly<Record<string, unknown>>[]> {
     const asker: Asker = { tenant: this.#tenant, user: this.#job.user, signal: this.#signal };
-    const outputs: Readonly<Record<string, unknown>>[] = [];
-    for (let at = 0; at < values.times.length; at += RECORDS_AT_ONCE) {
-      const input = recordsText(Object.keys(this.#job.modelToDeviceMappings), values, at, RECORDS_AT_ONCE);
-      const output = await this.#parts.score(asker, model, Buffer.from(input));
-      outputs.push(...(JSON.parse(`[${Buffer.from(output).toString()}]`) as Readonly<Record<string, unknown>>[]));
-    }
-    return outputs;
+    const input = recordsText(Object.keys(this.#job.modelToDeviceMappings), values, from, RECORDS_AT_ONCE);
+    const output = await this.#parts.score(asker, model, Buffer.from(input));
+    return JSON.parse(`[${Buffer.from(output).toString()}]`) as Readonly<Record<string, unknown>>[];
   }
+}
+
+/** All outputs of a record that a model refuses are missing. */
+function isRefused(output: Readonly<Record<string, unknown>>): boolean {
+  return Object.values(output).every((value) => value === null);
 }
 
 /** Records as JSON with commas between them; inputs without a value are left out. */

@@ -2,7 +2,14 @@
 import type { RecordChange } from '../../model/commands/records.ts';
 import { SCORING_RECORDS } from '../../model/entities/scoring/model.ts';
 import { PlatformError } from '../../model/errors.ts';
-import { changeRecords, listRecords, readRecord, type RecordReader, retried } from '../../records/records.ts';
+import {
+  changeRecords,
+  isChangedMeanwhile,
+  listRecords,
+  readRecord,
+  type RecordReader,
+  retried,
+} from '../../records/records.ts';
 import type { Asker } from '../asker.ts';
 import { JOBS_MAX, SCORING_LIMIT } from '../limits.ts';
 import type { RecordParts } from '../records.ts';
@@ -118,11 +125,16 @@ export async function loadRun(parts: RecordReader, tenant: number, jobId: number
  * @throws PlatformError 404
  */
 export async function removeJob(parts: RecordParts, { tenant, user }: Asker, text: string): Promise<void> {
-  const { jobId, jobName } = await loadJob(parts, tenant, text);
+  const { jobId, jobName } = await markDeleted(parts, tenant, text);
   for (;;) {
     const runs = (await listRecords(parts, tenant, SCORING_RECORDS, runPrefix(jobId))).slice(0, RUNS_AT_ONCE);
     if (runs.length === 0) break;
-    await removeRuns(parts, tenant, runs);
+    try {
+      await removeRuns(parts, tenant, runs);
+    } catch (error) {
+      // A run has ended meanwhile.
+      if (!isChangedMeanwhile(error)) throw error;
+    }
   }
   const audit = { type: 'Scoring', activity: 'Job deleted', text: `Job deleted: ${jobId}, ${jobName}`, user };
   await retried(parts, async () => {
@@ -137,6 +149,20 @@ export async function removeJob(parts: RecordParts, { tenant, user }: Asker, tex
       [change, counterChange(counted, { ...counter, count: counter.count - 1 })],
       [audit],
     );
+  });
+}
+
+/** A job that is being deleted begins no run any more. */
+function markDeleted(parts: RecordParts, tenant: number, text: string): Promise<StoredJob> {
+  return retried(parts, async () => {
+    const job = await loadJob(parts, tenant, text);
+    if (job.isDeleted === true) return job;
+    const deleted: StoredJob = { ...job, isDeleted: true, nextAt: null };
+    const id = jobRecordId(job.jobId);
+    await changeRecords(parts, tenant, [
+      { collection: SCORING_RECORDS, id, expected: JSON.stringify(job), value: JSON.stringify(deleted) },
+    ]);
+    return deleted;
   });
 }
 

@@ -35,6 +35,10 @@ const STEP_MS = 500;
 const PASS_MS = 60_000;
 /** Runs of this node at the same time, one of a tenant. */
 const RUNS_AT_ONCE = 2;
+/** A longer run fails. */
+const RUN_MS_MAX = 3_600_000;
+/** Runs after which the oldest ones are looked at. */
+const PRUNED_EVERY = 20;
 /** What retention rules name it by. */
 const EVENT_TYPE = 'c8y_ScoringExecution';
 
@@ -84,10 +88,9 @@ export class JobRunner {
 
   /** Ends runs that are under way: they are marked as failed. */
   async stop(): Promise<void> {
-    const stopped = this.#loop.stop();
+    await this.#loop.stop();
     for (const { abort } of this.#running.values()) abort.abort(new Error('the server stops'));
     await Promise.all([...this.#running.values()].map(({ done }) => done));
-    await stopped;
   }
 
   /** To be told of all changed records. */
@@ -100,7 +103,8 @@ export class JobRunner {
       if (nextAt === null) jobs?.delete(jobId);
       else jobs?.set(jobId, nextAt);
       const running = this.#running.get(tenant);
-      if (value === undefined && running?.jobId === jobId) running.abort.abort(new Error('the job was deleted'));
+      const isDeleted = value === undefined || (JSON.parse(value) as StoredJob).isDeleted === true;
+      if (isDeleted && running?.jobId === jobId) running.abort.abort(new Error('the job was deleted'));
     }
   }
 
@@ -112,15 +116,22 @@ export class JobRunner {
       this.#due.clear();
       this.#passAt = now + PASS_MS;
     }
+    const due: { readonly tenant: number; readonly jobId: number; readonly at: number }[] = [];
     for (const tenant of tenants()) {
       if (!isMine(tenant)) {
         this.#due.delete(tenant);
         continue;
       }
       if (!this.#due.has(tenant)) await this.#read(tenant);
-      if (this.#running.has(tenant) || this.#running.size >= RUNS_AT_ONCE) continue;
+      if (this.#running.has(tenant)) continue;
       const [first] = [...(this.#due.get(tenant) ?? [])].filter(([, at]) => at <= now).sort(([, a], [, b]) => a - b);
-      if (first !== undefined) await this.#begin(tenant, first[0]);
+      if (first !== undefined) due.push({ tenant, jobId: first[0], at: first[1] });
+    }
+    // What has been due longest goes first, whichever tenant it is of.
+    due.sort((a, b) => a.at - b.at);
+    for (const { tenant, jobId } of due) {
+      if (this.#running.size >= RUNS_AT_ONCE) break;
+      await this.#begin(tenant, jobId);
     }
   }
 
@@ -180,7 +191,8 @@ export class JobRunner {
 
   #launch(tenant: number, job: StoredJob, runText: string, at: number): void {
     const abort = new AbortController();
-    const done = this.#run(tenant, job, runText, at, abort.signal).finally(() => {
+    const signal = AbortSignal.any([abort.signal, AbortSignal.timeout(RUN_MS_MAX)]);
+    const done = this.#run(tenant, job, runText, at, signal).finally(() => {
       this.#running.delete(tenant);
       this.#loop.wake();
     });
@@ -198,8 +210,9 @@ export class JobRunner {
       outcome = { status: 'Failure', messages: [`The run failed: ${(error as Error).message}.`] };
     }
     try {
-      await this.#end(tenant, jobId, runText, outcome);
-      await this.#prune(tenant, jobId);
+      const isStored = await this.#end(tenant, jobId, runText, outcome);
+      if (number % PRUNED_EVERY === 0) await this.#prune(tenant, jobId);
+      if (!isStored) return;
     } catch (error) {
       log.warn({ err: error, tenant, jobId, number }, 'the end of a run of a scoring job could not be stored');
       return;
@@ -211,11 +224,11 @@ export class JobRunner {
     }
   }
 
-  async #end(tenant: number, jobId: number, runText: string, outcome: Outcome): Promise<void> {
+  /** @returns false where the job was deleted, or another node has ended the run */
+  async #end(tenant: number, jobId: number, runText: string, outcome: Outcome): Promise<boolean> {
     const run = JSON.parse(runText) as StoredRun;
     const ended: StoredRun = { ...run, ...outcome, endedAt: new Date(this.#options.now()).toISOString() };
     const id = runRecordId(jobId, run.number);
-    this.#options.onEnded(outcome.status);
     try {
       await changeRecords(this.#options, tenant, [
         { collection: SCORING_RECORDS, id, expected: runText, value: JSON.stringify(ended) },
@@ -228,7 +241,10 @@ export class JobRunner {
           (outcome.pages ?? []).reduce((sum, bytes) => sum + bytes, 0),
         );
       if (!isChangedMeanwhile(error)) throw error;
+      return false;
     }
+    this.#options.onEnded(outcome.status);
+    return true;
   }
 
   /** One event of each run, at the device or group that it is for. */

@@ -12,6 +12,8 @@ export interface StoredJob extends JobConfiguration {
   readonly nextAt: number | null;
   /** Number of its last run; 0: none yet. */
   readonly lastNumber: number;
+  /** It is being deleted: it runs no more, and its runs go before it. */
+  readonly isDeleted?: boolean;
 }
 
 /** `Running` until it ends; `Warning`: something could not be scored; `Failure`: nothing was. */

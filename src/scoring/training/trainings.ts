@@ -63,10 +63,15 @@ export class Trainings {
   /**
    * Begins to train, and returns the name of the model that is to come.
    *
-   * @param text the body @param autoDeploy whether the model is there as a PMML model when it succeeds
+   * @param read reads the body, when there is room for it @param autoDeploy whether the model is there as a PMML model when it succeeds
    * @throws PlatformError 400 for a body without series, 503 at a bound
    */
-  async begin(records: RecordParts, asker: Asker, text: Uint8Array, autoDeploy: boolean): Promise<string> {
+  async begin(
+    records: RecordParts,
+    asker: Asker,
+    read: () => Promise<Uint8Array>,
+    autoDeploy: boolean,
+  ): Promise<string> {
     const { pool, refusals } = this.#options;
     const { tenant, user } = asker;
     const limit = this.#shares.take(tenant, user);
@@ -75,6 +80,7 @@ export class Trainings {
       throw refusedBy(limit);
     }
     try {
+      const text = await read();
       const checked = await pool.run({ kind: 'series', text });
       if (checked.kind === 'refused')
         throw checked.reason === 'content'
