@@ -115,7 +115,7 @@ t.test('what a job cannot be for', async (t) => {
       groupOrDeviceId: source,
       modelToDeviceMappings: { z: 'pump.a.value' },
     }),
-    { status: 400, json: { errors: [/names 'z', which is no input of the model 'sum'; its inputs are a, b/] } },
+    { status: 400, json: { errors: [/names 'z', which is not an input of the model 'sum'; its inputs are a, b/] } },
   );
 });
 
