@@ -49,7 +49,8 @@ async function freePort(): Promise<string> {
 /** A directory that looks like a clone, with ports of its own. */
 async function clone(t: Test): Promise<Place> {
   const directory = scratchDirectory(t);
-  for (const name of ['bin', 'deploy', 'docs', 'examples', 'package.json']) symlinkSync(join(ROOT, name), join(directory, name));
+  for (const name of ['bin', 'deploy', 'docs', 'examples', 'package.json'])
+    symlinkSync(join(ROOT, name), join(directory, name));
   const [http, https, mqtt, mqttTls] = [await freePort(), await freePort(), await freePort(), await freePort()];
   // The port that these programs have by themselves is a free one here.
   const tools = join(directory, '.tools');

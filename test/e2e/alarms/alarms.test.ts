@@ -592,6 +592,8 @@ t.test('notifications (docs/spec/realtime.md#effects)', async (t) => {
   await change(id, { status: 'ACTIVE' });
   await change(id, { status: 'ACKNOWLEDGED' });
   await rest.put(`/alarm/alarms?source=${device}`, { status: 'CLEARED' });
+  // A change of many goes on behind its answer where the server is busy.
+  await eventually('cleared', async () => (await rest.read(`/alarm/alarms/${id}`)).status === 'CLEARED');
   await rest.delete(`/alarm/alarms?source=${device}`);
   const channels = [
     `/alarms/${device}`,
