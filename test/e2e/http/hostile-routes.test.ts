@@ -219,8 +219,11 @@ function complaint({ status, type, text }: Outcome): string | undefined {
   if (status < 400) return undefined;
   if (INSIDE.test(text)) return `words of the inside: ${text.slice(0, 300)}`;
   if (!/json/.test(type)) return `an error of type ${type}`;
-  const { error, message } = JSON.parse(text) as { error?: unknown; message?: unknown };
-  return typeof error === 'string' && typeof message === 'string' && message !== ''
+  const { error, message, errors } = JSON.parse(text) as { error?: unknown; message?: unknown; errors?: unknown };
+  // The form of scoring (docs/spec/scoring.md#paths).
+  const isList =
+    Array.isArray(errors) && errors.length > 0 && errors.every((one) => typeof one === 'string' && one !== '');
+  return isList || (typeof error === 'string' && typeof message === 'string' && message !== '')
     ? undefined
     : `no error body: ${text.slice(0, 300)}`;
 }
