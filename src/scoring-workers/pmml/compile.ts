@@ -61,7 +61,7 @@ export function compileTopModel(element: Element, parts: Parts): TopModel {
     if (data === undefined) {
       // Older tools list derived fields in the MiningSchema too.
       if (!isTarget(mining) && !parts.names.globals.has(mining.name) && !localsOf(element).has(mining.name))
-        throw new PmmlError(mining.element, `there is no field '${mining.name}' in the DataDictionary`);
+        throw new PmmlError(mining.element, `the DataDictionary has no field '${mining.name}'`);
       continue;
     }
     const field = inputField(data, mining, parts);
@@ -246,7 +246,7 @@ function functionOf(element: Element): MiningFunction {
 
 function miningFieldsOf(element: Element): readonly MiningField[] {
   const schema = element.child('MiningSchema');
-  if (schema === undefined) throw new PmmlError(element, 'there is no MiningSchema');
+  if (schema === undefined) throw new PmmlError(element, 'the MiningSchema is missing');
   return schema.childrenOf('MiningField').map(readMiningField);
 }
 

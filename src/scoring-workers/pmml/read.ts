@@ -95,7 +95,7 @@ function checkRoot(root: Element, element: Element | undefined, problems: Proble
   if (version !== undefined && !/^[234](?:\.\d+)*$/.test(version.trim()))
     throw new PmmlError(root, `'version' is '${version}'; it may be 2.0 to 4.4`);
   if (version === undefined) problems.warn(root, "the attribute 'version' is missing; the document is read as 4.4");
-  if (element === undefined) throw new PmmlError(root, 'there is no model');
+  if (element === undefined) throw new PmmlError(root, 'the model is missing');
   for (const other of root.children.filter((child) => child !== element && isModelLike(child)))
     problems.warn(
       other,
@@ -105,7 +105,7 @@ function checkRoot(root: Element, element: Element | undefined, problems: Proble
 
 function partsOf(root: Element, problems: Problems, options: ReadOptions): Parts {
   const dictionary = root.child('DataDictionary');
-  if (dictionary === undefined) throw new PmmlError(root, 'there is no DataDictionary');
+  if (dictionary === undefined) throw new PmmlError(root, 'the DataDictionary is missing');
   const transformations = root.child('TransformationDictionary');
   const names = namesOf({
     globals: derivedFieldsOf(transformations),

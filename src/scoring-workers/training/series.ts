@@ -26,7 +26,7 @@ export class TrainingError extends Error {
  */
 export function tableOf(series: ReadonlyMap<string, readonly number[]>): SeriesTable {
   const names = [...series.keys()];
-  if (names.length === 0) throw new TrainingError('there is no series');
+  if (names.length === 0) throw new TrainingError('the data holds no series');
   if (names.length > TRAINING_SERIES_MAX)
     throw new TrainingError(`there are ${names.length} series; at most ${TRAINING_SERIES_MAX} are clustered`);
   let length = 0;

@@ -11,10 +11,7 @@ t.test('problems stand as comments before their elements, in a document of one l
     annotate(source, problems, 'Millrace'),
     source
       .replace('?><PMML', '?>\n<!-- PMML processed by Millrace (Version : 4.4) -->\n<PMML')
-      .replace(
-        '<NumericPredictor',
-        "<!-- ERROR: NumericPredictor (line 1): there is no field '- -y' --><NumericPredictor",
-      ),
+      .replace('<NumericPredictor', "<!-- ERROR: NumericPredictor (line 1): unknown field '- -y' --><NumericPredictor"),
   );
 });
 

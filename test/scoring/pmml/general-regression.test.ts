@@ -301,7 +301,7 @@ t.test('what is refused says why', async (t) => {
   const withCell = (value: string, predictor: string) => () =>
     general({ ...INTERACTION, cells: [[value, predictor, 'red']], betas: [['red', 1]] });
   t.throws(withCell('one', 'x'), /'one'; of the covariate 'x' it is an exponent/);
-  t.throws(withCell('1', 'z'), /there is no field 'z'/);
+  t.throws(withCell('1', 'z'), /unknown field 'z'/);
   t.throws(
     () => general({ ...INTERACTION, attributes: 'modelType="cubic" functionName="regression"' }),
     /'cubic'; it may be/,

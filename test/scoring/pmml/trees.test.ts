@@ -322,7 +322,7 @@ t.test('trees that are refused name line and element', async (t) => {
   refused('', /TreeModel .* has no Node/);
   refused('<Node score="1"/>', /Node \(line 1\): has no predicate/);
   refused(leaf('high', '<True/>'), /'score' is 'high', which is not a number/);
-  refused(node('', '<True/>', leaf(1, simple('nothing', 'equal', 1))), /there is no field 'nothing'/);
+  refused(node('', '<True/>', leaf(1, simple('nothing', 'equal', 1))), /unknown field 'nothing'/);
   refused(node('', '<True/>', leaf(1, simple('x', 'like', 1))), /'operator' is 'like'/);
   refused(node('', '<True/>', leaf(1, simple('x', 'lessThan', 'b'))), /'b', which is not a value of the type double/);
   refused(node('recordCount="many"', '<True/>'), /'recordCount' is 'many', not a number/);

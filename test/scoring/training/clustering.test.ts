@@ -49,7 +49,7 @@ t.test('the same series give the same result', async (t) => {
 });
 
 t.test('what cannot be clustered is told', async (t) => {
-  t.throws(() => trainClusters(new Map()), { name: 'TrainingError', message: 'there is no series' });
+  t.throws(() => trainClusters(new Map()), { name: 'TrainingError', message: 'the data holds no series' });
   t.throws(() => trainClusters(new Map([['a', []]])), { message: "the series 'a' is empty" });
   t.throws(() => trainClusters(new Map([['a', new Array<number>(10_001).fill(0)]])), {
     message: 'a series has 10001 values; at most 10000 are clustered',

@@ -80,7 +80,7 @@ function tableOf(element: Element, scope: Scope): readonly ReadonlyMap<string, s
   if (locator === undefined) throw new PmmlError(element, 'has neither an InlineTable nor a TableLocator');
   const name = tableName(locator);
   const table = scope.names.table(name);
-  if (table === undefined) throw new PmmlError(locator, `there is no lookup table '${name}'`);
+  if (table === undefined) throw new PmmlError(locator, `unknown lookup table '${name}'`);
   return rowsOf(table);
 }
 

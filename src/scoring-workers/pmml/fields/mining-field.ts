@@ -92,7 +92,7 @@ export class Treatment {
     if (field.invalid === 'asValue' && this.#invalid === undefined)
       throw new PmmlError(
         field.element,
-        "'invalidValueTreatment' is 'asValue', but there is no 'invalidValueReplacement'",
+        "'invalidValueTreatment' is 'asValue', but 'invalidValueReplacement' is missing",
       );
   }
 

@@ -119,7 +119,7 @@ export class Scope {
    */
   field(name: string, from: Element): Field {
     const field = this.find(name, from);
-    if (field === undefined) throw new PmmlError(from, `there is no field '${name}'`);
+    if (field === undefined) throw new PmmlError(from, `unknown field '${name}'`);
     return field;
   }
 

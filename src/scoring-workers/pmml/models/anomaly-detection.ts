@@ -13,7 +13,7 @@ export function compileAnomalyDetection(context: ModelContext): Model {
   const inner = element.children.find(
     ({ name }) => name.endsWith('Model') || name === 'NeuralNetwork' || name === 'Scorecard',
   );
-  if (inner === undefined) throw new PmmlError(element, 'there is no model inside');
+  if (inner === undefined) throw new PmmlError(element, 'it holds no model');
   const model = context.nested(inner, context.scope);
   const score = scoreOf(element, model);
   const prediction = new Prediction();

@@ -47,7 +47,7 @@ function presence(element: Element, text: string, fields: readonly Field[]): Ite
   const named = element.attribute('field');
   if (named !== undefined) {
     const field = fields.find(({ name }) => name === named);
-    if (field === undefined) throw new PmmlError(element, `there is no field '${named}'`);
+    if (field === undefined) throw new PmmlError(element, `unknown field '${named}'`);
     return equals(field, element.attribute('category') ?? text);
   }
   const own = fields.find(({ name }) => name === text);
@@ -76,7 +76,7 @@ function readItemsets(element: Element, items: ReadonlyMap<string, number>): Rea
   for (const child of element.childrenOf('Itemset')) {
     const indexes = child.childrenOf('ItemRef').map((ref) => {
       const index = items.get(ref.required('itemRef'));
-      if (index === undefined) throw new PmmlError(ref, `there is no item '${ref.required('itemRef')}'`);
+      if (index === undefined) throw new PmmlError(ref, `unknown item '${ref.required('itemRef')}'`);
       return index;
     });
     sets.set(child.required('id'), Int32Array.from(indexes));
@@ -92,7 +92,7 @@ function readRule(
 ): Rule {
   const set = (name: string): Int32Array => {
     const found = sets.get(element.required(name));
-    if (found === undefined) throw new PmmlError(element, `there is no itemset '${element.required(name)}'`);
+    if (found === undefined) throw new PmmlError(element, `unknown itemset '${element.required(name)}'`);
     return found;
   };
   const texts = (indexes: Int32Array): string[] => Array.from(indexes, (at) => (items[at] as Item).text);

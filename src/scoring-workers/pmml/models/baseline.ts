@@ -33,7 +33,7 @@ export function compileBaseline(context: ModelContext): Model {
 function testOf(tests: Element): (x: number) => number {
   const statistic = tests.required('testStatistic');
   const baseline = tests.child('Baseline');
-  if (baseline === undefined) throw new PmmlError(tests, 'there is no Baseline');
+  if (baseline === undefined) throw new PmmlError(tests, 'the Baseline is missing');
   if (statistic === 'zValue') {
     const { mean, variance } = readDistribution(baseline);
     const deviation = Math.sqrt(variance);

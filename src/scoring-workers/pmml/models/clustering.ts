@@ -17,12 +17,12 @@ export function compileClustering(context: ModelContext): Model {
   if (modelClass === 'distributionBased')
     throw new PmmlError(element, "'modelClass' is 'distributionBased', for which the standard defines no result");
   const measureElement = element.child('ComparisonMeasure');
-  if (measureElement === undefined) throw new PmmlError(element, 'there is no ComparisonMeasure');
+  if (measureElement === undefined) throw new PmmlError(element, 'the ComparisonMeasure is missing');
   const fields = element
     .childrenOf('ClusteringField')
     .filter((field) => field.attribute('isCenterField') !== 'false')
     .map((field) => comparedField(field, scope.field(field.required('field'), field), measureElement));
-  if (fields.length === 0) throw new PmmlError(element, 'there is no ClusteringField');
+  if (fields.length === 0) throw new PmmlError(element, 'the ClusteringField is missing');
   const clusters: Cluster[] = [];
   const centers: number[] = [];
   for (const [index, child] of element.childrenOf('Cluster').entries()) {
@@ -33,7 +33,7 @@ export function compileClustering(context: ModelContext): Model {
     for (const number of center) centers.push(number);
     clusters.push({ id: child.attribute('id') ?? String(index + 1), name: child.attribute('name') });
   }
-  if (clusters.length === 0) throw new PmmlError(element, 'there is no Cluster');
+  if (clusters.length === 0) throw new PmmlError(element, 'the Cluster is missing');
   return new ClusteringModel({
     fields,
     clusters,

@@ -59,7 +59,7 @@ function compareFunction(kind: (typeof FUNCTIONS)[number], element: Element, fie
 /** Values of the field by the order of its declaration, compared by the matrix of `Comparisons`. */
 function tableFunction(element: Element, field: Field): Compare {
   const matrixElement = element.child('Comparisons')?.child('Matrix');
-  if (matrixElement === undefined) throw new PmmlError(element, 'there is no Comparisons with a Matrix');
+  if (matrixElement === undefined) throw new PmmlError(element, 'Comparisons with a Matrix is missing');
   if (field.order.length === 0)
     throw new PmmlError(element, `'${field.name}' declares no values, which the Matrix is about`);
   const matrix = readMatrix(matrixElement);
@@ -83,7 +83,7 @@ export function asNumber(field: Field, value: Value): number {
 export function readMeasure(element: Element, fields: readonly ComparedField[]): Measure {
   const kind = element.oneOf('kind', ['distance', 'similarity'] as const, 'distance');
   const measure = element.children.find((child) => child.name !== 'Extension');
-  if (measure === undefined) throw new PmmlError(element, 'there is no measure');
+  if (measure === undefined) throw new PmmlError(element, 'the measure is missing');
   const ofFields = DISTANCES[measure.name];
   if (Object.hasOwn(DISTANCES, measure.name) && ofFields !== undefined)
     return { kind, between: ofFields(fields, measure) };

@@ -57,7 +57,7 @@ function readPriors(context: ModelContext): { texts: readonly string[]; priors: 
     throw new PmmlError(output ?? element, 'there are no TargetValueCounts of the target');
   context.problems.warn(
     element,
-    'there is no BayesOutput: all categories are as likely before the inputs are looked at',
+    'the BayesOutput is missing: all categories are as likely before the inputs are looked at',
   );
   return { texts: declared, priors: new Float64Array(declared.length) };
 }

@@ -19,11 +19,11 @@ interface Columns {
 export function compileNearestNeighbor(context: ModelContext): Model {
   const { element, scope } = context;
   const measureElement = element.child('ComparisonMeasure');
-  if (measureElement === undefined) throw new PmmlError(element, 'there is no ComparisonMeasure');
+  if (measureElement === undefined) throw new PmmlError(element, 'the ComparisonMeasure is missing');
   const fields = (element.child('KNNInputs')?.childrenOf('KNNInput') ?? []).map((input) =>
     comparedField(input, scope.field(input.required('field'), input), measureElement),
   );
-  if (fields.length === 0) throw new PmmlError(element, 'there is no KNNInput');
+  if (fields.length === 0) throw new PmmlError(element, 'the KNNInput is missing');
   const neighbors = element.requiredNumber('numberOfNeighbors');
   if (!Number.isInteger(neighbors) || neighbors < 1)
     throw new PmmlError(element, `'numberOfNeighbors' is '${neighbors}'; it is 1 or more`);
@@ -58,7 +58,7 @@ function readInstances(model: Element): Instances {
   const element = model.child('TrainingInstances');
   if (element === undefined) throw new PmmlError(model, 'there are no TrainingInstances');
   const table = element.child('InlineTable');
-  if (table === undefined) throw new PmmlError(element, 'there is no InlineTable; other tables are not read');
+  if (table === undefined) throw new PmmlError(element, 'the InlineTable is missing; other tables are not read');
   const fields = (element.child('InstanceFields')?.childrenOf('InstanceField') ?? []).map((field) => {
     const name = field.required('field');
     return { name, column: localName(field.attribute('column') ?? name) };
@@ -70,7 +70,7 @@ function readInstances(model: Element): Instances {
     for (const cell of row.children) for (const name of byColumn.get(cell.name) ?? []) cells.set(name, cell.text);
     return cells;
   });
-  if (rows.length === 0) throw new PmmlError(table, 'there is no row');
+  if (rows.length === 0) throw new PmmlError(table, 'the table has no row');
   if (rows.length > INSTANCES_MAX) throw new PmmlError(table, `there are more than ${INSTANCES_MAX} rows`);
   return {
     columns: { rows },

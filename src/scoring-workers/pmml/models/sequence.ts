@@ -62,7 +62,7 @@ function itemsOf(set: Element, items: ReadonlyMap<string, string>): ItemSet {
   return new Set(
     set.childrenOf('ItemRef').map((ref) => {
       const text = items.get(ref.required('itemRef'));
-      if (text === undefined) throw new PmmlError(ref, `there is no item '${ref.required('itemRef')}'`);
+      if (text === undefined) throw new PmmlError(ref, `unknown item '${ref.required('itemRef')}'`);
       return text;
     }),
   );
@@ -71,7 +71,7 @@ function itemsOf(set: Element, items: ReadonlyMap<string, string>): ItemSet {
 function setsOf(sequence: Element, sets: ReadonlyMap<string, ItemSet>): readonly ItemSet[] {
   return sequence.childrenOf('SetReference').map((ref) => {
     const set = sets.get(ref.required('setId'));
-    if (set === undefined) throw new PmmlError(ref, `there is no set '${ref.required('setId')}'`);
+    if (set === undefined) throw new PmmlError(ref, `unknown set '${ref.required('setId')}'`);
     return set;
   });
 }
@@ -79,9 +79,9 @@ function setsOf(sequence: Element, sets: ReadonlyMap<string, ItemSet>): readonly
 function readRule(element: Element, sequences: ReadonlyMap<string, readonly ItemSet[]>): Rule {
   const side = (name: string): readonly ItemSet[] => {
     const ref = element.child(name)?.child('SequenceReference');
-    if (ref === undefined) throw new PmmlError(element, `there is no ${name} with a SequenceReference`);
+    if (ref === undefined) throw new PmmlError(element, `a ${name} with a SequenceReference is missing`);
     const sequence = sequences.get(ref.required('seqId'));
-    if (sequence === undefined) throw new PmmlError(ref, `there is no sequence '${ref.required('seqId')}'`);
+    if (sequence === undefined) throw new PmmlError(ref, `unknown sequence '${ref.required('seqId')}'`);
     return sequence;
   };
   const [from, to] = [side('AntecedentSequence'), side('ConsequentSequence')];

@@ -16,11 +16,11 @@ type Weigh = (counts: Float64Array) => Float64Array;
 export function compileText(context: ModelContext): Model {
   const { element, scope } = context;
   const dictionary = element.child('TextDictionary')?.child('Array');
-  if (dictionary === undefined) throw new PmmlError(element, 'there is no TextDictionary with an Array of terms');
+  if (dictionary === undefined) throw new PmmlError(element, 'a TextDictionary with an Array of terms is missing');
   const terms = new Map(readTexts(dictionary).map((term, index) => [term.toLowerCase(), index]));
   const documents = element.child('TextCorpus')?.childrenOf('TextDocument') ?? [];
   const matrixElement = element.child('DocumentTermMatrix')?.child('Matrix');
-  if (matrixElement === undefined) throw new PmmlError(element, 'there is no DocumentTermMatrix with a Matrix');
+  if (matrixElement === undefined) throw new PmmlError(element, 'a DocumentTermMatrix with a Matrix is missing');
   const matrix = readMatrix(matrixElement);
   if (matrix.columns > terms.size || matrix.rows !== documents.length)
     throw new PmmlError(

@@ -33,7 +33,7 @@ function predictionOf(element: Element, context: FeatureContext): () => Predicti
   let prediction: () => Prediction | undefined = context.prediction;
   if (segmentId !== undefined) {
     const segment = context.segment(segmentId);
-    if (segment === undefined) throw new PmmlError(element, `there is no segment '${segmentId}'`);
+    if (segment === undefined) throw new PmmlError(element, `unknown segment '${segmentId}'`);
     prediction = () => segment.prediction;
   }
   const targetField = element.attribute('targetField');
@@ -263,7 +263,7 @@ export const EXPRESSION_FEATURES: ReadonlySet<string> = new Set(['transformedVal
 /**
  * The feature of an output field; undefined for one of a vendor (`x-…`), which has no value here.
  *
- * @throws PmmlError where there is no such feature
+ * @throws PmmlError for an unknown feature
  */
 export function readFeature(element: Element, name: string, context: FeatureContext): Feature | undefined {
   if (name.startsWith('x-')) return undefined;

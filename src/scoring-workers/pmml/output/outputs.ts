@@ -78,7 +78,7 @@ function hasExpression(element: Element, context: OutputsContext): boolean {
 
 function ofExpression(element: Element, feature: string, context: OutputsContext) {
   const child = context.scope.names.findExpression(element);
-  if (child === undefined) throw new PmmlError(element, `'feature' is '${feature}', but there is no expression`);
+  if (child === undefined) throw new PmmlError(element, `'feature' is '${feature}', but the expression is missing`);
   const expression = context.scope.names.compile(child, context.scope);
   return { type: expression.type, value: expression.value };
 }

@@ -75,7 +75,7 @@ class BayesianNetwork implements Model {
     const targets = context.targets.length > 0 ? context.targets : [];
     this.#targets = targets.map((field) => {
       const node = nodes.find(({ name }) => name === field.name);
-      if (node === undefined) throw new PmmlError(context.element, `there is no node of the target '${field.name}'`);
+      if (node === undefined) throw new PmmlError(context.element, `the target '${field.name}' has no node`);
       const categories = node.kind === 'discrete' ? node.values.map((text) => categoryOf(text, field)) : [];
       return { field, node, prediction: new Prediction(categories) };
     });

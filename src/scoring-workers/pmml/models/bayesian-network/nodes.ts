@@ -55,7 +55,7 @@ export type Node = DiscreteNode | ContinuousNode;
  */
 export function readNodes(element: Element, scope: Scope, context: ModelContext): readonly Node[] {
   const elements = element.childrenOf('DiscreteNode', 'ContinuousNode');
-  if (elements.length === 0) throw new PmmlError(element, 'there is no node');
+  if (elements.length === 0) throw new PmmlError(element, 'it has no node');
   const names = new Set(elements.map((child) => child.required('name')));
   const nodes = elements.map((child) =>
     child.name === 'DiscreteNode' ? readDiscrete(child) : readContinuous(child, names, scope, context),
@@ -97,13 +97,13 @@ function readContinuous(
     if (inner === undefined)
       throw new PmmlError(
         holder,
-        `there is no ContinuousDistribution with one of ${Object.keys(DISTRIBUTIONS).join(', ')}`,
+        `a ContinuousDistribution is missing with one of ${Object.keys(DISTRIBUTIONS).join(', ')}`,
       );
     const name = inner.name as DistributionName;
     const parameters = DISTRIBUTIONS[name].map((part) => {
       const child = inner.child(part);
       const expression = child === undefined ? undefined : scope.names.findExpression(child);
-      if (expression === undefined) throw new PmmlError(inner, `there is no ${part} with an expression`);
+      if (expression === undefined) throw new PmmlError(inner, `${part} with an expression is missing`);
       collectNames(expression, names, referred);
       return context.expression(expression, scope);
     });
@@ -139,7 +139,7 @@ function inOrder(nodes: readonly Node[], element: Element): readonly Node[] {
     under.add(node.name);
     for (const name of node.parents) {
       const parent = byName.get(name);
-      if (parent === undefined) throw new PmmlError(element, `there is no node '${name}', a parent of '${node.name}'`);
+      if (parent === undefined) throw new PmmlError(element, `unknown node '${name}', a parent of '${node.name}'`);
       visit(parent);
     }
     under.delete(node.name);

@@ -19,7 +19,7 @@ const PREDICATES = ['True', 'False', 'SimplePredicate', 'SimpleSetPredicate', 'C
 export function compileMining(context: ModelContext): Model {
   const { element, problems } = context;
   const segmentation = element.child('Segmentation');
-  if (segmentation === undefined) throw new PmmlError(element, 'there is no Segmentation');
+  if (segmentation === undefined) throw new PmmlError(element, 'the Segmentation is missing');
   const method = segmentation.oneOf<Method>('multipleModelMethod', METHODS, 'selectFirst');
   const chainScope = new Scope(context.scope.names, { parent: context.scope });
   const segments: Segment[] = [];
@@ -31,7 +31,7 @@ export function compileMining(context: ModelContext): Model {
     segments.push(segment);
     if (method === 'modelChain') declareOutputs(segment.model, chainScope, child);
   }
-  if (segments.length === 0) throw new PmmlError(segmentation, 'there is no Segment');
+  if (segments.length === 0) throw new PmmlError(segmentation, 'the Segment is missing');
   if (element.childrenOf('Regression', 'DecisionTree').length > 0)
     problems.warn(
       element,
@@ -42,9 +42,9 @@ export function compileMining(context: ModelContext): Model {
 
 function readSegment(element: Element, index: number, context: ModelContext, scope: Scope): Segment {
   const predicate = element.childrenOf(...PREDICATES)[0];
-  if (predicate === undefined) throw new PmmlError(element, 'there is no predicate');
+  if (predicate === undefined) throw new PmmlError(element, 'the predicate is missing');
   const model = element.children.find(isModelElement);
-  if (model === undefined) throw new PmmlError(element, 'there is no model');
+  if (model === undefined) throw new PmmlError(element, 'the model is missing');
   return {
     id: element.attribute('id') ?? String(index + 1),
     predicate: context.predicate(predicate, scope),

@@ -6,7 +6,7 @@ import { type Forecaster, storedValues } from './forecaster.ts';
 /** GARCH: an ARMA model of the mean; its deviation from a variance that follows the squares of the last shocks. */
 export function readGarch(element: Element, model: Element): Forecaster {
   const part = element.child('ARMAPart');
-  if (part === undefined) throw new PmmlError(element, 'there is no ARMAPart');
+  if (part === undefined) throw new PmmlError(element, 'the ARMAPart is missing');
   const moving = part.child('MA');
   const residuals = moving?.child('Residuals');
   const mean = arma({

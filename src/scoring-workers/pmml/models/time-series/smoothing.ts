@@ -7,7 +7,7 @@ const TRENDS = ['additive', 'damped_trend', 'multiplicative', 'double_exponentia
 /** ExponentialSmoothing: level, trend and season at the end of the series, and how they go on. */
 export function readSmoothing(element: Element, model: Element): Forecaster {
   const level = element.child('Level');
-  if (level === undefined) throw new PmmlError(element, 'there is no Level');
+  if (level === undefined) throw new PmmlError(element, 'the Level is missing');
   const scale = scaleOf(element);
   const trend = trendOf(element.child('Trend_ExpoSmooth'));
   const season = seasonOf(element.child('Seasonality_ExpoSmooth'));

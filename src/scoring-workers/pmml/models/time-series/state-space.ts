@@ -30,7 +30,7 @@ export function readStateSpace(element: Element): Forecaster {
 
 function required(element: Element, name: string): Element {
   const child = element.child(name);
-  if (child === undefined) throw new PmmlError(element, `there is no ${name}`);
+  if (child === undefined) throw new PmmlError(element, `the ${name} is missing`);
   return child;
 }
 

@@ -29,7 +29,7 @@ export function compileTimeSeries(context: ModelContext): Model {
   if (read === undefined)
     throw new PmmlError(element, `'bestFit' is '${bestFit}'; it may be ${Object.keys(READERS).join(', ')}`);
   const fit = element.child(bestFit);
-  if (fit === undefined) throw new PmmlError(element, `there is no ${bestFit}`);
+  if (fit === undefined) throw new PmmlError(element, `the ${bestFit} is missing`);
   const forecaster = read(fit, element);
   const stepOf = stepReader(context);
   const prediction = new Prediction();

@@ -264,7 +264,7 @@ class GraphBuilder {
     if (field === undefined) {
       const text = tree.pool.text(name);
       field = this.#context.scope.find(text, this.#context.element);
-      if (field === undefined) throw new PmmlError(tree.place(node), `there is no field '${text}'`);
+      if (field === undefined) throw new PmmlError(tree.place(node), `unknown field '${text}'`);
       this.#fields.set(name, field);
     }
     return field;

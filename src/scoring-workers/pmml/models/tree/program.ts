@@ -20,7 +20,7 @@ const JUMP = 7;
 const KIND_BITS = 3;
 const KIND = 7;
 
-/** The record goes to no node: there is no prediction. */
+/** The record goes to no node and gets no prediction. */
 export const NULL_OUTCOME = 0x3fffffff;
 
 /** A field whose slot is read, after it has been computed where it is computed on demand. */
