@@ -65,6 +65,8 @@ export async function openBatch(
     const head = await readHead(source);
     if (head.bytes.length === 0) throw new PlatformError('scoring/empty-input');
     const input = formatOf(inner ?? fileName, head.bytes);
+    if (options.detail !== undefined && input !== 'csv')
+      throw new PlatformError('scoring/invalid-csv', { reason: 'the input is JSON' });
     const output = options.output ?? input;
     const columns = input === 'csv' ? await headerOf(source, head) : [];
     const work = { runs, asker, model, columns, input, output, options };

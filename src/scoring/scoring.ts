@@ -56,8 +56,10 @@ export class Scoring {
   readonly #spools: Shares;
 
   constructor(options: ScoringOptions) {
-    const { refusals, isOnlyTenant, threads, memoryBytesMax, taskMsMax, version, log, thread } = options;
+    const { refusals, isOnlyTenant, memoryBytesMax, taskMsMax, version, log, thread } = options;
     this.#options = options;
+    // A tenant takes all but one; ONNX processes do the same.
+    const threads = options.threads + 1;
     this.pool = new ScoringPool({
       threads,
       memoryBytesMax,
@@ -71,7 +73,7 @@ export class Scoring {
     });
     this.#turns = new Turns({
       refusals,
-      running: { all: threads },
+      running: { all: threads, ofTenant: options.threads },
       waiting: TASKS_MAX,
       limits: { all: SCORING_LIMIT.WAITING, ofUser: SCORING_LIMIT.WAITING_OF_USER },
     });

@@ -11,7 +11,8 @@ import { namesOf } from '../../scoring/jobs/execution.ts';
 import { createJob, listJobs, listRuns, loadJob, loadRun, removeJob, removeJobs } from '../../scoring/jobs/jobs.ts';
 import type { StoredJob, StoredRun } from '../../scoring/jobs/stored.ts';
 import { modelInformation } from '../../scoring/records.ts';
-import type { Answer } from '../request/answer.ts';
+import { JSON_TYPE } from '../http/media-types.ts';
+import { ANSWERED, type Answer } from '../request/answer.ts';
 import { PAGE_PARAMETERS, pageOf } from '../request/paging.ts';
 import type { ApiRequest } from '../request/request.ts';
 import type { Route } from '../request/route.ts';
@@ -175,7 +176,7 @@ async function execution(request: ApiRequest): Promise<Answer> {
 }
 
 /** A page of results: 2,000 records, whatever the client asks for. */
-async function inferences(request: ApiRequest): Promise<Answer> {
+async function inferences(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   const { run } = await runOf(request);
   const { pages = [], blob } = run;
   const { current } = pageOf(request);
@@ -185,8 +186,6 @@ async function inferences(request: ApiRequest): Promise<Answer> {
     length === undefined || blob === undefined
       ? undefined
       : await request.blobs.read(blob, { from, through: from + length - 1 });
-  const parts: Uint8Array[] = [];
-  if (content !== undefined) for await (const part of content) parts.push(part);
   const link = (page: number): string | null =>
     page < 1 || page > pages.length ? null : pageLink(request, undefined, page);
   const head = JSON.stringify({
@@ -199,8 +198,18 @@ async function inferences(request: ApiRequest): Promise<Answer> {
       numberOfModels: run.models ?? 0,
     },
   });
-  const collection = parts.length === 0 ? '[]' : Buffer.concat(parts).toString();
-  return jsonText(`${head.slice(0, -1)},"inferenceCollection":${collection}}`);
+  const start = Buffer.from(`${head.slice(0, -1)},"inferenceCollection":`);
+  const headers = ['Content-Type', JSON_TYPE];
+  if (content === undefined || length === undefined) return jsonText(`${start.toString()}[]}`);
+  await request.sendContent(200, headers, start.length + length + 1, around(start, content));
+  return ANSWERED;
+}
+
+/** A page is not put together in memory: it may be large. */
+async function* around(start: Uint8Array, content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield start;
+  yield* content;
+  yield Buffer.from('}');
 }
 
 async function remove(request: ApiRequest): Promise<Answer> {

@@ -62,14 +62,18 @@ export function serveTasks(
   });
 }
 
+/** Of answers without content: descriptions and lists of names. */
+const DESCRIPTION_CHARACTERS_MAX = 4_194_304;
 /** Of the reason that a client is told. */
 const FAULT_CHARACTERS_MAX = 2_000;
 
 function bounded(result: unknown): FromWorker {
-  if (!(result instanceof Uint8Array) || result.length <= RESULT_BYTES_MAX) return { result };
+  const length = result instanceof Uint8Array ? result.length : (JSON.stringify(result)?.length ?? 0);
+  const most = result instanceof Uint8Array ? RESULT_BYTES_MAX : DESCRIPTION_CHARACTERS_MAX;
+  if (length <= most) return { result };
   return {
     fault: 'input',
-    text: `The answer has ${result.length} bytes; at most ${RESULT_BYTES_MAX} are taken.`,
+    text: `The answer has a length of ${length}; at most ${most} is taken.`,
     isLast: false,
   };
 }

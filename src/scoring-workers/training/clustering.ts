@@ -1,5 +1,5 @@
 import { type Clustering, kMeans, squaredDistance } from './k-means.ts';
-import { generator } from './random.ts';
+import { generator } from '../pmml/math/random.ts';
 import { type SeriesTable, tableOf } from './series.ts';
 
 export interface TrainedCluster {

@@ -139,20 +139,19 @@ export class JobRunner {
   async #read(tenant: number): Promise<void> {
     const due = new Map<number, number>();
     this.#due.set(tenant, due);
-    for (const { jobId, nextAt, lastNumber } of await listJobs(this.#options, tenant)) {
+    for (const job of await listJobs(this.#options, tenant)) {
+      const { jobId, nextAt, lastNumber } = job;
       if (nextAt !== null) due.set(jobId, nextAt);
-      if (lastNumber > 0 && this.#running.get(tenant)?.jobId !== jobId)
-        await this.#endForgotten(tenant, jobId, lastNumber);
+      if (lastNumber > 0 && this.#running.get(tenant)?.jobId !== jobId) await this.#endForgotten(tenant, job);
     }
   }
 
-  async #endForgotten(tenant: number, jobId: number, number: number): Promise<void> {
-    const text = await readRecord(this.#options, tenant, SCORING_RECORDS, runRecordId(jobId, number));
+  async #endForgotten(tenant: number, job: StoredJob): Promise<void> {
+    const { jobId, lastNumber } = job;
+    const text = await readRecord(this.#options, tenant, SCORING_RECORDS, runRecordId(jobId, lastNumber));
     if (text === undefined || (JSON.parse(text) as StoredRun).status !== 'Running') return;
-    await this.#end(tenant, jobId, text, {
-      status: 'Failure',
-      messages: ['The server ended while the job was running.'],
-    });
+    const outcome: Outcome = { status: 'Failure', messages: ['The server ended while the job was running.'] };
+    if (await this.#end(tenant, jobId, text, outcome)) await this.#tellSafely(tenant, job, outcome);
   }
 
   /** One change: the job has its next time, and a run that is under way. */
@@ -217,10 +216,19 @@ export class JobRunner {
       log.warn({ err: error, tenant, jobId, number }, 'the end of a run of a scoring job could not be stored');
       return;
     }
+    await this.#tellSafely(tenant, job, outcome);
+  }
+
+  /** The run has ended whether its event can be created or not. */
+  async #tellSafely(tenant: number, job: StoredJob, outcome: Outcome): Promise<void> {
+    const { jobId, lastNumber: number } = job;
     try {
       await this.#tell(tenant, job, outcome);
     } catch (error) {
-      log.warn({ err: error, tenant, jobId, number }, 'the event of a run of a scoring job could not be created');
+      this.#options.log.warn(
+        { err: error, tenant, jobId, number },
+        'the event of a run of a scoring job could not be created',
+      );
     }
   }
 

@@ -113,6 +113,8 @@ export class OnnxScoring {
         this.#options.refusals.count(ONNX_LIMIT.SCRIPT_BYTES);
         throw new PlatformError('scoring/too-large', { limit: ONNX_LIMIT.SCRIPT_BYTES, maximum: SCRIPT_BYTES_MAX });
       }
+      if (baseName(upload.fileName) === '')
+        throw new PlatformError('scoring/bad-field', { name: 'file', value: '', limit: 'the name of the script' });
       const fileName = safeName(baseName(upload.fileName));
       const source = await this.#source(upload.key);
       const missing = await this.#checked(asker, { name: fileName, source });

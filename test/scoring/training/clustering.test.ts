@@ -1,6 +1,6 @@
 import t from 'tap';
 import { trainClusters } from '../../../src/scoring-workers/training/clustering.ts';
-import { generator } from '../../../src/scoring-workers/training/random.ts';
+import { generator } from '../../../src/scoring-workers/pmml/math/random.ts';
 
 /** Series around some shapes, by name `<shape>-<i>`. */
 function around(shapes: Readonly<Record<string, (i: number) => number>>, each: number, lengths: readonly number[]) {

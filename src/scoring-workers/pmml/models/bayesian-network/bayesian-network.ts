@@ -4,6 +4,7 @@ import { Dictionary, type Row } from '../../fields/row.ts';
 import { Scope } from '../../fields/scope.ts';
 import { textOf, type Value } from '../../fields/types.ts';
 import { categoryOf, type Model, type ModelContext, Prediction, type TargetField, type Trace } from '../model.ts';
+import { generator } from '../../math/random.ts';
 import { densityOf, sampleOf } from './density.ts';
 import { eliminate, type Factor, TooLarge } from './factors.ts';
 import {
@@ -178,7 +179,7 @@ class BayesianNetwork implements Model {
   }
 
   #sample(row: Row, given: ReadonlyMap<string, Value>): void {
-    const random = generator();
+    const random = generator(SEED);
     const sums = this.#targets.map(({ prediction }) => new Float64Array(Math.max(prediction.categories.length, 2)));
     const values = new Map<string, string>();
     let all = 0;
@@ -271,15 +272,4 @@ function setWeights(prediction: Prediction, weights: Float64Array): void {
   if (!(all > 0)) return;
   for (let i = 0; i < prediction.probabilities.length; i++) prediction.probabilities[i] = (weights[i] as number) / all;
   prediction.setMostProbable();
-}
-
-/** Numbers from 0 to 1, the same series each time (mulberry32). */
-function generator(): () => number {
-  let state = SEED;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

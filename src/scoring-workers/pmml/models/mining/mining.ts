@@ -185,6 +185,8 @@ class MiningModel implements Model {
       if (this.#asksForNumbers) segment.model.evaluate(row);
       segment.model.explain?.(row, trace);
       trace.line(`The predicted value of segment model [${index + 1}] is ${shownPrediction(segment.model)}`);
+      // The segments behind the chosen one were not asked.
+      if (this.#method === 'selectFirst') return;
     }
   }
 }

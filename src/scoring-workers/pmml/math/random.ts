@@ -1,4 +1,4 @@
-/** Numbers from 0 to 1, the same series for the same seed (mulberry32): training gives the same result for the same data. */
+/** Numbers from 0 to 1, the same series for the same seed (mulberry32): the same data gives the same result. */
 export function generator(seed: number): () => number {
   let state = seed | 0;
   return () => {
