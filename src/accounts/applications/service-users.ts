@@ -22,7 +22,7 @@ import type { RecordChange } from '../../model/commands/records.ts';
 import type { UserDelete } from '../../model/commands/users.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { joinMembers, splitMembers } from '../../model/documents/json-document.ts';
-import { hashGenerated } from '../../model/access/password-hash.ts';
+import { hashGenerated, randomPassword } from '../../model/access/password-hash.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import { SERVICE_BOOTSTRAP_ROLE } from '../../model/access/roles.ts';
 import { applicationsOfOwner, findApplication, removeApplication } from './applications.ts';
@@ -170,7 +170,7 @@ async function furtherRights(
 }
 
 function newPassword({ cipher }: ServiceParts, place: string): { password: string; hash: string; secret: string } {
-  const password = randomBytes(PASSWORD_BYTES).toString('base64url');
+  const password = randomPassword(PASSWORD_BYTES);
   return { password, hash: hashGenerated(password), secret: cipher.encrypt(password, place) };
 }
 

@@ -2,7 +2,6 @@
  * Registration of new devices, whatever protocol they speak: requests, acceptance and the hand-over of credentials
  * (docs/spec/device-registration.md).
  */
-import { randomBytes } from 'node:crypto';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { AskedBy } from '../../model/commands/command.ts';
 import type { AuditEntry, RecordChange } from '../../model/commands/records.ts';
@@ -34,6 +33,7 @@ import type { Log } from '../../ports/log.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import { SERIAL_TYPE } from '../../model/access/serial-claim.ts';
+import { randomPassword } from '../../model/access/password-hash.ts';
 import { rightsOfDevices } from '../users/groups.ts';
 import { TOKEN_POLICY, optionKey } from '../options/options.ts';
 import type { PasswordHashes } from '../passwords/hashes.ts';
@@ -384,7 +384,7 @@ export class DeviceRegistration {
 
   async #issue(request: StoredDeviceRequest, expected: string, tenantId: string): Promise<DeviceCredentials> {
     const { id, tenant, owner, groupId } = request;
-    const password = randomBytes(PASSWORD_BYTES).toString('base64url');
+    const password = randomPassword(PASSWORD_BYTES);
     const user = await this.userOf(tenant, id, { password, isGenerated: true, by: owner });
     const body: DeviceCredentialsIssue = { id, expected, tenant, user, ...(groupId === undefined ? {} : { groupId }) };
     await this.#parts.commands.request({

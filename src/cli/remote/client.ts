@@ -117,11 +117,12 @@ function messageOf(text: string): string {
   }
 }
 
-/** A password that the server takes, of about 115 bits. */
+/** A password that the server takes, of about 115 bits. Begins with a letter or a digit: `--password -x` names an option. */
 export function generatePassword(): string {
   const all = LETTERS.join('');
   for (;;) {
     const password = Array.from({ length: PASSWORD_LENGTH }, () => all[randomInt(all.length)]).join('');
-    if (LETTERS.every((kind) => [...password].some((letter) => kind.includes(letter)))) return password;
+    const isOfAllKinds = LETTERS.every((kind) => [...password].some((letter) => kind.includes(letter)));
+    if (isOfAllKinds && /^[a-z\d]/i.test(password)) return password;
   }
 }

@@ -83,6 +83,17 @@ export const isOfOldGenerated = (password: string, stored: string): boolean =>
   SCRYPT_BEFORE.test(stored) && GENERATED_FORM.test(password);
 
 /**
+ * A password for a device or service, of that many random bytes as base64url. Does not begin with `-`: programs that
+ * get it as an argument (`mosquitto_pub -P`) would take it for an option.
+ */
+export function randomPassword(bytes: number): string {
+  for (;;) {
+    const password = randomBytes(bytes).toString('base64url');
+    if (!password.startsWith('-')) return password;
+  }
+}
+
+/**
  * @param password made by the server from at least 128 random bits: no computer tries that many, so a fast hash is
  * enough.
  */
