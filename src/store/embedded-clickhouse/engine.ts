@@ -9,7 +9,7 @@ import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ChdbQueryStream, Session } from 'chdb';
 import { statementMemoryBytes } from './engine-config.ts';
-import { TableDirectories, syncEngineDirectories } from './engine-durability.ts';
+import { EngineDirectories, TableDirectories } from './engine-durability.ts';
 import { ClickHouseException, quoteLiteral } from './protocol.ts';
 import type { StatementKind } from './protocol.ts';
 
@@ -71,11 +71,13 @@ export class Engine {
   readonly #sessions: Session[] = [];
   readonly #base: ReadonlyMap<string, string>;
   readonly #tableDirectories = new TableDirectories((table, database) => this.#directoryOf(table, database));
+  readonly #directories: EngineDirectories;
   #settingNames: ReadonlySet<string> = new Set();
 
   /** Opens the data directory, which exists. Throws when another process has it open. */
   constructor(options: EngineOptions) {
     this.#options = options;
+    this.#directories = new EngineDirectories(options.directory);
     this.#base = new Map([
       ['max_threads', String(options.threads)],
       ['max_insert_threads', '1'],
@@ -132,7 +134,7 @@ export class Engine {
 
   /** Resolves when all that statements have made beside parts (tables, mutations) has its name on disk. */
   syncDirectories(): Promise<void> {
-    return syncEngineDirectories(this.#options.directory);
+    return this.#directories.sync();
   }
 
   async #directoryOf(table: string, database: string): Promise<string> {

@@ -120,7 +120,8 @@ abstract class HostedServer {
 
   async end(clickHouse: clickHouses.ClickHouse): Promise<void> {
     await this.stop();
-    await clickHouse.command(`DROP DATABASE IF EXISTS ${this.database}`);
+    // At once: each table that is left makes all that comes after slower.
+    await clickHouse.command(`DROP DATABASE IF EXISTS ${this.database} SYNC`);
     rmSync(this.data, { recursive: true, force: true, maxRetries: 5 });
   }
 
