@@ -188,11 +188,12 @@ t.test('a dynamic group is what its query finds when it starts', async (t) => {
   ).id;
   const first = await rest.createDevice('Dynamic 1', { type: 'bulk_Type' });
   await rest.create('/inventory/managedObjects', { name: 'no device', type: 'bulk_Type' });
-  const startDate = new Date(Date.now() + 1_500).toISOString();
-  const { id, progress, generalStatus } = await bulk({ groupId: group, startDate });
+  const { id, progress, generalStatus } = await bulk({ groupId: group, startDate: FUTURE });
   t.match([progress.all, generalStatus], [1, 'SCHEDULED']);
   const second = await rest.createDevice('Dynamic 2', { type: 'bulk_Type' });
   t.same(await operationsOf(id), [], 'not before startDate');
+  const startDate = new Date().toISOString();
+  await rest.put(`${BULK}/${id}`, { startDate });
   addsUp(t, await completed(id), 2);
   const operations = await operationsOf(id);
   t.same(
@@ -465,8 +466,9 @@ t.test('devices get their operations, an empty group is done at once', async (t)
   const empty = await bulk({ groupId: await createGroup('Empty') });
   t.match(await completed(empty.id), { generalStatus: 'SUCCESSFUL', progress: { all: 0 } });
   const lost = await createGroup('Deleted before the start');
-  const late = await bulk({ groupId: lost, startDate: new Date(Date.now() + 700).toISOString() });
+  const late = await bulk({ groupId: lost, startDate: FUTURE });
   await rest.delete(`/inventory/managedObjects/${lost}`);
+  await rest.put(`${BULK}/${late.id}`, { startDate: PAST });
   t.match(await completed(late.id), { generalStatus: 'FAILED', failureReason: /does not exist/ });
 });
 

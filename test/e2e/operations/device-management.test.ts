@@ -162,7 +162,11 @@ t.test('simulated agents carry out each operation (docs/spec/operations.md#what-
       configuration: [{ name: 'c', url: dump.url, type: 'app.conf' }],
     },
   });
-  const now = await device(1);
+  // It is told behind the operation's status.
+  const now = await eventually('the profile', async () => {
+    const found = await device(1);
+    return found.c8y_Profile !== undefined && found;
+  });
   t.match(now, {
     c8y_Configuration: { config: 'a=1\nb=2' },
     c8y_Network: { c8y_LAN: { ip: '10.0.0.2' } },
