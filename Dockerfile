@@ -7,6 +7,7 @@ COPY tsconfig.json ./
 COPY bin bin
 COPY src src
 COPY bench bench
+COPY web web
 # Of the HTTP library's binaries only that for this Node stays, of onnxruntime's only those for this machine.
 RUN node bin/build.mjs \
  && find dist/native -type f ! -name "*_$(node -p process.versions.modules).node" -delete \
@@ -22,6 +23,7 @@ COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist/src dist/src
 COPY --from=build /app/dist/native dist/native
+COPY --from=build /app/dist/web dist/web
 COPY bin/millrace.mjs bin/millrace.mjs
 COPY LICENSE ./
 RUN mkdir /data && chown node:node /data

@@ -8,12 +8,13 @@ import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isNativeThere, prepareNative } from './native.mjs';
-import { transpile, transpileTests } from './transpile.mjs';
+import { bundleWeb, transpile, transpileTests } from './transpile.mjs';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 const NODE_MIN = [20, 19];
 const stampPath = join(root, 'dist', '.build');
+const typesStampPath = join(root, '.tap', 'api-types.stamp');
 const BUILT = 'dist';
 const COMPILED_TESTS = 'dist-test';
 // TypeScript 7 checks in a quarter of the time; tests that read sources use the library of version 5.
@@ -90,15 +91,18 @@ export async function ensureInstalled() {
 
 const seconds = (startMs) => ((Date.now() - startMs) / 1000).toFixed(0);
 
-/** A hash of the content of everything that the build is made of. */
-function sourceHash() {
+const OF_THE_BUILD = ['package-lock.json', 'tsconfig.json', 'bin/transpile.mjs', 'bin/native.mjs', 'bin/web.mjs'];
+const SOURCE = /\.(?:tsx?|css|html|geojson|svg)$/;
+
+/** A hash of the content of everything that is made of the folders. */
+function sourceHash(folders) {
   const hash = createHash('sha256');
   const add = (path) => hash.update(path).update(readFileSync(join(root, path)));
-  for (const path of ['package-lock.json', 'tsconfig.json', 'bin/transpile.mjs', 'bin/native.mjs']) add(path);
-  for (const folder of ['src', 'bench']) {
+  for (const path of OF_THE_BUILD) add(path);
+  for (const folder of folders) {
     if (!existsSync(join(root, folder))) continue;
     const files = readdirSync(join(root, folder), { recursive: true })
-      .filter((name) => name.endsWith('.ts'))
+      .filter((name) => SOURCE.test(name))
       .sort();
     for (const name of files) add(join(folder, name));
   }
@@ -110,25 +114,32 @@ function sourceHash() {
  * @returns false when a source could not be read; the caller says what follows.
  */
 export async function ensureBuilt() {
-  const hash = sourceHash();
+  const hash = sourceHash(['src', 'bench', 'web']);
   if (existsSync(stampPath) && readFileSync(stampPath, 'utf8') === hash && (await isNativeThere(BUILT))) return true;
   const startMs = Date.now();
   if (!(await transpile({ root, folders: ['src', 'bench'], outDir: BUILT }))) return false;
   await prepareNative(BUILT);
-  writeFileSync(`${stampPath}.${process.pid}`, hash);
-  renameSync(`${stampPath}.${process.pid}`, stampPath);
+  // The server does without the console and says why; the next start tries again.
+  if (await bundleWeb({ root })) writeStamp(stampPath, hash);
+  else say('the console in web/ could not be built: the server starts without it');
   say(`built in ${((Date.now() - startMs) / 1000).toFixed(1)} s`);
   return true;
 }
 
+function writeStamp(path, hash) {
+  writeFileSync(`${path}.${process.pid}`, hash);
+  renameSync(`${path}.${process.pid}`, path);
+}
+
 /** Where the compiled form of a test file is. */
-export const compiledTestPath = (file) => join(root, COMPILED_TESTS, file.replace(/\.ts$/, '.js'));
+export const compiledTestPath = (file) => join(root, COMPILED_TESTS, file.replace(/\.tsx?$/, '.js'));
 
 /**
  * Builds sources, tests and tap into dist-test/, where `npm test` runs them.
  * @returns false when a file could not be read.
  */
-export const buildTests = () => transpileTests({ root, folders: ['src', 'bench', 'test'], outDir: COMPILED_TESTS });
+export const buildTests = () =>
+  transpileTests({ root, folders: ['src', 'bench', 'web', 'test'], outDir: COMPILED_TESTS });
 
 /** For tests that start no process, behind `buildTests`: of what `ensureBuilt` makes they need only this. */
 export async function ensureNative() {
@@ -141,8 +152,26 @@ export async function ensureNative() {
  * errors.
  */
 export async function checkTypes() {
-  const args = [compiler, '--incremental', '--tsBuildInfoFile', join('.tap', 'types.tsbuildinfo')];
-  return (await run(process.execPath, args, { stdio: ['ignore', 2, 2] })) === 0;
+  if (!(await ensureApiTypes())) return false;
+  const check = (project, name) => {
+    const args = [compiler, '-p', project, '--incremental', '--tsBuildInfoFile', join('.tap', `${name}.tsbuildinfo`)];
+    return run(process.execPath, args, { stdio: ['ignore', 2, 2] });
+  };
+  return (await check('.', 'types')) === 0 && (await check('web', 'web-types')) === 0;
+}
+
+/**
+ * Writes the types of the server's API, which the console calls it by, when a source of the server has changed. @returns
+ * false when a source could not be read.
+ */
+export async function ensureApiTypes() {
+  const hash = sourceHash(['src']);
+  if (existsSync(typesStampPath) && readFileSync(typesStampPath, 'utf8') === hash) return true;
+  if (!(await ensureBuilt())) return false;
+  const written = await run(process.execPath, [join(root, 'bin', 'api-types.mjs')], { stdio: ['ignore', 2, 2] });
+  if (written !== 0) return false;
+  writeStamp(typesStampPath, hash);
+  return true;
 }
 
 /** Checks the form of all files, which `npm run format` puts right. @returns false when a file has another form. */

@@ -4,14 +4,18 @@
  */
 import { readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { buildWeb } from './web.mjs';
 
 /** Imports stay imports: only the ending of the file's name changes. */
 const FILES_STAY_APART = {
   name: 'files-stay-apart',
   setup(build) {
-    build.onResolve({ filter: /\.ts$/ }, ({ kind, path }) =>
-      kind === 'entry-point' ? undefined : { path: path.replace(/\.ts$/, '.js'), external: true },
+    build.onResolve({ filter: /\.tsx?$/ }, ({ kind, path }) =>
+      kind === 'entry-point' ? undefined : { path: path.replace(/\.tsx?$/, '.js'), external: true },
     );
+    // Styles are for browsers.
+    build.onResolve({ filter: /\.css$/ }, ({ path }) => ({ path, namespace: 'styles' }));
+    build.onLoad({ filter: /.*/, namespace: 'styles' }, () => ({ contents: '' }));
   },
 };
 
@@ -108,7 +112,7 @@ async function withEsbuild(work) {
 function transpileWith(build, { root, folders, outDir }) {
   const entryPoints = folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true })
-      .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))
+      .filter((name) => /\.tsx?$/.test(name) && !name.endsWith('.d.ts'))
       .map((name) => join(folder, name)),
   );
   return build({
@@ -120,6 +124,8 @@ function transpileWith(build, { root, folders, outDir }) {
     packages: 'external',
     plugins: [FILES_STAY_APART, joinedPackages(root), ownTap(root, outDir)],
     treeShaking: false,
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
     sourcemap: true,
     sourcesContent: false,
   });
@@ -134,6 +140,16 @@ export const transpile = (options) =>
     await Promise.all([transpileWith, joinPackages].map((work) => work(build, options)));
     await joinServer(build, options);
   });
+
+/** The console, into dist/web. @returns false when a source could not be built; dist/web says why. */
+export async function bundleWeb(options) {
+  const { build, stop } = await import('esbuild');
+  try {
+    return await buildWeb(build, options);
+  } finally {
+    await stop();
+  }
+}
 
 const joinTap = (build, { root, outDir }) =>
   build({

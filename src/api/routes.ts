@@ -7,6 +7,7 @@ import { binaryRoutes } from './inventory/binaries.ts';
 import { bulkOperationRoutes } from './operations/bulk-operations.ts';
 import { bulkRegistrationRoutes } from './devices/bulk-registration.ts';
 import { childRoutes } from './inventory/children.ts';
+import { consoleRoutes } from './console/routes.ts';
 import { currentApplicationRoutes } from './applications/current-application.ts';
 import { deviceRegistrationRoutes } from './devices/registration.ts';
 import { eventBinaryRoutes } from './events/binaries.ts';
@@ -121,6 +122,7 @@ export function apiRoutes(further: readonly Route[] = []): Route[] {
     ...systemRoutes(),
     ...featureRoutes(),
     ...frontPageRoutes(),
+    ...consoleRoutes(),
     ...further,
   ].map(withExport);
   routes.push(...openApiRoutes(routes));

@@ -9,6 +9,7 @@ const THIS_FILE = 'test/house/tidy.test.ts';
 
 /** Longest file; a test has its tables of cases beside it. */
 const FILE_LINES_MAX = 600;
+const WEB_FILE_LINES_MAX = 500;
 const TEST_FILE_LINES_MAX = 900;
 
 /** Flat tables: a row is an entry, and there are as many as there are. */
@@ -50,6 +51,14 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   store: ['model', 'ports', 'pacing', 'config', 'ingest', 'actors', 'history', 'realtime', 'cluster'],
   operate: ['model', 'ports', 'pacing', 'records', 'ingest', 'actors', 'store'],
   jobs: ['model', 'ports', 'pacing', 'records', 'history', 'operate'],
+};
+
+/** The same of the console. `app.tsx` and `routes.ts` compose. */
+const WEB_DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
+  core: [],
+  parts: ['core'],
+  frame: ['core', 'parts'],
+  screens: ['core', 'parts'],
 };
 
 /**
@@ -128,7 +137,7 @@ function importsOf(text: string): Import[] {
   return found;
 }
 
-function sources(folder: string, ending = /\.(ts|mjs)$/): Source[] {
+function sources(folder: string, ending = /\.(tsx?|mjs)$/): Source[] {
   if (!existsSync(join(ROOT, folder))) return [];
   const names = readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => ending.test(name))
@@ -141,7 +150,8 @@ function sources(folder: string, ending = /\.(ts|mjs)$/): Source[] {
 }
 
 const SRC = sources('src');
-const ALL = [...SRC, ...sources('bench'), ...sources('test'), ...sources('bin')];
+const WEB = sources('web');
+const ALL = [...SRC, ...WEB, ...sources('bench'), ...sources('test'), ...sources('bin')];
 
 /** Path of an imported file relative to the root, or undefined for a package. */
 function target(source: Source, from: string): string | undefined {
@@ -166,9 +176,9 @@ t.test('the reader of imports', async (t) => {
 
 t.test('imports point one way', async (t) => {
   const wrong: string[] = [];
-  for (const source of SRC) {
+  for (const source of [...SRC, ...WEB]) {
     const folder = folderOf(source.path);
-    const allowed = DIRECTIONS[folder];
+    const allowed = (source.path.startsWith('web/') ? WEB_DIRECTIONS : DIRECTIONS)[folder];
     for (const { from } of source.imports) {
       const path = target(source, from);
       if (path === undefined || allowed === undefined) continue;
@@ -212,7 +222,7 @@ t.test('every import of a file names it with its ending, and it exists', async (
   const wrong = ALL.filter(({ path }) => path !== THIS_FILE).flatMap((source) =>
     source.imports
       .filter(({ from }) => from.startsWith('.'))
-      .filter(({ from }) => !/\.(ts|mjs|json)$/.test(from) || !existsSync(join(ROOT, target(source, from)!)))
+      .filter(({ from }) => !/\.(tsx?|mjs|json|css)$/.test(from) || !existsSync(join(ROOT, target(source, from)!)))
       .map(({ from }) => `${source.path}: ${from}`),
   );
   // The built server is imported by its own name.
@@ -222,13 +232,16 @@ t.test('every import of a file names it with its ending, and it exists', async (
   );
 });
 
+/** Texts of the console load those of a language, which has their type. */
+const OTHER_LANGUAGE = /\.de\.ts$/;
 /** Imports of types count: a cycle of any kind means that neither file can be read, or moved, without the other. */
 const IMPORTED_FILES = new Map(
-  SRC.map((source) => [
+  [...SRC, ...WEB].map((source) => [
     source.path,
     source.imports
       .map(({ from }) => target(source, from)?.replace(/\.js$/, '.ts'))
-      .filter((path) => path !== undefined),
+      .filter((path) => path !== undefined)
+      .filter((path) => !OTHER_LANGUAGE.test(path)),
   ]),
 );
 
@@ -263,7 +276,8 @@ function reaches(graph: ReadonlyMap<string, readonly string[]>, from: string, to
 }
 
 t.test('no cycles among folders, each sub-folder by itself', async (t) => {
-  const room = (path: string): string => (path === 'src/main.ts' ? path : dirname(path));
+  const composed = ['src/main.ts', 'web/app.tsx', 'web/routes.ts'];
+  const room = (path: string): string => (composed.includes(path) ? path : dirname(path));
   const folders = new Map<string, string[]>();
   for (const [path, imported] of IMPORTED_FILES) {
     const others = imported.map(room).filter((folder) => folder !== room(path));
@@ -274,7 +288,7 @@ t.test('no cycles among folders, each sub-folder by itself', async (t) => {
 
 t.test('folders are small, and words that files share are folders', async (t) => {
   const names = new Map<string, string[]>();
-  for (const { path } of [...SRC, ...sources('test', /\.m?ts$/)])
+  for (const { path } of [...SRC, ...WEB, ...sources('test', /\.m?ts$/)])
     names.set(dirname(path), [...(names.get(dirname(path)) ?? []), basename(path)]);
   const wrong = [...names].flatMap(([folder, files]) => {
     const words = files.map((name) => /^[^.-]+/.exec(name)?.[0] ?? name);
@@ -341,6 +355,7 @@ t.test('nothing is printed outside the command line', async (t) => {
     ),
     [],
   );
+  t.same(matches(WEB, /^\s*console\s*\./), []);
 });
 
 t.test(
@@ -388,7 +403,7 @@ t.test('sentences are plain', async (t) => {
     path,
     text: readFileSync(join(ROOT, path), 'utf8'),
   }));
-  const found = [...SRC, ...sources('docs', /\.md$/), ...pages].flatMap(({ path, text }) =>
+  const found = [...SRC, ...WEB, ...sources('docs', /\.md$/), ...pages].flatMap(({ path, text }) =>
     text
       .split('\n')
       .map((line, index) => ({ at: `${path}:${index + 1}`, line }))
@@ -399,7 +414,8 @@ t.test('sentences are plain', async (t) => {
 });
 
 t.test('files are short', async (t) => {
-  const max = (path: string): number => (path.startsWith('test/') ? TEST_FILE_LINES_MAX : FILE_LINES_MAX);
+  const max = (path: string): number =>
+    path.startsWith('test/') ? TEST_FILE_LINES_MAX : path.startsWith('web/') ? WEB_FILE_LINES_MAX : FILE_LINES_MAX;
   t.same(
     ALL.filter(({ path }) => !FLAT_TABLES.has(path))
       .map(({ path, text }) => ({ path, lines: text.split('\n').length - 1 }))

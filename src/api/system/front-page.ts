@@ -16,7 +16,8 @@ export function frontPageRoutes(): Route[] {
       path: '/',
       area: 'system',
       access: 'public',
-      summary: 'Lead to this API as a page; with the token of a mailed link, the page to set a password',
+      summary:
+        'Lead browsers to the console, others to this API as a page; with the token of a mailed link, the page to set a password',
       produces: ['html', 'vendor', 'json', 'text', 'csv', 'other'],
       query: {
         token: text('Of a link to set a password'),
@@ -24,13 +25,23 @@ export function frontPageRoutes(): Route[] {
         tenantId: text('Tenant of the user'),
       },
       answers: [
-        { status: 302, description: 'To /openapi' },
+        { status: 302, description: 'To /console/ where the request takes HTML, else to /openapi' },
         { status: 200, description: 'The page to set a password', contentTypes: ['text/html'] },
       ],
       handle: (request) =>
         request.query.has('token')
           ? PASSWORD_PAGE
-          : { status: 302, text: '', headers: ['Location', `${request.baseUrl}/openapi`] },
+          : {
+              status: 302,
+              text: '',
+              headers: [
+                ...[
+                  'Location',
+                  `${request.baseUrl}${request.accept.order.includes('html') ? '/console/' : '/openapi'}`,
+                ],
+                ...['Vary', 'Accept'],
+              ],
+            },
     },
     {
       method: 'GET',

@@ -305,10 +305,11 @@ t.test('root resources and the description', { skip }, async (t) => {
   t.equal(description.status, 200);
   t.match(description.json.openapi, /^3\.1\./);
   t.ok(description.json.paths['/inventory/managedObjects/{id}'].get);
-  t.match(await curl('-H', 'Accept: text/html,*/*;q=0.8', '/'), {
-    status: 302,
-    headers: { location: `${server.url}/openapi` },
-  });
+  for (const [accept, target] of [
+    ['text/html,*/*;q=0.8', '/console/'],
+    ['*/*', '/openapi'],
+  ])
+    t.match(await curl('-H', `Accept: ${accept}`, '/'), { status: 302, headers: { location: server.url + target } });
   t.match(await curl('-H', 'Accept: text/html', '/openapi'), { status: 200, body: /<html/i });
   t.equal((await curl('/tenant/loginOptions')).status, 200);
   t.equal((await asAdmin('/tenant/currentTenant')).json.name, TENANT);

@@ -1,0 +1,127 @@
+/** Starts the console: the session, the route table, the frame. */
+import './style/app.css';
+import { ErrorBoundary, LocationProvider, Route, Router, lazy, useLocation } from 'preact-iso';
+import { render } from 'preact';
+import type { ComponentType } from 'preact';
+import { useCallback, useState } from 'preact/hooks';
+import { startSession } from './core/login/login.ts';
+import { ApiError } from './core/api/error.ts';
+import { isLoginAsked, isPasswordChangeAsked, user } from './core/api/session.ts';
+import { startKeys } from './core/keys.ts';
+import { notify } from './core/notices.ts';
+import { CONSOLE_PATH } from './core/places.ts';
+import { showPreferences } from './core/preferences.ts';
+import { hasRole } from './core/api/rights.ts';
+import { href } from './core/route.ts';
+import type { RouteEntry, ScreenProps } from './core/route.ts';
+import { common } from './core/text/common.ts';
+import { textsReady } from './core/text/language.ts';
+import { startClock } from './core/time/clock.ts';
+import { Frame } from './frame/frame.tsx';
+import { LinkButton } from './parts/button.tsx';
+import { Page } from './parts/page.tsx';
+import { Empty, Fault, Refused } from './parts/states.tsx';
+import { ROUTES } from './routes.ts';
+import { Login } from './screens/login/login.tsx';
+import { PasswordChange } from './screens/login/password-change.tsx';
+
+/** A screen is loaded with its texts when its URL is first opened. */
+const screenOf = (entry: RouteEntry): ComponentType<ScreenProps> => {
+  const Screen = lazy(async () => {
+    const loaded = await entry.load();
+    await textsReady();
+    return loaded;
+  });
+  return function Screening(props: ScreenProps) {
+    const isAllowed = entry.roles === undefined || hasRole(...entry.roles);
+    return isAllowed ? (
+      <Screen {...props} />
+    ) : (
+      <Page title={entry.title()}>
+        <Refused roles={entry.roles ?? []} />
+      </Page>
+    );
+  };
+};
+
+const SCREENS = ROUTES.map((entry) => ({ path: CONSOLE_PATH + entry.path.slice(1), Screen: screenOf(entry) }));
+
+function NotFound() {
+  const words = common();
+  return (
+    <Page title={words.notFoundTitle}>
+      <Empty title={words.notFoundTitle}>
+        <p>{words.notFoundText}</p>
+        <LinkButton href={href('/')}>{words.toHome}</LinkButton>
+      </Empty>
+    </Page>
+  );
+}
+
+/** A screen that throws leaves the rest of the console as it is. */
+function Screens() {
+  const [crash, setCrash] = useState<{ readonly url: string; readonly error: Error }>();
+  const { url } = useLocation();
+  if (crash?.url === url) {
+    const { name, message, stack = '' } = crash.error;
+    const told = `${common().crashedText}\n${name}: ${message}`;
+    return (
+      <Page title={common().crashedTitle}>
+        <Fault error={new ApiError({ status: 0, error: stack, message: told, method: '', url })} />
+      </Page>
+    );
+  }
+  return (
+    <ErrorBoundary onError={(error) => setCrash({ url, error })}>
+      <Router>
+        {SCREENS.map(({ path, Screen }) => (
+          <Route key={path} path={path} component={Screen} />
+        ))}
+        <Route default component={NotFound} />
+      </Router>
+    </ErrorBoundary>
+  );
+}
+
+const Palette = lazy(async () => {
+  const loaded = await import('./screens/search/palette.tsx');
+  await textsReady();
+  return loaded;
+});
+
+function Console() {
+  const { path } = useLocation();
+  const [isSearching, setSearching] = useState(false);
+  const openSearch = useCallback(() => setSearching(true), []);
+  const below = `/${path.slice(CONSOLE_PATH.length)}`;
+  return (
+    <>
+      <Frame routes={ROUTES} path={below} onSearch={openSearch}>
+        {user.value !== undefined && <Screens />}
+      </Frame>
+      {isSearching && (
+        <ErrorBoundary>
+          <Palette routes={ROUTES} onClose={() => setSearching(false)} />
+        </ErrorBoundary>
+      )}
+      {isLoginAsked.value && <Login />}
+      {!isLoginAsked.value && isPasswordChangeAsked.value && <PasswordChange />}
+    </>
+  );
+}
+
+showPreferences();
+startClock();
+startKeys();
+const root = document.getElementById('app') as HTMLElement;
+root.replaceChildren();
+render(
+  <LocationProvider scope={CONSOLE_PATH}>
+    <Console />
+  </LocationProvider>,
+  root,
+);
+startSession().catch((error: unknown) => {
+  const isSilent = error instanceof ApiError && error.status === 0 && error.message === '';
+  notify(isSilent ? common().unreachable : String(error), { kind: 'fault' });
+});

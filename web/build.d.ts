@@ -1,0 +1,4 @@
+/** What bin/web.mjs puts into the code. */
+declare module '*.css';
+/** Name of the shared worker's file. */
+declare const __WORKER_FILE__: string;

@@ -1,0 +1,96 @@
+/** What a screen asks the server for: loads when the inputs change, gives up when the screen is left. */
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { ApiError, isAborted } from './error.ts';
+
+export interface Loaded<T> {
+  /** The last answer, also while the next one is awaited. */
+  readonly data: T | undefined;
+  readonly error: ApiError | undefined;
+  readonly isLoading: boolean;
+  /** Asks again with the same inputs. */
+  readonly reload: () => void;
+  /** Changes what is shown, for what came live or was changed here. */
+  readonly patch: (change: (data: T) => T) => void;
+}
+
+const asApiError = (error: unknown): ApiError =>
+  error instanceof ApiError
+    ? error
+    : new ApiError({ status: 0, error: 'console', message: String(error), method: '', url: location.href });
+
+/**
+ * @param load asks the server; it gets the signal that ends it. `undefined` in its place asks for nothing.
+ * @param inputs what the answer depends on: another value asks again.
+ */
+export function useLoaded<T>(
+  load: ((signal: AbortSignal) => Promise<T>) | undefined,
+  inputs: readonly unknown[],
+): Loaded<T> {
+  const [state, setState] = useState<{ data: T | undefined; error: ApiError | undefined; isLoading: boolean }>({
+    data: undefined,
+    error: undefined,
+    isLoading: load !== undefined,
+  });
+  const [round, setRound] = useState(0);
+  const latest = useRef(load);
+  latest.current = load;
+  useEffect(() => {
+    if (latest.current === undefined) {
+      setState({ data: undefined, error: undefined, isLoading: false });
+      return undefined;
+    }
+    const control = new AbortController();
+    setState((before) => ({ ...before, error: undefined, isLoading: true }));
+    latest.current(control.signal).then(
+      (data) => {
+        if (!control.signal.aborted) setState({ data, error: undefined, isLoading: false });
+      },
+      (error: unknown) => {
+        if (control.signal.aborted || isAborted(error)) return;
+        setState((before) => ({ data: before.data, error: asApiError(error), isLoading: false }));
+      },
+    );
+    return () => control.abort();
+  }, [...inputs, round, load === undefined]);
+  const reload = useCallback(() => setRound((before) => before + 1), []);
+  const patch = useCallback(
+    (change: (data: T) => T) =>
+      setState((before) => (before.data === undefined ? before : { ...before, data: change(before.data) })),
+    [],
+  );
+  return { ...state, reload, patch };
+}
+
+export interface Action<Given extends readonly unknown[]> {
+  /** Resolves to whether it worked; `error` says why not. */
+  readonly run: (...given: Given) => Promise<boolean>;
+  readonly isRunning: boolean;
+  readonly error: ApiError | undefined;
+}
+
+/** A change that a person asked for; a second click while it runs does nothing. */
+export function useAction<Given extends readonly unknown[]>(work: (...given: Given) => Promise<void>): Action<Given> {
+  const [state, setState] = useState<{ isRunning: boolean; error: ApiError | undefined }>({
+    isRunning: false,
+    error: undefined,
+  });
+  const running = useRef(false);
+  const latest = useRef(work);
+  latest.current = work;
+  const run = useCallback(async (...given: Given): Promise<boolean> => {
+    if (running.current) return false;
+    running.current = true;
+    setState({ isRunning: true, error: undefined });
+    try {
+      await latest.current(...given);
+      setState({ isRunning: false, error: undefined });
+      return true;
+    } catch (error) {
+      setState({ isRunning: false, error: asApiError(error) });
+      return false;
+    } finally {
+      running.current = false;
+    }
+  }, []);
+  return { run, ...state };
+}

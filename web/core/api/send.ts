@@ -1,0 +1,86 @@
+/**
+ * Sends requests of the console: credentials, a login in place when they have ended, one more try when the server is
+ * busy.
+ */
+import { SERVER_URL } from '../places.ts';
+import { ApiError, isAborted, refusalOf } from './error.ts';
+import { askForLogin, sessionHeaders } from './session.ts';
+
+/** Tries of a GET that the server was too busy for. */
+const TRIES_MAX = 3;
+const RETRY_SECONDS_MAX = 10;
+
+const wait = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    });
+  });
+
+/** Seconds of `Retry-After`, at least 1; undefined when the answer has none. */
+function retrySeconds(response: Response): number | undefined {
+  const told = response.headers.get('retry-after');
+  return told === null ? undefined : Math.min(Math.max(Number(told) || 1, 1), RETRY_SECONDS_MAX);
+}
+
+async function once(request: Request): Promise<Response> {
+  const copy = request.clone();
+  for (const [name, value] of Object.entries(sessionHeaders())) copy.headers.set(name, value);
+  // Without Accept a POST is answered without its body.
+  if (!copy.headers.has('Accept')) copy.headers.set('Accept', 'application/json');
+  try {
+    return await fetch(copy);
+  } catch (error) {
+    if (isAborted(error) || request.signal.aborted) throw error;
+    throw new ApiError({ status: 0, error: '', message: '', method: request.method, url: request.url });
+  }
+}
+
+/**
+ * Fetches from the server. A 401 opens the login, and the request goes on after it: the server has not carried it out.
+ * A GET that is answered 503 or 429 with `Retry-After` is repeated. @throws ApiError with status 0 without an answer.
+ */
+export async function send(request: Request): Promise<Response> {
+  for (let tries = 1; ; tries += 1) {
+    const response = await once(request);
+    if (response.status === 401) {
+      tries = 0;
+      await askForLogin();
+      continue;
+    }
+    const seconds = response.status === 503 || response.status === 429 ? retrySeconds(response) : undefined;
+    if (seconds === undefined || request.method !== 'GET' || tries === TRIES_MAX) return response;
+    await wait(seconds * 1_000, request.signal);
+  }
+}
+
+/** The JSON of an answer, or its text. */
+export async function contentOf(response: Response): Promise<unknown> {
+  const text = await response.text();
+  try {
+    return text === '' ? undefined : JSON.parse(text);
+  } catch {
+    // Of a proxy, or rows.
+    return text;
+  }
+}
+
+/** @throws ApiError for an answer that is an error. */
+export async function requireGood(
+  response: Response,
+  request: { readonly method: string; readonly url: string },
+): Promise<Response> {
+  if (response.ok) return response;
+  throw new ApiError(refusalOf(response.status, await contentOf(response), request));
+}
+
+/**
+ * A request whose answer is not JSON or whose numbers have to keep their digits.
+ * @param path of the API with its query. @returns the answer. @throws ApiError.
+ */
+export async function sendRaw(path: string, init: RequestInit = {}): Promise<Response> {
+  const request = new Request(`${SERVER_URL}${path}`, init);
+  return requireGood(await send(request), request);
+}

@@ -1,0 +1,84 @@
+/**
+ * Who is logged in. A cookie of OAuth-internal with its XSRF token is the usual way; where a tenant offers Basic only,
+ * the credentials stay in this tab.
+ */
+import { signal } from '@preact/signals';
+
+export interface CurrentUser {
+  readonly id: string;
+  readonly userName: string;
+  readonly firstName?: string;
+  readonly lastName?: string;
+  readonly email?: string;
+  readonly shouldResetPassword?: boolean;
+  readonly effectiveRoles?: readonly { readonly id: string }[];
+  readonly customProperties?: Readonly<Record<string, unknown>>;
+}
+
+export interface CurrentTenant {
+  readonly name: string;
+  readonly domainName?: string;
+}
+
+export const user = signal<CurrentUser | undefined>(undefined);
+export const tenant = signal<CurrentTenant | undefined>(undefined);
+/** The page asks for a login, in place: what is open stays open behind it. */
+export const isLoginAsked = signal(false);
+/** The user has to set a new password before anything else. */
+export const isPasswordChangeAsked = signal(false);
+
+const BASIC_KEY = 'millrace.basic';
+/** Requests that wait for the login. */
+let waiting: (() => void)[] = [];
+
+/** Resolves when a person has logged in. */
+export function askForLogin(): Promise<void> {
+  isLoginAsked.value = true;
+  return new Promise((resolve) => waiting.push(resolve));
+}
+
+/** The login has succeeded: what waited goes on. */
+export function loginDone(): void {
+  isLoginAsked.value = false;
+  const go = waiting;
+  waiting = [];
+  for (const one of go) one();
+}
+
+const base64 = (text: string): string => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
+
+/** Keeps Basic credentials for this tab. @param name with `<tenant>/` where the host does not tell the tenant. */
+export function keepBasic(name: string, password: string): void {
+  sessionStorage.setItem(BASIC_KEY, base64(`${name}:${password}`));
+}
+
+export const forgetBasic = (): void => sessionStorage.removeItem(BASIC_KEY);
+
+const basic = (): string | null => sessionStorage.getItem(BASIC_KEY);
+
+/** What scripts repeat of the login's cookies. */
+const xsrfToken = (): string | undefined => {
+  const value = /(?:^|;\s*)XSRF-TOKEN=([^;]*)/.exec(document.cookie)?.[1];
+  return value === undefined ? undefined : decodeURIComponent(value);
+};
+
+/** Headers of every request; without a challenge, which a browser would answer with a window of its own. */
+export function sessionHeaders(): Record<string, string> {
+  const [credentials, token] = [basic(), xsrfToken()];
+  return {
+    UseXBasic: 'true',
+    ...(credentials === null ? {} : { Authorization: `Basic ${credentials}` }),
+    ...(token === undefined ? {} : { 'X-XSRF-TOKEN': token }),
+  };
+}
+
+/** `ext` of a Bayeux handshake (docs/spec/realtime.md#authentication). */
+export function handshakeExtension(): Record<string, unknown> {
+  const [credentials, token] = [basic(), xsrfToken()];
+  return {
+    'com.platform.authn': {
+      ...(credentials === null ? {} : { token: credentials }),
+      ...(token === undefined ? {} : { xsrfToken: token }),
+    },
+  };
+}

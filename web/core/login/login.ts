@@ -1,0 +1,108 @@
+/** Logging in and out. */
+import { startLive } from '../live/live.ts';
+import { setPreferences, preferencesOf, preferences } from '../preferences.ts';
+import { serverUrl } from '../places.ts';
+import { api, got } from '../api/api.ts';
+import { ApiError, refusalOf } from '../api/error.ts';
+import { contentOf } from '../api/send.ts';
+import {
+  forgetBasic,
+  isLoginAsked,
+  isPasswordChangeAsked,
+  keepBasic,
+  loginDone,
+  sessionHeaders,
+  tenant,
+  user,
+} from '../api/session.ts';
+import type { CurrentTenant, CurrentUser } from '../api/session.ts';
+
+/** A request of the login itself: its 401 is an answer, not a reason to log in. */
+export async function plainRequest(path: string, init: RequestInit = {}): Promise<unknown> {
+  const url = serverUrl(path);
+  const method = init.method ?? 'GET';
+  let response: Response;
+  try {
+    response = await fetch(url, {
+      ...init,
+      headers: { Accept: 'application/json', UseXBasic: 'true', ...init.headers },
+    });
+  } catch {
+    throw new ApiError({ status: 0, error: '', message: '', method, url });
+  }
+  const content = await contentOf(response);
+  if (!response.ok) throw new ApiError(refusalOf(response.status, content, { method, url }));
+  return content;
+}
+
+export interface LoginOption {
+  readonly type: string;
+  readonly visibleOnLoginPage?: boolean;
+  readonly initRequest?: string;
+}
+
+/** Ways to log in that the tenant of this host offers. @throws ApiError. */
+export async function loginOptions(): Promise<readonly LoginOption[]> {
+  const { loginOptions: options } = (await plainRequest('/tenant/loginOptions')) as { loginOptions: LoginOption[] };
+  return options;
+}
+
+export interface Credentials {
+  readonly name: string;
+  readonly password: string;
+  readonly code?: string;
+}
+
+/** Logs in with cookies of OAuth-internal. @throws ApiError: 401 with the server's reason. */
+export async function logInByCookie({ name, password, code }: Credentials): Promise<void> {
+  const form = new URLSearchParams({ grant_type: 'PASSWORD', username: name, password });
+  if (code !== undefined && code !== '') form.set('tfa_code', code);
+  forgetBasic();
+  await plainRequest('/tenant/oauth', { method: 'POST', body: form });
+  await enter();
+}
+
+/** Logs in with Basic, which stays in this tab. @throws ApiError. */
+export async function logInByBasic({ name, password }: Credentials): Promise<void> {
+  keepBasic(name, password);
+  try {
+    await plainRequest('/user/currentUser', { headers: sessionHeaders() });
+  } catch (error) {
+    forgetBasic();
+    throw error;
+  }
+  await enter();
+}
+
+/** Loads who is logged in, then lets go on what waited. Another user than before gets a fresh page. */
+async function enter(): Promise<void> {
+  const before = user.peek()?.userName;
+  const entered = (await plainRequest('/user/currentUser', { headers: sessionHeaders() })) as CurrentUser;
+  if (before !== undefined && before !== entered.userName) return location.reload();
+  take(entered);
+  loginDone();
+}
+
+function take(entered: CurrentUser): void {
+  user.value = entered;
+  if (entered.shouldResetPassword === true) isPasswordChangeAsked.value = true;
+  const kept = entered.customProperties?.['console'];
+  // Of another browser; what this one has chosen since is there too, as each change is stored in both.
+  if (kept !== undefined) setPreferences(preferencesOf({ ...preferences.peek(), ...(kept as object) }));
+  startLive();
+}
+
+/** At the start of the page: who is logged in, or the login. */
+export async function startSession(): Promise<void> {
+  const loaded = await got(api.GET('/user/currentUser'));
+  if (user.peek() === undefined) take(loaded as unknown as CurrentUser);
+  tenant.value = (await got(api.GET('/tenant/currentTenant'))) as CurrentTenant;
+}
+
+/** Ends the session, here and in other tabs, which share its cookie. @throws ApiError. */
+export async function logOut(): Promise<void> {
+  await plainRequest('/user/logout', { method: 'POST', headers: sessionHeaders() });
+  forgetBasic();
+  isLoginAsked.value = true;
+  location.reload();
+}

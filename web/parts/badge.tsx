@@ -1,0 +1,73 @@
+/** States as shape, word and colour, in this order of weight: a person who sees no colours loses nothing. */
+import type { ComponentChildren } from 'preact';
+import { common } from '../core/text/common.ts';
+
+export const SEVERITIES = ['CRITICAL', 'MAJOR', 'MINOR', 'WARNING'] as const;
+export type Severity = (typeof SEVERITIES)[number];
+
+/** Paths in a square of 16. */
+const SHAPES: Readonly<Record<Severity, string>> = {
+  CRITICAL: 'M5 1h6l4 4v6l-4 4H5l-4-4V5z',
+  MAJOR: 'M8 1l7.5 14H.5z',
+  MINOR: 'M8 .5L15.5 8 8 15.5.5 8z',
+  WARNING: 'M8 1a7 7 0 1 0 .01 0zM7 7h2v5H7zm0-3h2v2H7z',
+};
+
+export function SeverityShape({ severity }: { readonly severity: Severity }) {
+  return (
+    <svg viewBox="0 0 16 16" aria-hidden="true">
+      <path d={SHAPES[severity]} fill="currentColor" fill-rule="evenodd" />
+    </svg>
+  );
+}
+
+export interface SeverityBadgeProps {
+  readonly severity: Severity;
+  /** In front of the word. */
+  readonly count?: number;
+}
+
+export function SeverityBadge({ severity, count }: SeverityBadgeProps) {
+  return (
+    <span class={`badge severity-${severity}`}>
+      <SeverityShape severity={severity} />
+      {count !== undefined && `${count} `}
+      {common().severities[severity]}
+    </span>
+  );
+}
+
+export type Connection = 'CONNECTED' | 'DISCONNECTED' | 'MAINTENANCE' | 'UNKNOWN';
+
+const CONNECTION_SHAPES: Readonly<Record<Connection, ComponentChildren>> = {
+  CONNECTED: <circle cx="8" cy="8" r="6" fill="currentColor" />,
+  DISCONNECTED: <circle cx="8" cy="8" r="5.5" fill="none" stroke="currentColor" stroke-width="2.5" />,
+  MAINTENANCE: <path d="M3 2h4v12H3zM9 2h4v12H9z" fill="currentColor" />,
+  UNKNOWN: <path d="M0 7h4v2H0zM6 7h4v2H6zM12 7h4v2h-4z" fill="currentColor" />,
+};
+
+export function ConnectionState({ state }: { readonly state: Connection }) {
+  return (
+    <span class={`connection connection-${state}`}>
+      <svg viewBox="0 0 16 16" aria-hidden="true">
+        {CONNECTION_SHAPES[state]}
+      </svg>
+      {common().connections[state]}
+    </span>
+  );
+}
+
+/** The state of an object's connection, as the server's `c8y_Availability` and `c8y_Connection` tell it. */
+export function connectionOf(object: Readonly<Record<string, unknown>>): Connection {
+  const status = (name: string): unknown => (object[name] as { status?: unknown } | undefined)?.status;
+  const available = status('c8y_Availability');
+  if (available === 'MAINTENANCE' || status('c8y_Connection') === 'MAINTENANCE') return 'MAINTENANCE';
+  if (status('c8y_Connection') === 'CONNECTED' || available === 'AVAILABLE') return 'CONNECTED';
+  if (status('c8y_Connection') === 'DISCONNECTED' || available === 'UNAVAILABLE') return 'DISCONNECTED';
+  return 'UNKNOWN';
+}
+
+/** A short word in a frame. */
+export function Badge({ children }: { readonly children: ComponentChildren }) {
+  return <span class="badge">{children}</span>;
+}

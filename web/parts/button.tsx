@@ -1,0 +1,89 @@
+/** Buttons and links that look like them. What a user may not do says which role it needs. */
+import type { IconNode } from 'lucide';
+import type { ComponentChildren } from 'preact';
+import { notify } from '../core/notices.ts';
+import { missingRole } from '../core/api/rights.ts';
+import { common } from '../core/text/common.ts';
+import { Icon } from './icon.tsx';
+
+export interface ButtonProps {
+  readonly children: ComponentChildren;
+  readonly onClick?: () => void;
+  readonly icon?: IconNode;
+  /** `main` once on a page; `danger` deletes; `quiet` has no border. */
+  readonly kind?: 'main' | 'danger' | 'danger-main' | 'quiet';
+  readonly type?: 'button' | 'submit';
+  /** One of these roles is needed. */
+  readonly roles?: readonly string[];
+  /** Why it cannot be pressed now. */
+  readonly blocked?: string | undefined;
+  readonly isBusy?: boolean;
+  readonly label?: string;
+  readonly form?: string;
+}
+
+const CLASSES = {
+  main: 'button button-main',
+  danger: 'button button-danger',
+  'danger-main': 'button button-danger button-main',
+  quiet: 'button button-quiet',
+};
+
+export function Button(props: ButtonProps) {
+  const { children, onClick, icon, kind, type = 'button', roles = [], isBusy = false, label, form } = props;
+  const role = roles.length === 0 ? undefined : missingRole(...roles);
+  const reason = role === undefined ? props.blocked : common().missingRole(role);
+  // It keeps its place in the order of Tab, so that the reason can be read.
+  const press = (event: Event): void => {
+    if (reason !== undefined || isBusy) {
+      event.preventDefault();
+      if (reason !== undefined) notify(reason);
+    } else onClick?.();
+  };
+  return (
+    <button
+      type={type}
+      class={kind === undefined ? 'button' : CLASSES[kind]}
+      onClick={press}
+      aria-disabled={reason !== undefined || isBusy}
+      aria-label={label}
+      title={reason}
+      form={form}
+    >
+      {icon && <Icon icon={icon} />}
+      {children}
+    </button>
+  );
+}
+
+export interface IconButtonProps {
+  readonly icon: IconNode;
+  /** Its name, for people who do not see the icon. */
+  readonly label: string;
+  readonly onClick: () => void;
+}
+
+export function IconButton({ icon, label, onClick }: IconButtonProps) {
+  return (
+    <button type="button" class="button button-quiet button-icon" aria-label={label} title={label} onClick={onClick}>
+      <Icon icon={icon} />
+    </button>
+  );
+}
+
+export interface LinkButtonProps {
+  readonly href: string;
+  readonly children: ComponentChildren;
+  readonly icon?: IconNode;
+  readonly kind?: 'main';
+  readonly download?: string;
+}
+
+export function LinkButton({ href, children, icon, kind, download }: LinkButtonProps) {
+  return (
+    <a class={kind === undefined ? 'button' : CLASSES[kind]} href={href} download={download}>
+      {icon && <Icon icon={icon} />}
+      {children}
+    </a>
+  );
+}

@@ -1,0 +1,64 @@
+/** One page of a list, its total apart, and what came live since. */
+import { useEffect, useState } from 'preact/hooks';
+import { useLoaded } from '../core/api/request.ts';
+import type { Loaded } from '../core/api/request.ts';
+
+export const PAGE_SIZE = 100;
+
+export interface List<Row> extends Loaded<readonly Row[]> {
+  /** undefined while it is counted, and where the server does not count. */
+  readonly total: number | undefined;
+  readonly isCounting: boolean;
+  /** New entries that wait until the person wants to see them. */
+  readonly newCount: number;
+  /** Shows the new entries. */
+  readonly showNew: () => void;
+  /**
+   * Takes a live change: a row of the page is replaced in place, a deleted one is taken away, a new one is counted.
+   * @param row undefined for a deletion.
+   */
+  readonly take: (key: string, row: Row | undefined, isNew: boolean) => void;
+}
+
+export interface ListOptions<Row> {
+  /** One page; `page` begins at 1. */
+  readonly load: (page: number, signal: AbortSignal) => Promise<readonly Row[]>;
+  /** Asked for after the rows, so that they do not wait for it. */
+  readonly count?: (signal: AbortSignal) => Promise<number | undefined>;
+  readonly keyOf: (row: Row) => string;
+  readonly page: number;
+  /** What the list depends on beside the page. */
+  readonly inputs: readonly unknown[];
+}
+
+export function useList<Row>({ load, count, keyOf, page, inputs }: ListOptions<Row>): List<Row> {
+  const rows = useLoaded((signal) => load(page, signal), [page, ...inputs]);
+  const isFirstThere = rows.data !== undefined || rows.error !== undefined;
+  const counted = useLoaded(count === undefined || !isFirstThere ? undefined : count, inputs);
+  const [newKeys, setNewKeys] = useState<ReadonlySet<string>>(new Set());
+  useEffect(() => setNewKeys(new Set()), [page, ...inputs]);
+  const forget = (key: string): void =>
+    setNewKeys((before) => (before.has(key) ? new Set([...before].filter((one) => one !== key)) : before));
+  const take = (key: string, row: Row | undefined, isNew: boolean): void => {
+    if (row === undefined) {
+      forget(key);
+      rows.patch((before) => before.filter((one) => keyOf(one) !== key));
+    } else if (isNew && !(rows.data ?? []).some((one) => keyOf(one) === key))
+      setNewKeys((before) => (before.size >= PAGE_SIZE * 100 ? before : new Set(before).add(key)));
+    else rows.patch((before) => before.map((one) => (keyOf(one) === key ? row : one)));
+  };
+  const reload = (): void => {
+    setNewKeys(new Set());
+    rows.reload();
+    counted.reload();
+  };
+  return {
+    ...rows,
+    reload,
+    total: counted.data,
+    isCounting: count !== undefined && counted.isLoading,
+    newCount: newKeys.size,
+    showNew: reload,
+    take,
+  };
+}

@@ -1,0 +1,74 @@
+/** A screen within the frame: its title, where it is, its actions. */
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { common } from '../core/text/common.ts';
+
+export interface Crumb {
+  readonly text: string;
+  readonly href: string;
+}
+
+export interface PageProps {
+  readonly title: string;
+  /** Beside the title: states of what is shown. */
+  readonly beside?: ComponentChildren;
+  readonly crumbs?: readonly Crumb[];
+  readonly actions?: ComponentChildren;
+  /** Tabs below the title. */
+  readonly tabs?: ComponentChildren;
+  readonly children: ComponentChildren;
+}
+
+export function Page({ title, beside, crumbs = [], actions, tabs, children }: PageProps) {
+  const words = common();
+  useEffect(() => {
+    document.title = `${title} · ${words.product}`;
+  }, [title, words]);
+  return (
+    <>
+      <div class="page-head">
+        {crumbs.length > 0 && (
+          <nav class="crumbs" aria-label={words.breadcrumbs}>
+            <ol>
+              {crumbs.map(({ text, href }) => (
+                <li key={href}>
+                  <a href={href}>{text}</a>
+                </li>
+              ))}
+            </ol>
+          </nav>
+        )}
+        <h1>{title}</h1>
+        {beside}
+        {actions && <div class="page-actions">{actions}</div>}
+      </div>
+      {tabs}
+      {children}
+    </>
+  );
+}
+
+/** A part of a screen with its heading. */
+export function Section({
+  title,
+  actions,
+  children,
+}: {
+  readonly title: string;
+  readonly actions?: ComponentChildren;
+  readonly children: ComponentChildren;
+}) {
+  return (
+    <section class="section">
+      {actions ? (
+        <div class="row row-apart">
+          <h2>{title}</h2>
+          <div class="row">{actions}</div>
+        </div>
+      ) : (
+        <h2>{title}</h2>
+      )}
+      {children}
+    </section>
+  );
+}

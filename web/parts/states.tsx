@@ -1,0 +1,99 @@
+/** What stands in the place of content: loading, empty, failed, refused. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { ApiError } from '../core/api/error.ts';
+import type { Loaded } from '../core/api/request.ts';
+import { common } from '../core/text/common.ts';
+import { Button } from './button.tsx';
+import { CopyButton } from './copy.tsx';
+
+/** Faster answers show no word of loading. */
+const QUIET_MS = 300;
+
+export function Loading() {
+  const [isShown, setShown] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setShown(true), QUIET_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return (
+    <p class="muted" role="status">
+      {isShown ? common().loading : ''}
+    </p>
+  );
+}
+
+export interface EmptyProps {
+  readonly title?: string;
+  /** What it is, and what to do to get some. */
+  readonly children?: ComponentChildren;
+}
+
+export function Empty({ title = common().nothingHere, children }: EmptyProps) {
+  return (
+    <div class="state">
+      <h2>{title}</h2>
+      {children}
+    </div>
+  );
+}
+
+export interface FaultProps {
+  readonly error: ApiError;
+  readonly retry?: () => void;
+}
+
+/** A refusal with the server's words, the request, and a way to copy both. */
+export function Fault({ error, retry }: FaultProps) {
+  const words = common();
+  const { status, message } = error.refusal;
+  return (
+    <div class="state state-fault" role="alert">
+      <h2>{status === 403 ? words.refusedTitle : words.failed}</h2>
+      <p>{status === 0 && message === '' ? words.unreachable : message}</p>
+      <details>
+        <summary>{words.details}</summary>
+        <pre>{error.details}</pre>
+      </details>
+      <div class="row">
+        {retry && <Button onClick={retry}>{words.retry}</Button>}
+        <CopyButton text={error.details} kind="quiet">
+          {words.copyDetails}
+        </CopyButton>
+      </div>
+    </div>
+  );
+}
+
+/** In the place of a screen that the user may not see. */
+export function Refused({ roles }: { readonly roles: readonly string[] }) {
+  const words = common();
+  return (
+    <div class="state">
+      <h2>{words.refusedTitle}</h2>
+      <p>{words.refusedRoles(roles)}</p>
+    </div>
+  );
+}
+
+/** A line below a form. */
+export function FormFault({ error }: { readonly error: ApiError | undefined }) {
+  if (error === undefined) return null;
+  const { status, message } = error.refusal;
+  return (
+    <p class="fault-text" role="alert">
+      {status === 0 && message === '' ? common().unreachable : message}
+    </p>
+  );
+}
+
+export interface WithProps<T> {
+  readonly loaded: Loaded<T>;
+  readonly children: (data: T) => ComponentChildren;
+}
+
+/** The content when it is there, else what stands in its place. An older answer stays while a newer one is awaited. */
+export function With<T>({ loaded, children }: WithProps<T>) {
+  if (loaded.error !== undefined) return <Fault error={loaded.error} retry={loaded.reload} />;
+  return loaded.data === undefined ? <Loading /> : <>{children(loaded.data)}</>;
+}

@@ -1,0 +1,21 @@
+/** The route table: every screen of the console has its row in the file of its area, and so its URL. */
+import type { RouteEntry } from './core/route.ts';
+import { accountRoutes } from './screens/account/routes.ts';
+import { galleryRoutes } from './screens/gallery/routes.ts';
+import { homeRoutes } from './screens/home/routes.ts';
+
+/** `localStorage.setItem('millrace.gallery', 'yes')` shows what is for developers. */
+const isForDevelopers = (): boolean => {
+  try {
+    return localStorage.getItem('millrace.gallery') === 'yes';
+  } catch {
+    // Storage is switched off.
+    return false;
+  }
+};
+
+export const ROUTES: readonly RouteEntry[] = [
+  ...homeRoutes,
+  ...accountRoutes,
+  ...(isForDevelopers() ? galleryRoutes : []),
+];

@@ -1,0 +1,144 @@
+/** The person's account: who, how the console looks, password, what can be undone. */
+import { api, got } from '../../core/api/api.ts';
+import { useAction } from '../../core/api/request.ts';
+import { tenant, user } from '../../core/api/session.ts';
+import { notify, runUndo, undoList } from '../../core/notices.ts';
+import type { UndoEntry } from '../../core/notices.ts';
+import { DENSITIES, THEMES, preferences, setPreferences } from '../../core/preferences.ts';
+import type { Preferences } from '../../core/preferences.ts';
+import { common } from '../../core/text/common.ts';
+import { browserZone } from '../../core/time/time.ts';
+import { Button } from '../../parts/button.tsx';
+import { CheckField, SelectField } from '../../parts/fields.tsx';
+import { Page, Section } from '../../parts/page.tsx';
+import { FormFault } from '../../parts/states.tsx';
+import { Time } from '../../parts/time.tsx';
+import { PasswordForm } from '../login/password-form.tsx';
+import { words as accountWords } from './text.ts';
+
+const zones = (): readonly string[] => ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')];
+
+function Display() {
+  const [words, shared] = [accountWords(), common()];
+  const { theme, zone, language, density, hasKeys } = preferences.value;
+  const keep = useAction(async () => {
+    const console = preferences.peek();
+    await got(
+      api.PUT('/user/currentUser', {
+        body: { customProperties: { ...user.peek()?.customProperties, console } } as never,
+      }),
+    );
+  });
+  const set = (changes: Partial<Preferences>): void => {
+    setPreferences(changes);
+    void keep.run();
+  };
+  return (
+    <Section title={words.display}>
+      <div class="form">
+        <SelectField
+          label={shared.theme}
+          value={theme}
+          options={THEMES.map((value) => ({ value, text: shared.themes[value] }))}
+          onChange={(value) => set({ theme: value })}
+        />
+        <SelectField
+          label={shared.zone}
+          value={zone}
+          options={[
+            { value: '', text: `${shared.browserZone} (${browserZone()})` },
+            ...zones().map((value) => ({ value, text: value })),
+          ]}
+          onChange={(value) => set({ zone: value })}
+        />
+        <SelectField
+          label={shared.language}
+          value={language}
+          options={(['en', 'de'] as const).map((value) => ({
+            value: value as typeof language,
+            text: shared.languages[value],
+          }))}
+          onChange={(value) => set({ language: value })}
+        />
+        <SelectField
+          label={words.density}
+          value={density}
+          options={DENSITIES.map((value) => ({ value, text: words.densities[value] }))}
+          onChange={(value) => set({ density: value })}
+        />
+        <CheckField label={words.keys} isChecked={hasKeys} onChange={(isOn) => set({ hasKeys: isOn })} />
+        <p class="field-hint">{words.kept}</p>
+        <FormFault error={keep.error} />
+      </div>
+    </Section>
+  );
+}
+
+async function undo(entry: UndoEntry): Promise<void> {
+  const words = common();
+  try {
+    await runUndo(entry);
+    notify(words.undone);
+  } catch (error) {
+    notify(`${words.undoFailed}: ${error instanceof Error ? error.message : String(error)}`, { kind: 'fault' });
+  }
+}
+
+function UndoList() {
+  const words = accountWords();
+  return (
+    <Section title={words.undoList}>
+      {undoList.value.length === 0 && <p class="muted">{words.undoEmpty}</p>}
+      <ul class="stack">
+        {undoList.value.map((entry) => (
+          <li key={entry.id} class="row">
+            <Time value={entry.atMs} />
+            <span>{entry.text}</span>
+            {entry.state === 'open' ? (
+              <Button onClick={() => void undo(entry)}>{common().undo}</Button>
+            ) : (
+              <span class="muted">{words.states[entry.state]}</span>
+            )}
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+export default function Account() {
+  const words = accountWords();
+  const { userName, email, effectiveRoles = [] } = user.value ?? { userName: '' };
+  return (
+    <Page title={common().account}>
+      <div class="columns columns-even">
+        <div>
+          <Section title={words.profile}>
+            <dl class="facts">
+              <dt>{words.userName}</dt>
+              <dd>{userName}</dd>
+              <dt>{words.tenant}</dt>
+              <dd>{tenant.value?.name}</dd>
+              <dt>{words.email}</dt>
+              <dd>{email ?? '–'}</dd>
+              <dt>{words.roles}</dt>
+              <dd class="small">
+                {effectiveRoles
+                  .map(({ id }) => id)
+                  .sort()
+                  .join(', ')}
+              </dd>
+            </dl>
+          </Section>
+          <Display />
+        </div>
+        <div>
+          <Section title={words.password}>
+            <PasswordForm onDone={() => undefined} />
+          </Section>
+          <UndoList />
+        </div>
+      </div>
+    </Page>
+  );
+}

@@ -1,0 +1,65 @@
+/** The form that sets a new password of the user, here and in the account. */
+import { useState } from 'preact/hooks';
+import { api, got } from '../../core/api/api.ts';
+import { useAction } from '../../core/api/request.ts';
+import { user } from '../../core/api/session.ts';
+import { notify } from '../../core/notices.ts';
+import { Button } from '../../parts/button.tsx';
+import { Form, TextField } from '../../parts/fields.tsx';
+import { FormFault } from '../../parts/states.tsx';
+import { words as loginWords } from './text.ts';
+
+export function PasswordForm({ onDone }: { readonly onDone: () => void }) {
+  const words = loginWords();
+  const [current, setCurrent] = useState('');
+  const [wanted, setWanted] = useState('');
+  const [again, setAgain] = useState('');
+  const [isChecked, setChecked] = useState(false);
+  const differs = wanted !== again;
+  const change = useAction(async () => {
+    await got(api.PUT('/user/currentUser/password', { body: { currentUserPassword: current, newPassword: wanted } }));
+    notify(words.changed);
+    onDone();
+  });
+  const submit = (): void => {
+    setChecked(true);
+    if (!differs) void change.run();
+  };
+  return (
+    <Form onSubmit={submit}>
+      {/* Password managers look for the name. */}
+      <input type="text" autocomplete="username" value={user.value?.userName} readOnly hidden />
+      <TextField
+        label={words.currentPassword}
+        type="password"
+        autocomplete="current-password"
+        value={current}
+        onInput={setCurrent}
+        isRequired
+      />
+      <TextField
+        label={words.newPassword}
+        type="password"
+        autocomplete="new-password"
+        value={wanted}
+        onInput={setWanted}
+        isRequired
+      />
+      <TextField
+        label={words.repeatPassword}
+        type="password"
+        autocomplete="new-password"
+        value={again}
+        onInput={setAgain}
+        isRequired
+        error={isChecked && differs ? words.differ : undefined}
+      />
+      <FormFault error={change.error} />
+      <div class="form-buttons">
+        <Button kind="main" type="submit" isBusy={change.isRunning}>
+          {words.change}
+        </Button>
+      </div>
+    </Form>
+  );
+}
