@@ -12,7 +12,7 @@ import { notify } from './core/notices.ts';
 import { CONSOLE_PATH } from './core/places.ts';
 import { showPreferences } from './core/preferences.ts';
 import { hasRole } from './core/api/rights.ts';
-import { href } from './core/route.ts';
+import { RouteTable, href } from './core/route.ts';
 import type { RouteEntry, ScreenProps } from './core/route.ts';
 import { common } from './core/text/common.ts';
 import { textsReady } from './core/text/language.ts';
@@ -95,7 +95,7 @@ function Console() {
   const openSearch = useCallback(() => setSearching(true), []);
   const below = `/${path.slice(CONSOLE_PATH.length)}`;
   return (
-    <>
+    <RouteTable.Provider value={ROUTES}>
       <Frame routes={ROUTES} path={below} onSearch={openSearch}>
         {user.value !== undefined && <Screens />}
       </Frame>
@@ -106,7 +106,7 @@ function Console() {
       )}
       {isLoginAsked.value && <Login />}
       {!isLoginAsked.value && isPasswordChangeAsked.value && <PasswordChange />}
-    </>
+    </RouteTable.Provider>
   );
 }
 

@@ -1,6 +1,7 @@
 /** The route table: every screen of the console has its row in the file of its area, and so its URL. */
 import type { RouteEntry } from './core/route.ts';
 import { accountRoutes } from './screens/account/routes.ts';
+import { deviceRoutes } from './screens/devices/routes.ts';
 import { galleryRoutes } from './screens/gallery/routes.ts';
 import { homeRoutes } from './screens/home/routes.ts';
 
@@ -16,6 +17,7 @@ const isForDevelopers = (): boolean => {
 
 export const ROUTES: readonly RouteEntry[] = [
   ...homeRoutes,
+  ...deviceRoutes,
   ...accountRoutes,
   ...(isForDevelopers() ? galleryRoutes : []),
 ];

@@ -1,4 +1,5 @@
 /** What the route table says about a screen, and links to screens. The table itself is web/routes.ts. */
+import { createContext } from 'preact';
 import type { ComponentType } from 'preact';
 import type { IconNode } from 'lucide';
 import { CONSOLE_PATH } from './places.ts';
@@ -20,6 +21,8 @@ export interface RouteEntry {
   readonly load: () => Promise<{ readonly default: ComponentType<ScreenProps> }>;
   /** An entry of the navigation. `order` within its section. */
   readonly nav?: { readonly section: Section; readonly order: number; readonly icon: IconNode };
+  /** A tab of the page of a device (`/devices/:id…`); `isFor` says which devices have it, all when it is absent. */
+  readonly tab?: { readonly order: number; readonly isFor?: (device: Readonly<Record<string, unknown>>) => boolean };
   /** The keys that open it, for instance `g d`. */
   readonly keys?: string;
   /** A user without any of these roles sees which are missing. Readers by inventory role are let in: `isOpen`. */
@@ -29,6 +32,9 @@ export interface RouteEntry {
   /** Values of `:name` for the tests that open every screen. `device` is the id of a device made by them. */
   readonly example?: Readonly<Record<string, 'device' | (string & {})>>;
 }
+
+/** The route table, for what shows links to screens of other areas. */
+export const RouteTable = createContext<readonly RouteEntry[]>([]);
 
 /** The names of `:name` segments. */
 type Names<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`

@@ -67,6 +67,7 @@ const de: CommonTexts = {
   missingRole: (role) => `Braucht ${role}, das Ihrem Benutzer fehlt`,
   notFoundTitle: 'Diese Seite gibt es nicht',
   notFoundText: 'Die Adresse führt zu keiner Seite dieser Konsole.',
+  deviceGone: 'Dieses Gerät gibt es nicht',
   toHome: 'Zur Startseite',
   notOfferedTitle: 'Dieser Server bietet das nicht',
   notOfferedText: 'Die Seite braucht einen Teil der API, den dieser Server nicht hat.',

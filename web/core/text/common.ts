@@ -66,6 +66,7 @@ export const en = {
   missingRole: (role: string) => `Needs ${role}, which your user lacks`,
   notFoundTitle: 'This page does not exist',
   notFoundText: 'The address leads to no screen of this console.',
+  deviceGone: 'This device does not exist',
   toHome: 'Go to the start page',
   notOfferedTitle: 'This server does not offer it',
   notOfferedText: 'The screen needs a part of the API that this server does not have.',

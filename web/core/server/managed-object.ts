@@ -1,0 +1,61 @@
+/** Managed objects as the console reads them: standard members with types, everything else as it comes. */
+import { api, got } from '../api/api.ts';
+
+export interface ManagedObject extends Readonly<Record<string, unknown>> {
+  readonly id: string;
+  readonly name?: string;
+  readonly type?: string;
+  readonly owner?: string;
+  readonly creationTime?: string;
+  readonly lastUpdated?: string;
+}
+
+export const PAGE_SIZE = 100;
+
+export interface ObjectQuery {
+  readonly query?: string;
+  readonly q?: string;
+  readonly text?: string;
+  readonly ids?: string;
+  readonly fragmentType?: string;
+  readonly type?: string;
+  readonly onlyRoots?: boolean;
+}
+
+/** One page of the inventory. @param page from 1. @throws ApiError: 422 for a query that is not understood. */
+export async function listObjects(
+  query: ObjectQuery,
+  page: number,
+  signal: AbortSignal,
+): Promise<readonly ManagedObject[]> {
+  const answer = await got(
+    api.GET('/inventory/managedObjects', {
+      params: { query: { ...query, pageSize: PAGE_SIZE, currentPage: page } as never },
+      signal,
+    }),
+  );
+  return (answer as unknown as { managedObjects: ManagedObject[] }).managedObjects;
+}
+
+/** How many objects match. @throws ApiError. */
+export async function countObjects(query: ObjectQuery, signal: AbortSignal): Promise<number> {
+  return Number(await got(api.GET('/inventory/managedObjects/count', { params: { query: query as never }, signal })));
+}
+
+/** @throws ApiError: 404 for an object that does not exist. */
+export async function readObject(id: string, signal?: AbortSignal): Promise<ManagedObject> {
+  const call = api.GET('/inventory/managedObjects/{id}', { params: { path: { id } }, ...(signal ? { signal } : {}) });
+  return (await got(call)) as unknown as ManagedObject;
+}
+
+/** Its name, or its id where it has none. */
+export const nameOf = ({ id, name }: ManagedObject): string => (name === undefined || name === '' ? id : name);
+
+/** A text inside of the quotes of a query. */
+export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+
+/** The operations that the device takes. */
+export const supportedOperations = (device: Readonly<Record<string, unknown>>): readonly string[] => {
+  const told = device['c8y_SupportedOperations'];
+  return Array.isArray(told) ? told.map(String) : [];
+};

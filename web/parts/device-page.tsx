@@ -1,0 +1,149 @@
+/**
+ * The page of a device: its name, state and tabs, with the content of one tab. Screens of `/devices/:id/…` render it:
+ * `<DevicePage id={params.id}>{(device) => …}</DevicePage>`. Their rows of the route table have `tab`.
+ */
+import { signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useLocation } from 'preact-iso';
+import { useContext } from 'preact/hooks';
+import { api, got } from '../core/api/api.ts';
+import { useLoaded } from '../core/api/request.ts';
+import { tenant, user } from '../core/api/session.ts';
+import { changeOf, useLive } from '../core/live/live.ts';
+import { RouteTable, href } from '../core/route.ts';
+import { nameOf, readObject } from '../core/server/managed-object.ts';
+import type { ManagedObject } from '../core/server/managed-object.ts';
+import { common } from '../core/text/common.ts';
+import { ConnectionState, SEVERITIES, SeverityBadge, connectionOf } from './badge.tsx';
+import type { Severity } from './badge.tsx';
+import { CopyAs } from './copy.tsx';
+import { Page } from './page.tsx';
+import { PageTabs } from './tabs.tsx';
+import { Empty, Fault, Loading } from './states.tsx';
+
+/** The last device, so that another tab of it shows at once. */
+const last = signal<ManagedObject | undefined>(undefined);
+
+export type AlarmCounts = Readonly<Record<Severity, number>>;
+
+/** Alarms of a source that are not cleared, by severity. */
+async function countAlarms(source: string, signal: AbortSignal): Promise<AlarmCounts> {
+  const counts = await Promise.all(
+    SEVERITIES.map((severity) =>
+      got(
+        api.GET('/alarm/alarms/count', {
+          params: { query: { source, severity, resolved: false } as never },
+          signal,
+        }),
+      ),
+    ),
+  );
+  return Object.fromEntries(SEVERITIES.map((severity, index) => [severity, Number(counts[index])])) as AlarmCounts;
+}
+
+/** `t1/admin`, as other clients log in. */
+export const userWithTenant = (): string => `${tenant.value?.name ?? ''}/${user.value?.userName ?? ''}`;
+
+export interface DeviceContent {
+  readonly device: ManagedObject;
+  /** Shows another state of the device, after a change made here. */
+  readonly onChanged: (device: ManagedObject) => void;
+}
+
+export interface DevicePageProps {
+  readonly id: string;
+  readonly actions?: ComponentChildren;
+  readonly children: (content: DeviceContent) => ComponentChildren;
+}
+
+function Tabs({ id, device, alarmCount }: { id: string; device: ManagedObject; alarmCount: number }) {
+  const routes = useContext(RouteTable);
+  const { path } = useLocation();
+  const tabs = routes
+    .filter(({ tab }) => tab !== undefined && (tab.isFor?.(device) ?? true))
+    .sort((left, right) => (left.tab?.order ?? 0) - (right.tab?.order ?? 0))
+    .map((entry) => {
+      const target = href(entry.path as '/devices/:id', { id });
+      return {
+        href: target,
+        text: entry.title(),
+        isCurrent: path === target,
+        ...(entry.path.endsWith('/alarms') ? { count: alarmCount } : {}),
+      };
+    });
+  return <PageTabs label={nameOf(device)} tabs={tabs} />;
+}
+
+export function DevicePage({ id, actions, children }: DevicePageProps) {
+  const words = common();
+  const known = last.value?.id === id ? last.value : undefined;
+  const loaded = useLoaded(
+    async (signal) => {
+      last.value = await readObject(id, signal);
+      return last.value;
+    },
+    [id],
+  );
+  const alarms = useLoaded((signal) => countAlarms(id, signal), [id]);
+  useLive([`/managedobjects/${id}`, `/alarms/${id}`], {
+    onMessages: (messages) => {
+      if (messages.some(({ channel }) => channel.startsWith('/alarms/'))) alarms.reload();
+      const change = messages.map(changeOf).findLast((one) => one?.realtimeAction === 'UPDATE');
+      if (change !== undefined && (change.data as ManagedObject).id === id) last.value = change.data as ManagedObject;
+      if (messages.some((one) => changeOf(one)?.realtimeAction === 'DELETE' && one.channel.startsWith('/managed')))
+        loaded.reload();
+    },
+    onGap: () => {
+      loaded.reload();
+      alarms.reload();
+    },
+  });
+  const crumbs = [{ text: words.sections.devices, href: href('/devices') }];
+  if (loaded.error !== undefined)
+    return (
+      <Page title={id} crumbs={crumbs}>
+        {loaded.error.status === 404 ? (
+          <Empty title={words.deviceGone}>
+            <p>{loaded.error.message}</p>
+          </Empty>
+        ) : (
+          <Fault error={loaded.error} retry={loaded.reload} />
+        )}
+      </Page>
+    );
+  if (known === undefined)
+    return (
+      <Page title={id} crumbs={crumbs}>
+        <Loading />
+      </Page>
+    );
+  const counts = alarms.data;
+  const alarmCount = counts === undefined ? 0 : SEVERITIES.reduce((sum, severity) => sum + counts[severity], 0);
+  const worst = SEVERITIES.find((severity) => (counts?.[severity] ?? 0) > 0);
+  return (
+    <Page
+      title={nameOf(known)}
+      crumbs={crumbs}
+      beside={
+        <span class="row">
+          <ConnectionState state={connectionOf(known)} />
+          {worst && counts && <SeverityBadge severity={worst} count={counts[worst]} />}
+        </span>
+      }
+      actions={
+        <>
+          {actions}
+          <CopyAs request={{ path: `/inventory/managedObjects/${id}` }} user={userWithTenant()} />
+        </>
+      }
+      tabs={<Tabs id={id} device={known} alarmCount={alarmCount} />}
+    >
+      {children({
+        device: known,
+        onChanged: (device) => {
+          last.value = device;
+        },
+      })}
+    </Page>
+  );
+}

@@ -1,0 +1,238 @@
+/** What is known of a device: state, identity, hardware; editing, restarting and deleting it. */
+import { Pencil, RotateCw, Trash2 } from 'lucide';
+import { useLocation } from 'preact-iso';
+import { useState } from 'preact/hooks';
+import { api, got } from '../../../core/api/api.ts';
+import { ApiError } from '../../../core/api/error.ts';
+import { useAction, useLoaded } from '../../../core/api/request.ts';
+import { notify, notifyUndoable } from '../../../core/notices.ts';
+import { href } from '../../../core/route.ts';
+import type { ScreenProps } from '../../../core/route.ts';
+import { nameOf, readObject, supportedOperations } from '../../../core/server/managed-object.ts';
+import type { ManagedObject } from '../../../core/server/managed-object.ts';
+import { common } from '../../../core/text/common.ts';
+import { connectionOf } from '../../../parts/badge.tsx';
+import { Button } from '../../../parts/button.tsx';
+import { CopyButton } from '../../../parts/copy.tsx';
+import { Confirm, Dialog } from '../../../parts/dialog.tsx';
+import { DevicePage } from '../../../parts/device-page.tsx';
+import type { DeviceContent } from '../../../parts/device-page.tsx';
+import { CheckField, Form, TextArea, TextField } from '../../../parts/fields.tsx';
+import { Section } from '../../../parts/page.tsx';
+import { FormFault, With } from '../../../parts/states.tsx';
+import { Time } from '../../../parts/time.tsx';
+import { words as deviceWords } from '../text.ts';
+
+const ADMIN = ['ROLE_INVENTORY_ADMIN', 'ROLE_MANAGED_OBJECT_ADMIN'];
+
+async function change(id: string, body: Readonly<Record<string, unknown>>): Promise<ManagedObject> {
+  const call = api.PUT('/inventory/managedObjects/{id}', { params: { path: { id } }, body: body as never });
+  return (await got(call)) as unknown as ManagedObject;
+}
+
+const textOf = (value: unknown): string => (value === undefined || value === null ? '' : String(value));
+
+function Edit({ device, onChanged, onClose }: DeviceContent & { readonly onClose: () => void }) {
+  const words = deviceWords();
+  const [name, setName] = useState(textOf(device.name));
+  const [type, setType] = useState(textOf(device.type));
+  const [notes, setNotes] = useState(textOf(device['c8y_Notes']));
+  const save = useAction(async () => {
+    const before = { name: device.name ?? null, type: device.type ?? null, c8y_Notes: device['c8y_Notes'] ?? null };
+    const changed = await change(device.id, {
+      name,
+      type: type === '' ? null : type,
+      c8y_Notes: notes === '' ? null : notes,
+    });
+    onChanged(changed);
+    notifyUndoable(words.changed(name), async () => {
+      const now = await readObject(device.id);
+      if (now.lastUpdated !== changed.lastUpdated)
+        throw new ApiError({ status: 409, error: '', message: words.changedMeanwhile, method: 'PUT', url: '' });
+      onChanged(await change(device.id, before));
+    });
+    onClose();
+  });
+  return (
+    <Dialog
+      title={words.editTitle}
+      onClose={onClose}
+      foot={
+        <>
+          <Button onClick={onClose}>{common().cancel}</Button>
+          <Button kind="main" type="submit" form="edit-device" isBusy={save.isRunning}>
+            {common().save}
+          </Button>
+        </>
+      }
+    >
+      <Form id="edit-device" onSubmit={() => void save.run()}>
+        <TextField label={words.name} value={name} onInput={setName} isRequired />
+        <TextField label={words.type} value={type} onInput={setType} />
+        <TextArea label={words.notes} value={notes} onInput={setNotes} rows={4} />
+        <FormFault error={save.error} />
+      </Form>
+    </Dialog>
+  );
+}
+
+function Remove({ device, onClose }: { readonly device: ManagedObject; readonly onClose: () => void }) {
+  const words = deviceWords();
+  const { route } = useLocation();
+  const [withChildren, setWithChildren] = useState(true);
+  const [withUser, setWithUser] = useState(true);
+  const remove = async (): Promise<void> => {
+    const query = { cascade: withChildren, withDeviceUser: withUser };
+    await got(
+      api.DELETE('/inventory/managedObjects/{id}', { params: { path: { id: device.id }, query: query as never } }),
+    );
+    notify(words.removed(nameOf(device)));
+    route(href('/devices'));
+  };
+  return (
+    <Confirm
+      title={words.removeTitle(nameOf(device))}
+      action={words.remove}
+      isDangerous
+      phrase={nameOf(device)}
+      run={remove}
+      onClose={onClose}
+    >
+      <p>{words.removeText}</p>
+      <CheckField label={words.removeChildren} isChecked={withChildren} onChange={setWithChildren} />
+      <CheckField label={words.removeUser} isChecked={withUser} onChange={setWithUser} />
+    </Confirm>
+  );
+}
+
+function ExternalIds({ id }: { readonly id: string }) {
+  const words = deviceWords();
+  const loaded = useLoaded(
+    (signal) => got(api.GET('/identity/globalIds/{id}/externalIds', { params: { path: { id } }, signal })),
+    [id],
+  );
+  return (
+    <Section title={words.externalIds}>
+      <With loaded={loaded}>
+        {(answer) => {
+          const ids = (answer as unknown as { externalIds?: { type: string; externalId: string }[] }).externalIds ?? [];
+          return ids.length === 0 ? (
+            <p class="muted">{words.noExternalIds}</p>
+          ) : (
+            <dl class="facts">
+              {ids.map(({ type, externalId }) => (
+                <>
+                  <dt key={type}>{type}</dt>
+                  <dd>
+                    <span class="mono">{externalId}</span>
+                    <CopyButton text={externalId} />
+                  </dd>
+                </>
+              ))}
+            </dl>
+          );
+        }}
+      </With>
+    </Section>
+  );
+}
+
+function Facts({ device }: { readonly device: ManagedObject }) {
+  const words = deviceWords();
+  const hardware = Object.entries((device['c8y_Hardware'] ?? {}) as Record<string, unknown>);
+  const available = device['c8y_Availability'] as { lastMessage?: string } | undefined;
+  const interval = (device['c8y_RequiredAvailability'] as { responseInterval?: number } | undefined)?.responseInterval;
+  return (
+    <dl class="facts">
+      <dt>{words.id}</dt>
+      <dd>
+        <span class="mono">{device.id}</span>
+        <CopyButton text={device.id} />
+      </dd>
+      <dt>{words.type}</dt>
+      <dd>{device.type ?? '–'}</dd>
+      <dt>{words.owner}</dt>
+      <dd>{device.owner ?? '–'}</dd>
+      <dt>{words.lastMessage}</dt>
+      <dd>
+        <Time value={available?.lastMessage} hasAge />
+      </dd>
+      {interval !== undefined && (
+        <>
+          <dt>{words.interval}</dt>
+          <dd>{words.minutes(interval)}</dd>
+        </>
+      )}
+      <dt>{words.created}</dt>
+      <dd>
+        <Time value={device.creationTime} />
+      </dd>
+      <dt>{words.updated}</dt>
+      <dd>
+        <Time value={device.lastUpdated} hasAge />
+      </dd>
+      {hardware.map(([name, value]) => (
+        <>
+          <dt key={name}>
+            {words.hardware} · {name}
+          </dt>
+          <dd>{textOf(value)}</dd>
+        </>
+      ))}
+      {device['c8y_Notes'] !== undefined && (
+        <>
+          <dt>{words.notes}</dt>
+          <dd>{textOf(device['c8y_Notes'])}</dd>
+        </>
+      )}
+    </dl>
+  );
+}
+
+function Info({ device, onChanged }: DeviceContent) {
+  const words = deviceWords();
+  const [open, setOpen] = useState<'edit' | 'remove'>();
+  const close = (): void => setOpen(undefined);
+  const restart = useAction(async () => {
+    const body = { deviceId: device.id, description: 'Restart', c8y_Restart: {} };
+    await got(api.POST('/devicecontrol/operations', { body: body as never }));
+    notify(connectionOf(device) === 'CONNECTED' ? words.restarted : words.restartOffline);
+  });
+  return (
+    <div class="columns">
+      <Section
+        title={words.info}
+        actions={
+          <>
+            {supportedOperations(device).includes('c8y_Restart') && (
+              <Button
+                icon={RotateCw}
+                roles={['ROLE_DEVICE_CONTROL_ADMIN']}
+                isBusy={restart.isRunning}
+                onClick={() => void restart.run()}
+              >
+                {words.restart}
+              </Button>
+            )}
+            <Button icon={Pencil} roles={ADMIN} onClick={() => setOpen('edit')}>
+              {words.edit}
+            </Button>
+            <Button icon={Trash2} kind="danger" roles={ADMIN} onClick={() => setOpen('remove')}>
+              {words.remove}
+            </Button>
+          </>
+        }
+      >
+        <FormFault error={restart.error} />
+        <Facts device={device} />
+      </Section>
+      <ExternalIds id={device.id} />
+      {open === 'edit' && <Edit device={device} onChanged={onChanged} onClose={close} />}
+      {open === 'remove' && <Remove device={device} onClose={close} />}
+    </div>
+  );
+}
+
+export default function DeviceInfo({ params }: ScreenProps) {
+  return <DevicePage id={params['id']}>{(content) => <Info {...content} />}</DevicePage>;
+}

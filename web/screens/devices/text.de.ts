@@ -1,0 +1,53 @@
+/** German of text.ts. */
+import type { DeviceTexts } from './text.ts';
+
+const de: DeviceTexts = {
+  title: 'Geräte',
+  add: 'Gerät hinzufügen',
+  info: 'Angaben',
+  raw: 'JSON',
+  name: 'Name',
+  state: 'Verbindung',
+  type: 'Typ',
+  serial: 'Seriennummer',
+  model: 'Modell',
+  id: 'Kennung',
+  owner: 'Eigentümer',
+  created: 'Angelegt',
+  updated: 'Zuletzt geändert',
+  lastMessage: 'Letzte Nachricht',
+  alarms: 'Alarme',
+  noAlarms: 'keine',
+  nameFilter: 'Name beginnt mit',
+  typeFilter: 'Typ',
+  query: 'Abfrage',
+  queryHint: "name eq 'pump*' and has(c8y_Hardware)",
+  emptyTitle: 'Noch kein Gerät',
+  emptyText:
+    'Fügen Sie eines hinzu: die Seite gibt Ihnen einen Befehl mit echten Zugangsdaten und zeigt die erste Nachricht.',
+  externalIds: 'Externe Kennungen',
+  externalType: 'Typ',
+  externalId: 'Wert',
+  noExternalIds: 'Keine',
+  hardware: 'Hardware',
+  notes: 'Notizen',
+  edit: 'Bearbeiten',
+  editTitle: 'Gerät bearbeiten',
+  changed: (name) => `${name} ist geändert`,
+  changedMeanwhile: 'Es wurde inzwischen geändert. Laden Sie die Seite neu, um seinen Stand zu sehen.',
+  remove: 'Löschen',
+  removeTitle: (name) => `${name} löschen?`,
+  removeText:
+    'Messwerte, Ereignisse, Alarme und Operationen werden mit gelöscht. Das lässt sich nicht rückgängig machen.',
+  removeChildren: 'Auch Untergeräte und Anlagen löschen',
+  removeUser: 'Auch den Benutzer löschen, mit dem es sich anmeldet',
+  removed: (name) => `${name} ist gelöscht`,
+  interval: 'Erwartet alle',
+  minutes: (count) => `${count} min`,
+  rawHint: 'So, wie der Server es speichert. Zahlen behalten ihre Ziffern.',
+  restart: 'Neu starten',
+  restarted: 'Der Neustart ist unterwegs',
+  restartOffline: 'Das Gerät ist nicht verbunden: es startet neu, wenn es wiederkommt.',
+};
+
+export default de;
