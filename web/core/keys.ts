@@ -60,7 +60,7 @@ export function startKeys(): void {
     const isWriting = event.target instanceof Element && event.target.closest(FIELD) !== null;
     if (event.defaultPrevented || name === '' || (isPlain && (isWriting || !preferences.peek().hasKeys))) return;
     // A dialog has the keyboard for itself.
-    if (isPlain && document.querySelector('dialog:modal') !== null) return;
+    if (!name.startsWith('Ctrl ') && document.querySelector('dialog:modal') !== null) return;
     const found = reader.read(name, event.timeStamp, active);
     if (found === undefined) return;
     event.preventDefault();

@@ -1,11 +1,182 @@
-/** The start page: is the server well, and what comes next. */
-import { Page } from '../../parts/page.tsx';
-import { words } from './text.ts';
+/** The start page: is the server well, what happened last; without devices it is the way to the first one. */
+import { CircleCheck, CircleX } from 'lucide';
+import { api, got } from '../../core/api/api.ts';
+import { useLoaded } from '../../core/api/request.ts';
+import type { Loaded } from '../../core/api/request.ts';
+import { sendRaw } from '../../core/api/send.ts';
+import { useLive } from '../../core/live/live.ts';
+import { href } from '../../core/route.ts';
+import { countObjects } from '../../core/server/managed-object.ts';
+import { numberText } from '../../core/text/language.ts';
+import { SEVERITIES, SeverityBadge } from '../../parts/badge.tsx';
+import type { Severity } from '../../parts/badge.tsx';
+import { LinkButton } from '../../parts/button.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { Page, Section } from '../../parts/page.tsx';
+import { With } from '../../parts/states.tsx';
+import { Time } from '../../parts/time.tsx';
+import { words as homeWords } from './text.ts';
+
+const RECENT = 5;
+const DEVICES = { fragmentType: 'c8y_IsDevice' };
+
+interface Recent {
+  readonly id: string;
+  readonly time: string;
+  readonly text: string;
+  readonly severity?: Severity;
+  readonly source: { readonly id: string; readonly name?: string };
+}
+
+interface Health {
+  readonly ready: boolean;
+  readonly parts: Readonly<Record<string, { readonly ready: boolean }>>;
+}
+
+/** A server that is not ready answers 503, and says which part. */
+async function readHealth(signal: AbortSignal): Promise<Health> {
+  const { data, error } = await api.GET('/health/ready', { signal });
+  return (data ?? error) as unknown as Health;
+}
+
+async function readRecent(path: string, name: string, signal: AbortSignal): Promise<readonly Recent[]> {
+  const answer = await (await sendRaw(`${path}pageSize=${RECENT}`, { signal })).json();
+  return answer[name] as Recent[];
+}
+
+async function countAlarms(signal: AbortSignal): Promise<readonly (readonly [Severity, number])[]> {
+  return Promise.all(
+    SEVERITIES.map(async (severity) => {
+      const query = { severity, status: 'ACTIVE' } as never;
+      return [severity, Number(await got(api.GET('/alarm/alarms/count', { params: { query }, signal })))] as const;
+    }),
+  );
+}
+
+function HealthCard({ health }: { readonly health: Loaded<Health> }) {
+  const words = homeWords();
+  return (
+    <section class="card">
+      <h2>{words.server}</h2>
+      <With loaded={health}>
+        {({ ready, parts }) => {
+          const down = Object.entries(parts).filter(([, part]) => !part.ready);
+          return (
+            <p class="row">
+              <Icon icon={ready ? CircleCheck : CircleX} />
+              <span>{ready ? words.up : words.partsDown(down.map(([name]) => name))}</span>
+            </p>
+          );
+        }}
+      </With>
+    </section>
+  );
+}
+
+function RecentList({ title, loaded, none }: { title: string; loaded: Loaded<readonly Recent[]>; none: string }) {
+  return (
+    <Section title={title}>
+      <With loaded={loaded}>
+        {(entries) =>
+          entries.length === 0 ? (
+            <p class="muted">{none}</p>
+          ) : (
+            <ul class="stack">
+              {entries.map(({ id, time, text, severity, source }) => (
+                <li key={id} class="row">
+                  <Time value={time} />
+                  {severity && <SeverityBadge severity={severity} />}
+                  <span>{text}</span>
+                  <a href={href('/devices/:id', { id: source.id })}>{source.name ?? source.id}</a>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </With>
+    </Section>
+  );
+}
+
+function FirstSteps() {
+  const { steps, firstTitle } = homeWords();
+  return (
+    <Section title={firstTitle}>
+      <ol class="cards">
+        <li class="card">
+          <h3>1 · {steps.server} ✓</h3>
+          <p>{steps.serverText}</p>
+        </li>
+        <li class="card">
+          <h3>2 · {steps.device}</h3>
+          <p>{steps.deviceText}</p>
+          <LinkButton kind="main" href={href('/devices/new')}>
+            {steps.device}
+          </LinkButton>
+        </li>
+        <li class="card">
+          <h3>3 · {steps.data}</h3>
+          <p>{steps.dataText}</p>
+        </li>
+        <li class="card">
+          <h3>4 · {steps.user}</h3>
+          <p>{steps.userText}</p>
+        </li>
+      </ol>
+    </Section>
+  );
+}
 
 export default function Home() {
+  const words = homeWords();
+  const health = useLoaded(readHealth, []);
+  const devices = useLoaded((signal) => countObjects(DEVICES, signal), []);
+  const counts = useLoaded(countAlarms, []);
+  const alarms = useLoaded((signal) => readRecent('/alarm/alarms?', 'alarms', signal), []);
+  const events = useLoaded((signal) => readRecent('/event/events?', 'events', signal), []);
+  const reloadAlarms = (): void => {
+    alarms.reload();
+    counts.reload();
+  };
+  useLive(['/alarms/*'], { onMessages: reloadAlarms, onGap: reloadAlarms });
+  useLive(['/events/*'], { onMessages: events.reload, onGap: events.reload });
   return (
-    <Page title={words().title}>
-      <p>{words().welcome}</p>
+    <Page title={words.title}>
+      {devices.data === 0 && <FirstSteps />}
+      <div class="cards section">
+        <HealthCard health={health} />
+        <section class="card">
+          <h2>{words.devices}</h2>
+          <With loaded={devices}>
+            {(count) => (
+              <a class="number" href={href('/devices')} aria-label={words.count(count)}>
+                {numberText(count)}
+              </a>
+            )}
+          </With>
+        </section>
+        <section class="card">
+          <h2>{words.alarms}</h2>
+          <With loaded={counts}>
+            {(found) => {
+              const some = found.filter(([, count]) => count > 0);
+              return some.length === 0 ? (
+                <p class="muted">{words.noAlarms}</p>
+              ) : (
+                <p class="row">
+                  {some.map(([severity, count]) => (
+                    <SeverityBadge key={severity} severity={severity} count={count} />
+                  ))}
+                </p>
+              );
+            }}
+          </With>
+        </section>
+      </div>
+      <div class="columns columns-even">
+        <RecentList title={words.recentAlarms} loaded={alarms} none={words.noAlarms} />
+        <RecentList title={words.recentEvents} loaded={events} none={words.noEvents} />
+      </div>
     </Page>
   );
 }

@@ -1,6 +1,31 @@
 /** German of text.ts. */
+import { numberText, plural } from '../../core/text/language.ts';
 import type { HomeTexts } from './text.ts';
 
-const de: HomeTexts = { title: 'Start', welcome: 'Der Server läuft.' };
+const de: HomeTexts = {
+  title: 'Start',
+  server: 'Server',
+  up: 'Bereit',
+  down: 'Nicht bereit',
+  partsDown: (parts) => `Nicht bereit: ${parts.join(', ')}`,
+  devices: 'Geräte',
+  alarms: 'Aktive Alarme',
+  noAlarms: 'Keine',
+  recentAlarms: 'Neueste Alarme',
+  recentEvents: 'Neueste Ereignisse',
+  noEvents: 'Noch kein Ereignis',
+  firstTitle: 'Von hier zum ersten Live-Wert',
+  steps: {
+    server: 'Der Server ist bereit',
+    serverText: 'Er nimmt Nachrichten über MQTT und HTTP und behält, was er bestätigt hat.',
+    device: 'Gerät verbinden',
+    deviceText: 'Sie bekommen einen Befehl mit echten Zugangsdaten. Kein Gerät zur Hand? Die Seite sendet für Sie.',
+    data: 'Daten sehen',
+    dataText: 'Die erste Nachricht erscheint innerhalb einer Sekunde auf der Seite.',
+    user: 'Zweiten Benutzer anlegen, und sichern',
+    userText: 'Bei einem Verwalter genügt ein verlorenes Passwort, und es gibt keinen mehr.',
+  },
+  count: (count) => `${numberText(count)} ${plural(count, { one: 'Gerät', other: 'Geräte' })}`,
+};
 
 export default de;
