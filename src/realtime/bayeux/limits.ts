@@ -5,7 +5,8 @@ export interface BayeuxLimits {
   readonly sessions: number;
   readonly sessionsPerUser: number;
   /**
-   * Sessions of one user that are subscribed to one channel; one more ends the oldest (docs/spec/realtime.md#sessions).
+   * Sessions of one user that are subscribed to one channel, of users with tokens those of one login; one more ends the
+   * oldest (docs/spec/realtime.md#sessions).
    */
   readonly sessionsPerUserAndChannel: number;
   readonly subscriptionsPerSession: number;

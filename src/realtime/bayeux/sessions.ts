@@ -27,7 +27,7 @@ export class BayeuxSessions {
   readonly #shares: Shares;
   /** Sessions whose clients have not connected yet, the oldest first. */
   readonly #unconnected = new Set<BayeuxSession>();
-  /** The sessions of a user on a channel, the oldest subscription first. */
+  /** The sessions of a user, or of one login of his with a token, on a channel, the oldest subscription first. */
   readonly #byUserAndChannel = new Map<string, Set<BayeuxSession>>();
 
   /** Those of its subscriptions that objects have opened. */
@@ -126,7 +126,7 @@ export class BayeuxSessions {
   }
 
   /**
-   * Subscribes; the oldest of the user's sessions on the channel ends when there are too many.
+   * Subscribes; the oldest of the sessions that count together on the channel ends when there are too many.
    * @param by.isAgent whether the channel is an agent's, and the session its own. @param by.openers the objects that
    * open it, none for a role.
    */
@@ -211,7 +211,7 @@ export class BayeuxSessions {
 
 /** `none`: a client that came back would only push out the next. */
 function tooManyOnChannel(channel: Channel, maximum: number): Answer {
-  const text = `More than ${maximum} sessions of this user on the channel: the oldest was closed`;
+  const text = `More than ${maximum} sessions of this user or login on the channel: the oldest was closed`;
   return {
     successful: false,
     error: errorText(403, channel.text, text),
@@ -224,8 +224,9 @@ function userKey(user: { tenant: string; userName: string }): string {
   return `${user.tenant}/${user.userName}`;
 }
 
-function channelKey(session: BayeuxSession, channel: Channel): string {
-  return `${userKey(session.principal)}\n${channel.text}`;
+/** People who share an account are told apart by their logins: each login counts for itself. */
+function channelKey({ principal }: BayeuxSession, channel: Channel): string {
+  return `${userKey(principal)}\n${principal.session?.id ?? ''}\n${channel.text}`;
 }
 
 function addTo(map: Map<string, Set<BayeuxSession>>, key: string, session: BayeuxSession): void {

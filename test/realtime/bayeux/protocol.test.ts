@@ -346,13 +346,26 @@ t.test('one session too many of a user on a channel ends the oldest', async (t) 
       channel: '/meta/connect',
       successful: false,
       advice: { reconnect: 'none' },
-      error: '403:/alarms/*:More than 10 sessions of this user on the channel: the oldest was closed',
+      error: '403:/alarms/*:More than 10 sessions of this user or login on the channel: the oldest was closed',
     },
   ]);
   t.ok(polls.slice(1).every((poll) => poll.messages === undefined));
   t.equal(last.messages, undefined);
   t.match((await clients[0].connect()).messages, [UNKNOWN]);
   t.same(world.refusals.counts, { 'realtime/sessions-per-user-and-channel': 1 });
+});
+
+t.test('people who share an account and log in count by their logins', async (t) => {
+  const world = createWorld();
+  const login = (id: string): PollingClient =>
+    new PollingClient(world, {
+      principal: { ...principal('admin'), session: { id, expiresAt: Date.now() + 3_600_000, xsrfToken: '' } },
+    });
+  const polls = [];
+  for (let count = 0; count < 22; count += 1) polls.push(await login(`login ${count % 2}`).watch('/alarms/*'));
+  const isEnded = polls.map(({ messages }) => messages !== undefined);
+  t.same(isEnded, [true, true, ...Array.from({ length: 20 }, () => false)], 'the oldest of each login');
+  t.same(world.refusals.counts, { 'realtime/sessions-per-user-and-channel': 2 });
 });
 
 t.test('disconnect answers the connect that is held and ends the session', async (t) => {
