@@ -19,6 +19,7 @@ import { managedObjectDeviceRoutes } from './inventory/device.ts';
 import { managedObjectListRoutes } from './inventory/list.ts';
 import { managedObjectRoutes } from './inventory/managed-objects.ts';
 import { measurementListRoutes } from './measurements/list.ts';
+import { latestMeasurementRoutes } from './measurements/latest.ts';
 import { measurementSeriesRoutes } from './measurements/series.ts';
 import { measurementRoutes } from './measurements/measurements.ts';
 import { openApiRoutes } from './openapi/routes.ts';
@@ -38,14 +39,18 @@ import { smartRestOneRoutes } from './smartrest/one.ts';
 import { statisticsFileRoutes } from './tenants/statistics-files.ts';
 import { subscriptionRoutes } from './applications/subscriptions.ts';
 import { subtenantRoutes, tenantOf } from './tenants/subtenants.ts';
+import { aboutRoutes } from './system/about.ts';
+import { connectionRoutes } from './system/connections.ts';
 import { featureRoutes } from './system/features.ts';
 import { frontPageRoutes } from './system/front-page.ts';
+import { statusRoutes } from './system/status.ts';
 import { systemRoutes } from './system/system.ts';
 import { tenantStatisticsRoutes } from './tenants/statistics.ts';
 import { tenantRoutes } from './tenants/tenants.ts';
 import { currentUserRoutes } from './users/current-user.ts';
 import { deviceAccessTokenRoutes } from './devices/access-token.ts';
 import { devicePermissionRoutes } from './users/device-permissions.ts';
+import { effectiveRightsRoutes } from './users/effective-rights.ts';
 import { groupRoutes } from './users/groups.ts';
 import { inventoryRoleRoutes } from './users/inventory-roles.ts';
 import { loginOptionRoutes } from './users/login-options.ts';
@@ -71,6 +76,7 @@ export function apiRoutes(further: readonly Route[] = []): Route[] {
     ...rootRoutes(),
     ...measurementRoutes(),
     ...measurementSeriesRoutes(),
+    ...latestMeasurementRoutes(),
     ...measurementListRoutes(),
     ...managedObjectRoutes(),
     ...managedObjectListRoutes(),
@@ -94,6 +100,7 @@ export function apiRoutes(further: readonly Route[] = []): Route[] {
     ...userPasswordRoutes(),
     ...userTotpRoutes(),
     ...currentUserRoutes(),
+    ...effectiveRightsRoutes(),
     ...groupRoutes(),
     ...userRoleRoutes(),
     ...inventoryRoleRoutes(),
@@ -120,6 +127,9 @@ export function apiRoutes(further: readonly Route[] = []): Route[] {
     ...onnxRoutes(),
     ...notificationTokenRoutes(),
     ...systemRoutes(),
+    ...aboutRoutes(),
+    ...connectionRoutes(),
+    ...statusRoutes(),
     ...featureRoutes(),
     ...frontPageRoutes(),
     ...consoleRoutes(),

@@ -10,6 +10,13 @@ export function countDevices(history: HistoryReader, tenant: number): Promise<nu
   return countDocuments(history, 'managed_objects', new HistoryFilter(tenant).fragment(DEVICE_MARKER));
 }
 
+/** Whether a tenant has a device. Reads no more than finds one. */
+export async function hasDevices(history: HistoryReader, tenant: number): Promise<boolean> {
+  const filter = new HistoryFilter(tenant).fragment(DEVICE_MARKER);
+  const sql = `SELECT id FROM managed_objects FINAL ${filter.clauses('managed_objects')} LIMIT 1`;
+  return (await history.query(filter.statement(['managed_objects'], sql))).length > 0;
+}
+
 const newest = (table: string, final: string): string =>
   `SELECT max(toUnixTimestamp64Milli(time)) AS at FROM ${table}${final} WHERE tenant = {tenant:UInt32} AND source = {source:UInt64}`;
 const NEWEST = `SELECT max(at) AS newest FROM (${newest('measurements', '')} UNION ALL ${newest('events', ' FINAL')} UNION ALL ${newest('alarms', ' FINAL')})`;

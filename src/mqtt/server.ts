@@ -6,6 +6,7 @@ import type { Server as TlsServer, TlsOptions } from 'node:tls';
 import type { MqttApplication, SessionStore } from './sessions/application.ts';
 import { addressText } from '../model/access/client-address.ts';
 import type { ExpiryClock } from '../model/sessions/expiry.ts';
+import type { ConnectionPage, ConnectionQuery } from '../ports/device-connections.ts';
 import type { Log } from '../ports/log.ts';
 import { addUser, dependsOn } from '../model/access/principal.ts';
 import type { ConnectedUsers } from '../model/access/principal.ts';
@@ -13,6 +14,7 @@ import { Shares } from '../pacing/shares.ts';
 import { leave, refuse } from './packets/connect.ts';
 import { BLOCK, Connection, STATE } from './connections/connection.ts';
 import type { ConnectionContext } from './connections/connection.ts';
+import { connectionPage } from './connections/page.ts';
 import { EarlyBytes } from './transports/early-bytes.ts';
 import { DEFAULT_LIMITS, LIMIT } from './wire/limits.ts';
 import type { LimitName, MqttLimits } from './wire/limits.ts';
@@ -249,6 +251,11 @@ export class MqttServer {
       const principal = connection.principal as Connection['principal'] | undefined;
       if (principal !== undefined && principal.certificate === undefined) addUser(users, principal);
     }
+  }
+
+  /** Open connections of a tenant on this node, which is told in each row. */
+  pageOf(tenantNumber: number, query: ConnectionQuery, node: string): ConnectionPage {
+    return connectionPage(this.#connections, tenantNumber, query, node);
   }
 
   /** Ends the connections of devices that came with a certificate of an issuer that is trusted no more. */

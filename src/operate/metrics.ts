@@ -117,6 +117,11 @@ export class Metrics implements Refusals {
     this.#log.warn({ limit, count, ...unlogged, ...refused }, `refused by the limit ${limit}`);
   }
 
+  /** By limit, since the start. */
+  get refusalCounts(): ReadonlyMap<string, number> {
+    return this.#refusals;
+  }
+
   /** A value that is read on request. */
   gauge(name: string, help: string, read: () => number): void {
     this.registry.registerMetric(

@@ -21,6 +21,15 @@ export interface EffectiveRights {
   readonly groups: readonly StoredGroup[];
 }
 
+/** What gives a right: the user himself, a group, or an inventory role that was assigned to him. */
+export type RightOrigin =
+  | { readonly kind: 'user' }
+  | { readonly kind: 'group' | 'inventoryRole'; readonly id: number; readonly name: string };
+
+export interface OriginatedGrant extends InventoryGrant {
+  readonly from: RightOrigin;
+}
+
 /** @returns the groups of a user that exist, by their ids. */
 export async function groupsOf(
   documents: DocumentReader,
@@ -41,13 +50,27 @@ export async function effectiveRights(
 ): Promise<EffectiveRights> {
   const groups = await groupsOf(documents, tenant, user);
   const roles = new Set([...user.roles, ...groups.flatMap((group) => group.roles)]);
-  const grants = [
-    ...[user.doc, ...groups.map(({ doc }) => doc)].flatMap(devicePermissionGrants),
-    ...(await assignedGrants(documents, tenant, user.userName)),
-  ];
+  const grants = await originatedGrants(documents, tenant, user, groups);
   // Fewer rights than assigned, never more.
   if (grants.length > GRANTS_MAX) refusals.count(GRANTS_LIMIT);
-  return { roles, grants: grants.slice(0, GRANTS_MAX), groups };
+  const counted = grants.slice(0, GRANTS_MAX).map(({ from: _origin, ...grant }): InventoryGrant => grant);
+  return { roles, grants: counted, groups };
+}
+
+/** All grants of a user with what gives them; the first `GRANTS_MAX` count. @param groups those of the user. */
+export async function originatedGrants(
+  documents: DocumentReader,
+  tenant: number,
+  user: StoredUser,
+  groups: readonly StoredGroup[],
+): Promise<OriginatedGrant[]> {
+  const ofDoc = (doc: string, from: RightOrigin): OriginatedGrant[] =>
+    devicePermissionGrants(doc).map((grant) => ({ ...grant, from }));
+  return [
+    ...ofDoc(user.doc, { kind: 'user' }),
+    ...groups.flatMap(({ id, name, doc }) => ofDoc(doc, { kind: 'group', id, name })),
+    ...(await assignedGrants(documents, tenant, user.userName)),
+  ];
 }
 
 /** The rights of a device user but for those that registration gives to every device. */
@@ -78,7 +101,7 @@ export function devicePermissionGrants(doc: string): InventoryGrant[] {
   return grants;
 }
 
-async function assignedGrants(documents: DocumentReader, tenant: number, userName: string): Promise<InventoryGrant[]> {
+async function assignedGrants(documents: DocumentReader, tenant: number, userName: string): Promise<OriginatedGrant[]> {
   const rows = await documents.list('inventoryAssignment', tenant, `${userName}\n`, { limit: GRANTS_MAX });
   if (rows.length === 0) return [];
   const assignments = rows.map(({ value }) => JSON.parse(value) as StoredAssignment);
@@ -99,6 +122,7 @@ async function assignedGrants(documents: DocumentReader, tenant: number, userNam
         type: permission.type,
         scope: permission.scope as GrantScope,
         permission: permission.permission as GrantPermission,
+        from: { kind: 'inventoryRole' as const, id, name: roles.get(id)?.name ?? '' },
       })),
     ),
   );

@@ -18,6 +18,7 @@ import { APPLICATION_HEADERS, applicationOf } from '../request/application-key.t
 import { alarmHistoryText } from '../audits/audits.ts';
 import { deleteData } from '../lists/data-delete.ts';
 import { documentPage } from '../../history/page.ts';
+import { formatTime } from '../../model/documents/iso-time.ts';
 import { isEntityId } from '../../model/entities/entity-id.ts';
 import {
   UNSTORED,
@@ -53,6 +54,8 @@ import { selectingFilters } from '../lists/selecting-filters.ts';
 
 const READ = ['ROLE_ALARM_READ'];
 const ADMIN = ['ROLE_ALARM_ADMIN'];
+/** By the server's clock: `lastUpdatedFrom` of the change that takes this one back. */
+const REQUESTED_AT = 'X-Millrace-Requested-At';
 /**
  * A change of many alarms is waited for this long; then it goes on behind the answer
  * (docs/spec/alarms.md#changes-of-many).
@@ -228,13 +231,14 @@ async function putAll(request: ApiRequest): Promise<Answer> {
   await changeRecords(request.platform, tenant, [
     { collection: 'job', id, expected: undefined, value: JSON.stringify(change), isPositioned: true },
   ]);
+  const headers = [REQUESTED_AT, formatTime(change.requestedAt)];
   for (let waitedMs = 0; waitedMs < BULK_WAIT_MS; waitedMs += BULK_POLL_MS) {
-    if ((await platform.documents.get('job', tenant, id)) === undefined) return { status: 200, text: '' };
+    if ((await platform.documents.get('job', tenant, id)) === undefined) return { status: 200, text: '', headers };
     await new Promise((resolve) => {
       setTimeout(resolve, BULK_POLL_MS);
     });
   }
-  return { status: 202, text: '' };
+  return { status: 202, text: '', headers };
 }
 
 export function alarmRoutes(): Route[] {
@@ -290,8 +294,8 @@ export function alarmRoutes(): Route[] {
       query: ALARM_FILTERS,
       body: { schema: schemas.AlarmStatusChange, mediaTypes: ['alarm'], example: { status: 'CLEARED' } },
       answers: [
-        { status: 200, description: 'Changed' },
-        { status: 202, description: 'Being changed' },
+        { status: 200, description: `Changed; ${REQUESTED_AT} has the time of the request` },
+        { status: 202, description: `Being changed; ${REQUESTED_AT} has the time of the request` },
       ],
       handle: putAll,
     },

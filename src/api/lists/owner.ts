@@ -111,7 +111,7 @@ export function isListOfDevice(request: ApiRequest): boolean {
   const { route, principal } = request;
   if (principal.ownRoles === undefined || request.method !== 'GET' || route.access !== 'owner' || request.isPrivileged)
     return false;
-  return route.query?.['pageSize'] !== undefined || route.path.endsWith('/count');
+  return route.query?.['pageSize'] !== undefined || /\/(?:count|latest)$/.test(route.path);
 }
 
 /**

@@ -7,13 +7,14 @@ import { limitSources } from '../../history/access.ts';
 import { HistoryFilter } from '../../history/filter.ts';
 import { MEASUREMENT_READ, UNIT_HEADERS, unitsOf } from './measurements.ts';
 import { isOwner, reachOf, typesHeld } from '../lists/owner.ts';
-import { RANGE, REVERT, list } from '../request/schema/query-parameters.ts';
+import { RANGE, REVERT, list, text } from '../request/schema/query-parameters.ts';
 import { found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
-import { SeriesReader } from '../../history/measurements/series.ts';
-import type { SeriesRow } from '../../history/measurements/series.ts';
-import { convertUnit } from '../../model/documents/units.ts';
+import { SERIES_FUNCTIONS, SeriesReader } from '../../history/measurements/series.ts';
+import type { SeriesFunction, SeriesRow } from '../../history/measurements/series.ts';
+import { convertCombined, convertUnit } from '../../model/documents/units.ts';
+import type { UnitSystem } from '../../model/documents/units.ts';
 
 /** Values of one answer: times by the series that exist. More set `truncated`. */
 const VALUES_MAX = 5000;
@@ -28,6 +29,38 @@ const SERIES_MAX = 100;
 
 /** Of a bucket; 0 for values at their own time. */
 const DURATIONS: Readonly<Record<string, number>> = { MINUTELY: 60_000, HOURLY: 3_600_000, DAILY: 86_400_000, '': 0 };
+
+const INTERVAL = /^([1-9]\d{0,7})([smhdw])$/;
+const INTERVAL_UNITS: Readonly<Record<string, number>> = {
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+};
+const INTERVAL_MS_MAX = 366 * 86_400_000;
+/** 1970-01-01 was a Thursday: weeks are counted from the Monday before. */
+const MONDAY_MS = -3 * 86_400_000;
+
+/** @throws PlatformError `general/invalid-parameter`. */
+function intervalOf({ query }: ApiRequest): { readonly durationMs: number; readonly originMs: number } {
+  const text = query.text('aggregationInterval');
+  const type = query.text('aggregationType');
+  if (text === undefined) return { durationMs: DURATIONS[type ?? ''], originMs: 0 };
+  const refused = (limit: string): PlatformError =>
+    new PlatformError('general/invalid-parameter', { name: 'aggregationInterval', value: text, limit });
+  if (type !== undefined) throw refused('no aggregationType beside it');
+  const [, number = '', unit = ''] = INTERVAL.exec(text) ?? [];
+  const durationMs = Number(number) * (INTERVAL_UNITS[unit] ?? 0);
+  if (durationMs === 0 || durationMs > INTERVAL_MS_MAX)
+    throw refused('a whole number and s, m, h, d or w, for instance 30s, from 1s to 366d');
+  return { durationMs, originMs: unit === 'w' ? MONDAY_MS : 0 };
+}
+
+const functionsOf = ({ query }: ApiRequest): readonly SeriesFunction[] => {
+  const named = query.list('aggregationFunction') as SeriesFunction[];
+  return named.length === 0 ? ['min', 'max'] : [...new Set(named)];
+};
 
 function read(request: ApiRequest, isOwn: boolean): Promise<SeriesRow[]> {
   const { query } = request;
@@ -47,7 +80,8 @@ function read(request: ApiRequest, isOwn: boolean): Promise<SeriesRow[]> {
   const range = {
     from: query.time('dateFrom') as number,
     to: query.time('dateTo') as number,
-    durationMs: DURATIONS[query.text('aggregationType') ?? ''],
+    ...intervalOf(request),
+    functions: functionsOf(request),
     isDescending: query.isTrue('revert'),
   };
   // One more than allowed shows that there are more.
@@ -80,8 +114,22 @@ function countWithin(rows: readonly SeriesRow[]): number {
   return rows.length;
 }
 
+/** Of one interval of one series. */
+function resultsText(row: SeriesRow, functions: readonly SeriesFunction[], units: UnitSystem | undefined): string {
+  const { unitName: unit, seen } = row;
+  const members = functions.map((name, index) => {
+    const value = row.results[index];
+    if (value === null || name === 'count') return `"${name}":${value}`;
+    if (name === 'min' || name === 'max' || name === 'avg')
+      return `"${name}":${convertUnit({ value, unit }, units).value}`;
+    return `"${name}":${convertCombined({ value, unit }, name === 'sum' ? Number(seen) : 0, units)}`;
+  });
+  return `{${members.join(',')}}`;
+}
+
 function seriesText(request: ApiRequest, rows: readonly SeriesRow[], isTruncated: boolean): string {
   const units = unitsOf(request);
+  const functions = functionsOf(request);
   const places = new Map<string, number>();
   const heads: string[] = [];
   for (const row of rows) {
@@ -96,8 +144,7 @@ function seriesText(request: ApiRequest, rows: readonly SeriesRow[], isTruncated
     const time = formatTime(Number(row.bucket));
     const values = times.get(time) ?? [];
     times.set(time, values);
-    const [low, high] = [row.low, row.high].map((value) => convertUnit({ value, unit: row.unitName }, units).value);
-    values[places.get(`${row.fragment}.${row.series}`) as number] = `{"min":${low},"max":${high}}`;
+    values[places.get(`${row.fragment}.${row.series}`) as number] = resultsText(row, functions, units);
   }
   const values = [...times].map(
     ([time, entries]) =>
@@ -125,6 +172,13 @@ export function measurementSeriesRoutes(): Route[] {
           schema: Type.Enum(['DAILY', 'HOURLY', 'MINUTELY']),
           description: 'Lowest and highest value of each minute, hour or day of UTC',
         },
+        aggregationInterval: text(
+          'Instead of aggregationType an interval of any length: a whole number and s, m, h, d or w, for instance 30s; at most 366d',
+        ),
+        aggregationFunction: list(
+          Type.Enum([...SERIES_FUNCTIONS]),
+          'What is computed of each interval, repeated or comma separated; min and max without it',
+        ),
         ...REVERT,
       },
       answers: [{ status: 200, description: 'Series and their values by time', mediaType: 'measurementSeries' }],

@@ -22,6 +22,7 @@ import {
   ref,
   written,
 } from '../../model/schema/parts.ts';
+import { SERIES_FUNCTIONS } from '../../history/measurements/series.ts';
 import * as bodies from '../../model/entities/body-schemas.ts';
 import { TENANT_ANSWER_SCHEMAS } from '../tenants/schemas.ts';
 import { USER_ANSWER_SCHEMAS } from '../users/schemas.ts';
@@ -81,8 +82,10 @@ const WrittenManagedObject = open(
 
 const SERIES = 'Fragments hold series: {"c8y_Env":{"T":{"value":21.5,"unit":"C"}}}';
 const Measurement = open({ source: Source, time: Timestamp, type: Text }, SERIES);
-/** Those of an aggregation have min and max. */
-const SeriesValue = nullable(open({ min: Type.Number(), max: Type.Number() }));
+/** Of each value or interval what `aggregationFunction` asks for, min and max without it. */
+const SeriesValue = nullable(
+  open(Object.fromEntries(SERIES_FUNCTIONS.map((name) => [name, optional(nullable(Type.Number()))]))),
+);
 const Event = open({ source: Source, time: Timestamp, type: Text, text: Text, ...created });
 const Status = Type.Enum([...ALARM_STATUSES]);
 const ALARM_MEMBERS = {

@@ -37,6 +37,7 @@ const EXPOSED_HEADERS = [
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',
   'X-RateLimit-Reset',
+  'X-Millrace-Requested-At',
 ].join(', ');
 
 /** How long a browser may keep the answer to its preflight. */

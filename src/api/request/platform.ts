@@ -1,5 +1,6 @@
 /** The port of src/api: what the HTTP resources need from the rest of the server. The composition root provides it. */
 import type { AvailabilityPort } from '../../model/entities/availability.ts';
+import type { DeviceConnections } from '../../ports/device-connections.ts';
 import type { DeviceErrors } from '../../ports/device-errors.ts';
 import type { Blobs, RetiredContents } from '../../ports/blobs.ts';
 import type { CommandPort } from '../../ports/command-port.ts';
@@ -32,6 +33,7 @@ import type { Tokens } from '../../accounts/login/tokens.ts';
 import type { OnnxScoring } from '../../scoring/onnx/onnx-scoring.ts';
 import type { Scoring } from '../../scoring/scoring.ts';
 import type { Trainings } from '../../scoring/training/trainings.ts';
+import type { Backlog } from '../../ports/backlogs.ts';
 import type { Turns } from '../../pacing/turns.ts';
 import type { Collections } from '../../smartrest/one/collections.ts';
 
@@ -70,6 +72,19 @@ export interface HealthReport {
   readonly ready: boolean;
   /** By part: journal, documents, history, … with the lag of each stage where it has one. */
   readonly parts: Readonly<Record<string, { readonly ready: boolean; readonly [detail: string]: unknown }>>;
+}
+
+/** What the server is and where it listens, as its composition knows it. */
+export interface ServerFacts {
+  /** As in logs and metrics. */
+  readonly node: string;
+  readonly shape: 'single-node' | 'cluster';
+  /** Those that are open: of a server with `--http-port 0` the port that it was given. */
+  readonly ports: Readonly<Partial<Record<'http' | 'https' | 'mqtt' | 'mqttTls', number>>>;
+  /** What runs the scripts of pipelines; `off`: nothing. */
+  readonly python: 'off' | 'pyodide' | 'system';
+  /** Whether mails leave the server, for instance links to set a password. */
+  readonly sendsMail: boolean;
 }
 
 export interface ApiConfig {
@@ -148,6 +163,8 @@ export interface Platform {
   /** Consumers of Notifications 2.0. */
   readonly notifications: {
     readonly tokens: Pick<NotificationTokens, 'issue' | 'verify'>;
+    /** Of a tenant's consumers on this node, the largest topics first. */
+    backlogs(tenant: number, limit: number): readonly Backlog[];
     /** Removes the subscriber with its backlog; SCHEDULED: it will be. */
     unsubscribe(claims: ConsumerClaims): Promise<'DONE' | 'SCHEDULED'>;
     /** A subscription was stored: resolves when it counts everywhere. @param id of its record. */
@@ -163,6 +180,7 @@ export interface Platform {
   readonly availability: AvailabilityPort;
   /** What the protocols of devices noted; without it none is known. */
   readonly deviceErrors?: DeviceErrors;
+  readonly connections: DeviceConnections;
   readonly retention: RetentionPort;
   readonly statisticsFiles: Pick<StatisticsFiles, 'list' | 'get' | 'ofMonth' | 'read' | 'createTest'>;
   readonly authenticator: Authenticator & PasswordConfirmation;
@@ -193,11 +211,14 @@ export interface Platform {
   readonly tokenPolicyDefault?: TokenPolicy;
   readonly log: Log;
   readonly config: ApiConfig;
+  facts(): ServerFacts;
   /** Milliseconds since 1970. */
   now(): number;
   health(): HealthReport | Promise<HealthReport>;
   /** Prometheus text. */
   metricsText(): Promise<string>;
+  /** What was refused since the start, by limit. */
+  refusalCounts(): ReadonlyMap<string, number>;
   /**
    * Called with every answer when present, for counters: must be cheap. `durationMs` is the time from the whole request
    * to the written answer; undefined for an answer that is still being sent, or that was held back on purpose.

@@ -5,6 +5,7 @@
 import Type from 'typebox';
 import { MANAGEMENT_TENANT } from '../../accounts/tenants/tenants.ts';
 import { PlatformError } from '../../model/errors.ts';
+import type { HealthReport } from '../request/platform.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { ANONYMOUS } from '../../model/access/principal.ts';
 import { JSON_TYPE } from '../http/media-types.ts';
@@ -15,16 +16,20 @@ const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 const OPERATOR_ROLES = ['ROLE_TENANT_MANAGEMENT_READ', 'ROLE_TENANT_MANAGEMENT_ADMIN'];
 
-const isOperator = (request: ApiRequest): boolean =>
+export const isOperator = (request: ApiRequest): boolean =>
   request.platform.config.hasOpenMetrics === true ||
   (request.principal.tenant === MANAGEMENT_TENANT && request.hasRole(...OPERATOR_ROLES));
 
-async function ready(request: ApiRequest): Promise<Answer> {
+/** What the caller may see of the parts: details are for operators. */
+export async function reportFor(request: ApiRequest): Promise<HealthReport> {
   const whole = await request.platform.health();
-  const parts = Object.entries(whole.parts as Readonly<Record<string, { ready: boolean }>>);
-  const report = isOperator(request)
-    ? whole
-    : { ready: whole.ready, parts: Object.fromEntries(parts.map(([name, part]) => [name, { ready: part.ready }])) };
+  if (isOperator(request)) return whole;
+  const parts = Object.entries(whole.parts);
+  return { ready: whole.ready, parts: Object.fromEntries(parts.map(([name, part]) => [name, { ready: part.ready }])) };
+}
+
+async function ready(request: ApiRequest): Promise<Answer> {
+  const report = await reportFor(request);
   return {
     status: report.ready ? 200 : 503,
     contentType: JSON_TYPE,

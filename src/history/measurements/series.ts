@@ -6,14 +6,29 @@
 import type { HistoryReader, HistoryStatement } from '../../ports/history-reader.ts';
 import type { HistoryFilter } from '../filter.ts';
 
+/** What is computed of the values of an interval. The deviations go through the values once, and stay exact. */
+const FUNCTIONS = {
+  min: 'min(value)',
+  max: 'max(value)',
+  avg: 'avg(value)',
+  sum: 'sum(value)',
+  count: 'toFloat64(count())',
+  stdDevPop: 'stddevPopStable(value)',
+  stdDevSamp: 'stddevSampStable(value)',
+} as const;
+export type SeriesFunction = keyof typeof FUNCTIONS;
+export const SERIES_FUNCTIONS = Object.keys(FUNCTIONS) as SeriesFunction[];
+
 export interface SeriesRow {
   /** Its start, ms since 1970. */
   readonly bucket: string | number;
   readonly fragment: string;
   readonly series: string;
   readonly unitName: string;
-  readonly low: number;
-  readonly high: number;
+  /** By function, in the order that was asked for; null for what has no number, as the deviation of a sample of one. */
+  readonly results: readonly (number | null)[];
+  /** Values in the interval. */
+  readonly seen: number | string;
 }
 
 export interface SeriesRange {
@@ -22,6 +37,9 @@ export interface SeriesRange {
   readonly to: number;
   /** Of a bucket; 0 for values at their own time. */
   readonly durationMs: number;
+  /** Where a bucket starts, ms since 1970: the others are whole durations away. */
+  readonly originMs: number;
+  readonly functions: readonly SeriesFunction[];
   readonly isDescending: boolean;
 }
 
@@ -38,7 +56,6 @@ const ROWS_MAX = 1_000_000;
 const BUCKETS_MAX = 262_144;
 
 const MILLISECONDS = 'toUnixTimestamp64Milli(time)';
-const VALUES = 'any(unit) AS unitName, min(value) AS low, max(value) AS high';
 
 export class SeriesReader {
   readonly #history: HistoryReader;
@@ -66,6 +83,10 @@ export class SeriesReader {
 
   get #direction(): string {
     return this.#range.isDescending ? 'DESC' : 'ASC';
+  }
+  get #values(): string {
+    const results = this.#range.functions.map((name) => FUNCTIONS[name]);
+    return `any(unit) AS unitName, [${results.join(', ')}] AS results, count() AS seen`;
   }
   /** Of the rows of the table: that of its key, all columns in one direction. */
   get #keyOrder(): string {
@@ -100,36 +121,43 @@ export class SeriesReader {
     }
   }
 
-  #plainPart(from: number, to: number, rowsMax: number): Promise<(SeriesRow & { readonly seen: number | string })[]> {
+  #plainPart(from: number, to: number, rowsMax: number): Promise<SeriesRow[]> {
     const sqlOf = (where: string): string =>
-      `SELECT toString(at) AS bucket, fragment, series, ${VALUES}, count() AS seen FROM (` +
+      `SELECT toString(at) AS bucket, fragment, series, ${this.#values} FROM (` +
       `SELECT ${MILLISECONDS} AS at, fragment, series, unit, value FROM measurements WHERE ${where} ORDER BY ${this.#keyOrder} LIMIT {rowsMax:UInt64}` +
       `) GROUP BY at, fragment, series ORDER BY at ${this.#direction}, fragment, series`;
     return this.#history.query(this.#between(from, to, sqlOf, { rowsMax }));
   }
 
   /**
-   * Whole minutes, hours and days of UTC. Not by toStartOf…: their results are of 32 bits and begin anew before 1970
+   * Whole durations of UTC. Not by toStartOf…: their results are of 32 bits and begin anew before 1970
    * and after 2106.
    */
   #buckets(from: number, to: number, durationMs: number): Promise<SeriesRow[]> {
     const start =
-      durationMs === 1 ? MILLISECONDS : `${MILLISECONDS} - positiveModulo(${MILLISECONDS}, {duration:Int64})`;
+      durationMs === 1
+        ? MILLISECONDS
+        : `${MILLISECONDS} - positiveModulo(${MILLISECONDS} - {origin:Int64}, {duration:Int64})`;
     const sqlOf = (where: string): string =>
-      `SELECT toString(${start}) AS bucket, fragment, series, ${VALUES} FROM measurements WHERE ${where} ` +
+      `SELECT toString(${start}) AS bucket, fragment, series, ${this.#values} FROM measurements WHERE ${where} ` +
       `GROUP BY ${start}, fragment, series ORDER BY ${start} ${this.#direction}, fragment, series LIMIT {valuesMax:UInt64}`;
-    return this.#history.query(this.#between(from, to, sqlOf, { duration: durationMs, valuesMax: this.#valuesMax }));
+    return this.#history.query(
+      this.#between(from, to, sqlOf, {
+        ...(durationMs === 1 ? {} : { duration: durationMs, origin: this.#range.originMs }),
+        valuesMax: this.#valuesMax,
+      }),
+    );
   }
 
   /** Some buckets after the other, from one that has values on. */
   async #inWindows(): Promise<SeriesRow[]> {
-    const { durationMs, isDescending } = this.#range;
+    const { durationMs, originMs, isDescending } = this.#range;
     let { from, to } = this.#range;
     const found: SeriesRow[] = [];
     for (let count = this.#valuesMax; from <= to; ) {
       const next = await this.#firstTime(from, to);
       if (next === undefined) break;
-      const start = Math.floor(next / durationMs) * durationMs;
+      const start = originMs + Math.floor((next - originMs) / durationMs) * durationMs;
       const windowFrom = isDescending ? Math.max(from, start - (count - 1) * durationMs) : from;
       const windowTo = isDescending ? to : Math.min(to, start + count * durationMs - 1);
       const part = await this.#buckets(windowFrom, windowTo, durationMs);

@@ -39,16 +39,29 @@ export function unitSystemOf(header: string): UnitSystem | undefined {
   return name === 'metric' || name === 'imperial' ? name : undefined;
 }
 
-export function convertUnit(quantity: Quantity, system: UnitSystem | undefined): Quantity {
-  if (system === undefined) return { value: quantity.value, unit: quantity.unit };
+function conversionOf(unit: string, system: UnitSystem | undefined): Conversion | undefined {
+  if (system === undefined) return undefined;
   const table = system === 'imperial' ? TO_IMPERIAL : TO_METRIC;
-  const conversion = Object.hasOwn(table, quantity.unit) ? table[quantity.unit] : undefined;
+  return Object.hasOwn(table, unit) ? table[unit] : undefined;
+}
+
+/** Twelve digits: the rounding of binary fractions is not shown. */
+const rounded = (value: number): number => Number(value.toPrecision(12));
+
+export function convertUnit(quantity: Quantity, system: UnitSystem | undefined): Quantity {
+  const conversion = conversionOf(quantity.unit, system);
   if (conversion === undefined) return { value: quantity.value, unit: quantity.unit };
-  // Twelve digits: the rounding of binary fractions is not shown.
-  return {
-    value: Number((quantity.value * conversion.factor + conversion.offset).toPrecision(12)),
-    unit: conversion.unit,
-  };
+  return { value: rounded(quantity.value * conversion.factor + conversion.offset), unit: conversion.unit };
+}
+
+/**
+ * @param quantity what is made of several values. @param offsetsCount how many zero points it has in it: of a sum of n
+ * values n, of a difference or deviation 0. @returns what the converted values would have made.
+ */
+export function convertCombined(quantity: Quantity, offsetsCount: number, system: UnitSystem | undefined): number {
+  const conversion = conversionOf(quantity.unit, system);
+  if (conversion === undefined) return quantity.value;
+  return rounded(quantity.value * conversion.factor + offsetsCount * conversion.offset);
 }
 
 /**

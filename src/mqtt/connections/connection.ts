@@ -63,6 +63,8 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
   inFlightMax = 0;
   /** Longest packet that the client takes (5.0). */
   clientPacketBytesMax = Infinity;
+  /** When CONNECT was accepted, ms since 1970. */
+  connectedAt = 0;
   /** QoS 1 messages from the client that are not acknowledged. */
   unacknowledged = 0;
   readonly context: ConnectionContext;

@@ -282,6 +282,7 @@ async function openSession(
     }),
   );
   connection.state = STATE.OPEN;
+  connection.connectedAt = connection.context.now();
   logOpen(connection, isPresent);
   for (const filter of restored) connection.link?.subscribed(filter);
   session.resend();

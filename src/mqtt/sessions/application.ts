@@ -98,6 +98,8 @@ export interface DeviceConnection {
 
 /** The application's side of one connection: made at CONNECT, told of everything in order. */
 export interface DeviceLink {
+  /** Id of the device's managed object; 0 or absent while there is none. */
+  readonly source?: number;
   /**
    * Takes one PUBLISH, in the order of arrival.
    * For QoS 2 the application stores `(session, packetId)` in the same durable commit as the message.

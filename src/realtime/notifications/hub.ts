@@ -11,7 +11,10 @@ import {
 } from '../../model/entities/notifications/topic.ts';
 import type { StoredSubscriber, TopicChunk, TopicRef } from '../../model/entities/notifications/topic.ts';
 import { PlatformError } from '../../model/errors.ts';
+import type { Backlog } from '../../ports/backlogs.ts';
 import { Shares } from '../../pacing/shares.ts';
+import { backlogsOf, hubCounts } from './backlogs.ts';
+import type { HubCounts } from './backlogs.ts';
 import { Consumer, NO_SOCKET, WindowShare } from './consumer.ts';
 import type { ConsumerChannel, ConsumerSocket } from './consumer.ts';
 import type { NotificationHubOptions } from './hub-options.ts';
@@ -112,37 +115,17 @@ export class NotificationHub {
     await this.#work;
   }
 
-  get counts(): {
-    readonly topics: number;
-    readonly subscribers: number;
-    readonly connections: number;
-    readonly backlogMessages: number;
-    readonly backlogChars: number;
-    readonly unacknowledged: number;
-    readonly delivered: number;
-    readonly repeated: number;
-  } {
-    let [backlogMessages, backlogChars, unacknowledged] = [0, 0, 0];
-    let [delivered, repeated] = [this.#deliveredBefore, this.#repeatedBefore];
-    for (const { count, size } of this.#topics.values()) {
-      backlogMessages += count;
-      backlogChars += size;
-    }
-    for (const subscriber of this.#kept.keys()) {
-      unacknowledged += subscriber.unacknowledgedCount;
-      delivered += subscriber.deliveredCount;
-      repeated += subscriber.repeatedCount;
-    }
-    return {
-      topics: this.#topics.size,
-      subscribers: this.#kept.size,
+  get counts(): HubCounts {
+    return hubCounts(this.#topics, this.#kept, {
       connections: this.#sockets.size,
-      backlogMessages,
-      backlogChars,
-      unacknowledged,
-      delivered,
-      repeated,
-    };
+      delivered: this.#deliveredBefore,
+      repeated: this.#repeatedBefore,
+    });
+  }
+
+  /** Of a tenant's consumers on this node, the largest topics first. */
+  backlogs(tenant: number, limit: number): Backlog[] {
+    return backlogsOf(this.#topics.values(), tenant, limit);
   }
 
   /** Why a consumer may not connect now, before its connection is answered; counted. */

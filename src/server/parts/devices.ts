@@ -1,9 +1,12 @@
 /** Devices over MQTT: the listener, what topics mean, and the end of sessions whose time is over. */
+import { hostname } from 'node:os';
 import { deviceToken } from '../../accounts/login/device-tokens.ts';
 import { eventSearch } from '../../history/newest-event.ts';
 import { TotalCache } from '../../history/total-cache.ts';
+import { ConnectionPages } from '../../cluster/peers/connection-pages.ts';
 import { DeviceErrorsRelay } from '../../cluster/peers/device-errors.ts';
 import { LastErrors } from '../../mqtt/devices/last-errors.ts';
+import type { ConnectionPage, ConnectionQuery, DeviceConnections } from '../../ports/device-connections.ts';
 import type { DeviceErrors } from '../../ports/device-errors.ts';
 import { DeviceApplication } from '../../mqtt/devices/application.ts';
 import { SessionDocuments } from '../../mqtt/devices/session-documents.ts';
@@ -24,6 +27,8 @@ export interface DevicesPart extends Part {
   readonly sweeper: SessionSweeper;
   /** The last error of each device. */
   readonly errors: DeviceErrors;
+  /** Of all nodes. */
+  readonly connections: DeviceConnections;
 }
 
 /** @returns how many connections MQTT and HTTP may have, with a line in the log where that is less than what is set. */
@@ -114,6 +119,12 @@ export function devicesPart(
   core.sessions?.start(mqtt.sessions);
   tenantServices.onCertificateEnded = (tenant, fingerprint) => mqtt.disconnectCertificate(tenant, fingerprint);
   tenantServices.onRevoked = (tenant, serials) => mqtt.disconnectRevoked(tenant, serials);
+  const node = config.nodeName ?? hostname();
+  const local = (tenant: number, query: ConnectionQuery): ConnectionPage => mqtt.pageOf(tenant, query, node);
+  const connections: DeviceConnections =
+    core.cluster === undefined
+      ? { page: async (tenant, query) => ({ ...local(tenant, query), silentNodes: [] }) }
+      : new ConnectionPages({ ...core.cluster, local });
   const sweeper = new SessionSweeper({
     commands,
     documents,
@@ -128,6 +139,7 @@ export function devicesPart(
     mqtt,
     sweeper,
     errors,
+    connections,
     start: () => sweeper.start(),
     stop: () => {
       relay?.stop();

@@ -1,4 +1,5 @@
 /** REST, live data and MQTT over WebSocket on the HTTP port. */
+import { hostname } from 'node:os';
 import { ApiServer } from '../../api/api-server.ts';
 import type { HttpEngine } from '../../api/http/engines/engine.ts';
 import type { WebSocketChannel } from '../../api/http/web-socket.ts';
@@ -6,7 +7,7 @@ import { registerTunnelSockets } from '../../api/remote-access/sockets.ts';
 import { realtimeRoutes, registerRealtimeSockets } from '../../api/realtime/realtime.ts';
 import { registerConsumerSockets } from '../../api/realtime/notification-consumers.ts';
 import { addressBehind } from '../../api/request/login-caller.ts';
-import type { Platform } from '../../api/request/platform.ts';
+import type { Platform, ServerFacts } from '../../api/request/platform.ts';
 import { apiRoutes } from '../../api/routes.ts';
 import { entityViews } from '../../api/smartrest/views.ts';
 import { tunnelledRows } from '../../api/smartrest/row-port.ts';
@@ -39,6 +40,7 @@ export function httpServer(
   core: ServerCore,
   engine: HttpEngine,
   bounds: ConnectionBounds,
+  portsShown: () => ServerFacts['ports'],
   parts: {
     readonly accounts: AccountsPart;
     readonly devices: DevicesPart;
@@ -57,7 +59,7 @@ export function httpServer(
   const { config, log, metrics, commands, documents, ids } = core;
   const {
     accounts: { tenantServices, mailer },
-    devices: { device, mqtt, errors },
+    devices: { device, mqtt, errors, connections },
     realtime: { bayeux },
     notifications,
     files,
@@ -87,6 +89,7 @@ export function httpServer(
     bus: core.bus,
     notifications: {
       tokens: core.notificationTokens,
+      backlogs: (tenant, limit) => notifications.backlogs(tenant, limit),
       unsubscribe: (claims) => notifications.unsubscribe(claims),
       subscriptionChanged: (tenant, id) => notifications.subscriptionChanged(tenant, id),
     },
@@ -117,6 +120,7 @@ export function httpServer(
     },
     availability: parts.availability.availability,
     deviceErrors: errors,
+    connections,
     statisticsFiles: statistics.statisticsFiles,
     totals: new TotalCache(Date.now),
     exports: new Exports(metrics),
@@ -149,9 +153,17 @@ export function httpServer(
       fileMaxBytes: config.fileMaxBytes,
       version: VERSION,
     },
+    facts: () => ({
+      node: config.nodeName ?? hostname(),
+      shape: core.cluster === undefined ? 'single-node' : 'cluster',
+      ports: portsShown(),
+      python: config.scoringPython,
+      sendsMail: config.smtp !== undefined && config.mailFrom !== undefined,
+    }),
     now: Date.now,
     health: () => core.health(),
     metricsText: () => metrics.text(),
+    refusalCounts: () => metrics.refusalCounts,
     onUnknownParameter: (route) => unknownParameters.inc({ route }),
     onAnswered: (method, status, durationMs) => {
       metrics.messages.inc({ protocol: 'http', result: `${Math.trunc(status / 100)}xx` });

@@ -2,6 +2,7 @@
 import type { ConsumerClaims } from '../../model/entities/notifications/token.ts';
 import { topicName } from '../../model/entities/notifications/subscription.ts';
 import { ConsumerRelay } from '../../cluster/peers/consumer-relay.ts';
+import type { Backlog } from '../../ports/backlogs.ts';
 import { NotificationHub } from '../../realtime/notifications/hub.ts';
 import { changeRecords } from '../../records/records.ts';
 import type { ServerCore } from '../cores/core.ts';
@@ -11,6 +12,8 @@ const DAY_MS = 86_400_000;
 
 export interface NotificationsPart extends Part {
   readonly consumers: NotificationHub | ConsumerRelay;
+  /** Of a tenant's consumers on this node, the largest topics first. */
+  backlogs(tenant: number, limit: number): Backlog[];
   /** Ends what is connected for a tenant that was suspended; of one that was deleted everything. */
   tenantEnded(tenant: number): void;
   unsubscribe(claims: ConsumerClaims): Promise<'DONE' | 'SCHEDULED'>;
@@ -52,6 +55,7 @@ export async function notificationsPart(core: ServerCore): Promise<Notifications
       : new ConsumerRelay({ messages: cluster.messages, topics: cluster.topicRelay, hub, refusals: metrics, log });
   return {
     consumers: relay ?? hub,
+    backlogs: (tenant, limit) => hub.backlogs(tenant, limit),
     tenantEnded: (tenant) => {
       if (tenants.byNumber(tenant) === undefined) hub.forgetTenant(tenant);
       else hub.endTenant(tenant);

@@ -202,8 +202,7 @@ t.test('series', async (t) => {
     fragment: 'a',
     series,
     unitName: series === 'x' ? 'C' : '',
-    low,
-    high,
+    results: [low, high],
     seen: 1,
   });
   const query = 'source=1&dateFrom=2024-05-02&dateTo=2024-05-03';
@@ -223,8 +222,11 @@ t.test('series', async (t) => {
       '2024-05-02T10:01:00.000Z': [null, { min: 3, max: 4 }],
     },
   });
-  t.match(api.fake.asked.at(-1)?.sql, 'positiveModulo(toUnixTimestamp64Milli(time), {duration:Int64})');
-  t.equal(api.fake.asked.at(-1)?.params['duration'], 60_000);
+  t.match(
+    api.fake.asked.at(-1)?.sql,
+    'positiveModulo(toUnixTimestamp64Milli(time) - {origin:Int64}, {duration:Int64})',
+  );
+  t.match(api.fake.asked.at(-1)?.params, { duration: 60_000, origin: 0 });
   t.ok(
     Object.values(api.fake.asked.at(-1)?.params ?? {}).some(
       (value) => Array.isArray(value) && value.join() === 'a.x,a.y',
@@ -259,6 +261,88 @@ t.test('series', async (t) => {
       `of ${owner}`,
     );
   }
+});
+
+t.test('series by an interval of any length, with the functions that are named', async (t) => {
+  const api = await startApi(t);
+  api.fake.addManagedObject('1', {}, 'admin');
+  const path = '/measurement/measurements/series?source=1&dateFrom=2024-05-02&dateTo=2024-05-03';
+  for (const [interval, duration, origin] of [
+    ['30s', 30_000, 0],
+    ['5m', 300_000, 0],
+    ['2h', 7_200_000, 0],
+    ['1d', 86_400_000, 0],
+    ['1w', 604_800_000, -259_200_000],
+  ] as const) {
+    await api.call('GET', `${path}&aggregationInterval=${interval}`);
+    t.match(api.fake.asked.at(-1)?.params, { duration, origin }, interval);
+  }
+  for (const interval of ['0s', '10', '1M', '-1h', '1.5h', '367d', '99999999w', 'x'.repeat(500)])
+    t.match(
+      await api.call('GET', `${path}&aggregationInterval=${interval}`),
+      { status: 422, json: { message: /aggregationInterval .*from 1s to 366d/ } },
+      interval,
+    );
+  t.match(await api.call('GET', `${path}&aggregationInterval=1h&aggregationType=HOURLY`), { status: 422 });
+  t.match(await api.call('GET', `${path}&aggregationFunction=median`), { status: 422 });
+  const all = 'min,max,avg,sum,count,stdDevPop,stdDevSamp';
+  const row = {
+    bucket: '0',
+    fragment: 'a',
+    series: 'x',
+    unitName: 'degC',
+    results: [1, 3, 2, 4, 2, 1, null],
+    seen: '2',
+  };
+  const read = async (headers: Record<string, string>): Promise<object> => {
+    api.fake.rows = [[row]];
+    const { json } = await api.call('GET', `${path}&aggregationInterval=1h&aggregationFunction=${all},min`, {
+      headers,
+    });
+    return json.values['1970-01-01T00:00:00.000Z'][0];
+  };
+  const [min, max, avg, sum, count, stdDevPop, stdDevSamp] = row.results;
+  t.strictSame(await read({}), { min, max, avg, sum, count, stdDevPop, stdDevSamp });
+  t.match(api.fake.asked.at(-1)?.sql, '[min(value), max(value), avg(value), sum(value), toFloat64(count()), ');
+  t.strictSame(
+    await read({ 'x-platform-system-of-units': 'imperial' }),
+    { min: 33.8, max: 37.4, avg: 35.6, sum: 71.2, count: 2, stdDevPop: 1.8, stdDevSamp: null },
+    'as if the values had been converted',
+  );
+});
+
+t.test('the latest values of several sources: further back only for those that have none', async (t) => {
+  const api = await startApi(t);
+  const path = '/measurement/measurements/latest';
+  const found = (sourceId: string, series: string, latest: number): object => ({
+    sourceId,
+    fragment: 'a',
+    series,
+    unitName: series === 'x' ? 'degC' : '',
+    latest,
+    timeMs: String(Date.UTC(2024, 4, 2, 10)),
+  });
+  api.fake.rows = [[found('2', 'x', 20), found('1', 'y', 1), found('1', 'x', 10)], [found('2', 'y', 2)]];
+  const { json } = await api.call('GET', `${path}?source=1,2,no-id&source=2&series=a.x,a.y`, {
+    headers: { 'x-platform-system-of-units': 'imperial' },
+  });
+  const time = '2024-05-02T10:00:00.000Z';
+  t.strictSame(json.values, [
+    { source: { id: '1' }, type: 'a', name: 'x', value: 50, unit: 'degF', time },
+    { source: { id: '1' }, type: 'a', name: 'y', value: 1, time },
+    { source: { id: '2' }, type: 'a', name: 'x', value: 68, unit: 'degF', time },
+    { source: { id: '2' }, type: 'a', name: 'y', value: 2, time },
+  ]);
+  const wanted = (asked: HistoryStatement): unknown =>
+    Object.values(asked.params).find((value) => Array.isArray(value));
+  t.strictSame(wanted(api.fake.asked[0]), [1, 2], 'all of them at first');
+  t.notOk(wanted(api.fake.asked[1])?.toString().startsWith('1'), 'then that which lacks one');
+  const many = Array.from({ length: 101 }, (_, index) => index + 1).join();
+  for (const query of ['', '?source=1', '?series=a.x', `?source=${many}&series=a.x`, '?source=1&series=a,b,c,d,e,f'])
+    t.equal((await api.call('GET', `${path}${query}`)).status, 422, query.slice(0, 40));
+  api.fake.asked.length = 0;
+  await api.call('GET', `${path}?source=1&series=a.x`, { headers: { authorization: DEVICE } });
+  t.match(api.fake.asked[0]?.sql, 'owner = ', 'a device sees what it may read');
 });
 
 t.test('units there and back', async (t) => {

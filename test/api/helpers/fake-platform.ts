@@ -183,6 +183,7 @@ export class FakePlatform {
       },
       notifications: {
         tokens: { issue: () => Promise.resolve(''), verify: () => Promise.resolve(undefined) },
+        backlogs: () => [],
         unsubscribe: () => Promise.resolve('DONE'),
         subscriptionChanged: () => Promise.resolve(),
       },
@@ -204,6 +205,7 @@ export class FakePlatform {
         read: () => Promise.reject(new PlatformError('statistics/file-not-found', { id: '1' })),
         createTest: () => Promise.reject(new PlatformError('statistics/file-not-found', { id: '1' })),
       },
+      connections: { page: async () => ({ total: 0, rows: [], silentNodes: [] }) },
       totals: new TotalCache(Date.now),
       exports: fake.exports,
       retention: { defaultDays: 60, begin: () => Promise.reject(new PlatformError('retention/running', { id: '1' })) },
@@ -270,8 +272,16 @@ export class FakePlatform {
       get config() {
         return fake.config;
       },
+      facts: () => ({
+        node: 'mill-1',
+        shape: 'single-node',
+        ports: { http: 8080, mqtt: 1883 },
+        python: 'pyodide',
+        sendsMail: false,
+      }),
       now: () => NOW,
       health: (): HealthReport => ({ ready: fake.isReady, parts: { journal: { ready: fake.isReady, lag: 3 } } }),
+      refusalCounts: () => new Map([['journal/bytes', 2]]),
       metricsText: async () => 'millrace_up 1\n',
     };
   }
