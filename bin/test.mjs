@@ -82,6 +82,7 @@ const CLUSTER_TOO_FILES = new Set(
     'inventory/inventory',
     'operations/bulk-operations',
     'operations/operations',
+    'scoring/bindings',
     'scoring/models',
     'users/users-and-groups',
     'alarms/alarms',

@@ -5,6 +5,7 @@ import type { RecordChange } from '../model/commands/records.ts';
 import type { PlatformError } from '../model/errors.ts';
 import type { LiveBus, Notification } from '../ports/live-bus.ts';
 import type { Log } from '../ports/log.ts';
+import type { MeasurementListener } from '../ports/measurement-listener.ts';
 import type { JournalCommand } from '../ingest/journal/command-record.ts';
 import type { HistoryRow } from '../ingest/projector/history-writer.ts';
 import type { ChangedUser } from './runtime/context.ts';
@@ -57,6 +58,11 @@ export interface ActorSystemOptions {
   readonly usage?: UsageCount;
   /** Topics of Notifications 2.0; absent where there are none. */
   readonly forwarder?: Forwarder;
+  /**
+   * Asked for each group: what is told of each durable measurement once, where subscribers are told. Undefined while
+   * none are looked at.
+   */
+  readonly measurements?: () => MeasurementListener | undefined;
   /** A managed object was changed or deleted, or has lost an external ID: gateways forget what they remember about it. */
   readonly onObjectChanged: (id: number) => void;
   /** An object was taken from below another one. */

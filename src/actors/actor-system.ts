@@ -144,12 +144,16 @@ export class ActorSystem {
     const counts: Counts | undefined = this.#options.shard && this.#options.usage && new Map<number, number>();
     const forwarder = this.#options.forwarder?.isActive === true ? this.#options.forwarder : undefined;
     const measured: RecordNotification[] = [];
+    const listener = replayThrough === undefined ? this.#options.measurements?.() : undefined;
     let seq = firstSeq;
     for (let at = 0; at < records.length; at = nextAt(records, at), seq += 1) {
       if (kindAt(records, at) === COMMAND.MEASUREMENT) {
         if (replayThrough === undefined) {
           if (isStored(modeAt(records, at))) this.#countMeasurement(tenantAt(records, at), counts);
-          if (seq > this.toldSeq) notifyMeasurement(this.#options.bus, records, at);
+          if (seq > this.toldSeq) {
+            notifyMeasurement(this.#options.bus, records, at);
+            listener?.take(records, at);
+          }
         }
         if (forwarder !== undefined && (replayThrough === undefined || seq > replayThrough)) {
           const notification = forwardedMeasurement(forwarder, records, at);

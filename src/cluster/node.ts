@@ -17,6 +17,7 @@ import type { LiveBus } from '../ports/live-bus.ts';
 import type { RecordChange } from '../model/commands/records.ts';
 import { limitText } from '../model/errors.ts';
 import type { Log } from '../ports/log.ts';
+import type { MeasurementListener } from '../ports/measurement-listener.ts';
 import type { Refusals } from '../ports/refusals.ts';
 import { ClusterProjector } from './projector/projector.ts';
 import { CommandGateway } from './gateway/command-gateway.ts';
@@ -96,6 +97,8 @@ export interface ClusterNodeOptions {
   readonly usage?: UsageCount;
   /** Topics of Notifications 2.0. */
   readonly forwarder?: Forwarder;
+  /** As in ActorSystemOptions. */
+  readonly measurements?: () => MeasurementListener | undefined;
   /** A shard is in service on this node. */
   readonly onShardTaken?: () => void;
   readonly onInserted?: (table: string, rows: number) => void;
@@ -194,6 +197,7 @@ export class ClusterNode {
           quarantine: options.quarantine,
           ...(options.usage ? { usage: options.usage } : {}),
           ...(options.forwarder ? { forwarder: options.forwarder } : {}),
+          ...(options.measurements ? { measurements: options.measurements } : {}),
           deliver: (command, pendingId) => this.commands.deliver(command, pendingId),
         }),
     );

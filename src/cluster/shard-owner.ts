@@ -12,6 +12,7 @@ import type { Quarantine } from '../ingest/journal/quarantine.ts';
 import type { Command } from '../model/commands/command.ts';
 import type { LiveBus } from '../ports/live-bus.ts';
 import type { Log } from '../ports/log.ts';
+import type { MeasurementListener } from '../ports/measurement-listener.ts';
 import type { ClusterProjector } from './projector/projector.ts';
 import { sweepMarkers } from './shards/marker-sweep.ts';
 import { LINKS_ENDED } from './gateway/outcome-sender.ts';
@@ -50,6 +51,8 @@ export interface ShardOwnerOptions {
   readonly usage?: UsageCount;
   /** Topics of Notifications 2.0. */
   readonly forwarder?: Forwarder;
+  /** As in ActorSystemOptions. */
+  readonly measurements?: () => MeasurementListener | undefined;
   /** Of this node: takes commands whose handling failed. */
   readonly quarantine: Quarantine;
   readonly log: Log;
@@ -219,6 +222,7 @@ export class ShardOwner {
       onRecordsChanged: (tenant, changes) => outcomes.recordsChanged(tenant, changes),
       ...(usage ? { usage } : {}),
       ...(this.#options.forwarder ? { forwarder: this.#options.forwarder } : {}),
+      ...(this.#options.measurements ? { measurements: this.#options.measurements } : {}),
       onSetAside: (command, error) => {
         if (service.isEnded) return;
         quarantine.add(entryOfCommand(command, error, actors.committedSeq)).catch((failure: Error) => {

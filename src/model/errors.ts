@@ -710,6 +710,8 @@ export const ERRORS = {
     'Device or group with id {name} does not exist or it is invalid',
   ),
   'scoring/job-not-found': entry(404, 'scoring/Not Found', "Scoring job ID '{name}' not found."),
+  'scoring/invalid-binding': entry(400, 'scoring/Bad Request', '{reason}'),
+  'scoring/binding-not-found': entry(404, 'scoring/Not Found', "Binding with id '{name}' does not exist."),
   'scoring/run-not-found': entry(404, 'scoring/Not Found', 'Job Execution number {name} does not exist.'),
   'scoring/script-not-found': entry(404, 'scoring/Not Found', "Resource file '{name}' not found."),
   'scoring/resource-in-use': entry(

@@ -1,6 +1,6 @@
 /** What /metrics shows (Prometheus text). Counting is cheap: plain numbers, read on request. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { Counter, Gauge, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Log } from '../ports/log.ts';
 import type { Refusals, Refused } from '../ports/refusals.ts';
 
@@ -174,6 +174,11 @@ export class Metrics implements Refusals {
       this.#counters.set(name, counter);
     }
     return counter;
+  }
+
+  /** @param buckets upper bounds, ascending */
+  histogram(name: string, help: string, buckets: readonly number[]): Histogram {
+    return new Histogram({ name, help, buckets: [...buckets], registers: [this.registry] });
   }
 
   async text(): Promise<string> {

@@ -2,6 +2,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { ModelInformation } from './pmml/engine.ts';
 import type { Problem } from './pmml/document/problems.ts';
+import type { Measured, Plan } from './measurements/plan.ts';
 
 export type RecordFormat = 'csv' | 'json';
 
@@ -60,6 +61,13 @@ export interface BatchTask extends OfModel {
   /** Of CSV: the input's columns in front, and what is to be compared (docs/spec/scoring.md#groups). */
   readonly detail?: DetailRules;
 }
+/** Scores measurements of the journal. */
+export interface MeasurementsTask extends OfModel {
+  readonly kind: 'measurements';
+  /** MEASUREMENT records, one behind the other; all of them are whole. */
+  readonly records: Uint8Array;
+  readonly plan: Plan;
+}
 /** How a prediction, the first output, is compared with what the record expects. */
 export interface DetailRules {
   /** Column with what is expected. */
@@ -91,6 +99,7 @@ export type Task =
   | ApplyTask
   | ExplainTask
   | BatchTask
+  | MeasurementsTask
   | InspectTask
   | SeriesTask
   | TrainTask;
@@ -130,6 +139,10 @@ export interface BatchAnswer {
   readonly kind: 'batch';
   readonly output: Uint8Array;
   readonly count: number;
+  readonly predictions: PredictionCounts;
+}
+export interface MeasuredAnswer extends Measured {
+  readonly kind: 'measured';
   readonly predictions: PredictionCounts;
 }
 /** The record of this number, from 1 in the task's input, cannot be read. */
@@ -175,6 +188,7 @@ export type Answer =
   | TextsAnswer
   | TextAnswer
   | BatchAnswer
+  | MeasuredAnswer
   | BadRecordAnswer
   | InspectAnswer
   | SeriesAnswer

@@ -25,6 +25,12 @@ export const SCORING_LIMIT = {
   JOB_DEVICES: 'scoring/job-devices',
   JOB_VALUES: 'scoring/job-values',
   JOB_RESULTS: 'scoring/job-result-bytes',
+  BINDINGS: 'scoring/bindings',
+  BINDING_BYTES: 'scoring/bindings-bytes',
+  BINDING_DEVICES: 'scoring/binding-devices',
+  BINDING_RECORD: 'scoring/binding-record-bytes',
+  BACKLOG: 'scoring/bindings-backlog',
+  BACKLOG_BYTES: 'scoring/bindings-backlog-bytes',
 } as const;
 
 const MIB = 1_048_576;
@@ -69,3 +75,17 @@ export const TRAININGS_MAX = 1_000;
 export const TRAININGS_AT_ONCE = 20;
 /** Series of one training, as they are sent. */
 export const TRAINING_BYTES_MAX = 64 * MIB;
+/** Bindings of a tenant, and the characters of their texts. */
+export const BINDINGS_MAX = 100;
+export const BINDINGS_BYTES_MAX = 4 * MIB;
+/** Outputs of a model that one binding makes series of. */
+export const BINDING_OUTPUTS_MAX = 100;
+/** Devices of the group of a binding, and those of all groups together that a node remembers. */
+export const BINDING_DEVICES_MAX = 100_000;
+export const BINDING_DEVICES_OF_NODE_MAX = 1_000_000;
+/** One measurement that waits to be scored, without what a model does not need of it. */
+export const BINDING_RECORD_BYTES_MAX = 262_144;
+/** Measurements of a tenant that wait for bindings or are scored; beyond it the oldest are shed. */
+export const BACKLOG_MAX = 20_000;
+/** What those of all tenants of a node take. */
+export const BACKLOG_BYTES_MAX = 64 * MIB;

@@ -11,6 +11,7 @@ import type {
   BatchTask,
   ExplainTask,
   FailedAnswer,
+  MeasurementsTask,
   MissingAnswer,
   PredictionCounts,
   RefusedAnswer,
@@ -19,7 +20,7 @@ import type { Asker } from './asker.ts';
 import type { Predictions } from './predictions.ts';
 import { openSource } from './sources.ts';
 
-type ModelTask = ApplyTask | BatchTask | ExplainTask;
+type ModelTask = ApplyTask | BatchTask | ExplainTask | MeasurementsTask;
 /** Without the model, which the run adds. */
 export type RunTask = {
   [Kind in ModelTask['kind']]: Omit<Extract<ModelTask, { kind: Kind }>, 'key' | 'source'>;

@@ -8,6 +8,7 @@ import type { Blobs } from '../ports/blobs.ts';
 import type { Log } from '../ports/log.ts';
 import type { Refusals } from '../ports/refusals.ts';
 import type { RecordReader } from '../records/records.ts';
+import type { Measured, Plan } from '../scoring-workers/measurements/plan.ts';
 import { ScoringPool } from '../scoring-workers/pool.ts';
 import { Applies } from './applies.ts';
 import type { Asker } from './asker.ts';
@@ -23,6 +24,8 @@ import type { StoredResource } from '../model/entities/scoring/model.ts';
 /** What may wait for a worker. */
 const TASKS_MAX = { all: 10_000, ofUser: 1_000 };
 const UPLOADS_MAX = { all: 200, ofUser: 20 };
+/** Who takes turns for bindings: work of users does not hold them up, and they do not hold up users. */
+export const BINDINGS = '\nbindings';
 
 export interface ScoringOptions {
   readonly blobs: Pick<Blobs, 'read' | 'remove'>;
@@ -185,6 +188,19 @@ export class Scoring {
     if (answer.kind !== 'batch') throw new Error(`a scoring worker answered with ${answer.kind}`);
     this.#options.onScored?.(answer.count);
     return answer.output;
+  }
+
+  /**
+   * Scores measurements of the journal, in turns of their own beside those of the tenant's users.
+   *
+   * @param records MEASUREMENT records, whole, one behind the other @throws PlatformError as `score`
+   */
+  async measure(tenant: number, model: StoredModel, records: Uint8Array, plan: Plan): Promise<Measured> {
+    requireActive(model);
+    const answer = await this.#runs.run({ tenant, user: BINDINGS }, model, { kind: 'measurements', records, plan });
+    if (answer.kind !== 'measured') throw new Error(`a scoring worker answered with ${answer.kind}`);
+    this.#options.onScored?.(answer.scored);
+    return answer;
   }
 
   /** A batch begins: call what is returned at its end. @throws PlatformError 503 when too many are under way. */

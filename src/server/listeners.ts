@@ -7,6 +7,7 @@ import type { MqttServer } from '../mqtt/server.ts';
 import { registerServerMetrics } from '../operate/server-metrics.ts';
 import { accountsPart } from './parts/accounts.ts';
 import { availabilityPart } from './parts/availability.ts';
+import { bindingsPart } from './parts/bindings.ts';
 import { boundsOf, devicesPart } from './parts/devices.ts';
 import { filesPart } from './parts/files.ts';
 import { httpServer } from './parts/http.ts';
@@ -68,20 +69,20 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
   const files = filesPart(core);
   const scoring = scoringPart(core, files);
   const onnx = onnxPart(core, files);
+  const bindings = bindingsPart(core, scoring, onnx);
   const availability = availabilityPart(core, devices, realtime);
   const retention = retentionPart(core, clock);
   const statistics = statisticsPart(core, accounts, files);
   const parts: readonly Part[] = [
     accounts,
-    rightsPart(core, accounts, devices, realtime, smartRest, remoteAccess, notifications),
+    rightsPart(core, accounts, devices, realtime, smartRest, remoteAccess, notifications, bindings),
     devices,
     realtime,
     smartRest,
     remoteAccess,
     notifications,
     files,
-    scoring,
-    onnx,
+    bindings,
     availability,
     tenantJobsPart(core),
     bulkOperationsPart(core),
@@ -101,6 +102,7 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
     files,
     scoring,
     onnx,
+    bindings,
     availability,
     retention,
     statistics,

@@ -29,8 +29,8 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   smartrest: ['model', 'ports', 'pacing', 'ingest'],
   realtime: ['model', 'ports', 'pacing'],
   'remote-access': ['model', 'ports', 'pacing', 'records', 'accounts', 'history'],
-  'scoring-workers': ['model', 'ports', 'pacing'],
-  scoring: ['model', 'ports', 'pacing', 'history', 'records', 'scoring-workers'],
+  'scoring-workers': ['model', 'ports', 'pacing', 'ingest'],
+  scoring: ['model', 'ports', 'pacing', 'ingest', 'history', 'records', 'scoring-workers'],
   mqtt: ['model', 'ports', 'pacing', 'ingest', 'actors', 'smartrest', 'accounts'],
   api: [
     'model',

@@ -30,6 +30,7 @@ import type { StatisticsFiles } from '../../accounts/tenants/statistics-files.ts
 import type { Tenant } from '../../accounts/tenants/tenants.ts';
 import type { Usage } from '../../accounts/tenants/usage.ts';
 import type { Tokens } from '../../accounts/login/tokens.ts';
+import type { LiveBindings } from '../../scoring/bindings/live-bindings.ts';
 import type { OnnxScoring } from '../../scoring/onnx/onnx-scoring.ts';
 import type { Scoring } from '../../scoring/scoring.ts';
 import type { Trainings } from '../../scoring/training/trainings.ts';
@@ -206,6 +207,8 @@ export interface Platform {
   readonly trainings?: Trainings;
   /** ONNX models and pipelines; absent as `scoring`. */
   readonly onnx?: OnnxScoring;
+  /** Models that score measurements as they come in; absent as `scoring`. */
+  readonly bindings?: Pick<LiveBindings, 'countsOf' | 'stateOf'>;
   readonly refusals: Refusals;
   /** As in RegistrationParts. */
   readonly tokenPolicyDefault?: TokenPolicy;

@@ -12,6 +12,7 @@ export interface Route extends RouteRules {
 export const PATH_PARAMETERS: Readonly<Record<string, readonly [description: string, example: string]>> = {
   jobId: ['Number of the scoring job', '1'],
   executionId: ['Number of the run', '1'],
+  bindingId: ['Identifier of the binding of a model', '5001'],
   id: ['Identifier of the entity', '1000'],
   childId: ['Identifier of the child', '1001'],
   tenant: ['Tenant id', 't1'],

@@ -1,8 +1,5 @@
 /** Jobs that score measurements by the clock, and what their runs found (docs/spec/scoring.md#jobs). */
 import Type from 'typebox';
-import { isGroup } from '../../actors/handlers/inventory/managed-object.ts';
-import { isEntityId } from '../../model/entities/entity-id.ts';
-import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { open } from '../../model/schema/parts.ts';
 import { JobConfigurationError, readJobConfiguration, shownSchedule } from '../../scoring/jobs/configuration.ts';
@@ -16,7 +13,18 @@ import { ANSWERED, type Answer } from '../request/answer.ts';
 import { PAGE_PARAMETERS, pageOf } from '../request/paging.ts';
 import type { ApiRequest } from '../request/request.ts';
 import type { Route } from '../request/route.ts';
-import { ADMIN, READ, SCORING_PATH, answers, askerOf, json, jsonText, pageLink, pageOfList } from './parts.ts';
+import {
+  ADMIN,
+  READ,
+  SCORING_PATH,
+  answers,
+  askerOf,
+  json,
+  jsonText,
+  pageLink,
+  pageOfList,
+  requireTarget,
+} from './parts.ts';
 
 const JOB = `${SCORING_PATH}/job`;
 const ONE = `${JOB}/{jobId}`;
@@ -98,15 +106,6 @@ function sentJob(request: ApiRequest): JobConfiguration {
     if (!(error instanceof JobConfigurationError)) throw error;
     throw new PlatformError('scoring/invalid-job', { reason: error.message });
   }
-}
-
-/** @returns whether it is a group @throws PlatformError 404 */
-async function requireTarget({ platform, tenant }: ApiRequest, id: string): Promise<boolean> {
-  const text = isEntityId(id) ? await platform.documents.get('managedObject', tenant, id) : undefined;
-  if (text === undefined) throw new PlatformError('scoring/target-not-found', { name: id });
-  const members = splitMembers(text);
-  const isDynamic = members.has('c8y_IsDynamicGroup') || stringMember(members, 'type') === 'c8y_DynamicGroup';
-  return isDynamic || isGroup(members);
 }
 
 /** Every mapping is of an input of the model. @throws PlatformError 400 */

@@ -1,4 +1,7 @@
 /** What the resources of scoring share (docs/spec/scoring.md). */
+import { isGroup } from '../../actors/handlers/inventory/managed-object.ts';
+import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
+import { isEntityId } from '../../model/entities/entity-id.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { Page } from '../../model/documents/page.ts';
 import type { Asker } from '../../scoring/asker.ts';
@@ -211,4 +214,13 @@ export function pageOfList<Item>(
 export function pageLink({ exchange }: ApiRequest, size: number | undefined, current: number): string {
   const sized = size === undefined ? '' : `pageSize=${size}&`;
   return `${withoutEnd(exchange.path, '/')}?${sized}currentPage=${current}`;
+}
+
+/** The device or group that a body names. @returns whether it is a group @throws PlatformError 404 */
+export async function requireTarget({ platform, tenant }: ApiRequest, id: string): Promise<boolean> {
+  const text = isEntityId(id) ? await platform.documents.get('managedObject', tenant, id) : undefined;
+  if (text === undefined) throw new PlatformError('scoring/target-not-found', { name: id });
+  const members = splitMembers(text);
+  const isDynamic = members.has('c8y_IsDynamicGroup') || stringMember(members, 'type') === 'c8y_DynamicGroup';
+  return isDynamic || isGroup(members);
 }

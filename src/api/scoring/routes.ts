@@ -1,6 +1,7 @@
 /** The routes of scoring, under both names that clients know (docs/spec/scoring.md#paths). */
 import type { Route } from '../request/route.ts';
 import { applyRoutes } from './apply.ts';
+import { bindingRoutes } from './bindings.ts';
 import { groupRoutes } from './groups.ts';
 import { jobRoutes } from './jobs.ts';
 import { modelRoutes } from './models.ts';
@@ -17,6 +18,7 @@ export const scoringRoutes = (): Route[] =>
     ...groupRoutes(),
     ...resourceRoutes(),
     ...jobRoutes(),
+    ...bindingRoutes(),
     ...trainingRoutes(),
   ]);
 

@@ -30,6 +30,7 @@ export type RecordCollection =
   | 'topicSubscriber'
   | 'scoringModel'
   | 'scoringResource'
+  | 'scoringBinding'
   | 'scoring';
 
 /**

@@ -13,11 +13,13 @@ import type {
   CheckTask,
   ExplainTask,
   InspectTask,
+  MeasurementsTask,
   ModelKey,
   ModelSource,
   Task,
   WorkerSettings,
 } from '../protocol.ts';
+import { scoreMeasurements } from '../measurements/score.ts';
 import { csvRecords, jsonRecords, readRecord, rowsOf } from '../records/input.ts';
 import { csvOutput, csvValue, jsonOutput, matchScore } from '../records/output.ts';
 import { BadRecord } from '../records/slices.ts';
@@ -79,6 +81,8 @@ export class WorkerTasks {
           return await this.#withModel(task.key, task.source, (model) => explain(model, task));
         case 'batch':
           return await this.#withModel(task.key, task.source, (model) => batch(model, task));
+        case 'measurements':
+          return await this.#withModel(task.key, task.source, (model) => measurements(model, task));
       }
     } catch (error) {
       if (error instanceof BadRecord) return { kind: 'bad-record', record: error.record, reason: error.message };
@@ -227,6 +231,12 @@ function batch(model: ScoringModel, task: BatchTask): Answer {
       message: `the results of ${outputs.length} records have ${written.length} characters; at most ${RESULT_CHARACTERS_MAX} are sent at once`,
     };
   return { kind: 'batch', output: encoder.encode(written), count: outputs.length, predictions: predictions.counts };
+}
+
+function measurements(model: ScoringModel, { records, plan }: MeasurementsTask): Answer {
+  const predictions = new CountedPredictions(model);
+  const measured = scoreMeasurements(model, records, plan, () => predictions.add(model));
+  return { kind: 'measured', ...measured, predictions: predictions.counts };
 }
 
 /** The input's row, and behind it what was expected, what was computed, and how near that is. */

@@ -70,14 +70,14 @@ export function pathOf(path: string): { readonly type: string; readonly series: 
   return { type: parts.slice(0, -2).join('.'), series: parts.at(-2) as string };
 }
 
-type Body = Readonly<Record<string, unknown>>;
+export type Body = Readonly<Record<string, unknown>>;
 
-function objectOf(value: unknown, name: string): Body {
+export function objectOf(value: unknown, name: string): Body {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Body;
   throw new JobConfigurationError(value === undefined ? `${name} is mandatory.` : `${name} must be a JSON object.`);
 }
 
-function textOf(body: Body, name: string, charactersMax: number): string {
+export function textOf(body: Body, name: string, charactersMax: number): string {
   const value = body[name];
   if (value === undefined || value === null || value === '') throw new JobConfigurationError(`${name} is mandatory.`);
   if (typeof value !== 'string') throw new JobConfigurationError(`${name} must be a string.`);
@@ -87,11 +87,11 @@ function textOf(body: Body, name: string, charactersMax: number): string {
 }
 
 /** Unsafe characters become underscores. */
-function safe(text: string): string {
+export function safe(text: string): string {
   return text.replace(/[^\p{L}\p{N} _.,:;()+-]/gu, '_');
 }
 
-function idOf(value: unknown): string {
+export function idOf(value: unknown): string {
   const text = typeof value === 'number' || typeof value === 'string' ? String(value) : undefined;
   if (text === undefined) throw new JobConfigurationError('groupOrDeviceId is mandatory.');
   if (!/^\d{1,18}$/.test(text)) throw new JobConfigurationError(`groupOrDeviceId must be a number, but is '${text}'.`);
@@ -104,7 +104,7 @@ function flagOf(value: unknown): boolean {
   return value;
 }
 
-function mappingsOf(value: unknown): Readonly<Record<string, string>> {
+export function mappingsOf(value: unknown): Readonly<Record<string, string>> {
   const given = objectOf(value, 'modelToDeviceMappings');
   const names = Object.keys(given);
   if (names.length === 0) throw new JobConfigurationError('modelToDeviceMappings is mandatory.');

@@ -145,8 +145,8 @@ export class ClusterCaches implements NodeCaches {
           Array.from(tenants.all, ({ id }) => id),
         );
       for (const { number } of ofTenants()) {
-        for (const [collection, known] of events.watched?.(number) ?? [])
-          await this.#readAgain(number, collection, known);
+        for (const watched of events.watched)
+          for (const [collection, known] of watched(number)) await this.#readAgain(number, collection, known);
       }
       await forwarding.load(ofTenants().map(({ number }) => number));
       await events.onMissed?.(isOf);

@@ -196,6 +196,7 @@ export class ClusterCore implements ServerCore {
       quarantine: adapters.quarantine,
       caches: this.#caches,
       forwarder: this.forwarding,
+      measurements: () => this.events.measurements,
       usage: {
         count: (tenant, counter) => this.events.usage?.count(tenant, counter),
         changed: (notification) => this.events.usage?.changed(notification),

@@ -32,6 +32,7 @@ import type { RecordChange } from '../../model/commands/records.ts';
 import type { RecordCollection } from '../../model/commands/collections.ts';
 import { userPut, type UserPut } from '../../model/commands/users.ts';
 import type { Log } from '../../ports/log.ts';
+import type { MeasurementListener } from '../../ports/measurement-listener.ts';
 import type { Turns } from '../../pacing/turns.ts';
 import type { SessionsElsewhere } from '../../mqtt/sessions/registry.ts';
 import type { RunningBackups } from '../../operate/backup/running.ts';
@@ -60,7 +61,7 @@ export class CoreEvents {
   /** Told of changed records after their commit, before the answer: caches. */
   readonly recordListeners: RecordListener[] = [];
   /** Records that caches keep, and the ids that they have: read again when changes may have been missed. */
-  watched: ((tenant: number) => readonly (readonly [RecordCollection, readonly string[]])[]) | undefined;
+  readonly watched: ((tenant: number) => readonly (readonly [RecordCollection, readonly string[]])[])[] = [];
   /**
    * Changes of users and of objects may have been missed: who is connected is looked at again, as far as the shard of
    * the actor `isOf`.
@@ -72,6 +73,8 @@ export class CoreEvents {
   onShardTaken: (() => void) | undefined;
   /** Counts what tenants use, as soon as the listeners are there. */
   usage: Usage | undefined;
+  /** Told of measurements while something scores them. */
+  measurements: MeasurementListener | undefined;
 }
 
 /** The sessions of other nodes, and the answer to what they ask for. */

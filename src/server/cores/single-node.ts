@@ -202,6 +202,7 @@ export class SingleNode implements ServerCore {
       onLinksEnded: () => this.events.onLinksEnded?.(),
       onRecordsChanged: (tenant, changes) => recordsChanged(this, tenant, changes),
       forwarder: this.forwarding,
+      measurements: () => this.events.measurements,
       onSetAside: (command, error) => {
         this.quarantine.add(entryOfCommand(command, error, this.actors.committedSeq)).catch((failure: Error) => {
           log.error(

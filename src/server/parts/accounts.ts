@@ -44,7 +44,7 @@ export async function accountsPart(core: ServerCore): Promise<AccountsPart> {
     now: Date.now,
   });
   core.events.usage = tenantServices.usage;
-  core.events.watched = (tenant) => tenantServices.watched(tenant);
+  core.events.watched.push((tenant) => tenantServices.watched(tenant));
   tenantServices.registerMetrics(metrics);
   const tokenPolicyDefault = config.deviceTokenPolicy;
   const policies = Array.from(tenants.all, ({ number }) =>

@@ -30,6 +30,7 @@ import type { FilesPart } from './files.ts';
 import type { StatisticsPart } from './jobs.ts';
 import type { NotificationsPart } from './notifications.ts';
 import type { OnnxPart } from './onnx.ts';
+import type { BindingsPart } from './bindings.ts';
 import type { RealtimePart } from './realtime.ts';
 import type { RemoteAccessPart } from './remote-access.ts';
 import type { RetentionPart } from './retention.ts';
@@ -51,6 +52,7 @@ export function httpServer(
     readonly files: FilesPart;
     readonly scoring: ScoringPart;
     readonly onnx: OnnxPart;
+    readonly bindings: BindingsPart;
     readonly availability: AvailabilityPart;
     readonly retention: RetentionPart;
     readonly statistics: StatisticsPart;
@@ -110,6 +112,7 @@ export function httpServer(
     scoring: parts.scoring.scoring,
     trainings: parts.scoring.trainings,
     onnx: parts.onnx.onnx,
+    bindings: parts.bindings.bindings,
     retiredContents: files.retiredContents,
     rowCollections: parts.smartRest.collections,
     ...tenantServices.platform,

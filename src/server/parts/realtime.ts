@@ -10,6 +10,7 @@ import { BayeuxServer } from '../../realtime/bayeux/server.ts';
 import type { ServerCore } from '../cores/core.ts';
 import { endConnections } from './tenant-services.ts';
 import type { AccountsPart } from './accounts.ts';
+import type { BindingsPart } from './bindings.ts';
 import type { DevicesPart } from './devices.ts';
 import type { NotificationsPart } from './notifications.ts';
 import type { Part } from './part.ts';
@@ -66,6 +67,7 @@ export function rightsPart(
   { collections }: SmartRestPart,
   { tunnels }: RemoteAccessPart,
   notifications: NotificationsPart,
+  { bindings }: BindingsPart,
 ): Part {
   const { events, tenants, documents, metrics, log, authenticator } = core;
   const tenantId = (tenant: number): string => tenants.byNumber(tenant)?.id ?? '';
@@ -88,7 +90,10 @@ export function rightsPart(
   events.onTenantsEnded = (ended) => {
     for (const { number } of ended) if (tenants.byNumber(number) === undefined) tenantServices.forgetTenant(number);
     endConnections({ mqtt, bayeux, tunnels }, ended);
-    for (const { number } of ended) notifications.tenantEnded(number);
+    for (const { number } of ended) {
+      notifications.tenantEnded(number);
+      if (tenants.byNumber(number) === undefined) bindings.forgetTenant(number);
+    }
   };
   events.onUsersEnded = (tenant, userNames) => {
     mqtt.disconnectUsers(tenant, userNames);

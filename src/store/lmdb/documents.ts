@@ -57,6 +57,7 @@ const CODES: Readonly<Record<Collection, string>> = {
   topicMessage: 'N',
   scoringModel: 'K',
   scoringResource: 'Z',
+  scoringBinding: 'u',
   scoring: 'H',
 };
 

@@ -1,0 +1,72 @@
+/** Gathers what a model makes of the measurements of one task. */
+import type { OutputRecord } from '../pmml/engine.ts';
+import type { Measured, OutputValue, Plan } from './plan.ts';
+import { PredictionWriter, type ScoredMeasurement } from './prediction-writer.ts';
+
+const NO_RECORDS = new Uint8Array();
+
+export class Collector {
+  readonly #plan: Plan;
+  readonly #writer: PredictionWriter | undefined;
+  readonly #sources: number[] = [];
+  readonly #times: number[] = [];
+  readonly #modes: number[] = [];
+  readonly #events: OutputValue[] = [];
+  readonly #alarms: OutputValue[] = [];
+  #scored = 0;
+  #incomplete = 0;
+  #refused = 0;
+
+  constructor(plan: Plan) {
+    this.#plan = plan;
+    this.#writer = plan.measurement === undefined ? undefined : new PredictionWriter(plan.measurement);
+  }
+
+  /** A measurement lacks a value that the model needs. */
+  addIncomplete(): void {
+    this.#incomplete += 1;
+  }
+
+  add(measurement: ScoredMeasurement, outputs: OutputRecord): void {
+    if (isRefused(outputs)) {
+      this.#refused += 1;
+      return;
+    }
+    this.#scored += 1;
+    this.#writer?.write(measurement, outputs);
+    const { event, alarm } = this.#plan;
+    if (event === undefined && alarm === undefined) return;
+    this.#sources.push(measurement.source);
+    this.#times.push(measurement.time);
+    this.#modes.push(measurement.mode);
+    if (event !== undefined) this.#events.push(valueOf(outputs[event]));
+    if (alarm !== undefined) this.#alarms.push(valueOf(outputs[alarm]));
+  }
+
+  get measured(): Measured {
+    return {
+      records: this.#writer?.records ?? NO_RECORDS,
+      scored: this.#scored,
+      incomplete: this.#incomplete,
+      refused: this.#refused,
+      told: {
+        sources: this.#sources,
+        times: this.#times,
+        modes: this.#modes,
+        events: this.#events,
+        alarms: this.#alarms,
+      },
+    };
+  }
+}
+
+/** All outputs of a record that a model refuses are missing. */
+function isRefused(outputs: OutputRecord): boolean {
+  for (const name in outputs) if (outputs[name] !== null && outputs[name] !== undefined) return false;
+  return true;
+}
+
+function valueOf(value: unknown): OutputValue {
+  if (value === undefined || value === null) return null;
+  return typeof value === 'object' ? JSON.stringify(value) : (value as OutputValue);
+}

@@ -1,0 +1,63 @@
+/** How a binding reads measurements and what it makes of predictions: plain values, which go to a worker with each task. */
+
+/** An input of a model, and the values of measurements that it takes. */
+export interface PlannedInput {
+  readonly name: string;
+  /** Type or fragment of the measurement. */
+  readonly type: string;
+  readonly series: string;
+}
+
+export interface PlannedOutput {
+  readonly name: string;
+  /** Series, or member where the value is not a number. */
+  readonly series: string;
+}
+
+/** The measurement that a prediction becomes. */
+export interface PlannedMeasurement {
+  readonly type: string;
+  readonly fragment: string;
+  readonly outputs: readonly PlannedOutput[];
+  /** JSON text of the fragment that marks it. */
+  readonly mark: string;
+}
+
+export interface Plan {
+  readonly inputs: readonly PlannedInput[];
+  /** Measurements without a value of some input are scored too, but not those without any. */
+  readonly allowsMissing: boolean;
+  readonly measurement?: PlannedMeasurement;
+  /** Names of the outputs whose values events and alarms are about. */
+  readonly event?: string;
+  readonly alarm?: string;
+}
+
+/** A value of an output. */
+export type OutputValue = string | number | boolean | null;
+
+/** What events and alarms are made of: a value of each array for each scored measurement. */
+export interface ToldValues {
+  readonly sources: readonly number[];
+  /** ms since 1970. */
+  readonly times: readonly number[];
+  /** Processing modes. */
+  readonly modes: readonly number[];
+  readonly events: readonly OutputValue[];
+  readonly alarms: readonly OutputValue[];
+}
+
+/** What became of the measurements of one task. */
+export interface Measured {
+  /** MEASUREMENT records of predictions, one behind the other, without id and time of receipt. */
+  readonly records: Uint8Array;
+  readonly scored: number;
+  /** Without a value that the model needs. */
+  readonly incomplete: number;
+  /** All outputs were missing: the values are not valid for the model. */
+  readonly refused: number;
+  readonly told: ToldValues;
+}
+
+/** Fragment that marks a prediction. */
+export const MARK = 'c8y_Scoring';

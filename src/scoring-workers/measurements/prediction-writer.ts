@@ -1,0 +1,118 @@
+/** Predictions as MEASUREMENT records of the device whose values they are about (docs/spec/scoring.md#bindings). */
+import { newMeasurementHead, writeMeasurementHead, writeValueHead } from '../../ingest/measurements/record.ts';
+import { OFFSET_TEXTS, VALUE_HEADER_BYTES } from '../../ingest/journal/record-layout.ts';
+import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
+import { formatTime } from '../../model/documents/iso-time.ts';
+import type { OutputRecord } from '../pmml/engine.ts';
+import { MARK, type PlannedMeasurement } from './plan.ts';
+
+const BYTES_FIRST = 16_384;
+/** Of a value that is not a number; a longer one is cut. */
+const TEXT_CHARACTERS_MAX = 1_000;
+const UTF8_BYTES_MAX = 3;
+
+/** Whose values were scored. */
+export interface ScoredMeasurement {
+  readonly tenant: number;
+  readonly source: number;
+  /** ms since 1970. */
+  readonly time: number;
+  readonly mode: ProcessingMode;
+}
+
+export class PredictionWriter {
+  readonly #plan: PlannedMeasurement;
+  readonly #head = newMeasurementHead();
+  readonly #type: Buffer;
+  readonly #fragment: Buffer;
+  readonly #series: readonly Buffer[];
+  readonly #names: readonly string[];
+  readonly #start: string;
+  readonly #end: string;
+  readonly #numbers: number[] = [];
+  /** Of each number the place of its output. */
+  readonly #places: number[] = [];
+  #bytes = Buffer.allocUnsafeSlow(BYTES_FIRST);
+  #view = new DataView(this.#bytes.buffer, this.#bytes.byteOffset, this.#bytes.length);
+  #used = 0;
+
+  constructor(plan: PlannedMeasurement) {
+    this.#plan = plan;
+    this.#type = Buffer.from(plan.type);
+    this.#fragment = Buffer.from(plan.fragment);
+    this.#series = plan.outputs.map(({ series }) => Buffer.from(series));
+    this.#names = plan.outputs.map(({ series }) => JSON.stringify(series));
+    this.#start = `"},"type":${JSON.stringify(plan.type)},${JSON.stringify(plan.fragment)}:{`;
+    this.#end = `},"${MARK}":${plan.mark}}`;
+    this.#head.typeLength = this.#type.length;
+  }
+
+  /** Records so far, one behind the other; their ids and times of receipt are to be filled in. */
+  get records(): Uint8Array {
+    return this.#bytes.subarray(0, this.#used);
+  }
+
+  /** Numbers become series, all else members of the fragment; a missing output is left out. */
+  write({ tenant, source, time, mode }: ScoredMeasurement, outputs: OutputRecord): void {
+    const document = `{"time":"${formatTime(time)}","source":{"id":"${source}${this.#start}${this.#members(outputs)}${this.#end}`;
+    const documentAt = this.#used + OFFSET_TEXTS + this.#type.length;
+    let valueBytes = 0;
+    for (const place of this.#places)
+      valueBytes += VALUE_HEADER_BYTES + this.#fragment.length + (this.#series[place] as Buffer).length;
+    this.#room(documentAt - this.#used + document.length * UTF8_BYTES_MAX + valueBytes);
+    const head = this.#head;
+    head.documentLength = this.#bytes.write(document, documentAt);
+    head.tenant = tenant;
+    head.source = source;
+    head.time = time;
+    head.mode = mode;
+    head.valueCount = this.#numbers.length;
+    const length = OFFSET_TEXTS + this.#type.length + head.documentLength + valueBytes;
+    const at = writeMeasurementHead(this.#view, this.#used, length, head);
+    this.#type.copy(this.#bytes, at);
+    this.#writeValues(documentAt + head.documentLength);
+    this.#used += length;
+  }
+
+  #members(outputs: OutputRecord): string {
+    this.#numbers.length = 0;
+    this.#places.length = 0;
+    let members = '';
+    this.#plan.outputs.forEach(({ name }, place) => {
+      const value = outputs[name];
+      if (value === null || value === undefined) return;
+      if (typeof value === 'number') {
+        this.#numbers.push(value);
+        this.#places.push(place);
+      }
+      const text = typeof value === 'number' ? `{"value":${value}}` : memberText(value);
+      members += `${members === '' ? '' : ','}${this.#names[place]}:${text}`;
+    });
+    return members;
+  }
+
+  #writeValues(from: number): void {
+    let at = from;
+    const { length } = this.#fragment;
+    for (let index = 0; index < this.#numbers.length; index += 1) {
+      const series = this.#series[this.#places[index] as number] as Buffer;
+      at = writeValueHead(this.#view, at, this.#numbers[index] as number, length, series.length, 0);
+      at += this.#fragment.copy(this.#bytes, at);
+      at += series.copy(this.#bytes, at);
+    }
+  }
+
+  #room(bytes: number): void {
+    if (this.#used + bytes <= this.#bytes.length) return;
+    const grown = Buffer.allocUnsafeSlow(Math.max(this.#bytes.length * 2, this.#used + bytes));
+    this.#bytes.copy(grown, 0, 0, this.#used);
+    this.#bytes = grown;
+    this.#view = new DataView(grown.buffer, grown.byteOffset, grown.length);
+  }
+}
+
+function memberText(value: unknown): string {
+  if (typeof value === 'boolean') return String(value);
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return JSON.stringify(text.slice(0, TEXT_CHARACTERS_MAX));
+}

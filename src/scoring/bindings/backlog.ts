@@ -1,0 +1,245 @@
+/**
+ * Measurements that wait to be scored: copies of their records in chunks, a list of them for each binding. Each tenant
+ * has a bound, and all of a node share one; beyond it whole chunks are shed, the oldest of the binding with most.
+ */
+import {
+  FLAG_FORM,
+  FORM_BYTES,
+  lengthAt,
+  OFFSET_DOCUMENT_LENGTH,
+  OFFSET_FLAGS,
+  OFFSET_LENGTH,
+  OFFSET_TEXTS,
+  OFFSET_TYPE_LENGTH,
+  TYPE_IS_FRAGMENT,
+} from '../../ingest/journal/record-layout.ts';
+import { Shares } from '../../pacing/shares.ts';
+import type { Refusals } from '../../ports/refusals.ts';
+import { BACKLOG_BYTES_MAX, BACKLOG_MAX, BINDING_RECORD_BYTES_MAX, SCORING_LIMIT } from '../limits.ts';
+
+/** Of one chunk: what one task of a worker scores. */
+const CHUNK_MEASUREMENTS_MAX = 1_000;
+const CHUNK_BYTES_MAX = 262_144;
+const CHUNK_BYTES_FIRST = 4_096;
+const HOLDER = 'bindings';
+
+export interface Chunk {
+  bytes: Buffer;
+  used: number;
+  count: number;
+  /** Of the predictions in it; 0: all are of devices. */
+  readonly depth: number;
+  /** When its first measurement came, `performance.now()`. */
+  readonly since: number;
+}
+
+export interface BacklogOptions {
+  readonly refusals: Refusals;
+  readonly isOnlyTenant?: () => boolean;
+  readonly clock: () => number;
+  /** Lower, in tests. */
+  readonly measurementsMax?: number;
+  readonly bytesMax?: number;
+}
+
+/** The backlog of a node. */
+export class Backlog {
+  readonly options: BacklogOptions;
+  readonly bytes: Shares;
+  readonly measurementsMax: number;
+  measurements = 0;
+
+  constructor(options: BacklogOptions) {
+    this.options = options;
+    this.measurementsMax = options.measurementsMax ?? BACKLOG_MAX;
+    const bytesMax = options.bytesMax ?? BACKLOG_BYTES_MAX;
+    this.bytes = new Shares(SCORING_LIMIT.BACKLOG_BYTES, bytesMax, options.isOnlyTenant);
+  }
+}
+
+/** That of one tenant. */
+export class TenantBacklog {
+  readonly tenant: number;
+  readonly node: Backlog;
+  /** That wait or are scored. */
+  measurements = 0;
+  readonly #lists = new Set<ChunkList>();
+
+  constructor(tenant: number, node: Backlog) {
+    this.tenant = tenant;
+    this.node = node;
+  }
+
+  add(list: ChunkList): void {
+    this.#lists.add(list);
+  }
+
+  remove(list: ChunkList): void {
+    this.#lists.delete(list);
+  }
+
+  /** @returns the limit that is in the way where nothing can be shed any more */
+  roomForOne(): string | undefined {
+    while (this.measurements >= this.node.measurementsMax)
+      if (!this.#shed(SCORING_LIMIT.BACKLOG)) return SCORING_LIMIT.BACKLOG;
+    return undefined;
+  }
+
+  /** As `roomForOne`; the bytes count from then on. */
+  takeBytes(bytes: number): string | undefined {
+    for (;;) {
+      const limit = this.node.bytes.take(this.tenant, HOLDER, bytes);
+      if (limit === undefined || !this.#shed(limit)) return limit;
+    }
+  }
+
+  giveBytes(bytes: number): void {
+    this.node.bytes.give(this.tenant, HOLDER, bytes);
+  }
+
+  count(measurements: number): void {
+    this.measurements += measurements;
+    this.node.measurements += measurements;
+  }
+
+  /** The oldest chunk of the binding with most of them. @returns false where none waits */
+  #shed(limit: string): boolean {
+    let most: ChunkList | undefined;
+    for (const list of this.#lists) if (list.waitingCount > (most?.waitingCount ?? 0)) most = list;
+    most?.shedOldest(limit);
+    return most !== undefined;
+  }
+}
+
+/** What waits for one binding. */
+export class ChunkList {
+  readonly #backlog: TenantBacklog;
+  readonly #onShed: (count: number) => void;
+  /** That are full, or were closed. */
+  readonly #waiting: Chunk[] = [];
+  #open: Chunk | undefined;
+
+  /** @param onShed is told of measurements that are not scored */
+  constructor(backlog: TenantBacklog, onShed: (count: number) => void) {
+    this.#backlog = backlog;
+    this.#onShed = onShed;
+    backlog.add(this);
+  }
+
+  /** Chunks that are full and wait. */
+  get waitingCount(): number {
+    return this.#waiting.length;
+  }
+
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0 && this.#open === undefined;
+  }
+
+  /** Copies a record, without its document. What does not fit is shed. */
+  add(records: Buffer, at: number, depth: number): void {
+    const length = copiedLength(records, at);
+    if (length > BINDING_RECORD_BYTES_MAX) return this.#shed(SCORING_LIMIT.BINDING_RECORD, 1);
+    const limit = this.#backlog.roomForOne() ?? this.#room(length, depth);
+    if (limit !== undefined) return this.#shed(limit, 1);
+    const open = this.#open as Chunk;
+    copyRecord(records, at, open.bytes, open.used, length);
+    open.used += length;
+    open.count += 1;
+    this.#backlog.count(1);
+    if (open.count >= CHUNK_MEASUREMENTS_MAX) this.#close();
+  }
+
+  /** The oldest chunk, also one that is not full where no other waits. Give it back with `release`. */
+  take(takesOpen: boolean): Chunk | undefined {
+    const chunk = this.#waiting.shift();
+    if (chunk !== undefined || !takesOpen) return chunk;
+    const open = this.#open;
+    this.#open = undefined;
+    return open;
+  }
+
+  /** The chunk was scored, or given up. */
+  release({ bytes, count }: Chunk): void {
+    this.#backlog.giveBytes(bytes.length);
+    this.#backlog.count(-count);
+  }
+
+  shedOldest(limit: string): void {
+    const chunk = this.#waiting.shift();
+    if (chunk === undefined) return;
+    this.release(chunk);
+    this.#shed(limit, chunk.count);
+  }
+
+  /** Gives up what waits. */
+  clear(): void {
+    for (let chunk = this.take(true); chunk !== undefined; chunk = this.take(true)) this.release(chunk);
+  }
+
+  /** It takes no more; what was taken is to be released. */
+  end(): void {
+    this.#backlog.remove(this);
+  }
+
+  #shed(limit: string, count: number): void {
+    const { refusals } = this.#backlog.node.options;
+    for (let index = 0; index < count; index += 1) refusals.count(limit);
+    this.#onShed(count);
+  }
+
+  #close(): void {
+    if (this.#open !== undefined) this.#waiting.push(this.#open);
+    this.#open = undefined;
+  }
+
+  /** @returns undefined: the open chunk takes a record of `length` bytes */
+  #room(length: number, depth: number): string | undefined {
+    if (this.#open !== undefined) {
+      if (this.#open.depth === depth && this.#grow(this.#open, length)) return undefined;
+      this.#close();
+    }
+    const capacity = Math.max(CHUNK_BYTES_FIRST, length);
+    const limit = this.#backlog.takeBytes(capacity);
+    if (limit !== undefined) return limit;
+    const since = this.#backlog.node.options.clock();
+    this.#open = { bytes: Buffer.allocUnsafeSlow(capacity), used: 0, count: 0, depth, since };
+    return undefined;
+  }
+
+  #grow(open: Chunk, length: number): boolean {
+    const needed = open.used + length;
+    if (needed <= open.bytes.length) return true;
+    if (needed > CHUNK_BYTES_MAX) return false;
+    const capacity = Math.min(CHUNK_BYTES_MAX, Math.max(2 * open.bytes.length, needed));
+    const more = capacity - open.bytes.length;
+    if (this.#backlog.takeBytes(more) !== undefined) return false;
+    const grown = Buffer.allocUnsafeSlow(capacity);
+    open.bytes.copy(grown, 0, 0, open.used);
+    open.bytes = grown;
+    return true;
+  }
+}
+
+/** Where the document of a record is; models need none. */
+function documentAt(records: Buffer, at: number): number {
+  const typeLength = records.readUInt16LE(at + OFFSET_TYPE_LENGTH);
+  return at + OFFSET_TEXTS + (typeLength === TYPE_IS_FRAGMENT ? 0 : typeLength);
+}
+
+/** Without document and form. */
+function copiedLength(records: Buffer, at: number): number {
+  const formBytes = records[at + OFFSET_FLAGS] === FLAG_FORM ? FORM_BYTES : 0;
+  return lengthAt(records, at) - records.readUInt32LE(at + OFFSET_DOCUMENT_LENGTH) - formBytes;
+}
+
+function copyRecord(records: Buffer, at: number, to: Buffer, toAt: number, length: number): void {
+  const documentLength = records.readUInt32LE(at + OFFSET_DOCUMENT_LENGTH);
+  const headEnd = documentAt(records, at);
+  const headLength = headEnd - at;
+  records.copy(to, toAt, at, headEnd);
+  const valuesAt = headEnd + documentLength;
+  records.copy(to, toAt + headLength, valuesAt, valuesAt + length - headLength);
+  to.writeUInt32LE(length, toAt + OFFSET_LENGTH);
+  to.writeUInt32LE(0, toAt + OFFSET_DOCUMENT_LENGTH);
+  to[toAt + OFFSET_FLAGS] = 0;
+}

@@ -1,0 +1,179 @@
+/**
+ * The measurements of one binding on their way through its model: gathered for a moment, scored in a few tasks at once,
+ * and handed over in the order in which they came.
+ */
+import type { Measured } from '../../scoring-workers/measurements/plan.ts';
+import type { Log } from '../../ports/log.ts';
+import { type Chunk, ChunkList, type TenantBacklog } from './backlog.ts';
+
+/** A measurement waits for others at most this long. */
+const PAUSE_MS = 20;
+/** Tasks of one binding at once: one is prepared and one is handed over while others are scored. */
+const IN_FLIGHT_MAX = 4;
+/** After a failure the next task waits, each time twice as long. */
+const RETRY_FIRST_MS = 1_000;
+const RETRY_MAX_MS = 60_000;
+
+/** Measurements by what became of them. */
+export interface LaneCounts {
+  received: number;
+  scored: number;
+  /** Without a value that the model needs. */
+  incomplete: number;
+  /** Their values are not valid for the model. */
+  refused: number;
+  /** Too many waited. */
+  shed: number;
+  failed: number;
+  lastError: string | null;
+  /** ISO 8601. */
+  lastErrorTime: string | null;
+}
+
+export const newCounts = (): LaneCounts => ({
+  received: 0,
+  scored: 0,
+  incomplete: 0,
+  refused: 0,
+  shed: 0,
+  failed: 0,
+  lastError: null,
+  lastErrorTime: null,
+});
+
+export type Outcome = 'scored' | 'incomplete' | 'refused' | 'shed' | 'failed';
+
+export interface LaneOptions {
+  readonly backlog: TenantBacklog;
+  readonly counts: LaneCounts;
+  readonly score: (chunk: Chunk) => Promise<Measured>;
+  /**
+   * Hands predictions over. Called for one chunk after the other; resolves when the next one may follow.
+   * `durable` resolves when nothing of them is under way any more.
+   */
+  readonly deliver: (measured: Measured, depth: number) => Promise<{ readonly durable: Promise<void> }>;
+  readonly onOutcome: (outcome: Outcome, count: number) => void;
+  /** Time from the first measurement of a chunk until its predictions are handed over. */
+  readonly onDelivered: (seconds: number, count: number) => void;
+  /** For the log. */
+  readonly subject: { readonly tenant: number; readonly binding: number };
+  readonly log: Log;
+  readonly now: () => number;
+  readonly clock: () => number;
+}
+
+export class Lane {
+  readonly #options: LaneOptions;
+  readonly #chunks: ChunkList;
+  #inFlight = 0;
+  /** Resolves when the chunk before the next one has been handed over. */
+  #last: Promise<void> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+  #failures = 0;
+  #retryAt = 0;
+  #isEnded = false;
+  #onIdle: (() => void) | undefined;
+
+  constructor(options: LaneOptions) {
+    this.#options = options;
+    this.#chunks = new ChunkList(options.backlog, (count) => this.#count('shed', count));
+  }
+
+  /** Takes a copy of a record. @param depth of predictions, 0 of what devices measured */
+  offer(records: Buffer, at: number, depth: number): void {
+    if (this.#isEnded) return;
+    this.#options.counts.received += 1;
+    this.#chunks.add(records, at, depth);
+    if (this.#timer !== undefined) return;
+    if (this.#inFlight === 0) this.#pumpIn(PAUSE_MS);
+    else if (this.#chunks.waitingCount > 0 && this.#inFlight < IN_FLIGHT_MAX) this.#pumpIn(0);
+  }
+
+  /**
+   * Takes no more. @param drops what waits is given up, else it is scored. @returns when nothing is under way any more
+   */
+  async end(drops: boolean): Promise<void> {
+    this.#isEnded = true;
+    if (drops) this.#chunks.clear();
+    if (this.#inFlight > 0 || !this.#chunks.isEmpty)
+      await new Promise<void>((resolve) => {
+        this.#onIdle = resolve;
+        this.#pump();
+      });
+    clearTimeout(this.#timer);
+    this.#chunks.end();
+  }
+
+  #pumpIn(ms: number): void {
+    const wait = Math.max(ms, this.#retryAt - this.#options.clock());
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#pump();
+    }, wait);
+    this.#timer.unref();
+  }
+
+  #pump(): void {
+    if (this.#retryAt > this.#options.clock()) {
+      // A lane that ends makes no second try.
+      if (this.#isEnded) this.#chunks.clear();
+      else if (!this.#chunks.isEmpty && this.#timer === undefined) this.#pumpIn(0);
+    } else {
+      while (this.#inFlight < IN_FLIGHT_MAX) {
+        const chunk = this.#chunks.take(this.#inFlight === 0);
+        if (chunk === undefined) break;
+        void this.#run(chunk);
+      }
+    }
+    if (this.#inFlight === 0 && this.#chunks.isEmpty) this.#onIdle?.();
+  }
+
+  /** Never rejects. */
+  async #run(chunk: Chunk): Promise<void> {
+    const { score, deliver, onDelivered, clock } = this.#options;
+    this.#inFlight += 1;
+    const before = this.#last;
+    let isHandedOver = (): void => undefined;
+    this.#last = new Promise((resolve) => {
+      isHandedOver = resolve;
+    });
+    try {
+      const measured = await score(chunk);
+      await before;
+      const { durable } = await deliver(measured, chunk.depth);
+      isHandedOver();
+      await durable;
+      onDelivered((clock() - chunk.since) / 1_000, measured.scored);
+      this.#count('scored', measured.scored);
+      this.#count('incomplete', measured.incomplete);
+      this.#count('refused', measured.refused);
+      this.#failures = 0;
+    } catch (error) {
+      this.#failed(error as Error, chunk.count);
+    } finally {
+      isHandedOver();
+      this.#inFlight -= 1;
+      this.#chunks.release(chunk);
+      this.#pump();
+    }
+  }
+
+  #failed(error: Error, count: number): void {
+    const { counts, log, subject, now, clock } = this.#options;
+    this.#count('failed', count);
+    counts.lastError = error.message;
+    counts.lastErrorTime = new Date(now()).toISOString();
+    const retryMs = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** this.#failures);
+    // Of tasks at once one counts.
+    if (this.#retryAt > clock()) return;
+    this.#failures += 1;
+    this.#retryAt = clock() + retryMs;
+    log.warn({ err: error, ...subject, count, retryMs }, 'measurements could not be scored by a binding');
+  }
+
+  #count(outcome: Outcome, count: number): void {
+    if (count === 0) return;
+    this.#options.counts[outcome] += count;
+    this.#options.onOutcome(outcome, count);
+  }
+}

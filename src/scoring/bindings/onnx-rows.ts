@@ -1,0 +1,87 @@
+/**
+ * Rows of an ONNX model: its tensors have one row for each measurement, and each column of a row is an input or output
+ * of a binding (docs/spec/scoring.md#bindings-of-onnx-models).
+ */
+import type { OnnxDescription } from '../../scoring-workers/onnx/tasks.ts';
+import type { InputRecord, OutputRecord } from '../../scoring-workers/pmml/engine.ts';
+
+/** The model has tensors that rows do not make: why. */
+export class RowsError extends Error {}
+
+interface Tensor {
+  readonly name: string;
+  /** Columns of a row; undefined: a row is one value. */
+  readonly width: number | undefined;
+}
+
+type Described = OnnxDescription['inputs'][number];
+const NUMBERS = /^tensor\((?:float|double|float16|u?int(?:8|16|32|64))\)$/;
+const WIDTH_MAX = 1_000;
+
+const columnsOf = ({ name, width }: Tensor): string[] =>
+  width === undefined ? [name] : Array.from({ length: width }, (_, column) => `${name}[${column}]`);
+
+/** @throws RowsError */
+function inputOf({ name, shape, type }: Described): Tensor {
+  if (!NUMBERS.test(type)) throw new RowsError(`its input '${name}' is ${type}; bindings take tensors of numbers`);
+  const [rows, width, further] = shape ?? [];
+  if (shape === undefined || shape.length === 0 || typeof rows === 'number')
+    throw new RowsError(`the first dimension of its input '${name}' is not free`);
+  if (shape.length === 1) return { name, width: undefined };
+  if (further !== undefined || typeof width !== 'number' || width > WIDTH_MAX)
+    throw new RowsError(
+      `its input '${name}' has not the shape [rows] or [rows, columns] with at most ${WIDTH_MAX} columns`,
+    );
+  return { name, width };
+}
+
+/** Names of the inputs: of a tensor with columns `x[0]`, `x[1]`, … @throws RowsError */
+export const onnxInputs = ({ inputs }: Pick<OnnxDescription, 'inputs'>): string[] =>
+  inputs.map(inputOf).flatMap(columnsOf);
+
+/** Names of the outputs; undefined where the description does not tell them: those of maps. */
+export function onnxOutputs({ outputs }: Pick<OnnxDescription, 'outputs'>): string[] | undefined {
+  const names: string[] = [];
+  for (const { name, shape, type } of outputs) {
+    const [, width] = shape ?? [];
+    if (!type.startsWith('tensor(') || shape === undefined) return undefined;
+    if (shape.length <= 1 || width === 1) names.push(name);
+    else if (shape.length === 2 && typeof width === 'number' && width <= WIDTH_MAX)
+      names.push(...columnsOf({ name, width }));
+    else return undefined;
+  }
+  return names;
+}
+
+/** The body of a request that applies the model. @throws RowsError */
+export function onnxBody({ inputs }: Pick<OnnxDescription, 'inputs'>, records: readonly InputRecord[]): string {
+  const members = inputs.map(inputOf).map((tensor) => {
+    const columns = columnsOf(tensor);
+    const rows = records.map((record) => {
+      const values = columns.map((column) => String(record[column]));
+      return tensor.width === undefined ? values[0] : `[${values.join()}]`;
+    });
+    return `${JSON.stringify(tensor.name)}:[${rows.join()}]`;
+  });
+  return `{${members.join()}}`;
+}
+
+/** @param answer of the model, by output @returns outputs of each of `count` rows @throws RowsError */
+export function onnxRecords(answer: Readonly<Record<string, unknown>>, count: number): OutputRecord[] {
+  const records = Array.from({ length: count }, () => Object.create(null) as OutputRecord);
+  for (const [name, rows] of Object.entries(answer)) {
+    if (!Array.isArray(rows) || rows.length !== count)
+      throw new RowsError(`its output '${name}' has not a row for each of ${count} measurements`);
+    rows.forEach((row: unknown, index) => setRow(records[index] as OutputRecord, name, row));
+  }
+  return records;
+}
+
+function setRow(record: OutputRecord, name: string, row: unknown): void {
+  if (Array.isArray(row)) {
+    if (row.length === 1) record[name] = row[0];
+    else row.forEach((value: unknown, column) => (record[`${name}[${column}]`] = value));
+  } else if (typeof row === 'object' && row !== null) {
+    for (const [label, value] of Object.entries(row)) record[`${name}[${label}]`] = value;
+  } else record[name] = row;
+}

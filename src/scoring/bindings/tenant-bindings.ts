@@ -1,0 +1,190 @@
+/** The bindings of one tenant on this node: which are scored now, with which version of their model, and why not. */
+import { bindingRecordId, type StoredBinding } from '../../model/entities/scoring/binding.ts';
+import { modelId, type StoredModel } from '../../model/entities/scoring/model.ts';
+import { PlatformError } from '../../model/errors.ts';
+import type { RecordReader } from '../../records/records.ts';
+import type { Plan } from '../../scoring-workers/measurements/plan.ts';
+import { loadModel, modelInformation } from '../records.ts';
+import type { BoundDevices, GroupDevices } from './bound-devices.ts';
+import { type Lane, type LaneCounts, newCounts } from './lane.ts';
+import { Selection } from './selection.ts';
+import { namesOf, planOf, signatureOf } from './signature.ts';
+
+const BEING_READ = 'It is being read.';
+
+/** What a binding is scored with. */
+export interface Bound {
+  readonly binding: StoredBinding;
+  readonly model: StoredModel;
+  readonly information: string;
+  readonly plan: Plan;
+}
+
+interface Known {
+  binding: StoredBinding;
+  readonly counts: LaneCounts;
+  lane: Lane | undefined;
+  group: GroupDevices | undefined;
+  /** Why it is not scored. */
+  problem: string | undefined;
+}
+
+export interface BindingState {
+  /** `ACTIVE`: measurements are scored; `INACTIVE`: as its `isActive` says; `WAITING`: see the reason. */
+  readonly state: 'ACTIVE' | 'INACTIVE' | 'WAITING';
+  readonly reason: string | null;
+}
+
+/** @param bindings of its tenant; undefined: none is known */
+export function stateOf({ id, isActive }: StoredBinding, bindings: TenantBindings | undefined): BindingState {
+  if (!isActive) return { state: 'INACTIVE', reason: null };
+  const reason = bindings === undefined ? BEING_READ : bindings.problemOf(id);
+  return { state: reason === undefined ? 'ACTIVE' : 'WAITING', reason: reason ?? null };
+}
+
+export interface TenantBindingsOptions {
+  readonly documents: RecordReader['documents'];
+  readonly devices: BoundDevices;
+  readonly makeLane: (bound: Bound, counts: LaneCounts) => Lane;
+}
+
+export class TenantBindings {
+  readonly #tenant: number;
+  readonly #options: TenantBindingsOptions;
+  readonly #known = new Map<number, Known>();
+  /** Changes go one after the other. */
+  #changes: Promise<void> = Promise.resolve();
+  /** Undefined: nothing is to be scored. */
+  selection: Selection | undefined;
+
+  constructor(tenant: number, options: TenantBindingsOptions) {
+    this.#tenant = tenant;
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#known.size;
+  }
+
+  /** Ids of the records. */
+  get recordIds(): string[] {
+    return Array.from(this.#known.keys(), bindingRecordId);
+  }
+
+  /** Ids of the records of the models. */
+  get modelIds(): string[] {
+    return Array.from(this.#known.values(), ({ binding }) => modelId(binding.modelKind, binding.modelName));
+  }
+
+  countsOf(id: number): LaneCounts {
+    return this.#known.get(id)?.counts ?? newCounts();
+  }
+
+  /** Why it is not scored; undefined: it is. */
+  problemOf(id: number): string | undefined {
+    const known = this.#known.get(id);
+    return known === undefined ? BEING_READ : (known.problem ?? known.group?.problem);
+  }
+
+  /** @param binding undefined: it was deleted. Resolves when measurements are scored so. */
+  set(id: number, binding: StoredBinding | undefined): Promise<void> {
+    return this.#change(async () => {
+      const known = this.#known.get(id);
+      if (binding === undefined) {
+        if (known === undefined) return;
+        this.#known.delete(id);
+        this.#take(known, true);
+      } else if (known === undefined) {
+        const added = { binding, counts: newCounts(), lane: undefined, group: undefined, problem: undefined };
+        this.#known.set(id, added);
+        await this.#resolve(added);
+      } else if (JSON.stringify(known.binding) !== JSON.stringify(binding)) {
+        known.binding = binding;
+        await this.#resolve(known);
+      }
+      this.#select();
+    });
+  }
+
+  /** A model was uploaded, deleted, activated or deactivated. */
+  modelChanged(kind: string, name: string): Promise<void> {
+    return this.#change(async () => {
+      for (const known of this.#known.values()) {
+        const { modelKind, modelName } = known.binding;
+        if (modelKind === kind && modelName === name) await this.#resolve(known);
+      }
+      this.#select();
+    });
+  }
+
+  /** @param drops what waits is given up, else it is scored */
+  async end(drops: boolean): Promise<void> {
+    this.selection = undefined;
+    await this.#change(async () => {
+      const lanes = Array.from(this.#known.values(), (known) => this.#take(known, drops));
+      this.#known.clear();
+      await Promise.all(lanes);
+      this.selection = undefined;
+    });
+  }
+
+  /** Resolves when changes so far have taken effect. */
+  settled(): Promise<void> {
+    return this.#changes;
+  }
+
+  #change(change: () => Promise<void>): Promise<void> {
+    const changed = this.#changes.then(change);
+    // The caller is told; the next change goes on from what is.
+    this.#changes = changed.catch(() => undefined);
+    return changed;
+  }
+
+  /** What waits is scored as it would have been. @returns when it is */
+  #take(known: Known, drops: boolean): Promise<void> | undefined {
+    const { lane, group } = known;
+    known.lane = undefined;
+    known.group = undefined;
+    if (group !== undefined) this.#options.devices.release(group);
+    return lane?.end(drops);
+  }
+
+  async #resolve(known: Known): Promise<void> {
+    const { binding, counts } = known;
+    const { documents, devices, makeLane } = this.#options;
+    const { modelKind, modelName, groupOrDeviceId, isGroup, isActive } = binding;
+    void this.#take(known, !isActive);
+    known.problem = undefined;
+    if (!isActive) return;
+    try {
+      const model = await loadModel({ documents }, this.#tenant, modelKind, modelName);
+      if (!model.isActive) throw new PlatformError('scoring/model-inactive', { name: modelName });
+      const information = await modelInformation({ documents }, this.#tenant, modelKind, modelName);
+      const plan = planOf(binding, signatureOf(modelKind, information));
+      if (isGroup && groupOrDeviceId !== undefined) {
+        known.group = devices.acquire(this.#tenant, groupOrDeviceId);
+        await devices.refresh(known.group);
+      }
+      known.lane = makeLane({ binding, model, information, plan }, counts);
+    } catch (error) {
+      if (!(error instanceof PlatformError && error.status < 500)) throw error;
+      known.problem = error.message;
+    }
+  }
+
+  #select(): void {
+    const candidates = [];
+    for (const { binding, lane, group } of this.#known.values()) {
+      if (lane === undefined) continue;
+      const { groupOrDeviceId, scoresPredictions } = binding;
+      const device = groupOrDeviceId === undefined ? undefined : new Set([Number(groupOrDeviceId)]);
+      candidates.push({
+        names: namesOf(binding),
+        devices: group ?? device,
+        scoresPredictions,
+        offer: (records: Buffer, at: number, depth: number) => lane.offer(records, at, depth),
+      });
+    }
+    this.selection = candidates.length === 0 ? undefined : new Selection(candidates);
+  }
+}

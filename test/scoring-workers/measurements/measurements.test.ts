@@ -1,0 +1,108 @@
+/** From records of measurements to those of predictions (docs/spec/scoring.md#bindings). */
+import t from 'tap';
+import { documentText } from '../../../src/ingest/measurements/record.ts';
+import { parseMeasurement } from '../../../src/ingest/measurements/parse.ts';
+import { InputReader } from '../../../src/scoring-workers/measurements/input-reader.ts';
+import type { Plan } from '../../../src/scoring-workers/measurements/plan.ts';
+import { measurementsOf, scoreMeasurements } from '../../../src/scoring-workers/measurements/score.ts';
+import type { InputRecord, OutputRecord } from '../../../src/scoring-workers/pmml/engine.ts';
+import { recordOf } from '../../helpers/scoring/measured.ts';
+
+const inputs = [
+  { name: 'a', type: 'oven', series: 't' },
+  { name: '__proto__', type: 'door', series: 'open' },
+];
+const [ONE] = measurementsOf(recordOf({ type: 'x', values: { 'oven.t': 1, 'door.open': 2, 'oven.open': 9 } }));
+const [PART] = measurementsOf(recordOf({ type: 'x', values: { 'oven.t': 1 } }));
+const [TYPED] = measurementsOf(recordOf({ type: 'door', values: { 'oven.t': 1, 'else.open': 4, 'oven.t2': 5 } }));
+const [NONE] = measurementsOf(recordOf({ type: 'x', values: { 'fridge.t': 1 } }));
+
+t.test('values by fragment or type, and series', async (t) => {
+  const all = new InputReader({ inputs, allowsMissing: false });
+  t.same(Object.entries(all.read(ONE!) ?? {}), [
+    ['a', 1],
+    ['__proto__', 2],
+  ]);
+  t.same(Object.entries(all.read(TYPED!) ?? {}), [
+    ['a', 1],
+    ['__proto__', 4],
+  ]);
+  t.equal(all.read(PART!), undefined, 'an input is missing');
+  const some = new InputReader({ inputs, allowsMissing: true });
+  t.same(Object.entries(some.read(PART!) ?? {}), [['a', 1]]);
+  t.equal(some.read(NONE!), undefined, 'all are missing');
+});
+
+/** Tells what it was given. */
+const model = (apply: (record: InputRecord) => OutputRecord) => ({ begin: () => undefined, apply });
+const plan: Plan = {
+  inputs: [{ name: 'a', type: 'oven', series: 't' }],
+  allowsMissing: false,
+  measurement: {
+    type: 'risk "ä"',
+    fragment: 'risk',
+    outputs: [
+      { name: 'p', series: 'p' },
+      { name: 'state', series: 's' },
+      { name: 'absent', series: 'absent' },
+    ],
+    mark: '{"depth":1}',
+  },
+  event: 'state',
+  alarm: 'p',
+};
+
+t.test('predictions are measurements of the same device, time and mode', async (t) => {
+  const records = Buffer.concat([
+    recordOf({ source: 7, time: 1_000, values: { 'oven.t': 1 } }),
+    recordOf({ values: { 'oven.other': 1 } }),
+    recordOf({ values: { 'oven.t': -1 } }),
+    recordOf({ source: 8, time: 2_000, mode: 1, values: { 'oven.t': 2 } }),
+  ]);
+  const scored: OutputRecord[] = [];
+  const measured = scoreMeasurements(
+    model(({ a }) =>
+      a === -1
+        ? { p: null, state: null, absent: null }
+        : { p: Number(a) / 4, state: a === 1 ? 'tëxt' : true, absent: null },
+    ),
+    records,
+    plan,
+    (output) => scored.push(output),
+  );
+  t.match(measured, { scored: 2, incomplete: 1, refused: 1 });
+  t.equal(scored.length, 3, 'each one is counted by the metrics');
+  t.same(measured.told, {
+    sources: [7, 8],
+    times: [1_000, 2_000],
+    modes: [0, 1],
+    events: ['tëxt', true],
+    alarms: [0.25, 0.5],
+  });
+  const written = [...measurementsOf(measured.records)];
+  t.match(written, [
+    { tenant: 1, source: 7, time: 1_000, mode: 0, type: 'risk "ä"' },
+    { tenant: 1, source: 8, time: 2_000, mode: 1, type: 'risk "ä"' },
+  ]);
+  t.equal(
+    documentText(written[0]!),
+    '{"time":"1970-01-01T00:00:01.000Z","source":{"id":"7"},"type":"risk \\"ä\\"","risk":{"p":{"value":0.25},"s":"tëxt"},"c8y_Scoring":{"depth":1}}',
+  );
+  for (const one of written)
+    t.match(parseMeasurement(documentText(one)), { values: one.values, time: one.time }, 'as if it had been sent');
+});
+
+t.test('many and long outputs', async (t) => {
+  const records = Buffer.concat(Array.from({ length: 500 }, (_, index) => recordOf({ source: index + 1 })));
+  const long = 'ü'.repeat(5_000);
+  const measured = scoreMeasurements(
+    model(() => ({ p: 1e300, state: long })),
+    records,
+    plan,
+    () => undefined,
+  );
+  const written = [...measurementsOf(measured.records)];
+  t.equal(written.length, 500);
+  t.equal(JSON.parse(documentText(written[499]!)).risk.s.length, 1_000, 'cut');
+  t.equal(written[499]!.source, 500);
+});

@@ -1,0 +1,109 @@
+/** Predictions on their way in: measurements, events and alarms (docs/spec/scoring.md#bindings). */
+import t from 'tap';
+import { COMMAND } from '../../../src/model/commands/kinds.ts';
+import type { BindingOutput } from '../../../src/model/entities/scoring/binding.ts';
+import { PlatformError } from '../../../src/model/errors.ts';
+import { Delivery } from '../../../src/scoring/bindings/delivery.ts';
+import type { Measured, OutputValue } from '../../../src/scoring-workers/measurements/plan.ts';
+import { measurementsOf } from '../../../src/scoring-workers/measurements/score.ts';
+import { recordOf } from '../../helpers/scoring/measured.ts';
+
+const MARK = { depth: 1, model: 'm', version: 'v', bindingId: '5' };
+const GONE = 13;
+
+function deliveryOf(open: readonly string[] = []) {
+  const commands: any[] = [];
+  const counted: string[] = [];
+  const appended: number[][] = [];
+  const intake: any = {
+    refusal: undefined,
+    appendAll: (records: Buffer, bytes: number, count: number, sink: any) => {
+      const all = [...measurementsOf(records.subarray(0, bytes))];
+      appended.push(...all.map(({ id, source }) => [id, source]));
+      if (all.length !== count) throw new Error('another count');
+      sink.flushDurable();
+    },
+  };
+  let id = 100;
+  const delivery = new Delivery({
+    intake,
+    ids: { next: () => (id += 1), nextBeside: () => (id += 1) },
+    sources: { find: (tenant, source) => (source === GONE ? undefined : { tenant, owner: '' }) },
+    documents: {
+      get: (_collection: string, _tenant: number, key: string) => (open.includes(key) ? '1' : undefined),
+    } as any,
+    commands: {
+      request: async (command) => {
+        commands.push(command);
+        if (command.key === GONE) throw new PlatformError('source/not-found', { area: 'alarm', id: String(GONE) });
+      },
+    },
+    refusals: { count: (limit) => counted.push(limit) },
+    now: () => 42,
+  });
+  const tell = async (output: BindingOutput, values: OutputValue[], source = 7, mode = 0) => {
+    const all = values.map(() => source);
+    const told = {
+      sources: all,
+      times: all.map((_, index) => index),
+      modes: all.map(() => mode),
+      events: output.event === undefined ? [] : values,
+      alarms: output.alarm === undefined ? [] : values,
+    };
+    const measured: Measured = { records: new Uint8Array(), scored: all.length, incomplete: 0, refused: 0, told };
+    await delivery.deliver({ tenant: 1, generation: 1, user: 'u', output }, measured, MARK);
+    const found = commands.splice(0);
+    return found.map(({ kind, body }) => [kind, JSON.parse(body.doc)] as const);
+  };
+  return { delivery, intake, counted, appended, tell, commands };
+}
+
+t.test('measurements get their ids, and none are for devices that are gone', async (t) => {
+  const { delivery, intake, counted, appended } = deliveryOf();
+  const records = Buffer.concat([recordOf({ source: 7 }), recordOf({ source: GONE }), recordOf({ source: 8 })]);
+  const measured: any = { records, told: { sources: [], times: [], modes: [], events: [], alarms: [] } };
+  const sender = { tenant: 1, generation: 1, user: 'u', output: {} };
+  await (await delivery.deliver(sender, measured, MARK)).durable;
+  t.same(appended, [
+    [101, 7],
+    [102, 8],
+  ]);
+  intake.refusal = 'journal/bytes';
+  await t.rejects(delivery.deliver(sender, { ...measured, records: recordOf() }, MARK), { message: /journal\/bytes/ });
+  t.same(counted, ['journal/bytes'], 'nothing is written while writes are refused');
+});
+
+t.test('an event for each value, or each change', async (t) => {
+  const { tell } = deliveryOf();
+  const event = { type: 'state', text: 'now {value}', isForEach: false };
+  const events = await tell({ event }, ['a', 'a', null, 'b', 'b', true]);
+  t.same(
+    events.map(([kind, { text }]) => [kind, text]),
+    ['a', 'b', 'true'].map((value) => [COMMAND.EVENT_CREATE, `now ${value}`]),
+  );
+  t.match(events[0]![1], { time: '1970-01-01T00:00:00.000Z', c8y_Scoring: { ...MARK, value: 'a' } });
+  t.equal((await tell({ event }, ['x'], 8)).length, 1, 'each device has its own');
+  t.equal((await tell({ event: { ...event, isForEach: true } }, ['a', 'a'])).length, 2);
+});
+
+t.test('an alarm is raised above and cleared below, once each', async (t) => {
+  const alarm = { type: 'hot', severity: 'MAJOR', text: '{value}', above: 0.9, clearBelow: 0.5 } as const;
+  const { tell } = deliveryOf(['9\nhot']);
+  const of = async (values: OutputValue[], source?: number, mode?: number) =>
+    (await tell({ alarm }, values, source, mode)).map(([kind, { status, text }]) => [kind, text ?? status]);
+  const [raised, cleared] = [COMMAND.ALARM_CREATE, COMMAND.ALARM_OF_TYPE_UPDATE];
+  t.same(await of([0.1, 0.9, 0.95, 0.99, 0.7, 0.4, 0.1, 'NaN', null, 1]), [
+    [raised, '0.95'],
+    [cleared, 'CLEARED'],
+    [raised, '1'],
+  ]);
+  t.same(await of([0.95, 0.4], 9), [[cleared, 'CLEARED']], 'one that is open from before is not raised again');
+  t.same(await of([0.95, 0.4], 10, 1), [[raised, '0.95']], 'nothing to clear where nothing is stored');
+  t.same(await of([0.95], GONE), [[raised, '0.95']], 'a device that is gone holds up nothing');
+  const equals = { ...alarm, above: undefined, clearBelow: undefined, equals: 'bad' };
+  const other = deliveryOf();
+  t.same(
+    (await other.tell({ alarm: equals as any }, ['good', 'bad', 'bad', 'good'])).map(([kind]) => kind),
+    [raised, cleared],
+  );
+});

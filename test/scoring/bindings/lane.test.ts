@@ -1,0 +1,100 @@
+/** Measurements of a binding are scored in tasks, and predictions handed over in order (docs/internals/scoring.md#bindings). */
+import t from 'tap';
+import { Backlog, type Chunk, TenantBacklog } from '../../../src/scoring/bindings/backlog.ts';
+import { Lane, newCounts } from '../../../src/scoring/bindings/lane.ts';
+import type { Measured } from '../../../src/scoring-workers/measurements/plan.ts';
+import { recordOf } from '../../helpers/scoring/measured.ts';
+import { untilTurn } from '../../helpers/until.ts';
+
+const measured = (scored: number): Measured => ({
+  records: new Uint8Array(),
+  scored,
+  incomplete: 0,
+  refused: 0,
+  told: { sources: [], times: [], modes: [], events: [], alarms: [] },
+});
+
+/** A lane of which the test decides when tasks end. */
+function laneOf() {
+  let now = 0;
+  const counts = newCounts();
+  const backlog = new TenantBacklog(1, new Backlog({ refusals: { count: () => undefined }, clock: () => now }));
+  const tasks: { readonly chunk: Chunk; end(error?: Error): void }[] = [];
+  const delivered: number[] = [];
+  const warned: string[] = [];
+  const lane = new Lane({
+    backlog,
+    counts,
+    score: (chunk) =>
+      new Promise((resolve, reject) => {
+        tasks.push({ chunk, end: (error) => (error ? reject(error) : resolve(measured(chunk.count))) });
+      }),
+    deliver: async ({ scored }) => {
+      delivered.push(scored);
+      return { durable: Promise.resolve() };
+    },
+    onOutcome: () => undefined,
+    onDelivered: () => undefined,
+    subject: { tenant: 1, binding: 1 },
+    log: { warn: (_fields: unknown, text: string) => warned.push(text) } as any,
+    now: () => now,
+    clock: () => now,
+  });
+  const offer = (count: number) => {
+    for (let index = 0; index < count; index += 1) lane.offer(recordOf(), 0, 0);
+  };
+  return { lane, counts, backlog, tasks, delivered, warned, offer, pass: (ms: number) => (now += ms) };
+}
+
+t.test('small chunks when little comes, full ones behind a task, results in order', async (t) => {
+  const { lane, counts, tasks, delivered, offer, backlog } = laneOf();
+  offer(3);
+  await untilTurn('a task', () => tasks.length === 1);
+  t.equal(tasks[0]!.chunk.count, 3, 'gathered for a moment');
+  offer(1_500);
+  await untilTurn('a full chunk', () => tasks.length === 2);
+  t.equal(tasks[1]!.chunk.count, 1_000);
+  tasks[1]!.end();
+  offer(1);
+  t.same(delivered, []);
+  tasks[0]!.end();
+  await untilTurn('the rest', () => tasks.length === 3);
+  t.same(delivered, [3, 1_000]);
+  const ended = lane.end(false);
+  offer(1);
+  tasks[2]!.end();
+  await ended;
+  t.match(counts, { received: 1_504, scored: 1_504, shed: 0, failed: 0 });
+  t.equal(backlog.measurements, 0);
+});
+
+t.test('after a failure the next task waits, and ends with the lane', async (t) => {
+  const { lane, counts, tasks, warned, offer, pass, backlog } = laneOf();
+  offer(1_000);
+  await untilTurn('a task', () => tasks.length === 1);
+  tasks[0]!.end(new Error('lost'));
+  await untilTurn('it failed', () => counts.failed === 1_000);
+  t.match(counts, { lastError: 'lost', lastErrorTime: '1970-01-01T00:00:00.000Z' });
+  t.equal(warned.length, 1);
+  offer(10);
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+  t.equal(tasks.length, 1, 'not yet');
+  pass(1_001);
+  const ended = lane.end(false);
+  t.equal(tasks.length, 2);
+  tasks[1]!.end();
+  await ended;
+  t.equal(counts.scored, 10);
+
+  const other = laneOf();
+  other.offer(5);
+  await untilTurn('a task', () => other.tasks.length === 1);
+  other.offer(5);
+  other.tasks[0]!.end(new Error('lost'));
+  await untilTurn('it failed', () => other.counts.failed === 5);
+  await other.lane.end(false);
+  t.equal(other.backlog.measurements, 0, 'what waits for another try is given up');
+  t.equal(backlog.measurements, 0);
+});
