@@ -1,6 +1,8 @@
 /** The route table: every screen of the console has its row in the file of its area, and so its URL. */
 import type { RouteEntry } from './core/route.ts';
 import { accountRoutes } from './screens/account/routes.ts';
+import { addDeviceRoutes } from './screens/devices/add/routes.ts';
+import { deviceTabRoutes } from './screens/devices/device/routes.ts';
 import { deviceRoutes } from './screens/devices/routes.ts';
 import { galleryRoutes } from './screens/gallery/routes.ts';
 import { homeRoutes } from './screens/home/routes.ts';
@@ -18,6 +20,8 @@ const isForDevelopers = (): boolean => {
 export const ROUTES: readonly RouteEntry[] = [
   ...homeRoutes,
   ...deviceRoutes,
+  ...addDeviceRoutes,
+  ...deviceTabRoutes,
   ...accountRoutes,
   ...(isForDevelopers() ? galleryRoutes : []),
 ];
