@@ -89,6 +89,7 @@ const CLUSTER_TOO_FILES = new Set(
     'clients/live-clients',
     'http/http-connections',
     'inventory/deleted-hierarchies',
+    'mqtt/connection-list',
     'mqtt/connections',
     'mqtt/custom-templates',
     'mqtt/deleted',

@@ -22,7 +22,7 @@ const About = Type.Object({
   node: Type.String({ description: 'The node that answers' }),
   shape: Type.Enum(['single-node', 'cluster']),
   baseUrl: Type.String(),
-  host: Type.String({ description: 'That of baseUrl, without a port: where devices reach the ports' }),
+  host: Type.String({ description: 'That of baseUrl without port and brackets: where devices reach the ports' }),
   ports: Type.Object(
     { http: Port, https: Port, mqtt: Port, mqttTls: Port },
     { description: 'Those that this node has opened; a proxy or a container may show others' },
@@ -57,6 +57,9 @@ async function findDevices(request: ApiRequest): Promise<boolean | undefined> {
   }
 }
 
+/** Not by URL: what a client calls the server need not be a host that it takes, for instance 256.0.0.1. */
+const hostOf = (url: string): string => /^https?:\/\/(?:\[([^\]]*)\]|([^:/]*))/.exec(url)?.slice(1).join('') ?? '';
+
 async function about(request: ApiRequest): Promise<Answer> {
   const { platform, principal, baseUrl } = request;
   const { node, shape, ports, python, sendsMail } = platform.facts();
@@ -66,7 +69,7 @@ async function about(request: ApiRequest): Promise<Answer> {
     node,
     shape,
     baseUrl,
-    host: new URL(baseUrl).hostname,
+    host: hostOf(baseUrl),
     ports,
     paths: PATHS,
     tenant: {

@@ -55,7 +55,7 @@ function rowsSince(
   names: readonly string[],
   start: number,
 ): Promise<LatestRow[]> {
-  filter.time('time', start, undefined);
+  filter.time('time', start, undefined).add("fragment != ''");
   // The engine compares the names of these columns once for each part. A name begins with that of its fragment, which
   // has no dot.
   const parts = names.map((name) => [name.slice(0, name.indexOf('.')), name.slice(name.indexOf('.') + 1)] as const);

@@ -1,7 +1,8 @@
 /** What the server tells a user of itself. */
 import t from 'tap';
 import { PlatformError } from '../../../src/model/errors.ts';
-import { DEVICE, startApi } from '../helpers/api.ts';
+import { ADMIN, DEVICE, startApi } from '../helpers/api.ts';
+import { rawRequest } from '../helpers/raw-http.ts';
 
 t.test('where the server listens, what it has, who the user is', async (t) => {
   const api = await startApi(t);
@@ -29,6 +30,21 @@ t.test('a tenant without devices; a device sees its own roles; a stranger sees n
   const { json } = await api.call('GET', '/millrace/about', { headers: { authorization: DEVICE } });
   t.match(json.user, { userName: 'device_1' });
   t.equal((await api.call('GET', '/millrace/about', { headers: { authorization: undefined } })).status, 401);
+});
+
+t.test('whatever name a client calls the server by', async (t) => {
+  const api = await startApi(t);
+  for (const [host, wanted] of [
+    ['iot.example.org', 'iot.example.org'],
+    ['iot.example.org:8443', 'iot.example.org'],
+    ['256.0.0.1', '256.0.0.1'],
+    ['[::1]:8080', '::1'],
+    ['xn--a', 'xn--a'],
+    ['not/a-host', 'localhost'],
+  ]) {
+    const { text } = await rawRequest(api.port, 'GET', '/millrace/about', { host, authorization: ADMIN });
+    t.equal(JSON.parse(text).host, wanted, host);
+  }
 });
 
 t.test('without the history all else is told; another fault is not hidden', async (t) => {

@@ -80,6 +80,7 @@ t.test('latest values, of what one may see', async (t) => {
     value(one, 30, { b: { value: 3 } }),
     value(other, 5, { a: { value: 4 } }),
     value(third, 24 * 20, { a: { value: 5 } }),
+    { source: { id: one }, type: 't', time: ago(0) },
   ];
   t.equal((await rest.post('/measurement/measurements', { measurements })).status, 201);
   const path = `/measurement/measurements/latest?source=${other},${one},${third}&series=f.a,f.b`;
@@ -92,6 +93,11 @@ t.test('latest values, of what one may see', async (t) => {
   ];
   t.strictSame(valuesOf(await rest.read(path)), recent);
   t.strictSame(valuesOf(await rest.read(`${path}&dateFrom=${ago(24 * 30)}`)), [...recent, [third, 'a', 5]]);
+  t.strictSame(
+    valuesOf(await rest.read(`/measurement/measurements/latest?source=${one}&series=.,a,f`)),
+    [],
+    'no names',
+  );
   t.strictSame(valuesOf(await management.read(path)), [], 'of another tenant nothing');
   await rest.create('/user/t1/users', { userName: 'part', password: PASSWORD });
   const part = new Rest(server.url, 't1/part', PASSWORD);
