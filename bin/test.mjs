@@ -2,8 +2,9 @@
  * `npm test [-- <part of a file name> | --only | --everywhere | --sdk]…`: installs what is missing, builds, and runs
  * test/**\/*.test.ts in rings, the cheapest first: types and files that start no process (as `npm run check` does), files
  * that start servers, then those that kill them (test/faults) beside some files of test/e2e with a cluster of three
- * nodes on a second version of Node; half of the files with one node run on that version. Of what costs most a quarter
- * runs, in turn; `--everywhere` runs all of it, a file's name that file and nothing else. `--sdk` runs test/sdk alone,
+ * nodes on a second version of Node. What costs most takes turns: a commit runs half of test/e2e with one node, on the
+ * first or on the second version, and a quarter of the rest; `--everywhere` runs all of it, a file's name that file and
+ * nothing else. `--sdk` runs test/sdk alone,
  * which nothing else does: it builds an application of the web SDK first. Ends with the line
  * `N passed, N failed` (`, N skipped`). The build and the type check count as one each. On CI a test skipped for a
  * missing program is a failure.
@@ -63,7 +64,7 @@ const CLUSTER_NODES = 3;
 /** Processes with nodes of clusters, and so files at a time. */
 const CLUSTER_HOSTS = 2;
 /** Of each version of Node, processes with single nodes. */
-const NODE_HOSTS = 1;
+const NODE_HOSTS = 2;
 /**
  * What runs against one node and against the cluster, because the cluster does it by other means: sessions, operations
  * and live data that cross nodes, caches of users and tenants, deletions, files, both HTTP engines. The other files run
@@ -101,11 +102,22 @@ const CLUSTER_TOO_FILES = new Set(
 const HOST_START_MS = 240_000;
 const HOST_STOP_MS = 60_000;
 
-/**
- * Of test/faults what every commit runs: the others, and the files of the cluster, take turns.
- */
+/** Of test/faults what every commit runs: the others, and the files of the cluster, take turns. */
 const EVERY_TIME_FAULTS = new Set(
-  ['kill-server', 'power-cut', 'cluster/cluster', 'cluster/kills'].map((name) => `test/faults/${name}.test.ts`),
+  ['kill-server', 'power-cut', 'cluster/kills'].map((name) => `test/faults/${name}.test.ts`),
+);
+/** Beside them, files that take 10 to 35 s of CPU time, of parts that seldom change. */
+const COSTLY_FILES = new Set(
+  [
+    'cli/doctor-cluster',
+    'operate/older-data',
+    'operate/start-order',
+    'scoring-workers/script/engine',
+    'store/clickhouse/document-lists',
+    'store/clickhouse/killed-insert',
+    'store/embedded-clickhouse/engine',
+    'store/redis/reader',
+  ].map((name) => `test/${name}.test.ts`),
 );
 const TURNS = 4;
 
@@ -133,10 +145,10 @@ const SECOND_NODE_FILES = new Set(
     (name) => `test/${name}.test.ts`,
   ),
 );
-/** Of the files with one node every second one runs on the second version of Node, and not on the first. */
-const isOfSecondNode = (name) =>
-  isClusterFile(name) && !CLUSTER_TOO_FILES.has(name) && !SECOND_NODE_FILES.has(name) && isEven(name);
-const isEven = (name) => createHash('sha256').update(name).digest()[0] % 2 === 0;
+/** Half of the files with one node runs in turns 0 and 2, the other half in 1 and 3; in 2 and 3 on the second version of Node. */
+const isInHalf = (name, turn) => createHash('sha256').update(name).digest()[0] % 2 === turn % 2;
+const isOfSecondNode = (name, turn) =>
+  isClusterFile(name) && !CLUSTER_TOO_FILES.has(name) && !SECOND_NODE_FILES.has(name) && turn >= TURNS / 2;
 
 /** Files at a time: two more than cores, because what kills and waits leaves them idle. */
 const JOBS = 4;
@@ -280,9 +292,14 @@ if (flags.length > 0) {
 }
 const files = testFiles(given);
 const run = new TestRun();
-const absentNames = [...CLUSTER_TOO_FILES, ...HOSTED_FILES, ...SECOND_NODE_FILES, ...LONG_FILES, ...namedFiles].filter(
-  (name) => !existsSync(join(root, name)),
-);
+const absentNames = [
+  ...CLUSTER_TOO_FILES,
+  ...COSTLY_FILES,
+  ...HOSTED_FILES,
+  ...SECOND_NODE_FILES,
+  ...LONG_FILES,
+  ...namedFiles,
+].filter((name) => !existsSync(join(root, name)));
 if (absentNames.length > 0) run.step(`bin/test.mjs names ${absentNames.join(', ')}, which does not exist`, false);
 if (files.length === 0) run.step(`no test file is named like ${given.join(' ')}`, false);
 run.step('build', (await ensureBuilt()) && (await buildTests()));
@@ -292,22 +309,25 @@ if (application !== undefined) run.step(application.reason ?? 'web application',
 const runsBothWays = isEverywhere || isSdk || given.length > 0;
 const isFault = (name) => name.startsWith('test/faults/');
 const turn = turnOf();
+const takesTurns = (name) => (isFault(name) && !EVERY_TIME_FAULTS.has(name)) || COSTLY_FILES.has(name);
 const turnFiles = runsBothWays
   ? files
   : inTurn(
-      files.filter((name) => (isFault(name) && !EVERY_TIME_FAULTS.has(name)) || CLUSTER_TOO_FILES.has(name)),
+      files.filter((name) => takesTurns(name) || CLUSTER_TOO_FILES.has(name)),
       turn,
     );
-const takesPart = (name) => !isFault(name) || EVERY_TIME_FAULTS.has(name) || turnFiles.includes(name);
+const takesPart = (name) => {
+  if (runsBothWays) return true;
+  if (takesTurns(name)) return turnFiles.includes(name);
+  return !isClusterFile(name) || isInHalf(name, turn);
+};
 if (!runsBothWays)
-  say(
-    `turn ${turn} of 0 to ${TURNS - 1}: files of test/faults and of the cluster that this commit runs (--everywhere: all)`,
-  );
+  say(`turn ${turn} of 0 to ${TURNS - 1}: which of the costly files this commit runs (--everywhere: all)`);
 const clusterFiles = turnFiles.filter(isClusterFile);
 const secondFiles = files.filter((name) => SECOND_NODE_FILES.has(name) && takesPart(name));
 const againFiles = runsBothWays ? secondFiles : inTurn(secondFiles, turn);
 // Beside the tests: it is a download.
-const wantsSecondNode = clusterFiles.length + againFiles.length > 0 || files.some(isOfSecondNode);
+const wantsSecondNode = clusterFiles.length + againFiles.length > 0 || files.some((name) => isOfSecondNode(name, turn));
 const settingUpNode = wantsSecondNode ? ensureSecondNode() : undefined;
 // A process that others share cannot choose tests.
 const light = isOnly ? [] : files.filter(startsNoProcess);
@@ -344,7 +364,7 @@ const nodeHosts = new Hosts({ count: NODE_HOSTS, nodes: 0 });
 const secondNodeHosts = new Hosts({ count: NODE_HOSTS, node: secondNode?.path, nodes: 0 });
 const itemsOf = (names) =>
   names.map((file) => {
-    const isOfSecond = secondNode?.path !== undefined && !runsBothWays && isOfSecondNode(file);
+    const isOfSecond = secondNode?.path !== undefined && !runsBothWays && isOfSecondNode(file, turn);
     const item = isOfSecond ? { file, title: ` (${title})`, node: secondNode.path } : { file };
     if (application?.folder !== undefined) return { ...item, env: { MILLRACE_TEST_SDK: application.folder } };
     return isHostedFile(file) ? { ...item, hosts: isOfSecond ? secondNodeHosts : nodeHosts } : item;
