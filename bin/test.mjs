@@ -58,7 +58,7 @@ const isClusterFile = (name) => name.startsWith('test/e2e/') && says(name, 'help
 const HOSTED_FILES = new Set(
   ['cli/manage', 'document-1/endpoints', 'document-1/fields', 'document-1/rules'].map((name) => `test/${name}.test.ts`),
 );
-const isHostedFile = (name) => isClusterFile(name) || HOSTED_FILES.has(name);
+const isHostedFile = (name) => isClusterFile(name) || HOSTED_FILES.has(name) || name.startsWith('test/web/');
 const CLUSTER_PROGRAMS = ['redis-server', 'nats-server'];
 const CLUSTER_NODES = 3;
 /** Processes with nodes of clusters, and so files at a time. */

@@ -22,6 +22,7 @@ const PROGRAMS = missing('npm', 'curl', 'mosquitto_pub', 'mosquitto_rr', 'openss
 /** Pages on which nothing runs, with the reason. */
 const NOTHING_RUNS: Readonly<Record<string, string>> = {
   'docs/guide/README.md': 'it lists the others',
+  'docs/guide/console.md': 'a person clicks; test/web does it in a browser',
   'docs/guide/service.md': 'systemd, Docker and Kubernetes change the machine',
   'docs/guide/sizing.md': 'it tells figures',
 };

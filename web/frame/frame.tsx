@@ -139,10 +139,10 @@ export function Frame({ routes, path, onSearch, children }: FrameProps) {
               <Icon icon={MenuIcon} />
             </button>
           </span>
-          <button type="button" class="button search-button" onClick={onSearch} aria-label={words.searchHint}>
+          <button type="button" class="button search-button" onClick={onSearch} title={words.searchHint}>
             <Icon icon={Search} />
             <span class="search-text">{words.search}</span>
-            <kbd aria-hidden="true">Ctrl K</kbd>
+            <kbd>Ctrl K</kbd>
           </button>
           <div class="header-end">
             <LiveMark />

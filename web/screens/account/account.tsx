@@ -16,7 +16,10 @@ import { Time } from '../../parts/time.tsx';
 import { PasswordForm } from '../login/password-form.tsx';
 import { words as accountWords } from './text.ts';
 
-const zones = (): readonly string[] => ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')];
+/** Those that the browser lists, and the chosen one, which another browser may have listed under that name. */
+const zones = (chosen: string): readonly string[] => [
+  ...new Set(['UTC', ...Intl.supportedValuesOf('timeZone'), ...(chosen === '' ? [] : [chosen])]),
+];
 
 function Display() {
   const [words, shared] = [accountWords(), common()];
@@ -47,7 +50,7 @@ function Display() {
           value={zone}
           options={[
             { value: '', text: `${shared.browserZone} (${browserZone()})` },
-            ...zones().map((value) => ({ value, text: value })),
+            ...zones(zone).map((value) => ({ value, text: value })),
           ]}
           onChange={(value) => set({ zone: value })}
         />

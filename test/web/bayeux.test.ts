@@ -1,0 +1,155 @@
+/** The live connection against a socket of the test: subscriptions, losses, another login, and tabs that share it. */
+import t from 'tap';
+import type { Test } from 'tap';
+import type { LiveMessage, Socket } from '../../web/core/live/bayeux.ts';
+import { LiveHub } from '../../web/core/live/hub.ts';
+import type { FromHub, ToHub } from '../../web/core/live/hub.ts';
+
+type Sent = Readonly<Record<string, any>>;
+
+class FakeSocket implements Socket {
+  onopen: (() => void) | null = null;
+  onmessage: ((event: { data: unknown }) => void) | null = null;
+  onclose: (() => void) | null = null;
+  readonly sent: Sent[] = [];
+  isClosed = false;
+
+  send(text: string): void {
+    this.sent.push(...(JSON.parse(text) as Sent[]));
+  }
+
+  close(): void {
+    this.isClosed = true;
+  }
+
+  answer(...messages: Sent[]): void {
+    this.onmessage?.({ data: JSON.stringify(messages) });
+  }
+
+  /** Opens, and answers the handshake. */
+  begin(clientId: string): void {
+    this.onopen?.();
+    this.answer({ channel: '/meta/handshake', successful: true, clientId });
+  }
+
+  subscriptions(): unknown[] {
+    return this.sent.filter(({ channel }) => channel === '/meta/subscribe').flatMap(({ subscription }) => subscription);
+  }
+}
+
+/** A hub with a clock that the test moves. */
+function hubOf(): { hub: LiveHub; sockets: FakeSocket[]; fire: () => void; at: (ms: number) => void } {
+  const sockets: FakeSocket[] = [];
+  const timers = new Map<number, () => void>();
+  let [lastTimer, nowMs] = [0, 0];
+  const hub = new LiveHub({
+    open: () => {
+      const socket = new FakeSocket();
+      sockets.push(socket);
+      return socket;
+    },
+    later: (run) => {
+      lastTimer += 1;
+      timers.set(lastTimer, run);
+      return lastTimer;
+    },
+    cancel: (timer) => timers.delete(timer),
+    now: () => nowMs,
+  });
+  const fire = (): void => {
+    const due = [...timers.values()];
+    timers.clear();
+    for (const run of due) run();
+  };
+  return {
+    hub,
+    sockets,
+    fire,
+    at: (ms) => {
+      nowMs = ms;
+    },
+  };
+}
+
+interface Tab {
+  readonly heard: FromHub[];
+  readonly say: (message: ToHub) => void;
+}
+
+function join(hub: LiveHub): Tab {
+  const heard: FromHub[] = [];
+  const say = hub.join((message) => heard.push(message));
+  say({ kind: 'hello', url: 'ws://host', extension: { user: 'ada' } });
+  return { heard, say };
+}
+
+const messagesOf = ({ heard }: Tab): LiveMessage[] =>
+  heard.flatMap((one) => (one.kind === 'messages' ? one.messages : []));
+const statesOf = ({ heard }: Tab): string[] => heard.flatMap((one) => (one.kind === 'state' ? one.state : []));
+
+t.test('tabs share one connection, and each hears its channels', async (t: Test) => {
+  const { hub, sockets } = hubOf();
+  const [one, two] = [join(hub), join(hub)];
+  t.equal(sockets.length, 0, 'nothing is opened before a screen wants something');
+  one.say({ kind: 'subscribe', channel: '/alarms/*' });
+  two.say({ kind: 'subscribe', channel: '/events/7' });
+  t.equal(sockets.length, 1);
+  const [socket] = sockets;
+  socket.begin('c1');
+  t.match(socket.sent[0], { channel: '/meta/handshake', ext: { user: 'ada' } });
+  t.same(socket.subscriptions(), ['/alarms/*', '/events/7']);
+  t.match(socket.sent.at(-1), { channel: '/meta/connect', clientId: 'c1' });
+  socket.answer({ channel: '/alarms/9', data: 1 }, { channel: '/events/7', data: 2 });
+  t.same(messagesOf(one), [{ channel: '/alarms/9', data: 1 }]);
+  t.same(messagesOf(two), [{ channel: '/events/7', data: 2 }]);
+  socket.answer({ channel: '/millrace/lost', data: { lost: 15 } });
+  t.match(one.heard.at(-1), { kind: 'lost', count: 15 });
+  two.say({ kind: 'bye' });
+  t.match(socket.sent.at(-1), { channel: '/meta/unsubscribe', subscription: '/events/7' });
+});
+
+t.test('a loss is told, tried again, and followed by a gap', async (t: Test) => {
+  const { hub, sockets, fire } = hubOf();
+  const tab = join(hub);
+  tab.say({ kind: 'subscribe', channel: '/alarms/*' });
+  sockets[0].begin('c1');
+  sockets[0].onclose?.();
+  t.equal(statesOf(tab).at(-1), 'waiting');
+  fire();
+  sockets[1].begin('c2');
+  t.same(sockets[1].subscriptions(), ['/alarms/*']);
+  t.equal(statesOf(tab).at(-1), 'live');
+  t.equal(tab.heard.filter(({ kind }) => kind === 'gap').length, 1);
+  sockets[1].answer({ channel: '/meta/connect', successful: false, advice: { reconnect: 'handshake' } });
+  t.match(sockets[1].sent.at(-1), { channel: '/meta/handshake' });
+  sockets[1].answer({ channel: '/meta/handshake', successful: true, clientId: 'c3' });
+  fire();
+  t.ok(sockets[1].isClosed, 'a connection without a frame in time counts as lost');
+});
+
+t.test('a refusal stays until another login; one refused channel does not end the others', async (t: Test) => {
+  const { hub, sockets } = hubOf();
+  const tab = join(hub);
+  tab.say({ kind: 'subscribe', channel: '/alarms/*' });
+  sockets[0].onopen?.();
+  sockets[0].answer({ channel: '/meta/handshake', successful: false, error: '401::Unauthorized' });
+  t.match(tab.heard.at(-1), { state: 'refused', told: '401::Unauthorized' });
+  tab.say({ kind: 'hello', url: 'ws://host', extension: { user: 'bob' } });
+  tab.say({ kind: 'subscribe', channel: '/operations/*' });
+  sockets[1].begin('c1');
+  const both = ['/alarms/*', '/operations/*'];
+  sockets[1].answer({ channel: '/meta/subscribe', successful: false, subscription: both, error: '403' });
+  t.same(sockets[1].subscriptions(), [...both, ...both], 'each is asked for alone');
+  sockets[1].answer({ channel: '/meta/subscribe', successful: false, subscription: '/operations/*', error: '403' });
+  t.equal(statesOf(tab).at(-1), 'live');
+});
+
+t.test('a tab that is silent for long is forgotten', async (t: Test) => {
+  const { hub, sockets, at } = hubOf();
+  const [silent, other] = [join(hub), join(hub)];
+  silent.say({ kind: 'subscribe', channel: '/events/*' });
+  sockets[0].begin('c1');
+  at(200_000);
+  other.say({ kind: 'alive' });
+  t.match(sockets[0].sent.at(-1), { channel: '/meta/unsubscribe', subscription: '/events/*' });
+});

@@ -1,0 +1,31 @@
+/**
+ * The console in a browser, over one server: every screen by its URL, and what each area promises. A new area adds its
+ * file of test/web/screens/ to AREAS.
+ */
+import t from 'tap';
+import type { Test } from 'tap';
+import { missing } from '../helpers/tools.ts';
+import { startConsole } from './helpers/browser.ts';
+import type { ConsoleBrowser } from './helpers/browser.ts';
+import { accountScreens } from './screens/account.ts';
+import { deviceScreens } from './screens/devices.ts';
+import { everyScreen } from './screens/everywhere.ts';
+import { loginScreens } from './screens/login.ts';
+
+const AREAS: readonly (readonly [name: string, tests: (t: Test, console: ConsoleBrowser) => Promise<void>])[] = [
+  ['login', loginScreens],
+  ['devices', deviceScreens],
+  ['account', accountScreens],
+  ['every screen', everyScreen],
+];
+
+const skip = missing('chromium');
+
+t.test('the console', { skip }, async (t) => {
+  const console = await startConsole(t);
+  for (const [name, tests] of AREAS)
+    await t.test(name, async (t) => {
+      await tests(t, console);
+      t.same(console.takeFaults(), [], 'errors of scripts, reports of the policy, requests to elsewhere');
+    });
+});

@@ -1,0 +1,49 @@
+/**
+ * Every row of the route table: opens by its URL; without violations of WCAG 2.2 AA in light at 1280 px; in dark at
+ * 360 px, in the pseudo language, whose texts are a third longer, with the right contrast and without sideways scrolling.
+ */
+import type { Page } from 'playwright-core';
+import type { Test } from 'tap';
+import { ROUTES } from '../../../web/routes.ts';
+import type { ConsoleBrowser } from '../helpers/browser.ts';
+
+/** Rules whose outcome depends on theme and width. */
+const OF_LOOKS = ['color-contrast', 'target-size', 'scrollable-region-focusable'];
+/** Every text of these comes from the texts of the console. */
+const TRANSLATED = 'main label, main button:not(.table-sort, [role=tab], .button-icon), main th[scope=col], main h2';
+
+/** Texts that are not of the pseudo language. */
+const untranslated = (page: Page): Promise<string[]> =>
+  page.evaluate(
+    (selector) =>
+      [...document.querySelectorAll(selector)]
+        .map((element) => (element.textContent ?? '').trim())
+        .filter((text) => /\p{Letter}{3}/u.test(text) && !text.includes('⟦')),
+    TRANSLATED,
+  );
+
+const sidewaysPixels = (page: Page): Promise<number> =>
+  page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+
+export async function everyScreen(t: Test, console: ConsoleBrowser): Promise<void> {
+  const { rest } = console.server;
+  const device = await rest.createDevice('Everywhere', { type: 'pump', c8y_SupportedOperations: ['c8y_Restart'] });
+  const source = { id: device };
+  const time = new Date().toISOString();
+  await rest.create('/alarm/alarms', { source, time, type: 'c8y_Hot', text: 'Hot', severity: 'MAJOR' });
+  await rest.create('/event/events', { source, time, type: 'c8y_Door', text: 'Door opened' });
+  const valueOf = (value: string): string => (value === 'device' ? device : value);
+  const paths = ROUTES.map(({ path, example = {} }) =>
+    path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(valueOf(example[name] ?? ''))),
+  );
+  const light = await console.page(t);
+  const small = await console.page(t, { scheme: 'dark', width: 360, language: 'pseudo' });
+  for (const path of [...paths, '/gallery', '/no/such/screen']) {
+    await console.open(light, path);
+    t.same(await console.violations(light), [], `${path}, light, 1280 px`);
+    await console.open(small, path);
+    t.same(await console.violations(small, OF_LOOKS), [], `${path}, dark, 360 px`);
+    t.ok((await sidewaysPixels(small)) <= 0, `${path} does not scroll sideways at 360 px`);
+    if (path !== '/gallery') t.same(await untranslated(small), [], `${path} has all texts in every language`);
+  }
+}
