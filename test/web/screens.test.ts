@@ -15,8 +15,9 @@ import { loginScreens } from './screens/login.ts';
 const AREAS: readonly (readonly [name: string, tests: (t: Test, console: ConsoleBrowser) => Promise<void>])[] = [
   ['login', loginScreens],
   ['devices', deviceScreens],
-  ['account', accountScreens],
   ['every screen', everyScreen],
+  // Last: the language that it keeps with the user would be that of all pages.
+  ['account', accountScreens],
 ];
 
 const skip = missing('chromium');
