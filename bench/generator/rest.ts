@@ -27,6 +27,10 @@ export class RestClient {
     return this.call('POST', path, JSON.stringify(body), { 'content-type': 'application/json' });
   }
 
+  put(path: string, body: unknown): Promise<RestAnswer> {
+    return this.call('PUT', path, JSON.stringify(body), { 'content-type': 'application/json' });
+  }
+
   close(): void {
     this.agent.destroy();
   }

@@ -1,5 +1,6 @@
 /** The suite in the order in which it runs. */
 import type { Scenario } from '../scenario.ts';
+import { bindings } from './bindings.ts';
 import { cluster } from './cluster.ts';
 import { handOver } from './hand-over.ts';
 import { idleConnections, newConnections } from './connections.ts';
@@ -34,6 +35,7 @@ export const SCENARIOS: readonly Scenario[] = [
   cluster,
   handOver,
   lists,
+  bindings,
   onnx,
   passwordFlood,
   topics,

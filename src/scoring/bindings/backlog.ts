@@ -21,6 +21,8 @@ import { BACKLOG_BYTES_MAX, BACKLOG_MAX, BINDING_RECORD_BYTES_MAX, SCORING_LIMIT
 const CHUNK_MEASUREMENTS_MAX = 1_000;
 const CHUNK_BYTES_MAX = 262_144;
 const CHUNK_BYTES_FIRST = 4_096;
+/** Bytes. */
+const COPIED_BY_LOOP_MAX = 256;
 const HOLDER = 'bindings';
 
 export interface Chunk {
@@ -234,12 +236,24 @@ function copiedLength(records: Buffer, at: number): number {
 
 function copyRecord(records: Buffer, at: number, to: Buffer, toAt: number, length: number): void {
   const documentLength = records.readUInt32LE(at + OFFSET_DOCUMENT_LENGTH);
-  const headEnd = documentAt(records, at);
-  const headLength = headEnd - at;
-  records.copy(to, toAt, at, headEnd);
-  const valuesAt = headEnd + documentLength;
-  records.copy(to, toAt + headLength, valuesAt, valuesAt + length - headLength);
+  if (documentLength === 0) {
+    copy(records, at, at + length, to, toAt);
+  } else {
+    const headEnd = documentAt(records, at);
+    copy(records, at, headEnd, to, toAt);
+    const valuesAt = headEnd + documentLength;
+    copy(records, valuesAt, at + length + documentLength, to, toAt + headEnd - at);
+    to.writeUInt32LE(0, toAt + OFFSET_DOCUMENT_LENGTH);
+  }
   to.writeUInt32LE(length, toAt + OFFSET_LENGTH);
-  to.writeUInt32LE(0, toAt + OFFSET_DOCUMENT_LENGTH);
   to[toAt + OFFSET_FLAGS] = 0;
+}
+
+/** Most records are short: a loop beats the call into native code. */
+function copy(from: Buffer, start: number, end: number, to: Buffer, toAt: number): void {
+  if (end - start > COPIED_BY_LOOP_MAX) {
+    from.copy(to, toAt, start, end);
+    return;
+  }
+  for (let at = start, next = toAt; at < end; at += 1, next += 1) to[next] = from[at] as number;
 }

@@ -87,7 +87,7 @@ export class Selection {
     const entries = this.#entries.get(hashOf(records, start, end));
     if (entries === undefined) return;
     for (const { name, places } of entries) {
-      if (name.length !== end - start || records.compare(name, 0, name.length, start, end) !== 0) continue;
+      if (!isAt(name, records, start, end)) continue;
       for (const place of places) this.#offerTo(place, records, at);
     }
   }
@@ -107,6 +107,13 @@ function depthAt(records: Buffer, at: number): number {
   const typeLength = records.readUInt16LE(at + OFFSET_TYPE_LENGTH);
   const documentAt = at + OFFSET_TEXTS + (typeLength === TYPE_IS_FRAGMENT ? 0 : typeLength);
   return depthOf(records, documentAt, documentAt + records.readUInt32LE(at + OFFSET_DOCUMENT_LENGTH));
+}
+
+/** Names are short: a loop beats the call into native code. */
+function isAt(name: Buffer, records: Buffer, start: number, end: number): boolean {
+  if (name.length !== end - start) return false;
+  for (let index = 0; index < name.length; index += 1) if (name[index] !== records[start + index]) return false;
+  return true;
 }
 
 /** FNV-1a. */

@@ -92,6 +92,21 @@ t.test('predictions are measurements of the same device, time and mode', async (
     t.match(parseMeasurement(documentText(one)), { values: one.values, time: one.time }, 'as if it had been sent');
 });
 
+t.test('times before 1970, and of other seconds', async (t) => {
+  const times = [-1, -1_001, 0, 999, 1_000, 59_007, Date.parse('2299-12-31T23:59:59.999Z')];
+  const records = Buffer.concat(times.map((time) => recordOf({ time })));
+  const { records: written } = scoreMeasurements(
+    model(() => ({ p: 1 })),
+    records,
+    plan,
+    () => undefined,
+  );
+  t.same(
+    Array.from(measurementsOf(written), (one) => JSON.parse(documentText(one)).time),
+    times.map((time) => new Date(time).toISOString()),
+  );
+});
+
 t.test('many and long outputs', async (t) => {
   const records = Buffer.concat(Array.from({ length: 500 }, (_, index) => recordOf({ source: index + 1 })));
   const long = 'ü'.repeat(5_000);
