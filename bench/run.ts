@@ -40,10 +40,10 @@ export async function runScenarios(
       options,
       rounds: options.rounds,
       samples: record.samples,
-      start: async (name) => {
+      start: async (name, cores) => {
         const directory = join(root, `${scenario.name}-${++number}`);
         mkdirSync(directory, { recursive: true });
-        const subject = await startSubject(name, directory, options);
+        const subject = await startSubject(name, directory, options, cores);
         started.push(subject);
         return subject;
       },
@@ -75,9 +75,14 @@ function choose(names: readonly SubjectName[], options: Options): SubjectName[] 
   return options.peersOnly ? names.filter((name) => !isOurs(name)) : [...names];
 }
 
-function startSubject(name: SubjectName, directory: string, options: Options): Promise<Subject> {
+function startSubject(
+  name: SubjectName,
+  directory: string,
+  options: Options,
+  core: string | undefined,
+): Promise<Subject> {
   if (name === 'millrace') {
-    return Millrace.start({ directory, engineCore: options.engineCore, entry: options.server });
+    return Millrace.start({ directory, core, engineCore: options.engineCore, entry: options.server });
   }
   if (name === 'millrace-distributed')
     return startCluster(name, 1, { directory, engineCore: undefined, entry: options.server });

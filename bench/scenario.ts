@@ -13,8 +13,11 @@ export interface Sample {
 export interface Context {
   readonly options: Options;
   readonly rounds: number;
-  /** Starts a server with fresh data; it is stopped when the scenario ends, at the latest. */
-  start(name: SubjectName): Promise<Subject>;
+  /**
+   * Starts a server with fresh data; it is stopped when the scenario ends, at the latest.
+   * @param cores as for `taskset -c`, of Millrace alone: for questions about more work than one core does
+   */
+  start(name: SubjectName, cores?: string): Promise<Subject>;
   /** The names that this run is to measure, in order. */
   chosen(names: readonly SubjectName[]): SubjectName[];
   record(sample: Sample): void;

@@ -26,23 +26,37 @@ const report = (details: object, message: string): void =>
   void process.stderr.write(`${message} ${JSON.stringify(details)}\n`);
 const log: Log = { debug() {}, info() {}, warn: report, error: report, isLevelEnabled: () => false, child: () => log };
 
-/** @param data directory of the server, which has been started once. @param endMs the latest time of the data. */
-export async function fill(data: string, sizes: Sizes, endMs: number, progress: (text: string) => void): Promise<void> {
+export interface Stores {
+  readonly clickHouse: ClickHouse;
+  readonly lmdb: LmdbEnvironment;
+  /** Number of the tenant that the suite uses. */
+  readonly tenant: number;
+}
+
+/** @param data directory of the server, which has been started once and stopped. */
+export async function withStores(data: string, work: (stores: Stores) => Promise<void>): Promise<void> {
   const engine = new EmbeddedClickHouse({ directory: join(data, 'clickhouse'), log, memoryBytesMax: MEMORY_BYTES_MAX });
   const clickHouse = new ClickHouse({ url: await engine.start(), log, requestTimeoutMs: STATEMENT_MS });
   const lmdb = openLmdb(join(data, 'documents'), { mapSizeBytes: MAP_BYTES });
   try {
     const { number: tenant } = JSON.parse(lmdb.documents.get(TENANT_KEY)!) as { number: number };
-    for (const { table, from, rows, firstId, sql } of fillStatements(sizes, endMs, tenant)) {
-      progress(`lists: ${table} ${from + rows}`);
-      await clickHouse.command(sql);
-      await copyDocuments(clickHouse, lmdb, { tenant, table, first: firstId + from });
-    }
+    await work({ clickHouse, lmdb, tenant });
   } finally {
     await lmdb.close();
     await clickHouse.close();
     await engine.stop();
   }
+}
+
+/** @param data as for `withStores`. @param endMs the latest time of the data. */
+export function fill(data: string, sizes: Sizes, endMs: number, progress: (text: string) => void): Promise<void> {
+  return withStores(data, async ({ clickHouse, lmdb, tenant }) => {
+    for (const { table, from, rows, firstId, sql } of fillStatements(sizes, endMs, tenant)) {
+      progress(`lists: ${table} ${from + rows}`);
+      await clickHouse.command(sql);
+      await copyDocuments(clickHouse, lmdb, { tenant, table, first: firstId + from });
+    }
+  });
 }
 
 /** Of the rows with ids from `first` on, a chunk of them; of objects also their links. */

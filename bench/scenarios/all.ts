@@ -15,6 +15,7 @@ import { pmmlForest, pmmlUpload } from './pmml-forests.ts';
 import { pmml } from './pmml.ts';
 import { queries } from './queries.ts';
 import { restart } from './restart.ts';
+import { scoringJob } from './scoring-job.ts';
 import { topics } from './topics.ts';
 
 export const SCENARIOS: readonly Scenario[] = [
@@ -42,4 +43,5 @@ export const SCENARIOS: readonly Scenario[] = [
   pmmlForest,
   pmmlUpload,
   pmml,
+  scoringJob,
 ];

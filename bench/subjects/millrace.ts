@@ -18,6 +18,8 @@ const ROWS_METRIC = 'millrace_rows_inserted_total';
 
 export interface MillraceOptions {
   directory: string;
+  /** Cores of the server, and of its engine where that has none of its own; undefined: that of all servers. */
+  core?: string | undefined;
   /** Core of the database engine's process; undefined: the server's. */
   engineCore: string | undefined;
   /** Another build of the server. */
@@ -61,7 +63,7 @@ export class Millrace implements Subject {
     const begunMs = performance.now();
     this.child = startProcess({
       command: process.execPath,
-      core: SERVER_CORE,
+      core: this.options.core ?? SERVER_CORE,
       logFile: join(this.options.directory, 'millrace.log'),
       args: [
         this.options.entry ?? DEFAULT_ENTRY,

@@ -48,3 +48,13 @@ export interface HistoryReader {
   /** The same as a stream of text in `format` (CSV, JSONEachRow). */
   stream(statement: HistoryStatement, format: string): Promise<AsyncIterable<Uint8Array>>;
 }
+
+export interface BytesReader {
+  /**
+   * The result of a SELECT of the server's own work as rows of numbers (RowBinary), whole: bound it by the statement. It
+   * takes turns as `query`, and reads what is visible: a query before it has waited for what was acknowledged.
+   * @returns memory of its own, which begins at a multiple of 8 bytes.
+   * @throws PlatformError as `query`.
+   */
+  bytes(statement: HistoryStatement): Promise<Uint8Array>;
+}

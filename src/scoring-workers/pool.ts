@@ -93,11 +93,6 @@ export class ScoringPool {
     return answer;
   }
 
-  /** Time that a training may take, its turn to begin with included. */
-  get trainingMsMax(): number {
-    return this.#options.taskMsMax * UPLOAD_TIMES;
-  }
-
   /** Frees models in every thread. @param name undefined: all of the tenant. */
   drop(tenant: number, name?: string): void {
     const message: DropMessage = { tenant, name };

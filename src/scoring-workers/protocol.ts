@@ -1,5 +1,6 @@
 /** What the server and its scoring workers tell each other: plain values, since errors and classes lose their fields. */
 import type { MessagePort } from 'node:worker_threads';
+import type { MeasuredColumn } from '../model/entities/scoring/measured-values.ts';
 import type { ModelInformation } from './pmml/engine.ts';
 import type { Problem } from './pmml/document/problems.ts';
 import type { Measured, Plan } from './measurements/plan.ts';
@@ -13,10 +14,10 @@ export interface ModelKey {
   readonly version: string;
 }
 
-/** Contents of a model and of the lookup tables that it reads. */
+/** Contents of a model and of the resources that it uses: lookup tables, and functions. */
 export interface ModelSource {
   readonly model: MessagePort;
-  readonly tables: readonly { readonly name: string; readonly fileName: string; readonly port: MessagePort }[];
+  readonly resources: readonly { readonly fileName: string; readonly port: MessagePort }[];
 }
 
 interface OfModel {
@@ -31,6 +32,8 @@ export interface CheckTask {
   readonly source: ModelSource;
   /** A serialised model has to be of this version then. */
   readonly isUpload: boolean;
+  /** The first look: something stands in for the resources that the model asks for. */
+  readonly isFirst: boolean;
 }
 /** Writes a document with its problems as comments. */
 export interface AnnotateTask {
@@ -75,6 +78,19 @@ export interface DetailRules {
   /** From which score on, 0 to 1, it counts as a match. */
   readonly matchScore: number;
 }
+/** Scores values of measurements, for a page of results. */
+export interface ValuesTask extends OfModel {
+  readonly kind: 'values';
+  /** Rows of `ValueRows`, by source and time. */
+  readonly rows: Uint8Array;
+  /** Inputs of the model with their columns, of which the rows have the places. */
+  readonly inputs: readonly (MeasuredColumn & { readonly input: string })[];
+  /** What the results call the model, and the list of times. */
+  readonly name: string;
+  readonly timesName: string;
+  /** Records of a page, and those that the first one still takes. */
+  readonly page: { readonly size: number; readonly left: number };
+}
 /** Whether a text holds series that can be clustered. */
 export interface SeriesTask {
   readonly kind: 'series';
@@ -100,6 +116,7 @@ export type Task =
   | ExplainTask
   | BatchTask
   | MeasurementsTask
+  | ValuesTask
   | InspectTask
   | SeriesTask
   | TrainTask;
@@ -112,14 +129,20 @@ export interface PredictionCounts {
   readonly numbers: Float64Array;
 }
 
+/** What a model takes of resources, by name. */
+export interface ModelUses {
+  readonly tables: readonly string[];
+  readonly functions: readonly string[];
+}
+
 export interface CheckAnswer {
   readonly kind: 'checked';
   readonly information: ModelInformation | undefined;
   readonly modelName: string | undefined;
   readonly bytes: number;
   readonly problems: readonly Problem[];
-  /** Lookup tables that the model asked for. */
-  readonly tables: readonly string[];
+  /** Lookup tables and functions that the model asked for. */
+  readonly uses: ModelUses;
 }
 /** The worker has not got the model: the task comes again with its source. */
 export interface MissingAnswer {
@@ -144,6 +167,25 @@ export interface BatchAnswer {
 export interface MeasuredAnswer extends Measured {
   readonly kind: 'measured';
   readonly predictions: PredictionCounts;
+}
+/** Results of a `ValuesTask`: the text of each piece, one behind the other, UTF-8. */
+export interface ValuesAnswer {
+  readonly kind: 'values';
+  readonly output: Uint8Array;
+  readonly pieces: readonly ValuesPiece[];
+  readonly count: number;
+  readonly predictions: PredictionCounts;
+}
+/** Records that follow one another, of one device and one page. */
+export interface ValuesPiece {
+  readonly deviceId: string;
+  readonly records: number;
+  /** Of its text. */
+  readonly bytes: number;
+  /** Records that the model refused. */
+  readonly refused: number;
+  /** Inputs, by their number, that no record of the device in this task up to here has a value of. */
+  readonly unseen: readonly number[];
 }
 /** The record of this number, from 1 in the task's input, cannot be read. */
 export interface BadRecordAnswer {
@@ -189,6 +231,7 @@ export type Answer =
   | TextAnswer
   | BatchAnswer
   | MeasuredAnswer
+  | ValuesAnswer
   | BadRecordAnswer
   | InspectAnswer
   | SeriesAnswer

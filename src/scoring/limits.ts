@@ -47,8 +47,8 @@ export const RESOURCES_MAX = 1_000;
 export const RESOURCES_BYTES_MAX = 20 * 1_024 * MIB;
 export const GROUPS_MAX = 1_000;
 export const GROUPS_BYTES_MAX = 8 * MIB;
-/** Lookup tables that one model reads. */
-export const MODEL_TABLES_MAX = 100;
+/** Lookup tables and uploaded functions that one model uses. */
+export const MODEL_RESOURCES_MAX = 100;
 /** Models of a group. */
 export const GROUP_MODELS_MAX = 100;
 /** Single records that wait for their results, of a node. */

@@ -15,12 +15,13 @@ import type {
   MissingAnswer,
   PredictionCounts,
   RefusedAnswer,
+  ValuesTask,
 } from '../scoring-workers/protocol.ts';
 import type { Asker } from './asker.ts';
 import type { Predictions } from './predictions.ts';
 import { openSource } from './sources.ts';
 
-type ModelTask = ApplyTask | BatchTask | ExplainTask | MeasurementsTask;
+type ModelTask = ApplyTask | BatchTask | ExplainTask | MeasurementsTask | ValuesTask;
 /** Without the model, which the run adds. */
 export type RunTask = {
   [Kind in ModelTask['kind']]: Omit<Extract<ModelTask, { kind: Kind }>, 'key' | 'source'>;

@@ -99,6 +99,9 @@ async function load<Stored>(
   return JSON.parse(text) as Stored;
 }
 
+/** Changes of other records that are stored with one, or guard it; asked for with each try. */
+export type Guard = () => Promise<readonly RecordChange[]>;
+
 /** Stores what is new. @throws PlatformError 409, or at a bound. */
 async function create(
   parts: RecordParts,
@@ -106,6 +109,7 @@ async function create(
   asker: Asker,
   name: string,
   changes: readonly RecordChange[],
+  others?: Guard,
 ): Promise<void> {
   const { tenant } = asker;
   try {
@@ -113,15 +117,13 @@ async function create(
       for (const { collection, id } of changes)
         if ((await readRecord(parts, tenant, collection, id)) !== undefined)
           throw new PlatformError(shelf.exists, { name });
-      await changeWithin(parts, totalOf(shelf, tenant), changes, [auditOf(shelf, asker, 'created', name)]);
+      const all = [...changes, ...((await others?.()) ?? [])];
+      await changeWithin(parts, totalOf(shelf, tenant), all, [auditOf(shelf, asker, 'created', name)]);
     });
   } catch (error) {
     throw isChangedMeanwhile(error) ? new PlatformError(shelf.exists, { name }) : error;
   }
 }
-
-/** Records that have to stay as they are until a change of others is stored; asked for with each try. */
-export type Guard = () => Promise<readonly RecordChange[]>;
 
 /** Removes a record and what belongs to it, then its content. @throws PlatformError 404. */
 async function remove(
@@ -190,6 +192,7 @@ export async function modelInformation(
 
 /**
  * @param information JSON text that shows the model's fields; at most 512 KiB.
+ * @param others what is stored in the same change
  * @throws PlatformError 409 for a name that is taken, 400 at a bound.
  */
 export async function createModel(
@@ -198,13 +201,15 @@ export async function createModel(
   kind: ModelKind,
   model: StoredModel,
   information: string,
+  others?: Guard,
 ): Promise<void> {
   const collection = SCORING_MODELS;
   const { name } = model;
-  await create(parts, MODELS, asker, name, [
+  const changes = [
     { collection, id: modelId(kind, name), expected: undefined, value: JSON.stringify(model) },
     { collection: SCORING_RECORDS, id: informationId(kind, name), expected: undefined, value: information },
-  ]);
+  ];
+  await create(parts, MODELS, asker, name, changes, others);
 }
 
 /** @throws PlatformError 404. @returns the model as it is now. */

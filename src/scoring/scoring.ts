@@ -10,6 +10,7 @@ import type { Refusals } from '../ports/refusals.ts';
 import type { RecordReader } from '../records/records.ts';
 import type { Measured, Plan } from '../scoring-workers/measurements/plan.ts';
 import { ScoringPool } from '../scoring-workers/pool.ts';
+import type { ValuesAnswer, ValuesTask } from '../scoring-workers/protocol.ts';
 import { Applies } from './applies.ts';
 import type { Asker } from './asker.ts';
 import { openBatch, type Batch, type BatchInput, type BatchOptions } from './batches.ts';
@@ -18,7 +19,7 @@ import { ModelRuns, predictionKey } from './model-runs.ts';
 import { Predictions, type PredictionSummary } from './predictions.ts';
 import { Spool } from './spool.ts';
 import { annotatedModel, outputNames, uploadModel, uploadResource, type ModelUpload, type Upload } from './uploads.ts';
-import { modelInformation, type RecordParts } from './records.ts';
+import { modelInformation, type Guard, type RecordParts } from './records.ts';
 import type { StoredResource } from '../model/entities/scoring/model.ts';
 
 /** What may wait for a worker. */
@@ -102,8 +103,8 @@ export class Scoring {
   }
 
   /** As `uploadModel`. */
-  uploadModel(records: RecordParts, asker: Asker, upload: Upload): Promise<ModelUpload> {
-    return uploadModel(this.#uploadParts(records), asker, upload);
+  uploadModel(records: RecordParts, asker: Asker, upload: Upload, others?: Guard): Promise<ModelUpload> {
+    return uploadModel(this.#uploadParts(records), asker, upload, others);
   }
 
   /** As `uploadResource`. */
@@ -170,24 +171,16 @@ export class Scoring {
   }
 
   /**
-   * Scores records of the server's own work, in the turns of the user it works for.
+   * Scores values of measurements for the server's own work, in the turns of the user it works for.
    *
-   * @param input elements of a JSON array, UTF-8 @returns the results in the same form
    * @throws PlatformError 400 while the model is inactive or where it cannot be used, 503 at a bound
    */
-  async score(asker: Asker, model: StoredModel, input: Uint8Array): Promise<Uint8Array> {
+  async scoreValues(asker: Asker, model: StoredModel, values: Omit<ValuesTask, 'kind' | 'key'>): Promise<ValuesAnswer> {
     requireActive(model);
-    const answer = await this.#runs.run(asker, model, {
-      kind: 'batch',
-      input,
-      format: 'json',
-      columns: [],
-      output: 'json',
-      outputs: [],
-    });
-    if (answer.kind !== 'batch') throw new Error(`a scoring worker answered with ${answer.kind}`);
+    const answer = await this.#runs.run(asker, model, { kind: 'values', ...values });
+    if (answer.kind !== 'values') throw new Error(`a scoring worker answered with ${answer.kind}`);
     this.#options.onScored?.(answer.count);
-    return answer.output;
+    return answer;
   }
 
   /**

@@ -10,10 +10,10 @@ import { sendContent } from '../scoring-workers/content/source-port.ts';
 import type { ScoringPool } from '../scoring-workers/pool.ts';
 import type { ModelInformation } from '../scoring-workers/pmml/engine.ts';
 import type { Problem } from '../scoring-workers/pmml/document/problems.ts';
-import type { CheckAnswer, RefusedAnswer } from '../scoring-workers/protocol.ts';
+import type { CheckAnswer, CheckTask, ModelUses, RefusedAnswer } from '../scoring-workers/protocol.ts';
 import type { Asker } from './asker.ts';
-import { INFORMATION_BYTES_MAX, MODEL_TABLES_MAX, SCORING_LIMIT, UNPACKED_BYTES_MAX } from './limits.ts';
-import { createModel, createResource, type RecordParts } from './records.ts';
+import { INFORMATION_BYTES_MAX, MODEL_RESOURCES_MAX, SCORING_LIMIT, UNPACKED_BYTES_MAX } from './limits.ts';
+import { createModel, createResource, type Guard, type RecordParts } from './records.ts';
 import { openSource } from './sources.ts';
 
 /** A content that is stored, and not yet named by a record. */
@@ -37,11 +37,12 @@ export type ModelUpload =
 
 /**
  * Deploys an uploaded PMML model. What is refused leaves no content behind.
+ * @param others what is stored in the same change as the model
  * @throws PlatformError 400 for what is not XML or cannot be unpacked, 409 for a name that is taken, 503 at a bound.
  */
-export function uploadModel(parts: UploadParts, asker: Asker, upload: Upload): Promise<ModelUpload> {
+export function uploadModel(parts: UploadParts, asker: Asker, upload: Upload, others?: Guard): Promise<ModelUpload> {
   return orRemoved(parts, upload, async () => {
-    const { answer, tables } = await checked(parts, asker, upload);
+    const { answer, uses } = await checked(parts, asker, upload);
     const { information, modelName, bytes: compiledBytes, problems } = answer;
     const name = safeName(modelName ?? stemOf(upload.fileName));
     if (information === undefined) {
@@ -57,7 +58,8 @@ export function uploadModel(parts: UploadParts, asker: Asker, upload: Upload): P
       isActive: true,
       createdAt: parts.now(),
       functionName: information.functionName,
-      ...(tables.length === 0 ? {} : { tables }),
+      ...(uses.tables.length === 0 ? {} : { tables: uses.tables }),
+      ...(uses.functions.length === 0 ? {} : { functions: uses.functions }),
     };
     const text = shownFields(information);
     if (Buffer.byteLength(text) > INFORMATION_BYTES_MAX) {
@@ -67,7 +69,7 @@ export function uploadModel(parts: UploadParts, asker: Asker, upload: Upload): P
         maximum: INFORMATION_BYTES_MAX,
       });
     }
-    await createModel(parts, asker, 'pmml', model, text);
+    await createModel(parts, asker, 'pmml', model, text, others);
     return { model, information: text };
   });
 }
@@ -77,7 +79,8 @@ export function uploadModel(parts: UploadParts, asker: Asker, upload: Upload): P
  */
 export async function annotatedModel(parts: UploadParts, asker: Asker, model: StoredModel): Promise<Uint8Array> {
   const upload = { fileName: model.name, key: model.blob, bytes: model.bytes };
-  const { problems } = await check(parts, asker, upload, model.tables ?? [], false);
+  const { tables = [], functions = [] } = model;
+  const { problems } = await check(parts, asker, upload, { isUpload: false, isFirst: false }, { tables, functions });
   return annotate(parts, asker, model.blob, problems);
 }
 
@@ -112,34 +115,35 @@ async function withContent<Result>(
   }
 }
 
-/** Reads the model; once more with the lookup tables that it asks for. */
+/** Reads the model; once more with the lookup tables and functions that it asks for. */
 async function checked(
   parts: UploadParts,
   asker: Asker,
   upload: Upload,
-): Promise<{ readonly answer: CheckAnswer; readonly tables: readonly string[] }> {
-  const first = await check(parts, asker, upload, []);
-  const { tables } = first;
-  if (tables.length === 0) return { answer: first, tables };
-  if (tables.length > MODEL_TABLES_MAX)
+): Promise<{ readonly answer: CheckAnswer; readonly uses: ModelUses }> {
+  const first = await check(parts, asker, upload, { isUpload: true, isFirst: true });
+  const { uses } = first;
+  const count = uses.tables.length + uses.functions.length;
+  if (count === 0) return { answer: first, uses };
+  if (count > MODEL_RESOURCES_MAX)
     throw new PlatformError('scoring/model-refused', {
       name: upload.fileName,
-      reason: `it reads ${tables.length} lookup tables; a model may read ${MODEL_TABLES_MAX}`,
+      reason: `it uses ${count} lookup tables and functions; a model may use ${MODEL_RESOURCES_MAX}`,
     });
-  return { answer: await check(parts, asker, upload, tables), tables };
+  return { answer: await check(parts, asker, upload, { isUpload: true, isFirst: false }, uses), uses };
 }
 
 async function check(
   parts: UploadParts,
   asker: Asker,
   { key, fileName }: Upload,
-  tables: readonly string[],
-  isUpload = true,
+  look: Pick<CheckTask, 'isUpload' | 'isFirst'>,
+  uses?: ModelUses,
 ): Promise<CheckAnswer> {
   return inTurn(parts, asker, async () => {
-    const { source, transfer, close } = await openSource(parts, asker.tenant, { name: fileName, blob: key, tables });
+    const { source, transfer, close } = await openSource(parts, asker.tenant, { name: fileName, blob: key, ...uses });
     try {
-      const answer = await parts.pool.run({ kind: 'check', source, isUpload }, transfer);
+      const answer = await parts.pool.run({ kind: 'check', source, ...look }, transfer);
       if (answer.kind === 'refused') throw refusedUpload(parts, fileName, answer);
       if (answer.kind !== 'checked') throw new Error(`a scoring worker answered with ${answer.kind}`);
       return answer;
@@ -193,7 +197,7 @@ async function inTurn<Result>(
   }
 }
 
-/** What is refused leaves no content behind. */
+/** What is refused leaves no content behind. After another error the record may name it: the sweep decides then. */
 export async function orRemoved<Result>(
   parts: Pick<UploadParts, 'blobs'>,
   { key }: Upload,
@@ -203,7 +207,7 @@ export async function orRemoved<Result>(
     return await work();
   } catch (error) {
     // What cannot be removed now is left to the sweep.
-    await parts.blobs.remove(key).catch(() => undefined);
+    if (error instanceof PlatformError && error.status < 500) await parts.blobs.remove(key).catch(() => undefined);
     throw error;
   }
 }

@@ -44,7 +44,7 @@ const KEY = { tenant: 1, name: 'M', version: 'v' };
 async function* text(content: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(content);
 }
-const sourceOf = (content: string): ModelSource => ({ model: sendContent(text(content)).port, tables: [] });
+const sourceOf = (content: string): ModelSource => ({ model: sendContent(text(content)).port, resources: [] });
 
 t.test('a model is sent once, and the record is scored', async (t) => {
   const tasks = new WorkerTasks(engine, SETTINGS);
@@ -65,7 +65,7 @@ t.test('a model is sent once, and the record is scored', async (t) => {
 t.test('what is wrong with an upload is told, and a fault is no refusal', async (t) => {
   const tasks = new WorkerTasks(engine, SETTINGS);
   const check = (content: string): Promise<unknown> =>
-    tasks.run({ kind: 'check', source: sourceOf(content), isUpload: true });
+    tasks.run({ kind: 'check', source: sourceOf(content), isUpload: true, isFirst: true });
   t.match(await check('10'), { kind: 'checked', bytes: 10, modelName: 'M' });
   t.match(await check('xml'), { kind: 'refused', reason: 'xml' });
   t.match(await check('101'), { kind: 'refused', reason: 'memory', message: /101 bytes/ });

@@ -100,7 +100,7 @@ export function resourceRoutes(): Route[] {
       method: 'POST',
       path: `${SCORING_PATH}/resource`,
       ...ADMIN,
-      summary: 'Upload a resource file: functions (JAR, kept and not run), or lookup tables (XLSX, CSV)',
+      summary: 'Upload a resource file: functions (JavaScript; JAR is kept and not run), or lookup tables (XLSX, CSV)',
       query: FILE_QUERY,
       headers: FILE_HEADERS,
       body: FILE_BODY,

@@ -1,4 +1,5 @@
 import type { Problem } from './document/problems.ts';
+import type { CustomFunction } from './fields/scope.ts';
 
 /** A field of a model as its information shows it (docs/spec/scoring.md#models). */
 export interface FieldInformation {
@@ -49,6 +50,8 @@ export interface LookupTable {
 export interface ReadOptions {
   /** Tables of uploaded spreadsheets by name. */
   readonly table?: (name: string) => LookupTable | undefined;
+  /** Uploaded functions by the name that an Apply gives. */
+  readonly customFunction?: (name: string) => CustomFunction | undefined;
 }
 
 /** What became of a document: a model where there are no errors. */

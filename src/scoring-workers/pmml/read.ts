@@ -110,7 +110,7 @@ function partsOf(root: Element, problems: Problems, options: ReadOptions): Parts
   const names = namesOf({
     globals: derivedFieldsOf(transformations),
     functions: functionsOf(transformations),
-    ...(options.table === undefined ? {} : { table: options.table }),
+    ...options,
   });
   return {
     names,

@@ -1,15 +1,17 @@
-/** What is in an uploaded resource: functions of a JAR, lookup tables of a spreadsheet (docs/spec/scoring.md#resources). */
+/** What is in an uploaded resource: functions of JavaScript or a JAR, lookup tables of a spreadsheet (docs/spec/scoring.md#resources). */
 import { parse } from 'csv-parse/sync';
 import { CUSTOM_FUNCTIONS, LOOKUP_TABLES } from '../../model/entities/scoring/model.ts';
 import { baseName } from '../../model/entities/scoring/names.ts';
-import { ContentError, ContentTooLong } from '../content/byte-reader.ts';
+import { ContentError } from '../content/byte-reader.ts';
+import { whole } from '../content/whole.ts';
 import type { LookupTable } from '../pmml/engine.ts';
 import { classesOf } from './jar.ts';
+import { functionsOf, isJavaScript } from './java-script.ts';
 import { readWorkbook } from './workbook.ts';
 
 /** A spreadsheet is read whole. */
 const SPREADSHEET_BYTES_MAX = 64 * 1_048_576;
-const TYPES_RULE = 'a resource file is a JAR file (.jar), or a spreadsheet (.xlsx, .csv)';
+const TYPES_RULE = 'a resource file is JavaScript (.js), a JAR file (.jar), or a spreadsheet (.xlsx, .csv)';
 
 export interface ResourceContents {
   /** `Custom Functions` or `Lookup Tables`. */
@@ -24,6 +26,7 @@ export async function inspectResource(
   bytesMax: number,
 ): Promise<ResourceContents> {
   if (endingOf(fileName) === 'jar') return { type: CUSTOM_FUNCTIONS, names: await classesOf(content, bytesMax) };
+  if (isJavaScript(fileName)) return { type: CUSTOM_FUNCTIONS, names: await functionsOf(fileName, content) };
   const tables = await readLookupTables(fileName, content, bytesMax);
   return { type: LOOKUP_TABLES, names: [...tables.keys()] };
 }
@@ -52,15 +55,4 @@ function csvTable(bytes: Buffer): LookupTable {
   } catch (error) {
     throw error instanceof ContentError ? error : new ContentError((error as Error).message);
   }
-}
-
-async function whole(content: AsyncIterable<Uint8Array>, bytesMax: number): Promise<Buffer> {
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const piece of content) {
-    bytes += piece.length;
-    if (bytes > bytesMax) throw new ContentTooLong(bytesMax);
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces);
 }

@@ -5,11 +5,24 @@ import type { ModelKey } from '../protocol.ts';
 /** Of the bound, what models of one tenant may take while others have some. */
 const TENANT_SHARE = 0.5;
 
+/** What a model uses beside itself, for as long as it is kept. */
+export interface Held {
+  readonly bytes: number;
+  /** It cannot be used any more: the model is compiled again. */
+  readonly isBroken: boolean;
+  close(): void;
+}
+
 interface Loaded {
   readonly tenant: number;
   readonly name: string;
   readonly model: ScoringModel;
+  readonly held: Held;
+  /** Of the model with what it holds. */
+  readonly bytes: number;
 }
+
+const NOTHING: Held = { bytes: 0, isBroken: false, close: () => undefined };
 
 export class LoadedModels {
   readonly #bytesMax: number;
@@ -30,19 +43,29 @@ export class LoadedModels {
     const text = keyText(key);
     const loaded = this.#models.get(text);
     if (loaded === undefined) return undefined;
+    if (loaded.held.isBroken) {
+      this.#remove(text);
+      return undefined;
+    }
     this.#models.delete(text);
     this.#models.set(text, loaded);
     return loaded.model;
   }
 
-  /** Keeps a model, and drops others where the room is used up. @throws RangeError for one larger than the bound. */
-  add(key: ModelKey, model: ScoringModel): void {
-    if (model.bytes > this.#bytesMax)
-      throw new RangeError(`the model takes ${model.bytes} bytes; a worker has ${this.#bytesMax} for models`);
+  /**
+   * Keeps a model, and drops others where the room is used up.
+   *
+   * @param held is closed when the model goes
+   * @throws RangeError for one larger than the bound; what it holds stays the caller's then
+   */
+  add(key: ModelKey, model: ScoringModel, held = NOTHING): void {
+    const bytes = model.bytes + held.bytes;
+    if (bytes > this.#bytesMax)
+      throw new RangeError(`the model takes ${bytes} bytes; a worker has ${this.#bytesMax} for models`);
     this.#remove(keyText(key));
-    while (this.#bytes + model.bytes > this.#bytesMax) this.#remove(this.#next(key.tenant, model.bytes));
-    this.#models.set(keyText(key), { tenant: key.tenant, name: key.name, model });
-    this.#count(key.tenant, model.bytes);
+    while (this.#bytes + bytes > this.#bytesMax) this.#remove(this.#next(key.tenant, bytes));
+    this.#models.set(keyText(key), { tenant: key.tenant, name: key.name, model, held, bytes });
+    this.#count(key.tenant, bytes);
   }
 
   /** @param name undefined: all of the tenant. */
@@ -63,7 +86,8 @@ export class LoadedModels {
     const loaded = this.#models.get(text);
     if (loaded === undefined) return;
     this.#models.delete(text);
-    this.#count(loaded.tenant, -loaded.model.bytes);
+    loaded.held.close();
+    this.#count(loaded.tenant, -loaded.bytes);
   }
 
   #count(tenant: number, bytes: number): void {

@@ -16,7 +16,8 @@ export function refusalOf(error: unknown): RefusedAnswer | undefined {
   if (name === 'SeriesFormatError') return { kind: 'refused', reason: 'content', message };
   if (name === 'TrainingError') return { kind: 'refused', reason: 'model', message };
   if (name === 'XmlError') return { kind: 'refused', reason: 'xml', message };
-  if (name === 'PmmlError' || error instanceof RefusedModel) return { kind: 'refused', reason: 'model', message };
+  if (name === 'PmmlError' || name === 'FunctionError' || error instanceof RefusedModel)
+    return { kind: 'refused', reason: 'model', message };
   if (error instanceof RangeError) return { kind: 'refused', reason: 'memory', message };
   return undefined;
 }

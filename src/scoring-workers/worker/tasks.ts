@@ -16,19 +16,25 @@ import type {
   MeasurementsTask,
   ModelKey,
   ModelSource,
+  ModelUses,
   Task,
+  ValuesPiece,
+  ValuesTask,
   WorkerSettings,
 } from '../protocol.ts';
 import { scoreMeasurements } from '../measurements/score.ts';
 import { csvRecords, jsonRecords, readRecord, rowsOf } from '../records/input.ts';
 import { csvOutput, csvValue, jsonOutput, matchScore } from '../records/output.ts';
 import { BadRecord } from '../records/slices.ts';
+import { scoreValues } from '../records/values.ts';
 import { CountedPredictions } from './counted-predictions.ts';
 import { LoadedModels } from './loaded-models.ts';
 import { refusalOf, RefusedModel } from './refusals.ts';
 import { trainClusters } from '../training/clustering.ts';
 import { tableOf } from '../training/series.ts';
 import { readSeries } from '../training/series-text.ts';
+import { FunctionLibrary } from '../functions/library.ts';
+import { isJavaScript, readJavaScript } from '../resources/java-script.ts';
 import { inspectResource, readLookupTables } from '../resources/resources.ts';
 
 /** What reads a document and makes a model of it. */
@@ -83,6 +89,8 @@ export class WorkerTasks {
           return await this.#withModel(task.key, task.source, (model) => batch(model, task));
         case 'measurements':
           return await this.#withModel(task.key, task.source, (model) => measurements(model, task));
+        case 'values':
+          return await this.#withModel(task.key, task.source, (model) => values(model, task));
       }
     } catch (error) {
       if (error instanceof BadRecord) return { kind: 'bad-record', record: error.record, reason: error.message };
@@ -101,17 +109,23 @@ export class WorkerTasks {
       return work(known);
     }
     if (source === undefined) return { kind: 'missing' };
-    const { result } = await this.#read(source, false);
-    if (result.model === undefined)
-      throw new RefusedModel(result.problems.find(({ severity }) => severity === 'error')?.text ?? 'it has no model');
-    this.loaded.add(key, result.model);
+    const { result, functions } = await this.#read(source, { isUpload: false, isFirst: false });
+    try {
+      if (result.model === undefined)
+        throw new RefusedModel(result.problems.find(({ severity }) => severity === 'error')?.text ?? 'it has no model');
+      this.loaded.add(key, result.model, functions);
+    } catch (error) {
+      functions.close();
+      throw error;
+    }
     return work(result.model);
   }
 
-  async #check({ source, isUpload }: CheckTask): Promise<Answer> {
-    const { result, tables } = await this.#read(source, isUpload);
+  async #check({ source, isUpload, isFirst }: CheckTask): Promise<Answer> {
+    const { result, uses, functions } = await this.#read(source, { isUpload, isFirst });
+    functions.close();
     const { model, modelName, problems } = result;
-    const bytes = model?.bytes ?? 0;
+    const bytes = (model?.bytes ?? 0) + functions.bytes;
     const { inputFields = [], outputFields = [] } = model?.information ?? {};
     const fields = inputFields.length + outputFields.length;
     if (fields > FIELDS_MAX)
@@ -122,7 +136,7 @@ export class WorkerTasks {
         reason: 'memory',
         message: `it takes ${bytes} bytes when compiled; a worker has ${this.#settings.modelBytesMax} for models`,
       };
-    return { kind: 'checked', information: model?.information, modelName, bytes, problems, tables };
+    return { kind: 'checked', information: model?.information, modelName, bytes, problems, uses };
   }
 
   async #annotate({ port, problems }: AnnotateTask): Promise<Answer> {
@@ -143,19 +157,33 @@ export class WorkerTasks {
     return { kind: 'inspected', ...(await inspectResource(fileName, content, this.#settings.contentBytesMax)) };
   }
 
-  /** @returns the result, and the names of the lookup tables that the document asked for. */
-  async #read(source: ModelSource, isUpload: boolean): Promise<{ result: ReadResult; tables: readonly string[] }> {
-    const tables = await this.#tablesOf(source);
-    const asked = new Set<string>();
-    const reading = this.#engine.begin({
-      table: (name) => {
-        asked.add(name);
-        return tables.get(name);
-      },
-    });
-    const { pieces } = await this.#unpacked(source.model, isUpload);
-    for await (const piece of pieces) reading.write(piece);
-    return { result: reading.end(), tables: [...asked] };
+  /** @returns the result, what the document asked for, and its functions, which the caller closes. */
+  async #read(
+    source: ModelSource,
+    { isUpload, isFirst }: Pick<CheckTask, 'isUpload' | 'isFirst'>,
+  ): Promise<{ result: ReadResult; uses: ModelUses; functions: FunctionLibrary }> {
+    const functions = new FunctionLibrary();
+    try {
+      const tables = await this.#resourcesOf(source, functions);
+      const asked = { tables: new Set<string>(), functions: new Set<string>() };
+      const reading = this.#engine.begin({
+        table: (name) => {
+          asked.tables.add(name);
+          return tables.get(name) ?? (isFirst ? NO_TABLE : undefined);
+        },
+        customFunction: (name) => {
+          asked.functions.add(name);
+          return functions.find(name) ?? (isFirst ? noFunction : undefined);
+        },
+      });
+      const { pieces } = await this.#unpacked(source.model, isUpload);
+      for await (const piece of pieces) reading.write(piece);
+      const result = reading.end();
+      return { result, uses: { tables: [...asked.tables], functions: [...asked.functions] }, functions };
+    } catch (error) {
+      functions.close();
+      throw error;
+    }
   }
 
   /** @param isUpload a serialised model has to be of this version then. */
@@ -164,19 +192,29 @@ export class WorkerTasks {
     return unpacked(receiveContent(port), { bytesMax, ...(isUpload ? { version } : {}) });
   }
 
-  async #tablesOf({ tables }: ModelSource): Promise<ReadonlyMap<string, LookupTable>> {
+  /** Lookup tables by name; files of functions go into the library. */
+  async #resourcesOf(
+    { resources }: ModelSource,
+    functions: FunctionLibrary,
+  ): Promise<ReadonlyMap<string, LookupTable>> {
     const found = new Map<string, LookupTable>();
-    for (const { fileName, port } of tables) {
+    for (const { fileName, port } of resources) {
       const content = receiveContent(port);
-      for (const [name, table] of await readLookupTables(fileName, content, this.#settings.contentBytesMax))
-        found.set(name, table);
+      if (isJavaScript(fileName)) await functions.add(fileName, await readJavaScript(content));
+      else
+        for (const [name, table] of await readLookupTables(fileName, content, this.#settings.contentBytesMax))
+          found.set(name, table);
     }
     return found;
   }
 }
 
+/** What stands in for a lookup table and a function. */
+const NO_TABLE: LookupTable = { columns: [], rows: [] };
+const noFunction = (): undefined => undefined;
+
 const portsOf = (source: ModelSource | undefined): readonly { close(): void }[] =>
-  source === undefined ? [] : [source.model, ...source.tables.map(({ port }) => port)];
+  source === undefined ? [] : [source.model, ...source.resources.map(({ port }) => port)];
 
 function apply(model: ScoringModel, { records }: ApplyTask): Answer {
   const predictions = new CountedPredictions(model);
@@ -224,12 +262,7 @@ function batch(model: ScoringModel, task: BatchTask): Answer {
       : task.detail === undefined
         ? csvOutput(outputs, task.outputs)
         : detailOutput(rows, outputs, task);
-  if (written.length > RESULT_CHARACTERS_MAX)
-    return {
-      kind: 'refused',
-      reason: 'too-long',
-      message: `the results of ${outputs.length} records have ${written.length} characters; at most ${RESULT_CHARACTERS_MAX} are sent at once`,
-    };
+  if (written.length > RESULT_CHARACTERS_MAX) return tooLong(outputs.length, written.length);
   return { kind: 'batch', output: encoder.encode(written), count: outputs.length, predictions: predictions.counts };
 }
 
@@ -237,6 +270,26 @@ function measurements(model: ScoringModel, { records, plan }: MeasurementsTask):
   const predictions = new CountedPredictions(model);
   const measured = scoreMeasurements(model, records, plan, () => predictions.add(model));
   return { kind: 'measured', ...measured, predictions: predictions.counts };
+}
+
+const tooLong = (records: number, characters: number): Answer => ({
+  kind: 'refused',
+  reason: 'too-long',
+  message: `the results of ${records} records have ${characters} characters; at most ${RESULT_CHARACTERS_MAX} are sent at once`,
+});
+
+function values(model: ScoringModel, task: ValuesTask): Answer {
+  const predictions = new CountedPredictions(model);
+  const pieces: ValuesPiece[] = [];
+  let text = '';
+  let count = 0;
+  for (const { text: written, ...piece } of scoreValues(model, task, () => predictions.add(model))) {
+    text += written;
+    count += piece.records;
+    if (text.length > RESULT_CHARACTERS_MAX) return tooLong(count, text.length);
+    pieces.push({ ...piece, bytes: Buffer.byteLength(written) });
+  }
+  return { kind: 'values', output: encoder.encode(text), pieces, count, predictions: predictions.counts };
 }
 
 /** The input's row, and behind it what was expected, what was computed, and how near that is. */

@@ -1,31 +1,31 @@
 /** One run of a job: what it scores, with which models, and what comes out (docs/spec/scoring.md#jobs). */
 import { devicesOfGroup, GroupError } from '../../history/group-members.ts';
-import { type DeviceColumns, deviceColumns, type MeasuredColumn } from '../../history/measurements/columns.ts';
+import { valuesOf } from '../../history/measurements/values.ts';
+import { type MeasuredColumn, ValueColumns } from '../../model/entities/scoring/measured-values.ts';
 import type { StoredModel } from '../../model/entities/scoring/model.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { type Blobs, BlobTooLarge } from '../../ports/blobs.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
-import type { HistoryReader } from '../../ports/history-reader.ts';
+import type { BytesReader, HistoryReader } from '../../ports/history-reader.ts';
+import type { ValuesAnswer, ValuesPiece, ValuesTask } from '../../scoring-workers/protocol.ts';
 import type { Asker } from '../asker.ts';
 import { loadGroup } from '../groups.ts';
 import { JOB_DEVICE_VALUES_MAX, JOB_DEVICES_MAX, JOB_RESULT_BYTES_MAX, SCORING_LIMIT } from '../limits.ts';
 import { loadModel } from '../records.ts';
 import { dataWindow, pathOf } from './configuration.ts';
-import { Pages } from './pages.ts';
+import { PAGE_RECORDS, type PagePart, Pages } from './pages.ts';
+import { type Slice, slicesOf } from './slices.ts';
 import type { StoredJob, StoredRun } from './stored.ts';
 
-/** Records that one task of a worker scores, and whose results are held at once. */
-const RECORDS_AT_ONCE = 2_000;
 /** Of a path in a message. */
 const PATH_SHOWN = 100;
 const MESSAGES_MAX = 100;
 
 export interface ExecutionParts {
   readonly documents: DocumentReader;
-  readonly history: HistoryReader;
+  readonly history: HistoryReader & BytesReader;
   readonly blobs: Pick<Blobs, 'put'>;
-  /** Scores records, elements of a JSON array. @returns theirs in the same form */
-  readonly score: (asker: Asker, model: StoredModel, input: Uint8Array) => Promise<Uint8Array>;
+  readonly score: (asker: Asker, model: StoredModel, values: Omit<ValuesTask, 'kind' | 'key'>) => Promise<ValuesAnswer>;
 }
 
 export type Outcome = Pick<StoredRun, 'status' | 'messages' | 'blob' | 'pages' | 'devices' | 'models'>;
@@ -114,15 +114,29 @@ async function devicesOf({ documents, history }: ExecutionParts, tenant: number,
   }
 }
 
+/** Slices that are scored at the same time: one is read while another one is written. */
+const SLICES_AT_ONCE = 2;
+
+/** What is known of a device whose results come in several parts. */
+interface OpenDevice {
+  readonly deviceId: string;
+  /** Inputs that had no value so far. */
+  unseen: readonly number[];
+  refused: number;
+}
+
 class Execution {
   readonly #parts: ExecutionParts;
   readonly #tenant: number;
   readonly #job: StoredJob;
   readonly #models: readonly StoredModel[];
   readonly #signal: AbortSignal;
+  readonly #inputs: ValuesTask['inputs'];
   readonly #messages: string[] = [];
   readonly #pages: number[] = [];
+  #records = 0;
   #devices = 0;
+  #open: OpenDevice | undefined;
   #untold = 0;
 
   constructor(
@@ -137,6 +151,10 @@ class Execution {
     this.#job = job;
     this.#models = models;
     this.#signal = signal;
+    this.#inputs = Object.entries(job.modelToDeviceMappings).map(([input, path]) => ({
+      input,
+      ...(pathOf(path) as MeasuredColumn),
+    }));
   }
 
   async run(devices: readonly string[], at: number): Promise<Outcome> {
@@ -157,83 +175,135 @@ class Execution {
 
   /** Pages of results, one behind the other, as the devices are scored. */
   async *#content(devices: readonly string[], at: number): AsyncGenerator<Uint8Array> {
-    const pages = new Pages(this.#job.jobId);
+    const pages = new Pages();
+    for await (const part of this.#scored(devices, at)) {
+      const page = pages.add(part);
+      if (page !== undefined) yield this.#page(page);
+    }
+    const page = pages.end();
+    if (page !== undefined) yield this.#page(page);
+  }
+
+  #page(page: Uint8Array): Uint8Array {
+    this.#pages.push(page.length);
+    return page;
+  }
+
+  /** Results in the order of devices and times; the next values are read while these are scored. */
+  async *#scored(devices: readonly string[], at: number): AsyncGenerator<PagePart> {
+    const columns = new ValueColumns(this.#inputs);
     const window = dataWindow(this.#job.jobSchedule, at);
-    const columns = Object.values(this.#job.modelToDeviceMappings).map((path) => pathOf(path) as MeasuredColumn);
     const query = { tenant: this.#tenant, ...window, columns, valuesMax: JOB_DEVICE_VALUES_MAX };
-    for await (const values of deviceColumns(this.#parts.history, query, devices)) {
-      this.#signal.throwIfAborted();
-      this.#warnOf(values);
-      if (values.times.length === 0) continue;
-      this.#devices++;
-      let refused = 0;
-      for (let from = 0; from < values.times.length; from += RECORDS_AT_ONCE) {
-        const times = values.times.slice(from, from + RECORDS_AT_ONCE);
-        const models = [];
-        for (const model of this.#models) {
-          const outputs = await this.#score(model, values, from);
-          refused += outputs.filter(isRefused).length;
-          models.push({ modelName: model.name, outputs });
+    for await (const some of oneAhead(valuesOf(this.#parts.history, query, devices))) {
+      const found = new Set<string>();
+      for await (const answers of this.#answers(slicesOf(some.rows, columns)))
+        for (const part of partsOf(answers)) {
+          found.add(part.deviceId);
+          this.#see(part.deviceId, part.pieces);
+          yield part;
         }
-        for (const page of pages.add({ deviceId: values.deviceId, times, models })) yield this.#page(page);
+      this.#close();
+      for (const deviceId of some.devices)
+        if (!found.has(deviceId)) this.#warn(`Device ${deviceId} has no values of the mapped series.`);
+      for (const deviceId of some.cut)
+        this.#warn(
+          `Device ${deviceId} has more than ${JOB_DEVICE_VALUES_MAX} values; the first are scored (${SCORING_LIMIT.JOB_VALUES}).`,
+        );
+    }
+  }
+
+  /** Answers of all models to each slice, in the order of the slices. */
+  async *#answers(slices: Iterable<Slice>): AsyncGenerator<readonly ValuesAnswer[]> {
+    const running: Promise<readonly ValuesAnswer[]>[] = [];
+    try {
+      for (const slice of slices) {
+        this.#signal.throwIfAborted();
+        const result = Promise.all(this.#models.map((model) => this.#score(model, slice, this.#records)));
+        // Awaited below, in its turn.
+        result.catch(() => undefined);
+        running.push(result);
+        this.#records += slice.records;
+        if (running.length >= SLICES_AT_ONCE) yield await (running.shift() as Promise<readonly ValuesAnswer[]>);
       }
-      if (refused > 0)
-        this.#warn(`${refused} records of device ${values.deviceId} could not be scored: their values are not valid.`);
+      while (running.length > 0) yield await (running.shift() as Promise<readonly ValuesAnswer[]>);
+    } finally {
+      await Promise.allSettled(running);
     }
-    for (const page of pages.end()) yield this.#page(page);
   }
 
-  #page(text: string): Uint8Array {
-    const bytes = Buffer.from(text);
-    this.#pages.push(bytes.length);
-    return bytes;
-  }
-
-  #warnOf({ deviceId, times, columns, isCut }: DeviceColumns): void {
-    if (isCut)
-      this.#warn(
-        `Device ${deviceId} has more than ${JOB_DEVICE_VALUES_MAX} values; the first are scored (${SCORING_LIMIT.JOB_VALUES}).`,
-      );
-    if (times.length === 0) {
-      this.#warn(`Device ${deviceId} has no values of the mapped series.`);
-      return;
-    }
-    const paths = Object.values(this.#job.modelToDeviceMappings);
-    columns.forEach((column, i) => {
-      if (column.every(Number.isNaN))
-        this.#warn(`Device ${deviceId} has no values of ${paths[i]?.slice(0, PATH_SHOWN)}.`);
+  /** @param before records of the slices before this one */
+  #score(model: StoredModel, { rows }: Slice, before: number): Promise<ValuesAnswer> {
+    const asker: Asker = { tenant: this.#tenant, user: this.#job.user, signal: this.#signal };
+    return this.#parts.score(asker, model, {
+      rows,
+      inputs: this.#inputs,
+      name: model.name,
+      timesName: `timestamp_${this.#job.jobId}`,
+      page: { size: PAGE_RECORDS, left: PAGE_RECORDS - (before % PAGE_RECORDS) },
     });
+  }
+
+  /** What the pieces of all models tell of a device. */
+  #see(deviceId: string, pieces: readonly ValuesPiece[]): void {
+    if (this.#open?.deviceId !== deviceId) {
+      this.#close();
+      this.#devices++;
+      this.#open = { deviceId, unseen: this.#inputs.map((_, index) => index), refused: 0 };
+    }
+    const { unseen } = this.#open as OpenDevice;
+    this.#open = {
+      deviceId,
+      unseen: unseen.filter((index) => pieces[0]?.unseen.includes(index)),
+      refused: (this.#open?.refused ?? 0) + pieces.reduce((sum, { refused }) => sum + refused, 0),
+    };
+  }
+
+  /** The results of a device are whole: what was wrong with it is told. */
+  #close(): void {
+    if (this.#open === undefined) return;
+    const { deviceId, unseen, refused } = this.#open;
+    this.#open = undefined;
+    const paths = Object.values(this.#job.modelToDeviceMappings);
+    for (const index of unseen)
+      this.#warn(`Device ${deviceId} has no values of ${paths[index]?.slice(0, PATH_SHOWN)}.`);
+    if (refused > 0)
+      this.#warn(`${refused} records of device ${deviceId} could not be scored: their values are not valid.`);
   }
 
   #warn(message: string): void {
     if (this.#messages.length < MESSAGES_MAX) this.#messages.push(message);
     else this.#untold++;
   }
-
-  async #score(model: StoredModel, values: DeviceColumns, from: number): Promise<Readonly<Record<string, unknown>>[]> {
-    const asker: Asker = { tenant: this.#tenant, user: this.#job.user, signal: this.#signal };
-    const input = recordsText(Object.keys(this.#job.modelToDeviceMappings), values, from, RECORDS_AT_ONCE);
-    const output = await this.#parts.score(asker, model, Buffer.from(input));
-    return JSON.parse(`[${Buffer.from(output).toString()}]`) as Readonly<Record<string, unknown>>[];
-  }
 }
 
-/** All outputs of a record that a model refuses are missing. */
-function isRefused(output: Readonly<Record<string, unknown>>): boolean {
-  return Object.values(output).every((value) => value === null);
-}
-
-/** Records as JSON with commas between them; inputs without a value are left out. */
-function recordsText(names: readonly string[], { times, columns }: DeviceColumns, from: number, count: number): string {
-  const heads = names.map((name) => `${JSON.stringify(name)}:`);
-  const records: string[] = [];
-  for (let at = from; at < Math.min(times.length, from + count); at++) {
-    let members = '';
-    for (let i = 0; i < heads.length; i++) {
-      const value = (columns[i] as Float64Array)[at] as number;
-      if (!Number.isNaN(value)) members += `${members === '' ? '' : ','}${heads[i]}${value}`;
+/** The next one is made while one is worked with. */
+async function* oneAhead<Item>(source: AsyncGenerator<Item>): AsyncGenerator<Item> {
+  let next = source.next();
+  try {
+    for (;;) {
+      const { done, value } = await next;
+      if (done === true) return;
+      next = source.next();
+      // Awaited in the next round.
+      next.catch(() => undefined);
+      yield value;
     }
-    records.push(`{${members}}`);
+  } finally {
+    await source.return(undefined);
   }
-  return records.join(',');
+}
+
+/** The answers of all models to one slice, piece by piece: they have the same ones. */
+function* partsOf(answers: readonly ValuesAnswer[]): Generator<PagePart & { readonly pieces: readonly ValuesPiece[] }> {
+  const at = answers.map(() => 0);
+  const [first] = answers;
+  for (const [index, { deviceId, records }] of (first?.pieces ?? []).entries()) {
+    const pieces = answers.map((answer) => answer.pieces[index] as ValuesPiece);
+    const models = answers.map(({ output }, model) => {
+      const from = at[model] as number;
+      at[model] = from + (pieces[model] as ValuesPiece).bytes;
+      return output.subarray(from, at[model]);
+    });
+    yield { deviceId, records, models, pieces };
+  }
 }

@@ -3,74 +3,44 @@
 /** Records of one page, as the API fixes it. */
 export const PAGE_RECORDS = 2_000;
 
-export interface DeviceResult {
+/** Results of some records of a device, all of one page. */
+export interface PagePart {
   readonly deviceId: string;
-  /** ms since 1970, of each record. */
-  readonly times: readonly number[];
-  /** Of each model the outputs of each record. */
-  readonly models: readonly {
-    readonly modelName: string;
-    readonly outputs: readonly Readonly<Record<string, unknown>>[];
-  }[];
+  readonly records: number;
+  /** Of each model its results as a JSON object, UTF-8. */
+  readonly models: readonly Uint8Array[];
 }
 
-interface DevicePart {
-  readonly deviceId: string;
-  readonly recordSize: number;
-  readonly recordCollection: readonly {
-    readonly modelName: string;
-    readonly outputRecords: Readonly<Record<string, unknown[]>>;
-  }[];
-}
+const COMMA = Buffer.from(',');
+const DEVICE_END = Buffer.from(']}');
+const PAGE_END = Buffer.from(']');
 
 /** Makes pages of results as they come: each a JSON array of devices with a part of their records. */
 export class Pages {
-  readonly #jobId: number;
-  #page: DevicePart[] = [];
+  #pieces: Uint8Array[] = [];
   #records = 0;
 
-  constructor(jobId: number) {
-    this.#jobId = jobId;
+  /** @returns the page, when it is full. @throws Error for a part that does not fit into the page. */
+  add({ deviceId, records, models }: PagePart): Uint8Array | undefined {
+    this.#records += records;
+    if (this.#records > PAGE_RECORDS) throw new Error(`a page of results has ${this.#records} records`);
+    const begin = this.#pieces.length === 0 ? '[' : ',';
+    const head = `${begin}{"deviceId":${JSON.stringify(deviceId)},"recordSize":${records},"recordCollection":[`;
+    this.#pieces.push(Buffer.from(head));
+    models.forEach((model, index) => {
+      if (index > 0) this.#pieces.push(COMMA);
+      this.#pieces.push(model);
+    });
+    this.#pieces.push(DEVICE_END);
+    return this.#records === PAGE_RECORDS ? this.end() : undefined;
   }
 
-  /** @returns pages that are full now */
-  add(result: DeviceResult): string[] {
-    const full: string[] = [];
-    for (let at = 0; at < result.times.length; ) {
-      const count = Math.min(PAGE_RECORDS - this.#records, result.times.length - at);
-      this.#page.push(this.#part(result, at, count));
-      this.#records += count;
-      at += count;
-      if (this.#records === PAGE_RECORDS) full.push(this.#take());
-    }
-    return full;
-  }
-
-  /** The last page, where something is left. */
-  end(): string[] {
-    return this.#records === 0 ? [] : [this.#take()];
-  }
-
-  #take(): string {
-    const text = JSON.stringify(this.#page);
-    this.#page = [];
+  /** The last page; undefined where nothing is left. */
+  end(): Uint8Array | undefined {
+    if (this.#records === 0) return undefined;
+    const page = Buffer.concat([...this.#pieces, PAGE_END]);
+    this.#pieces = [];
     this.#records = 0;
-    return text;
-  }
-
-  /** Arrays of one value for each record, and of their times. */
-  #part(result: DeviceResult, at: number, count: number): DevicePart {
-    const timestamps = result.times.slice(at, at + count).map((time) => new Date(time).toISOString());
-    return {
-      deviceId: result.deviceId,
-      recordSize: count,
-      recordCollection: result.models.map(({ modelName, outputs }) => {
-        const some = outputs.slice(at, at + count);
-        const outputRecords = Object.create(null) as Record<string, unknown[]>;
-        for (const name of Object.keys(some[0] ?? {})) outputRecords[name] = some.map((output) => output[name] ?? null);
-        outputRecords[`timestamp_${this.#jobId}`] = timestamps;
-        return { modelName, outputRecords };
-      }),
-    };
+    return page;
   }
 }

@@ -242,13 +242,14 @@ export class JobRunner {
         { collection: SCORING_RECORDS, id, expected: runText, value: JSON.stringify(ended) },
       ]);
     } catch (error) {
+      // Otherwise the change may have been stored: the sweep decides about the content.
+      if (!isChangedMeanwhile(error)) throw error;
       // The job was deleted, or another node has ended the run: no record names these results.
       if (outcome.blob !== undefined)
         this.#options.retiredContents.retire(
           outcome.blob,
           (outcome.pages ?? []).reduce((sum, bytes) => sum + bytes, 0),
         );
-      if (!isChangedMeanwhile(error)) throw error;
       return false;
     }
     this.#options.onEnded(outcome.status);

@@ -1,25 +1,26 @@
 /** Clustering models that are trained here (docs/spec/scoring.md#clustering). */
 import { randomInt } from 'node:crypto';
+import type { RecordChange } from '../../model/commands/records.ts';
 import { SCORING_RECORDS } from '../../model/entities/scoring/model.ts';
 import { PlatformError, refusedBy } from '../../model/errors.ts';
 import { Shares } from '../../pacing/shares.ts';
 import { BlobTooLarge, type Blobs } from '../../ports/blobs.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Refusals } from '../../ports/refusals.ts';
-import { changeRecords, listRecords, readRecord } from '../../records/records.ts';
+import { changeRecords, isChangedMeanwhile, listRecords, readRecord, retried } from '../../records/records.ts';
 import type { ScoringPool } from '../../scoring-workers/pool.ts';
 import { clusteringDocument } from '../../scoring-workers/training/clustering-document.ts';
 import type { TrainedCluster } from '../../scoring-workers/training/clustering.ts';
 import type { Asker } from '../asker.ts';
 import { FILE_BYTES_MAX, SCORING_LIMIT, TRAININGS_AT_ONCE, TRAININGS_MAX } from '../limits.ts';
-import type { RecordParts } from '../records.ts';
-import type { Upload } from '../uploads.ts';
+import type { Guard, RecordParts } from '../records.ts';
+import type { ModelUpload, Upload } from '../uploads.ts';
 
 export interface StoredTraining {
   readonly modelName: string;
   readonly status: 'IN_PROGRESS' | 'SUCCESS' | 'FAILURE';
   readonly errorMessage?: string;
-  /** ms since 1970: one that is not over by then was interrupted. */
+  /** ms since 1970: one that is not over by then was interrupted. The node that trains moves it on. */
   readonly until: number;
   /** Its clusters as JSON. */
   readonly blob?: string;
@@ -36,18 +37,19 @@ export const trainingBlobs = (value: string): string[] => {
 };
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789';
-/** Beside the time that the pool gives a training, for what is stored. */
-const SPARE_MS = 60_000;
+/** A training whose node has not moved its time on for this long was interrupted. */
+const LEASE_MS = 60_000;
+const RENEWED_EVERY_MS = 20_000;
 const INTERRUPTED = 'The server ended while the model was trained.';
 
 export interface TrainingOptions {
-  readonly pool: Pick<ScoringPool, 'run' | 'trainingMsMax'>;
+  readonly pool: Pick<ScoringPool, 'run'>;
   readonly blobs: Pick<Blobs, 'put' | 'read'>;
   readonly refusals: Refusals;
   readonly log: Log;
   readonly isOnlyTenant?: () => boolean;
-  /** Makes a PMML model of a document that is stored. */
-  readonly deploy: (records: RecordParts, asker: Asker, upload: Upload) => Promise<unknown>;
+  /** Makes a PMML model of a document that is stored. @param others what is stored in the same change */
+  readonly deploy: (records: RecordParts, asker: Asker, upload: Upload, others: Guard) => Promise<ModelUpload>;
 }
 
 export class Trainings {
@@ -90,7 +92,7 @@ export class Trainings {
       const started: StoredTraining = {
         modelName,
         status: 'IN_PROGRESS',
-        until: records.now() + pool.trainingMsMax + SPARE_MS,
+        until: records.now() + LEASE_MS,
       };
       await this.#makeRoom(records, tenant);
       const value = JSON.stringify(started);
@@ -98,7 +100,9 @@ export class Trainings {
         { collection: SCORING_RECORDS, id: trainingId(modelName), expected: undefined, value },
       ]);
       const key = `${tenant}\n${modelName}`;
-      const done = this.#train(records, { tenant, user }, started, value, text, autoDeploy).finally(() => {
+      const renewal = setInterval(() => void this.#renew(records, tenant, modelName), RENEWED_EVERY_MS);
+      const done = this.#train(records, { tenant, user }, started, text, autoDeploy).finally(() => {
+        clearInterval(renewal);
         this.#running.delete(key);
         this.#shares.give(tenant, user);
       });
@@ -134,55 +138,73 @@ export class Trainings {
     if (training.blob !== undefined) records.retiredContents.retire(training.blob, training.bytes ?? 0);
   }
 
+  /** Its result and that it succeeded are one change, and so is the model that it deploys. */
   async #train(
     records: RecordParts,
     asker: Asker,
     started: StoredTraining,
-    expected: string,
     text: Uint8Array,
     autoDeploy: boolean,
   ): Promise<void> {
     const { log } = this.#options;
     const { modelName } = started;
     const { tenant } = asker;
-    let ended: StoredTraining;
     try {
-      ended = { ...started, status: 'SUCCESS', ...(await this.#result(records, asker, modelName, text, autoDeploy)) };
+      await this.#succeed(records, asker, started, text, autoDeploy);
+      return;
     } catch (error) {
       const isOwn = error instanceof PlatformError || error instanceof Refused || error instanceof BlobTooLarge;
       if (!isOwn) log.warn({ err: error, tenant, modelName }, 'a clustering model could not be trained');
-      ended = { ...started, status: 'FAILURE', errorMessage: (error as Error).message };
-    }
-    try {
-      const value = JSON.stringify(ended);
-      await changeRecords(records, tenant, [
-        { collection: SCORING_RECORDS, id: trainingId(modelName), expected, value },
-      ]);
-    } catch (error) {
-      log.warn({ err: error, tenant, modelName }, 'the end of a training could not be stored');
+      const failed: StoredTraining = { ...started, status: 'FAILURE', errorMessage: (error as Error).message };
+      await this.#end(records, tenant, failed).catch((failure: unknown) =>
+        log.warn({ err: failure, tenant, modelName }, 'the end of a training could not be stored'),
+      );
     }
   }
 
-  async #result(
+  async #succeed(
     records: RecordParts,
     asker: Asker,
-    modelName: string,
+    started: StoredTraining,
     text: Uint8Array,
     autoDeploy: boolean,
-  ): Promise<{ readonly blob: string; readonly bytes: number }> {
+  ): Promise<void> {
     const { pool, blobs, deploy } = this.#options;
+    const { modelName } = started;
+    const { tenant, user } = asker;
     const answer = await pool.run({ kind: 'train', text });
     if (answer.kind === 'refused') throw new Refused(answer.message);
     if (answer.kind !== 'trained') throw new Error(`a scoring worker answered with ${answer.kind}`);
-    const owner = { tenant: asker.tenant, user: asker.user, isDevice: false };
-    const { key, bytes } = await blobs.put([answer.clusters], FILE_BYTES_MAX, owner);
-    if (autoDeploy) {
-      const clusters = JSON.parse(Buffer.from(answer.clusters).toString()) as TrainedCluster[];
-      const document = Buffer.from(clusteringDocument(modelName, clusters));
-      const stored = await blobs.put([document], FILE_BYTES_MAX, owner);
-      await deploy(records, asker, { fileName: `${modelName}.pmml`, key: stored.key, bytes: stored.bytes });
+    const owner = { tenant, user, isDevice: false };
+    const { key: blob, bytes } = await blobs.put([answer.clusters], FILE_BYTES_MAX, owner);
+    const ended: StoredTraining = { ...started, status: 'SUCCESS', blob, bytes };
+    // What fails from here on leaves the content to the sweep: it is not known whether the change was stored.
+    if (!autoDeploy) return this.#end(records, tenant, ended);
+    const clusters = JSON.parse(Buffer.from(answer.clusters).toString()) as TrainedCluster[];
+    const document = Buffer.from(clusteringDocument(modelName, clusters));
+    const stored = await blobs.put([document], FILE_BYTES_MAX, owner);
+    const upload = { fileName: `${modelName}.pmml`, key: stored.key, bytes: stored.bytes };
+    const made = await deploy(records, asker, upload, async () => [await endOf(records, tenant, ended)]);
+    if ('annotated' in made) throw new Refused('The server does not take the model that it has trained.');
+  }
+
+  #end(records: RecordParts, tenant: number, ended: StoredTraining): Promise<void> {
+    return retried(records, async () => changeRecords(records, tenant, [await endOf(records, tenant, ended)]));
+  }
+
+  /** The node is still at work. */
+  async #renew(records: RecordParts, tenant: number, modelName: string): Promise<void> {
+    const id = trainingId(modelName);
+    try {
+      const expected = await readRecord(records, tenant, SCORING_RECORDS, id);
+      if (expected === undefined || (JSON.parse(expected) as StoredTraining).status !== 'IN_PROGRESS') return;
+      const value = JSON.stringify({ ...(JSON.parse(expected) as StoredTraining), until: records.now() + LEASE_MS });
+      await changeRecords(records, tenant, [{ collection: SCORING_RECORDS, id, expected, value }]);
+    } catch (error) {
+      // It has ended in this moment.
+      if (isChangedMeanwhile(error)) return;
+      this.#options.log.warn({ err: error, tenant, modelName }, 'the time of a training could not be moved on');
     }
-    return { blob: key, bytes };
   }
 
   /** @throws PlatformError 404 */
@@ -207,6 +229,15 @@ export class Trainings {
     for await (const part of content) parts.push(part);
     return JSON.parse(Buffer.concat(parts).toString()) as TrainedCluster[];
   }
+}
+
+/** The change that ends a training. @throws Error where it has ended, or was deleted */
+async function endOf(records: RecordParts, tenant: number, ended: StoredTraining): Promise<RecordChange> {
+  const id = trainingId(ended.modelName);
+  const expected = await readRecord(records, tenant, SCORING_RECORDS, id);
+  if (expected === undefined || (JSON.parse(expected) as StoredTraining).status !== 'IN_PROGRESS')
+    throw new Error(`the training ${ended.modelName} has ended already`);
+  return { collection: SCORING_RECORDS, id, expected, value: JSON.stringify(ended) };
 }
 
 /** Series that cannot be clustered. */

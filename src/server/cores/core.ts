@@ -23,7 +23,7 @@ import type { DistantMonths } from '../../ingest/measurements/distant-months.ts'
 import type { Blobs } from '../../ports/blobs.ts';
 import type { ActorKey, Command } from '../../model/commands/command.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
-import type { HistoryReader } from '../../ports/history-reader.ts';
+import type { BytesReader, HistoryReader } from '../../ports/history-reader.ts';
 import type { IdSource } from '../../ports/id-source.ts';
 import type { LiveBus } from '../../ports/live-bus.ts';
 import type { TopicLog } from '../../ports/topic-log.ts';
@@ -116,7 +116,7 @@ export interface ServerCore {
   /** Notifications 2.0: what goes to topics, and what these keep. */
   readonly forwarding: Forwarding;
   readonly topics: TopicLog;
-  readonly historyReader: HistoryReader;
+  readonly historyReader: HistoryReader & BytesReader;
   readonly historyAsIs: HistoryReader;
   readonly historyTurns: Pick<Turns, 'runningCount' | 'waitingCount'>;
   readonly clickHouse: ClickHouse;

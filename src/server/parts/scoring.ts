@@ -62,7 +62,7 @@ export function scoringPart(core: ServerCore, files: FilesPart): ScoringPart {
     refusals: metrics,
     log,
     isOnlyTenant: () => core.tenants.isOnlyOne,
-    deploy: (records, asker, upload) => scoring.uploadModel(records, asker, upload),
+    deploy: (records, asker, upload, others) => scoring.uploadModel(records, asker, upload, others),
   });
   metrics.gauge('millrace_scoring_batches', 'Batches of records under way', () => scoring.batchCount);
   metrics.gauge(
@@ -81,7 +81,7 @@ export function scoringPart(core: ServerCore, files: FilesPart): ScoringPart {
     ids: core.ids,
     blobs: files.files,
     retiredContents: files.retiredContents,
-    score: (asker, model, input) => scoring.score(asker, model, input),
+    score: (asker, model, values) => scoring.scoreValues(asker, model, values),
     refusals: metrics,
     log,
     now: Date.now,

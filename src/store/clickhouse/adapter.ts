@@ -116,6 +116,27 @@ export class ClickHouse {
   }
 
   /**
+   * The whole result of a SELECT in RowBinary, in memory of its own. The end is waited for, so that an error of the
+   * engine comes as a status.
+   */
+  async bytes(sql: string, params: QueryParams = {}): Promise<Uint8Array> {
+    const { stream } = await this.#client.exec({
+      query: `${sql}\nFORMAT RowBinary`,
+      query_params: params,
+      clickhouse_settings: { wait_end_of_query: 1 },
+    });
+    const pieces: Uint8Array[] = [];
+    for await (const piece of stream) pieces.push(piece as Uint8Array);
+    const result = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
+    let at = 0;
+    for (const piece of pieces) {
+      result.set(piece, at);
+      at += piece.length;
+    }
+    return result;
+  }
+
+  /**
    * Rows of a SELECT as they arrive, some at a time. Read it to its end or leave the loop: both free the connection.
    */
   async *streamRows<Row>(

@@ -1,7 +1,13 @@
 /** The reading side of the history store on ClickHouse. */
 import { PlatformError } from '../../model/errors.ts';
 import { PAGE_BYTES_MAX } from '../../pacing/page-limits.ts';
-import type { HistoryQuery, HistoryReader, HistoryStatement, QueryAsker } from '../../ports/history-reader.ts';
+import type {
+  BytesReader,
+  HistoryQuery,
+  HistoryReader,
+  HistoryStatement,
+  QueryAsker,
+} from '../../ports/history-reader.ts';
 import type { Log } from '../../ports/log.ts';
 import { exceptionCodeOf } from './adapter.ts';
 import type { ClickHouse } from './adapter.ts';
@@ -37,8 +43,11 @@ function reasonOf(error: unknown, code: number | undefined): string {
 const boundOf = ({ params, tenant }: HistoryStatement): Readonly<Record<string, unknown>> =>
   tenant === undefined ? params : { ...params, tenant };
 
+/** The server itself, which takes turns as the tenant of the statement. */
+const ownAsker = ({ tenant }: HistoryStatement): QueryAsker => ({ tenant: tenant ?? 0, user: '' });
+
 /** Reads with "read your writes": what was acknowledged before the call is made visible first. */
-export class ClickHouseHistoryReader implements HistoryReader {
+export class ClickHouseHistoryReader implements HistoryReader, BytesReader {
   readonly #clickHouse: ClickHouse;
   readonly #tables: Tables;
   readonly #makeVisible: MakeVisible;
@@ -60,11 +69,30 @@ export class ClickHouseHistoryReader implements HistoryReader {
     this.#makeVisible = makeVisible;
   }
 
-  async query<Row>(statement: HistoryStatement, asker?: QueryAsker): Promise<Row[]> {
-    try {
+  query<Row>(statement: HistoryStatement, asker?: QueryAsker): Promise<Row[]> {
+    const { sql } = statement;
+    const { tenant, user, signal } = asker ?? ownAsker(statement);
+    const settings =
+      user === '' || this.#bounds === undefined ? {} : { max_execution_time: this.#bounds.queryMsMax / 1_000 };
+    return this.#told(asker, async () => {
       await this.#visible(statement, asker);
       await this.#tables.createTables();
-      return await this.#inTurn<Row>(statement, asker ?? { tenant: statement.tenant ?? 0, user: '' });
+      return this.#inTurn({ tenant, user, ...(signal === undefined ? {} : { signal }) }, () =>
+        this.#clickHouse.query<Row>(sql, boundOf(statement), settings, signal),
+      );
+    });
+  }
+
+  bytes(statement: HistoryStatement): Promise<Uint8Array> {
+    return this.#told(undefined, () =>
+      this.#inTurn(ownAsker(statement), () => this.#clickHouse.bytes(statement.sql, boundOf(statement))),
+    );
+  }
+
+  /** Errors of the engine as clients are told them. */
+  async #told<Result>(asker: QueryAsker | undefined, run: () => Promise<Result>): Promise<Result> {
+    try {
+      return await run();
     } catch (error) {
       if (error instanceof PlatformError) throw error;
       if (exceptionCodeOf(error) === TOO_MANY_BYTES)
@@ -94,19 +122,12 @@ export class ClickHouseHistoryReader implements HistoryReader {
    * Runs one query in the turn of its tenant and user. The time limit is for users: the server's own queries have that
    * of the connection.
    */
-  async #inTurn<Row>(statement: HistoryStatement, { tenant, user, signal }: QueryAsker): Promise<Row[]> {
-    const { sql } = statement;
-    const params = boundOf(statement);
-    if (this.#bounds === undefined) return this.#clickHouse.query<Row>(sql, params, {}, signal);
-    const { turns, queryMsMax } = this.#bounds;
+  async #inTurn<Result>({ tenant, user, signal }: QueryAsker, run: () => Promise<Result>): Promise<Result> {
+    if (this.#bounds === undefined) return run();
+    const { turns } = this.#bounds;
     await turns.begin(tenant, user, signal);
     try {
-      return await this.#clickHouse.query<Row>(
-        sql,
-        params,
-        user === '' ? {} : { max_execution_time: queryMsMax / 1_000 },
-        signal,
-      );
+      return await run();
     } finally {
       turns.end(tenant, user);
     }

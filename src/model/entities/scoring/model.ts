@@ -29,6 +29,8 @@ export interface StoredModel {
   readonly functionName?: string;
   /** Names of the lookup tables that it reads. */
   readonly tables?: readonly string[];
+  /** Names of the uploaded functions that it calls. */
+  readonly functions?: readonly string[];
 }
 
 export const CUSTOM_FUNCTIONS = 'Custom Functions';

@@ -2,6 +2,7 @@ import { type Element, PmmlError } from '../document/element.ts';
 import { type Expression, ofValues, orElse, replacementOf } from '../fields/expression.ts';
 import { InvalidRecord, type Row } from '../fields/row.ts';
 import type { Scope } from '../fields/scope.ts';
+import { compileCustomCall } from './custom-function.ts';
 import { compileUserCall } from './define-function.ts';
 import { BUILT_INS } from './functions/table.ts';
 import type { BuiltIn } from './functions/built-in.ts';
@@ -9,7 +10,7 @@ import type { BuiltIn } from './functions/built-in.ts';
 const TREATMENTS = ['returnInvalid', 'asIs', 'asMissing'] as const;
 
 /**
- * `Apply`: a call of a built-in function or of one that the document defines. `mapMissingTo` stands in place of the result where
+ * `Apply`: a call of a built-in function, of one that the document defines, or of one that was uploaded. `mapMissingTo` stands in place of the result where
  * an argument is missing, `defaultValue` where the function itself has none.
  */
 export function compileApply(element: Element, scope: Scope): Expression {
@@ -36,12 +37,13 @@ function compileCall(name: string, args: readonly Expression[], element: Element
   const builtIn = BUILT_INS.get(name);
   if (builtIn !== undefined) return compileBuiltIn(builtIn, name, args, element);
   const definition = scope.names.functions.get(name);
-  if (definition === undefined)
-    throw new PmmlError(
-      element,
-      `'function' is '${name}', which is neither a built-in function nor defined in the document`,
-    );
-  return compileUserCall(definition, args, element, scope.names);
+  if (definition !== undefined) return compileUserCall(definition, args, element, scope.names);
+  const custom = scope.names.customFunction(name);
+  if (custom !== undefined) return compileCustomCall(custom, name, args);
+  throw new PmmlError(
+    element,
+    `'function' is '${name}', which is neither a built-in function, nor defined in the document, nor exported by one uploaded .js file; functions of JAR files are not run`,
+  );
 }
 
 function compileBuiltIn(builtIn: BuiltIn, name: string, args: readonly Expression[], element: Element): Expression {

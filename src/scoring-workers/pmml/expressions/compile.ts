@@ -63,6 +63,7 @@ export function namesOf(options: {
   readonly globals?: ReadonlyMap<string, Element>;
   readonly functions?: ReadonlyMap<string, Element>;
   readonly table?: (name: string) => Table | undefined;
+  readonly customFunction?: Names['customFunction'];
 }): Names {
   return {
     slots: options.slots ?? new Slots(),
@@ -72,6 +73,7 @@ export function namesOf(options: {
     globals: options.globals ?? new Map(),
     functions: options.functions ?? new Map(),
     table: options.table ?? (() => undefined),
+    customFunction: options.customFunction ?? (() => undefined),
     nesting: new Nesting(),
   };
 }

@@ -14,6 +14,14 @@ export interface Table {
   readonly rows: readonly (readonly string[])[];
 }
 
+/**
+ * A function that was uploaded: values and results are those of JSON that are no objects, a missing argument is null.
+ * @throws Error where it fails, which refuses the model and not a record
+ */
+export type CustomFunction = (
+  args: readonly (string | number | boolean | null)[],
+) => string | number | boolean | undefined;
+
 /** What all scopes of one document share. */
 export interface Names {
   readonly slots: Slots;
@@ -28,6 +36,8 @@ export interface Names {
   readonly functions: ReadonlyMap<string, Element>;
   /** An uploaded table by the name that a TableLocator gives. */
   readonly table: (name: string) => Table | undefined;
+  /** An uploaded function by the name that an Apply gives. */
+  readonly customFunction: (name: string) => CustomFunction | undefined;
   readonly nesting: Nesting;
 }
 

@@ -1,0 +1,34 @@
+/** Files with functions in JavaScript (docs/spec/scoring.md#javascript-functions). */
+import { ContentError, ContentTooLong } from '../content/byte-reader.ts';
+import { whole } from '../content/whole.ts';
+import { FunctionLibrary, fullNames } from '../functions/library.ts';
+
+/** Of one file. */
+const SCRIPT_BYTES_MAX = 1_048_576;
+
+export const isJavaScript = (fileName: string): boolean => /\.js$/i.test(fileName);
+
+/** @throws ContentError for what is not a text */
+export async function readJavaScript(content: AsyncIterable<Uint8Array>): Promise<string> {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(await whole(content, SCRIPT_BYTES_MAX));
+  } catch (error) {
+    if (error instanceof ContentTooLong)
+      throw new ContentError(`it has more than ${SCRIPT_BYTES_MAX} bytes (scoring/script-bytes)`);
+    if (error instanceof TypeError) throw new ContentError('it is not UTF-8');
+    throw error;
+  }
+}
+
+/** Names of its functions, with their namespace. @throws ContentError where it cannot be used */
+export async function functionsOf(fileName: string, content: AsyncIterable<Uint8Array>): Promise<readonly string[]> {
+  const library = new FunctionLibrary();
+  const source = await readJavaScript(content);
+  try {
+    return fullNames(fileName, await library.add(fileName, source));
+  } catch (error) {
+    throw error instanceof Error && error.name === 'FunctionError' ? new ContentError(error.message) : error;
+  } finally {
+    library.close();
+  }
+}

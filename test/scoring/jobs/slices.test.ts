@@ -1,0 +1,48 @@
+import t from 'tap';
+import { ValueColumns, ValueRows } from '../../../src/model/entities/scoring/measured-values.ts';
+import { slicesOf } from '../../../src/scoring/jobs/slices.ts';
+import { type ValueRow, valueRows } from '../../helpers/value-rows.ts';
+
+const columns = new ValueColumns([{ type: 'pump', series: 'a' }]);
+
+const rowsOf = (source: number, times: number, valuesOfTime = 1): ValueRow[] =>
+  Array.from({ length: times }, (_, time) =>
+    Array.from({ length: valuesOfTime }, () => ({ source, time, fragment: 1, series: 1, value: time })),
+  ).flat();
+
+const cut = (rows: readonly ValueRow[]) =>
+  [...slicesOf(valueRows(rows), columns)].map(({ rows: bytes, records }) => {
+    const some = new ValueRows(bytes);
+    const sources = new Set(Array.from({ length: some.count }, (_, row) => some.source(row)));
+    return [records, [...sources].join()];
+  });
+
+t.test('whole devices follow one another until there are 2,000 records', async (t) => {
+  t.same(cut([...rowsOf(1, 1_500), ...rowsOf(2, 600), ...rowsOf(3, 10)]), [
+    [2_100, '1,2'],
+    [10, '3'],
+  ]);
+  t.same(cut([]), []);
+});
+
+t.test('a device with more records is cut between two of them', async (t) => {
+  t.same(cut([...rowsOf(1, 4_500, 2), ...rowsOf(2, 1)]), [
+    [2_000, '1'],
+    [2_000, '1'],
+    [501, '1,2'],
+  ]);
+  t.same(cut([...rowsOf(1, 2, 100_001), ...rowsOf(2, 1)]), [
+    [1, '1'],
+    [1, '1'],
+    [1, '2'],
+  ]);
+});
+
+t.test('times without a value of a wanted column are no records', async (t) => {
+  const others = [
+    { source: 1, time: 0, fragment: 0, type: 0, series: 1, value: 1 },
+    { source: 1, time: 1, fragment: 1, series: 0, value: 1 },
+  ];
+  t.same(cut(others), []);
+  t.same(cut([...others, { source: 1, time: 2, fragment: 0, type: 1, series: 1, value: 1 }]), [[1, '1']]);
+});
