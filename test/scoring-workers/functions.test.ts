@@ -16,6 +16,7 @@ export function fails(x) {
   throw new TypeError('bad ' + x);
 }
 export function throwsText() { throw 'no'; }
+export const long = () => 'x'.repeat(65537);
 export function object() { return { a: 1 }; }
 export async function later() { return 1; }
 export const catastrophic = () => /^(a+)+$/.test('a'.repeat(50) + 'b');
@@ -57,6 +58,7 @@ t.test('functions of values', async (t) => {
   t.match(refused('deep'), /in line 6: InternalError: stack overflow/);
   t.equal(file.call('add', [1, 2]), 3, 'the others go on');
   t.match(refused('object'), /returned a value of type object; it may return a number, a string, a boolean or null/);
+  t.match(refused('long'), /returned 65537 characters; it may return 65536/);
   t.match(refused('later'), /returned a value of type object/);
   t.match(refused('constant'), /the function 'constant' of geo.js is missing/);
   t.match(refused('large'), /in line 7: it (needs more than 16777216 bytes)/);

@@ -24,8 +24,9 @@ export class FunctionError extends Error {
 /** Of one file with all that its functions hold: the least that the interpreter starts with. */
 export const FUNCTIONS_BYTES_MAX = 16 * 1_048_576;
 const PAGE_BYTES = 65_536;
-/** Of an argument. */
+/** Of an argument, and of a result: a batch holds those of all its records. */
 const TEXT_CHARACTERS_MAX = 1_048_576;
+const RESULT_CHARACTERS_MAX = 65_536;
 const STACK_BYTES_MAX = 262_144;
 /** Of one call. */
 const CALL_MS_MAX = 500;
@@ -221,7 +222,13 @@ export class FunctionFile {
         const number = context.getNumber(handle);
         return Number.isNaN(number) ? undefined : number;
       }
-      if (type === 'string') return context.getString(handle);
+      if (type === 'string') {
+        const text = context.getString(handle);
+        if (text.length <= RESULT_CHARACTERS_MAX) return text;
+        throw new FunctionError(
+          `the function '${name}' of ${this.#fileName} returned ${text.length} characters; it may return ${RESULT_CHARACTERS_MAX}`,
+        );
+      }
       if (type === 'boolean') return context.eq(handle, context.true);
       if (type === 'undefined' || context.eq(handle, context.null)) return undefined;
       throw new FunctionError(

@@ -298,6 +298,72 @@ t.test('resources', async (t) => {
   t.match(await send('DELETE', '/resources'), { status: 200, json: { resources: [] } });
 });
 
+t.test('functions in JavaScript, and several lookup tables', async (t) => {
+  const lookUp = (table: string) =>
+    `<MapValues outputColumn="to"><FieldColumnPair field="x" column="from"/><TableLocator><Extension name="table" value="${table}"/></TableLocator></MapValues>`;
+  const call = (name: string) => `<Apply function="${name}"><FieldRef field="x"/></Apply>`;
+  const modelOf = (
+    name: string,
+    outputs: Readonly<Record<string, string>>,
+  ): string => `<PMML version="4.4"><Header/><DataDictionary>
+<DataField name="x" optype="continuous" dataType="double"/></DataDictionary><RegressionModel modelName="${name}" functionName="regression"><MiningSchema>
+<MiningField name="x"/></MiningSchema><Output>${Object.entries(outputs)
+    .map(
+      ([output, expression]) =>
+        `<OutputField name="${output}" optype="categorical" dataType="string" feature="transformedValue">${expression}</OutputField>`,
+    )
+    .join('')}</Output><RegressionTable intercept="1"/></RegressionModel></PMML>`;
+  await send('POST', '/resource?file=one.csv', 'from,to\n1,a\n');
+  await send('POST', '/resource?file=two.csv', 'from,to\n1,b\n');
+  await send('POST', '/resource', formOf('f.jar', await zipOf({ 'a/B.class': 'x' })));
+  t.match(
+    await send(
+      'POST',
+      '/resource',
+      formOf('geo.js', 'export const half = (x) => x / 2;\nexport function fails() {\n  throw new Error("no");\n}'),
+    ),
+    {
+      status: 201,
+      json: {
+        resourceType: 'Custom Functions',
+        resourceIdentifier: 'Function Namespace',
+        resourceNames: ['geo:fails', 'geo:half'],
+      },
+    },
+  );
+  t.match(
+    await send('POST', '/resource?file=bad.js', 'export const a = ;'),
+    errorOf(400, /bad.js cannot be used in line 1: SyntaxError/),
+  );
+
+  const uses = { one: lookUp('one'), two: lookUp('two'), half: call('geo:half'), plain: call('half') };
+  t.equal((await send('POST', '/model?file=uses.pmml', modelOf('uses', uses))).status, 201);
+  t.match(await send('GET', '/apply/uses?record={"x":1}'), {
+    status: 200,
+    json: { outputs: [{ one: 'a', two: 'b', half: '0.5', plain: '0.5' }] },
+  });
+  t.equal((await send('POST', '/model?file=faulty.pmml', modelOf('faulty', { y: call('geo:fails') }))).status, 201);
+  t.match(
+    await send('GET', '/apply/faulty?record={"x":1}'),
+    errorOf(400, "Model 'faulty' cannot be used: the function 'fails' of geo.js failed in line 3: Error: no"),
+  );
+  const java = await send('POST', '/model?file=java.pmml', modelOf('java', { y: call('a.B') }));
+  t.equal(java.status, 200);
+  t.match(
+    java.bytes.toString(),
+    /ERROR: Apply \(line \d+\): 'function' is 'a.B', .* functions of JAR files are not run/,
+  );
+  await send('DELETE', '/resource/geo.js');
+  await send('PUT', '/model/uses/deactivate');
+  await send('PUT', '/model/uses/activate');
+  t.match(
+    await send('GET', '/apply/uses?record={"x":1}'),
+    errorOf(400, /Model 'uses' cannot be used: 'function' is 'geo:half'/),
+  );
+  for (const name of ['uses', 'faulty']) await send('DELETE', `/model/${name}`);
+  await send('DELETE', '/resources');
+});
+
 t.test('roles, methods and the other path', async (t) => {
   api.fake.addUser('ada', []);
   api.fake.addUser('reader', ['ROLE_MACHINE_LEARNING_READ']);
