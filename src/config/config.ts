@@ -296,7 +296,7 @@ export const SETTINGS = [
     minimum: 1_000,
     maximum: 3_600_000,
     description:
-      'Longest time that a scoring thread works on one task; then it is replaced and the request gets 503. Uploads have ten times as long.',
+      'Longest time that a scoring thread works on one task; then it is replaced and the request gets 503. Uploads have five times as long.',
   },
   {
     name: 'scoring-processes',

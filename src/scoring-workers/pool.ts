@@ -1,6 +1,6 @@
 /**
- * The threads that score (Piscina): one pool scores, another one with a single thread reads uploads, which may take
- * minutes and must not hold up scoring. Threads begin with the first task. A thread that is lost (out of memory, out of
+ * The threads that score (Piscina): one pool scores, another one reads uploads, which may take minutes and must not hold
+ * up scoring. Threads begin with the first task. A thread that is lost (out of memory, out of
  * time) is replaced; its task is refused with 503.
  */
 import { BroadcastChannel } from 'node:worker_threads';
@@ -24,8 +24,11 @@ const MIB = 1_048_576;
 /** A thread without work for this long ends; what it had compiled is compiled again. */
 const IDLE_MS = 300_000;
 const UPLOAD_IDLE_MS = 10_000;
-/** Times that the reading of an upload may take, against another task. */
-const UPLOAD_TIMES = 10;
+/** Times that the reading of an upload, or a training, may take, against another task. */
+const UPLOAD_TIMES = 5;
+/** Threads that read uploads: the second one works while another tenant's upload is read. */
+export const UPLOAD_THREADS = 2;
+const THREADS: Readonly<Record<Exclude<PoolName, 'scoring'>, number>> = { uploads: UPLOAD_THREADS, training: 1 };
 
 export interface PoolOptions {
   /** Threads that score. */
@@ -145,7 +148,7 @@ export class ScoringPool {
     const pool = new Piscina({
       filename: thread.href,
       minThreads: 0,
-      maxThreads: name === 'scoring' ? this.threads : 1,
+      maxThreads: name === 'scoring' ? this.threads : THREADS[name],
       idleTimeout: name === 'scoring' ? IDLE_MS : UPLOAD_IDLE_MS,
       // A thread that waits without its event loop would not hear which models are to be freed.
       atomics: 'disabled',

@@ -9,7 +9,7 @@ import type { Log } from '../ports/log.ts';
 import type { Refusals } from '../ports/refusals.ts';
 import type { RecordReader } from '../records/records.ts';
 import type { Measured, Plan } from '../scoring-workers/measurements/plan.ts';
-import { ScoringPool } from '../scoring-workers/pool.ts';
+import { ScoringPool, UPLOAD_THREADS } from '../scoring-workers/pool.ts';
 import type { ValuesAnswer, ValuesTask } from '../scoring-workers/protocol.ts';
 import { Applies } from './applies.ts';
 import type { Asker } from './asker.ts';
@@ -83,7 +83,8 @@ export class Scoring {
     });
     this.#uploadTurns = new Turns({
       refusals,
-      running: { all: 1 },
+      // One tenant's large document does not hold up another tenant's.
+      running: { all: UPLOAD_THREADS, ofTenant: 1 },
       waiting: UPLOADS_MAX,
       limits: { all: SCORING_LIMIT.UPLOADS, ofUser: SCORING_LIMIT.UPLOADS_OF_USER },
     });

@@ -67,7 +67,7 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
   const remoteAccess = remoteAccessPart(core);
   const notifications = await notificationsPart(core);
   const files = filesPart(core);
-  const scoring = scoringPart(core, files);
+  const scoring = scoringPart(core, files, clock);
   const onnx = onnxPart(core, files);
   const bindings = bindingsPart(core, scoring, onnx);
   const availability = availabilityPart(core, devices, realtime);

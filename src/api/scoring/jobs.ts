@@ -5,7 +5,16 @@ import { open } from '../../model/schema/parts.ts';
 import { JobConfigurationError, readJobConfiguration, shownSchedule } from '../../scoring/jobs/configuration.ts';
 import type { JobConfiguration } from '../../scoring/jobs/configuration.ts';
 import { namesOf } from '../../scoring/jobs/execution.ts';
-import { createJob, listJobs, listRuns, loadJob, loadRun, removeJob, removeJobs } from '../../scoring/jobs/jobs.ts';
+import {
+  createJob,
+  findRun,
+  jobTexts,
+  loadJob,
+  loadRun,
+  removeJob,
+  removeJobs,
+  runTexts,
+} from '../../scoring/jobs/jobs.ts';
 import type { StoredJob, StoredRun } from '../../scoring/jobs/stored.ts';
 import { modelInformation } from '../../scoring/records.ts';
 import { JSON_TYPE } from '../http/media-types.ts';
@@ -126,10 +135,11 @@ async function requireInputs(
 }
 
 async function listPage(request: ApiRequest): Promise<Answer> {
-  const jobs = await listJobs(request.platform, request.tenant);
+  const jobs = await jobTexts(request.platform, request.tenant);
   // This list tells its pages unless it is asked not to.
   const wantsTotal = !request.query.isFalse('withTotalPages');
-  return json(pageOfList(request, 'jobs', jobs.map(shownJob), { ...pageOf(request), wantsTotal }));
+  const page = { ...pageOf(request), wantsTotal };
+  return json(pageOfList(request, 'jobs', jobs, page, (text) => shownJob(JSON.parse(text) as StoredJob)));
 }
 
 const jobOf = ({ platform, tenant, params }: ApiRequest): Promise<StoredJob> =>
@@ -141,8 +151,9 @@ async function get(request: ApiRequest): Promise<Answer> {
 
 async function status(request: ApiRequest): Promise<Answer> {
   const { jobId, lastNumber } = await jobOf(request);
-  if (lastNumber === 0) return json({ jobExecutionStatus: null, jobExecutionDuration: null });
-  const run = await loadRun(request.platform, request.tenant, jobId, String(lastNumber));
+  const run = await findRun(request.platform, request.tenant, jobId, lastNumber);
+  // None yet, or a retention rule has removed it.
+  if (run === undefined) return json({ jobExecutionStatus: null, jobExecutionDuration: null });
   const { jobExecutionStatus, jobExecutionDuration } = shownRun(jobId, run, request.platform.now()) as Record<
     string,
     unknown
@@ -152,16 +163,10 @@ async function status(request: ApiRequest): Promise<Answer> {
 
 async function history(request: ApiRequest): Promise<Answer> {
   const { jobId } = await jobOf(request);
-  const runs = await listRuns(request.platform, request.tenant, jobId);
+  const runs = await runTexts(request.platform, request.tenant, jobId);
   const now = request.platform.now();
-  return json(
-    pageOfList(
-      request,
-      'jobExecutions',
-      runs.map((run) => shownRun(jobId, run, now)),
-      pageOf(request),
-    ),
-  );
+  const shown = (text: string): object => shownRun(jobId, JSON.parse(text) as StoredRun, now);
+  return json(pageOfList(request, 'jobExecutions', runs, pageOf(request), shown));
 }
 
 async function runOf(request: ApiRequest): Promise<{ jobId: number; run: StoredRun }> {

@@ -1,6 +1,7 @@
 /** What the resources of scoring share (docs/spec/scoring.md). */
 import { isGroup } from '../../actors/handlers/inventory/managed-object.ts';
 import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
+import { DEVICE_MARKER } from '../../history/objects-below.ts';
 import { isEntityId } from '../../model/entities/entity-id.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { Page } from '../../model/documents/page.ts';
@@ -188,14 +189,19 @@ function bodyOf(request: ApiRequest): NonNullable<ApiRequest['bodyStream']> {
   return request.bodyStream;
 }
 
-/** The page of a list as scoring shows it: links without the host, null where that page does not exist. */
+/**
+ * The page of a list as scoring shows it: links without the host, null where that page does not exist.
+ *
+ * @param shown makes what is shown, of the items of the page alone
+ */
 export function pageOfList<Item>(
   request: ApiRequest,
   name: string,
   all: readonly Item[],
   page: Page,
+  shown: (item: Item) => unknown = (item) => item,
 ): Record<string, unknown> {
-  const items = all.slice(page.offset, page.offset + page.size);
+  const items = all.slice(page.offset, page.offset + page.size).map(shown);
   const last = Math.max(1, Math.ceil(all.length / page.size));
   const link = (current: number): string => pageLink(request, page.size, current);
   return {
@@ -216,11 +222,17 @@ export function pageLink({ exchange }: ApiRequest, size: number | undefined, cur
   return `${withoutEnd(exchange.path, '/')}?${sized}currentPage=${current}`;
 }
 
-/** The device or group that a body names. @returns whether it is a group @throws PlatformError 404 */
+/**
+ * The device or group that a body names.
+ *
+ * @returns whether it is a group @throws PlatformError 404 for what is neither
+ */
 export async function requireTarget({ platform, tenant }: ApiRequest, id: string): Promise<boolean> {
   const text = isEntityId(id) ? await platform.documents.get('managedObject', tenant, id) : undefined;
   if (text === undefined) throw new PlatformError('scoring/target-not-found', { name: id });
   const members = splitMembers(text);
   const isDynamic = members.has('c8y_IsDynamicGroup') || stringMember(members, 'type') === 'c8y_DynamicGroup';
-  return isDynamic || isGroup(members);
+  if (isDynamic || isGroup(members)) return true;
+  if (!members.has(DEVICE_MARKER)) throw new PlatformError('scoring/target-not-found', { name: id });
+  return false;
 }

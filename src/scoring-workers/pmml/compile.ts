@@ -39,6 +39,8 @@ export interface TopModel {
   readonly model: EvaluatedModel;
   readonly inputs: readonly Input[];
   readonly miningFields: readonly MiningField[];
+  /** Names of its LocalTransformations. */
+  readonly derived: readonly string[];
   readonly scope: Scope;
   /** Type of each mining field, for the model's information. */
   typeOf(name: string): DataType | undefined;
@@ -74,7 +76,14 @@ export function compileTopModel(element: Element, parts: Parts): TopModel {
   }
   if (functionName === 'timeSeries' && fields.every(isTarget)) inputs.push(stepInput(scope, parts));
   const model = finishModel({ element, fields, functionName, scope, parts, depth: 0 });
-  return { model, inputs, miningFields: fields, scope, typeOf: (name) => parts.data.get(name)?.type };
+  return {
+    model,
+    inputs,
+    miningFields: fields,
+    derived: [...localsOf(element).keys()],
+    scope,
+    typeOf: (name) => parts.data.get(name)?.type,
+  };
 }
 
 /** The step that a forecast is for, where the model declares no field for it. */

@@ -42,6 +42,7 @@ export function explainRecord(given: {
     if (compiled !== undefined) trace.line(`[${field.name}] := ${shownValue(compiled.value(row), compiled.type)}`);
   }
   trace.line('');
+  for (const line of derivedLines(top, row)) trace.line(line);
   top.model.explain?.(row, trace);
   trace.line('');
   trace.line('[Output]');
@@ -49,6 +50,14 @@ export function explainRecord(given: {
   for (const { name, type, value } of given.outputs)
     trace.line(`[${name}] := ${shownValue(valueOf(value, row), type)}`);
   return `${lines.join('\n')}\n`;
+}
+
+/** Values of the derived fields of the model that it uses. */
+function derivedLines({ derived, scope }: TopModel, row: Row): string[] {
+  const fields = derived.flatMap((name) => scope.known(name) ?? []);
+  if (fields.length === 0) return [];
+  const lines = fields.map(({ name, type, value }) => `[${name}] := ${shownValue(valueOf(value, row), type)}`);
+  return ['[LocalTransformations]', ...lines, ''];
 }
 
 /** What the model says by itself, whether its document has outputs for it or not. */

@@ -91,8 +91,7 @@ export function createJob(
 
 /** In the order of their ids. */
 export async function listJobs(parts: RecordReader, tenant: number): Promise<StoredJob[]> {
-  const rows = await listRecords(parts, tenant, SCORING_RECORDS, JOB_PREFIX);
-  return rows.map(({ value }) => JSON.parse(value) as StoredJob);
+  return (await jobTexts(parts, tenant)).map((text) => JSON.parse(text) as StoredJob);
 }
 
 /** @param text a job's id as it stands in a path @throws PlatformError 404 */
@@ -104,19 +103,32 @@ export async function loadJob(parts: RecordReader, tenant: number, text: string)
   return JSON.parse(value) as StoredJob;
 }
 
-/** Latest first. */
-export async function listRuns(parts: RecordReader, tenant: number, jobId: number): Promise<StoredRun[]> {
+/** Texts of all jobs, in the order of their ids: a page of them is read. */
+export async function jobTexts(parts: RecordReader, tenant: number): Promise<string[]> {
+  return (await listRecords(parts, tenant, SCORING_RECORDS, JOB_PREFIX)).map(({ value }) => value);
+}
+
+/** Texts of all runs, the latest first. */
+export async function runTexts(parts: RecordReader, tenant: number, jobId: number): Promise<string[]> {
   const rows = await listRecords(parts, tenant, SCORING_RECORDS, runPrefix(jobId));
-  return rows.map(({ value }) => JSON.parse(value) as StoredRun).reverse();
+  return rows.map(({ value }) => value).reverse();
+}
+
+export async function findRun(
+  parts: RecordReader,
+  tenant: number,
+  jobId: number,
+  number: number,
+): Promise<StoredRun | undefined> {
+  const text = await readRecord(parts, tenant, SCORING_RECORDS, runRecordId(jobId, number));
+  return text === undefined ? undefined : (JSON.parse(text) as StoredRun);
 }
 
 /** @param text a run's number as it stands in a path @throws PlatformError 404 */
 export async function loadRun(parts: RecordReader, tenant: number, jobId: number, text: string): Promise<StoredRun> {
-  const value = /^\d{1,12}$/.test(text)
-    ? await readRecord(parts, tenant, SCORING_RECORDS, runRecordId(jobId, Number(text)))
-    : undefined;
-  if (value === undefined) throw new PlatformError('scoring/run-not-found', { name: text });
-  return JSON.parse(value) as StoredRun;
+  const run = /^\d{1,12}$/.test(text) ? await findRun(parts, tenant, jobId, Number(text)) : undefined;
+  if (run === undefined) throw new PlatformError('scoring/run-not-found', { name: text });
+  return run;
 }
 
 /**

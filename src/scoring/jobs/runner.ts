@@ -9,6 +9,7 @@ import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { RecordChange } from '../../model/commands/records.ts';
 import { splitMembers } from '../../model/documents/json-document.ts';
 import { newEvent } from '../../model/entities/event.ts';
+import { RETENTION_RULES, RULE_PREFIX, rulesOf } from '../../model/entities/retention.ts';
 import { SCORING_RECORDS } from '../../model/entities/scoring/model.ts';
 import { BackgroundLoop } from '../../pacing/background-loop.ts';
 import type { IdSource } from '../../ports/id-source.ts';
@@ -19,8 +20,10 @@ import type { RecordParts } from '../records.ts';
 import { nextRun } from './configuration.ts';
 import { type ExecutionParts, executeJob, type Outcome } from './execution.ts';
 import { listJobs, removeRuns } from './jobs.ts';
+import { keptSince } from './expiry.ts';
 import {
   JOB_PREFIX,
+  RUN_EVENT_TYPE,
   jobRecordId,
   runPrefix,
   type RunStatus,
@@ -39,14 +42,20 @@ const RUNS_AT_ONCE = 2;
 const RUN_MS_MAX = 3_600_000;
 /** Runs after which the oldest ones are looked at. */
 const PRUNED_EVERY = 20;
-/** What retention rules name it by. */
-const EVENT_TYPE = 'c8y_ScoringExecution';
+/** Runs that retention rules remove are looked for as often. */
+const EXPIRY_MS = 3_600_000;
+/** Old runs that are removed in one command. */
+const EXPIRED_AT_ONCE = 200;
 
 export interface JobRunnerOptions extends ExecutionParts, Omit<RecordParts, 'documents'> {
   readonly commands: { request(command: Command): Promise<unknown> };
   readonly ids: IdSource;
   readonly log: Log;
   readonly onEnded: (status: RunStatus) => void;
+  /** Of the retention rule that tenants begin with; 0 for none. */
+  readonly retentionDays: number;
+  /** Nothing is removed by its age while it gives no time. */
+  readonly clock: { read(): Promise<number | undefined> };
   /** Numbers of the tenants. */
   readonly tenants: () => Iterable<number>;
   /** Whether this node decides for the records of the tenant. */
@@ -64,6 +73,8 @@ export class JobRunner {
     { readonly jobId: number; readonly abort: AbortController; readonly done: Promise<void> }
   >();
   #passAt = 0;
+  /** When runs of a tenant were looked at for their age. */
+  readonly #expiredAt = new Map<number, number>();
 
   constructor(options: JobRunnerOptions) {
     this.#options = options;
@@ -139,10 +150,34 @@ export class JobRunner {
   async #read(tenant: number): Promise<void> {
     const due = new Map<number, number>();
     this.#due.set(tenant, due);
-    for (const job of await listJobs(this.#options, tenant)) {
+    const jobs = await listJobs(this.#options, tenant);
+    for (const job of jobs) {
       const { jobId, nextAt, lastNumber } = job;
       if (nextAt !== null) due.set(jobId, nextAt);
       if (lastNumber > 0 && this.#running.get(tenant)?.jobId !== jobId) await this.#endForgotten(tenant, job);
+    }
+    const now = this.#options.now();
+    if (jobs.length === 0 || now < (this.#expiredAt.get(tenant) ?? 0) + EXPIRY_MS) return;
+    this.#expiredAt.set(tenant, now);
+    const credible = await this.#options.clock.read();
+    if (credible !== undefined) await this.#expire(tenant, jobs, credible);
+  }
+
+  /** Runs whose events retention rules remove go with their results. */
+  async #expire(tenant: number, jobs: readonly StoredJob[], now: number): Promise<void> {
+    const { documents, retentionDays } = this.#options;
+    const rules = rulesOf(await listRecords({ documents }, tenant, RETENTION_RULES, RULE_PREFIX), retentionDays);
+    for (const job of jobs) {
+      const since = keptSince(rules, job, now);
+      while (since !== undefined) {
+        const oldest = await documents.list(SCORING_RECORDS, tenant, runPrefix(job.jobId), { limit: EXPIRED_AT_ONCE });
+        const expired = oldest.filter(({ value }) => {
+          const { status, startedAt } = JSON.parse(value) as StoredRun;
+          return status !== 'Running' && Date.parse(startedAt) < since;
+        });
+        if (expired.length > 0) await removeRuns(this.#options, tenant, expired);
+        if (expired.length < EXPIRED_AT_ONCE) break;
+      }
     }
   }
 
@@ -263,11 +298,11 @@ export class JobRunner {
     const { jobId, jobName, groupOrDeviceId, lastNumber: number } = job;
     const text = `Scoring job ${jobId} (${jobName}), run ${number}: ${outcome.status}`;
     const sent = {
-      type: EVENT_TYPE,
+      type: RUN_EVENT_TYPE,
       time: new Date(time).toISOString(),
       source: { id: groupOrDeviceId },
       text,
-      [EVENT_TYPE]: { jobId, jobExecutionNumber: number, jobExecutionStatus: outcome.status },
+      [RUN_EVENT_TYPE]: { jobId, jobExecutionNumber: number, jobExecutionStatus: outcome.status },
     };
     const { source, ...event } = newEvent(splitMembers(JSON.stringify(sent)));
     await commands.request({

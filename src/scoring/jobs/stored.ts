@@ -34,6 +34,9 @@ export interface StoredRun {
   readonly models?: number;
 }
 
+/** Of the event of a run: what retention rules name it by. */
+export const RUN_EVENT_TYPE = 'c8y_ScoringExecution';
+
 export const JOB_PREFIX = 'job\n';
 export const RUN_PREFIX = 'run\n';
 /** Record of the last id and of the count of jobs. */

@@ -14,6 +14,7 @@ import { JobRunner } from '../../scoring/jobs/runner.ts';
 import { RUN_PREFIX, runBlobs } from '../../scoring/jobs/stored.ts';
 import { TRAINING_PREFIX, trainingBlobs, Trainings } from '../../scoring/training/trainings.ts';
 import { Scoring } from '../../scoring/scoring.ts';
+import type { ClockTrust } from '../../operate/clock-trust.ts';
 import type { ServerCore } from '../cores/core.ts';
 import type { FilesPart } from './files.ts';
 import type { Part } from './part.ts';
@@ -25,7 +26,7 @@ export interface ScoringPart extends Part {
 
 const SPOOL_DIRECTORY = 'scoring';
 
-export function scoringPart(core: ServerCore, files: FilesPart): ScoringPart {
+export function scoringPart(core: ServerCore, files: FilesPart, clock: ClockTrust): ScoringPart {
   const { config, documents, metrics, log } = core;
   const tenants = (): number[] => core.tenants.numbers;
   core.blobReferences.push(
@@ -75,6 +76,8 @@ export function scoringPart(core: ServerCore, files: FilesPart): ScoringPart {
   ]);
   const jobs = new JobRunner({
     onEnded: (status) => runs.inc({ status }),
+    retentionDays: config.retentionDefaultDays,
+    clock,
     documents,
     commands: core.commands,
     history: core.historyReader,

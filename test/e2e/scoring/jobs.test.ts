@@ -88,6 +88,32 @@ t.test('a job scores a group once, and tells what it found', async (t) => {
   t.match((await rest.read(events)).events[0], {
     c8y_ScoringExecution: { jobExecutionNumber: 1, jobExecutionStatus: 'Warning' },
   });
+  t.match(await rest.read(job), {
+    jobId: created.json.jobId,
+    jobName: 'sums',
+    jobSchedule: { frequency: 'once', timeZone: 'UTC' },
+  });
+  t.match(await rest.read(`${job}/history/1`), {
+    jobId: created.json.jobId,
+    jobExecutionNumber: 1,
+    isExecutionForDeviceGroup: true,
+    jobExecutionDuration: /^\d+$/,
+    jobExecutionStatus: 'Warning',
+  });
+  t.match(await rest.read(`${job}/history`), { next: null, prev: null, statistics: { totalPages: null, pageSize: 5 } });
+  t.match(await rest.read(`${SCORING}/jobs`), {
+    jobs: [{ jobId: created.json.jobId }],
+    statistics: { currentPage: 1, totalPages: 1, pageSize: 5 },
+  });
+  t.match(await rest.get(`${job}/history/0`), {
+    status: 404,
+    json: { errors: ['Job Execution number 0 does not exist.'] },
+  });
+  t.match(await rest.get(`${SCORING}/job/00000`), {
+    status: 404,
+    json: { errors: ["Scoring job ID '00000' not found."] },
+  });
+  t.equal((await rest.put(job, {})).status, 405);
   t.match((await rest.delete(job)).json, { jobs: [] });
   t.equal((await rest.get(`${job}/history`)).status, 404);
 });
@@ -103,6 +129,11 @@ t.test('what a job cannot be for', async (t) => {
   t.match(await rest.post(`${SCORING}/job`, body), {
     status: 404,
     json: { errors: ['Device or group with id 999999999 does not exist or it is invalid'] },
+  });
+  const { id: neither } = (await rest.post('/inventory/managedObjects', { name: 'neither' })).json;
+  t.match(await rest.post(`${SCORING}/job`, { ...body, groupOrDeviceId: Number(neither) }), {
+    status: 404,
+    json: { errors: [`Device or group with id ${neither} does not exist or it is invalid`] },
   });
   const source = Number(await device());
   t.match(await rest.post(`${SCORING}/job`, { ...body, groupOrDeviceId: source, modelOrGroup: 'none' }), {

@@ -1,5 +1,6 @@
 /** Expressions and predicates (docs/spec/pmml-expressions.md#expressions). */
 import t from 'tap';
+import { readPmml } from '../../../src/scoring-workers/pmml/read.ts';
 import { CASES, caseList } from '../../helpers/pmml/cases.ts';
 import { expression, predicate } from '../../helpers/pmml/expressions.ts';
 
@@ -382,4 +383,18 @@ t.test('predicates of derived fields', async (t) => {
   t.equal(test({ x: 0.1 }), false, 'both are rounded to 32 bits');
   t.equal(test({ x: 0.2 }), true);
   t.equal(test({}), null);
+});
+
+t.test('an explanation shows the derived fields that the model uses', async (t) => {
+  const derived = (name: string, field: string) =>
+    `<DerivedField name="${name}" optype="continuous" dataType="double"><Apply function="*"><FieldRef field="${field}"/><Constant dataType="double">2</Constant></Apply></DerivedField>`;
+  const { model } = readPmml([
+    `<PMML version="4.4"><Header/><DataDictionary><DataField name="x" optype="continuous" dataType="double"/></DataDictionary>
+<RegressionModel functionName="regression"><MiningSchema><MiningField name="x"/></MiningSchema><LocalTransformations>${derived('twice', 'x')}
+${derived('four', 'twice')}${derived('unused', 'x')}</LocalTransformations><RegressionTable intercept="0"><NumericPredictor name="four" coefficient="1"/></RegressionTable>
+</RegressionModel></PMML>`,
+  ]);
+  const text = model?.explain({ x: 1.5 }) ?? '';
+  t.match(text, '[LocalTransformations]\n[twice] := 3.0 (DOUBLE)\n[four] := 6.0 (DOUBLE)\n\n');
+  t.ok(text.indexOf('[MiningSchema]') < text.indexOf('[LocalTransformations]'));
 });

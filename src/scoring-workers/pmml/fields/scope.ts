@@ -122,6 +122,11 @@ export class Scope {
     this.#fields.set(name, field);
   }
 
+  /** The field of a name of this scope that something refers to. */
+  known(name: string): Field | undefined {
+    return this.#fields.get(name);
+  }
+
   /**
    * The field of a name.
    *
