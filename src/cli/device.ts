@@ -60,6 +60,8 @@ async function create(options: SettingValues<typeof CREATE_SETTINGS>, serial: st
   if (failure !== undefined) throw new CommandError(`the device could not be registered: ${failure}`);
   const { managedObject } = await api.request('GET', externalIdPath(serial));
   const login = `${options.tenant}/${userOf(serial)}`;
+  const ports = (await api.find('/millrace/about'))?.ports ?? {};
+  const { hostname } = new URL(api.url);
   printRecord(
     {
       id: managedObject.id,
@@ -69,10 +71,13 @@ async function create(options: SettingValues<typeof CREATE_SETTINGS>, serial: st
     },
     options.json,
   );
-  say(`Send a measurement as this device, on the MQTT port of ${new URL(api.url).hostname}:
-  mosquitto_pub -h ${new URL(api.url).hostname} -i ${quoted(serial)} -u ${quoted(login)} -P <password> -t s/us -m '211,21.5' -q 1
+  // One that the person gave is in no output, and with --json these lines may go to a file.
+  const shown = options.newPassword === undefined && !options.json ? quoted(password) : '<password>';
+  const withTls = ports.mqttTls === undefined ? '<MQTT port>' : `${ports.mqttTls} --tls-use-os-certs`;
+  say(`Send a measurement as this device:
+  mosquitto_pub -h ${hostname} -p ${ports.mqtt ?? withTls} -i ${quoted(serial)} -u ${quoted(login)} -P ${shown} -t s/us -m '211,21.5' -q 1
 or over HTTP:
-  curl -u ${quoted(login)}:<password> -H 'Content-Type: application/json' ${api.url}/measurement/measurements \\
+  curl -u ${quoted(login)}:${shown} -H 'Content-Type: application/json' ${api.url}/measurement/measurements \\
     -d '{"source":{"id":"${managedObject.id}"},"type":"c8y_Temperature","time":"${new Date().toISOString()}","c8y_Temperature":{"T":{"value":21.5,"unit":"C"}}}'`);
   return EXIT_OK;
 }

@@ -187,6 +187,7 @@ export function screen(config: Config, server: RunningServer): string {
     '',
     '  Millrace is running',
     '',
+    `  Console        ${config.baseUrl ?? url}/console/`,
     `  URL            ${config.baseUrl ?? url}`,
     ...(server.httpsPort === undefined ? [] : [`  HTTPS          https://${urlHost}:${server.httpsPort}`]),
     `  MQTT port      ${server.mqttPort ?? 'none: this node is not a gateway'}${server.mqttTlsPort === undefined ? '' : `, with TLS ${server.mqttTlsPort}`}`,

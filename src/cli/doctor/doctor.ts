@@ -300,7 +300,7 @@ export async function checkHttpEngine(
   return {
     state: isFallback ? 'warn' : 'ok',
     name,
-    fact: description,
+    fact: `${description}; it answered the request in several reads that doctor sent it`,
     remedy: 'the faster one runs with Node 20, 22 and 24 on Linux with glibc',
   };
 }

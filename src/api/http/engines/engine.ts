@@ -30,8 +30,6 @@ const LIBRARIES: HttpLibraries = {
   node: async () => (await import('../node-engine/app.ts')).nodeHttpLibrary,
 };
 
-const CHECKED = 'it answered the request in several reads that the server sent it';
-
 /**
  * @param choice.trustsProxy a proxy is in front. It may see the end of a body in chunks elsewhere than uWebSockets.js:
  * `auto` is `node` then.
@@ -49,7 +47,7 @@ export async function chooseHttpEngine(
   const onNode = async (reason: string, isFallback: boolean): Promise<HttpEngine> => ({
     name: 'node',
     library: await checked(await libraries.node()),
-    description: `node:http, ${reason}; ${CHECKED}`,
+    description: `node:http, ${reason}`,
     isFallback,
   });
   if (engine === 'node') return onNode('as --http-engine says', false);
@@ -59,7 +57,7 @@ export async function chooseHttpEngine(
     const library = await checked(libraries.uws());
     const { node, modules } = process.versions;
     const proxied = trustsProxy ? ', which refuses bodies in chunks behind a proxy' : '';
-    const description = `uWebSockets.js ${UWS_VERSION} for Node ${node.split('.')[0]} (ABI ${modules})${proxied}; ${CHECKED}`;
+    const description = `uWebSockets.js ${UWS_VERSION} for Node ${node.split('.')[0]} (ABI ${modules})${proxied}`;
     return { name: 'uws', library, description, isFallback: false };
   } catch (error) {
     const { message } = error as Error;
