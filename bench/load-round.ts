@@ -19,7 +19,9 @@ export async function loadRound(
   job: LoadJob,
   caughtUp?: () => unknown,
 ): Promise<Record<string, number>> {
-  const countsRows = subject.rows !== undefined && !(job.kind === 'http-closed' && job.managedObjects === true);
+  const countsRows =
+    subject.rows !== undefined &&
+    !(job.kind === 'http-closed' && (job.managedObjects === true || job.get !== undefined));
   const rowsBefore = countsRows ? await subject.rows!() : undefined;
   const edges: Promise<{ rows: number; timeMs: number }>[] = [];
   const mark = (): void => {

@@ -2,7 +2,7 @@
 import { connect, type Socket } from 'node:net';
 import { portOf, type HttpClosedJob, type WindowResult } from './job.ts';
 import { answer } from './channel.ts';
-import { changeRequest, managedObjectRequest, postRequest, type PostRequest } from './http-request.ts';
+import { changeRequest, getRequest, managedObjectRequest, postRequest, type PostRequest } from './http-request.ts';
 import { ResponseReader } from './http-response.ts';
 import { measure, type Load } from './window.ts';
 
@@ -33,12 +33,14 @@ class HttpLoop implements Load {
   }
 
   async open(): Promise<void> {
-    const { target, sources, measurementsPerBody } = this.job;
+    const { target, sources, measurementsPerBody, get } = this.job;
     for (let index = 0; index < this.job.connections; index++) {
       const request =
-        this.job.managedObjects === true
-          ? managedObjectRequest(target)
-          : postRequest(target, sources, measurementsPerBody === 1 ? index : 0, measurementsPerBody);
+        get !== undefined
+          ? getRequest(target, get)
+          : this.job.managedObjects === true
+            ? managedObjectRequest(target)
+            : postRequest(target, sources, measurementsPerBody === 1 ? index : 0, measurementsPerBody);
       const reader = new ResponseReader();
       await new Promise<void>((resolve, reject) => {
         const client: Client = {
@@ -85,7 +87,7 @@ class HttpLoop implements Load {
 
   private answered(client: Client, bytes: Buffer, length: number): boolean {
     if (!client.reader.read(bytes, length)) return true;
-    if (client.reader.status === 201) this.counted += this.job.measurementsPerBody;
+    if (client.reader.status === (this.job.get === undefined ? 201 : 200)) this.counted += this.job.measurementsPerBody;
     else this.fail(`status ${client.reader.status}: ${bytes.toString('latin1', 0, Math.min(length, 500))}`);
     if (!this.stopped && this.requestsLeft > 0) this.send(client);
     return true;

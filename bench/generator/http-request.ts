@@ -50,6 +50,12 @@ export function managedObjectRequest(target: Target): PostRequest {
   return { bytes: Buffer.from(head + body, 'latin1'), timesAt: [], digitsAt: [] };
 }
 
+/** Reads a path; the request is always the same. */
+export function getRequest(target: Target, path: string): PostRequest {
+  const head = `GET ${path} HTTP/1.1\r\nHost: ${target.host}:${target.port}\r\nAuthorization: ${basicAuthorization(target)}\r\n\r\n`;
+  return { bytes: Buffer.from(head, 'latin1'), timesAt: [], digitsAt: [] };
+}
+
 /** Gives every measurement of the request this time, and new values. */
 export function changeRequest(request: PostRequest, timeMs: number, digit: number): void {
   const { bytes, timesAt, digitsAt } = request;

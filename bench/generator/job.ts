@@ -90,6 +90,8 @@ export interface HttpClosedJob extends Windowed {
   stepMs: number;
   /** POST a managed object instead, and count these. */
   managedObjects?: boolean;
+  /** GET this path with its query instead. */
+  get?: string;
 }
 
 /** Publishes numbered measurements of one device and waits for each at a WebSocket subscriber. */

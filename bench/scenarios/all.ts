@@ -12,6 +12,7 @@ import { lists } from './lists.ts';
 import { onnx } from './onnx.ts';
 import { passwordFlood } from './password-flood.ts';
 import { pmmlForest, pmmlUpload } from './pmml-forests.ts';
+import { pmmlApply, pmmlWorkers } from './pmml-server.ts';
 import { pmml } from './pmml.ts';
 import { queries } from './queries.ts';
 import { restart } from './restart.ts';
@@ -44,4 +45,6 @@ export const SCENARIOS: readonly Scenario[] = [
   pmmlUpload,
   pmml,
   scoringJob,
+  pmmlWorkers,
+  pmmlApply,
 ];

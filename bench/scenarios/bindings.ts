@@ -1,4 +1,5 @@
 /** What scoring measurements as they come in takes, and what it takes from the intake beside it. */
+import { basicAuthorization } from '../generator/http-request.ts';
 import { sourceOfSerial, RestClient } from '../generator/rest.ts';
 import type { WindowResult } from '../generator/job.ts';
 import { generate } from '../generators.ts';
@@ -21,7 +22,7 @@ const CHUNKS = 200;
 const WARM_UP_CHUNKS = 20;
 
 /** A logistic regression of one field. */
-const MODEL = `<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4"><Header/><DataDictionary>
+export const SMALL_MODEL = `<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4"><Header/><DataDictionary>
 <DataField name="t" optype="continuous" dataType="double"/><DataField name="hot" optype="categorical" dataType="string"><Value value="yes"/><Value value="no"/></DataField></DataDictionary>
 <RegressionModel modelName="bench" functionName="classification" normalizationMethod="logit"><MiningSchema><MiningField name="hot" usageType="target"/><MiningField name="t"/></MiningSchema>
 <Output><OutputField name="risk" optype="continuous" dataType="double" feature="probability" value="yes"/></Output>
@@ -36,7 +37,7 @@ const BINDING = {
 
 /** Measurements in a second of CPU time, from records to records, as a worker does it. */
 function workerRate(): number {
-  const { model } = readPmml([MODEL]);
+  const { model } = readPmml([SMALL_MODEL]);
   if (model === undefined) throw new Error('the model of the scenario bindings is refused');
   const mark = JSON.stringify({ depth: 1, model: 'bench', version: '0'.repeat(36), bindingId: '1000' });
   const plan: Plan = {
@@ -69,6 +70,16 @@ function workerRate(): number {
   return ((CHUNK * CHUNKS) / (user + system)) * 1_000_000;
 }
 
+/** @param document names its model */
+export async function uploadModel({ http }: Subject, document: string): Promise<void> {
+  const uploaded = await fetch(`http://${http.host}:${http.port}/service/scoring/model?file=bench.pmml`, {
+    method: 'POST',
+    body: document,
+    headers: { authorization: basicAuthorization(http), 'content-type': 'application/octet-stream' },
+  });
+  if (uploaded.status !== 201) throw new Error(`the model was not taken: ${uploaded.status} ${await uploaded.text()}`);
+}
+
 class Bound {
   readonly #rest: RestClient;
   readonly #subject: Subject;
@@ -86,17 +97,7 @@ class Bound {
 
   /** Uploads the model and binds it, to nothing yet. */
   async create(): Promise<void> {
-    const { http } = this.#subject;
-    const uploaded = await fetch(`http://${http.host}:${http.port}/service/scoring/model?file=bench.pmml`, {
-      method: 'POST',
-      body: MODEL,
-      headers: {
-        authorization: `Basic ${Buffer.from(`${http.userName}:${http.password}`).toString('base64')}`,
-        'content-type': 'application/octet-stream',
-      },
-    });
-    if (uploaded.status !== 201)
-      throw new Error(`the model was not taken: ${uploaded.status} ${await uploaded.text()}`);
+    await uploadModel(this.#subject, SMALL_MODEL);
     this.#group = await this.#created('/inventory/managedObjects', { name: 'bench', c8y_IsDeviceGroup: {} });
     this.#id = await this.#created('/service/scoring/bindings', { ...BINDING, isActive: false });
   }

@@ -1,6 +1,6 @@
 /** Gathers what a model makes of the measurements of one task. */
 import type { OutputRecord } from '../pmml/engine.ts';
-import type { Measured, OutputValue, Plan } from './plan.ts';
+import { type Measured, type OutputValue, type Plan, TEXT_CHARACTERS_MAX } from './plan.ts';
 import { PredictionWriter, type ScoredMeasurement } from './prediction-writer.ts';
 
 const NO_RECORDS = new Uint8Array();
@@ -68,5 +68,6 @@ function isRefused(outputs: OutputRecord): boolean {
 
 function valueOf(value: unknown): OutputValue {
   if (value === undefined || value === null) return null;
-  return typeof value === 'object' ? JSON.stringify(value) : (value as OutputValue);
+  if (typeof value === 'number' || typeof value === 'boolean') return value;
+  return (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, TEXT_CHARACTERS_MAX);
 }

@@ -61,3 +61,5 @@ export interface Measured {
 
 /** Fragment that marks a prediction. */
 export const MARK = 'c8y_Scoring';
+/** Of a value that is not a number; a longer one is cut. */
+export const TEXT_CHARACTERS_MAX = 1_000;

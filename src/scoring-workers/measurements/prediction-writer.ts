@@ -4,12 +4,12 @@ import { OFFSET_TEXTS, VALUE_HEADER_BYTES } from '../../ingest/journal/record-la
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import type { OutputRecord } from '../pmml/engine.ts';
-import { MARK, type PlannedMeasurement } from './plan.ts';
+import { MARK, type PlannedMeasurement, TEXT_CHARACTERS_MAX } from './plan.ts';
 
 const BYTES_FIRST = 16_384;
-/** Of a value that is not a number; a longer one is cut. */
-const TEXT_CHARACTERS_MAX = 1_000;
 const UTF8_BYTES_MAX = 3;
+/** Of the predictions of one task. */
+const RECORDS_BYTES_MAX = 16_777_216;
 const MS_PER_SECOND = 1_000;
 /** How a whole second ends. */
 const MILLISECONDS = '000Z';
@@ -120,6 +120,8 @@ export class PredictionWriter {
 
   #room(bytes: number): void {
     if (this.#used + bytes <= this.#bytes.length) return;
+    if (this.#used > RECORDS_BYTES_MAX)
+      throw new RangeError(`its predictions have more than ${RECORDS_BYTES_MAX} bytes: name fewer outputs`);
     const grown = Buffer.allocUnsafeSlow(Math.max(this.#bytes.length * 2, this.#used + bytes));
     this.#bytes.copy(grown, 0, 0, this.#used);
     this.#bytes = grown;

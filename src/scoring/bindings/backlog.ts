@@ -15,7 +15,13 @@ import {
 } from '../../ingest/journal/record-layout.ts';
 import { Shares } from '../../pacing/shares.ts';
 import type { Refusals } from '../../ports/refusals.ts';
-import { BACKLOG_BYTES_MAX, BACKLOG_MAX, BINDING_RECORD_BYTES_MAX, SCORING_LIMIT } from '../limits.ts';
+import {
+  BACKLOG_BYTES_MAX,
+  BACKLOG_MAX,
+  BINDING_RECORD_BYTES_MAX,
+  BINDINGS_RATE_MAX,
+  SCORING_LIMIT,
+} from '../limits.ts';
 
 /** Of one chunk: what one task of a worker scores. */
 const CHUNK_MEASUREMENTS_MAX = 1_000;
@@ -23,6 +29,9 @@ const CHUNK_BYTES_MAX = 262_144;
 const CHUNK_BYTES_FIRST = 4_096;
 /** Bytes. */
 const COPIED_BY_LOOP_MAX = 256;
+/** In which the rate of a tenant is counted. */
+const WINDOW_MS = 100;
+const WINDOW_MAX = (BINDINGS_RATE_MAX * WINDOW_MS) / 1_000;
 const HOLDER = 'bindings';
 
 export interface Chunk {
@@ -66,6 +75,8 @@ export class TenantBacklog {
   /** That wait or are scored. */
   measurements = 0;
   readonly #lists = new Set<ChunkList>();
+  #windowCount = 0;
+  #windowSince = Number.NEGATIVE_INFINITY;
 
   constructor(tenant: number, node: Backlog) {
     this.tenant = tenant;
@@ -82,6 +93,14 @@ export class TenantBacklog {
 
   /** @returns the limit that is in the way where nothing can be shed any more */
   roomForOne(): string | undefined {
+    // The clock is looked at only where the bound may be reached.
+    if (this.#windowCount >= WINDOW_MAX) {
+      const now = this.node.options.clock();
+      if (now - this.#windowSince < WINDOW_MS) return SCORING_LIMIT.BINDINGS_RATE;
+      this.#windowSince = now;
+      this.#windowCount = 0;
+    }
+    this.#windowCount += 1;
     while (this.measurements >= this.node.measurementsMax)
       if (!this.#shed(SCORING_LIMIT.BACKLOG)) return SCORING_LIMIT.BACKLOG;
     return undefined;

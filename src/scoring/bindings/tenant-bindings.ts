@@ -27,6 +27,8 @@ interface Known {
   group: GroupDevices | undefined;
   /** Why it is not scored. */
   problem: string | undefined;
+  /** It is to be read once more: a store did not answer. */
+  isUnresolved: boolean;
 }
 
 export interface BindingState {
@@ -95,10 +97,17 @@ export class TenantBindings {
         this.#known.delete(id);
         this.#take(known, true);
       } else if (known === undefined) {
-        const added = { binding, counts: newCounts(), lane: undefined, group: undefined, problem: undefined };
+        const added = {
+          binding,
+          counts: newCounts(),
+          lane: undefined,
+          group: undefined,
+          problem: undefined,
+          isUnresolved: true,
+        };
         this.#known.set(id, added);
         await this.#resolve(added);
-      } else if (JSON.stringify(known.binding) !== JSON.stringify(binding)) {
+      } else if (known.isUnresolved || JSON.stringify(known.binding) !== JSON.stringify(binding)) {
         known.binding = binding;
         await this.#resolve(known);
       }
@@ -150,26 +159,33 @@ export class TenantBindings {
   }
 
   async #resolve(known: Known): Promise<void> {
-    const { binding, counts } = known;
-    const { documents, devices, makeLane } = this.#options;
-    const { modelKind, modelName, groupOrDeviceId, isGroup, isActive } = binding;
+    const { isActive } = known.binding;
+    known.isUnresolved = true;
     void this.#take(known, !isActive);
     known.problem = undefined;
-    if (!isActive) return;
     try {
-      const model = await loadModel({ documents }, this.#tenant, modelKind, modelName);
-      if (!model.isActive) throw new PlatformError('scoring/model-inactive', { name: modelName });
-      const information = await modelInformation({ documents }, this.#tenant, modelKind, modelName);
-      const plan = planOf(binding, signatureOf(modelKind, information));
-      if (isGroup && groupOrDeviceId !== undefined) {
-        known.group = devices.acquire(this.#tenant, groupOrDeviceId);
-        await devices.refresh(known.group);
-      }
-      known.lane = makeLane({ binding, model, information, plan }, counts);
+      if (isActive) await this.#bind(known);
     } catch (error) {
       if (!(error instanceof PlatformError && error.status < 500)) throw error;
       known.problem = error.message;
     }
+    known.isUnresolved = false;
+  }
+
+  /** @throws PlatformError 400, 404 for what cannot be scored now; where a store fails */
+  async #bind(known: Known): Promise<void> {
+    const { binding, counts } = known;
+    const { documents, devices, makeLane } = this.#options;
+    const { modelKind, modelName, groupOrDeviceId, isGroup } = binding;
+    const model = await loadModel({ documents }, this.#tenant, modelKind, modelName);
+    if (!model.isActive) throw new PlatformError('scoring/model-inactive', { name: modelName });
+    const information = await modelInformation({ documents }, this.#tenant, modelKind, modelName);
+    const plan = planOf(binding, signatureOf(modelKind, information));
+    if (isGroup && groupOrDeviceId !== undefined) {
+      known.group = devices.acquire(this.#tenant, groupOrDeviceId);
+      await devices.refresh(known.group);
+    }
+    known.lane = makeLane({ binding, model, information, plan }, counts);
   }
 
   #select(): void {

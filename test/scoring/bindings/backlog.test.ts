@@ -7,7 +7,9 @@ import { recordOf } from '../../helpers/scoring/measured.ts';
 function backlog(bounds: Partial<BacklogOptions> = {}) {
   const counted = new Map<string, number>();
   const refusals = { count: (limit: string) => void counted.set(limit, (counted.get(limit) ?? 0) + 1) };
-  const node = new Backlog({ refusals, clock: () => 0, ...bounds });
+  // Each look at the clock is a window of the rate later.
+  let now = 0;
+  const node = new Backlog({ refusals, clock: () => (now += 100), ...bounds });
   const tenant = new TenantBacklog(1, node);
   let shed = 0;
   const listOf = (of = tenant) => new ChunkList(of, (count) => (shed += count));
@@ -63,6 +65,24 @@ t.test('where nothing waits that could be shed, the newest is', async (t) => {
   const values = Object.fromEntries(Array.from({ length: 9_000 }, (_, index) => [`oven.series-${index}`, 1]));
   list.add(recordOf({ values }), 0, 0);
   t.same(counted.get('scoring/binding-record-bytes'), 1, 'a measurement that is too large');
+});
+
+t.test('a tenant takes so many a second', async (t) => {
+  let now = 0;
+  const { counted, listOf, shed } = backlog({ clock: () => now });
+  const list = listOf();
+  const add = (count: number): void => {
+    for (let index = 0; index < count; index += 1) list.add(recordOf(), 0, 0);
+    list.clear();
+  };
+  for (now = 0; now < 1_000; now += 100) add(5_000);
+  t.equal(shed(), 0);
+  add(5_003);
+  t.equal(shed(), 3);
+  t.same([...counted], [['scoring/bindings-rate', 3]]);
+  now += 100;
+  add(1);
+  t.equal(shed(), 3);
 });
 
 t.test('the bytes of a node are shared', async (t) => {

@@ -112,6 +112,7 @@ t.test('of an ONNX model', async (t) => {
   t.throws(() => planFor({ ...of, allowMissing: true }, onnx), /allowMissing is for PMML models/);
   for (const wrong of [
     { ...x, type: 'tensor(string)' },
+    { ...x, type: 'tensor(int64)' },
     { ...x, shape: [1, 2] },
     { ...x, shape: ['N', 'M'] },
     { ...x, shape: ['N', 1, 2] },
