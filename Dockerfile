@@ -8,6 +8,7 @@ COPY bin bin
 COPY src src
 COPY bench bench
 COPY web web
+COPY docs/reference/limits.md docs/reference/limits.md
 # Of the HTTP library's binaries only that for this Node stays, of onnxruntime's only those for this machine.
 RUN node bin/build.mjs \
  && find dist/native -type f ! -name "*_$(node -p process.versions.modules).node" -delete \

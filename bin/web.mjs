@@ -30,7 +30,7 @@ const OPTIONS = {
   entryNames: '[name]-[hash]',
   chunkNames: 'part-[hash]',
   assetNames: '[name]-[hash]',
-  loader: { '.svg': 'file', '.png': 'dataurl', '.geojson': 'json' },
+  loader: { '.svg': 'file', '.png': 'dataurl', '.geojson': 'json', '.md': 'text' },
 };
 
 /** The file that was made of an entry, without its folder. */

@@ -1,11 +1,13 @@
 /** The route table: every screen of the console has its row in the file of its area, and so its URL. */
 import type { RouteEntry } from './core/route.ts';
 import { accountRoutes } from './screens/account/routes.ts';
+import { adminRoutes } from './screens/admin/routes.ts';
 import { addDeviceRoutes } from './screens/devices/add/routes.ts';
 import { deviceTabRoutes } from './screens/devices/device/routes.ts';
 import { deviceRoutes } from './screens/devices/routes.ts';
 import { galleryRoutes } from './screens/gallery/routes.ts';
 import { homeRoutes } from './screens/home/routes.ts';
+import { operateRoutes } from './screens/operate/routes.ts';
 
 /** `localStorage.setItem('millrace.gallery', 'yes')` shows what is for developers. */
 const isForDevelopers = (): boolean => {
@@ -20,6 +22,8 @@ const isForDevelopers = (): boolean => {
 export const ROUTES: readonly RouteEntry[] = [
   ...homeRoutes,
   ...deviceRoutes,
+  ...operateRoutes,
+  ...adminRoutes,
   ...addDeviceRoutes,
   ...deviceTabRoutes,
   ...accountRoutes,

@@ -4,6 +4,7 @@ import { sendRaw } from '../api/send.ts';
 
 export interface About {
   readonly version: string;
+  readonly shape?: 'single-node' | 'cluster';
   /** Where devices reach the ports. */
   readonly host: string;
   readonly ports: {

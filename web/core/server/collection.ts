@@ -1,0 +1,47 @@
+/** Collections of the API, which all have pages and statistics. */
+import { getJson } from '../api/json.ts';
+import { queryText } from '../route.ts';
+import type { Query } from '../route.ts';
+import { PAGE_SIZE } from './managed-object.ts';
+
+interface Page {
+  readonly statistics?: { readonly totalElements?: number | null };
+}
+
+export interface Collection<Row> {
+  readonly load: (page: number, signal?: AbortSignal) => Promise<readonly Row[]>;
+  /** undefined where the server does not count. */
+  readonly count: (signal?: AbortSignal) => Promise<number | undefined>;
+}
+
+/** How a list reads the collection. @param member of the answer that has the rows. */
+export function collectionAt<Row>(path: string, member: string, query: Query = {}): Collection<Row> {
+  const ask = <T>(more: Query, signal?: AbortSignal): Promise<T> =>
+    getJson<T>(path + queryText({ ...query, ...more }), signal);
+  return {
+    load: async (page, signal) =>
+      (await ask<Readonly<Record<string, Row[]>>>({ pageSize: PAGE_SIZE, currentPage: page }, signal))[member],
+    count: async (signal) =>
+      (await ask<Page>({ pageSize: 1, withTotalElements: 'true' }, signal)).statistics?.totalElements ?? undefined,
+  };
+}
+
+/** References of users, groups and roles wrap what they refer to. */
+export const unwrapped =
+  <Row>(name: string) =>
+  (references: readonly unknown[]): Row[] =>
+    references.map((reference) => (reference as Record<string, Row>)[name]);
+
+/** All rows of a collection that is short by its nature, such as groups and roles. */
+export async function wholeOf<Row>(collection: Collection<Row>, signal?: AbortSignal): Promise<readonly Row[]> {
+  const rows: Row[] = [];
+  for (let page = 1; page <= WHOLE_PAGES_MAX; page += 1) {
+    const found = await collection.load(page, signal);
+    rows.push(...found);
+    if (found.length < PAGE_SIZE) break;
+  }
+  return rows;
+}
+
+/** 1,000 rows: longer collections have lists with pages. */
+const WHOLE_PAGES_MAX = 10;

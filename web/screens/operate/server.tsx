@@ -1,0 +1,229 @@
+/** Health, lag of each stage, queues, limits that refused something, slow consumers: the page reads them every 2 s. */
+import limitsPage from '../../../docs/reference/limits.md';
+import { CircleCheck, CircleX } from 'lucide';
+import { usePoll } from '../../core/api/poll.ts';
+import { useLoaded } from '../../core/api/request.ts';
+import { readAbout } from '../../core/server/about.ts';
+import { numberText } from '../../core/text/language.ts';
+import { bytesText, durationText } from '../../core/text/units.ts';
+import { CopyAs } from '../../parts/copy.tsx';
+import { userWithTenant } from '../../parts/device-page.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { Page, Section } from '../../parts/page.tsx';
+import { Sparkline } from '../../parts/sparkline.tsx';
+import { Fault, Loading } from '../../parts/states.tsx';
+import { Table } from '../../parts/table.tsx';
+import type { Column } from '../../parts/table.tsx';
+import { limitOf, limitsOf } from './limits.ts';
+import { SAMPLE_EVERY_MS, lagOf, ratesOf, readState, samples } from './metrics.ts';
+import type { Consumer, Metric, Part, ServerState, Status } from './metrics.ts';
+import { words as operateWords } from './text.ts';
+
+const LIMITS = limitsOf(limitsPage);
+const ONE_DIGIT = { maximumFractionDigits: 1 };
+
+function Card({ title, value, values }: { readonly title: string; readonly value: string; readonly values: number[] }) {
+  return (
+    <section class="card">
+      <h2>{title}</h2>
+      <p class="number">{value}</p>
+      <Sparkline values={values} />
+    </section>
+  );
+}
+
+function Cards() {
+  const words = operateWords();
+  const kept = samples.value;
+  const last = kept.at(-1);
+  const rates = ratesOf(kept);
+  if (last === undefined) return null;
+  const minutes = Math.max(1, Math.round((last.atMs - kept[0].atMs) / 60_000));
+  return (
+    <>
+      <div class="cards">
+        <Card title={words.messages} value={numberText(rates.at(-1) ?? 0, ONE_DIGIT)} values={rates} />
+        <Card title={words.lag} value={numberText(last.lagRecords)} values={kept.map(({ lagRecords }) => lagRecords)} />
+        <Card
+          title={words.connections}
+          value={numberText(last.connections)}
+          values={kept.map(({ connections }) => connections)}
+        />
+        <Card
+          title={words.memory}
+          value={bytesText(last.memoryBytes)}
+          values={kept.map(({ memoryBytes }) => memoryBytes)}
+        />
+      </div>
+      <p class="field-hint section">{words.minutes(minutes)}</p>
+    </>
+  );
+}
+
+const factText = (name: string, value: unknown): string => {
+  if (typeof value !== 'number') return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return name.endsWith('Bytes') ? bytesText(value) : numberText(value);
+};
+
+function Stages({ parts }: { readonly parts: Status['parts'] }) {
+  const words = operateWords();
+  const rows = Object.entries(parts);
+  type Row = readonly [string, Part];
+  const columns: readonly Column<Row>[] = [
+    { id: 'stage', title: words.stage, isHeading: true, cell: ([name]) => words.stageNames[name] ?? name },
+    {
+      id: 'state',
+      title: words.state,
+      cell: ([, { ready }]) => (
+        <span class="row">
+          <Icon icon={ready ? CircleCheck : CircleX} />
+          {ready ? words.isReady : words.isNotReady}
+        </span>
+      ),
+    },
+    {
+      id: 'lag',
+      title: words.lag,
+      isEnd: true,
+      cell: ([, { lagRecords }]) => (lagRecords === undefined ? '' : numberText(lagRecords)),
+    },
+    {
+      id: 'facts',
+      title: words.facts,
+      cell: ([, { ready: _, lagRecords: __, ...facts }]) =>
+        Object.entries(facts)
+          .map(([name, value]) => `${words.factNames[name] ?? name}: ${factText(name, value)}`)
+          .join(' · '),
+    },
+  ];
+  return (
+    <Section title={words.stages}>
+      <Table label={words.stages} columns={columns} rows={rows} keyOf={([name]) => name} />
+    </Section>
+  );
+}
+
+function Queues({ metrics }: { readonly metrics: readonly Metric[] }) {
+  const words = operateWords();
+  const rows = metrics.filter(({ name }) => name === 'millrace_queue_size');
+  const columns: readonly Column<Metric>[] = [
+    { id: 'queue', title: words.queue, isHeading: true, cell: ({ labels }) => labels['queue'] },
+    { id: 'size', title: words.size, isEnd: true, cell: ({ value }) => numberText(value) },
+  ];
+  return (
+    <Section title={words.queues}>
+      <Table label={words.queues} columns={columns} rows={rows} keyOf={({ labels }) => labels['queue']} />
+    </Section>
+  );
+}
+
+function Refusals({ refusals }: { readonly refusals: NonNullable<Status['refusals']> }) {
+  const words = operateWords();
+  type Row = (typeof refusals)[number];
+  const told = (member: 'bounds' | 'bound' | 'beyond') => (row: Row) => limitOf(LIMITS, row.limit)?.[member] ?? '';
+  const columns: readonly Column<Row>[] = [
+    { id: 'limit', title: words.limit, isHeading: true, cell: ({ limit }) => <span class="mono">{limit}</span> },
+    { id: 'count', title: words.count, isEnd: true, cell: ({ count }) => numberText(count) },
+    { id: 'bounds', title: words.bounds, cell: told('bounds') },
+    { id: 'bound', title: words.bound, cell: told('bound') },
+    { id: 'beyond', title: words.beyond, cell: told('beyond') },
+  ];
+  return (
+    <Section title={words.refusals}>
+      {refusals.length === 0 ? (
+        <p class="muted">{words.noRefusals}</p>
+      ) : (
+        <Table label={words.refusals} columns={columns} rows={refusals} keyOf={({ limit }) => limit} />
+      )}
+    </Section>
+  );
+}
+
+function Consumers({ consumers }: { readonly consumers: readonly Consumer[] }) {
+  const words = operateWords();
+  const columns: readonly Column<Consumer>[] = [
+    { id: 'topic', title: words.topic, isHeading: true, cell: ({ topic }) => topic },
+    { id: 'subscriber', title: words.subscriber, cell: ({ subscriber }) => subscriber },
+    { id: 'state', title: words.state, cell: ({ behind }) => (behind ? words.isBehind : words.isUpToDate) },
+    { id: 'open', title: words.open, isEnd: true, cell: ({ connections }) => numberText(connections) },
+    {
+      id: 'unacknowledged',
+      title: words.unacknowledged,
+      isEnd: true,
+      cell: ({ unacknowledged }) => numberText(unacknowledged),
+    },
+    {
+      id: 'backlog',
+      title: words.backlog,
+      isEnd: true,
+      cell: ({ topicMessages, topicBytes }) => `${numberText(topicMessages)} (${bytesText(topicBytes)})`,
+    },
+  ];
+  return (
+    <Section title={words.consumers}>
+      {consumers.length === 0 ? (
+        <p class="muted">{words.noConsumers}</p>
+      ) : (
+        <Table
+          label={words.consumers}
+          columns={columns}
+          rows={consumers}
+          keyOf={({ topic, subscriber }) => `${topic} ${subscriber}`}
+        />
+      )}
+    </Section>
+  );
+}
+
+function State({ status, metrics }: ServerState) {
+  const words = operateWords();
+  const down = Object.entries(status.parts).flatMap(([name, { ready }]) => (ready ? [] : [name]));
+  const lag = lagOf(status.parts);
+  return (
+    <>
+      <p class="row section" role="status">
+        <Icon icon={status.ready ? CircleCheck : CircleX} />
+        <strong>{status.ready ? words.up : words.down(down.join(', '))}</strong>
+        {lag > 0 && <span>{words.behind(lag)}</span>}
+      </p>
+      <Cards />
+      {metrics === undefined && <p class="note section">{words.onlyOperators}</p>}
+      <Stages parts={status.parts} />
+      {status.refusals && <Refusals refusals={status.refusals} />}
+      {metrics && <Queues metrics={metrics} />}
+      {status.consumers && <Consumers consumers={status.consumers} />}
+    </>
+  );
+}
+
+function Facts({ status }: { readonly status: Status | undefined }) {
+  const words = operateWords();
+  const about = useLoaded(readAbout, []).data;
+  return (
+    <dl class="facts section">
+      <dt>{words.node}</dt>
+      <dd>{status?.node ?? '–'}</dd>
+      <dt>{words.uptime}</dt>
+      <dd>{status === undefined ? '–' : durationText(status.uptimeSeconds)}</dd>
+      <dt>{words.version}</dt>
+      <dd>{about?.version ?? '–'}</dd>
+      <dt>{words.shape}</dt>
+      <dd>{about?.shape === undefined ? '–' : words.shapes[about.shape]}</dd>
+    </dl>
+  );
+}
+
+export default function ServerScreen() {
+  const words = operateWords();
+  const loaded = useLoaded(readState, []);
+  const { data, error, isLoading } = loaded;
+  usePoll(SAMPLE_EVERY_MS, isLoading ? undefined : loaded.reload);
+  return (
+    <Page title={words.server} actions={<CopyAs request={{ path: '/millrace/status' }} user={userWithTenant()} />}>
+      <Facts status={data?.status} />
+      {error && data && <p class="note section">{words.notSeen}</p>}
+      {error && <Fault error={error} retry={loaded.reload} />}
+      {data ? <State {...data} /> : !error && <Loading />}
+    </Page>
+  );
+}
