@@ -62,7 +62,14 @@ const joinPackages = (build, { root, outDir }) =>
 /** For packages that are CommonJS. */
 const REQUIRE =
   "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);";
-const OPTIONS = { bundle: true, format: 'esm', platform: 'node', target: 'node20', logLevel: 'warning' };
+const OPTIONS = {
+  bundle: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20',
+  logLevel: 'warning',
+  loader: { '.md': 'text' },
+};
 
 /**
  * The server and its packages are a thousand files: in one file they take 1.3 s of CPU time and 35 MB less. It stands in

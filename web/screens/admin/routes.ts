@@ -1,5 +1,5 @@
 /** Administration: who may what, and what the tenant keeps. */
-import { KeyRound, Users, UsersRound } from 'lucide';
+import { BadgeCheck, KeyRound, ScrollText, SlidersHorizontal, Timer, Users, UsersRound } from 'lucide';
 import type { RouteEntry } from '../../core/route.ts';
 import { words } from './text.ts';
 
@@ -42,5 +42,33 @@ export const adminRoutes: readonly RouteEntry[] = [
     load: () => import('./users/inventory-roles.tsx'),
     nav: { section: 'admin', order: 2, icon: KeyRound },
     roles: GROUPS,
+  },
+  {
+    path: '/admin/options',
+    title: () => words().options,
+    load: () => import('./settings/options.tsx'),
+    nav: { section: 'admin', order: 3, icon: SlidersHorizontal },
+    roles: ['ROLE_OPTION_MANAGEMENT_READ', 'ROLE_OPTION_MANAGEMENT_ADMIN'],
+  },
+  {
+    path: '/admin/retention',
+    title: () => words().retention,
+    load: () => import('./settings/retention.tsx'),
+    nav: { section: 'admin', order: 4, icon: Timer },
+    roles: ['ROLE_RETENTION_RULE_READ', 'ROLE_RETENTION_RULE_ADMIN'],
+  },
+  {
+    path: '/admin/audit',
+    title: () => words().audit,
+    load: () => import('./settings/audit.tsx'),
+    nav: { section: 'admin', order: 5, icon: ScrollText },
+    roles: ['ROLE_AUDIT_READ', 'ROLE_AUDIT_ADMIN'],
+  },
+  {
+    path: '/admin/certificates',
+    title: () => words().certificates,
+    load: () => import('./settings/certificates.tsx'),
+    nav: { section: 'admin', order: 6, icon: BadgeCheck },
+    roles: ['ROLE_TENANT_ADMIN', 'ROLE_TENANT_MANAGEMENT_ADMIN', 'ROLE_TENANT_MANAGEMENT_READ'],
   },
 ];

@@ -59,20 +59,21 @@ function RoleCheck({ role, isHeld, onChange }: RoleCheckProps) {
         ? undefined
         : words.lacks(role);
   return (
-    <input
-      type="checkbox"
-      class="check-alone"
-      aria-label={role}
-      title={reason ?? role}
-      aria-disabled={reason !== undefined}
-      checked={isHeld}
-      onClick={(event) => {
-        if (reason === undefined) return;
-        event.preventDefault();
-        notify(reason);
-      }}
-      onChange={(event) => onChange(role, event.currentTarget.checked)}
-    />
+    <span class="check">
+      <input
+        type="checkbox"
+        aria-label={role}
+        title={reason ?? role}
+        aria-disabled={reason !== undefined}
+        checked={isHeld}
+        onClick={(event) => {
+          if (reason === undefined) return;
+          event.preventDefault();
+          notify(reason);
+        }}
+        onChange={(event) => onChange(role, event.currentTarget.checked)}
+      />
+    </span>
   );
 }
 

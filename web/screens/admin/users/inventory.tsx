@@ -128,7 +128,7 @@ export function Inventory({ name }: { readonly name: string }) {
         <Combobox
           class="field-wide"
           label={words.object}
-          hint={words.objectHint}
+          placeholder={words.objectHint}
           value={object}
           onInput={setObject}
           suggestions={groups

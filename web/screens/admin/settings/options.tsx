@@ -1,0 +1,187 @@
+/** Options of the tenant by category and key. What is secret stays masked: it is set, never read. */
+import { Pencil, Plus, Trash2 } from 'lucide';
+import { useState } from 'preact/hooks';
+import { ApiError } from '../../../core/api/error.ts';
+import { changeJson, getJson, pathOf } from '../../../core/api/json.ts';
+import { useAction } from '../../../core/api/request.ts';
+import { notify, notifyUndoable } from '../../../core/notices.ts';
+import { collectionAt } from '../../../core/server/collection.ts';
+import { common } from '../../../core/text/common.ts';
+import { numberParameter, useUrlState } from '../../../core/url-state.ts';
+import { Button } from '../../../parts/button.tsx';
+import { CopyAs } from '../../../parts/copy.tsx';
+import { userWithTenant } from '../../../parts/device-page.tsx';
+import { Dialog } from '../../../parts/dialog.tsx';
+import { Form, TextField } from '../../../parts/fields.tsx';
+import { ListPage } from '../../../parts/list-page.tsx';
+import { useList } from '../../../parts/list.ts';
+import { Page } from '../../../parts/page.tsx';
+import { FormFault } from '../../../parts/states.tsx';
+import type { Column } from '../../../parts/table.tsx';
+import { words as adminWords } from '../text.ts';
+import { words as settingWords } from './text.ts';
+
+const SHAPE = { page: numberParameter(1, { minimum: 1 }) };
+const ADMIN = ['ROLE_OPTION_MANAGEMENT_ADMIN'];
+const PATH = '/tenant/options';
+
+interface Option {
+  readonly category: string;
+  readonly key: string;
+  readonly value: string;
+  readonly editable?: boolean;
+}
+
+const keyOf = ({ category, key }: Option): string => `${category}/${key}`;
+const pathTo = ({ category, key }: Option): string => pathOf`/tenant/options/${category}/${key}`;
+const isSecret = ({ key }: Option): boolean => key.startsWith('credentials.');
+
+/** Offers to undo the change of an option that is not secret, and only while it has the value that it got. */
+function offerUndo(text: string, now: Option, before: string | undefined, onChanged: () => void): void {
+  if (isSecret(now)) return notify(text);
+  notifyUndoable(text, async () => {
+    const found = await getJson<Option>(pathTo(now));
+    if (found.value !== now.value)
+      throw new ApiError({ status: 409, error: '', message: settingWords().changedMeanwhile, method: 'PUT', url: '' });
+    if (before === undefined) await changeJson('DELETE', pathTo(now));
+    else await changeJson('PUT', pathTo(now), { value: before });
+    onChanged();
+  });
+}
+
+interface EditProps {
+  /** undefined sets another one. */
+  readonly option: Option | undefined;
+  readonly onClose: () => void;
+  readonly onChanged: () => void;
+}
+
+function Edit({ option, onClose, onChanged }: EditProps) {
+  const words = settingWords();
+  const [category, setCategory] = useState(option?.category ?? '');
+  const [key, setKey] = useState(option?.key ?? '');
+  const [value, setValue] = useState(option === undefined || isSecret(option) ? '' : option.value);
+  const save = useAction(async () => {
+    const changed = { category, key, value };
+    if (option === undefined) await changeJson('POST', PATH, changed);
+    else await changeJson('PUT', pathTo(changed), { value });
+    onChanged();
+    // Setting one by its name may have replaced a value that the page does not show.
+    if (option === undefined) notify(words.changed(keyOf(changed)));
+    else offerUndo(words.changed(keyOf(changed)), changed, option.value, onChanged);
+    onClose();
+  });
+  return (
+    <Dialog
+      title={option === undefined ? words.addOption : keyOf(option)}
+      onClose={onClose}
+      foot={
+        <>
+          <Button onClick={onClose}>{common().cancel}</Button>
+          <Button kind="main" type="submit" form="option" isBusy={save.isRunning}>
+            {common().save}
+          </Button>
+        </>
+      }
+    >
+      <Form id="option" onSubmit={() => void save.run()}>
+        {option === undefined && (
+          <>
+            <TextField label={words.category} value={category} onInput={setCategory} isMono isRequired hasFocus />
+            <TextField label={words.key} value={key} onInput={setKey} hint={words.secretHint} isMono isRequired />
+          </>
+        )}
+        <TextField label={words.value} value={value} onInput={setValue} isMono />
+        <FormFault error={save.error} />
+      </Form>
+    </Dialog>
+  );
+}
+
+export default function Options() {
+  const words = settingWords();
+  const [{ page }, set] = useUrlState(SHAPE);
+  const [edited, setEdited] = useState<Option | 'new'>();
+  const list = useList({ ...collectionAt<Option>(PATH, 'options'), keyOf, page, inputs: [] });
+  const remove = useAction(async (option: Option) => {
+    await changeJson('DELETE', pathTo(option));
+    list.reload();
+    const text = words.removed(keyOf(option));
+    if (isSecret(option)) notify(text);
+    else
+      notifyUndoable(text, async () => {
+        const { category, key, value } = option;
+        await changeJson('POST', PATH, { category, key, value });
+        list.reload();
+      });
+  });
+  const columns: readonly Column<Option>[] = [
+    { id: 'category', title: words.category, cell: ({ category }) => <span class="mono">{category}</span> },
+    { id: 'key', title: words.key, isHeading: true, cell: ({ key }) => <span class="mono">{key}</span> },
+    { id: 'value', title: words.value, cell: ({ value }) => <span class="mono">{value}</span> },
+    {
+      id: 'actions',
+      title: '',
+      isNarrow: true,
+      cell: (option) => {
+        const blocked = option.editable === false ? words.notEditable : undefined;
+        return (
+          <span class="row">
+            <Button
+              icon={Pencil}
+              kind="quiet"
+              roles={ADMIN}
+              blocked={blocked}
+              label={`${words.edit}: ${keyOf(option)}`}
+              onClick={() => setEdited(option)}
+            >
+              {words.edit}
+            </Button>
+            <Button
+              icon={Trash2}
+              kind="quiet"
+              roles={ADMIN}
+              blocked={blocked}
+              label={`${words.remove}: ${keyOf(option)}`}
+              onClick={() => void remove.run(option)}
+            >
+              {words.remove}
+            </Button>
+          </span>
+        );
+      },
+    },
+  ];
+  return (
+    <Page
+      title={adminWords().options}
+      actions={
+        <>
+          <CopyAs request={{ path: PATH }} user={userWithTenant()} />
+          <Button kind="main" icon={Plus} roles={ADMIN} onClick={() => setEdited('new')}>
+            {words.addOption}
+          </Button>
+        </>
+      }
+    >
+      <p class="section muted">{words.optionHint}</p>
+      <FormFault error={remove.error} />
+      <ListPage
+        label={adminWords().options}
+        list={list}
+        columns={columns}
+        keyOf={keyOf}
+        page={page}
+        onPage={(value) => set({ page: value }, { isStep: true })}
+        empty={<p>{words.secretHint}</p>}
+      />
+      {edited && (
+        <Edit
+          option={edited === 'new' ? undefined : edited}
+          onClose={() => setEdited(undefined)}
+          onChanged={list.reload}
+        />
+      )}
+    </Page>
+  );
+}

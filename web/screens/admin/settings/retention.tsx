@@ -1,0 +1,272 @@
+/** How long data is kept: the rules, a count of what they would remove, and the runs. */
+import { Pencil, Plus, Trash2 } from 'lucide';
+import { useState } from 'preact/hooks';
+import { changeJson } from '../../../core/api/json.ts';
+import { usePoll } from '../../../core/api/poll.ts';
+import { useAction, useLoaded } from '../../../core/api/request.ts';
+import { notify, notifyUndoable } from '../../../core/notices.ts';
+import { collectionAt, wholeOf } from '../../../core/server/collection.ts';
+import { common } from '../../../core/text/common.ts';
+import { Button } from '../../../parts/button.tsx';
+import { CopyAs } from '../../../parts/copy.tsx';
+import { userWithTenant } from '../../../parts/device-page.tsx';
+import { Confirm, Dialog } from '../../../parts/dialog.tsx';
+import { Form, SelectField, TextField } from '../../../parts/fields.tsx';
+import { Page, Section } from '../../../parts/page.tsx';
+import { FormFault, With } from '../../../parts/states.tsx';
+import { Table } from '../../../parts/table.tsx';
+import type { Column } from '../../../parts/table.tsx';
+import { Time } from '../../../parts/time.tsx';
+import { words as adminWords } from '../text.ts';
+import { words as settingWords } from './text.ts';
+import type { SettingTexts } from './text.ts';
+
+const ADMIN = ['ROLE_RETENTION_RULE_ADMIN'];
+const RULES_PATH = '/retention/retentions';
+const RUNS_PATH = '/retention/runs';
+const RUN_EVERY_MS = 1_000;
+const DATA_TYPES = ['*', 'ALARM', 'AUDIT', 'BULK_OPERATION', 'EVENT', 'MEASUREMENT', 'OPERATION'] as const;
+
+interface Rule {
+  readonly id: string;
+  readonly dataType: (typeof DATA_TYPES)[number];
+  readonly type: string;
+  readonly fragmentType: string;
+  readonly source: string;
+  readonly maximumAge: number;
+  readonly editable: boolean;
+}
+
+interface Run {
+  readonly id: string;
+  readonly status: keyof SettingTexts['statuses'];
+  readonly trigger: keyof SettingTexts['triggers'];
+  readonly dryRun: boolean;
+  readonly creationTime: string;
+  readonly endTime?: string;
+  readonly total: number;
+  readonly results: readonly { readonly ruleId: string; readonly dataType: Rule['dataType']; readonly count: number }[];
+}
+
+const bodyOf = ({ dataType, type, fragmentType, source, maximumAge }: Omit<Rule, 'id' | 'editable'>): object => ({
+  dataType,
+  type,
+  fragmentType,
+  source,
+  maximumAge,
+});
+
+interface EditProps {
+  readonly rule: Rule | undefined;
+  readonly onClose: () => void;
+  readonly onChanged: () => void;
+}
+
+function Edit({ rule, onClose, onChanged }: EditProps) {
+  const words = settingWords();
+  const [dataType, setDataType] = useState(rule?.dataType ?? '*');
+  const [type, setType] = useState(rule?.type ?? '*');
+  const [fragmentType, setFragmentType] = useState(rule?.fragmentType ?? '*');
+  const [source, setSource] = useState(rule?.source ?? '*');
+  const [age, setAge] = useState(String(rule?.maximumAge ?? 60));
+  const save = useAction(async () => {
+    const body = bodyOf({ dataType, type, fragmentType, source, maximumAge: Number(age) });
+    if (rule === undefined) await changeJson('POST', RULES_PATH, body);
+    else await changeJson('PUT', `${RULES_PATH}/${rule.id}`, body);
+    onChanged();
+    notify((rule === undefined ? words.added : words.changed)(words.dataTypes[dataType]));
+    onClose();
+  });
+  return (
+    <Dialog
+      title={rule === undefined ? words.addRule : words.edit}
+      onClose={onClose}
+      foot={
+        <>
+          <Button onClick={onClose}>{common().cancel}</Button>
+          <Button kind="main" type="submit" form="rule" isBusy={save.isRunning}>
+            {common().save}
+          </Button>
+        </>
+      }
+    >
+      <Form id="rule" onSubmit={() => void save.run()}>
+        <SelectField
+          label={words.dataType}
+          value={dataType}
+          options={DATA_TYPES.map((value) => ({ value, text: words.dataTypes[value] }))}
+          onChange={setDataType}
+        />
+        <TextField label={words.type} value={type} onInput={setType} isMono />
+        <TextField label={words.fragment} value={fragmentType} onInput={setFragmentType} isMono />
+        <TextField label={words.source} value={source} onInput={setSource} isMono />
+        <TextField
+          label={words.maximumAge}
+          type="number"
+          value={age}
+          onInput={setAge}
+          hint={words.ageHint}
+          isRequired
+        />
+        <FormFault error={save.error} />
+      </Form>
+    </Dialog>
+  );
+}
+
+function Runs({ isAsked, onAsked }: { readonly isAsked: boolean; readonly onAsked: (isAsked: boolean) => void }) {
+  const words = settingWords();
+  const runs = useLoaded((signal) => collectionAt<Run>(RUNS_PATH, 'retentionRuns').load(1, signal), []);
+  const isRunning = runs.data?.some(({ status }) => status === 'RUNNING') ?? false;
+  usePoll(RUN_EVERY_MS, isRunning && !runs.isLoading ? runs.reload : undefined);
+  const begin = async (dryRun: boolean): Promise<void> => {
+    await changeJson('POST', RUNS_PATH, { dryRun });
+    runs.reload();
+  };
+  const count = useAction(() => begin(true));
+  const stop = useAction(async (id: string) => {
+    await changeJson('DELETE', `${RUNS_PATH}/${id}`);
+    runs.reload();
+  });
+  const columns: readonly Column<Run>[] = [
+    {
+      id: 'started',
+      title: words.started,
+      isHeading: true,
+      cell: ({ creationTime }) => <Time value={creationTime} hasAge />,
+    },
+    { id: 'trigger', title: words.trigger, cell: ({ trigger }) => words.triggers[trigger] },
+    { id: 'status', title: words.status, cell: ({ status }) => words.statuses[status] },
+    {
+      id: 'result',
+      title: words.result,
+      cell: ({ dryRun, total }) => <strong>{(dryRun ? words.counted : words.gone)(total)}</strong>,
+    },
+    {
+      id: 'byRule',
+      title: words.byRule,
+      cell: ({ results, dryRun }) =>
+        results
+          .map((one) => `${words.dataTypes[one.dataType]}: ${(dryRun ? words.counted : words.gone)(one.count)}`)
+          .join(' · '),
+    },
+    {
+      id: 'actions',
+      title: '',
+      isNarrow: true,
+      cell: ({ id, status }) =>
+        status === 'RUNNING' && (
+          <Button kind="quiet" roles={ADMIN} onClick={() => void stop.run(id)}>
+            {words.stop}
+          </Button>
+        ),
+    },
+  ];
+  return (
+    <Section
+      title={words.runs}
+      actions={
+        <Button roles={ADMIN} isBusy={count.isRunning} onClick={() => void count.run()}>
+          {words.dryRun}
+        </Button>
+      }
+    >
+      <p class="field-hint">{words.dryRunHint}</p>
+      <FormFault error={count.error ?? stop.error} />
+      <With loaded={runs}>
+        {(found) =>
+          found.length === 0 ? (
+            <p class="muted">{words.noRuns}</p>
+          ) : (
+            <Table label={words.runs} columns={columns} rows={found} keyOf={({ id }) => id} />
+          )
+        }
+      </With>
+      {isAsked && (
+        <Confirm
+          title={words.runTitle}
+          action={words.runNow}
+          isDangerous
+          run={() => begin(false)}
+          onClose={() => onAsked(false)}
+        >
+          <p>{words.runText}</p>
+        </Confirm>
+      )}
+    </Section>
+  );
+}
+
+export default function Retention() {
+  const words = settingWords();
+  const [edited, setEdited] = useState<Rule | 'new'>();
+  const [isRunAsked, setRunAsked] = useState(false);
+  const rules = useLoaded((signal) => wholeOf(collectionAt<Rule>(RULES_PATH, 'retentionRules'), signal), []);
+  const remove = useAction(async (rule: Rule) => {
+    await changeJson('DELETE', `${RULES_PATH}/${rule.id}`);
+    rules.reload();
+    notifyUndoable(words.removed(words.dataTypes[rule.dataType]), async () => {
+      await changeJson('POST', RULES_PATH, bodyOf(rule));
+      rules.reload();
+    });
+  });
+  const filter = (value: string): string => (value === '*' ? words.every : value);
+  const columns: readonly Column<Rule>[] = [
+    { id: 'dataType', title: words.dataType, isHeading: true, cell: ({ dataType }) => words.dataTypes[dataType] },
+    { id: 'type', title: words.type, cell: ({ type }) => filter(type) },
+    { id: 'fragment', title: words.fragment, cell: ({ fragmentType }) => filter(fragmentType) },
+    { id: 'source', title: words.source, cell: ({ source }) => filter(source) },
+    { id: 'age', title: words.maximumAge, isEnd: true, cell: ({ maximumAge }) => words.days(maximumAge) },
+    {
+      id: 'actions',
+      title: '',
+      isNarrow: true,
+      cell: (rule) => {
+        const given = { roles: ADMIN, kind: 'quiet' as const, blocked: rule.editable ? undefined : words.notEditable };
+        const name = words.dataTypes[rule.dataType];
+        return (
+          <span class="row">
+            <Button {...given} icon={Pencil} label={`${words.edit}: ${name}`} onClick={() => setEdited(rule)}>
+              {words.edit}
+            </Button>
+            <Button {...given} icon={Trash2} label={`${words.remove}: ${name}`} onClick={() => void remove.run(rule)}>
+              {words.remove}
+            </Button>
+          </span>
+        );
+      },
+    },
+  ];
+  return (
+    <Page
+      title={adminWords().retention}
+      actions={
+        <>
+          <CopyAs request={{ path: RULES_PATH }} user={userWithTenant()} />
+          <Button kind="danger" roles={ADMIN} onClick={() => setRunAsked(true)}>
+            {words.runNow}
+          </Button>
+          <Button kind="main" icon={Plus} roles={ADMIN} onClick={() => setEdited('new')}>
+            {words.addRule}
+          </Button>
+        </>
+      }
+    >
+      <Section title={words.rules}>
+        <p class="field-hint">{words.ruleHint}</p>
+        <FormFault error={remove.error} />
+        <With loaded={rules}>
+          {(found) => <Table label={words.rules} columns={columns} rows={found} keyOf={({ id }) => id} />}
+        </With>
+      </Section>
+      <Runs isAsked={isRunAsked} onAsked={setRunAsked} />
+      {edited && (
+        <Edit
+          rule={edited === 'new' ? undefined : edited}
+          onClose={() => setEdited(undefined)}
+          onChanged={rules.reload}
+        />
+      )}
+    </Page>
+  );
+}
