@@ -8,6 +8,7 @@ import { deviceRoutes } from './screens/devices/routes.ts';
 import { galleryRoutes } from './screens/gallery/routes.ts';
 import { homeRoutes } from './screens/home/routes.ts';
 import { operateRoutes } from './screens/operate/routes.ts';
+import { measurementRoutes } from './screens/measurements/routes.ts';
 
 /** `localStorage.setItem('millrace.gallery', 'yes')` shows what is for developers. */
 const isForDevelopers = (): boolean => {
@@ -26,6 +27,7 @@ export const ROUTES: readonly RouteEntry[] = [
   ...adminRoutes,
   ...addDeviceRoutes,
   ...deviceTabRoutes,
+  ...measurementRoutes,
   ...accountRoutes,
   ...(isForDevelopers() ? galleryRoutes : []),
 ];

@@ -1,0 +1,138 @@
+/** Series of measurements: which a device has, and their values in intervals that the server makes. */
+import { sendRaw } from '../api/send.ts';
+
+/** One series of one device. */
+export interface SeriesRef {
+  readonly source: string;
+  /** `c8y_Water.T`. */
+  readonly series: string;
+}
+
+/** Points of a series in the order of time. The arrays grow at their end while it is live. */
+export interface SeriesData {
+  readonly unit: string;
+  /** Beginning of each interval, or the time of each value; milliseconds. */
+  readonly times: number[];
+  readonly averages: number[];
+  readonly minima: number[];
+  readonly maxima: number[];
+  readonly counts: number[];
+  /** The server has more values than it shows. */
+  readonly isTruncated: boolean;
+}
+
+/** `fragment.series` of the key of a fragment with a series: both may have dots, so the server's list is what counts. */
+export const seriesKey = ({ source, series }: SeriesRef): string => `${source}:${series}`;
+
+/** @throws ApiError. */
+export async function readSupportedSeries(source: string, signal: AbortSignal): Promise<readonly string[]> {
+  const path = `/inventory/managedObjects/${encodeURIComponent(source)}/supportedSeries`;
+  const answer = (await (await sendRaw(path, { signal })).json()) as { c8y_SupportedSeries?: string[] };
+  return [...(answer.c8y_SupportedSeries ?? [])].sort();
+}
+
+export interface SeriesRequest extends SeriesRef {
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** `30s`; '' for single values. */
+  readonly interval: string;
+}
+
+/** The request of one series, for "Copy as" too. */
+export function seriesPath({ source, series, fromMs, toMs, interval }: SeriesRequest): string {
+  const query = new URLSearchParams({
+    source,
+    series,
+    dateFrom: new Date(fromMs).toISOString(),
+    dateTo: new Date(toMs).toISOString(),
+    ...(interval === '' ? {} : { aggregationInterval: interval }),
+    aggregationFunction: 'avg,min,max,count',
+  });
+  return `/measurement/measurements/series?${query}`;
+}
+
+interface SeriesAnswer {
+  readonly series: readonly { readonly unit?: string }[];
+  readonly values: Readonly<
+    Record<string, readonly ({ avg: number | null; min: number; max: number; count: number } | null)[]>
+  >;
+  readonly truncated?: boolean;
+}
+
+/** The points of an answer for one series. */
+export function pointsOf(answer: SeriesAnswer): SeriesData {
+  const data: SeriesData = {
+    unit: answer.series[0]?.unit ?? '',
+    times: [],
+    averages: [],
+    minima: [],
+    maxima: [],
+    counts: [],
+    isTruncated: answer.truncated ?? false,
+  };
+  for (const [time, [value]] of Object.entries(answer.values)) {
+    if (value == null || value.avg === null) continue;
+    data.times.push(Date.parse(time));
+    data.averages.push(value.avg);
+    data.minima.push(value.min);
+    data.maxima.push(value.max);
+    data.counts.push(value.count);
+  }
+  return data;
+}
+
+/** @throws ApiError. */
+export async function readSeries(request: SeriesRequest, signal: AbortSignal): Promise<SeriesData> {
+  return pointsOf((await (await sendRaw(seriesPath(request), { signal })).json()) as SeriesAnswer);
+}
+
+/** The value of a series in a measurement as it comes live. */
+export function valueIn(
+  measurement: unknown,
+  series: string,
+): { readonly ms: number; readonly value: number } | undefined {
+  const told = measurement as Readonly<Record<string, unknown>> | null;
+  if (typeof told !== 'object' || told === null) return undefined;
+  const ms = Date.parse(String(told['time']));
+  if (Number.isNaN(ms)) return undefined;
+  for (let dot = series.indexOf('.'); dot > 0; dot = series.indexOf('.', dot + 1)) {
+    const fragment = told[series.slice(0, dot)] as Readonly<Record<string, { value?: unknown }>> | undefined;
+    const value = fragment?.[series.slice(dot + 1)]?.value;
+    if (typeof value === 'number') return { ms, value };
+  }
+  return undefined;
+}
+
+/**
+ * Takes a live value into the points: into its interval, or as a point of its own. A value older than the last point
+ * changes its interval where there is one, and is left out otherwise.
+ * @param intervalMs 0 for single values. @returns whether the points have changed.
+ */
+export function appendValue(data: SeriesData, ms: number, value: number, intervalMs: number): boolean {
+  const time = intervalMs === 0 ? ms : Math.floor(ms / intervalMs) * intervalMs;
+  let index = data.times.length - 1;
+  while (index >= 0 && data.times[index] > time) index -= 1;
+  if (index >= 0 && data.times[index] === time) {
+    const count = data.counts[index] + 1;
+    data.averages[index] += (value - data.averages[index]) / count;
+    data.minima[index] = Math.min(data.minima[index], value);
+    data.maxima[index] = Math.max(data.maxima[index], value);
+    data.counts[index] = count;
+    return true;
+  }
+  if (index !== data.times.length - 1) return false;
+  data.times.push(time);
+  data.averages.push(value);
+  data.minima.push(value);
+  data.maxima.push(value);
+  data.counts.push(1);
+  return true;
+}
+
+/** Takes away what lies before the range, so that a chart that stays open does not grow. */
+export function dropBefore(data: SeriesData, fromMs: number): void {
+  let count = 0;
+  while (count < data.times.length && data.times[count] < fromMs) count += 1;
+  if (count === 0) return;
+  for (const list of [data.times, data.averages, data.minima, data.maxima, data.counts]) list.splice(0, count);
+}

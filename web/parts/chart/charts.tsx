@@ -1,0 +1,84 @@
+/**
+ * Series as charts: one for each unit, small multiples where a chart would have more than six lines; or as tables of
+ * the same values.
+ */
+import { useId } from 'preact/hooks';
+import type { SeriesRef } from '../../core/server/series.ts';
+import { seriesKey } from '../../core/server/series.ts';
+import { intervalMs } from '../../core/time/intervals.ts';
+import { With } from '../states.tsx';
+import { ChartTable } from './chart-table.tsx';
+import { CHART_HEIGHT, Chart } from './chart.tsx';
+import { STYLES } from './model.ts';
+import type { ChartAlarm, ChartSeries } from './model.ts';
+import type { SeriesView } from './use-series.ts';
+
+/** Lines of one chart. */
+const LINES_MAX = STYLES;
+const SMALL_HEIGHT = 140;
+const SINGLE_HEIGHT = 320;
+
+export interface ChartsProps {
+  readonly view: SeriesView;
+  readonly refs: readonly SeriesRef[];
+  readonly nameOf: (ref: SeriesRef) => string;
+  readonly interval: string;
+  readonly isTable: boolean;
+  readonly alarms?: readonly ChartAlarm[];
+  readonly onZoom: (fromMs: number, toMs: number) => void;
+}
+
+interface Group {
+  readonly unit: string;
+  readonly series: readonly ChartSeries[];
+}
+
+/** Series with the same unit share a chart, in the order in which units come first. */
+export function groupsOf(series: readonly ChartSeries[]): readonly Group[] {
+  const units = [...new Set(series.map(({ data }) => data.unit))];
+  const groups = units.map((unit) => ({ unit, series: series.filter(({ data }) => data.unit === unit) }));
+  return groups.flatMap((group) =>
+    group.series.length <= LINES_MAX ? [group] : group.series.map((one) => ({ unit: group.unit, series: [one] })),
+  );
+}
+
+export function Charts({ view, refs, nameOf, interval, isTable, alarms = [], onZoom }: ChartsProps) {
+  const syncKey = useId();
+  return (
+    <With loaded={view.loaded}>
+      {(data) => {
+        const all = refs.flatMap((ref, style): ChartSeries[] => {
+          const key = seriesKey(ref);
+          const points = data.get(key);
+          return points === undefined ? [] : [{ key, name: nameOf(ref), data: points, style }];
+        });
+        const groups = groupsOf(all);
+        const height = groups.length > LINES_MAX ? SMALL_HEIGHT : groups.length === 1 ? SINGLE_HEIGHT : CHART_HEIGHT;
+        return (
+          <div class={groups.length > LINES_MAX ? 'charts charts-small' : 'charts'}>
+            {groups.map(({ unit, series }) => {
+              const label = series.map(({ name }) => name).join(', ');
+              return isTable ? (
+                <ChartTable key={label} label={label} series={series} isSingle={intervalMs(interval) === 0} />
+              ) : (
+                <Chart
+                  key={series.map(({ key }) => key).join(' ')}
+                  label={label}
+                  unit={unit}
+                  series={series}
+                  version={view.version}
+                  fromMs={view.fromMs}
+                  toMs={view.toMs}
+                  alarms={alarms}
+                  height={height}
+                  syncKey={syncKey}
+                  onZoom={onZoom}
+                />
+              );
+            })}
+          </div>
+        );
+      }}
+    </With>
+  );
+}

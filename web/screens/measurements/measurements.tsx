@@ -1,0 +1,193 @@
+/** Measurements of a device: charts of chosen series, live at the right edge, as a table and as files. */
+import { Download } from 'lucide';
+import { useMemo } from 'preact/hooks';
+import { useAction, useLoaded } from '../../core/api/request.ts';
+import { saveFile } from '../../core/clipboard.ts';
+import { notify } from '../../core/notices.ts';
+import { href } from '../../core/route.ts';
+import type { ScreenProps } from '../../core/route.ts';
+import { listAlarms } from '../../core/server/alarm.ts';
+import { download, exportPath } from '../../core/server/exports.ts';
+import type { ExportFormat } from '../../core/server/exports.ts';
+import { nameOf } from '../../core/server/managed-object.ts';
+import type { ManagedObject } from '../../core/server/managed-object.ts';
+import { readSupportedSeries, seriesKey, seriesPath } from '../../core/server/series.ts';
+import type { SeriesRef } from '../../core/server/series.ts';
+import { common } from '../../core/text/common.ts';
+import { intervalFor } from '../../core/time/intervals.ts';
+import { absoluteRange, rangeQuery, resolveTime } from '../../core/time/range.ts';
+import { flagParameter, listParameter, textParameter, useUrlState, writeState } from '../../core/url-state.ts';
+import { changeOf, useLive } from '../../core/live/live.ts';
+import { Charts } from '../../parts/chart/charts.tsx';
+import { useWidth } from '../../parts/chart/chart.tsx';
+import { RangeBar } from '../../parts/chart/range-bar.tsx';
+import { shownCsv } from '../../parts/chart/shown-points.ts';
+import { useSeries } from '../../parts/chart/use-series.ts';
+import { CopyAs } from '../../parts/copy.tsx';
+import { DevicePage, userWithTenant } from '../../parts/device-page.tsx';
+import { CheckField } from '../../parts/fields.tsx';
+import { FilterBar } from '../../parts/filter-bar.tsx';
+import { Code } from '../../parts/json.tsx';
+import { Menu } from '../../parts/menu.tsx';
+import { Empty, FormFault, With } from '../../parts/states.tsx';
+import { words as measurementWords } from './text.ts';
+
+const SHAPE = {
+  series: listParameter,
+  from: textParameter('now-6h'),
+  to: textParameter(),
+  agg: textParameter(),
+  table: flagParameter,
+};
+const SERIES_MAX = 20;
+/** Series that are shown until the person chooses. */
+const FIRST_SHOWN = 3;
+/** Alarms below the axis. */
+const ALARMS_SHOWN = 200;
+
+const curlOfFirst = (id: string): string =>
+  `curl -u '${userWithTenant()}' '${location.origin}/measurement/measurements' \\
+  -H 'Content-Type: application/json' \\
+  -d '{"source":{"id":"${id}"},"time":"${new Date().toISOString()}","type":"c8y_Water","c8y_Water":{"T":{"value":61.5,"unit":"C"}}}'`;
+
+interface ContentProps {
+  readonly device: ManagedObject;
+  readonly supported: readonly string[];
+}
+
+function Content({ device, supported }: ContentProps) {
+  const words = measurementWords();
+  const [state, set] = useUrlState(SHAPE);
+  const [box, width] = useWidth<HTMLDivElement>();
+  const { from, to, agg, table } = state;
+  const range = useMemo(() => ({ from, to }), [from, to]);
+  const chosen = state.series.length > 0 ? state.series : supported.slice(0, FIRST_SHOWN);
+  const refs = useMemo<readonly SeriesRef[]>(
+    () => chosen.slice(0, SERIES_MAX).map((series) => ({ source: device.id, series })),
+    [device.id, chosen.join()],
+  );
+  const now = Date.now();
+  const size = (resolveTime(to, now) ?? now) - (resolveTime(from, now) ?? 0);
+  const automatic = width === 0 ? undefined : intervalFor(size, width);
+  const interval = agg === 'raw' ? '' : agg === '' ? automatic : agg;
+  const view = useSeries({ refs, range, interval });
+  const alarms = useLoaded(
+    (signal) => listAlarms({ source: device.id, ...rangeQuery(range) }, { pageSize: ALARMS_SHOWN, signal }),
+    [device.id, from, to],
+  );
+  useLive([`/alarms/${device.id}`], {
+    onMessages: (messages) => messages.some((message) => changeOf(message) !== undefined) && alarms.reload(),
+  });
+  const toggle = (series: string, isOn: boolean): void => {
+    const next = isOn ? [...chosen, series] : chosen.filter((one) => one !== series);
+    if (next.length > SERIES_MAX) notify(words.tooMany(SERIES_MAX));
+    else if (next.length > 0) set({ series: next }, { isStep: true });
+    else notify(words.choose);
+  };
+  const file = useAction(async (format: ExportFormat) => {
+    const path = exportPath('measurements', { source: device.id, ...rangeQuery(range) }, format);
+    await download(path, `${nameOf(device)}.${format}`);
+    notify(words.exported);
+  });
+  const saveShown = (): void => {
+    const shown = refs.flatMap((ref, style) => {
+      const data = view.loaded.data?.get(seriesKey(ref));
+      return data === undefined ? [] : [{ key: seriesKey(ref), name: ref.series, data, style }];
+    });
+    saveFile(`${nameOf(device)}-shown.csv`, new Blob([shownCsv(shown)], { type: 'text/csv' }));
+  };
+  const request = { ...refs[0], fromMs: view.fromMs, toMs: view.toMs, interval: interval ?? '' };
+  return (
+    <>
+      <FilterBar>
+        <RangeBar
+          range={range}
+          onRange={(next) => set(next, { isStep: true })}
+          interval={agg}
+          onInterval={(value) => set({ agg: value }, { isStep: true })}
+          chosen={automatic}
+        />
+        <span class="page-actions">
+          <CheckField
+            label={words.table}
+            isChecked={table}
+            onChange={(isOn) => set({ table: isOn }, { isStep: true })}
+          />
+          <Menu
+            label={common().exportAs}
+            icon={Download}
+            items={[
+              { text: words.exportShown, onSelect: saveShown },
+              { text: words.exportCsv, hint: words.exportHint, onSelect: () => void file.run('csv') },
+              { text: words.exportNdjson, hint: words.exportHint, onSelect: () => void file.run('ndjson') },
+              { text: words.exportParquet, hint: words.exportHint, onSelect: () => void file.run('parquet') },
+            ]}
+          />
+          <CopyAs
+            request={{ path: seriesPath(request) }}
+            user={userWithTenant()}
+            absoluteUrl={() =>
+              location.origin + location.pathname + writeState(SHAPE, location.search, absoluteRange(range))
+            }
+          />
+        </span>
+      </FilterBar>
+      <FormFault error={file.error} />
+      <fieldset class="series-choice">
+        <legend class="visually-hidden">{words.series}</legend>
+        {supported.map((series) => (
+          <CheckField
+            key={series}
+            label={series}
+            isChecked={chosen.includes(series)}
+            onChange={(isOn) => toggle(series, isOn)}
+          />
+        ))}
+      </fieldset>
+      <div ref={box}>
+        <Charts
+          view={view}
+          refs={refs}
+          nameOf={({ series }) => series}
+          interval={interval ?? ''}
+          isTable={table}
+          alarms={(alarms.data ?? []).map((alarm) => ({
+            id: alarm.id,
+            ms: Date.parse(alarm.time),
+            severity: alarm.severity,
+            text: alarm.text,
+            href: href('/alarms/:id', { id: alarm.id }),
+          }))}
+          onZoom={(first, last) =>
+            set({ from: new Date(first).toISOString(), to: new Date(last).toISOString() }, { isStep: true })
+          }
+        />
+      </div>
+    </>
+  );
+}
+
+function Measurements({ device }: { readonly device: ManagedObject }) {
+  const words = measurementWords();
+  const supported = useLoaded((signal) => readSupportedSeries(device.id, signal), [device.id]);
+  // The first measurement of a device makes its chart appear.
+  useLive(supported.data?.length === 0 ? [`/measurements/${device.id}`] : [], { onMessages: supported.reload });
+  return (
+    <With loaded={supported}>
+      {(series) =>
+        series.length === 0 ? (
+          <Empty title={words.noSeriesTitle}>
+            <p>{words.noSeriesText}</p>
+            <Code text={curlOfFirst(device.id)} label="curl" />
+          </Empty>
+        ) : (
+          <Content device={device} supported={series} />
+        )
+      }
+    </With>
+  );
+}
+
+export default function DeviceMeasurements({ params }: ScreenProps) {
+  return <DevicePage id={params['id']}>{({ device }) => <Measurements device={device} />}</DevicePage>;
+}
