@@ -4,6 +4,7 @@ import { accountRoutes } from './screens/account/routes.ts';
 import { adminRoutes } from './screens/admin/routes.ts';
 import { addDeviceRoutes } from './screens/devices/add/routes.ts';
 import { deviceTabRoutes } from './screens/devices/device/routes.ts';
+import { alarmRoutes } from './screens/alarms/routes.ts';
 import { deviceRoutes } from './screens/devices/routes.ts';
 import { galleryRoutes } from './screens/gallery/routes.ts';
 import { homeRoutes } from './screens/home/routes.ts';
@@ -28,6 +29,7 @@ export const ROUTES: readonly RouteEntry[] = [
   ...addDeviceRoutes,
   ...deviceTabRoutes,
   ...measurementRoutes,
+  ...alarmRoutes,
   ...accountRoutes,
   ...(isForDevelopers() ? galleryRoutes : []),
 ];

@@ -1,0 +1,116 @@
+/** Acknowledging, clearing and reactivating alarms, one or many, each with its way back. */
+import { ApiError } from '../../core/api/error.ts';
+import { notify, notifyUndoable } from '../../core/notices.ts';
+import {
+  ALARM_STATUSES,
+  countAlarms,
+  readAlarmText,
+  setAlarmStatus,
+  setStatusOfMany,
+} from '../../core/server/alarm.ts';
+import type { Alarm, AlarmFilter, AlarmStatus } from '../../core/server/alarm.ts';
+import { words as alarmWords } from './text.ts';
+
+/** Requests under way at a time. */
+const AT_ONCE = 4;
+/** A change of many goes on behind its answer; the page waits this long for its end. */
+const WAIT_MS = 60_000;
+const POLL_MS = 500;
+
+/** Holders may change alarms; owners of the source may too, which the server decides. */
+export const ALARM_ADMIN = ['ROLE_ALARM_ADMIN'];
+
+const changedMeanwhile = (): ApiError =>
+  new ApiError({ status: 409, error: '', message: alarmWords().changedMeanwhile, method: 'PUT', url: '' });
+
+/** Sets one alarm back, unless it was changed by others since. */
+async function setBack(changed: Alarm, before: AlarmStatus): Promise<Alarm> {
+  const now = JSON.parse(await readAlarmText(changed.id)) as Alarm;
+  if (now.status !== changed.status || now.lastUpdated !== changed.lastUpdated) throw changedMeanwhile();
+  return setAlarmStatus(changed.id, before);
+}
+
+/**
+ * Changes these alarms. The list shows it before the server answers, and shows the old status of those that fail.
+ * @param show puts alarms in the place of those with their ids.
+ * @throws ApiError: the first refusal, after all were tried.
+ */
+export async function changeAlarms(
+  alarms: readonly Alarm[],
+  status: AlarmStatus,
+  show: (alarms: readonly Alarm[]) => void,
+): Promise<void> {
+  const wanted = alarms.filter((alarm) => alarm.status !== status);
+  show(wanted.map((alarm) => ({ ...alarm, status })));
+  const done: { readonly before: Alarm; readonly after: Alarm }[] = [];
+  let refusal: unknown;
+  for (let at = 0; at < wanted.length; at += AT_ONCE) {
+    const part = wanted.slice(at, at + AT_ONCE);
+    const answers = await Promise.allSettled(part.map(({ id }) => setAlarmStatus(id, status)));
+    for (const [index, answer] of answers.entries()) {
+      if (answer.status === 'fulfilled') done.push({ before: part[index], after: answer.value });
+      else {
+        refusal ??= answer.reason;
+        show([part[index]]);
+      }
+    }
+  }
+  show(done.map(({ after }) => after));
+  if (done.length > 0)
+    notifyUndoable(alarmWords().changed(done.length, status), async () => {
+      const back: Alarm[] = [];
+      try {
+        for (const { before, after } of done) back.push(await setBack(after, before.status));
+      } finally {
+        show(back);
+      }
+    });
+  if (refusal !== undefined) throw refusal;
+}
+
+/** Statuses of the filter other than the new one. */
+export const oldStatuses = (filter: AlarmFilter, status: AlarmStatus): readonly AlarmStatus[] => {
+  const chosen = filter['status'] ?? '';
+  return ALARM_STATUSES.filter((one) => one !== status && (chosen === '' || chosen.split(',').includes(one)));
+};
+
+/** How many a change of all that match changes. @throws ApiError. */
+export const countOfChange = (filter: AlarmFilter, status: AlarmStatus, signal?: AbortSignal): Promise<number> =>
+  countAlarms({ ...filter, status: oldStatuses(filter, status).join(',') }, signal);
+
+/** Waits for the end of a change that goes on behind its answer. */
+async function waitUntilNone(filter: AlarmFilter): Promise<void> {
+  const end = Date.now() + WAIT_MS;
+  while (Date.now() < end && (await countAlarms(filter)) > 0)
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+}
+
+/**
+ * Changes all alarms that match, also those of other pages. The way back takes those alone that this has changed.
+ * @param reload shows the list again. @throws ApiError.
+ */
+export async function changeAllThatMatch(filter: AlarmFilter, status: AlarmStatus, reload: () => void): Promise<void> {
+  const words = alarmWords();
+  const count = await countOfChange(filter, status);
+  const steps: { readonly old: AlarmStatus; readonly requestedAt: string }[] = [];
+  try {
+    for (const old of oldStatuses(filter, status)) {
+      const requestedAt = await setStatusOfMany({ ...filter, status: old }, status);
+      steps.push({ old, requestedAt });
+      await waitUntilNone({ ...filter, status: old });
+    }
+  } finally {
+    reload();
+  }
+  if (count === 0) notify(words.changed(0, status));
+  else
+    notifyUndoable(words.changed(count, status), async () => {
+      // The last first: what it sets back no longer has the new status when the one before it is set back.
+      for (const { old, requestedAt } of [...steps].reverse()) {
+        const changed = { ...filter, status, lastUpdatedFrom: requestedAt };
+        await setStatusOfMany(changed, old);
+        await waitUntilNone(changed);
+      }
+      reload();
+    });
+}
