@@ -10,6 +10,8 @@ import { galleryRoutes } from './screens/gallery/routes.ts';
 import { homeRoutes } from './screens/home/routes.ts';
 import { operateRoutes } from './screens/operate/routes.ts';
 import { measurementRoutes } from './screens/measurements/routes.ts';
+import { operationTabRoutes } from './screens/operations/device/routes.ts';
+import { operationRoutes } from './screens/operations/routes.ts';
 
 /** `localStorage.setItem('millrace.gallery', 'yes')` shows what is for developers. */
 const isForDevelopers = (): boolean => {
@@ -30,6 +32,8 @@ export const ROUTES: readonly RouteEntry[] = [
   ...deviceTabRoutes,
   ...measurementRoutes,
   ...alarmRoutes,
+  ...operationTabRoutes,
+  ...operationRoutes,
   ...accountRoutes,
   ...(isForDevelopers() ? galleryRoutes : []),
 ];

@@ -1,0 +1,76 @@
+/** What the screens of operations compute, without a browser: rows that devices send, differences, files, filters. */
+import t from 'tap';
+import { commandOf, memberText, repeatOf } from '../../web/screens/operations/operation.ts';
+import type { Operation } from '../../web/screens/operations/operation.ts';
+import { isWanted } from '../../web/screens/operations/list.ts';
+import { isCapable, supportRow } from '../../web/screens/operations/device/capability.ts';
+import { differenceOf } from '../../web/screens/operations/device/difference.tsx';
+import { operationFault } from '../../web/screens/operations/device/operations.tsx';
+import { ownPath } from '../../web/screens/operations/device/own-file.tsx';
+import { words } from '../../web/screens/operations/text.ts';
+
+const OPERATION: Operation = {
+  id: '7',
+  deviceId: '42',
+  status: 'FAILED',
+  creationTime: '2026-11-21T14:03:00.000Z',
+  description: 'Once',
+  failureReason: 'no power',
+  bulkOperationId: '3',
+  deviceName: 'Pump',
+  deviceExternalIDs: {},
+  c8y_Command: { text: 'uptime', result: 'up' },
+};
+
+t.test('an operation is known by its fragment, and repeated without what the server set', async (t) => {
+  t.equal(commandOf(OPERATION), 'c8y_Command');
+  t.equal(memberText(OPERATION, 'c8y_Command', 'result'), 'up');
+  t.same(repeatOf(OPERATION), { description: 'Once', c8y_Command: { text: 'uptime', result: 'up' } });
+  t.ok(isWanted(OPERATION, { deviceId: '42', status: 'FAILED', fragmentType: 'c8y_Command' }));
+  for (const filter of [
+    { deviceId: '43' },
+    { status: 'PENDING' },
+    { fragmentType: 'c8y_Restart' },
+    { bulkOperationId: '4' },
+  ])
+    t.notOk(isWanted(OPERATION, filter), JSON.stringify(filter));
+});
+
+t.test('what a device has to send keeps what it takes already', async (t) => {
+  const device = { c8y_SupportedOperations: ['c8y_Restart', 'a,b'] };
+  t.notOk(isCapable(device, 'shell'));
+  t.ok(isCapable({ c8y_SupportedOperations: ['c8y_SoftwareList'] }, 'software'));
+  t.equal(supportRow(device, ['c8y_Command']), '114,c8y_Restart,"a,b",c8y_Command');
+});
+
+t.test('a JSON operation says what is missing or not allowed in it', async (t) => {
+  const text = words();
+  t.equal(operationFault('{"c8y_Restart": {}}', text), undefined);
+  t.match(operationFault('{"c8y_Restart": ', text), /Line 1, column \d+/);
+  t.match(operationFault('{"deviceId": "1", "c8y_Restart": {}}', text), /deviceId is set/);
+  t.match(operationFault('{"description": "x"}', text), /fragment/);
+});
+
+t.test('the difference of two texts leaves out what is far from a change', async (t) => {
+  const lines = Array.from({ length: 20 }, (_, index) => `line ${index}`);
+  const changed = lines.map((line, index) => (index === 10 ? 'other' : line));
+  t.same(differenceOf('same\n', 'same\n'), []);
+  const found = differenceOf(lines.join('\n'), changed.join('\n')) ?? [];
+  t.same(
+    found.filter(({ kind }) => kind !== 'same').map(({ kind, count }) => [kind, count]),
+    [
+      ['skipped', 7],
+      ['removed', 1],
+      ['added', 1],
+      ['skipped', 6],
+    ],
+  );
+});
+
+t.test('files are read from this server alone', async (t) => {
+  const device = { id: '1', self: 'https://iot.example/inventory/managedObjects/1' };
+  t.equal(ownPath('https://iot.example/event/events/5/binaries', device), '/event/events/5/binaries');
+  t.equal(ownPath('http://localhost/inventory/binaries/5', device), '/inventory/binaries/5');
+  t.equal(ownPath('https://evil.example/event/events/5/binaries', device), undefined);
+  t.equal(ownPath('https://iot.example/user/t1/users', device), undefined);
+});

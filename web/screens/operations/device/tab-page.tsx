@@ -1,0 +1,60 @@
+/** A tab of operations: its content for a device that takes them, else what the device has to send to get it. */
+import type { ComponentChildren } from 'preact';
+import { connectionOf } from '../../../parts/badge.tsx';
+import { DevicePage } from '../../../parts/device-page.tsx';
+import type { DeviceContent } from '../../../parts/device-page.tsx';
+import { Code } from '../../../parts/json.tsx';
+import { Empty } from '../../../parts/states.tsx';
+import { words as operationWords } from '../text.ts';
+import { CAPABILITIES, isCapable, supportBody, supportRow } from './capability.ts';
+import type { Capability } from './capability.ts';
+
+/** What is sent to a device that is not there waits for it. */
+export function OfflineNote({ device }: Pick<DeviceContent, 'device'>) {
+  const words = operationWords();
+  if (connectionOf(device) !== 'DISCONNECTED') return null;
+  return (
+    <p class="note" role="note">
+      <strong>{words.offlineTitle}.</strong> {words.offlineText}
+    </p>
+  );
+}
+
+function Needs({ device, capability }: Pick<DeviceContent, 'device'> & { readonly capability: Capability }) {
+  const words = operationWords();
+  const [first] = CAPABILITIES[capability];
+  return (
+    <Empty title={words.needsTitle(first)}>
+      <p>{words.needsText}</p>
+      <Code text={supportRow(device, [first])} label="s/us" />
+      <p>{words.needsRest}</p>
+      <Code
+        text={`PUT /inventory/managedObjects/${device.id}\n${supportBody(device, [first])}`}
+        label="PUT /inventory/managedObjects"
+      />
+    </Empty>
+  );
+}
+
+export interface TabPageProps {
+  readonly id: string;
+  readonly capability: Capability;
+  readonly children: (content: DeviceContent) => ComponentChildren;
+}
+
+export function TabPage({ id, capability, children }: TabPageProps) {
+  return (
+    <DevicePage id={id}>
+      {(content) =>
+        isCapable(content.device, capability) ? (
+          <div class="stack">
+            <OfflineNote device={content.device} />
+            {children(content)}
+          </div>
+        ) : (
+          <Needs device={content.device} capability={capability} />
+        )
+      }
+    </DevicePage>
+  );
+}

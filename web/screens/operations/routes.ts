@@ -1,0 +1,16 @@
+/** Operations of all devices, and bulk operations. */
+import { SendHorizontal } from 'lucide';
+import type { RouteEntry } from '../../core/route.ts';
+import { CONTROL_READ } from './operation.ts';
+import { words } from './text.ts';
+
+export const operationRoutes: readonly RouteEntry[] = [
+  {
+    path: '/operations',
+    title: () => words().title,
+    load: () => import('./all.tsx'),
+    nav: { section: 'devices', order: 20, icon: SendHorizontal },
+    keys: 'g o',
+    roles: [...CONTROL_READ, 'ROLE_DEVICE_CONTROL_ADMIN'],
+  },
+];
