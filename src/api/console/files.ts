@@ -37,16 +37,16 @@ export async function readConsole(folder: string): Promise<ConsoleFiles> {
     names = await readdir(folder);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    return { fault: `${folder} does not exist: npm run build makes it` };
+    return { fault: 'dist/web does not exist: npm run build makes it' };
   }
   if (names.includes(FAULT_FILE)) return { fault: await readFile(join(folder, FAULT_FILE), 'utf8') };
-  if (!names.includes(INDEX_FILE)) return { fault: `${INDEX_FILE} is missing in ${folder}: npm run build makes it` };
+  if (!names.includes(INDEX_FILE)) return { fault: `${INDEX_FILE} is missing in dist/web: npm run build makes it` };
   const contents = new Map<string, Buffer>();
   let bytes = 0;
   for (const name of names) {
     const content = await readFile(join(folder, name));
     bytes += content.length;
-    if (bytes > BYTES_MAX) return { fault: `${folder} holds more than ${BYTES_MAX} bytes` };
+    if (bytes > BYTES_MAX) return { fault: `dist/web holds more than ${BYTES_MAX} bytes` };
     contents.set(name, content);
   }
   const files = new Map<string, ConsoleFile>();

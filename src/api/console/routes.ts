@@ -22,12 +22,14 @@ const HTML_TYPE = 'text/html;charset=UTF-8';
 const FILE = /^[^/]+\.[a-z0-9]{2,5}$/;
 const YEAR = 'public, max-age=31536000, immutable';
 
+/** Scheme, host and path. Not by URL: what a client calls the server need not be a host that it takes, for instance 256.0.0.1. */
+const BASE = /^http(s?):\/\/([^/]+)(.*)$/;
+
 /**
  * Nothing comes from elsewhere, and no code stands in the page. Older Safari does not take `self` for a WebSocket.
- * @param origin of the server as the browser calls it.
+ * @param socket the server's WebSockets as the browser calls them.
  */
-function policyOf(origin: URL): string {
-  const socket = `${origin.protocol === 'https:' ? 'wss' : 'ws'}://${origin.host}`;
+function policyOf(socket: string): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
@@ -42,11 +44,11 @@ function policyOf(origin: URL): string {
 }
 
 function page(request: ApiRequest, index: string): Answer {
-  const url = new URL(`${request.baseUrl}${ROOT}/`);
-  const text = index.replace('{{base}}', url.pathname);
-  const tag = tagOf(text + url.host);
+  const [, secure = '', host = '', prefix = ''] = BASE.exec(request.baseUrl) ?? [];
+  const text = index.replace('{{base}}', `${prefix}${ROOT}/`);
+  const tag = tagOf(text + host);
   const headers = [
-    ...['ETag', tag, 'Cache-Control', 'no-cache', 'Content-Security-Policy', policyOf(url)],
+    ...['ETag', tag, 'Cache-Control', 'no-cache', 'Content-Security-Policy', policyOf(`ws${secure}://${host}`)],
     ...['Referrer-Policy', 'same-origin'],
     ...['Cross-Origin-Opener-Policy', 'same-origin', 'Cross-Origin-Resource-Policy', 'same-origin'],
   ];
@@ -71,6 +73,9 @@ async function* once(content: Buffer): AsyncIterable<Buffer> {
   yield content;
 }
 
+/** Before a folder without console is looked at again: it may be built meanwhile. */
+const READ_AGAIN_MS = 1_000;
+
 /** What operators read in the place of the console. */
 const fault = (why: string): Answer => ({
   status: 503,
@@ -82,6 +87,18 @@ const fault = (why: string): Answer => ({
 /** @param folder where the build puts the console; it is read once, at the first request. */
 export function consoleRoutes(folder = join(PROJECT_FOLDER, 'dist', 'web')): Route[] {
   let reading: Promise<ConsoleFiles> | undefined;
+  const read = (): Promise<ConsoleFiles> => {
+    reading ??= readConsole(folder)
+      .catch((error: NodeJS.ErrnoException) => ({ fault: `its files cannot be read: ${error.code}` }))
+      .then((found) => {
+        if ('fault' in found)
+          setTimeout(() => {
+            reading = undefined;
+          }, READ_AGAIN_MS).unref();
+        return found;
+      });
+    return reading;
+  };
   const serve = async (request: ApiRequest): Promise<Answer | typeof ANSWERED> => {
     const name = request.params['file'] ?? '';
     if (name === '' && !request.exchange.path.endsWith('/'))
@@ -91,17 +108,12 @@ export function consoleRoutes(folder = join(PROJECT_FOLDER, 'dist', 'web')): Rou
         text: '',
         headers: ['Location', `${request.baseUrl}${ROOT}/`, 'Cache-Control', 'no-cache'],
       };
-    reading ??= readConsole(folder);
-    const read = await reading;
-    if ('fault' in read) {
-      // It may be built meanwhile.
-      reading = undefined;
-      return fault(read.fault);
-    }
-    const found = read.files.get(name);
+    const built = await read();
+    if ('fault' in built) return fault(built.fault);
+    const found = built.files.get(name);
     if (found !== undefined) return file(request, name, found);
     if (FILE.test(name)) throw new PlatformError('general/unknown-path', { path: request.exchange.path });
-    return page(request, read.index);
+    return page(request, built.index);
   };
   const common = {
     method: 'GET',

@@ -56,6 +56,9 @@ export const forgetBasic = (): void => sessionStorage.removeItem(BASIC_KEY);
 
 const basic = (): string | null => sessionStorage.getItem(BASIC_KEY);
 
+/** This tab has a login of its own: the others do not share it. */
+export const isBasic = (): boolean => basic() !== null;
+
 /** What scripts repeat of the login's cookies. */
 const xsrfToken = (): string | undefined => {
   const value = /(?:^|;\s*)XSRF-TOKEN=([^;]*)/.exec(document.cookie)?.[1];

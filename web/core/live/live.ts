@@ -4,7 +4,7 @@
  */
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { handshakeExtension } from '../api/session.ts';
+import { handshakeExtension, isBasic } from '../api/session.ts';
 import { CONSOLE_PATH, socketUrl } from '../places.ts';
 import type { LiveMessage, LiveState } from './bayeux.ts';
 import { LiveHub } from './hub.ts';
@@ -80,7 +80,7 @@ function take(message: FromHub): void {
 }
 
 function joinHub(): (message: ToHub) => void {
-  if (typeof SharedWorker !== 'undefined') {
+  if (typeof SharedWorker !== 'undefined' && !isBasic()) {
     const { port } = new SharedWorker(`${CONSOLE_PATH}${__WORKER_FILE__}`, { type: 'module', name: 'millrace' });
     port.onmessage = ({ data }: MessageEvent<FromHub>) => take(data);
     return (message) => port.postMessage(message);

@@ -101,8 +101,10 @@ export async function startSession(): Promise<void> {
 
 /** Ends the session, here and in other tabs, which share its cookie. @throws ApiError. */
 export async function logOut(): Promise<void> {
-  await plainRequest('/user/logout', { method: 'POST', headers: sessionHeaders() });
+  const headers = sessionHeaders();
+  // First: whatever the server says, this tab is logged out.
   forgetBasic();
+  await plainRequest('/user/logout', { method: 'POST', headers });
   isLoginAsked.value = true;
   location.reload();
 }
