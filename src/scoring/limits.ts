@@ -6,6 +6,7 @@ export const SCORING_LIMIT = {
   MODEL_BYTES: 'scoring/model-bytes',
   RESOURCES: 'scoring/resources',
   RESOURCE_BYTES: 'scoring/resource-bytes',
+  SCRIPT_BYTES: 'scoring/script-bytes',
   GROUPS: 'scoring/groups',
   GROUP_BYTES: 'scoring/group-bytes',
   APPLIES: 'scoring/applies',

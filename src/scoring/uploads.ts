@@ -7,6 +7,7 @@ import { PlatformError } from '../model/errors.ts';
 import type { Turns } from '../pacing/turns.ts';
 import type { Blobs } from '../ports/blobs.ts';
 import { sendContent } from '../scoring-workers/content/source-port.ts';
+import { isJavaScript, JAVASCRIPT_BYTES_MAX } from '../scoring-workers/resources/java-script.ts';
 import type { ScoringPool } from '../scoring-workers/pool.ts';
 import type { ModelInformation } from '../scoring-workers/pmml/engine.ts';
 import type { Problem } from '../scoring-workers/pmml/document/problems.ts';
@@ -161,6 +162,11 @@ export function uploadResource(parts: UploadParts, asker: Asker, upload: Upload)
   return orRemoved(parts, upload, async () => {
     if (upload.bytes === 0) throw new PlatformError('scoring/empty-input');
     const fileName = safeName(baseName(upload.fileName));
+    if (isJavaScript(fileName) && upload.bytes > JAVASCRIPT_BYTES_MAX) {
+      const limit = SCORING_LIMIT.SCRIPT_BYTES;
+      parts.refusals.count(limit);
+      throw new PlatformError('scoring/too-large', { limit, maximum: JAVASCRIPT_BYTES_MAX });
+    }
     const { type, names } = await inspected(parts, asker, fileName, upload);
     const resource: StoredResource = { fileName, blob: upload.key, bytes: upload.bytes, type, names };
     await createResource(parts, asker, 'pmml', resource);

@@ -6,8 +6,10 @@ import { Turns } from '../../src/pacing/turns.ts';
 import { Applies } from '../../src/scoring/applies.ts';
 import { ModelRuns, type RunAnswer, type RunTask } from '../../src/scoring/model-runs.ts';
 import { Predictions } from '../../src/scoring/predictions.ts';
+import { Scoring } from '../../src/scoring/scoring.ts';
 import { ScoringPool } from '../../src/scoring-workers/pool.ts';
 import type { ApplyTask } from '../../src/scoring-workers/protocol.ts';
+import { FakePlatform } from '../api/helpers/fake-platform.ts';
 import { untilTurn } from '../helpers/until.ts';
 
 const MODEL: StoredModel = { name: 'm', blob: 'k', bytes: 1, compiledBytes: 1, isActive: true, createdAt: 0 };
@@ -121,4 +123,33 @@ t.test("a tenant's tasks do not hold up another's", async (t) => {
   t.ok(order.indexOf(2) <= 2, `the other tenant is among the next: ${order.join()}`);
   const many = await Promise.allSettled(Array.from({ length: 7 }, () => run(1)));
   t.equal(many.filter(({ status }) => status === 'rejected').length, 1, 'one runs, five wait, one is refused');
+});
+
+t.test("a tenant's upload that is read for long does not hold up another's", async (t) => {
+  const fake = new FakePlatform();
+  const platform = fake.platform();
+  const scoring = new Scoring({
+    blobs: fake.blobs,
+    documents: platform.documents,
+    refusals: { count: () => undefined },
+    log: QUIET,
+    spoolDirectory: '',
+    diskRefusal: () => undefined,
+    threads: 1,
+    memoryBytesMax: 64 * 1_048_576,
+    taskMsMax: 60_000,
+    version: '1',
+    thread: new URL('../helpers/scoring/bad-thread.js', import.meta.url),
+  });
+  const upload = async (tenant: number, fileName: string) => {
+    const { key, bytes } = await fake.blobs.put([Buffer.from('x')], 9);
+    return scoring.uploadResource(platform, { tenant, user: 'u' }, { fileName, key, bytes });
+  };
+  const endless = upload(2, 'loop.csv').then(
+    () => 'done',
+    () => 'ended',
+  );
+  t.match(await upload(3, 'quick.csv'), { fileName: 'quick.csv' });
+  await scoring.stop();
+  t.equal(await endless, 'ended');
 });

@@ -1,20 +1,18 @@
 /** Files with functions in JavaScript (docs/spec/scoring.md#javascript-functions). */
-import { ContentError, ContentTooLong } from '../content/byte-reader.ts';
+import { ContentError } from '../content/byte-reader.ts';
 import { whole } from '../content/whole.ts';
 import { FunctionLibrary, fullNames } from '../functions/library.ts';
 
 /** Of one file. */
-const SCRIPT_BYTES_MAX = 1_048_576;
+export const JAVASCRIPT_BYTES_MAX = 1_048_576;
 
 export const isJavaScript = (fileName: string): boolean => /\.js$/i.test(fileName);
 
-/** @throws ContentError for what is not a text */
+/** @throws ContentError for what is not a text, ContentTooLong beyond the bound */
 export async function readJavaScript(content: AsyncIterable<Uint8Array>): Promise<string> {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(await whole(content, SCRIPT_BYTES_MAX));
+    return new TextDecoder('utf-8', { fatal: true }).decode(await whole(content, JAVASCRIPT_BYTES_MAX));
   } catch (error) {
-    if (error instanceof ContentTooLong)
-      throw new ContentError(`it has more than ${SCRIPT_BYTES_MAX} bytes (scoring/script-bytes)`);
     if (error instanceof TypeError) throw new ContentError('it is not UTF-8');
     throw error;
   }

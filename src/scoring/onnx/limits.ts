@@ -9,7 +9,6 @@ export const ONNX_LIMIT = {
   SCRIPTS_WAITING_OF_USER: 'scoring/scripts-waiting-of-user',
   INPUT: 'scoring/onnx-input-bytes',
   INPUTS: 'scoring/onnx-inputs-bytes',
-  SCRIPT_BYTES: 'scoring/script-bytes',
   TIME: 'scoring/onnx-time',
   SCRIPT_TIME: 'scoring/script-time',
   MEMORY: 'scoring/onnx-memory',

@@ -110,8 +110,8 @@ export class OnnxScoring {
   uploadScript(records: RecordParts, asker: Asker, upload: Upload): Promise<StoredResource> {
     return orRemoved(this.#options, upload, async () => {
       if (upload.bytes > SCRIPT_BYTES_MAX) {
-        this.#options.refusals.count(ONNX_LIMIT.SCRIPT_BYTES);
-        throw new PlatformError('scoring/too-large', { limit: ONNX_LIMIT.SCRIPT_BYTES, maximum: SCRIPT_BYTES_MAX });
+        this.#options.refusals.count(SCORING_LIMIT.SCRIPT_BYTES);
+        throw new PlatformError('scoring/too-large', { limit: SCORING_LIMIT.SCRIPT_BYTES, maximum: SCRIPT_BYTES_MAX });
       }
       if (baseName(upload.fileName) === '')
         throw new PlatformError('scoring/bad-field', { name: 'file', value: '', limit: 'the name of the script' });

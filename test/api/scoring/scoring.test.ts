@@ -335,6 +335,10 @@ t.test('functions in JavaScript, and several lookup tables', async (t) => {
     await send('POST', '/resource?file=bad.js', 'export const a = ;'),
     errorOf(400, /bad.js cannot be used in line 1: SyntaxError/),
   );
+  t.match(
+    await send('POST', '/resource?file=long.js', `//${'x'.repeat(1_048_576)}`),
+    errorOf(400, /1048576.*scoring\/script-bytes|scoring\/script-bytes.*1048576/),
+  );
 
   const uses = { one: lookUp('one'), two: lookUp('two'), half: call('geo:half'), plain: call('half') };
   t.equal((await send('POST', '/model?file=uses.pmml', modelOf('uses', uses))).status, 201);
