@@ -8,6 +8,7 @@ import { missing } from '../helpers/tools.ts';
 import { startConsole } from './helpers/browser.ts';
 import type { ConsoleBrowser } from './helpers/browser.ts';
 import { accountScreens } from './screens/account.ts';
+import { adminScreens } from './screens/admin.ts';
 import { deviceScreens } from './screens/devices.ts';
 import { everyScreen } from './screens/everywhere.ts';
 import { loginScreens } from './screens/login.ts';
@@ -15,6 +16,8 @@ import { loginScreens } from './screens/login.ts';
 const AREAS: readonly (readonly [name: string, tests: (t: Test, console: ConsoleBrowser) => Promise<void>])[] = [
   ['login', loginScreens],
   ['devices', deviceScreens],
+  ['account', accountScreens],
+  ['administration', adminScreens],
   ['every screen', everyScreen],
   // Last: the language that it keeps with the user would be that of all pages.
   ['account', accountScreens],

@@ -1,5 +1,15 @@
 /** Administration: who may what, and what the tenant keeps. */
-import { BadgeCheck, KeyRound, ScrollText, SlidersHorizontal, Timer, Users, UsersRound } from 'lucide';
+import {
+  AppWindow,
+  BadgeCheck,
+  Building2,
+  KeyRound,
+  ScrollText,
+  SlidersHorizontal,
+  Timer,
+  Users,
+  UsersRound,
+} from 'lucide';
 import type { RouteEntry } from '../../core/route.ts';
 import { words } from './text.ts';
 
@@ -70,5 +80,33 @@ export const adminRoutes: readonly RouteEntry[] = [
     load: () => import('./settings/certificates.tsx'),
     nav: { section: 'admin', order: 6, icon: BadgeCheck },
     roles: ['ROLE_TENANT_ADMIN', 'ROLE_TENANT_MANAGEMENT_ADMIN', 'ROLE_TENANT_MANAGEMENT_READ'],
+  },
+  {
+    path: '/admin/tenants',
+    title: () => words().tenants,
+    load: () => import('./tenants/list.tsx'),
+    nav: { section: 'admin', order: 7, icon: Building2 },
+    roles: ['ROLE_TENANT_MANAGEMENT_READ'],
+  },
+  {
+    path: '/admin/tenants/:id',
+    title: () => words().tenant,
+    load: () => import('./tenants/tenant.tsx'),
+    roles: ['ROLE_TENANT_MANAGEMENT_READ'],
+    example: { id: 't1' },
+  },
+  {
+    path: '/admin/applications',
+    title: () => words().applications,
+    load: () => import('./applications/list.tsx'),
+    nav: { section: 'admin', order: 8, icon: AppWindow },
+    roles: ['ROLE_APPLICATION_MANAGEMENT_READ', 'ROLE_APPLICATION_MANAGEMENT_ADMIN'],
+  },
+  {
+    path: '/admin/applications/:id',
+    title: () => words().application,
+    load: () => import('./applications/application.tsx'),
+    roles: ['ROLE_APPLICATION_MANAGEMENT_READ', 'ROLE_APPLICATION_MANAGEMENT_ADMIN'],
+    example: { id: '1' },
   },
 ];

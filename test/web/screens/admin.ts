@@ -1,0 +1,47 @@
+/** Administration: a user with a group, a role taken and given back, a count before retention, a setting undone, a refused right. */
+import type { Test } from 'tap';
+import type { ConsoleBrowser } from '../helpers/browser.ts';
+
+export async function adminScreens(t: Test, console: ConsoleBrowser): Promise<void> {
+  const page = await console.page(t);
+  const { rest } = console.server;
+
+  await console.open(page, '/admin/users');
+  await page.getByRole('button', { name: 'Add a user' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('User name').fill('ada');
+  await dialog.getByLabel('readers').check();
+  await dialog.getByRole('button', { name: 'Add a user' }).click();
+  await page.getByText('The password is shown once').waitFor();
+  await page.getByRole('dialog').getByRole('button', { name: 'Open' }).click();
+  await page.getByRole('heading', { name: 'ada', level: 1 }).waitFor();
+  await page.getByRole('row', { name: /ROLE_ALARM_READ Everywhere group readers/ }).waitFor();
+  await page.getByRole('button', { name: 'Disable' }).click();
+  await page.getByText('ada is disabled').waitFor();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByRole('button', { name: 'Disable' }).waitFor();
+  t.match(await rest.read('/user/t1/users/ada'), { enabled: true });
+
+  await console.open(page, '/admin/users/admin');
+  await page.getByRole('button', { name: 'Delete' }).first().click();
+  await page.getByRole('status').or(page.locator('.notice')).getByText('neither disable nor delete').waitFor();
+
+  await console.open(page, '/admin/retention');
+  await page.getByRole('button', { name: 'Count what would go' }).click();
+  await page.getByRole('row', { name: /a person Done 0 would go/ }).waitFor();
+
+  await console.open(page, '/admin/options');
+  await page.getByRole('button', { name: 'Set an option' }).click();
+  await page.getByLabel('Category').fill('plant');
+  await page.getByLabel('Key').fill('shift');
+  await page.getByRole('dialog').getByLabel('Value').fill('early');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: 'Delete: plant/shift' }).click();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByRole('button', { name: 'Delete: plant/shift' }).waitFor();
+
+  await console.open(page, '/admin/tenants');
+  await page.getByText('ROLE_TENANT_MANAGEMENT_READ').waitFor();
+  await console.open(page, '/admin/server');
+  await page.getByText('The server is well').waitFor();
+}

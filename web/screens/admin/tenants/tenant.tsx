@@ -1,0 +1,279 @@
+/** A tenant: who it is, its limits, usage and applications; suspending and deleting it. */
+import { useLocation } from 'preact-iso';
+import { useState } from 'preact/hooks';
+import { Trash2 } from 'lucide';
+import { changeJson, getJson } from '../../../core/api/json.ts';
+import { useAction, useLoaded } from '../../../core/api/request.ts';
+import { tenant as yours } from '../../../core/api/session.ts';
+import { notify, notifyUndoable } from '../../../core/notices.ts';
+import { href, queryText } from '../../../core/route.ts';
+import type { ScreenProps } from '../../../core/route.ts';
+import { collectionAt, unwrapped, wholeOf } from '../../../core/server/collection.ts';
+import { common } from '../../../core/text/common.ts';
+import { numberText } from '../../../core/text/language.ts';
+import { bytesText } from '../../../core/text/units.ts';
+import { dayOf } from '../../../core/time/time.ts';
+import { Button } from '../../../parts/button.tsx';
+import { CopyAs } from '../../../parts/copy.tsx';
+import { userWithTenant } from '../../../parts/device-page.tsx';
+import { Confirm } from '../../../parts/dialog.tsx';
+import { Form, SelectField, TextField } from '../../../parts/fields.tsx';
+import { Page, Section } from '../../../parts/page.tsx';
+import { FormFault, With } from '../../../parts/states.tsx';
+import { Time } from '../../../parts/time.tsx';
+import type { Application } from '../applications/application-data.ts';
+import { words as adminWords } from '../text.ts';
+import { LIMITS, isBadLimit, limitText, tenantPath, withLimits } from './tenant-data.ts';
+import type { Tenant } from './tenant-data.ts';
+import { words as tenantWords } from './text.ts';
+
+const UPDATE = ['ROLE_TENANT_MANAGEMENT_ADMIN', 'ROLE_TENANT_MANAGEMENT_UPDATE'];
+const ADMIN = ['ROLE_TENANT_MANAGEMENT_ADMIN'];
+const MANAGEMENT = 'management';
+const USAGE_DAYS = 31;
+const DAY_MS = 86_400_000;
+const USAGE = [
+  'deviceCount',
+  'measurementsCreatedCount',
+  'eventsCreatedCount',
+  'alarmsCreatedCount',
+  'inventoriesCreatedCount',
+  'requestCount',
+  'deviceRequestCount',
+  'storageSize',
+] as const;
+
+function Usage({ id }: { readonly id: string }) {
+  const words = tenantWords();
+  const loaded = useLoaded(
+    (signal) => {
+      const days = { dateFrom: dayOf(Date.now() - (USAGE_DAYS - 1) * DAY_MS, 'UTC'), dateTo: dayOf(Date.now(), 'UTC') };
+      const query = queryText({ tenant: id, ...days });
+      return getJson<Readonly<Record<string, number>>>(`/tenant/statistics/summary${query}`, signal);
+    },
+    [id],
+  );
+  return (
+    <Section title={words.usage}>
+      <With loaded={loaded}>
+        {(usage) => (
+          <dl class="facts">
+            {USAGE.map((name) => (
+              <>
+                <dt key={name}>{words.usageNames[name]}</dt>
+                <dd>{(name === 'storageSize' ? bytesText : numberText)(usage[name] ?? 0)}</dd>
+              </>
+            ))}
+          </dl>
+        )}
+      </With>
+    </Section>
+  );
+}
+
+function Limits({ tenant, onChanged }: { readonly tenant: Tenant; readonly onChanged: () => void }) {
+  const words = tenantWords();
+  const [fields, setFields] = useState<Readonly<Record<string, string>>>(() =>
+    Object.fromEntries(LIMITS.map((name) => [name, limitText(tenant, name)])),
+  );
+  const save = useAction(async () => {
+    if (LIMITS.some((name) => isBadLimit(fields[name]))) return;
+    await changeJson('PUT', tenantPath(tenant.id), { customProperties: withLimits(tenant, fields) });
+    notify(words.changed(tenant.id));
+    onChanged();
+  });
+  return (
+    <Section title={words.limits}>
+      <Form onSubmit={() => void save.run()} label={words.limits}>
+        {LIMITS.map((name) => (
+          <TextField
+            key={name}
+            label={words.limitNames[name]}
+            inputMode="numeric"
+            value={fields[name]}
+            error={isBadLimit(fields[name]) ? words.badLimit : undefined}
+            onInput={(value) => setFields({ ...fields, [name]: value })}
+          />
+        ))}
+        <p class="field-hint">{words.limitHint}</p>
+        <div>
+          <Button type="submit" roles={UPDATE} isBusy={save.isRunning}>
+            {common().save}
+          </Button>
+        </div>
+        <FormFault error={save.error} />
+      </Form>
+    </Section>
+  );
+}
+
+function Applications({ id }: { readonly id: string }) {
+  const words = tenantWords();
+  const path = `${tenantPath(id)}/applications`;
+  const [chosen, setChosen] = useState('');
+  const loaded = useLoaded(
+    async (signal) =>
+      unwrapped<Application | undefined>('application')(await wholeOf(collectionAt(path, 'references'), signal)),
+    [id],
+  );
+  const all = useLoaded(
+    (signal) => collectionAt<Application>('/application/applications', 'applications').load(1, signal),
+    [],
+  );
+  const change = useAction(async (application: Application, isOn: boolean) => {
+    const set = (on: boolean): Promise<unknown> =>
+      on
+        ? changeJson('POST', path, { application: { id: application.id } })
+        : changeJson('DELETE', `${path}/${application.id}`);
+    await set(isOn);
+    loaded.reload();
+    setChosen('');
+    notifyUndoable((isOn ? words.subscribed : words.unsubscribed)(application.name, id), async () => {
+      await set(!isOn);
+      loaded.reload();
+    });
+  });
+  const held = (loaded.data ?? []).filter((one) => one !== undefined);
+  const others = (all.data ?? []).filter((one) => !held.some((has) => has.id === one.id));
+  const picked = others.find((one) => one.id === chosen);
+  return (
+    <Section title={words.applications}>
+      <With loaded={loaded}>
+        {() => (
+          <ul class="stack">
+            {held.length === 0 && <li class="muted">{words.noApplications}</li>}
+            {held.map((application) => (
+              <li key={application.id} class="row row-apart">
+                <a href={href('/admin/applications/:id', { id: application.id })}>{application.name}</a>
+                <Button
+                  kind="quiet"
+                  roles={UPDATE}
+                  label={`${words.unsubscribe}: ${application.name}`}
+                  onClick={() => void change.run(application, false)}
+                >
+                  {words.unsubscribe}
+                </Button>
+              </li>
+            ))}
+          </ul>
+        )}
+      </With>
+      <div class="filters">
+        <SelectField
+          label={words.subscribe}
+          value={chosen}
+          options={[{ value: '', text: words.choose }, ...others.map((one) => ({ value: one.id, text: one.name }))]}
+          onChange={setChosen}
+        />
+        <Button
+          roles={UPDATE}
+          blocked={picked === undefined ? words.choose : undefined}
+          onClick={() => picked && void change.run(picked, true)}
+        >
+          {words.subscribe}
+        </Button>
+      </div>
+      <FormFault error={change.error} />
+    </Section>
+  );
+}
+
+export default function TenantScreen({ params: { id } }: ScreenProps) {
+  const words = tenantWords();
+  const { route } = useLocation();
+  const [open, setOpen] = useState<'suspend' | 'remove'>();
+  const loaded = useLoaded((signal) => getJson<Tenant>(tenantPath(id), signal), [id]);
+  const tenant = loaded.data;
+  const blocked = id === MANAGEMENT || id === yours.value?.name ? words.protectedTenant : undefined;
+  const close = (): void => setOpen(undefined);
+  const set = async (status: Tenant['status']): Promise<void> => {
+    await changeJson('PUT', tenantPath(id), { status });
+    loaded.reload();
+  };
+  const activate = useAction(async () => {
+    await set('ACTIVE');
+    notify(words.activated(id));
+  });
+  const suspend = async (): Promise<void> => {
+    await set('SUSPENDED');
+    notifyUndoable(words.suspended(id), () => set('ACTIVE'));
+  };
+  const remove = async (): Promise<void> => {
+    await changeJson('DELETE', tenantPath(id));
+    notify(words.removed(id));
+    route(href('/admin/tenants'));
+  };
+  return (
+    <Page
+      title={id}
+      crumbs={[{ text: adminWords().tenants, href: href('/admin/tenants') }]}
+      actions={
+        <>
+          <CopyAs request={{ path: tenantPath(id) }} user={userWithTenant()} />
+          {tenant?.status === 'SUSPENDED' ? (
+            <Button roles={UPDATE} isBusy={activate.isRunning} onClick={() => void activate.run()}>
+              {words.activate}
+            </Button>
+          ) : (
+            <Button roles={UPDATE} blocked={blocked} onClick={() => setOpen('suspend')}>
+              {words.suspend}
+            </Button>
+          )}
+          <Button icon={Trash2} kind="danger" roles={ADMIN} blocked={blocked} onClick={() => setOpen('remove')}>
+            {words.remove}
+          </Button>
+        </>
+      }
+    >
+      <FormFault error={activate.error} />
+      <With loaded={loaded}>
+        {(found) => (
+          <>
+            <dl class="facts section">
+              <dt>{words.status}</dt>
+              <dd>{words.statuses[found.status]}</dd>
+              <dt>{words.company}</dt>
+              <dd>{found.company || '–'}</dd>
+              <dt>{words.domain}</dt>
+              <dd>{found.domain || '–'}</dd>
+              <dt>{words.parent}</dt>
+              <dd>{found.parent ?? '–'}</dd>
+              <dt>{words.administrator}</dt>
+              <dd>{[found.adminName, found.adminEmail].filter(Boolean).join(' · ') || '–'}</dd>
+              <dt>{words.contact}</dt>
+              <dd>{found.contactName || '–'}</dd>
+              <dt>{words.created}</dt>
+              <dd>
+                <Time value={found.creationTime} hasAge />
+              </dd>
+            </dl>
+            <div class="columns columns-even">
+              <div>
+                <Usage id={id} />
+                <Applications key={id} id={id} />
+              </div>
+              <Limits key={id} tenant={found} onChanged={loaded.reload} />
+            </div>
+          </>
+        )}
+      </With>
+      {open === 'suspend' && (
+        <Confirm title={words.suspendTitle(id)} action={words.suspend} isDangerous run={suspend} onClose={close}>
+          <p>{words.suspendText}</p>
+        </Confirm>
+      )}
+      {open === 'remove' && (
+        <Confirm
+          title={words.removeTitle(id)}
+          action={words.remove}
+          isDangerous
+          phrase={id}
+          run={remove}
+          onClose={close}
+        >
+          <p>{words.removeText}</p>
+        </Confirm>
+      )}
+    </Page>
+  );
+}
