@@ -30,7 +30,7 @@ const OPTIONS = {
   entryNames: '[name]-[hash]',
   chunkNames: 'part-[hash]',
   assetNames: '[name]-[hash]',
-  loader: { '.svg': 'file', '.png': 'dataurl', '.geojson': 'json', '.md': 'text' },
+  loader: { '.svg': 'file', '.png': 'dataurl', '.geojson': 'json' },
 };
 
 /** The file that was made of an entry, without its folder. */
@@ -50,7 +50,11 @@ async function bundle(build, root) {
   const worker = await build({ ...common, entryPoints: ['web/core/live/worker.ts'] });
   const app = await build({
     ...common,
-    define: { __WORKER_FILE__: JSON.stringify(outputOf(worker, 'web/core/live/worker.ts')) },
+    define: {
+      __WORKER_FILE__: JSON.stringify(outputOf(worker, 'web/core/live/worker.ts')),
+      // What the names of limits mean, for the page of the server.
+      __LIMITS_PAGE__: JSON.stringify(readFileSync(join(root, 'docs', 'reference', 'limits.md'), 'utf8')),
+    },
     splitting: true,
     entryPoints: ['web/app.tsx', 'web/core/theme/first-paint.ts'],
   });

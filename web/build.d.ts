@@ -2,8 +2,5 @@
 declare module '*.css';
 /** Name of the shared worker's file. */
 declare const __WORKER_FILE__: string;
-/** Pages of the documentation as text. */
-declare module '*.md' {
-  const text: string;
-  export default text;
-}
+/** docs/reference/limits.md. */
+declare const __LIMITS_PAGE__: string;

@@ -12,6 +12,7 @@ import { operateRoutes } from './screens/operate/routes.ts';
 import { measurementRoutes } from './screens/measurements/routes.ts';
 import { operationTabRoutes } from './screens/operations/device/routes.ts';
 import { operationRoutes } from './screens/operations/routes.ts';
+import { scoringRoutes } from './screens/scoring/routes.ts';
 
 /** `localStorage.setItem('millrace.gallery', 'yes')` shows what is for developers. */
 const isForDevelopers = (): boolean => {
@@ -28,6 +29,7 @@ export const ROUTES: readonly RouteEntry[] = [
   ...deviceRoutes,
   ...operateRoutes,
   ...adminRoutes,
+  ...scoringRoutes,
   ...addDeviceRoutes,
   ...deviceTabRoutes,
   ...measurementRoutes,

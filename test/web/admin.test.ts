@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { isBadLimit, withLimits } from '../../web/screens/admin/tenants/tenant-data.ts';
-import { pageOf } from '../../web/screens/admin/applications/application-data.ts';
+import { pageOf } from '../../web/screens/admin/tenants/application-data.ts';
 import { areaText, roleMatrix } from '../../web/screens/admin/users/access.ts';
+import { faultsOf, recordOf } from '../../web/screens/scoring/model-data.ts';
 import { limitOf, limitsOf } from '../../web/screens/operate/limits.ts';
 import { lagOf, parseMetrics, ratesOf, sumOf } from '../../web/screens/operate/metrics.ts';
 import { bytesText, durationText } from '../../web/core/text/units.ts';
@@ -67,4 +68,18 @@ t.test('amounts, paths, limits of a tenant, pages of applications', async (t) =>
   const application = { id: '1', name: 'a', key: 'a', availability: 'PRIVATE' as const };
   t.equal(pageOf({ ...application, type: 'HOSTED', contextPath: 'a', activeVersionId: '2' }), '/apps/a/');
   t.equal(pageOf({ ...application, type: 'EXTERNAL', externalUrl: 'javascript:alert(1)' }), undefined);
+});
+
+t.test('a record of the filled fields, and the errors of a document', async (t) => {
+  const fields = [
+    { usage: 'ACTIVE', name: 'temperature', type: 'DOUBLE' },
+    { usage: 'ACTIVE', name: 'state', type: 'STRING' },
+    { usage: 'ACTIVE', name: 'rise', type: 'DOUBLE' },
+  ];
+  t.same(recordOf(fields, { temperature: '21.5', state: '7', rise: ' ' }), { temperature: 21.5, state: '7' });
+  const document = '<!-- PMML -->\n<PMML>\n  <!-- ERROR: DataField (line 5): wrong --><DataField/>\n<!-- ERROR: x -->';
+  t.same(faultsOf(document), [
+    { line: 5, text: 'DataField: wrong' },
+    { line: 4, text: 'x' },
+  ]);
 });

@@ -16,7 +16,6 @@ import { loginScreens } from './screens/login.ts';
 const AREAS: readonly (readonly [name: string, tests: (t: Test, console: ConsoleBrowser) => Promise<void>])[] = [
   ['login', loginScreens],
   ['devices', deviceScreens],
-  ['account', accountScreens],
   ['administration', adminScreens],
   ['every screen', everyScreen],
   // Last: the language that it keeps with the user would be that of all pages.

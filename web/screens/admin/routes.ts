@@ -11,7 +11,7 @@ import {
   UsersRound,
 } from 'lucide';
 import type { RouteEntry } from '../../core/route.ts';
-import { words } from './text.ts';
+import { words } from './titles/text.ts';
 
 const USERS = ['ROLE_USER_MANAGEMENT_READ', 'ROLE_USER_MANAGEMENT_CREATE', 'ROLE_USER_MANAGEMENT_ADMIN'];
 const GROUPS = ['ROLE_USER_MANAGEMENT_READ', 'ROLE_USER_MANAGEMENT_ADMIN'];
@@ -98,14 +98,14 @@ export const adminRoutes: readonly RouteEntry[] = [
   {
     path: '/admin/applications',
     title: () => words().applications,
-    load: () => import('./applications/list.tsx'),
+    load: () => import('./tenants/applications.tsx'),
     nav: { section: 'admin', order: 8, icon: AppWindow },
     roles: ['ROLE_APPLICATION_MANAGEMENT_READ', 'ROLE_APPLICATION_MANAGEMENT_ADMIN'],
   },
   {
     path: '/admin/applications/:id',
     title: () => words().application,
-    load: () => import('./applications/application.tsx'),
+    load: () => import('./tenants/application.tsx'),
     roles: ['ROLE_APPLICATION_MANAGEMENT_READ', 'ROLE_APPLICATION_MANAGEMENT_ADMIN'],
     example: { id: '1' },
   },

@@ -1,5 +1,4 @@
 /** Health, lag of each stage, queues, limits that refused something, slow consumers: the page reads them every 2 s. */
-import limitsPage from '../../../docs/reference/limits.md';
 import { CircleCheck, CircleX } from 'lucide';
 import { usePoll } from '../../core/api/poll.ts';
 import { useLoaded } from '../../core/api/request.ts';
@@ -19,7 +18,7 @@ import { SAMPLE_EVERY_MS, lagOf, ratesOf, readState, samples } from './metrics.t
 import type { Consumer, Metric, Part, ServerState, Status } from './metrics.ts';
 import { words as operateWords } from './text.ts';
 
-const LIMITS = limitsOf(limitsPage);
+const LIMITS = limitsOf(__LIMITS_PAGE__);
 const ONE_DIGIT = { maximumFractionDigits: 1 };
 
 function Card({ title, value, values }: { readonly title: string; readonly value: string; readonly values: number[] }) {

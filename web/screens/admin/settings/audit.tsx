@@ -12,7 +12,7 @@ import { Page } from '../../../parts/page.tsx';
 import type { Column } from '../../../parts/table.tsx';
 import { TimeRangeField } from '../../../parts/time-range.tsx';
 import { Time } from '../../../parts/time.tsx';
-import { words as adminWords } from '../text.ts';
+import { words as adminWords } from '../titles/text.ts';
 import { words as settingWords } from './text.ts';
 
 const SHAPE = {

@@ -23,7 +23,7 @@ import { Page, Section } from '../../../parts/page.tsx';
 import { FormFault } from '../../../parts/states.tsx';
 import type { Column } from '../../../parts/table.tsx';
 import { Time } from '../../../parts/time.tsx';
-import { words as adminWords } from '../text.ts';
+import { words as adminWords } from '../titles/text.ts';
 import { words as settingWords } from './text.ts';
 
 const SHAPE = { page: numberParameter(1, { minimum: 1 }) };
@@ -227,7 +227,7 @@ export default function Certificates() {
     },
     {
       id: 'actions',
-      title: '',
+      title: common().more,
       isNarrow: true,
       cell: (certificate) => {
         const isOn = certificate.status === 'ENABLED';

@@ -18,7 +18,7 @@ import { useList } from '../../../parts/list.ts';
 import { Page } from '../../../parts/page.tsx';
 import { FormFault } from '../../../parts/states.tsx';
 import type { Column } from '../../../parts/table.tsx';
-import { words as adminWords } from '../text.ts';
+import { words as adminWords } from '../titles/text.ts';
 import { words as settingWords } from './text.ts';
 
 const SHAPE = { page: numberParameter(1, { minimum: 1 }) };
@@ -121,7 +121,7 @@ export default function Options() {
     { id: 'value', title: words.value, cell: ({ value }) => <span class="mono">{value}</span> },
     {
       id: 'actions',
-      title: '',
+      title: common().more,
       isNarrow: true,
       cell: (option) => {
         const blocked = option.editable === false ? words.notEditable : undefined;

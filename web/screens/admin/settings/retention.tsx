@@ -17,7 +17,7 @@ import { FormFault, With } from '../../../parts/states.tsx';
 import { Table } from '../../../parts/table.tsx';
 import type { Column } from '../../../parts/table.tsx';
 import { Time } from '../../../parts/time.tsx';
-import { words as adminWords } from '../text.ts';
+import { words as adminWords } from '../titles/text.ts';
 import { words as settingWords } from './text.ts';
 import type { SettingTexts } from './text.ts';
 
@@ -152,7 +152,7 @@ function Runs({ isAsked, onAsked }: { readonly isAsked: boolean; readonly onAske
     },
     {
       id: 'actions',
-      title: '',
+      title: common().more,
       isNarrow: true,
       cell: ({ id, status }) =>
         status === 'RUNNING' && (
@@ -219,7 +219,7 @@ export default function Retention() {
     { id: 'age', title: words.maximumAge, isEnd: true, cell: ({ maximumAge }) => words.days(maximumAge) },
     {
       id: 'actions',
-      title: '',
+      title: common().more,
       isNarrow: true,
       cell: (rule) => {
         const given = { roles: ADMIN, kind: 'quiet' as const, blocked: rule.editable ? undefined : words.notEditable };

@@ -22,7 +22,7 @@ import { Page } from '../../../parts/page.tsx';
 import { FormFault } from '../../../parts/states.tsx';
 import type { Column } from '../../../parts/table.tsx';
 import { Time } from '../../../parts/time.tsx';
-import { words as adminWords } from '../text.ts';
+import { words as adminWords } from '../titles/text.ts';
 import { TENANTS_PATH } from './tenant-data.ts';
 import type { Tenant } from './tenant-data.ts';
 import { words as tenantWords } from './text.ts';

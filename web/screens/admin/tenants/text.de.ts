@@ -20,8 +20,6 @@ const de: TenantTexts = {
   onlyManagement: 'Kein Mandant unter diesem. Der Mandant management legt Mandanten an.',
   made: (id) => `${id} ist angelegt`,
   changed: (id) => `${id} ist geändert`,
-  changedMeanwhile: 'Es wurde inzwischen geändert. Laden Sie die Seite neu, um den Stand zu sehen.',
-  edit: 'Bearbeiten',
   suspend: 'Aussetzen',
   activate: 'Wieder zulassen',
   suspendTitle: (id) => `${id} aussetzen?`,
@@ -94,7 +92,6 @@ const de: TenantTexts = {
   tagHint: 'Durch Kommas getrennt; eine Marke einer anderen Version kommt hierher',
   setTags: 'Marken setzen',
   tagged: (version) => `Die Marken von ${version} sind gesetzt`,
-  uploadVersion: 'Version hochladen',
   removeApplicationText:
     'Archive und Versionen gehen mit, und Mandanten, die sie haben, verlieren sie. Das lässt sich nicht rückgängig machen.',
   removedDone: (name) => `${name} ist gelöscht`,

@@ -22,7 +22,7 @@ import type { List } from '../../../parts/list.ts';
 import { Page, Section } from '../../../parts/page.tsx';
 import { FormFault, With } from '../../../parts/states.tsx';
 import type { Column } from '../../../parts/table.tsx';
-import { words as adminWords } from '../text.ts';
+import { words as adminWords } from '../titles/text.ts';
 import {
   LEVELS,
   USER_ADMIN,
@@ -176,7 +176,7 @@ function Members({ group, list }: { readonly group: Group; readonly list: List<U
     { id: 'enabled', title: words.enabled, cell: ({ enabled }) => (enabled ? words.isEnabled : words.isDisabled) },
     {
       id: 'actions',
-      title: '',
+      title: common().more,
       isNarrow: true,
       cell: ({ userName }) => (
         <Button

@@ -19,7 +19,7 @@ import { useList } from '../../../parts/list.ts';
 import { Page } from '../../../parts/page.tsx';
 import { FormFault } from '../../../parts/states.tsx';
 import type { Column } from '../../../parts/table.tsx';
-import { words as adminWords } from '../text.ts';
+import { words as adminWords } from '../titles/text.ts';
 import { USER_ADMIN, groupsPath, rolesOf } from './access.ts';
 import type { Group } from './access.ts';
 import { words as userWords } from './text.ts';

@@ -18,7 +18,7 @@ import { useList } from '../../../parts/list.ts';
 import { Page } from '../../../parts/page.tsx';
 import { FormFault } from '../../../parts/states.tsx';
 import type { Column } from '../../../parts/table.tsx';
-import { words as adminWords } from '../text.ts';
+import { words as adminWords } from '../titles/text.ts';
 import { INVENTORY_ROLES_PATH, PERMISSIONS, SCOPES, USER_ADMIN } from './access.ts';
 import type { InventoryRole, Permission } from './access.ts';
 import { words as userWords } from './text.ts';
@@ -157,7 +157,7 @@ export default function InventoryRoles() {
     },
     {
       id: 'actions',
-      title: '',
+      title: common().more,
       isNarrow: true,
       cell: (role) => (
         <span class="row">

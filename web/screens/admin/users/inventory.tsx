@@ -3,10 +3,11 @@ import { X } from 'lucide';
 import { useState } from 'preact/hooks';
 import { changeJson, getJson } from '../../../core/api/json.ts';
 import { useAction, useLoaded } from '../../../core/api/request.ts';
-import { notifyUndoable } from '../../../core/notices.ts';
+import { notify, notifyUndoable } from '../../../core/notices.ts';
 import { href } from '../../../core/route.ts';
 import { listObjects, nameOf } from '../../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../../core/server/managed-object.ts';
+import { common } from '../../../core/text/common.ts';
 import { Button } from '../../../parts/button.tsx';
 import { Combobox } from '../../../parts/combobox.tsx';
 import { SelectField } from '../../../parts/fields.tsx';
@@ -65,6 +66,7 @@ export function Inventory({ name }: { readonly name: string }) {
   const add = useAction(async () => {
     if (chosenRole === undefined) return;
     await give(picked, [chosenRole.id]);
+    notify(words.given(chosenRole.name, object));
     setObject('');
   });
   const take = useAction(async ({ assignment, object: of }: Row) => {
@@ -90,7 +92,7 @@ export function Inventory({ name }: { readonly name: string }) {
     { id: 'roles', title: words.roles, cell: ({ assignment }) => assignment.roles.map((one) => one.name).join(', ') },
     {
       id: 'actions',
-      title: '',
+      title: common().more,
       isNarrow: true,
       cell: (row) => (
         <Button

@@ -22,7 +22,7 @@ import { Page } from '../../../parts/page.tsx';
 import { FormFault, With } from '../../../parts/states.tsx';
 import type { Column } from '../../../parts/table.tsx';
 import { Time } from '../../../parts/time.tsx';
-import { words as adminWords } from '../text.ts';
+import { words as adminWords } from '../titles/text.ts';
 import { USER_CREATE, join, lackedRole, readGroups, rolesOf, usersPath } from './access.ts';
 import type { User } from './access.ts';
 import { words as userWords } from './text.ts';

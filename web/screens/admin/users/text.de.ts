@@ -13,7 +13,6 @@ const de: UserTexts = {
   email: 'E-Mail',
   phone: 'Telefon',
   password: 'Passwort',
-  generate: 'Erzeugen',
   mustChange: 'Bei der ersten Anmeldung zu ändern',
   enabled: 'Zustand',
   isEnabled: 'Aktiv',

@@ -19,7 +19,7 @@ import { Form, SelectField, TextField } from '../../../parts/fields.tsx';
 import { Page, Section } from '../../../parts/page.tsx';
 import { FormFault, With } from '../../../parts/states.tsx';
 import { Time } from '../../../parts/time.tsx';
-import { words as adminWords } from '../text.ts';
+import { words as adminWords } from '../titles/text.ts';
 import {
   USER_ADMIN,
   USER_CREATE,

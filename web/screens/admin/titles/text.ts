@@ -1,5 +1,5 @@
 /** Titles of the screens of administration; their other texts are loaded with them. */
-import { defineTexts } from '../../core/text/language.ts';
+import { defineTexts } from '../../../core/text/language.ts';
 
 const en = {
   users: 'Users',

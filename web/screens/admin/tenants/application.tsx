@@ -11,6 +11,7 @@ import { href, queryText } from '../../../core/route.ts';
 import type { ScreenProps } from '../../../core/route.ts';
 import { collectionAt } from '../../../core/server/collection.ts';
 import { bytesText } from '../../../core/text/units.ts';
+import { common } from '../../../core/text/common.ts';
 import { Button, LinkButton } from '../../../parts/button.tsx';
 import { CopyAs } from '../../../parts/copy.tsx';
 import { userWithTenant } from '../../../parts/device-page.tsx';
@@ -21,11 +22,11 @@ import { FormFault, With } from '../../../parts/states.tsx';
 import { Table } from '../../../parts/table.tsx';
 import type { Column } from '../../../parts/table.tsx';
 import { Time } from '../../../parts/time.tsx';
-import { words as tenantWords } from '../tenants/text.ts';
-import { words as adminWords } from '../text.ts';
+import { words as tenantWords } from './text.ts';
+import { words as adminWords } from '../titles/text.ts';
 import { APPLICATION_ADMIN, applicationPath, pageOf } from './application-data.ts';
 import type { Application } from './application-data.ts';
-import { openUrl } from './list.tsx';
+import { openUrl } from './applications.tsx';
 
 interface Archive {
   readonly id: string;
@@ -142,7 +143,7 @@ function Archives({ application, blocked, onChanged }: PartProps) {
     },
     {
       id: 'remove',
-      title: '',
+      title: common().more,
       isNarrow: true,
       cell: (archive) => (
         <Button
@@ -227,7 +228,7 @@ function Versions({ application, blocked }: Omit<PartProps, 'onChanged'>) {
     },
     {
       id: 'remove',
-      title: '',
+      title: common().more,
       isNarrow: true,
       cell: (row) => (
         <Button

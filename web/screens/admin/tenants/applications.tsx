@@ -20,8 +20,8 @@ import { useList } from '../../../parts/list.ts';
 import { Page } from '../../../parts/page.tsx';
 import { FormFault } from '../../../parts/states.tsx';
 import type { Column } from '../../../parts/table.tsx';
-import { words as tenantWords } from '../tenants/text.ts';
-import { words as adminWords } from '../text.ts';
+import { words as tenantWords } from './text.ts';
+import { words as adminWords } from '../titles/text.ts';
 import { APPLICATIONS_PATH, APPLICATION_ADMIN, TYPES, pageOf } from './application-data.ts';
 import type { Application } from './application-data.ts';
 
@@ -106,7 +106,7 @@ export default function Applications() {
     { id: 'contextPath', title: words.contextPath, cell: ({ contextPath }) => contextPath ?? '' },
     {
       id: 'open',
-      title: '',
+      title: common().more,
       isNarrow: true,
       cell: (application) => {
         const found = pageOf(application);

@@ -1,0 +1,154 @@
+/** Bindings: models that score measurements as they come in. */
+import { useState } from 'preact/hooks';
+import { changeJson, pathOf } from '../../core/api/json.ts';
+import { useAction, useLoaded } from '../../core/api/request.ts';
+import { sendRaw } from '../../core/api/send.ts';
+import { notify, notifyUndoable } from '../../core/notices.ts';
+import { href } from '../../core/route.ts';
+import { collectionAt } from '../../core/server/collection.ts';
+import { numberParameter, textParameter, useUrlState } from '../../core/url-state.ts';
+import { common } from '../../core/text/common.ts';
+import { Button } from '../../parts/button.tsx';
+import { CopyAs } from '../../parts/copy.tsx';
+import { userWithTenant } from '../../parts/device-page.tsx';
+import { Confirm } from '../../parts/dialog.tsx';
+import { JsonView } from '../../parts/json.tsx';
+import { ListPage } from '../../parts/list-page.tsx';
+import { useList } from '../../parts/list.ts';
+import { Page, Section } from '../../parts/page.tsx';
+import { FormFault, With } from '../../parts/states.tsx';
+import type { Column } from '../../parts/table.tsx';
+import { MODEL_ADMIN } from './model-data.ts';
+import { words as scoringWords } from './text.ts';
+
+const SHAPE = { binding: textParameter(), page: numberParameter(1, { minimum: 1 }) };
+const PATH = '/service/scoring/bindings';
+const pathTo = (id: string): string => pathOf`/service/scoring/bindings/${id}`;
+
+interface Binding {
+  readonly id: string;
+  readonly bindingName: string;
+  readonly modelName: string;
+  readonly measurementType?: string;
+  readonly groupOrDeviceId?: number | string;
+  readonly creationTime?: string;
+  readonly lastUpdated?: string;
+  readonly isActive: boolean;
+  readonly output?: Readonly<Record<string, unknown>>;
+}
+
+function Metrics({ id }: { readonly id: string }) {
+  const words = scoringWords();
+  const loaded = useLoaded(async (signal) => (await sendRaw(`${pathTo(id)}/metrics`, { signal })).text(), [id]);
+  return (
+    <Section title={words.metrics}>
+      <With loaded={loaded}>{(text) => <JsonView label={words.metrics} text={text} />}</With>
+    </Section>
+  );
+}
+
+export default function Bindings() {
+  const words = scoringWords();
+  const [{ binding, page }, set] = useUrlState(SHAPE);
+  const [removed, setRemoved] = useState<Binding>();
+  const keyOf = ({ id }: Binding): string => id;
+  const { load } = collectionAt<Binding>(PATH, 'bindings');
+  const list = useList({ load, keyOf, page, inputs: [] });
+  const switchOn = async (
+    { id, creationTime: _, lastUpdated: __, ...rest }: Binding,
+    isActive: boolean,
+  ): Promise<void> => {
+    // The body replaces the binding.
+    await changeJson('PUT', pathTo(id), { ...rest, isActive });
+    list.reload();
+  };
+  const change = useAction(async (row: Binding) => {
+    await switchOn(row, !row.isActive);
+    notifyUndoable(words.changed(row.bindingName), () => switchOn(row, row.isActive));
+  });
+  const remove = async (): Promise<void> => {
+    if (removed === undefined) return;
+    await changeJson('DELETE', pathTo(removed.id));
+    notify(words.removed(removed.bindingName));
+    set({ binding: '' });
+    list.reload();
+  };
+  const columns: readonly Column<Binding>[] = [
+    {
+      id: 'name',
+      title: words.name,
+      isHeading: true,
+      cell: ({ id, bindingName }) => <a href={href('/scoring/bindings', undefined, { binding: id })}>{bindingName}</a>,
+    },
+    {
+      id: 'model',
+      title: words.model,
+      cell: ({ modelName }) => <a href={href('/scoring/models/:name', { name: modelName })}>{modelName}</a>,
+    },
+    { id: 'type', title: words.measurementType, cell: ({ measurementType }) => measurementType ?? '' },
+    {
+      id: 'target',
+      title: words.target,
+      cell: ({ groupOrDeviceId: id }) =>
+        id === undefined ? words.everything : <a href={href('/devices/:id', { id: String(id) })}>{id}</a>,
+    },
+    { id: 'output', title: words.output, cell: ({ output = {} }) => Object.keys(output).join(', ') },
+    { id: 'state', title: words.state, cell: ({ isActive }) => (isActive ? words.active : words.inactive) },
+    {
+      id: 'actions',
+      title: common().more,
+      isNarrow: true,
+      cell: (row) => {
+        const action = row.isActive ? words.deactivate : words.activate;
+        return (
+          <span class="row">
+            <Button
+              kind="quiet"
+              roles={MODEL_ADMIN}
+              label={`${action}: ${row.bindingName}`}
+              onClick={() => void change.run(row)}
+            >
+              {action}
+            </Button>
+            <Button
+              kind="quiet"
+              roles={MODEL_ADMIN}
+              label={words.removeTitle(row.bindingName)}
+              onClick={() => setRemoved(row)}
+            >
+              {words.remove}
+            </Button>
+          </span>
+        );
+      },
+    },
+  ];
+  return (
+    <Page title={words.bindings} actions={<CopyAs request={{ path: PATH }} user={userWithTenant()} />}>
+      <FormFault error={change.error} />
+      <div class="section">
+        <ListPage
+          label={words.bindings}
+          list={list}
+          columns={columns}
+          keyOf={keyOf}
+          page={page}
+          onPage={(value) => set({ page: value }, { isStep: true })}
+          empty={<p>{words.noneBindings}</p>}
+        />
+      </div>
+      {binding !== '' && <Metrics key={binding} id={binding} />}
+      {removed && (
+        <Confirm
+          title={words.removeTitle(removed.bindingName)}
+          action={words.remove}
+          isDangerous
+          run={remove}
+          onClose={() => setRemoved(undefined)}
+        >
+          <p>{words.removeText}</p>
+        </Confirm>
+      )}
+    </Page>
+  );
+}

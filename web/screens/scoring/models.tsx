@@ -1,0 +1,121 @@
+/** The PMML models, and uploading one: a document with errors is shown with each of them at its line. */
+import { Upload as UploadIcon } from 'lucide';
+import { useState } from 'preact/hooks';
+import { getJson } from '../../core/api/json.ts';
+import { useAction, useLoaded } from '../../core/api/request.ts';
+import { upload } from '../../core/api/upload.ts';
+import { notify } from '../../core/notices.ts';
+import { href, queryText } from '../../core/route.ts';
+import { common } from '../../core/text/common.ts';
+import { numberText } from '../../core/text/language.ts';
+import { Button } from '../../parts/button.tsx';
+import { CopyAs } from '../../parts/copy.tsx';
+import { userWithTenant } from '../../parts/device-page.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { FileField, Form } from '../../parts/fields.tsx';
+import { Code } from '../../parts/json.tsx';
+import { Page } from '../../parts/page.tsx';
+import { Empty, FormFault, With } from '../../parts/states.tsx';
+import { Table } from '../../parts/table.tsx';
+import type { Column } from '../../parts/table.tsx';
+import { MODEL_ADMIN, faultsOf } from './model-data.ts';
+import type { Model } from './model-data.ts';
+import { words as scoringWords } from './text.ts';
+
+const PATH = '/service/scoring/models';
+
+function Faults({ document }: { readonly document: string }) {
+  const words = scoringWords();
+  return (
+    <div class="stack" role="alert">
+      <h3>{words.faultsTitle}</h3>
+      <ul class="stack">
+        {faultsOf(document).map(({ line, text }) => (
+          <li key={`${line} ${text}`}>
+            <strong>{words.faultAt(line)}</strong> {text}
+          </li>
+        ))}
+      </ul>
+      <Code label={words.document} text={document} />
+    </div>
+  );
+}
+
+function Upload({ onClose, onDone }: { readonly onClose: () => void; readonly onDone: () => void }) {
+  const words = scoringWords();
+  const [file, setFile] = useState<File>();
+  const [share, setShare] = useState(0);
+  const [faulty, setFaulty] = useState<string>();
+  const send = useAction(async () => {
+    if (file === undefined) return;
+    setFaulty(undefined);
+    setShare(0);
+    const answer = await upload(`/service/scoring/model${queryText({ file: file.name })}`, file, setShare);
+    if (typeof answer === 'string') return setFaulty(answer);
+    notify(words.uploaded((answer as Model).modelName));
+    onDone();
+    onClose();
+  });
+  return (
+    <Dialog
+      title={words.upload}
+      onClose={onClose}
+      isWide
+      foot={
+        <>
+          <span role="status">{send.isRunning && words.sending(numberText(share, { style: 'percent' }))}</span>
+          <Button onClick={onClose}>{common().cancel}</Button>
+          <Button kind="main" type="submit" form="model" isBusy={send.isRunning}>
+            {words.upload}
+          </Button>
+        </>
+      }
+    >
+      <Form id="model" onSubmit={() => void send.run()}>
+        <FileField label={words.file} hint={words.fileHint} accept=".pmml,.xml,.zip,.gz" onFile={setFile} isRequired />
+        <FormFault error={send.error} />
+      </Form>
+      {faulty !== undefined && <Faults document={faulty} />}
+    </Dialog>
+  );
+}
+
+export default function Models() {
+  const words = scoringWords();
+  const [isUploading, setUploading] = useState(false);
+  const loaded = useLoaded(async (signal) => (await getJson<{ models: readonly string[] }>(PATH, signal)).models, []);
+  const columns: readonly Column<string>[] = [
+    {
+      id: 'name',
+      title: words.name,
+      isHeading: true,
+      cell: (name) => <a href={href('/scoring/models/:name', { name })}>{name}</a>,
+    },
+  ];
+  return (
+    <Page
+      title={words.models}
+      actions={
+        <>
+          <CopyAs request={{ path: PATH }} user={userWithTenant()} />
+          <Button kind="main" icon={UploadIcon} roles={MODEL_ADMIN} onClick={() => setUploading(true)}>
+            {words.upload}
+          </Button>
+        </>
+      }
+    >
+      <With loaded={loaded}>
+        {(names) =>
+          names.length === 0 ? (
+            <Empty>
+              <p>{words.none}</p>
+            </Empty>
+          ) : (
+            <Table label={words.models} columns={columns} rows={names} keyOf={(name) => name} />
+          )
+        }
+      </With>
+      {isUploading && <Upload onClose={() => setUploading(false)} onDone={loaded.reload} />}
+    </Page>
+  );
+}
