@@ -7,9 +7,12 @@ import { deviceTabRoutes } from './screens/devices/device/routes.ts';
 import { alarmRoutes } from './screens/alarms/routes.ts';
 import { deviceRoutes } from './screens/devices/routes.ts';
 import { galleryRoutes } from './screens/gallery/routes.ts';
+import { groupRoutes } from './screens/groups/routes.ts';
 import { homeRoutes } from './screens/home/routes.ts';
 import { operateRoutes } from './screens/operate/routes.ts';
 import { measurementRoutes } from './screens/measurements/routes.ts';
+import { registrationRoutes } from './screens/registration/routes.ts';
+import { bulkRoutes } from './screens/operations/bulk/routes.ts';
 import { operationTabRoutes } from './screens/operations/device/routes.ts';
 import { operationRoutes } from './screens/operations/routes.ts';
 import { scoringRoutes } from './screens/scoring/routes.ts';
@@ -31,11 +34,14 @@ export const ROUTES: readonly RouteEntry[] = [
   ...adminRoutes,
   ...scoringRoutes,
   ...addDeviceRoutes,
+  ...registrationRoutes,
   ...deviceTabRoutes,
   ...measurementRoutes,
   ...alarmRoutes,
   ...operationTabRoutes,
+  ...groupRoutes,
   ...operationRoutes,
+  ...bulkRoutes,
   ...accountRoutes,
   ...(isForDevelopers() ? galleryRoutes : []),
 ];

@@ -5,7 +5,7 @@ import type { Operation } from '../../web/screens/operations/operation.ts';
 import { isWanted } from '../../web/screens/operations/list.ts';
 import { isCapable, supportRow } from '../../web/screens/operations/device/capability.ts';
 import { differenceOf } from '../../web/screens/operations/device/difference.tsx';
-import { operationFault } from '../../web/screens/operations/device/operations.tsx';
+import { operationFault } from '../../web/screens/operations/json.ts';
 import { ownPath } from '../../web/screens/operations/device/own-file.tsx';
 import { words } from '../../web/screens/operations/text.ts';
 

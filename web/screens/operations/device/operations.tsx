@@ -9,39 +9,15 @@ import { Button } from '../../../parts/button.tsx';
 import { DevicePage } from '../../../parts/device-page.tsx';
 import { Confirm, Dialog } from '../../../parts/dialog.tsx';
 import { Form, SelectField, TextField } from '../../../parts/fields.tsx';
-import { Code, JsonField, jsonFault } from '../../../parts/json.tsx';
+import { Code, JsonField } from '../../../parts/json.tsx';
 import { FormFault } from '../../../parts/states.tsx';
 import { CONTROL, createOperation } from '../operation.ts';
+import { EXAMPLES, operationFault } from '../json.ts';
 import { words as operationWords } from '../text.ts';
-import type { OperationTexts } from '../text.ts';
 import { CAPABILITIES, isCapable, supportRow } from './capability.ts';
 import { History } from './history.tsx';
 import { notifySent, useSend } from './send.ts';
 import { OfflineNote } from './tab-page.tsx';
-
-const EXAMPLES: Readonly<Record<string, unknown>> = {
-  c8y_Restart: {},
-  c8y_Command: { text: 'uptime' },
-  c8y_Configuration: { config: 'interval=60' },
-  c8y_SendConfiguration: {},
-  c8y_MeasurementRequestOperation: { requestName: 'LOG' },
-  c8y_Relay: { relayState: 'CLOSED' },
-  c8y_RelayArray: ['CLOSED', 'OPEN'],
-  c8y_CommunicationMode: { mode: 'SMS' },
-};
-
-/** What is set here and by the server. */
-const RESERVED = ['deviceId', 'status', 'id', 'self', 'creationTime', 'failureReason'];
-
-/** Why the text is not an operation; undefined when it is one. */
-export function operationFault(text: string, words: OperationTexts): string | undefined {
-  const fault = jsonFault(text);
-  if (fault !== undefined) return fault;
-  const names = Object.keys(JSON.parse(text) as object);
-  const reserved = names.find((name) => RESERVED.includes(name));
-  if (reserved !== undefined) return words.jsonReserved(reserved);
-  return names.every((name) => name === 'description') ? words.jsonNoCommand : undefined;
-}
 
 function AnyOperation({ device, onClose }: { readonly device: ManagedObject; readonly onClose: () => void }) {
   const words = operationWords();
