@@ -12,6 +12,7 @@ import { homeRoutes } from './screens/home/routes.ts';
 import { operateRoutes } from './screens/operate/routes.ts';
 import { measurementRoutes } from './screens/measurements/routes.ts';
 import { registrationRoutes } from './screens/registration/routes.ts';
+import { mapRoutes } from './screens/map/routes.ts';
 import { bulkRoutes } from './screens/operations/bulk/routes.ts';
 import { operationTabRoutes } from './screens/operations/device/routes.ts';
 import { operationRoutes } from './screens/operations/routes.ts';
@@ -42,6 +43,7 @@ export const ROUTES: readonly RouteEntry[] = [
   ...groupRoutes,
   ...operationRoutes,
   ...bulkRoutes,
+  ...mapRoutes,
   ...accountRoutes,
   ...(isForDevelopers() ? galleryRoutes : []),
 ];

@@ -7,7 +7,11 @@ import { isCapable, supportRow } from '../../web/screens/operations/device/capab
 import { differenceOf } from '../../web/screens/operations/device/difference.tsx';
 import { operationFault } from '../../web/screens/operations/json.ts';
 import { ownPath } from '../../web/screens/operations/device/own-file.tsx';
+import { connectCommand } from '../../web/screens/operations/device/remote.tsx';
 import { words } from '../../web/screens/operations/text.ts';
+import { memberQuery } from '../../web/screens/groups/group.ts';
+import { boxQuery, clustersOf, viewOf, viewText } from '../../web/screens/map/places.ts';
+import { csvCells, failedFile, meaningOf, readCsv } from '../../web/screens/registration/csv.ts';
 
 const OPERATION: Operation = {
   id: '7',
@@ -73,4 +77,33 @@ t.test('files are read from this server alone', async (t) => {
   t.equal(ownPath('http://localhost/inventory/binaries/5', device), '/inventory/binaries/5');
   t.equal(ownPath('https://evil.example/event/events/5/binaries', device), undefined);
   t.equal(ownPath('https://iot.example/user/t1/users', device), undefined);
+});
+
+t.test('a CSV file is read with its separator, quotes and line breaks in cells', async (t) => {
+  const csv = readCsv('\uFEFFID;NAME;ID;external-tag;c8y_Hardware.model\r\n1;"Pump; ""1""\nfront";;;\n\n2;;;;\n');
+  t.equal(csv.separator, ';');
+  t.equal(csv.lines.length, 2);
+  t.same(csvCells(csv.lines[0], ';'), ['1', 'Pump; "1"\nfront', '', '', '']);
+  t.same(csv.columns.map((_, index) => meaningOf(csv.columns, index)), ['known', 'known', 'twice', 'external', 'member']);
+  t.equal(failedFile('ID', [{ deviceId: '', failureReason: 'it has no ID', line: ';x' }]), 'ID\n;x\n');
+});
+
+t.test('the members of a dynamic group are found by its query and a name', async (t) => {
+  t.equal(memberQuery("$filter=(type eq 'a') $orderby=name asc", ''), "$filter=(type eq 'a')");
+  t.equal(memberQuery("a eq 1 or b eq 2", "O'"), "$filter=(a eq 1 or b eq 2) and name eq 'O''*'");
+});
+
+t.test('the map: views in the address, boxes as queries, near places as one', async (t) => {
+  t.equal(viewText(viewOf('48.1,11.5,6')), '48.1000,11.5000,6');
+  t.equal(viewOf('x,y').zoom, 2);
+  t.match(boxQuery({ south: -100, west: -10, north: 10, east: 10 }), /lat ge -90\.000000 and .*lng ge -10/);
+  t.notMatch(boxQuery({ south: -1, west: -300, north: 1, east: 300 }), /lng/);
+  const places = [1, 1.5, 40].map((lat, index) => ({ id: String(index), name: 'x', lat, lng: 5 }));
+  t.same(clustersOf(places, 10).map((cluster) => cluster.places.length), [2, 1]);
+});
+
+t.test('the command of remote access fits the protocol', async (t) => {
+  const login = { url: 'http://iot', tenant: 't1', user: "o'k" };
+  t.match(connectCommand('7', { hostname: '127.0.0.1', port: 22, protocol: 'SSH' }, login), /^ssh -o ProxyCommand=.*root@7$/);
+  t.match(connectCommand('7', { hostname: 'plc', port: 5900, protocol: 'VNC' }, login), /--port 5900 .*--listen 5900$/);
 });

@@ -11,12 +11,14 @@ import { accountScreens } from './screens/account.ts';
 import { adminScreens } from './screens/admin.ts';
 import { deviceScreens } from './screens/devices.ts';
 import { everyScreen } from './screens/everywhere.ts';
+import { operationScreens } from './screens/operations.ts';
 import { loginScreens } from './screens/login.ts';
 
 const AREAS: readonly (readonly [name: string, tests: (t: Test, console: ConsoleBrowser) => Promise<void>])[] = [
   ['login', loginScreens],
   ['devices', deviceScreens],
   ['administration', adminScreens],
+  ['operations', operationScreens],
   ['every screen', everyScreen],
   // Last: the language that it keeps with the user would be that of all pages.
   ['account', accountScreens],

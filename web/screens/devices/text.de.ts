@@ -30,6 +30,7 @@ const de: DeviceTexts = {
   externalId: 'Wert',
   noExternalIds: 'Keine',
   hardware: 'Hardware',
+  position: 'Position',
   notes: 'Notizen',
   edit: 'Bearbeiten',
   editTitle: 'Gerät bearbeiten',

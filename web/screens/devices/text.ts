@@ -29,6 +29,7 @@ const en = {
   externalId: 'Value',
   noExternalIds: 'None',
   hardware: 'Hardware',
+  position: 'Position',
   notes: 'Notes',
   edit: 'Edit',
   editTitle: 'Edit the device',

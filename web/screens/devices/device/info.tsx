@@ -142,6 +142,8 @@ function Facts({ device }: { readonly device: ManagedObject }) {
   const hardware = Object.entries((device['c8y_Hardware'] ?? {}) as Record<string, unknown>);
   const available = device['c8y_Availability'] as { lastMessage?: string } | undefined;
   const interval = (device['c8y_RequiredAvailability'] as { responseInterval?: number } | undefined)?.responseInterval;
+  const { lat, lng } = (device['c8y_Position'] ?? {}) as { lat?: unknown; lng?: unknown };
+  const position = typeof lat === 'number' && typeof lng === 'number' ? `${lat},${lng}` : undefined;
   return (
     <dl class="facts">
       <dt>{words.id}</dt>
@@ -179,6 +181,14 @@ function Facts({ device }: { readonly device: ManagedObject }) {
           <dd>{textOf(value)}</dd>
         </>
       ))}
+      {position !== undefined && (
+        <>
+          <dt>{words.position}</dt>
+          <dd>
+            <a href={href('/map', undefined, { at: `${position},12` })}>{position.replace(',', ', ')}</a>
+          </dd>
+        </>
+      )}
       {device['c8y_Notes'] !== undefined && (
         <>
           <dt>{words.notes}</dt>

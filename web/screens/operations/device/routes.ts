@@ -31,4 +31,5 @@ export const operationTabRoutes: readonly RouteEntry[] = [
   tab('software', 53, () => import('./software.tsx')),
   tab('firmware', 54, () => import('./firmware.tsx')),
   tab('logs', 55, () => import('./logs.tsx')),
+  tab('remote', 56, () => import('./remote.tsx')),
 ];

@@ -91,7 +91,6 @@ const de: TabTexts = {
     'Eine Konfiguration nennt einen Port, wie das Gerät ihn sieht. Ihre Programme erreichen ihn durch den Server.',
   remoteNone: 'Noch keine Konfiguration',
   remoteAdd: 'Konfiguration hinzufügen',
-  remoteEdit: 'Bearbeiten',
   remoteName: 'Name',
   remoteHost: 'Host, wie das Gerät ihn sieht',
   remotePort: 'Port',

@@ -90,7 +90,6 @@ const en = {
   remoteText: 'A configuration names a port as the device sees it. Programs of yours reach it through the server.',
   remoteNone: 'No configuration yet',
   remoteAdd: 'Add a configuration',
-  remoteEdit: 'Edit',
   remoteName: 'Name',
   remoteHost: 'Host, as the device sees it',
   remotePort: 'Port',

@@ -1,0 +1,132 @@
+/** Where devices are: a map, and beside it the same as a list. */
+import { Minus, Plus } from 'lucide';
+import { useLocation } from 'preact-iso';
+import type { ComponentType } from 'preact';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useLoaded } from '../../core/api/request.ts';
+import { ApiError } from '../../core/api/error.ts';
+import { sendRaw } from '../../core/api/send.ts';
+import { SERVER_URL } from '../../core/places.ts';
+import { href, queryText } from '../../core/route.ts';
+import { countObjects } from '../../core/server/managed-object.ts';
+import type { ManagedObject } from '../../core/server/managed-object.ts';
+import { textParameter, useUrlState } from '../../core/url-state.ts';
+import { IconButton, Button } from '../../parts/button.tsx';
+import { CopyAs } from '../../parts/copy.tsx';
+import { userWithTenant } from '../../parts/device-page.tsx';
+import { Page, Section } from '../../parts/page.tsx';
+import { Fault, Loading } from '../../parts/states.tsx';
+import { Table } from '../../parts/table.tsx';
+import { WORLD, boxQuery, placeOf, viewOf, viewText } from './places.ts';
+import type { Box, DevicePlace } from './places.ts';
+import { words as mapWords } from './text.ts';
+import type { WorldMapProps } from './world-map.tsx';
+
+const SHAPE = { at: textParameter() };
+/** Devices of one request; a view with more says so. */
+const DRAWN_MAX = 2_000;
+const LISTED_MAX = 100;
+const NOWHERE: readonly DevicePlace[] = [];
+
+const objectsPath = (query: string): string =>
+  `/inventory/managedObjects${queryText({ q: query, pageSize: DRAWN_MAX, withChildren: 'false' })}`;
+
+async function placesIn(query: string, signal: AbortSignal): Promise<readonly DevicePlace[]> {
+  const answer = (await (await sendRaw(objectsPath(query), { signal })).json()) as { managedObjects: ManagedObject[] };
+  return answer.managedObjects.map(placeOf).filter((place) => place !== undefined);
+}
+
+/** The policy of the page allows pictures of this server alone, so tiles have a path of it. */
+async function tilesOf(signal: AbortSignal): Promise<string> {
+  try {
+    const { value } = (await (await sendRaw('/tenant/options/console/map.tiles', { signal })).json()) as {
+      value: string;
+    };
+    return /^\/[^/]/.test(value) ? SERVER_URL + value : '';
+  } catch (error) {
+    // Not set, or options are not for this user.
+    if (error instanceof ApiError && (error.status === 404 || error.status === 403)) return '';
+    throw error;
+  }
+}
+
+export default function MapScreen() {
+  const words = mapWords();
+  const { route } = useLocation();
+  const [{ at }, set] = useUrlState(SHAPE);
+  const view = useMemo(() => viewOf(at), [at]);
+  const [box, setBox] = useState<Box>();
+  const [Drawn, setDrawn] = useState<ComponentType<WorldMapProps>>();
+  useEffect(() => {
+    void import('./world-map.tsx').then((loaded) => setDrawn(() => loaded.default));
+  }, []);
+  const tiles = useLoaded(tilesOf, []);
+  const query = box === undefined ? '' : boxQuery(box);
+  const places = useLoaded(query === '' ? undefined : (signal) => placesIn(query, signal), [query]);
+  const counted = useLoaded(query === '' ? undefined : (signal) => countObjects({ q: query }, signal), [query]);
+  const found = places.data ?? NOWHERE;
+  const zoom = (step: number): void =>
+    set({ at: viewText({ ...view, zoom: Math.min(Math.max(view.zoom + step, 1), 19) }) });
+  return (
+    <Page
+      title={words.title}
+      actions={
+        <>
+          <IconButton icon={Plus} label={words.zoomIn} onClick={() => zoom(1)} />
+          <IconButton icon={Minus} label={words.zoomOut} onClick={() => zoom(-1)} />
+          <Button onClick={() => set({ at: viewText(WORLD) }, { isStep: true })}>{words.world}</Button>
+          <CopyAs request={{ path: objectsPath(query || '$filter=has(c8y_Position)') }} user={userWithTenant()} />
+        </>
+      }
+    >
+      <div class="columns">
+        {Drawn === undefined || tiles.data === undefined ? (
+          <div class="map">
+            <Loading />
+          </div>
+        ) : (
+          <Drawn
+            view={view}
+            places={found}
+            tiles={tiles.data}
+            onView={(next, nextBox) => {
+              setBox(nextBox);
+              set({ at: viewText(next) });
+            }}
+            onOpen={(id) => route(href('/devices/:id', { id }))}
+          />
+        )}
+        <Section title={words.list}>
+          {places.error && <Fault error={places.error} retry={places.reload} />}
+          <p class="muted small" role="status">
+            {counted.data !== undefined &&
+              places.data !== undefined &&
+              (counted.data > found.length ? words.some(found.length, counted.data) : words.found(found.length))}
+          </p>
+          {places.data !== undefined && found.length === 0 && <p>{words.emptyText}</p>}
+          {found.length > 0 && (
+            <Table
+              label={words.list}
+              rows={found.slice(0, LISTED_MAX)}
+              keyOf={({ id }) => id}
+              columns={[
+                {
+                  id: 'name',
+                  title: words.name,
+                  isHeading: true,
+                  cell: ({ id, name }) => <a href={href('/devices/:id', { id })}>{name}</a>,
+                },
+                {
+                  id: 'position',
+                  title: words.position,
+                  isEnd: true,
+                  cell: ({ lat, lng }) => `${lat.toFixed(4)}, ${lng.toFixed(4)}`,
+                },
+              ]}
+            />
+          )}
+        </Section>
+      </div>
+    </Page>
+  );
+}
