@@ -1,7 +1,12 @@
 /** Devices: from an empty server to the first live value, the list, and the page of one. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import type { Test } from 'tap';
 import { eventually } from '../../helpers/running/server.ts';
+import { missing } from '../../helpers/tools.ts';
 import type { ConsoleBrowser } from '../helpers/browser.ts';
+
+const run = promisify(execFile);
 
 export async function deviceScreens(t: Test, console: ConsoleBrowser): Promise<void> {
   const { rest } = console.server;
@@ -16,9 +21,15 @@ export async function deviceScreens(t: Test, console: ConsoleBrowser): Promise<v
     await page.getByRole('tab', { name: 'curl' }).click();
     t.match(await command.textContent(), /curl -u 't1\/device_trial-\w+:\w{20}'/);
     await page.getByText('Waiting for the first message').waitFor();
+    const arrived = page.getByText('c8y_Water.T 61.5 C');
+    for (const [count, tool] of ['curl', 'mosquitto_pub'].filter((name) => !missing(name)).entries()) {
+      await page.getByRole('tab', { name: tool, exact: true }).click();
+      await run('sh', ['-c', (await command.textContent()) ?? '']);
+      await arrived.nth(count).waitFor();
+    }
     await page.getByRole('button', { name: /No device at hand/ }).click();
     await page.getByText('It works').waitFor();
-    await page.getByText('c8y_Water.T 61.5 C').waitFor();
+    await page.getByText('Hello from the console').waitFor();
     await page.getByRole('button', { name: 'Remove it again' }).click();
     await page.getByRole('button', { name: 'Make the device' }).waitFor();
     t.same((await rest.read("/inventory/managedObjects?query=name eq 'Walked'")).managedObjects, []);

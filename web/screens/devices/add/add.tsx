@@ -21,7 +21,7 @@ import { Tabs } from '../../../parts/tabs.tsx';
 import { Time } from '../../../parts/time.tsx';
 import { words as deviceWords } from '../text.ts';
 import { registerDevice } from './register.ts';
-import { SNIPPETS, deviceUser, snippetOf } from './snippets.ts';
+import { deviceUser, snippetOf, snippetsFor } from './snippets.ts';
 import type { DeviceAccess, Snippet } from './snippets.ts';
 import { words as addWords } from './text.ts';
 
@@ -125,7 +125,7 @@ function Made({ access, onRemoved }: { readonly access: DeviceAccess; readonly o
           label={words.snippets}
           value={kind}
           onChange={setKind}
-          tabs={SNIPPETS.map((value) => ({ value, text: words.kinds[value] }))}
+          tabs={snippetsFor(access).map((value) => ({ value, text: words.kinds[value] }))}
         >
           <Code label={words.command} text={text} />
           <p class="muted small">
@@ -172,9 +172,11 @@ export default function AddDevice() {
     const password = randomText(PASSWORD_LENGTH);
     const source = await registerDevice({ clientId: clientId.trim(), name: name.trim(), password });
     const told = about.data;
+    const { mqttTls, https } = told?.ports ?? {};
     setAccess({
       host: told?.host ?? location.hostname,
       mqttPort: told?.ports.mqtt ?? MQTT_PORT,
+      ...(mqttTls === undefined || https === undefined ? {} : { tls: { mqttPort: mqttTls, httpsPort: https } }),
       url: SERVER_URL,
       tenant: told?.tenant.id ?? tenant.value?.name ?? '',
       clientId: clientId.trim(),

@@ -5,6 +5,8 @@ export interface DeviceAccess {
   /** Without port. */
   readonly host: string;
   readonly mqttPort: number;
+  /** Ports with TLS, where the server has both. */
+  readonly tls?: { readonly mqttPort: number; readonly httpsPort: number };
   /** URL of the API. */
   readonly url: string;
   readonly tenant: string;
@@ -17,6 +19,10 @@ export interface DeviceAccess {
 
 export const SNIPPETS = ['mosquitto', 'curl', 'python', 'node', 'c', 'thin-edge'] as const;
 export type Snippet = (typeof SNIPPETS)[number];
+
+/** What can reach the server: thin-edge takes no port without TLS. */
+export const snippetsFor = ({ tls }: DeviceAccess): readonly Snippet[] =>
+  SNIPPETS.filter((kind) => kind !== 'thin-edge' || tls !== undefined);
 
 export interface SnippetText {
   /** A command to run before, once. */
@@ -109,11 +115,13 @@ int main(void) {
 }
 
 function thinEdge(access: DeviceAccess): SnippetText {
+  const { host, tls } = access;
+  if (tls === undefined) throw new Error('thin-edge needs the ports with TLS');
   return {
     install: 'curl -fsSL https://thin-edge.io/install.sh | sh -s',
-    text: `sudo tedge config set c8y.url ${shellWord(access.host)}
-sudo tedge config set c8y.mqtt ${shellWord(`${access.host}:${access.mqttPort}`)}
-sudo tedge config set c8y.http ${shellWord(new URL(access.url).host)}
+    text: `sudo tedge config set c8y.url ${shellWord(host)}
+sudo tedge config set c8y.mqtt ${shellWord(`${host}:${tls.mqttPort}`)}
+sudo tedge config set c8y.http ${shellWord(`${host}:${tls.httpsPort}`)}
 sudo tedge config set c8y.auth_method basic
 sudo tedge config set device.id ${shellWord(access.clientId)}
 printf '[c8y]\\nusername = "%s"\\npassword = "%s"\\n' ${shellWord(deviceUser(access))} ${shellWord(access.password)} | sudo tee /etc/tedge/credentials.toml
