@@ -4,7 +4,7 @@ import { ErrorBoundary, LocationProvider, Route, Router, lazy, useLocation } fro
 import { render } from 'preact';
 import type { ComponentType } from 'preact';
 import { useCallback, useState } from 'preact/hooks';
-import { startSession } from './core/login/login.ts';
+import { followLogins, startSession } from './core/login/login.ts';
 import { ApiError } from './core/api/error.ts';
 import { isLoginAsked, isPasswordChangeAsked, user } from './core/api/session.ts';
 import { startKeys } from './core/keys.ts';
@@ -113,6 +113,7 @@ function Console() {
 showPreferences();
 startClock();
 startKeys();
+followLogins();
 const root = document.getElementById('app') as HTMLElement;
 root.replaceChildren();
 render(

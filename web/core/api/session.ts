@@ -28,6 +28,8 @@ export const isLoginAsked = signal(false);
 export const isPasswordChangeAsked = signal(false);
 
 const BASIC_KEY = 'millrace.basic';
+/** Stands for a one-time code beside Basic (docs/spec/login.md#two-factors). */
+const CODE_TOKEN_KEY = 'millrace.code-token';
 /** Requests that wait for the login. */
 let waiting: (() => void)[] = [];
 
@@ -52,7 +54,22 @@ export function keepBasic(name: string, password: string): void {
   sessionStorage.setItem(BASIC_KEY, base64(`${name}:${password}`));
 }
 
-export const forgetBasic = (): void => sessionStorage.removeItem(BASIC_KEY);
+export const keepCodeToken = (token: string): void => sessionStorage.setItem(CODE_TOKEN_KEY, token);
+
+export function forgetBasic(): void {
+  sessionStorage.removeItem(BASIC_KEY);
+  sessionStorage.removeItem(CODE_TOKEN_KEY);
+}
+
+/** After a change of the password: where Basic is in use, requests go on with the new one. */
+export function renewBasic(password: string): void {
+  const kept = basic();
+  if (kept === null) return;
+  const text = new TextDecoder().decode(Uint8Array.from(atob(kept), (letter) => letter.charCodeAt(0)));
+  keepBasic(text.slice(0, text.indexOf(':')), password);
+}
+
+const codeToken = (): string | null => sessionStorage.getItem(CODE_TOKEN_KEY);
 
 const basic = (): string | null => sessionStorage.getItem(BASIC_KEY);
 
@@ -67,21 +84,23 @@ const xsrfToken = (): string | undefined => {
 
 /** Headers of every request; without a challenge, which a browser would answer with a window of its own. */
 export function sessionHeaders(): Record<string, string> {
-  const [credentials, token] = [basic(), xsrfToken()];
+  const [credentials, token, code] = [basic(), xsrfToken(), codeToken()];
   return {
     UseXBasic: 'true',
     ...(credentials === null ? {} : { Authorization: `Basic ${credentials}` }),
     ...(token === undefined ? {} : { 'X-XSRF-TOKEN': token }),
+    ...(code === null ? {} : { TFAToken: code }),
   };
 }
 
 /** `ext` of a Bayeux handshake (docs/spec/realtime.md#authentication). */
 export function handshakeExtension(): Record<string, unknown> {
-  const [credentials, token] = [basic(), xsrfToken()];
+  const [credentials, token, code] = [basic(), xsrfToken(), codeToken()];
   return {
     'com.platform.authn': {
       ...(credentials === null ? {} : { token: credentials }),
       ...(token === undefined ? {} : { xsrfToken: token }),
+      ...(code === null ? {} : { tfa: code }),
     },
   };
 }

@@ -10,6 +10,7 @@ import {
   isLoginAsked,
   isPasswordChangeAsked,
   keepBasic,
+  keepCodeToken,
   loginDone,
   sessionHeaders,
   tenant,
@@ -17,8 +18,15 @@ import {
 } from '../api/session.ts';
 import type { CurrentTenant, CurrentUser } from '../api/session.ts';
 
-/** A request of the login itself: its 401 is an answer, not a reason to log in. */
-export async function plainRequest(path: string, init: RequestInit = {}): Promise<unknown> {
+/** Changes with each login by cookie: other tabs hear of it. */
+const LOGIN_KEY = 'millrace.login';
+
+interface PlainAnswer {
+  readonly content: unknown;
+  readonly headers: Headers;
+}
+
+async function plainAnswer(path: string, init: RequestInit): Promise<PlainAnswer> {
   const url = serverUrl(path);
   const method = init.method ?? 'GET';
   let response: Response;
@@ -32,8 +40,12 @@ export async function plainRequest(path: string, init: RequestInit = {}): Promis
   }
   const content = await contentOf(response);
   if (!response.ok) throw new ApiError(refusalOf(response.status, content, { method, url }));
-  return content;
+  return { content, headers: response.headers };
 }
+
+/** A request of the login itself: its 401 is an answer, not a reason to log in. @throws ApiError. */
+export const plainRequest = async (path: string, init: RequestInit = {}): Promise<unknown> =>
+  (await plainAnswer(path, init)).content;
 
 export interface LoginOption {
   readonly type: string;
@@ -60,12 +72,34 @@ export async function logInByCookie({ name, password, code }: Credentials): Prom
   forgetBasic();
   await plainRequest('/tenant/oauth', { method: 'POST', body: form });
   await enter();
+  localStorage.setItem(LOGIN_KEY, String(Date.now()));
 }
 
-/** Logs in with Basic, which stays in this tab. @throws ApiError. */
-export async function logInByBasic({ name, password }: Credentials): Promise<void> {
+/** A login in another tab is one of this tab too, where it waits for one. */
+export function followLogins(): void {
+  addEventListener('storage', ({ key }) => {
+    if (key !== LOGIN_KEY || !isLoginAsked.peek()) return;
+    // Where the other tab's login is none here, this tab goes on asking for its own.
+    enter().catch((error: unknown) => {
+      if (!(error instanceof ApiError)) throw error;
+    });
+  });
+}
+
+/** Logs in with Basic, which stays in this tab, with what stands for a one-time code. @throws ApiError. */
+export async function logInByBasic({ name, password, code }: Credentials): Promise<void> {
+  forgetBasic();
   keepBasic(name, password);
   try {
+    if (code !== undefined && code !== '') {
+      const { headers } = await plainAnswer('/user/currentUser/totpSecret/verify', {
+        method: 'POST',
+        headers: { ...sessionHeaders(), 'Content-Type': 'application/json' },
+        body: JSON.stringify({ code }),
+      });
+      const token = headers.get('TFAToken');
+      if (token !== null) keepCodeToken(token);
+    }
     await plainRequest('/user/currentUser', { headers: sessionHeaders() });
   } catch (error) {
     forgetBasic();

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { api, got } from '../../core/api/api.ts';
 import { useAction } from '../../core/api/request.ts';
-import { user } from '../../core/api/session.ts';
+import { renewBasic, user } from '../../core/api/session.ts';
 import { notify } from '../../core/notices.ts';
 import { Button } from '../../parts/button.tsx';
 import { Form, TextField } from '../../parts/fields.tsx';
@@ -18,6 +18,7 @@ export function PasswordForm({ onDone }: { readonly onDone: () => void }) {
   const differs = wanted !== again;
   const change = useAction(async () => {
     await got(api.PUT('/user/currentUser/password', { body: { currentUserPassword: current, newPassword: wanted } }));
+    renewBasic(wanted);
     notify(words.changed);
     onDone();
   });
