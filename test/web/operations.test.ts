@@ -84,13 +84,16 @@ t.test('a CSV file is read with its separator, quotes and line breaks in cells',
   t.equal(csv.separator, ';');
   t.equal(csv.lines.length, 2);
   t.same(csvCells(csv.lines[0], ';'), ['1', 'Pump; "1"\nfront', '', '', '']);
-  t.same(csv.columns.map((_, index) => meaningOf(csv.columns, index)), ['known', 'known', 'twice', 'external', 'member']);
+  t.same(
+    csv.columns.map((_, index) => meaningOf(csv.columns, index)),
+    ['known', 'known', 'twice', 'external', 'member'],
+  );
   t.equal(failedFile('ID', [{ deviceId: '', failureReason: 'it has no ID', line: ';x' }]), 'ID\n;x\n');
 });
 
 t.test('the members of a dynamic group are found by its query and a name', async (t) => {
   t.equal(memberQuery("$filter=(type eq 'a') $orderby=name asc", ''), "$filter=(type eq 'a')");
-  t.equal(memberQuery("a eq 1 or b eq 2", "O'"), "$filter=(a eq 1 or b eq 2) and name eq 'O''*'");
+  t.equal(memberQuery('a eq 1 or b eq 2', "O'"), "$filter=(a eq 1 or b eq 2) and name eq 'O''*'");
 });
 
 t.test('the map: views in the address, boxes as queries, near places as one', async (t) => {
@@ -99,11 +102,17 @@ t.test('the map: views in the address, boxes as queries, near places as one', as
   t.match(boxQuery({ south: -100, west: -10, north: 10, east: 10 }), /lat ge -90\.000000 and .*lng ge -10/);
   t.notMatch(boxQuery({ south: -1, west: -300, north: 1, east: 300 }), /lng/);
   const places = [1, 1.5, 40].map((lat, index) => ({ id: String(index), name: 'x', lat, lng: 5 }));
-  t.same(clustersOf(places, 10).map((cluster) => cluster.places.length), [2, 1]);
+  t.same(
+    clustersOf(places, 10).map((cluster) => cluster.places.length),
+    [2, 1],
+  );
 });
 
 t.test('the command of remote access fits the protocol', async (t) => {
   const login = { url: 'http://iot', tenant: 't1', user: "o'k" };
-  t.match(connectCommand('7', { hostname: '127.0.0.1', port: 22, protocol: 'SSH' }, login), /^ssh -o ProxyCommand=.*root@7$/);
+  t.match(
+    connectCommand('7', { hostname: '127.0.0.1', port: 22, protocol: 'SSH' }, login),
+    /^ssh -o ProxyCommand=.*root@7$/,
+  );
   t.match(connectCommand('7', { hostname: 'plc', port: 5900, protocol: 'VNC' }, login), /--port 5900 .*--listen 5900$/);
 });
