@@ -17,6 +17,7 @@ import { bulkRoutes } from './screens/operations/bulk/routes.ts';
 import { operationTabRoutes } from './screens/operations/device/routes.ts';
 import { operationRoutes } from './screens/operations/routes.ts';
 import { scoringRoutes } from './screens/scoring/routes.ts';
+import { subscriptionRoutes } from './screens/subscriptions/routes.ts';
 
 /** `localStorage.setItem('millrace.gallery', 'yes')` shows what is for developers. */
 const isForDevelopers = (): boolean => {
@@ -34,6 +35,7 @@ export const ROUTES: readonly RouteEntry[] = [
   ...operateRoutes,
   ...adminRoutes,
   ...scoringRoutes,
+  ...subscriptionRoutes,
   ...addDeviceRoutes,
   ...registrationRoutes,
   ...deviceTabRoutes,
