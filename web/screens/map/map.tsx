@@ -80,7 +80,7 @@ export default function MapScreen() {
       }
     >
       <div class="columns">
-        {Drawn === undefined || tiles.data === undefined ? (
+        {Drawn === undefined || (tiles.data === undefined && tiles.error === undefined) ? (
           <div class="map">
             <Loading />
           </div>
@@ -88,7 +88,7 @@ export default function MapScreen() {
           <Drawn
             view={view}
             places={found}
-            tiles={tiles.data}
+            tiles={tiles.data ?? ''}
             onView={(next, nextBox) => {
               setBox(nextBox);
               set({ at: viewText(next) });

@@ -26,7 +26,7 @@ import type { RegistrationTexts } from './text.ts';
 
 const PATH = '/devicecontrol/newDeviceRequests';
 const ADMIN = ['ROLE_DEVICE_CONTROL_ADMIN'];
-/** There is no channel for requests. A hidden page does not ask. */
+/** Requests have no channel. A hidden page does not ask. */
 const POLL_MS = 5_000;
 const SHAPE = { page: numberParameter(1, { minimum: 1 }) };
 
