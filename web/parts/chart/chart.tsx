@@ -145,7 +145,7 @@ export function Chart(props: ChartProps) {
   }, []);
 
   const lookKey = [
-    series.map(({ key, style }) => `${key} ${style}`).join(),
+    series.map(({ key, name, style }) => `${key} ${name} ${style}`).join(),
     syncKey,
     isDark,
     shownZone(),

@@ -30,6 +30,9 @@ export interface SeriesQuery {
   readonly interval: string | undefined;
 }
 
+/** What comes while the server answers may be missing in its answer: it is asked once more after this time. */
+const AGAIN_MS = 1_000;
+
 /** Runs the jobs, at most `AT_ONCE` at a time, in their order. */
 async function inTurn<Job, Result>(jobs: readonly Job[], run: (job: Job) => Promise<Result>): Promise<Result[]> {
   const results: Result[] = [];
@@ -53,11 +56,13 @@ export function useSeries({ refs, range, interval }: SeriesQuery): SeriesView {
         },
     [keys, from, to, interval],
   );
+  const isMissing = useRef(false);
   const latest = useRef(loaded.data);
   latest.current = loaded.data;
   const sources = useMemo(() => [...new Set(refs.map(({ source }) => source))], [keys]);
   useLive(isLive ? sources.map((source) => `/measurements/${source}`) : [], {
     onMessages: (messages) => {
+      if (loaded.isLoading) isMissing.current = true;
       let isChanged = false;
       for (const message of messages) {
         const change = changeOf(message);
@@ -75,6 +80,12 @@ export function useSeries({ refs, range, interval }: SeriesQuery): SeriesView {
     },
     onGap: loaded.reload,
   });
+  useEffect(() => {
+    if (loaded.isLoading || !isMissing.current) return undefined;
+    isMissing.current = false;
+    const timer = setTimeout(loaded.reload, AGAIN_MS);
+    return () => clearTimeout(timer);
+  }, [loaded.isLoading]);
   const moment = isLive ? Math.max(now.value, Date.now()) : now.value;
   const fromMs = resolveTime(from, moment) ?? 0;
   const toMs = resolveTime(to, moment) ?? moment;
