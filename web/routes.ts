@@ -6,6 +6,7 @@ import { addDeviceRoutes } from './screens/devices/add/routes.ts';
 import { deviceTabRoutes } from './screens/devices/device/routes.ts';
 import { alarmRoutes } from './screens/alarms/routes.ts';
 import { deviceRoutes } from './screens/devices/routes.ts';
+import { eventRoutes } from './screens/events/routes.ts';
 import { galleryRoutes } from './screens/gallery/routes.ts';
 import { groupRoutes } from './screens/groups/routes.ts';
 import { homeRoutes } from './screens/home/routes.ts';
@@ -46,6 +47,7 @@ export const ROUTES: readonly RouteEntry[] = [
   ...operationRoutes,
   ...bulkRoutes,
   ...mapRoutes,
+  ...eventRoutes,
   ...accountRoutes,
   ...(isForDevelopers() ? galleryRoutes : []),
 ];
