@@ -7,6 +7,7 @@ import { deviceTabRoutes } from './screens/devices/device/routes.ts';
 import { alarmRoutes } from './screens/alarms/routes.ts';
 import { deviceRoutes } from './screens/devices/routes.ts';
 import { eventRoutes } from './screens/events/routes.ts';
+import { exploreRoutes } from './screens/explore/routes.ts';
 import { galleryRoutes } from './screens/gallery/routes.ts';
 import { groupRoutes } from './screens/groups/routes.ts';
 import { homeRoutes } from './screens/home/routes.ts';
@@ -48,6 +49,7 @@ export const ROUTES: readonly RouteEntry[] = [
   ...bulkRoutes,
   ...mapRoutes,
   ...eventRoutes,
+  ...exploreRoutes,
   ...accountRoutes,
   ...(isForDevelopers() ? galleryRoutes : []),
 ];

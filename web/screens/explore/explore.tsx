@@ -1,0 +1,171 @@
+/** The data explorer: series of many devices with one crosshair, kept in the address. */
+import { Download, X } from 'lucide';
+import { useMemo, useState } from 'preact/hooks';
+import { useLoaded } from '../../core/api/request.ts';
+import { saveFile } from '../../core/clipboard.ts';
+import { notify } from '../../core/notices.ts';
+import { nameOf, readObject } from '../../core/server/managed-object.ts';
+import type { ManagedObject } from '../../core/server/managed-object.ts';
+import { readSupportedSeries, seriesKey, seriesPath } from '../../core/server/series.ts';
+import type { SeriesRef } from '../../core/server/series.ts';
+import { intervalFor } from '../../core/time/intervals.ts';
+import { absoluteRange, resolveTime } from '../../core/time/range.ts';
+import { Button, IconButton } from '../../parts/button.tsx';
+import { Swatch, useWidth } from '../../parts/chart/chart.tsx';
+import { Charts } from '../../parts/chart/charts.tsx';
+import { RangeBar } from '../../parts/chart/range-bar.tsx';
+import { shownCsv } from '../../parts/chart/shown-points.ts';
+import { useSeries } from '../../parts/chart/use-series.ts';
+import { CopyAs } from '../../parts/copy.tsx';
+import { userWithTenant } from '../../parts/device-page.tsx';
+import { DeviceSearch } from '../../parts/device-search.tsx';
+import { CheckField } from '../../parts/fields.tsx';
+import { FilterBar } from '../../parts/filter-bar.tsx';
+import { Page, Section } from '../../parts/page.tsx';
+import { Empty, With } from '../../parts/states.tsx';
+import { addressOf, seriesOf, seriesText, useExploreState } from './state.ts';
+import { words as exploreWords } from './text.ts';
+
+/** Each is a request, and a channel of its device. */
+const SERIES_MAX = 20;
+
+interface ChoiceProps {
+  readonly device: ManagedObject;
+  readonly refs: readonly SeriesRef[];
+  readonly onToggle: (ref: SeriesRef, isOn: boolean) => void;
+  readonly onClose: () => void;
+}
+
+function Choice({ device, refs, onToggle, onClose }: ChoiceProps) {
+  const words = exploreWords();
+  const supported = useLoaded((signal) => readSupportedSeries(device.id, signal), [device.id]);
+  return (
+    <Section title={words.seriesOf(nameOf(device))} actions={<Button onClick={onClose}>{words.done}</Button>}>
+      <With loaded={supported}>
+        {(all) =>
+          all.length === 0 ? (
+            <p class="muted">{words.noSeries}</p>
+          ) : (
+            <div class="series-choice">
+              {all.map((series) => (
+                <CheckField
+                  key={series}
+                  label={series}
+                  isChecked={refs.some((ref) => ref.source === device.id && ref.series === series)}
+                  onChange={(isOn) => onToggle({ source: device.id, series }, isOn)}
+                />
+              ))}
+            </div>
+          )
+        }
+      </With>
+    </Section>
+  );
+}
+
+/** Names of the devices, by id; a device that cannot be read keeps its id. */
+async function namesOf(sources: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
+  const read = await Promise.allSettled(sources.map((id) => readObject(id, signal)));
+  return new Map(
+    read.map((one, index) => [sources[index], one.status === 'fulfilled' ? nameOf(one.value) : sources[index]]),
+  );
+}
+
+export default function Explore() {
+  const words = exploreWords();
+  const [state, set] = useExploreState();
+  const [device, setDevice] = useState<ManagedObject>();
+  const [box, width] = useWidth<HTMLDivElement>();
+  const { from, to, agg, table } = state;
+  const refs = useMemo(() => seriesOf(state.s).slice(0, SERIES_MAX), [state.s]);
+  const range = useMemo(() => ({ from, to }), [from, to]);
+  const sources = [...new Set(refs.map(({ source }) => source))];
+  const names = useLoaded((signal) => namesOf(sources, signal), [sources.join()]);
+  const labelOf = ({ source, series }: SeriesRef): string => `${names.data?.get(source) ?? source} ${series}`;
+  const now = Date.now();
+  const size = (resolveTime(to, now) ?? now) - (resolveTime(from, now) ?? 0);
+  const automatic = width === 0 ? undefined : intervalFor(size, width);
+  const interval = agg === 'raw' ? '' : agg === '' ? automatic : agg;
+  const view = useSeries({ refs, range, interval });
+  const show = (next: readonly SeriesRef[]): void => set({ s: seriesText(next) });
+  const toggle = (ref: SeriesRef, isOn: boolean): void => {
+    const others = refs.filter((one) => seriesKey(one) !== seriesKey(ref));
+    if (isOn && others.length >= SERIES_MAX) notify(words.tooMany(SERIES_MAX));
+    else show(isOn ? [...others, ref] : others);
+  };
+  const save = (): void => {
+    const shown = refs.flatMap((ref, style) => {
+      const data = view.loaded.data?.get(seriesKey(ref));
+      return data === undefined ? [] : [{ key: seriesKey(ref), name: labelOf(ref), data, style }];
+    });
+    saveFile('explorer.csv', new Blob([shownCsv(shown)], { type: 'text/csv' }));
+  };
+  return (
+    <Page
+      title={words.title}
+      actions={
+        refs.length > 0 && (
+          <>
+            <Button icon={Download} onClick={save}>
+              {words.download}
+            </Button>
+            <CopyAs
+              request={{
+                path: seriesPath({ ...refs[0], fromMs: view.fromMs, toMs: view.toMs, interval: interval ?? '' }),
+              }}
+              user={userWithTenant()}
+              absoluteUrl={() =>
+                location.origin + location.pathname + addressOf('', { ...state, ...absoluteRange(range) })
+              }
+            />
+          </>
+        )
+      }
+    >
+      <FilterBar>
+        <DeviceSearch label={words.device} placeholder={words.deviceHint} onChoose={setDevice} />
+        <RangeBar
+          range={range}
+          onRange={set}
+          interval={agg}
+          onInterval={(next) => set({ agg: next })}
+          chosen={automatic}
+        />
+        <CheckField label={words.table} isChecked={table} onChange={(isOn) => set({ table: isOn })} />
+      </FilterBar>
+      {device && <Choice device={device} refs={refs} onToggle={toggle} onClose={() => setDevice(undefined)} />}
+      {refs.length > 0 && (
+        <ul class="chips" aria-label={words.shown}>
+          {refs.map((ref, style) => (
+            <li key={seriesKey(ref)} class="badge">
+              <Swatch style={style} />
+              {labelOf(ref)}
+              <IconButton icon={X} label={words.remove(labelOf(ref))} onClick={() => toggle(ref, false)} />
+            </li>
+          ))}
+          <li>
+            <Button kind="quiet" onClick={() => show([])}>
+              {words.removeAll}
+            </Button>
+          </li>
+        </ul>
+      )}
+      <div ref={box}>
+        {refs.length === 0 ? (
+          <Empty title={words.emptyTitle}>
+            <p>{words.emptyText}</p>
+          </Empty>
+        ) : (
+          <Charts
+            view={view}
+            refs={refs}
+            nameOf={labelOf}
+            interval={interval ?? ''}
+            isTable={table}
+            onZoom={(first, last) => set({ from: new Date(first).toISOString(), to: new Date(last).toISOString() })}
+          />
+        )}
+      </div>
+    </Page>
+  );
+}
