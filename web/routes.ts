@@ -8,6 +8,7 @@ import { alarmRoutes } from './screens/alarms/routes.ts';
 import { deviceRoutes } from './screens/devices/routes.ts';
 import { eventRoutes } from './screens/events/routes.ts';
 import { exploreRoutes } from './screens/explore/routes.ts';
+import { exportRoutes } from './screens/export/routes.ts';
 import { galleryRoutes } from './screens/gallery/routes.ts';
 import { groupRoutes } from './screens/groups/routes.ts';
 import { homeRoutes } from './screens/home/routes.ts';
@@ -50,6 +51,7 @@ export const ROUTES: readonly RouteEntry[] = [
   ...mapRoutes,
   ...eventRoutes,
   ...exploreRoutes,
+  ...exportRoutes,
   ...accountRoutes,
   ...(isForDevelopers() ? galleryRoutes : []),
 ];
