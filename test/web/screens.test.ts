@@ -9,6 +9,7 @@ import { startConsole } from './helpers/browser.ts';
 import type { ConsoleBrowser } from './helpers/browser.ts';
 import { accountScreens } from './screens/account.ts';
 import { adminScreens } from './screens/admin.ts';
+import { dataScreens } from './screens/data.ts';
 import { deviceScreens } from './screens/devices.ts';
 import { everyScreen } from './screens/everywhere.ts';
 import { operationScreens } from './screens/operations.ts';
@@ -19,6 +20,7 @@ const AREAS: readonly (readonly [name: string, tests: (t: Test, console: Console
   ['devices', deviceScreens],
   ['administration', adminScreens],
   ['operations', operationScreens],
+  ['data', dataScreens],
   ['every screen', everyScreen],
   // Last: the language that it keeps with the user would be that of all pages.
   ['account', accountScreens],

@@ -1,0 +1,85 @@
+/** What charts and the alarms workbench compute: points, gaps, ticks, live values. */
+import t from 'tap';
+import { csvField } from '../../web/core/server/exports.ts';
+import { appendValue, dropBefore, pointsOf, valueIn } from '../../web/core/server/series.ts';
+import type { SeriesData } from '../../web/core/server/series.ts';
+import { fits, intervalFor } from '../../web/core/time/intervals.ts';
+import { nearest, rowsOf, scaleOf } from '../../web/parts/chart/model.ts';
+import { tickTexts, timeTicks } from '../../web/parts/chart/ticks.ts';
+
+const seriesOf = (times: readonly number[], value = 1): SeriesData => ({
+  unit: 'C',
+  times: [...times],
+  averages: times.map(() => value),
+  minima: times.map(() => value - 1),
+  maxima: times.map(() => value + 1),
+  counts: times.map(() => 1),
+  isTruncated: false,
+});
+
+t.test('a long pause is a gap; a time of another series is not', async (t) => {
+  const [times, averages] = rowsOf([seriesOf([0, 10, 20, 100, 110])]);
+  t.same(times, [0, 10, 20, 30, 100, 110]);
+  t.same(averages, [1, 1, 1, null, 1, 1]);
+  const two = rowsOf([seriesOf([0, 10, 20]), seriesOf([5, 15, 25])]);
+  t.same(two[0], [0, 5, 10, 15, 20, 25]);
+  t.same([...two[1]], [1, undefined, 1, undefined, 1, undefined]);
+  t.same(rowsOf([]), [[]]);
+});
+
+t.test('live values go into their interval, or behind the last point', async (t) => {
+  const data = seriesOf([0, 1_000]);
+  t.ok(appendValue(data, 1_900, 5, 1_000));
+  t.same([data.averages[1], data.minima[1], data.maxima[1], data.counts[1]], [3, 0, 5, 2]);
+  t.ok(appendValue(data, 2_100, 7, 1_000));
+  t.same(data.times, [0, 1_000, 2_000]);
+  t.notOk(appendValue(seriesOf([0, 10]), 5, 1, 0), 'an older single value waits for the next answer of the server');
+  dropBefore(data, 1_000);
+  t.same(data.times, [1_000, 2_000]);
+  const measurement = { time: '1970-01-01T00:00:01Z', 'a.b': { 'c.d': { value: 4 } } };
+  t.same(valueIn(measurement, 'a.b.c.d'), { ms: 1_000, value: 4 });
+  t.equal(valueIn(measurement, 'a.b.c'), undefined);
+});
+
+t.test('an answer of the server becomes points', async (t) => {
+  const value = { avg: 2, min: 1, max: 3, count: 2 };
+  const values = { '1970-01-01T00:00:00.000Z': [value], '1970-01-01T00:00:01.000Z': [null] };
+  const data = pointsOf({ series: [{ unit: 'bar' }], values, truncated: true });
+  t.same([data.unit, data.times, data.averages, data.isTruncated], ['bar', [0], [2], true]);
+});
+
+t.test('at most one point a pixel, and as many as the server shows', async (t) => {
+  t.equal(intervalFor(60_000, 1_000), '');
+  t.equal(intervalFor(6 * 3_600_000, 1_000), '30s');
+  t.equal(intervalFor(365 * 86_400_000, 1_000), '12h');
+  t.notOk(fits('1s', 2 * 3_600_000));
+});
+
+t.test('ticks are round times of the wall, also where clocks change', async (t) => {
+  const from = Date.parse('2026-10-24T22:00:00Z');
+  const ticks = timeTicks(from, from + 25 * 3_600_000, { countMax: 9, zone: 'Europe/Berlin' });
+  t.same(tickTexts(ticks, 'Europe/Berlin'), [
+    '00:00\n2026-10-25',
+    '03:00',
+    '06:00',
+    '09:00',
+    '12:00',
+    '15:00',
+    '18:00',
+    '21:00',
+    '00:00\n2026-10-26',
+  ]);
+  t.equal((ticks.times[1] - ticks.times[0]) / 3_600_000, 4, 'the night had an hour more');
+  const spring = Date.parse('2026-03-08T05:00:00Z');
+  const american = timeTicks(spring, spring + 23 * 3_600_000, { countMax: 9, zone: 'America/New_York' });
+  t.equal((american.times[1] - american.times[0]) / 3_600_000, 2, 'the night had an hour less');
+  const years = timeTicks(0, 5 * 365 * 86_400_000, { countMax: 6, zone: 'UTC' });
+  t.same(tickTexts(years, 'UTC').slice(0, 2), ['1970-01', '1971-01']);
+});
+
+t.test('nearest points, scales, fields of CSV', async (t) => {
+  t.same([nearest([0, 10, 20], 14), nearest([0, 10, 20], 99), nearest([], 1)], [1, 2, -1]);
+  t.same(scaleOf(10, 110)[0], 0, 'zero is shown when it is near');
+  t.same(scaleOf(100, 110), [99.5, 110.5]);
+  t.same([csvField('=1+1'), csvField('a"b,c'), csvField(-1.5)], ["'=1+1", '"a""b,c"', '-1.5']);
+});
