@@ -3,7 +3,7 @@ import './style/app.css';
 import { ErrorBoundary, LocationProvider, Route, Router, lazy, useLocation } from 'preact-iso';
 import { render } from 'preact';
 import type { ComponentType } from 'preact';
-import { useCallback, useState } from 'preact/hooks';
+import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import { followLogins, startSession } from './core/login/login.ts';
 import { ApiError } from './core/api/error.ts';
 import { isLoginAsked, isPasswordChangeAsked, user } from './core/api/session.ts';
@@ -13,6 +13,7 @@ import { CONSOLE_PATH } from './core/places.ts';
 import { showPreferences } from './core/preferences.ts';
 import { hasRole } from './core/api/rights.ts';
 import { RouteTable, href } from './core/route.ts';
+import { offeredPaths, readOffered } from './core/server/offered.ts';
 import type { RouteEntry, ScreenProps } from './core/route.ts';
 import { common } from './core/text/common.ts';
 import { textsReady } from './core/text/language.ts';
@@ -20,10 +21,14 @@ import { startClock } from './core/time/clock.ts';
 import { Frame } from './frame/frame.tsx';
 import { LinkButton } from './parts/button.tsx';
 import { Page } from './parts/page.tsx';
-import { Empty, Fault, Refused } from './parts/states.tsx';
+import { Empty, Fault, NotOffered, Refused } from './parts/states.tsx';
 import { ROUTES } from './routes.ts';
 import { Login } from './screens/login/login.tsx';
 import { PasswordChange } from './screens/login/password-change.tsx';
+
+/** True until the server has said otherwise. */
+const isOffered = ({ needs }: RouteEntry): boolean =>
+  needs === undefined || offeredPaths.value === undefined || needs in offeredPaths.value;
 
 /** A screen is loaded with its texts when its URL is first opened. */
 const screenOf = (entry: RouteEntry): ComponentType<ScreenProps> => {
@@ -33,6 +38,12 @@ const screenOf = (entry: RouteEntry): ComponentType<ScreenProps> => {
     return loaded;
   });
   return function Screening(props: ScreenProps) {
+    if (!isOffered(entry))
+      return (
+        <Page title={entry.title()}>
+          <NotOffered />
+        </Page>
+      );
     const isAllowed = entry.roles === undefined || hasRole(...entry.roles);
     return isAllowed ? (
       <Screen {...props} />
@@ -93,15 +104,22 @@ function Console() {
   const { path } = useLocation();
   const [isSearching, setSearching] = useState(false);
   const openSearch = useCallback(() => setSearching(true), []);
+  const isLoggedIn = user.value !== undefined;
+  useEffect(() => {
+    if (isLoggedIn && ROUTES.some(({ needs }) => needs !== undefined))
+      readOffered().catch((error: unknown) => notify(String(error), { kind: 'fault' }));
+  }, [isLoggedIn]);
+  const offered = offeredPaths.value;
+  const routes = useMemo(() => ROUTES.filter(isOffered), [offered]);
   const below = `/${path.slice(CONSOLE_PATH.length)}`;
   return (
-    <RouteTable.Provider value={ROUTES}>
-      <Frame routes={ROUTES} path={below} onSearch={openSearch}>
-        {user.value !== undefined && <Screens />}
+    <RouteTable.Provider value={routes}>
+      <Frame routes={routes} path={below} onSearch={openSearch}>
+        {isLoggedIn && <Screens />}
       </Frame>
       {isSearching && (
         <ErrorBoundary>
-          <Palette routes={ROUTES} onClose={() => setSearching(false)} />
+          <Palette routes={routes} onClose={() => setSearching(false)} />
         </ErrorBoundary>
       )}
       {isLoginAsked.value && <Login />}

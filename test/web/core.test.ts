@@ -5,6 +5,7 @@ import type { Shortcut } from '../../web/core/keys.ts';
 import { connectPacket, publishPacket } from '../../web/core/live/mqtt.ts';
 import { preferencesOf } from '../../web/core/preferences.ts';
 import { href, queryText } from '../../web/core/route.ts';
+import { rolesFor } from '../../web/core/server/offered.ts';
 import { language, pseudoText, setLanguage } from '../../web/core/text/language.ts';
 import { common } from '../../web/core/text/common.ts';
 import { absoluteRange, lastOf, rangeQuery, resolveTime } from '../../web/core/time/range.ts';
@@ -156,6 +157,18 @@ t.test('commands are complete, and their texts cannot leave their quotes', async
     source: '9',
   };
   t.match(snippetOf('mosquitto', access).text, `-u 't1/device_a'\\''b'`);
+});
+
+t.test('the roles of a request stand in what the server offers', async (t) => {
+  const paths = {
+    '/alarm/alarms/{id}': { put: { 'x-roles': ['ROLE_ALARM_ADMIN'] }, get: {} },
+    '/alarm/alarms/count': { get: { 'x-roles': ['ROLE_ALARM_READ'] } },
+  };
+  const roles = (method: string, path: string): readonly string[] =>
+    rolesFor(paths, method, `http://a/b${path}`, 'http://a/b');
+  t.same(roles('PUT', '/alarm/alarms/7'), ['ROLE_ALARM_ADMIN']);
+  t.same(roles('GET', '/alarm/alarms/count?source=1'), ['ROLE_ALARM_READ']);
+  t.same([...roles('GET', '/alarm/alarms/7'), ...roles('GET', '/none')], []);
 });
 
 t.test('MQTT packets of a page that plays a device', async (t) => {

@@ -1,8 +1,10 @@
 /** What stands in the place of content: loading, empty, failed, refused. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { missingRole } from '../core/api/rights.ts';
 import type { ApiError } from '../core/api/error.ts';
 import type { Loaded } from '../core/api/request.ts';
+import { offeredPaths, readOffered, rolesFor } from '../core/server/offered.ts';
 import { common } from '../core/text/common.ts';
 import { Button } from './button.tsx';
 import { CopyButton } from './copy.tsx';
@@ -43,6 +45,18 @@ export interface FaultProps {
   readonly retry?: () => void;
 }
 
+/** Which role a refused request needs, where the user lacks it. */
+function NeededRoles({ error }: { readonly error: ApiError }) {
+  const { method, url } = error.refusal;
+  const paths = offeredPaths.value;
+  useEffect(() => {
+    // The refusal itself is shown whether or not more can be said of it.
+    readOffered().catch(() => undefined);
+  }, []);
+  const roles = paths === undefined ? [] : rolesFor(paths, method, url);
+  return roles.length === 0 || missingRole(...roles) === undefined ? null : <p>{common().refusedRoles(roles)}</p>;
+}
+
 /** A refusal with the server's words, the request, and a way to copy both. */
 export function Fault({ error, retry }: FaultProps) {
   const words = common();
@@ -51,6 +65,7 @@ export function Fault({ error, retry }: FaultProps) {
     <div class="state state-fault" role="alert">
       <h2>{status === 403 ? words.refusedTitle : words.failed}</h2>
       <p>{status === 0 && message === '' ? words.unreachable : message}</p>
+      {status === 403 && <NeededRoles error={error} />}
       <details>
         <summary>{words.details}</summary>
         <pre>{error.details}</pre>
@@ -73,6 +88,16 @@ export function Refused({ roles }: { readonly roles: readonly string[] }) {
       <h2>{words.refusedTitle}</h2>
       <p>{words.refusedRoles(roles)}</p>
     </div>
+  );
+}
+
+/** In the place of a screen that this server has no API for. */
+export function NotOffered() {
+  const words = common();
+  return (
+    <Empty title={words.notOfferedTitle}>
+      <p>{words.notOfferedText}</p>
+    </Empty>
   );
 }
 

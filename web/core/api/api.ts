@@ -6,7 +6,7 @@ import createClient from 'openapi-fetch';
 import type { paths } from 'millrace-api';
 import { SERVER_URL } from '../places.ts';
 import { ApiError, refusalOf } from './error.ts';
-import { send } from './send.ts';
+import { methodOf, send } from './send.ts';
 
 export const api = createClient<paths>({ baseUrl: SERVER_URL, fetch: send });
 
@@ -20,6 +20,7 @@ interface Called<T> {
 /** The entity of an answer. @throws ApiError for a refusal. */
 export async function got<T>(call: Promise<Called<T>>): Promise<NonNullable<T>> {
   const { data, error, response } = await call;
-  if (!response.ok) throw new ApiError(refusalOf(response.status, error, { method: '', url: response.url }));
+  if (!response.ok)
+    throw new ApiError(refusalOf(response.status, error, { method: methodOf(response), url: response.url }));
   return data as NonNullable<T>;
 }

@@ -25,13 +25,19 @@ function retrySeconds(response: Response): number | undefined {
   return told === null ? undefined : Math.min(Math.max(Number(told) || 1, 1), RETRY_SECONDS_MAX);
 }
 
+/** Methods of the requests that were answered: a response does not tell its own. */
+const methods = new WeakMap<Response, string>();
+export const methodOf = (response: Response): string => methods.get(response) ?? '';
+
 async function once(request: Request): Promise<Response> {
   const copy = request.clone();
   for (const [name, value] of Object.entries(sessionHeaders())) copy.headers.set(name, value);
   // Without Accept a POST is answered without its body.
   if (!copy.headers.has('Accept')) copy.headers.set('Accept', 'application/json');
   try {
-    return await fetch(copy);
+    const response = await fetch(copy);
+    methods.set(response, request.method);
+    return response;
   } catch (error) {
     if (isAborted(error) || request.signal.aborted) throw error;
     throw new ApiError({ status: 0, error: '', message: '', method: request.method, url: request.url });
