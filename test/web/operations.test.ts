@@ -9,7 +9,7 @@ import { operationFault } from '../../web/screens/operations/json.ts';
 import { ownPath } from '../../web/screens/operations/device/own-file.tsx';
 import { connectCommand } from '../../web/screens/operations/device/remote.tsx';
 import { words } from '../../web/screens/operations/text.ts';
-import { memberQuery } from '../../web/screens/groups/group.ts';
+import { memberQuery } from '../../web/screens/groups/group-object.ts';
 import { boxQuery, clustersOf, viewOf, viewText } from '../../web/screens/map/places.ts';
 import { csvCells, failedFile, meaningOf, readCsv } from '../../web/screens/registration/csv.ts';
 

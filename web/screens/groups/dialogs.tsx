@@ -13,7 +13,7 @@ import { Button } from '../../parts/button.tsx';
 import { Confirm, Dialog } from '../../parts/dialog.tsx';
 import { Form, SelectField, TextField } from '../../parts/fields.tsx';
 import { FormFault } from '../../parts/states.tsx';
-import { changeGroup, createGroup, isDynamic, queryOf } from './group.ts';
+import { changeGroup, createGroup, isDynamic, queryOf } from './group-object.ts';
 import { words as groupWords } from './text.ts';
 
 const Foot = ({ form, isBusy, onClose }: { form: string; isBusy: boolean; onClose: () => void }) => (

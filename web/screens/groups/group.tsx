@@ -23,7 +23,7 @@ import {
   nodeOf,
   queryOf,
   rootGroups,
-} from './group.ts';
+} from './group-object.ts';
 import { Members } from './members.tsx';
 import { words as groupWords } from './text.ts';
 

@@ -13,7 +13,7 @@ import { ObjectTree } from '../../parts/object-tree.tsx';
 import { Page } from '../../parts/page.tsx';
 import type { Column } from '../../parts/table.tsx';
 import { CreateGroup } from './dialogs.tsx';
-import { INVENTORY_CREATE, ROOT_GROUPS, belowGroup, isDynamic, nodeOf, queryOf } from './group.ts';
+import { INVENTORY_CREATE, ROOT_GROUPS, belowGroup, isDynamic, nodeOf, queryOf } from './group-object.ts';
 import { words as groupWords } from './text.ts';
 
 const SHAPE = { name: textParameter(), page: numberParameter(1, { minimum: 1 }) };

@@ -19,7 +19,7 @@ import { Section } from '../../parts/page.tsx';
 import { FormFault } from '../../parts/states.tsx';
 import type { Column } from '../../parts/table.tsx';
 import { AddMembers } from './add-members.tsx';
-import { INVENTORY_ADMIN, isGroup, nodeOf } from './group.ts';
+import { INVENTORY_ADMIN, isGroup, nodeOf } from './group-object.ts';
 import { words as groupWords } from './text.ts';
 import type { GroupTexts } from './text.ts';
 
