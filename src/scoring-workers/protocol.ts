@@ -152,6 +152,8 @@ export interface TextsAnswer {
   readonly kind: 'texts';
   /** Outputs of each record as JSON; undefined: the record is not a JSON object. */
   readonly texts: readonly (string | undefined)[];
+  /** Why records were refused, by their places, from 0. */
+  readonly refusals: readonly (readonly [index: number, reason: string])[];
   readonly predictions: PredictionCounts;
 }
 export interface TextAnswer {

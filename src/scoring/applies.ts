@@ -97,6 +97,9 @@ export class Applies {
         records: some.map(({ text }) => text),
       });
       if (answer.kind !== 'texts') throw new Error(`a scoring worker answered with ${answer.kind}`);
+      for (const [index, reason] of answer.refusals)
+        some[index]?.fail(new PlatformError('scoring/model-refused', { name: lane.model.name, reason }));
+      // Without effect for those that were refused.
       for (const [index, { take }] of some.entries()) take(answer.texts[index]);
     } catch (error) {
       for (const { fail } of some) fail(error as Error);

@@ -1,10 +1,12 @@
 /** What a scoring worker does with its tasks, with a model of the test's own. */
 import t from 'tap';
 import { sendContent } from '../../src/scoring-workers/content/source-port.ts';
+import { FunctionError } from '../../src/scoring-workers/functions/sandbox.ts';
 import type { InputRecord, ScoringModel } from '../../src/scoring-workers/pmml/engine.ts';
 import type { BatchTask, ModelSource, Task } from '../../src/scoring-workers/protocol.ts';
 import { LoadedModels } from '../../src/scoring-workers/worker/loaded-models.ts';
 import { WorkerTasks, type ModelEngine } from '../../src/scoring-workers/worker/tasks.ts';
+import { recordOf } from '../helpers/scoring/measured.ts';
 
 /** Doubles `x`; its document says how many bytes it takes, or what is wrong with it. */
 function modelOf(bytes: number, functionName = 'regression'): ScoringModel {
@@ -14,6 +16,7 @@ function modelOf(bytes: number, functionName = 'regression'): ScoringModel {
     bytes,
     begin: () => undefined,
     apply: (record: InputRecord) => {
+      if (record['x'] === -1) throw new FunctionError('negative');
       last = record['x'] === undefined ? undefined : 2 * Number(record['x']);
       return { y: last ?? null, text: `a "b"` };
     },
@@ -57,9 +60,24 @@ t.test('a model is sent once, and the record is scored', async (t) => {
     [2, 4, undefined, undefined, null],
   );
   t.same([...answer.predictions.numbers], [2, 4]);
+  const some = await tasks.run({ ...task, records: ['{"x":1}', '{"x":-1}', '{"x":2}'] });
+  t.match(some, { kind: 'texts', texts: [/2/, undefined, /4/], refusals: [[1, 'negative']] }, 'of one record');
   t.same(await tasks.run({ kind: 'explain', key: KEY, record: '{}' }), { kind: 'text', text: 'line\n' });
   tasks.loaded.drop(1, 'M');
   t.equal(tasks.loaded.bytes, 0);
+});
+
+t.test('values at which a function fails are those of one measurement', async (t) => {
+  const tasks = new WorkerTasks(engine, SETTINGS);
+  const answer = await tasks.run({
+    kind: 'measurements',
+    key: KEY,
+    source: sourceOf('10'),
+    records: Buffer.concat([1, -1, 2].map((value) => recordOf({ values: { 'oven.t': value } }))),
+    plan: { inputs: [{ name: 'x', type: 'oven', series: 't' }], allowsMissing: false, alarm: 'y' },
+  });
+  t.match(answer, { kind: 'measured', scored: 2, refused: 1, told: { alarms: [2, 4] } });
+  t.same([...(answer as any).predictions.numbers], [2, 4]);
 });
 
 t.test('what is wrong with an upload is told, and a fault is no refusal', async (t) => {

@@ -53,7 +53,13 @@ class HeldRuns {
     return new Promise((resolve, reject) => {
       const end = (error?: Error): void => {
         if (error !== undefined) reject(error);
-        else resolve({ kind: 'texts', texts: records.map((text) => `${text}!`), predictions: NO_PREDICTIONS });
+        else
+          resolve({
+            kind: 'texts',
+            texts: records.map((text) => `${text}!`),
+            refusals: [],
+            predictions: NO_PREDICTIONS,
+          });
       };
       this.held.push({ records, end });
     });
@@ -98,7 +104,7 @@ t.test("a tenant's tasks do not hold up another's", async (t) => {
           go = resolve;
         });
       order.push(key.tenant);
-      return { kind: 'texts', texts: [], predictions: NO_PREDICTIONS } as const;
+      return { kind: 'texts', texts: [], refusals: [], predictions: NO_PREDICTIONS } as const;
     },
   };
   const turns = new Turns({

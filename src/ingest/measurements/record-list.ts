@@ -36,3 +36,20 @@ export function stampRecords({ bytes }: RecordList, nextId: () => number, receiv
     bytes.writeDoubleLE(receivedAt, at + OFFSET_RECEIVED_AT);
   }
 }
+
+/** The list in parts of at most `bytesMax`, or of one record that is longer. They share its bytes. */
+export function* piecesOf(list: RecordList, bytesMax: number): Generator<RecordList> {
+  const { bytes } = list;
+  if (list.count > 0 && bytes.length <= bytesMax) yield list;
+  if (bytes.length <= bytesMax) return;
+  let start = 0;
+  for (let at = 0; at < bytes.length; ) {
+    const next = nextAt(bytes, at);
+    if (next - start > bytesMax && at > start) {
+      yield recordList(bytes.subarray(start, at));
+      start = at;
+    }
+    at = next;
+  }
+  yield recordList(bytes.subarray(start));
+}

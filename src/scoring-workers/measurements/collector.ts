@@ -16,6 +16,7 @@ export class Collector {
   #scored = 0;
   #incomplete = 0;
   #refused = 0;
+  #tooLarge = 0;
 
   constructor(plan: Plan) {
     this.#plan = plan;
@@ -27,13 +28,18 @@ export class Collector {
     this.#incomplete += 1;
   }
 
+  /** A measurement is not valid for the model. */
+  addRefused(): void {
+    this.#refused += 1;
+  }
+
   add(measurement: ScoredMeasurement, outputs: OutputRecord): void {
     if (isRefused(outputs)) {
-      this.#refused += 1;
+      this.addRefused();
       return;
     }
     this.#scored += 1;
-    this.#writer?.write(measurement, outputs);
+    if (this.#writer?.write(measurement, outputs) === false) this.#tooLarge += 1;
     const { event, alarm } = this.#plan;
     if (event === undefined && alarm === undefined) return;
     this.#sources.push(measurement.source);
@@ -49,6 +55,7 @@ export class Collector {
       scored: this.#scored,
       incomplete: this.#incomplete,
       refused: this.#refused,
+      tooLarge: this.#tooLarge,
       told: {
         sources: this.#sources,
         times: this.#times,
@@ -66,8 +73,9 @@ function isRefused(outputs: OutputRecord): boolean {
   return true;
 }
 
+/** A text that is cut stays longer than one that a binding compares it with. */
 function valueOf(value: unknown): OutputValue {
   if (value === undefined || value === null) return null;
   if (typeof value === 'number' || typeof value === 'boolean') return value;
-  return (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, TEXT_CHARACTERS_MAX);
+  return (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, TEXT_CHARACTERS_MAX + 1);
 }

@@ -56,6 +56,8 @@ export interface Measured {
   readonly incomplete: number;
   /** All outputs were missing: the values are not valid for the model. */
   readonly refused: number;
+  /** Of the scored ones: what would become a measurement is too large for one, or for all of the task. */
+  readonly tooLarge: number;
   readonly told: ToldValues;
 }
 
@@ -63,3 +65,6 @@ export interface Measured {
 export const MARK = 'c8y_Scoring';
 /** Of a value that is not a number; a longer one is cut. */
 export const TEXT_CHARACTERS_MAX = 1_000;
+/** Of a measurement that a prediction becomes, and of all of one task, in bytes. */
+export const PREDICTION_BYTES_MAX = 524_288;
+export const PREDICTIONS_BYTES_MAX = 16_777_216;

@@ -4,12 +4,16 @@ import { OFFSET_TEXTS, VALUE_HEADER_BYTES } from '../../ingest/journal/record-la
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import type { OutputRecord } from '../pmml/engine.ts';
-import { MARK, type PlannedMeasurement, TEXT_CHARACTERS_MAX } from './plan.ts';
+import {
+  MARK,
+  type PlannedMeasurement,
+  PREDICTION_BYTES_MAX,
+  PREDICTIONS_BYTES_MAX,
+  TEXT_CHARACTERS_MAX,
+} from './plan.ts';
 
 const BYTES_FIRST = 16_384;
 const UTF8_BYTES_MAX = 3;
-/** Of the predictions of one task. */
-const RECORDS_BYTES_MAX = 16_777_216;
 const MS_PER_SECOND = 1_000;
 /** How a whole second ends. */
 const MILLISECONDS = '000Z';
@@ -58,14 +62,19 @@ export class PredictionWriter {
     return this.#bytes.subarray(0, this.#used);
   }
 
-  /** Numbers become series, all else members of the fragment; a missing output is left out. */
-  write({ tenant, source, time, mode }: ScoredMeasurement, outputs: OutputRecord): void {
+  /**
+   * Numbers become series, all else members of the fragment; a missing output is left out.
+   * @returns false for what has more than PREDICTION_BYTES_MAX, or is beyond PREDICTIONS_BYTES_MAX with those before it:
+   * it is left out
+   */
+  write({ tenant, source, time, mode }: ScoredMeasurement, outputs: OutputRecord): boolean {
     const document = `{"time":"${this.#timeText(time)}","source":{"id":"${source}${this.#start}${this.#members(outputs)}${this.#end}`;
     const documentAt = this.#used + OFFSET_TEXTS + this.#type.length;
     let valueBytes = 0;
     for (const place of this.#places)
       valueBytes += VALUE_HEADER_BYTES + this.#fragment.length + (this.#series[place] as Buffer).length;
-    this.#room(documentAt - this.#used + document.length * UTF8_BYTES_MAX + valueBytes);
+    const otherBytes = documentAt - this.#used + valueBytes;
+    if (!this.#makeRoom(otherBytes, document)) return false;
     const head = this.#head;
     head.documentLength = this.#bytes.write(document, documentAt);
     head.tenant = tenant;
@@ -78,6 +87,7 @@ export class PredictionWriter {
     this.#type.copy(this.#bytes, at);
     this.#writeValues(documentAt + head.documentLength);
     this.#used += length;
+    return true;
   }
 
   /** Measurements of one task are mostly of one second, whose text is kept: making one costs as much as a small model. */
@@ -118,14 +128,18 @@ export class PredictionWriter {
     }
   }
 
-  #room(bytes: number): void {
-    if (this.#used + bytes <= this.#bytes.length) return;
-    if (this.#used > RECORDS_BYTES_MAX)
-      throw new RangeError(`its predictions have more than ${RECORDS_BYTES_MAX} bytes: name fewer outputs`);
+  /** The text is measured only near a bound. @returns false where there is none */
+  #makeRoom(otherBytes: number, document: string): boolean {
+    const free = Math.min(PREDICTION_BYTES_MAX, PREDICTIONS_BYTES_MAX - this.#used);
+    let bytes = otherBytes + document.length * UTF8_BYTES_MAX;
+    if (bytes > free) bytes = otherBytes + Buffer.byteLength(document);
+    if (bytes > free) return false;
+    if (this.#used + bytes <= this.#bytes.length) return true;
     const grown = Buffer.allocUnsafeSlow(Math.max(this.#bytes.length * 2, this.#used + bytes));
     this.#bytes.copy(grown, 0, 0, this.#used);
     this.#bytes = grown;
     this.#view = new DataView(grown.buffer, grown.byteOffset, grown.length);
+    return true;
   }
 }
 

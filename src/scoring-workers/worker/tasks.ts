@@ -4,7 +4,7 @@ import { annotate } from '../pmml/document/annotate.ts';
 import { ContentTooLong } from '../content/byte-reader.ts';
 import { receiveContent } from '../content/source-port.ts';
 import { unpacked, type Unpacked } from '../content/unpacked.ts';
-import type { LookupTable, ReadOptions, ReadResult, ScoringModel } from '../pmml/engine.ts';
+import type { InputRecord, LookupTable, OutputRecord, ReadOptions, ReadResult, ScoringModel } from '../pmml/engine.ts';
 import type {
   AnnotateTask,
   Answer,
@@ -218,19 +218,28 @@ const portsOf = (source: ModelSource | undefined): readonly { close(): void }[] 
 
 function apply(model: ScoringModel, { records }: ApplyTask): Answer {
   const predictions = new CountedPredictions(model);
+  const refusals: [number, string][] = [];
   model.begin();
   let characters = 0;
-  const texts = records.map((text) => {
+  const texts = records.map((text, index) => {
     const record = readRecord(text);
     if (record === undefined) return undefined;
-    const output = JSON.stringify(model.apply(record));
-    predictions.add(model);
-    characters += output.length;
-    if (characters > RESULT_CHARACTERS_MAX)
-      throw new RefusedModel(`its results have more than ${RESULT_CHARACTERS_MAX} characters`);
-    return output;
+    try {
+      const output = JSON.stringify(model.apply(record));
+      if (characters + output.length > RESULT_CHARACTERS_MAX)
+        throw new RefusedModel(`its results have more than ${RESULT_CHARACTERS_MAX} characters`);
+      predictions.add(model);
+      characters += output.length;
+      return output;
+    } catch (error) {
+      // Those beside it are of other requests.
+      const refusal = refusalOf(error);
+      if (refusal === undefined) throw error;
+      refusals.push([index, refusal.message]);
+      return undefined;
+    }
   });
-  return { kind: 'texts', texts, predictions: predictions.counts };
+  return { kind: 'texts', texts, refusals, predictions: predictions.counts };
 }
 
 function explain(model: ScoringModel, { record: text }: ExplainTask): Answer {
@@ -266,9 +275,24 @@ function batch(model: ScoringModel, task: BatchTask): Answer {
   return { kind: 'batch', output: encoder.encode(written), count: outputs.length, predictions: predictions.counts };
 }
 
+const NO_OUTPUTS: OutputRecord = {};
+
+/** @returns NO_OUTPUTS for values that fail, for instance in a function of the model: those of other devices go on */
+function outputsOrNone(model: ScoringModel, record: InputRecord): OutputRecord {
+  try {
+    return model.apply(record);
+  } catch (error) {
+    if (refusalOf(error) === undefined) throw error;
+    return NO_OUTPUTS;
+  }
+}
+
 function measurements(model: ScoringModel, { records, plan }: MeasurementsTask): Answer {
   const predictions = new CountedPredictions(model);
-  const measured = scoreMeasurements(model, records, plan, () => predictions.add(model));
+  const guarded = { begin: () => model.begin(), apply: (record: InputRecord) => outputsOrNone(model, record) };
+  const measured = scoreMeasurements(guarded, records, plan, (output) => {
+    if (output !== NO_OUTPUTS) predictions.add(model);
+  });
   return { kind: 'measured', ...measured, predictions: predictions.counts };
 }
 

@@ -2,29 +2,44 @@
  * Predictions on their way in: measurements, events and alarms of the devices whose values were scored, through the
  * intake that takes those of the devices too (docs/spec/scoring.md#bindings).
  */
+import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { recordList, stampRecords, withoutSources } from '../../ingest/measurements/record-list.ts';
+import {
+  piecesOf,
+  recordList,
+  stampRecords,
+  withoutSources,
+  type RecordList,
+} from '../../ingest/measurements/record-list.ts';
 import type { AcknowledgementSink, RecordIntake } from '../../ingest/journal/record-intake.ts';
 import type { Sources } from '../../ingest/measurements/sources.ts';
 import type { Command } from '../../model/commands/command.ts';
 import { COMMAND, type CommandKind } from '../../model/commands/kinds.ts';
-import { applicableMode, isAlarmStored, type ProcessingMode } from '../../model/commands/processing-mode.ts';
+import {
+  applicableMode,
+  isAlarmStored,
+  isStoredAs,
+  type ProcessingMode,
+} from '../../model/commands/processing-mode.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import { splitMembers } from '../../model/documents/json-document.ts';
 import { newAlarm } from '../../model/entities/alarm.ts';
 import { newEvent } from '../../model/entities/event.ts';
-import type { AlarmOutput, BindingOutput } from '../../model/entities/scoring/binding.ts';
+import type { AlarmOutput, BindingOutput, EventOutput } from '../../model/entities/scoring/binding.ts';
 import { PlatformError, refusedBy } from '../../model/errors.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { IdSource } from '../../ports/id-source.ts';
 import type { Refusals } from '../../ports/refusals.ts';
-import { MARK, type Measured, type OutputValue } from '../../scoring-workers/measurements/plan.ts';
+import { MARK, type Measured, type OutputValue, TEXT_CHARACTERS_MAX } from '../../scoring-workers/measurements/plan.ts';
+import { SCORING_LIMIT } from '../limits.ts';
 import type { Mark } from './mark.ts';
 
 /** Devices whose last value, or whose alarm, is remembered; of others it is looked up, or told once more. */
 const REMEMBERED_MAX = 200_000;
 /** Characters of a value in a text. */
 const VALUE_CHARACTERS_MAX = 200;
+/** Records that are appended at once: an open group of the journal has room for them. */
+const PIECE_BYTES_MAX = 1_048_576;
 
 export interface DeliveryOptions {
   readonly intake: Pick<RecordIntake, 'refusal' | 'appendAll'>;
@@ -93,14 +108,16 @@ export class Delivery {
    * @throws PlatformError 503 while writes are refused; what the store says of an event or alarm
    */
   async deliver(sender: Sender, measured: Measured, mark: Mark): Promise<{ readonly durable: Promise<void> }> {
+    for (let left = measured.tooLarge; left > 0; left -= 1)
+      this.#options.refusals.count(SCORING_LIMIT.BINDING_PREDICTIONS);
     const durable = await this.#append(sender.tenant, measured.records);
     await this.#tell(sender, measured, mark);
     return durable;
   }
 
-  /** A device that was deleted meanwhile gets none. */
+  /** A device that was deleted meanwhile gets none. Each piece follows when the one before it is durable. */
   async #append(tenant: number, records: Uint8Array): Promise<{ readonly durable: Promise<void> }> {
-    const { intake, refusals, ids, sources, now } = this.#options;
+    const { sources } = this.#options;
     const all = recordList(Buffer.from(records.buffer, records.byteOffset, records.length));
     const gone = new Set<number>();
     for (const source of all.sources) {
@@ -108,7 +125,16 @@ export class Delivery {
       if ((known instanceof Promise ? await known : known) === undefined) gone.add(source);
     }
     const list = gone.size === 0 ? all : withoutSources(all, gone);
-    if (list.count === 0) return { durable: Promise.resolve() };
+    let durable = Promise.resolve();
+    for (const piece of piecesOf(list, PIECE_BYTES_MAX)) {
+      await durable;
+      durable = this.#appendPiece(piece);
+    }
+    return { durable };
+  }
+
+  #appendPiece(list: RecordList): Promise<void> {
+    const { intake, refusals, ids, now } = this.#options;
     const limit = intake.refusal;
     if (limit !== undefined) {
       refusals.count(limit);
@@ -117,7 +143,7 @@ export class Delivery {
     stampRecords(list, () => ids.next(), now());
     const appended = new Appended();
     intake.appendAll(list.bytes, list.bytes.length, list.count, appended, 0);
-    return { durable: appended.done };
+    return appended.done;
   }
 
   /** In the order of the measurements, so that the last one decides about the alarm of its device. */
@@ -128,54 +154,58 @@ export class Delivery {
       const about = { source, time: told.times[index] as number, mode: told.modes[index] as ProcessingMode, mark };
       const ofEvent = told.events[index];
       if (event !== undefined && ofEvent !== undefined && ofEvent !== null)
-        under.push(...this.#event(sender, { ...about, value: ofEvent }));
+        under.push(this.#event(sender, event, { ...about, value: ofEvent }));
       const ofAlarm = told.alarms[index];
       if (alarm !== undefined && ofAlarm !== undefined && ofAlarm !== null)
-        under.push(...(await this.#alarm(sender, alarm, { ...about, value: ofAlarm })));
+        under.push((await this.#alarm(sender, alarm, { ...about, value: ofAlarm })).done);
     }
-    const failed = (await Promise.allSettled(under)).find(
-      (one) => one.status === 'rejected' && !isOfDeletedDevice(one.reason),
-    );
-    if (failed?.status === 'rejected') throw failed.reason;
+    const failed = (await Promise.all(under)).find((error) => error !== undefined && !isOfDeletedDevice(error));
+    if (failed !== undefined) throw failed;
   }
 
-  #event(sender: Sender, told: Told): Promise<unknown>[] {
-    const { output, generation, tenant } = sender;
-    const { event } = output;
-    if (event === undefined) return [];
-    const { source, value } = told;
-    const key = `${generation}/${source}`;
-    const text = String(value);
-    if (!event.isForEach && this.#values.get(key) === text) return [];
-    this.#values.set(key, text);
+  /** Resolves with the error, if any. */
+  #event(sender: Sender, event: EventOutput, told: Told): Promise<unknown> {
+    const { generation, tenant } = sender;
+    const { source, mode, value } = told;
+    const key = keyOf(generation, source, isStoredAs(COMMAND.EVENT_CREATE, mode));
+    const text = shortText(String(value));
+    if (!event.isForEach && this.#values.get(key) === text) return NOTHING;
     const { source: id, ...created } = newEvent(splitMembers(bodyOf(event, told)));
     const body = { id: this.#idBeside(tenant, source), ...created };
-    return [this.#request(sender, COMMAND.EVENT_CREATE, { ...told, source: Number(id) }, body)];
+    const stored = this.#request(sender, COMMAND.EVENT_CREATE, { ...told, source: Number(id) }, body);
+    return remembered(this.#values, key, text, stored);
   }
 
-  /** Only when it is raised or cleared: a command for each measurement would count the same alarm again and again. */
-  async #alarm(sender: Sender, alarm: AlarmOutput, told: Told): Promise<Promise<unknown>[]> {
+  /**
+   * Only when it is raised or cleared: a command for each measurement would count the same alarm again and again. What is
+   * not stored is remembered apart: it neither raises nor clears the alarm that is.
+   * @returns what resolves with the error, if any, in an object since it is not awaited here
+   */
+  async #alarm(sender: Sender, alarm: AlarmOutput, told: Told): Promise<{ readonly done: Promise<unknown> }> {
     const { generation, tenant, user } = sender;
     const { source, mode, value } = told;
     const isRaised = raises(alarm, value);
-    if (isRaised === undefined) return [];
-    const key = `${generation}/${source}`;
+    if (isRaised === undefined) return { done: NOTHING };
+    const kind = isRaised ? COMMAND.ALARM_CREATE : COMMAND.ALARM_OF_TYPE_UPDATE;
+    const isKept = isAlarmStored(applicableMode(kind, mode));
+    const key = keyOf(generation, source, isKept);
     let was = this.#raised.get(key);
     if (was === undefined) {
-      const open = this.#options.documents.get('openAlarm', tenant, `${source}\n${alarm.type}`);
-      was = (open instanceof Promise ? await open : open) !== undefined;
+      const open = isKept && this.#options.documents.get('openAlarm', tenant, `${source}\n${alarm.type}`);
+      was = isKept && (open instanceof Promise ? await open : open) !== undefined;
     }
-    this.#raised.set(key, isRaised);
-    if (isRaised === was) return [];
+    if (isRaised === was || (!isRaised && !isKept)) {
+      this.#raised.set(key, isRaised);
+      return { done: NOTHING };
+    }
     if (!isRaised) {
-      // An alarm that is not stored is not open either.
-      if (!isAlarmStored(applicableMode(COMMAND.ALARM_OF_TYPE_UPDATE, mode))) return [];
       const body = { type: alarm.type, doc: '{"status":"CLEARED"}', user };
-      return [this.#request(sender, COMMAND.ALARM_OF_TYPE_UPDATE, told, body)];
+      return { done: remembered(this.#raised, key, isRaised, this.#request(sender, kind, told, body)) };
     }
     const { source: id, ...created } = newAlarm(splitMembers(bodyOf(alarm, told)));
     const body = { id: this.#idBeside(tenant, source), ...created, user };
-    return [this.#request(sender, COMMAND.ALARM_CREATE, { ...told, source: Number(id) }, body)];
+    const stored = this.#request(sender, kind, { ...told, source: Number(id) }, body);
+    return { done: remembered(this.#raised, key, isRaised, stored) };
   }
 
   #idBeside(tenant: number, source: number): string {
@@ -187,6 +217,35 @@ export class Delivery {
     const command = { kind, tenant, key: source, mode: applicableMode(kind, mode), receivedAt: now(), body };
     return commands.request(command as Command);
   }
+}
+
+const NOTHING = Promise.resolve();
+
+const keyOf = (generation: number, source: number, isKept: boolean): string =>
+  `${generation}/${source}${isKept ? '' : '/live'}`;
+
+/** Of a long text a hash: many devices are remembered. */
+const shortText = (text: string): string =>
+  text.length <= VALUE_CHARACTERS_MAX ? text : createHash('sha256').update(text).digest('base64');
+
+/**
+ * Remembers a value at once, for the measurements behind it, and forgets it when it is not stored: the next measurement
+ * tells it again. @returns the error, if any; never rejects
+ */
+function remembered<Value extends string | boolean>(
+  values: LRUCache<string, Value>,
+  key: string,
+  value: Value,
+  stored: Promise<unknown>,
+): Promise<unknown> {
+  values.set(key, value);
+  return stored.then(
+    () => undefined,
+    (error: unknown) => {
+      if (values.get(key) === value) values.delete(key);
+      return error;
+    },
+  );
 }
 
 /** The device, or the alarm that is to be cleared, was deleted meanwhile. */
@@ -207,12 +266,13 @@ function bodyOf(
   { source, time, value, mark }: Told,
 ): string {
   const shown = String(value).slice(0, VALUE_CHARACTERS_MAX);
+  const marked = typeof value === 'string' ? value.slice(0, TEXT_CHARACTERS_MAX) : value;
   return JSON.stringify({
     type,
     time: formatTime(time),
     source: { id: String(source) },
     text: text.replaceAll('{value}', () => shown),
     ...(severity === undefined ? {} : { severity }),
-    [MARK]: { ...mark, value },
+    [MARK]: { ...mark, value: marked },
   });
 }

@@ -9,5 +9,5 @@ export default function run(task: Task): Answer {
   const [record = ''] = task.kind === 'apply' ? task.records : [];
   if (record === 'loop') for (;;);
   if (record === 'exit') process.exit(1);
-  return { kind: 'texts', texts: [record], predictions: { classes: [], numbers: new Float64Array() } };
+  return { kind: 'texts', texts: [record], refusals: [], predictions: { classes: [], numbers: new Float64Array() } };
 }

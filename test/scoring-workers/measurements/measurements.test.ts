@@ -121,3 +121,25 @@ t.test('many and long outputs', async (t) => {
   t.equal(JSON.parse(documentText(written[499]!)).risk.s.length, 1_000, 'cut');
   t.equal(written[499]!.source, 500);
 });
+
+t.test('predictions are bounded, texts are cut', async (t) => {
+  const text = '\u0001'.repeat(2_000);
+  const outputs = Array.from({ length: 100 }, (_, index) => ({ name: `o${index}`, series: `s${index}` }));
+  const large: Plan = { ...plan, measurement: { ...plan.measurement!, outputs }, event: 'o0', alarm: 'o0' };
+  const fill = (value: string): OutputRecord => Object.fromEntries(outputs.map(({ name }) => [name, value]));
+  const records = Buffer.concat(Array.from({ length: 70 }, () => recordOf()));
+  const score = (value: string) =>
+    scoreMeasurements(
+      model(() => fill(value)),
+      records,
+      large,
+      () => undefined,
+    );
+  t.match(score(text), { scored: 70, tooLarge: 70, records: { length: 0 } }, 'each has more than 512 KiB');
+  const many = score(text.slice(0, 800));
+  t.match(many, { scored: 70, refused: 0, told: { events: { length: 70 } } });
+  t.ok(many.records.length <= 16_777_216);
+  t.equal([...measurementsOf(many.records)].length + many.tooLarge, 70);
+  t.ok(many.tooLarge > 0);
+  t.equal((score('x'.repeat(5_000)).told.events[0] as string).length, 1_001, 'longer than any that is compared');
+});

@@ -7,6 +7,7 @@ import { Delivery } from '../../../src/scoring/bindings/delivery.ts';
 import type { Measured, OutputValue } from '../../../src/scoring-workers/measurements/plan.ts';
 import { measurementsOf } from '../../../src/scoring-workers/measurements/score.ts';
 import { recordOf } from '../../helpers/scoring/measured.ts';
+import { untilTurn } from '../../helpers/until.ts';
 
 const MARK = { depth: 1, model: 'm', version: 'v', bindingId: '5' };
 const GONE = 13;
@@ -15,6 +16,7 @@ function deliveryOf(open: readonly string[] = []) {
   const commands: any[] = [];
   const counted: string[] = [];
   const appended: number[][] = [];
+  const refused: Error[] = [];
   const intake: any = {
     refusal: undefined,
     appendAll: (records: Buffer, bytes: number, count: number, sink: any) => {
@@ -35,6 +37,8 @@ function deliveryOf(open: readonly string[] = []) {
     commands: {
       request: async (command) => {
         commands.push(command);
+        const error = refused.shift();
+        if (error !== undefined) throw error;
         if (command.key === GONE) throw new PlatformError('source/not-found', { area: 'alarm', id: String(GONE) });
       },
     },
@@ -50,18 +54,25 @@ function deliveryOf(open: readonly string[] = []) {
       events: output.event === undefined ? [] : values,
       alarms: output.alarm === undefined ? [] : values,
     };
-    const measured: Measured = { records: new Uint8Array(), scored: all.length, incomplete: 0, refused: 0, told };
+    const measured: Measured = {
+      records: new Uint8Array(),
+      scored: all.length,
+      incomplete: 0,
+      refused: 0,
+      tooLarge: 0,
+      told,
+    };
     await delivery.deliver({ tenant: 1, generation: 1, user: 'u', output }, measured, MARK);
     const found = commands.splice(0);
     return found.map(({ kind, body }) => [kind, JSON.parse(body.doc)] as const);
   };
-  return { delivery, intake, counted, appended, tell, commands };
+  return { delivery, intake, counted, appended, tell, commands, refused };
 }
 
 t.test('measurements get their ids, and none are for devices that are gone', async (t) => {
   const { delivery, intake, counted, appended } = deliveryOf();
   const records = Buffer.concat([recordOf({ source: 7 }), recordOf({ source: GONE }), recordOf({ source: 8 })]);
-  const measured: any = { records, told: { sources: [], times: [], modes: [], events: [], alarms: [] } };
+  const measured: any = { records, tooLarge: 1, told: { sources: [], times: [], modes: [], events: [], alarms: [] } };
   const sender = { tenant: 1, generation: 1, user: 'u', output: {} };
   await (await delivery.deliver(sender, measured, MARK)).durable;
   t.same(appended, [
@@ -70,7 +81,34 @@ t.test('measurements get their ids, and none are for devices that are gone', asy
   ]);
   intake.refusal = 'journal/bytes';
   await t.rejects(delivery.deliver(sender, { ...measured, records: recordOf() }, MARK), { message: /journal\/bytes/ });
-  t.same(counted, ['journal/bytes'], 'nothing is written while writes are refused');
+  t.same(
+    counted,
+    ['scoring/binding-prediction-bytes', 'scoring/binding-prediction-bytes', 'journal/bytes'],
+    'nothing is written while writes are refused',
+  );
+});
+
+t.test('many predictions are appended in pieces, each when the one before it is durable', async (t) => {
+  const { delivery, intake, appended } = deliveryOf();
+  const { appendAll } = intake;
+  const sinks: any[] = [];
+  intake.appendAll = (records: Buffer, bytes: number, count: number, sink: any) => {
+    t.ok(bytes <= 1_048_576);
+    appendAll(records, bytes, count, { flushDurable: () => sinks.push(sink) });
+  };
+  const document = JSON.stringify({ text: 'x'.repeat(400_000) });
+  const records = Buffer.concat([1, 2, 3, 4, 5].map((source) => recordOf({ source, document })));
+  const measured: any = { records, tooLarge: 0, told: { sources: [], times: [], modes: [], events: [], alarms: [] } };
+  const delivered = delivery.deliver({ tenant: 1, generation: 1, user: 'u', output: {} }, measured, MARK);
+  for (const count of [2, 4]) {
+    await untilTurn('a piece', () => sinks.length > 0);
+    t.equal(appended.length, count);
+    sinks.shift().flushDurable();
+  }
+  const { durable } = await delivered;
+  t.equal(appended.length, 5, 'the next task may follow');
+  sinks.shift().flushDurable();
+  await durable;
 });
 
 t.test('an event for each value, or each change', async (t) => {
@@ -106,4 +144,41 @@ t.test('an alarm is raised above and cleared below, once each', async (t) => {
     (await other.tell({ alarm: equals as any }, ['good', 'bad', 'bad', 'good'])).map(([kind]) => kind),
     [raised, cleared],
   );
+});
+
+t.test('what could not be stored is told again', async (t) => {
+  const busy = () => new PlatformError('general/busy', { limit: 'test' });
+  const alarm = { type: 'hot', severity: 'MAJOR', text: '{value}', above: 1 } as const;
+  const { tell, refused, commands } = deliveryOf();
+  const after = async (output: BindingOutput, values: OutputValue[]) => {
+    await t.rejects(tell(output, values), { message: /test/ });
+    commands.length = 0;
+  };
+  refused.push(busy());
+  await after({ alarm }, [2]);
+  t.equal((await tell({ alarm }, [2])).length, 1, 'raised');
+  t.same(await tell({ alarm }, [2]), []);
+  refused.push(busy());
+  await after({ alarm }, [0]);
+  t.match(await tell({ alarm }, [2, 0]), [[COMMAND.ALARM_CREATE], [COMMAND.ALARM_OF_TYPE_UPDATE]], 'looked up again');
+
+  const event = { type: 'state', text: '', isForEach: false };
+  const long = 'x'.repeat(1_000);
+  refused.push(busy());
+  await after({ event }, [long]);
+  t.equal((await tell({ event }, [long, long])).length, 1);
+  t.equal((await tell({ event }, [`${long}y`])).length, 1, 'long texts differ at their end too');
+});
+
+t.test('values that are not stored leave the stored event and alarm as they are', async (t) => {
+  const transient = 1;
+  const alarm = { type: 'hot', severity: 'MAJOR', text: '{value}', above: 1 } as const;
+  const { tell } = deliveryOf();
+  t.match(await tell({ alarm }, [2], 7, transient), [[COMMAND.ALARM_CREATE]]);
+  t.match(await tell({ alarm }, [2]), [[COMMAND.ALARM_CREATE]], 'one that is not stored hides none');
+  t.same(await tell({ alarm }, [0], 7, transient), []);
+  t.match(await tell({ alarm }, [0]), [[COMMAND.ALARM_OF_TYPE_UPDATE]], 'and clears none');
+  const event = { type: 'state', text: '', isForEach: false };
+  t.equal((await tell({ event }, ['a'], 7, transient)).length, 1);
+  t.equal((await tell({ event }, ['a'])).length, 1);
 });

@@ -11,6 +11,7 @@ const measured = (scored: number): Measured => ({
   scored,
   incomplete: 0,
   refused: 0,
+  tooLarge: 0,
   told: { sources: [], times: [], modes: [], events: [], alarms: [] },
 });
 
