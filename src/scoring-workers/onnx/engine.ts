@@ -8,7 +8,7 @@ import type { Turns } from '../../pacing/turns.ts';
 import type { PoolUser, Slot } from '../processes/pool.ts';
 import { ProcessPool } from '../processes/pool.ts';
 import { WorkerProcess } from '../processes/worker-process.ts';
-import type { OnnxDescription, OnnxLoaded, OnnxResults, OnnxTask } from './tasks.ts';
+import type { AnswerForm, OnnxDescription, OnnxLoaded, OnnxResults, OnnxTask } from './tasks.ts';
 
 export interface OnnxEngineOptions {
   readonly log: Log;
@@ -92,12 +92,7 @@ export class OnnxEngine {
    * @returns JSON, see `OnnxResults`.
    * @throws WorkerFault of kind `input` when the body does not fit; WorkerEnded.
    */
-  async apply(
-    user: PoolUser,
-    model: StoredModel,
-    body: Uint8Array,
-    form: 'json' | 'script' = 'json',
-  ): Promise<Uint8Array> {
+  async apply(user: PoolUser, model: StoredModel, body: Uint8Array, form: AnswerForm = 'json'): Promise<Uint8Array> {
     const choose = (idle: readonly Slot<Loaded>[]): Slot<Loaded> | undefined =>
       idle.find(({ state }) => state.models.has(model.key));
     return this.#pool.use(user, { choose, mayReplace: false }, async (slot) => {

@@ -3,6 +3,7 @@
  * runtime computes on the calling thread, and a hostile model may end the process.
  */
 import type { InferenceSession as Session } from 'onnxruntime-node';
+import { columnOf, isColumnOf, requireNarrow } from './columns.ts';
 import type { ElementType } from './elements.ts';
 import type { ModelHead, OnnxValue, ZipMap } from './model-head.ts';
 import { readModelHead } from './model-head.ts';
@@ -152,6 +153,23 @@ export class OnnxModel {
     const results = await this.apply(body);
     const members = results.map((result) => `${JSON.stringify(result.output.name)}:${JSON.stringify(jsonOf(result))}`);
     return `{${members.join(',')}}`;
+  }
+
+  /**
+   * Values of single outputs and columns as JSON: an object from the names to a value for each row.
+   * @throws InputError also for rows that are too wide
+   */
+  async applyToColumns(body: unknown, names: readonly string[]): Promise<string> {
+    const columns = Object.create(null) as Record<string, unknown[] | null>;
+    for (const result of await this.apply(body)) {
+      const { name: output } = result.output;
+      const wanted = names.filter((name) => isColumnOf(name, output));
+      if (wanted.length === 0) continue;
+      requireNarrow(output, result.value.dims);
+      const rows = jsonOf(result);
+      for (const name of wanted) columns[name] = columnOf(rows, name.slice(output.length));
+    }
+    return JSON.stringify(columns);
   }
 
   /** The answer of `apply` for a script. */

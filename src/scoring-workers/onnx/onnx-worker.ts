@@ -2,7 +2,7 @@
 import type { FaultKind } from '../processes/protocol.ts';
 import { serveTasks } from '../processes/serve.ts';
 import { ModelError, OnnxModel, loadRuntime } from './model.ts';
-import type { OnnxTask } from './tasks.ts';
+import type { AnswerForm, OnnxTask } from './tasks.ts';
 import { InputError } from './tensors.ts';
 
 const models = new Map<string, OnnxModel>();
@@ -28,9 +28,7 @@ async function run(task: OnnxTask, content: readonly Uint8Array[]): Promise<unkn
       const model = models.get(task.key);
       if (model === undefined) throw new Error(`the model ${task.key} is not loaded`);
       const body = parse(join(content));
-      const answer =
-        task.form === 'json' ? await model.applyToJson(body) : JSON.stringify(await model.applyToScript(body));
-      return Buffer.from(answer);
+      return Buffer.from(await answerOf(model, body, task.form));
     }
     case 'release': {
       for (const key of task.keys) {
@@ -41,6 +39,12 @@ async function run(task: OnnxTask, content: readonly Uint8Array[]): Promise<unkn
       return models.size;
     }
   }
+}
+
+async function answerOf(model: OnnxModel, body: unknown, form: AnswerForm): Promise<string> {
+  if (form === 'json') return model.applyToJson(body);
+  if (form === 'script') return JSON.stringify(await model.applyToScript(body));
+  return model.applyToColumns(body, form.columns);
 }
 
 /** The file of a model lies outside of the heap, which an idle process has no reason to collect. */

@@ -192,9 +192,14 @@ export class ChunkList {
     this.#shed(limit, chunk.count);
   }
 
-  /** Gives up what waits. */
-  clear(): void {
-    for (let chunk = this.take(true); chunk !== undefined; chunk = this.take(true)) this.release(chunk);
+  /** Gives up what waits. @returns how many measurements */
+  clear(): number {
+    let count = 0;
+    for (let chunk = this.take(true); chunk !== undefined; chunk = this.take(true)) {
+      count += chunk.count;
+      this.release(chunk);
+    }
+    return count;
   }
 
   /** It takes no more; what was taken is to be released. */

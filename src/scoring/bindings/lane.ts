@@ -2,9 +2,11 @@
  * The measurements of one binding on their way through its model: gathered for a moment, scored in a few tasks at once,
  * and handed over in the order in which they came.
  */
+import { PlatformError } from '../../model/errors.ts';
 import type { Measured } from '../../scoring-workers/measurements/plan.ts';
 import type { Log } from '../../ports/log.ts';
 import { type Chunk, ChunkList, type TenantBacklog } from './backlog.ts';
+import { isOfValues } from './value-errors.ts';
 
 /** A measurement waits for others at most this long. */
 const PAUSE_MS = 20;
@@ -13,6 +15,10 @@ const IN_FLIGHT_MAX = 4;
 /** After a failure the next task waits, each time twice as long. */
 const RETRY_FIRST_MS = 1_000;
 const RETRY_MAX_MS = 60_000;
+/** At most one line of the log in this time. */
+const LOG_INTERVAL_MS = 10_000;
+/** Shown for a fault of the server, which the log tells. */
+const INTERNAL_ERROR = 'internal error';
 
 /** Measurements by what became of them. */
 export interface LaneCounts {
@@ -22,7 +28,7 @@ export interface LaneCounts {
   incomplete: number;
   /** Their values are not valid for the model. */
   refused: number;
-  /** Too many waited. */
+  /** Too many waited, or the binding changed while they did. */
   shed: number;
   failed: number;
   lastError: string | null;
@@ -55,6 +61,8 @@ export interface LaneOptions {
   readonly onOutcome: (outcome: Outcome, count: number) => void;
   /** Time from the first measurement of a chunk until its predictions are handed over. */
   readonly onDelivered: (seconds: number, count: number) => void;
+  /** Resolves when the lane before it has handed everything over: its results come first. */
+  readonly after?: Promise<void> | undefined;
   /** For the log. */
   readonly subject: { readonly tenant: number; readonly binding: number };
   readonly log: Log;
@@ -67,22 +75,24 @@ export class Lane {
   readonly #chunks: ChunkList;
   #inFlight = 0;
   /** Resolves when the chunk before the next one has been handed over. */
-  #last: Promise<void> = Promise.resolve();
+  #last: Promise<void>;
   #timer: NodeJS.Timeout | undefined;
   #failures = 0;
   #retryAt = 0;
+  #logAt = Number.NEGATIVE_INFINITY;
   #isEnded = false;
   #onIdle: (() => void) | undefined;
 
   constructor(options: LaneOptions) {
     this.#options = options;
+    this.#last = options.after ?? Promise.resolve();
     this.#chunks = new ChunkList(options.backlog, (count) => this.#count('shed', count));
   }
 
   /** Takes a copy of a record. @param depth of predictions, 0 of what devices measured */
   offer(records: Buffer, at: number, depth: number): void {
-    if (this.#isEnded) return;
     this.#options.counts.received += 1;
+    if (this.#isEnded) return this.#count('shed', 1);
     this.#chunks.add(records, at, depth);
     if (this.#timer !== undefined) return;
     if (this.#inFlight === 0) this.#pumpIn(PAUSE_MS);
@@ -94,7 +104,7 @@ export class Lane {
    */
   async end(drops: boolean): Promise<void> {
     this.#isEnded = true;
-    if (drops) this.#chunks.clear();
+    if (drops) this.#clear();
     if (this.#inFlight > 0 || !this.#chunks.isEmpty)
       await new Promise<void>((resolve) => {
         this.#onIdle = resolve;
@@ -102,6 +112,11 @@ export class Lane {
       });
     clearTimeout(this.#timer);
     this.#chunks.end();
+    await this.#last;
+  }
+
+  #clear(): void {
+    this.#count('shed', this.#chunks.clear());
   }
 
   #pumpIn(ms: number): void {
@@ -116,7 +131,7 @@ export class Lane {
   #pump(): void {
     if (this.#retryAt > this.#options.clock()) {
       // A lane that ends makes no second try.
-      if (this.#isEnded) this.#chunks.clear();
+      if (this.#isEnded) this.#clear();
       else if (!this.#chunks.isEmpty && this.#timer === undefined) this.#pumpIn(0);
     } else {
       while (this.#inFlight < IN_FLIGHT_MAX) {
@@ -134,9 +149,11 @@ export class Lane {
     this.#inFlight += 1;
     const before = this.#last;
     let isHandedOver = (): void => undefined;
-    this.#last = new Promise((resolve) => {
+    const handedOver = new Promise<void>((resolve) => {
       isHandedOver = resolve;
     });
+    // A task that fails early does not let the next one overtake those before it.
+    this.#last = before.then(() => handedOver);
     try {
       const measured = await score(chunk);
       await before;
@@ -158,16 +175,21 @@ export class Lane {
     }
   }
 
+  /** The lane pauses unless it is the values that the model does not take. */
   #failed(error: Error, count: number): void {
     const { counts, log, subject, now, clock } = this.#options;
     this.#count('failed', count);
-    counts.lastError = error.message;
+    counts.lastError = error instanceof PlatformError ? error.message : INTERNAL_ERROR;
     counts.lastErrorTime = new Date(now()).toISOString();
-    const retryMs = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** this.#failures);
+    let retryMs = 0;
     // Of tasks at once one counts.
-    if (this.#retryAt > clock()) return;
-    this.#failures += 1;
-    this.#retryAt = clock() + retryMs;
+    if (!isOfValues(error) && this.#retryAt <= clock()) {
+      retryMs = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** this.#failures);
+      this.#failures += 1;
+      this.#retryAt = clock() + retryMs;
+    }
+    if (clock() < this.#logAt) return;
+    this.#logAt = clock() + LOG_INTERVAL_MS;
     log.warn({ err: error, ...subject, count, retryMs }, 'measurements could not be scored by a binding');
   }
 

@@ -25,7 +25,7 @@ import { markText } from './mark.ts';
 import { scoreChunk } from './score-chunk.ts';
 import { type BindingState, type Bound, stateOf, TenantBindings } from './tenant-bindings.ts';
 
-/** Between two looks at the devices of groups, and at what could not be read. */
+/** Between two looks at what could not be read, and at groups that are due. */
 const PASS_MS = 5_000;
 /** At most one line in this time about records that fail; the others are counted in it. */
 const LOG_INTERVAL_MS = 10_000;
@@ -69,10 +69,11 @@ export class LiveBindings implements MeasurementListener {
 
   constructor(options: LiveBindingsOptions) {
     const { documents, history, refusals, isOnlyTenant, clock } = options;
+    const shared = isOnlyTenant === undefined ? {} : { isOnlyTenant };
     this.#options = options;
     this.#delivery = new Delivery(options);
-    this.#devices = new BoundDevices({ documents, history, refusals });
-    this.#backlog = new Backlog({ refusals, clock, ...(isOnlyTenant === undefined ? {} : { isOnlyTenant }) });
+    this.#devices = new BoundDevices({ documents, history, refusals, clock, ...shared });
+    this.#backlog = new Backlog({ refusals, clock, ...shared });
   }
 
   /** Measurements that wait or are scored. */
@@ -146,13 +147,18 @@ export class LiveBindings implements MeasurementListener {
 
   /** Reads what is to be read. Never rejects: what fails is read again in the next step. */
   async step(): Promise<void> {
-    for (const tenant of this.#unread) {
+    for (const tenant of [...this.#unread]) {
       if (this.#loop.isStopped) return;
       await this.#orLater(tenant, () => this.#read(tenant));
     }
-    for (const group of this.#devices.groups) {
-      if (this.#loop.isStopped) return;
-      await this.#orLater(undefined, () => this.#devices.refresh(group));
+    const { clock } = this.#options;
+    for (const [tenant, groups] of this.#devices.due()) {
+      const began = clock();
+      for (const group of groups) {
+        if (this.#loop.isStopped) return;
+        await this.#orLater(undefined, () => this.#devices.refresh(group));
+      }
+      this.#devices.pause(tenant, clock() - began);
     }
   }
 
@@ -171,10 +177,12 @@ export class LiveBindings implements MeasurementListener {
   }
 
   async #orLater(tenant: number | undefined, work: () => Promise<void>): Promise<void> {
+    // Before the work: a change that fails meanwhile asks for another reading.
+    if (tenant !== undefined) this.#unread.delete(tenant);
     try {
       await work();
-      if (tenant !== undefined) this.#unread.delete(tenant);
     } catch (error) {
+      if (tenant !== undefined) this.#unread.add(tenant);
       this.#noteFailure(error as Error, tenant);
     }
   }
@@ -223,14 +231,15 @@ export class LiveBindings implements MeasurementListener {
     let found = this.#tenants.get(tenant);
     if (found === undefined) {
       const backlog = new TenantBacklog(tenant, this.#backlog);
-      const makeLane = (bound: Bound, counts: LaneCounts): Lane => this.#lane(backlog, bound, counts);
+      const makeLane = (bound: Bound, counts: LaneCounts, after: Promise<void> | undefined): Lane =>
+        this.#lane(backlog, bound, counts, after);
       const bindings = new TenantBindings(tenant, { ...this.#options, devices: this.#devices, makeLane });
       this.#tenants.set(tenant, (found = { bindings, backlog }));
     }
     return found;
   }
 
-  #lane(backlog: TenantBacklog, bound: Bound, counts: LaneCounts): Lane {
+  #lane(backlog: TenantBacklog, bound: Bound, counts: LaneCounts, after: Promise<void> | undefined): Lane {
     const { log, now, clock, onOutcome, onDelivered } = this.#options;
     const { binding, model } = bound;
     const { tenant } = backlog;
@@ -249,6 +258,7 @@ export class LiveBindings implements MeasurementListener {
       deliver: (measured, depth) => this.#delivery.deliver(sender, measured, mark(depth)),
       onOutcome,
       onDelivered,
+      after,
       subject: { tenant, binding: binding.id },
       log,
       now,

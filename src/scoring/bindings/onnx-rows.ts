@@ -2,6 +2,7 @@
  * Rows of an ONNX model: its tensors have one row for each measurement, and each column of a row is an input or output
  * of a binding (docs/spec/scoring.md#bindings-of-onnx-models).
  */
+import { ROW_VALUES_MAX } from '../../scoring-workers/onnx/columns.ts';
 import type { OnnxDescription } from '../../scoring-workers/onnx/tasks.ts';
 import type { InputRecord, OutputRecord } from '../../scoring-workers/pmml/engine.ts';
 
@@ -17,7 +18,6 @@ interface Tensor {
 type Described = OnnxDescription['inputs'][number];
 /** Of whole numbers one measurement that is not whole would fail with all that are scored beside it. */
 const NUMBERS = /^tensor\((?:float|double|float16)\)$/;
-const WIDTH_MAX = 1_000;
 
 const columnsOf = ({ name, width }: Tensor): string[] =>
   width === undefined ? [name] : Array.from({ length: width }, (_, column) => `${name}[${column}]`);
@@ -30,9 +30,9 @@ function inputOf({ name, shape, type }: Described): Tensor {
   if (shape === undefined || shape.length === 0 || typeof rows === 'number')
     throw new RowsError(`the first dimension of its input '${name}' is not free`);
   if (shape.length === 1) return { name, width: undefined };
-  if (further !== undefined || typeof width !== 'number' || width > WIDTH_MAX)
+  if (further !== undefined || typeof width !== 'number' || width > ROW_VALUES_MAX)
     throw new RowsError(
-      `its input '${name}' has not the shape [rows] or [rows, columns] with at most ${WIDTH_MAX} columns`,
+      `its input '${name}' has not the shape [rows] or [rows, columns] with at most ${ROW_VALUES_MAX} columns`,
     );
   return { name, width };
 }
@@ -48,7 +48,7 @@ export function onnxOutputs({ outputs }: Pick<OnnxDescription, 'outputs'>): stri
     const [, width] = shape ?? [];
     if (!type.startsWith('tensor(') || shape === undefined) return undefined;
     if (shape.length <= 1 || width === 1) names.push(name);
-    else if (shape.length === 2 && typeof width === 'number' && width <= WIDTH_MAX)
+    else if (shape.length === 2 && typeof width === 'number' && width <= ROW_VALUES_MAX)
       names.push(...columnsOf({ name, width }));
     else return undefined;
   }
@@ -68,22 +68,16 @@ export function onnxBody({ inputs }: Pick<OnnxDescription, 'inputs'>, records: r
   return `{${members.join()}}`;
 }
 
-/** @param answer of the model, by output @returns outputs of each of `count` rows @throws RowsError */
+/**
+ * @param answer of the model, by name of output or column @returns outputs of each of `count` rows; those that the answer
+ * lacks are missing @throws RowsError
+ */
 export function onnxRecords(answer: Readonly<Record<string, unknown>>, count: number): OutputRecord[] {
   const records = Array.from({ length: count }, () => Object.create(null) as OutputRecord);
   for (const [name, rows] of Object.entries(answer)) {
     if (!Array.isArray(rows) || rows.length !== count)
       throw new RowsError(`its output '${name}' has not a row for each of ${count} measurements`);
-    rows.forEach((row: unknown, index) => setRow(records[index] as OutputRecord, name, row));
+    rows.forEach((row: unknown, index) => ((records[index] as OutputRecord)[name] = row));
   }
   return records;
-}
-
-function setRow(record: OutputRecord, name: string, row: unknown): void {
-  if (Array.isArray(row)) {
-    if (row.length === 1) record[name] = row[0];
-    else row.forEach((value: unknown, column) => (record[`${name}[${column}]`] = value));
-  } else if (typeof row === 'object' && row !== null) {
-    for (const [label, value] of Object.entries(row)) record[`${name}[${label}]`] = value;
-  } else record[name] = row;
 }

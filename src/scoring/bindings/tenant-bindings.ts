@@ -20,6 +20,11 @@ export interface Bound {
   readonly plan: Plan;
 }
 
+interface Found {
+  readonly bound: Bound;
+  readonly group: GroupDevices | undefined;
+}
+
 interface Known {
   binding: StoredBinding;
   readonly counts: LaneCounts;
@@ -47,7 +52,8 @@ export function stateOf({ id, isActive }: StoredBinding, bindings: TenantBinding
 export interface TenantBindingsOptions {
   readonly documents: RecordReader['documents'];
   readonly devices: BoundDevices;
-  readonly makeLane: (bound: Bound, counts: LaneCounts) => Lane;
+  /** @param after resolves when the lane before it has ended */
+  readonly makeLane: (bound: Bound, counts: LaneCounts, after: Promise<void> | undefined) => Lane;
 }
 
 export class TenantBindings {
@@ -95,34 +101,34 @@ export class TenantBindings {
       if (binding === undefined) {
         if (known === undefined) return;
         this.#known.delete(id);
-        this.#take(known, true);
+        void this.#take(known, true);
+        this.#select();
       } else if (known === undefined) {
         const added = {
           binding,
           counts: newCounts(),
           lane: undefined,
           group: undefined,
-          problem: undefined,
+          problem: BEING_READ,
           isUnresolved: true,
         };
         this.#known.set(id, added);
-        await this.#resolve(added);
+        await this.#resolve(added, binding);
       } else if (known.isUnresolved || JSON.stringify(known.binding) !== JSON.stringify(binding)) {
-        known.binding = binding;
-        await this.#resolve(known);
+        await this.#resolve(known, binding);
       }
-      this.#select();
     });
   }
 
   /** A model was uploaded, deleted, activated or deactivated. */
   modelChanged(kind: string, name: string): Promise<void> {
     return this.#change(async () => {
-      for (const known of this.#known.values()) {
-        const { modelKind, modelName } = known.binding;
-        if (modelKind === kind && modelName === name) await this.#resolve(known);
-      }
-      this.#select();
+      const bound = [...this.#known.values()].filter(
+        ({ binding: { modelKind, modelName } }) => modelKind === kind && modelName === name,
+      );
+      // Also those that are not reached when a store fails are read again.
+      for (const known of bound) known.isUnresolved = true;
+      for (const known of bound) await this.#resolve(known, known.binding);
     });
   }
 
@@ -158,34 +164,50 @@ export class TenantBindings {
     return lane?.end(drops);
   }
 
-  async #resolve(known: Known): Promise<void> {
-    const { isActive } = known.binding;
+  /**
+   * Measurements go on as before until everything is read, and then as it says: none is lost between.
+   * @throws where a store fails: nothing is scored until it is resolved again
+   */
+  async #resolve(known: Known, binding: StoredBinding): Promise<void> {
     known.isUnresolved = true;
-    void this.#take(known, !isActive);
-    known.problem = undefined;
+    let found: Found | undefined;
+    let problem: string | undefined = BEING_READ;
     try {
-      if (isActive) await this.#bind(known);
+      if (binding.isActive) found = await this.#find(binding);
+      problem = undefined;
+      known.isUnresolved = false;
     } catch (error) {
       if (!(error instanceof PlatformError && error.status < 500)) throw error;
-      known.problem = error.message;
+      problem = error.message;
+      known.isUnresolved = false;
+    } finally {
+      const ended = this.#take(known, !binding.isActive);
+      known.binding = binding;
+      known.problem = problem;
+      known.group = found?.group;
+      known.lane = found && this.#options.makeLane(found.bound, known.counts, ended);
+      this.#select();
     }
-    known.isUnresolved = false;
   }
 
   /** @throws PlatformError 400, 404 for what cannot be scored now; where a store fails */
-  async #bind(known: Known): Promise<void> {
-    const { binding, counts } = known;
-    const { documents, devices, makeLane } = this.#options;
+  async #find(binding: StoredBinding): Promise<Found> {
+    const { documents, devices } = this.#options;
     const { modelKind, modelName, groupOrDeviceId, isGroup } = binding;
     const model = await loadModel({ documents }, this.#tenant, modelKind, modelName);
     if (!model.isActive) throw new PlatformError('scoring/model-inactive', { name: modelName });
     const information = await modelInformation({ documents }, this.#tenant, modelKind, modelName);
     const plan = planOf(binding, signatureOf(modelKind, information));
-    if (isGroup && groupOrDeviceId !== undefined) {
-      known.group = devices.acquire(this.#tenant, groupOrDeviceId);
-      await devices.refresh(known.group);
+    const bound = { binding, model, information, plan };
+    if (!isGroup || groupOrDeviceId === undefined) return { bound, group: undefined };
+    const group = devices.acquire(this.#tenant, groupOrDeviceId);
+    try {
+      await devices.refresh(group);
+    } catch (error) {
+      devices.release(group);
+      throw error;
     }
-    known.lane = makeLane({ binding, model, information, plan }, counts);
+    return { bound, group };
   }
 
   #select(): void {

@@ -11,7 +11,7 @@ import type { Log } from '../../ports/log.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import type { RecordReader } from '../../records/records.ts';
 import { OnnxEngine, type StoredModel as EngineModel } from '../../scoring-workers/onnx/engine.ts';
-import type { OnnxDescription } from '../../scoring-workers/onnx/tasks.ts';
+import type { AnswerForm, OnnxDescription } from '../../scoring-workers/onnx/tasks.ts';
 import { WorkerFault } from '../../scoring-workers/processes/protocol.ts';
 import type { WorkerProgram } from '../../scoring-workers/processes/worker-process.ts';
 import { ScriptEngine, type Script } from '../../scoring-workers/script/engine.ts';
@@ -127,8 +127,13 @@ export class OnnxScoring {
   }
 
   /** Outputs of a model as JSON. @throws PlatformError 400 for a body that does not fit, or an inactive model; 503. */
-  apply(asker: Asker, model: StoredModel, content: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-    return this.#withInput(asker, content, (body) => this.#apply(asker, model, body, 'json'));
+  apply(
+    asker: Asker,
+    model: StoredModel,
+    content: AsyncIterable<Uint8Array>,
+    form: Exclude<AnswerForm, 'script'> = 'json',
+  ): Promise<Uint8Array> {
+    return this.#withInput(asker, content, (body) => this.#apply(asker, model, body, form));
   }
 
   /**
@@ -191,7 +196,7 @@ export class OnnxScoring {
     }
   }
 
-  async #apply(asker: Asker, model: StoredModel, body: Uint8Array, form: 'json' | 'script'): Promise<Uint8Array> {
+  async #apply(asker: Asker, model: StoredModel, body: Uint8Array, form: AnswerForm): Promise<Uint8Array> {
     const { name, isActive, blob, bytes } = model;
     if (!isActive) throw new PlatformError('scoring/model-inactive', { name });
     const stored: EngineModel = { key: keyOf(asker.tenant, model), bytes, content: () => this.#content(blob) };

@@ -159,6 +159,7 @@ t.test('what does not fit is named with what is expected', async (t) => {
       String(wrong),
     );
   t.equal(await loaded.applyToJson({ a: [[1, 0, 0]], b }), '{"c":[[1]]}', 'and the next request works');
+  t.equal(await loaded.applyToColumns({ a: [[1, 0, 0]], b }, ['c', 'other']), '{"c":[1]}', 'of a binding');
 });
 
 t.test('pairs of ZipMap', async (t) => {

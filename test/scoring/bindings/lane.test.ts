@@ -1,5 +1,6 @@
 /** Measurements of a binding are scored in tasks, and predictions handed over in order (docs/internals/scoring.md#bindings). */
 import t from 'tap';
+import { PlatformError } from '../../../src/model/errors.ts';
 import { Backlog, type Chunk, TenantBacklog } from '../../../src/scoring/bindings/backlog.ts';
 import { Lane, newCounts } from '../../../src/scoring/bindings/lane.ts';
 import type { Measured } from '../../../src/scoring-workers/measurements/plan.ts';
@@ -16,9 +17,8 @@ const measured = (scored: number): Measured => ({
 });
 
 /** A lane of which the test decides when tasks end. */
-function laneOf() {
+function laneOf(after?: Promise<void>, counts = newCounts()) {
   let now = 0;
-  const counts = newCounts();
   const backlog = new TenantBacklog(1, new Backlog({ refusals: { count: () => undefined }, clock: () => now }));
   const tasks: { readonly chunk: Chunk; end(error?: Error): void }[] = [];
   const delivered: number[] = [];
@@ -36,6 +36,7 @@ function laneOf() {
     },
     onOutcome: () => undefined,
     onDelivered: () => undefined,
+    after,
     subject: { tenant: 1, binding: 1 },
     log: { warn: (_fields: unknown, text: string) => warned.push(text) } as any,
     now: () => now,
@@ -65,7 +66,7 @@ t.test('small chunks when little comes, full ones behind a task, results in orde
   offer(1);
   tasks[2]!.end();
   await ended;
-  t.match(counts, { received: 1_504, scored: 1_504, shed: 0, failed: 0 });
+  t.match(counts, { received: 1_505, scored: 1_504, shed: 1, failed: 0 }, 'what comes behind the end is counted');
   t.equal(backlog.measurements, 0);
 });
 
@@ -75,7 +76,7 @@ t.test('after a failure the next task waits, and ends with the lane', async (t) 
   await untilTurn('a task', () => tasks.length === 1);
   tasks[0]!.end(new Error('lost'));
   await untilTurn('it failed', () => counts.failed === 1_000);
-  t.match(counts, { lastError: 'lost', lastErrorTime: '1970-01-01T00:00:00.000Z' });
+  t.match(counts, { lastError: 'internal error', lastErrorTime: '1970-01-01T00:00:00.000Z' });
   t.equal(warned.length, 1);
   offer(10);
   await new Promise((resolve) => {
@@ -97,5 +98,40 @@ t.test('after a failure the next task waits, and ends with the lane', async (t) 
   await untilTurn('it failed', () => other.counts.failed === 5);
   await other.lane.end(false);
   t.equal(other.backlog.measurements, 0, 'what waits for another try is given up');
+  t.match(other.counts, { received: 10, failed: 5, shed: 5 }, 'and counted');
   t.equal(backlog.measurements, 0);
+});
+
+t.test('a task that fails early lets none overtake those before it', async (t) => {
+  const { tasks, delivered, offer, counts } = laneOf();
+  offer(1_000);
+  await untilTurn('a task', () => tasks.length === 1);
+  offer(2_000);
+  await untilTurn('three', () => tasks.length === 3);
+  tasks[1]!.end(new PlatformError('scoring/bad-input', { reason: 'a value' }));
+  tasks[2]!.end();
+  await untilTurn('it failed', () => counts.failed === 1_000);
+  t.same(delivered, []);
+  t.equal(counts.lastError, 'a value');
+  offer(1_000);
+  await untilTurn('the next task', () => tasks.length === 4);
+  t.pass('values that a model does not take hold up nothing');
+  tasks[0]!.end();
+  tasks[3]!.end();
+  await untilTurn('all', () => delivered.length === 3);
+});
+
+t.test('a lane that takes the place of another one hands over behind it', async (t) => {
+  const old = laneOf();
+  old.offer(5);
+  const ended = old.lane.end(false);
+  const next = laneOf(ended, old.counts);
+  next.offer(7);
+  await untilTurn('both', () => old.tasks.length + next.tasks.length === 2);
+  next.tasks[0]!.end();
+  await untilTurn('a turn', () => true);
+  t.same(next.delivered, []);
+  old.tasks[0]!.end();
+  await untilTurn('the next', () => next.delivered.length === 1);
+  t.match(old.counts, { received: 12, scored: 12, shed: 0 });
 });

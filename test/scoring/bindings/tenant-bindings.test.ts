@@ -52,9 +52,17 @@ t.test('a binding waits for its model, and is read again after a store has faile
   store('two');
   isAway = true;
   await t.rejects(bindings.modelChanged('pmml', 'm'), { message: 'the store is away' });
+  t.same(state(), { state: 'WAITING', reason: 'It is being read.' });
+  t.equal(bindings.selection, undefined);
   isAway = false;
   await bindings.set(5, BINDING);
   t.same(lanes.splice(0), ['end of one', 'two'], 'it is read again though the binding is the same');
+
+  store('three');
+  const changed = bindings.modelChanged('pmml', 'm');
+  t.same([lanes.splice(0), state().state], [[], 'ACTIVE'], 'the old one scores until the new one is read');
+  await changed;
+  t.same(lanes.splice(0), ['end of two', 'three']);
 
   store('two', false);
   await bindings.modelChanged('pmml', 'm');
