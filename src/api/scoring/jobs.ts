@@ -4,7 +4,7 @@ import { PlatformError } from '../../model/errors.ts';
 import { open } from '../../model/schema/parts.ts';
 import { JobConfigurationError, readJobConfiguration, shownSchedule } from '../../scoring/jobs/configuration.ts';
 import type { JobConfiguration } from '../../scoring/jobs/configuration.ts';
-import { namesOf } from '../../scoring/jobs/execution.ts';
+import { namesOf, requireInputs } from '../../scoring/jobs/execution.ts';
 import {
   createJob,
   findRun,
@@ -16,7 +16,6 @@ import {
   runTexts,
 } from '../../scoring/jobs/jobs.ts';
 import type { StoredJob, StoredRun } from '../../scoring/jobs/stored.ts';
-import { modelInformation } from '../../scoring/records.ts';
 import { JSON_TYPE } from '../http/media-types.ts';
 import { ANSWERED, type Answer } from '../request/answer.ts';
 import { PAGE_PARAMETERS, pageOf } from '../request/paging.ts';
@@ -104,7 +103,7 @@ async function post(request: ApiRequest): Promise<Answer> {
   const configuration = sentJob(request);
   const isOfGroup = await requireTarget(request, configuration.groupOrDeviceId);
   const models = await namesOf(platform, tenant, configuration);
-  for (const name of models) await requireInputs(request, name, configuration);
+  for (const name of models) await requireInputs(platform, tenant, name, configuration.modelToDeviceMappings);
   return json(shownJob(await createJob(platform, askerOf(request), configuration, isOfGroup)), 201);
 }
 
@@ -115,23 +114,6 @@ function sentJob(request: ApiRequest): JobConfiguration {
     if (!(error instanceof JobConfigurationError)) throw error;
     throw new PlatformError('scoring/invalid-job', { reason: error.message });
   }
-}
-
-/** Every mapping is of an input of the model. @throws PlatformError 400 */
-async function requireInputs(
-  request: ApiRequest,
-  name: string,
-  { modelToDeviceMappings }: JobConfiguration,
-): Promise<void> {
-  const text = await modelInformation(request.platform, request.tenant, 'pmml', name);
-  const { inputFields } = JSON.parse(text) as { inputFields: readonly { name: string }[] };
-  const known = new Set(inputFields.map((field) => field.name));
-  const unknown = Object.keys(modelToDeviceMappings).find((input) => !known.has(input));
-  if (unknown === undefined) return;
-  const inputs = [...known].slice(0, 50).join(', ');
-  throw new PlatformError('scoring/invalid-job', {
-    reason: `modelToDeviceMappings names '${unknown}', which is not an input of the model '${name}'; its inputs are ${inputs}.`,
-  });
 }
 
 async function listPage(request: ApiRequest): Promise<Answer> {

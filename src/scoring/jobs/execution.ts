@@ -11,7 +11,7 @@ import type { ValuesAnswer, ValuesPiece, ValuesTask } from '../../scoring-worker
 import type { Asker } from '../asker.ts';
 import { loadGroup } from '../groups.ts';
 import { JOB_DEVICE_VALUES_MAX, JOB_DEVICES_MAX, JOB_RESULT_BYTES_MAX, SCORING_LIMIT } from '../limits.ts';
-import { loadModel } from '../records.ts';
+import { loadModel, modelInformation } from '../records.ts';
 import { dataWindow, pathOf } from './configuration.ts';
 import { PAGE_RECORDS, type PagePart, Pages } from './pages.ts';
 import { type Slice, slicesOf } from './slices.ts';
@@ -55,21 +55,45 @@ export async function executeJob(
   }
 }
 
+const RESULTS_TOO_LARGE = `The results have more than ${JOB_RESULT_BYTES_MAX} bytes (${SCORING_LIMIT.JOB_RESULTS}).`;
+
 /** Reasons that the author of the job can do something about. */
 function reasonOf(error: unknown): string | undefined {
   if (error instanceof Failed) return error.message;
-  if (error instanceof BlobTooLarge)
-    return `The results have more than ${JOB_RESULT_BYTES_MAX} bytes (${SCORING_LIMIT.JOB_RESULTS}).`;
+  if (error instanceof BlobTooLarge) return RESULTS_TOO_LARGE;
   if (error instanceof PlatformError && error.status >= 400 && error.status < 500) return error.message;
   return undefined;
 }
 
+/** A model may have been uploaded anew since the job was created: its inputs are checked again. */
 async function modelsOf(parts: ExecutionParts, tenant: number, job: StoredJob): Promise<StoredModel[]> {
   const names = await namesOf(parts, tenant, job);
   const models = await Promise.all(names.map((name) => loadModel(parts, tenant, 'pmml', name)));
   const inactive = models.find(({ isActive }) => !isActive);
   if (inactive !== undefined) throw new Failed(`Model '${inactive.name}' is not active.`);
+  for (const name of names) await requireInputs(parts, tenant, name, job.modelToDeviceMappings);
   return models;
+}
+
+/** Inputs of a model that a message names. */
+const INPUTS_SHOWN = 50;
+
+/** Every mapping is of an input of the model. @throws PlatformError 400 */
+export async function requireInputs(
+  parts: Pick<ExecutionParts, 'documents'>,
+  tenant: number,
+  name: string,
+  mappings: StoredJob['modelToDeviceMappings'],
+): Promise<void> {
+  const text = await modelInformation(parts, tenant, 'pmml', name);
+  const { inputFields } = JSON.parse(text) as { inputFields: readonly { name: string }[] };
+  const known = new Set(inputFields.map((field) => field.name));
+  const unknown = Object.keys(mappings).find((input) => !known.has(input));
+  if (unknown === undefined) return;
+  const inputs = [...known].slice(0, INPUTS_SHOWN).join(', ');
+  throw new PlatformError('scoring/invalid-job', {
+    reason: `modelToDeviceMappings names '${unknown}', which is not an input of the model '${name}'; its inputs are ${inputs}.`,
+  });
 }
 
 /** Names of the models: of a group its primary one, or all. A model goes before a group of the same name. */
@@ -130,11 +154,16 @@ class Execution {
   readonly #tenant: number;
   readonly #job: StoredJob;
   readonly #models: readonly StoredModel[];
+  /** Of the caller, and of this run: no slice begins when the results are too large. */
   readonly #signal: AbortSignal;
+  readonly #end = new AbortController();
   readonly #inputs: ValuesTask['inputs'];
   readonly #messages: string[] = [];
   readonly #pages: number[] = [];
   #records = 0;
+  #scoredRecords = 0;
+  /** Of all results: what is held for the models of a slice counts before it is written. */
+  #resultBytes = 0;
   #devices = 0;
   #open: OpenDevice | undefined;
   #untold = 0;
@@ -150,7 +179,7 @@ class Execution {
     this.#tenant = tenant;
     this.#job = job;
     this.#models = models;
-    this.#signal = signal;
+    this.#signal = AbortSignal.any([signal, this.#end.signal]);
     this.#inputs = Object.entries(job.modelToDeviceMappings).map(([input, path]) => ({
       input,
       ...(pathOf(path) as MeasuredColumn),
@@ -159,12 +188,13 @@ class Execution {
 
   async run(devices: readonly string[], at: number): Promise<Outcome> {
     const { blobs } = this.#parts;
+    if (devices.length === 0) throw new Failed(`The group ${this.#job.groupOrDeviceId} has no devices.`);
     const results = { tenant: this.#tenant, user: this.#job.user, isDevice: false };
     const { key } = await blobs.put(this.#content(devices, at), JOB_RESULT_BYTES_MAX, results);
     if (this.#untold > 0) this.#messages.push(`${this.#untold} further messages are not shown.`);
     const hasMessages = this.#messages.length > 0;
     return {
-      status: !hasMessages ? 'Success' : this.#devices > 0 ? 'Warning' : 'Failure',
+      status: this.#scoredRecords === 0 ? 'Failure' : hasMessages ? 'Warning' : 'Success',
       messages: this.#messages,
       blob: key,
       pages: this.#pages,
@@ -218,7 +248,8 @@ class Execution {
     try {
       for (const slice of slices) {
         this.#signal.throwIfAborted();
-        const result = Promise.all(this.#models.map((model) => this.#score(model, slice, this.#records)));
+        const before = this.#records;
+        const result = Promise.all(this.#models.map((model) => this.#score(model, slice, before)));
         // Awaited below, in its turn.
         result.catch(() => undefined);
         running.push(result);
@@ -232,15 +263,21 @@ class Execution {
   }
 
   /** @param before records of the slices before this one */
-  #score(model: StoredModel, { rows }: Slice, before: number): Promise<ValuesAnswer> {
+  async #score(model: StoredModel, { rows }: Slice, before: number): Promise<ValuesAnswer> {
     const asker: Asker = { tenant: this.#tenant, user: this.#job.user, signal: this.#signal };
-    return this.#parts.score(asker, model, {
+    const answer = await this.#parts.score(asker, model, {
       rows,
       inputs: this.#inputs,
       name: model.name,
       timesName: `timestamp_${this.#job.jobId}`,
       page: { size: PAGE_RECORDS, left: PAGE_RECORDS - (before % PAGE_RECORDS) },
     });
+    this.#resultBytes += answer.output.length;
+    if (this.#resultBytes <= JOB_RESULT_BYTES_MAX) return answer;
+    const tooLarge = new Failed(RESULTS_TOO_LARGE);
+    // Tasks that wait for their turn end with this error.
+    this.#end.abort(tooLarge);
+    throw tooLarge;
   }
 
   /** What the pieces of all models tell of a device. */
@@ -250,6 +287,7 @@ class Execution {
       this.#devices++;
       this.#open = { deviceId, unseen: this.#inputs.map((_, index) => index), refused: 0 };
     }
+    for (const { records, refused } of pieces) this.#scoredRecords += records - refused;
     const { unseen } = this.#open as OpenDevice;
     this.#open = {
       deviceId,
