@@ -699,6 +699,7 @@ export const ERRORS = {
     'scoring/Bad Request',
     'These take at most {maximum} bytes of a tenant ({limit}): delete some, or send less',
   ),
+  'scoring/too-many-bytes': entry(400, 'scoring/Bad Request', 'It has more than {maximum} bytes ({limit})'),
   'scoring/resource-not-found': entry(404, 'scoring/Not Found', "Resource file '{name}' not found"),
   'scoring/resource-exists': entry(409, 'scoring/Duplicate', "A resource file with the name '{name}' already exists."),
   'scoring/invalid-json': entry(400, 'scoring/Bad Request', 'Invalid json format.'),

@@ -24,6 +24,8 @@ interface OfModel {
   readonly key: ModelKey;
   /** Sent when the worker has said that it has not got the model (`missing`). */
   readonly source?: ModelSource;
+  /** Of `newMark`: tells which function runs, of a model that has some. */
+  readonly mark?: Uint8Array;
 }
 
 /** Reads an uploaded model, and compiles it to see whether it can be used. */
@@ -35,6 +37,8 @@ export interface CheckTask {
   /** The first look: something stands in for the resources that the model asks for. */
   readonly isFirst: boolean;
 }
+/** A document that is shown with its problems is held whole. */
+export const ANNOTATED_BYTES_MAX = 256 * 1_048_576;
 /** Writes a document with its problems as comments. */
 export interface AnnotateTask {
   readonly kind: 'annotate';
@@ -216,7 +220,7 @@ export interface TrainedAnswer {
 /** What was sent cannot be used: a fault of its sender. */
 export interface RefusedAnswer {
   readonly kind: 'refused';
-  readonly reason: 'xml' | 'content' | 'too-long' | 'model' | 'memory';
+  readonly reason: 'xml' | 'content' | 'too-long' | 'not-annotated' | 'model' | 'memory';
   readonly message: string;
 }
 /** The worker itself failed: a fault of the server. */

@@ -55,7 +55,7 @@ export class Applies {
     const { tenant, user } = asker;
     if (text.length > RECORD_BYTES_MAX) {
       this.#refusals.count(SCORING_LIMIT.RECORD);
-      throw new PlatformError('scoring/too-large', { limit: SCORING_LIMIT.RECORD, maximum: RECORD_BYTES_MAX });
+      throw new PlatformError('scoring/too-many-bytes', { limit: SCORING_LIMIT.RECORD, maximum: RECORD_BYTES_MAX });
     }
     const limit = this.#shares.take(tenant, user);
     if (limit !== undefined) {

@@ -228,7 +228,7 @@ function told(refusals: Refusals, error: unknown): unknown {
     return new PlatformError('scoring/bad-record', { record: error.record, reason: error.message });
   if (error instanceof ContentTooLong) {
     refusals.count(SCORING_LIMIT.UNPACKED);
-    return new PlatformError('scoring/too-large', { limit: SCORING_LIMIT.UNPACKED, maximum: error.limitBytes });
+    return new PlatformError('scoring/too-many-bytes', { limit: SCORING_LIMIT.UNPACKED, maximum: error.limitBytes });
   }
   if (error instanceof ContentError) return new PlatformError('scoring/invalid-content', { reason: error.message });
   return error;

@@ -18,6 +18,7 @@ export const SCORING_LIMIT = {
   UPLOADS_OF_USER: 'scoring/uploads-waiting-of-user',
   INFORMATION: 'scoring/information-bytes',
   UNPACKED: 'scoring/unpacked-bytes',
+  ANNOTATED: 'scoring/annotated-bytes',
   RECORD: 'scoring/record-bytes',
   JOBS: 'scoring/jobs',
   TRAININGS: 'scoring/trainings',

@@ -1,10 +1,12 @@
 /** Tasks of models, in the turns of tenants and users: the worker that has not got the model is sent it. */
 import type { StoredModel } from '../model/entities/scoring/model.ts';
+import { formatTime } from '../model/documents/iso-time.ts';
 import { PlatformError } from '../model/errors.ts';
 import type { Turns } from '../pacing/turns.ts';
 import type { Blobs } from '../ports/blobs.ts';
 import type { RecordReader } from '../records/records.ts';
-import type { ScoringPool } from '../scoring-workers/pool.ts';
+import { markedName, newMark } from '../scoring-workers/functions/watch.ts';
+import { POOL_LIMIT, type ScoringPool } from '../scoring-workers/pool.ts';
 import type {
   Answer,
   ApplyTask,
@@ -18,6 +20,7 @@ import type {
   ValuesTask,
 } from '../scoring-workers/protocol.ts';
 import type { Asker } from './asker.ts';
+import { LATE_TASKS_MAX, Pauses } from './pauses.ts';
 import type { Predictions } from './predictions.ts';
 import { openSource } from './sources.ts';
 
@@ -34,6 +37,8 @@ export interface ModelRunsOptions {
   readonly blobs: Pick<Blobs, 'read'>;
   readonly documents: RecordReader['documents'];
   readonly predictions: Predictions;
+  /** ms since 1970. */
+  readonly now?: () => number;
 }
 
 /** Of the metrics of a model. */
@@ -43,10 +48,12 @@ export const predictionKey = (tenant: number, { blob, activatedAt = 0 }: StoredM
 export class ModelRuns {
   readonly threads: number;
   readonly #options: ModelRunsOptions;
+  readonly #pauses: Pauses;
 
   constructor(options: ModelRunsOptions) {
     this.#options = options;
     this.threads = options.pool.threads;
+    this.#pauses = new Pauses(options.now ?? Date.now);
   }
 
   /**
@@ -55,6 +62,7 @@ export class ModelRuns {
    */
   async run(asker: Asker, model: StoredModel, task: RunTask): Promise<RunAnswer> {
     const { turns, predictions } = this.#options;
+    this.#requireNoPause(asker, model);
     await turns.begin(asker.tenant, asker.user, asker.signal);
     try {
       const answer = await this.#answer(asker, model, task);
@@ -67,7 +75,31 @@ export class ModelRuns {
     }
   }
 
+  #requireNoPause({ tenant }: Asker, model: StoredModel): void {
+    const until = this.#pauses.untilOf(predictionKey(tenant, model));
+    if (until === undefined) return;
+    const reason =
+      `${LATE_TASKS_MAX} of its tasks within an hour ran out of time (${POOL_LIMIT.TIME}); ` +
+      `it pauses on this node until ${formatTime(until)}, or until it is activated anew`;
+    throw new PlatformError('scoring/model-refused', { name: model.name, reason });
+  }
+
+  /** As `#scored`; counts what runs out of time, and tells the function that did. */
   async #answer(asker: Asker, model: StoredModel, task: RunTask): Promise<RunAnswer | RefusedAnswer> {
+    const mark = (model.functions ?? []).length === 0 ? undefined : newMark();
+    try {
+      return await this.#scored(asker, model, mark === undefined ? task : { ...task, mark });
+    } catch (error) {
+      if (!isOutOfTime(error)) throw error;
+      this.#pauses.add(predictionKey(asker.tenant, model));
+      const running = mark === undefined ? undefined : markedName(mark);
+      if (running === undefined) throw error;
+      const reason = `the function ${running} does not end in the time of a task (${POOL_LIMIT.TIME})`;
+      throw new PlatformError('scoring/model-refused', { name: model.name, reason });
+    }
+  }
+
+  async #scored(asker: Asker, model: StoredModel, task: RunTask): Promise<RunAnswer | RefusedAnswer> {
     const { pool } = this.#options;
     const key = { tenant: asker.tenant, name: model.name, version: model.blob };
     const answer = await pool.run({ ...task, key });
@@ -86,3 +118,7 @@ export class ModelRuns {
     predictions.add(predictionKey(asker.tenant, model), counts);
   }
 }
+
+/** The limit may have its remedy behind it. */
+const isOutOfTime = (error: unknown): boolean =>
+  error instanceof PlatformError && String(error.details['limit']).split(' ', 1)[0] === POOL_LIMIT.TIME;

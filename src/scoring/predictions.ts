@@ -4,7 +4,9 @@ import type { PredictionCounts } from '../scoring-workers/protocol.ts';
 
 /** Models whose predictions are remembered. */
 const MODELS_MAX = 10_000;
+/** Classes of a model that are counted by name; further ones are counted together. */
 const CLASSES_MAX = 1_000;
+export const OTHER_CLASSES = 'others';
 /** Predicted numbers of a model that are kept: up to this many the quartiles are exact, then those of a sample. */
 const SAMPLE_MAX = 10_000;
 
@@ -32,8 +34,9 @@ class OfModel {
 
   add({ classes, numbers }: PredictionCounts, random: () => number): void {
     for (const [name, count] of classes) {
-      if (!this.classes.has(name) && this.classes.size >= CLASSES_MAX) continue;
-      this.classes.set(name, (this.classes.get(name) ?? 0) + count);
+      const isCounted = this.classes.has(name) || this.classes.size < CLASSES_MAX;
+      const counted = isCounted ? name : OTHER_CLASSES;
+      this.classes.set(counted, (this.classes.get(counted) ?? 0) + count);
     }
     for (const number of numbers) this.#addNumber(number, random);
   }

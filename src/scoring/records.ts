@@ -152,10 +152,16 @@ async function remove(
 }
 
 /** All of a kind, one after the other: what was deleted meanwhile does not count as an error. */
-async function removeAll(parts: RecordParts, shelf: Shelf, asker: Asker, kind: ModelKind): Promise<void> {
+async function removeAll(
+  parts: RecordParts,
+  shelf: Shelf,
+  asker: Asker,
+  kind: ModelKind,
+  guardOf?: (name: string) => Guard,
+): Promise<void> {
   for (const name of await listNames(parts, shelf, asker.tenant, kind)) {
     try {
-      await remove(parts, shelf, asker, kind, name);
+      await remove(parts, shelf, asker, kind, name, guardOf?.(name));
     } catch (error) {
       if (!(error instanceof PlatformError && error.code === shelf.notFound)) throw error;
     }
@@ -278,5 +284,10 @@ export const removeResource = (
   fileName: string,
   guard?: Guard,
 ): Promise<void> => remove(parts, RESOURCES, asker, kind, fileName, guard);
-export const removeResources = (parts: RecordParts, asker: Asker, kind: ModelKind): Promise<void> =>
-  removeAll(parts, RESOURCES, asker, kind);
+/** @throws PlatformError what a guard throws: those before it are deleted then. */
+export const removeResources = (
+  parts: RecordParts,
+  asker: Asker,
+  kind: ModelKind,
+  guardOf?: (name: string) => Guard,
+): Promise<void> => removeAll(parts, RESOURCES, asker, kind, guardOf);

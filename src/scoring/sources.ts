@@ -7,6 +7,7 @@ import type { RecordReader } from '../records/records.ts';
 import { sendContent, type SentContent } from '../scoring-workers/content/source-port.ts';
 import type { ModelSource, ModelUses } from '../scoring-workers/protocol.ts';
 import { isJavaScript } from '../scoring-workers/resources/java-script.ts';
+import { MODEL_RESOURCES_MAX } from './limits.ts';
 import { listResources } from './records.ts';
 
 export interface SourceParts extends RecordReader {
@@ -20,13 +21,16 @@ export interface OpenSource {
   close(): void;
 }
 
-/** @throws PlatformError 404 for a model whose content is gone: it was deleted meanwhile. */
+/**
+ * @throws PlatformError 404 for a model whose content is gone: it was deleted meanwhile; 400 where it has too many resource
+ * files, or calls a function that several files have. Nothing is opened then.
+ */
 export async function openSource(
   parts: SourceParts,
   tenant: number,
   { name, blob, tables = [], functions = [] }: Pick<StoredModel, 'name' | 'blob' | 'tables' | 'functions'>,
 ): Promise<OpenSource> {
-  const used = await resourcesOf(parts, tenant, { tables, functions });
+  const used = await resourcesOf(parts, tenant, name, { tables, functions });
   const pieces = await parts.blobs.read(blob);
   if (pieces === undefined) throw new PlatformError('scoring/model-not-found', { name });
   const model = sendContent(pieces);
@@ -52,13 +56,37 @@ export async function openSource(
 async function resourcesOf(
   parts: RecordReader,
   tenant: number,
+  name: string,
   { tables, functions }: ModelUses,
 ): Promise<readonly StoredResource[]> {
   if (tables.length === 0 && functions.length === 0) return [];
   const all = await listResources(parts, tenant, 'pmml');
-  return all.filter(({ type, fileName, names }) => {
-    if (type === LOOKUP_TABLES) return names.some((name) => tables.includes(name));
-    // A function is called with its namespace or without.
-    return isJavaScript(fileName) && functions.some((name) => names.some((full) => `:${full}`.endsWith(`:${name}`)));
+  const scripts = all.filter(({ type, fileName }) => type !== LOOKUP_TABLES && isJavaScript(fileName));
+  const called = functions.map((called) => {
+    const having = scripts.filter((script) => hasFunction(script, called));
+    if (having.length > 1)
+      throw new PlatformError('scoring/model-refused', { name, reason: severalHave(called, having) });
+    return having;
   });
+  const used = new Set(called.flat());
+  for (const one of all)
+    if (one.type === LOOKUP_TABLES && one.names.some((table) => tables.includes(table))) used.add(one);
+  if (used.size > MODEL_RESOURCES_MAX)
+    throw new PlatformError('scoring/model-refused', {
+      name,
+      reason: `it uses ${used.size} resource files; a model may use ${MODEL_RESOURCES_MAX}`,
+    });
+  return [...used];
+}
+
+/** @param called its name with the namespace or without. */
+const hasFunction = ({ names }: StoredResource, called: string): boolean =>
+  names.some((full) => `:${full}`.endsWith(`:${called}`));
+
+/** Files that a message names. */
+const FILES_SHOWN = 3;
+
+function severalHave(called: string, having: readonly StoredResource[]): string {
+  const files = having.slice(0, FILES_SHOWN).map(({ fileName }) => fileName);
+  return `${having.length} resource files have the function '${called}', such as ${files.join(', ')}; call it with its namespace`;
 }

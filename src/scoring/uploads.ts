@@ -11,7 +11,13 @@ import { isJavaScript, JAVASCRIPT_BYTES_MAX } from '../scoring-workers/resources
 import type { ScoringPool } from '../scoring-workers/pool.ts';
 import type { ModelInformation } from '../scoring-workers/pmml/engine.ts';
 import type { Problem } from '../scoring-workers/pmml/document/problems.ts';
-import type { CheckAnswer, CheckTask, ModelUses, RefusedAnswer } from '../scoring-workers/protocol.ts';
+import {
+  ANNOTATED_BYTES_MAX,
+  type CheckAnswer,
+  type CheckTask,
+  type ModelUses,
+  type RefusedAnswer,
+} from '../scoring-workers/protocol.ts';
 import type { Asker } from './asker.ts';
 import { INFORMATION_BYTES_MAX, MODEL_RESOURCES_MAX, SCORING_LIMIT, UNPACKED_BYTES_MAX } from './limits.ts';
 import { createModel, createResource, type Guard, type RecordParts } from './records.ts';
@@ -65,7 +71,7 @@ export function uploadModel(parts: UploadParts, asker: Asker, upload: Upload, ot
     const text = shownFields(information);
     if (Buffer.byteLength(text) > INFORMATION_BYTES_MAX) {
       parts.refusals.count(SCORING_LIMIT.INFORMATION);
-      throw new PlatformError('scoring/too-large', {
+      throw new PlatformError('scoring/too-many-bytes', {
         limit: SCORING_LIMIT.INFORMATION,
         maximum: INFORMATION_BYTES_MAX,
       });
@@ -165,7 +171,7 @@ export function uploadResource(parts: UploadParts, asker: Asker, upload: Upload)
     if (isJavaScript(fileName) && upload.bytes > JAVASCRIPT_BYTES_MAX) {
       const limit = SCORING_LIMIT.SCRIPT_BYTES;
       parts.refusals.count(limit);
-      throw new PlatformError('scoring/too-large', { limit, maximum: JAVASCRIPT_BYTES_MAX });
+      throw new PlatformError('scoring/too-many-bytes', { limit, maximum: JAVASCRIPT_BYTES_MAX });
     }
     const { type, names } = await inspected(parts, asker, fileName, upload);
     const resource: StoredResource = { fileName, blob: upload.key, bytes: upload.bytes, type, names };
@@ -222,7 +228,14 @@ function refusedUpload({ refusals }: UploadParts, name: string, { reason, messag
   if (reason === 'xml') return new PlatformError('scoring/invalid-xml', { reason: message });
   if (reason === 'too-long') {
     refusals.count(SCORING_LIMIT.UNPACKED);
-    return new PlatformError('scoring/too-large', { limit: SCORING_LIMIT.UNPACKED, maximum: UNPACKED_BYTES_MAX });
+    return new PlatformError('scoring/too-many-bytes', { limit: SCORING_LIMIT.UNPACKED, maximum: UNPACKED_BYTES_MAX });
+  }
+  if (reason === 'not-annotated') {
+    refusals.count(SCORING_LIMIT.ANNOTATED);
+    const limit = `${SCORING_LIMIT.ANNOTATED}: ${ANNOTATED_BYTES_MAX} bytes`;
+    return new PlatformError('scoring/invalid-content', {
+      reason: `it is too long to be shown with its problems (${limit}); the first: ${message}`,
+    });
   }
   if (reason === 'content') return new PlatformError('scoring/invalid-content', { reason: message });
   return new PlatformError('scoring/model-refused', { name, reason: message });

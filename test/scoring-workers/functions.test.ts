@@ -1,7 +1,8 @@
 /** Functions of uploaded JavaScript: what they may do, and what ends them (docs/spec/scoring.md#javascript-functions). */
 import t from 'tap';
 import { FunctionLibrary } from '../../src/scoring-workers/functions/library.ts';
-import { FunctionFile } from '../../src/scoring-workers/functions/sandbox.ts';
+import { FUNCTIONS_BYTES_MAX, FunctionFile } from '../../src/scoring-workers/functions/sandbox.ts';
+import { FunctionWatch, markedName, newMark } from '../../src/scoring-workers/functions/watch.ts';
 import { readPmml } from '../../src/scoring-workers/pmml/read.ts';
 import { inspectResource } from '../../src/scoring-workers/resources/resources.ts';
 
@@ -29,7 +30,7 @@ async function* content(text: string): AsyncGenerator<Uint8Array> {
 }
 
 t.test('functions of values', async (t) => {
-  const file = await FunctionFile.open('geo.js', SOURCE);
+  const file = await FunctionFile.open('geo.js', SOURCE, new FunctionWatch());
   t.teardown(() => file.close());
   t.ok(file.names.includes('add') && !file.names.includes('constant'), 'functions are listed, constants are not');
   t.equal(file.call('add', [1, 2.5]), 3.5);
@@ -95,7 +96,7 @@ const PMML = (
 <RegressionTable intercept="1"/></RegressionModel></PMML>`;
 
 t.test('a model calls them by their names, with their namespace or without', async (t) => {
-  const library = new FunctionLibrary();
+  const library = new FunctionLibrary(2 * FUNCTIONS_BYTES_MAX, new FunctionWatch());
   t.teardown(() => library.close());
   await library.add(
     'geo.js',
@@ -120,6 +121,41 @@ t.test('a model calls them by their names, with their namespace or without', asy
     ],
     'two files export it',
   );
+  await t.rejects(library.add('third.js', 'export const f = () => 1;'), {
+    name: 'FunctionError',
+    message: 'third.js cannot be opened: 3 files of functions take 50331648 bytes; a worker has 33554432 for a model',
+  });
   const failing = modelOf(call('fails', 'x')).model;
   t.throws(() => failing?.apply({ x: 1 }), /the function 'fails' of other.js failed in line 1: Error: no/);
+});
+
+t.test('the calls of one task have a time together, and the running function is marked', async (t) => {
+  const watch = new FunctionWatch();
+  const file = await FunctionFile.open('geo.js', SOURCE, watch);
+  t.teardown(() => file.close());
+  const mark = newMark();
+  watch.begin(mark);
+  let calls = 0;
+  const messageOf = (): string => {
+    try {
+      file.call('loop', []);
+    } catch (error) {
+      calls++;
+      return (error as Error).message;
+    }
+    return '';
+  };
+  let message = messageOf();
+  t.match(message, /it takes longer than 500 ms/);
+  while (calls < 10 && !message.includes('of one task')) message = messageOf();
+  t.match(message, /the functions of one task take longer than 2000 ms/);
+  t.ok(calls <= 5, `${calls} calls`);
+  t.throws(() => file.call('add', [1, 2]), { message: /of one task .* the last is 'add' of geo.js/ });
+  t.equal(markedName(mark), undefined);
+  watch.begin(mark);
+  t.equal(file.call('add', [1, 2]), 3, 'the next task has its own');
+  t.equal(
+    watch.during(Buffer.from('loop of geo.js'), () => markedName(mark)),
+    'loop of geo.js',
+  );
 });

@@ -149,3 +149,36 @@ t.test('models beyond the bound are unloaded, first those of a tenant with more 
   loaded.drop(1, undefined);
   t.equal(loaded.bytes, 40);
 });
+
+t.test('a model whose functions do not end in order is unloaded all the same', async (t) => {
+  const loaded = new LoadedModels(100);
+  const held = {
+    bytes: 60,
+    isBroken: false,
+    close: () => {
+      throw new Error('a fault');
+    },
+  };
+  loaded.add({ tenant: 1, name: 'a', version: 'v' }, modelOf(10), held);
+  loaded.add({ tenant: 1, name: 'b', version: 'v' }, modelOf(90));
+  t.equal(loaded.bytes, 90);
+  t.equal(loaded.get({ tenant: 1, name: 'a', version: 'v' }), undefined);
+});
+
+t.test('a document that is too long to be shown with its problems tells the first', async (t) => {
+  const tasks = new WorkerTasks(engine, { ...SETTINGS, contentBytesMax: 1e9 });
+  const piece = Buffer.alloc(16 * 1_048_576, '<');
+  async function* long(): AsyncGenerator<Uint8Array> {
+    for (let index = 0; index < 17; index++) yield piece;
+  }
+  const problem = (line: number, severity: 'error' | 'warning') =>
+    ({ severity, element: 'Node', line, offset: line, text: 'is bad' }) as const;
+  t.same(
+    await tasks.run({
+      kind: 'annotate',
+      port: sendContent(long()).port,
+      problems: [problem(9, 'error'), problem(5, 'error'), problem(1, 'warning')],
+    }),
+    { kind: 'refused', reason: 'not-annotated', message: 'Node (line 5): is bad' },
+  );
+});

@@ -1,13 +1,16 @@
 /** Lost workers are replaced, waiting is bounded, and tenants take turns (docs/internals/scoring.md#workers). */
 import t from 'tap';
+import { batchOptions } from '../../src/api/scoring/batches.ts';
 import type { StoredModel } from '../../src/model/entities/scoring/model.ts';
 import { refusedBy } from '../../src/model/errors.ts';
 import { Turns } from '../../src/pacing/turns.ts';
 import { Applies } from '../../src/scoring/applies.ts';
 import { ModelRuns, type RunAnswer, type RunTask } from '../../src/scoring/model-runs.ts';
+import { Pauses } from '../../src/scoring/pauses.ts';
 import { Predictions } from '../../src/scoring/predictions.ts';
 import { Scoring } from '../../src/scoring/scoring.ts';
 import { ScoringPool } from '../../src/scoring-workers/pool.ts';
+import { openSource } from '../../src/scoring/sources.ts';
 import type { ApplyTask } from '../../src/scoring-workers/protocol.ts';
 import { FakePlatform } from '../api/helpers/fake-platform.ts';
 import { untilTurn } from '../helpers/until.ts';
@@ -158,4 +161,84 @@ t.test("a tenant's upload that is read for long does not hold up another's", asy
   t.match(await upload(3, 'quick.csv'), { fileName: 'quick.csv' });
   await scoring.stop();
   t.equal(await endless, 'ended');
+});
+
+t.test('a model that runs out of time again and again pauses, and its function is named', async (t) => {
+  let now = 0;
+  const pauses = new Pauses(() => now);
+  for (const at of [0, 1_000, 3_600_500]) {
+    now = at;
+    pauses.add('m');
+  }
+  t.equal(pauses.untilOf('m'), undefined, 'the first was longer ago');
+  now = 3_600_900;
+  pauses.add('m');
+  t.equal(pauses.untilOf('m'), 7_200_900);
+  now = 7_200_900;
+  t.equal(pauses.untilOf('m'), undefined);
+
+  const turns = new Turns({
+    refusals: { count: () => undefined },
+    running: { all: 1 },
+    waiting: { all: 10, ofUser: 10 },
+    limits: { all: 'a', ofUser: 'b' },
+  });
+  const pool = {
+    threads: 1,
+    run: async ({ mark }: ApplyTask) => {
+      mark?.set([5, ...Buffer.from('f.js!')]);
+      throw refusedBy('scoring/task-time');
+    },
+  };
+  const runs = new ModelRuns({
+    pool: pool as never,
+    turns,
+    blobs: { read: async () => undefined },
+    documents: { get: () => undefined, list: () => [] },
+    predictions: new Predictions(),
+    now: () => now,
+  });
+  const run = (model: StoredModel): Promise<unknown> =>
+    runs.run({ tenant: 1, user: 'u' }, model, { kind: 'apply', records: [] });
+  await t.rejects(run({ ...MODEL, functions: ['f'] }), {
+    code: 'scoring/model-refused',
+    message: /the function f.js! does not end in the time of a task/,
+  });
+  await t.rejects(run(MODEL), { code: 'general/busy' });
+  await t.rejects(run(MODEL), { code: 'general/busy' });
+  await t.rejects(run(MODEL), {
+    code: 'scoring/model-refused',
+    message: /3 of its tasks within an hour .* pauses on this node until 1970-01-01T03:00:00/,
+  });
+  await t.rejects(run({ ...MODEL, activatedAt: 1 }), { code: 'general/busy' }, 'an activation ends the pause');
+});
+
+t.test('files of a model are counted before one is opened', async (t) => {
+  const resource = (fileName: string, names: readonly string[], type = 'Custom Functions') => ({
+    id: `pmml\n${fileName}`,
+    value: JSON.stringify({ fileName, blob: fileName, bytes: 1, type, names }),
+  });
+  const open = (rows: readonly { id: string; value: string }[], uses: object): Promise<unknown> => {
+    const blobs = { read: async () => t.fail('nothing is read') as never };
+    const documents = { get: () => undefined, list: () => rows } as never;
+    return openSource({ blobs, documents }, 1, { name: 'm', blob: 'k', ...uses });
+  };
+  await t.rejects(
+    open(
+      ['a', 'b'].map((name) => resource(`${name}.js`, [`${name}:dist`])),
+      { functions: ['dist'] },
+    ),
+    {
+      code: 'scoring/model-refused',
+      message: /2 resource files have the function 'dist', such as a.js, b.js; call it with its namespace/,
+    },
+  );
+  const tables = Array.from({ length: 101 }, (_, index) => resource(`${index}.csv`, ['same'], 'Lookup Tables'));
+  await t.rejects(open(tables, { tables: ['same'] }), { message: /it uses 101 resource files; a model may use 100/ });
+});
+
+t.test('a larger number of records of a slice counts as the bound', async (t) => {
+  const recordsOf = (asked: number | undefined): number =>
+    batchOptions({ query: { integer: () => asked } } as never).recordsMax;
+  t.same([1, 20_000, 50_000, undefined].map(recordsOf), [1, 20_000, 20_000, 5_000]);
 });

@@ -63,6 +63,17 @@ t.test('names', async (t) => {
   t.equal(stemOf('iris.xml'), 'iris');
 });
 
+t.test('classes beyond the bound are counted together', async (t) => {
+  const predictions = new Predictions();
+  const classes = Array.from({ length: 1_002 }, (_, index): [string, number] => [`c${index}`, 2]);
+  predictions.add('m', { classes, numbers: new Float64Array() });
+  predictions.add('m', { classes: [['c0', 1]], numbers: new Float64Array() });
+  const counted = predictions.of('m')?.classes;
+  t.equal(counted?.size, 1_001);
+  t.equal(counted?.get('others'), 4);
+  t.equal(counted?.get('c0'), 3);
+});
+
 t.test('results wait in memory, then in a file without a name', async (t) => {
   const directory = join(mkdtempSync(join(tmpdir(), 'spool-')), 'scoring');
   const counted: string[] = [];

@@ -16,24 +16,24 @@ const CONTENT_TYPES: Readonly<Record<RecordFormat, string>> = {
   csv: 'text/csv;charset=UTF-8',
   json: 'application/json;charset=UTF-8',
 };
-const THREADS_MAX = 1_000;
+/** Records of a slice; more that a client asks for are these. */
 const RECORDS_MAX = 20_000;
 
 export const BATCH_PARAMETERS: QueryParameters = {
   maxThreads: {
-    schema: Type.Integer({ minimum: 1, maximum: THREADS_MAX }),
+    schema: Type.Integer({ minimum: 1 }),
     description: 'Slices of records that are scored at the same time; default and bound: twice the scoring threads',
   },
   maxRecordsPerThread: {
-    schema: Type.Integer({ minimum: 1, maximum: RECORDS_MAX, default: RECORDS_PER_THREAD_DEFAULT }),
-    description: 'Records of a slice',
+    schema: Type.Integer({ minimum: 1, default: RECORDS_PER_THREAD_DEFAULT }),
+    description: `Records of a slice; a larger number counts as ${RECORDS_MAX}`,
   },
 };
 
 /** Options of a batch that the query names. */
 export const batchOptions = ({ query }: ApiRequest): { threadsMax: number | undefined; recordsMax: number } => ({
   threadsMax: query.integer('maxThreads'),
-  recordsMax: query.integer('maxRecordsPerThread') ?? RECORDS_PER_THREAD_DEFAULT,
+  recordsMax: Math.min(query.integer('maxRecordsPerThread') ?? RECORDS_PER_THREAD_DEFAULT, RECORDS_MAX),
 });
 
 /**

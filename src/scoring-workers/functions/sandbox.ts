@@ -12,6 +12,7 @@ import type {
   QuickJSSyncVariant,
   QuickJSWASMModule,
 } from 'quickjs-emscripten-core';
+import { type FunctionWatch, markBytes, TASK_FUNCTIONS_MS_MAX } from './watch.ts';
 
 /** Values that go in and come out; missing ones are null. */
 export type FunctionValue = string | number | boolean | null;
@@ -28,7 +29,7 @@ const PAGE_BYTES = 65_536;
 const TEXT_CHARACTERS_MAX = 1_048_576;
 const RESULT_CHARACTERS_MAX = 65_536;
 const STACK_BYTES_MAX = 262_144;
-/** Of one call. */
+/** Of one call; all calls of a task have a bound of their own (watch.ts). */
 const CALL_MS_MAX = 500;
 /** Looks at the time within one call, some 10,000 steps each, before it is ended: a busy machine may hold up a short one. */
 const LOOKS_MIN = 2;
@@ -88,26 +89,31 @@ export class FunctionFile {
   readonly #fileName: string;
   readonly #runtime: QuickJSRuntime;
   readonly #context: QuickJSContext;
-  readonly #functions = new Map<string, QuickJSHandle>();
+  readonly #functions = new Map<string, { readonly handle: QuickJSHandle; readonly mark: Uint8Array }>();
+  readonly #watch: FunctionWatch;
   /** ms since 1970. */
   #deadline = 0;
   #looks = 0;
   #isClosed = false;
   #isBroken = false;
 
-  private constructor(fileName: string, module: QuickJSWASMModule) {
+  private constructor(fileName: string, module: QuickJSWASMModule, watch: FunctionWatch) {
     this.#fileName = fileName;
+    this.#watch = watch;
     this.#runtime = module.newRuntime();
     this.#runtime.setMaxStackSize(STACK_BYTES_MAX);
     this.#runtime.setInterruptHandler(() => ++this.#looks >= LOOKS_MIN && Date.now() > this.#deadline);
     this.#context = this.#runtime.newContext({ intrinsics: INTRINSICS });
   }
 
-  /** @param source an ES module without imports. @throws FunctionError where it cannot be used */
-  static async open(fileName: string, source: string): Promise<FunctionFile> {
-    const file = new FunctionFile(fileName, await interpreter());
+  /**
+   * @param source an ES module without imports. @param watch counts the time of the calls
+   * @throws FunctionError where it cannot be used
+   */
+  static async open(fileName: string, source: string, watch: FunctionWatch): Promise<FunctionFile> {
+    const file = new FunctionFile(fileName, await interpreter(), watch);
     try {
-      file.#guarded('module', () => file.#start(source));
+      watch.during(markBytes(fileName), () => file.#guarded('module', () => file.#start(source)));
       return file;
     } catch (error) {
       file.close();
@@ -126,18 +132,28 @@ export class FunctionFile {
     const called = this.#functions.get(name);
     if (called === undefined || this.#isClosed)
       throw new FunctionError(`the function '${name}' of ${this.#fileName} is missing`);
+    const { leftMs } = this.#watch;
+    if (leftMs === 0)
+      throw new FunctionError(
+        `the functions of one task take longer than ${TASK_FUNCTIONS_MS_MAX} ms; the last is '${name}' of ${this.#fileName}`,
+      );
     this.#looks = 0;
-    this.#deadline = Date.now() + CALL_MS_MAX;
-    return this.#guarded(name, () => {
+    this.#deadline = Date.now() + Math.min(CALL_MS_MAX, leftMs);
+    const tooLong =
+      leftMs < CALL_MS_MAX
+        ? `the functions of one task take longer than ${TASK_FUNCTIONS_MS_MAX} ms`
+        : longer(CALL_MS_MAX);
+    const work = (): Exclude<FunctionValue, null> | undefined => {
       const args = values.map((value) => this.#handle(value));
-      const result = context.callFunction(called, context.undefined, args);
+      const result = context.callFunction(called.handle, context.undefined, args);
       for (const arg of args) arg.dispose();
       if (result.error !== undefined)
         throw new FunctionError(
-          `the function '${name}' of ${this.#fileName} failed${this.#reasonOf(result.error, CALL_MS_MAX)}`,
+          `the function '${name}' of ${this.#fileName} failed${this.#reasonOf(result.error, tooLong)}`,
         );
       return this.#valueOf(name, result.value);
-    });
+    };
+    return this.#watch.during(called.mark, () => this.#guarded(name, work));
   }
 
   /** Its memory was used up, or it has ended: it has to be opened again. */
@@ -150,7 +166,7 @@ export class FunctionFile {
     this.#isClosed = true;
     // Its memory goes with the last reference to it, whatever state the interpreter is in.
     if (this.#isBroken) return;
-    for (const handle of this.#functions.values()) handle.dispose();
+    for (const { handle } of this.#functions.values()) handle.dispose();
     this.#context.dispose();
     this.#runtime.dispose();
   }
@@ -173,7 +189,7 @@ export class FunctionFile {
     context.unwrapResult(context.evalCode('delete Math.random;', 'start.js')).dispose();
     const result = context.evalCode(source, this.#fileName, { type: 'module', strict: true });
     if (result.error !== undefined)
-      throw new FunctionError(`${this.#fileName} cannot be used${this.#reasonOf(result.error, START_MS_MAX)}`);
+      throw new FunctionError(`${this.#fileName} cannot be used${this.#reasonOf(result.error, longer(START_MS_MAX))}`);
     const exported = result.value;
     try {
       if (context.getPromiseState(exported).type !== 'fulfilled')
@@ -192,7 +208,7 @@ export class FunctionFile {
         const name = context.getString(handle);
         const value = context.getProp(exported, name);
         if (context.typeof(value) !== 'function') value.dispose();
-        else this.#functions.set(name, value);
+        else this.#functions.set(name, { handle: value, mark: markBytes(`${name} of ${this.#fileName}`) });
       }
     } finally {
       names.dispose();
@@ -240,7 +256,7 @@ export class FunctionFile {
   }
 
   /** Where and why, behind what failed. */
-  #reasonOf(error: QuickJSHandle, msMax: number): string {
+  #reasonOf(error: QuickJSHandle, tooLong: string): string {
     const context = this.#context;
     const noMemory = `it needs more than ${FUNCTIONS_BYTES_MAX} bytes`;
     try {
@@ -258,7 +274,7 @@ export class FunctionFile {
       }) as [string, string, string];
       const line = /:(\d+)(?::\d+)?\)?$/m.exec(stack)?.[1];
       const place = line === undefined ? '' : ` in line ${line}`;
-      if (message === 'interrupted') return `${place}: it takes longer than ${msMax} ms`;
+      if (message === 'interrupted') return `${place}: ${tooLong}`;
       if (message === 'out of memory') {
         this.#isBroken = true;
         return `${place}: ${noMemory}`;
@@ -274,3 +290,5 @@ export class FunctionFile {
     return type === 'string' ? `'${this.#context.getString(handle).slice(0, SHOWN_MAX)}'` : `a ${type}`;
   }
 }
+
+const longer = (ms: number): string => `it takes longer than ${ms} ms`;

@@ -5,7 +5,23 @@ import { InvalidRecord, type Row } from './fields/row.ts';
 import { type DataType, textOf, type Value } from './fields/types.ts';
 import type { Prediction } from './models/model.ts';
 
+/** Lines of an explanation beside those of its results, and their characters: a large ensemble visits many nodes. */
 const LINES_MAX = 100_000;
+const CHARACTERS_MAX = 8 * 1_048_576;
+
+/** Lines up to the bounds; then one that says that further ones are cut. */
+export class Trace {
+  readonly lines: string[] = [];
+  #characters = 0;
+  #isCut = false;
+
+  line(text: string): void {
+    if (this.#isCut) return;
+    this.#characters += text.length;
+    this.#isCut = this.lines.length >= LINES_MAX || this.#characters > CHARACTERS_MAX;
+    this.lines.push(this.#isCut ? '… cut' : text);
+  }
+}
 
 /**
  * How a record came to its result, in the line kinds of docs/spec/scoring.md#explanation. The record was evaluated just
@@ -22,12 +38,7 @@ export function explainRecord(given: {
   }[];
 }): string {
   const { top, row, record } = given;
-  const lines: string[] = [];
-  const trace = {
-    line: (text: string): void => {
-      if (lines.length < LINES_MAX) lines.push(text);
-    },
-  };
+  const trace = new Trace();
   const fields = top.miningFields.filter((field) => !isTarget(field));
   for (const { name } of fields) {
     const raw = Object.hasOwn(record, name) ? record[name] : undefined;
@@ -44,12 +55,13 @@ export function explainRecord(given: {
   trace.line('');
   for (const line of derivedLines(top, row)) trace.line(line);
   top.model.explain?.(row, trace);
-  trace.line('');
-  trace.line('[Output]');
-  for (const line of resultLines(top.model.prediction, top.model.target?.type)) trace.line(line);
-  for (const { name, type, value } of given.outputs)
-    trace.line(`[${name}] := ${shownValue(valueOf(value, row), type)}`);
-  return `${lines.join('\n')}\n`;
+  const results = [
+    '',
+    '[Output]',
+    ...resultLines(top.model.prediction, top.model.target?.type),
+    ...given.outputs.map(({ name, type, value }) => `[${name}] := ${shownValue(valueOf(value, row), type)}`),
+  ];
+  return `${trace.lines.join('\n')}\n${results.join('\n')}\n`;
 }
 
 /** Values of the derived fields of the model that it uses. */

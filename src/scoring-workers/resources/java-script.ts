@@ -2,6 +2,8 @@
 import { ContentError } from '../content/byte-reader.ts';
 import { whole } from '../content/whole.ts';
 import { FunctionLibrary, fullNames } from '../functions/library.ts';
+import { FUNCTIONS_BYTES_MAX } from '../functions/sandbox.ts';
+import { FunctionWatch } from '../functions/watch.ts';
 
 /** Of one file. */
 export const JAVASCRIPT_BYTES_MAX = 1_048_576;
@@ -20,7 +22,7 @@ export async function readJavaScript(content: AsyncIterable<Uint8Array>): Promis
 
 /** Names of its functions, with their namespace. @throws ContentError where it cannot be used */
 export async function functionsOf(fileName: string, content: AsyncIterable<Uint8Array>): Promise<readonly string[]> {
-  const library = new FunctionLibrary();
+  const library = new FunctionLibrary(FUNCTIONS_BYTES_MAX, new FunctionWatch());
   const source = await readJavaScript(content);
   try {
     return fullNames(fileName, await library.add(fileName, source));

@@ -63,7 +63,7 @@ export class LoadedModels {
     if (bytes > this.#bytesMax)
       throw new RangeError(`the model takes ${bytes} bytes; a worker has ${this.#bytesMax} for models`);
     this.#remove(keyText(key));
-    while (this.#bytes + bytes > this.#bytesMax) this.#remove(this.#next(key.tenant, bytes));
+    while (this.#models.size > 0 && this.#bytes + bytes > this.#bytesMax) this.#remove(this.#next(key.tenant, bytes));
     this.#models.set(keyText(key), { tenant: key.tenant, name: key.name, model, held, bytes });
     this.#count(key.tenant, bytes);
   }
@@ -86,8 +86,12 @@ export class LoadedModels {
     const loaded = this.#models.get(text);
     if (loaded === undefined) return;
     this.#models.delete(text);
-    loaded.held.close();
     this.#count(loaded.tenant, -loaded.bytes);
+    try {
+      loaded.held.close();
+    } catch {
+      // What it holds is dropped with it: an interpreter that is broken may not end in order, and its memory goes with it.
+    }
   }
 
   #count(tenant: number, bytes: number): void {

@@ -13,7 +13,7 @@ export function refusalOf(error: unknown): RefusedAnswer | undefined {
   const { name, message } = error;
   if (error instanceof ContentTooLong) return { kind: 'refused', reason: 'too-long', message };
   if (error instanceof ContentError) return { kind: 'refused', reason: 'content', message };
-  if (name === 'SeriesFormatError') return { kind: 'refused', reason: 'content', message };
+  if (name === 'SeriesFormatError' || name === 'EncodingError') return { kind: 'refused', reason: 'content', message };
   if (name === 'TrainingError') return { kind: 'refused', reason: 'model', message };
   if (name === 'XmlError') return { kind: 'refused', reason: 'xml', message };
   if (name === 'PmmlError' || name === 'FunctionError' || error instanceof RefusedModel)

@@ -1,26 +1,28 @@
 /** What a scoring worker does with its tasks. It knows no threads: those are in thread.ts. */
 import type { MessagePort } from 'node:worker_threads';
+import type { Problem } from '../pmml/document/problems.ts';
 import { annotate } from '../pmml/document/annotate.ts';
-import { ContentTooLong } from '../content/byte-reader.ts';
+import { declaredUtf8, decodedDocument } from '../pmml/document/encoding.ts';
 import { receiveContent } from '../content/source-port.ts';
 import { unpacked, type Unpacked } from '../content/unpacked.ts';
 import type { InputRecord, LookupTable, OutputRecord, ReadOptions, ReadResult, ScoringModel } from '../pmml/engine.ts';
-import type {
-  AnnotateTask,
-  Answer,
-  ApplyTask,
-  BatchTask,
-  CheckTask,
-  ExplainTask,
-  InspectTask,
-  MeasurementsTask,
-  ModelKey,
-  ModelSource,
-  ModelUses,
-  Task,
-  ValuesPiece,
-  ValuesTask,
-  WorkerSettings,
+import {
+  ANNOTATED_BYTES_MAX,
+  type AnnotateTask,
+  type Answer,
+  type ApplyTask,
+  type BatchTask,
+  type CheckTask,
+  type ExplainTask,
+  type InspectTask,
+  type MeasurementsTask,
+  type ModelKey,
+  type ModelSource,
+  type ModelUses,
+  type Task,
+  type ValuesPiece,
+  type ValuesTask,
+  type WorkerSettings,
 } from '../protocol.ts';
 import { scoreMeasurements } from '../measurements/score.ts';
 import { csvRecords, jsonRecords, readRecord, rowsOf } from '../records/input.ts';
@@ -34,6 +36,7 @@ import { trainClusters } from '../training/clustering.ts';
 import { tableOf } from '../training/series.ts';
 import { readSeries } from '../training/series-text.ts';
 import { FunctionLibrary } from '../functions/library.ts';
+import { FunctionWatch } from '../functions/watch.ts';
 import { isJavaScript, readJavaScript } from '../resources/java-script.ts';
 import { inspectResource, readLookupTables } from '../resources/resources.ts';
 
@@ -45,8 +48,6 @@ export interface ModelEngine {
 
 /** Of an explanation: that of a large ensemble has a line for each node that it visits. */
 const EXPLANATION_LENGTH_MAX = 16 * 1_048_576;
-/** A document that is shown with its problems is held whole. */
-const ANNOTATED_BYTES_MAX = 256 * 1_048_576;
 const encoder = new TextEncoder();
 /** Of the results of one task. */
 const RESULT_CHARACTERS_MAX = 67_108_864;
@@ -56,6 +57,7 @@ const FIELDS_MAX = 50_000;
 export class WorkerTasks {
   readonly #engine: ModelEngine;
   readonly #settings: WorkerSettings;
+  readonly #watch = new FunctionWatch();
   readonly loaded: LoadedModels;
 
   constructor(engine: ModelEngine, settings: WorkerSettings) {
@@ -66,6 +68,7 @@ export class WorkerTasks {
 
   /** Does a task. Never rejects: errors lose their fields between threads, so that they are answers. */
   async run(task: Task): Promise<Answer> {
+    this.#watch.begin('mark' in task ? task.mark : undefined);
     try {
       switch (task.kind) {
         case 'check':
@@ -145,10 +148,10 @@ export class WorkerTasks {
     let bytes = 0;
     for await (const piece of pieces) {
       bytes += piece.length;
-      if (bytes > ANNOTATED_BYTES_MAX) throw new ContentTooLong(ANNOTATED_BYTES_MAX);
+      if (bytes > ANNOTATED_BYTES_MAX) return { kind: 'refused', reason: 'not-annotated', message: firstOf(problems) };
       document.push(piece);
     }
-    const text = annotate(Buffer.concat(document).toString(), problems, 'Millrace');
+    const text = declaredUtf8(annotate(decodedDocument(Buffer.concat(document)), problems, 'Millrace'));
     return { kind: 'document', document: Buffer.from(text) };
   }
 
@@ -162,7 +165,7 @@ export class WorkerTasks {
     source: ModelSource,
     { isUpload, isFirst }: Pick<CheckTask, 'isUpload' | 'isFirst'>,
   ): Promise<{ result: ReadResult; uses: ModelUses; functions: FunctionLibrary }> {
-    const functions = new FunctionLibrary();
+    const functions = new FunctionLibrary(this.#settings.modelBytesMax, this.#watch);
     try {
       const tables = await this.#resourcesOf(source, functions);
       const asked = { tables: new Set<string>(), functions: new Set<string>() };
@@ -207,6 +210,14 @@ export class WorkerTasks {
     }
     return found;
   }
+}
+
+/** The problem that comes first in the document: the first error, where there is one. */
+function firstOf(problems: readonly Problem[]): string {
+  const errors = problems.filter(({ severity }) => severity === 'error');
+  const [first] = [...(errors.length > 0 ? errors : problems)].sort((a, b) => a.offset - b.offset);
+  if (first === undefined) return 'it has no problems';
+  return first.element === '' ? first.text : `${first.element} (line ${first.line}): ${first.text}`;
 }
 
 /** What stands in for a lookup table and a function. */

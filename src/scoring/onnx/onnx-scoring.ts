@@ -93,7 +93,7 @@ export class OnnxScoring {
       const information = JSON.stringify(description);
       if (Buffer.byteLength(information) > INFORMATION_BYTES_MAX) {
         this.#options.refusals.count(SCORING_LIMIT.INFORMATION);
-        throw new PlatformError('scoring/too-large', {
+        throw new PlatformError('scoring/too-many-bytes', {
           limit: SCORING_LIMIT.INFORMATION,
           maximum: INFORMATION_BYTES_MAX,
         });
@@ -111,7 +111,10 @@ export class OnnxScoring {
     return orRemoved(this.#options, upload, async () => {
       if (upload.bytes > SCRIPT_BYTES_MAX) {
         this.#options.refusals.count(SCORING_LIMIT.SCRIPT_BYTES);
-        throw new PlatformError('scoring/too-large', { limit: SCORING_LIMIT.SCRIPT_BYTES, maximum: SCRIPT_BYTES_MAX });
+        throw new PlatformError('scoring/too-many-bytes', {
+          limit: SCORING_LIMIT.SCRIPT_BYTES,
+          maximum: SCRIPT_BYTES_MAX,
+        });
       }
       if (baseName(upload.fileName) === '')
         throw new PlatformError('scoring/bad-field', { name: 'file', value: '', limit: 'the name of the script' });

@@ -197,8 +197,10 @@ export class Trainings {
     const id = trainingId(modelName);
     try {
       const expected = await readRecord(records, tenant, SCORING_RECORDS, id);
-      if (expected === undefined || (JSON.parse(expected) as StoredTraining).status !== 'IN_PROGRESS') return;
-      const value = JSON.stringify({ ...(JSON.parse(expected) as StoredTraining), until: records.now() + LEASE_MS });
+      const training = expected === undefined ? undefined : (JSON.parse(expected) as StoredTraining);
+      // One whose time is over is shown as failed, which is final.
+      if (training?.status !== 'IN_PROGRESS' || records.now() > training.until) return;
+      const value = JSON.stringify({ ...training, until: records.now() + LEASE_MS });
       await changeRecords(records, tenant, [{ collection: SCORING_RECORDS, id, expected, value }]);
     } catch (error) {
       // It has ended in this moment.
@@ -231,12 +233,14 @@ export class Trainings {
   }
 }
 
-/** The change that ends a training. @throws Error where it has ended, or was deleted */
+/** The change that ends a training. @throws Refused for a success that comes late, Error where it has ended, or was deleted */
 async function endOf(records: RecordParts, tenant: number, ended: StoredTraining): Promise<RecordChange> {
   const id = trainingId(ended.modelName);
   const expected = await readRecord(records, tenant, SCORING_RECORDS, id);
-  if (expected === undefined || (JSON.parse(expected) as StoredTraining).status !== 'IN_PROGRESS')
-    throw new Error(`the training ${ended.modelName} has ended already`);
+  const training = expected === undefined ? undefined : (JSON.parse(expected) as StoredTraining);
+  if (training?.status !== 'IN_PROGRESS') throw new Error(`the training ${ended.modelName} has ended already`);
+  // It was shown as failed meanwhile, which is final.
+  if (ended.status === 'SUCCESS' && records.now() > training.until) throw new Refused(INTERRUPTED);
   return { collection: SCORING_RECORDS, id, expected, value: JSON.stringify(ended) };
 }
 

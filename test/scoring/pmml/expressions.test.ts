@@ -1,5 +1,6 @@
 /** Expressions and predicates (docs/spec/pmml-expressions.md#expressions). */
 import t from 'tap';
+import { Trace } from '../../../src/scoring-workers/pmml/explanation.ts';
 import { readPmml } from '../../../src/scoring-workers/pmml/read.ts';
 import { CASES, caseList } from '../../helpers/pmml/cases.ts';
 import { expression, predicate } from '../../helpers/pmml/expressions.ts';
@@ -397,4 +398,14 @@ ${derived('four', 'twice')}${derived('unused', 'x')}</LocalTransformations><Regr
   const text = model?.explain({ x: 1.5 }) ?? '';
   t.match(text, '[LocalTransformations]\n[twice] := 3.0 (DOUBLE)\n[four] := 6.0 (DOUBLE)\n\n');
   t.ok(text.indexOf('[MiningSchema]') < text.indexOf('[LocalTransformations]'));
+});
+
+t.test('a long explanation says where it is cut', async (t) => {
+  const trace = new Trace();
+  for (let index = 0; index < 100_010; index++) trace.line('x');
+  t.equal(trace.lines.length, 100_001);
+  t.equal(trace.lines.at(-1), '… cut');
+  const wide = new Trace();
+  for (let index = 0; index < 20; index++) wide.line('x'.repeat(1_048_576));
+  t.same([wide.lines.length, wide.lines.at(-1)], [9, '… cut']);
 });

@@ -42,6 +42,11 @@ t.test('one whose node has ended is shown as a failure after a minute', async (t
   t.match(await trainings.load(records, TENANT, name), { status: 'FAILURE', errorMessage: /server ended/ });
   finish(TRAINED);
   await trainings.stop();
+  t.match(
+    await trainings.load(records, TENANT, name),
+    { status: 'FAILURE', errorMessage: /server ended/ },
+    'a success that comes late does not change it',
+  );
 });
 
 t.test('success and the model are one change', async (t) => {

@@ -63,7 +63,8 @@ async function remove(request: ApiRequest): Promise<Answer> {
 async function removeAll(request: ApiRequest): Promise<Answer> {
   const { platform, tenant } = request;
   await requireUnused(platform, tenant, await namesOf(request));
-  await removeResources(platform, askerOf(request), 'onnx');
+  // A pipeline may be stored meanwhile.
+  await removeResources(platform, askerOf(request), 'onnx', (name) => () => unusedGuard(platform, tenant, name));
   return json({ resources: await namesOf(request) });
 }
 

@@ -1,6 +1,6 @@
-import { StringDecoder } from 'node:string_decoder';
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import { Element, PmmlError } from './element.ts';
+import { DocumentDecoder } from './encoding.ts';
 
 /** A document that is not XML: 400 `Invalid XML format.` */
 export class XmlError extends Error {
@@ -38,7 +38,7 @@ const ATTRIBUTES_MAX = 1_000;
  */
 export class DocumentReader {
   readonly #parser = new SaxesParser({ position: true });
-  readonly #decoder = new StringDecoder('utf8');
+  readonly #decoder = new DocumentDecoder();
   readonly #collectors: Collectors;
   #root: Element | undefined;
   #current: Element | undefined;
@@ -68,15 +68,14 @@ export class DocumentReader {
   }
 
   write(chunk: Uint8Array | string): void {
-    let text =
-      typeof chunk === 'string'
-        ? chunk
-        : this.#decoder.write(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length));
-    if (this.#isFirst && text !== '') {
-      this.#isFirst = false;
-      if (text.charCodeAt(0) === 0xfeff) text = text.slice(1);
-    }
-    this.#parser.write(text);
+    this.#parser.write(typeof chunk === 'string' ? this.#withoutMark(chunk) : this.#decoder.write(chunk));
+  }
+
+  /** A decoder leaves it out of bytes. */
+  #withoutMark(text: string): string {
+    if (!this.#isFirst || text === '') return text;
+    this.#isFirst = false;
+    return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
   }
 
   /** The root element; throws an `XmlError` where the document is not whole. */

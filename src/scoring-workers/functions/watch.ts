@@ -1,0 +1,53 @@
+/** The time that the functions of one task take together, and which of them runs. */
+import { performance } from 'node:perf_hooks';
+
+/** Of all calls of one task: a batch hands over some thousand records at once. */
+export const TASK_FUNCTIONS_MS_MAX = 2_000;
+/** Of a name that is shared; a longer one is cut. */
+const NAME_BYTES_MAX = 255;
+/** A length, and the name behind it. */
+const MARK_BYTES = 1 + NAME_BYTES_MAX;
+
+/** Memory that a thread shares, so that the name of the function outlives a thread that is ended in the middle of it. */
+export const newMark = (): Uint8Array => new Uint8Array(new SharedArrayBuffer(MARK_BYTES));
+
+/** @returns undefined: no function is running. @param mark of `newMark` */
+export function markedName(mark: Uint8Array): string | undefined {
+  const length = mark[0] as number;
+  // A decoder takes no shared memory.
+  return length === 0 ? undefined : Buffer.from(mark.slice(1, 1 + length)).toString();
+}
+
+/** A name as `FunctionWatch` writes it. */
+export const markBytes = (name: string): Uint8Array => Buffer.from(name).subarray(0, NAME_BYTES_MAX);
+
+export class FunctionWatch {
+  #spentMs = 0;
+  #mark: Uint8Array | undefined;
+
+  /** A task begins. @param mark of `newMark`, where the server wants to know which function runs */
+  begin(mark: Uint8Array | undefined): void {
+    this.#spentMs = 0;
+    this.#mark = mark;
+  }
+
+  get leftMs(): number {
+    return Math.max(0, TASK_FUNCTIONS_MS_MAX - this.#spentMs);
+  }
+
+  /** Counts the time of a call. @param name of `markBytes` */
+  during<Result>(name: Uint8Array, work: () => Result): Result {
+    const mark = this.#mark;
+    if (mark !== undefined) {
+      mark.set(name, 1);
+      mark[0] = name.length;
+    }
+    const began = performance.now();
+    try {
+      return work();
+    } finally {
+      this.#spentMs += performance.now() - began;
+      if (mark !== undefined) mark[0] = 0;
+    }
+  }
+}
