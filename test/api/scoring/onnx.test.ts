@@ -181,7 +181,7 @@ t.test('scripts', async (t) => {
   await errors(
     t,
     400,
-    ['These take at most 1048576 bytes of a tenant (scoring/script-bytes): delete some, or send less'],
+    ['It has more than 1048576 bytes (scoring/script-bytes)'],
     send('POST', '/resources?file=a.py', '#'.repeat(2 ** 20 + 1)),
   );
 });
