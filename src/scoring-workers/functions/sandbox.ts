@@ -139,17 +139,13 @@ export class FunctionFile {
       );
     this.#looks = 0;
     this.#deadline = Date.now() + Math.min(CALL_MS_MAX, leftMs);
-    const tooLong =
-      leftMs < CALL_MS_MAX
-        ? `the functions of one task take longer than ${TASK_FUNCTIONS_MS_MAX} ms`
-        : longer(CALL_MS_MAX);
     const work = (): Exclude<FunctionValue, null> | undefined => {
       const args = values.map((value) => this.#handle(value));
       const result = context.callFunction(called.handle, context.undefined, args);
       for (const arg of args) arg.dispose();
       if (result.error !== undefined)
         throw new FunctionError(
-          `the function '${name}' of ${this.#fileName} failed${this.#reasonOf(result.error, tooLong)}`,
+          `the function '${name}' of ${this.#fileName} failed${this.#reasonOf(result.error, tooLong(CALL_MS_MAX, leftMs))}`,
         );
       return this.#valueOf(name, result.value);
     };
@@ -185,11 +181,14 @@ export class FunctionFile {
   #start(source: string): void {
     const context = this.#context;
     this.#looks = 0;
-    this.#deadline = Date.now() + START_MS_MAX;
+    const { leftMs } = this.#watch;
+    this.#deadline = Date.now() + Math.min(START_MS_MAX, leftMs);
     context.unwrapResult(context.evalCode('delete Math.random;', 'start.js')).dispose();
     const result = context.evalCode(source, this.#fileName, { type: 'module', strict: true });
     if (result.error !== undefined)
-      throw new FunctionError(`${this.#fileName} cannot be used${this.#reasonOf(result.error, longer(START_MS_MAX))}`);
+      throw new FunctionError(
+        `${this.#fileName} cannot be used${this.#reasonOf(result.error, tooLong(START_MS_MAX, leftMs))}`,
+      );
     const exported = result.value;
     try {
       if (context.getPromiseState(exported).type !== 'fulfilled')
@@ -256,7 +255,7 @@ export class FunctionFile {
   }
 
   /** Where and why, behind what failed. */
-  #reasonOf(error: QuickJSHandle, tooLong: string): string {
+  #reasonOf(error: QuickJSHandle, lateReason: string): string {
     const context = this.#context;
     const noMemory = `it needs more than ${FUNCTIONS_BYTES_MAX} bytes`;
     try {
@@ -274,7 +273,7 @@ export class FunctionFile {
       }) as [string, string, string];
       const line = /:(\d+)(?::\d+)?\)?$/m.exec(stack)?.[1];
       const place = line === undefined ? '' : ` in line ${line}`;
-      if (message === 'interrupted') return `${place}: ${tooLong}`;
+      if (message === 'interrupted') return `${place}: ${lateReason}`;
       if (message === 'out of memory') {
         this.#isBroken = true;
         return `${place}: ${noMemory}`;
@@ -291,4 +290,8 @@ export class FunctionFile {
   }
 }
 
-const longer = (ms: number): string => `it takes longer than ${ms} ms`;
+/** Why a call ended: its own time, or that of the task. */
+const tooLong = (msMax: number, leftMs: number): string =>
+  leftMs < msMax
+    ? `the functions of one task take longer than ${TASK_FUNCTIONS_MS_MAX} ms`
+    : `it takes longer than ${msMax} ms`;
