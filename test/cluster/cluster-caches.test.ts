@@ -53,7 +53,7 @@ function cachesOf(stored: Map<string, string>) {
         for (const name of names) seen.endedUsers.push(`${tenant}/${name}`);
       },
       recordListeners: [],
-      watched: () => [],
+      watched: [],
       onMissed: async (isOf: (tenant: number, key: number) => boolean) => {
         seen.rechecks.push(isOf(1, 5));
       },

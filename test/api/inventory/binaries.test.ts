@@ -170,7 +170,7 @@ t.test('a download is taken as its own type, whatever it is', async (t) => {
       hasErrorList !== true &&
       (produces?.[0] === 'other' || answers.some(({ contentTypes }) => contentTypes?.includes('*/*'))),
   );
-  t.equal(routes.length, 18);
+  t.equal(routes.length, 20);
   for (const { path, produces = [] } of routes)
     t.ok(
       ['ndjson', 'parquet', 'csv', 'html', 'other'].every((kind) => (produces as readonly string[]).includes(kind)),

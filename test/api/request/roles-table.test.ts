@@ -42,6 +42,8 @@ t.test('what needs no login is what has to', async (t) => {
       .sort(),
     [
       'GET /',
+      'GET /console',
+      'GET /console/{file}',
       'GET /favicon.ico',
       'GET /health',
       'GET /openapi',
