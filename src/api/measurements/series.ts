@@ -24,6 +24,8 @@ const VALUES_MAX = 5000;
  */
 const PLACES_MAX = 200_000;
 const PLACES_LIMIT = 'measurement/series-places';
+/** Reads of one answer (`history/measurements/series.ts`). More set `truncated`. */
+const WINDOWS_LIMIT = 'measurement/series-windows';
 /** Series of one request that are named. */
 const SERIES_MAX = 100;
 
@@ -62,7 +64,10 @@ const functionsOf = ({ query }: ApiRequest): readonly SeriesFunction[] => {
   return named.length === 0 ? ['min', 'max'] : [...new Set(named)];
 };
 
-function read(request: ApiRequest, isOwn: boolean): Promise<SeriesRow[]> {
+async function read(
+  request: ApiRequest,
+  isOwn: boolean,
+): Promise<{ readonly rows: SeriesRow[]; readonly isCut: boolean }> {
   const { query } = request;
   const filter = new HistoryFilter(request.tenant);
   filter.id('source', query.text('source')).add("fragment != ''");
@@ -85,7 +90,9 @@ function read(request: ApiRequest, isOwn: boolean): Promise<SeriesRow[]> {
     isDescending: query.isTrue('revert'),
   };
   // One more than allowed shows that there are more.
-  return new SeriesReader(request.history, filter, range, VALUES_MAX + 1).read();
+  const reader = new SeriesReader(request.history, filter, range, VALUES_MAX + 1);
+  const rows = await reader.read();
+  return { rows, isCut: reader.isCut };
 }
 
 async function series(request: ApiRequest): Promise<Answer> {
@@ -94,11 +101,12 @@ async function series(request: ApiRequest): Promise<Answer> {
   const isOwn = request.isPrivileged || (await isOwner(request, source)) === true;
   if (!isOwn && (await isOwner(request, source, typesHeld(request))) !== true)
     throw new PlatformError('security/forbidden');
-  const rows = await read(request, isOwn);
+  const { rows, isCut } = await read(request, isOwn);
   const count = countWithin(rows);
-  const isTruncated = rows.length > count;
+  const isTruncated = isCut || rows.length > count;
+  if (isCut) request.refused(WINDOWS_LIMIT);
   if (count < Math.min(rows.length, VALUES_MAX)) request.refused(PLACES_LIMIT);
-  return found('measurementSeries', seriesText(request, isTruncated ? rows.slice(0, count) : rows, isTruncated));
+  return found('measurementSeries', seriesText(request, rows.slice(0, count), isTruncated));
 }
 
 /** How many of the first rows an answer has room for. */

@@ -54,6 +54,8 @@ const ROWS_FACTOR = 2;
 const ROWS_MAX = 1_000_000;
 /** Buckets that are grouped at once; as many as are wanted to begin with, and more while few of them have values. */
 const BUCKETS_MAX = 262_144;
+/** Groups of buckets that are read for one answer: seldom values and short intervals would take thousands. */
+const WINDOWS_MAX = 100;
 
 const MILLISECONDS = 'toUnixTimestamp64Milli(time)';
 
@@ -62,6 +64,7 @@ export class SeriesReader {
   readonly #filter: HistoryFilter;
   readonly #range: SeriesRange;
   readonly #valuesMax: number;
+  #isCut = false;
 
   /**
    * @param filter conditions but for the time: on one source. @param valuesMax more of them are not needed, but may be
@@ -72,6 +75,11 @@ export class SeriesReader {
     this.#filter = filter;
     this.#range = range;
     this.#valuesMax = valuesMax;
+  }
+
+  /** Of what was read: there may be more, though fewer values than wanted were found. */
+  get isCut(): boolean {
+    return this.#isCut;
   }
 
   read(): Promise<SeriesRow[]> {
@@ -154,9 +162,14 @@ export class SeriesReader {
     const { durationMs, originMs, isDescending } = this.#range;
     let { from, to } = this.#range;
     const found: SeriesRow[] = [];
-    for (let count = this.#valuesMax; from <= to; ) {
+    let count = this.#valuesMax;
+    for (let windows = 0; from <= to; windows += 1) {
       const next = await this.#firstTime(from, to);
       if (next === undefined) break;
+      if (windows === WINDOWS_MAX) {
+        this.#isCut = true;
+        break;
+      }
       const start = originMs + Math.floor((next - originMs) / durationMs) * durationMs;
       const windowFrom = isDescending ? Math.max(from, start - (count - 1) * durationMs) : from;
       const windowTo = isDescending ? to : Math.min(to, start + count * durationMs - 1);

@@ -246,6 +246,17 @@ t.test('series', async (t) => {
     'as many as have 200,000 places together',
   );
   t.equal(api.fake.counted.at(-1), 'measurement/series-places');
+  // Values days apart in intervals of a second: each is found with two statements.
+  api.fake.rows = Array.from({ length: 200 }, (_, index) => Math.floor(index / 2) * 400_000_000).flatMap((at, index) =>
+    index % 2 === 0 ? [[{ at: String(at) }]] : [[point(at, 'x', 1)]],
+  );
+  api.fake.rows.push([{ at: String(100 * 400_000_000) }]);
+  const before = api.fake.asked.length;
+  const far = `${path}?source=1&dateFrom=1970-01-01T00:00:00Z&dateTo=2020-01-01T00:00:00Z&aggregationInterval=1s`;
+  const seldom = (await api.call('GET', far)).json;
+  t.same([seldom.truncated, Object.keys(seldom.values).length], [true, 100]);
+  t.equal(api.fake.asked.length - before, 201);
+  t.equal(api.fake.counted.at(-1), 'measurement/series-windows');
   for (const [id, owner, status] of [
     ['1', 'admin', 403],
     ['2', 'device_1', 200],
