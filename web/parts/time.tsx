@@ -23,4 +23,4 @@ export function Time({ value, hasAge = false }: TimeProps) {
 }
 
 /** The zone as it stands beside pickers and axes: `Europe/Berlin UTC+01:00`. */
-export const zoneText = (): string => `${shownZone()} ${offsetText(now.value)}`;
+export const zoneText = (): string => [...new Set([shownZone(), offsetText(now.value)])].join(' ');

@@ -83,7 +83,7 @@ const de: CommonTexts = {
     UNKNOWN: 'Unbekannt',
   },
   live: {
-    off: 'Nicht live',
+    off: 'Hier ist nichts live',
     connecting: 'Verbindet …',
     live: 'Live',
     waiting: 'Verbindung verloren, versucht es wieder',

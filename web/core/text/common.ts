@@ -82,7 +82,7 @@ export const en = {
     UNKNOWN: 'Unknown',
   },
   live: {
-    off: 'Not live',
+    off: 'Nothing live here',
     connecting: 'Connecting …',
     live: 'Live',
     waiting: 'Connection lost, trying again',
