@@ -119,6 +119,8 @@ export interface TopicsJob {
   kind: 'topics';
   target: Target;
   httpPort: number;
+  /** Load before the measured window, of which no time is taken. */
+  warmUpMs: number;
   measureMs: number;
   devices: number;
   topics: number;

@@ -34,6 +34,9 @@ export async function runTopics(job: TopicsJob): Promise<TopicsResult> {
   }
   const tokens = await subscribe(job);
   const latency = new Histogram();
+  const messagesOf = (ms: number): number => Math.round((job.ratePerSecond * ms) / 1_000);
+  const warmUpMessages = messagesOf(job.warmUpMs);
+  const messages = messagesOf(job.warmUpMs + job.measureMs);
   const sentMs: number[] = [];
   let received = 0;
   let again = 0;
@@ -45,7 +48,7 @@ export async function runTopics(job: TopicsJob): Promise<TopicsResult> {
       return;
     }
     received += 1;
-    latency.add((performance.now() - begun) * 1_000);
+    if (index > warmUpMessages) latency.add((performance.now() - begun) * 1_000);
     sentMs[index] = 0;
   };
   const open = (): Promise<TopicConsumer[]> =>
@@ -61,7 +64,6 @@ export async function runTopics(job: TopicsJob): Promise<TopicsResult> {
   answer({ kind: 'connected', count: topics });
 
   acknowledged = 0;
-  const messages = Math.round((job.ratePerSecond * job.measureMs) / 1_000);
   const startMs = performance.now();
   for (let index = 1; index <= messages; ) {
     while (

@@ -36,6 +36,7 @@ export const topics: Scenario = {
             kind: 'topics',
             target: subject.mqtt,
             httpPort: subject.http.port,
+            warmUpMs: context.options.warmUpMs,
             measureMs,
             name: `bench${index}r${round}t`,
             clientPrefix: `bench-topic-${index}-${round}-`,

@@ -3,7 +3,7 @@ import type { Setting, SettingValues } from '../config/settings.ts';
 import { EXIT_OK } from '../operate/exit-codes.ts';
 import { read } from './command.ts';
 import type { CommandEntry } from './command.ts';
-import { RemoteApi, askLocal, generatePassword } from './remote/client.ts';
+import { RemoteApi, askLocal, generatePassword, usesControl } from './remote/client.ts';
 import { printList, printRecord, say } from './remote/output.ts';
 import { NEW_PASSWORD, REMOTE_SETTINGS, textFlag } from './remote/settings.ts';
 import type { RemoteOptions } from './remote/settings.ts';
@@ -67,7 +67,7 @@ async function create(options: SettingValues<typeof CREATE_SETTINGS>, userName: 
 
 async function setPassword(options: SettingValues<typeof PASSWORD_SETTINGS>, userName: string): Promise<number> {
   const password = options.newPassword ?? generatePassword();
-  if (options.password === undefined)
+  if (await usesControl(options))
     await askLocal(options, { command: 'password', tenant: options.tenant, user: userName, password });
   else {
     const api = await RemoteApi.connect(options);

@@ -30,7 +30,7 @@ import {
 import type { Members } from '../../model/documents/json-document.ts';
 import { isStored } from '../../model/commands/processing-mode.ts';
 import { changesBetween, describeChanges } from '../../model/entities/changes.ts';
-import type { ActorContext } from '../runtime/context.ts';
+import { AUDITS_MAX, type ActorContext } from '../runtime/context.ts';
 import { requireSource } from './inventory/managed-object.ts';
 import { deletedRow, entityRow } from '../runtime/rows.ts';
 
@@ -167,18 +167,13 @@ export function updateOperation(context: ActorContext, body: OperationUpdate): {
   let managedObjectDoc: string | undefined;
   let last = '{}';
   const ids = body.id === undefined ? select(context, device, body) : [body.id];
-  if (ids.length > 1) {
-    // Each is a change of its own, with its own audit record.
-    for (const id of ids)
-      context.send({
-        kind: COMMAND.OPERATION_UPDATE,
-        key: Number(device),
-        body: { id, doc: body.doc, user: body.user },
-      });
-    return { doc: '{}' };
-  }
+  // Each has an audit record. What is beyond is changed later, unless the device has told of it meanwhile.
+  const { doc, user, fromStatus } = body;
+  for (const id of ids.splice(AUDITS_MAX))
+    context.send({ kind: COMMAND.OPERATION_UPDATE, key: Number(device), body: { id, doc, user, fromStatus } });
   for (const id of ids) {
     const members = load(context, id);
+    if (body.id !== undefined && fromStatus !== undefined && stringMember(members, 'status') !== fromStatus) continue;
     const before = new Map(members);
     const changes = parseMembers(body.doc);
     for (const name of OPERATION_SERVER_KEPT) changes.delete(name);

@@ -10,7 +10,7 @@ import { ALARM_FILTERS, alarmSelection } from './selection.ts';
 import { BULK_CHANGES_MAX, BULK_CHANGE_PREFIX, alarmFilter } from '../../history/alarm-selection.ts';
 import type { BulkAlarmChange } from '../../history/alarm-selection.ts';
 import { alarmQueryText } from '../../history/inventory-query/list.ts';
-import { ownsObjects } from '../../history/access.ts';
+import { limitSources, ownsObjects } from '../../history/access.ts';
 import { requireShort } from '../lists/query-length.ts';
 import { listReaders } from '../lists/readers.ts';
 import type { ApiRequest } from '../request/request.ts';
@@ -39,7 +39,7 @@ import {
 } from '../export/export.ts';
 import { countText } from '../lists/totals.ts';
 import type { DocumentRow, HistoryFilter } from '../../history/filter.ts';
-import { accessOf, isOwner, requireAnyReach, requireOwner } from '../lists/owner.ts';
+import { accessOf, isOwner, reachOf, requireAnyReach, requireOwner } from '../lists/owner.ts';
 import { textsWithin } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { REVERT, text } from '../request/schema/query-parameters.ts';
@@ -139,6 +139,7 @@ function requireNoQuery({ query }: ApiRequest): void {
 /** What the request selects, and the SQL of the order that its query asks for. */
 async function filterOf(request: ApiRequest): Promise<{ filter: HistoryFilter; order: string | undefined }> {
   const filter = alarmFilter(request.tenant, await alarmSelection(request));
+  limitSources(filter, reachOf(request));
   const query = request.query.text('query');
   if (query === undefined) return { filter, order: undefined };
   const { condition, order } = alarmQueryText(query, filter);
@@ -221,7 +222,7 @@ async function putAll(request: ApiRequest): Promise<Answer> {
   }
   const change: Omit<BulkAlarmChange, 'seq'> = {
     status: stringMember(request.members(), 'status') ?? '',
-    selection: await alarmSelection(request),
+    selection: { ...(await alarmSelection(request)), ...(request.isPrivileged ? {} : { access: accessOf(request) }) },
     user: request.principal.userName,
     ...applicationOf(request),
     requestedAt: platform.now(),

@@ -143,13 +143,19 @@ async function serve(
   const { contextPath: segment, file = '' } = request.params;
   const at = segment.indexOf('@');
   const contextPath = at < 0 ? segment : segment.slice(0, at);
-  const isDirectory = request.exchange.path.endsWith('/');
+  const { path, queryText } = request.exchange;
+  const isDirectory = path.endsWith('/');
   if (file === '' && !isDirectory) {
     // Relative links of the page begin at the directory.
     return {
       status: 302,
       text: '',
-      headers: ['Location', `${request.baseUrl}${request.exchange.path}/`, 'Cache-Control', 'no-cache'],
+      headers: [
+        'Location',
+        `${request.baseUrl}${path}/${queryText === '' ? '' : `?${queryText}`}`,
+        'Cache-Control',
+        'no-cache',
+      ],
     };
   }
   const name = isDirectory ? `${file}${file === '' ? '' : '/'}${INDEX_FILE}` : file;

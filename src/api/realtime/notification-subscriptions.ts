@@ -65,6 +65,9 @@ const Filter = Type.Object(
   { apis: optional(Apis), typeFilter: optional(TypeFilter), type: optional(TypeFilter) },
   OPEN,
 );
+const orNull = <T extends TSchema>(schema: T) => optional(Type.Union([schema, Type.Null()]));
+/** As everywhere, null counts as absent. */
+const SentFilter = Type.Object({ apis: orNull(Apis), typeFilter: orNull(TypeFilter), type: orNull(TypeFilter) }, OPEN);
 const SUBSCRIPTION = {
   context: Type.Enum([...CONTEXTS]),
   subscription: Name,
@@ -78,8 +81,8 @@ const SubscriptionPost = Type.Object(
   {
     ...SUBSCRIPTION,
     source: optional(Type.Object({ id: Id }, OPEN)),
-    subscriptionFilter: optional(Filter),
-    filter: optional(Filter),
+    subscriptionFilter: optional(SentFilter),
+    filter: optional(SentFilter),
   },
   OPEN,
 );
@@ -99,8 +102,10 @@ interface Sent {
   readonly filter?: SentFilter;
   readonly fragmentsToCopy?: readonly string[];
 }
-interface SentFilter extends SubscriptionFilter {
-  readonly type?: string;
+interface SentFilter {
+  readonly apis?: SubscriptionFilter['apis'] | null;
+  readonly typeFilter?: string | null;
+  readonly type?: string | null;
 }
 
 /** The subscriptions of a tenant together. */
@@ -136,8 +141,8 @@ async function sentSubscription(request: ApiRequest): Promise<Omit<NotificationS
   const { apis, typeFilter, type } = sent.subscriptionFilter ?? sent.filter ?? {};
   const wanted = typeFilter ?? type;
   const filter: SubscriptionFilter = {
-    ...(apis === undefined ? {} : { apis }),
-    ...(wanted === undefined ? {} : { typeFilter: wanted }),
+    ...(apis == null ? {} : { apis }),
+    ...(wanted == null ? {} : { typeFilter: wanted }),
   };
   if (context === 'mo' && source === undefined)
     throw new PlatformError('validation/mandatory-fields', { names: 'source' });

@@ -5,11 +5,15 @@
  * own host, and every host while the configuration does not say its own. An id counts only when its tenant has it as a
  * domain, too.
  */
+import { isIP } from 'node:net';
 import { MANAGEMENT_TENANT } from '../../accounts/tenants/tenants.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { ApiRequest } from './request.ts';
 import { hostCalled } from '../http/base-url.ts';
 import type { TenantInfo, Tenants } from './platform.ts';
+
+/** `<label>.<domain>.<top level>` */
+const SUBDOMAIN_LABELS_MIN = 3;
 
 /**
  * @param host as in the header Host, with or without a port. @returns lower case, without the port and the dot of the
@@ -35,6 +39,10 @@ export function labelBelow(suffix: string | undefined, host: string): string | u
  * @throws PlatformError 403 when the id of a tenant is there.
  */
 export function tenantOfHost(tenants: Tenants, host: string): TenantInfo | undefined {
+  if (tenants.domainSuffix === undefined) {
+    refuseTenantId(tenants, host);
+    return undefined;
+  }
   const label = labelBelow(tenants.domainSuffix, host);
   if (label === undefined) return undefined;
   const mayBeOwn = tenants.ownHost === undefined || tenants.ownHost === hostName(host);
@@ -44,6 +52,19 @@ export function tenantOfHost(tenants: Tenants, host: string): TenantInfo | undef
   if (named !== undefined && !(mayBeOwn && isChosenByTenant(named)))
     throw new PlatformError('login/tenant-id-as-subdomain', { id: label });
   return undefined;
+}
+
+/**
+ * Without a suffix no host means a tenant, but for the id of one of the operator's in front of a domain that is not the
+ * server's own.
+ */
+function refuseTenantId(tenants: Tenants, host: string): void {
+  const name = hostName(host);
+  const labels = name.split('.');
+  if (labels.length < SUBDOMAIN_LABELS_MIN || isIP(name) !== 0 || tenants.ownHost === name) return;
+  const named = tenants.byId(labels[0]);
+  if (named !== undefined && !isChosenByTenant(named))
+    throw new PlatformError('login/tenant-id-as-subdomain', { id: labels[0] });
 }
 
 /** @param isChosen what the record says; of one without it only names of tenants of the operator are the operator's. */

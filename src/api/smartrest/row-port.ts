@@ -1,7 +1,7 @@
 /** What rows of SmartREST 1.0 reach, over HTTP and MQTT, with the rights of their sender. */
 import { DeviceRegistration } from '../../accounts/registration/registration.ts';
 import { withoutGrants, type Principal } from '../../model/access/principal.ts';
-import { BOOTSTRAP_ROLE, INVENTORY_CREATE } from '../../model/access/roles.ts';
+import { BOOTSTRAP_ROLE, mayCreateObjects } from '../../model/access/roles.ts';
 import { isDeviceId } from '../../model/entities/device-request.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { encodeRow } from '../../smartrest/rows/csv-encode.ts';
@@ -128,8 +128,7 @@ class SenderPort implements RowPort {
   }
 
   async create(xid: string, rows: string): Promise<string> {
-    if (!INVENTORY_CREATE.some((role) => this.#principal.roles.has(role)))
-      throw new PlatformError('security/forbidden');
+    if (!mayCreateObjects(this.#principal.roles)) throw new PlatformError('security/forbidden');
     return this.#platform.rowCollections.create(this.#principal, xid, rows);
   }
 

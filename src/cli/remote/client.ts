@@ -1,8 +1,9 @@
 /** The REST API for the commands: with a password, or with a token that the server on this machine gives its operator. */
 import { randomInt } from 'node:crypto';
 import { resolve } from 'node:path';
-import { askServer } from '../../operate/control.ts';
+import { askServer, isServerRunning } from '../../operate/control.ts';
 import { CommandError } from '../../operate/exit-codes.ts';
+import { PASSWORD_VARIABLE } from './settings.ts';
 import type { RemoteOptions } from './settings.ts';
 
 const URL_DEFAULT = 'http://localhost:8080';
@@ -31,7 +32,7 @@ export class RemoteApi {
   /** @throws CommandError without a password where no server runs on the data directory, or it gives no token. */
   static async connect(options: RemoteOptions): Promise<RemoteApi> {
     const { url, tenant, user, password } = options;
-    if (password !== undefined) {
+    if (password !== undefined && !(await usesControl(options))) {
       const basic = Buffer.from(`${tenant}/${user}:${password}`).toString('base64');
       return new RemoteApi(url ?? URL_DEFAULT, `Basic ${basic}`, password);
     }
@@ -92,6 +93,15 @@ export class RemoteApi {
 }
 
 const FORM_TYPE = 'application/x-www-form-urlencoded';
+
+/**
+ * Whether the control socket is asked in place of a password. That of the environment may be the one that the container of
+ * a server began with: a server on the data directory is asked first.
+ */
+export async function usesControl({ url, password, data }: RemoteOptions): Promise<boolean> {
+  if (password === undefined) return true;
+  return url === undefined && password === process.env[PASSWORD_VARIABLE] && isServerRunning(resolve(data));
+}
 
 /** Asks the server on the data directory. @throws CommandError when none runs there, or it refuses. */
 export async function askLocal(

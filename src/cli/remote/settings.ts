@@ -1,6 +1,8 @@
 /** The flags that every command has which talks to a server: where it is and who asks. */
 import type { Setting, SettingValues } from '../../config/settings.ts';
 
+export const PASSWORD_VARIABLE = 'MILLRACE_ADMIN_PASSWORD';
+
 /** The names of variables are those of the server where they mean the same, so that one shell serves both. */
 export const REMOTE_SETTINGS = [
   {
@@ -32,9 +34,9 @@ export const REMOTE_SETTINGS = [
     default: null,
     maximum: 256,
     secret: true,
-    environment: 'MILLRACE_ADMIN_PASSWORD',
+    environment: PASSWORD_VARIABLE,
     description:
-      'Password of that user. Without one the server that runs on --data is asked over its control socket, and needs none.',
+      'Password of that user. Without one the server that runs on --data is asked over its control socket, and needs none; so it is without --url when the variable gives one.',
   },
   {
     name: 'data',

@@ -32,6 +32,9 @@ export const INVENTORY_CREATE: readonly string[] = [
   'ROLE_MANAGED_OBJECT_CREATE',
 ];
 
+export const mayCreateObjects = (roles: ReadonlySet<string>): boolean =>
+  INVENTORY_CREATE.some((role) => roles.has(role));
+
 /** All roles but those of the platform itself: what the administrator of a tenant has. */
 export const ROLES: readonly string[] = [
   ...catalogue(READ_ADMIN, ['READ', 'ADMIN']),

@@ -19,10 +19,10 @@ interface Change {
   readonly state?: readonly [fragment: string, text: string];
 }
 /** @param fragment of the operation, as stored. @param parameters what the device says about this fragment. */
-type Rule = (fragment: string, parameters: readonly string[], now: number) => Change;
+type Rule = (fragment: string, parameters: readonly string[], now: number, isMeant: boolean) => Change;
 
 const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
-  ['c8y_Command', asMember('result')],
+  ['c8y_Command', commandResult],
   ['c8y_LogfileRequest', asMember('file')],
   [
     'c8y_Relay',
@@ -66,7 +66,7 @@ export function operationResult(
   const state: (readonly [string, string])[] = [];
   const meant = named ?? [...operation.keys()].find((name) => RULES.has(name));
   for (const [name, text] of operation) {
-    const change = RULES.get(name)?.(text, name === meant ? parameters : [], now);
+    const change = RULES.get(name)?.(text, name === meant ? parameters : [], now, name === meant);
     if (change?.member !== undefined) members.set(name, change.member);
     if (change?.state !== undefined) state.push(change.state);
   }
@@ -75,6 +75,13 @@ export function operationResult(
 
 /** Anything but an object counts as an empty one. */
 const membersOf = (text: string): Members => (text.startsWith('{') ? splitMembers(text) : new Map());
+
+/** A command that printed nothing has a result, too. */
+function commandResult(fragment: string, [value]: readonly string[], _now: number, isMeant: boolean): Change {
+  const members = membersOf(fragment);
+  if (!isMeant || (value === undefined && members.has('result'))) return {};
+  return { member: joinMembers(members.set('result', JSON.stringify(value ?? ''))) };
+}
 
 /** The first parameter becomes a text member of the fragment. */
 function asMember(name: string): Rule {

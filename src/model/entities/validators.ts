@@ -9,6 +9,7 @@ export const NEW_ALARM = new BodyValidator(schemas.Alarm, 'alarm', true);
 export const ALARM_CHANGE = new BodyValidator(schemas.AlarmUpdate, 'alarm', false);
 export const NEW_EVENT = new BodyValidator(schemas.Event, 'event', true);
 export const EVENT_CHANGE = new BodyValidator(schemas.EventUpdate, 'event', false);
+export const OPERATION_CHANGE = new BodyValidator(schemas.OperationUpdate, 'devicecontrol', false);
 export const NEW_MANAGED_OBJECT = new BodyValidator(schemas.ManagedObject, 'inventory', true);
 export const MANAGED_OBJECT_CHANGE = new BodyValidator(schemas.ManagedObject, 'inventory', false);
 export const NEW_CHILD = new BodyValidator(schemas.ChildReference, 'inventory', true);

@@ -6,7 +6,6 @@ import { NotLoaded } from '../../actors/runtime/state-view.ts';
 import type { OfferedRecord } from '../../ingest/journal/command-bus.ts';
 import { encodeCommand } from '../../ingest/journal/command-record.ts';
 import { decodeMeasurement, documentText } from '../../ingest/measurements/record.ts';
-import { INVENTORY_CREATE } from '../../model/access/roles.ts';
 import { serialClaim } from '../../model/access/serial-claim.ts';
 import type { ActorKey } from '../../model/commands/command.ts';
 import type { DeviceEnsureChecked } from '../../model/commands/external-ids.ts';
@@ -15,7 +14,12 @@ import { joinMembers, parseMembers, splitMembers, stringMember } from '../../mod
 import { isEntityId } from '../../model/entities/entity-id.ts';
 import { externalIdKey, requireExternalId } from '../../model/entities/external-id.ts';
 import { managedObjectChange, newManagedObject } from '../../model/entities/managed-object.ts';
-import { ALARM_CHANGE, MANAGED_OBJECT_CHANGE, NEW_MANAGED_OBJECT } from '../../model/entities/validators.ts';
+import {
+  ALARM_CHANGE,
+  MANAGED_OBJECT_CHANGE,
+  NEW_MANAGED_OBJECT,
+  OPERATION_CHANGE,
+} from '../../model/entities/validators.ts';
 import { isAlarmStored, isStored, isStoredAs, PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { EntityViews } from '../../ports/entity-views.ts';
@@ -36,7 +40,7 @@ import { encodeRow } from '../../smartrest/rows/csv-encode.ts';
 import { SmartRestError } from '../../smartrest/rows/error.ts';
 import { noOperationError } from '../../smartrest/static/templates.ts';
 import type { Device } from './device.ts';
-import { planJson, type JsonParts } from './json-messages.ts';
+import { planJson, requireCreation, type JsonParts } from './json-messages.ts';
 import type { MessageRights } from './rights.ts';
 import type { KnownCollection, TemplateCollections } from './template-collections.ts';
 
@@ -150,6 +154,7 @@ class CustomRow {
         );
         return;
       case 'openOperation':
+        OPERATION_CHANGE.checked(parseMembers(request.doc));
         this.#command(
           COMMAND.OPERATION_UPDATE,
           target.source,
@@ -188,6 +193,7 @@ class CustomRow {
   #createObject({ doc: sent, name }: CustomRequest & { kind: 'createObject' }): void {
     const { ids } = this.#parts;
     const { principal } = this.#link.connection;
+    requireCreation(principal.roles);
     const members = NEW_MANAGED_OBJECT.checked(parseMembers(sent));
     requireTemplates(members);
     const { doc } = newManagedObject(members);
@@ -409,8 +415,7 @@ export function planCollection(
     link.replies.refuseTemplates(xid, reason);
   };
   try {
-    if (!INVENTORY_CREATE.some((role) => connection.principal.roles.has(role)))
-      throw new PlatformError('security/forbidden');
+    requireCreation(connection.principal.roles);
     requireXId(xid);
     const doc = collectionDocument(xid, rows);
     requireRoom(X_ID_TYPE, link, parts, link.replies.refused(`the collection ${xid}`));

@@ -38,6 +38,7 @@ import {
   stringMember,
 } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
+import { mayCreateObjects } from '../../model/access/roles.ts';
 import { SERIAL_TYPE } from '../../model/access/serial-claim.ts';
 import { requireTemplates } from '../../smartrest/custom/collection.ts';
 import type { JsonTopic } from '../../smartrest/json-topics.ts';
@@ -47,6 +48,11 @@ import type { DeviceHooks } from './hooks.ts';
 import type { DeviceObjects } from './objects.ts';
 import { MessageRights } from './rights.ts';
 import { TENANT_KEY } from '../../model/commands/keys.ts';
+
+/** @throws PlatformError 403 without a role that creates objects, as over REST. */
+export function requireCreation(roles: ReadonlySet<string>): void {
+  if (!mayCreateObjects(roles)) throw new PlatformError('security/forbidden');
+}
 
 /** Who may write to any source. */
 const ADMIN_ROLES: Readonly<Record<JsonTopic['area'], string>> = {
@@ -130,7 +136,7 @@ class JsonMessage {
     const user = connection.principal.userName;
     const members = parseMembers(text);
     if (area === 'managedObjects') {
-      this.#requireRight(area, this.#link.source);
+      requireCreation(this.#link.connection.principal.roles);
       this.#createObject(NEW_MANAGED_OBJECT.checked(members));
       return;
     }

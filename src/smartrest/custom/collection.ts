@@ -53,6 +53,7 @@ export interface TemplateCollection {
  */
 export function collectionDocument(xid: string, rows: readonly (readonly string[])[]): string {
   const definition = definitionOfRows(rows);
+  if (rows.length === 0) throw new TemplateError('There are no templates');
   compile(definition);
   const text = JSON.stringify(definition);
   requireLength(text);
@@ -102,7 +103,6 @@ function requireLength(text: string): void {
 
 function compile({ requestTemplates, responseTemplates }: CollectionDefinition): TemplateCollection {
   const count = requestTemplates.length + responseTemplates.length;
-  if (count === 0) throw new TemplateError('There are no templates');
   if (count > TEMPLATES_MAX)
     throw new TemplateError(`There are ${count} templates; ${TEMPLATES_MAX} are allowed (${TEMPLATES_LIMIT})`);
   const ids = new Set<string>();

@@ -88,9 +88,13 @@ export const isSubscriptionKey = (key: string): boolean => CONTEXTS.some((contex
 
 /**
  * One value, which may be in quotes, or several in quotes with `or` in between; a quote in a value is written twice.
+ * Without quotes a value may have blanks, but for the word `or`.
  */
 export function isTypeFilter(text: string): boolean {
-  return /^[^'\s]+$/.test(text) || /^\s*'(?:[^']|'')+'(?:\s+or\s+'(?:[^']|'')+')*\s*$/i.test(text);
+  return (
+    (/^[^'\s](?:[^']*[^'\s])?$/.test(text) && !/\sor\s/i.test(text)) ||
+    /^\s*'(?:[^']|'')+'(?:\s+or\s+'(?:[^']|'')+')*\s*$/i.test(text)
+  );
 }
 
 /** @param text as `isTypeFilter` takes it. @returns the types that it names. */
