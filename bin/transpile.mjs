@@ -2,33 +2,20 @@
  * TypeScript to JavaScript, a file for a file but for some packages and for the server, some seconds for all of it. Types are checked
  * elsewhere: `npm run typecheck`, `npm run check`.
  */
-import { readdirSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import { buildWeb } from './web.mjs';
 
-/** Imports stay imports: only the ending of the file's name changes. */
-const FILES_STAY_APART = {
-  name: 'files-stay-apart',
+/** Imports stay imports: only the ending of the file's name changes, in what was made (`withImports`). */
+const SOURCES = ['./*.ts', '../*.ts', './*.tsx', '../*.tsx'];
+/** Styles are for browsers. */
+const NO_STYLES = {
+  name: 'no-styles',
   setup(build) {
-    build.onResolve({ filter: /\.tsx?$/ }, ({ kind, path }) =>
-      kind === 'entry-point' ? undefined : { path: path.replace(/\.tsx?$/, '.js'), external: true },
-    );
-    // Styles are for browsers.
     build.onResolve({ filter: /\.css$/ }, ({ path }) => ({ path, namespace: 'styles' }));
     build.onLoad({ filter: /.*/, namespace: 'styles' }, () => ({ contents: '' }));
   },
 };
-
-/** Test files import a `t` of their own. */
-const ownTap = (root, outDir) => ({
-  name: 'own-tap',
-  setup(build) {
-    build.onResolve({ filter: /^tap$/ }, ({ importer, resolveDir }) => {
-      const path = relative(join(root, outDir, relative(root, resolveDir)), join(root, 'bin', 'tap', 'instance.mjs'));
-      return { path: `${path}?file=${relative(root, importer)}`.replaceAll('\\', '/'), external: true };
-    });
-  },
-});
 
 /**
  * Packages of very many small files, which took half of the CPU time of a start: each of their entries becomes one file
@@ -38,17 +25,32 @@ const JOINED_PACKAGES = ['typebox', 'typebox/compile'];
 const JOINED_FOLDER = join('src', 'packages');
 const joinedName = (specifier) => specifier.replaceAll('/', '-');
 
-const joinedPackages = (root) => ({
-  name: 'joined-packages',
-  setup(build) {
-    build.onResolve({ filter: /^typebox(\/|$)/ }, ({ path, resolveDir }) => {
-      if (!JOINED_PACKAGES.includes(path))
-        return { errors: [{ text: `${path} is not in JOINED_PACKAGES of bin/transpile.mjs` }] };
-      const file = relative(resolveDir, join(root, JOINED_FOLDER, `${joinedName(path)}.js`)).replaceAll('\\', '/');
-      return { path: file.startsWith('.') ? file : `./${file}`, external: true };
-    });
-  },
-});
+/** Relative to a built file. */
+function pathFrom(file, target) {
+  const path = relative(dirname(file), target).replaceAll('\\', '/');
+  return path.startsWith('.') ? path : `./${path}`;
+}
+
+/** @param from built file, and the source that it was made of. @returns what stands there in place of an import. */
+function importedPath(specifier, { file, source }, { root, outDir }) {
+  if (/^\.{1,2}\/.*\.tsx?$/.test(specifier)) return specifier.replace(/\.tsx?$/, '.js');
+  // Test files import a `t` of their own.
+  if (specifier === 'tap') return `${pathFrom(file, join(root, 'bin', 'tap', 'instance.mjs'))}?file=${source}`;
+  if (!/^typebox(\/|$)/.test(specifier)) return specifier;
+  if (!JOINED_PACKAGES.includes(specifier))
+    throw new Error(`${source}: ${specifier} is not in JOINED_PACKAGES of bin/transpile.mjs`);
+  return pathFrom(file, join(root, outDir, JOINED_FOLDER, `${joinedName(specifier)}.js`));
+}
+
+/** A plugin would be asked for each of ten thousand imports, which takes longer than all the rest. */
+function withImports(text, imports, from, options) {
+  let changed = text;
+  for (const specifier of new Set(imports.filter(({ external }) => external).map(({ path }) => path))) {
+    const path = importedPath(specifier, from, options);
+    if (path !== specifier) changed = changed.replaceAll(JSON.stringify(specifier), JSON.stringify(path));
+  }
+  return changed;
+}
 
 const joinPackages = (build, { root, outDir }) =>
   build({
@@ -98,6 +100,7 @@ const joinServer = (build, { root, outDir }) =>
     sourcemap: true,
     sourcesContent: false,
     banner: { js: REQUIRE },
+    write: false,
   });
 
 /** @returns false when a file could not be read as TypeScript; esbuild has printed why. */
@@ -116,47 +119,62 @@ async function withEsbuild(work) {
   }
 }
 
-function transpileWith(build, { root, folders, outDir }) {
+function write(files) {
+  for (const folder of new Set(files.map(({ path }) => dirname(path)))) mkdirSync(folder, { recursive: true });
+  for (const { path, contents } of files) writeFileSync(path, contents);
+}
+
+async function transpileWith(build, options) {
+  const { root, folders, outDir } = options;
   const entryPoints = folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true })
       .filter((name) => /\.tsx?$/.test(name) && !name.endsWith('.d.ts'))
       .map((name) => join(folder, name)),
   );
-  return build({
+  const { outputFiles, metafile } = await build({
     ...OPTIONS,
     absWorkingDir: root,
     entryPoints,
     outdir: outDir,
     outbase: '.',
     packages: 'external',
-    plugins: [FILES_STAY_APART, joinedPackages(root), ownTap(root, outDir)],
+    external: SOURCES,
+    plugins: [NO_STYLES],
     treeShaking: false,
     jsx: 'automatic',
     jsxImportSource: 'preact',
     sourcemap: true,
     sourcesContent: false,
+    metafile: true,
+    write: false,
   });
+  write(
+    outputFiles.map((one) => {
+      const { imports, entryPoint } = metafile.outputs[relative(root, one.path).replaceAll('\\', '/')] ?? {};
+      if (entryPoint === undefined) return one;
+      return {
+        path: one.path,
+        contents: withImports(one.text, imports, { file: one.path, source: entryPoint }, options),
+      };
+    }),
+  );
 }
 
 /**
- * Writes over what is in `outDir`: a server that runs from there may still load a file. @returns false when a file
- * could not be read.
+ * The server into `outDir` and the console into dist/web. Writes over what is there: a server that runs from there may
+ * still load a file. @returns false when a file of the server could not be read; when one of the console could not,
+ * dist/web says why, and `onWebFault` is called.
  */
-export const transpile = (options) =>
+export const transpile = (options, onWebFault) =>
   withEsbuild(async (build) => {
-    await Promise.all([transpileWith, joinPackages].map((work) => work(build, options)));
-    await joinServer(build, options);
+    const [server, isWebBuilt] = await Promise.all([
+      joinServer(build, options),
+      buildWeb(build, options),
+      ...[transpileWith, joinPackages].map((work) => work(build, options)),
+    ]);
+    write(server.outputFiles);
+    if (!isWebBuilt) onWebFault();
   });
-
-/** The console, into dist/web. @returns false when a source could not be built; dist/web says why. */
-export async function bundleWeb(options) {
-  const { build, stop } = await import('esbuild');
-  try {
-    return await buildWeb(build, options);
-  } finally {
-    await stop();
-  }
-}
 
 const joinTap = (build, { root, outDir }) =>
   build({
