@@ -51,7 +51,7 @@ async function answered(
   mode: ProcessingMode = PROCESSING_MODE.PERSISTENT,
 ): Promise<{ sent: string[]; records: readonly { readonly record: Buffer }[] }> {
   const sent: string[] = [];
-  const principal = { tenant: 't1', tenantNumber: 1, userName: 'ada', roles: new Set() };
+  const principal = { tenant: 't1', tenantNumber: 1, userName: 'ada', roles: new Set(['ROLE_INVENTORY_CREATE']) };
   const connection = { principal, deliver: ({ payload }: { payload: Buffer }) => sent.push(payload.toString()) };
   const noted = { count: () => undefined };
   const receiver = { connection, tenantNumber: 1, serial: 's', source: 5 };

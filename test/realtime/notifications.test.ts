@@ -5,7 +5,7 @@ import { forwardedMeasurement } from '../../src/actors/runtime/measurement-notic
 import { encodeMeasurement } from '../../src/ingest/measurements/record.ts';
 import { PROCESSING_MODE } from '../../src/model/commands/processing-mode.ts';
 import type { NotificationSubscription } from '../../src/model/entities/notifications/subscription.ts';
-import { subscriptionKey, typesOf } from '../../src/model/entities/notifications/subscription.ts';
+import { isTypeFilter, subscriptionKey, typesOf } from '../../src/model/entities/notifications/subscription.ts';
 import { chunkText, factsOfKey, messagesOf } from '../../src/model/entities/notifications/topic.ts';
 import type { TopicChunk, TopicRef } from '../../src/model/entities/notifications/topic.ts';
 import { PlatformError } from '../../src/model/errors.ts';
@@ -77,6 +77,8 @@ t.test('which topics a notification goes to', async (t) => {
   t.same(kinds(apis('alarmsWithChildren'), { area: 'events', source: '101' }, [SOURCE]), []);
   const typed = { subscriptionFilter: { typeFilter: "'hot' or 'cold'" } };
   t.same(kinds(typed, {}), ['alarms']);
+  t.ok(isTypeFilter('Door open'), 'one type with a blank');
+  t.notOk(isTypeFilter('hot or cold'));
   t.same(kinds(typed, { entity: { id: '5', type: 'warm' } } as never), []);
   t.same(kinds(typed, { action: 'DELETE', type: 'cold', text: () => '"5"' }), ['alarms']);
   t.same(kinds(typed, { action: 'DELETE', text: () => '"5"' }), []);

@@ -146,7 +146,8 @@ t.test('what a device answers with 503 and 506 (docs/spec/smartrest.md#results)'
     { c8y_Command: '{"text":"ls","result":"a\\nb"}' },
     undefined,
   ]);
-  t.same(result({ c8y_Command: { text: 'ls' } }), [{}, undefined]);
+  t.same(result({ c8y_Command: { text: 'cd' } }), [{ c8y_Command: '{"text":"cd","result":""}' }, undefined]);
+  t.same(result({ c8y_Command: { text: 'ls', result: 'a' } }), [{}, undefined], 'told before');
   t.same(result({ c8y_LogfileRequest: { logFile: 'x', file: 'old' } }, 'http://x'), [
     { c8y_LogfileRequest: '{"logFile":"x","file":"http://x"}' },
     undefined,

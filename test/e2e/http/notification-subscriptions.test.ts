@@ -201,7 +201,7 @@ t.test('wrong ones are refused and change nothing', async (t) => {
   }
   for (const body of [
     { ...ofDevice('a'), context: 'other' },
-    ofDevice('a b'),
+    ofDevice('a or b'),
     ofDevice(''),
     ofDevice('a'.repeat(65)),
     ofDevice('a/b'),
@@ -209,7 +209,7 @@ t.test('wrong ones are refused and change nothing', async (t) => {
     ofDevice('a', { subscriptionFilter: { apis: [] } }),
     ofDevice('a', { subscriptionFilter: { apis: ['inventory'] } }),
     ofDevice('a', { fragmentsToCopy: 'x' }),
-    ...['a b', "'a' and 'b'", "'a' or b", 'a or b', "'a", "''", ''].map((typeFilter) =>
+    ...["'a' and 'b'", "'a' or b", 'a or b', "'a", "''", ''].map((typeFilter) =>
       ofDevice('a', { subscriptionFilter: { typeFilter } }),
     ),
   ]) {

@@ -207,10 +207,14 @@ t.test('collections as they are stored', async (t) => {
   t.equal(sentXId(stored({})), 'x');
   t.equal(sentXId(new Map([['__externalId', '"x"']])), undefined);
   t.equal(collectionOf(new Map([[PLATFORM, 'null']])), undefined, 'a change that removes the templates');
+  t.equal(
+    collectionOf(stored({ requestTemplates: [], responseTemplates: [] }))?.requests.size,
+    0,
+    'to be filled later',
+  );
   for (const faulty of [
     1,
     [],
-    {},
     { requestTemplates: {} },
     { requestTemplates: [1] },
     { requestTemplates: [{ msgId: {}, method: 'GET', api: 'INVENTORY', byId: true }] },
