@@ -473,6 +473,10 @@ t.test('an agent acts for its children, whoever has made them; for what lies in 
   const event = { source: { id: subId }, type: 'e', text: 't', time: TIME };
   await agent.create('/event/events', event);
   await agent.create('/measurement/measurements', { ...event, f: { s: { value: 1 } } });
+  await rest.create('/alarm/alarms', { ...event, type: 'of-child', severity: 'MINOR' });
+  const alarms = `/alarm/alarms?source=${subId}&type=of-child`;
+  t.equal((await agent.read(alarms)).alarms.length, 1);
+  t.equal((await agent.get(alarms.replace('?', '/count?'))).text, '1');
   const operation = (await rest.create('/devicecontrol/operations', { deviceId: subId, c8y_Restart: {} })).id;
   t.same(
     (await agent.read(`/devicecontrol/operations?agentId=${agentId}&status=PENDING`)).operations.map(
