@@ -4,6 +4,7 @@
  * adds an entity sees it counted.
  */
 import { LRUCache } from 'lru-cache';
+import { upTo } from '../pacing/lru-bound.ts';
 
 /** Smaller totals are not kept. */
 export const KEPT_FROM = 100_000;
@@ -18,7 +19,7 @@ export class TotalCache {
   /** @param now ms since 1970. */
   constructor(now: () => number, totalsMax = TOTALS_MAX) {
     this.#now = now;
-    this.#known = new LRUCache({ max: totalsMax });
+    this.#known = new LRUCache(upTo(totalsMax));
   }
 
   get size(): number {

@@ -1,5 +1,6 @@
 /** Models whose tasks run out of time again and again: they pause, so that they do not hold the threads for ever. */
 import { LRUCache } from 'lru-cache';
+import { upTo } from '../pacing/lru-bound.ts';
 
 /** Tasks of a model that ran out of time within `WITHIN_MS`; then it pauses for as long. */
 export const LATE_TASKS_MAX = 3;
@@ -9,7 +10,7 @@ const MODELS_MAX = 10_000;
 
 export class Pauses {
   /** When the tasks ran out of time, ms since 1970. */
-  readonly #late = new LRUCache<string, readonly number[]>({ max: MODELS_MAX });
+  readonly #late = new LRUCache<string, readonly number[]>(upTo(MODELS_MAX));
   readonly #now: () => number;
 
   constructor(now: () => number) {

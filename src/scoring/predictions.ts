@@ -1,5 +1,6 @@
 /** What models have predicted on this node since they were activated (docs/spec/scoring.md#metrics). */
 import { LRUCache } from 'lru-cache';
+import { upTo } from '../pacing/lru-bound.ts';
 import type { PredictionCounts } from '../scoring-workers/protocol.ts';
 
 /** Models whose predictions are remembered. */
@@ -77,7 +78,7 @@ function quantile(sorted: Float64Array, part: number): number {
 }
 
 export class Predictions {
-  readonly #models = new LRUCache<string, OfModel>({ max: MODELS_MAX });
+  readonly #models = new LRUCache<string, OfModel>(upTo(MODELS_MAX));
   readonly #random: () => number;
 
   constructor(random: () => number = Math.random) {

@@ -6,6 +6,7 @@
 import type { X509Certificate } from 'node:crypto';
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { upTo } from '../../pacing/lru-bound.ts';
 
 /** Signatures that one login may check. */
 export const CHECKS_MAX = 20;
@@ -28,7 +29,7 @@ export class CheckBudget {
 }
 
 export class IssuerChecks {
-  readonly #known = new LRUCache<string, boolean>({ max: REMEMBERED_MAX });
+  readonly #known = new LRUCache<string, boolean>(upTo(REMEMBERED_MAX));
 
   /**
    * Whether the key of `issuer` signed the certificate; names and extensions are compared too.

@@ -5,6 +5,7 @@
  * and now and then: a session with Basic is checked again and again.
  */
 import { LRUCache } from 'lru-cache';
+import { upTo } from '../../pacing/lru-bound.ts';
 import type { AuditEntry } from '../../model/commands/records.ts';
 import type { CommandPort } from '../../ports/command-port.ts';
 import { DEVICE_USER_PREFIX } from '../../model/entities/device-request.ts';
@@ -38,7 +39,7 @@ export class LoginAudit {
   /** Runs while `failures` has a minute under way. */
   #timer: NodeJS.Timeout | undefined;
   /** When the last one was written. */
-  readonly #successes = new LRUCache<string, number>({ max: USERS_MAX });
+  readonly #successes = new LRUCache<string, number>(upTo(USERS_MAX));
 
   constructor(options: LoginAuditOptions) {
     this.#options = options;

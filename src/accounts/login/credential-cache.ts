@@ -1,5 +1,6 @@
 /** Principals by their credentials. A change of one user removes only the entries of that user. */
 import { LRUCache } from 'lru-cache';
+import { upTo } from '../../pacing/lru-bound.ts';
 import type { Principal } from '../../model/access/principal.ts';
 
 const SIZE_MAX = 20_000;
@@ -11,7 +12,7 @@ interface Remembered {
 
 export class CredentialCache {
   readonly #entries = new LRUCache<string, Remembered>({
-    max: SIZE_MAX,
+    ...upTo(SIZE_MAX),
     dispose: ({ principal }, key) => {
       this.#unlink(key, principal);
     },

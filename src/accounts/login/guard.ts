@@ -8,6 +8,7 @@
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { upTo } from '../../pacing/lru-bound.ts';
 import type { Log } from '../../ports/log.ts';
 import type { ClientAddress } from '../../model/access/client-address.ts';
 import { PlatformError } from '../../model/errors.ts';
@@ -85,7 +86,7 @@ interface Kind {
 class Locks {
   readonly #kind: Kind;
   readonly #options: LoginGuardOptions;
-  readonly #watched = new LRUCache<string, Failures>({ max: WATCHED_MAX });
+  readonly #watched = new LRUCache<string, Failures>(upTo(WATCHED_MAX));
   #lockedUntil = 0;
 
   constructor(options: LoginGuardOptions, kind: Kind) {
@@ -188,7 +189,7 @@ export class LoginGuard {
   readonly #pairs: Locks;
   readonly #accounts: Locks;
   readonly #addresses: Locks;
-  readonly #familiar = new LRUCache<string, true>({ max: FAMILIAR_MAX });
+  readonly #familiar = new LRUCache<string, true>(upTo(FAMILIAR_MAX));
   /** Of this process: what is remembered of a password tells nothing elsewhere. */
   readonly #secret = randomBytes(32);
 

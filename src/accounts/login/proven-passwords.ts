@@ -4,6 +4,7 @@
  * passwords.
  */
 import { LRUCache } from 'lru-cache';
+import { upTo } from '../../pacing/lru-bound.ts';
 
 const SIZE_MAX = 20_000;
 
@@ -16,6 +17,6 @@ export interface ProvenPassword {
 /** By a key of tenant, name and password, made with a secret of the process. */
 export class ProvenPasswords extends LRUCache<string, ProvenPassword> {
   constructor() {
-    super({ max: SIZE_MAX });
+    super(upTo(SIZE_MAX));
   }
 }

@@ -6,6 +6,7 @@
  * one device holds up no other. Each node of a cluster counts for itself.
  */
 import { LRUCache } from 'lru-cache';
+import { upTo } from '../../pacing/lru-bound.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import { isStored } from '../../model/commands/processing-mode.ts';
 import { PlatformError } from '../../model/errors.ts';
@@ -68,8 +69,8 @@ class Account {
 }
 
 export class DistantMonths {
-  readonly #users = new LRUCache<string, Account>({ max: ACCOUNTS_MAX });
-  readonly #tenants = new LRUCache<number, Account>({ max: ACCOUNTS_MAX });
+  readonly #users = new LRUCache<string, Account>(upTo(ACCOUNTS_MAX));
+  readonly #tenants = new LRUCache<number, Account>(upTo(ACCOUNTS_MAX));
 
   /**
    * Whether the measurements of one message may be journaled, all or none of them. Nothing is counted of those that may

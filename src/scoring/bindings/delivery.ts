@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { upTo } from '../../pacing/lru-bound.ts';
 import {
   piecesOf,
   recordList,
@@ -96,8 +97,8 @@ class Appended implements AcknowledgementSink {
 
 export class Delivery {
   readonly #options: DeliveryOptions;
-  readonly #values = new LRUCache<string, string>({ max: REMEMBERED_MAX });
-  readonly #raised = new LRUCache<string, boolean>({ max: REMEMBERED_MAX });
+  readonly #values = new LRUCache<string, string>(upTo(REMEMBERED_MAX));
+  readonly #raised = new LRUCache<string, boolean>(upTo(REMEMBERED_MAX));
 
   constructor(options: DeliveryOptions) {
     this.#options = options;
