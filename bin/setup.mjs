@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isNativeThere, prepareNative } from './native.mjs';
 import { transpile, transpileTests } from './transpile.mjs';
+import { LIMITS_PAGE } from './web/build.mjs';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -91,7 +92,10 @@ export async function ensureInstalled() {
 
 const seconds = (startMs) => ((Date.now() - startMs) / 1000).toFixed(0);
 
-const OF_THE_BUILD = ['package-lock.json', 'tsconfig.json', 'bin/transpile.mjs', 'bin/native.mjs', 'bin/web.mjs'];
+const OF_THE_BUILD = [
+  ...['package-lock.json', 'tsconfig.json', 'bin/transpile.mjs', 'bin/native.mjs', LIMITS_PAGE],
+  ...['build', 'outline', 'pieces'].map((name) => `bin/web/${name}.mjs`),
+];
 const SOURCE = /\.(?:tsx?|css|html|geojson|svg)$/;
 
 /** A hash of the content of everything that is made of the folders. */

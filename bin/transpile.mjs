@@ -4,7 +4,7 @@
  */
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { buildWeb } from './web.mjs';
+import { buildWeb } from './web/build.mjs';
 
 /** Imports stay imports: only the ending of the file's name changes, in what was made (`withImports`). */
 const SOURCES = ['./*.ts', '../*.ts', './*.tsx', '../*.tsx'];

@@ -6,7 +6,7 @@ import { isBadLimit, withLimits } from '../../web/screens/admin/tenants/tenant-d
 import { pageOf } from '../../web/screens/admin/tenants/application-data.ts';
 import { areaText, roleMatrix } from '../../web/screens/admin/users/access.ts';
 import { faultsOf, recordOf } from '../../web/screens/scoring/model-data.ts';
-import { limitOf, limitsOf } from '../../web/screens/operate/limits.ts';
+import { limitOf, limitsOf } from '../../web/core/server/limits.ts';
 import { lagOf, parseMetrics, ratesOf, sumOf } from '../../web/screens/operate/metrics.ts';
 import { bytesText, durationText } from '../../web/core/text/units.ts';
 import { pathOf } from '../../web/core/api/json.ts';

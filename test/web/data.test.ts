@@ -6,6 +6,7 @@ import type { SeriesData } from '../../web/core/server/series.ts';
 import { fits, intervalFor } from '../../web/core/time/intervals.ts';
 import { nearest, rowsOf, scaleOf } from '../../web/parts/chart/model.ts';
 import { tickTexts, timeTicks } from '../../web/parts/chart/ticks.ts';
+import { polygonsOf } from '../../web/screens/map/outline.ts';
 
 const seriesOf = (times: readonly number[], value = 1): SeriesData => ({
   unit: 'C',
@@ -15,6 +16,18 @@ const seriesOf = (times: readonly number[], value = 1): SeriesData => ({
   maxima: times.map(() => value + 1),
   counts: times.map(() => 1),
   isTruncated: false,
+});
+
+t.test('coast lines are steps of tenths of a degree', async (t) => {
+  t.same(polygonsOf([[[10, 20, -5, 5]], [[0, 0]]]), [
+    [
+      [
+        [2, 1],
+        [2.5, 0.5],
+      ],
+    ],
+    [[[0, 0]]],
+  ]);
 });
 
 t.test('a long pause is a gap; a time of another series is not', async (t) => {

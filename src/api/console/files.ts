@@ -4,7 +4,7 @@ import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Coding } from '../http/compression.ts';
 
-/** What bin/web.mjs leaves when a source could not be built. */
+/** What bin/web/build.mjs leaves when a source could not be built. */
 const FAULT_FILE = 'fault.txt';
 const INDEX_FILE = 'index.html';
 /** Endings of the compressed forms beside a file. */

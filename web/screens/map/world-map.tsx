@@ -1,10 +1,8 @@
 /** The map itself: Leaflet with the outline of the world; tiles only from this server, when an option names them. */
-import { CircleMarker, DivIcon, GeoJSON, Map as LeafletMap, LayerGroup, Marker, TileLayer } from 'leaflet';
-import type { FeatureCollection, GeoJsonObject, MultiPolygon, Position } from 'geojson';
 import { useEffect, useRef } from 'preact/hooks';
-import { feature } from 'topojson-client';
-import type { Topology } from 'topojson-specification';
-import land from 'world-atlas/land-110m.json';
+import outline from 'world-outline';
+import { CircleMarker, DivIcon, LayerGroup, LeafletMap, Marker, Polygon, TileLayer } from './leaflet.ts';
+import { polygonsOf } from './outline.ts';
 import { clustersOf } from './places.ts';
 import type { Box, DevicePlace, View } from './places.ts';
 import { words as mapWords } from './text.ts';
@@ -24,25 +22,6 @@ export interface WorldMapProps {
 
 /** A colour of the theme of the moment: a canvas knows no variables. */
 const tone = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-
-/** A ring that crosses the 180th meridian goes on beyond it, so that no line is drawn around the earth. */
-function unwrapped(ring: readonly Position[]): Position[] {
-  let turn = 0;
-  return ring.map(([lng, lat], index) => {
-    const step = index === 0 ? 0 : lng - ring[index - 1][0];
-    if (step > 180) turn -= 360;
-    else if (step < -180) turn += 360;
-    return [lng + turn, lat];
-  });
-}
-
-function outline(): GeoJsonObject {
-  const topology = land as unknown as Topology;
-  const { features } = feature(topology, topology.objects['land']) as unknown as FeatureCollection<MultiPolygon>;
-  const coordinates = features.flatMap(({ geometry }) => geometry.coordinates.map((rings) => rings.map(unwrapped)));
-  const shape: MultiPolygon = { type: 'MultiPolygon', coordinates };
-  return shape;
-}
 
 /** The name as text: a name is not HTML. */
 function nameLabel(name: string): HTMLElement {
@@ -76,9 +55,12 @@ export default function WorldMap({ view, places, tiles, onView, onOpen }: WorldM
       inertia: false,
     });
     if (tiles === '')
-      new GeoJSON(outline(), {
+      new Polygon(polygonsOf(outline), {
         interactive: false,
-        style: { weight: 1, color: tone('--control-border'), fillColor: tone('--hover'), fillOpacity: 1 },
+        weight: 1,
+        color: tone('--control-border'),
+        fillColor: tone('--hover'),
+        fillOpacity: 1,
       }).addTo(map);
     else new TileLayer(tiles, { maxZoom: ZOOM_MAX }).addTo(map);
     made.current = { map, layer: new LayerGroup().addTo(map) };

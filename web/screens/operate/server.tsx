@@ -3,6 +3,7 @@ import { CircleCheck, CircleX } from 'lucide';
 import { usePoll } from '../../core/api/poll.ts';
 import { useLoaded } from '../../core/api/request.ts';
 import { readAbout } from '../../core/server/about.ts';
+import { limitOf, readLimits } from '../../core/server/limits.ts';
 import { numberText } from '../../core/text/language.ts';
 import { bytesText, durationText } from '../../core/text/units.ts';
 import { CopyAs } from '../../parts/copy.tsx';
@@ -13,12 +14,10 @@ import { Sparkline } from '../../parts/sparkline.tsx';
 import { Fault, Loading } from '../../parts/states.tsx';
 import { Table } from '../../parts/table.tsx';
 import type { Column } from '../../parts/table.tsx';
-import { limitOf, limitsOf } from './limits.ts';
 import { SAMPLE_EVERY_MS, lagOf, ratesOf, readState, samples } from './metrics.ts';
 import type { Consumer, Metric, Part, ServerState, Status } from './metrics.ts';
 import { words as operateWords } from './text.ts';
 
-const LIMITS = limitsOf(__LIMITS_PAGE__);
 const ONE_DIGIT = { maximumFractionDigits: 1 };
 
 function Card({ title, value, values }: { readonly title: string; readonly value: string; readonly values: number[] }) {
@@ -119,7 +118,9 @@ function Queues({ metrics }: { readonly metrics: readonly Metric[] }) {
 function Refusals({ refusals }: { readonly refusals: NonNullable<Status['refusals']> }) {
   const words = operateWords();
   type Row = (typeof refusals)[number];
-  const told = (member: 'bounds' | 'bound' | 'beyond') => (row: Row) => limitOf(LIMITS, row.limit)?.[member] ?? '';
+  const limits = useLoaded(() => readLimits(), []);
+  const told = (member: 'bounds' | 'bound' | 'beyond') => (row: Row) =>
+    limits.data === undefined ? '' : (limitOf(limits.data, row.limit)?.[member] ?? '');
   const columns: readonly Column<Row>[] = [
     { id: 'limit', title: words.limit, isHeading: true, cell: ({ limit }) => <span class="mono">{limit}</span> },
     { id: 'count', title: words.count, isEnd: true, cell: ({ count }) => numberText(count) },
@@ -129,6 +130,7 @@ function Refusals({ refusals }: { readonly refusals: NonNullable<Status['refusal
   ];
   return (
     <Section title={words.refusals}>
+      {limits.error && <Fault error={limits.error} retry={limits.reload} />}
       {refusals.length === 0 ? (
         <p class="muted">{words.noRefusals}</p>
       ) : (

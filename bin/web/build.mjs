@@ -1,17 +1,26 @@
 /**
- * Builds the console: web/ into dist/web, in pieces that a browser loads when a screen is opened first. The names of the
- * pieces have hashes, so a browser may keep them; each has its compressed forms beside it.
+ * Builds the console: web/ into dist/web, in pieces that a browser loads when one of their screens is first opened. The
+ * names of the pieces have hashes, so a browser may keep them; each has its compressed forms beside it.
  */
+import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
+import { worldOutline } from './outline.mjs';
+import { pieces } from './pieces.mjs';
 
 const WEB = 'web';
+const APP = 'web/app.tsx';
+const WORKER = 'web/core/live/worker.ts';
+const FIRST_PAINT = 'web/core/theme/first-paint.ts';
 /** What the server tells in place of the console when its build failed. */
 export const FAULT_FILE = 'fault.txt';
 /** Smaller files go as they are: a packet holds them. */
 const COMPRESSED_BYTES_MIN = 1_000;
+const GZIP = { level: 9 };
+/** What the names of limits mean, for the page of the server. */
+export const LIMITS_PAGE = join('docs', 'reference', 'limits.md');
 
 const OPTIONS = {
   bundle: true,
@@ -32,40 +41,67 @@ const OPTIONS = {
   loader: { '.svg': 'file', '.png': 'dataurl', '.geojson': 'json' },
 };
 
-/** The file that was made of an entry, without its folder. */
-function outputOf(result, entry, ending = '.js') {
-  const [path] = Object.entries(result.metafile.outputs).find(
-    ([name, { entryPoint }]) => entryPoint === entry && name.endsWith('.js'),
+const nameOf = (path) => path.split(/[\\/]/).at(-1);
+
+/** The file that holds the code of a source. An entry that pieces stand on is a file of its own, which only imports it. */
+function fileWith(result, source) {
+  const [path] = Object.entries(result.metafile.outputs).find(([, { inputs }]) => source in inputs);
+  return nameOf(path);
+}
+
+/** The router could render on a server, with a library that no browser needs. */
+const NO_SERVER_RENDERING = {
+  name: 'no-server-rendering',
+  setup(build) {
+    build.onResolve({ filter: /^\.\/prerender\.js$/ }, () => ({ path: 'preact-iso/prerender', external: true }));
+  },
+};
+
+/** Name of the styles of an entry. */
+const styleOf = (result, source) =>
+  nameOf(Object.values(result.metafile.outputs).find(({ entryPoint }) => entryPoint === source).cssBundle);
+
+/** What esbuild has written, without files whose code stands elsewhere, and without the styles of pieces: the page has them. */
+function filesOf(result, style) {
+  const isLeft = (name, { inputs }) => Object.keys(inputs).length === 0 || (name.endsWith('.css') && name !== style);
+  const left = new Set(
+    Object.entries(result.metafile.outputs).flatMap(([path, output]) =>
+      isLeft(nameOf(path), output) ? [nameOf(path)] : [],
+    ),
   );
-  const made = ending === '.js' ? path : result.metafile.outputs[path].cssBundle;
-  return made.split('/').at(-1);
+  return result.outputFiles
+    .map(({ path, contents }) => ({ name: nameOf(path), contents: Buffer.from(contents) }))
+    .filter(({ name }) => !left.has(name));
+}
+
+/** A file whose name has the hash of its content, as those of esbuild have. */
+function hashed(name, ending, contents) {
+  const hash = createHash('sha256').update(contents).digest('hex').slice(0, 8).toUpperCase();
+  return { name: `${name}-${hash}.${ending}`, contents };
 }
 
 /** @throws what esbuild throws, with `errors`. */
 async function bundle(build, root) {
-  const outdir = join(root, 'dist', WEB);
-  const common = { ...OPTIONS, absWorkingDir: root, outdir };
+  const common = { ...OPTIONS, absWorkingDir: root, outdir: join(root, 'dist', WEB) };
   // A shared worker lives as long as any tab: the name of its file is that of its code.
-  const worker = await build({ ...common, entryPoints: ['web/core/live/worker.ts'] });
+  const apart = await build({ ...common, entryPoints: [WORKER, FIRST_PAINT] });
+  const limits = hashed('limits', 'md', readFileSync(join(root, LIMITS_PAGE)));
   const app = await build({
     ...common,
     define: {
-      __WORKER_FILE__: JSON.stringify(outputOf(worker, 'web/core/live/worker.ts')),
-      // What the names of limits mean, for the page of the server.
-      __LIMITS_PAGE__: JSON.stringify(readFileSync(join(root, 'docs', 'reference', 'limits.md'), 'utf8')),
+      __WORKER_FILE__: JSON.stringify(fileWith(apart, WORKER)),
+      __LIMITS_FILE__: JSON.stringify(limits.name),
     },
+    plugins: [pieces(root), worldOutline, NO_SERVER_RENDERING],
     splitting: true,
-    entryPoints: ['web/app.tsx', 'web/core/theme/first-paint.ts'],
+    entryPoints: [APP],
   });
+  const style = styleOf(app, APP);
   const index = readFileSync(join(root, WEB, 'index.html'), 'utf8')
-    .replace('{{first-paint}}', outputOf(app, 'web/core/theme/first-paint.ts'))
-    .replace('{{app}}', outputOf(app, 'web/app.tsx'))
-    .replace('{{style}}', outputOf(app, 'web/app.tsx', '.css'));
-  const files = [...worker.outputFiles, ...app.outputFiles].map(({ path, contents }) => ({
-    name: path.split(/[\\/]/).at(-1),
-    contents: Buffer.from(contents),
-  }));
-  return [...files, { name: 'index.html', contents: Buffer.from(index) }];
+    .replace('{{first-paint}}', fileWith(apart, FIRST_PAINT))
+    .replace('{{app}}', fileWith(app, APP))
+    .replace('{{style}}', style);
+  return [...filesOf(apart), ...filesOf(app, style), limits, { name: 'index.html', contents: Buffer.from(index) }];
 }
 
 /** With a window of the file's size: that of the library takes ten times as long for small ones. */
@@ -84,7 +120,7 @@ async function compressed({ name, contents }) {
   if (contents.length < COMPRESSED_BYTES_MIN || name === 'index.html') return [];
   const [br, gz] = await Promise.all([
     promisify(brotliCompress)(contents, brotliOptions(contents)),
-    promisify(gzip)(contents),
+    promisify(gzip)(contents, GZIP),
   ]);
   return [
     { name: `${name}.br`, contents: br },
