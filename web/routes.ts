@@ -21,6 +21,7 @@ import { operationTabRoutes } from './screens/operations/device/routes.ts';
 import { operationRoutes } from './screens/operations/routes.ts';
 import { scoringRoutes } from './screens/scoring/routes.ts';
 import { subscriptionRoutes } from './screens/subscriptions/routes.ts';
+import { trafficRoutes } from './screens/traffic/routes.ts';
 
 /** `localStorage.setItem('millrace.gallery', 'yes')` shows what is for developers. */
 const isForDevelopers = (): boolean => {
@@ -36,6 +37,7 @@ export const ROUTES: readonly RouteEntry[] = [
   ...homeRoutes,
   ...deviceRoutes,
   ...operateRoutes,
+  ...trafficRoutes,
   ...adminRoutes,
   ...scoringRoutes,
   ...subscriptionRoutes,

@@ -8,6 +8,7 @@ import { addressText } from '../model/access/client-address.ts';
 import type { ExpiryClock } from '../model/sessions/expiry.ts';
 import type { ConnectionPage, ConnectionQuery } from '../ports/device-connections.ts';
 import type { Log } from '../ports/log.ts';
+import type { TrafficTap } from '../ports/traffic.ts';
 import { addUser, dependsOn } from '../model/access/principal.ts';
 import type { ConnectedUsers } from '../model/access/principal.ts';
 import { Shares } from '../pacing/shares.ts';
@@ -59,6 +60,7 @@ export interface MqttServerOptions {
   readonly store: SessionStore;
   readonly log: Log;
   readonly metrics: MqttMetrics;
+  readonly traffic?: TrafficTap;
   readonly limits?: Partial<MqttLimits>;
   /** Of each connection of a tenant, instead of `limits`. */
   readonly rateOf?: (
@@ -430,6 +432,7 @@ export class MqttServer {
       store,
       log,
       metrics,
+      traffic: this.#options.traffic,
       now,
       limitHit,
       receivedCounts,

@@ -63,7 +63,7 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
   const clock = clockOf(core);
   const smartRest = smartRestPart(core);
   const devices = devicesPart(core, accounts, clock, bounds.mqtt, smartRest);
-  const realtime = realtimePart(core, accounts);
+  const realtime = realtimePart(core, accounts, devices);
   const remoteAccess = remoteAccessPart(core);
   const notifications = await notificationsPart(core);
   const files = filesPart(core);

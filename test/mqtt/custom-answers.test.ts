@@ -58,6 +58,7 @@ async function answered(
   const replies = new DeviceReplies(receiver as never, {
     refusals: noted,
     errors: undefined,
+    traffic: undefined,
     log: silentLog,
     hooks: {},
   });

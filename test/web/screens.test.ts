@@ -14,6 +14,7 @@ import { deviceScreens } from './screens/devices.ts';
 import { everyScreen } from './screens/everywhere.ts';
 import { operationScreens } from './screens/operations.ts';
 import { loginScreens } from './screens/login.ts';
+import { trafficScreens } from './screens/traffic.ts';
 
 const AREAS: readonly (readonly [name: string, tests: (t: Test, console: ConsoleBrowser) => Promise<void>])[] = [
   ['login', loginScreens],
@@ -21,6 +22,7 @@ const AREAS: readonly (readonly [name: string, tests: (t: Test, console: Console
   ['administration', adminScreens],
   ['operations', operationScreens],
   ['data', dataScreens],
+  ['traffic', trafficScreens],
   ['every screen', everyScreen],
   // Last: the language that it keeps with the user would be that of all pages.
   ['account', accountScreens],

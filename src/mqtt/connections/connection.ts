@@ -230,6 +230,9 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
       return true;
     }
     this.context.metrics.messages('out', qos, 1);
+    const { traffic } = this.context;
+    if (traffic?.isWatched === true)
+      traffic.message('out', this, { topic: message.topic, payload: message.payload, qos });
     this.write(packet);
     return true;
   }
@@ -301,7 +304,7 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
   /** Ends the connection for a fault or a limit: the will is sent. Does nothing after the end. */
   close(reasonCode: number, reason: string, limit?: string): void {
     if (this.state >= STATE.ENDING) return;
-    if (limit !== undefined) this.context.metrics.count(limit, this.#refused(reason));
+    if (limit !== undefined) this.#tellRefused(limit, reason);
     this.flush();
     // Writing may have hit the limit of a client that does not read.
     if ((this.state as State) >= STATE.ENDING) return;
@@ -311,6 +314,14 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
     }
     this.#logEnd(reasonCode, reason, limit);
     this.end(false);
+  }
+
+  #tellRefused(limit: string, reason: string): void {
+    const { traffic, metrics } = this.context;
+    metrics.count(limit, this.#refused(reason));
+    // Before CONNECT is checked the tenant is not known.
+    if (traffic?.isWatched === true && (this.principal as Principal | undefined) !== undefined)
+      traffic.error(this, { code: limit, message: reason });
   }
 
   /** For the log. The user is known from CONNACK on. */

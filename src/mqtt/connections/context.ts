@@ -4,6 +4,7 @@
  */
 import type { MqttApplication, SessionStore } from '../sessions/application.ts';
 import type { Log } from '../../ports/log.ts';
+import type { TrafficTap } from '../../ports/traffic.ts';
 import type { Shares } from '../../pacing/shares.ts';
 import type { EarlyBytes } from '../transports/early-bytes.ts';
 import type { LimitName, MqttLimits } from '../wire/limits.ts';
@@ -28,6 +29,8 @@ export interface SharedContext<C> {
   readonly counted: Set<C>;
   readonly log: Log;
   readonly metrics: MqttMetrics;
+  /** Where people watch what passes. */
+  readonly traffic: TrafficTap | undefined;
   readonly wheel: TimerWheel;
   readonly scanner: PublishScanner;
   readonly decoder: PacketDecoder;

@@ -15,6 +15,7 @@ import type { Log } from '../../ports/log.ts';
 import type { DeviceAuthenticator, LoginCaller, Principal } from '../../model/access/principal.ts';
 import type { DeviceErrors } from '../../ports/device-errors.ts';
 import type { Refusals } from '../../ports/refusals.ts';
+import type { TrafficTap } from '../../ports/traffic.ts';
 import type { Collections } from '../../smartrest/one/collections.ts';
 import { BOOTSTRAP_ROLE } from '../../model/access/roles.ts';
 import { isSerialOfOther, serialClaim } from '../../model/access/serial-claim.ts';
@@ -62,6 +63,7 @@ export interface DeviceApplicationOptions {
   readonly tokenFor?: (principal: Principal) => Promise<string | undefined>;
   /** Without it the last errors of devices are not remembered. */
   readonly errors?: DeviceErrors;
+  readonly traffic?: TrafficTap;
   readonly log: Log;
   readonly now: () => number;
 }
@@ -106,6 +108,7 @@ export class DeviceApplication implements MqttApplication, Presence {
       ids,
       refusals,
       errors,
+      traffic: options.traffic,
       log,
       now,
       hooks: this.hooks,

@@ -12,6 +12,7 @@ import type { DeviceErrors } from '../../ports/device-errors.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
 import type { Log } from '../../ports/log.ts';
+import type { TrafficTap } from '../../ports/traffic.ts';
 import { RECEIVES_OPERATIONS, receivedBy, xidOfFilter } from '../../smartrest/topics.ts';
 import { PUBLISH_RESULT, isElsewhere } from '../sessions/application.ts';
 import type { DeviceConnection, DeviceLink, PublishResult, SessionReceiptStore } from '../sessions/application.ts';
@@ -53,6 +54,7 @@ export interface LinkParts extends PlanParts {
   /** In a cluster: QoS 2 messages that are of other shards than their sessions. */
   readonly receipts: SessionReceiptStore | undefined;
   readonly errors: DeviceErrors | undefined;
+  readonly traffic: TrafficTap | undefined;
   readonly log: Log;
   readonly presence: Presence;
 }

@@ -3,6 +3,7 @@ import type { PlatformError } from '../../model/errors.ts';
 import type { Log } from '../../ports/log.ts';
 import type { DeviceError, DeviceErrors } from '../../ports/device-errors.ts';
 import type { Refusals, Refused } from '../../ports/refusals.ts';
+import type { TrafficTap } from '../../ports/traffic.ts';
 import { encodeRow } from '../../smartrest/rows/csv-encode.ts';
 import { shorten, SmartRestError } from '../../smartrest/rows/error.ts';
 import type { DeviceConnection, DownlinkMessage } from '../sessions/application.ts';
@@ -10,7 +11,7 @@ import type { DeviceHooks } from './hooks.ts';
 
 /** Whom the replies are for. */
 interface Receiver {
-  readonly connection: Pick<DeviceConnection, 'deliver' | 'principal' | 'remoteAddress'>;
+  readonly connection: Pick<DeviceConnection, 'clientId' | 'deliver' | 'principal' | 'remoteAddress'>;
   readonly tenantNumber: number;
   readonly serial: string;
   readonly source: number;
@@ -20,6 +21,7 @@ interface ReplyParts {
   readonly refusals: Refusals;
   /** Without it the last errors of devices are not remembered. */
   readonly errors: DeviceErrors | undefined;
+  readonly traffic: TrafficTap | undefined;
   readonly log: Log;
   readonly hooks: DeviceHooks;
 }
@@ -78,7 +80,12 @@ export class DeviceReplies {
 
   /** Remembers it as the device's last error, where the device is known. */
   note(protocol: DeviceError['protocol'], code: string, message: string): void {
-    const { tenantNumber, source } = this.#device;
+    const { tenantNumber, source, connection } = this.#device;
+    const { traffic } = this.#parts;
+    if (traffic?.isWatched === true) {
+      const { principal, clientId } = connection;
+      traffic.error({ principal, clientId, link: { source } }, { code: `${protocol}/${code}`, message });
+    }
     if (source !== 0) this.#parts.errors?.note(tenantNumber, source, { protocol, code, message });
   }
 

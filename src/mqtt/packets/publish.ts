@@ -51,6 +51,13 @@ export function receivePublish(connection: Connection, chunk: Buffer, offset: nu
     }
   }
   receivedCounts[qos]++;
+  const { traffic } = connection.context;
+  if (traffic?.isWatched === true)
+    traffic.message('in', connection, {
+      topic: chunk.subarray(topicStart, topicEnd),
+      payload: chunk.subarray(payloadStart, payloadEnd),
+      qos,
+    });
   return true;
 }
 

@@ -4,6 +4,8 @@
  */
 import type { Notification } from '../../ports/live-bus.ts';
 import type { Principal } from '../../model/access/principal.ts';
+import type { TrafficFilter } from '../../ports/traffic.ts';
+import { parseTrafficFilter } from '../traffic/filter.ts';
 
 /** What the URL of a session decides: the form of `data`, and whether `/{agentId}` is a channel. */
 export interface UrlForm {
@@ -90,14 +92,34 @@ export const AGENT_FAMILY: ChannelFamily = {
   isOpenToReaders: true,
 };
 
-/** A channel that can be subscribed to. */
-export interface Channel {
+/**
+ * `/millrace/traffic`, `/millrace/traffic/{filter}`: what clients of the tenant say over MQTT (docs/reference/own-requests.md,
+ * Traffic). It shows data of all devices, and takes the roles that show each kind.
+ */
+export const TRAFFIC_ROLES: readonly string[] = [
+  ...['ROLE_INVENTORY_READ', 'ROLE_MEASUREMENT_READ', 'ROLE_EVENT_READ', 'ROLE_ALARM_READ'],
+  'ROLE_DEVICE_CONTROL_READ',
+];
+const TRAFFIC_PARTS: readonly string[] = ['millrace', 'traffic'];
+
+/** A channel of entities. */
+export interface EntityChannel {
   /** As the client wrote it. */
   readonly text: string;
   readonly family: ChannelFamily;
   /** The managed object, or undefined for `*`. */
   readonly id: string | undefined;
 }
+
+export interface TrafficChannel {
+  readonly text: string;
+  readonly traffic: TrafficFilter;
+}
+
+/** A channel that can be subscribed to. */
+export type Channel = EntityChannel | TrafficChannel;
+
+export const isTraffic = (channel: Channel): channel is TrafficChannel => 'traffic' in channel;
 
 /** The longest id in a channel; ids of managed objects have at most 16 digits. */
 const ID_LENGTH_MAX = 64;
@@ -106,8 +128,9 @@ const familyByName = new Map(CHANNEL_FAMILIES.map((family) => [family.prefix.sli
 
 /** @returns the channel, or undefined when URLs of this form have no such channel. */
 export function parseChannel(text: string, urlForm: UrlForm): Channel | undefined {
-  const parts = text.split('/', 4);
+  const parts = text.split('/', 5);
   if (parts[0] !== '') return undefined;
+  if (TRAFFIC_PARTS.every((part, index) => parts[index + 1] === part)) return trafficChannel(text, parts.slice(3));
   if (parts.length === 2) {
     const isAgent = urlForm.hasAgentChannels && isId(parts[1]);
     return isAgent ? { text, family: AGENT_FAMILY, id: parts[1] } : undefined;
@@ -117,6 +140,15 @@ export function parseChannel(text: string, urlForm: UrlForm): Channel | undefine
   if (parts[2] === '*') return family.hasWildcard ? { text, family, id: undefined } : undefined;
   return isId(parts[2]) ? { text, family, id: parts[2] } : undefined;
 }
+
+function trafficChannel(text: string, [filter = '', ...more]: readonly string[]): TrafficChannel | undefined {
+  const traffic = more.length > 0 ? undefined : parseTrafficFilter(filter);
+  return traffic === undefined ? undefined : { text, traffic };
+}
+
+/** The roles that open the channel: a user needs all of them. */
+export const rolesOf = (channel: Channel): readonly string[] =>
+  isTraffic(channel) ? TRAFFIC_ROLES : [channel.family.role];
 
 function isId(text: string): boolean {
   return text.length > 0 && text.length <= ID_LENGTH_MAX && !text.includes('*');
@@ -140,8 +172,9 @@ export async function openedBy(
   channel: Channel,
   access: ObjectAccess | undefined,
 ): Promise<readonly string[] | undefined> {
-  if (principal.roles.has(channel.family.role)) return [];
-  if (access === undefined || channel.id === undefined || !channel.family.isOpenToReaders) return undefined;
+  if (rolesOf(channel).every((role) => principal.roles.has(role))) return [];
+  if (isTraffic(channel) || access === undefined || channel.id === undefined || !channel.family.isOpenToReaders)
+    return undefined;
   const mayRead = await access.mayRead(principal, channel.id, channel.family.area);
   return mayRead ? access.watchedFor(principal, channel.id) : undefined;
 }

@@ -77,6 +77,7 @@ export const LIMIT_NAMES = {
   sessionsPerUser: 'realtime/sessions-per-user',
   sessionsPerUserAndChannel: 'realtime/sessions-per-user-and-channel',
   subscriptions: 'realtime/subscriptions',
+  trafficWatchers: 'realtime/traffic-watchers',
   collections: 'realtime/collections',
   queueMessages: 'realtime/queue-messages',
   queueBytes: 'realtime/queue-bytes',

@@ -212,8 +212,20 @@ export interface DeliveryForm {
   readonly units: UnitSystem | undefined;
 }
 
+/** What is queued for a session, in the form that it wants. */
+export interface Outgoing {
+  delivery(form: DeliveryForm): Delivery;
+}
+
+/** A message on a channel. @param payload JSON of its data. */
+export function deliveryOf(channel: string, id: number, form: UrlForm['data'], payload: string): Delivery {
+  const data = form === 'array' ? `[${payload}]` : payload;
+  const text = `{"channel":${JSON.stringify(channel)},"id":"${id}","data":${data}}`;
+  return { text, sizeBytes: Buffer.byteLength(text) };
+}
+
 /** A notification on one channel: one text for each form, made when first needed. */
-export class OutgoingMessage {
+export class OutgoingMessage implements Outgoing {
   readonly #outgoing: OutgoingNotification;
   readonly #channel: string;
   readonly #id: number;
@@ -231,7 +243,7 @@ export class OutgoingMessage {
 
   delivery(form: DeliveryForm): Delivery {
     for (const made of this.#made) if (isSame(made.form, form)) return made.delivery;
-    const delivery = this.#encode(form.data, this.#payload(form));
+    const delivery = deliveryOf(this.#channel, this.#id, form.data, this.#payload(form));
     this.#made.push({ form, delivery });
     return delivery;
   }
@@ -239,12 +251,6 @@ export class OutgoingMessage {
   #payload({ baseUrl, units }: DeliveryForm): string {
     if (this.#agentId !== undefined) return this.#outgoing.payloadForAgent(baseUrl, this.#agentId);
     return units === undefined ? this.#outgoing.payload(baseUrl) : this.#outgoing.payloadIn(baseUrl, units);
-  }
-
-  #encode(form: UrlForm['data'], payload: string): Delivery {
-    const data = form === 'array' ? `[${payload}]` : payload;
-    const text = `{"channel":${JSON.stringify(this.#channel)},"id":"${this.#id}","data":${data}}`;
-    return { text, sizeBytes: Buffer.byteLength(text) };
   }
 }
 

@@ -5,7 +5,7 @@
  */
 import type { Log } from '../../ports/log.ts';
 import type { Principal } from '../../model/access/principal.ts';
-import type { Channel, ObjectAccess } from './channel.ts';
+import type { EntityChannel, ObjectAccess } from './channel.ts';
 import type { Clock } from './clock.ts';
 
 /**
@@ -22,7 +22,7 @@ export interface ObjectSubscriber {
 
 interface Subscription<Session extends ObjectSubscriber> {
   readonly session: Session;
-  readonly channel: Channel;
+  readonly channel: EntityChannel;
   /** Ids whose change may close it: the object, and for a registered device what was above it. */
   readonly watched: readonly string[];
 }
@@ -51,7 +51,7 @@ export class ObjectSubscriptions<Session extends ObjectSubscriber> {
    * To be called once the session gets the channel's messages: what has changed since `watched` was found is looked
    * for.
    */
-  add(session: Session, channel: Channel, watched: readonly string[]): void {
+  add(session: Session, channel: EntityChannel, watched: readonly string[]): void {
     if (session.hasEnded) return;
     this.remove(session, channel.text);
     const subscription = { session, channel, watched };

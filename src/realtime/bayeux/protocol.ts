@@ -6,7 +6,7 @@ import { authenticateToken, tfaTokenOf, tokenOf, xsrfTokenOf } from './authentic
 import type { MessageAuthenticators } from './authentication.ts';
 import { LIMIT_NAMES } from './limits.ts';
 import type { BayeuxLimits } from './limits.ts';
-import { AGENT_FAMILY, openedBy, parseChannel } from './channel.ts';
+import { AGENT_FAMILY, isTraffic, openedBy, parseChannel, rolesOf } from './channel.ts';
 import type { Channel, ObjectAccess, UrlForm } from './channel.ts';
 import { answerText, collectionsOf, errorText, textOf, UNKNOWN_CLIENT } from './message.ts';
 import type { Answer, Request } from './message.ts';
@@ -225,19 +225,28 @@ export class BayeuxProtocol {
       if (channel === undefined) return refuse(errorText(404, text, 'This URL has no such channel'));
       const openers = await openedBy(session.principal, channel, access);
       if (openers === undefined) {
-        return refuse(errorText(403, text, `Access is denied: it takes ${channel.family.role}`));
+        return refuse(errorText(403, text, `Access is denied: it takes ${rolesOf(channel).join(', ')}`));
       }
       const { principal } = session;
       channels.push({
         channel,
         openers,
-        isAgent: channel.family === AGENT_FAMILY && (await access?.isOwner(principal, channel.id as string)) === true,
+        isAgent:
+          !isTraffic(channel) &&
+          channel.family === AGENT_FAMILY &&
+          (await access?.isOwner(principal, channel.id as string)) === true,
       });
     }
     // The checks may have waited: the session may have ended meanwhile.
     if (session.hasEnded) return { ...UNKNOWN_CLIENT, subscription: request.subscription };
     const refusal = this.#addCollections(session, request);
     if (refusal !== undefined) return { ...refusal, subscription: request.subscription };
+    const watched = channels.map(({ channel }) => channel).filter(isTraffic);
+    if (!this.#options.sessions.hasRoomForTraffic(session, watched)) {
+      this.#options.onRefused(LIMIT_NAMES.trafficWatchers);
+      const text = `The tenant or the server has too many watchers of traffic (${LIMIT_NAMES.trafficWatchers})`;
+      return refuse(errorText(403, watched[0].text, text));
+    }
     for (const { channel, isAgent, openers } of channels)
       this.#options.sessions.subscribe(session, channel, { isAgent, openers });
     return { clientId, subscription: request.subscription, successful: true };

@@ -4,18 +4,21 @@ import { SOFTWARE_UPDATE } from '../../model/entities/software.ts';
 import { asksForSoftwareUpdate } from '../../model/entities/software-in-place.ts';
 import type { LiveBus, Notification } from '../../ports/live-bus.ts';
 import type { Log } from '../../ports/log.ts';
+import type { TrafficWatching } from '../../ports/traffic.ts';
 import { AncestorLookup } from './ancestor-lookup.ts';
 import type { HierarchyPort } from './ancestor-lookup.ts';
 import { LIMIT_NAMES } from './limits.ts';
 import type { BayeuxLimits } from './limits.ts';
-import { AGENT_FAMILY } from './channel.ts';
+import { AGENT_FAMILY, isTraffic } from './channel.ts';
 import type { Channel, ChannelFamily } from './channel.ts';
 import { OutgoingMessage, OutgoingNotification } from './message.ts';
+import type { Outgoing } from './message.ts';
 import type { Clock } from './clock.ts';
+import { TrafficRoutes } from './traffic-routes.ts';
 
 /** What the router needs of a session. */
 export interface Subscriber {
-  enqueue(message: OutgoingMessage): void;
+  enqueue(message: Outgoing): void;
   noteLost(limit: string): void;
 }
 
@@ -24,6 +27,8 @@ export interface RouterOptions {
   readonly hierarchy: HierarchyPort;
   /** What agents get in the place of changes of software; absent: operations as they are. */
   readonly software?: AgentSoftware | undefined;
+  /** MQTT traffic; without it no session may watch. */
+  readonly traffic?: TrafficWatching | undefined;
   readonly limits: BayeuxLimits;
   readonly clock: Clock;
   readonly log: Log;
@@ -56,14 +61,25 @@ const NOBODY: ReadonlySet<Subscriber> = new Set();
 export class BayeuxRouter {
   readonly #options: RouterOptions;
   readonly #areas = new Map<string, AreaRoutes>();
+  readonly #traffic: TrafficRoutes | undefined;
   /** Numbers the messages: their `id`. */
   #messageCount = 0;
 
   constructor(options: RouterOptions) {
     this.#options = options;
+    const { traffic } = options;
+    this.#traffic = traffic === undefined ? undefined : new TrafficRoutes(traffic, () => (this.#messageCount += 1));
+  }
+
+  hasRoomForTraffic(tenant: number, count: number): boolean {
+    return this.#options.traffic?.hasRoom(tenant, count) === true;
   }
 
   add(tenant: number, channel: Channel, subscriber: Subscriber): void {
+    if (isTraffic(channel)) {
+      this.#traffic?.add(tenant, channel, subscriber);
+      return;
+    }
     const { family } = channel;
     const key = `${tenant} ${family.area}`;
     let area = this.#areas.get(key);
@@ -86,6 +102,10 @@ export class BayeuxRouter {
   }
 
   remove(tenant: number, channel: Channel, subscriber: Subscriber): void {
+    if (isTraffic(channel)) {
+      this.#traffic?.remove(channel, subscriber);
+      return;
+    }
     const { family } = channel;
     const key = `${tenant} ${family.area}`;
     const area = this.#areas.get(key);

@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import type { LiveBus } from '../../ports/live-bus.ts';
 import type { Log } from '../../ports/log.ts';
+import type { TrafficWatching } from '../../ports/traffic.ts';
 import { addUser } from '../../model/access/principal.ts';
 import type { Authenticator, ConnectedUsers } from '../../model/access/principal.ts';
 import type { Refusals } from '../../ports/refusals.ts';
@@ -37,6 +38,7 @@ export interface BayeuxOptions {
   readonly bus: LiveBus;
   readonly hierarchy: HierarchyPort;
   readonly software?: AgentSoftware;
+  readonly traffic?: TrafficWatching;
   readonly authenticator: Authenticator;
   readonly log: Log;
   readonly refusals: Refusals;
@@ -96,6 +98,7 @@ export class BayeuxServer {
       bus: options.bus,
       hierarchy: options.hierarchy,
       software: options.software,
+      traffic: options.traffic,
       limits: this.#limits,
       clock: this.#clock,
       log,

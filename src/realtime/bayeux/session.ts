@@ -7,7 +7,7 @@ import { unitSystemOf } from '../../model/documents/units.ts';
 import type { BayeuxLimits } from './limits.ts';
 import type { Channel, UrlForm } from './channel.ts';
 import { answerText, lostText, memberOf, millisecondsOf, textOf } from './message.ts';
-import type { Advice, Answer, DeliveryForm, OutgoingMessage, Request } from './message.ts';
+import type { Advice, Answer, DeliveryForm, Outgoing, Request } from './message.ts';
 import { DeliveryQueue } from './queue.ts';
 import type { QueueBudget } from './queue.ts';
 import type { Clock } from './clock.ts';
@@ -130,7 +130,7 @@ export class BayeuxSession {
   }
 
   /** Queues a message; costs the publisher no more than that. */
-  enqueue(message: OutgoingMessage): void {
+  enqueue(message: Outgoing): void {
     if (this.#hasEnded) return;
     this.#queue.push(message.delivery(this.#form));
     this.#announce();

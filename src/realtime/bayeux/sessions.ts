@@ -5,8 +5,8 @@ import { Shares } from '../../pacing/shares.ts';
 import type { AgentPresence } from './agent-presence.ts';
 import { LIMIT_NAMES } from './limits.ts';
 import type { BayeuxLimits } from './limits.ts';
-import { AGENT_FAMILY } from './channel.ts';
-import type { Channel } from './channel.ts';
+import { AGENT_FAMILY, isTraffic } from './channel.ts';
+import type { Channel, TrafficChannel } from './channel.ts';
 import { UNKNOWN_CLIENT, errorText } from './message.ts';
 import type { Answer } from './message.ts';
 import type { BayeuxRouter } from './router.ts';
@@ -125,6 +125,12 @@ export class BayeuxSessions {
     return userKey(session.principal) === userKey(principal) ? session : undefined;
   }
 
+  /** Whether the session may watch more traffic. @param channels some may be its own already. */
+  hasRoomForTraffic(session: BayeuxSession, channels: readonly TrafficChannel[]): boolean {
+    const count = channels.filter(({ text }) => !session.channels.has(text)).length;
+    return count === 0 || this.#router.hasRoomForTraffic(session.principal.tenantNumber, count);
+  }
+
   /**
    * Subscribes; the oldest of the sessions that count together on the channel ends when there are too many.
    * @param by.isAgent whether the channel is an agent's, and the session its own. @param by.openers the objects that
@@ -138,8 +144,10 @@ export class BayeuxSessions {
     if (session.hasEnded || session.channels.has(channel.text)) return;
     session.channels.set(channel.text, channel);
     this.#router.add(session.principal.tenantNumber, channel, session);
-    if (openers.length > 0) this.ofObjects.add(session, channel, openers);
-    if (isAgent && channel.id !== undefined) this.#presence.subscribed(session, channel.id);
+    if (!isTraffic(channel)) {
+      if (openers.length > 0) this.ofObjects.add(session, channel, openers);
+      if (isAgent && channel.id !== undefined) this.#presence.subscribed(session, channel.id);
+    }
     const key = channelKey(session, channel);
     addTo(this.#byUserAndChannel, key, session);
     const sessions = this.#byUserAndChannel.get(key) as Set<BayeuxSession>;
@@ -155,7 +163,8 @@ export class BayeuxSessions {
     session.channels.delete(channelText);
     this.ofObjects.remove(session, channelText);
     this.#router.remove(session.principal.tenantNumber, channel, session);
-    if (channel.family === AGENT_FAMILY && channel.id !== undefined) this.#presence.unsubscribed(session, channel.id);
+    if (!isTraffic(channel) && channel.family === AGENT_FAMILY && channel.id !== undefined)
+      this.#presence.unsubscribed(session, channel.id);
     removeFrom(this.#byUserAndChannel, channelKey(session, channel), session);
   }
 

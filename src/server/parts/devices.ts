@@ -5,15 +5,18 @@ import { eventSearch } from '../../history/newest-event.ts';
 import { TotalCache } from '../../history/total-cache.ts';
 import { ConnectionPages } from '../../cluster/peers/connection-pages.ts';
 import { DeviceErrorsRelay } from '../../cluster/peers/device-errors.ts';
+import { TrafficRelay } from '../../cluster/peers/traffic-relay.ts';
 import { LastErrors } from '../../mqtt/devices/last-errors.ts';
 import type { ConnectionPage, ConnectionQuery, DeviceConnections } from '../../ports/device-connections.ts';
 import type { DeviceErrors } from '../../ports/device-errors.ts';
+import type { TrafficWatching } from '../../ports/traffic.ts';
 import { DeviceApplication } from '../../mqtt/devices/application.ts';
 import { SessionDocuments } from '../../mqtt/devices/session-documents.ts';
 import { MqttServer } from '../../mqtt/server.ts';
 import { SessionSweeper } from '../../mqtt/sessions/sweeper.ts';
 import { DEFAULT_LIMITS, limitsOfPayload } from '../../mqtt/wire/limits.ts';
 import type { ClockTrust } from '../../operate/clock-trust.ts';
+import { Traffic } from '../../realtime/traffic/traffic.ts';
 import { connectionBounds, descriptorsMax, processLimits } from '../../operate/descriptors.ts';
 import type { ConnectionBounds } from '../../operate/descriptors.ts';
 import type { ServerCore } from '../cores/core.ts';
@@ -29,6 +32,8 @@ export interface DevicesPart extends Part {
   readonly errors: DeviceErrors;
   /** Of all nodes. */
   readonly connections: DeviceConnections;
+  /** Of all nodes. */
+  readonly traffic: TrafficWatching;
 }
 
 /** @returns how many connections MQTT and HTTP may have, with a line in the log where that is less than what is set. */
@@ -59,6 +64,9 @@ export function devicesPart(
   const receipts = core.receipts === undefined ? {} : { receipts: core.receipts };
   const errors = new LastErrors(now);
   const relay = core.cluster === undefined ? undefined : new DeviceErrorsRelay(errors, core.cluster.messages);
+  const node = config.nodeName ?? hostname();
+  const traffic = new Traffic({ node, now, later: (run, ms) => void setTimeout(run, ms).unref() });
+  const trafficRelay = core.cluster === undefined ? undefined : new TrafficRelay(traffic, core.cluster.messages);
   const device = new DeviceApplication({
     authenticator: core.authenticator,
     certificateLogins: tenantServices.certificateLogins,
@@ -80,6 +88,7 @@ export function devicesPart(
     }),
     tokenFor: (principal) => deviceToken(core, principal, principal.tenant),
     errors,
+    traffic,
     log,
     now,
     ...(core.receivers === undefined ? {} : { receivers: core.receivers }),
@@ -91,6 +100,7 @@ export function devicesPart(
   core.receivers?.start(device.isPushed.bind(device));
   const mqtt = new MqttServer({
     application: device,
+    traffic,
     log,
     clock,
     store: new SessionDocuments({ commands, documents, now, ...receipts }),
@@ -119,7 +129,6 @@ export function devicesPart(
   core.sessions?.start(mqtt.sessions);
   tenantServices.onCertificateEnded = (tenant, fingerprint) => mqtt.disconnectCertificate(tenant, fingerprint);
   tenantServices.onRevoked = (tenant, serials) => mqtt.disconnectRevoked(tenant, serials);
-  const node = config.nodeName ?? hostname();
   const local = (tenant: number, query: ConnectionQuery): ConnectionPage => mqtt.pageOf(tenant, query, node);
   const connections: DeviceConnections =
     core.cluster === undefined
@@ -140,9 +149,11 @@ export function devicesPart(
     sweeper,
     errors,
     connections,
+    traffic,
     start: () => sweeper.start(),
     stop: () => {
       relay?.stop();
+      trafficRelay?.stop();
       return sweeper.stop();
     },
   };

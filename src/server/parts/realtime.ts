@@ -25,7 +25,11 @@ export interface RealtimePart extends Part {
   readonly bayeux: BayeuxServer;
 }
 
-export function realtimePart(core: ServerCore, { tenantServices }: AccountsPart): RealtimePart {
+export function realtimePart(
+  core: ServerCore,
+  { tenantServices }: AccountsPart,
+  { traffic }: DevicesPart,
+): RealtimePart {
   const { documents, metrics, log, tenants } = core;
   const pollRelay = core.cluster === undefined ? undefined : new PollRelay({ ...core.cluster, refusals: metrics, log });
   if (pollRelay !== undefined) {
@@ -44,6 +48,7 @@ export function realtimePart(core: ServerCore, { tenantServices }: AccountsPart)
     hierarchy: new DocumentHierarchy(documents),
     software: { listInPlace: (tenant, operation) => softwareListInPlace(documents, tenant, operation) },
     access: new OwnerAccess(documents),
+    traffic,
     authenticator: core.authenticator,
     log,
     refusals: metrics,

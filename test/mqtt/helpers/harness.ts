@@ -187,9 +187,11 @@ export class Harness {
   stillHolds: MqttApplication['stillHolds'] = () => true;
   rateOf: NonNullable<MqttServerOptions['rateOf']> = () => undefined;
   readonly #limits: Partial<MqttLimits>;
+  readonly #traffic: MqttServerOptions['traffic'];
 
-  constructor(limits: Partial<MqttLimits> = {}) {
+  constructor(limits: Partial<MqttLimits> = {}, traffic?: MqttServerOptions['traffic']) {
     this.#limits = limits;
+    this.#traffic = traffic;
     this.server = this.#createServer();
   }
 
@@ -272,6 +274,7 @@ export class Harness {
       application,
       store: this.store,
       limits: this.#limits,
+      ...(this.#traffic === undefined ? {} : { traffic: this.#traffic }),
       now: () => this.nowMs,
       clock: this.clock,
       log: this.#log(),

@@ -27,6 +27,8 @@ export interface BayeuxOptions {
   readonly onState: (state: LiveState, told?: string) => void;
   /** Messages may be missing from before this moment: who shows a list asks for it again. */
   readonly onGap: () => void;
+  /** The server refused a channel. */
+  readonly onDenied: (channel: string, told: string) => void;
   /** The server dropped as many messages. */
   readonly onLost: (count: number) => void;
   readonly later: (run: () => void, ms: number) => number;
@@ -187,7 +189,10 @@ export class BayeuxClient {
       this.#send(channels.map((channel) => ({ channel: '/meta/subscribe', subscription: channel })));
       return;
     }
-    for (const channel of channels) this.#channels.delete(channel);
+    for (const channel of channels) {
+      this.#channels.delete(channel);
+      this.#options.onDenied(channel, reply.error ?? '');
+    }
   }
 
   #refused({ error }: Reply): void {

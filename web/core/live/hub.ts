@@ -14,6 +14,7 @@ export type FromHub =
   | { readonly kind: 'state'; readonly state: LiveState; readonly told?: string | undefined }
   | { readonly kind: 'messages'; readonly messages: readonly LiveMessage[] }
   | { readonly kind: 'lost'; readonly count: number }
+  | { readonly kind: 'denied'; readonly channel: string; readonly told: string }
   | { readonly kind: 'gap' };
 
 /** A tab says that it is there each 20 s; in the background browsers let timers run once a minute. */
@@ -51,6 +52,9 @@ export class LiveHub {
         this.#tellAll({ kind: 'state', state, told });
       },
       onGap: () => this.#tellAll({ kind: 'gap' }),
+      onDenied: (channel, told) => {
+        for (const tab of this.#tabs) if (tab.channels.has(channel)) tab.tell({ kind: 'denied', channel, told });
+      },
       onLost: (count) => this.#tellAll({ kind: 'lost', count }),
     });
   }

@@ -27,6 +27,8 @@ export interface LiveListener {
   readonly onMessages: (messages: readonly LiveMessage[]) => void;
   /** Messages may be missing: ask the server again. */
   readonly onGap?: () => void;
+  /** The server has refused one of the channels, with its words. */
+  readonly onDenied?: (told: string) => void;
 }
 
 interface Listening extends LiveListener {
@@ -76,7 +78,9 @@ function take(message: FromHub): void {
     message.messages.forEach(keep);
     askForFrame();
   } else if (message.kind === 'lost') lostCount.value += message.count;
-  else for (const { onGap } of listeners) onGap?.();
+  else if (message.kind === 'denied') {
+    for (const { channels, onDenied } of listeners) if (channels.has(message.channel)) onDenied?.(message.told);
+  } else for (const { onGap } of listeners) onGap?.();
 }
 
 function joinHub(): (message: ToHub) => void {
@@ -142,6 +146,7 @@ export function useLive(channels: readonly string[], listener: LiveListener): vo
       waiting: [],
       onMessages: (messages) => latest.current.onMessages(messages),
       onGap: () => latest.current.onGap?.(),
+      onDenied: (told) => latest.current.onDenied?.(told),
     };
     listeners.add(listening);
     wanted.forEach(want);
