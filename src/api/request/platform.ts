@@ -9,6 +9,7 @@ import type { HistoryReader } from '../../ports/history-reader.ts';
 import type { IdSource } from '../../ports/id-source.ts';
 import type { LiveBus } from '../../ports/live-bus.ts';
 import type { Log } from '../../ports/log.ts';
+import type { NodeStates } from '../../ports/node-states.ts';
 import type { Authenticator, PasswordConfirmation } from '../../model/access/principal.ts';
 import type { TokenPolicy } from '../../model/entities/device-request.ts';
 import type { ConsumerClaims } from '../../model/entities/notifications/token.ts';
@@ -220,6 +221,7 @@ export interface Platform {
   health(): HealthReport | Promise<HealthReport>;
   /** Prometheus text. */
   metricsText(): Promise<string>;
+  readonly nodes: NodeStates;
   /** What was refused since the start, by limit. */
   refusalCounts(): ReadonlyMap<string, number>;
   /**

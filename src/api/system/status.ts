@@ -23,6 +23,24 @@ const Status = Type.Object({
       { additionalProperties: true, description: 'As in /health/ready: for operators with the lag of its stage' },
     ),
   ),
+  nodes: Type.Optional(
+    Type.Array(
+      Type.Object({
+        node: Type.String(),
+        state: Type.Enum(['ready', 'not-ready', 'leaving', 'silent']),
+        roles: Type.Array(Type.String()),
+        lag: Type.Optional(
+          Type.Integer({ minimum: 0, description: 'Of its slowest stage: records, in a cluster groups of records' }),
+        ),
+        connections: Type.Optional(Count),
+        shards: Type.Optional(Count),
+        uptimeSeconds: Type.Optional(Count),
+        version: Type.Optional(Type.String()),
+        notReady: Type.Optional(Type.Array(Type.String(), { description: 'Names of parts' })),
+      }),
+      { description: 'For operators: every node of the server' },
+    ),
+  ),
   refusals: Type.Optional(
     Type.Array(Type.Object({ limit: Type.String(), count: Count }), {
       description: 'For operators: what the node refused since its start, most first; docs/reference/limits.md',
@@ -68,7 +86,7 @@ async function status(request: ApiRequest): Promise<Answer> {
     time: new Date(platform.now()).toISOString(),
     uptimeSeconds: Math.floor(process.uptime()),
     ...(await reportFor(request)),
-    ...(isOperator(request) ? { refusals: refusals() } : {}),
+    ...(isOperator(request) ? { nodes: await platform.nodes.all(), refusals: refusals() } : {}),
     ...(request.hasRole(...CONSUMER_ROLES) ? { consumers: consumersOf(request) } : {}),
   };
   return { status: 200, contentType: JSON_TYPE, text: JSON.stringify(value), headers: ['Cache-Control', 'no-store'] };
@@ -81,7 +99,8 @@ export function statusRoutes(): Route[] {
       path: '/millrace/status',
       area: 'system',
       access: 'user',
-      summary: 'Stages of the node that answers, its refusals by limit, and consumers of the tenant with their backlog',
+      summary:
+        'Stages of the node that answers, all nodes, refusals by limit, and consumers of the tenant with their backlog',
       answers: [
         {
           status: 200,
@@ -94,6 +113,7 @@ export function statusRoutes(): Route[] {
             uptimeSeconds: 3600,
             ready: true,
             parts: { journal: { ready: true, lagRecords: 0 } },
+            nodes: [{ node: 'mill-1', state: 'ready', roles: [], lag: 0, connections: 12, uptimeSeconds: 3600 }],
             refusals: [{ limit: 'journal/bytes', count: 3 }],
             consumers: [],
           },

@@ -28,6 +28,7 @@ import type { AvailabilityPart } from './availability.ts';
 import type { DevicesPart } from './devices.ts';
 import type { FilesPart } from './files.ts';
 import type { StatisticsPart } from './jobs.ts';
+import { nodeStates } from './nodes.ts';
 import type { NotificationsPart } from './notifications.ts';
 import type { OnnxPart } from './onnx.ts';
 import type { BindingsPart } from './bindings.ts';
@@ -166,6 +167,7 @@ export function httpServer(
     now: Date.now,
     health: () => core.health(),
     metricsText: () => metrics.text(),
+    nodes: nodeStates(core, mqtt, config.nodeName ?? hostname()),
     refusalCounts: () => metrics.refusalCounts,
     onUnknownParameter: (route) => unknownParameters.inc({ route }),
     onAnswered: (method, status, durationMs) => {

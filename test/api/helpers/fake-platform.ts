@@ -281,6 +281,7 @@ export class FakePlatform {
       }),
       now: () => NOW,
       health: (): HealthReport => ({ ready: fake.isReady, parts: { journal: { ready: fake.isReady, lag: 3 } } }),
+      nodes: { all: async () => [{ node: 'mill-1', state: 'ready', roles: [], lag: 3, connections: 5 }] },
       refusalCounts: () => new Map([['journal/bytes', 2]]),
       metricsText: async () => 'millrace_up 1\n',
     };

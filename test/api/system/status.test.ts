@@ -11,6 +11,7 @@ t.test('status: details and refusals are for operators, consumers for administra
     node: 'mill-1',
     ready: true,
     parts: { journal: { ready: true, lag: 3 } },
+    nodes: [{ node: 'mill-1', state: 'ready', lag: 3, connections: 5 }],
     refusals: [{ limit: 'journal/bytes', count: 2 }],
     consumers: [],
   });
@@ -19,7 +20,7 @@ t.test('status: details and refusals are for operators, consumers for administra
   const seen = await closed.call('GET', '/millrace/status', { headers: { authorization: DEVICE } });
   t.equal(seen.status, 200, 'also while the node is not ready');
   t.strictSame(seen.json.parts, { journal: { ready: false } });
-  t.notOk('refusals' in seen.json || 'consumers' in seen.json);
+  t.notOk('refusals' in seen.json || 'nodes' in seen.json || 'consumers' in seen.json);
   t.equal((await closed.call('GET', '/millrace/status', { headers: { authorization: undefined } })).status, 401);
 });
 

@@ -23,13 +23,26 @@ export interface Consumer {
   readonly topicBytes: number;
 }
 
-/** Of `GET /millrace/status`; `refusals` are for operators, `consumers` for those who administer them. */
+export interface Node {
+  readonly node: string;
+  readonly state: 'ready' | 'not-ready' | 'leaving' | 'silent';
+  readonly roles: readonly string[];
+  readonly lag?: number;
+  readonly connections?: number;
+  readonly shards?: number;
+  readonly uptimeSeconds?: number;
+  readonly version?: string;
+  readonly notReady?: readonly string[];
+}
+
+/** Of `GET /millrace/status`; `nodes` and `refusals` are for operators, `consumers` for those who administer them. */
 export interface Status {
   readonly node: string;
   readonly time: string;
   readonly uptimeSeconds: number;
   readonly ready: boolean;
   readonly parts: Readonly<Record<string, Part>>;
+  readonly nodes?: readonly Node[];
   readonly refusals?: readonly { readonly limit: string; readonly count: number }[];
   readonly consumers?: readonly Consumer[];
 }

@@ -15,7 +15,7 @@ import { Fault, Loading } from '../../parts/states.tsx';
 import { Table } from '../../parts/table.tsx';
 import type { Column } from '../../parts/table.tsx';
 import { SAMPLE_EVERY_MS, lagOf, ratesOf, readState, samples } from './metrics.ts';
-import type { Consumer, Metric, Part, ServerState, Status } from './metrics.ts';
+import type { Consumer, Metric, Node, Part, ServerState, Status } from './metrics.ts';
 import { words as operateWords } from './text.ts';
 
 const ONE_DIGIT = { maximumFractionDigits: 1 };
@@ -97,6 +97,41 @@ function Stages({ parts }: { readonly parts: Status['parts'] }) {
   return (
     <Section title={words.stages}>
       <Table label={words.stages} columns={columns} rows={rows} keyOf={([name]) => name} />
+    </Section>
+  );
+}
+
+/** Nodes of a cluster; the page is of the one that has answered. */
+function Nodes({ nodes }: { readonly nodes: readonly Node[] }) {
+  const words = operateWords();
+  const number = (value: number | undefined): string => (value === undefined ? '' : numberText(value));
+  const columns: readonly Column<Node>[] = [
+    { id: 'node', title: words.nodeName, isHeading: true, cell: ({ node }) => node },
+    {
+      id: 'state',
+      title: words.state,
+      cell: ({ state, notReady = [] }) => (
+        <span class="row">
+          <Icon icon={state === 'ready' ? CircleCheck : CircleX} />
+          {words.nodeStates[state]}
+          {notReady.length > 0 && `: ${notReady.join(', ')}`}
+        </span>
+      ),
+    },
+    { id: 'lag', title: words.lagGroups, isEnd: true, cell: ({ lag }) => number(lag) },
+    { id: 'connections', title: words.connections, isEnd: true, cell: ({ connections }) => number(connections) },
+    { id: 'shards', title: words.shards, isEnd: true, cell: ({ shards }) => number(shards) },
+    { id: 'roles', title: words.roles, cell: ({ roles }) => roles.join(', ') },
+    {
+      id: 'uptime',
+      title: words.uptime,
+      cell: ({ uptimeSeconds }) => (uptimeSeconds === undefined ? '' : durationText(uptimeSeconds)),
+    },
+    { id: 'version', title: words.version, cell: ({ version }) => version },
+  ];
+  return (
+    <Section title={words.nodes}>
+      <Table label={words.nodes} columns={columns} rows={nodes} keyOf={({ node }) => node} />
     </Section>
   );
 }
@@ -189,6 +224,8 @@ function State({ status, metrics }: ServerState) {
       </p>
       <Cards />
       {metrics === undefined && <p class="note section">{words.onlyOperators}</p>}
+      {/* Of a single node the page says the same above. */}
+      {status.nodes && status.nodes.length > 1 && <Nodes nodes={status.nodes} />}
       <Stages parts={status.parts} />
       {status.refusals && <Refusals refusals={status.refusals} />}
       {metrics && <Queues metrics={metrics} />}
