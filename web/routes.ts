@@ -12,6 +12,7 @@ import { exportRoutes } from './screens/export/routes.ts';
 import { galleryRoutes } from './screens/gallery/routes.ts';
 import { groupRoutes } from './screens/groups/routes.ts';
 import { homeRoutes } from './screens/home/routes.ts';
+import { limitRoutes } from './screens/limits/routes.ts';
 import { operateRoutes } from './screens/operate/routes.ts';
 import { measurementRoutes } from './screens/measurements/routes.ts';
 import { registrationRoutes } from './screens/registration/routes.ts';
@@ -37,6 +38,7 @@ export const ROUTES: readonly RouteEntry[] = [
   ...homeRoutes,
   ...deviceRoutes,
   ...operateRoutes,
+  ...limitRoutes,
   ...trafficRoutes,
   ...adminRoutes,
   ...scoringRoutes,

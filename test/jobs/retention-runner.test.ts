@@ -142,6 +142,19 @@ t.test('a dry run removes nothing and leaves no audit record', async (t) => {
   t.same(world.audits, []);
 });
 
+t.test('a dry run of a rule that is not saved counts what that one would remove', async (t) => {
+  const world = new World();
+  const runner = world.runner();
+  const rule = { dataType: 'EVENT', fragmentType: '*', type: '*', source: '*', maximumAge: 1, editable: true } as const;
+  await runner.begin(2, 'REQUEST', { isDryRun: true, rule });
+  await stepAll(runner);
+  const [run] = world.runs();
+  t.match(run.items, [{ ruleId: '0', dataType: 'EVENT' }]);
+  t.equal(run.items.length, 1);
+  t.ok(run.items[0].count >= 10, 'more is older than a day than the rules of the tenant select');
+  t.notOk('rule' in run, 'the plan says it all');
+});
+
 t.test('whatever step a process ends at, the next one goes on, and the count is right', async (t) => {
   const whole = new World();
   const first = whole.runner();

@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { isBadLimit, withLimits } from '../../web/screens/admin/tenants/tenant-data.ts';
+import { boundsOf, isBadLimit, withLimits } from '../../web/screens/admin/tenants/tenant-data.ts';
 import { pageOf } from '../../web/screens/admin/tenants/application-data.ts';
 import { areaText, roleMatrix } from '../../web/screens/admin/users/access.ts';
 import { faultsOf, recordOf } from '../../web/screens/scoring/model-data.ts';
-import { limitOf, limitsOf } from '../../web/core/server/limits.ts';
+import { limitIn, limitOf, limitsOf } from '../../web/core/server/limits.ts';
 import { lagOf, parseMetrics, ratesOf, sumOf } from '../../web/screens/operate/metrics.ts';
 import { bytesText, durationText } from '../../web/core/text/units.ts';
 import { pathOf } from '../../web/core/api/json.ts';
@@ -47,6 +47,12 @@ t.test('limits in the words of their page', async (t) => {
   const limits = limitsOf(readFileSync(join(ROOT, 'docs', 'reference', 'limits.md'), 'utf8'));
   t.same(limitOf(limits, 'retention/none'), undefined);
   t.match(limitOf(limits, 'exports/of-user'), { bounds: 'exports at a time of a user', bound: '5', beyond: '503' });
+  const named = [
+    'A tenant has at most 5 rules (retention/rules)',
+    'The server is busy: journal/bytes (more)',
+    'no (one)',
+  ];
+  t.same(named.map(limitIn), ['retention/rules', 'journal/bytes', undefined]);
   t.match(limitOf(limits, 'http/bodies-of-tenant'), { beyond: '503 (shared)' }, 'a share is told with its limit');
 });
 
@@ -65,6 +71,12 @@ t.test('amounts, paths, limits of a tenant, pages of applications', async (t) =>
   const tenant = { id: 'x', status: 'ACTIVE' as const, customProperties: { other: 1, 'limit.http.queue': 9 } };
   t.same(withLimits(tenant, fields), { other: 1, 'limit.http.requests': 50 });
   t.same(['', '5', '0', '-1', '1.5'].map(isBadLimit), [false, false, true, true, true]);
+  const bounded = { ...tenant, customProperties: { 'limit.devices.number': '5' }, storageLimitPerDevice: 100 };
+  t.same(boundsOf(bounded, { deviceCount: 2, storageSize: 50, requestCount: 30, deviceRequestCount: 10 }, 10), [
+    { name: 'devices', value: 2, max: 5 },
+    { name: 'storage', value: 50, max: 200 },
+    { name: 'requests', value: 2, max: undefined },
+  ]);
   const application = { id: '1', name: 'a', key: 'a', availability: 'PRIVATE' as const };
   t.equal(pageOf({ ...application, type: 'HOSTED', contextPath: 'a', activeVersionId: '2' }), '/apps/a/');
   t.equal(pageOf({ ...application, type: 'EXTERNAL', externalUrl: 'javascript:alert(1)' }), undefined);

@@ -3,7 +3,10 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { missingRole } from '../core/api/rights.ts';
 import type { ApiError } from '../core/api/error.ts';
+import { useLoaded } from '../core/api/request.ts';
 import type { Loaded } from '../core/api/request.ts';
+import { href } from '../core/route.ts';
+import { limitIn, limitOf, readLimits } from '../core/server/limits.ts';
 import { offeredPaths, readOffered, rolesFor } from '../core/server/offered.ts';
 import { common } from '../core/text/common.ts';
 import { Button } from './button.tsx';
@@ -57,6 +60,15 @@ function NeededRoles({ error }: { readonly error: ApiError }) {
   return roles.length === 0 || missingRole(...roles) === undefined ? null : <p>{common().refusedRoles(roles)}</p>;
 }
 
+/** A link to what a limit means, where the words name one. */
+export function AboutLimit({ message }: { readonly message: string }) {
+  const name = limitIn(message);
+  // Without it the refusal says what it says.
+  const { data } = useLoaded(name === undefined ? undefined : () => readLimits(), [name]);
+  if (name === undefined || data === undefined || limitOf(data, name) === undefined) return null;
+  return <a href={href('/limits', undefined, { q: name })}>{common().aboutLimit(name)}</a>;
+}
+
 /** A refusal with the server's words, the request, and a way to copy both. */
 export function Fault({ error, retry }: FaultProps) {
   const words = common();
@@ -66,6 +78,7 @@ export function Fault({ error, retry }: FaultProps) {
       <h2>{status === 403 ? words.refusedTitle : words.failed}</h2>
       <p>{status === 0 && message === '' ? words.unreachable : message}</p>
       {status === 403 && <NeededRoles error={error} />}
+      <AboutLimit message={message} />
       <details>
         <summary>{words.details}</summary>
         <pre>{error.details}</pre>
@@ -107,7 +120,7 @@ export function FormFault({ error }: { readonly error: ApiError | undefined }) {
   const { status, message } = error.refusal;
   return (
     <p class="fault-text" role="alert">
-      {status === 0 && message === '' ? common().unreachable : message}
+      {status === 0 && message === '' ? common().unreachable : message} <AboutLimit message={message} />
     </p>
   );
 }

@@ -95,8 +95,7 @@ async function list(request: ApiRequest): Promise<Answer> {
 }
 
 /** Members of the body that a rule has; what else is sent is ignored. */
-function sentRule(request: ApiRequest): Partial<RetentionRule> {
-  const sent = JSON.parse(request.bodyText()) as Partial<Record<keyof RetentionRule, unknown>>;
+function sentRule(sent: Partial<Record<keyof RetentionRule, unknown>>): Partial<RetentionRule> {
   const { dataType, maximumAge } = sent;
   const names = (['fragmentType', 'type', 'source'] as const)
     .filter((name) => sent[name] !== undefined)
@@ -109,9 +108,14 @@ function sentRule(request: ApiRequest): Partial<RetentionRule> {
   return checked as Partial<RetentionRule>;
 }
 
+/** A new rule. @param sent what the schema of new rules takes. */
+function newRule(sent: Partial<Record<keyof RetentionRule, unknown>>): RetentionRule {
+  const { dataType, fragmentType = ANY, type = ANY, source = ANY, maximumAge } = sentRule(sent) as RetentionRule;
+  return { dataType, fragmentType, type, source, maximumAge, editable: true };
+}
+
 async function post(request: ApiRequest): Promise<Answer> {
-  const { dataType, fragmentType = ANY, type = ANY, source = ANY, maximumAge } = sentRule(request) as RetentionRule;
-  const rule: RetentionRule = { dataType, fragmentType, type, source, maximumAge, editable: true };
+  const rule = newRule(JSON.parse(request.bodyText()) as object);
   const named = { id: String(await request.platform.ids.nextInOrder()), rule };
   const change = {
     collection: RETENTION_RULES,
@@ -163,7 +167,7 @@ function requireEditable(rule: RetentionRule, id: string): void {
 }
 
 async function put(request: ApiRequest): Promise<Answer> {
-  const sent = sentRule(request);
+  const sent = sentRule(JSON.parse(request.bodyText()) as object);
   const changed = await change(request, request.tenant, 'Retention rule updated', (rule) => {
     requireEditable(rule, request.params['id']);
     return { ...rule, ...sent };
@@ -245,10 +249,18 @@ async function listRuns(request: ApiRequest): Promise<Answer> {
 }
 
 async function postRun(request: ApiRequest): Promise<Answer> {
-  const { dryRun = false } = JSON.parse(request.bodyText()) as { dryRun?: boolean };
+  const { dryRun = false, rule } = JSON.parse(request.bodyText()) as { dryRun?: boolean; rule?: object };
+  if (rule !== undefined && !dryRun)
+    throw new PlatformError('validation/invalid-field', {
+      area: 'retention',
+      name: 'dryRun',
+      value: 'false',
+      limit: 'true beside rule',
+    });
   const id = await request.platform.retention.begin(request.tenant, 'REQUEST', {
     isDryRun: dryRun,
     user: request.principal.userName,
+    ...(rule === undefined ? {} : { rule: newRule(rule) }),
   });
   const run = JSON.parse(
     (await readRecord(request.platform, request.tenant, RETENTION_RULES, runKey(id))) ?? '{"items":[]}',
@@ -354,7 +366,7 @@ export function retentionRoutes(): Route[] {
       method: 'POST',
       path: RUNS,
       ...admin,
-      summary: 'Apply the retention rules now, or count what they would remove',
+      summary: 'Apply the retention rules now, or count what they, or a rule that is not saved, would remove',
       body: { schema: RetentionRunPost, mediaTypes: ['retentionRun'], example: { dryRun: true } },
       answers: [{ status: 201, description: 'Begun; its URL tells how far it is', mediaType: 'retentionRun' }],
       handle: postRun,

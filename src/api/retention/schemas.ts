@@ -18,7 +18,18 @@ export const RetentionRulePut = Type.Object(
   { dataType: Type.Optional(DataType), maximumAge: Type.Optional(Age), ...names },
   OPEN,
 );
-export const RetentionRunPost = Type.Object({ dryRun: Type.Optional(Type.Boolean()) }, OPEN);
+export const RetentionRunPost = Type.Object(
+  {
+    dryRun: Type.Optional(Type.Boolean()),
+    rule: Type.Optional(
+      Type.Object(RetentionRulePost.properties, {
+        ...OPEN,
+        description: 'With dryRun: counts what this rule alone would remove; it need not be saved',
+      }),
+    ),
+  },
+  OPEN,
+);
 export const RetentionEditable = Type.Object(
   { editable: Type.Union([Type.Boolean(), Type.Enum(['true', 'false'])]) },
   OPEN,

@@ -24,6 +24,7 @@ import {
   plannedItems,
   rulesOf,
   runKey,
+  unsavedRule,
 } from '../../model/entities/retention.ts';
 import type {
   IsWanted,
@@ -32,6 +33,7 @@ import type {
   RetentionState,
   RetentionStore,
   RunTrigger,
+  RunWish,
 } from '../../model/entities/retention.ts';
 import { CLOCK_LIMIT } from '../../operate/clock-trust.ts';
 import { changeRecords, isChangedMeanwhile, retried } from '../../records/records.ts';
@@ -162,7 +164,7 @@ export class RetentionRunner {
    * @throws PlatformError `retention/running` when there is one already, 503 `records/changes-at-once`,
    * `retention/clock`. @returns its id.
    */
-  begin(tenant: number, trigger: RunTrigger, options: { isDryRun: boolean; user?: string }): Promise<string> {
+  begin(tenant: number, trigger: RunTrigger, options: RunWish): Promise<string> {
     return retried(this.#options, async () => {
       const state = await this.#state(tenant);
       const doneFor = state?.value.doneFor ?? lastNight(this.#options.now(), this.#options.hour);
@@ -228,7 +230,7 @@ export class RetentionRunner {
   async #begin(
     tenant: number,
     state: Stored<RetentionState> | undefined,
-    run: { trigger: RunTrigger; isDryRun: boolean; user?: string },
+    { rule, ...run }: RunWish & { readonly trigger: RunTrigger },
     doneFor: number,
   ): Promise<string> {
     const { documents, defaultDays } = this.#options;
@@ -239,10 +241,10 @@ export class RetentionRunner {
       throw refusedBy(CLOCK_LIMIT);
     }
     if (state?.value.active !== undefined) throw new PlatformError('retention/running', { id: state.value.active });
-    const rules = rulesOf(
-      await documents.list(RETENTION_RULES, tenant, RULE_PREFIX, { limit: RULES_MAX + 1 }),
-      defaultDays,
-    );
+    const rules =
+      rule === undefined
+        ? rulesOf(await documents.list(RETENTION_RULES, tenant, RULE_PREFIX, { limit: RULES_MAX + 1 }), defaultDays)
+        : [unsavedRule(rule)];
     const id = String(await this.#options.ids.nextInOrder());
     const planned: RetentionRun = { ...run, status: 'RUNNING', startedAt, items: plannedItems(rules, startedAt) };
     const next: RetentionState = { doneFor, active: id };

@@ -139,6 +139,18 @@ export function lastNight(now: number, hour: number): number {
   return Math.floor((now - hour * HOUR_MS) / DAY_MS) * DAY_MS + hour * HOUR_MS;
 }
 
+/** Id of a rule in the results of a dry run that was asked for with a rule of its own. */
+const UNSAVED_RULE_ID = '0';
+export const unsavedRule = (rule: RetentionRule): NamedRule => ({ id: UNSAVED_RULE_ID, rule });
+
+/** What a run is asked for. */
+export interface RunWish {
+  readonly isDryRun: boolean;
+  readonly user?: string;
+  /** Of a dry run: this rule in the place of those of the tenant. */
+  readonly rule?: RetentionRule;
+}
+
 /** What the rules ask for now, one item for each rule and kind. */
 export function plannedItems(rules: readonly NamedRule[], now: number): RetentionItem[] {
   return rules.flatMap(({ id, rule: { dataType, fragmentType, type, source, maximumAge } }) =>
@@ -213,9 +225,5 @@ export interface RetentionPort {
    * Plans a run. @throws PlatformError `retention/running` when there is one already, 503 `records/changes-at-once`.
    * @returns its id.
    */
-  begin(
-    tenant: number,
-    trigger: RunTrigger,
-    options: { readonly isDryRun: boolean; readonly user?: string },
-  ): Promise<string>;
+  begin(tenant: number, trigger: RunTrigger, options: RunWish): Promise<string>;
 }

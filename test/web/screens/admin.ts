@@ -30,6 +30,9 @@ export async function adminScreens(t: Test, console: ConsoleBrowser): Promise<vo
   await console.open(page, '/admin/retention');
   await page.getByRole('button', { name: 'Count what would go' }).click();
   await page.getByRole('row', { name: /a person Done 0 would go/ }).waitFor();
+  await page.getByRole('button', { name: 'Add a rule' }).click();
+  await page.getByRole('button', { name: 'Count what it would remove' }).click();
+  await page.getByRole('dialog').getByText('0 would go').waitFor();
 
   await console.open(page, '/admin/options');
   await page.getByRole('button', { name: 'Set an option' }).click();

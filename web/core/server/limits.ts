@@ -34,4 +34,10 @@ export function limitsOf(page: string): Limits {
 export const limitOf = (limits: Limits, name: string): Limit | undefined =>
   limits.get(name) ?? limits.get(name.replace(/-of-(?:user|tenant)$/, ''));
 
+/** In the words of a refusal: `… (journal/bytes)`, `The server is busy: journal/bytes (…)`. */
+const NAME = /(?:\(|: )([a-z][a-z0-9-]*\/[a-zA-Z0-9][\w.-]*)(?=[\s),]|$)/;
+
+/** The name of a limit that the words of a refusal may tell; only the limits themselves say whether it is one. */
+export const limitIn = (message: string): string | undefined => NAME.exec(message)?.[1];
+
 const plain = (text: string): string => text.replaceAll('`', '').replace(/\[([^\]]+)\]\([^)]*\)/g, '$1');

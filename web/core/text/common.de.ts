@@ -74,6 +74,7 @@ const de: CommonTexts = {
   crashedTitle: 'Diese Seite ist ausgefallen',
   crashedText: 'Ein Fehler der Konsole hat sie angehalten. Laden Sie neu; der Rest geht weiter.',
   request: 'Anfrage',
+  aboutLimit: (name) => `Was ${name} bedeutet`,
   copyDetails: 'Einzelheiten kopieren',
   severities: { CRITICAL: 'Kritisch', MAJOR: 'Schwer', MINOR: 'Leicht', WARNING: 'Warnung' },
   connections: {

@@ -73,6 +73,7 @@ export const en = {
   crashedTitle: 'This screen has failed',
   crashedText: 'An error in the console stopped it. Reload the page; the rest still works.',
   request: 'Request',
+  aboutLimit: (name: string) => `What ${name} means`,
   copyDetails: 'Copy details',
   severities: { CRITICAL: 'Critical', MAJOR: 'Major', MINOR: 'Minor', WARNING: 'Warning' },
   connections: {

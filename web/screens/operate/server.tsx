@@ -3,6 +3,7 @@ import { CircleCheck, CircleX } from 'lucide';
 import { usePoll } from '../../core/api/poll.ts';
 import { useLoaded } from '../../core/api/request.ts';
 import { readAbout } from '../../core/server/about.ts';
+import { href } from '../../core/route.ts';
 import { limitOf, readLimits } from '../../core/server/limits.ts';
 import { numberText } from '../../core/text/language.ts';
 import { bytesText, durationText } from '../../core/text/units.ts';
@@ -150,6 +151,12 @@ function Queues({ metrics }: { readonly metrics: readonly Metric[] }) {
   );
 }
 
+const LimitLink = ({ name }: { readonly name: string }) => (
+  <a class="mono" href={href('/limits', undefined, { q: name })}>
+    {name}
+  </a>
+);
+
 function Refusals({ refusals }: { readonly refusals: NonNullable<Status['refusals']> }) {
   const words = operateWords();
   type Row = (typeof refusals)[number];
@@ -157,7 +164,7 @@ function Refusals({ refusals }: { readonly refusals: NonNullable<Status['refusal
   const told = (member: 'bounds' | 'bound' | 'beyond') => (row: Row) =>
     limits.data === undefined ? '' : (limitOf(limits.data, row.limit)?.[member] ?? '');
   const columns: readonly Column<Row>[] = [
-    { id: 'limit', title: words.limit, isHeading: true, cell: ({ limit }) => <span class="mono">{limit}</span> },
+    { id: 'limit', title: words.limit, isHeading: true, cell: ({ limit }) => <LimitLink name={limit} /> },
     { id: 'count', title: words.count, isEnd: true, cell: ({ count }) => numberText(count) },
     { id: 'bounds', title: words.bounds, cell: told('bounds') },
     { id: 'bound', title: words.bound, cell: told('bound') },

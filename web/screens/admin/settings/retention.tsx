@@ -1,12 +1,14 @@
 /** How long data is kept: the rules, a count of what they would remove, and the runs. */
 import { Pencil, Plus, Trash2 } from 'lucide';
-import { useState } from 'preact/hooks';
-import { changeJson } from '../../../core/api/json.ts';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { ApiError } from '../../../core/api/error.ts';
+import { changeJson, getJson } from '../../../core/api/json.ts';
 import { usePoll } from '../../../core/api/poll.ts';
 import { useAction, useLoaded } from '../../../core/api/request.ts';
 import { notify, notifyUndoable } from '../../../core/notices.ts';
 import { collectionAt, wholeOf } from '../../../core/server/collection.ts';
 import { common } from '../../../core/text/common.ts';
+import { numberText } from '../../../core/text/language.ts';
 import { Button } from '../../../parts/button.tsx';
 import { CopyAs } from '../../../parts/copy.tsx';
 import { userWithTenant } from '../../../parts/device-page.tsx';
@@ -25,6 +27,7 @@ const ADMIN = ['ROLE_RETENTION_RULE_ADMIN'];
 const RULES_PATH = '/retention/retentions';
 const RUNS_PATH = '/retention/runs';
 const RUN_EVERY_MS = 1_000;
+const COUNT_EVERY_MS = 300;
 const DATA_TYPES = ['*', 'ALARM', 'AUDIT', 'BULK_OPERATION', 'EVENT', 'MEASUREMENT', 'OPERATION'] as const;
 
 interface Rule {
@@ -44,6 +47,7 @@ interface Run {
   readonly dryRun: boolean;
   readonly creationTime: string;
   readonly endTime?: string;
+  readonly failureReason?: string;
   readonly total: number;
   readonly results: readonly { readonly ruleId: string; readonly dataType: Rule['dataType']; readonly count: number }[];
 }
@@ -62,6 +66,55 @@ interface EditProps {
   readonly onChanged: () => void;
 }
 
+/** Counts what a rule would remove, before it is saved. @throws ApiError. */
+async function countOf(rule: object, signal: AbortSignal): Promise<Run> {
+  const body = { dryRun: true, rule };
+  let run = (await changeJson<Run>('POST', RUNS_PATH, body)) as Run;
+  while (run.status === 'RUNNING') {
+    await new Promise((resolve) => setTimeout(resolve, COUNT_EVERY_MS));
+    run = await getJson<Run>(`${RUNS_PATH}/${run.id}`, signal);
+  }
+  return run;
+}
+
+/** What the rule of the form would remove, asked for by a button: a count may take minutes. */
+function Preview({ body }: { readonly body: object }) {
+  const words = settingWords();
+  const [counted, setCounted] = useState<{ readonly of: string; readonly run: Run }>();
+  const left = useRef(new AbortController());
+  useEffect(() => () => left.current.abort(), []);
+  const key = JSON.stringify(body);
+  const count = useAction(async () => {
+    const run = await countOf(body, left.current.signal);
+    if (run.status !== 'COMPLETED') {
+      const message = run.failureReason ?? words.statuses[run.status];
+      throw new ApiError({ status: 0, error: 'retention', message, method: 'GET', url: `${RUNS_PATH}/${run.id}` });
+    }
+    setCounted({ of: key, run });
+  });
+  return (
+    <>
+      <div class="row">
+        <Button isBusy={count.isRunning} onClick={() => void count.run()}>
+          {words.preview}
+        </Button>
+        <span role="status">
+          {counted?.of === key && (
+            <>
+              <strong>{words.counted(counted.run.total)}</strong>{' '}
+              {counted.run.results
+                .filter((one) => one.count > 0)
+                .map((one) => `${words.dataTypes[one.dataType]}: ${numberText(one.count)}`)
+                .join(' · ')}
+            </>
+          )}
+        </span>
+      </div>
+      <FormFault error={count.error} />
+    </>
+  );
+}
+
 function Edit({ rule, onClose, onChanged }: EditProps) {
   const words = settingWords();
   const [dataType, setDataType] = useState(rule?.dataType ?? '*');
@@ -69,8 +122,8 @@ function Edit({ rule, onClose, onChanged }: EditProps) {
   const [fragmentType, setFragmentType] = useState(rule?.fragmentType ?? '*');
   const [source, setSource] = useState(rule?.source ?? '*');
   const [age, setAge] = useState(String(rule?.maximumAge ?? 60));
+  const body = bodyOf({ dataType, type, fragmentType, source, maximumAge: Number(age) });
   const save = useAction(async () => {
-    const body = bodyOf({ dataType, type, fragmentType, source, maximumAge: Number(age) });
     if (rule === undefined) await changeJson('POST', RULES_PATH, body);
     else await changeJson('PUT', `${RULES_PATH}/${rule.id}`, body);
     onChanged();
@@ -108,6 +161,7 @@ function Edit({ rule, onClose, onChanged }: EditProps) {
           hint={words.ageHint}
           isRequired
         />
+        <Preview body={body} />
         <FormFault error={save.error} />
       </Form>
     </Dialog>

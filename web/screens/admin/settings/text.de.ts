@@ -51,6 +51,7 @@ const de: SettingTexts = {
   triggers: { SCHEDULE: 'die Uhr', REQUEST: 'einen Menschen', DISK: 'eine volle Platte' },
   status: 'Zustand',
   statuses: { RUNNING: 'Läuft', COMPLETED: 'Fertig', FAILED: 'Gescheitert', CANCELED: 'Angehalten' },
+  preview: 'Zählen, was sie entfernen würde',
   counted: (count) => `${numberText(count)} würden gehen`,
   gone: (count) => `${numberText(count)} entfernt`,
   result: 'Ergebnis',

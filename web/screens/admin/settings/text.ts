@@ -49,6 +49,7 @@ const en = {
   triggers: { SCHEDULE: 'the clock', REQUEST: 'a person', DISK: 'a full disk' },
   status: 'State',
   statuses: { RUNNING: 'Running', COMPLETED: 'Done', FAILED: 'Failed', CANCELED: 'Stopped' },
+  preview: 'Count what it would remove',
   counted: (count: number) => `${numberText(count)} would go`,
   gone: (count: number) => `${numberText(count)} removed`,
   result: 'Result',

@@ -18,13 +18,14 @@ import { CopyAs } from '../../../parts/copy.tsx';
 import { userWithTenant } from '../../../parts/device-page.tsx';
 import { Confirm } from '../../../parts/dialog.tsx';
 import { Form, SelectField, TextField } from '../../../parts/fields.tsx';
+import { Meter } from '../../../parts/meter.tsx';
 import { Page, Section } from '../../../parts/page.tsx';
 import { FormFault, With } from '../../../parts/states.tsx';
 import { Time } from '../../../parts/time.tsx';
 import type { Application } from './application-data.ts';
 import { words as adminWords } from '../titles/text.ts';
-import { LIMITS, isBadLimit, limitText, tenantPath, withLimits } from './tenant-data.ts';
-import type { Tenant } from './tenant-data.ts';
+import { LIMITS, boundsOf, isBadLimit, limitText, tenantPath, withLimits } from './tenant-data.ts';
+import type { Bound, Tenant, Usage as UsageCounts } from './tenant-data.ts';
 import { words as tenantWords } from './text.ts';
 
 const UPDATE = ['ROLE_TENANT_MANAGEMENT_ADMIN', 'ROLE_TENANT_MANAGEMENT_UPDATE'];
@@ -43,18 +44,61 @@ const USAGE = [
   'storageSize',
 ] as const;
 
-function Usage({ id }: { readonly id: string }) {
+/** Today's use of what is bounded, with words for what has no bound. */
+function Bounds({ tenant }: { readonly tenant: Tenant }) {
+  const words = tenantWords();
+  const today = dayOf(Date.now(), 'UTC');
+  const loaded = useLoaded(
+    (signal) => {
+      const query = queryText({ tenant: tenant.id, dateFrom: today, dateTo: today });
+      return getJson<UsageCounts>(`/tenant/statistics/summary${query}`, signal);
+    },
+    [tenant.id],
+  );
+  const seconds = Math.max(1, (Date.now() - Date.parse(today)) / 1_000);
+  const text = (name: Bound['name'], value: number): string =>
+    name === 'storage' ? bytesText(value) : numberText(value, { maximumFractionDigits: 1 });
+  return (
+    <With loaded={loaded}>
+      {(usage) => (
+        <dl class="facts section">
+          {boundsOf(tenant, usage, seconds).map(({ name, value, max }) => (
+            <>
+              <dt key={name}>{words.boundNames[name]}</dt>
+              <dd>
+                {max === undefined ? (
+                  words.unbounded(text(name, value))
+                ) : (
+                  <Meter
+                    label={words.boundNames[name]}
+                    value={value}
+                    max={max}
+                    text={words.ofBound(text(name, value), text(name, max))}
+                  />
+                )}
+              </dd>
+            </>
+          ))}
+        </dl>
+      )}
+    </With>
+  );
+}
+
+function Usage({ tenant }: { readonly tenant: Tenant }) {
+  const { id } = tenant;
   const words = tenantWords();
   const loaded = useLoaded(
     (signal) => {
       const days = { dateFrom: dayOf(Date.now() - (USAGE_DAYS - 1) * DAY_MS, 'UTC'), dateTo: dayOf(Date.now(), 'UTC') };
       const query = queryText({ tenant: id, ...days });
-      return getJson<Readonly<Record<string, number>>>(`/tenant/statistics/summary${query}`, signal);
+      return getJson<UsageCounts>(`/tenant/statistics/summary${query}`, signal);
     },
     [id],
   );
   return (
     <Section title={words.usage}>
+      <Bounds tenant={tenant} />
       <With loaded={loaded}>
         {(usage) => (
           <dl class="facts">
@@ -249,7 +293,7 @@ export default function TenantScreen({ params: { id } }: ScreenProps) {
             </dl>
             <div class="columns columns-even">
               <div>
-                <Usage id={id} />
+                <Usage tenant={found} />
                 <Applications key={id} id={id} />
               </div>
               <Limits key={id} tenant={found} onChanged={loaded.reload} />

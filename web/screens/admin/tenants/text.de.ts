@@ -44,6 +44,13 @@ const de: TenantTexts = {
     deviceRequestCount: 'Anfragen von Geräten',
     storageSize: 'Speicher',
   },
+  boundNames: {
+    devices: 'Geräte jetzt',
+    storage: 'Speicher jetzt',
+    requests: 'Anfragen von Anwendungen je Sekunde, Mittel von heute',
+  },
+  ofBound: (value, max) => `${value} von ${max}`,
+  unbounded: (value) => `${value}, keine Grenze gesetzt`,
   limits: 'Grenzen',
   limitHint: 'Anfragen und Nachrichten je Sekunde. Leer: die Grenze des Servers.',
   limitNames: {

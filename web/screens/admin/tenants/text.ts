@@ -43,6 +43,13 @@ const en = {
     deviceRequestCount: 'Requests of devices',
     storageSize: 'Storage',
   },
+  boundNames: {
+    devices: 'Devices now',
+    storage: 'Storage now',
+    requests: 'Requests of applications a second, average of today',
+  },
+  ofBound: (value: string, max: string) => `${value} of ${max}`,
+  unbounded: (value: string) => `${value}, no limit set`,
   limits: 'Limits',
   limitHint: 'Requests and messages a second. Empty: the bound of the server.',
   limitNames: {
