@@ -56,6 +56,10 @@ async function secondSteps(t: Test, console: ConsoleBrowser): Promise<void> {
     await other.getByRole('heading', { name: 'Devices' }).waitFor();
     await other.locator('.live[data-state=live]').waitFor();
     t.same(await other.context().cookies(), [], 'Basic has no cookies');
+    const stored = await other.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]));
+    t.notMatch(stored, /basic|coded|token/i, 'other applications of the origin find no password');
+    await other.reload();
+    await other.getByRole('dialog', { name: 'Log in' }).getByText('This tenant allows no sessions').waitFor();
   });
 
   await t.test('a password of somebody else is changed first; another tab follows the login', async (t) => {

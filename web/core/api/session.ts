@@ -1,6 +1,7 @@
 /**
- * Who is logged in. A cookie of OAuth-internal with its XSRF token is the usual way; where a tenant offers Basic only,
- * the credentials stay in this tab.
+ * Who is logged in. A cookie of OAuth-internal with its XSRF token is the usual way, which no script can read. Where a
+ * tenant offers Basic only, the credentials stay in the memory of this page: applications that the server hosts have the
+ * same origin, so they could read what is stored, and ask a shared worker.
  */
 import { signal } from '@preact/signals';
 
@@ -27,9 +28,10 @@ export const isLoginAsked = signal(false);
 /** The user has to set a new password before anything else. */
 export const isPasswordChangeAsked = signal(false);
 
-const BASIC_KEY = 'millrace.basic';
+/** User and password in Base64. */
+let basic: string | undefined;
 /** Stands for a one-time code beside Basic (docs/spec/login.md#two-factors). */
-const CODE_TOKEN_KEY = 'millrace.code-token';
+let codeToken: string | undefined;
 /** Requests that wait for the login. */
 let waiting: (() => void)[] = [];
 
@@ -49,32 +51,28 @@ export function loginDone(): void {
 
 const base64 = (text: string): string => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
 
-/** Keeps Basic credentials for this tab. @param name with `<tenant>/` where the host does not tell the tenant. */
+/** Keeps Basic credentials until the page is left. @param name with `<tenant>/` where the host does not tell the tenant. */
 export function keepBasic(name: string, password: string): void {
-  sessionStorage.setItem(BASIC_KEY, base64(`${name}:${password}`));
+  basic = base64(`${name}:${password}`);
 }
 
-export const keepCodeToken = (token: string): void => sessionStorage.setItem(CODE_TOKEN_KEY, token);
+export function keepCodeToken(token: string): void {
+  codeToken = token;
+}
 
 export function forgetBasic(): void {
-  sessionStorage.removeItem(BASIC_KEY);
-  sessionStorage.removeItem(CODE_TOKEN_KEY);
+  basic = codeToken = undefined;
 }
 
 /** After a change of the password: where Basic is in use, requests go on with the new one. */
 export function renewBasic(password: string): void {
-  const kept = basic();
-  if (kept === null) return;
-  const text = new TextDecoder().decode(Uint8Array.from(atob(kept), (letter) => letter.charCodeAt(0)));
+  if (basic === undefined) return;
+  const text = new TextDecoder().decode(Uint8Array.from(atob(basic), (letter) => letter.charCodeAt(0)));
   keepBasic(text.slice(0, text.indexOf(':')), password);
 }
 
-const codeToken = (): string | null => sessionStorage.getItem(CODE_TOKEN_KEY);
-
-const basic = (): string | null => sessionStorage.getItem(BASIC_KEY);
-
 /** This tab has a login of its own: the others do not share it. */
-export const isBasic = (): boolean => basic() !== null;
+export const isBasic = (): boolean => basic !== undefined;
 
 /** What scripts repeat of the login's cookies. */
 const xsrfToken = (): string | undefined => {
@@ -84,23 +82,23 @@ const xsrfToken = (): string | undefined => {
 
 /** Headers of every request; without a challenge, which a browser would answer with a window of its own. */
 export function sessionHeaders(): Record<string, string> {
-  const [credentials, token, code] = [basic(), xsrfToken(), codeToken()];
+  const token = xsrfToken();
   return {
     UseXBasic: 'true',
-    ...(credentials === null ? {} : { Authorization: `Basic ${credentials}` }),
+    ...(basic === undefined ? {} : { Authorization: `Basic ${basic}` }),
     ...(token === undefined ? {} : { 'X-XSRF-TOKEN': token }),
-    ...(code === null ? {} : { TFAToken: code }),
+    ...(codeToken === undefined ? {} : { TFAToken: codeToken }),
   };
 }
 
 /** `ext` of a Bayeux handshake (docs/spec/realtime.md#authentication). */
 export function handshakeExtension(): Record<string, unknown> {
-  const [credentials, token, code] = [basic(), xsrfToken(), codeToken()];
+  const token = xsrfToken();
   return {
     'com.platform.authn': {
-      ...(credentials === null ? {} : { token: credentials }),
+      ...(basic === undefined ? {} : { token: basic }),
       ...(token === undefined ? {} : { xsrfToken: token }),
-      ...(code === null ? {} : { tfa: code }),
+      ...(codeToken === undefined ? {} : { tfa: codeToken }),
     },
   };
 }

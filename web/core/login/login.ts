@@ -86,7 +86,7 @@ export function followLogins(): void {
   });
 }
 
-/** Logs in with Basic, which stays in this tab, with what stands for a one-time code. @throws ApiError. */
+/** Logs in with Basic, until the page is left, with what stands for a one-time code. @throws ApiError. */
 export async function logInByBasic({ name, password, code }: Credentials): Promise<void> {
   forgetBasic();
   keepBasic(name, password);
@@ -108,7 +108,10 @@ export async function logInByBasic({ name, password, code }: Credentials): Promi
   await enter();
 }
 
-/** Loads who is logged in, then lets go on what waited. Another user than before gets a fresh page. */
+/**
+ * Loads who is logged in, then lets go on what waited. Another user than before gets a fresh page, with Basic one that asks
+ * for the login again.
+ */
 async function enter(): Promise<void> {
   const before = user.peek()?.userName;
   const entered = (await plainRequest('/user/currentUser', { headers: sessionHeaders() })) as CurrentUser;

@@ -118,6 +118,7 @@ export function Login() {
             isRequired
           />
         )}
+        {options.data !== undefined && !isByCookie && <p class="field-hint">{words.basicOnly}</p>}
         <FormFault error={logIn.error ?? options.error} />
       </Form>
     </Dialog>

@@ -14,6 +14,8 @@ const de: LoginTexts = {
   qr: 'QR-Code des Geheimnisses',
   secret: 'Geheimnis',
   logIn: 'Anmelden',
+  basicOnly:
+    'Dieser Mandant erlaubt keine Sitzungen. Ihr Passwort bleibt im Speicher dieser Seite: nach dem Neuladen melden Sie sich wieder an.',
   forgot: 'Passwort vergessen?',
   email: 'E-Mail-Adresse',
   tenant: 'Mandant',

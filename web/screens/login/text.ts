@@ -13,6 +13,8 @@ const en = {
   qr: 'QR code of the secret',
   secret: 'Secret',
   logIn: 'Log in',
+  basicOnly:
+    'This tenant allows no sessions. Your password stays in the memory of this page: after a reload you log in again.',
   forgot: 'Forgot your password?',
   email: 'E-mail address',
   tenant: 'Tenant',
