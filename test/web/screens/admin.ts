@@ -21,6 +21,11 @@ export async function adminScreens(t: Test, console: ConsoleBrowser): Promise<vo
   await page.getByRole('button', { name: 'Undo' }).click();
   await page.getByRole('button', { name: 'Disable' }).waitFor();
   t.match(await rest.read('/user/t1/users/ada'), { enabled: true });
+  await page.getByRole('button', { name: 'Disable' }).click();
+  await page.getByRole('button', { name: 'Enable' }).waitFor();
+  await rest.put('/user/t1/users/ada', { enabled: true });
+  await page.getByRole('button', { name: 'Undo' }).last().click();
+  await page.getByText(/Not undone: It was changed meanwhile/).waitFor();
 
   await console.open(page, '/admin/users/admin');
   // It says why it cannot be pressed when it is.

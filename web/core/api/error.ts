@@ -51,5 +51,9 @@ export function refusalOf(
   };
 }
 
+/** In place of a change that would overwrite a later one of others. @param message says so. */
+export const changedMeanwhile = (message: string): ApiError =>
+  new ApiError({ status: 409, error: '', message, method: 'PUT', url: '' });
+
 /** True for a request that its screen gave up. */
 export const isAborted = (error: unknown): boolean => error instanceof DOMException && error.name === 'AbortError';

@@ -56,3 +56,30 @@ export async function addChildren(parent: string, kind: ChildKind, ids: readonly
 export async function removeChildren(parent: string, kind: ChildKind, ids: readonly string[]): Promise<void> {
   await sendRaw(pathOf(parent, kind), { method: 'DELETE', headers: JSON_HEADERS, body: references(ids) });
 }
+
+const PARENTS: Readonly<Record<ChildKind, string>> = {
+  childDevices: 'deviceParents',
+  childAssets: 'assetParents',
+  childAdditions: 'additionParents',
+};
+/** Ids of one request: its URL stays below 1,000 characters. */
+const IDS_OF_REQUEST = 50;
+
+/** Those of the objects that are children of the parent now. @throws ApiError. */
+export async function childrenAmong(
+  parent: string,
+  kind: ChildKind,
+  ids: readonly string[],
+): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (let at = 0; at < ids.length; at += IDS_OF_REQUEST) {
+    const query = { ids: ids.slice(at, at + IDS_OF_REQUEST).join(','), withParents: 'true', withChildren: 'false' };
+    const path = `/inventory/managedObjects${queryText({ ...query, pageSize: IDS_OF_REQUEST })}`;
+    const { managedObjects } = (await (await sendRaw(path)).json()) as { managedObjects: readonly ManagedObject[] };
+    for (const object of managedObjects) {
+      const parents = (object[PARENTS[kind]] as References | undefined)?.references ?? [];
+      if (parents.some(({ managedObject }) => managedObject.id === parent)) found.push(object.id);
+    }
+  }
+  return found;
+}

@@ -1,5 +1,6 @@
 /** Acknowledging, clearing and reactivating alarms, one or many, each with its way back. */
 import { ApiError } from '../../core/api/error.ts';
+import { workOnMany } from '../../core/api/many.ts';
 import { notify, notifyUndoable } from '../../core/notices.ts';
 import {
   ALARM_STATUSES,
@@ -11,8 +12,6 @@ import {
 import type { Alarm, AlarmFilter, AlarmStatus } from '../../core/server/alarm.ts';
 import { words as alarmWords } from './text.ts';
 
-/** Requests under way at a time. */
-const AT_ONCE = 4;
 /** A change of many goes on behind its answer; the page waits this long for its end. */
 const WAIT_MS = 60_000;
 const POLL_MS = 500;
@@ -42,30 +41,18 @@ export async function changeAlarms(
 ): Promise<void> {
   const wanted = alarms.filter((alarm) => alarm.status !== status);
   show(wanted.map((alarm) => ({ ...alarm, status })));
-  const done: { readonly before: Alarm; readonly after: Alarm }[] = [];
-  let refusal: unknown;
-  for (let at = 0; at < wanted.length; at += AT_ONCE) {
-    const part = wanted.slice(at, at + AT_ONCE);
-    const answers = await Promise.allSettled(part.map(({ id }) => setAlarmStatus(id, status)));
-    for (const [index, answer] of answers.entries()) {
-      if (answer.status === 'fulfilled') done.push({ before: part[index], after: answer.value });
-      else {
-        refusal ??= answer.reason;
-        show([part[index]]);
-      }
-    }
-  }
-  show(done.map(({ after }) => after));
+  const { done, failed } = await workOnMany(wanted, ({ id }) => setAlarmStatus(id, status));
+  show([...done.map(({ result }) => result), ...failed.map(({ item }) => item)]);
   if (done.length > 0)
     notifyUndoable(alarmWords().changed(done.length, status), async () => {
       const back: Alarm[] = [];
       try {
-        for (const { before, after } of done) back.push(await setBack(after, before.status));
+        for (const { item, result } of done) back.push(await setBack(result, item.status));
       } finally {
         show(back);
       }
     });
-  if (refusal !== undefined) throw refusal;
+  if (failed.length > 0) throw failed[0].error;
 }
 
 /** Statuses of the filter other than the new one. */

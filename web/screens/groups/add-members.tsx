@@ -2,9 +2,8 @@
 import { useState } from 'preact/hooks';
 import { useAction, useLoaded } from '../../core/api/request.ts';
 import { sendRaw } from '../../core/api/send.ts';
-import { notifyUndoable } from '../../core/notices.ts';
 import { queryText } from '../../core/route.ts';
-import { addChildren, removeChildren } from '../../core/server/children.ts';
+import { addChildren } from '../../core/server/children.ts';
 import type { ChildKind } from '../../core/server/children.ts';
 import { countObjects, listObjects, nameOf, quoted } from '../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../core/server/managed-object.ts';
@@ -15,6 +14,7 @@ import { FilterBar, SlowTextField } from '../../parts/filter-bar.tsx';
 import { QueryField } from '../../parts/query-field.tsx';
 import { FormFault, With } from '../../parts/states.tsx';
 import { Table } from '../../parts/table.tsx';
+import { offerUndoOfMembers } from './group-object.ts';
 import { words as groupWords } from './text.ts';
 
 /** References of one request. */
@@ -57,10 +57,7 @@ export function AddMembers({ parent, kind, onDone, onClose }: AddMembersProps) {
     await addChildren(parent, kind, wanted);
     onDone();
     onClose();
-    notifyUndoable(words.added(wanted.length), async () => {
-      await removeChildren(parent, kind, wanted);
-      onDone();
-    });
+    offerUndoOfMembers(words.added(wanted.length), { parent, kind, ids: wanted }, true, onDone);
   });
   const total = counted.data ?? 0;
   return (

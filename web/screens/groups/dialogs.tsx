@@ -81,7 +81,7 @@ export function RenameGroup({ group, onChanged, onClose }: ChangeProps) {
   const [query, setQuery] = useState(queryOf(group));
   const save = useAction(async () => {
     const body = isDynamic(group) ? { name, c8y_DeviceQueryString: query } : { name };
-    await changeGroup(group, body, { done: words.renamed(name), meanwhile: words.changedMeanwhile }, onChanged);
+    await changeGroup(group, body, words.renamed(name), onChanged);
     onClose();
   });
   return (

@@ -1,12 +1,12 @@
 /** Groups of the inventory: static ones with links, dynamic ones with a query. */
 import { api, got } from '../../core/api/api.ts';
-import { ApiError } from '../../core/api/error.ts';
 import { sendRaw } from '../../core/api/send.ts';
 import { href } from '../../core/route.ts';
-import { listChildren } from '../../core/server/children.ts';
+import { addChildren, childrenAmong, listChildren, removeChildren } from '../../core/server/children.ts';
+import type { ChildKind } from '../../core/server/children.ts';
 import { listObjects, nameOf, readObject } from '../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../core/server/managed-object.ts';
-import { notifyUndoable } from '../../core/notices.ts';
+import { hasTime, offerUndo } from '../../core/undo.ts';
 import type { TreeNode } from '../../parts/object-tree.tsx';
 
 export const INVENTORY_ADMIN = ['ROLE_INVENTORY_ADMIN', 'ROLE_MANAGED_OBJECT_ADMIN'];
@@ -85,16 +85,30 @@ const put = async (id: string, body: Readonly<Record<string, unknown>>): Promise
 export async function changeGroup(
   group: ManagedObject,
   body: Readonly<Record<string, unknown>>,
-  texts: { readonly done: string; readonly meanwhile: string },
+  done: string,
   onChanged: (group: ManagedObject) => void,
 ): Promise<void> {
   const before = Object.fromEntries(Object.keys(body).map((name) => [name, group[name] ?? null]));
   const changed = await put(group.id, body);
   onChanged(changed);
-  notifyUndoable(texts.done, async () => {
-    const now = await readObject(group.id);
-    if (now.lastUpdated !== changed.lastUpdated)
-      throw new ApiError({ status: 409, error: '', message: texts.meanwhile, method: 'PUT', url: '' });
-    onChanged(await put(group.id, before));
+  offerUndo(done, {
+    isAsLeft: hasTime(() => readObject(group.id), changed),
+    run: async () => onChanged(await put(group.id, before)),
+  });
+}
+
+/** Offers to undo that the objects were linked (`isAdded`), or unlinked. @param onDone shows the members again. */
+export function offerUndoOfMembers(
+  text: string,
+  { parent, kind, ids }: { readonly parent: string; readonly kind: ChildKind; readonly ids: readonly string[] },
+  isAdded: boolean,
+  onDone: () => void,
+): void {
+  offerUndo(text, {
+    isAsLeft: async () => (await childrenAmong(parent, kind, ids)).length === (isAdded ? ids.length : 0),
+    run: async () => {
+      await (isAdded ? removeChildren : addChildren)(parent, kind, ids);
+      onDone();
+    },
   });
 }

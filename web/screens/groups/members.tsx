@@ -4,8 +4,7 @@ import { useMemo, useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
 import { useAction } from '../../core/api/request.ts';
 import { changeOf, useLive } from '../../core/live/live.ts';
-import { notifyUndoable } from '../../core/notices.ts';
-import { addChildren, countChildren, listChildren, removeChildren } from '../../core/server/children.ts';
+import { countChildren, listChildren, removeChildren } from '../../core/server/children.ts';
 import type { ChildKind } from '../../core/server/children.ts';
 import { countObjects, listObjects, nameOf, quoted } from '../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../core/server/managed-object.ts';
@@ -19,7 +18,7 @@ import { Section } from '../../parts/page.tsx';
 import { FormFault } from '../../parts/states.tsx';
 import type { Column } from '../../parts/table.tsx';
 import { AddMembers } from './add-members.tsx';
-import { INVENTORY_ADMIN, isGroup, nodeOf } from './group-object.ts';
+import { INVENTORY_ADMIN, isGroup, nodeOf, offerUndoOfMembers } from './group-object.ts';
 import { words as groupWords } from './text.ts';
 import type { GroupTexts } from './text.ts';
 
@@ -94,10 +93,7 @@ export function Members(props: MembersProps) {
     await removeChildren(parent, kind, ids);
     setSelected(new Set());
     reload();
-    notifyUndoable(unlinked(ids.length), async () => {
-      await addChildren(parent, kind, ids);
-      reload();
-    });
+    offerUndoOfMembers(unlinked(ids.length), { parent, kind, ids }, false, reload);
   });
   const columns = useMemo(() => columnsOf(words), [words]);
   const clear = (): void => set({ name: '', page: 1 }, { isStep: true });

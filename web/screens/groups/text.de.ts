@@ -26,7 +26,6 @@ const de: GroupTexts = {
   rename: 'Umbenennen',
   renameTitle: 'Gruppe umbenennen',
   renamed: (name) => `Die Gruppe heißt ${name}`,
-  changedMeanwhile: 'Sie wurde inzwischen geändert. Laden Sie die Seite neu, um ihren Stand zu sehen.',
   editQuery: 'Abfrage ändern',
   queryChanged: 'Die Abfrage ist geändert',
   remove: 'Gruppe löschen',

@@ -24,7 +24,6 @@ const en = {
   rename: 'Rename',
   renameTitle: 'Rename the group',
   renamed: (name: string) => `The group is called ${name}`,
-  changedMeanwhile: 'It was changed meanwhile. Load the page again to see its state.',
   editQuery: 'Change the query',
   queryChanged: 'The query is changed',
   remove: 'Delete the group',

@@ -1,13 +1,14 @@
 /** Bindings: models that score measurements as they come in. */
 import { useState } from 'preact/hooks';
-import { changeJson, pathOf } from '../../core/api/json.ts';
+import { changeJson, getJson, pathOf } from '../../core/api/json.ts';
 import { useAction, useLoaded } from '../../core/api/request.ts';
 import { sendRaw } from '../../core/api/send.ts';
-import { notify, notifyUndoable } from '../../core/notices.ts';
+import { notify } from '../../core/notices.ts';
 import { href } from '../../core/route.ts';
 import { collectionAt } from '../../core/server/collection.ts';
 import { numberParameter, textParameter, useUrlState } from '../../core/url-state.ts';
 import { common } from '../../core/text/common.ts';
+import { offerUndo } from '../../core/undo.ts';
 import { Button } from '../../parts/button.tsx';
 import { CopyAs } from '../../parts/copy.tsx';
 import { userWithTenant } from '../../parts/device-page.tsx';
@@ -54,17 +55,18 @@ export default function Bindings() {
   const keyOf = ({ id }: Binding): string => id;
   const { load } = collectionAt<Binding>(PATH, 'bindings');
   const list = useList({ load, keyOf, page, inputs: [] });
-  const switchOn = async (
-    { id, creationTime: _, lastUpdated: __, ...rest }: Binding,
-    isActive: boolean,
-  ): Promise<void> => {
-    // The body replaces the binding.
+  const switchOn = async (id: string, isActive: boolean): Promise<void> => {
+    // The body replaces the binding: what others have changed in it since the list was read stays.
+    const { id: _, creationTime: __, lastUpdated: ___, ...rest } = await getJson<Binding>(pathTo(id));
     await changeJson('PUT', pathTo(id), { ...rest, isActive });
     list.reload();
   };
   const change = useAction(async (row: Binding) => {
-    await switchOn(row, !row.isActive);
-    notifyUndoable(words.changed(row.bindingName), () => switchOn(row, row.isActive));
+    await switchOn(row.id, !row.isActive);
+    offerUndo(words.changed(row.bindingName), {
+      isAsLeft: async () => (await getJson<Binding>(pathTo(row.id))).isActive !== row.isActive,
+      run: () => switchOn(row.id, row.isActive),
+    });
   });
   const remove = async (): Promise<void> => {
     if (removed === undefined) return;

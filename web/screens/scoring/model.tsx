@@ -5,10 +5,11 @@ import { useState } from 'preact/hooks';
 import { changeJson, getJson } from '../../core/api/json.ts';
 import { useAction, useLoaded } from '../../core/api/request.ts';
 import { sendRaw } from '../../core/api/send.ts';
-import { notify, notifyUndoable } from '../../core/notices.ts';
+import { notify } from '../../core/notices.ts';
 import { href, queryText } from '../../core/route.ts';
 import type { ScreenProps } from '../../core/route.ts';
 import { textParameter, useUrlState } from '../../core/url-state.ts';
+import { offerUndo } from '../../core/undo.ts';
 import { Button } from '../../parts/button.tsx';
 import { CopyAs } from '../../parts/copy.tsx';
 import { userWithTenant } from '../../parts/device-page.tsx';
@@ -116,7 +117,10 @@ export default function ModelScreen({ params: { name } }: ScreenProps) {
   };
   const change = useAction(async (isActive: boolean) => {
     await set(isActive);
-    notifyUndoable(words.changed(name), () => set(!isActive));
+    offerUndo(words.changed(name), {
+      isAsLeft: async () => (await getJson<Model>(modelPath(name))).isActive === isActive,
+      run: () => set(!isActive),
+    });
   });
   const remove = async (): Promise<void> => {
     await changeJson('DELETE', modelPath(name));

@@ -16,7 +16,7 @@ const de: ScoringTexts = {
   document: 'Das Dokument mit seinen Fehlern',
   none: 'Noch kein Modell. Laden Sie ein PMML-Dokument hoch.',
   noneJobs:
-    'Noch kein Lauf. Ein Lauf bewertet Daten von Geräten nach der Uhr; legen Sie ihn mit POST /service/scoring/job an.',
+    'Noch kein Lauf. Ein Lauf bewertet Daten von Geräten nach einem Zeitplan; legen Sie ihn mit POST /service/scoring/job an.',
   noneBindings:
     'Noch keine Bindung. Eine Bindung bewertet Messwerte, wenn sie eintreffen; legen Sie sie mit POST /service/scoring/bindings an.',
   name: 'Name',
@@ -30,7 +30,7 @@ const de: ScoringTexts = {
   changed: (name) => `${name} ist geändert`,
   remove: 'Löschen',
   removeTitle: (name) => `${name} löschen?`,
-  removeText: 'Läufe und Bindungen, die es nutzen, scheitern von jetzt an. Das lässt sich nicht rückgängig machen.',
+  removeText: 'Läufe und Bindungen, die es nutzen, schlagen von jetzt an fehl. Das lässt sich nicht rückgängig machen.',
   removed: (name) => `${name} ist gelöscht`,
   inputs: 'Eingaben',
   outputs: 'Ausgaben',

@@ -1,16 +1,17 @@
 /** Certificates whose devices may log in: add, prove, switch, revoke. */
 import { Plus, Trash2 } from 'lucide';
 import { useState } from 'preact/hooks';
-import { changeJson, pathOf } from '../../../core/api/json.ts';
+import { changeJson, getJson, pathOf } from '../../../core/api/json.ts';
 import { useAction } from '../../../core/api/request.ts';
 import { sendRaw } from '../../../core/api/send.ts';
 import { tenant } from '../../../core/api/session.ts';
 import { saveFile } from '../../../core/clipboard.ts';
-import { notify, notifyUndoable } from '../../../core/notices.ts';
+import { notify } from '../../../core/notices.ts';
 import { collectionAt } from '../../../core/server/collection.ts';
 import { common } from '../../../core/text/common.ts';
 import { now } from '../../../core/time/clock.ts';
 import { numberParameter, useUrlState } from '../../../core/url-state.ts';
+import { offerUndo } from '../../../core/undo.ts';
 import { Button } from '../../../parts/button.tsx';
 import { CopyAs, CopyButton } from '../../../parts/copy.tsx';
 import { userWithTenant } from '../../../parts/device-page.tsx';
@@ -183,9 +184,16 @@ export default function Certificates() {
     const { status, autoRegistrationEnabled = false } = certificate;
     await changeJson('PUT', pathTo(certificate.fingerprint), changes);
     list.reload();
-    notifyUndoable(words.changed(nameOf(certificate)), async () => {
-      await changeJson('PUT', pathTo(certificate.fingerprint), { status, autoRegistrationEnabled });
-      list.reload();
+    offerUndo(words.changed(nameOf(certificate)), {
+      isAsLeft: async () => {
+        const now = await getJson<Certificate>(pathTo(certificate.fingerprint));
+        const left = { status, autoRegistrationEnabled, ...changes };
+        return now.status === left.status && (now.autoRegistrationEnabled ?? false) === left.autoRegistrationEnabled;
+      },
+      run: async () => {
+        await changeJson('PUT', pathTo(certificate.fingerprint), { status, autoRegistrationEnabled });
+        list.reload();
+      },
     });
   });
   const remove = async (): Promise<void> => {

@@ -4,10 +4,11 @@ import { useState } from 'preact/hooks';
 import { ApiError } from '../../../core/api/error.ts';
 import { changeJson, getJson, pathOf } from '../../../core/api/json.ts';
 import { useAction } from '../../../core/api/request.ts';
-import { notify, notifyUndoable } from '../../../core/notices.ts';
+import { notify } from '../../../core/notices.ts';
 import { collectionAt } from '../../../core/server/collection.ts';
 import { common } from '../../../core/text/common.ts';
 import { numberParameter, useUrlState } from '../../../core/url-state.ts';
+import { offerUndo } from '../../../core/undo.ts';
 import { Button } from '../../../parts/button.tsx';
 import { CopyAs } from '../../../parts/copy.tsx';
 import { userWithTenant } from '../../../parts/device-page.tsx';
@@ -36,16 +37,25 @@ const keyOf = ({ category, key }: Option): string => `${category}/${key}`;
 const pathTo = ({ category, key }: Option): string => pathOf`/tenant/options/${category}/${key}`;
 const isSecret = ({ key }: Option): boolean => key.startsWith('credentials.');
 
-/** Offers to undo the change of an option that is not secret, and only while it has the value that it got. */
-function offerUndo(text: string, now: Option, before: string | undefined, onChanged: () => void): void {
+/** The value now; undefined of an option that is not there. @throws ApiError. */
+async function valueNow(option: Option): Promise<string | undefined> {
+  try {
+    return (await getJson<Option>(pathTo(option))).value;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+/** Offers to undo the change of an option that is not secret. */
+function offerBefore(text: string, now: Option, before: string, onChanged: () => void): void {
   if (isSecret(now)) return notify(text);
-  notifyUndoable(text, async () => {
-    const found = await getJson<Option>(pathTo(now));
-    if (found.value !== now.value)
-      throw new ApiError({ status: 409, error: '', message: settingWords().changedMeanwhile, method: 'PUT', url: '' });
-    if (before === undefined) await changeJson('DELETE', pathTo(now));
-    else await changeJson('PUT', pathTo(now), { value: before });
-    onChanged();
+  offerUndo(text, {
+    isAsLeft: async () => (await valueNow(now)) === now.value,
+    run: async () => {
+      await changeJson('PUT', pathTo(now), { value: before });
+      onChanged();
+    },
   });
 }
 
@@ -68,7 +78,7 @@ function Edit({ option, onClose, onChanged }: EditProps) {
     onChanged();
     // Setting one by its name may have replaced a value that the page does not show.
     if (option === undefined) notify(words.changed(keyOf(changed)));
-    else offerUndo(words.changed(keyOf(changed)), changed, option.value, onChanged);
+    else offerBefore(words.changed(keyOf(changed)), changed, option.value, onChanged);
     onClose();
   });
   return (
@@ -109,10 +119,13 @@ export default function Options() {
     const text = words.removed(keyOf(option));
     if (isSecret(option)) notify(text);
     else
-      notifyUndoable(text, async () => {
-        const { category, key, value } = option;
-        await changeJson('POST', PATH, { category, key, value });
-        list.reload();
+      offerUndo(text, {
+        isAsLeft: async () => (await valueNow(option)) === undefined,
+        run: async () => {
+          const { category, key, value } = option;
+          await changeJson('POST', PATH, { category, key, value });
+          list.reload();
+        },
       });
   });
   const columns: readonly Column<Option>[] = [

@@ -5,10 +5,11 @@ import { ApiError } from '../../../core/api/error.ts';
 import { changeJson, getJson } from '../../../core/api/json.ts';
 import { usePoll } from '../../../core/api/poll.ts';
 import { useAction, useLoaded } from '../../../core/api/request.ts';
-import { notify, notifyUndoable } from '../../../core/notices.ts';
+import { notify } from '../../../core/notices.ts';
 import { collectionAt, wholeOf } from '../../../core/server/collection.ts';
 import { common } from '../../../core/text/common.ts';
 import { numberText } from '../../../core/text/language.ts';
+import { offerUndo } from '../../../core/undo.ts';
 import { Button } from '../../../parts/button.tsx';
 import { CopyAs } from '../../../parts/copy.tsx';
 import { userWithTenant } from '../../../parts/device-page.tsx';
@@ -59,6 +60,9 @@ const bodyOf = ({ dataType, type, fragmentType, source, maximumAge }: Omit<Rule,
   source,
   maximumAge,
 });
+
+const readRules = (signal?: AbortSignal): Promise<readonly Rule[]> =>
+  wholeOf(collectionAt<Rule>(RULES_PATH, 'retentionRules'), signal);
 
 interface EditProps {
   readonly rule: Rule | undefined;
@@ -255,13 +259,17 @@ export default function Retention() {
   const words = settingWords();
   const [edited, setEdited] = useState<Rule | 'new'>();
   const [isRunAsked, setRunAsked] = useState(false);
-  const rules = useLoaded((signal) => wholeOf(collectionAt<Rule>(RULES_PATH, 'retentionRules'), signal), []);
+  const rules = useLoaded(readRules, []);
   const remove = useAction(async (rule: Rule) => {
     await changeJson('DELETE', `${RULES_PATH}/${rule.id}`);
     rules.reload();
-    notifyUndoable(words.removed(words.dataTypes[rule.dataType]), async () => {
-      await changeJson('POST', RULES_PATH, bodyOf(rule));
-      rules.reload();
+    offerUndo(words.removed(words.dataTypes[rule.dataType]), {
+      isAsLeft: async () =>
+        (await readRules()).every((one) => JSON.stringify(bodyOf(one)) !== JSON.stringify(bodyOf(rule))),
+      run: async () => {
+        await changeJson('POST', RULES_PATH, bodyOf(rule));
+        rules.reload();
+      },
     });
   });
   const filter = (value: string): string => (value === '*' ? words.every : value);

@@ -9,7 +9,6 @@ const en = {
   changed: (name: string) => `${name} is changed`,
   added: (name: string) => `${name} is added`,
   removed: (name: string) => `${name} is deleted`,
-  changedMeanwhile: 'It was changed meanwhile. Reload the page to see its state.',
   addOption: 'Set an option',
   category: 'Category',
   key: 'Key',

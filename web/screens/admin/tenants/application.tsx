@@ -6,12 +6,13 @@ import { changeJson, getJson } from '../../../core/api/json.ts';
 import { useAction, useLoaded } from '../../../core/api/request.ts';
 import { tenant } from '../../../core/api/session.ts';
 import { upload } from '../../../core/api/upload.ts';
-import { notify, notifyUndoable } from '../../../core/notices.ts';
+import { notify } from '../../../core/notices.ts';
 import { href, queryText } from '../../../core/route.ts';
 import type { ScreenProps } from '../../../core/route.ts';
 import { collectionAt } from '../../../core/server/collection.ts';
 import { bytesText } from '../../../core/text/units.ts';
 import { common } from '../../../core/text/common.ts';
+import { offerUndo } from '../../../core/undo.ts';
 import { Button, LinkButton } from '../../../parts/button.tsx';
 import { CopyAs } from '../../../parts/copy.tsx';
 import { userWithTenant } from '../../../parts/device-page.tsx';
@@ -110,7 +111,12 @@ function Archives({ application, blocked, onChanged }: PartProps) {
     };
     await set(archive.id);
     if (before === undefined) notify(words.used(archive.name));
-    else notifyUndoable(words.used(archive.name), () => set(before));
+    else
+      offerUndo(words.used(archive.name), {
+        isAsLeft: async () =>
+          (await getJson<Application>(applicationPath(application.id))).activeVersionId === archive.id,
+        run: () => set(before),
+      });
   });
   const remove = async (): Promise<void> => {
     if (removed === undefined) return;
@@ -190,17 +196,23 @@ function Versions({ application, blocked }: Omit<PartProps, 'onChanged'>) {
   const words = tenantWords();
   const path = `${applicationPath(application.id)}/versions`;
   const [tags, setTags] = useState<Readonly<Record<string, string>>>({});
-  const loaded = useLoaded(
-    async (signal) => (await getJson<{ applicationVersions: readonly Version[] }>(path, signal)).applicationVersions,
-    [application],
-  );
+  const read = async (signal?: AbortSignal): Promise<readonly Version[]> =>
+    (await getJson<{ applicationVersions: readonly Version[] }>(path, signal)).applicationVersions;
+  const loaded = useLoaded(read, [application]);
   const tag = useAction(async ({ version, tags: before }: Version) => {
     const set = async (wanted: readonly string[]): Promise<void> => {
       await changeJson('PUT', `${path}/${encodeURIComponent(version)}`, { tags: wanted });
       loaded.reload();
     };
-    await set(tagsOf(tags[version] ?? before.join(', ')));
-    notifyUndoable(words.tagged(version), () => set(before));
+    const wanted = tagsOf(tags[version] ?? before.join(', '));
+    await set(wanted);
+    offerUndo(words.tagged(version), {
+      isAsLeft: async () => {
+        const now = (await read()).find((one) => one.version === version)?.tags ?? [];
+        return [...now].sort().join() === [...wanted].sort().join();
+      },
+      run: () => set(before),
+    });
   });
   const remove = useAction(async ({ version }: Version) => {
     await changeJson('DELETE', path + queryText({ version }));

@@ -5,7 +5,7 @@ import { Trash2 } from 'lucide';
 import { changeJson, getJson } from '../../../core/api/json.ts';
 import { useAction, useLoaded } from '../../../core/api/request.ts';
 import { tenant as yours } from '../../../core/api/session.ts';
-import { notify, notifyUndoable } from '../../../core/notices.ts';
+import { notify } from '../../../core/notices.ts';
 import { href, queryText } from '../../../core/route.ts';
 import type { ScreenProps } from '../../../core/route.ts';
 import { collectionAt, unwrapped, wholeOf } from '../../../core/server/collection.ts';
@@ -13,6 +13,7 @@ import { common } from '../../../core/text/common.ts';
 import { numberText } from '../../../core/text/language.ts';
 import { bytesText } from '../../../core/text/units.ts';
 import { dayOf } from '../../../core/time/time.ts';
+import { offerUndo } from '../../../core/undo.ts';
 import { Button } from '../../../parts/button.tsx';
 import { CopyAs } from '../../../parts/copy.tsx';
 import { userWithTenant } from '../../../parts/device-page.tsx';
@@ -155,11 +156,9 @@ function Applications({ id }: { readonly id: string }) {
   const words = tenantWords();
   const path = `${tenantPath(id)}/applications`;
   const [chosen, setChosen] = useState('');
-  const loaded = useLoaded(
-    async (signal) =>
-      unwrapped<Application | undefined>('application')(await wholeOf(collectionAt(path, 'references'), signal)),
-    [id],
-  );
+  const read = async (signal?: AbortSignal): Promise<readonly (Application | undefined)[]> =>
+    unwrapped<Application | undefined>('application')(await wholeOf(collectionAt(path, 'references'), signal));
+  const loaded = useLoaded(read, [id]);
   const all = useLoaded(
     (signal) => collectionAt<Application>('/application/applications', 'applications').load(1, signal),
     [],
@@ -172,9 +171,12 @@ function Applications({ id }: { readonly id: string }) {
     await set(isOn);
     loaded.reload();
     setChosen('');
-    notifyUndoable((isOn ? words.subscribed : words.unsubscribed)(application.name, id), async () => {
-      await set(!isOn);
-      loaded.reload();
+    offerUndo((isOn ? words.subscribed : words.unsubscribed)(application.name, id), {
+      isAsLeft: async () => (await read()).some((one) => one?.id === application.id) === isOn,
+      run: async () => {
+        await set(!isOn);
+        loaded.reload();
+      },
     });
   });
   const held = (loaded.data ?? []).filter((one) => one !== undefined);
@@ -240,7 +242,10 @@ export default function TenantScreen({ params: { id } }: ScreenProps) {
   });
   const suspend = async (): Promise<void> => {
     await set('SUSPENDED');
-    notifyUndoable(words.suspended(id), () => set('ACTIVE'));
+    offerUndo(words.suspended(id), {
+      isAsLeft: async () => (await getJson<Tenant>(tenantPath(id))).status === 'SUSPENDED',
+      run: () => set('ACTIVE'),
+    });
   };
   const remove = async (): Promise<void> => {
     await changeJson('DELETE', tenantPath(id));

@@ -104,6 +104,10 @@ export const readGroupsOf = async (name: string, signal?: AbortSignal): Promise<
 
 export const readUser = (name: string, signal?: AbortSignal): Promise<User> => getJson(userPath(name), signal);
 
+/** Whether the user is in the group now. */
+export const isMember = async (groupId: number, userName: string): Promise<boolean> =>
+  (await readGroupsOf(userName)).some(({ id }) => id === groupId);
+
 export async function join(groupId: number, userName: string): Promise<void> {
   await changeJson('POST', `${groupPath(groupId)}/users`, { user: { self: serverUrl(userPath(userName)) } });
 }

@@ -5,13 +5,14 @@ import { useState } from 'preact/hooks';
 import { changeJson, getJson } from '../../../core/api/json.ts';
 import { useAction, useLoaded } from '../../../core/api/request.ts';
 import type { Loaded } from '../../../core/api/request.ts';
-import { notify, notifyUndoable } from '../../../core/notices.ts';
+import { notify } from '../../../core/notices.ts';
 import { href } from '../../../core/route.ts';
 import type { ScreenProps } from '../../../core/route.ts';
 import { collectionAt, unwrapped } from '../../../core/server/collection.ts';
 import { missingRole } from '../../../core/api/rights.ts';
 import { common } from '../../../core/text/common.ts';
 import { numberParameter, useUrlState } from '../../../core/url-state.ts';
+import { offerUndo } from '../../../core/undo.ts';
 import { Button } from '../../../parts/button.tsx';
 import { CopyAs } from '../../../parts/copy.tsx';
 import { userWithTenant } from '../../../parts/device-page.tsx';
@@ -29,6 +30,7 @@ import {
   areaText,
   giveRole,
   groupPath,
+  isMember,
   join,
   lackedRole,
   leave,
@@ -85,10 +87,12 @@ function Matrix({ group, onChanged }: { readonly group: Group; readonly onChange
     const set = (isOn: boolean): Promise<void> => (isOn ? giveRole : takeRole)(group.id, role);
     try {
       await set(isHeld);
-      // The server refuses to give what is there, and to take what is not: an undo never overwrites others.
-      notifyUndoable((isHeld ? words.roleGiven : words.roleTaken)(role, group.name), async () => {
-        await set(!isHeld);
-        onChanged();
+      offerUndo((isHeld ? words.roleGiven : words.roleTaken)(role, group.name), {
+        isAsLeft: async () => rolesOf(await getJson<Group>(groupPath(group.id))).includes(role) === isHeld,
+        run: async () => {
+          await set(!isHeld);
+          onChanged();
+        },
       });
     } finally {
       onChanged();
@@ -160,9 +164,12 @@ function Members({ group, list }: { readonly group: Group; readonly list: List<U
     const change = (into: boolean): Promise<void> => (into ? join : leave)(group.id, name);
     await change(isIn);
     list.reload();
-    notifyUndoable((isIn ? words.joined : words.left)(name, group.name), async () => {
-      await change(!isIn);
-      list.reload();
+    offerUndo((isIn ? words.joined : words.left)(name, group.name), {
+      isAsLeft: async () => (await isMember(group.id, name)) === isIn,
+      run: async () => {
+        await change(!isIn);
+        list.reload();
+      },
     });
   });
   const columns: readonly Column<User>[] = [

@@ -1,13 +1,13 @@
 /** Inventory roles: sets of permissions that users get for groups of devices. */
 import { Pencil, Plus, Trash2, X } from 'lucide';
 import { useState } from 'preact/hooks';
-import { ApiError } from '../../../core/api/error.ts';
 import { changeJson, getJson } from '../../../core/api/json.ts';
 import { useAction } from '../../../core/api/request.ts';
-import { notify, notifyUndoable } from '../../../core/notices.ts';
+import { notify } from '../../../core/notices.ts';
 import { collectionAt } from '../../../core/server/collection.ts';
 import { common } from '../../../core/text/common.ts';
 import { numberParameter, useUrlState } from '../../../core/url-state.ts';
+import { offerUndo } from '../../../core/undo.ts';
 import { Button, IconButton } from '../../../parts/button.tsx';
 import { CopyAs } from '../../../parts/copy.tsx';
 import { userWithTenant } from '../../../parts/device-page.tsx';
@@ -103,13 +103,13 @@ function Edit({ role, onClose, onChanged }: EditProps) {
     } else {
       const path = `${INVENTORY_ROLES_PATH}/${role.id}`;
       const changed = await changeJson<InventoryRole>('PUT', path, body);
-      notifyUndoable(words.changed(name), async () => {
-        const now = await getJson<InventoryRole>(path);
-        if (JSON.stringify(now) !== JSON.stringify(changed))
-          throw new ApiError({ status: 409, error: '', message: words.changedMeanwhile, method: 'PUT', url: path });
-        const { name: before, description: text, permissions: had } = role;
-        await changeJson('PUT', path, { name: before, description: text ?? '', permissions: plain(had) });
-        onChanged();
+      offerUndo(words.changed(name), {
+        isAsLeft: async () => JSON.stringify(await getJson<InventoryRole>(path)) === JSON.stringify(changed),
+        run: async () => {
+          const { name: before, description: text, permissions: had } = role;
+          await changeJson('PUT', path, { name: before, description: text ?? '', permissions: plain(had) });
+          onChanged();
+        },
       });
     }
     onChanged();

@@ -3,11 +3,12 @@ import { X } from 'lucide';
 import { useState } from 'preact/hooks';
 import { changeJson, getJson } from '../../../core/api/json.ts';
 import { useAction, useLoaded } from '../../../core/api/request.ts';
-import { notify, notifyUndoable } from '../../../core/notices.ts';
+import { notify } from '../../../core/notices.ts';
 import { href } from '../../../core/route.ts';
 import { listObjects, nameOf } from '../../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../../core/server/managed-object.ts';
 import { common } from '../../../core/text/common.ts';
+import { offerUndo } from '../../../core/undo.ts';
 import { Button } from '../../../parts/button.tsx';
 import { Combobox } from '../../../parts/combobox.tsx';
 import { SelectField } from '../../../parts/fields.tsx';
@@ -31,11 +32,12 @@ interface Assignments {
 
 const GROUPS = "(type eq 'c8y_DeviceGroup') or (type eq 'c8y_DeviceSubGroup') or (type eq 'c8y_DynamicGroup')";
 
+const listAssignments = async (name: string, signal?: AbortSignal): Promise<readonly Assignment[]> =>
+  (await getJson<{ inventoryAssignments: readonly Assignment[] }>(`${userPath(name)}/roles/inventory`, signal))
+    .inventoryAssignments;
+
 async function readAssignments(name: string, signal: AbortSignal): Promise<Assignments> {
-  const { inventoryAssignments } = await getJson<{ inventoryAssignments: readonly Assignment[] }>(
-    `${userPath(name)}/roles/inventory`,
-    signal,
-  );
+  const inventoryAssignments = await listAssignments(name, signal);
   const ids = inventoryAssignments.map(({ managedObject }) => managedObject).slice(0, 100);
   const [named, groups] = await Promise.all([
     ids.length === 0 ? [] : listObjects({ ids: ids.join(',') }, 1, signal),
@@ -73,12 +75,15 @@ export function Inventory({ name }: { readonly name: string }) {
     await changeJson('DELETE', `${path}/${assignment.id}`);
     loaded.reload();
     const names = assignment.roles.map((one) => one.name).join(', ');
-    notifyUndoable(words.taken(names, of), () =>
-      give(
-        assignment.managedObject,
-        assignment.roles.map(({ id }) => id),
-      ),
-    );
+    offerUndo(words.taken(names, of), {
+      isAsLeft: async () =>
+        (await listAssignments(name)).every(({ managedObject }) => managedObject !== assignment.managedObject),
+      run: () =>
+        give(
+          assignment.managedObject,
+          assignment.roles.map(({ id }) => id),
+        ),
+    });
   });
   const columns: readonly Column<Row>[] = [
     {

@@ -91,7 +91,6 @@ const en = {
   otherRoles: 'Other roles',
   roleGiven: (role: string, group: string) => `${group} has ${role}`,
   roleTaken: (role: string, group: string) => `${group} has ${role} no longer`,
-  changedMeanwhile: 'It was changed meanwhile. Reload the page to see its state.',
   members: 'Members',
   noMembers: 'No member yet. Add a user by name.',
   keepsRoles: 'admins keeps all roles of the platform',

@@ -2,15 +2,15 @@
 import { KeyRound, Pencil, ShieldOff, Trash2, UserMinus, UserRoundCheck, UserRoundX } from 'lucide';
 import { useLocation } from 'preact-iso';
 import { useState } from 'preact/hooks';
-import { ApiError } from '../../../core/api/error.ts';
 import { changeJson } from '../../../core/api/json.ts';
 import { useAction, useLoaded } from '../../../core/api/request.ts';
 import type { Loaded } from '../../../core/api/request.ts';
 import { user as you } from '../../../core/api/session.ts';
-import { notify, notifyUndoable } from '../../../core/notices.ts';
+import { notify } from '../../../core/notices.ts';
 import { href } from '../../../core/route.ts';
 import type { ScreenProps } from '../../../core/route.ts';
 import { common } from '../../../core/text/common.ts';
+import { offerUndo } from '../../../core/undo.ts';
 import { Button } from '../../../parts/button.tsx';
 import { CopyAs } from '../../../parts/copy.tsx';
 import { userWithTenant } from '../../../parts/device-page.tsx';
@@ -23,6 +23,7 @@ import { words as adminWords } from '../titles/text.ts';
 import {
   USER_ADMIN,
   USER_CREATE,
+  isMember,
   join,
   lackedRole,
   leave,
@@ -58,12 +59,15 @@ function Edit({ user, onChanged, onClose }: Changing & { readonly onClose: () =>
       Object.fromEntries(names.map((name) => [name, values[name] || null]));
     if (names.length > 0) {
       await changeJson('PUT', userPath(user.userName), bodyOf(told));
-      notifyUndoable(words.changed(user.userName), async () => {
-        const now = await readUser(user.userName);
-        if (names.some((name) => (now[name] ?? '') !== told[name]))
-          throw new ApiError({ status: 409, error: '', message: words.changedMeanwhile, method: 'PUT', url: '' });
-        await changeJson('PUT', userPath(user.userName), bodyOf(user));
-        onChanged();
+      offerUndo(words.changed(user.userName), {
+        isAsLeft: async () => {
+          const now = await readUser(user.userName);
+          return names.every((name) => (now[name] ?? '') === told[name]);
+        },
+        run: async () => {
+          await changeJson('PUT', userPath(user.userName), bodyOf(user));
+          onChanged();
+        },
       });
       onChanged();
     }
@@ -150,9 +154,12 @@ function Groups({ user, groups }: { readonly user: User; readonly groups: Loaded
     await change(isIn);
     groups.reload();
     setChosen('');
-    notifyUndoable((isIn ? words.joined : words.left)(user.userName, group.name), async () => {
-      await change(!isIn);
-      groups.reload();
+    offerUndo((isIn ? words.joined : words.left)(user.userName, group.name), {
+      isAsLeft: async () => (await isMember(group.id, user.userName)) === isIn,
+      run: async () => {
+        await change(!isIn);
+        groups.reload();
+      },
     });
   });
   const blockedFor = (group: Group | undefined): string | undefined => {
@@ -217,9 +224,12 @@ function Profile({ user, onChanged, onOpen }: Changing & { readonly onOpen: (wha
     const set = (enabled: boolean): Promise<unknown> => changeJson('PUT', userPath(user.userName), { enabled });
     await set(!user.enabled);
     onChanged();
-    notifyUndoable((user.enabled ? words.disabledDone : words.enabledDone)(user.userName), async () => {
-      await set(user.enabled);
-      onChanged();
+    offerUndo((user.enabled ? words.disabledDone : words.enabledDone)(user.userName), {
+      isAsLeft: async () => (await readUser(user.userName)).enabled !== user.enabled,
+      run: async () => {
+        await set(user.enabled);
+        onChanged();
+      },
     });
   });
   return (

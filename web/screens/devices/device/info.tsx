@@ -3,14 +3,14 @@ import { Pencil, RotateCw, Trash2 } from 'lucide';
 import { useLocation } from 'preact-iso';
 import { useState } from 'preact/hooks';
 import { api, got } from '../../../core/api/api.ts';
-import { ApiError } from '../../../core/api/error.ts';
 import { useAction, useLoaded } from '../../../core/api/request.ts';
-import { notify, notifyUndoable } from '../../../core/notices.ts';
+import { notify } from '../../../core/notices.ts';
 import { href } from '../../../core/route.ts';
 import type { ScreenProps } from '../../../core/route.ts';
 import { nameOf, readObject, supportedOperations } from '../../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../../core/server/managed-object.ts';
 import { common } from '../../../core/text/common.ts';
+import { hasTime, offerUndo } from '../../../core/undo.ts';
 import { connectionOf } from '../../../parts/badge.tsx';
 import { Button } from '../../../parts/button.tsx';
 import { CopyButton } from '../../../parts/copy.tsx';
@@ -45,11 +45,9 @@ function Edit({ device, onChanged, onClose }: DeviceContent & { readonly onClose
       c8y_Notes: notes === '' ? null : notes,
     });
     onChanged(changed);
-    notifyUndoable(words.changed(name), async () => {
-      const now = await readObject(device.id);
-      if (now.lastUpdated !== changed.lastUpdated)
-        throw new ApiError({ status: 409, error: '', message: words.changedMeanwhile, method: 'PUT', url: '' });
-      onChanged(await change(device.id, before));
+    offerUndo(words.changed(name), {
+      isAsLeft: hasTime(() => readObject(device.id), changed),
+      run: async () => onChanged(await change(device.id, before)),
     });
     onClose();
   });
