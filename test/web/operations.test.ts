@@ -1,18 +1,22 @@
 /** What the screens of operations compute, without a browser: rows that devices send, differences, files, filters. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import t from 'tap';
 import { commandOf, memberText, repeatOf } from '../../web/screens/operations/operation.ts';
 import type { Operation } from '../../web/screens/operations/operation.ts';
 import { isWanted } from '../../web/screens/operations/list.ts';
 import { isCapable, supportRow } from '../../web/screens/operations/device/capability.ts';
-import { differenceOf } from '../../web/screens/operations/device/difference.tsx';
+import { differenceOf } from '../../web/parts/difference/difference.tsx';
 import { operationFault } from '../../web/screens/operations/json.ts';
 import { ownPath } from '../../web/screens/operations/device/own-file.tsx';
-import { connectCommand } from '../../web/screens/operations/device/remote.tsx';
+import { connectCommand, listenCommand } from '../../web/screens/operations/device/remote.tsx';
+import { Scrollback, Telnet } from '../../web/screens/operations/device/terminal.ts';
 import { words } from '../../web/screens/operations/text.ts';
 import { memberQuery } from '../../web/screens/groups/group-object.ts';
 import { boxQuery, clustersOf, viewOf, viewText } from '../../web/screens/map/places.ts';
 import { csvCells, failedFile, meaningOf, readCsv } from '../../web/screens/registration/csv.ts';
 
+const run = promisify(execFile);
 const OPERATION: Operation = {
   id: '7',
   deviceId: '42',
@@ -108,11 +112,44 @@ t.test('the map: views in the address, boxes as queries, near places as one', as
   );
 });
 
-t.test('the command of remote access fits the protocol', async (t) => {
+t.test('the command of remote access fits the protocol, whatever stands in its words', async (t) => {
   const login = { url: 'http://iot', tenant: 't1', user: "o'k" };
-  t.match(
-    connectCommand('7', { hostname: '127.0.0.1', port: 22, protocol: 'SSH' }, login),
-    /^ssh -o ProxyCommand=.*root@7$/,
-  );
+  const ssh = connectCommand('7', { hostname: '127.0.0.1', port: 22, protocol: 'SSH' }, login);
+  t.match(ssh, /^ssh -o ProxyCommand="millrace connect 7 .*" 'root@7'$/);
   t.match(connectCommand('7', { hostname: 'plc', port: 5900, protocol: 'VNC' }, login), /--port 5900 .*--listen 5900$/);
+  t.match(listenCommand('7', { hostname: 'plc', port: 23, protocol: 'TELNET' }, login), /--listen 10023$/);
+  const hostile = connectCommand('7', { hostname: '$(id)`id`"%h', port: 22, protocol: 'SSH' }, login);
+  // What the shell hands to ssh, with `millrace` and `ssh` replaced by echo.
+  const { stdout } = await run('sh', ['-c', hostile.replace(/^ssh/, 'printf "%s\\n"')]);
+  t.match(stdout, /^-o\nProxyCommand=millrace connect 7 --host '\$\(id\)`id`"%%h' .*--user 'o'\\''k'\nroot@7\n$/);
+});
+
+const bytes = (...values: readonly number[]): Uint8Array => Uint8Array.from(values);
+
+t.test('Telnet is taken out of the stream, and answered once', async (t) => {
+  const telnet = new Telnet();
+  const [IAC, DO, WONT, WILL, SB, SE] = [255, 253, 252, 251, 250, 240];
+  const text = (read: { text: Uint8Array }): string => Buffer.from(read.text).toString('latin1');
+  t.same(telnet.read(bytes(IAC, WILL, 1, IAC, DO, 24)).answer, bytes(IAC, 253, 1, IAC, WONT, 24));
+  t.ok(telnet.isEchoing);
+  t.same(telnet.read(bytes(IAC, DO, 24)).answer, bytes(), 'once');
+  t.equal(text(telnet.read(bytes(104, IAC, SB, 24, 1, IAC))), 'h');
+  t.equal(text(telnet.read(bytes(SE, 105, IAC, IAC, 13, 0))), 'i\u00ff\r');
+  t.same(telnet.read(bytes(IAC, WONT, 1)).answer, bytes(IAC, 254, 1));
+  t.notOk(telnet.isEchoing);
+  t.same(telnet.read(bytes(IAC, WILL, 1)).answer, bytes(IAC, 253, 1), 'for each password');
+  t.same(telnet.write(bytes(1, 255)), bytes(1, 255, 255));
+});
+
+t.test('what a program writes is kept as text, within a bound', async (t) => {
+  const screen = new Scrollback(3);
+  screen.write('one\r\n\u001b[1;31mtw');
+  screen.write('o\u001b[0m\r\nabc\b\bX\rY\u001b[');
+  t.equal(screen.text, 'one\ntwo\nYXc');
+  screen.write('K\tz\u0007\n\u001b]0;title\u0007end');
+  t.equal(screen.text, 'two\nY       z\nend');
+  t.equal(screen.droppedCount, 1);
+  screen.write(`\u001b[${'1'.repeat(300)}`);
+  screen.write('x'.repeat(10_000));
+  t.ok(screen.text.length < 4_100);
 });

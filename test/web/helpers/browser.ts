@@ -15,6 +15,9 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 /** The browser's own word for an answer that is an error; the page shows what the server said. */
 const OF_ANSWERS = /^Failed to load resource: the server responded with a status of 4\d\d/;
 
+/** Of `management/devicebootstrap`, with which devices ask for credentials. */
+export const BOOTSTRAP_PASSWORD = 'Boot-strap-9';
+
 type Session = Awaited<ReturnType<BrowserContext['storageState']>>;
 
 /** Without a request in that time a page has what it asked for. */
@@ -142,7 +145,7 @@ export class ConsoleBrowser {
 /** Starts both, until the test ends. */
 export async function startConsole(t: Teardown): Promise<ConsoleBrowser> {
   const [server, browser] = await Promise.all([
-    startServer(t),
+    startServer(t, { flags: ['--bootstrap-password', BOOTSTRAP_PASSWORD] }),
     chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] }),
   ]);
   t.teardown(() => browser.close());

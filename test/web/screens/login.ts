@@ -2,7 +2,7 @@
 import { Secret, TOTP } from 'otpauth';
 import type { Page } from 'playwright-core';
 import type { Test } from 'tap';
-import { PASSWORD, TENANT } from '../../helpers/running/server.ts';
+import { PASSWORD, TENANT, eventually } from '../../helpers/running/server.ts';
 import type { ConsoleBrowser } from '../helpers/browser.ts';
 
 const USER_PASSWORD = 'Analytical-1';
@@ -12,6 +12,24 @@ async function logIn(page: Page, name: string): Promise<void> {
   await dialog.getByLabel('User name').fill(`${TENANT}/${name}`);
   await dialog.getByLabel('Password').fill(USER_PASSWORD);
   await page.keyboard.press('Enter');
+}
+
+/** A forgotten password: the link comes by mail, without a mail server through the log. */
+async function forgottenPassword(t: Test, console: ConsoleBrowser): Promise<void> {
+  const { rest } = console.server;
+  const email = 'forgetful@example.com';
+  await rest.create(`/user/${TENANT}/users`, { userName: 'forgetful', password: USER_PASSWORD, email });
+  const page = await console.page(t, { isLoggedOut: true });
+  await page.goto(console.url('/devices'));
+  await page.getByRole('button', { name: 'Forgot your password?' }).click();
+  await page.getByLabel('E-mail address').fill(email);
+  await page.getByLabel('Tenant').fill(TENANT);
+  await page.getByRole('button', { name: 'Mail me a link' }).click();
+  await page.getByText('a link is on its way').waitFor();
+  const line = await eventually('the link', () => console.server.complaints.find((one) => one.includes(email)));
+  t.match(line, /\?token=/);
+  await page.getByRole('button', { name: 'Back to the login' }).click();
+  await page.getByRole('dialog', { name: 'Log in' }).waitFor();
 }
 
 /** Makes a user who has to set up one-time codes, and one whose password somebody else has set. */
@@ -112,4 +130,5 @@ export async function loginScreens(t: Test, console: ConsoleBrowser): Promise<vo
   t.equal(managedObjects.length, 1, 'the request went on after the login');
 
   await secondSteps(t, console);
+  await t.test('a link for a forgotten password is asked for', (t) => forgottenPassword(t, console));
 }

@@ -1,6 +1,9 @@
 /** Operations, groups, import and bulk operations: what changes live, what can be undone, what comes back by line. */
+import { once } from 'node:events';
 import type { Test } from 'tap';
-import { eventually } from '../../helpers/running/server.ts';
+import { WebSocket } from 'ws';
+import { PASSWORD, Rest, TENANT, eventually } from '../../helpers/running/server.ts';
+import { BOOTSTRAP_PASSWORD } from '../helpers/browser.ts';
 import type { ConsoleBrowser } from '../helpers/browser.ts';
 
 export async function operationScreens(t: Test, console: ConsoleBrowser): Promise<void> {
@@ -55,6 +58,96 @@ export async function operationScreens(t: Test, console: ConsoleBrowser): Promis
     await page.getByRole('link', { name: 'Agent 1' }).waitFor();
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByRole('link', { name: 'Agent 1' }).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Add members' }).click();
+    await page.getByLabel('Name contains').fill('Agent 1');
+    await page.getByRole('button', { name: 'Add all 1 that match' }).click();
+    await page.getByRole('link', { name: 'Agent 1' }).waitFor();
+    await rest.delete(`/inventory/managedObjects/${group}/childAssets/${id}`);
+    await page.getByRole('button', { name: 'Undo' }).last().click();
+    await page.getByText(/Not undone: It was changed meanwhile/).waitFor();
+  });
+
+  await t.test('a text session with a port of the device, over a tunnel', async () => {
+    const { url } = console.server;
+    const connect = 'c8y_RemoteAccessConnect';
+    const terminal = await rest.createDevice('Terminal 1', { c8y_SupportedOperations: [connect] });
+    await console.open(page, `/devices/${terminal}/remote`);
+    await page.getByRole('button', { name: 'Add a configuration' }).click();
+    await page.getByLabel('Protocol').selectOption('TELNET');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Change TELNET' }).click();
+    await page.getByRole('dialog').getByLabel('Name').fill('Console');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Connect to Console' }).click();
+    await page
+      .getByRole('region', { name: 'As a port of your machine' })
+      .getByText(/--port 23 .*--listen 10023/)
+      .waitFor();
+    await page.getByRole('button', { name: 'Open here as text' }).click();
+    await page.getByText('Open. What you send waits').waitFor();
+    let key = '';
+    await eventually('the device is asked for a tunnel', async () => {
+      const { operations } = await rest.read(`/devicecontrol/operations?deviceId=${terminal}`);
+      key = operations[0]?.[connect].connectionKey ?? '';
+      return key !== '';
+    });
+    const headers = { authorization: `Basic ${Buffer.from(`${TENANT}/admin:${PASSWORD}`).toString('base64')}` };
+    const socket = new WebSocket(`${url.replace(/^http/, 'ws')}/service/remoteaccess/device/${key}`, 'binary', {
+      headers,
+    });
+    let received = '';
+    socket.on('message', (data) => {
+      received += (data as Buffer).toString('latin1');
+    });
+    await once(socket, 'open');
+    socket.send(Buffer.from('\u00ff\u00fb\u0001\u001b[1mlogin:\u001b[0m ', 'latin1'));
+    await page.getByText('login:').waitFor();
+    await page.getByLabel('Write a line').fill('root');
+    await page.keyboard.press('Enter');
+    await eventually('the line has come', () => received === '\u00ff\u00fd\u0001root\r\n');
+    socket.close(1000);
+    await page.getByText(/The session has ended: 1000/).waitFor();
+  });
+
+  await t.test('what failed of a bulk operation is tried again', async (t) => {
+    const group = await rest.createDevice('Failing', { type: 'c8y_DeviceGroup', c8y_IsDeviceGroup: {} });
+    await rest.create(`/inventory/managedObjects/${group}/childAssets`, { managedObject: { id } });
+    const startDate = new Date(Date.now() + 1_000).toISOString();
+    const bulk = { groupId: group, startDate, creationRamp: 1, operationPrototype: { c8y_Restart: {} } };
+    const { id: first } = await rest.create('/devicecontrol/bulkoperations', bulk);
+    await eventually('its operation fails', async () => {
+      const { operations } = await rest.read(`/devicecontrol/operations?bulkOperationId=${first}&status=PENDING`);
+      if (operations.length === 0) return false;
+      await rest.put(`/devicecontrol/operations/${operations[0].id}`, { status: 'FAILED', failureReason: 'no power' });
+      return true;
+    });
+    await eventually(
+      'it has ended',
+      async () => (await rest.read(`/devicecontrol/bulkoperations/${first}`)).progress.failed === 1,
+    );
+    await console.open(page, '/operations/bulk');
+    await page.getByRole('link', { name: 'Retry the failed' }).click();
+    await page.getByRole('button', { name: 'Schedule it' }).click();
+    await page.waitForURL(/\/operations\/bulk$/);
+    const { bulkOperations } = await rest.read('/devicecontrol/bulkoperations');
+    t.match(
+      bulkOperations.find((one: { failedParentId?: string }) => String(one.failedParentId) === String(first)),
+      { operationPrototype: { c8y_Restart: {} } },
+    );
+  });
+
+  await t.test('all devices that ask are accepted', async (t) => {
+    const bootstrap = new Rest(console.server.url, 'management/devicebootstrap', BOOTSTRAP_PASSWORD);
+    for (const asking of ['asks-1', 'asks-2']) {
+      await rest.create('/devicecontrol/newDeviceRequests', { id: asking });
+      t.equal((await bootstrap.post('/devicecontrol/deviceCredentials', { id: asking })).status, 404);
+    }
+    await console.open(page, '/devices/requests');
+    await page.getByRole('button', { name: 'Accept asks-1' }).waitFor();
+    await page.getByRole('button', { name: 'Accept all that ask' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Accept all that ask' }).click();
+    await page.getByText('2 accepted, 0 refused').waitFor();
+    t.equal((await bootstrap.post('/devicecontrol/deviceCredentials', { id: 'asks-2' })).status, 201);
   });
 
   await t.test('an import tells each failed line', async () => {

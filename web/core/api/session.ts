@@ -102,3 +102,12 @@ export function handshakeExtension(): Record<string, unknown> {
     },
   };
 }
+
+/** Credentials in the query of a WebSocket, whose headers a page cannot set (docs/spec/remote-access.md#credentials). */
+export function socketQuery(): Record<string, string> {
+  const [credentials, token] = [basic(), xsrfToken()];
+  return {
+    ...(credentials === null ? {} : { token: credentials }),
+    ...(token === undefined ? {} : { 'XSRF-TOKEN': token }),
+  };
+}

@@ -149,7 +149,11 @@ function columnsOf(words: RegistrationTexts, onOpen: (open: Open) => void): Colu
 }
 
 async function acceptAll(words: RegistrationTexts): Promise<void> {
-  const answer = await sendRaw(`${PATH}/acceptAll`, { method: 'PUT' });
+  const answer = await sendRaw(`${PATH}/acceptAll`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: '{}',
+  });
   const results = (await answer.json()) as readonly { readonly successful: boolean }[];
   const good = results.filter(({ successful }) => successful).length;
   notify(words.acceptedAll(good, results.length - good));

@@ -4,13 +4,13 @@ import { useLocation } from 'preact-iso';
 import { useAction, useLoaded } from '../../../core/api/request.ts';
 import { notify } from '../../../core/notices.ts';
 import { href } from '../../../core/route.ts';
-import { countObjects, listObjects, nameOf, quoted } from '../../../core/server/managed-object.ts';
+import { countObjects } from '../../../core/server/managed-object.ts';
 import { fieldTime, instantOf } from '../../../core/time/time.ts';
 import { common } from '../../../core/text/common.ts';
 import { textParameter, useUrlState } from '../../../core/url-state.ts';
 import { Button } from '../../../parts/button.tsx';
 import { Form, SelectField, TextField, optionalLabel } from '../../../parts/fields.tsx';
-import { SlowTextField } from '../../../parts/filter-bar.tsx';
+import { GroupField } from '../../../parts/group-field.tsx';
 import { JsonField } from '../../../parts/json.tsx';
 import { Page } from '../../../parts/page.tsx';
 import { FormFault, With } from '../../../parts/states.tsx';
@@ -24,37 +24,6 @@ const SHAPE = { group: textParameter(), failed: textParameter() };
 const GROUPS = '(has(c8y_IsDeviceGroup) or has(c8y_IsDynamicGroup))';
 /** So that the start is not in the past when the request arrives. */
 const SOON_MS = 2_000;
-
-function GroupField({ value, onChange }: { readonly value: string; readonly onChange: (id: string) => void }) {
-  const words = bulkWords();
-  const [name, setName] = useState('');
-  const query = `$filter=${GROUPS}${name === '' ? '' : ` and name eq ${quoted(`${name}*`)}`} $orderby=name asc`;
-  const groups = useLoaded((signal) => listObjects({ query }, 1, signal), [query]);
-  const chosen = useLoaded(
-    value === '' ? undefined : (signal) => countObjects({ q: `$filter=bygroupid(${value})` }, signal),
-    [value],
-  );
-  return (
-    <>
-      <SlowTextField label={words.groupFilter} value={name} onChange={setName} />
-      <With loaded={groups}>
-        {(found) => (
-          <SelectField
-            label={words.group}
-            value={value}
-            options={[
-              { value: '', text: words.chooseGroup },
-              ...found.map((group) => ({ value: group.id, text: nameOf(group) })),
-              ...(value !== '' && !found.some(({ id }) => id === value) ? [{ value, text: words.groupOf(value) }] : []),
-            ]}
-            onChange={onChange}
-          />
-        )}
-      </With>
-      {chosen.data === 0 && <p class="note">{words.noDevices}</p>}
-    </>
-  );
-}
 
 export default function NewBulkOperation() {
   const words = bulkWords();
@@ -102,7 +71,10 @@ export default function NewBulkOperation() {
     <Page title={words.create} crumbs={[{ text: words.title, href: href('/operations/bulk') }]}>
       <Form onSubmit={() => blocked === undefined && void create.run()}>
         {failed === '' ? (
-          <GroupField value={group} onChange={(id) => set({ group: id }, { isStep: true })} />
+          <>
+            <GroupField condition={GROUPS} value={group} onChange={(id) => set({ group: id }, { isStep: true })} />
+            {counted.data === 0 && <p class="note">{words.noDevices}</p>}
+          </>
         ) : (
           <With loaded={earlier}>{() => <p class="note">{words.failedOf(failed)}</p>}</With>
         )}

@@ -1,5 +1,6 @@
 /** Which tabs a device has by what it says it can do, and the row that says it. */
 import { supportedOperations } from '../../../core/server/managed-object.ts';
+import { rowText } from '../../../core/text/rows.ts';
 
 type Device = Readonly<Record<string, unknown>>;
 
@@ -19,11 +20,9 @@ export const isCapable = (device: Device, capability: Capability): boolean => {
   return CAPABILITIES[capability].some((name) => known.includes(name));
 };
 
-const cell = (text: string): string => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-
 /** The row 114 with all that the device takes and these; the list replaces the one before. */
 export const supportRow = (device: Device, added: readonly string[]): string =>
-  ['114', ...new Set([...supportedOperations(device), ...added])].map(cell).join(',');
+  rowText(['114', ...new Set([...supportedOperations(device), ...added])]);
 
 /** The same over REST. */
 export const supportBody = (device: Device, added: readonly string[]): string =>

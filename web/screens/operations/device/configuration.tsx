@@ -8,12 +8,13 @@ import { common } from '../../../core/text/common.ts';
 import { textParameter, useUrlState } from '../../../core/url-state.ts';
 import { Button } from '../../../parts/button.tsx';
 import { Dialog } from '../../../parts/dialog.tsx';
+import { Difference } from '../../../parts/difference/difference.tsx';
+import { words as differenceWords } from '../../../parts/difference/text.ts';
 import { FileField, Form, SelectField, TextArea } from '../../../parts/fields.tsx';
 import { Section } from '../../../parts/page.tsx';
 import { FormFault } from '../../../parts/states.tsx';
 import { useAction } from '../../../core/api/request.ts';
 import { CONTROL, createOperation, memberText } from '../operation.ts';
-import { Difference } from './difference.tsx';
 import { History } from './history.tsx';
 import { storeFile } from './own-file.tsx';
 import { downloadOperation, notifySent, useSend } from './send.ts';
@@ -69,7 +70,7 @@ function ConfigurationText({ device }: { readonly device: ManagedObject }) {
                 icon={Send}
                 roles={CONTROL}
                 isBusy={send.isRunning}
-                blocked={text === stored ? words.same : undefined}
+                blocked={text === stored ? differenceWords().same : undefined}
                 onClick={() =>
                   void send
                     .run({ c8y_Configuration: { config: text } })

@@ -1,5 +1,5 @@
-/** Remote access of a device: its configurations, and the command that opens a tunnel to one. */
-import { Plus, Trash2 } from 'lucide';
+/** Remote access of a device: its configurations, the commands that open a tunnel to one, and a session of plain text. */
+import { Pencil, Plug, Plus, SquareTerminal, Trash2 } from 'lucide';
 import { useState } from 'preact/hooks';
 import { useAction, useLoaded } from '../../../core/api/request.ts';
 import { sendRaw } from '../../../core/api/send.ts';
@@ -9,7 +9,7 @@ import { SERVER_URL } from '../../../core/places.ts';
 import type { ScreenProps } from '../../../core/route.ts';
 import type { ManagedObject } from '../../../core/server/managed-object.ts';
 import { common } from '../../../core/text/common.ts';
-import { Button } from '../../../parts/button.tsx';
+import { Button, IconButton } from '../../../parts/button.tsx';
 import { shellWord } from '../../../parts/copy.tsx';
 import { Confirm, Dialog } from '../../../parts/dialog.tsx';
 import { Form, SelectField, TextField } from '../../../parts/fields.tsx';
@@ -17,6 +17,7 @@ import { Code } from '../../../parts/json.tsx';
 import { Section } from '../../../parts/page.tsx';
 import { Empty, FormFault, With } from '../../../parts/states.tsx';
 import { Table } from '../../../parts/table.tsx';
+import { TextSession } from './session.tsx';
 import { TabPage } from './tab-page.tsx';
 import { words as tabWords } from './text.ts';
 
@@ -30,38 +31,62 @@ interface Configuration {
   readonly hostname: string;
   readonly port: number;
   readonly protocol: (typeof PROTOCOLS)[number];
+  readonly credentials?: { readonly username?: string };
 }
 
 const pathOf = (device: string, id = ''): string =>
   `/service/remoteaccess/devices/${encodeURIComponent(device)}/configurations${id === '' ? '' : `/${encodeURIComponent(id)}`}`;
 
+/** The WebSocket of the client. */
+const sessionPath = (device: string, id: string): string =>
+  `/service/remoteaccess/client/${encodeURIComponent(device)}/configurations/${encodeURIComponent(id)}`;
+
+/** Those that a text session in the page is for: SSH and VNC need a program of their own. */
+const isText = ({ protocol }: Configuration): boolean => protocol === 'TELNET' || protocol === 'PASSTHROUGH';
+
+type Target = Pick<Configuration, 'hostname' | 'port' | 'protocol' | 'credentials'>;
+
+interface Login {
+  readonly url: string;
+  readonly tenant: string;
+  readonly user: string;
+}
+
+const tunnelCommand = (device: string, { hostname, port }: Target, { url, tenant: of, user: name }: Login): string =>
+  `millrace connect ${device} --host ${shellWord(hostname)} --port ${port} ` +
+  `--url ${url} --tenant ${shellWord(of)} --user ${shellWord(name)}`;
+
+/** The command that makes the port one of this machine: `--listen`, at a port that every user may open. */
+export const listenCommand = (device: string, target: Target, login: Login): string =>
+  `${tunnelCommand(device, target, login)} --listen ${target.port < 1_024 ? target.port + 10_000 : target.port}`;
+
 /** The command that opens a tunnel: SSH on standard input and output, others on a local port. */
-export function connectCommand(
-  device: string,
-  { hostname, port, protocol }: Pick<Configuration, 'hostname' | 'port' | 'protocol'>,
-  login: { readonly url: string; readonly tenant: string; readonly user: string },
-): string {
-  const flags = `--url ${login.url} --tenant ${shellWord(login.tenant)} --user ${shellWord(login.user)}`;
-  const command = `millrace connect ${device} --host ${shellWord(hostname)} --port ${port} ${flags}`;
-  // Of a word in double quotes the shell of ProxyCommand takes the single ones.
-  return protocol === 'SSH' ? `ssh -o ProxyCommand="${command}" root@${device}` : `${command} --listen ${port}`;
+export function connectCommand(device: string, target: Target, login: Login): string {
+  if (target.protocol !== 'SSH') return listenCommand(device, target, login);
+  // The single quotes inside are those of the shell that ssh starts, which takes %% for a %.
+  const inner = tunnelCommand(device, target, login)
+    .replaceAll('%', '%%')
+    .replace(/[\\"$`]/g, '\\$&');
+  return `ssh -o ProxyCommand="${inner}" ${shellWord(`${target.credentials?.username || 'root'}@${device}`)}`;
 }
 
 interface EditProps {
   readonly device: string;
+  /** undefined for a new one. */
+  readonly before: Configuration | undefined;
   readonly onDone: () => void;
   readonly onClose: () => void;
 }
 
-function Add({ device, onDone, onClose }: EditProps) {
+function Edit({ device, before, onDone, onClose }: EditProps) {
   const words = tabWords();
-  const [name, setName] = useState('SSH');
-  const [protocol, setProtocol] = useState<(typeof PROTOCOLS)[number]>('SSH');
-  const [hostname, setHostname] = useState('127.0.0.1');
-  const [port, setPort] = useState<string>(PORTS.SSH);
+  const [name, setName] = useState(before?.name ?? 'SSH');
+  const [protocol, setProtocol] = useState(before?.protocol ?? 'SSH');
+  const [hostname, setHostname] = useState(before?.hostname ?? '127.0.0.1');
+  const [port, setPort] = useState<string>(String(before?.port ?? PORTS.SSH));
   const save = useAction(async () => {
-    await sendRaw(pathOf(device), {
-      method: 'POST',
+    await sendRaw(pathOf(device, before?.id), {
+      method: before === undefined ? 'POST' : 'PUT',
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({ name, hostname, port: Number(port), protocol }),
     });
@@ -71,7 +96,7 @@ function Add({ device, onDone, onClose }: EditProps) {
   });
   return (
     <Dialog
-      title={words.remoteAdd}
+      title={before === undefined ? words.remoteAdd : words.remoteEdit(before.name)}
       onClose={onClose}
       foot={
         <>
@@ -89,7 +114,7 @@ function Add({ device, onDone, onClose }: EditProps) {
           options={PROTOCOLS.map((value) => ({ value, text: value }))}
           onChange={(value) => {
             setProtocol(value);
-            setPort(PORTS[value]);
+            if (port === PORTS[protocol]) setPort(PORTS[value]);
             if (name === protocol) setName(value);
           }}
         />
@@ -102,31 +127,71 @@ function Add({ device, onDone, onClose }: EditProps) {
   );
 }
 
+interface ConnectProps {
+  readonly device: string;
+  readonly target: Configuration;
+  readonly onOpen: () => void;
+  readonly onClose: () => void;
+}
+
+function Connect({ device, target, onOpen, onClose }: ConnectProps) {
+  const words = tabWords();
+  const login = { url: SERVER_URL, tenant: tenant.value?.name ?? '', user: user.value?.userName ?? '' };
+  return (
+    <Dialog
+      title={words.remoteConnectTo(target.name)}
+      isWide
+      onClose={onClose}
+      foot={
+        isText(target) && (
+          <Button kind="main" icon={SquareTerminal} onClick={onOpen}>
+            {words.remoteOpen}
+          </Button>
+        )
+      }
+    >
+      <div class="stack">
+        <p>{isText(target) ? words.remoteTextHint : words.remoteProgramHint(target.protocol)}</p>
+        <p class="muted">{words.remoteCommandHint}</p>
+        {target.protocol === 'SSH' && (
+          <>
+            <h3>{words.remoteSsh}</h3>
+            <Code label={words.remoteSsh} text={connectCommand(device, target, login)} />
+          </>
+        )}
+        <h3>{words.remoteListen}</h3>
+        <Code label={words.remoteListen} text={listenCommand(device, target, login)} />
+      </div>
+    </Dialog>
+  );
+}
+
 function Remote({ device }: { readonly device: ManagedObject }) {
   const words = tabWords();
-  const [isAdding, setAdding] = useState(false);
+  const [editing, setEditing] = useState<{ readonly before: Configuration | undefined }>();
   const [removing, setRemoving] = useState<Configuration>();
+  const [connecting, setConnecting] = useState<Configuration>();
+  const [session, setSession] = useState<Configuration>();
   const loaded = useLoaded(
     async (signal) => (await (await sendRaw(pathOf(device.id), { signal })).json()) as readonly Configuration[],
     [device.id],
   );
-  const login = { url: SERVER_URL, tenant: tenant.value?.name ?? '', user: user.value?.userName ?? '' };
   return (
-    <Section
-      title={words.remote}
-      actions={
-        <Button kind="main" icon={Plus} roles={ADMIN} onClick={() => setAdding(true)}>
-          {words.remoteAdd}
-        </Button>
-      }
-    >
-      <p class="muted">{words.remoteText}</p>
-      <With loaded={loaded}>
-        {(rows) =>
-          rows.length === 0 ? (
-            <Empty title={words.remoteNone} />
-          ) : (
-            <div class="stack">
+    <>
+      <Section
+        title={words.remote}
+        actions={
+          <Button kind="main" icon={Plus} roles={ADMIN} onClick={() => setEditing({ before: undefined })}>
+            {words.remoteAdd}
+          </Button>
+        }
+      >
+        <p class="muted">{words.remoteText}</p>
+        <With loaded={loaded}>
+          {(rows) =>
+            rows.length === 0 ? (
+              <Empty title={words.remoteNone} />
+            ) : (
               <Table
                 label={words.remote}
                 rows={rows}
@@ -136,33 +201,61 @@ function Remote({ device }: { readonly device: ManagedObject }) {
                   { id: 'protocol', title: words.remoteProtocol, cell: ({ protocol }) => protocol },
                   { id: 'host', title: words.remoteHost, cell: ({ hostname, port }) => `${hostname}:${port}` },
                   {
-                    id: 'remove',
-                    title: common().remove,
+                    id: 'actions',
+                    title: words.remoteConnect,
                     isNarrow: true,
                     cell: (one) => (
-                      <Button
-                        icon={Trash2}
-                        kind="danger"
-                        roles={ADMIN}
-                        label={words.remoteRemove(one.name)}
-                        onClick={() => setRemoving(one)}
-                      >
-                        {common().remove}
-                      </Button>
+                      <span class="row">
+                        <Button
+                          icon={Plug}
+                          roles={ADMIN}
+                          label={words.remoteConnectTo(one.name)}
+                          onClick={() => setConnecting(one)}
+                        >
+                          {words.remoteConnect}
+                        </Button>
+                        <IconButton
+                          icon={Pencil}
+                          label={words.remoteEdit(one.name)}
+                          onClick={() => setEditing({ before: one })}
+                        />
+                        <IconButton
+                          icon={Trash2}
+                          label={words.remoteRemove(one.name)}
+                          onClick={() => setRemoving(one)}
+                        />
+                      </span>
                     ),
                   },
                 ]}
               />
-              <h3>{words.remoteCommand}</h3>
-              <p class="muted">{words.remoteCommandHint}</p>
-              {rows.map((one) => (
-                <Code key={one.id} label={one.name} text={connectCommand(device.id, one, login)} />
-              ))}
-            </div>
-          )
-        }
-      </With>
-      {isAdding && <Add device={device.id} onDone={loaded.reload} onClose={() => setAdding(false)} />}
+            )
+          }
+        </With>
+      </Section>
+      {session && (
+        <TextSession
+          key={session.id}
+          name={session.name}
+          path={sessionPath(device.id, session.id)}
+          isTelnet={session.protocol === 'TELNET'}
+          onClose={() => setSession(undefined)}
+        />
+      )}
+      {editing && (
+        <Edit device={device.id} before={editing.before} onDone={loaded.reload} onClose={() => setEditing(undefined)} />
+      )}
+      {connecting && (
+        <Connect
+          device={device.id}
+          target={connecting}
+          onOpen={() => {
+            setSession(connecting);
+            setConnecting(undefined);
+          }}
+          onClose={() => setConnecting(undefined)}
+        />
+      )}
       {removing && (
         <Confirm
           title={words.remoteRemove(removing.name)}
@@ -178,7 +271,7 @@ function Remote({ device }: { readonly device: ManagedObject }) {
           <p>{words.remoteRemoveText}</p>
         </Confirm>
       )}
-    </Section>
+    </>
   );
 }
 

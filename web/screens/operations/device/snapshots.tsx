@@ -10,12 +10,13 @@ import type { ManagedObject } from '../../../core/server/managed-object.ts';
 import { common } from '../../../core/text/common.ts';
 import { Button } from '../../../parts/button.tsx';
 import { Dialog } from '../../../parts/dialog.tsx';
+import { Difference } from '../../../parts/difference/difference.tsx';
+import { words as differenceWords } from '../../../parts/difference/text.ts';
 import { With } from '../../../parts/states.tsx';
 import { Table } from '../../../parts/table.tsx';
 import type { Column } from '../../../parts/table.tsx';
 import { Time } from '../../../parts/time.tsx';
 import { CONTROL } from '../operation.ts';
-import { Difference } from './difference.tsx';
 import { FileDialog, ownPath, readFile } from './own-file.tsx';
 import { downloadOperation, useSend } from './send.ts';
 import { words as tabWords } from './text.ts';
@@ -130,7 +131,7 @@ export function Snapshots({ device, type }: { readonly device: ManagedObject; re
             </div>
             {open && <FileDialog name={open.name} url={open.url} device={device} onClose={() => setOpen(undefined)} />}
             {isComparing && (
-              <Dialog title={words.difference} isWide onClose={() => setComparing(false)}>
+              <Dialog title={differenceWords().difference} isWide onClose={() => setComparing(false)}>
                 {/* The older one first. */}
                 <Comparison device={device} files={[...chosen].reverse()} />
               </Dialog>

@@ -191,6 +191,7 @@ function Software({ device }: { readonly device: ManagedObject }) {
             total: loaded.data?.total,
             isCounting: false,
             newCount: 0,
+            changedCount: 0,
             showNew: loaded.reload,
             take: () => undefined,
           }}

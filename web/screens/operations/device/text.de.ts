@@ -9,7 +9,7 @@ const de: TabTexts = {
   shellEmpty: 'Noch kein Befehl gesendet.',
   shellCommand: 'Befehl schreiben',
   shellHint:
-    'Eingabe sendet. Pfeil auf und ab holen frühere Befehle. Ein Befehl wartet, bis das Gerät antwortet: hier gibt nichts auf.',
+    'Die Eingabetaste sendet. Pfeil auf und ab holen frühere Befehle. Ein Befehl wartet, bis das Gerät antwortet, so lange es auch dauert.',
 
   configuration: 'Konfiguration',
   configText: 'Konfiguration als Text',
@@ -35,12 +35,6 @@ const de: TabTexts = {
   sendBack: 'An das Gerät senden',
   compare: 'Vergleichen',
   compareTwo: 'Wählen Sie zwei Dateien, um sie zu vergleichen',
-  difference: 'Unterschied',
-  same: 'Beide sind gleich.',
-  tooDifferent: 'Sie unterscheiden sich in zu vielen Zeilen. Laden Sie beide herunter.',
-  added: (count) => `${lines(count)} neu`,
-  removed: (count) => `${lines(count)} entfernt`,
-  unchanged: (count) => `${lines(count)} unverändert`,
   tooLarge: (bytes) =>
     `Die Datei hat ${numberText(bytes)} Bytes: zu viele, um sie hier zu zeigen. Laden Sie sie herunter.`,
   elsewhere: 'Die Datei liegt auf einem anderen Server:',
@@ -77,10 +71,11 @@ const de: TabTexts = {
   logs: 'Protokolle',
   logType: 'Protokoll',
   logSearch: 'Nur Zeilen mit',
-  logLines: 'Höchstens Zeilen',
+  logLines: 'Zeilen, höchstens',
   logRequest: 'Protokoll holen',
   logRequestTitle: 'Protokoll holen',
-  logNoTypes: 'Das Gerät nennt keine Protokolle in c8y_SupportedLogs (Zeile 118). Schreiben Sie den Namen von einem.',
+  logNoTypes:
+    'Das Gerät nennt keine Protokolle in c8y_SupportedLogs (Zeile 118). Schreiben Sie den Namen eines Protokolls.',
   logFiles: 'Geholte Protokolle',
   logNone: 'Noch kein Protokoll geholt.',
   logFind: 'In der Datei suchen',
@@ -99,9 +94,33 @@ const de: TabTexts = {
   remoteRemove: (name) => `${name} entfernen`,
   remoteRemoveText: 'Offene Sitzungen enden. Die Zugangsdaten werden gelöscht und lassen sich nicht zurückholen.',
   remoteRemoved: (name) => `${name} ist entfernt`,
-  remoteCommand: 'Von Ihrem Rechner verbinden',
+  remoteEdit: (name) => `${name} ändern`,
+  remoteConnect: 'Verbinden',
+  remoteConnectTo: (name) => `Mit ${name} verbinden`,
+  remoteOpen: 'Hier als Text öffnen',
+  remoteTextHint: 'Diese Seite sendet Zeilen und zeigt als Text, was zurückkommt.',
+  remoteProgramHint: (protocol) =>
+    `${protocol} braucht ein Programm auf Ihrem Rechner. Sein Weg zum Gerät ist einer von diesen:`,
+  remoteSsh: 'SSH über den Server',
+  remoteListen: 'Als Port Ihres Rechners',
   remoteCommandHint:
-    'Statt eines Terminals auf der Seite: der Befehl öffnet den Tunnel, Ihr eigenes Programm für SSH oder VNC tut den Rest. MILLRACE_ADMIN_PASSWORD hat das Passwort Ihres Benutzers.',
+    'Führen Sie ihn aus, wo das Programm millrace ist. MILLRACE_ADMIN_PASSWORD enthält das Passwort Ihres Benutzers; hier steht es nie.',
+  sessionOf: (name) => `Sitzung: ${name}`,
+  sessionStates: {
+    connecting: 'Verbindet …',
+    open: 'Offen. Was Sie senden, wartet, bis das Gerät da ist, höchstens 60 Sekunden.',
+  },
+  sessionRefused: 'Der Server hat die Sitzung nicht geöffnet. Rolle, Gerät und Konfiguration entscheiden darüber.',
+  sessionEnded: (reason) => `Die Sitzung ist beendet: ${reason}`,
+  sessionAgain: 'Neu verbinden',
+  sessionClose: 'Sitzung beenden',
+  sessionDropped: (count, max) => `${lines(count)} davor fehlen: ${numberText(max)} bleiben stehen.`,
+  sessionLine: 'Zeile schreiben',
+  sessionSend: 'Senden',
+  sessionHidden: 'Eingabe verbergen',
+  sessionInterrupt: 'Strg C senden',
+  sessionEnd: 'Zeilenende',
+  lineEnds: { crlf: 'CR LF', lf: 'LF', cr: 'CR' },
 };
 
 export default de;

@@ -1,7 +1,7 @@
 /** The difference of two texts by lines; unchanged lines far from a change are left out. */
 import { diffLines } from 'diff';
 import { useMemo } from 'preact/hooks';
-import { words as tabWords } from './text.ts';
+import { words as differenceWords } from './text.ts';
 
 /** Changed lines, of more the difference is not looked for: it would hold up the page. */
 const EDITS_MAX = 5_000;
@@ -40,7 +40,7 @@ export function differenceOf(before: string, after: string): readonly Difference
 const MARKS = { added: '+', removed: '−', same: ' ', skipped: '⋯' } as const;
 
 export function Difference({ before, after }: { readonly before: string; readonly after: string }) {
-  const words = tabWords();
+  const words = differenceWords();
   const lines = useMemo(() => differenceOf(before, after), [before, after]);
   if (lines === undefined) return <p>{words.tooDifferent}</p>;
   if (lines.length === 0) return <p class="muted">{words.same}</p>;

@@ -1,0 +1,45 @@
+/** A field for a group of the inventory, found by the beginning of its name. */
+import { useState } from 'preact/hooks';
+import { useLoaded } from '../core/api/request.ts';
+import { listObjects, nameOf, quoted } from '../core/server/managed-object.ts';
+import { common } from '../core/text/common.ts';
+import { SelectField } from './fields.tsx';
+import { SlowTextField } from './filter-bar.tsx';
+import { With } from './states.tsx';
+
+export interface GroupFieldProps {
+  /** Which groups, as a condition of the query language. */
+  readonly condition: string;
+  /** An id, or '' while none is chosen. */
+  readonly value: string;
+  readonly onChange: (id: string) => void;
+}
+
+/** At most 100 groups are offered: more are found by name. */
+export function GroupField({ condition, value, onChange }: GroupFieldProps) {
+  const words = common();
+  const [name, setName] = useState('');
+  const query = `$filter=${condition}${name === '' ? '' : ` and name eq ${quoted(`${name}*`)}`} $orderby=name asc`;
+  const groups = useLoaded((signal) => listObjects({ query }, 1, signal), [query]);
+  return (
+    <>
+      <SlowTextField label={words.groupFilter} value={name} onChange={setName} />
+      <With loaded={groups}>
+        {(found) => (
+          <SelectField
+            label={words.group}
+            value={value}
+            options={[
+              { value: '', text: words.chooseGroup },
+              ...found.map((group) => ({ value: group.id, text: nameOf(group) })),
+              ...(value !== '' && !found.some(({ id }) => id === value)
+                ? [{ value, text: `${words.group} ${value}` }]
+                : []),
+            ]}
+            onChange={onChange}
+          />
+        )}
+      </With>
+    </>
+  );
+}
