@@ -14,7 +14,12 @@ export interface Preferences {
   readonly density: (typeof DENSITIES)[number];
   /** Shortcuts of one key; those with Ctrl stay. */
   readonly hasKeys: boolean;
+  /** Columns of the list of devices, in their order; none stands for the usual ones. */
+  readonly deviceColumns: readonly string[];
 }
+
+/** Columns of one list. */
+export const COLUMNS_MAX = 20;
 
 /** Also read by theme/first-paint.ts. */
 const STORAGE_KEY = 'millrace.preferences';
@@ -27,10 +32,13 @@ const DEFAULTS = (): Preferences => ({
   language: preferredLanguage(),
   density: 'normal',
   hasKeys: true,
+  deviceColumns: [],
 });
 
 const oneOf = <T extends string>(values: readonly T[], value: unknown, otherwise: T): T =>
   values.find((one) => one === value) ?? otherwise;
+
+const isText = (value: unknown): value is string => typeof value === 'string';
 
 /** What is stored may be of another version, or wrong: each member counts alone. */
 export function preferencesOf(stored: unknown): Preferences {
@@ -42,6 +50,9 @@ export function preferencesOf(stored: unknown): Preferences {
     language: oneOf(LANGUAGES, told['language'], otherwise.language),
     density: oneOf(DENSITIES, told['density'], otherwise.density),
     hasKeys: typeof told['hasKeys'] === 'boolean' ? told['hasKeys'] : otherwise.hasKeys,
+    deviceColumns: Array.isArray(told['deviceColumns'])
+      ? told['deviceColumns'].filter(isText).slice(0, COLUMNS_MAX)
+      : otherwise.deviceColumns,
   };
 }
 

@@ -37,6 +37,34 @@ export function SeverityBadge({ severity, count }: SeverityBadgeProps) {
   );
 }
 
+export interface OpenAlarms {
+  readonly severity: Severity;
+  readonly count: number;
+}
+
+/** Open alarms by severity, the worst first. @param counts `c8y_ActiveAlarmsStatus`, which the server keeps. */
+export function openAlarms(counts: unknown): readonly OpenAlarms[] {
+  const told = (typeof counts === 'object' && counts !== null ? counts : {}) as Readonly<Record<string, unknown>>;
+  return SEVERITIES.map((severity) => ({ severity, count: Number(told[severity.toLowerCase()] ?? 0) })).filter(
+    ({ count }) => count > 0,
+  );
+}
+
+/** Shapes with numbers; the words are read, and shown on hovering. */
+export function AlarmBadges({ open }: { readonly open: readonly OpenAlarms[] }) {
+  return (
+    <span class="row">
+      {open.map(({ severity, count }) => (
+        <span key={severity} class={`badge severity-${severity}`} title={common().severities[severity]}>
+          <SeverityShape severity={severity} />
+          {count}
+          <span class="visually-hidden"> {common().severities[severity]}</span>
+        </span>
+      ))}
+    </span>
+  );
+}
+
 export type Connection = 'CONNECTED' | 'DISCONNECTED' | 'MAINTENANCE' | 'UNKNOWN';
 
 const CONNECTION_SHAPES: Readonly<Record<Connection, ComponentChildren>> = {

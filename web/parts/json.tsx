@@ -112,9 +112,12 @@ export interface JsonFieldProps {
   readonly onInput: (text: string) => void;
   readonly hint?: string;
   readonly rows?: number;
+  /** What the server said of the text. */
+  readonly refusal?: string | undefined;
 }
 
 /** A field for one JSON object; it says at which line and column a mistake is. */
-export function JsonField({ value, ...props }: JsonFieldProps) {
-  return <TextArea {...props} isMono value={value} error={value.trim() === '' ? undefined : jsonFault(value)} />;
+export function JsonField({ value, refusal, ...props }: JsonFieldProps) {
+  const fault = value.trim() === '' ? undefined : jsonFault(value);
+  return <TextArea {...props} isMono value={value} error={fault ?? refusal} />;
 }

@@ -68,9 +68,9 @@ export function ListPage<Row>(props: ListPageProps<Row>) {
         </div>
       )}
       <div aria-live="polite">
-        {list.newCount > 0 && (
+        {list.newCount + list.changedCount > 0 && (
           <button type="button" class="button new-rows" onClick={list.showNew}>
-            {words.newRows(list.newCount)}
+            {words.newRows(list.newCount, list.changedCount)}
           </button>
         )}
       </div>

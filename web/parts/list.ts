@@ -11,7 +11,9 @@ export interface List<Row> extends Loaded<readonly Row[]> {
   readonly isCounting: boolean;
   /** New entries that wait until the person wants to see them. */
   readonly newCount: number;
-  /** Shows the new entries. */
+  /** Rows of the page that may no longer belong where they stand. */
+  readonly changedCount: number;
+  /** Shows the new entries, and all in their order. */
   readonly showNew: () => void;
   /**
    * Takes a live change: a row of the page is replaced in place, a deleted one is taken away, a new one is counted.
@@ -58,6 +60,7 @@ export function useList<Row>({ load, count, keyOf, page, inputs }: ListOptions<R
     total: counted.data,
     isCounting: count !== undefined && counted.isLoading,
     newCount: newKeys.size,
+    changedCount: 0,
     showNew: reload,
     take,
   };

@@ -1,5 +1,6 @@
 /** Devices: from an empty server to the first live value, the list, and the page of one. */
 import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { Test } from 'tap';
 import { eventually } from '../../helpers/running/server.ts';
@@ -49,11 +50,86 @@ export async function deviceScreens(t: Test, console: ConsoleBrowser): Promise<v
     await page.locator('.live[data-state=live]').waitFor();
     await rest.put(`/inventory/managedObjects/${id}`, { name: 'Pump 8' });
     await page.getByRole('link', { name: 'Pump 8' }).waitFor();
+    await page.getByRole('button', { name: 'Show 1 changed' }).waitFor();
+    await rest.createDevice('Pump 9');
+    await page.getByRole('button', { name: 'Show 1 new, 1 changed' }).click();
+    await page.getByRole('link', { name: 'Pump 9' }).waitFor();
     await page.getByLabel('Query').fill('name eq');
     await page.keyboard.press('Enter');
     await page.locator('.field-error').waitFor();
     t.match(page.url(), /q=name\+eq/);
     await console.open(page, '/devices?q=has(none)');
+    await page.getByText('Nothing matches these filters').waitFor();
+  });
+
+  await t.test(
+    'the list shows, orders and exports any member; the choice is of the address and the person',
+    async (t) => {
+      const id = await rest.createDevice('Valve 1', { c8y_Firmware: { version: '4.2' } });
+      await rest.create('/alarm/alarms', {
+        source: { id },
+        time: new Date().toISOString(),
+        type: 'c8y_Leak',
+        text: 'Leak',
+        severity: 'MINOR',
+      });
+      await console.open(page, '/devices?name=Valve');
+      await page.getByRole('cell', { name: '1 Minor' }).waitFor();
+      await page.getByRole('button', { name: 'Columns' }).click();
+      await page.getByRole('combobox', { name: 'Add a column' }).fill('c8y_Firmware.version');
+      await page.keyboard.press('Enter');
+      for (let times = 0; times < 7; times += 1)
+        await page.getByRole('button', { name: 'Move c8y_Firmware.version forward' }).click();
+      await page.getByRole('button', { name: 'Take Type out' }).click();
+      await page.getByRole('button', { name: 'Apply' }).click();
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      t.match(page.url(), /cols=c8y_Firmware\.version%2C/);
+      await page.getByRole('button', { name: 'c8y_Firmware.version', exact: true }).click();
+      await page.getByRole('cell', { name: '4.2' }).waitFor();
+      const saved = page.waitForEvent('download');
+      await page.getByRole('button', { name: 'Export as CSV' }).click();
+      const lines = (await readFile(await (await saved).path(), 'utf8')).trim().split('\r\n');
+      t.match(lines[0], /^Name,c8y_Firmware\.version,Connection,Alarms,Serial number/);
+      t.match(lines[1], /^Valve 1,4\.2,/);
+      t.equal(lines.length, 2, 'the file has what the list has');
+      await console.open(page, '/devices?name=Valve');
+      await page.getByRole('columnheader', { name: 'c8y_Firmware.version' }).waitFor();
+      await page.getByRole('button', { name: 'Columns' }).click();
+      await page.getByRole('button', { name: 'Usual columns' }).click();
+      await page.getByRole('button', { name: 'Apply' }).click();
+      await page.getByRole('columnheader', { name: 'Type' }).waitFor();
+    },
+  );
+
+  await t.test('selected devices go into a group, get an operation, and are deleted', async (t) => {
+    const group = await rest.createDevice('Hall', { type: 'c8y_DeviceGroup', c8y_IsDeviceGroup: {} });
+    const agent = { com_cumulocity_model_Agent: {} };
+    const ids = [await rest.createDevice('Lamp 1', agent), await rest.createDevice('Lamp 2', agent)];
+    const members = async (): Promise<number> =>
+      (await rest.read(`/inventory/managedObjects/${group}/childAssets`)).references.length;
+    await rest.create(`/inventory/managedObjects/${group}/childAssets`, { managedObject: { id: ids[0] } });
+    await console.open(page, '/devices?name=Lamp');
+    const select = async (): Promise<void> => {
+      await page.getByRole('checkbox', { name: 'Select all rows of this page' }).check();
+    };
+    await select();
+    await page.getByRole('button', { name: 'Add to a group' }).click();
+    await page.getByLabel('Group', { exact: true }).selectOption({ label: 'Hall' });
+    await page.getByRole('button', { name: 'Add 2 devices' }).click();
+    await page.getByText('1 device added to the group').waitFor();
+    t.equal(await members(), 2);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await eventually('the one that was added is out again', async () => (await members()) === 1);
+    await select();
+    await page.getByRole('button', { name: 'Send an operation' }).click();
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByText('Sent to 2 devices').waitFor();
+    for (const id of ids) t.equal((await rest.read(`/devicecontrol/operations?deviceId=${id}`)).operations.length, 1);
+    await select();
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByLabel('Type 2 to confirm').fill('2');
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete 2 devices' }).click();
+    await page.getByText('Deleted: 2 devices').waitFor();
     await page.getByText('Nothing matches these filters').waitFor();
   });
 
@@ -81,6 +157,34 @@ export async function deviceScreens(t: Test, console: ConsoleBrowser): Promise<v
     );
     await console.open(page, `/devices/${id}`);
     await page.getByText('This device does not exist').first().waitFor();
+  });
+
+  await t.test('JSON is edited: refused at its line, kept apart from changes of others, undone', async (t) => {
+    const id = await rest.createDevice('Precise 1', { c8y_Precise: { value: 1.5 }, c8y_Other: { a: 1 } });
+    const read = (): Promise<Record<string, unknown>> => rest.read(`/inventory/managedObjects/${id}`);
+    await console.open(page, `/devices/${id}/raw`);
+    await page.getByRole('button', { name: 'Edit' }).click();
+    const field = page.getByLabel('Raw JSON', { exact: true });
+    const change = async (from: string, to: string): Promise<void> =>
+      field.fill((await field.inputValue()).replace(from, to));
+    const save = async (): Promise<void> => {
+      await page.getByRole('button', { name: 'See the changes' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    };
+    await change('"Precise 1"', '5');
+    await save();
+    await page.getByText(/^Line \d+: .*name/).waitFor();
+    await change('"name": 5', '"name": "Precise 2"');
+    await rest.put(`/inventory/managedObjects/${id}`, { c8y_Other: { a: 2 } });
+    await save();
+    await page.getByText('The object was changed meanwhile.').waitFor();
+    await page.getByRole('button', { name: 'Take it over and keep my changes' }).click();
+    await save();
+    await page.getByRole('heading', { name: 'Precise 2' }).waitFor();
+    t.match(await read(), { name: 'Precise 2', c8y_Other: { a: 2 } });
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('heading', { name: 'Precise 1' }).waitFor();
+    t.match(await read(), { c8y_Other: { a: 2 } });
   });
 
   await t.test('Ctrl K finds by name, serial number and page, by keyboard alone', async (t) => {

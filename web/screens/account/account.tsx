@@ -1,10 +1,10 @@
 /** The person's account: who, how the console looks, password, what can be undone. */
-import { api, got } from '../../core/api/api.ts';
 import { useAction } from '../../core/api/request.ts';
 import { tenant, user } from '../../core/api/session.ts';
+import { keepPreferences } from '../../core/login/keep-preferences.ts';
 import { notify, runUndo, undoList } from '../../core/notices.ts';
 import type { UndoEntry } from '../../core/notices.ts';
-import { DENSITIES, THEMES, preferences, setPreferences } from '../../core/preferences.ts';
+import { DENSITIES, THEMES, preferences } from '../../core/preferences.ts';
 import type { Preferences } from '../../core/preferences.ts';
 import { common } from '../../core/text/common.ts';
 import { browserZone } from '../../core/time/time.ts';
@@ -24,18 +24,8 @@ const zones = (chosen: string): readonly string[] => [
 function Display() {
   const [words, shared] = [accountWords(), common()];
   const { theme, zone, language, density, hasKeys } = preferences.value;
-  const keep = useAction(async () => {
-    const console = preferences.peek();
-    await got(
-      api.PUT('/user/currentUser', {
-        body: { customProperties: { ...user.peek()?.customProperties, console } } as never,
-      }),
-    );
-  });
-  const set = (changes: Partial<Preferences>): void => {
-    setPreferences(changes);
-    void keep.run();
-  };
+  const keep = useAction(keepPreferences);
+  const set = (changes: Partial<Preferences>): void => void keep.run(changes);
   return (
     <Section title={words.display}>
       <div class="form">

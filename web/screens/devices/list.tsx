@@ -1,14 +1,18 @@
-/** The list of devices: name, type or a query; rows change in place while it is open. */
-import { Plus } from 'lucide';
-import { useMemo } from 'preact/hooks';
+/** The list of devices: name, type or a query, chosen columns; rows change in place while it is open. */
+import { Columns3, Plus } from 'lucide';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { getJson } from '../../core/api/json.ts';
+import { usePoll } from '../../core/api/poll.ts';
+import { useLoaded } from '../../core/api/request.ts';
 import { changeOf, useLive } from '../../core/live/live.ts';
-import { href } from '../../core/route.ts';
+import { preferences } from '../../core/preferences.ts';
+import { href, queryText } from '../../core/route.ts';
 import { countObjects, listObjects, nameOf, quoted } from '../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../core/server/managed-object.ts';
-import { numberParameter, textParameter, useUrlState } from '../../core/url-state.ts';
+import { common } from '../../core/text/common.ts';
+import { listParameter, numberParameter, textParameter, useUrlState } from '../../core/url-state.ts';
 import type { StateOf } from '../../core/url-state.ts';
-import { ConnectionState, connectionOf } from '../../parts/badge.tsx';
-import { LinkButton } from '../../parts/button.tsx';
+import { Button, LinkButton } from '../../parts/button.tsx';
 import { CopyAs } from '../../parts/copy.tsx';
 import { userWithTenant } from '../../parts/device-page.tsx';
 import { FilterBar, SlowTextField } from '../../parts/filter-bar.tsx';
@@ -17,10 +21,11 @@ import { useList } from '../../parts/list.ts';
 import { Page } from '../../parts/page.tsx';
 import { QueryField } from '../../parts/query-field.tsx';
 import { sortOf, sortText } from '../../parts/table.tsx';
-import type { Column } from '../../parts/table.tsx';
-import { Time } from '../../parts/time.tsx';
+import { ColumnChoice } from './column-choice.tsx';
+import { chosenColumns, columnsOf, isPath, valueText } from './columns.tsx';
+import { ListActions } from './list-actions.tsx';
+import { ListFile } from './list-file.tsx';
 import { words as deviceWords } from './text.ts';
-import type { DeviceTexts } from './text.ts';
 
 const SHAPE = {
   name: textParameter(),
@@ -28,67 +33,90 @@ const SHAPE = {
   q: textParameter(),
   sort: textParameter(),
   page: numberParameter(1, { minimum: 1 }),
+  /** Columns beside the name, in their order; none stands for those of the person. */
+  cols: listParameter,
 };
 /** Members of every device, for completion. */
 const NAMES = ['name', 'type', 'owner', 'id', 'creationTime.date', 'lastUpdated.date', 'c8y_Hardware.serialNumber'];
 
+type State = StateOf<typeof SHAPE>;
+
 /** The query of the state; the server finds devices alone by `q`. */
-export function deviceQuery({ name, type, q, sort }: StateOf<typeof SHAPE>): string {
+export function deviceQuery({ name, type, q, sort }: Pick<State, 'name' | 'type' | 'q' | 'sort'>): string {
   const parts = [
     ...(name === '' ? [] : [`name eq ${quoted(`${name}*`)}`]),
     ...(type === '' ? [] : [`type eq ${quoted(type)}`]),
     ...(q === '' ? [] : [/\s(?:or)\s/i.test(q) ? `(${q})` : q]),
   ];
   const order = sortOf(sort);
-  const orderBy = order === undefined ? '' : ` $orderby=${order.id} ${order.isDescending ? 'desc' : 'asc'}`;
+  const orderBy =
+    order === undefined || !isPath(order.id) ? '' : ` $orderby=${order.id} ${order.isDescending ? 'desc' : 'asc'}`;
   return `$filter=${parts.length === 0 ? 'has(c8y_IsDevice)' : parts.join(' and ')}${orderBy}`;
 }
 
-const member = (device: ManagedObject, fragment: string, name: string): string => {
-  const value = (device[fragment] as Record<string, unknown> | undefined)?.[name];
-  return value === undefined || value === null ? '' : String(value);
-};
+/** The server has no channel for devices that match: how many came is asked for while the page is seen. */
+const NEW_POLL_MS = 5_000;
+const LONG_AGO = '1970-01-01T00:00:00.000Z';
 
-const columnsOf = (words: DeviceTexts): readonly Column<ManagedObject>[] => [
-  {
-    id: 'name',
-    title: words.name,
-    isHeading: true,
-    isSortable: true,
-    cell: (device) => <a href={href('/devices/:id', { id: device.id })}>{nameOf(device)}</a>,
-  },
-  { id: 'state', title: words.state, cell: (device) => <ConnectionState state={connectionOf(device)} /> },
-  { id: 'type', title: words.type, isSortable: true, cell: ({ type }) => type ?? '' },
-  { id: 'serial', title: words.serial, cell: (device) => member(device, 'c8y_Hardware', 'serialNumber') },
-  {
-    id: 'message',
-    title: words.lastMessage,
-    cell: (device) => {
-      const time = member(device, 'c8y_Availability', 'lastMessage');
-      return time === '' ? '' : <Time value={time} hasAge />;
-    },
-  },
-  {
-    id: 'creationTime',
-    title: words.created,
-    isSortable: true,
-    cell: ({ creationTime }) => <Time value={creationTime} />,
-  },
-  { id: 'id', title: words.id, isNarrow: true, isEnd: true, cell: ({ id }) => <span class="mono">{id}</span> },
-];
+/** When the newest device was made that matches. */
+async function newestTime(filter: string, signal: AbortSignal): Promise<string> {
+  const query = queryText({ q: `${filter} $orderby=creationTime desc`, pageSize: 1, withChildren: 'false' });
+  const path = `/inventory/managedObjects${query}`;
+  const { managedObjects } = await getJson<{ managedObjects: readonly ManagedObject[] }>(path, signal);
+  return managedObjects[0]?.creationTime ?? LONG_AGO;
+}
+
+/** How many devices that match came since the list was read. @param round another one for each reading. */
+function useNewCount(filter: string, round: unknown): number {
+  const [tick, setTick] = useState(0);
+  const since = useLoaded((signal) => newestTime(filter, signal), [filter, round]);
+  usePoll(NEW_POLL_MS, since.data === undefined ? undefined : () => setTick((before) => before + 1));
+  const key = `${filter} ${since.data}`;
+  const counted = useLoaded(
+    tick === 0 || since.data === undefined
+      ? undefined
+      : async (signal) => ({
+          key,
+          count: await countObjects({ q: `${filter} and creationTime.date gt ${quoted(since.data ?? '')}` }, signal),
+        }),
+    [key, tick],
+  );
+  // An answer for an earlier list tells nothing of this one.
+  return counted.data?.key === key ? counted.data.count : 0;
+}
+
+/** A shown row may have left its place: what it is ordered or filtered by is another. */
+function hasMoved(before: ManagedObject, after: ManagedObject, { name, type, q, sort }: State): boolean {
+  const order = sortOf(sort)?.id;
+  const paths = [...(name === '' ? [] : ['name']), ...(type === '' ? [] : ['type']), ...(order ? [order] : [])];
+  return q !== '' || paths.some((path) => valueText(before, path) !== valueText(after, path));
+}
 
 export default function Devices() {
   const words = deviceWords();
   const [state, set] = useUrlState(SHAPE);
   const { name, type, q, sort, page } = state;
   const query = deviceQuery(state);
+  const filter = query.replace(/ \$orderby=.*$/, '');
+  const [round, setRound] = useState(0);
+  const [changed, setChanged] = useState<ReadonlySet<string>>(new Set());
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const [isChoosing, setChoosing] = useState(false);
   const list = useList({
     load: (number, signal) => listObjects({ q: query }, number, signal),
-    count: (signal) => countObjects({ q: query.replace(/ \$orderby=.*$/, '') }, signal),
+    count: (signal) => countObjects({ q: filter }, signal),
     keyOf: ({ id }) => id,
     page,
     inputs: [query],
   });
+  const newCount = useNewCount(filter, `${page} ${round} ${query}`);
+  useEffect(() => setChanged(new Set()), [query, page, round]);
+  // What is not shown any more is not changed either.
+  useEffect(() => setSelected(new Set()), [filter]);
+  const reload = (): void => {
+    setRound((before) => before + 1);
+    list.reload();
+  };
   useLive(
     (list.data ?? []).map(({ id }) => `/managedobjects/${id}`),
     {
@@ -97,13 +125,18 @@ export default function Devices() {
           const change = changeOf(message);
           if (change === undefined) continue;
           const id = message.channel.slice(message.channel.lastIndexOf('/') + 1);
-          list.take(id, change.realtimeAction === 'DELETE' ? undefined : (change.data as ManagedObject), false);
+          const before = list.data?.find((device) => device.id === id);
+          const after = change.realtimeAction === 'DELETE' ? undefined : (change.data as ManagedObject);
+          list.take(id, after, false);
+          if (before !== undefined && after !== undefined && hasMoved(before, after, state))
+            setChanged((known) => new Set(known).add(id));
         }
       },
-      onGap: list.reload,
+      onGap: reload,
     },
   );
-  const columns = useMemo(() => columnsOf(words), [words]);
+  const chosen = chosenColumns(state.cols, preferences.value.deviceColumns);
+  const columns = useMemo(() => columnsOf(chosen, words), [chosen.join(), words]);
   const hasFilters = name !== '' || type !== '' || q !== '';
   const clear = (): void => set({ name: '', type: '', q: '', page: 1 }, { isStep: true });
   const isQueryWrong = list.error?.status === 422 && q !== '';
@@ -113,6 +146,10 @@ export default function Devices() {
       title={words.title}
       actions={
         <>
+          <Button icon={Columns3} onClick={() => setChoosing(true)}>
+            {common().columns}
+          </Button>
+          <ListFile query={query} columns={chosen} />
           <CopyAs
             request={{ path: `/inventory/managedObjects?${new URLSearchParams({ q: query, pageSize: '100' })}` }}
             user={userWithTenant()}
@@ -138,13 +175,21 @@ export default function Devices() {
       </FilterBar>
       <ListPage
         label={words.title}
-        list={isQueryWrong ? { ...list, error: undefined } : list}
+        list={{
+          ...list,
+          ...(isQueryWrong ? { error: undefined } : {}),
+          newCount,
+          changedCount: changed.size,
+          showNew: reload,
+        }}
         columns={columns}
         keyOf={({ id }) => id}
         page={page}
         onPage={(value) => set({ page: value }, { isStep: true })}
         sort={order}
         onSort={(value) => set({ sort: sortText(value), page: 1 }, { isStep: true })}
+        selection={{ keys: selected, onChange: setSelected, nameOf }}
+        bulk={<ListActions ids={selected} onSelect={setSelected} onChanged={reload} />}
         hasFilters={hasFilters}
         onClearFilters={clear}
         empty={
@@ -156,6 +201,14 @@ export default function Devices() {
           </>
         }
       />
+      {isChoosing && (
+        <ColumnChoice
+          chosen={chosen}
+          devices={list.data ?? []}
+          onChange={(cols) => set({ cols }, { isStep: true })}
+          onClose={() => setChoosing(false)}
+        />
+      )}
     </Page>
   );
 }

@@ -1,5 +1,8 @@
 /** German of text.ts. */
+import { numberText, plural } from '../../core/text/language.ts';
 import type { DeviceTexts } from './text.ts';
+
+const devices = (count: number): string => `${numberText(count)} ${plural(count, { one: 'Gerät', other: 'Geräte' })}`;
 
 const de: DeviceTexts = {
   title: 'Geräte',
@@ -17,7 +20,36 @@ const de: DeviceTexts = {
   updated: 'Zuletzt geändert',
   lastMessage: 'Letzte Nachricht',
   alarms: 'Alarme',
-  noAlarms: 'keine',
+  availability: 'Verfügbarkeit',
+  availabilities: { AVAILABLE: 'Verfügbar', UNAVAILABLE: 'Nicht verfügbar', MAINTENANCE: 'Wartung' },
+  columnUp: (title) => `${title} nach vorn`,
+  columnDown: (title) => `${title} nach hinten`,
+  columnRemove: (title) => `${title} entfernen`,
+  columnAdd: 'Spalte hinzufügen',
+  columnAddHint: 'Eine aus der Liste oder der Pfad eines beliebigen Felds, etwa c8y_Firmware.version.',
+  columnPathBad: 'Schreiben Sie Namen, durch Punkte verbunden, ohne Leerzeichen und Kommas',
+  columnsFull: (max) => `Eine Liste hat höchstens ${numberText(max)} Spalten`,
+  columnsNone: 'Lassen Sie mindestens eine Spalte stehen',
+  columnsUsual: 'Übliche Spalten',
+  exportCsv: 'Als CSV exportieren',
+  exportRead: (count) => `${devices(count)} gelesen`,
+  exportCut: (max) => `Die Datei hat die ersten ${numberText(max)} Geräte.`,
+  exportAll: 'Alle exportieren',
+  selectedTooMany: (max) => `Wählen Sie höchstens ${numberText(max)} Geräte aus`,
+  someFailed: (failed, done, first) =>
+    `${devices(failed)} nicht erledigt und weiter ausgewählt, ${numberText(done)} erledigt. Der erste Fehler: ${first}`,
+  addToGroup: 'In eine Gruppe',
+  addCount: (count) => `${devices(count)} hinzufügen`,
+  addedToGroup: (count) => (count === 0 ? 'Alle sind schon darin' : `${devices(count)} zur Gruppe hinzugefügt`),
+  sendOperation: 'Operation senden',
+  sendOperationTo: (count) => `Operation senden: ${devices(count)}`,
+  operationsSent: (count) => `Gesendet: ${devices(count)}`,
+  removeMany: (count) => `${devices(count)} löschen`,
+  removeManyText:
+    'Ihre Messwerte, Ereignisse, Alarme und Operationen werden mit gelöscht. Das lässt sich nicht rückgängig machen.',
+  removeManyChildren: 'Auch ihre Untergeräte und Anlagen löschen',
+  removeManyUsers: 'Auch die Benutzer löschen, mit denen sie sich anmelden',
+  removedMany: (count) => `Gelöscht: ${devices(count)}`,
   nameFilter: 'Name beginnt mit',
   typeFilter: 'Typ',
   query: 'Abfrage',
@@ -35,7 +67,6 @@ const de: DeviceTexts = {
   edit: 'Bearbeiten',
   editTitle: 'Gerät bearbeiten',
   changed: (name) => `${name} ist geändert`,
-  changedMeanwhile: 'Es wurde inzwischen geändert. Laden Sie die Seite neu, um seinen Stand zu sehen.',
   remove: 'Löschen',
   removeTitle: (name) => `${name} löschen?`,
   removeText:
@@ -46,6 +77,18 @@ const de: DeviceTexts = {
   interval: 'Erwartet alle',
   minutes: (count) => `${count} min`,
   rawHint: 'So, wie der Server es speichert. Zahlen behalten ihre Ziffern.',
+  rawEditHint:
+    'Was der Server selbst führt, etwa Kennung, Zeiten und Kinder, steht hier nicht. Ein entferntes Feld wird gelöscht.',
+  rawReview: 'Änderungen ansehen',
+  rawFormat: 'Einrücken',
+  rawUnchanged: 'Noch ist nichts geändert',
+  rawKept: (name) => `${name} führt der Server selbst: nehmen Sie es heraus`,
+  rawLine: (line, message) => `Zeile ${numberText(line)}: ${message}`,
+  rawMeanwhile: 'Das Objekt wurde inzwischen geändert.',
+  rawMeanwhileText: 'Noch ist nichts gespeichert. Was andere geändert haben:',
+  rawKeepMine: 'Übernehmen und meine Änderungen behalten',
+  rawDiscard: 'Meine Änderungen verwerfen',
+  rawBoth: (names) => `Auch von anderen geändert, jetzt wie von Ihnen geschrieben: ${names.join(', ')}`,
   restart: 'Neu starten',
   restarted: 'Der Neustart ist unterwegs',
   restartOffline: 'Das Gerät ist nicht verbunden: es startet neu, wenn es wiederkommt.',

@@ -20,7 +20,9 @@ export async function registerDevice(device: {
   readonly password: string;
 }): Promise<string> {
   const { clientId, name, password } = device;
-  const lines = ['ID;CREDENTIALS;TYPE;NAME', [clientId, password, 'trial', name].map(cell).join(';')];
+  // An agent takes operations.
+  const columns = 'ID;CREDENTIALS;TYPE;NAME;com_platform_model_Agent.active';
+  const lines = [columns, [clientId, password, 'trial', name, 'true'].map(cell).join(';')];
   const form = new FormData();
   form.set('file', new Blob([lines.join('\n')], { type: 'text/csv' }), 'device.csv');
   const path = '/devicecontrol/bulkNewDeviceRequests';

@@ -1,28 +1,44 @@
-/** A device as the server stores it, digit for digit. */
-import { sendRaw } from '../../../core/api/send.ts';
+/** A device as the server stores it, digit for digit, to read and to edit. */
+import { Pencil } from 'lucide';
+import { useState } from 'preact/hooks';
 import { useLoaded } from '../../../core/api/request.ts';
 import type { ScreenProps } from '../../../core/route.ts';
+import { Button } from '../../../parts/button.tsx';
 import { DevicePage } from '../../../parts/device-page.tsx';
+import type { DeviceContent } from '../../../parts/device-page.tsx';
 import { JsonView } from '../../../parts/json.tsx';
 import { With } from '../../../parts/states.tsx';
 import { words as deviceWords } from '../text.ts';
+import { RawEditor, readText } from './raw-editor.tsx';
 
-function Raw({ id, version }: { readonly id: string; readonly version: string | undefined }) {
+const ADMIN = ['ROLE_INVENTORY_ADMIN', 'ROLE_MANAGED_OBJECT_ADMIN'];
+
+function Raw({ device, onChanged }: DeviceContent) {
   const words = deviceWords();
-  const loaded = useLoaded(
-    async (signal) => (await sendRaw(`/inventory/managedObjects/${encodeURIComponent(id)}`, { signal })).text(),
-    [id, version],
-  );
+  const { id, lastUpdated } = device;
+  const loaded = useLoaded((signal) => readText(id, signal), [id, lastUpdated]);
+  /** The object as it was when the editing began. */
+  const [edited, setEdited] = useState<string>();
+  if (edited !== undefined)
+    return <RawEditor id={id} text={edited} onSaved={onChanged} onClose={() => setEdited(undefined)} />;
   return (
     <>
-      <p class="muted">{words.rawHint}</p>
+      <div class="row row-apart">
+        <p class="muted">{words.rawHint}</p>
+        <Button
+          icon={Pencil}
+          roles={ADMIN}
+          blocked={loaded.data === undefined ? words.rawHint : undefined}
+          onClick={() => setEdited(loaded.data)}
+        >
+          {words.edit}
+        </Button>
+      </div>
       <With loaded={loaded}>{(text) => <JsonView text={text} label={words.raw} />}</With>
     </>
   );
 }
 
 export default function DeviceRaw({ params }: ScreenProps) {
-  return (
-    <DevicePage id={params['id']}>{({ device }) => <Raw id={device.id} version={device.lastUpdated} />}</DevicePage>
-  );
+  return <DevicePage id={params['id']}>{(content) => <Raw {...content} />}</DevicePage>;
 }

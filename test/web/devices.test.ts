@@ -1,0 +1,112 @@
+/** What the screens of devices compute, without a browser: columns, the file of the list, changes of JSON. */
+import t from 'tap';
+import { workOnMany } from '../../web/core/api/many.ts';
+import { preferencesOf } from '../../web/core/preferences.ts';
+import { openAlarms } from '../../web/parts/badge.tsx';
+import { USUAL_COLUMNS, chosenColumns, isPath, pathsOf, valueText } from '../../web/screens/devices/columns.tsx';
+import {
+  changeBody,
+  editableText,
+  keptMember,
+  membersOf,
+  namedLine,
+  rebased,
+} from '../../web/screens/devices/device/raw-change.ts';
+import { deviceFile } from '../../web/screens/devices/list-file.tsx';
+
+const PUMP = { id: '7', name: 'Pump', c8y_Hardware: { model: 'P,1' }, list: [1, 2], c8y_Notes: null };
+
+t.test('columns come from the address, else from the person, and any path is one', async (t) => {
+  t.same(chosenColumns([], []), USUAL_COLUMNS);
+  t.same(chosenColumns([], ['owner']), ['owner']);
+  t.same(chosenColumns(['a.b', 'a.b', "x' or", 'type'], ['owner']), ['a.b', 'type']);
+  t.equal(
+    chosenColumns(
+      Array.from({ length: 50 }, (_, index) => `c${index}`),
+      [],
+    ).length,
+    20,
+  );
+  t.notOk(['', 'a..b', 'a b', 'a,b', 'x'.repeat(201)].some(isPath));
+  t.same(preferencesOf({ deviceColumns: ['type', 7] }).deviceColumns, ['type']);
+  t.same(pathsOf([PUMP, { id: '8', 'a b': 1, deep: { er: 1 } }], 10), [
+    'c8y_Hardware.model',
+    'c8y_Notes',
+    'deep.er',
+    'id',
+    'list',
+    'name',
+  ]);
+  t.same(
+    ['name', 'c8y_Hardware.model', 'c8y_Hardware', 'list', 'c8y_Notes', 'name.length', 'constructor.name'].map((path) =>
+      valueText(PUMP, path),
+    ),
+    ['Pump', 'P,1', '{"model":"P,1"}', '[1,2]', '', '', ''],
+  );
+  t.same(openAlarms({ critical: 0, minor: '2', warning: 1, other: 3 }), [
+    { severity: 'MINOR', count: 2 },
+    { severity: 'WARNING', count: 1 },
+  ]);
+});
+
+t.test('the file of the list has each device once, and ends at its bound', async (t) => {
+  const pages = [
+    { managedObjects: [PUMP, { id: '8', name: '=1+1' }], next: 'page 2' },
+    { managedObjects: [{ id: '8' }, { id: '9', name: 'Last' }] },
+  ];
+  const columns = ['name', 'c8y_Hardware.model'].map((path) => ({ path, title: path }));
+  const counts: number[] = [];
+  const load = (page: number) => Promise.resolve(pages[page - 1]);
+  const file = await deviceFile(load, columns, (count) => counts.push(count));
+  t.same(file, {
+    lines: ['name,c8y_Hardware.model\r\n', 'Pump,"P,1"\r\n', "'=1+1,\r\n", 'Last,\r\n'],
+    isCut: false,
+  });
+  t.same(counts, [2, 3]);
+  const cut = await deviceFile(load, columns, () => undefined, 2);
+  t.same([cut.lines.length, cut.isCut], [3, true]);
+});
+
+t.test('work on many goes on behind a failure', async (t) => {
+  const { done, failed } = await workOnMany([1, 2, 3, 4, 5, 6], async (item) => {
+    if (item === 2) throw new Error('no');
+    return item * 2;
+  });
+  t.same(
+    done.map(({ result }) => result),
+    [2, 6, 8, 10, 12],
+  );
+  t.same(
+    failed.map(({ item }) => item),
+    [2],
+  );
+});
+
+t.test('JSON is changed by member, and keeps every digit', async (t) => {
+  const text =
+    '{"id":"7","c8y_N":{"v":1.10000000000000000001e5},"a\\"}:,":[{"b":2},"}"],"name":"x","c8y_Connection":{}}';
+  t.same([...membersOf(text)].slice(1, 4), [
+    ['c8y_N', '{"v":1.10000000000000000001e5}'],
+    ['a"}:,', '[{"b":2},"}"]'],
+    ['name', '"x"'],
+  ]);
+  t.same([...membersOf('{}')], []);
+  const base = editableText(text);
+  t.notMatch(base, /"id"|c8y_Connection/);
+  t.match(base, /1\.10000000000000000001e5/);
+  t.equal(keptMember('{"name":"a","self":"x"}'), 'self');
+  t.equal(changeBody(base, base.replace(/\s+/g, ' ')), '{}', 'white space is not a change');
+  const mine = base.replace('"x"', '"y"').replace('1.10000000000000000001', '2.20000000000000000002');
+  t.same(
+    [...membersOf(changeBody(base, mine))],
+    [
+      ['c8y_N', '{\n    "v": 2.20000000000000000002e5\n  }'],
+      ['name', '"y"'],
+    ],
+  );
+  t.equal(changeBody('{"a":1,"b":2}', '{"b":2}').replace(/\s/g, ''), '{"a":null}');
+  const { text: merged, both } = rebased('{"a":1,"b":2,"c":3}', '{"a":1,"b":5}', '{"a":9,"b":7,"c":3,"d":4}');
+  t.same([JSON.parse(merged), both], [{ a: 9, b: 5, d: 4 }, ['b']]);
+  t.equal(namedLine('{\n  "name": "x",\n  "type": 5\n}', 'The field type has the value 5; it takes a text'), 3);
+  t.equal(namedLine('{\n  "name": "x"\n}', 'no such thing'), undefined);
+});
