@@ -23,6 +23,7 @@ import { operationRoutes } from './screens/operations/routes.ts';
 import { scoringRoutes } from './screens/scoring/routes.ts';
 import { subscriptionRoutes } from './screens/subscriptions/routes.ts';
 import { trafficRoutes } from './screens/traffic/routes.ts';
+import { templateRoutes } from './screens/templates/routes.ts';
 
 /** `localStorage.setItem('millrace.gallery', 'yes')` shows what is for developers. */
 const isForDevelopers = (): boolean => {
@@ -52,6 +53,7 @@ export const ROUTES: readonly RouteEntry[] = [
   ...groupRoutes,
   ...operationRoutes,
   ...bulkRoutes,
+  ...templateRoutes,
   ...mapRoutes,
   ...eventRoutes,
   ...exploreRoutes,

@@ -13,8 +13,10 @@ import { dataScreens } from './screens/data.ts';
 import { deviceScreens } from './screens/devices.ts';
 import { everyScreen } from './screens/everywhere.ts';
 import { operationScreens } from './screens/operations.ts';
+import { keyboardWalk } from './screens/keyboard.ts';
 import { loginScreens } from './screens/login.ts';
 import { trafficScreens } from './screens/traffic.ts';
+import { templateScreens } from './screens/templates.ts';
 
 const AREAS: readonly (readonly [name: string, tests: (t: Test, console: ConsoleBrowser) => Promise<void>])[] = [
   ['login', loginScreens],
@@ -23,6 +25,8 @@ const AREAS: readonly (readonly [name: string, tests: (t: Test, console: Console
   ['operations', operationScreens],
   ['data', dataScreens],
   ['traffic', trafficScreens],
+  ['templates', templateScreens],
+  ['keyboard', keyboardWalk],
   ['every screen', everyScreen],
   // Last: the language that it keeps with the user would be that of all pages.
   ['account', accountScreens],

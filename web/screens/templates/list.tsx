@@ -1,0 +1,175 @@
+/** Template collections of SmartREST 2.0: what there is, new ones, import. */
+import { Plus, Upload } from 'lucide';
+import { useMemo, useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import { changeJson } from '../../core/api/json.ts';
+import { useAction } from '../../core/api/request.ts';
+import { notify } from '../../core/notices.ts';
+import { href } from '../../core/route.ts';
+import { countObjects, listObjects, nameOf, quoted } from '../../core/server/managed-object.ts';
+import type { ManagedObject } from '../../core/server/managed-object.ts';
+import { common } from '../../core/text/common.ts';
+import { numberText } from '../../core/text/language.ts';
+import { numberParameter, textParameter, useUrlState } from '../../core/url-state.ts';
+import { Button, LinkButton } from '../../parts/button.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { FileField, Form, TextField } from '../../parts/fields.tsx';
+import { FilterBar, SlowTextField } from '../../parts/filter-bar.tsx';
+import { ListPage } from '../../parts/list-page.tsx';
+import { useList } from '../../parts/list.ts';
+import { Page } from '../../parts/page.tsx';
+import { FormFault } from '../../parts/states.tsx';
+import type { Column } from '../../parts/table.tsx';
+import { Time } from '../../parts/time.tsx';
+import { OBJECT_TYPE, bodyOf, collectionOf, readFile } from './template-data.ts';
+import type { Collection } from './template-data.ts';
+import { words as templateWords } from './text.ts';
+import type { TemplateTexts } from './text.ts';
+
+const SHAPE = { name: textParameter(), page: numberParameter(1, { minimum: 1 }) };
+export const CREATE = [
+  'ROLE_INVENTORY_ADMIN',
+  'ROLE_INVENTORY_CREATE',
+  'ROLE_MANAGED_OBJECT_ADMIN',
+  'ROLE_MANAGED_OBJECT_CREATE',
+];
+
+const columnsOf = (words: TemplateTexts): readonly Column<ManagedObject>[] => [
+  {
+    id: 'name',
+    title: words.name,
+    isHeading: true,
+    cell: (object) => <a href={href('/templates/:id', { id: object.id })}>{nameOf(object)}</a>,
+  },
+  { id: 'xid', title: words.xid, cell: (object) => <span class="mono">{collectionOf(object)?.xid}</span> },
+  {
+    id: 'requests',
+    title: words.requests,
+    isEnd: true,
+    cell: (object) => numberText(collectionOf(object)?.requests.length ?? 0),
+  },
+  {
+    id: 'responses',
+    title: words.responses,
+    isEnd: true,
+    cell: (object) => numberText(collectionOf(object)?.responses.length ?? 0),
+  },
+  { id: 'updated', title: words.updated, cell: ({ lastUpdated }) => <Time value={lastUpdated} hasAge /> },
+];
+
+function Import({ onClose }: { readonly onClose: () => void }) {
+  const words = templateWords();
+  const { route } = useLocation();
+  const [found, setFound] = useState<Collection>();
+  const [fault, setFault] = useState<string>();
+  const read = async (file: File | undefined): Promise<void> => {
+    const collection = file === undefined ? undefined : readFile(await file.text());
+    setFound(collection);
+    setFault(file === undefined || collection !== undefined ? undefined : words.notACollection);
+  };
+  const save = useAction(async () => {
+    if (found === undefined) return;
+    const made = await changeJson<ManagedObject>('POST', '/inventory/managedObjects', bodyOf(found));
+    notify(words.saved(found.name));
+    onClose();
+    if (made !== undefined) route(href('/templates/:id', { id: made.id }));
+  });
+  return (
+    <Dialog
+      title={words.importTitle}
+      onClose={onClose}
+      foot={
+        <>
+          <Button onClick={onClose}>{common().cancel}</Button>
+          <Button
+            kind="main"
+            type="submit"
+            form="import-templates"
+            isBusy={save.isRunning}
+            blocked={found === undefined ? words.file : undefined}
+          >
+            {common().save}
+          </Button>
+        </>
+      }
+    >
+      <Form id="import-templates" onSubmit={() => void save.run()}>
+        <FileField
+          label={words.file}
+          accept=".json,application/json"
+          error={fault}
+          onFile={(file) => void read(file)}
+        />
+        {found !== undefined && (
+          <>
+            <p>{words.count(found.requests.length + found.responses.length)}</p>
+            <TextField
+              label={words.name}
+              value={found.name}
+              isRequired
+              onInput={(name) => setFound({ ...found, name })}
+            />
+            <TextField
+              label={words.xid}
+              value={found.xid}
+              isMono
+              isRequired
+              hint={words.xidHint}
+              onInput={(xid) => setFound({ ...found, xid })}
+            />
+          </>
+        )}
+        <FormFault error={save.error} />
+      </Form>
+    </Dialog>
+  );
+}
+
+export default function Templates() {
+  const words = templateWords();
+  const [{ name, page }, set] = useUrlState(SHAPE);
+  const [isImporting, setImporting] = useState(false);
+  const condition = name === '' ? '' : ` and name eq ${quoted(`${name}*`)}`;
+  const filter = `$filter=type eq ${quoted(OBJECT_TYPE)}${condition}`;
+  const list = useList({
+    load: (number, signal) => listObjects({ query: `${filter} $orderby=name asc` }, number, signal),
+    count: (signal) => countObjects({ query: filter }, signal),
+    keyOf: ({ id }) => id,
+    page,
+    inputs: [filter],
+  });
+  const columns = useMemo(() => columnsOf(words), [words]);
+  const clear = (): void => set({ name: '', page: 1 }, { isStep: true });
+  return (
+    <Page
+      title={words.title}
+      actions={
+        <>
+          <Button icon={Upload} roles={CREATE} onClick={() => setImporting(true)}>
+            {words.importFile}
+          </Button>
+          <LinkButton kind="main" icon={Plus} href={href('/templates/:id', { id: 'new' })}>
+            {words.create}
+          </LinkButton>
+        </>
+      }
+    >
+      <p class="muted">{words.intro}</p>
+      <FilterBar onClear={name === '' ? undefined : clear}>
+        <SlowTextField label={words.nameFilter} value={name} onChange={(value) => set({ name: value, page: 1 })} />
+      </FilterBar>
+      <ListPage
+        label={words.title}
+        list={list}
+        columns={columns}
+        keyOf={({ id }) => id}
+        page={page}
+        onPage={(value) => set({ page: value }, { isStep: true })}
+        hasFilters={name !== ''}
+        onClearFilters={clear}
+        empty={<p>{words.empty}</p>}
+      />
+      {isImporting && <Import onClose={() => setImporting(false)} />}
+    </Page>
+  );
+}
