@@ -3,7 +3,7 @@ import { numberText } from '../../core/text/language.ts';
 import type { ChartTexts } from './text.ts';
 
 const de: ChartTexts = {
-  keys: 'Pfeiltasten bewegen den Zeiger, Pos1 und Ende gehen an die Enden, Eingabe beginnt und beendet einen Bereich zum Vergrößern, Escape nimmt den Zeiger weg.',
+  keys: 'Pfeiltasten bewegen den Zeiger, Pos1 und Ende gehen an die Enden, die Eingabetaste beginnt und beendet einen Bereich zum Vergrößern, Escape nimmt den Zeiger weg.',
   hint: 'Ziehen vergrößert',
   noValues: 'Keine Werte in diesem Zeitraum',
   at: (time) => `Um ${time}`,

@@ -7,7 +7,7 @@ const alarms = (count: number): string => `${numberText(count)} ${plural(count, 
 const de: AlarmTexts = {
   title: 'Alarme',
   one: 'Alarm',
-  severity: 'Schwere',
+  severity: 'Schweregrad',
   text: 'Text',
   status: 'Status',
   source: 'Gerät',
@@ -30,7 +30,7 @@ const de: AlarmTexts = {
   confirmText: (count) =>
     `Das ändert ${alarms(count)}, auf die die Filter passen, auch die anderer Seiten. Es lässt sich rückgängig machen.`,
   empty: 'Kein Alarm ist offen. Alarme, die Geräte senden, erscheinen hier von selbst.',
-  hint: 'Alle Schweren zeigen oder nur eine',
+  hint: 'Alle Schweregrade zeigen oder nur einen',
   history: 'Verlauf',
   noHistory: 'Niemand hat ihn geändert, seit er gemeldet wurde.',
   user: 'Benutzer',

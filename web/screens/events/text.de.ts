@@ -14,10 +14,10 @@ const de: EventTexts = {
   file: 'Datei',
   view: 'Ansicht',
   past: 'Vergangene, in Seiten',
-  stream: 'Strom, wie sie eintreffen',
+  stream: 'Live, wie sie eintreffen',
   pause: 'Anhalten',
   resume: 'Weiter',
-  waiting: 'Es wird auf Ereignisse gewartet. Der Strom zeigt die, die eintreffen, während er offen ist.',
+  waiting: 'Es wird auf Ereignisse gewartet. Hier erscheinen die, die eintreffen, während diese Ansicht offen ist.',
   kept: (count) => `${numberText(count)} behalten, höchstens 1.000`,
   pausedNew: (count) =>
     `${numberText(count)} ${plural(count, { one: 'Ereignis', other: 'Ereignisse' })} seit dem Anhalten`,

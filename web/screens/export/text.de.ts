@@ -4,7 +4,7 @@ import type { ExportTexts } from './text.ts';
 const de: ExportTexts = {
   title: 'Export',
   intro:
-    'Ganze Listen als Dateien, die der Server als Strom sendet. Ein Benutzer hat höchstens fünf Exporte zugleich; ein weiterer wird mit 503 und der Wartezeit beantwortet.',
+    'Ganze Listen als Dateien, die der Server fortlaufend sendet. Ein Benutzer hat höchstens fünf Exporte zugleich; ein weiterer wird mit 503 und der Wartezeit beantwortet.',
   kind: 'Was',
   kinds: { measurements: 'Messwerte', events: 'Ereignisse', alarms: 'Alarme', objects: 'Geräte und andere Objekte' },
   format: 'Format',

@@ -23,7 +23,7 @@ const de: HomeTexts = {
     data: 'Daten sehen',
     dataText: 'Die erste Nachricht erscheint innerhalb einer Sekunde auf der Seite.',
     user: 'Zweiten Benutzer anlegen, und sichern',
-    userText: 'Bei einem Verwalter genügt ein verlorenes Passwort, und es gibt keinen mehr.',
+    userText: 'Bei nur einem Administrator genügt ein verlorenes Passwort, und niemand kommt mehr hinein.',
   },
   count: (count) => `${numberText(count)} ${plural(count, { one: 'Gerät', other: 'Geräte' })}`,
 };
