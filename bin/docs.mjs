@@ -12,3 +12,5 @@ const { configurationPage } = await import(new URL('../dist/src/config/config.js
 writeFileSync(join(root, 'docs', 'reference', 'settings.md'), configurationPage());
 const { helpFile } = await import(new URL('../dist/src/cli/program.js', import.meta.url).href);
 writeFileSync(join(root, 'bin', 'help.json'), helpFile());
+const { pmmlPage } = await import(new URL('../dist/src/scoring-workers/pmml/reference/page.js', import.meta.url).href);
+writeFileSync(join(root, 'docs', 'reference', 'pmml.md'), pmmlPage());

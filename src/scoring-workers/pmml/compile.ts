@@ -19,6 +19,7 @@ import {
   type TargetField,
 } from './models/model.ts';
 import { type ApplyTarget, compileTarget } from './models/targets.ts';
+import { regressorFields } from './models/time-series/regressors.ts';
 import { compileOutputs } from './output/outputs.ts';
 import type { Predicate } from './predicates/predicate.ts';
 
@@ -74,7 +75,7 @@ export function compileTopModel(element: Element, parts: Parts): TopModel {
         : makeInput(field, mining, data, COLLECTION_FUNCTIONS.has(functionName)),
     );
   }
-  if (functionName === 'timeSeries' && fields.every(isTarget)) inputs.push(stepInput(scope, parts));
+  if (functionName === 'timeSeries' && lacksStep(element, fields)) inputs.push(stepInput(scope, parts));
   const model = finishModel({ element, fields, functionName, scope, parts, depth: 0 });
   return {
     model,
@@ -84,6 +85,11 @@ export function compileTopModel(element: Element, parts: Parts): TopModel {
     scope,
     typeOf: (name) => parts.data.get(name)?.type,
   };
+}
+
+function lacksStep(element: Element, fields: readonly MiningField[]): boolean {
+  const regressors = regressorFields(element);
+  return fields.every((field) => isTarget(field) || regressors.has(field.name));
 }
 
 /** The step that a forecast is for, where the model declares no field for it. */
@@ -160,7 +166,7 @@ function finishModel(given: Unfinished): EvaluatedModel {
     target: targets[0],
     targets,
     problems: parts.problems,
-    activeFields: fields.filter((field) => !isTarget(field)).map(({ name }) => name),
+    activeFields: fields.filter(({ usage }) => usage === 'active').map(({ name }) => name),
     expression: (child, among = scope) => parts.expression(child, among),
     predicate: (child, among = scope) => parts.predicate(child, among),
     nested: (child, among) => compileNested(child, among, parts, depth + 1),
@@ -241,12 +247,23 @@ function targetsOf(
       const name = child.attribute('field');
       if (name !== undefined) names.push(name);
     }
+  const named = targetAttribute(element);
+  if (names.length === 0 && named !== undefined) names.push(named);
   return names.map((name) => {
     const data = parts.data.get(name);
     const type = data?.type ?? (functionName === 'regression' ? 'double' : 'string');
     const optype = data?.optype ?? (functionName === 'regression' ? 'continuous' : 'categorical');
     return { name, type, optype, data };
   });
+}
+
+/** Where older documents name the target, which their MiningSchema may lack. */
+function targetAttribute(element: Element): string | undefined {
+  return (
+    element.attribute('targetFieldName') ??
+    element.attribute('targetVariableName') ??
+    element.child('BayesOutput')?.attribute('fieldName')
+  );
 }
 
 function functionOf(element: Element): MiningFunction {

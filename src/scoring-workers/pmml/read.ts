@@ -89,11 +89,14 @@ const KEPT: ReadonlySet<string> = new Set(['TransformationDictionary', 'LocalTra
 const isModelLike = (element: Element): boolean =>
   element.name.endsWith('Model') || ['NeuralNetwork', 'Scorecard'].includes(element.name);
 
+/** Versions of PMML that documents may have. */
+export const VERSIONS = '2.0 to 4.4';
+
 function checkRoot(root: Element, element: Element | undefined, problems: Problems): void {
   if (root.name !== 'PMML') throw new PmmlError(root, `the root is '${root.name}', not PMML`);
   const version = root.attribute('version');
   if (version !== undefined && !/^[234](?:\.\d+)*$/.test(version.trim()))
-    throw new PmmlError(root, `'version' is '${version}'; it may be 2.0 to 4.4`);
+    throw new PmmlError(root, `'version' is '${version}'; it may be ${VERSIONS}`);
   if (version === undefined) problems.warn(root, "the attribute 'version' is missing; the document is read as 4.4");
   if (element === undefined) throw new PmmlError(root, 'the model is missing');
   for (const other of root.children.filter((child) => child !== element && isModelLike(child)))

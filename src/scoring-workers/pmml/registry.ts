@@ -1,9 +1,9 @@
 import type { Collectors } from './document/reader.ts';
 import { compileAnomalyDetection } from './models/anomaly-detection.ts';
 import { compileAssociation } from './models/association.ts';
-import { compileBaseline } from './models/baseline.ts';
+import { compileBaseline } from './models/baseline/baseline.ts';
 import { compileBayesianNetwork } from './models/bayesian-network/bayesian-network.ts';
-import { compileClustering } from './models/clustering.ts';
+import { compileClustering } from './models/clustering/clustering.ts';
 import { compileGeneralRegression } from './models/general-regression/general-regression.ts';
 import { compileGaussianProcess } from './models/gaussian-process.ts';
 import { compileMining } from './models/mining/mining.ts';

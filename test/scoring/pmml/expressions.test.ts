@@ -92,7 +92,8 @@ t.test('norms', async (t) => {
     () => value('<NormContinuous field="x"><LinearNorm orig="0" norm="1"/></NormContinuous>'),
     /has 1 LinearNorm/,
   );
-  t.throws(() => value(line('').replace('orig="4"', 'orig="1"')), /may not be less/);
+  const falling = '<LinearNorm orig="0" norm="2"/><LinearNorm orig="-4" norm="0"/>';
+  t.equal(value(`<NormContinuous field="x">${falling}</NormContinuous>`, { x: -2 }), 1);
   t.throws(() => value(line('outliers="cut"')), /'outliers' is 'cut'/);
   t.equal(value('<NormDiscrete field="n" value="1.0"/>', { n: 1 }), 1);
   t.equal(value('<NormDiscrete field="b" value="TRUE"/>', { b: true }), 1);

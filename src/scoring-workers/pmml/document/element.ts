@@ -1,3 +1,5 @@
+const NO_ELEMENTS: readonly Element[] = [];
+
 /** One element of a PMML document, with its place in the text. Namespaces are dropped: PMML has one. */
 export class Element {
   readonly name: string;
@@ -7,7 +9,10 @@ export class Element {
   /** Where its tag begins: characters from the beginning of the document. */
   readonly offset: number;
   readonly parent: Element | undefined;
+  /** The elements inside of it, without those of vendors. */
   readonly children: Element[] = [];
+  /** `Extension` elements inside of it: content of vendors may stand anywhere and is never taken for that of the standard. */
+  extensions: readonly Element[] = NO_ELEMENTS;
   /** What stands between the tags, without the text of children. */
   text = '';
   /** What a collector made of children that are not kept as elements, such as the nodes of a tree. */
@@ -34,6 +39,10 @@ export class Element {
   child(name: string): Element | undefined {
     for (const child of this.children) if (child.name === name) return child;
     return undefined;
+  }
+
+  extend(extension: Element): void {
+    this.extensions = [...this.extensions, extension];
   }
 
   childrenOf(...names: readonly string[]): Element[] {
@@ -86,6 +95,7 @@ export function release(element: Element, keeps: ReadonlySet<string>): void {
     if (keeps.has(next.name)) continue;
     for (const child of next.children) waiting.push(child);
     next.children.length = 0;
+    next.extensions = NO_ELEMENTS;
     next.packed = undefined;
   }
 }

@@ -113,7 +113,7 @@ export class DocumentReader {
     }
     const element = new Element(name, attributes, this.#place, parent);
     if (parent === undefined) this.#root = element;
-    else if (parent !== this.#collecting) parent.children.push(element);
+    else if (parent !== this.#collecting) put(element, parent);
     this.#current = element;
   }
 
@@ -133,12 +133,22 @@ export class DocumentReader {
     }
     if (current === undefined) return;
     this.#current = current.parent;
-    if (collector !== undefined && current.parent === this.#collecting) collector.child(current);
+    if (collector !== undefined && current.parent === this.#collecting && current.name !== EXTENSION)
+      collector.child(current);
   }
 
   #text(text: string): void {
     if (this.#current !== undefined && this.#current !== this.#collecting) this.#current.text += text;
   }
+}
+
+const EXTENSION = 'Extension';
+/** Extensions that one element keeps; further ones are left out. */
+const EXTENSIONS_MAX = 1_000;
+
+function put(element: Element, parent: Element): void {
+  if (element.name !== EXTENSION) parent.children.push(element);
+  else if (parent.extensions.length < EXTENSIONS_MAX) parent.extend(element);
 }
 
 /** Reads a whole document. */

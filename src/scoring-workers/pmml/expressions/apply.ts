@@ -15,8 +15,7 @@ const TREATMENTS = ['returnInvalid', 'asIs', 'asMissing'] as const;
  */
 export function compileApply(element: Element, scope: Scope): Expression {
   const name = element.required('function');
-  const children = element.children.filter((child) => child.name !== 'Extension');
-  const args = children.map((child) => scope.names.compile(child, scope));
+  const args = element.children.map((child) => scope.names.compile(child, scope));
   const missing = element.attribute('mapMissingTo');
   const byDefault = element.attribute('defaultValue');
   if (missing === undefined) return withDefault(compileCall(name, args, element, scope), byDefault);
@@ -40,6 +39,9 @@ function compileCall(name: string, args: readonly Expression[], element: Element
   if (definition !== undefined) return compileUserCall(definition, args, element, scope.names);
   const custom = scope.names.customFunction(name);
   if (custom !== undefined) return compileCustomCall(custom, name, args);
+  // Tools used functions of PMML 4.4 in documents of versions before by a name of their own.
+  const early = name.startsWith('x-') ? BUILT_INS.get(name.slice(2)) : undefined;
+  if (early !== undefined) return compileBuiltIn(early, name, args, element);
   throw new PmmlError(
     element,
     `'function' is '${name}', which is neither a built-in function, nor defined in the document, nor exported by one uploaded .js file; functions of JAR files are not run`,

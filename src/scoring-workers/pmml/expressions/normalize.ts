@@ -9,14 +9,15 @@ export function compileNormContinuous(element: Element, scope: Scope): Expressio
   const field = scope.field(element.required('field'), element);
   const outliers = element.oneOf('outliers', ['asIs', 'asMissingValues', 'asExtremeValues'] as const, 'asIs');
   const missing = element.number('mapMissingTo', Number.NaN);
-  const points = element.childrenOf('LinearNorm');
+  const points = element
+    .childrenOf('LinearNorm')
+    .map((point) => ({ orig: point.requiredNumber('orig'), norm: point.requiredNumber('norm') }));
   if (points.length < 2) throw new PmmlError(element, `has ${points.length} LinearNorm; two or more are needed`);
-  const origs = Float64Array.from(points, (point) => point.requiredNumber('orig'));
-  const norms = Float64Array.from(points, (point) => point.requiredNumber('norm'));
-  origs.forEach((orig, index) => {
-    if (Number.isNaN(orig) || orig < origs[index - 1])
-      throw new PmmlError(points[index], `'orig' is ${orig}; it may not be less than that of the point before it`);
-  });
+  if (points.some(({ orig }) => Number.isNaN(orig))) throw new PmmlError(element, "has an 'orig' that is not a number");
+  // Tools write a z-score by the points 0 and the mean, which may be below 0.
+  points.sort((a, b) => a.orig - b.orig);
+  const origs = Float64Array.from(points, ({ orig }) => orig);
+  const norms = Float64Array.from(points, ({ norm }) => norm);
   const last = origs.length - 1;
   const [lowest, highest] = [origs[0], origs[last]];
   const number = numberFrom(field);

@@ -4,7 +4,7 @@ import { InvalidRecord } from './row.ts';
 import { castInput, castText, type DataType, type OpType, textOf, type Value } from './types.ts';
 import { opTypeOf } from './data-field.ts';
 
-const USAGES = [
+export const USAGES = [
   'active',
   'predicted',
   'target',

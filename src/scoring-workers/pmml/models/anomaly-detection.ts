@@ -2,7 +2,7 @@ import { arrayIn, readNumbers } from '../document/arrays.ts';
 import { type Element, PmmlError } from '../document/element.ts';
 import { type EvaluatedModel, type Model, type ModelContext, Prediction } from './model.ts';
 
-const ALGORITHMS = ['iforest', 'ocsvm', 'clusterMeanDist', 'other'] as const;
+export const ANOMALY_ALGORITHMS = ['iforest', 'ocsvm', 'clusterMeanDist', 'other'] as const;
 
 /** Euler's constant, for the harmonic numbers of large counts. */
 const EULER = 0.5772156649015329;
@@ -35,7 +35,7 @@ export function compileAnomalyDetection(context: ModelContext): Model {
 
 function scoreOf(element: Element, model: EvaluatedModel): () => number {
   const { prediction } = model;
-  switch (element.oneOf('algorithmType', ALGORITHMS, 'other')) {
+  switch (element.oneOf('algorithmType', ANOMALY_ALGORITHMS, 'other')) {
     case 'iforest': {
       const size = element.requiredNumber('sampleDataSize');
       if (!(size >= 1)) throw new PmmlError(element, `'sampleDataSize' is '${size}'; it is 1 or more`);

@@ -23,22 +23,22 @@ export interface Measure {
   between(x: Float64Array, y: Float64Array, offset: number, adjustment: number): number;
 }
 
-const FUNCTIONS = ['absDiff', 'gaussSim', 'delta', 'equal', 'table'] as const;
+export const COMPARE_FUNCTIONS = ['absDiff', 'gaussSim', 'delta', 'equal', 'table'] as const;
 const LN_HALF = -Math.LN2;
 
 /** What a ClusteringField or KNNInput says about comparing, with the measure's default. */
 export function comparedField(element: Element, field: Field, measure: Element): ComparedField {
   const name = element.attribute('compareFunction') ?? measure.attribute('compareFunction') ?? 'absDiff';
-  const kind = FUNCTIONS.find((known) => known === name);
+  const kind = COMPARE_FUNCTIONS.find((known) => known === name);
   if (kind === undefined)
-    throw new PmmlError(element, `'compareFunction' is '${name}'; it may be ${FUNCTIONS.join(', ')}`);
+    throw new PmmlError(element, `'compareFunction' is '${name}'; it may be ${COMPARE_FUNCTIONS.join(', ')}`);
   const isText = field.type === 'string';
   if (isText && (kind === 'absDiff' || kind === 'gaussSim'))
     throw new PmmlError(element, `'${field.name}' is a field of texts, which '${kind}' does not compare`);
   return { field, weight: element.number('fieldWeight', 1), compare: compareFunction(kind, element, field) };
 }
 
-function compareFunction(kind: (typeof FUNCTIONS)[number], element: Element, field: Field): Compare {
+function compareFunction(kind: (typeof COMPARE_FUNCTIONS)[number], element: Element, field: Field): Compare {
   switch (kind) {
     case 'absDiff':
       return (x, y) => Math.abs(x - y);
@@ -82,7 +82,7 @@ export function asNumber(field: Field, value: Value): number {
 /** @throws PmmlError where the measure is not one of the standard */
 export function readMeasure(element: Element, fields: readonly ComparedField[]): Measure {
   const kind = element.oneOf('kind', ['distance', 'similarity'] as const, 'distance');
-  const measure = element.children.find((child) => child.name !== 'Extension');
+  const measure = element.children[0];
   if (measure === undefined) throw new PmmlError(element, 'the measure is missing');
   const ofFields = DISTANCES[measure.name];
   if (Object.hasOwn(DISTANCES, measure.name) && ofFields !== undefined)
@@ -92,6 +92,8 @@ export function readMeasure(element: Element, fields: readonly ComparedField[]):
 }
 
 type Between = Measure['between'];
+
+const SIMILARITIES = ['simpleMatching', 'jaccard', 'tanimoto', 'binarySimilarity'] as const;
 
 const DISTANCES: Readonly<Record<string, (fields: readonly ComparedField[], measure: Element) => Between>> = {
   euclidean: (fields) => {
@@ -123,6 +125,9 @@ const DISTANCES: Readonly<Record<string, (fields: readonly ComparedField[], meas
     return (x, y, offset, adjustment) => (sum(x, y, offset) * adjustment) ** (1 / parameter);
   },
 };
+
+/** Measures that may stand in a ComparisonMeasure. */
+export const MEASURES: readonly string[] = [...Object.keys(DISTANCES), ...SIMILARITIES];
 
 /** Sum of weight · difference^power over the fields that are not missing. */
 function sumOf(
@@ -181,6 +186,6 @@ function similarity(measure: Element): (counts: Counts) => number {
         (c11 * a11 + c10 * a10 + c01 * a01 + c00 * a00) / (d11 * a11 + d10 * a10 + d01 * a01 + d00 * a00);
     }
     default:
-      throw new PmmlError(measure, 'is not a measure of the standard');
+      throw new PmmlError(measure, `is not a measure: these are ${MEASURES.join(', ')}`);
   }
 }

@@ -3,7 +3,12 @@ import { type Element, PmmlError } from '../document/element.ts';
 /** Density or probability of a value. */
 export type Density = (x: number) => number;
 
-const NAMES = ['GaussianDistribution', 'PoissonDistribution', 'UniformDistribution', 'AnyDistribution'] as const;
+export const DISTRIBUTIONS = [
+  'GaussianDistribution',
+  'PoissonDistribution',
+  'UniformDistribution',
+  'AnyDistribution',
+] as const;
 
 const LOG_ROOT_TWO_PI = 0.9189385332046728;
 
@@ -16,8 +21,8 @@ export interface Distribution {
 
 /** The distribution among the children of an element; of `AnyDistribution` only mean and variance are known, so it is taken as a normal one. */
 export function readDistribution(parent: Element): Distribution {
-  const [element] = parent.childrenOf(...NAMES);
-  if (element === undefined) throw new PmmlError(parent, `has none of ${NAMES.join(', ')}`);
+  const [element] = parent.childrenOf(...DISTRIBUTIONS);
+  if (element === undefined) throw new PmmlError(parent, `has none of ${DISTRIBUTIONS.join(', ')}`);
   if (element.name === 'PoissonDistribution') {
     const mean = element.requiredNumber('mean');
     if (!(mean > 0)) throw new PmmlError(element, `'mean' is '${mean}'; it is above 0`);

@@ -13,7 +13,7 @@ const INSTANCES_MAX = 2_000;
 /** Differences of fields that its covariances take: pairs of instances, times fields. */
 const DIFFERENCES_MAX = 500_000_000;
 
-const KERNELS = [
+export const PROCESS_KERNELS = [
   'RadialBasisKernel',
   'ARDSquaredExponentialKernel',
   'AbsoluteExponentialKernel',
@@ -97,8 +97,8 @@ function asksForSpread(element: Element): boolean {
 }
 
 function readKernel(element: Element, size: number): { covariance: Covariance; noise: number } {
-  const [kernel] = element.childrenOf(...KERNELS);
-  if (kernel === undefined) throw new PmmlError(element, `has no kernel: one of ${KERNELS.join(', ')}`);
+  const [kernel] = element.childrenOf(...PROCESS_KERNELS);
+  if (kernel === undefined) throw new PmmlError(element, `has no kernel: one of ${PROCESS_KERNELS.join(', ')}`);
   const gamma = kernel.number('gamma', 1);
   const noise = kernel.number('noiseVariance', 1);
   const lambda = readLambda(kernel, size);

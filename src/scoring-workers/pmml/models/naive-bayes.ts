@@ -21,9 +21,7 @@ export function compileNaiveBayes(context: ModelContext): Model {
   const { texts, priors } = readPriors(context);
   const targets = new Map(texts.map((text, index) => [text, index]));
   const threshold = element.requiredNumber('threshold');
-  const inputs = (element.child('BayesInputs')?.childrenOf('BayesInput', 'Extension') ?? [])
-    .flatMap((input) => (input.name === 'Extension' ? input.childrenOf('BayesInput') : [input]))
-    .map((input) => evidence(input, targets, threshold, context));
+  const inputs = inputsOf(element).map((input) => evidence(input, targets, threshold, context));
   if (inputs.length === 0) throw new PmmlError(element, 'there are no BayesInputs');
   const categories = texts.map((text) => categoryOf(text, context.target));
   const prediction = new Prediction(categories);
@@ -40,6 +38,14 @@ export function compileNaiveBayes(context: ModelContext): Model {
     },
     explain: (row, trace) => explain(row, trace, prediction, priors, inputs),
   };
+}
+
+/** The inputs in the order of the document; those of numbers stood in an Extension before PMML 4.2 had them. */
+function inputsOf(element: Element): Element[] {
+  const holder = element.child('BayesInputs');
+  if (holder === undefined) return [];
+  const extended = holder.extensions.flatMap((extension) => extension.childrenOf('BayesInput'));
+  return [...holder.childrenOf('BayesInput'), ...extended].sort((a, b) => a.offset - b.offset);
 }
 
 /** The categories with the logarithms of their counts; without a BayesOutput all declared ones are as likely. */

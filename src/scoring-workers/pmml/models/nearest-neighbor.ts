@@ -6,8 +6,8 @@ import { type ComparedField, comparedField, type Measure, readMeasure } from './
 import type { Model, ModelContext, RankedEntity, TargetField, Trace } from './model.ts';
 import { Prediction } from './model.ts';
 
-const CONTINUOUS = ['median', 'average', 'weightedAverage'] as const;
-const CATEGORICAL = ['majorityVote', 'weightedMajorityVote'] as const;
+export const CONTINUOUS_METHODS = ['median', 'average', 'weightedAverage'] as const;
+export const CATEGORICAL_METHODS = ['majorityVote', 'weightedMajorityVote'] as const;
 const INSTANCES_MAX = 5_000_000;
 
 interface Columns {
@@ -35,8 +35,8 @@ export function compileNearestNeighbor(context: ModelContext): Model {
     measure: readMeasure(measureElement, fields),
     neighbors,
     threshold: element.number('threshold', 0.001),
-    continuous: element.oneOf('continuousScoringMethod', CONTINUOUS, 'average'),
-    categorical: element.oneOf('categoricalScoringMethod', CATEGORICAL, 'majorityVote'),
+    continuous: element.oneOf('continuousScoringMethod', CONTINUOUS_METHODS, 'average'),
+    categorical: element.oneOf('categoricalScoringMethod', CATEGORICAL_METHODS, 'majorityVote'),
     targets,
     ids: instances.columns.rows.map((row, index) => {
       const id = idColumn === undefined ? undefined : row.get(idColumn);
@@ -142,8 +142,8 @@ interface Form {
   readonly measure: Measure;
   readonly neighbors: number;
   readonly threshold: number;
-  readonly continuous: (typeof CONTINUOUS)[number];
-  readonly categorical: (typeof CATEGORICAL)[number];
+  readonly continuous: (typeof CONTINUOUS_METHODS)[number];
+  readonly categorical: (typeof CATEGORICAL_METHODS)[number];
   readonly targets: readonly Target[];
   readonly ids: readonly string[];
   readonly instances: (slots: number) => Float64Array;

@@ -23,9 +23,9 @@ interface Guarded {
   readonly inner: readonly Guarded[];
 }
 
-const CRITERIA = ['weightedSum', 'weightedMax', 'firstHit'] as const;
+export const RULE_CRITERIA = ['weightedSum', 'weightedMax', 'firstHit'] as const;
 
-type Criterion = (typeof CRITERIA)[number];
+type Criterion = (typeof RULE_CRITERIA)[number];
 
 /** `RuleSetModel`: the first rule that fires, or the score whose rules have most weight (docs/spec/pmml-trees.md#rule-sets). */
 export function compileRuleSet(context: ModelContext): Model {
@@ -116,7 +116,7 @@ class RuleSetModel implements Model {
   constructor(ruleSet: Element, rules: readonly Guarded[], reader: RuleReader, context: ModelContext) {
     const [method] = ruleSet.childrenOf('RuleSelectionMethod');
     if (method === undefined) throw new PmmlError(ruleSet, 'has no RuleSelectionMethod');
-    this.#criterion = method.oneOf('criterion', CRITERIA, method.required('criterion') as Criterion);
+    this.#criterion = method.oneOf('criterion', RULE_CRITERIA, method.required('criterion') as Criterion);
     this.#rules = rules;
     const score = ruleSet.attribute('defaultScore');
     this.#defaultCategory = score === undefined ? -1 : reader.category(score);

@@ -19,7 +19,7 @@ interface Characteristic {
   readonly baseline: number;
 }
 
-const ALGORITHMS = ['pointsAbove', 'pointsBelow'] as const;
+export const REASON_ALGORITHMS = ['pointsAbove', 'pointsBelow'] as const;
 
 /** `Scorecard`: partial scores are added, and the reasons for a low or high one ranked (docs/spec/pmml-trees.md#scorecards). */
 export function compileScorecard(context: ModelContext): Model {
@@ -97,7 +97,7 @@ class ScorecardModel implements Model {
     this.#reasons = reader.reasons;
     this.#usesReasons = reader.usesReasons;
     this.#initialScore = element.number('initialScore', 0);
-    this.#direction = element.oneOf('reasonCodeAlgorithm', ALGORITHMS, 'pointsBelow') === 'pointsAbove' ? 1 : -1;
+    this.#direction = element.oneOf('reasonCodeAlgorithm', REASON_ALGORITHMS, 'pointsBelow') === 'pointsAbove' ? 1 : -1;
     this.#isFloat = element.attribute('x-mathContext') === 'float';
     this.#points = new Float64Array(reader.reasons.length);
     this.#partial = new Float64Array(reader.characteristics.length);

@@ -1,3 +1,4 @@
+import { arrayIn, readTexts } from '../document/arrays.ts';
 import { type Element, PmmlError } from '../document/element.ts';
 import type { Field } from '../fields/field.ts';
 import { textOf, type Value } from '../fields/types.ts';
@@ -19,12 +20,12 @@ interface Rule extends RankedRule {
 export function compileSequence(context: ModelContext): Model {
   const { element, scope } = context;
   const items = new Map(element.childrenOf('Item').map((item) => [item.required('id'), item.required('value')]));
-  const sets = new Map(element.childrenOf('Itemset').map((set) => [set.required('id'), itemsOf(set, items)]));
+  const sets = new Map(
+    element.childrenOf('Itemset', 'SetPredicate').map((set) => [set.required('id'), itemsOf(set, items)]),
+  );
   const sequences = new Map(element.childrenOf('Sequence').map((one) => [one.required('id'), setsOf(one, sets)]));
   const rules = element.childrenOf('SequenceRule').map((rule) => readRule(rule, sequences));
-  const fields = context.activeFields
-    .map((name) => scope.field(name, element))
-    .filter((field) => isOfItems(field.name, element));
+  const fields = context.activeFields.map((name) => scope.field(name, element));
   const prediction = new Prediction();
   return {
     prediction,
@@ -49,16 +50,12 @@ export function compileSequence(context: ModelContext): Model {
   };
 }
 
-function isOfItems(name: string, element: Element): boolean {
-  const field = element
-    .child('MiningSchema')
-    ?.childrenOf('MiningField')
-    .find((one) => one.attribute('name') === name);
-  const usage = field?.attribute('usageType') ?? 'active';
-  return usage === 'active';
-}
-
+/** Items by reference, or of a SetPredicate their values. */
 function itemsOf(set: Element, items: ReadonlyMap<string, string>): ItemSet {
+  if (set.name === 'SetPredicate') {
+    set.oneOf('operator', ['supersetOf'] as const, 'supersetOf');
+    return new Set(readTexts(arrayIn(set)));
+  }
   return new Set(
     set.childrenOf('ItemRef').map((ref) => {
       const text = items.get(ref.required('itemRef'));

@@ -3,8 +3,8 @@ import { type Element, PmmlError } from '../document/element.ts';
 import { textOf } from '../fields/types.ts';
 import { categoryOf, type Model, type ModelContext, Prediction, type RankedEntity } from './model.ts';
 
-const LOCAL = ['termFrequency', 'binary', 'logarithmic', 'augmentedNormalizedTermFrequency'] as const;
-const GLOBAL = ['inverseDocumentFrequency', 'none', 'GFIDF', 'normal', 'probabilisticInverse'] as const;
+export const LOCAL_WEIGHTS = ['termFrequency', 'binary', 'logarithmic', 'augmentedNormalizedTermFrequency'] as const;
+export const GLOBAL_WEIGHTS = ['inverseDocumentFrequency', 'none', 'GFIDF', 'normal', 'probabilisticInverse'] as const;
 
 /** Weights of one document: of its terms, by counts. */
 type Weigh = (counts: Float64Array) => Float64Array;
@@ -102,8 +102,8 @@ function countTerms(text: string, terms: ReadonlyMap<string, number>): Float64Ar
 
 function weighing(element: Element, rows: readonly Float64Array[]): Weigh {
   const normalization = element.child('TextModelNormalization');
-  const local = normalization?.oneOf('localTermWeights', LOCAL, 'termFrequency') ?? 'termFrequency';
-  const globalKind = normalization?.oneOf('globalTermWeights', GLOBAL, 'none') ?? 'none';
+  const local = normalization?.oneOf('localTermWeights', LOCAL_WEIGHTS, 'termFrequency') ?? 'termFrequency';
+  const globalKind = normalization?.oneOf('globalTermWeights', GLOBAL_WEIGHTS, 'none') ?? 'none';
   const isCosine = normalization?.oneOf('documentNormalization', ['none', 'cosine'] as const, 'none') === 'cosine';
   const global = globalWeights(globalKind, rows);
   return (counts) => {
@@ -115,14 +115,14 @@ function weighing(element: Element, rows: readonly Float64Array[]): Weigh {
   };
 }
 
-function localWeight(kind: (typeof LOCAL)[number], count: number, highest: number): number {
+function localWeight(kind: (typeof LOCAL_WEIGHTS)[number], count: number, highest: number): number {
   if (kind === 'termFrequency') return count;
   if (kind === 'logarithmic') return Math.log10(1 + count);
   const binary = count > 0 ? 1 : 0;
   return kind === 'binary' ? binary : 0.5 * (binary + (highest === 0 ? 0 : count / highest));
 }
 
-function globalWeights(kind: (typeof GLOBAL)[number], rows: readonly Float64Array[]): Float64Array {
+function globalWeights(kind: (typeof GLOBAL_WEIGHTS)[number], rows: readonly Float64Array[]): Float64Array {
   const width = rows[0]?.length ?? 0;
   return Float64Array.from({ length: width }, (_, i) => {
     const counts = rows.map((row) => row[i] as number);

@@ -257,6 +257,9 @@ const READERS: Readonly<Record<string, Read>> = {
     ruleFeature(element, element.attribute('ruleFeature') ?? 'consequent', context.prediction),
 };
 
+/** What outputs may show, but for expressions. */
+export const FEATURE_NAMES: readonly string[] = Object.keys(READERS);
+
 /** Features that are expressions: `transformedValue` and `decision`. */
 export const EXPRESSION_FEATURES: ReadonlySet<string> = new Set(['transformedValue', 'decision']);
 
@@ -271,7 +274,7 @@ export function readFeature(element: Element, name: string, context: FeatureCont
   if (read === undefined)
     throw new PmmlError(
       element,
-      `'feature' is '${name}'; it may be ${[...Object.keys(READERS), ...EXPRESSION_FEATURES].join(', ')}`,
+      `'feature' is '${name}'; it may be ${[...FEATURE_NAMES, ...EXPRESSION_FEATURES].join(', ')}`,
     );
   return read(element, context);
 }

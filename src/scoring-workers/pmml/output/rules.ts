@@ -2,7 +2,11 @@ import { type Element, PmmlError } from '../document/element.ts';
 import type { Value } from '../fields/types.ts';
 import type { Prediction, RankedRule, RuleAlgorithm } from '../models/model.ts';
 
-const ALGORITHMS = ['recommendation', 'exclusiveRecommendation', 'ruleAssociation'] as const satisfies RuleAlgorithm[];
+export const RULE_ALGORITHMS = [
+  'recommendation',
+  'exclusiveRecommendation',
+  'ruleAssociation',
+] as const satisfies RuleAlgorithm[];
 const BASES = ['confidence', 'support', 'lift', 'leverage', 'affinity'] as const;
 
 /** Affinity of a rule: what of the baskets with either side have both. Rules tell it only by support and confidence. */
@@ -45,7 +49,7 @@ export function ruleFeature(
   const read = Object.hasOwn(FEATURES, feature) ? FEATURES[feature] : undefined;
   if (read === undefined)
     throw new PmmlError(element, `'ruleFeature' is '${feature}'; it may be ${Object.keys(FEATURES).join(', ')}`);
-  const algorithm = element.oneOf('algorithm', ALGORITHMS, 'exclusiveRecommendation');
+  const algorithm = element.oneOf('algorithm', RULE_ALGORITHMS, 'exclusiveRecommendation');
   const measure = MEASURES[element.oneOf('rankBasis', BASES, 'confidence')];
   const sign = element.oneOf('rankOrder', ['descending', 'ascending'] as const, 'descending') === 'descending' ? -1 : 1;
   const isMultiValued = element.flag('isMultiValued', false);

@@ -1,5 +1,6 @@
-import { type Element, PmmlError } from '../../document/element.ts';
-import { inlineRows } from '../../document/inline-table.ts';
+import type { Element } from '../../document/element.ts';
+import type { Scope } from '../../fields/scope.ts';
+import { tableOf } from '../tables.ts';
 import { levenshtein } from './hits.ts';
 import { replaceAll } from './regular-expression.ts';
 import { expressionIn, readTextSettings, type TextSettings, tokenizer } from './tokens.ts';
@@ -14,14 +15,12 @@ const TEXT_CHARACTERS_MAX = 4_194_304;
  * `TextIndexNormalization`: replaces what stands in one column by what stands in another, row after row. A row whose flag is set
  * holds a regular expression; other rows hold words as they are.
  */
-export function compileNormalization(element: Element, around: TextSettings): Normalize {
+export function compileNormalization(element: Element, around: TextSettings, scope: Scope): Normalize {
   const settings = readTextSettings(element, around);
-  const table = element.child('InlineTable');
-  if (table === undefined) throw new PmmlError(element, 'has no InlineTable');
   const inField = element.attribute('inField') ?? 'string';
   const outField = element.attribute('outField') ?? 'stem';
   const regexField = element.attribute('regexField') ?? 'regex';
-  const rows = inlineRows(table).flatMap((row): Normalize[] => {
+  const rows = tableOf(element, scope).flatMap((row): Normalize[] => {
     const from = row.get(inField);
     const to = row.get(outField);
     if (from === undefined || to === undefined) return [];

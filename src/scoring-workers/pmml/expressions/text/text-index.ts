@@ -20,8 +20,8 @@ export function compileTextIndex(element: Element, scope: Scope): Expression {
   const isBest = element.oneOf('countHits', ['allHits', 'bestHits'] as const, 'allHits') === 'bestHits';
   const normalizations: readonly Normalize[] = element
     .childrenOf('TextIndexNormalization')
-    .map((child) => compileNormalization(child, settings));
-  const termElement = element.children.find(({ name }) => name !== 'Extension' && name !== 'TextIndexNormalization');
+    .map((child) => compileNormalization(child, settings, scope));
+  const termElement = element.children.find(({ name }) => name !== 'TextIndexNormalization');
   if (termElement === undefined) throw new PmmlError(element, 'has no expression for its term');
   const text = textFrom(scope.field(element.required('textField'), element));
   const term = textFrom(scope.names.compile(termElement, scope));

@@ -11,7 +11,7 @@ import { readBaseline } from './cox.ts';
 import { Design } from './design.ts';
 import { readCumulativeLink, readLink } from './links.ts';
 
-const TYPES = [
+export const GENERAL_TYPES = [
   'regression',
   'generalLinear',
   'multinomialLogistic',
@@ -24,7 +24,7 @@ export const compileGeneralRegression: CompileModel = (context) => {
   const { element, functionName } = context;
   element.required('modelType');
   warnOfFloat(context);
-  const type = element.oneOf('modelType', TYPES, 'regression');
+  const type = element.oneOf('modelType', GENERAL_TYPES, 'regression');
   switch (type) {
     case 'multinomialLogistic':
     case 'ordinalMultinomial':

@@ -1,7 +1,7 @@
 import { type Element, PmmlError } from '../../document/element.ts';
 import { CUMULATIVE_LINKS, identity, type InverseLink, inverseLogit } from '../links.ts';
 
-const LINKS = [
+export const LINKS = [
   'identity',
   'log',
   'logc',

@@ -127,6 +127,7 @@ type OfNumbers = (values: Float64Array, weights: Float64Array, count: number) =>
 
 function numberMethod(method: Method, isFloat: boolean, segmentation: Element): OfNumbers {
   const round = isFloat ? Math.fround : undefined;
+  const rounded = round ?? ((result: number): number => result);
   const sum: OfNumbers = (values, _, count) => {
     let result = 0;
     if (round === undefined) for (let i = 0; i < count; i++) result += values[i] as number;
@@ -142,12 +143,12 @@ function numberMethod(method: Method, isFloat: boolean, segmentation: Element): 
     case 'sum':
       return sum;
     case 'average':
-      return (values, weights, count) => sum(values, weights, count) / count;
+      return (values, weights, count) => rounded(sum(values, weights, count) / count);
     case 'weightedSum':
     case 'x-weightedSum':
       return weightedSum;
     case 'weightedAverage':
-      return (values, weights, count) => weightedSum(values, weights, count) / total(weights, count);
+      return (values, weights, count) => rounded(weightedSum(values, weights, count) / total(weights, count));
     case 'max':
       return (values, _, count) => {
         let result = Number.NEGATIVE_INFINITY;

@@ -8,6 +8,7 @@ import { type Combine, combinationOf, type Method, METHODS } from './combine.ts'
 import { completeSlotsOf, type Fill, filledLater } from '../tree/generated.ts';
 import type { Segment } from './segment.ts';
 import { shownPrediction } from '../shown.ts';
+import { EMBEDDED, embeddedModel } from '../embedded.ts';
 
 /** Model elements of the standard, as they stand in a segment. */
 const isModelElement = (element: Element): boolean =>
@@ -19,6 +20,8 @@ const PREDICATES = ['True', 'False', 'SimplePredicate', 'SimpleSetPredicate', 'C
 export function compileMining(context: ModelContext): Model {
   const { element, problems } = context;
   const segmentation = element.child('Segmentation');
+  const embedded = element.childrenOf(...EMBEDDED);
+  if (segmentation === undefined && embedded.length > 0) return sequenceOf(embedded, context);
   if (segmentation === undefined) throw new PmmlError(element, 'the Segmentation is missing');
   const method = segmentation.oneOf<Method>('multipleModelMethod', METHODS, 'selectFirst');
   const chainScope = new Scope(context.scope.names, { parent: context.scope });
@@ -32,12 +35,26 @@ export function compileMining(context: ModelContext): Model {
     if (method === 'modelChain') declareOutputs(segment.model, chainScope, child);
   }
   if (segments.length === 0) throw new PmmlError(segmentation, 'the Segment is missing');
-  if (element.childrenOf('Regression', 'DecisionTree').length > 0)
+  if (embedded.length > 0)
     problems.warn(
       element,
       'Regression and DecisionTree in place of segments are not used by a model with a Segmentation',
     );
   return new MiningModel({ segmentation, method, segments, byId, chainScope, context });
+}
+
+/** Models of PMML 3 in place of a Segmentation: each sees the result fields of those before it, and the last one decides. */
+function sequenceOf(embedded: readonly Element[], context: ModelContext): Model {
+  const chainScope = new Scope(context.scope.names, { parent: context.scope });
+  const byId = new Map<string, EvaluatedModel>();
+  const segments = embedded.map((child, index): Segment => {
+    const model = context.nested(embeddedModel(child, context), chainScope);
+    const id = child.attribute('modelName') ?? String(index + 1);
+    byId.set(id, model);
+    declareOutputs(model, chainScope, child);
+    return { id, predicate: () => TRUE, isAlwaysActive: true, model, weight: () => 1 };
+  });
+  return new MiningModel({ segmentation: context.element, method: 'modelChain', segments, byId, chainScope, context });
 }
 
 function readSegment(element: Element, index: number, context: ModelContext, scope: Scope): Segment {

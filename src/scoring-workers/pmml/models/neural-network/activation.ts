@@ -4,7 +4,7 @@ import { identity, inverseLogit } from '../links.ts';
 /** What a neuron makes of its weighted sum. */
 export type Activation = (sum: number) => number;
 
-const WORDS = [
+export const ACTIVATIONS = [
   'threshold',
   'logistic',
   'tanh',
@@ -21,7 +21,7 @@ const WORDS = [
   'radialBasis',
 ] as const;
 
-export type ActivationName = (typeof WORDS)[number];
+export type ActivationName = (typeof ACTIVATIONS)[number];
 
 /** An attribute of a layer, or of the network where the layer has none. */
 export function ofLayer(layer: Element, network: Element, name: string): Element | undefined {
@@ -33,7 +33,7 @@ export function ofLayer(layer: Element, network: Element, name: string): Element
 export function activationName(layer: Element, network: Element): ActivationName {
   const from = ofLayer(layer, network, 'activationFunction');
   if (from === undefined) throw new PmmlError(layer, "neither it nor the network has an 'activationFunction'");
-  return from.oneOf('activationFunction', WORDS, 'logistic');
+  return from.oneOf('activationFunction', ACTIVATIONS, 'logistic');
 }
 
 /** The function of all activations but `radialBasis`, which does not take a weighted sum. */

@@ -7,12 +7,17 @@ export interface Kernel {
   readonly apply: (value: number) => number;
 }
 
-const NAMES = ['LinearKernelType', 'PolynomialKernelType', 'RadialBasisKernelType', 'SigmoidKernelType'] as const;
+export const VECTOR_KERNELS = [
+  'LinearKernelType',
+  'PolynomialKernelType',
+  'RadialBasisKernelType',
+  'SigmoidKernelType',
+] as const;
 
 /** @throws PmmlError where the model has no kernel */
 export function readKernel(model: Element): Kernel {
-  const [element] = model.childrenOf(...NAMES);
-  if (element === undefined) throw new PmmlError(model, `has no kernel: one of ${NAMES.join(', ')}`);
+  const [element] = model.childrenOf(...VECTOR_KERNELS);
+  if (element === undefined) throw new PmmlError(model, `has no kernel: one of ${VECTOR_KERNELS.join(', ')}`);
   const gamma = element.number('gamma', 1);
   const coef0 = element.number('coef0', 1);
   switch (element.name) {

@@ -1,43 +1,74 @@
-import { arrayIn, readNumbers } from '../../document/arrays.ts';
 import { type Element, PmmlError } from '../../document/element.ts';
-import { type Forecast, type Forecaster, refuse, scaleOf, storedValues } from './forecaster.ts';
+import { Arma } from './arma.ts';
+import { type Algorithm, type Forecaster, numbersIn, scaleOf, storedSeries } from './forecaster.ts';
+import { type OutlierEffect, readOutliers } from './outliers.ts';
+import { differences, moving, ONE, type Polynomial, product, regressive } from './polynomial.ts';
+import { readRegressors } from './regressors.ts';
+import { readKalmanState } from './state-space.ts';
 
 const ORDER_MAX = 10_000;
-
-/** Coefficients of a polynomial in the lag, from lag 0. */
-type Polynomial = Float64Array;
+const DIFFERENCES_MAX = 10;
 
 /**
- * ARIMA, with seasons: φ(B) Φ(B^s) (1-B)^d (1-B^s)^D y = c + θ(B) Θ(B^s) e, where φ and θ have the form 1 - a B - …, as the
- * standard writes them. Shocks of the past are those of the document; where it has none they are computed from the
- * stored values, before which all is 0.
+ * ARIMA, with seasons, regressors and outliers: φ(B) Φ(B^s) [(1-B)^d (1-B^s)^D n - μ] = θ(B) Θ(B^s) e, where n is the series
+ * without what regressors and outliers add. φ has the form 1 - a B - …, θ 1 + a B + …, as Zementis writes them
+ * (docs/spec/pmml-clusters.md#time-series). Shocks of the past are those of the document; where it has none they are computed
+ * from the stored values, before which all is 0.
  */
-export function readArima(element: Element, model: Element): Forecaster {
-  refuse(element, 'DynamicRegressor', 'OutlierEffect');
-  element.oneOf(
+export function readArima(algorithm: Algorithm): Forecaster {
+  const { element } = algorithm;
+  const method = element.oneOf(
     'predictionMethod',
     ['conditionalLeastSquares', 'exactLeastSquares'] as const,
     'conditionalLeastSquares',
   );
+  const ofState = method === 'exactLeastSquares' ? readKalmanState(algorithm) : undefined;
+  if (ofState !== undefined) return ofState;
   const scale = scaleOf(element);
   const plain = component(element.child('NonseasonalComponent'), 1, ['p', 'd', 'q']);
   const seasonalElement = element.child('SeasonalComponent');
-  const period = seasonalElement?.requiredNumber('period') ?? 1;
+  const period = periodOf(seasonalElement);
   const seasonal = component(seasonalElement, period, ['P', 'D', 'Q']);
-  const history = storedValues(model).map(scale.to);
-  return arma({
-    constant: element.number('constantTerm', 0),
-    regression: product(
-      product(plain.regression, seasonal.regression),
-      product(plain.differences, seasonal.differences),
-    ),
+  const series = storedSeries(algorithm.model);
+  const regressors = readRegressors(algorithm, series, period);
+  const outliers = readOutliers(element, series, period);
+  const regression = product(plain.regression, seasonal.regression);
+  const history = series.values.map(
+    (value, at) => scale.to(value) - regressors.past(at) - effectOf(outliers, at - series.values.length + 1),
+  );
+  const noise = new Arma({
+    constant: element.number('constantTerm', 0) * regression.reduce((sum, factor) => sum + factor, 0),
+    regression: product(regression, product(plain.differences, seasonal.differences)),
     average: product(plain.average, seasonal.average),
     history,
-    shocks: plain.shocks ?? seasonal.shocks,
-    deviation: element.number('RMSE', Number.NaN),
-    from: scale.from,
+    shocks: longest(plain.shocks, seasonal.shocks),
+    sigma: element.number('RMSE', Number.NaN),
     element,
   });
+  return {
+    bytes: noise.bytes + regressors.bytes,
+    forecast: (step, row) => {
+      const { value, deviation } = noise.forecast(step);
+      return [
+        {
+          value: scale.from(value + regressors.future(step, row) + effectOf(outliers, step)),
+          deviation: scale.isPlain ? deviation : Number.NaN,
+        },
+      ];
+    },
+  };
+}
+
+/** @param step after the last stored value, which is step 0 */
+function effectOf(outliers: readonly OutlierEffect[], step: number): number {
+  let sum = 0;
+  for (const effect of outliers) sum += effect(step);
+  return sum;
+}
+
+/** Both components may tell the latest shocks: those of the seasonal one reach further back. */
+function longest(a: Float64Array | undefined, b: Float64Array | undefined): Float64Array | undefined {
+  return a === undefined || (b !== undefined && b.length > a.length) ? b : a;
 }
 
 interface Component {
@@ -48,123 +79,34 @@ interface Component {
   readonly shocks: Float64Array | undefined;
 }
 
-function component(element: Element | undefined, period: number, names: readonly [string, string, string]): Component {
+function periodOf(element: Element | undefined): number {
+  if (element === undefined) return 1;
+  const period = element.requiredNumber('period');
   if (!(Number.isInteger(period) && period >= 1 && period <= ORDER_MAX))
-    throw new PmmlError(
-      element ?? { name: 'SeasonalComponent', line: 0, offset: 0 },
-      `'period' is '${period}'; it is 1 to ${ORDER_MAX}`,
-    );
-  if (element === undefined)
-    return {
-      regression: Float64Array.of(1),
-      differences: Float64Array.of(1),
-      average: Float64Array.of(1),
-      shocks: undefined,
-    };
+    throw new PmmlError(element, `'period' is '${period}'; it is 1 to ${ORDER_MAX}`);
+  return period;
+}
+
+function component(element: Element | undefined, period: number, names: readonly [string, string, string]): Component {
+  if (element === undefined) return { regression: ONE, differences: ONE, average: ONE, shocks: undefined };
   const [p, d, q] = names;
-  const moving = element.child('MA');
-  const residuals = moving?.child('Residuals');
-  let differences: Polynomial = Float64Array.of(1);
+  const average = element.child('MA');
+  const residuals = average?.child('Residuals');
   const order = element.number(d, 0);
-  if (!(Number.isInteger(order) && order >= 0 && order <= 10))
-    throw new PmmlError(element, `'${d}' is '${order}'; it is 0 to 10`);
-  for (let i = 0; i < order; i++) differences = product(differences, lagged(Float64Array.of(1), period));
+  if (!(Number.isInteger(order) && order >= 0 && order <= DIFFERENCES_MAX))
+    throw new PmmlError(element, `'${d}' is '${order}'; it is 0 to ${DIFFERENCES_MAX}`);
   return {
-    regression: lagged(coefficients(element, element.child('AR'), p), period),
-    differences,
-    average: lagged(coefficients(element, moving?.child('MACoefficients'), q), period),
-    shocks: residuals === undefined ? undefined : readNumbers(arrayIn(residuals)),
+    regression: regressive(coefficients(element, element.child('AR'), p), period),
+    differences: differences(order, period),
+    average: moving(coefficients(element, average?.child('MACoefficients'), q), period),
+    shocks: residuals === undefined ? undefined : numbersIn(residuals),
   };
 }
 
 function coefficients(element: Element, holder: Element | undefined, order: string): Float64Array {
-  const count = element.number(order, 0);
-  const found = holder === undefined ? new Float64Array() : readNumbers(arrayIn(holder));
+  const found = numbersIn(holder);
+  const count = element.number(order, found.length);
   if (found.length !== count)
     throw new PmmlError(holder ?? element, `holds ${found.length} coefficients; '${order}' is ${count}`);
   return found;
-}
-
-/** 1 - a₁ B^s - a₂ B^2s - … */
-function lagged(factors: Float64Array, period: number): Polynomial {
-  const polynomial = new Float64Array(factors.length * period + 1);
-  polynomial[0] = 1;
-  factors.forEach((factor, i) => {
-    polynomial[(i + 1) * period] = -factor;
-  });
-  return polynomial;
-}
-
-function product(a: Polynomial, b: Polynomial): Polynomial {
-  const result = new Float64Array(a.length + b.length - 1);
-  for (let i = 0; i < a.length; i++)
-    for (let j = 0; j < b.length; j++) result[i + j] = (result[i + j] as number) + (a[i] as number) * (b[j] as number);
-  return result;
-}
-
-export interface ArmaForm {
-  readonly constant: number;
-  /** Polynomials of the left and of the right side, from lag 0 (1). */
-  readonly regression: Polynomial;
-  readonly average: Polynomial;
-  readonly history: Float64Array;
-  readonly shocks: Float64Array | undefined;
-  readonly deviation: number;
-  readonly from: (value: number) => number;
-  readonly element: Element;
-}
-
-/** Forecasts of one step after the other, remembered. */
-export function arma(form: ArmaForm): Forecaster {
-  const { regression, average, history, constant, from, element } = form;
-  const lags = regression.length - 1;
-  if (history.length < lags) throw new PmmlError(element, `needs ${lags} stored values; there are ${history.length}`);
-  const shocks = form.shocks === undefined ? shocksOf(form) : aligned(form.shocks, history.length);
-  const values = [...history];
-  const step = (): void => {
-    const at = values.length;
-    let value = constant;
-    for (let lag = 1; lag <= lags; lag++) value -= (regression[lag] as number) * (values[at - lag] as number);
-    // Shocks to come are 0.
-    for (let lag = 1; lag < average.length; lag++) value += (average[lag] as number) * (shocks[at - lag] ?? 0);
-    values.push(value);
-  };
-  return {
-    bytes: (lags + average.length + history.length * 2) * 8,
-    forecast: (count): Forecast => {
-      while (values.length < history.length + count) step();
-      return {
-        value: from(values[history.length + count - 1] as number),
-        deviation: count === 1 ? form.deviation : Number.NaN,
-      };
-    },
-  };
-}
-
-/** Shocks of the document end with the last stored value. */
-function aligned(shocks: Float64Array, length: number): number[] {
-  const all = new Array<number>(length).fill(0);
-  shocks.forEach((shock, i) => {
-    const at = length - shocks.length + i;
-    if (at >= 0) all[at] = shock;
-  });
-  return all;
-}
-
-/** Differences between the stored values and what the model would have said, from the first that it can say something about. */
-function shocksOf({ regression, average, history, constant }: ArmaForm): number[] {
-  const shocks = new Array<number>(history.length).fill(0);
-  for (let at = regression.length - 1; at < history.length; at++) {
-    let expected = constant;
-    for (let lag = 1; lag < regression.length; lag++)
-      expected -= (regression[lag] as number) * (history[at - lag] as number);
-    for (let lag = 1; lag < average.length; lag++) expected += (average[lag] as number) * (shocks[at - lag] ?? 0);
-    shocks[at] = (history[at] as number) - expected;
-  }
-  return shocks;
-}
-
-/** 1 - a₁ B - a₂ B² - …, for other models of this kind. */
-export function polynomialOf(factors: Float64Array): Polynomial {
-  return lagged(factors, 1);
 }

@@ -1,33 +1,28 @@
-import { arrayIn, readNumbers } from '../../document/arrays.ts';
 import { type Element, PmmlError } from '../../document/element.ts';
-import { arma, polynomialOf } from './arima.ts';
-import { type Forecaster, storedValues } from './forecaster.ts';
+import { Arma } from './arma.ts';
+import { type Algorithm, type Forecaster, numbersIn, storedValues } from './forecaster.ts';
+import { moving, regressive } from './polynomial.ts';
 
 /** GARCH: an ARMA model of the mean; its deviation from a variance that follows the squares of the last shocks. */
-export function readGarch(element: Element, model: Element): Forecaster {
+export function readGarch({ element, model }: Algorithm): Forecaster {
   const part = element.child('ARMAPart');
   if (part === undefined) throw new PmmlError(element, 'the ARMAPart is missing');
-  const moving = part.child('MA');
-  const residuals = moving?.child('Residuals');
-  const mean = arma({
+  const average = part.child('MA');
+  const residuals = average?.child('Residuals');
+  const mean = new Arma({
     constant: part.number('constant', 0),
-    regression: polynomialOf(numbersIn(part.child('AR'))),
-    average: polynomialOf(numbersIn(moving?.child('MACoefficients'))),
+    regression: regressive(numbersIn(part.child('AR')), 1),
+    average: moving(numbersIn(average?.child('MACoefficients')), 1),
     history: storedValues(model),
-    shocks: residuals === undefined ? undefined : readNumbers(arrayIn(residuals)),
-    deviation: Number.NaN,
-    from: (value) => value,
+    shocks: residuals === undefined ? undefined : numbersIn(residuals),
+    sigma: Number.NaN,
     element: part,
   });
   const variance = varianceOf(element.child('GARCHPart'));
   return {
     bytes: mean.bytes + 200,
-    forecast: (step) => ({ value: mean.forecast(step).value, deviation: Math.sqrt(variance(step)) }),
+    forecast: (step) => [{ value: mean.forecast(step).value, deviation: Math.sqrt(variance(step)) }],
   };
-}
-
-function numbersIn(holder: Element | undefined): Float64Array {
-  return holder === undefined ? new Float64Array() : readNumbers(arrayIn(holder));
 }
 
 /** Variance of a step: of squares of shocks that are still to come, the variance itself is expected. */

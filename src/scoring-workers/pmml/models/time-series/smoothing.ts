@@ -1,11 +1,21 @@
 import { arrayIn, readNumbers } from '../../document/arrays.ts';
 import { type Element, PmmlError } from '../../document/element.ts';
-import { type Forecaster, scaleOf, storedValues } from './forecaster.ts';
+import { type Algorithm, type Forecaster, scaleOf, storedValues } from './forecaster.ts';
 
-const TRENDS = ['additive', 'damped_trend', 'multiplicative', 'double_exponential', 'polynomial_exponential'] as const;
+const TRENDS = [
+  'additive',
+  'damped_additive',
+  'multiplicative',
+  'damped_multiplicative',
+  'polynomial_exponential',
+  // Names of PMML 4.0.
+  'damped_trend',
+  'double_exponential',
+  'none',
+] as const;
 
 /** ExponentialSmoothing: level, trend and season at the end of the series, and how they go on. */
-export function readSmoothing(element: Element, model: Element): Forecaster {
+export function readSmoothing({ element, model }: Algorithm): Forecaster {
   const level = element.child('Level');
   if (level === undefined) throw new PmmlError(element, 'the Level is missing');
   const scale = scaleOf(element);
@@ -15,10 +25,12 @@ export function readSmoothing(element: Element, model: Element): Forecaster {
   const deviation = element.number('RMSE', Number.NaN);
   return {
     bytes: 500,
-    forecast: (step) => ({
-      value: scale.from(season(trend(start, step), step)),
-      deviation: step === 1 ? deviation : Number.NaN,
-    }),
+    forecast: (step) => [
+      {
+        value: scale.from(season(trend(start, step), step)),
+        deviation: step === 1 && scale.isPlain ? deviation : Number.NaN,
+      },
+    ],
   };
 }
 
@@ -31,8 +43,8 @@ function smoothedLevel(level: Element, values: Float64Array, to: (value: number)
 }
 
 function trendOf(element: Element | undefined): (level: number, step: number) => number {
-  if (element === undefined) return (level) => level;
-  const kind = element.oneOf('trend', TRENDS, 'additive');
+  const kind = element?.oneOf('trend', TRENDS, 'additive') ?? 'none';
+  if (element === undefined || kind === 'none') return (level) => level;
   if (kind === 'polynomial_exponential') {
     const coefficients = readNumbers(arrayIn(element));
     return (level, step) =>
@@ -41,8 +53,10 @@ function trendOf(element: Element | undefined): (level: number, step: number) =>
   const slope = element.requiredNumber('smoothedValue');
   if (kind === 'multiplicative') return (level, step) => level * slope ** step;
   const phi = element.number('phi', 1);
-  if (kind === 'damped_trend' && phi !== 1)
-    return (level, step) => level + (slope * phi * (1 - phi ** step)) / (1 - phi);
+  // φ + φ² + … + φ^step
+  const damped = (step: number): number => (phi === 1 ? step : (phi * (1 - phi ** step)) / (1 - phi));
+  if (kind === 'damped_multiplicative') return (level, step) => level * slope ** damped(step);
+  if (kind === 'damped_additive' || kind === 'damped_trend') return (level, step) => level + slope * damped(step);
   return (level, step) => level + slope * step;
 }
 

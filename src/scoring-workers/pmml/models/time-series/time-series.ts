@@ -2,48 +2,62 @@ import { type Element, PmmlError } from '../../document/element.ts';
 import type { Row } from '../../fields/row.ts';
 import { type Model, type ModelContext, Prediction } from '../model.ts';
 import { readArima } from './arima.ts';
-import type { Forecaster } from './forecaster.ts';
+import type { Algorithm, Forecast, Forecaster } from './forecaster.ts';
 import { readGarch } from './garch.ts';
+import { regressorFields } from './regressors.ts';
 import { readSmoothing } from './smoothing.ts';
 import { readStateSpace } from './state-space.ts';
 
 /** Steps that a forecast goes ahead at most. */
 const STEPS_MAX = 100_000;
 
-const READERS: Readonly<Record<string, (element: Element, model: Element) => Forecaster>> = {
+export const TIME_SERIES_ALGORITHMS: Readonly<Record<string, (algorithm: Algorithm) => Forecaster>> = {
   ExponentialSmoothing: readSmoothing,
   ARIMA: readArima,
   GARCH: readGarch,
   StateSpaceModel: readStateSpace,
 };
 
+/** Algorithms that the standard names and does not define. */
+export const UNDEFINED_ALGORITHMS: readonly string[] = ['SeasonalTrendDecomposition', 'SpectralAnalysis'];
+
 /**
- * TimeSeriesModel: the forecast for a step after the last stored value (Time Series Models of the standard). The step, from
+ * TimeSeriesModel: the forecast for a step after the last stored value (docs/spec/pmml-clusters.md#time-series). The step, from
  * 1, is the value of the active field, called `h` where the model declares none; without a value it is 1. A field of times is
  * counted from the end of the stored series.
  */
 export function compileTimeSeries(context: ModelContext): Model {
   const { element } = context;
   const bestFit = element.required('bestFit');
-  const read = Object.hasOwn(READERS, bestFit) ? READERS[bestFit] : undefined;
+  if (UNDEFINED_ALGORITHMS.includes(bestFit))
+    throw new PmmlError(element, `'bestFit' is '${bestFit}', which the standard names and does not define`);
+  const read = Object.hasOwn(TIME_SERIES_ALGORITHMS, bestFit) ? TIME_SERIES_ALGORITHMS[bestFit] : undefined;
   if (read === undefined)
-    throw new PmmlError(element, `'bestFit' is '${bestFit}'; it may be ${Object.keys(READERS).join(', ')}`);
+    throw new PmmlError(
+      element,
+      `'bestFit' is '${bestFit}'; it may be ${Object.keys(TIME_SERIES_ALGORITHMS).join(', ')}`,
+    );
   const fit = element.child(bestFit);
   if (fit === undefined) throw new PmmlError(element, `the ${bestFit} is missing`);
-  const forecaster = read(fit, element);
+  const forecaster = read({ element: fit, model: element, scope: context.scope });
   const stepOf = stepReader(context);
   const prediction = new Prediction();
+  const others = context.targets.length > 1 ? context.targets.map(() => new Prediction()) : [];
+  if (others.length > 0)
+    prediction.others = new Map(context.targets.map(({ name }, i) => [name, others[i] as Prediction]));
   return {
     prediction,
     bytes: forecaster.bytes,
     evaluate: (row) => {
       prediction.clear();
+      for (const other of others) other.clear();
       const step = stepOf(row);
       if (!(step >= 1 && step <= STEPS_MAX)) return;
-      const { value, deviation } = forecaster.forecast(step);
-      prediction.setNumber(value);
-      prediction.standardDeviation = deviation;
-      prediction.standardError = deviation;
+      forecaster.forecast(step, row).forEach((forecast, i) => {
+        const other = others[i];
+        if (i === 0) tell(prediction, forecast);
+        if (other !== undefined) tell(other, forecast);
+      });
     },
     explain: (row, trace) => {
       trace.line('[TimeSeriesModel]');
@@ -52,9 +66,19 @@ export function compileTimeSeries(context: ModelContext): Model {
   };
 }
 
+function tell(prediction: Prediction, { value, deviation }: Forecast): void {
+  prediction.setNumber(value);
+  prediction.standardDeviation = deviation;
+  prediction.standardError = deviation;
+}
+
 function stepReader(context: ModelContext): (row: Row) => number {
   const { element, scope } = context;
-  const name = context.activeFields.find((active) => scope.find(active, element)?.type !== 'string') ?? 'h';
+  const regressors = regressorFields(element);
+  const steps = context.activeFields.filter(
+    (active) => !regressors.has(active) && scope.find(active, element)?.type !== 'string',
+  );
+  const name = steps.find((active) => active === 'h') ?? steps[0] ?? 'h';
   const field = scope.find(name, element);
   if (field === undefined) return () => 1;
   const toSteps = clockOf(element, name);

@@ -149,8 +149,7 @@ class TreeCollector implements Collector {
       case 'DecisionTree':
         tree.embedded.set(this.#current, element);
         return;
-      // Statistics, and content of vendors.
-      case 'Extension':
+      // Statistics.
       case 'Partition':
         return;
       default:

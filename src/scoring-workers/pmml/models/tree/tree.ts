@@ -1,6 +1,7 @@
-import { Element, PmmlError } from '../../document/element.ts';
+import { PmmlError } from '../../document/element.ts';
 import type { Row } from '../../fields/row.ts';
 import { textOf } from '../../fields/types.ts';
+import { embeddedModel } from '../embedded.ts';
 import {
   type EvaluatedModel,
   type Model,
@@ -16,7 +17,7 @@ import { buildGraph, type Unknown } from './program-builder.ts';
 import { Scores } from './scores.ts';
 import { SpreadTree } from './spread.ts';
 
-const STRATEGIES = [
+export const MISSING_STRATEGIES = [
   'none',
   'lastPrediction',
   'nullPrediction',
@@ -31,7 +32,7 @@ export function compileTree(context: ModelContext): Model {
   const tree = element.packed instanceof PackedTree ? element.packed : packElements(element);
   if (tree === undefined || tree.count === 0) throw new PmmlError(element, 'has no Node');
   element.packed = undefined;
-  const strategy = element.oneOf('missingValueStrategy', STRATEGIES, 'none');
+  const strategy = element.oneOf('missingValueStrategy', MISSING_STRATEGIES, 'none');
   const isLastWithoutTrueChild =
     element.oneOf(
       'noTrueChildStrategy',
@@ -183,24 +184,6 @@ class SpreadTreeModel extends AnyTree {
 function embeddedModels(tree: PackedTree, context: ModelContext): ReadonlyMap<number, EvaluatedModel> {
   const models = new Map<number, EvaluatedModel>();
   for (const [node, element] of tree.embedded)
-    models.set(node, context.nested(asModel(element, context), context.scope));
+    models.set(node, context.nested(embeddedModel(element, context), context.scope));
   return models;
-}
-
-/** An embedded model as the model element of its own that it stands for. */
-function asModel(element: Element, context: ModelContext): Element {
-  const attributes = new Map(element.attributes);
-  if (!attributes.has('functionName')) attributes.set('functionName', context.functionName);
-  const name = element.name === 'Regression' ? 'RegressionModel' : 'TreeModel';
-  const model = new Element(name, attributes, element, context.element);
-  const schema = new Element('MiningSchema', new Map(), element, model);
-  if (context.target !== undefined) {
-    const target = new Map([
-      ['name', context.target.name],
-      ['usageType', 'target'],
-    ]);
-    schema.children.push(new Element('MiningField', target, element, schema));
-  }
-  model.children.push(schema, ...element.children);
-  return model;
 }

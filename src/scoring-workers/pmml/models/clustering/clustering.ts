@@ -1,39 +1,34 @@
-import { arrayIn, readNumbers } from '../document/arrays.ts';
-import { type Element, PmmlError } from '../document/element.ts';
-import type { Row } from '../fields/row.ts';
-import { type ComparedField, comparedField, type Measure, readMeasure } from './comparison.ts';
-import type { Model, ModelContext, RankedEntity, Trace } from './model.ts';
-import { Prediction } from './model.ts';
+import { arrayIn, readNumbers } from '../../document/arrays.ts';
+import { type Element, PmmlError } from '../../document/element.ts';
+import type { Row } from '../../fields/row.ts';
+import { type ComparedField, type Measure, readMeasure } from '../comparison.ts';
+import type { Model, ModelContext, RankedEntity, Trace } from '../model.ts';
+import { Prediction } from '../model.ts';
+import { type Cluster, centerFields, centerOf } from './centers.ts';
+import { compileMixture } from './mixture.ts';
+import { distributionKind, statisticsForm } from './statistics.ts';
 
-interface Cluster {
-  readonly id: string;
-  readonly name: string | undefined;
-}
-
-/** ClusteringModel: the cluster whose centre is nearest, by the ComparisonMeasure (Clustering of the standard). */
+/** ClusteringModel: the cluster that is most like the record (docs/spec/pmml-clusters.md#clusters). */
 export function compileClustering(context: ModelContext): Model {
-  const { element, scope } = context;
+  const { element } = context;
   const modelClass = element.oneOf('modelClass', ['centerBased', 'distributionBased'] as const, 'centerBased');
-  if (modelClass === 'distributionBased')
-    throw new PmmlError(element, "'modelClass' is 'distributionBased', for which the standard defines no result");
   const measureElement = element.child('ComparisonMeasure');
   if (measureElement === undefined) throw new PmmlError(element, 'the ComparisonMeasure is missing');
-  const fields = element
-    .childrenOf('ClusteringField')
-    .filter((field) => field.attribute('isCenterField') !== 'false')
-    .map((field) => comparedField(field, scope.field(field.required('field'), field), measureElement));
-  if (fields.length === 0) throw new PmmlError(element, 'the ClusteringField is missing');
-  const clusters: Cluster[] = [];
-  const centers: number[] = [];
-  for (const [index, child] of element.childrenOf('Cluster').entries()) {
-    const array = arrayIn(child);
-    const center = readNumbers(array);
-    if (center.length !== fields.length)
-      throw new PmmlError(array, `holds ${center.length} numbers; there are ${fields.length} clustering fields`);
-    for (const number of center) centers.push(number);
-    clusters.push({ id: child.attribute('id') ?? String(index + 1), name: child.attribute('name') });
+  const elements = element.childrenOf('Cluster');
+  if (elements.length === 0) throw new PmmlError(element, 'the Cluster is missing');
+  const clusters = elements.map((child, index): Cluster => {
+    return { id: child.attribute('id') ?? String(index + 1), name: child.attribute('name') };
+  });
+  const kind = modelClass === 'centerBased' ? 'centers' : distributionKind(elements, element);
+  if (kind === 'mixture') return compileMixture(context, clusters, centerFields(context, measureElement), elements);
+  if (kind === 'statistics') {
+    const form = statisticsForm(context, measureElement, elements);
+    return new ClusteringModel({ ...form, clusters, weights: missingWeights(element, form.fields.length) });
   }
-  if (clusters.length === 0) throw new PmmlError(element, 'the Cluster is missing');
+  if (modelClass !== 'centerBased')
+    context.problems.warn(element, 'its clusters have no statistics: the nearest center stands in for them');
+  const fields = centerFields(context, measureElement);
+  const centers = elements.flatMap((child) => [...centerOf(arrayIn(child), fields)]);
   return new ClusteringModel({
     fields,
     clusters,
