@@ -49,12 +49,19 @@ export interface HistoryReader {
   stream(statement: HistoryStatement, format: string): Promise<AsyncIterable<Uint8Array>>;
 }
 
+export interface BytesOptions {
+  /** As of `query`; its signal ends the reading. */
+  readonly asker?: QueryAsker;
+  /** Of the result, which is held whole. */
+  readonly bytesMax: number;
+}
+
 export interface BytesReader {
   /**
-   * The result of a SELECT of the server's own work as rows of numbers (RowBinary), whole: bound it by the statement. It
-   * takes turns as `query`, and reads what is visible: a query before it has waited for what was acknowledged.
+   * The result of a SELECT of the server's own work as rows of numbers (RowBinary), whole. It takes turns as `query`, and
+   * reads what is visible: a query before it has waited for what was acknowledged.
    * @returns memory of its own, which begins at a multiple of 8 bytes.
-   * @throws PlatformError as `query`.
+   * @throws PlatformError as `query`; `general/query-too-large` for a result beyond `bytesMax`.
    */
-  bytes(statement: HistoryStatement): Promise<Uint8Array>;
+  bytes(statement: HistoryStatement, options: BytesOptions): Promise<Uint8Array>;
 }

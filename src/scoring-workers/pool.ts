@@ -9,7 +9,8 @@ import type { Piscina } from 'piscina';
 import { PlatformError, refusedBy } from '../model/errors.ts';
 import type { Log } from '../ports/log.ts';
 import type { Refusals } from '../ports/refusals.ts';
-import type { Answer, DropMessage, Task, WorkerSettings } from './protocol.ts';
+import { LoadedBytes } from './loaded-bytes.ts';
+import type { Answer, ChannelMessage, DropMessage, Task, WorkerSettings } from './protocol.ts';
 
 export const POOL_LIMIT = {
   TIME: 'scoring/task-time',
@@ -60,6 +61,9 @@ export class ScoringPool {
   readonly #options: PoolOptions;
   readonly #pools = new Map<PoolName, Promise<Piscina>>();
   readonly #channelName: string;
+  readonly #loaded = new LoadedBytes();
+  /** Of the pool that scores, once it has begun. */
+  #scoring: Piscina | undefined;
   #channel: BroadcastChannel | undefined;
   #isStopped = false;
 
@@ -98,8 +102,17 @@ export class ScoringPool {
 
   /** Frees models in every thread. @param name undefined: all of the tenant. */
   drop(tenant: number, name?: string): void {
-    const message: DropMessage = { tenant, name };
+    const message: DropMessage = { kind: 'drop', tenant, name };
     this.#channel?.postMessage(message);
+  }
+
+  /** Bytes that the compiled models of a tenant take now, in all threads. */
+  loadedBytes(tenant: number): number {
+    return this.#loaded.of(tenant, this.#alive());
+  }
+
+  #alive(): number[] {
+    return (this.#scoring?.threads ?? []).map(({ threadId }) => threadId);
   }
 
   async stop(): Promise<void> {
@@ -137,6 +150,10 @@ export class ScoringPool {
     const { Piscina } = await import('piscina');
     if (this.#channel === undefined) {
       this.#channel = new BroadcastChannel(this.#channelName);
+      this.#channel.onmessage = (event) => {
+        const { data: message } = event as { readonly data: ChannelMessage };
+        if (message.kind === 'loaded') this.#loaded.take(message, this.#alive());
+      };
       this.#channel.unref();
     }
     const settings: WorkerSettings = {
@@ -160,6 +177,7 @@ export class ScoringPool {
         maxOldGenerationSizeMb: Math.ceil((this.modelBytesMax * HEAP_FACTOR + HEAP_SPARE_BYTES) / MIB),
       },
     });
+    if (name === 'scoring') this.#scoring = pool;
     // Of threads without a task: the next task starts another one.
     pool.on('error', (error: Error) => log.warn({ err: error }, 'an idle scoring worker was lost'));
     return pool;

@@ -65,6 +65,8 @@ export interface BatchTask extends OfModel {
   readonly output: RecordFormat;
   /** Names of the output columns, of CSV. */
   readonly outputs: readonly string[];
+  /** Records at the beginning that the model looks back to: their outputs are those of another task. */
+  readonly before: number;
   /** Of CSV: the input's columns in front, and what is to be compared (docs/spec/scoring.md#groups). */
   readonly detail?: DetailRules;
 }
@@ -92,6 +94,8 @@ export interface ValuesTask extends OfModel {
   /** What the results call the model, and the list of times. */
   readonly name: string;
   readonly timesName: string;
+  /** Records at the beginning that the model looks back to: their results are those of another task. */
+  readonly before: number;
   /** Records of a page, and those that the first one still takes. */
   readonly page: { readonly size: number; readonly left: number };
 }
@@ -144,6 +148,8 @@ export interface CheckAnswer {
   readonly information: ModelInformation | undefined;
   readonly modelName: string | undefined;
   readonly bytes: number;
+  /** As of `ScoringModel`. */
+  readonly lookBack: number;
   readonly problems: readonly Problem[];
   /** Lookup tables and functions that the model asked for. */
   readonly uses: ModelUses;
@@ -198,6 +204,10 @@ export interface BadRecordAnswer {
   readonly kind: 'bad-record';
   readonly record: number;
   readonly reason: string;
+  /** It can be read; the model fails at it. */
+  readonly isRefused: boolean;
+  /** In the task's input, of CSV. */
+  readonly place?: { readonly line: number; readonly position?: number };
 }
 export interface InspectAnswer {
   readonly kind: 'inspected';
@@ -253,13 +263,25 @@ export interface WorkerSettings {
   /** Bytes of one content, unpacked. */
   readonly contentBytesMax: number;
   readonly version: string;
-  /** Name of the channel on which models are dropped. */
+  /** Name of the channel of `ChannelMessage`. */
   readonly channel: string;
 }
 
 /** Sent to all workers: models that are gone. */
 export interface DropMessage {
+  readonly kind: 'drop';
   readonly tenant: number;
   /** Undefined: all of the tenant. */
   readonly name: string | undefined;
 }
+
+/** Sent by a worker: what the compiled models of a tenant take in it from now on. */
+export interface LoadedMessage {
+  readonly kind: 'loaded';
+  readonly thread: number;
+  readonly tenant: number;
+  readonly bytes: number;
+}
+
+/** What the server and its workers tell each other beside tasks. */
+export type ChannelMessage = DropMessage | LoadedMessage;

@@ -12,6 +12,8 @@ import type { ModelRuns } from './model-runs.ts';
 
 /** Records of one task, and their characters. */
 const RECORDS_AT_ONCE = 256;
+/** Of a model with uploaded functions: each record may take the whole time of functions. */
+const RECORDS_WITH_FUNCTIONS = 16;
 const CHARACTERS_AT_ONCE = 1_048_576;
 /** Who takes turns for them: a user's batch does not hold up its single records. */
 const SINGLE_RECORDS = '\nsingle records';
@@ -86,7 +88,7 @@ export class Applies {
   }
 
   async #run(key: string, lane: Lane): Promise<void> {
-    const some = nextOf(lane.waiting);
+    const some = nextOf(lane);
     if (some.length === 0) return;
     lane.running += 1;
     if (lane.waiting.length > 0) this.#makeDue(key, lane);
@@ -112,9 +114,10 @@ export class Applies {
 }
 
 /** Takes the next records out of the lane. */
-function nextOf(waiting: Waiting[]): Waiting[] {
+function nextOf({ model, waiting }: Lane): Waiting[] {
+  const recordsMax = (model.functions ?? []).length > 0 ? RECORDS_WITH_FUNCTIONS : RECORDS_AT_ONCE;
   let [count, characters] = [0, 0];
-  while (count < Math.min(waiting.length, RECORDS_AT_ONCE) && (count === 0 || characters < CHARACTERS_AT_ONCE))
+  while (count < Math.min(waiting.length, recordsMax) && (count === 0 || characters < CHARACTERS_AT_ONCE))
     characters += (waiting[count++] as Waiting).text.length;
   return waiting.splice(0, count);
 }

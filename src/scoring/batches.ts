@@ -6,14 +6,15 @@ import type { StoredModel } from '../model/entities/scoring/model.ts';
 import { PlatformError } from '../model/errors.ts';
 import { ContentError, ContentTooLong } from '../scoring-workers/content/byte-reader.ts';
 import { unpacked, type Packing } from '../scoring-workers/content/unpacked.ts';
-import type { DetailRules, RecordFormat } from '../scoring-workers/protocol.ts';
+import type { BadRecordAnswer, DetailRules, RecordFormat } from '../scoring-workers/protocol.ts';
 import { readHeader } from '../scoring-workers/records/input.ts';
 import { DETAIL_COLUMNS, headerLine } from '../scoring-workers/records/output.ts';
-import { BadRecord, headerEnd, slicerOf, type Slice } from '../scoring-workers/records/slices.ts';
+import { BadRecord, headerEnd, RefusedRecord, slicerOf } from '../scoring-workers/records/slices.ts';
 import type { Refusals } from '../ports/refusals.ts';
 import type { Asker } from './asker.ts';
 import { RECORD_BYTES_MAX, SCORING_LIMIT, UNPACKED_BYTES_MAX } from './limits.ts';
 import type { ModelRuns } from './model-runs.ts';
+import { type LedSlice, RecordsBefore } from './records-before.ts';
 
 /** Of a slice: with more, one tenant's slice would hold up another one for long. */
 const SLICE_BYTES_MAX = 1_048_576;
@@ -34,6 +35,8 @@ export interface BatchOptions {
   /** Undefined: that of the input. */
   readonly output: RecordFormat | undefined;
   readonly detail?: { readonly matchScore: number };
+  /** Faults of CSV are those of the file (docs/spec/scoring.md#groups), not of a record. */
+  readonly isFileFault?: boolean;
   /** Names of the outputs in order: the columns of CSV. */
   readonly outputs: readonly string[];
   readonly version: string;
@@ -68,9 +71,10 @@ export async function openBatch(
     if (options.detail !== undefined && input !== 'csv')
       throw new PlatformError('scoring/invalid-csv', { reason: 'the input is JSON' });
     const output = options.output ?? input;
-    const columns = input === 'csv' ? await headerOf(source, head) : [];
-    const work = { runs, asker, model, columns, input, output, options };
-    return { input, output, packing, pieces: watched(refusals, results(work, rest(source, head))) };
+    const { columns, lines } = input === 'csv' ? await headerOf(source, head) : { columns: [], lines: 0 };
+    const work = { runs, asker, model, columns, headerLines: lines, input, output, options };
+    const isFileFault = input === 'csv' && options.isFileFault === true;
+    return { input, output, packing, pieces: watched(refusals, results(work, rest(source, head)), isFileFault) };
   });
 }
 
@@ -108,8 +112,11 @@ function formatOf(fileName: string, head: Buffer): RecordFormat {
   return /^[\s\ufeff]*[[{]/.test(head.toString('utf8', 0, 256)) ? 'json' : 'csv';
 }
 
-/** Names of the columns; the head is what stands behind them then. */
-async function headerOf(source: AsyncIterator<Uint8Array>, head: Head): Promise<string[]> {
+/** Names of the columns, and the lines that they take; the head is what stands behind them then. */
+async function headerOf(
+  source: AsyncIterator<Uint8Array>,
+  head: Head,
+): Promise<{ readonly columns: string[]; readonly lines: number }> {
   let end = headerEnd(head.bytes);
   while (end === -1 && !head.isWhole) {
     await readOn(source, head);
@@ -119,11 +126,19 @@ async function headerOf(source: AsyncIterator<Uint8Array>, head: Head): Promise<
   const line = head.bytes.subarray(0, end);
   head.bytes = head.bytes.subarray(end);
   try {
-    return readHeader(line);
+    return { columns: readHeader(line), lines: lineEndsOf(line) };
   } catch (error) {
-    if (error instanceof BadRecord) throw new PlatformError('scoring/invalid-csv', { reason: error.message });
+    if (error instanceof BadRecord) throw fileFault(error);
     throw error;
   }
+}
+
+const LINE_END = 0x0a;
+
+function lineEndsOf(bytes: Buffer): number {
+  let count = 0;
+  for (let at = bytes.indexOf(LINE_END); at !== -1; at = bytes.indexOf(LINE_END, at + 1)) count += 1;
+  return count;
 }
 
 async function* rest(source: AsyncIterator<Uint8Array>, head: Head): AsyncGenerator<Uint8Array> {
@@ -144,6 +159,7 @@ interface Work {
   readonly asker: Asker;
   readonly model: StoredModel;
   readonly columns: readonly string[];
+  readonly headerLines: number;
   readonly input: RecordFormat;
   readonly output: RecordFormat;
   readonly options: BatchOptions;
@@ -163,21 +179,39 @@ async function* results(work: Work, content: AsyncIterable<Uint8Array>): AsyncGe
   if (output === 'json') yield Buffer.from(']}');
 }
 
+/** Lines are those of the whole text: the slicer sees what stands behind the header. */
 async function* slicesOf(
-  { input, options: { recordsMax } }: Work,
+  { input, model: { name, lookBack = 0 }, headerLines, options }: Work,
   content: AsyncIterable<Uint8Array>,
-): AsyncGenerator<Slice> {
-  const slicer = slicerOf(input, { recordsMax, bytesMax: SLICE_BYTES_MAX, recordBytesMax: RECORD_BYTES_MAX });
+): AsyncGenerator<LedSlice> {
+  const slicer = slicerOf(input, {
+    // A slice has no more records in front than of its own.
+    recordsMax: Math.max(options.recordsMax, lookBack),
+    bytesMax: SLICE_BYTES_MAX,
+    recordBytesMax: RECORD_BYTES_MAX,
+    hasEnds: lookBack > 0,
+  });
+  const before = new RecordsBefore(input, { name, lookBack });
   for await (const piece of content) {
-    yield* slicer.write(piece);
-    if (slicer.bad !== undefined) throw slicer.bad;
+    for (const slice of slicer.write(piece)) yield before.lead(slice);
+    if (slicer.bad !== undefined) throw moved(slicer.bad, 0, headerLines);
   }
-  yield* slicer.end();
-  if (slicer.bad !== undefined) throw slicer.bad;
+  for (const slice of slicer.end()) yield before.lead(slice);
+  if (slicer.bad !== undefined) throw moved(slicer.bad, 0, headerLines);
 }
 
+/** The same fault, of a text with so many records and lines in front. */
+function moved(bad: BadRecord, records: number, lines: number): BadRecord {
+  const { record, message, place } = bad;
+  const Fault = bad instanceof RefusedRecord ? RefusedRecord : BadRecord;
+  return new Fault(record + records, message, place && { ...place, line: place.line + lines });
+}
+
+const badRecordOf = ({ record, reason, isRefused, place }: BadRecordAnswer): BadRecord =>
+  isRefused ? new RefusedRecord(record, reason, place) : new BadRecord(record, reason, place);
+
 /** Results of slices in their order, some scored at the same time. */
-async function* scored(work: Work, slices: AsyncIterable<Slice>): AsyncGenerator<Uint8Array> {
+async function* scored(work: Work, slices: AsyncIterable<LedSlice>): AsyncGenerator<Uint8Array> {
   const { asker, options } = work;
   const running: Promise<Uint8Array>[] = [];
   let first = 1;
@@ -200,8 +234,8 @@ async function* scored(work: Work, slices: AsyncIterable<Slice>): AsyncGenerator
 }
 
 /** @param first number of its first record. */
-async function scoreSlice(work: Work, { bytes, count }: Slice, first: number): Promise<Uint8Array> {
-  const { runs, asker, model, columns, input, output, options } = work;
+async function scoreSlice(work: Work, { bytes, count, line, before }: LedSlice, first: number): Promise<Uint8Array> {
+  const { runs, asker, model, columns, headerLines, input, output, options } = work;
   const detail: DetailRules | undefined =
     options.detail === undefined
       ? undefined
@@ -214,24 +248,40 @@ async function scoreSlice(work: Work, { bytes, count }: Slice, first: number): P
     columns,
     output,
     outputs: options.outputs,
+    before,
     ...(detail === undefined ? {} : { detail }),
   });
-  if (answer.kind === 'bad-record') throw new BadRecord(first + answer.record - 1, answer.reason);
+  if (answer.kind === 'bad-record') throw moved(badRecordOf(answer), first - 1 - before, headerLines + line - 1);
   if (answer.kind !== 'batch') throw new Error(`a scoring worker answered with ${answer.kind}`);
   options.onScored?.(count);
   return answer.output;
 }
 
 /** Errors of contents and records as the client is told them. */
-function told(refusals: Refusals, error: unknown): unknown {
-  if (error instanceof BadRecord)
-    return new PlatformError('scoring/bad-record', { record: error.record, reason: error.message });
+function told(refusals: Refusals, error: unknown, isFileFault = false): unknown {
+  if (error instanceof BadRecord) {
+    if (isFileFault && !(error instanceof RefusedRecord)) return fileFault(error);
+    return new PlatformError('scoring/bad-record', { record: error.record, reason: reasonOf(error) });
+  }
   if (error instanceof ContentTooLong) {
     refusals.count(SCORING_LIMIT.UNPACKED);
     return new PlatformError('scoring/too-many-bytes', { limit: SCORING_LIMIT.UNPACKED, maximum: error.limitBytes });
   }
   if (error instanceof ContentError) return new PlatformError('scoring/invalid-content', { reason: error.message });
   return error;
+}
+
+/** With the line of the whole text, and the position in it, as public clients know them. */
+const reasonOf = ({ message, place }: BadRecord): string =>
+  place === undefined
+    ? message
+    : `${message} (line ${place.line}${place.position === undefined ? '' : `, position ${place.position}`})`;
+
+function fileFault(error: BadRecord): PlatformError {
+  // A record that is wrong as a whole is told by its number, too.
+  const isOfRecord = error.record > 0 && error.place?.position === undefined;
+  const reason = `${isOfRecord ? `record ${error.record}: ` : ''}${reasonOf(error)}`;
+  return new PlatformError('scoring/invalid-csv', { reason });
 }
 
 async function named<Result>(refusals: Refusals, work: () => Promise<Result>): Promise<Result> {
@@ -242,10 +292,14 @@ async function named<Result>(refusals: Refusals, work: () => Promise<Result>): P
   }
 }
 
-async function* watched(refusals: Refusals, pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* watched(
+  refusals: Refusals,
+  pieces: AsyncIterable<Uint8Array>,
+  isFileFault: boolean,
+): AsyncGenerator<Uint8Array> {
   try {
     yield* pieces;
   } catch (error) {
-    throw told(refusals, error);
+    throw told(refusals, error, isFileFault);
   }
 }

@@ -27,6 +27,7 @@ export const SCORING_LIMIT = {
   JOB_DEVICES: 'scoring/job-devices',
   JOB_VALUES: 'scoring/job-values',
   JOB_RESULTS: 'scoring/job-result-bytes',
+  JOB_HELD: 'scoring/job-held-bytes',
   BINDINGS: 'scoring/bindings',
   BINDING_BYTES: 'scoring/bindings-bytes',
   BINDING_DEVICES: 'scoring/binding-devices',
@@ -74,6 +75,8 @@ export const JOB_DEVICES_MAX = 100_000;
 export const JOB_DEVICE_VALUES_MAX = 1_000_000;
 /** Results of one run. */
 export const JOB_RESULT_BYTES_MAX = 500 * MIB;
+/** Of those, what a run holds before it is written: results of two slices, and of a page. */
+export const JOB_HELD_BYTES_MAX = 128 * MIB;
 /** Trainings of a tenant that are kept; then the oldest give way. */
 export const TRAININGS_MAX = 1_000;
 /** Trainings of a node that are under way or wait. */

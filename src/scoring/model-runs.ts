@@ -32,13 +32,20 @@ export type RunTask = {
 export type RunAnswer = Exclude<Answer, RefusedAnswer | MissingAnswer | FailedAnswer>;
 
 export interface ModelRunsOptions {
-  readonly pool: Pick<ScoringPool, 'run' | 'threads'>;
+  readonly pool: Pick<ScoringPool, 'run' | 'threads' | 'drop'>;
   readonly turns: Turns;
   readonly blobs: Pick<Blobs, 'read'>;
   readonly documents: RecordReader['documents'];
   readonly predictions: Predictions;
   /** ms since 1970. */
   readonly now?: () => number;
+}
+
+interface UnderWay {
+  readonly tenant: number;
+  readonly name: string;
+  /** Meanwhile. */
+  isDropped: boolean;
 }
 
 /** Of the metrics of a model. */
@@ -49,6 +56,8 @@ export class ModelRuns {
   readonly threads: number;
   readonly #options: ModelRunsOptions;
   readonly #pauses: Pauses;
+  /** Tasks that wait or run. */
+  readonly #underWay = new Set<UnderWay>();
 
   constructor(options: ModelRunsOptions) {
     this.#options = options;
@@ -61,8 +70,26 @@ export class ModelRuns {
    * a bound or when the worker is lost.
    */
   async run(asker: Asker, model: StoredModel, task: RunTask): Promise<RunAnswer> {
-    const { turns, predictions } = this.#options;
+    const { pool } = this.#options;
     this.#requireNoPause(asker, model);
+    const one: UnderWay = { tenant: asker.tenant, name: model.name, isDropped: false };
+    this.#underWay.add(one);
+    try {
+      return await this.#inTurn(asker, model, task);
+    } finally {
+      this.#underWay.delete(one);
+      if (one.isDropped) pool.drop(one.tenant, one.name);
+    }
+  }
+
+  /** A model is deactivated or deleted: what runs may still load it, so that it leaves the memory once more behind that. */
+  dropped(tenant: number, name: string): void {
+    this.#options.pool.drop(tenant, name);
+    for (const one of this.#underWay) if (one.tenant === tenant && one.name === name) one.isDropped = true;
+  }
+
+  async #inTurn(asker: Asker, model: StoredModel, task: RunTask): Promise<RunAnswer> {
+    const { turns, predictions } = this.#options;
     await turns.begin(asker.tenant, asker.user, asker.signal);
     try {
       const answer = await this.#answer(asker, model, task);

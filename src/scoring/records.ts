@@ -171,13 +171,6 @@ async function removeAll(
 export const listModels = (parts: RecordReader, tenant: number, kind: ModelKind): Promise<string[]> =>
   listNames(parts, MODELS, tenant, kind);
 
-/** Of all models of a kind that are active, compiled. */
-export async function activeBytes(parts: RecordReader, tenant: number, kind: ModelKind): Promise<number> {
-  const rows = await listRecords(parts, tenant, SCORING_MODELS, `${kind}\n`);
-  const models = rows.map(({ value }) => JSON.parse(value) as StoredModel);
-  return models.reduce((sum, { isActive, compiledBytes }) => sum + (isActive ? compiledBytes : 0), 0);
-}
-
 /** @throws PlatformError 404. */
 export const loadModel = (parts: RecordReader, tenant: number, kind: ModelKind, name: string): Promise<StoredModel> =>
   load(parts, MODELS, tenant, kind, name);

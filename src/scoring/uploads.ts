@@ -50,7 +50,7 @@ export type ModelUpload =
 export function uploadModel(parts: UploadParts, asker: Asker, upload: Upload, others?: Guard): Promise<ModelUpload> {
   return orRemoved(parts, upload, async () => {
     const { answer, uses } = await checked(parts, asker, upload);
-    const { information, modelName, bytes: compiledBytes, problems } = answer;
+    const { information, modelName, bytes: compiledBytes, lookBack, problems } = answer;
     const name = safeName(modelName ?? stemOf(upload.fileName));
     if (information === undefined) {
       const document = await annotate(parts, asker, upload.key, problems);
@@ -67,6 +67,7 @@ export function uploadModel(parts: UploadParts, asker: Asker, upload: Upload, ot
       functionName: information.functionName,
       ...(uses.tables.length === 0 ? {} : { tables: uses.tables }),
       ...(uses.functions.length === 0 ? {} : { functions: uses.functions }),
+      ...(lookBack === 0 ? {} : { lookBack }),
     };
     const text = shownFields(information);
     if (Buffer.byteLength(text) > INFORMATION_BYTES_MAX) {

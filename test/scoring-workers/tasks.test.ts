@@ -4,15 +4,24 @@ import { sendContent } from '../../src/scoring-workers/content/source-port.ts';
 import { FunctionError } from '../../src/scoring-workers/functions/sandbox.ts';
 import type { InputRecord, ScoringModel } from '../../src/scoring-workers/pmml/engine.ts';
 import type { BatchTask, ModelSource, Task } from '../../src/scoring-workers/protocol.ts';
+import { LoadedBytes } from '../../src/scoring-workers/loaded-bytes.ts';
 import { LoadedModels } from '../../src/scoring-workers/worker/loaded-models.ts';
 import { WorkerTasks, type ModelEngine } from '../../src/scoring-workers/worker/tasks.ts';
 import { recordOf } from '../helpers/scoring/measured.ts';
+import { valueRows } from '../helpers/value-rows.ts';
 
 /** Doubles `x`; its document says how many bytes it takes, or what is wrong with it. */
 function modelOf(bytes: number, functionName = 'regression'): ScoringModel {
   let last: number | undefined;
   return {
-    information: { modelName: 'M', description: '', version: '4.4', functionName, inputFields: [], outputFields: [] },
+    information: {
+      modelName: 'M',
+      description: '',
+      version: '4.4',
+      functionName,
+      inputFields: [],
+      outputFields: [{ usage: 'OUTPUT', name: 'y', type: 'DOUBLE' }],
+    },
     bytes,
     begin: () => undefined,
     apply: (record: InputRecord) => {
@@ -67,6 +76,41 @@ t.test('a model is sent once, and the record is scored', async (t) => {
   t.equal(tasks.loaded.bytes, 0);
 });
 
+t.test('records of different requests are series of their own', async (t) => {
+  let begun = 0;
+  const counting: ModelEngine = {
+    begin: () => ({
+      write: () => undefined,
+      end: () => {
+        const model = { ...modelOf(1), begin: () => void (begun += 1), apply: () => ({ begun }) };
+        return { model, modelName: 'M', version: '4.4', problems: [] };
+      },
+    }),
+  };
+  const tasks = new WorkerTasks(counting, SETTINGS);
+  const answer = await tasks.run({ kind: 'apply', key: KEY, source: sourceOf(''), records: ['{}', '{}', '{}'] });
+  t.match(answer, { texts: ['{"begun":1}', '{"begun":2}', '{"begun":3}'] });
+});
+
+t.test('values at which a function fails are one record of a run', async (t) => {
+  const tasks = new WorkerTasks(engine, SETTINGS);
+  const rows = [1, -1, 2].map((value, time) => ({ source: 7, time, fragment: 1, series: 1, value }));
+  const answer: any = await tasks.run({
+    kind: 'values',
+    key: KEY,
+    source: sourceOf('10'),
+    rows: valueRows(rows),
+    inputs: [{ input: 'x', type: 'pump', series: 'a' }],
+    name: 'M',
+    timesName: 'times',
+    before: 0,
+    page: { size: 10, left: 10 },
+  });
+  t.match(answer, { kind: 'values', count: 3, pieces: [{ deviceId: '7', records: 3, refused: 1 }] });
+  t.same(JSON.parse(Buffer.from(answer.output).toString()).outputRecords.y, [2, null, 4]);
+  t.same([...answer.predictions.numbers], [2, 4]);
+});
+
 t.test('values at which a function fails are those of one measurement', async (t) => {
   const tasks = new WorkerTasks(engine, SETTINGS);
   const answer = await tasks.run({
@@ -103,6 +147,7 @@ const batch = async (part: Partial<BatchTask>): Promise<any> => {
     columns: ['x', '__proto__'],
     output: 'csv',
     outputs: ['y', 'text'],
+    before: 0,
     ...part,
   });
   return answer.kind === 'batch' ? Buffer.from(answer.output).toString() : answer;
@@ -113,6 +158,7 @@ t.test('batches in both forms', async (t) => {
   t.equal(await batch({ input: Buffer.from('"1","a\n"\n,b\n') }), '2,"a ""b"""\n,"a ""b"""\n');
   const json: Partial<BatchTask> = { format: 'json', input: Buffer.from('{"x":1},\n{"x":null}'), output: 'json' };
   t.equal(await batch(json), '{"y":2,"text":"a \\"b\\""},{"y":0,"text":"a \\"b\\""}');
+  t.equal(await batch({ before: 1 }), '4,"a ""b"""\n', 'records in front have no outputs');
   const detail = { expected: 'e', matchScore: 0.9 };
   t.equal(
     await batch({ input: Buffer.from('1,2\n2,5\n3,\n'), columns: ['x', 'e'], detail }),
@@ -121,18 +167,31 @@ t.test('batches in both forms', async (t) => {
 });
 
 t.test('the record that cannot be read is told by its number', async (t) => {
-  t.match(await batch({ input: Buffer.from('1,a\n2\n') }), { kind: 'bad-record', record: 2, reason: /1 values/ });
+  t.match(await batch({ input: Buffer.from('1,a\n\n2\n') }), {
+    kind: 'bad-record',
+    record: 2,
+    reason: /1 values/,
+    place: { line: 3 },
+  });
   t.match(await batch({ input: Buffer.from('1,"a"\n2,b"c"\n') }), {
     kind: 'bad-record',
     record: 2,
-    reason: /surrounded by double quotes \(line 2|Invalid|quote/i,
+    reason: /not surrounded by double quotes$/,
+    place: { line: 2, position: 4 },
+  });
+  t.same(await batch({ format: 'json', input: Buffer.from('{"x":1},{"x":-1}') }), {
+    kind: 'bad-record',
+    record: 2,
+    reason: 'negative',
+    isRefused: true,
   });
   const input = Buffer.from('{"x":1},{"x":y},{"x":2}');
   t.match(await batch({ format: 'json', input }), { kind: 'bad-record', record: 2 });
 });
 
 t.test('models beyond the bound are unloaded, first those of a tenant with more than its share', async (t) => {
-  const loaded = new LoadedModels(100);
+  const told = new Map<number, number>();
+  const loaded = new LoadedModels(100, (tenant, bytes) => void told.set(tenant, bytes));
   const add = (tenant: number, name: string, bytes: number): void =>
     loaded.add({ tenant, name, version: 'v' }, modelOf(bytes));
   const has = (): string =>
@@ -148,6 +207,29 @@ t.test('models beyond the bound are unloaded, first those of a tenant with more 
   t.throws(() => add(1, 'a', 101), RangeError);
   loaded.drop(1, undefined);
   t.equal(loaded.bytes, 40);
+  t.same(
+    [...told],
+    [
+      [2, 40],
+      [1, 0],
+    ],
+    'what each tenant has is told',
+  );
+});
+
+t.test('what models take is the sum over the threads that run', async (t) => {
+  const bytes = new LoadedBytes();
+  const take = (thread: number, tenant: number, count: number, alive = [1, 2]): void =>
+    bytes.take({ kind: 'loaded', thread, tenant, bytes: count }, alive);
+  take(1, 7, 10);
+  take(2, 7, 5);
+  take(2, 8, 3);
+  take(3, 7, 100);
+  t.equal(bytes.of(7, [1, 2]), 15);
+  take(1, 7, 0);
+  t.equal(bytes.of(7, [1, 2]), 5);
+  t.equal(bytes.of(8, [1]), 0, 'thread 2 has ended');
+  t.equal(bytes.of(7, [1, 2]), 0);
 });
 
 t.test('a model whose functions do not end in order is unloaded all the same', async (t) => {

@@ -38,6 +38,7 @@ function score(rows: readonly ValueRow[], left = 2_000) {
     kind: 'values',
     key: { tenant: 1, name: 'M', version: 'v' },
     rows: valueRows(rows),
+    before: 0,
     inputs: INPUTS,
     name: 'M "1"',
     timesName: 'timestamp_7',

@@ -96,6 +96,53 @@ t.test('records that come while a worker is busy go together', async (t) => {
   t.ok(refused.length > 500 && refused.length < 1_500, `a user has four fifths: ${refused.length} are refused`);
 });
 
+t.test('records of a model with functions go in smaller tasks', async (t) => {
+  const runs = new HeldRuns();
+  const applies = new Applies(runs as unknown as ModelRuns, { count: () => undefined });
+  const model = { ...MODEL, functions: ['f'] };
+  const all = Array.from({ length: 20 }, () => applies.apply({ tenant: 1, user: 'u' }, model, 'x'));
+  await untilTurn('the first task', () => runs.held.length === 1);
+  t.equal(runs.held[0]?.records.length, 16);
+  runs.held[0]?.end();
+  await untilTurn('the second task', () => runs.held.length === 2);
+  runs.held[1]?.end();
+  await Promise.all(all);
+});
+
+t.test('a model that is deactivated while a task runs leaves the memory behind the task', async (t) => {
+  const dropped: string[] = [];
+  let go = (): void => undefined;
+  const pool = {
+    threads: 1,
+    drop: (tenant: number, name: string) => dropped.push(`${tenant}/${name}`),
+    run: () =>
+      new Promise((resolve) => {
+        go = () => resolve({ kind: 'texts', texts: [], refusals: [], predictions: NO_PREDICTIONS });
+      }),
+  };
+  const turns = new Turns({
+    refusals: { count: () => undefined },
+    running: { all: 1 },
+    waiting: { all: 10, ofUser: 10 },
+    limits: { all: 'a', ofUser: 'b' },
+  });
+  const runs = new ModelRuns({
+    pool: pool as never,
+    turns,
+    blobs: { read: async () => undefined },
+    documents: { get: () => undefined, list: () => [] },
+    predictions: new Predictions(),
+  });
+  const run = runs.run({ tenant: 1, user: 'u' }, MODEL, { kind: 'apply', records: [] });
+  await untilTurn('it runs', () => turns.runningCount === 1);
+  runs.dropped(1, 'other');
+  runs.dropped(1, 'm');
+  t.same(dropped, ['1/other', '1/m']);
+  go();
+  await run;
+  t.same(dropped, ['1/other', '1/m', '1/m']);
+});
+
 t.test("a tenant's tasks do not hold up another's", async (t) => {
   const order: number[] = [];
   let go = (): void => undefined;

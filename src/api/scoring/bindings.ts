@@ -164,7 +164,7 @@ async function metrics(request: ApiRequest): Promise<Answer> {
 
 async function list(request: ApiRequest): Promise<Answer> {
   const bindings = await listBindings(request.platform, request.tenant);
-  return json(pageOfList(request, 'bindings', bindings.map(shown), pageOf(request)));
+  return json(pageOfList(request, { member: 'bindings', path: '/bindings' }, bindings.map(shown), pageOf(request)));
 }
 
 async function remove(request: ApiRequest): Promise<Answer> {

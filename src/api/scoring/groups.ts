@@ -61,7 +61,7 @@ const { pageSize, currentPage, withTotalPages } = PAGE_PARAMETERS;
 
 async function list(request: ApiRequest): Promise<Answer> {
   const groups = await listGroups(request.platform, request.tenant);
-  return json(pageOfList(request, 'groups', groups, pageOf(request)));
+  return json(pageOfList(request, { member: 'groups', path: '/pmml/groups' }, groups, pageOf(request)));
 }
 
 const groupOf = ({ platform, tenant, params }: ApiRequest): Promise<StoredGroup> =>
@@ -133,7 +133,7 @@ async function* filesOf(
       asker,
       model,
       { content: input.read(), fileName },
-      { ...batchOptions(request), output: 'csv' },
+      { ...batchOptions(request), output: 'csv', isFileFault: true },
     );
     yield { name: `${name}.csv`, pieces };
   }
@@ -149,7 +149,7 @@ async function applyDetail(request: ApiRequest): Promise<typeof ANSWERED> {
         asker,
         model,
         { content, fileName },
-        { ...batchOptions(request), output: 'csv', detail: { matchScore } },
+        { ...batchOptions(request), output: 'csv', isFileFault: true, detail: { matchScore } },
       );
       return writeBatch(results, { packing, pieces, output: 'csv' }, primaryModel);
     }),

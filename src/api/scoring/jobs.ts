@@ -121,7 +121,8 @@ async function listPage(request: ApiRequest): Promise<Answer> {
   // This list tells its pages unless it is asked not to.
   const wantsTotal = !request.query.isFalse('withTotalPages');
   const page = { ...pageOf(request), wantsTotal };
-  return json(pageOfList(request, 'jobs', jobs, page, (text) => shownJob(JSON.parse(text) as StoredJob)));
+  const shown = (text: string): object => shownJob(JSON.parse(text) as StoredJob);
+  return json(pageOfList(request, { member: 'jobs', path: '/jobs' }, jobs, page, shown));
 }
 
 const jobOf = ({ platform, tenant, params }: ApiRequest): Promise<StoredJob> =>
@@ -148,7 +149,9 @@ async function history(request: ApiRequest): Promise<Answer> {
   const runs = await runTexts(request.platform, request.tenant, jobId);
   const now = request.platform.now();
   const shown = (text: string): object => shownRun(jobId, JSON.parse(text) as StoredRun, now);
-  return json(pageOfList(request, 'jobExecutions', runs, pageOf(request), shown));
+  return json(
+    pageOfList(request, { member: 'jobExecutions', path: `/job/${jobId}/history` }, runs, pageOf(request), shown),
+  );
 }
 
 async function runOf(request: ApiRequest): Promise<{ jobId: number; run: StoredRun }> {
@@ -163,8 +166,9 @@ async function execution(request: ApiRequest): Promise<Answer> {
 
 /** A page of results: 2,000 records, whatever the client asks for. */
 async function inferences(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
-  const { run } = await runOf(request);
+  const { jobId, run } = await runOf(request);
   const { pages = [], blob } = run;
+  const path = `/job/${jobId}/history/${run.number}/inferences`;
   const { current } = pageOf(request);
   const length = pages[current - 1];
   const from = pages.slice(0, current - 1).reduce((sum, bytes) => sum + bytes, 0);
@@ -173,7 +177,7 @@ async function inferences(request: ApiRequest): Promise<Answer | typeof ANSWERED
       ? undefined
       : await request.blobs.read(blob, { from, through: from + length - 1 });
   const link = (page: number): string | null =>
-    page < 1 || page > pages.length ? null : pageLink(request, undefined, page);
+    page < 1 || page > pages.length ? null : pageLink(request, path, undefined, page);
   const head = JSON.stringify({
     next: link(current + 1),
     prev: link(current - 1),

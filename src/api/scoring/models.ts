@@ -10,7 +10,6 @@ import { leaveGroup, removeGroups } from '../../scoring/groups.ts';
 import { UNPACKED_BYTES_MAX } from '../../scoring/limits.ts';
 import {
   activateModel,
-  activeBytes,
   listModels,
   loadModel,
   modelInformation,
@@ -168,13 +167,15 @@ async function metrics(request: ApiRequest): Promise<Answer> {
       memoryMetricsErrorMsg: `The model '${model.name}' is not active: it takes no memory.`,
       predictionMetricsErrorMsg: `The model '${model.name}' is not active: its predictions are not counted.`,
     });
-  const { modelBytesMax } = scoring.pool;
-  const used = await activeBytes(request.platform, request.tenant, 'pmml');
+  const { modelBytesMax, threads } = scoring.pool;
+  const total = modelBytesMax * threads;
+  const used = scoring.pool.loadedBytes(request.tenant);
   const memory = {
     modelSize: megabytes(model.compiledBytes),
     usedMemory: megabytes(used),
-    freeMemory: megabytes(Math.max(0, modelBytesMax - used)),
-    totalMemory: megabytes(modelBytesMax),
+    // Models of other tenants give way.
+    freeMemory: megabytes(Math.max(0, total - used)),
+    totalMemory: megabytes(total),
   };
   const predicted = scoring.predictionsOf(request.tenant, model);
   if (predicted === undefined)

@@ -18,7 +18,6 @@ import type { ApiRequest } from '../request/request.ts';
 import type { RouteAnswer, RouteBody } from '../request/route-rules.ts';
 import type { QueryParameters } from '../request/schema/query-values.ts';
 import { text } from '../request/schema/query-parameters.ts';
-import { withoutEnd } from '../../model/documents/text-end.ts';
 import type { TSchema } from 'typebox';
 import Type from 'typebox';
 import { Binary, OPEN } from '../../model/schema/parts.ts';
@@ -189,23 +188,30 @@ function bodyOf(request: ApiRequest): NonNullable<ApiRequest['bodyStream']> {
   return request.bodyStream;
 }
 
+/** A list of scoring: the member with its items, and its path below the base path of scoring. */
+export interface ListName {
+  readonly member: string;
+  readonly path: string;
+}
+
 /**
- * The page of a list as scoring shows it: links without the host, null where that page does not exist.
+ * The page of a list as scoring shows it: links without the host, null where that page does not exist. The request may be
+ * of another resource: a deletion answers with the page of what is left.
  *
  * @param shown makes what is shown, of the items of the page alone
  */
 export function pageOfList<Item>(
   request: ApiRequest,
-  name: string,
+  { member, path }: ListName,
   all: readonly Item[],
   page: Page,
   shown: (item: Item) => unknown = (item) => item,
 ): Record<string, unknown> {
   const items = all.slice(page.offset, page.offset + page.size).map(shown);
   const last = Math.max(1, Math.ceil(all.length / page.size));
-  const link = (current: number): string => pageLink(request, page.size, current);
+  const link = (current: number): string => pageLink(request, path, page.size, current);
   return {
-    [name]: items,
+    [member]: items,
     next: page.current < last ? link(page.current + 1) : null,
     prev: page.current > 1 && page.current <= last + 1 ? link(page.current - 1) : null,
     statistics: {
@@ -216,10 +222,12 @@ export function pageOfList<Item>(
   };
 }
 
-/** @param size undefined: the resource has pages of a fixed size */
-export function pageLink({ exchange }: ApiRequest, size: number | undefined, current: number): string {
+/** @param path as of `ListName` @param size undefined: the resource has pages of a fixed size */
+export function pageLink({ exchange }: ApiRequest, path: string, size: number | undefined, current: number): string {
+  // The base path that the client uses: it has two names.
+  const [base = SCORING_PATH] = /^\/[^/]+\/[^/]+/.exec(exchange.path) ?? [];
   const sized = size === undefined ? '' : `pageSize=${size}&`;
-  return `${withoutEnd(exchange.path, '/')}?${sized}currentPage=${current}`;
+  return `${base}${path}?${sized}currentPage=${current}`;
 }
 
 /**

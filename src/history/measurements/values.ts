@@ -1,11 +1,13 @@
 /** Values of many devices as rows of plain memory (model/entities/scoring/measured-values.ts): one query for many devices. */
-import type { ValueColumns } from '../../model/entities/scoring/measured-values.ts';
-import type { BytesReader, HistoryReader } from '../../ports/history-reader.ts';
+import { VALUE_ROW_BYTES, type ValueColumns } from '../../model/entities/scoring/measured-values.ts';
+import type { BytesReader, HistoryReader, HistoryStatement, QueryAsker } from '../../ports/history-reader.ts';
 
 /** Devices whose values are counted in one query. */
 const DEVICES_COUNTED = 1_000;
 /** Values that one query reads: 8 MB. */
 const VALUES_AT_ONCE = 250_000;
+/** Against the values that were counted: measurements may come between the counting and the reading. */
+const GROWTH_MAX = 2;
 
 export interface ValuesQuery {
   readonly tenant: number;
@@ -15,6 +17,8 @@ export interface ValuesQuery {
   readonly columns: ValueColumns;
   /** Values of one device that are read: the first in the order of time. */
   readonly valuesMax: number;
+  /** Ends the reading. */
+  readonly signal: AbortSignal;
 }
 
 /** Some devices with all of their values. */
@@ -44,19 +48,25 @@ const ROWS =
 /** Values of devices, in the order of the devices: ids ascending. */
 export async function* valuesOf(
   history: Pick<HistoryReader, 'query'> & BytesReader,
-  { tenant, from, to, columns: { types, series }, valuesMax }: ValuesQuery,
+  { tenant, from, to, columns: { types, series }, valuesMax, signal }: ValuesQuery,
   devices: readonly string[],
 ): AsyncGenerator<DevicesValues> {
+  // The server's own work, which has no time limit.
+  const asker: QueryAsker = { tenant, user: '', signal };
+  const bytesMax = GROWTH_MAX * VALUE_ROW_BYTES * Math.max(VALUES_AT_ONCE, valuesMax);
   const params = { from, to, series, types, valuesMax, typesPlaces: places(types), seriesPlaces: places(series) };
   for (let at = 0; at < devices.length; at += DEVICES_COUNTED) {
     const some = devices.slice(at, at + DEVICES_COUNTED);
-    const counts = await countValues(history, tenant, params, some);
+    const counts = await countValues(history, asker, params, some);
     for (const part of parts(some, counts, valuesMax)) {
       const sources = part.filter((id) => counts.has(id)).map(Number);
       const rows =
         sources.length === 0
           ? new Uint8Array()
-          : await history.bytes({ sql: ROWS, params: { ...params, sources }, tables: ['measurements'], tenant });
+          : await history.bytes(
+              { sql: ROWS, params: { ...params, sources }, tables: ['measurements'], tenant },
+              { asker, bytesMax },
+            );
       yield { devices: part, cut: part.filter((id) => (counts.get(id) ?? 0) > valuesMax), rows };
     }
   }
@@ -66,16 +76,17 @@ const places = (names: readonly string[]): readonly number[] => names.map((_, in
 
 async function countValues(
   history: Pick<HistoryReader, 'query'>,
-  tenant: number,
+  asker: QueryAsker,
   params: Readonly<Record<string, unknown>>,
   devices: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
-  const rows = await history.query<{ sourceId: string; count: number | string }>({
+  const statement: HistoryStatement = {
     sql: `SELECT toString(source) AS sourceId, count() AS count FROM measurements WHERE ${RANGE} GROUP BY source`,
     params: { ...params, sources: devices.map(Number) },
     tables: ['measurements'],
-    tenant,
-  });
+    tenant: asker.tenant,
+  };
+  const rows = await history.query<{ sourceId: string; count: number | string }>(statement, asker);
   return new Map(rows.map(({ sourceId, count }) => [sourceId, Number(count)]));
 }
 

@@ -35,8 +35,10 @@ export interface StoredModel {
 interface Loaded {
   /** Bytes of the models that may be used, by key; the least recently used first. */
   readonly models: Map<string, number>;
-  /** Keys of models that it is to let go before its next task. */
+  /** Keys of models that it is to let go when its task has ended. */
   released: string[];
+  /** Of the task under way, and whether it was released meanwhile: it may be loaded only now. */
+  using: { readonly key: string; isReleased: boolean } | undefined;
 }
 
 const IDLE_MS_MAX = 600_000;
@@ -58,7 +60,7 @@ export class OnnxEngine {
         const path = fileURLToPath(new URL('./onnx-worker.js', import.meta.url));
         return {
           process: new WorkerProcess({ name: 'onnx', path, flags: ['--expose-gc'], memoryBytesMax }, log),
-          state: { models: new Map(), released: [] },
+          state: { models: new Map(), released: [], using: undefined },
         };
       },
     });
@@ -96,19 +98,45 @@ export class OnnxEngine {
     const choose = (idle: readonly Slot<Loaded>[]): Slot<Loaded> | undefined =>
       idle.find(({ state }) => state.models.has(model.key));
     return this.#pool.use(user, { choose, mayReplace: false }, async (slot) => {
-      await this.#load(slot, model, user.signal);
-      return this.#task(slot, { kind: 'apply', key: model.key, form }, { content: [body], signal: user.signal });
+      const { key } = model;
+      const using = { key, isReleased: false };
+      slot.state.using = using;
+      try {
+        await this.#load(slot, model, user.signal);
+        return await this.#task(slot, { kind: 'apply', key, form }, { content: [body], signal: user.signal });
+      } finally {
+        slot.state.using = undefined;
+        if (using.isReleased) await this.#free(slot, key);
+      }
     });
+  }
+
+  /** The model was released while it was used. Never rejects: a process that does not let go ends. */
+  async #free(slot: Slot<Loaded>, key: string): Promise<void> {
+    const { models, released } = slot.state;
+    models.delete(key);
+    if (!released.includes(key)) released.push(key);
+    try {
+      await this.#letGoOrEnd(slot);
+    } catch (error) {
+      this.#options.log.warn({ err: error }, 'a process of ONNX models did not let go of a model; it ends');
+      slot.process.kill('stopped');
+    }
   }
 
   /** The model is deactivated, deleted or replaced: its memory is free when the tasks under way have ended. */
   async release(key: string): Promise<void> {
-    for (const { state } of this.#pool.slots) if (state.models.delete(key)) state.released.push(key);
-    await this.#pool.inIdle(async (slot) => {
-      // Without models it has nothing that the next task would miss: its end frees what the allocator keeps.
-      if (slot.state.models.size === 0) slot.process.kill('stopped');
-      else await this.#letGo(slot);
-    });
+    for (const { state } of this.#pool.slots) {
+      if (state.using?.key === key) state.using.isReleased = true;
+      if (state.models.delete(key)) state.released.push(key);
+    }
+    await this.#pool.inIdle((slot) => this.#letGoOrEnd(slot));
+  }
+
+  /** Without models it has nothing that the next task would miss: its end frees what the allocator keeps. */
+  async #letGoOrEnd(slot: Slot<Loaded>): Promise<void> {
+    if (slot.state.models.size === 0) slot.process.kill('stopped');
+    else await this.#letGo(slot);
   }
 
   async stop(): Promise<void> {

@@ -31,6 +31,8 @@ export interface ScoringModel {
   readonly information: ModelInformation;
   /** Bytes of the compiled form, about. */
   readonly bytes: number;
+  /** How many records before one it looks back to (`Lag`); absent: none. */
+  readonly lookBack?: number;
   /** The next record begins a new series: what looks back to earlier records (`Lag`) sees none of those before. */
   begin(): void;
   /** Scores one record. A record that the model refuses (invalid values) has only missing outputs. */

@@ -10,6 +10,8 @@ import type { EvaluatedModel, ModelOutput, Prediction, TargetField } from './mod
 export interface ScoringModelForm {
   readonly top: TopModel;
   readonly slots: number;
+  /** As of `ScoringModel`. */
+  readonly lookBack: number;
   readonly modelName: string | undefined;
   readonly description: string;
   readonly version: string;
@@ -29,6 +31,7 @@ const FIELD_BYTES = 400;
 export class CompiledScoringModel implements ScoringModel {
   readonly information: ModelInformation;
   readonly bytes: number;
+  readonly lookBack: number;
   readonly #top: TopModel;
   readonly #row: Row;
   readonly #shown: readonly Shown[];
@@ -44,6 +47,7 @@ export class CompiledScoringModel implements ScoringModel {
     this.#load = makeLoader(top.inputs);
     this.#result = resultMaker(this.#shown);
     this.#missing = () => this.#result(undefined);
+    this.lookBack = form.lookBack;
     this.bytes = top.model.bytes + form.slots * SLOT_BYTES + top.miningFields.length * FIELD_BYTES;
     this.information = {
       modelName: form.modelName,

@@ -40,6 +40,8 @@ export class ProcessPool<State> {
   readonly #options: PoolOptions<State>;
   /** The one that has been idle for longest comes first. */
   readonly #slots = new Set<Held<State>>();
+  /** Tasks whose turn has come while `inIdle` has the last process. */
+  readonly #waiting: (() => void)[] = [];
   #sweep: NodeJS.Timeout | undefined;
   #isStopped = false;
 
@@ -65,8 +67,7 @@ export class ProcessPool<State> {
   ): Promise<Result> {
     await this.#options.turns.begin(tenant, user, signal);
     try {
-      if (this.#isStopped) throw new WorkerEnded('stopped', 'the server is stopping');
-      const slot = this.#take(choose, mayReplace);
+      const slot = await this.#next(choose, mayReplace);
       try {
         return await work(slot);
       } finally {
@@ -102,12 +103,29 @@ export class ProcessPool<State> {
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#sweep);
+    for (const wake of this.#waiting.splice(0)) wake();
     const slots = [...this.#slots];
     for (const { process } of slots) process.kill('stopped');
     await Promise.all(slots.map(({ process }) => process.ended()));
   }
 
-  #take(choose: (idle: readonly Slot<State>[]) => Slot<State> | undefined, mayReplace: boolean): Held<State> {
+  async #next(
+    choose: (idle: readonly Slot<State>[]) => Slot<State> | undefined,
+    mayReplace: boolean,
+  ): Promise<Held<State>> {
+    for (;;) {
+      if (this.#isStopped) throw new WorkerEnded('stopped', 'the server is stopping');
+      const slot = this.#take(choose, mayReplace);
+      if (slot !== undefined) return slot;
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
+  }
+
+  /** @returns undefined while none is idle */
+  #take(
+    choose: (idle: readonly Slot<State>[]) => Slot<State> | undefined,
+    mayReplace: boolean,
+  ): Held<State> | undefined {
     for (const slot of this.#slots) if (!slot.process.isAlive) this.#slots.delete(slot);
     const idle = [...this.#slots].filter(({ isBusy }) => !isBusy);
     const chosen = choose(idle) as Held<State> | undefined;
@@ -116,8 +134,9 @@ export class ProcessPool<State> {
       return chosen;
     }
     if (this.#slots.size < this.#options.max) return this.#add(true);
-    // The turns let no more tasks run than there are processes.
+    // The turns let no more tasks run than there are processes, but `inIdle` works without a turn.
     const [oldest] = idle;
+    if (oldest === undefined) return undefined;
     if (!mayReplace) {
       oldest.isBusy = true;
       return oldest;
@@ -139,6 +158,7 @@ export class ProcessPool<State> {
     slot.idleSince = Date.now();
     // To the end, unless it has given way meanwhile.
     if (this.#slots.delete(slot) && slot.process.isAlive) this.#slots.add(slot);
+    this.#waiting.shift()?.();
   }
 
   #endIdle(): void {

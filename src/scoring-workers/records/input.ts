@@ -1,6 +1,7 @@
 /** Records of a batch as the engine takes them, from CSV or JSON. */
 import { CsvError, parse } from 'csv-parse/sync';
 import type { InputRecord } from '../pmml/engine.ts';
+import { lineOf, quoteFault } from './csv-places.ts';
 import { BadRecord, slicerOf } from './slices.ts';
 
 /** The header of CSV. @throws BadRecord with the number 0 where it cannot be used. */
@@ -19,23 +20,21 @@ export function readHeader(line: Uint8Array): string[] {
   return columns;
 }
 
-/** Rows of lines of CSV. @param first number of the first. @throws BadRecord. */
+/** Either may end a line, also in one text. */
+const LINE_ENDS = ['\r\n', '\n'];
+
+/** Rows of lines of CSV. @param first number of the first. @throws BadRecord with the place in the text. */
 export function rowsOf(text: string, first: number): string[][] {
   if (!text.includes('"')) return plainRows(text);
   try {
-    return parse(text, { relax_column_count: true, skip_empty_lines: true });
+    return parse(text, { relax_column_count: true, skip_empty_lines: true, record_delimiter: LINE_ENDS });
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    const { records = 0, lines = 1, column } = error as unknown as Readonly<Record<string, number>>;
-    throw new BadRecord(first + records, csvReason(error.code, lines, Number(column ?? 0), error.message));
+    const fault = quoteFault(text);
+    if (fault === undefined) throw new BadRecord(first, error.message);
+    const { record, reason, line, position } = fault;
+    throw new BadRecord(first + record, reason, { line, position });
   }
-}
-
-/** As public clients know the texts. */
-function csvReason(code: string, line: number, column: number, message: string): string {
-  if (code === 'INVALID_OPENING_QUOTE')
-    return `Double quote character found in value not surrounded by double quotes (line ${line}, position ${column + 1})`;
-  return message;
 }
 
 /** Without quotes, which most files have none of, a line is split at its commas. */
@@ -51,11 +50,17 @@ function plainRows(text: string): string[][] {
   return rows;
 }
 
-/** Records of lines of CSV; an empty value is missing. @throws BadRecord. */
-export function csvRecords(rows: readonly (readonly string[])[], columns: readonly string[]): InputRecord[] {
+/** Records of the rows of CSV; an empty value is missing. @throws BadRecord with its place in the text of the rows. */
+export function csvRecords(
+  rows: readonly (readonly string[])[],
+  columns: readonly string[],
+  text: string,
+): InputRecord[] {
   return rows.map((row, index) => {
-    if (row.length !== columns.length)
-      throw new BadRecord(index + 1, `it has ${row.length} values; the header has ${columns.length} columns`);
+    if (row.length !== columns.length) {
+      const reason = `it has ${row.length} values; the header has ${columns.length} columns`;
+      throw new BadRecord(index + 1, reason, { line: lineOf(text, index) ?? 1 });
+    }
     const record: Record<string, unknown> = {};
     for (let column = 0; column < columns.length; column += 1) {
       const value = row[column];

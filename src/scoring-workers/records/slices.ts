@@ -3,6 +3,7 @@
  * elements of a JSON array. So records are parsed where they are scored.
  */
 import type { RecordFormat } from '../protocol.ts';
+import { quoteFault } from './csv-places.ts';
 
 export interface SliceRules {
   readonly recordsMax: number;
@@ -10,23 +11,41 @@ export interface SliceRules {
   readonly bytesMax: number;
   /** Of one record. */
   readonly recordBytesMax: number;
+  /** Slices have the ends of their records. */
+  readonly hasEnds?: boolean;
 }
 
 export interface Slice {
   readonly bytes: Buffer;
   readonly count: number;
+  /** Of CSV: the line of the text, from 1, in which it begins. */
+  readonly line: number;
+  /** Where each of its records ends, in bytes; with `hasEnds`. */
+  readonly ends: readonly number[];
 }
 
 /** A record that cannot be found in the text. */
 export class BadRecord extends Error {
   override readonly name = 'BadRecord';
-  /** From 1. */
+  /** From 1; 0 is the header. */
   readonly record: number;
+  /** Of CSV. */
+  readonly place: BadPlace | undefined;
 
-  constructor(record: number, reason: string) {
+  constructor(record: number, reason: string, place?: BadPlace) {
     super(reason);
     this.record = record;
+    this.place = place;
   }
+}
+
+/** A record at which the model fails. */
+export class RefusedRecord extends BadRecord {}
+
+/** Both count from 1; without a position the whole record is meant. */
+export interface BadPlace {
+  readonly line: number;
+  readonly position?: number;
 }
 
 export interface Slicer {
@@ -42,6 +61,8 @@ const COMMA = 0x2c;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const LINE_END = 0x0a;
+/** Of a record with an open quote, for the place of the fault. */
+const LOOKED_AT_BYTES = 1_048_576;
 
 export const slicerOf = (format: RecordFormat, rules: SliceRules): Slicer =>
   format === 'csv' ? new CsvSlicer(rules) : new JsonSlicer(rules);
@@ -59,8 +80,13 @@ abstract class SlicerBase implements Slicer {
   protected begin = 0;
   /** Whole records in `held`. */
   protected count = 0;
+  /** Their ends, where they are asked for. */
+  #ends: number[] = [];
   /** Records in slices that were cut. */
   protected cut = 0;
+  /** Of CSV: the line in which `held` begins, and the line ends among the bytes that were looked at. */
+  protected line = 1;
+  protected lineEnds = 0;
   protected readonly rules: SliceRules;
 
   constructor(rules: SliceRules) {
@@ -93,23 +119,33 @@ abstract class SlicerBase implements Slicer {
   protected abstract scan(slices: Slice[]): void;
 
   /** The record behind the whole ones cannot be found. */
-  protected refuse(reason: string): void {
-    this.bad ??= new BadRecord(this.cut + this.count + 1, reason);
+  protected refuse(reason: string, place = this.beginPlace()): void {
+    this.bad ??= new BadRecord(this.cut + this.count + 1, reason, place);
+  }
+
+  /** Where the record behind the whole ones begins. */
+  protected beginPlace(): BadPlace | undefined {
+    return undefined;
   }
 
   /** A record ends at `end`. @returns how many bytes were cut off in front. */
   protected recordEnds(end: number, slices: Slice[]): number {
     this.count += 1;
     this.whole = end;
+    if (this.rules.hasEnds === true) this.#ends.push(end);
     if (this.count < this.rules.recordsMax && end < this.rules.bytesMax) return 0;
     return this.cutTo(end, slices);
   }
 
   /** Cuts off the whole records, and the bytes up to `next`. */
   protected cutTo(next: number, slices: Slice[]): number {
-    if (this.count > 0) slices.push({ bytes: this.held.subarray(0, this.whole), count: this.count });
+    if (this.count > 0)
+      slices.push({ bytes: this.held.subarray(0, this.whole), count: this.count, line: this.line, ends: this.#ends });
+    this.line += this.lineEnds;
+    this.lineEnds = 0;
     this.cut += this.count;
     this.count = 0;
+    this.#ends = [];
     this.held = this.held.subarray(next);
     this.seen -= next;
     this.begin -= next;
@@ -133,6 +169,8 @@ export function headerEnd(bytes: Buffer): number {
 /** Lines, but for line ends between quotes; empty lines are no records. */
 class CsvSlicer extends SlicerBase {
   #isQuoted = false;
+  /** In which the record begins that is being looked at. */
+  #beginLine = 1;
 
   protected scan(slices: Slice[]): void {
     let quote = this.held.indexOf(QUOTE, this.seen);
@@ -148,6 +186,7 @@ class CsvSlicer extends SlicerBase {
         return;
       }
       this.seen = end + 1;
+      this.lineEnds += 1;
       const cut = this.#isQuoted ? 0 : this.#lineEnds(end, slices);
       if (quote !== -1) quote -= cut;
     }
@@ -157,12 +196,25 @@ class CsvSlicer extends SlicerBase {
   #lineEnds(end: number, slices: Slice[]): number {
     const isEmpty = end === this.begin || (end === this.begin + 1 && this.held[this.begin] === 0x0d);
     this.begin = this.seen;
+    this.#beginLine = this.line + this.lineEnds;
     return isEmpty ? 0 : this.recordEnds(this.seen, slices);
   }
 
+  protected override beginPlace(): BadPlace {
+    return { line: this.#beginLine };
+  }
+
   protected finish(slices: Slice[]): void {
-    if (this.#isQuoted) this.refuse('a quote is not closed');
+    if (this.#isQuoted) this.#refuseQuotes();
     else if (this.held.length > this.begin) this.recordEnds(this.held.length, slices);
+  }
+
+  /** A quote may be open since one stands where none may. */
+  #refuseQuotes(): void {
+    const fault = quoteFault(this.held.toString('utf8', this.begin, this.begin + LOOKED_AT_BYTES));
+    if (fault === undefined) return this.refuse('a quote is not closed');
+    const { reason, line, position } = fault;
+    this.refuse(reason, { line: this.#beginLine + line - 1, position });
   }
 }
 

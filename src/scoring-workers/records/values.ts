@@ -17,8 +17,8 @@ export interface ScoredPiece extends Omit<ValuesPiece, 'bytes'> {
  * @yields results of records that follow one another: of one device, and of one page
  */
 export function* scoreValues(
-  model: ScoringModel,
-  { rows: bytes, inputs, name, page, timesName }: ValuesTask,
+  model: Pick<ScoringModel, 'begin' | 'apply'>,
+  { rows: bytes, inputs, name, before, page, timesName }: ValuesTask,
   scored: () => void,
 ): Generator<ScoredPiece> {
   const rows = new ValueRows(bytes);
@@ -26,6 +26,7 @@ export function* scoreValues(
   const record = new InputValues(inputs.map(({ input }) => input));
   const outputs = new Outputs(name, timesName);
   let left = page.left;
+  let behind = before;
   let last = -1;
   for (let at = 0; at < rows.count; ) {
     const begin = at;
@@ -42,7 +43,9 @@ export function* scoreValues(
       model.begin();
     }
     last = begin;
-    outputs.add(model.apply(record.values), rows.time(begin));
+    const output = model.apply(record.values);
+    if (behind-- > 0) continue;
+    outputs.add(output, rows.time(begin));
     record.see();
     scored();
     if (--left > 0) continue;

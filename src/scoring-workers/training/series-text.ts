@@ -28,16 +28,19 @@ export function readSeries(text: string): ReadonlyMap<string, readonly number[]>
       const values = part[name];
       if (!Array.isArray(values)) throw new SeriesFormatError(`'${name}' is not a list of numbers`);
       if (series.has(name)) throw new TrainingError(`there are two series '${name}'`);
-      const wrong = values.findIndex((value) => typeof value !== 'number');
+      const wrong = values.findIndex((value) => !Number.isFinite(value));
       if (wrong !== -1)
         throw new TrainingError(
-          `value ${wrong + 1} of the series '${name}' is ${JSON.stringify(values[wrong])}, which is not a number`,
+          `value ${wrong + 1} of the series '${name}' is ${shown(values[wrong])}, which is not a finite number`,
         );
       series.set(name, values as number[]);
     }
   }
   return series;
 }
+
+/** An infinity has no JSON. */
+const shown = (value: unknown): string => (typeof value === 'number' ? String(value) : JSON.stringify(value));
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

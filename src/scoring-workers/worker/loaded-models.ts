@@ -29,10 +29,13 @@ export class LoadedModels {
   /** The one that was used longest ago first. */
   readonly #models = new Map<string, Loaded>();
   readonly #bytesOf = new Map<number, number>();
+  readonly #onChange: (tenant: number, bytes: number) => void;
   #bytes = 0;
 
-  constructor(bytesMax: number) {
+  /** @param onChange called with the bytes of all models of a tenant when they have changed */
+  constructor(bytesMax: number, onChange: (tenant: number, bytes: number) => void = () => undefined) {
     this.#bytesMax = bytesMax;
+    this.#onChange = onChange;
   }
 
   get bytes(): number {
@@ -99,6 +102,7 @@ export class LoadedModels {
     const left = (this.#bytesOf.get(tenant) ?? 0) + bytes;
     if (left > 0) this.#bytesOf.set(tenant, left);
     else this.#bytesOf.delete(tenant);
+    this.#onChange(tenant, left);
   }
 }
 

@@ -27,7 +27,7 @@ import {
 import { scoreMeasurements } from '../measurements/score.ts';
 import { csvRecords, jsonRecords, readRecord, rowsOf } from '../records/input.ts';
 import { csvOutput, csvValue, jsonOutput, matchScore } from '../records/output.ts';
-import { BadRecord } from '../records/slices.ts';
+import { BadRecord, RefusedRecord } from '../records/slices.ts';
 import { scoreValues } from '../records/values.ts';
 import { CountedPredictions } from './counted-predictions.ts';
 import { LoadedModels } from './loaded-models.ts';
@@ -60,10 +60,11 @@ export class WorkerTasks {
   readonly #watch = new FunctionWatch();
   readonly loaded: LoadedModels;
 
-  constructor(engine: ModelEngine, settings: WorkerSettings) {
+  /** @param onLoaded called with the bytes of a tenant's compiled models when they have changed */
+  constructor(engine: ModelEngine, settings: WorkerSettings, onLoaded?: (tenant: number, bytes: number) => void) {
     this.#engine = engine;
     this.#settings = settings;
-    this.loaded = new LoadedModels(settings.modelBytesMax);
+    this.loaded = new LoadedModels(settings.modelBytesMax, onLoaded);
   }
 
   /** Does a task. Never rejects: errors lose their fields between threads, so that they are answers. */
@@ -85,7 +86,7 @@ export class WorkerTasks {
             clusters: encoder.encode(JSON.stringify(trainClusters(readSeries(textOf(task.text))))),
           };
         case 'apply':
-          return await this.#withModel(task.key, task.source, (model) => apply(model, task));
+          return await this.#withModel(task.key, task.source, (model) => this.#apply(model, task));
         case 'explain':
           return await this.#withModel(task.key, task.source, (model) => explain(model, task));
         case 'batch':
@@ -96,7 +97,11 @@ export class WorkerTasks {
           return await this.#withModel(task.key, task.source, (model) => values(model, task));
       }
     } catch (error) {
-      if (error instanceof BadRecord) return { kind: 'bad-record', record: error.record, reason: error.message };
+      if (error instanceof BadRecord) {
+        const { record, message: reason, place } = error;
+        const isRefused = error instanceof RefusedRecord;
+        return { kind: 'bad-record', record, reason, isRefused, ...(place === undefined ? {} : { place }) };
+      }
       return refusalOf(error) ?? { kind: 'failed', message: String((error as Error).stack ?? error) };
     }
   }
@@ -124,6 +129,34 @@ export class WorkerTasks {
     return work(result.model);
   }
 
+  /** Records of different requests: each is a series of its own, with the whole time for its functions. */
+  #apply(model: ScoringModel, { records, mark }: ApplyTask): Answer {
+    const predictions = new CountedPredictions(model);
+    const refusals: [number, string][] = [];
+    let characters = 0;
+    const texts = records.map((text, index) => {
+      const record = readRecord(text);
+      if (record === undefined) return undefined;
+      this.#watch.begin(mark);
+      model.begin();
+      try {
+        const output = JSON.stringify(model.apply(record));
+        if (characters + output.length > RESULT_CHARACTERS_MAX)
+          throw new RefusedModel(`its results have more than ${RESULT_CHARACTERS_MAX} characters`);
+        predictions.add(model);
+        characters += output.length;
+        return output;
+      } catch (error) {
+        // Those beside it are of other requests.
+        const refusal = refusalOf(error);
+        if (refusal === undefined) throw error;
+        refusals.push([index, refusal.message]);
+        return undefined;
+      }
+    });
+    return { kind: 'texts', texts, refusals, predictions: predictions.counts };
+  }
+
   async #check({ source, isUpload, isFirst }: CheckTask): Promise<Answer> {
     const { result, uses, functions } = await this.#read(source, { isUpload, isFirst });
     functions.close();
@@ -139,7 +172,15 @@ export class WorkerTasks {
         reason: 'memory',
         message: `it takes ${bytes} bytes when compiled; a worker has ${this.#settings.modelBytesMax} for models`,
       };
-    return { kind: 'checked', information: model?.information, modelName, bytes, problems, uses };
+    return {
+      kind: 'checked',
+      information: model?.information,
+      modelName,
+      bytes,
+      lookBack: model?.lookBack ?? 0,
+      problems,
+      uses,
+    };
   }
 
   async #annotate({ port, problems }: AnnotateTask): Promise<Answer> {
@@ -227,32 +268,6 @@ const noFunction = (): undefined => undefined;
 const portsOf = (source: ModelSource | undefined): readonly { close(): void }[] =>
   source === undefined ? [] : [source.model, ...source.resources.map(({ port }) => port)];
 
-function apply(model: ScoringModel, { records }: ApplyTask): Answer {
-  const predictions = new CountedPredictions(model);
-  const refusals: [number, string][] = [];
-  model.begin();
-  let characters = 0;
-  const texts = records.map((text, index) => {
-    const record = readRecord(text);
-    if (record === undefined) return undefined;
-    try {
-      const output = JSON.stringify(model.apply(record));
-      if (characters + output.length > RESULT_CHARACTERS_MAX)
-        throw new RefusedModel(`its results have more than ${RESULT_CHARACTERS_MAX} characters`);
-      predictions.add(model);
-      characters += output.length;
-      return output;
-    } catch (error) {
-      // Those beside it are of other requests.
-      const refusal = refusalOf(error);
-      if (refusal === undefined) throw error;
-      refusals.push([index, refusal.message]);
-      return undefined;
-    }
-  });
-  return { kind: 'texts', texts, refusals, predictions: predictions.counts };
-}
-
 function explain(model: ScoringModel, { record: text }: ExplainTask): Answer {
   const record = readRecord(text);
   if (record === undefined) return { kind: 'text', text: undefined };
@@ -269,21 +284,33 @@ function batch(model: ScoringModel, task: BatchTask): Answer {
   const text = Buffer.from(task.input.buffer, task.input.byteOffset, task.input.length).toString('utf8');
   const predictions = new CountedPredictions(model);
   const rows = task.format === 'csv' ? rowsOf(text, 1) : [];
-  const records = task.format === 'csv' ? csvRecords(rows, task.columns) : jsonRecords(text);
+  const records = task.format === 'csv' ? csvRecords(rows, task.columns, text) : jsonRecords(text);
   model.begin();
-  const outputs = records.map((record) => {
-    const output = model.apply(record);
-    predictions.add(model);
+  const outputs = records.map((record, index) => {
+    const output = appliedOf(model, record, index + 1);
+    if (index >= task.before) predictions.add(model);
     return output;
   });
+  outputs.splice(0, task.before);
   const written =
     task.output === 'json'
       ? jsonOutput(outputs)
       : task.detail === undefined
         ? csvOutput(outputs, task.outputs)
-        : detailOutput(rows, outputs, task);
+        : detailOutput(rows.slice(task.before), outputs, task);
   if (written.length > RESULT_CHARACTERS_MAX) return tooLong(outputs.length, written.length);
   return { kind: 'batch', output: encoder.encode(written), count: outputs.length, predictions: predictions.counts };
+}
+
+/** @throws RefusedRecord where the model fails at this record, for instance in a function */
+function appliedOf(model: ScoringModel, record: InputRecord, number: number): OutputRecord {
+  try {
+    return model.apply(record);
+  } catch (error) {
+    const refusal = refusalOf(error);
+    if (refusal === undefined) throw error;
+    throw new RefusedRecord(number, refusal.message);
+  }
 }
 
 const NO_OUTPUTS: OutputRecord = {};
@@ -318,7 +345,22 @@ function values(model: ScoringModel, task: ValuesTask): Answer {
   const pieces: ValuesPiece[] = [];
   let text = '';
   let count = 0;
-  for (const { text: written, ...piece } of scoreValues(model, task, () => predictions.add(model))) {
+  const missing: OutputRecord = Object.fromEntries(
+    model.information.outputFields.map(({ name: field }) => [field, null]),
+  );
+  let isRefused = false;
+  const guarded = {
+    begin: () => model.begin(),
+    apply: (record: InputRecord) => {
+      const output = outputsOrNone(model, record);
+      isRefused = output === NO_OUTPUTS;
+      return isRefused ? missing : output;
+    },
+  };
+  const scored = (): void => {
+    if (!isRefused) predictions.add(model);
+  };
+  for (const { text: written, ...piece } of scoreValues(guarded, task, scored)) {
     text += written;
     count += piece.records;
     if (text.length > RESULT_CHARACTERS_MAX) return tooLong(count, text.length);

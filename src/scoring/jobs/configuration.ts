@@ -1,5 +1,6 @@
 /** What a job is told to do, and the rules for it (docs/spec/scoring.md#jobs). */
-import { checkTimeZone, parseSchedule } from './cron.ts';
+import { parseSchedule } from './cron.ts';
+import { zoneOf } from './time-zones.ts';
 
 export interface PeriodicSchedule {
   readonly frequency: 'periodic';
@@ -131,12 +132,12 @@ export function mappingsOf(value: unknown): Readonly<Record<string, string>> {
 }
 
 function scheduleOf(schedule: Body, now: number): JobConfiguration['jobSchedule'] {
-  if (schedule.frequency === 'periodic') return periodicOf(schedule);
+  if (schedule.frequency === 'periodic') return periodicOf(schedule, now);
   if (schedule.frequency === 'once') return onceOf(schedule, now);
   throw new JobConfigurationError('frequency can be either once or periodic.');
 }
 
-function periodicOf(schedule: Body): PeriodicSchedule {
+function periodicOf(schedule: Body, now: number): PeriodicSchedule {
   const cronExpression = textOf(schedule, 'cronExpression', NAME_CHARACTERS_MAX);
   const timeZone = textOf(schedule, 'timeZone', NAME_CHARACTERS_MAX);
   const seconds = schedule.dataFromPreviousNSeconds;
@@ -145,16 +146,15 @@ function periodicOf(schedule: Body): PeriodicSchedule {
     throw new JobConfigurationError(
       `dataFromPreviousNSeconds must be between 1 and ${SECONDS_MAX}, but is ${String(seconds).slice(0, 50)}.`,
     );
+  if (zoneOf(timeZone) === undefined) throw new JobConfigurationError(`timeZone '${timeZone}' is not valid.`);
+  let next: number | undefined;
   try {
-    checkTimeZone(timeZone);
-  } catch {
-    throw new JobConfigurationError(`timeZone '${timeZone}' is not valid.`);
-  }
-  try {
-    parseSchedule(cronExpression, timeZone);
+    next = parseSchedule(cronExpression, timeZone).next(now);
   } catch (error) {
     throw new JobConfigurationError(`cronExpression '${cronExpression}' is not valid: ${(error as Error).message}.`);
   }
+  if (next === undefined)
+    throw new JobConfigurationError(`cronExpression '${cronExpression}' names no time in the future.`);
   return { frequency: 'periodic', cronExpression, dataFromPreviousNSeconds: seconds, timeZone };
 }
 
@@ -198,6 +198,8 @@ export function dataWindow(
   schedule: JobConfiguration['jobSchedule'],
   at: number,
 ): { readonly from: number; readonly to: number } {
-  if (schedule.frequency === 'once') return { from: Date.parse(schedule.dataFrom), to: Date.parse(schedule.dataTo) };
+  // As the filters of lists: dateTo is part of the window.
+  if (schedule.frequency === 'once')
+    return { from: Date.parse(schedule.dataFrom), to: Date.parse(schedule.dataTo) + 1 };
   return { from: at - schedule.dataFromPreviousNSeconds * 1_000, to: at };
 }

@@ -10,7 +10,13 @@ import type { BytesReader, HistoryReader } from '../../ports/history-reader.ts';
 import type { ValuesAnswer, ValuesPiece, ValuesTask } from '../../scoring-workers/protocol.ts';
 import type { Asker } from '../asker.ts';
 import { loadGroup } from '../groups.ts';
-import { JOB_DEVICE_VALUES_MAX, JOB_DEVICES_MAX, JOB_RESULT_BYTES_MAX, SCORING_LIMIT } from '../limits.ts';
+import {
+  JOB_DEVICE_VALUES_MAX,
+  JOB_DEVICES_MAX,
+  JOB_HELD_BYTES_MAX,
+  JOB_RESULT_BYTES_MAX,
+  SCORING_LIMIT,
+} from '../limits.ts';
 import { loadModel, modelInformation } from '../records.ts';
 import { dataWindow, pathOf } from './configuration.ts';
 import { PAGE_RECORDS, type PagePart, Pages } from './pages.ts';
@@ -56,6 +62,10 @@ export async function executeJob(
 }
 
 const RESULTS_TOO_LARGE = `The results have more than ${JOB_RESULT_BYTES_MAX} bytes (${SCORING_LIMIT.JOB_RESULTS}).`;
+
+const TOO_MUCH_HELD =
+  `The results of all models for some thousand records have more than ${JOB_HELD_BYTES_MAX} bytes ` +
+  `(${SCORING_LIMIT.JOB_HELD}): use fewer models, or models with shorter results.`;
 
 /** Reasons that the author of the job can do something about. */
 function reasonOf(error: unknown): string | undefined {
@@ -158,12 +168,16 @@ class Execution {
   readonly #signal: AbortSignal;
   readonly #end = new AbortController();
   readonly #inputs: ValuesTask['inputs'];
+  /** The most records that one of the models looks back to. */
+  readonly #lookBack: number;
   readonly #messages: string[] = [];
   readonly #pages: number[] = [];
   #records = 0;
   #scoredRecords = 0;
   /** Of all results: what is held for the models of a slice counts before it is written. */
   #resultBytes = 0;
+  /** Of those, what is in no page yet. */
+  #heldBytes = 0;
   #devices = 0;
   #open: OpenDevice | undefined;
   #untold = 0;
@@ -179,6 +193,7 @@ class Execution {
     this.#tenant = tenant;
     this.#job = job;
     this.#models = models;
+    this.#lookBack = models.reduce((most, { lookBack = 0 }) => Math.max(most, lookBack), 0);
     this.#signal = AbortSignal.any([signal, this.#end.signal]);
     this.#inputs = Object.entries(job.modelToDeviceMappings).map(([input, path]) => ({
       input,
@@ -194,7 +209,8 @@ class Execution {
     if (this.#untold > 0) this.#messages.push(`${this.#untold} further messages are not shown.`);
     const hasMessages = this.#messages.length > 0;
     return {
-      status: this.#scoredRecords === 0 ? 'Failure' : hasMessages ? 'Warning' : 'Success',
+      // Of an empty window nothing was refused.
+      status: this.#records > 0 && this.#scoredRecords === 0 ? 'Failure' : hasMessages ? 'Warning' : 'Success',
       messages: this.#messages,
       blob: key,
       pages: this.#pages,
@@ -206,9 +222,14 @@ class Execution {
   /** Pages of results, one behind the other, as the devices are scored. */
   async *#content(devices: readonly string[], at: number): AsyncGenerator<Uint8Array> {
     const pages = new Pages();
+    let held = 0;
     for await (const part of this.#scored(devices, at)) {
+      held += part.models.reduce((sum, { length }) => sum + length, 0);
       const page = pages.add(part);
-      if (page !== undefined) yield this.#page(page);
+      if (page === undefined) continue;
+      this.#heldBytes -= held;
+      held = 0;
+      yield this.#page(page);
     }
     const page = pages.end();
     if (page !== undefined) yield this.#page(page);
@@ -223,10 +244,10 @@ class Execution {
   async *#scored(devices: readonly string[], at: number): AsyncGenerator<PagePart> {
     const columns = new ValueColumns(this.#inputs);
     const window = dataWindow(this.#job.jobSchedule, at);
-    const query = { tenant: this.#tenant, ...window, columns, valuesMax: JOB_DEVICE_VALUES_MAX };
+    const query = { tenant: this.#tenant, ...window, columns, valuesMax: JOB_DEVICE_VALUES_MAX, signal: this.#signal };
     for await (const some of oneAhead(valuesOf(this.#parts.history, query, devices))) {
       const found = new Set<string>();
-      for await (const answers of this.#answers(slicesOf(some.rows, columns)))
+      for await (const answers of this.#answers(slicesOf(some.rows, columns, this.#lookBack)))
         for (const part of partsOf(answers)) {
           found.add(part.deviceId);
           this.#see(part.deviceId, part.pieces);
@@ -262,22 +283,28 @@ class Execution {
     }
   }
 
-  /** @param before records of the slices before this one */
-  async #score(model: StoredModel, { rows }: Slice, before: number): Promise<ValuesAnswer> {
+  /** @param scored records of the slices before this one */
+  async #score(model: StoredModel, { rows, before }: Slice, scored: number): Promise<ValuesAnswer> {
     const asker: Asker = { tenant: this.#tenant, user: this.#job.user, signal: this.#signal };
     const answer = await this.#parts.score(asker, model, {
       rows,
       inputs: this.#inputs,
       name: model.name,
       timesName: `timestamp_${this.#job.jobId}`,
-      page: { size: PAGE_RECORDS, left: PAGE_RECORDS - (before % PAGE_RECORDS) },
+      before,
+      page: { size: PAGE_RECORDS, left: PAGE_RECORDS - (scored % PAGE_RECORDS) },
     });
     this.#resultBytes += answer.output.length;
-    if (this.#resultBytes <= JOB_RESULT_BYTES_MAX) return answer;
-    const tooLarge = new Failed(RESULTS_TOO_LARGE);
-    // Tasks that wait for their turn end with this error.
-    this.#end.abort(tooLarge);
-    throw tooLarge;
+    this.#heldBytes += answer.output.length;
+    if (this.#resultBytes > JOB_RESULT_BYTES_MAX) throw this.#ended(new Failed(RESULTS_TOO_LARGE));
+    if (this.#heldBytes > JOB_HELD_BYTES_MAX) throw this.#ended(new Failed(TOO_MUCH_HELD));
+    return answer;
+  }
+
+  /** Tasks that wait for their turn end with this error. */
+  #ended(error: Failed): Failed {
+    this.#end.abort(error);
+    return error;
   }
 
   /** What the pieces of all models tell of a device. */

@@ -94,18 +94,29 @@ export async function listJobs(parts: RecordReader, tenant: number): Promise<Sto
   return (await jobTexts(parts, tenant)).map((text) => JSON.parse(text) as StoredJob);
 }
 
+/** With those that are being deleted. */
+export async function allJobs(parts: RecordReader, tenant: number): Promise<StoredJob[]> {
+  const rows = await listRecords(parts, tenant, SCORING_RECORDS, JOB_PREFIX);
+  return rows.map(({ value }) => JSON.parse(value) as StoredJob);
+}
+
+/** Most texts need not be read for it. */
+const isBeingDeleted = (text: string): boolean =>
+  text.includes('"isDeleted":true') && (JSON.parse(text) as StoredJob).isDeleted === true;
+
 /** @param text a job's id as it stands in a path @throws PlatformError 404 */
 export async function loadJob(parts: RecordReader, tenant: number, text: string): Promise<StoredJob> {
   const value = /^\d{1,12}$/.test(text)
     ? await readRecord(parts, tenant, SCORING_RECORDS, jobRecordId(Number(text)))
     : undefined;
-  if (value === undefined) throw new PlatformError('scoring/job-not-found', { name: text });
+  if (value === undefined || isBeingDeleted(value)) throw new PlatformError('scoring/job-not-found', { name: text });
   return JSON.parse(value) as StoredJob;
 }
 
 /** Texts of all jobs, in the order of their ids: a page of them is read. */
 export async function jobTexts(parts: RecordReader, tenant: number): Promise<string[]> {
-  return (await listRecords(parts, tenant, SCORING_RECORDS, JOB_PREFIX)).map(({ value }) => value);
+  const rows = await listRecords(parts, tenant, SCORING_RECORDS, JOB_PREFIX);
+  return rows.map(({ value }) => value).filter((value) => !isBeingDeleted(value));
 }
 
 /** Texts of all runs, the latest first. */
@@ -132,12 +143,18 @@ export async function loadRun(parts: RecordReader, tenant: number, jobId: number
 }
 
 /**
- * Deletes the runs of a job, a part at a time, and then the job: what a crash interrupts is a job with fewer runs.
+ * Deletes the runs of a job, a part at a time, and then the job. It is not shown any more from the beginning on: what a
+ * crash interrupts is finished by the node that runs the jobs.
  *
  * @throws PlatformError 404
  */
 export async function removeJob(parts: RecordParts, { tenant, user }: Asker, text: string): Promise<void> {
-  const { jobId, jobName } = await markDeleted(parts, tenant, text);
+  await finishRemoval(parts, tenant, await markDeleted(parts, tenant, user, text));
+}
+
+/** @param job marked as deleted; several may do so at the same time */
+export async function finishRemoval(parts: RecordParts, tenant: number, job: StoredJob): Promise<void> {
+  const { jobId, jobName, user: creator, deletedBy: user = creator } = job;
   for (;;) {
     const runs = (await listRecords(parts, tenant, SCORING_RECORDS, runPrefix(jobId))).slice(0, RUNS_AT_ONCE);
     if (runs.length === 0) break;
@@ -165,11 +182,10 @@ export async function removeJob(parts: RecordParts, { tenant, user }: Asker, tex
 }
 
 /** A job that is being deleted begins no run any more. */
-function markDeleted(parts: RecordParts, tenant: number, text: string): Promise<StoredJob> {
+function markDeleted(parts: RecordParts, tenant: number, user: string, text: string): Promise<StoredJob> {
   return retried(parts, async () => {
     const job = await loadJob(parts, tenant, text);
-    if (job.isDeleted === true) return job;
-    const deleted: StoredJob = { ...job, isDeleted: true, nextAt: null };
+    const deleted: StoredJob = { ...job, isDeleted: true, deletedBy: user, nextAt: null };
     const id = jobRecordId(job.jobId);
     await changeRecords(parts, tenant, [
       { collection: SCORING_RECORDS, id, expected: JSON.stringify(job), value: JSON.stringify(deleted) },

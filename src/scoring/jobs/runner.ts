@@ -14,13 +14,14 @@ import { SCORING_RECORDS } from '../../model/entities/scoring/model.ts';
 import { BackgroundLoop } from '../../pacing/background-loop.ts';
 import type { IdSource } from '../../ports/id-source.ts';
 import type { Log } from '../../ports/log.ts';
-import { changeRecords, isChangedMeanwhile, listRecords, readRecord } from '../../records/records.ts';
+import { changeRecords, isChangedMeanwhile, listRecords, readRecord, retried } from '../../records/records.ts';
 import { JOB_RUNS_MAX } from '../limits.ts';
 import type { RecordParts } from '../records.ts';
 import { nextRun } from './configuration.ts';
 import { type ExecutionParts, executeJob, type Outcome } from './execution.ts';
-import { listJobs, removeRuns } from './jobs.ts';
+import { allJobs, finishRemoval, removeRuns } from './jobs.ts';
 import { keptSince } from './expiry.ts';
+import { RUN_LEASE_MS, RunLease } from './run-lease.ts';
 import {
   JOB_PREFIX,
   RUN_EVENT_TYPE,
@@ -47,6 +48,11 @@ const EXPIRY_MS = 3_600_000;
 /** Old runs that are removed in one command. */
 const EXPIRED_AT_ONCE = 200;
 
+const reasonOf = (error: unknown): string => {
+  const { name, message } = error as Error;
+  return name === 'TimeoutError' ? `it took longer than ${RUN_MS_MAX / 1_000} s` : message;
+};
+
 export interface JobRunnerOptions extends ExecutionParts, Omit<RecordParts, 'documents'> {
   readonly commands: { request(command: Command): Promise<unknown> };
   readonly ids: IdSource;
@@ -60,6 +66,8 @@ export interface JobRunnerOptions extends ExecutionParts, Omit<RecordParts, 'doc
   readonly tenants: () => Iterable<number>;
   /** Whether this node decides for the records of the tenant. */
   readonly isMine: (tenant: number) => boolean;
+  /** There are no other nodes: a run that is not of this process is over. */
+  readonly isAlone: boolean;
 }
 
 export class JobRunner {
@@ -150,9 +158,13 @@ export class JobRunner {
   async #read(tenant: number): Promise<void> {
     const due = new Map<number, number>();
     this.#due.set(tenant, due);
-    const jobs = await listJobs(this.#options, tenant);
+    const jobs = await allJobs(this.#options, tenant);
     for (const job of jobs) {
       const { jobId, nextAt, lastNumber } = job;
+      if (job.isDeleted === true) {
+        await this.#finishRemoval(tenant, job);
+        continue;
+      }
       if (nextAt !== null) due.set(jobId, nextAt);
       if (lastNumber > 0 && this.#running.get(tenant)?.jobId !== jobId) await this.#endForgotten(tenant, job);
     }
@@ -181,12 +193,30 @@ export class JobRunner {
     }
   }
 
+  /** The request that deleted the job was interrupted. */
+  async #finishRemoval(tenant: number, job: StoredJob): Promise<void> {
+    try {
+      await finishRemoval(this.#options, tenant, job);
+    } catch (error) {
+      const { jobId } = job;
+      this.#options.log.warn({ err: error, tenant, jobId }, 'a scoring job could not be deleted; it is tried again');
+    }
+  }
+
   async #endForgotten(tenant: number, job: StoredJob): Promise<void> {
+    const { now, isAlone } = this.#options;
     const { jobId, lastNumber } = job;
     const text = await readRecord(this.#options, tenant, SCORING_RECORDS, runRecordId(jobId, lastNumber));
-    if (text === undefined || (JSON.parse(text) as StoredRun).status !== 'Running') return;
+    const run = text === undefined ? undefined : (JSON.parse(text) as StoredRun);
+    if (run?.status !== 'Running') return;
+    const { until = 0 } = run;
+    if (!isAlone && now() <= until) {
+      // The node that had the tenant before may still be at work.
+      this.#passAt = Math.min(this.#passAt, until + 1);
+      return;
+    }
     const outcome: Outcome = { status: 'Failure', messages: ['The server ended while the job was running.'] };
-    if (await this.#end(tenant, jobId, text, outcome)) await this.#tellSafely(tenant, job, outcome);
+    if (await this.#end(tenant, jobId, lastNumber, outcome)) await this.#tellSafely(tenant, job, outcome);
   }
 
   /** One change: the job has its next time, and a run that is under way. */
@@ -208,6 +238,7 @@ export class JobRunner {
       isGroup: job.isGroup,
       startedAt: new Date(startAt).toISOString(),
       status: 'Running',
+      until: startAt + RUN_LEASE_MS,
       messages: [],
     };
     const runText = JSON.stringify(run);
@@ -220,31 +251,37 @@ export class JobRunner {
       if (!isChangedMeanwhile(error)) throw error;
       return;
     }
-    this.#launch(tenant, next, runText, job.nextAt);
+    this.#launch(tenant, next, job.nextAt);
   }
 
-  #launch(tenant: number, job: StoredJob, runText: string, at: number): void {
+  #launch(tenant: number, job: StoredJob, at: number): void {
     const abort = new AbortController();
     const signal = AbortSignal.any([abort.signal, AbortSignal.timeout(RUN_MS_MAX)]);
-    const done = this.#run(tenant, job, runText, at, signal).finally(() => {
+    const done = this.#run(tenant, job, at, signal).finally(() => {
       this.#running.delete(tenant);
       this.#loop.wake();
     });
     this.#running.set(tenant, { jobId: job.jobId, abort, done });
   }
 
-  async #run(tenant: number, job: StoredJob, runText: string, at: number, signal: AbortSignal): Promise<void> {
+  async #run(tenant: number, job: StoredJob, at: number, signal: AbortSignal): Promise<void> {
     const { log } = this.#options;
     const { jobId, lastNumber: number } = job;
+    const lease = new RunLease(this.#options, tenant, jobId, number);
     let outcome: Outcome;
     try {
       outcome = await executeJob(this.#options, tenant, job, at, signal);
     } catch (error) {
       log.warn({ err: error, tenant, jobId, number }, 'a run of a scoring job failed');
-      outcome = { status: 'Failure', messages: [`The run failed: ${(error as Error).message}.`] };
+      // What was ended fails in its own way: the reason of the end counts.
+      outcome = {
+        status: 'Failure',
+        messages: [`The run failed: ${reasonOf(signal.aborted ? signal.reason : error)}.`],
+      };
     }
+    await lease.end();
     try {
-      const isStored = await this.#end(tenant, jobId, runText, outcome);
+      const isStored = await this.#end(tenant, jobId, number, outcome);
       if (number % PRUNED_EVERY === 0) await this.#prune(tenant, jobId);
       if (!isStored) return;
     } catch (error) {
@@ -268,27 +305,29 @@ export class JobRunner {
   }
 
   /** @returns false where the job was deleted, or another node has ended the run */
-  async #end(tenant: number, jobId: number, runText: string, outcome: Outcome): Promise<boolean> {
-    const run = JSON.parse(runText) as StoredRun;
-    const ended: StoredRun = { ...run, ...outcome, endedAt: new Date(this.#options.now()).toISOString() };
-    const id = runRecordId(jobId, run.number);
-    try {
+  async #end(tenant: number, jobId: number, number: number, outcome: Outcome): Promise<boolean> {
+    const { now, onEnded, retiredContents } = this.#options;
+    const id = runRecordId(jobId, number);
+    // Errors leave the content to the sweep: the change may have been stored.
+    const isStored = await retried(this.#options, async () => {
+      const expected = await readRecord(this.#options, tenant, SCORING_RECORDS, id);
+      const run = expected === undefined ? undefined : (JSON.parse(expected) as StoredRun);
+      if (run?.status !== 'Running') return false;
+      const { until: _, ...rest } = run;
+      const ended: StoredRun = { ...rest, ...outcome, endedAt: new Date(now()).toISOString() };
       await changeRecords(this.#options, tenant, [
-        { collection: SCORING_RECORDS, id, expected: runText, value: JSON.stringify(ended) },
+        { collection: SCORING_RECORDS, id, expected, value: JSON.stringify(ended) },
       ]);
-    } catch (error) {
-      // Otherwise the change may have been stored: the sweep decides about the content.
-      if (!isChangedMeanwhile(error)) throw error;
-      // The job was deleted, or another node has ended the run: no record names these results.
-      if (outcome.blob !== undefined)
-        this.#options.retiredContents.retire(
-          outcome.blob,
-          (outcome.pages ?? []).reduce((sum, bytes) => sum + bytes, 0),
-        );
-      return false;
-    }
-    this.#options.onEnded(outcome.status);
-    return true;
+      return true;
+    });
+    if (isStored) onEnded(outcome.status);
+    // No record names these results.
+    else if (outcome.blob !== undefined)
+      retiredContents.retire(
+        outcome.blob,
+        (outcome.pages ?? []).reduce((sum, bytes) => sum + bytes, 0),
+      );
+    return isStored;
   }
 
   /** One event of each run, at the device or group that it is for. */

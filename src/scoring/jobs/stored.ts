@@ -12,8 +12,10 @@ export interface StoredJob extends JobConfiguration {
   readonly nextAt: number | null;
   /** Number of its last run; 0: none yet. */
   readonly lastNumber: number;
-  /** It is being deleted: it runs no more, and its runs go before it. */
+  /** It is being deleted: it runs no more, is shown no more, and its runs go before it. */
   readonly isDeleted?: boolean;
+  /** By whom. */
+  readonly deletedBy?: string;
 }
 
 /** `Running` until it ends; `Warning`: something could not be scored; `Failure`: nothing was. */
@@ -26,6 +28,8 @@ export interface StoredRun {
   readonly startedAt: string;
   readonly endedAt?: string;
   readonly status: RunStatus;
+  /** ms since 1970; of a run under way: a later one was interrupted (run-lease.ts). */
+  readonly until?: number;
   readonly messages: readonly string[];
   /** Its results: pages one behind the other, and the bytes of each. */
   readonly blob?: string;

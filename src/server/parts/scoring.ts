@@ -90,6 +90,7 @@ export function scoringPart(core: ServerCore, files: FilesPart, clock: ClockTrus
     now: Date.now,
     tenants,
     isMine: (tenant) => core.isMine(tenant, TENANT_KEY),
+    isAlone: core.cluster === undefined,
   });
   metrics.gauge('millrace_scoring_tasks_waiting', 'Tasks of models that wait for a worker', () => scoring.waitingCount);
   return {

@@ -52,6 +52,11 @@ const WHOLE_RESULT: ClickHouseSettings = { output_format_json_array_of_rows: 1, 
 /** Makes the embedded child stream; a server ignores it. */
 const STREAM_HEADERS = { 'x-millrace-stream': '1' };
 
+/** A result that is held whole is longer than it may be. */
+export class ResultTooLong extends Error {
+  override readonly name = 'ResultTooLong';
+}
+
 /** Every method rejects with ClickHouseError when the server refuses, with a system error when it cannot be reached. */
 export class ClickHouse {
   readonly #client: ClickHouseClient;
@@ -118,16 +123,29 @@ export class ClickHouse {
   /**
    * The whole result of a SELECT in RowBinary, in memory of its own. The end is waited for, so that an error of the
    * engine comes as a status.
+   * @param signal closes the connection of the query, with which the embedded engine ends it; rejects.
+   * @throws ResultTooLong
    */
-  async bytes(sql: string, params: QueryParams = {}): Promise<Uint8Array> {
+  async bytes(
+    sql: string,
+    params: QueryParams,
+    { bytesMax, signal }: { readonly bytesMax: number; readonly signal?: AbortSignal | undefined },
+  ): Promise<Uint8Array> {
     const { stream } = await this.#client.exec({
       query: `${sql}\nFORMAT RowBinary`,
       query_params: params,
       clickhouse_settings: { wait_end_of_query: 1 },
+      ...(signal === undefined ? {} : { abort_signal: signal }),
     });
     const pieces: Uint8Array[] = [];
-    for await (const piece of stream) pieces.push(piece as Uint8Array);
-    const result = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
+    let length = 0;
+    // Leaving the loop closes the connection.
+    for await (const piece of stream as AsyncIterable<Uint8Array>) {
+      length += piece.length;
+      if (length > bytesMax) throw new ResultTooLong(`its result has more than ${bytesMax} bytes`);
+      pieces.push(piece);
+    }
+    const result = new Uint8Array(length);
     let at = 0;
     for (const piece of pieces) {
       result.set(piece, at);

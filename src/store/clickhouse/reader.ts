@@ -2,6 +2,7 @@
 import { PlatformError } from '../../model/errors.ts';
 import { PAGE_BYTES_MAX } from '../../pacing/page-limits.ts';
 import type {
+  BytesOptions,
   BytesReader,
   HistoryQuery,
   HistoryReader,
@@ -9,7 +10,7 @@ import type {
   QueryAsker,
 } from '../../ports/history-reader.ts';
 import type { Log } from '../../ports/log.ts';
-import { exceptionCodeOf } from './adapter.ts';
+import { exceptionCodeOf, ResultTooLong } from './adapter.ts';
 import type { ClickHouse } from './adapter.ts';
 import type { HistoryBounds } from './history-bounds.ts';
 import { LIMIT_OF, MEMORY_OF_ALL, TOO_LARGE } from './query-failures.ts';
@@ -83,9 +84,12 @@ export class ClickHouseHistoryReader implements HistoryReader, BytesReader {
     });
   }
 
-  bytes(statement: HistoryStatement): Promise<Uint8Array> {
-    return this.#told(undefined, () =>
-      this.#inTurn(ownAsker(statement), () => this.#clickHouse.bytes(statement.sql, boundOf(statement))),
+  bytes(statement: HistoryStatement, { asker, bytesMax }: BytesOptions): Promise<Uint8Array> {
+    const turn = asker ?? ownAsker(statement);
+    return this.#told(asker, () =>
+      this.#inTurn(turn, () =>
+        this.#clickHouse.bytes(statement.sql, boundOf(statement), { bytesMax, signal: turn.signal }),
+      ),
     );
   }
 
@@ -95,6 +99,7 @@ export class ClickHouseHistoryReader implements HistoryReader, BytesReader {
       return await run();
     } catch (error) {
       if (error instanceof PlatformError) throw error;
+      if (error instanceof ResultTooLong) throw new PlatformError('general/query-too-large', { reason: error.message });
       if (exceptionCodeOf(error) === TOO_MANY_BYTES)
         throw new PlatformError('general/page-too-large', { limit: PAGE_BYTES_MAX });
       throw this.#unavailable(error, asker);

@@ -7,7 +7,8 @@ import t from 'tap';
 import { VERSION } from '../../../src/config/project.ts';
 import { Scoring } from '../../../src/scoring/scoring.ts';
 import { unpacked } from '../../../src/scoring-workers/content/unpacked.ts';
-import { brokenPmml, linePmml, treePmml } from '../../helpers/scoring/pmml.ts';
+import { brokenPmml, lagPmml, linePmml, treePmml } from '../../helpers/scoring/pmml.ts';
+import { until } from '../../helpers/until.ts';
 import { zipOf } from '../../helpers/zip.ts';
 import { ADMIN, basic, startApi } from '../helpers/api.ts';
 
@@ -140,6 +141,7 @@ t.test('deactivated models answer 400, and metrics begin anew', async (t) => {
     modelSize: /^\.\d\d MB$/,
   });
   for (const x of [1, 20, 30]) await send('GET', `/apply/tree?record={"x":${x}}`);
+  await until('the thread tells what its model takes', () => scoring.pool.loadedBytes(2) > 0);
   await send('POST', '/apply/line', 'x\n1\n2\n3\n4\n5\n');
   const metrics = (await send('GET', '/model/tree/metrics')).json;
   t.match(metrics.predictionMetrics, { low: 1, high: 2 });
@@ -206,6 +208,16 @@ t.test('batches', async (t) => {
   t.match(await send('POST', '/apply/line', gzipSync(records)), { status: 200, json: { model: 'line' } });
   t.match(await send('POST', '/apply/line', formOf('r.json', '[]')), { status: 200, json: { outputs: [] } });
   t.match(await send('POST', '/apply/line', '\ufeff [{"x":1}]'), { json: { outputs: [{ predicted: 3 }] } });
+  await upload(lagPmml('lag'));
+  for (const body of ['x\n1\n2\n3\n4\n5\n', '[{"x":1},{"x":2},{"x":3},{"x":4},{"x":5}]']) {
+    const looked = await send('POST', '/apply/lag?maxRecordsPerThread=2', body, { accept: 'application/json' });
+    t.same(
+      looked.json.outputs.map(({ y }: { y: number | null }) => y),
+      [null, 12, 23, 34, 45],
+      'a slice knows the records in front of it',
+    );
+  }
+  await send('DELETE', '/model/lag');
   const wrong: [string | Buffer, object][] = [
     ['', errorOf(400, 'Empty input stream.')],
     [' \n ', errorOf(400, 'Empty input stream.')],
@@ -213,7 +225,14 @@ t.test('batches', async (t) => {
     ['[5]', errorOf(400, 'Failed to parse input at record 1.', String as never)],
     ['x,y\n1\n', errorOf(400, 'Failed to parse input at record 1.', String as never)],
     ['x,x\n1,2\n', errorOf(400, /Invalid CSV File : .*twice/)],
-    [`x\n${'1\n'.repeat(12_000)}1,2\n`, errorOf(400, 'Failed to parse input at record 12001.', String as never)],
+    [
+      `\n"x\ny"\n${'1\n'.repeat(12_000)}1,2\n`,
+      errorOf(400, 'Failed to parse input at record 12001.', /the header has 1 columns \(line 12004\)$/ as never),
+    ],
+    [
+      `x\n${'1\n'.repeat(12_000)}1\n1"\n`,
+      errorOf(400, 'Failed to parse input at record 12002.', /double quotes \(line 12003, position 2\)$/ as never),
+    ],
   ];
   for (const [body, error] of wrong)
     t.match(await send('POST', '/apply/line', body), error, body.slice(0, 30).toString());
@@ -261,7 +280,10 @@ t.test('groups', async (t) => {
   );
   t.match(
     await send('POST', '/pmml/apply-group/g', 'x\n1"2\n'),
-    errorOf(400, 'Failed to parse input at record 1.', String as never),
+    errorOf(
+      400,
+      'Invalid CSV File : Double quote character found in value not surrounded by double quotes (line 2, position 2)',
+    ),
   );
   await send('DELETE', '/model/line2');
   t.match((await send('GET', '/pmml/groups/g')).json, { models: ['line'], primaryModel: 'line' });

@@ -25,6 +25,17 @@ export const linePmml = (name: string, intercept = 1): string =>
   </RegressionModel>`,
   );
 
+/** `y = x + 10 * (the x of the record before)`; without a record before it is missing. */
+export const lagPmml = (name: string): string =>
+  document(
+    '<DataField name="y" optype="continuous" dataType="double"/>',
+    `<RegressionModel modelName="${name}" functionName="regression">
+    ${SCHEMA}
+    <LocalTransformations><DerivedField name="before" optype="continuous" dataType="double"><Lag field="x"/></DerivedField></LocalTransformations>
+    <RegressionTable intercept="0"><NumericPredictor name="x" coefficient="1"/><NumericPredictor name="before" coefficient="10"/></RegressionTable>
+  </RegressionModel>`,
+  );
+
 /** `high` where x is above 10, else `low`. */
 export const treePmml = (name: string): string =>
   document(

@@ -63,6 +63,16 @@ function large(count: number): Uint8Array {
   });
 }
 
+t.test('a model that is released while it is loaded does not stay', async (t) => {
+  const engine = engineOf(t);
+  const applied = engine.apply(USER, echo, json({ x: [[1, 2]] }));
+  await until('its process has begun', () => engine.processIds.length === 1);
+  await engine.release(echo.key);
+  t.same(read(await applied), { y: [[1, 2]] }, 'the task under way ends as it would have');
+  t.equal(engine.loadedBytes, 0);
+  await until('a process without models ends', () => engine.processIds.length === 0);
+});
+
 t.test('a model is described, applied, and let go', async (t) => {
   const engine = engineOf(t);
   t.same(engine.processIds, [], 'nothing runs before the first task');

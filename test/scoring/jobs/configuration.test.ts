@@ -52,7 +52,8 @@ t.test('a job as it is kept', async (t) => {
   t.match(shownSchedule(once.jobSchedule), { cronExpression: '', dataFromPreviousNSeconds: 0, timeZone: 'UTC' });
   t.equal(nextRun(once.jobSchedule, NOW), NOW + 3_600_000);
   t.equal(nextRun(once.jobSchedule, NOW + 3_600_000), undefined, 'once and not again');
-  t.same(dataWindow(once.jobSchedule, NOW), { from: Date.parse(ONCE.dataFrom), to: Date.parse(ONCE.dataTo) });
+  const window = { from: Date.parse(ONCE.dataFrom), to: Date.parse(ONCE.dataTo) + 1 };
+  t.same(dataWindow(once.jobSchedule, NOW), window, 'dataTo is part of it');
 });
 
 t.test('what is wrong is named with its value', async (t) => {
@@ -71,6 +72,10 @@ t.test('what is wrong is named with its value', async (t) => {
   t.match(
     refusalOf({ jobSchedule: { ...PERIODIC, cronExpression: 'every day' } }),
     /^cronExpression 'every day' is not valid: it has 2 fields/,
+  );
+  t.equal(
+    refusalOf({ jobSchedule: { ...PERIODIC, cronExpression: '0 0 0 1 1 ? 2020' } }),
+    "cronExpression '0 0 0 1 1 ? 2020' names no time in the future.",
   );
   t.equal(refusalOf({ jobSchedule: { ...PERIODIC, timeZone: undefined } }), 'timeZone is mandatory.');
   t.equal(

@@ -28,6 +28,42 @@ t.test('expressions of Quartz', async (t) => {
   t.same(times('0 0 12 1/15 * ?', 'UTC', 2), ['2026-12-01T12:00:00.000Z', '2026-12-16T12:00:00.000Z']);
 });
 
+t.test('ranges pass the end of their field, steps may have no beginning, days are counted from the end', async (t) => {
+  t.same(
+    times('0 0 12 ? * FRI-MON', 'UTC', 4).map((time) => time.slice(8, 10)),
+    ['27', '28', '29', '30'],
+  );
+  t.same(times('0 0 12 ? * 6-2', 'UTC', 5).at(-1), '2026-12-04T12:00:00.000Z');
+  t.same(
+    times('0 0 22-2 * * ?', 'UTC', 6).map((time) => time.slice(11, 13)),
+    ['22', '23', '00', '01', '02', '22'],
+  );
+  t.same(times('0 /20 12 * * ?', 'UTC', 2), ['2026-11-26T12:20:00.000Z', '2026-11-26T12:40:00.000Z']);
+  t.same(times('0 0 0 1 NOV-FEB/2 ?', 'UTC', 2), ['2027-01-01T00:00:00.000Z', '2027-11-01T00:00:00.000Z']);
+  t.same(times('0 0 0 L-3 2,11 ?', 'UTC', 3), [
+    '2026-11-27T00:00:00.000Z',
+    '2027-02-25T00:00:00.000Z',
+    '2027-11-27T00:00:00.000Z',
+  ]);
+  t.same(times('0 0 0 L-28 2 ? 2027-2028', 'UTC', 2), ['2028-02-01T00:00:00.000Z'], 'not in each February');
+  t.same(times('0 0 0 1W 8 ?', 'UTC', 1), ['2027-08-02T00:00:00.000Z']);
+});
+
+t.test('time zones of the database, offsets, and short names of Java', async (t) => {
+  const noon = (timeZone: string): string | undefined => times('0 0 12 * * ?', timeZone, 1)[0]?.slice(11, 16);
+  for (const [timeZone, utc] of [
+    ['America/New_York', '17:00'],
+    ['GMT+05:30', '06:30'],
+    ['UTC-3', '15:00'],
+    ['GMT+5', '07:00'],
+    ['+0200', '10:00'],
+    ['PST', '20:00'],
+    ['GMT', '12:00'],
+  ] as const)
+    t.equal(noon(timeZone), utc, timeZone);
+  for (const timeZone of ['GMT+15', 'UTC+1:70', 'XYZ', '']) t.throws(() => noon(timeZone), { name: 'CronError' });
+});
+
 t.test('summer time: an hour that there is not is skipped', async (t) => {
   const schedule = parseSchedule('0 30 2 * * ?', 'Europe/Berlin');
   const at = schedule.next(Date.parse('2027-03-27T12:00:00Z'));

@@ -1,6 +1,6 @@
 /** What a run tells of its end, and what it holds (docs/spec/scoring.md#jobs). */
 import t from 'tap';
-import { JOB_RESULT_BYTES_MAX } from '../../../src/scoring/limits.ts';
+import { JOB_HELD_BYTES_MAX, JOB_RESULT_BYTES_MAX } from '../../../src/scoring/limits.ts';
 import { executeJob, type ExecutionParts, type Outcome } from '../../../src/scoring/jobs/execution.ts';
 import type { StoredJob } from '../../../src/scoring/jobs/stored.ts';
 import { valueRows } from '../../helpers/value-rows.ts';
@@ -27,10 +27,15 @@ interface Given {
   readonly inputs?: readonly string[];
   /** Of the results of one model. */
   readonly bytes?: number;
+  /** These results themselves. */
+  readonly output?: Buffer;
+  /** Records that one result is of. */
+  readonly ofPiece?: number;
   readonly onScore?: () => void;
 }
 
-function run({ records = 1, refused = 0, inputs = ['x'], bytes = 2, onScore }: Given, job = JOB): Promise<Outcome> {
+function run(given: Given, job = JOB): Promise<Outcome> {
+  const { records = 1, refused = 0, inputs = ['x'], ofPiece = 1, bytes = given.output?.length ?? 2, onScore } = given;
   const model = { name: 'm', blob: 'b', bytes: 1, compiledBytes: 1, isActive: true, createdAt: 0 };
   const group = { groupName: 'g', models: ['m', 'n', 'o'], primaryModel: 'm' };
   const texts: Readonly<Record<string, object>> = {
@@ -62,9 +67,9 @@ function run({ records = 1, refused = 0, inputs = ['x'], bytes = 2, onScore }: G
     },
     score: async () => {
       onScore?.();
-      const piece = { deviceId: '7', records: 1, bytes, refused, unseen: [] };
+      const piece = { deviceId: '7', records: ofPiece, bytes, refused, unseen: [] };
       // As long as is said, without the memory.
-      const output = bytes > 1e6 ? { length: bytes } : Buffer.alloc(bytes);
+      const output = given.output ?? (bytes > 1e6 ? { length: bytes } : Buffer.alloc(bytes));
       return { kind: 'values', output, pieces: [piece], count: 1, predictions: { classes: [], numbers: [] } };
     },
   } as unknown as ExecutionParts;
@@ -74,7 +79,7 @@ function run({ records = 1, refused = 0, inputs = ['x'], bytes = 2, onScore }: G
 t.test('the status says whether a record was scored', async (t) => {
   t.match(await run({}), { status: 'Success', messages: [] });
   t.match(await run({ refused: 1 }), { status: 'Failure', messages: [/1 records of device 7 could not be scored/] });
-  t.match(await run({ records: 0 }), { status: 'Failure', messages: [/Device 7 has no values/] });
+  t.match(await run({ records: 0 }), { status: 'Warning', messages: [/Device 7 has no values/] });
 });
 
 t.test('a model that was uploaded anew may have lost an input', async (t) => {
@@ -84,12 +89,21 @@ t.test('a model that was uploaded anew may have lost an input', async (t) => {
   });
 });
 
-t.test('the results of all models together are bounded before they are written', async (t) => {
+t.test('the results of all models together are bounded while they are held', async (t) => {
   let calls = 0;
   const outcome = await run(
-    { records: 20_000, bytes: JOB_RESULT_BYTES_MAX / 2, onScore: () => calls++ },
+    { records: 20_000, bytes: JOB_HELD_BYTES_MAX / 2, onScore: () => calls++ },
     { ...JOB, modelOrGroup: 'g', applyAllModels: true },
   );
-  t.match(outcome, { status: 'Failure', messages: [/more than 524288000 bytes \(scoring\/job-result-bytes\)/] });
+  t.match(outcome, { status: 'Failure', messages: [/more than 134217728 bytes \(scoring\/job-held-bytes\)/] });
   t.ok(calls <= 6, `${calls} of 30 tasks were begun`);
+});
+
+t.test('the results of a run are bounded, and a page that is written is not held', async (t) => {
+  const [slices, bytes] = [13, 40 * 1_048_576];
+  t.ok(slices * bytes > JOB_RESULT_BYTES_MAX && (slices - 1) * bytes < JOB_RESULT_BYTES_MAX);
+  t.match(await run({ records: slices * 2_000, ofPiece: 2_000, output: Buffer.alloc(bytes) }), {
+    status: 'Failure',
+    messages: [/more than 524288000 bytes \(scoring\/job-result-bytes\)/],
+  });
 });

@@ -38,6 +38,20 @@ t.test('a device with more records is cut between two of them', async (t) => {
   ]);
 });
 
+t.test('what the models look back to goes in front where a device is cut', async (t) => {
+  const rows = [...rowsOf(1, 4_001, 2), ...rowsOf(2, 2_000), ...rowsOf(3, 1)];
+  const slices = [...slicesOf(valueRows(rows), columns, 3)].map(({ rows: bytes, before, records }) => {
+    const some = new ValueRows(bytes);
+    return [before, records, some.time(0), some.count];
+  });
+  t.same(slices, [
+    [0, 2_000, 0, 4_000],
+    [3, 2_000, 1_997, 4_006],
+    [3, 2_001, 3_997, 6 + 2 + 2_000],
+    [0, 1, 0, 1],
+  ]);
+});
+
 t.test('times without a value of a wanted column are no records', async (t) => {
   const others = [
     { source: 1, time: 0, fragment: 0, type: 0, series: 1, value: 1 },

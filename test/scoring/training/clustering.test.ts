@@ -1,4 +1,5 @@
 import t from 'tap';
+import { readSeries } from '../../../src/scoring-workers/training/series-text.ts';
 import { trainClusters } from '../../../src/scoring-workers/training/clustering.ts';
 import { generator } from '../../../src/scoring-workers/pmml/math/random.ts';
 
@@ -49,6 +50,10 @@ t.test('the same series give the same result', async (t) => {
 });
 
 t.test('what cannot be clustered is told', async (t) => {
+  t.throws(() => readSeries('{"data":{"a":[1,1e999]}}'), {
+    name: 'TrainingError',
+    message: "value 2 of the series 'a' is Infinity, which is not a finite number",
+  });
   t.throws(() => trainClusters(new Map()), { name: 'TrainingError', message: 'the data holds no series' });
   t.throws(() => trainClusters(new Map([['a', []]])), { message: "the series 'a' is empty" });
   t.throws(() => trainClusters(new Map([['a', new Array<number>(10_001).fill(0)]])), {

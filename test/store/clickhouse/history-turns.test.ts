@@ -3,7 +3,7 @@
  * the whole engine.
  */
 import t from 'tap';
-import type { HistoryReader, HistoryStatement } from '../../../src/ports/history-reader.ts';
+import type { BytesReader, HistoryReader, HistoryStatement } from '../../../src/ports/history-reader.ts';
 import { PlatformError } from '../../../src/model/errors.ts';
 import { ClickHouseHistoryReader } from '../../../src/store/clickhouse/reader.ts';
 import { READ_SESSIONS, historyBounds } from '../../../src/store/clickhouse/history-bounds.ts';
@@ -21,7 +21,10 @@ const logged: object[] = [];
 const statementOf = (sql: string): HistoryStatement => ({ sql, params: {}, tables: [], tenant: undefined });
 
 /** @param queryMsMax long, unless the test waits for it. */
-function readerOf(queryMsMax = 600_000): { reader: HistoryReader; bounds: ReturnType<typeof historyBounds> } {
+function readerOf(queryMsMax = 600_000): {
+  reader: HistoryReader & BytesReader;
+  bounds: ReturnType<typeof historyBounds>;
+} {
   const bounds = historyBounds('embedded', queryMsMax, { count: (limit) => void counted.push(limit) });
   return {
     reader: new ClickHouseHistoryReader(
@@ -68,6 +71,26 @@ t.test('a user, and a tenant, with heavy queries leave others their turns', asyn
   await noneIsLeft();
   t.same([bounds.turns.runningCount, bounds.turns.waitingCount], [0, 0]);
   t.same(counted, []);
+});
+
+t.test('rows that are read as bytes have a bound, and end with their signal', async (t) => {
+  const { reader, bounds } = readerOf();
+  const numbers = (count: number): HistoryStatement => statementOf(`SELECT number FROM numbers(${count})`);
+  t.equal((await reader.bytes(numbers(10), { bytesMax: 80 })).length, 80);
+  await t.rejects(reader.bytes(numbers(11), { bytesMax: 80 }), {
+    code: 'general/query-too-large',
+    message: /more than 80 bytes/,
+  });
+  const end = new AbortController();
+  const asker = { tenant: 1, user: '', signal: end.signal };
+  const ended = t.rejects(reader.bytes(statementOf(HEAVY), { asker, bytesMax: 80 }), {
+    code: 'general/history-unavailable',
+  });
+  await until('it runs', async () => (await heavyUnderWay()) === 1);
+  end.abort();
+  await ended;
+  await noneIsLeft();
+  t.equal(bounds.turns.runningCount, 0);
 });
 
 t.test('a query ends at its time limit, in the engine too', async (t) => {

@@ -31,6 +31,8 @@ export interface StoredModel {
   readonly tables?: readonly string[];
   /** Names of the uploaded functions that it calls. */
   readonly functions?: readonly string[];
+  /** Records before one that it looks back to; absent: none. */
+  readonly lookBack?: number;
 }
 
 export const CUSTOM_FUNCTIONS = 'Custom Functions';

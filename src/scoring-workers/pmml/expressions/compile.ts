@@ -1,5 +1,6 @@
 import { type Element, PmmlError } from '../document/element.ts';
 import type { Expression } from '../fields/expression.ts';
+import { LookBack } from '../fields/look-back.ts';
 import { Slots } from '../fields/row.ts';
 import { type Names, Nesting, type Scope, type Table } from '../fields/scope.ts';
 import { compileAggregate } from './aggregate.ts';
@@ -75,5 +76,6 @@ export function namesOf(options: {
     table: options.table ?? (() => undefined),
     customFunction: options.customFunction ?? (() => undefined),
     nesting: new Nesting(),
+    lookBack: new LookBack(),
   };
 }

@@ -21,6 +21,9 @@ export function compileLag(element: Element, scope: Scope): Expression {
     throw new PmmlError(element, `'n' is ${steps}; it may be 0 to ${STEPS_MAX}`);
   const aggregate = element.oneOf('aggregate', ['none', ...KEYS] as const, 'none');
   const blocks = element.childrenOf('BlockIndicator').map((block) => scope.field(block.required('field'), block));
+  const records = scope.names.lookBack.add(steps, field.ensure !== undefined);
+  if (records > STEPS_MAX)
+    throw new PmmlError(element, `with the others it looks back over ${records} records; it may be ${STEPS_MAX}`);
   const before = lookBack(field, steps, blocks);
   if (aggregate === 'none') {
     const value = (row: Row): Value | undefined => {

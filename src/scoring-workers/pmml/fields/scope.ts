@@ -2,6 +2,7 @@ import { type Element, PmmlError } from '../document/element.ts';
 import type { Expression } from './expression.ts';
 import { dataTypeOf, opTypeFor, opTypeOf } from './data-field.ts';
 import { type Field, makeField, onceForRecord, store } from './field.ts';
+import type { LookBack } from './look-back.ts';
 import { Dictionary, type Row, type Slots } from './row.ts';
 import { castInput, castText, type DataType, isNumeric, textOf, type Value } from './types.ts';
 
@@ -39,6 +40,7 @@ export interface Names {
   /** An uploaded function by the name that an Apply gives. */
   readonly customFunction: (name: string) => CustomFunction | undefined;
   readonly nesting: Nesting;
+  readonly lookBack: LookBack;
 }
 
 /** Steps over which expressions, derived fields and functions may refer to each other. */

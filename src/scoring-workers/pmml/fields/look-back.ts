@@ -1,0 +1,18 @@
+/** How many records before one the expressions of a document look back to (`Lag`): so many a part of a file needs in front. */
+export class LookBack {
+  #longest = 0;
+  #sum = 0;
+  #isNested = false;
+
+  /** @param isNested the field that is looked back at may look back itself: the steps add up then @returns `records` */
+  add(steps: number, isNested: boolean): number {
+    this.#longest = Math.max(this.#longest, steps);
+    this.#sum += steps;
+    this.#isNested ||= isNested;
+    return this.records;
+  }
+
+  get records(): number {
+    return this.#isNested ? this.#sum : this.#longest;
+  }
+}

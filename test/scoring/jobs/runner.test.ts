@@ -1,0 +1,92 @@
+/** Runs and deletions that were interrupted (docs/internals/scoring.md#jobs). */
+import t from 'tap';
+import { SCORING_RECORDS } from '../../../src/model/entities/scoring/model.ts';
+import { listJobs, loadJob } from '../../../src/scoring/jobs/jobs.ts';
+import { JobRunner } from '../../../src/scoring/jobs/runner.ts';
+import { RunLease } from '../../../src/scoring/jobs/run-lease.ts';
+import { jobRecordId, JOB_COUNTER_ID, runRecordId, type StoredRun } from '../../../src/scoring/jobs/stored.ts';
+import { FakePlatform, NOW } from '../../api/helpers/fake-platform.ts';
+
+const TENANT = 2;
+const JOB = {
+  jobName: 'j',
+  jobDescription: '',
+  groupOrDeviceId: '7',
+  modelOrGroup: 'm',
+  applyAllModels: false,
+  modelToDeviceMappings: { x: 'pump.a.value' },
+  jobSchedule: { frequency: 'once', scheduleAt: '', dataFrom: '', dataTo: '' },
+  jobId: 1,
+  jobCreationDate: '',
+  user: 'u',
+  isGroup: false,
+  nextAt: null,
+  lastNumber: 1,
+};
+const RUN: StoredRun = {
+  number: 1,
+  isGroup: false,
+  startedAt: new Date(NOW).toISOString(),
+  status: 'Running',
+  messages: [],
+  until: NOW + 60_000,
+};
+
+function setUp(isAlone: boolean) {
+  const fake = new FakePlatform();
+  let now = NOW;
+  const platform = { ...fake.platform(), now: () => now };
+  fake.put(SCORING_RECORDS, JOB_COUNTER_ID, JSON.stringify({ lastId: 1, count: 1 }));
+  fake.put(SCORING_RECORDS, jobRecordId(1), JSON.stringify(JOB));
+  fake.put(SCORING_RECORDS, runRecordId(1, 1), JSON.stringify(RUN));
+  const ended: string[] = [];
+  const runner = new JobRunner({
+    ...platform,
+    onEnded: (status: string) => ended.push(status),
+    retentionDays: 0,
+    clock: { read: async () => undefined },
+    score: async () => t.fail('nothing is scored') as never,
+    tenants: () => [TENANT],
+    isMine: () => true,
+    isAlone,
+  } as never);
+  const runOf = (): StoredRun => JSON.parse(fake.get(SCORING_RECORDS, runRecordId(1, 1)) ?? '{}');
+  return { fake, platform, runner, ended, runOf, later: (ms: number) => (now += ms) };
+}
+
+t.test('a run of another node ends when its time is over, and not before', async (t) => {
+  const { platform, runner, ended, runOf, later } = setUp(false);
+  await runner.step();
+  t.equal(runOf().status, 'Running', 'its node may be at work');
+  later(50_000);
+  const lease = new RunLease(platform as never, TENANT, 1, 1);
+  await lease.renew();
+  await lease.end();
+  t.equal(runOf().until, NOW + 110_000, 'it is');
+  later(50_000);
+  await runner.step();
+  t.equal(runOf().status, 'Running');
+  later(20_000);
+  await runner.step();
+  t.match(runOf(), { status: 'Failure', messages: ['The server ended while the job was running.'] });
+  t.equal(runOf().until, undefined);
+  t.same(ended, ['Failure']);
+});
+
+t.test('on a single node it ended with its process', async (t) => {
+  const { runner, runOf } = setUp(true);
+  await runner.step();
+  t.equal(runOf().status, 'Failure');
+});
+
+t.test('a job that is being deleted is not there any more, and its deletion is finished', async (t) => {
+  const { fake, platform, runner } = setUp(false);
+  fake.put(SCORING_RECORDS, jobRecordId(1), JSON.stringify({ ...JOB, isDeleted: true, deletedBy: 'ann' }));
+  const parts = platform as never;
+  t.same(await listJobs(parts, TENANT), []);
+  await t.rejects(loadJob(parts, TENANT, '1'), { code: 'scoring/job-not-found' });
+  await runner.step();
+  t.equal(fake.get(SCORING_RECORDS, jobRecordId(1)), undefined);
+  t.equal(fake.get(SCORING_RECORDS, runRecordId(1, 1)), undefined);
+  t.same(JSON.parse(fake.get(SCORING_RECORDS, JOB_COUNTER_ID) ?? ''), { lastId: 1, count: 0 });
+});
