@@ -1,7 +1,7 @@
 import { type Element, PmmlError } from './document/element.ts';
 import type { Problems } from './document/problems.ts';
 import type { Expression } from './fields/expression.ts';
-import { type DataField, readDataField } from './fields/data-field.ts';
+import { type DataField, opTypeOf, readDataField } from './fields/data-field.ts';
 import { type Field, makeField, onceForRecord, store } from './fields/field.ts';
 import { type Input, makeInput, makeTargetInput } from './fields/inputs.ts';
 import { changesValues, isTarget, type MiningField, readMiningField, Treatment } from './fields/mining-field.ts';
@@ -72,7 +72,7 @@ export function compileTopModel(element: Element, parts: Parts): TopModel {
     inputs.push(
       isTarget(mining)
         ? makeTargetInput(field)
-        : makeInput(field, mining, data, COLLECTION_FUNCTIONS.has(functionName)),
+        : makeInput(field, besideInput(mining), data, COLLECTION_FUNCTIONS.has(functionName)),
     );
   }
   if (functionName === 'timeSeries' && lacksStep(element, fields)) inputs.push(stepInput(scope, parts));
@@ -85,6 +85,12 @@ export function compileTopModel(element: Element, parts: Parts): TopModel {
     scope,
     typeOf: (name) => parts.data.get(name)?.type,
   };
+}
+
+/** Supplementary and group fields, orders and weights are no inputs of the model: what they hold refuses no record. */
+function besideInput(field: MiningField): MiningField {
+  if (field.usage === 'active') return field;
+  return { ...field, invalid: field.invalid === 'returnInvalid' ? 'asIs' : field.invalid, isMissingInvalid: false };
 }
 
 function lacksStep(element: Element, fields: readonly MiningField[]): boolean {
@@ -199,7 +205,7 @@ function withOutputs(given: Unfinished, model: Model, targets: readonly TargetFi
     target,
     segment: (id) => model.segments?.get(id),
     actual: target === undefined ? undefined : scope.find(target.name, element),
-    isAssociation: functionName === 'associationRules',
+    functionName,
     scope: outputScope,
     problems: parts.problems,
     isEvaluated: (row) => state.epoch === row.epoch,
@@ -252,7 +258,12 @@ function targetsOf(
   return names.map((name) => {
     const data = parts.data.get(name);
     const type = data?.type ?? (functionName === 'regression' ? 'double' : 'string');
-    const optype = data?.optype ?? (functionName === 'regression' ? 'continuous' : 'categorical');
+    const ofTarget = ofTargets.find((child) => child.attribute('field') === name);
+    const optype =
+      (ofTarget === undefined ? undefined : opTypeOf(ofTarget)) ??
+      fields.find((field) => field.name === name)?.optype ??
+      data?.optype ??
+      (functionName === 'regression' ? 'continuous' : 'categorical');
     return { name, type, optype, data };
   });
 }

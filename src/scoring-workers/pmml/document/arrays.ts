@@ -36,17 +36,18 @@ export function readTexts(element: Element): string[] {
 /**
  * Numbers of an `Array` or of a sparse array, one by one.
  *
+ * @param length of a sparse array that does not tell its own (`n`)
  * @throws PmmlError where one is not a number, or where there are more or fewer than `n` says
  */
-export function readNumbers(element: Element): Float64Array {
-  if (isSparse(element)) return spread(readSparse(element), element);
+export function readNumbers(element: Element, length?: number): Float64Array {
+  if (isSparse(element)) return spread(readSparse(element, length), element);
   const numbers = parseNumbers(element);
   checkCount(element, numbers.length);
   return numbers;
 }
 
 /** Numbers of a sparse array, or of an `Array` as one that leaves nothing out. */
-export function readSparse(element: Element): SparseNumbers {
+export function readSparse(element: Element, expected?: number): SparseNumbers {
   if (!isSparse(element)) {
     const values = readNumbers(element);
     return { length: values.length, byDefault: 0, indexes: Int32Array.from(values.keys()), values };
@@ -59,7 +60,7 @@ export function readSparse(element: Element): SparseNumbers {
   if (places.length !== values.length)
     throw new PmmlError(element, `has ${places.length} Indices and ${values.length} ${kind}`);
   const highest = places.reduce((most, place) => Math.max(most, place), 0);
-  const length = count(element, 'n') ?? highest;
+  const length = count(element, 'n') ?? Math.max(highest, expected ?? 0);
   const order = [...places.keys()].sort((a, b) => (places[a] as number) - (places[b] as number));
   let before = 0;
   for (const at of order) {
@@ -102,7 +103,12 @@ export function readMatrix(element: Element): NumberMatrix {
   const kind = word === 'sparse' ? 'any' : word;
   const arrays = element.childrenOf(...ARRAY_NAMES);
   const cells = element.childrenOf('MatCell');
-  if (arrays.length > 0) return matrixOfArrays(element, kind, arrays.map(readNumbers));
+  if (arrays.length > 0)
+    return matrixOfArrays(
+      element,
+      kind,
+      arrays.map((array) => readNumbers(array, element.number('nbCols'))),
+    );
   const highest = (name: string): number => cells.reduce((most, cell) => Math.max(most, cell.requiredNumber(name)), 0);
   const isSquare = kind !== 'any';
   const side = isSquare ? Math.max(highest('row'), highest('col')) : 0;

@@ -88,6 +88,13 @@ export class Element {
   }
 }
 
+/** Version of PMML that the document of an element has; empty where it tells none. */
+export function versionOf(element: Element): string {
+  let root = element;
+  while (root.parent !== undefined) root = root.parent;
+  return root.attribute('version') ?? '';
+}
+
 /** Lets go of what is in an element, but of elements that `keeps` names: a model that is compiled needs them no more. */
 export function release(element: Element, keeps: ReadonlySet<string>): void {
   const waiting = [element];

@@ -1,4 +1,4 @@
-import { type Element, PmmlError } from '../document/element.ts';
+import { type Element, PmmlError, versionOf } from '../document/element.ts';
 import { type Expression, ofValues, orElse, replacementOf } from '../fields/expression.ts';
 import { InvalidRecord, type Row } from '../fields/row.ts';
 import type { Scope } from '../fields/scope.ts';
@@ -16,8 +16,10 @@ const TREATMENTS = ['returnInvalid', 'asIs', 'asMissing'] as const;
 export function compileApply(element: Element, scope: Scope): Expression {
   const name = element.required('function');
   const args = element.children.map((child) => scope.names.compile(child, scope));
-  const missing = element.attribute('mapMissingTo');
-  const byDefault = element.attribute('defaultValue');
+  // In PMML 4.1 it stands in place of a missing result, as `defaultValue` does since.
+  const isOfResult = versionOf(element).startsWith('4.1');
+  const missing = isOfResult ? undefined : element.attribute('mapMissingTo');
+  const byDefault = element.attribute('defaultValue') ?? (isOfResult ? element.attribute('mapMissingTo') : undefined);
   if (missing === undefined) return withDefault(compileCall(name, args, element, scope), byDefault);
   if (name === 'if') return conditionalWithMissing(args, missing, byDefault, element, scope);
   const { expressions, isComplete } = evaluatedBefore(args);

@@ -17,9 +17,9 @@ export interface DataField {
   readonly optype: OpType;
   /** Declared valid values in their order; empty: not declared. */
   readonly valid: readonly Value[];
-  /** Texts of values that count as missing, and as invalid. */
-  readonly missingTexts: ReadonlySet<string>;
-  readonly invalidTexts: ReadonlySet<string>;
+  /** Values that count as missing, and as invalid; a mark that is not of the type is its text. */
+  readonly missing: ReadonlySet<Value>;
+  readonly invalid: ReadonlySet<Value>;
   readonly intervals: readonly Interval[];
   /** Text of a valid value → what to show in its place. */
   readonly displayValues: ReadonlyMap<string, string>;
@@ -53,14 +53,13 @@ export function readDataField(element: Element): DataField {
   const type = dataTypeOf(element) ?? (given === 'continuous' ? 'double' : 'string');
   const optype = given ?? opTypeFor(type);
   const valid: Value[] = [];
-  const missingTexts = new Set<string>();
-  const invalidTexts = new Set<string>();
+  const missing = new Set<Value>();
+  const invalid = new Set<Value>();
   const displayValues = new Map<string, string>();
   for (const child of element.childrenOf('Value')) {
     const text = child.required('value');
     const property = child.oneOf('property', ['valid', 'invalid', 'missing'] as const, 'valid');
-    if (property === 'missing') missingTexts.add(text);
-    else if (property === 'invalid') invalidTexts.add(text);
+    if (property !== 'valid') (property === 'missing' ? missing : invalid).add(castText(text, type) ?? text);
     else {
       const value = castText(text, type);
       if (value === undefined) throw new PmmlError(child, `'${text}' is no ${type}`);
@@ -78,7 +77,7 @@ export function readDataField(element: Element): DataField {
     if (validSet.has(value)) return true;
     return typeof value === 'number' && intervals.some((interval) => contains(interval, value));
   };
-  return { element, name, type, optype, valid, missingTexts, invalidTexts, intervals, displayValues, isValid };
+  return { element, name, type, optype, valid, missing, invalid, intervals, displayValues, isValid };
 }
 
 /** An `Interval`, of a data field or of `Discretize`. */

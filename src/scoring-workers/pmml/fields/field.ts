@@ -96,6 +96,7 @@ export function store(row: Row, slot: number, value: Value | undefined, dictiona
   } else {
     row.numbers[slot] = Number.NaN;
     row.values[slot] = value;
+    row.collections.push(slot);
   }
 }
 

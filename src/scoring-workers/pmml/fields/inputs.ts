@@ -24,10 +24,7 @@ export function makeInput(field: Field, mining: MiningField, data: DataField, ta
     store(row, slot, treatment.ofInput(given), dictionary);
   };
   const isPlain =
-    data.valid.length === 0 &&
-    data.intervals.length === 0 &&
-    data.missingTexts.size === 0 &&
-    data.invalidTexts.size === 0;
+    data.valid.length === 0 && data.intervals.length === 0 && data.missing.size === 0 && data.invalid.size === 0;
   if (field.type !== 'double' || takesCollections || !isPlain || mining.outliers !== 'asIs')
     return { name: field.name, load: general };
   return { name: field.name, plainSlot: slot, load: general };
@@ -48,8 +45,13 @@ export function makeLoader(inputs: readonly Input[]): Loader {
   for (let at = 0; at < inputs.length; at += INPUTS_OF_FUNCTION)
     parts.push(loaderOf(inputs.slice(at, at + INPUTS_OF_FUNCTION)));
   const [first] = parts;
-  if (first !== undefined && parts.length === 1) return first;
+  if (first !== undefined && parts.length === 1)
+    return (row, record) => {
+      if (row.collections.length > 0) row.dropCollections();
+      first(row, record);
+    };
   return (row, record) => {
+    if (row.collections.length > 0) row.dropCollections();
     for (let i = 0; i < parts.length; i++) (parts[i] as Loader)(row, record);
   };
 }

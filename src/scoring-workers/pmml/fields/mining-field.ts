@@ -35,7 +35,7 @@ export interface MiningField {
 export function readMiningField(element: Element): MiningField {
   const missing = element.oneOf(
     'missingValueTreatment',
-    ['asIs', 'asMean', 'asMode', 'asMedian', 'asValue', 'returnInvalid'] as const,
+    ['asIs', 'asMean', 'asMode', 'asMedian', 'asValue', 'returnInvalid', 'x-returnInvalid'] as const,
     'asIs',
   );
   const invalid = element.oneOf(
@@ -43,6 +43,8 @@ export function readMiningField(element: Element): MiningField {
     ['returnInvalid', 'asIs', 'asMissing', 'asValue'] as const,
     'returnInvalid',
   );
+  const invalidReplacement =
+    element.attribute('invalidValueReplacement') ?? element.attribute('x-invalidValueReplacement');
   return {
     element,
     name: element.required('name'),
@@ -52,9 +54,10 @@ export function readMiningField(element: Element): MiningField {
     low: element.number('lowValue', Number.NEGATIVE_INFINITY),
     high: element.number('highValue', Number.POSITIVE_INFINITY),
     missingReplacement: element.attribute('missingValueReplacement'),
-    isMissingInvalid: missing === 'returnInvalid',
-    invalid,
-    invalidReplacement: element.attribute('invalidValueReplacement'),
+    isMissingInvalid: missing === 'returnInvalid' || missing === 'x-returnInvalid',
+    // Before PMML 4.4 a replacement beside `asIs` said what `asValue` says.
+    invalid: invalid === 'asIs' && invalidReplacement !== undefined ? 'asValue' : invalid,
+    invalidReplacement,
   };
 }
 
@@ -105,26 +108,38 @@ export class Treatment {
     if (raw === undefined || raw === null) return this.ofMissing();
     if (Array.isArray(raw)) return this.#ofCollection(raw);
     const data = this.#data;
-    if (data !== undefined && data.missingTexts.size > 0 && data.missingTexts.has(asText(raw))) return this.ofMissing();
     const value = castInput(raw, this.#type);
-    const isValid =
-      value !== undefined &&
-      (data === undefined || (!data.invalidTexts.has(asText(raw)) && data.isValid(value))) &&
-      !(typeof value === 'number' && Number.isNaN(value));
-    if (isValid) return this.ofOutlier(value);
-    return this.ofInvalid(value, raw);
+    if (data === undefined) return value === undefined ? this.ofInvalid(value, raw) : this.#ofValue(value, raw, true);
+    const mark = value ?? asText(raw);
+    if (data.missing.size > 0 && data.missing.has(mark)) return this.ofMissing();
+    if (value === undefined) return this.ofInvalid(value, raw);
+    return this.#ofValue(value, raw, !data.invalid.has(mark) && data.isValid(value));
   }
 
-  #ofCollection(raw: readonly unknown[]): Value | undefined {
-    const type = this.#type;
+  #ofValue(value: Value, raw: unknown, isValid: boolean): Value | undefined {
+    return isValid && !(typeof value === 'number' && Number.isNaN(value))
+      ? this.ofOutlier(value)
+      : this.ofInvalid(value, raw);
+  }
+
+  /**
+   * Each value is treated alone; those that are missing are left out, and those that are not declared stay. Values that come
+   * together are lists of their own.
+   */
+  #ofCollection(raw: readonly unknown[]): Value {
     const values: Value[] = [];
     for (const one of raw) {
-      const value = one === null || one === undefined ? undefined : castInput(one, type);
+      if (one === null || one === undefined) continue;
+      const value = Array.isArray(one) ? this.#ofCollection(one) : this.#ofMember(one);
       if (value !== undefined) values.push(value);
-      else if (this.#field.invalid === 'returnInvalid')
-        throw new InvalidRecord(`${this.#field.name}: ${asText(one)} is no ${type}`);
     }
     return values;
+  }
+
+  #ofMember(raw: unknown): Value | undefined {
+    const value = castInput(raw, this.#type);
+    if (value === undefined || this.#field.invalid !== 'returnInvalid') return this.ofInput(raw);
+    return this.#data?.missing.has(value) === true ? this.ofMissing() : this.ofOutlier(value);
   }
 
   ofInvalid(value: Value | undefined, raw: unknown): Value | undefined {

@@ -11,6 +11,8 @@ export class Row {
   /** Texts and collections; undefined where the slot holds a number or a missing value. */
   readonly values: (Value | undefined)[];
   readonly stamps: Float64Array;
+  /** Slots that hold collections of the record: what puts only numbers into slots drops them first. */
+  readonly collections: number[] = [];
   epoch = 0;
   /** Grows where a new series of records begins: `Lag` looks back to no record before it. */
   series = 0;
@@ -24,6 +26,11 @@ export class Row {
     this.numbers = new Float64Array(slots).fill(Number.NaN);
     this.values = new Array<Value | undefined>(slots).fill(undefined);
     this.stamps = new Float64Array(slots);
+  }
+
+  dropCollections(): void {
+    for (const slot of this.collections) this.values[slot] = undefined;
+    this.collections.length = 0;
   }
 
   /**

@@ -4,7 +4,7 @@ import { dataTypeOf, opTypeFor, opTypeOf } from './data-field.ts';
 import { type Field, makeField, onceForRecord, store } from './field.ts';
 import type { LookBack } from './look-back.ts';
 import { Dictionary, type Row, type Slots } from './row.ts';
-import { castInput, castText, type DataType, isNumeric, textOf, type Value } from './types.ts';
+import { castInput, castText, type DataType, isNumeric, textOf, textOfReal, type Value } from './types.ts';
 
 /** Compiles the expression of a derived field among the names of a scope. */
 export type CompileExpression = (element: Element, scope: Scope) => Expression;
@@ -228,6 +228,7 @@ export function castComputed(value: number | string | boolean, type: DataType, f
   if (typeof value === 'number') {
     if (type !== from && (from === 'date' || from === 'dateTime' || from === 'time'))
       return castText(textOf(value, from), type);
+    if (type === 'string' && (from === 'double' || from === 'float')) return textOfReal(value, from);
     if (type === 'integer') return Number.isFinite(value) ? Math.round(value) : undefined;
   }
   return castInput(value, type);

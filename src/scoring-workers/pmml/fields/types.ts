@@ -192,6 +192,28 @@ export function textOf(value: Value, type: DataType | undefined): string {
   }
 }
 
+/** A real number as a text that shows that it is one, in the form of Java: 2 is `2.0`, 10⁷ is `1.0E7`. */
+export function textOfReal(value: number, type: 'float' | 'double'): string {
+  if (!Number.isFinite(value)) return String(value);
+  const size = Math.abs(value);
+  const shortest = type === 'float' ? shortestFloat(value) : value;
+  if (size === 0 || (size >= 1e-3 && size < 1e7)) {
+    const text = String(shortest);
+    return Object.is(value, -0) ? '-0.0' : text.includes('.') ? text : `${text}.0`;
+  }
+  const [digits = '', exponent = ''] = shortest.toExponential().split('e');
+  return `${digits.includes('.') ? digits : `${digits}.0`}E${Number(exponent)}`;
+}
+
+/** The number with the fewest digits that has the same 32 bits. */
+function shortestFloat(value: number): number {
+  for (let digits = 1; digits < 9; digits++) {
+    const short = Number(value.toPrecision(digits));
+    if (Math.fround(short) === value) return short;
+  }
+  return Number(value.toPrecision(9));
+}
+
 /** A number as a category's text: 2 is `2`, not `2.0`. */
 export function textOfNumber(value: number): string {
   return String(value);

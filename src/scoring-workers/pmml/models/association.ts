@@ -37,7 +37,7 @@ function readItems(element: Element, fields: readonly Field[]): { list: Item[]; 
     if (indexes.has(id)) throw new PmmlError(child, `there are two items '${id}'`);
     indexes.set(id, list.length);
     const text = child.attribute('value') ?? child.required('category');
-    list.push({ text: child.attribute('mappedValue') ?? text, isIn: presence(child, text, fields) });
+    list.push({ text, isIn: presence(child, text, fields) });
   }
   return { list, indexes };
 }

@@ -195,7 +195,7 @@ export interface Model {
   /** The names that outputs of this model see, where there are more than it sees itself: those of its segments. */
   readonly innerScope?: Scope;
   /** Of segments by id: for outputs that name one (`segmentId`). */
-  readonly segments?: ReadonlyMap<string, EvaluatedModel>;
+  readonly segments?: ReadonlyMap<string, PartialModel>;
 }
 
 /** The target of a model: what it predicts. */
@@ -233,6 +233,13 @@ export interface ModelOutput {
   readonly type: DataType | undefined;
   readonly isFinal: boolean;
   value(row: Row): Value | undefined;
+}
+
+/** A segment: its model, which does not take part in every result. */
+export interface PartialModel {
+  readonly model: EvaluatedModel;
+  /** Whether it was evaluated for the record in the row. */
+  isActive(row: Row): boolean;
 }
 
 /** A model with its targets and outputs. */

@@ -2,7 +2,7 @@ import { type Element, PmmlError } from '../document/element.ts';
 import { type Field, store } from '../fields/field.ts';
 import { Row } from '../fields/row.ts';
 import { castText, type Value } from '../fields/types.ts';
-import { type ComparedField, comparedField, type Measure, readMeasure } from './comparison.ts';
+import { asNumber, type ComparedField, comparedField, type Measure, readMeasure } from './comparison.ts';
 import type { Model, ModelContext, RankedEntity, TargetField, Trace } from './model.ts';
 import { Prediction } from './model.ts';
 
@@ -117,6 +117,13 @@ function trainingValues(
     const field = scope.find(name, instances.element);
     if (field !== undefined) given.set(name, field);
   }
+  // Records hold codes of texts: all that the instances have are known before the first one.
+  for (const [name, { dictionary }] of given)
+    if (dictionary !== undefined)
+      for (const cells of instances.columns.rows) {
+        const text = cells.get(name);
+        if (text !== undefined) dictionary.add(text);
+      }
   return (slots) => {
     const row = new Row(slots);
     const values = new Float64Array(instances.columns.rows.length * fields.length);
@@ -130,7 +137,9 @@ function trainingValues(
       }
       fields.forEach(({ field }, i) => {
         field.ensure?.(row);
-        values[index * fields.length + i] = row.numbers[field.slot] as number;
+        const text = row.values[field.slot];
+        values[index * fields.length + i] =
+          typeof text === 'string' ? asNumber(field, text) : (row.numbers[field.slot] as number);
       });
     });
     return values;
@@ -174,8 +183,12 @@ class NearestNeighborModel implements Model {
 
   evaluate(row: Row): void {
     const { fields, targets } = this.#form;
-    // Fields of the instances are computed with the first record: not before are all slots of the model given out.
-    this.#instances ??= this.#form.instances(row.numbers.length);
+    if (this.#instances === undefined) {
+      // Fields of the instances are computed with the first record: not before are all slots of the model given out.
+      this.#instances = this.#form.instances(row.numbers.length);
+      // Texts that were computed for the instances have codes since.
+      for (const { field } of fields) if (field.ensure !== undefined) row.stamps[field.slot] = -1;
+    }
     const { prediction } = this;
     const { others } = prediction;
     let missing = 0;

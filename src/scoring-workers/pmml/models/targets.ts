@@ -74,7 +74,8 @@ function readDisplays(element: Element): ReadonlyMap<string, string> {
   const displays = new Map<string, string>();
   for (const value of element.childrenOf('TargetValue')) {
     const text = value.attribute('value');
-    const display = value.attribute('displayValue');
+    // Up to PMML 3.1 by another name.
+    const display = value.attribute('displayValue') ?? value.attribute('rawDataValue');
     if (text !== undefined && display !== undefined) displays.set(text, display);
   }
   return displays;

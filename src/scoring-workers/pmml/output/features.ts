@@ -1,9 +1,15 @@
 import { type Element, PmmlError } from '../document/element.ts';
 import type { Field } from '../fields/field.ts';
 import type { Row } from '../fields/row.ts';
-import { castInput, castText, type DataType, textOf, type Value } from '../fields/types.ts';
+import { castInput, castText, type DataType, isArithmetic, textOf, type Value } from '../fields/types.ts';
 import { normalQuantile } from '../math/normal.ts';
-import type { EvaluatedModel, Prediction, TargetField } from '../models/model.ts';
+import {
+  categoryOf,
+  type MiningFunction,
+  type PartialModel,
+  type Prediction,
+  type TargetField,
+} from '../models/model.ts';
 import { ruleFeature } from './rules.ts';
 
 /** What an output takes of a prediction. */
@@ -17,36 +23,40 @@ export interface Feature {
 export interface FeatureContext {
   readonly prediction: () => Prediction;
   readonly target: TargetField | undefined;
-  readonly segment: (id: string) => EvaluatedModel | undefined;
+  readonly segment: (id: string) => PartialModel | undefined;
+  readonly functionName: MiningFunction;
   /** The actual value of the target, where a record may hold it. */
   readonly actual: Field | undefined;
-  readonly isAssociation: boolean;
 }
+
+const isAssociation = ({ functionName }: FeatureContext): boolean => functionName === 'associationRules';
 
 type Read = (element: Element, context: FeatureContext) => Feature;
 
 const text = (element: Element): string | undefined => element.attribute('value');
 
 /** The prediction that a field is about: of the model, of one of its segments, of one of several targets. */
-function predictionOf(element: Element, context: FeatureContext): () => Prediction | undefined {
+function predictionOf(element: Element, context: FeatureContext): (row: Row) => Prediction | undefined {
   const segmentId = element.attribute('segmentId');
-  let prediction: () => Prediction | undefined = context.prediction;
-  if (segmentId !== undefined) {
-    const segment = context.segment(segmentId);
-    if (segment === undefined) throw new PmmlError(element, `unknown segment '${segmentId}'`);
-    prediction = () => segment.prediction;
-  }
+  const prediction = segmentId === undefined ? context.prediction : segmentPrediction(segmentId, context);
   const targetField = element.attribute('targetField');
   if (targetField === undefined) return prediction;
-  return () => {
-    const whole = prediction();
+  return (row) => {
+    const whole = prediction(row);
     return whole?.others?.get(targetField) ?? whole;
   };
 }
 
+/** A segment that took no part in the record's result has no prediction. */
+function segmentPrediction(id: string, context: FeatureContext): (row: Row) => Prediction | undefined {
+  const segment = context.segment(id);
+  if (segment === undefined) return () => undefined;
+  return (row) => (segment.isActive(row) ? segment.model.prediction : undefined);
+}
+
 function targetOf(element: Element, context: FeatureContext): TargetField | undefined {
   const id = element.attribute('segmentId');
-  return id === undefined ? context.target : (context.segment(id)?.target ?? context.target);
+  return id === undefined ? context.target : (context.segment(id)?.model.target ?? context.target);
 }
 
 const rankOf = (element: Element): number => {
@@ -57,15 +67,23 @@ const rankOf = (element: Element): number => {
 
 const missing = (number: number): number | undefined => (Number.isNaN(number) ? undefined : number);
 
+/** A regression predicts numbers, whatever it has as its target. */
+function predictedType(element: Element, context: FeatureContext): DataType | undefined {
+  const type = targetOf(element, context)?.type;
+  const id = element.attribute('segmentId');
+  const functionName = id === undefined ? context.functionName : context.segment(id)?.model.functionName;
+  return functionName === 'regression' && !isArithmetic(type) ? 'double' : type;
+}
+
 const predictedValue: Read = (element, context) => {
   const prediction = predictionOf(element, context);
   const rank = rankOf(element);
-  const type = targetOf(element, context)?.type;
-  if (rank <= 1) return { type, value: () => prediction()?.value };
+  const type = predictedType(element, context);
+  if (rank <= 1) return { type, value: (row) => prediction(row)?.value };
   return {
     type,
-    value: () => {
-      const held = prediction();
+    value: (row) => {
+      const held = prediction(row);
       return held?.ranked?.()[rank - 1]?.id ?? (held === undefined ? undefined : rankedCategory(held, rank));
     },
   };
@@ -85,8 +103,8 @@ const predictedDisplayValue: Read = (element, context) => {
   const displays = targetOf(element, context)?.data?.displayValues;
   return {
     type: 'string',
-    value: () => {
-      const held = prediction();
+    value: (row) => {
+      const held = prediction(row);
       if (held?.value === undefined) return undefined;
       const shown = textOf(held.value, undefined);
       return held.display ?? displays?.get(shown) ?? shown;
@@ -94,23 +112,34 @@ const predictedDisplayValue: Read = (element, context) => {
   };
 };
 
+/** Finds the category that `value` names: 1.0 is that of 1 where the target is a number, else it is its text. */
+function namedCategory(element: Element, context: FeatureContext): ((prediction: Prediction) => number) | undefined {
+  const named = text(element);
+  if (named === undefined) return undefined;
+  const category = categoryOf(named, targetOf(element, context));
+  return (prediction) => {
+    const index = prediction.indexOf(category);
+    return index === -1 ? prediction.indexOf(named) : index;
+  };
+}
+
 /** Probability or confidence: of the category that `value` names, else of the predicted one. */
 const ofCategory =
   (read: (prediction: Prediction) => Float64Array): Read =>
   (element, context) => {
     const prediction = predictionOf(element, context);
-    const category = text(element);
+    const category = namedCategory(element, context);
     // Index of the named category in the list that the model had last: mostly it has one.
     let known: { readonly categories: readonly Value[]; readonly index: number } | undefined;
     const indexOf = (held: Prediction): number => {
       if (category === undefined) return held.indexOf(held.value);
-      if (known?.categories !== held.categories) known = { categories: held.categories, index: held.indexOf(category) };
+      if (known?.categories !== held.categories) known = { categories: held.categories, index: category(held) };
       return known.index;
     };
     return {
       type: 'double',
-      value: () => {
-        const held = prediction();
+      value: (row) => {
+        const held = prediction(row);
         if (held === undefined) return undefined;
         const index = indexOf(held);
         return index === -1 ? undefined : missing(read(held)[index] as number);
@@ -119,27 +148,27 @@ const ofCategory =
   };
 
 const entityId: Read = (element, context) => {
-  if (context.isAssociation) return ruleFeature(element, 'ruleId', context.prediction);
+  if (isAssociation(context)) return ruleFeature(element, 'ruleId', context.prediction);
   const prediction = predictionOf(element, context);
   const rank = rankOf(element);
   return {
     type: 'string',
-    value: () => {
-      const held = prediction();
+    value: (row) => {
+      const held = prediction(row);
       return rank > 1 ? held?.ranked?.()[rank - 1]?.id : (held?.entityId ?? held?.ranked?.()[0]?.id);
     },
   };
 };
 
 const affinity: Read = (element, context) => {
-  if (context.isAssociation) return ruleFeature(element, 'affinity', context.prediction);
+  if (isAssociation(context)) return ruleFeature(element, 'affinity', context.prediction);
   const prediction = predictionOf(element, context);
   const rank = rankOf(element);
   const id = text(element);
   return {
     type: 'double',
-    value: () => {
-      const held = prediction();
+    value: (row) => {
+      const held = prediction(row);
       if (held === undefined) return undefined;
       if (id !== undefined)
         return missing(held.entities?.().find((entity) => entity.id === id)?.affinity ?? Number.NaN);
@@ -152,15 +181,15 @@ const residual: Read = (element, context) => {
   const prediction = predictionOf(element, context);
   const { actual } = context;
   if (actual === undefined) throw new PmmlError(element, "a residual needs the model's target field");
-  const category = text(element);
+  const category = namedCategory(element, context);
   return {
     type: 'double',
     value: (row) => {
-      const held = prediction();
+      const held = prediction(row);
       const given = actual.value(row);
       if (held?.value === undefined || given === undefined) return undefined;
       if (held.categories.length === 0) return typeof given === 'number' ? given - held.number : undefined;
-      const index = held.indexOf(category ?? held.value);
+      const index = category?.(held) ?? held.indexOf(held.value);
       if (index === -1) return undefined;
       const indicator = textOf(given, undefined) === textOf(held.categories[index] as Value, undefined) ? 1 : 0;
       return indicator - (held.probabilities[index] as number);
@@ -171,7 +200,7 @@ const residual: Read = (element, context) => {
 const reasonCode: Read = (element, context) => {
   const prediction = predictionOf(element, context);
   const rank = rankOf(element);
-  return { type: 'string', value: () => prediction()?.reasonCodes[Math.max(rank, 1) - 1] };
+  return { type: 'string', value: (row) => prediction(row)?.reasonCodes[Math.max(rank, 1) - 1] };
 };
 
 const ofSpread =
@@ -180,8 +209,8 @@ const ofSpread =
     const prediction = predictionOf(element, context);
     return {
       type: 'double',
-      value: () => {
-        const held = prediction();
+      value: (row) => {
+        const held = prediction(row);
         return held === undefined ? undefined : missing(read(held));
       },
     };
@@ -207,8 +236,8 @@ const topCategories: Read = (element, context) => {
   const count = element.number('numTopCategories', 1);
   return {
     type: undefined,
-    value: () => {
-      const held = prediction();
+    value: (row) => {
+      const held = prediction(row);
       if (held === undefined) return undefined;
       const best: Value[] = [];
       for (let rank = 1; rank <= count; rank++) {
@@ -230,7 +259,7 @@ const READERS: Readonly<Record<string, Read>> = {
   predictedDisplayValue,
   probability: ofCategory((prediction) => prediction.probabilities),
   confidence: (element, context) =>
-    context.isAssociation
+    isAssociation(context)
       ? ruleFeature(element, 'confidence', context.prediction)
       : ofCategory((prediction) => prediction.confidences)(element, context),
   entityId,

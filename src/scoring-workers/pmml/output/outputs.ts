@@ -6,7 +6,7 @@ import { Dictionary, type Row } from '../fields/row.ts';
 import type { Scope } from '../fields/scope.ts';
 import { type DataType, isNumeric, type Value } from '../fields/types.ts';
 import type { ModelOutput } from '../models/model.ts';
-import { asOutputType, EXPRESSION_FEATURES, type FeatureContext, readFeature } from './features.ts';
+import { asOutputType, EXPRESSION_FEATURES, type Feature, type FeatureContext, readFeature } from './features.ts';
 
 /** An output field that what comes after it in the document may refer to. */
 export interface CompiledOutput extends ModelOutput {
@@ -52,6 +52,9 @@ function compileOutput(element: Element, name: string, context: OutputsContext):
   const feature =
     element.attribute('feature') ?? (hasExpression(element, context) ? 'transformedValue' : 'predictedValue');
   const declared = dataTypeOf(element);
+  const segmentId = element.attribute('segmentId');
+  if (segmentId !== undefined && context.segment(segmentId) === undefined)
+    context.problems.warn(element, `there is no segment '${segmentId}'; the field has no value`);
   const read = EXPRESSION_FEATURES.has(feature)
     ? ofExpression(element, feature, context)
     : readFeature(element, feature, context);
@@ -76,11 +79,24 @@ function hasExpression(element: Element, context: OutputsContext): boolean {
   return context.scope.names.findExpression(element) !== undefined;
 }
 
-function ofExpression(element: Element, feature: string, context: OutputsContext) {
+function ofExpression(element: Element, feature: string, context: OutputsContext): Feature {
   const child = context.scope.names.findExpression(element);
+  const segmentId = element.attribute('segmentId');
+  const named = element.attribute('value');
+  if (child === undefined && segmentId !== undefined && named !== undefined)
+    return ofSegment(segmentId, named, element, context);
   if (child === undefined) throw new PmmlError(element, `'feature' is '${feature}', but the expression is missing`);
   const expression = context.scope.names.compile(child, context.scope);
   return { type: expression.type, value: expression.value };
+}
+
+/** An output field of a segment; missing where the segment took no part in the result. */
+function ofSegment(id: string, name: string, element: Element, context: OutputsContext): Feature {
+  const segment = context.segment(id);
+  if (segment === undefined) return { type: undefined, value: () => undefined };
+  const output = segment.model.outputs.find((one) => one.name === name);
+  if (output === undefined) throw new PmmlError(element, `the segment '${id}' has no output field '${name}'`);
+  return { type: output.type, value: (row) => (segment.isActive(row) ? output.value(row) : undefined) };
 }
 
 function typed(read: (row: Row) => Value | undefined, type: DataType | undefined): (row: Row) => Value | undefined {

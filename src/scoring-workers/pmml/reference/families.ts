@@ -86,7 +86,7 @@ export const FAMILY_VARIANTS: ReadonlyMap<string, { readonly page: string; reado
     ],
     ['RuleSetModel', { page: 'pmml-trees.md#rule-sets', variants: [of('`criterion`', RULE_CRITERIA)] }],
     ['Scorecard', { page: 'pmml-trees.md#scorecards', variants: [of('`reasonCodeAlgorithm`', REASON_ALGORITHMS)] }],
-    ['SequenceModel', { page: '', variants: [] }],
+    ['SequenceModel', { page: '', variants: [of('sets', ['Itemset', 'SetPredicate'])] }],
     [
       'SupportVectorMachineModel',
       { page: 'pmml-equations.md#support-vector-machines', variants: [of('kernels', VECTOR_KERNELS)] },

@@ -1,7 +1,7 @@
 import { numberFrom, ofNumbers, ofValues, textFrom } from '../../fields/expression.ts';
 import { InvalidRecord, type Row } from '../../fields/row.ts';
 import type { DataType, Value } from '../../fields/types.ts';
-import { textOf } from '../../fields/types.ts';
+import { textOf, textOfReal } from '../../fields/types.ts';
 import { regularExpression, replaceAll } from '../text/regular-expression.ts';
 import { type BuiltIn, type Call, ofTexts } from './built-in.ts';
 import { formatNumber } from './number-format.ts';
@@ -48,8 +48,7 @@ const TEXT_CHARACTERS_MAX = 16_777_216;
 
 /** A real number in a text always shows that it is one: 2 is `2.0`. */
 function pieceOf(value: Value, type: DataType | undefined): string {
-  if (typeof value === 'number' && (type === 'double' || type === 'float') && Number.isInteger(value))
-    return Math.abs(value) < 1e7 ? value.toFixed(1) : textOf(value, type);
+  if (typeof value === 'number' && (type === 'double' || type === 'float')) return textOfReal(value, type);
   return textOf(value, type);
 }
 

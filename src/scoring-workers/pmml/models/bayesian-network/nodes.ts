@@ -1,6 +1,6 @@
 import { type Element, PmmlError } from '../../document/element.ts';
 import type { Expression } from '../../fields/expression.ts';
-import type { Scope } from '../../fields/scope.ts';
+import { Scope } from '../../fields/scope.ts';
 import type { ModelContext } from '../model.ts';
 
 /** A condition on parents: for each of them a value that it must have. */
@@ -89,9 +89,20 @@ function readContinuous(
   scope: Scope,
   context: ModelContext,
 ): ContinuousNode {
+  const derived = element.childrenOf('DerivedField');
+  // Parents have other values while one record is scored, so fields of them are computed each time.
+  const own =
+    derived.length === 0
+      ? scope
+      : new Scope(scope.names, {
+          parent: scope,
+          locals: new Map(derived.map((field) => [field.required('name'), field])),
+          isFunction: true,
+        });
   const conditional = element.childrenOf('ContinuousConditionalProbability');
   const holders = conditional.length > 0 ? conditional : [element];
   const referred = new Set<string>();
+  for (const field of derived) collectNames(field, names, referred);
   const distributions = holders.map((holder) => {
     const inner = holder.child('ContinuousDistribution')?.children.find(({ name }) => name in DISTRIBUTIONS);
     if (inner === undefined)
@@ -105,7 +116,7 @@ function readContinuous(
       const expression = child === undefined ? undefined : scope.names.findExpression(child);
       if (expression === undefined) throw new PmmlError(inner, `${part} with an expression is missing`);
       collectNames(expression, names, referred);
-      return context.expression(expression, scope);
+      return context.expression(expression, own);
     });
     return { when: conditionOf(holder), name, parameters };
   });

@@ -55,7 +55,7 @@ function derivedField(
 /** @throws PmmlError where the array has another number of values than there are fields, or one that its field cannot have */
 export function centerOf(array: Element, fields: readonly ComparedField[]): Float64Array {
   const hasTexts = fields.some(({ field }) => field.type === 'string');
-  const center = hasTexts ? ofTexts(array, fields) : readNumbers(array);
+  const center = hasTexts ? ofTexts(array, fields) : readNumbers(array, fields.length);
   if (center.length !== fields.length)
     throw new PmmlError(array, `holds ${center.length} values; there are ${fields.length} clustering fields`);
   return center;

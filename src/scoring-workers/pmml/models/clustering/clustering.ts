@@ -43,7 +43,7 @@ function missingWeights(element: Element, count: number): Float64Array {
   const given = element.child('MissingValueWeights');
   if (given === undefined) return new Float64Array(count).fill(1);
   const array = arrayIn(given);
-  const weights = readNumbers(array);
+  const weights = readNumbers(array, count);
   if (weights.length !== count)
     throw new PmmlError(array, `holds ${weights.length} numbers; there are ${count} clustering fields`);
   return Float64Array.from(weights);

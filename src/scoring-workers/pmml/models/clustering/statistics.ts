@@ -83,7 +83,7 @@ function sharesOf(cluster: Element, field: Field, model: Element): readonly Shar
     ?.childrenOf('PartitionFieldStats')
     .find((one) => one.attribute('field') === field.name);
   if (stats === undefined) throw new PmmlError(cluster, `its Partition has no statistics of '${field.name}'`);
-  const [frequencies, sums] = stats.childrenOf(...ARRAY_NAMES).map(readNumbers);
+  const [frequencies, sums] = stats.childrenOf(...ARRAY_NAMES).map((array) => readNumbers(array));
   const univariate = model
     .child('ModelStats')
     ?.childrenOf('UnivariateStats')

@@ -30,12 +30,29 @@ export type Method = (typeof METHODS)[number];
 export type Combine = (active: readonly Segment[], row: Row) => void;
 
 /** What a segment without a prediction does to the result. */
-type MissingTreatment = 'returnMissing' | 'skipSegment' | 'continue';
+const TREATMENTS = ['returnMissing', 'skipSegment', 'continue'] as const;
 
 interface Missing {
-  readonly treatment: MissingTreatment;
-  /** Share of the weight that may be missing where segments are skipped. */
+  readonly treatment: (typeof TREATMENTS)[number];
+  /** Share of the weight of all segments that may be missing. */
   readonly threshold: number;
+}
+
+/** Whether the segments without a prediction have more weight than the threshold allows. */
+function isTooMuch(
+  active: readonly Segment[],
+  row: Row,
+  threshold: number,
+  isMissing: (at: number) => boolean,
+): boolean {
+  let missing = 0;
+  let all = 0;
+  for (let i = 0; i < active.length; i++) {
+    const weight = (active[i] as Segment).weight(row);
+    all += weight;
+    if (isMissing(i)) missing += weight;
+  }
+  return missing > threshold * all;
 }
 
 interface Result {
@@ -56,13 +73,11 @@ export function combinationOf(
 ): Combine | undefined {
   if (method === 'selectFirst' || method === 'modelChain') return undefined;
   if (method === 'selectAll') return selectAll(prediction);
+  // Tools had them before the standard.
+  const early = (name: string): string => (segmentation.attribute(name) === undefined ? `x-${name}` : name);
   const missing: Missing = {
-    treatment: segmentation.oneOf(
-      'missingPredictionTreatment',
-      ['returnMissing', 'skipSegment', 'continue'] as const,
-      'continue',
-    ),
-    threshold: segmentation.number('missingThreshold', 1),
+    treatment: segmentation.oneOf(early('missingPredictionTreatment'), TREATMENTS, 'continue'),
+    threshold: segmentation.number(early('missingThreshold'), 1),
   };
   const isFloat = context.element.attribute('x-mathContext') === 'float';
   const { functionName } = context;
@@ -96,29 +111,28 @@ function numbers(
 ): Combine {
   const values = new Float64Array(count);
   const weights = new Float64Array(count);
+  const lacks = new Uint8Array(count);
   const numberOf = ({ model }: Segment, row: Row): number =>
     asksForNumbers ? (model.numberOf?.(row) ?? Number.NaN) : model.prediction.number;
   const combine = numberMethod(method, isFloat, segmentation);
   const usesWeights = isWeighted(method);
   return (active, row) => {
     let used = 0;
-    let missingWeight = 0;
-    let weightOfAll = 0;
     const isFilled = fill?.(row, values) ?? false;
     for (let i = 0; i < active.length; i++) {
       const segment = active[i] as Segment;
-      const weight = usesWeights ? segment.weight(row) : 1;
       const number = isFilled ? (values[i] as number) : numberOf(segment, row);
-      weightOfAll += weight;
       if (Number.isNaN(number)) {
         if (missing.treatment !== 'skipSegment') return;
-        missingWeight += weight;
+        lacks[i] = 1;
       } else {
+        lacks[i] = 0;
         values[used] = number;
-        weights[used++] = weight;
+        weights[used++] = usesWeights ? segment.weight(row) : 1;
       }
     }
-    if (used === 0 || missingWeight > missing.threshold * weightOfAll) return;
+    if (used === 0) return;
+    if (used < active.length && isTooMuch(active, row, missing.threshold, (at) => lacks[at] === 1)) return;
     prediction.setNumber(combine(values, weights, used));
   };
 }
@@ -258,8 +272,9 @@ function votes(method: Method, missing: Missing, context: ModelContext, predicti
       union.sums[index] = (union.sums[index] as number) + weight;
       all += weight;
     }
-    if (missing.treatment === 'skipSegment' && missingWeight > missing.threshold * (all + missingWeight)) return;
     if (all === 0) return;
+    const isMissing = (at: number): boolean => (active[at] as Segment).model.prediction.value === undefined;
+    if (missingWeight > 0 && isTooMuch(active, row, missing.threshold, isMissing)) return;
     const winner = firstOfHighest(active, union);
     // Where segments without a prediction count, the missing value may be what most of them say.
     if (missing.treatment === 'continue' && missingWeight > (union.sums[winner] as number)) return;
@@ -301,21 +316,18 @@ function distributions(
   return (active, row) => {
     used.length = 0;
     weights.length = 0;
-    let missingWeight = 0;
-    let weightOfAll = 0;
     for (const segment of active) {
-      const weight = usesWeights ? segment.weight(row) : 1;
-      weightOfAll += weight;
       if (segment.model.prediction.value === undefined) {
         if (missing.treatment !== 'skipSegment') return;
-        missingWeight += weight;
         continue;
       }
       used.push(segment);
-      weights.push(weight);
+      weights.push(usesWeights ? segment.weight(row) : 1);
       union.indexes(segment.model.prediction.categories);
     }
-    if (used.length === 0 || missingWeight > missing.threshold * weightOfAll) return;
+    if (used.length === 0) return;
+    const isMissing = (at: number): boolean => (active[at] as Segment).model.prediction.value === undefined;
+    if (used.length < active.length && isTooMuch(active, row, missing.threshold, isMissing)) return;
     union.sums.fill(0);
     merge(used, weights);
     prediction.probabilities.set(union.sums);

@@ -2,7 +2,7 @@ import { type Element, PmmlError } from '../../document/element.ts';
 import type { Row } from '../../fields/row.ts';
 import { Scope } from '../../fields/scope.ts';
 import { TRUE } from '../../predicates/predicate.ts';
-import type { EvaluatedModel, Model, ModelContext, ModelOutput, Trace } from '../model.ts';
+import type { EvaluatedModel, Model, ModelContext, ModelOutput, PartialModel, Trace } from '../model.ts';
 import { Prediction } from '../model.ts';
 import { type Combine, combinationOf, type Method, METHODS } from './combine.ts';
 import { completeSlotsOf, type Fill, filledLater } from '../tree/generated.ts';
@@ -26,11 +26,11 @@ export function compileMining(context: ModelContext): Model {
   const method = segmentation.oneOf<Method>('multipleModelMethod', METHODS, 'selectFirst');
   const chainScope = new Scope(context.scope.names, { parent: context.scope });
   const segments: Segment[] = [];
-  const byId = new Map<string, EvaluatedModel>();
+  const byId = new Map<string, PartialModel>();
   for (const [index, child] of segmentation.childrenOf('Segment').entries()) {
     const segment = readSegment(child, index, context, chainScope);
     if (byId.has(segment.id)) throw new PmmlError(child, `there are two segments '${segment.id}'`);
-    byId.set(segment.id, segment.model);
+    byId.set(segment.id, partial(segment));
     segments.push(segment);
     if (method === 'modelChain') declareOutputs(segment.model, chainScope, child);
   }
@@ -46,15 +46,26 @@ export function compileMining(context: ModelContext): Model {
 /** Models of PMML 3 in place of a Segmentation: each sees the result fields of those before it, and the last one decides. */
 function sequenceOf(embedded: readonly Element[], context: ModelContext): Model {
   const chainScope = new Scope(context.scope.names, { parent: context.scope });
-  const byId = new Map<string, EvaluatedModel>();
+  const byId = new Map<string, PartialModel>();
   const segments = embedded.map((child, index): Segment => {
     const model = context.nested(embeddedModel(child, context), chainScope);
     const id = child.attribute('modelName') ?? String(index + 1);
-    byId.set(id, model);
     declareOutputs(model, chainScope, child);
-    return { id, predicate: () => TRUE, isAlwaysActive: true, model, weight: () => 1 };
+    const segment: Segment = { id, predicate: () => TRUE, isAlwaysActive: true, model, weight: () => 1, epoch: -1 };
+    byId.set(id, partial(segment));
+    return segment;
   });
   return new MiningModel({ segmentation: context.element, method: 'modelChain', segments, byId, chainScope, context });
+}
+
+const partial = (segment: Segment): PartialModel => ({
+  model: segment.model,
+  isActive: (row) => segment.epoch === row.epoch,
+});
+
+function evaluate(segment: Segment, row: Row): void {
+  segment.model.evaluate(row);
+  segment.epoch = row.epoch;
 }
 
 function readSegment(element: Element, index: number, context: ModelContext, scope: Scope): Segment {
@@ -68,6 +79,7 @@ function readSegment(element: Element, index: number, context: ModelContext, sco
     isAlwaysActive: predicate.name === 'True',
     model: context.nested(model, scope),
     weight: weightOf(element, context, scope),
+    epoch: -1,
   };
 }
 
@@ -96,7 +108,7 @@ interface MiningForm {
   readonly segmentation: Element;
   readonly method: Method;
   readonly segments: readonly Segment[];
-  readonly byId: ReadonlyMap<string, EvaluatedModel>;
+  readonly byId: ReadonlyMap<string, PartialModel>;
   readonly chainScope: Scope;
   readonly context: ModelContext;
 }
@@ -105,7 +117,7 @@ class MiningModel implements Model {
   readonly prediction = new Prediction();
   readonly bytes: number;
   readonly innerScope: Scope;
-  readonly segments: ReadonlyMap<string, EvaluatedModel>;
+  readonly segments: ReadonlyMap<string, PartialModel>;
   readonly segmentOutputs: readonly ModelOutput[];
   readonly #list: readonly Segment[];
   readonly #method: Method;
@@ -153,7 +165,7 @@ class MiningModel implements Model {
       for (let i = 0; i < list.length; i++) {
         const segment = list[i] as Segment;
         if (segment.predicate(row) !== TRUE) continue;
-        if (!this.#asksForNumbers) segment.model.evaluate(row);
+        if (!this.#asksForNumbers) evaluate(segment, row);
         active.push(segment);
       }
       this.prediction.clear();
@@ -164,10 +176,10 @@ class MiningModel implements Model {
   #selectFirst(row: Row): void {
     for (const segment of this.#list) {
       if (segment.predicate(row) !== TRUE) continue;
-      segment.model.evaluate(row);
+      evaluate(segment, row);
       this.#active.push(segment);
       this.prediction.copyFrom(segment.model.prediction);
-      if (this.prediction.entityId === undefined) this.prediction.entityId = segment.id;
+      this.prediction.entityId = segment.id;
       return;
     }
     this.prediction.clear();
@@ -177,12 +189,15 @@ class MiningModel implements Model {
     let last: Segment | undefined;
     for (const segment of this.#list) {
       if (segment.predicate(row) !== TRUE) continue;
-      segment.model.evaluate(row);
+      evaluate(segment, row);
       this.#active.push(segment);
       last = segment;
     }
     if (last === undefined) this.prediction.clear();
-    else this.prediction.copyFrom(last.model.prediction);
+    else {
+      this.prediction.copyFrom(last.model.prediction);
+      this.prediction.entityId = last.id;
+    }
     if (this.#others !== undefined) this.#tellTargets(this.#others);
   }
 

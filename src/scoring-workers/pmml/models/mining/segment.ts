@@ -11,4 +11,6 @@ export interface Segment {
   readonly model: EvaluatedModel;
   /** Weight for the record in the row. */
   readonly weight: (row: Row) => number;
+  /** Epoch of the row for which its model was evaluated last. */
+  epoch: number;
 }

@@ -1,5 +1,5 @@
 /** RegressionModel: linear, polynomial and logistic regression (docs/spec/pmml-equations.md#regression). */
-import { type Element, PmmlError } from '../../document/element.ts';
+import { type Element, PmmlError, versionOf } from '../../document/element.ts';
 import { ensureFields } from '../../fields/numeric-fields.ts';
 import type { Row } from '../../fields/row.ts';
 import { textOf, type Value } from '../../fields/types.ts';
@@ -98,9 +98,7 @@ function classification(context: ModelContext): Model {
 
 /** Documents of PMML 2.0 have no `normalizationMethod`: the type of the model says it. */
 function isOldLogistic(element: Element): boolean {
-  let root = element;
-  while (root.parent !== undefined) root = root.parent;
-  return element.attribute('modelType') === 'logisticRegression' && (root.attribute('version') ?? '').startsWith('2');
+  return element.attribute('modelType') === 'logisticRegression' && versionOf(element).startsWith('2');
 }
 
 function explainValue(trace: Trace, what: string, value: number): void {

@@ -85,7 +85,7 @@ export class SupportVectors {
     this.#dense = isDense ? new Float64Array(instances.length * size) : undefined;
     const sparse: SparseNumbers[] = [];
     arrays.forEach((array, i) => {
-      const values = isDense ? readNumbers(array) : readSparse(array);
+      const values = isDense ? readNumbers(array, size) : readSparse(array, size);
       if (values.length !== size)
         throw new PmmlError(array, `has ${values.length} values; there are ${size} VectorFields`);
       if (values instanceof Float64Array) this.#dense?.set(values, i * size);

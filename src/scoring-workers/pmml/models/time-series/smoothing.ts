@@ -19,8 +19,9 @@ export function readSmoothing({ element, model }: Algorithm): Forecaster {
   const level = element.child('Level');
   if (level === undefined) throw new PmmlError(element, 'the Level is missing');
   const scale = scaleOf(element);
-  const trend = trendOf(element.child('Trend_ExpoSmooth'));
-  const season = seasonOf(element.child('Seasonality_ExpoSmooth'));
+  // PMML 4.0 has the shorter names.
+  const trend = trendOf(element.child('Trend_ExpoSmooth') ?? element.child('Trend'));
+  const season = seasonOf(element.child('Seasonality_ExpoSmooth') ?? element.child('Seasonality'));
   const start = level.number('smoothedValue') ?? smoothedLevel(level, storedValues(model), scale.to);
   const deviation = element.number('RMSE', Number.NaN);
   return {
