@@ -50,7 +50,7 @@ export interface HistoryReader {
 }
 
 export interface BytesOptions {
-  /** As of `query`; its signal ends the reading. */
+  /** As in `query`; its signal ends the reading. */
   readonly asker?: QueryAsker;
   /** Of the result, which is held whole. */
   readonly bytesMax: number;

@@ -148,7 +148,7 @@ export interface CheckAnswer {
   readonly information: ModelInformation | undefined;
   readonly modelName: string | undefined;
   readonly bytes: number;
-  /** As of `ScoringModel`. */
+  /** As in `ScoringModel`. */
   readonly lookBack: number;
   readonly problems: readonly Problem[];
   /** Lookup tables and functions that the model asked for. */

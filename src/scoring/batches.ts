@@ -200,7 +200,7 @@ async function* slicesOf(
   if (slicer.bad !== undefined) throw moved(slicer.bad, 0, headerLines);
 }
 
-/** The same fault, of a text with so many records and lines in front. */
+/** The same fault, told for the whole text: with the records and lines in front. */
 function moved(bad: BadRecord, records: number, lines: number): BadRecord {
   const { record, message, place } = bad;
   const Fault = bad instanceof RefusedRecord ? RefusedRecord : BadRecord;

@@ -195,8 +195,8 @@ export interface ListName {
 }
 
 /**
- * The page of a list as scoring shows it: links without the host, null where that page does not exist. The request may be
- * of another resource: a deletion answers with the page of what is left.
+ * The page of a list as scoring shows it: links without the host, null where that page does not exist. The path of
+ * the request may be another one: a deletion answers with a page of the rest.
  *
  * @param shown makes what is shown, of the items of the page alone
  */
@@ -222,7 +222,7 @@ export function pageOfList<Item>(
   };
 }
 
-/** @param path as of `ListName` @param size undefined: the resource has pages of a fixed size */
+/** @param path as in `ListName` @param size undefined: the pages have a fixed size */
 export function pageLink({ exchange }: ApiRequest, path: string, size: number | undefined, current: number): string {
   // The base path that the client uses: it has two names.
   const [base = SCORING_PATH] = /^\/[^/]+\/[^/]+/.exec(exchange.path) ?? [];

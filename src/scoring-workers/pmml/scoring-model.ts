@@ -10,7 +10,7 @@ import type { EvaluatedModel, ModelOutput, Prediction, TargetField } from './mod
 export interface ScoringModelForm {
   readonly top: TopModel;
   readonly slots: number;
-  /** As of `ScoringModel`. */
+  /** As in `ScoringModel`. */
   readonly lookBack: number;
   readonly modelName: string | undefined;
   readonly description: string;

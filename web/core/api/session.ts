@@ -105,9 +105,9 @@ export function handshakeExtension(): Record<string, unknown> {
 
 /** Credentials in the query of a WebSocket, whose headers a page cannot set (docs/spec/remote-access.md#credentials). */
 export function socketQuery(): Record<string, string> {
-  const [credentials, token] = [basic(), xsrfToken()];
+  const token = xsrfToken();
   return {
-    ...(credentials === null ? {} : { token: credentials }),
+    ...(basic === undefined ? {} : { token: basic }),
     ...(token === undefined ? {} : { 'XSRF-TOKEN': token }),
   };
 }

@@ -15,7 +15,7 @@ import type { StateOf } from '../../core/url-state.ts';
 import { SEVERITIES, SeverityBadge, SeverityShape } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
 import { CopyAs } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device-page.tsx';
+import { userWithTenant } from '../../parts/device/page.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
 import { SelectField } from '../../parts/fields.tsx';
 import { FilterBar, SlowTextField } from '../../parts/filter-bar.tsx';

@@ -9,7 +9,7 @@ import { numberText } from '../../core/text/language.ts';
 import { SeverityBadge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
 import { CopyAs, CopyButton } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device-page.tsx';
+import { userWithTenant } from '../../parts/device/page.tsx';
 import { JsonView } from '../../parts/json.tsx';
 import { Page, Section } from '../../parts/page.tsx';
 import { Empty, Fault, FormFault, Loading } from '../../parts/states.tsx';

@@ -1,6 +1,6 @@
 /** The alarms of one device. */
 import type { ScreenProps } from '../../core/route.ts';
-import { DevicePage } from '../../parts/device-page.tsx';
+import { DevicePage } from '../../parts/device/page.tsx';
 import { AlarmList } from './alarm-list.tsx';
 
 export default function DeviceAlarms({ params }: ScreenProps) {

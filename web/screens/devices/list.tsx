@@ -14,7 +14,7 @@ import { listParameter, numberParameter, textParameter, useUrlState } from '../.
 import type { StateOf } from '../../core/url-state.ts';
 import { Button, LinkButton } from '../../parts/button.tsx';
 import { CopyAs } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device-page.tsx';
+import { userWithTenant } from '../../parts/device/page.tsx';
 import { FilterBar, SlowTextField } from '../../parts/filter-bar.tsx';
 import { ListPage } from '../../parts/list-page.tsx';
 import { useList } from '../../parts/list.ts';

@@ -1,6 +1,6 @@
 /** The events of one device. */
 import type { ScreenProps } from '../../core/route.ts';
-import { DevicePage } from '../../parts/device-page.tsx';
+import { DevicePage } from '../../parts/device/page.tsx';
 import { EventList } from './event-list.tsx';
 
 export default function DeviceEvents({ params }: ScreenProps) {

@@ -6,7 +6,7 @@ import type { DeviceEvent, EventFilter } from '../../core/server/event.ts';
 import { absoluteRange, rangeQuery } from '../../core/time/range.ts';
 import { choiceParameter, numberParameter, textParameter, useUrlState, writeState } from '../../core/url-state.ts';
 import { CopyAs } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device-page.tsx';
+import { userWithTenant } from '../../parts/device/page.tsx';
 import { SelectField } from '../../parts/fields.tsx';
 import { FilterBar, SlowTextField } from '../../parts/filter-bar.tsx';
 import { ListPage } from '../../parts/list-page.tsx';

@@ -9,7 +9,7 @@ import { download } from '../../core/server/exports.ts';
 import { common } from '../../core/text/common.ts';
 import { Button } from '../../parts/button.tsx';
 import { CopyAs, CopyButton } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device-page.tsx';
+import { userWithTenant } from '../../parts/device/page.tsx';
 import { JsonView } from '../../parts/json.tsx';
 import { Page, Section } from '../../parts/page.tsx';
 import { Empty, Fault, FormFault, Loading } from '../../parts/states.tsx';

@@ -13,7 +13,7 @@ import { fieldTime, instantOf } from '../../core/time/time.ts';
 import { listParameter, textParameter, useUrlState } from '../../core/url-state.ts';
 import { Badge, SEVERITIES, SeverityBadge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
-import { DevicePage } from '../../parts/device-page.tsx';
+import { DevicePage } from '../../parts/device/page.tsx';
 import { CheckField, TextField } from '../../parts/fields.tsx';
 import { FilterBar } from '../../parts/filter-bar.tsx';
 import { Empty, With } from '../../parts/states.tsx';

@@ -6,7 +6,7 @@ import { CHILD_KINDS, listChildren } from '../../core/server/children.ts';
 import { nameOf } from '../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../core/server/managed-object.ts';
 import { choiceParameter, numberParameter, textParameter, useUrlState } from '../../core/url-state.ts';
-import { DevicePage } from '../../parts/device-page.tsx';
+import { DevicePage } from '../../parts/device/page.tsx';
 import { ObjectTree } from '../../parts/object-tree.tsx';
 import type { TreeNode } from '../../parts/object-tree.tsx';
 import { Tabs } from '../../parts/tabs.tsx';

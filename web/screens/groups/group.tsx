@@ -9,7 +9,7 @@ import { nameOf, readObject } from '../../core/server/managed-object.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
 import { CopyAs } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device-page.tsx';
+import { userWithTenant } from '../../parts/device/page.tsx';
 import { ObjectTree } from '../../parts/object-tree.tsx';
 import { Page } from '../../parts/page.tsx';
 import { With } from '../../parts/states.tsx';

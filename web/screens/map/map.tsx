@@ -13,7 +13,7 @@ import type { ManagedObject } from '../../core/server/managed-object.ts';
 import { textParameter, useUrlState } from '../../core/url-state.ts';
 import { IconButton, Button } from '../../parts/button.tsx';
 import { CopyAs } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device-page.tsx';
+import { userWithTenant } from '../../parts/device/page.tsx';
 import { Page, Section } from '../../parts/page.tsx';
 import { Fault, Loading } from '../../parts/states.tsx';
 import { Table } from '../../parts/table.tsx';

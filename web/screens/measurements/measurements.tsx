@@ -24,7 +24,7 @@ import { RangeBar } from '../../parts/chart/range-bar.tsx';
 import { shownCsv } from '../../parts/chart/shown-points.ts';
 import { useSeries } from '../../parts/chart/use-series.ts';
 import { CopyAs } from '../../parts/copy.tsx';
-import { DevicePage, userWithTenant } from '../../parts/device-page.tsx';
+import { DevicePage, userWithTenant } from '../../parts/device/page.tsx';
 import { CheckField } from '../../parts/fields.tsx';
 import { FilterBar } from '../../parts/filter-bar.tsx';
 import { Code } from '../../parts/json.tsx';

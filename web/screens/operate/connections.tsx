@@ -6,7 +6,7 @@ import { numberText } from '../../core/text/language.ts';
 import { numberParameter, textParameter, useUrlState } from '../../core/url-state.ts';
 import { useState } from 'preact/hooks';
 import { CopyAs } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device-page.tsx';
+import { userWithTenant } from '../../parts/device/page.tsx';
 import { FilterBar, SlowTextField } from '../../parts/filter-bar.tsx';
 import { ListPage } from '../../parts/list-page.tsx';
 import { PAGE_SIZE, useList } from '../../parts/list.ts';

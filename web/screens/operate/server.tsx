@@ -8,7 +8,7 @@ import { limitOf, readLimits } from '../../core/server/limits.ts';
 import { numberText } from '../../core/text/language.ts';
 import { bytesText, durationText } from '../../core/text/units.ts';
 import { CopyAs } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device-page.tsx';
+import { userWithTenant } from '../../parts/device/page.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Page, Section } from '../../parts/page.tsx';
 import { Sparkline } from '../../parts/sparkline.tsx';

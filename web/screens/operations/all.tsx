@@ -6,7 +6,7 @@ import { rangeQuery } from '../../core/time/range.ts';
 import { choiceParameter, numberParameter, textParameter, useUrlState } from '../../core/url-state.ts';
 import { LinkButton } from '../../parts/button.tsx';
 import { CopyAs } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device-page.tsx';
+import { userWithTenant } from '../../parts/device/page.tsx';
 import { SelectField } from '../../parts/fields.tsx';
 import { FilterBar, SlowTextField } from '../../parts/filter-bar.tsx';
 import { Page } from '../../parts/page.tsx';

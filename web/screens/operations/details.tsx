@@ -8,7 +8,7 @@ import { notify } from '../../core/notices.ts';
 import { href } from '../../core/route.ts';
 import { Button } from '../../parts/button.tsx';
 import { CopyAs, CopyButton } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device-page.tsx';
+import { userWithTenant } from '../../parts/device/page.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { JsonView } from '../../parts/json.tsx';
 import { FormFault, With } from '../../parts/states.tsx';

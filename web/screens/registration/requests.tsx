@@ -12,7 +12,7 @@ import { numberParameter, useUrlState } from '../../core/url-state.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Button, LinkButton } from '../../parts/button.tsx';
 import { CopyAs } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device-page.tsx';
+import { userWithTenant } from '../../parts/device/page.tsx';
 import { Confirm, Dialog } from '../../parts/dialog.tsx';
 import { Form, TextField, optionalLabel } from '../../parts/fields.tsx';
 import { ListPage } from '../../parts/list-page.tsx';

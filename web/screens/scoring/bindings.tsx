@@ -11,7 +11,7 @@ import { common } from '../../core/text/common.ts';
 import { offerUndo } from '../../core/undo.ts';
 import { Button } from '../../parts/button.tsx';
 import { CopyAs } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device-page.tsx';
+import { userWithTenant } from '../../parts/device/page.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
 import { JsonView } from '../../parts/json.tsx';
 import { ListPage } from '../../parts/list-page.tsx';

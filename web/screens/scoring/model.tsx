@@ -12,7 +12,7 @@ import { textParameter, useUrlState } from '../../core/url-state.ts';
 import { offerUndo } from '../../core/undo.ts';
 import { Button } from '../../parts/button.tsx';
 import { CopyAs } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device-page.tsx';
+import { userWithTenant } from '../../parts/device/page.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
 import { Form, TextField } from '../../parts/fields.tsx';
 import { Code, JsonView } from '../../parts/json.tsx';

@@ -10,7 +10,7 @@ import { common } from '../../core/text/common.ts';
 import { numberText } from '../../core/text/language.ts';
 import { Button } from '../../parts/button.tsx';
 import { CopyAs } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device-page.tsx';
+import { userWithTenant } from '../../parts/device/page.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { FileField, Form } from '../../parts/fields.tsx';
 import { Code } from '../../parts/json.tsx';

@@ -14,7 +14,7 @@ import { bytesText } from '../../core/text/units.ts';
 import { numberParameter, useUrlState } from '../../core/url-state.ts';
 import { Button } from '../../parts/button.tsx';
 import { CopyAs } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device-page.tsx';
+import { userWithTenant } from '../../parts/device/page.tsx';
 import { Confirm, Dialog } from '../../parts/dialog.tsx';
 import { CheckField, Form, SelectField, TextField } from '../../parts/fields.tsx';
 import { Code } from '../../parts/json.tsx';

@@ -4,7 +4,7 @@ import { constant, type Expression, ofValues, replacementOf } from '../fields/ex
 import type { Row } from '../fields/row.ts';
 import type { Scope } from '../fields/scope.ts';
 import { castText, type DataType, type Value } from '../fields/types.ts';
-import { tableOf } from './tables.ts';
+import { tableOf } from '../fields/tables.ts';
 
 /** Rows by the value of a column, level by level; the last level holds the results. */
 type Level = Map<Value, Level | Expression>;

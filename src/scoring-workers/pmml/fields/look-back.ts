@@ -1,4 +1,4 @@
-/** How many records before one the expressions of a document look back to (`Lag`): so many a part of a file needs in front. */
+/** How far back the expressions of a document look (`Lag`): records that a part of a file needs in front. */
 export class LookBack {
   #longest = 0;
   #sum = 0;

@@ -15,7 +15,7 @@ const derived = (expression: string): string =>
     `<LocalTransformations><DerivedField name="d" dataType="double">${expression}</DerivedField></LocalTransformations><RegressionTable intercept="0"><NumericPredictor name="d" coefficient="1"/></RegressionTable>`,
   );
 
-const series = (bestFit: string, content: string): string =>
+const timeSeries = (bestFit: string, content: string): string =>
   `<TimeSeriesModel functionName="timeSeries" bestFit="${bestFit}"><MiningSchema><MiningField name="y" usageType="target"/><MiningField name="x"/></MiningSchema>${content}</TimeSeriesModel>`;
 
 const REFUSED: readonly (readonly [what: string, model: string])[] = [
@@ -29,10 +29,10 @@ const REFUSED: readonly (readonly [what: string, model: string])[] = [
     'a lookup table that is not uploaded',
     derived('<MapValues outputColumn="o"><FieldColumnPair field="s" column="i"/><TableLocator name="t"/></MapValues>'),
   ],
-  ['a time series that the standard does not define', series('SeasonalTrendDecomposition', '')],
+  ['a time series that the standard does not define', timeSeries('SeasonalTrendDecomposition', '')],
   [
     'a regressor of another model',
-    series(
+    timeSeries(
       'ARIMA',
       '<ARIMA><NonseasonalComponent/><DynamicRegressor field="x" futureValuesMethod="otherModel"/></ARIMA>',
     ),

@@ -4,7 +4,7 @@ import { collectionAt } from '../../../core/server/collection.ts';
 import { rangeQuery } from '../../../core/time/range.ts';
 import { numberParameter, textParameter, useUrlState } from '../../../core/url-state.ts';
 import { CopyAs } from '../../../parts/copy.tsx';
-import { userWithTenant } from '../../../parts/device-page.tsx';
+import { userWithTenant } from '../../../parts/device/page.tsx';
 import { FilterBar, SlowTextField } from '../../../parts/filter-bar.tsx';
 import { ListPage } from '../../../parts/list-page.tsx';
 import { PAGE_SIZE, useList } from '../../../parts/list.ts';

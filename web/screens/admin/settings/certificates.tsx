@@ -14,7 +14,7 @@ import { numberParameter, useUrlState } from '../../../core/url-state.ts';
 import { offerUndo } from '../../../core/undo.ts';
 import { Button } from '../../../parts/button.tsx';
 import { CopyAs, CopyButton } from '../../../parts/copy.tsx';
-import { userWithTenant } from '../../../parts/device-page.tsx';
+import { userWithTenant } from '../../../parts/device/page.tsx';
 import { Confirm, Dialog } from '../../../parts/dialog.tsx';
 import { CheckField, FileField, Form, TextArea, TextField, optionalLabel } from '../../../parts/fields.tsx';
 import { Code } from '../../../parts/json.tsx';

@@ -12,7 +12,7 @@ import { numberText } from '../../../core/text/language.ts';
 import { offerUndo } from '../../../core/undo.ts';
 import { Button } from '../../../parts/button.tsx';
 import { CopyAs } from '../../../parts/copy.tsx';
-import { userWithTenant } from '../../../parts/device-page.tsx';
+import { userWithTenant } from '../../../parts/device/page.tsx';
 import { Confirm, Dialog } from '../../../parts/dialog.tsx';
 import { Form, SelectField, TextField } from '../../../parts/fields.tsx';
 import { Page, Section } from '../../../parts/page.tsx';

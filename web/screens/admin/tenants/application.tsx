@@ -15,7 +15,7 @@ import { common } from '../../../core/text/common.ts';
 import { offerUndo } from '../../../core/undo.ts';
 import { Button, LinkButton } from '../../../parts/button.tsx';
 import { CopyAs } from '../../../parts/copy.tsx';
-import { userWithTenant } from '../../../parts/device-page.tsx';
+import { userWithTenant } from '../../../parts/device/page.tsx';
 import { Confirm } from '../../../parts/dialog.tsx';
 import { FileField, Form, TextField } from '../../../parts/fields.tsx';
 import { Page, Section } from '../../../parts/page.tsx';

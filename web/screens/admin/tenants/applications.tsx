@@ -12,7 +12,7 @@ import { common } from '../../../core/text/common.ts';
 import { numberParameter, useUrlState } from '../../../core/url-state.ts';
 import { Button, LinkButton } from '../../../parts/button.tsx';
 import { CopyAs } from '../../../parts/copy.tsx';
-import { userWithTenant } from '../../../parts/device-page.tsx';
+import { userWithTenant } from '../../../parts/device/page.tsx';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { Form, SelectField, TextField } from '../../../parts/fields.tsx';
 import { ListPage } from '../../../parts/list-page.tsx';

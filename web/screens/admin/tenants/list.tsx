@@ -12,7 +12,7 @@ import { common } from '../../../core/text/common.ts';
 import { numberParameter, textParameter, useUrlState } from '../../../core/url-state.ts';
 import { Button } from '../../../parts/button.tsx';
 import { CopyAs, CopyButton } from '../../../parts/copy.tsx';
-import { userWithTenant } from '../../../parts/device-page.tsx';
+import { userWithTenant } from '../../../parts/device/page.tsx';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { Form, TextField, optionalLabel } from '../../../parts/fields.tsx';
 import { FilterBar, SlowTextField } from '../../../parts/filter-bar.tsx';

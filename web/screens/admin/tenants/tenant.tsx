@@ -16,7 +16,7 @@ import { dayOf } from '../../../core/time/time.ts';
 import { offerUndo } from '../../../core/undo.ts';
 import { Button } from '../../../parts/button.tsx';
 import { CopyAs } from '../../../parts/copy.tsx';
-import { userWithTenant } from '../../../parts/device-page.tsx';
+import { userWithTenant } from '../../../parts/device/page.tsx';
 import { Confirm } from '../../../parts/dialog.tsx';
 import { Form, SelectField, TextField } from '../../../parts/fields.tsx';
 import { Meter } from '../../../parts/meter.tsx';

@@ -10,7 +10,7 @@ import { numberParameter, useUrlState } from '../../../core/url-state.ts';
 import { offerUndo } from '../../../core/undo.ts';
 import { Button, IconButton } from '../../../parts/button.tsx';
 import { CopyAs } from '../../../parts/copy.tsx';
-import { userWithTenant } from '../../../parts/device-page.tsx';
+import { userWithTenant } from '../../../parts/device/page.tsx';
 import { Confirm, Dialog } from '../../../parts/dialog.tsx';
 import { Form, SelectField, TextField, optionalLabel } from '../../../parts/fields.tsx';
 import { ListPage } from '../../../parts/list-page.tsx';

@@ -13,7 +13,7 @@ import { common } from '../../../core/text/common.ts';
 import { offerUndo } from '../../../core/undo.ts';
 import { Button } from '../../../parts/button.tsx';
 import { CopyAs } from '../../../parts/copy.tsx';
-import { userWithTenant } from '../../../parts/device-page.tsx';
+import { userWithTenant } from '../../../parts/device/page.tsx';
 import { Confirm, Dialog } from '../../../parts/dialog.tsx';
 import { Form, SelectField, TextField } from '../../../parts/fields.tsx';
 import { Page, Section } from '../../../parts/page.tsx';

@@ -8,7 +8,7 @@ import { flagParameter, numberParameter, useUrlState } from '../../../core/url-s
 import { Badge } from '../../../parts/badge.tsx';
 import { Button, LinkButton } from '../../../parts/button.tsx';
 import { CopyAs } from '../../../parts/copy.tsx';
-import { userWithTenant } from '../../../parts/device-page.tsx';
+import { userWithTenant } from '../../../parts/device/page.tsx';
 import { Confirm } from '../../../parts/dialog.tsx';
 import { CheckField } from '../../../parts/fields.tsx';
 import { ListPage } from '../../../parts/list-page.tsx';

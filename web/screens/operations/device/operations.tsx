@@ -5,7 +5,7 @@ import type { ScreenProps } from '../../../core/route.ts';
 import { nameOf, supportedOperations } from '../../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../../core/server/managed-object.ts';
 import { Button } from '../../../parts/button.tsx';
-import { DevicePage } from '../../../parts/device-page.tsx';
+import { DevicePage } from '../../../parts/device/page.tsx';
 import { Confirm } from '../../../parts/dialog.tsx';
 import { Code } from '../../../parts/json.tsx';
 import { AnyOperation } from '../any-operation.tsx';

@@ -1,8 +1,8 @@
 /** A tab of operations: its content for a device that takes them, else what the device has to send to get it. */
 import type { ComponentChildren } from 'preact';
 import { connectionOf } from '../../../parts/badge.tsx';
-import { DevicePage } from '../../../parts/device-page.tsx';
-import type { DeviceContent } from '../../../parts/device-page.tsx';
+import { DevicePage } from '../../../parts/device/page.tsx';
+import type { DeviceContent } from '../../../parts/device/page.tsx';
 import { Code } from '../../../parts/json.tsx';
 import { Empty } from '../../../parts/states.tsx';
 import { words as operationWords } from '../text.ts';

@@ -1,6 +1,6 @@
 import type { Element } from '../../document/element.ts';
 import type { Scope } from '../../fields/scope.ts';
-import { tableOf } from '../tables.ts';
+import { tableOf } from '../../fields/tables.ts';
 import { levenshtein } from './hits.ts';
 import { replaceAll } from './regular-expression.ts';
 import { expressionIn, readTextSettings, type TextSettings, tokenizer } from './tokens.ts';

@@ -71,7 +71,7 @@ export function scaleOf(element: Element): Scale {
   return { to: (value) => value, from: (value) => value, isPlain: true };
 }
 
-/** Numbers of the array in an element; none where there is no element. */
+/** The numbers of the array in an element; none without an element. */
 export function numbersIn(holder: Element | undefined): Float64Array {
   return holder === undefined ? new Float64Array() : readNumbers(arrayIn(holder));
 }

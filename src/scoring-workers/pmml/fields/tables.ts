@@ -1,6 +1,6 @@
 import { type Element, PmmlError } from '../document/element.ts';
 import { inlineRows } from '../document/inline-table.ts';
-import type { Scope, Table } from '../fields/scope.ts';
+import type { Scope, Table } from './scope.ts';
 
 /** The rows of an element's InlineTable, or of the table that its TableLocator names. */
 export function tableOf(element: Element, scope: Scope): readonly ReadonlyMap<string, string>[] {

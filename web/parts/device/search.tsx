@@ -1,9 +1,9 @@
 /** A field that finds a device by the beginning of its name, or by its id. */
 import { useEffect, useState } from 'preact/hooks';
-import { useLoaded } from '../core/api/request.ts';
-import { listObjects, nameOf, quoted } from '../core/server/managed-object.ts';
-import type { ManagedObject } from '../core/server/managed-object.ts';
-import { Combobox } from './combobox.tsx';
+import { useLoaded } from '../../core/api/request.ts';
+import { listObjects, nameOf, quoted } from '../../core/server/managed-object.ts';
+import type { ManagedObject } from '../../core/server/managed-object.ts';
+import { Combobox } from '../combobox.tsx';
 
 const DEBOUNCE_MS = 80;
 const SHOWN_MAX = 8;
