@@ -6,7 +6,7 @@ import { addChildren, childrenAmong, listChildren, removeChildren } from '../../
 import type { ChildKind } from '../../core/server/children.ts';
 import { listObjects, nameOf, readObject } from '../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../core/server/managed-object.ts';
-import { hasTime, offerUndo } from '../../core/undo.ts';
+import { hasTime, offerUndo } from '../../core/api/undo.ts';
 import type { TreeNode } from '../../parts/object-tree.tsx';
 
 export const INVENTORY_ADMIN = ['ROLE_INVENTORY_ADMIN', 'ROLE_MANAGED_OBJECT_ADMIN'];

@@ -8,7 +8,7 @@ import { href } from '../../core/route.ts';
 import { collectionAt } from '../../core/server/collection.ts';
 import { numberParameter, textParameter, useUrlState } from '../../core/url-state.ts';
 import { common } from '../../core/text/common.ts';
-import { offerUndo } from '../../core/undo.ts';
+import { offerUndo } from '../../core/api/undo.ts';
 import { Button } from '../../parts/button.tsx';
 import { CopyAs } from '../../parts/copy.tsx';
 import { userWithTenant } from '../../parts/device/page.tsx';

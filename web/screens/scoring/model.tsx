@@ -9,7 +9,7 @@ import { notify } from '../../core/notices.ts';
 import { href, queryText } from '../../core/route.ts';
 import type { ScreenProps } from '../../core/route.ts';
 import { textParameter, useUrlState } from '../../core/url-state.ts';
-import { offerUndo } from '../../core/undo.ts';
+import { offerUndo } from '../../core/api/undo.ts';
 import { Button } from '../../parts/button.tsx';
 import { CopyAs } from '../../parts/copy.tsx';
 import { userWithTenant } from '../../parts/device/page.tsx';

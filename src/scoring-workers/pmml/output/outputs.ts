@@ -54,7 +54,7 @@ function compileOutput(element: Element, name: string, context: OutputsContext):
   const declared = dataTypeOf(element);
   const segmentId = element.attribute('segmentId');
   if (segmentId !== undefined && context.segment(segmentId) === undefined)
-    context.problems.warn(element, `there is no segment '${segmentId}'; the field has no value`);
+    context.problems.warn(element, `no segment is called '${segmentId}'; the field has no value`);
   const read = EXPRESSION_FEATURES.has(feature)
     ? ofExpression(element, feature, context)
     : readFeature(element, feature, context);

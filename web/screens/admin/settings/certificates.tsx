@@ -11,7 +11,7 @@ import { collectionAt } from '../../../core/server/collection.ts';
 import { common } from '../../../core/text/common.ts';
 import { now } from '../../../core/time/clock.ts';
 import { numberParameter, useUrlState } from '../../../core/url-state.ts';
-import { offerUndo } from '../../../core/undo.ts';
+import { offerUndo } from '../../../core/api/undo.ts';
 import { Button } from '../../../parts/button.tsx';
 import { CopyAs, CopyButton } from '../../../parts/copy.tsx';
 import { userWithTenant } from '../../../parts/device/page.tsx';

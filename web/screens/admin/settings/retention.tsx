@@ -9,7 +9,7 @@ import { notify } from '../../../core/notices.ts';
 import { collectionAt, wholeOf } from '../../../core/server/collection.ts';
 import { common } from '../../../core/text/common.ts';
 import { numberText } from '../../../core/text/language.ts';
-import { offerUndo } from '../../../core/undo.ts';
+import { offerUndo } from '../../../core/api/undo.ts';
 import { Button } from '../../../parts/button.tsx';
 import { CopyAs } from '../../../parts/copy.tsx';
 import { userWithTenant } from '../../../parts/device/page.tsx';

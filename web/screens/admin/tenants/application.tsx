@@ -12,7 +12,7 @@ import type { ScreenProps } from '../../../core/route.ts';
 import { collectionAt } from '../../../core/server/collection.ts';
 import { bytesText } from '../../../core/text/units.ts';
 import { common } from '../../../core/text/common.ts';
-import { offerUndo } from '../../../core/undo.ts';
+import { offerUndo } from '../../../core/api/undo.ts';
 import { Button, LinkButton } from '../../../parts/button.tsx';
 import { CopyAs } from '../../../parts/copy.tsx';
 import { userWithTenant } from '../../../parts/device/page.tsx';

@@ -13,7 +13,7 @@ import { common } from '../../../core/text/common.ts';
 import { numberText } from '../../../core/text/language.ts';
 import { bytesText } from '../../../core/text/units.ts';
 import { dayOf } from '../../../core/time/time.ts';
-import { offerUndo } from '../../../core/undo.ts';
+import { offerUndo } from '../../../core/api/undo.ts';
 import { Button } from '../../../parts/button.tsx';
 import { CopyAs } from '../../../parts/copy.tsx';
 import { userWithTenant } from '../../../parts/device/page.tsx';

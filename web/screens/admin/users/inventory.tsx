@@ -8,7 +8,7 @@ import { href } from '../../../core/route.ts';
 import { listObjects, nameOf } from '../../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../../core/server/managed-object.ts';
 import { common } from '../../../core/text/common.ts';
-import { offerUndo } from '../../../core/undo.ts';
+import { offerUndo } from '../../../core/api/undo.ts';
 import { Button } from '../../../parts/button.tsx';
 import { Combobox } from '../../../parts/combobox.tsx';
 import { SelectField } from '../../../parts/fields.tsx';

@@ -10,7 +10,7 @@ import type { ScreenProps } from '../../../core/route.ts';
 import { nameOf, readObject, supportedOperations } from '../../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../../core/server/managed-object.ts';
 import { common } from '../../../core/text/common.ts';
-import { hasTime, offerUndo } from '../../../core/undo.ts';
+import { hasTime, offerUndo } from '../../../core/api/undo.ts';
 import { connectionOf } from '../../../parts/badge.tsx';
 import { Button } from '../../../parts/button.tsx';
 import { CopyButton } from '../../../parts/copy.tsx';

@@ -6,7 +6,7 @@ import { sendRaw } from '../../../core/api/send.ts';
 import { nameOf, readObject } from '../../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../../core/server/managed-object.ts';
 import { common } from '../../../core/text/common.ts';
-import { hasTime, offerUndo } from '../../../core/undo.ts';
+import { hasTime, offerUndo } from '../../../core/api/undo.ts';
 import { Button } from '../../../parts/button.tsx';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { Difference } from '../../../parts/difference/difference.tsx';

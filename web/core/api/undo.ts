@@ -1,7 +1,7 @@
 /** Undoing what a person did, unless others have changed it since. */
-import { changedMeanwhile } from './api/error.ts';
-import { notifyUndoable } from './notices.ts';
-import { common } from './text/common.ts';
+import { changedMeanwhile } from './error.ts';
+import { notifyUndoable } from '../notices.ts';
+import { common } from '../text/common.ts';
 
 export interface Undo {
   /** Asks the server whether the thing is as the person left it. */
