@@ -3,7 +3,7 @@
  * test/**\/*.test.ts in rings, the cheapest first: types and files that start no process (as `npm run check` does), files
  * that start servers, then those that kill them (test/faults) beside some files of test/e2e with a cluster of three
  * nodes on a second version of Node. What costs most takes turns: a commit runs half of test/e2e with one node, on the
- * first or on the second version, and a quarter of the rest; `--everywhere` runs all of it, a file's name that file and
+ * first or on the second version, half of HALF_FILES, and a quarter of the rest; `--everywhere` runs all of it, a file's name that file and
  * nothing else. `--sdk` runs test/sdk alone,
  * which nothing else does: it builds an application of the web SDK first. Ends with the line
  * `N passed, N failed` (`, N skipped`). The build and the type check count as one each. On CI a test skipped for a
@@ -103,9 +103,9 @@ const HOST_START_MS = 240_000;
 const HOST_STOP_MS = 60_000;
 
 /** Of test/faults what every commit runs: the others, and the files of the cluster, take turns. */
-const EVERY_TIME_FAULTS = new Set(
-  ['kill-server', 'power-cut', 'cluster/kills'].map((name) => `test/faults/${name}.test.ts`),
-);
+const EVERY_TIME_FAULTS = new Set(['kill-server', 'power-cut'].map((name) => `test/faults/${name}.test.ts`));
+/** Files of a minute of CPU time: every other commit, the first and the third in turns 0 and 2, the second in 1 and 3. */
+const HALF_FILES = ['guide/guide', 'web/screens', 'cli/backup'].map((name) => `test/${name}.test.ts`);
 /** Beside them, files that take 10 to 35 s of CPU time, of parts that seldom change. */
 const COSTLY_FILES = new Set(
   [
@@ -146,7 +146,10 @@ const SECOND_NODE_FILES = new Set(
   ),
 );
 /** Half of the files with one node runs in turns 0 and 2, the other half in 1 and 3; in 2 and 3 on the second version of Node. */
-const isInHalf = (name, turn) => createHash('sha256').update(name).digest()[0] % 2 === turn % 2;
+const isInHalf = (name, turn) => {
+  const place = HALF_FILES.indexOf(name);
+  return (place < 0 ? createHash('sha256').update(name).digest()[0] : place) % 2 === turn % 2;
+};
 const isOfSecondNode = (name, turn) =>
   isClusterFile(name) && !CLUSTER_TOO_FILES.has(name) && !SECOND_NODE_FILES.has(name) && turn >= TURNS / 2;
 
@@ -295,6 +298,7 @@ const run = new TestRun();
 const absentNames = [
   ...CLUSTER_TOO_FILES,
   ...COSTLY_FILES,
+  ...HALF_FILES,
   ...HOSTED_FILES,
   ...SECOND_NODE_FILES,
   ...LONG_FILES,
@@ -319,7 +323,7 @@ const turnFiles = runsBothWays
 const takesPart = (name) => {
   if (runsBothWays) return true;
   if (takesTurns(name)) return turnFiles.includes(name);
-  return !isClusterFile(name) || isInHalf(name, turn);
+  return (!isClusterFile(name) && !HALF_FILES.includes(name)) || isInHalf(name, turn);
 };
 if (!runsBothWays)
   say(`turn ${turn} of 0 to ${TURNS - 1}: which of the costly files this commit runs (--everywhere: all)`);
