@@ -2,8 +2,8 @@
  * TypeScript to JavaScript, a file for a file but for some packages and for the server, some seconds for all of it. Types are checked
  * elsewhere: `npm run typecheck`, `npm run check`.
  */
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
 import { buildWeb } from './web/build.mjs';
 
 /** Imports stay imports: only the ending of the file's name changes, in what was made (`withImports`). */
@@ -97,6 +97,9 @@ const joinServer = (build, { root, outDir }) =>
     entryPoints: SERVER_ENTRIES,
     outdir: join(outDir, SERVER_FOLDER),
     external: APART_PACKAGES,
+    // What a cluster alone needs is read by its nodes alone.
+    splitting: true,
+    chunkNames: '[name]-[hash]',
     sourcemap: true,
     sourcesContent: false,
     banner: { js: REQUIRE },
@@ -117,6 +120,17 @@ async function withEsbuild(work) {
     // Its process would go on, with 350 MB, beside the server or the tests.
     await stop();
   }
+}
+
+const OLD_MS = 86_400_000;
+const isOld = (path) => statSync(path).mtimeMs < Date.now() - OLD_MS;
+
+/** Parts of the server that earlier builds left, but for those that a server may still load that runs meanwhile. */
+function removeOldChunks(files, folder) {
+  const names = new Set(files.map(({ path }) => basename(path)));
+  for (const name of readdirSync(folder))
+    if (/-[A-Z\d]{8}\.js(\.map)?$/.test(name) && !names.has(name) && isOld(join(folder, name)))
+      rmSync(join(folder, name));
 }
 
 function write(files) {
@@ -173,6 +187,7 @@ export const transpile = (options, onWebFault) =>
       ...[transpileWith, joinPackages].map((work) => work(build, options)),
     ]);
     write(server.outputFiles);
+    removeOldChunks(server.outputFiles, join(options.root, options.outDir, SERVER_FOLDER));
     if (!isWebBuilt) onWebFault();
   });
 

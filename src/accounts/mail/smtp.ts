@@ -2,7 +2,7 @@
  * Mails over SMTP. They wait in memory, bounded, and are tried again while the mail server is away: a restart
  * loses them, and users ask again.
  */
-import { createTransport } from 'nodemailer';
+import type { Transporter } from 'nodemailer';
 import type { Log } from '../../ports/log.ts';
 import { refusedBy } from '../../model/errors.ts';
 import type { Refusals } from '../../ports/refusals.ts';
@@ -46,7 +46,7 @@ interface Waiting {
 
 export class SmtpMailer implements Mailer {
   readonly #options: SmtpMailerOptions;
-  readonly #transport;
+  #transport: Promise<Transporter> | undefined;
   readonly #waiting = new Set<Waiting>();
   /** By tenant and receiver. */
   readonly #shares: Shares;
@@ -57,15 +57,6 @@ export class SmtpMailer implements Mailer {
   constructor(options: SmtpMailerOptions) {
     this.#options = options;
     this.#shares = new Shares(MAILS_LIMIT, options.waitingMax ?? MAILS_WAITING_MAX);
-    this.#transport = createTransport({
-      url: options.url,
-      requireTLS: requiresTls(options),
-      connectionTimeout: CONNECT_TIMEOUT_MS,
-      greetingTimeout: CONNECT_TIMEOUT_MS,
-      socketTimeout: SOCKET_TIMEOUT_MS,
-      disableFileAccess: true,
-      disableUrlAccess: true,
-    });
   }
 
   get waitingCount(): number {
@@ -89,12 +80,26 @@ export class SmtpMailer implements Mailer {
     this.#wake();
   }
 
+  /** Loaded with the first mail: it is a tenth of the server's code. */
+  async #connect(): Promise<Transporter> {
+    const { createTransport } = await import('nodemailer');
+    return createTransport({
+      url: this.#options.url,
+      requireTLS: requiresTls(this.#options),
+      connectionTimeout: CONNECT_TIMEOUT_MS,
+      greetingTimeout: CONNECT_TIMEOUT_MS,
+      socketTimeout: SOCKET_TIMEOUT_MS,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    });
+  }
+
   /** Ends after the mail that is being sent; the others are lost, and the log says how many. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
     await this.#running;
-    this.#transport.close();
+    (await this.#transport)?.close();
     if (this.#waiting.size > 0)
       this.#options.log.warn(
         { mails: this.#waiting.size },
@@ -138,7 +143,9 @@ export class SmtpMailer implements Mailer {
     entry.triesCount += 1;
     try {
       // As an address, not as a list of addresses.
-      await this.#transport.sendMail({
+      this.#transport ??= this.#connect();
+      const transport = await this.#transport;
+      await transport.sendMail({
         from,
         to: { name: '', address: mail.to },
         subject: mail.subject,

@@ -55,7 +55,8 @@ import { ClusterDisks } from './cluster-disks.ts';
 import { CoreEvents, loginParts } from './core.ts';
 import type { ClusterSessions, ServerCore } from './core.ts';
 import { changeRecords } from '../../records/records.ts';
-import { Opened, openAdapters, rolesOf, type Adapters, type ClusterConfig } from './node-adapters.ts';
+import { Opened, openAdapters, type Adapters, type ClusterConfig } from './node-adapters.ts';
+import { rolesOf } from './node-roles.ts';
 
 /** Accounts and tenants are made by one node; the others wait. */
 const FIRST_START_TIMEOUT_MS = 60_000;

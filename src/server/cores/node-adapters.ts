@@ -2,7 +2,6 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import type { Member } from '../../cluster/shards/leases.ts';
 import type { Config } from '../../config/config.ts';
 import type { Log } from '../../ports/log.ts';
 import { ClickHouse } from '../../store/clickhouse/adapter.ts';
@@ -21,6 +20,7 @@ import { RedisIds } from '../../store/redis/ids.ts';
 import { readRedisTarget } from '../../config/redis.ts';
 import { tlsFilesOf } from '../../config/tls-files.ts';
 import { ClusterDisks } from './cluster-disks.ts';
+import { rolesOf } from './node-roles.ts';
 
 const QUARANTINE_FILE = 'quarantine.jsonl';
 /** Each of the three servers has to answer within this time at the start. */
@@ -62,8 +62,6 @@ export interface Adapters {
   readonly quarantine: QuarantineFile;
   readonly opened: Opened;
 }
-
-export const rolesOf = (config: Config): Member['roles'] => config.roles.split(',') as Member['roles'][number][];
 
 export async function openAdapters(config: ClusterConfig, data: string, log: Log, opened: Opened): Promise<Adapters> {
   const prefix = config.clusterPrefix;

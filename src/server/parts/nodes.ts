@@ -4,7 +4,7 @@ import type { MqttServer } from '../../mqtt/server.ts';
 import type { NodeState, NodeStates } from '../../ports/node-states.ts';
 import { VERSION } from '../../config/project.ts';
 import type { ServerCore } from '../cores/core.ts';
-import { rolesOf } from '../cores/node-adapters.ts';
+import { rolesOf } from '../cores/node-roles.ts';
 
 /** Of all stages the lag of the slowest: records, in a cluster groups. */
 const lagOf = (parts: readonly Readonly<Record<string, unknown>>[]): number =>

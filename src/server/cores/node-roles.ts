@@ -1,0 +1,5 @@
+import type { Member } from '../../cluster/shards/leases.ts';
+import type { Config } from '../../config/config.ts';
+
+/** What a node of a cluster does (`--roles`). */
+export const rolesOf = (config: Config): Member['roles'] => config.roles.split(',') as Member['roles'][number][];
