@@ -114,13 +114,19 @@ export async function logInByBasic({ name, password, code }: Credentials): Promi
  */
 async function enter(): Promise<void> {
   const before = user.peek()?.userName;
-  const entered = (await plainRequest('/user/currentUser', { headers: sessionHeaders() })) as CurrentUser;
+  const headers = sessionHeaders();
+  const [entered, own] = await Promise.all([
+    plainRequest('/user/currentUser', { headers }) as Promise<CurrentUser>,
+    plainRequest('/tenant/currentTenant', { headers }) as Promise<CurrentTenant>,
+  ]);
   if (before !== undefined && before !== entered.userName) return location.reload();
-  take(entered);
+  take(entered, own);
   loginDone();
 }
 
-function take(entered: CurrentUser): void {
+/** Screens begin with the user, and ask for what is of the tenant. */
+function take(entered: CurrentUser, own: CurrentTenant): void {
+  tenant.value = own;
   user.value = entered;
   if (entered.shouldResetPassword === true) isPasswordChangeAsked.value = true;
   const kept = entered.customProperties?.['console'];
@@ -131,9 +137,8 @@ function take(entered: CurrentUser): void {
 
 /** At the start of the page: who is logged in, or the login. */
 export async function startSession(): Promise<void> {
-  const loaded = await got(api.GET('/user/currentUser'));
-  if (user.peek() === undefined) take(loaded as unknown as CurrentUser);
-  tenant.value = (await got(api.GET('/tenant/currentTenant'))) as CurrentTenant;
+  const [loaded, own] = await Promise.all([got(api.GET('/user/currentUser')), got(api.GET('/tenant/currentTenant'))]);
+  if (user.peek() === undefined) take(loaded as unknown as CurrentUser, own as CurrentTenant);
 }
 
 /** Ends the session, here and in other tabs, which share its cookie. @throws ApiError. */
