@@ -30,14 +30,29 @@ function coarser(corners) {
   return kept;
 }
 
-/** A ring that crosses the 180th meridian goes on beyond it, so that no line is drawn around the earth. */
-const unturned = (step) => (step > TURN / 2 ? step - TURN : step < -TURN / 2 ? step + TURN : step);
+/**
+ * A ring that crosses the 180th meridian goes on beyond it, so that no line is drawn around the earth. Its middle stays
+ * between the meridians: Asia begins at -180 degrees, and would lie west of America.
+ */
+function unturned(corners) {
+  let turn = 0;
+  const steady = corners.map(([x, y], index) => {
+    const step = index === 0 ? 0 : x - corners[index - 1][0];
+    if (step > TURN / 2) turn -= TURN;
+    else if (step < -TURN / 2) turn += TURN;
+    return [x + turn, y];
+  });
+  const all = steady.map(([x]) => x);
+  const shift = Math.round((Math.min(...all) + Math.max(...all)) / 2 / TURN) * TURN;
+  return steady.map(([x, y]) => [x - shift, y]);
+}
 
 /** @param ring `[longitude, latitude]` in degrees, its last point being its first. @returns `x, y, dx, dy, dx, dy, …`. */
 function coded(ring) {
-  const corners = coarser(ring.slice(0, -1).map((point) => point.map((degrees) => Math.round(degrees * PER_DEGREE))));
+  const tenths = ring.slice(0, -1).map((point) => point.map((degrees) => Math.round(degrees * PER_DEGREE)));
+  const corners = coarser(unturned(tenths));
   return corners.flatMap(([x, y], index) =>
-    index === 0 ? [x, y] : [unturned(x - corners[index - 1][0]), y - corners[index - 1][1]],
+    index === 0 ? [x, y] : [x - corners[index - 1][0], y - corners[index - 1][1]],
   );
 }
 

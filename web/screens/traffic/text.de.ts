@@ -9,8 +9,10 @@ const de: TrafficTexts = {
   about:
     'Was Clients Ihres Mandanten senden und empfangen, auf allen Knoten, während es geschieht. Höchstens 50 Nachrichten je Sekunde werden gezeigt, Passwörter und Token nie.',
   client: 'Client-ID oder Benutzer',
+  clientId: 'Client-ID',
   device: 'ID des Geräts',
   topic: 'Topic-Filter',
+  topicName: 'Topic',
   kind: 'Was',
   kinds: { '': 'Alles', in: 'Gesendet', out: 'Empfangen', error: 'Nur Fehler' },
   time: 'Zeit',

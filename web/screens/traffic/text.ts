@@ -8,8 +8,10 @@ const en = {
   about:
     'What clients of your tenant publish and receive, on all nodes, as it passes. At most 50 messages a second are shown; passwords and tokens never are.',
   client: 'Client id or user',
+  clientId: 'Client id',
   device: 'Device id',
   topic: 'Topic filter',
+  topicName: 'Topic',
   kind: 'What',
   kinds: { '': 'All', in: 'Published', out: 'Received', error: 'Errors only' },
   time: 'Time',

@@ -86,7 +86,7 @@ const columnsOf = (words: TrafficTexts): readonly Column<Kept>[] => [
   },
   {
     id: 'client',
-    title: words.client,
+    title: words.clientId,
     cell: ({ clientId, source }) =>
       source === undefined ? (
         <span class="mono">{clientId}</span>
@@ -96,7 +96,7 @@ const columnsOf = (words: TrafficTexts): readonly Column<Kept>[] => [
         </a>
       ),
   },
-  { id: 'topic', title: words.topic, cell: ({ topic }) => topic && <span class="mono">{topic}</span> },
+  { id: 'topic', title: words.topicName, cell: ({ topic }) => topic && <span class="mono">{topic}</span> },
   { id: 'payload', title: words.payload, cell: (message) => <Content message={message} /> },
   { id: 'qos', title: words.qos, isEnd: true, cell: ({ qos }) => qos ?? '' },
   {
@@ -179,7 +179,7 @@ export default function TrafficScreen() {
           onChange={(kind) => set({ kind }, { isStep: true })}
         />
       </FilterBar>
-      <div class="row">
+      <div class="row section">
         <Button icon={isPaused ? Play : Pause} onClick={() => setPaused(!isPaused)}>
           {isPaused ? words.resume : words.pause}
         </Button>
