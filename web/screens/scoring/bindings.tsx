@@ -1,6 +1,7 @@
 /** Bindings: models that score measurements as they come in. */
+import { Plus } from 'lucide';
 import { useState } from 'preact/hooks';
-import { changeJson, getJson, pathOf } from '../../core/api/json.ts';
+import { changeJson, getJson } from '../../core/api/json.ts';
 import { useAction, useLoaded } from '../../core/api/request.ts';
 import { sendRaw } from '../../core/api/send.ts';
 import { notify } from '../../core/notices.ts';
@@ -19,28 +20,17 @@ import { useList } from '../../parts/list.ts';
 import { Page, Section } from '../../parts/page.tsx';
 import { FormFault, With } from '../../parts/states.tsx';
 import type { Column } from '../../parts/table.tsx';
-import { MODEL_ADMIN } from './model-data.ts';
+import type { Binding } from './binding-data.ts';
+import { BindingForm } from './binding-form.tsx';
+import { BindingPredictions } from './binding-predictions.tsx';
+import { BINDINGS_PATH, MODEL_ADMIN, bindingPath } from './model-data.ts';
 import { words as scoringWords } from './text.ts';
 
 const SHAPE = { binding: textParameter(), page: numberParameter(1, { minimum: 1 }) };
-const PATH = '/service/scoring/bindings';
-const pathTo = (id: string): string => pathOf`/service/scoring/bindings/${id}`;
-
-interface Binding {
-  readonly id: string;
-  readonly bindingName: string;
-  readonly modelName: string;
-  readonly measurementType?: string;
-  readonly groupOrDeviceId?: number | string;
-  readonly creationTime?: string;
-  readonly lastUpdated?: string;
-  readonly isActive: boolean;
-  readonly output?: Readonly<Record<string, unknown>>;
-}
 
 function Metrics({ id }: { readonly id: string }) {
   const words = scoringWords();
-  const loaded = useLoaded(async (signal) => (await sendRaw(`${pathTo(id)}/metrics`, { signal })).text(), [id]);
+  const loaded = useLoaded(async (signal) => (await sendRaw(`${bindingPath(id)}/metrics`, { signal })).text(), [id]);
   return (
     <Section title={words.metrics}>
       <With loaded={loaded}>{(text) => <JsonView label={words.metrics} text={text} />}</With>
@@ -52,29 +42,32 @@ export default function Bindings() {
   const words = scoringWords();
   const [{ binding, page }, set] = useUrlState(SHAPE);
   const [removed, setRemoved] = useState<Binding>();
+  /** The form is open, for a new binding or for this one. */
+  const [edited, setEdited] = useState<{ readonly binding: Binding | undefined }>();
   const keyOf = ({ id }: Binding): string => id;
-  const { load } = collectionAt<Binding>(PATH, 'bindings');
+  const { load } = collectionAt<Binding>(BINDINGS_PATH, 'bindings');
   const list = useList({ load, keyOf, page, inputs: [] });
   const switchOn = async (id: string, isActive: boolean): Promise<void> => {
     // The body replaces the binding: what others have changed in it since the list was read stays.
-    const { id: _, creationTime: __, lastUpdated: ___, ...rest } = await getJson<Binding>(pathTo(id));
-    await changeJson('PUT', pathTo(id), { ...rest, isActive });
+    const { id: _, creationTime: __, lastUpdated: ___, ...rest } = await getJson<Binding>(bindingPath(id));
+    await changeJson('PUT', bindingPath(id), { ...rest, isActive });
     list.reload();
   };
   const change = useAction(async (row: Binding) => {
     await switchOn(row.id, !row.isActive);
     offerUndo(words.changed(row.bindingName), {
-      isAsLeft: async () => (await getJson<Binding>(pathTo(row.id))).isActive !== row.isActive,
+      isAsLeft: async () => (await getJson<Binding>(bindingPath(row.id))).isActive !== row.isActive,
       run: () => switchOn(row.id, row.isActive),
     });
   });
   const remove = async (): Promise<void> => {
     if (removed === undefined) return;
-    await changeJson('DELETE', pathTo(removed.id));
+    await changeJson('DELETE', bindingPath(removed.id));
     notify(words.removed(removed.bindingName));
     set({ binding: '' });
     list.reload();
   };
+  const opened = list.data?.find(({ id }) => id === binding);
   const columns: readonly Column<Binding>[] = [
     {
       id: 'name',
@@ -85,7 +78,13 @@ export default function Bindings() {
     {
       id: 'model',
       title: words.model,
-      cell: ({ modelName }) => <a href={href('/scoring/models/:name', { name: modelName })}>{modelName}</a>,
+      cell: ({ modelName: name, modelType }) => (
+        <a
+          href={modelType === 'ONNX' ? href('/scoring/onnx/:name', { name }) : href('/scoring/models/:name', { name })}
+        >
+          {name}
+        </a>
+      ),
     },
     { id: 'type', title: words.measurementType, cell: ({ measurementType }) => measurementType ?? '' },
     {
@@ -94,7 +93,7 @@ export default function Bindings() {
       cell: ({ groupOrDeviceId: id }) =>
         id === undefined ? words.everything : <a href={href('/devices/:id', { id: String(id) })}>{id}</a>,
     },
-    { id: 'output', title: words.output, cell: ({ output = {} }) => Object.keys(output).join(', ') },
+    { id: 'output', title: words.output, cell: ({ output }) => Object.keys(output).join(', ') },
     { id: 'state', title: words.state, cell: ({ isActive }) => (isActive ? words.active : words.inactive) },
     {
       id: 'actions',
@@ -115,6 +114,14 @@ export default function Bindings() {
             <Button
               kind="quiet"
               roles={MODEL_ADMIN}
+              label={words.editTitle(row.bindingName)}
+              onClick={() => setEdited({ binding: row })}
+            >
+              {words.edit}
+            </Button>
+            <Button
+              kind="quiet"
+              roles={MODEL_ADMIN}
               label={words.removeTitle(row.bindingName)}
               onClick={() => setRemoved(row)}
             >
@@ -126,7 +133,17 @@ export default function Bindings() {
     },
   ];
   return (
-    <Page title={words.bindings} actions={<CopyAs request={{ path: PATH }} user={userWithTenant()} />}>
+    <Page
+      title={words.bindings}
+      actions={
+        <>
+          <CopyAs request={{ path: BINDINGS_PATH }} user={userWithTenant()} />
+          <Button kind="main" icon={Plus} roles={MODEL_ADMIN} onClick={() => setEdited({ binding: undefined })}>
+            {words.newBinding}
+          </Button>
+        </>
+      }
+    >
       <FormFault error={change.error} />
       <div class="section">
         <ListPage
@@ -139,7 +156,18 @@ export default function Bindings() {
           empty={<p>{words.noneBindings}</p>}
         />
       </div>
+      {opened?.output.measurement !== undefined && <BindingPredictions key={opened.id} binding={opened} />}
       {binding !== '' && <Metrics key={binding} id={binding} />}
+      {edited && (
+        <BindingForm
+          binding={edited.binding}
+          onClose={() => setEdited(undefined)}
+          onSaved={(id) => {
+            set({ binding: id }, { isStep: true });
+            list.reload();
+          }}
+        />
+      )}
       {removed && (
         <Confirm
           title={words.removeTitle(removed.bindingName)}

@@ -1,9 +1,11 @@
 /** Jobs that score by the clock, and the runs of one. */
-import { changeJson } from '../../core/api/json.ts';
-import { useLoaded } from '../../core/api/request.ts';
+import { CopyPlus, Plus } from 'lucide';
+import { changeJson, getJson } from '../../core/api/json.ts';
+import { useAction, useLoaded } from '../../core/api/request.ts';
 import { notify } from '../../core/notices.ts';
 import { href } from '../../core/route.ts';
 import { collectionAt } from '../../core/server/collection.ts';
+import { usePoll } from '../../core/api/poll.ts';
 import { numberText } from '../../core/text/language.ts';
 import { numberParameter, textParameter, useUrlState } from '../../core/url-state.ts';
 import { common } from '../../core/text/common.ts';
@@ -14,25 +16,25 @@ import { Confirm } from '../../parts/dialog.tsx';
 import { ListPage } from '../../parts/list-page.tsx';
 import { useList } from '../../parts/list.ts';
 import { Page, Section } from '../../parts/page.tsx';
-import { With } from '../../parts/states.tsx';
+import { FormFault, With } from '../../parts/states.tsx';
 import { Table } from '../../parts/table.tsx';
 import type { Column } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useState } from 'preact/hooks';
+import { runNowBody } from './job-data.ts';
+import type { Job } from './job-data.ts';
+import { JobForm } from './job-form.tsx';
+import { JobResults } from './job-results.tsx';
 import { MODEL_ADMIN } from './model-data.ts';
 import { words as scoringWords } from './text.ts';
 
-const SHAPE = { job: textParameter(), page: numberParameter(1, { minimum: 1 }) };
+const SHAPE = {
+  job: textParameter(),
+  run: numberParameter(0),
+  page: numberParameter(1, { minimum: 1 }),
+};
 const PATH = '/service/scoring/jobs';
 const jobPath = (id: string): string => `/service/scoring/job/${encodeURIComponent(id)}`;
-
-interface Job {
-  readonly jobId: number;
-  readonly jobName: string;
-  readonly groupOrDeviceId?: number | string;
-  readonly modelOrGroup?: string;
-  readonly jobSchedule?: { readonly frequency?: string; readonly cronExpression?: string };
-}
 
 interface Run {
   readonly jobExecutionNumber: number;
@@ -42,12 +44,24 @@ interface Run {
   readonly jobExecutionStatusMessage?: readonly unknown[];
 }
 
-function Runs({ job }: { readonly job: string }) {
+interface RunsProps {
+  readonly job: string;
+  readonly run: number;
+  readonly onRun: (run: number) => void;
+}
+
+/** Until a job that was begun now has run. */
+const AGAIN_MS = 3_000;
+
+function Runs({ job, run: shown, onRun }: RunsProps) {
   const words = scoringWords();
   const loaded = useLoaded(
     (signal) => collectionAt<Run>(`${jobPath(job)}/history`, 'jobExecutions').load(1, signal),
     [job],
   );
+  const isUnderWay = loaded.data?.some(({ jobExecutionStatus }) => jobExecutionStatus === 'Running') ?? false;
+  const isAwaited = isUnderWay || loaded.data?.length === 0;
+  usePoll(AGAIN_MS, isAwaited ? loaded.reload : undefined);
   const columns: readonly Column<Run>[] = [
     { id: 'run', title: words.run, isHeading: true, cell: ({ jobExecutionNumber }) => numberText(jobExecutionNumber) },
     {
@@ -68,6 +82,17 @@ function Runs({ job }: { readonly job: string }) {
       cell: ({ jobExecutionStatusMessage = [] }) =>
         jobExecutionStatusMessage.map((one) => (typeof one === 'string' ? one : JSON.stringify(one))).join(' · '),
     },
+    {
+      id: 'results',
+      title: words.results,
+      isNarrow: true,
+      cell: ({ jobExecutionNumber: number, jobExecutionStatus }) =>
+        jobExecutionStatus !== 'Running' && (
+          <Button kind="quiet" label={words.resultsOf(number)} onClick={() => onRun(number)}>
+            {words.results}
+          </Button>
+        ),
+    },
   ];
   return (
     <Section title={words.runs}>
@@ -85,14 +110,17 @@ function Runs({ job }: { readonly job: string }) {
           )
         }
       </With>
+      {shown > 0 && <JobResults key={shown} job={job} run={shown} />}
     </Section>
   );
 }
 
 export default function Jobs() {
   const words = scoringWords();
-  const [{ job, page }, set] = useUrlState(SHAPE);
+  const [{ job, run, page }, set] = useUrlState(SHAPE);
   const [removed, setRemoved] = useState<Job>();
+  /** The form is open, with what it begins with. */
+  const [made, setMade] = useState<{ readonly copied: Job | undefined }>();
   const keyOf = ({ jobId }: Job): string => String(jobId);
   const { load } = collectionAt<Job>(PATH, 'jobs');
   const list = useList({ load, keyOf, page, inputs: [] });
@@ -100,9 +128,19 @@ export default function Jobs() {
     if (removed === undefined) return;
     await changeJson('DELETE', jobPath(String(removed.jobId)));
     notify(words.removed(removed.jobName));
-    set({ job: '' });
+    set({ job: '', run: 0 });
     list.reload();
   };
+  const show = ({ jobId }: Job): void => {
+    set({ job: String(jobId), run: 0 }, { isStep: true });
+    list.reload();
+  };
+  const runNow = useAction(async ({ jobId }: Job) => {
+    const body = runNowBody(await getJson<Job>(jobPath(String(jobId))), Date.now());
+    const begun = (await changeJson<Job>('POST', '/service/scoring/job', body)) as Job;
+    notify(words.runsSoon(begun.jobName));
+    show(begun);
+  });
   const columns: readonly Column<Job>[] = [
     {
       id: 'name',
@@ -110,31 +148,66 @@ export default function Jobs() {
       isHeading: true,
       cell: ({ jobId, jobName }) => <a href={href('/scoring/jobs', undefined, { job: jobId })}>{jobName}</a>,
     },
-    { id: 'model', title: words.model, cell: ({ modelOrGroup }) => modelOrGroup ?? '' },
+    { id: 'model', title: words.model, cell: ({ modelOrGroup }) => modelOrGroup },
     {
       id: 'target',
       title: words.target,
-      cell: ({ groupOrDeviceId: id }) =>
-        id !== undefined && <a href={href('/devices/:id', { id: String(id) })}>{id}</a>,
+      cell: ({ groupOrDeviceId: id }) => <a href={href('/devices/:id', { id: String(id) })}>{id}</a>,
     },
     {
       id: 'schedule',
       title: words.schedule,
-      cell: ({ jobSchedule }) => [jobSchedule?.frequency, jobSchedule?.cronExpression].filter(Boolean).join(' · '),
+      cell: ({ jobSchedule }) =>
+        [jobSchedule.frequency, jobSchedule.cronExpression || jobSchedule.scheduleAt].filter(Boolean).join(' · '),
     },
     {
       id: 'remove',
       title: common().more,
       isNarrow: true,
       cell: (row) => (
-        <Button kind="quiet" roles={MODEL_ADMIN} label={words.removeTitle(row.jobName)} onClick={() => setRemoved(row)}>
-          {words.remove}
-        </Button>
+        <span class="row">
+          <Button
+            kind="quiet"
+            roles={MODEL_ADMIN}
+            label={words.runNowTitle(row.jobName)}
+            onClick={() => void runNow.run(row)}
+          >
+            {words.runNow}
+          </Button>
+          <Button
+            kind="quiet"
+            icon={CopyPlus}
+            roles={MODEL_ADMIN}
+            label={words.copyTitle(row.jobName)}
+            onClick={() => setMade({ copied: row })}
+          >
+            {words.copyJob}
+          </Button>
+          <Button
+            kind="quiet"
+            roles={MODEL_ADMIN}
+            label={words.removeTitle(row.jobName)}
+            onClick={() => setRemoved(row)}
+          >
+            {words.remove}
+          </Button>
+        </span>
       ),
     },
   ];
   return (
-    <Page title={words.jobs} actions={<CopyAs request={{ path: PATH }} user={userWithTenant()} />}>
+    <Page
+      title={words.jobs}
+      actions={
+        <>
+          <CopyAs request={{ path: PATH }} user={userWithTenant()} />
+          <Button kind="main" icon={Plus} roles={MODEL_ADMIN} onClick={() => setMade({ copied: undefined })}>
+            {words.newJob}
+          </Button>
+        </>
+      }
+    >
+      <FormFault error={runNow.error} />
       <div class="section">
         <ListPage
           label={words.jobs}
@@ -146,7 +219,8 @@ export default function Jobs() {
           empty={<p>{words.noneJobs}</p>}
         />
       </div>
-      {job !== '' && <Runs key={job} job={job} />}
+      {job !== '' && <Runs key={job} job={job} run={run} onRun={(number) => set({ run: number }, { isStep: true })} />}
+      {made && <JobForm copied={made.copied} onClose={() => setMade(undefined)} onCreated={show} />}
       {removed && (
         <Confirm
           title={words.removeTitle(removed.jobName)}

@@ -18,8 +18,14 @@ export interface Model {
 
 export const MODEL_ADMIN = ['ROLE_MACHINE_LEARNING_ADMIN'];
 export const MODEL_READ = ['ROLE_MACHINE_LEARNING_READ', ...MODEL_ADMIN];
+export const MODELS_PATH = '/service/scoring/models';
+export const ONNX_MODELS_PATH = '/service/scoring/onnx/models';
+export const BINDINGS_PATH = '/service/scoring/bindings';
 export const modelPath = (name: string): string => pathOf`/service/scoring/model/${name}`;
 export const applyPath = (name: string): string => pathOf`/service/scoring/apply/${name}`;
+export const onnxPath = (name: string): string => pathOf`/service/scoring/onnx/models/${name}`;
+export const onnxApplyPath = (name: string): string => pathOf`/service/scoring/onnx/apply/${name}`;
+export const bindingPath = (id: string): string => pathOf`/service/scoring/bindings/${id}`;
 
 const NUMBERS = /^(?:DOUBLE|FLOAT|INTEGER|LONG|NUMBER)$/i;
 

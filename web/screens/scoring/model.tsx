@@ -1,7 +1,7 @@
 /** A model: its fields, a form for one record with its result and explanation, and what it has predicted. */
 import { Trash2 } from 'lucide';
 import { useLocation } from 'preact-iso';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { changeJson, getJson } from '../../core/api/json.ts';
 import { useAction, useLoaded } from '../../core/api/request.ts';
 import { sendRaw } from '../../core/api/send.ts';
@@ -65,6 +65,10 @@ function Try({ model }: { readonly model: Model }) {
     const told = await sendRaw(`${path}/explain${query}`, { headers: { Accept: 'text/plain' } });
     setAnswer({ outputs, explanation: await told.text() });
   });
+  // A link with a record shows what becomes of it.
+  useEffect(() => {
+    if (record !== '') void apply.run();
+  }, []);
   return (
     <Section title={words.tryTitle}>
       <Form onSubmit={() => void apply.run()} label={words.tryTitle}>

@@ -1,4 +1,4 @@
-/** The PMML models, and uploading one: a document with errors is shown with each of them at its line. */
+/** The models, PMML and ONNX, and uploading one: a document with errors is shown with each of them at its line. */
 import { Upload as UploadIcon } from 'lucide';
 import { useState } from 'preact/hooks';
 import { getJson } from '../../core/api/json.ts';
@@ -14,15 +14,13 @@ import { userWithTenant } from '../../parts/device/page.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { FileField, Form } from '../../parts/fields.tsx';
 import { Code } from '../../parts/json.tsx';
-import { Page } from '../../parts/page.tsx';
+import { Page, Section } from '../../parts/page.tsx';
 import { Empty, FormFault, With } from '../../parts/states.tsx';
 import { Table } from '../../parts/table.tsx';
 import type { Column } from '../../parts/table.tsx';
-import { MODEL_ADMIN, faultsOf } from './model-data.ts';
+import { MODELS_PATH, MODEL_ADMIN, ONNX_MODELS_PATH, faultsOf } from './model-data.ts';
 import type { Model } from './model-data.ts';
 import { words as scoringWords } from './text.ts';
-
-const PATH = '/service/scoring/models';
 
 function Faults({ document }: { readonly document: string }) {
   const words = scoringWords();
@@ -41,6 +39,8 @@ function Faults({ document }: { readonly document: string }) {
   );
 }
 
+const isOnnx = ({ name }: File): boolean => /\.onnx$/i.test(name);
+
 function Upload({ onClose, onDone }: { readonly onClose: () => void; readonly onDone: () => void }) {
   const words = scoringWords();
   const [file, setFile] = useState<File>();
@@ -50,7 +50,8 @@ function Upload({ onClose, onDone }: { readonly onClose: () => void; readonly on
     if (file === undefined) return;
     setFaulty(undefined);
     setShare(0);
-    const answer = await upload(`/service/scoring/model${queryText({ file: file.name })}`, file, setShare);
+    const path = isOnnx(file) ? ONNX_MODELS_PATH : '/service/scoring/model';
+    const answer = await upload(path + queryText({ file: file.name }), file, setShare);
     if (typeof answer === 'string') return setFaulty(answer);
     notify(words.uploaded((answer as Model).modelName));
     onDone();
@@ -72,7 +73,13 @@ function Upload({ onClose, onDone }: { readonly onClose: () => void; readonly on
       }
     >
       <Form id="model" onSubmit={() => void send.run()}>
-        <FileField label={words.file} hint={words.fileHint} accept=".pmml,.xml,.zip,.gz" onFile={setFile} isRequired />
+        <FileField
+          label={words.file}
+          hint={words.fileHint}
+          accept=".pmml,.xml,.zip,.gz,.onnx"
+          onFile={setFile}
+          isRequired
+        />
         <FormFault error={send.error} />
       </Form>
       {faulty !== undefined && <Faults document={faulty} />}
@@ -80,24 +87,43 @@ function Upload({ onClose, onDone }: { readonly onClose: () => void; readonly on
   );
 }
 
+const namesAt = async (path: string, signal: AbortSignal): Promise<readonly string[]> =>
+  (await getJson<{ readonly models: readonly string[] }>(path, signal)).models;
+
+function Names({
+  title,
+  names,
+  hrefOf,
+}: {
+  readonly title: string;
+  readonly names: readonly string[];
+  readonly hrefOf: (name: string) => string;
+}) {
+  const words = scoringWords();
+  const columns: readonly Column<string>[] = [
+    { id: 'name', title: words.name, isHeading: true, cell: (name) => <a href={hrefOf(name)}>{name}</a> },
+  ];
+  if (names.length === 0) return null;
+  return (
+    <Section title={title}>
+      <Table label={title} columns={columns} rows={names} keyOf={(name) => name} />
+    </Section>
+  );
+}
+
 export default function Models() {
   const words = scoringWords();
   const [isUploading, setUploading] = useState(false);
-  const loaded = useLoaded(async (signal) => (await getJson<{ models: readonly string[] }>(PATH, signal)).models, []);
-  const columns: readonly Column<string>[] = [
-    {
-      id: 'name',
-      title: words.name,
-      isHeading: true,
-      cell: (name) => <a href={href('/scoring/models/:name', { name })}>{name}</a>,
-    },
-  ];
+  const loaded = useLoaded(
+    async (signal) => Promise.all([namesAt(MODELS_PATH, signal), namesAt(ONNX_MODELS_PATH, signal)]),
+    [],
+  );
   return (
     <Page
       title={words.models}
       actions={
         <>
-          <CopyAs request={{ path: PATH }} user={userWithTenant()} />
+          <CopyAs request={{ path: MODELS_PATH }} user={userWithTenant()} />
           <Button kind="main" icon={UploadIcon} roles={MODEL_ADMIN} onClick={() => setUploading(true)}>
             {words.upload}
           </Button>
@@ -105,13 +131,16 @@ export default function Models() {
       }
     >
       <With loaded={loaded}>
-        {(names) =>
-          names.length === 0 ? (
+        {([pmml, onnx]) =>
+          pmml.length + onnx.length === 0 ? (
             <Empty>
               <p>{words.none}</p>
             </Empty>
           ) : (
-            <Table label={words.models} columns={columns} rows={names} keyOf={(name) => name} />
+            <>
+              <Names title="PMML" names={pmml} hrefOf={(name) => href('/scoring/models/:name', { name })} />
+              <Names title="ONNX" names={onnx} hrefOf={(name) => href('/scoring/onnx/:name', { name })} />
+            </>
           )
         }
       </With>

@@ -38,4 +38,12 @@ export const scoringRoutes: readonly RouteEntry[] = [
     needs: '/service/scoring/models',
     example: { name: 'oven' },
   },
+  {
+    path: '/scoring/onnx/:name',
+    title: () => words().model,
+    load: () => import('./onnx-model.tsx'),
+    roles: READ,
+    needs: '/service/scoring/onnx/models',
+    example: { name: 'digits' },
+  },
 ];
