@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
 import { VERSION } from '../../../src/config/project.ts';
-import { Scoring } from '../../../src/scoring/scoring.ts';
+import { Scoring, type ScoringOptions } from '../../../src/scoring/scoring.ts';
 import { unpacked } from '../../../src/scoring-workers/content/unpacked.ts';
 import { brokenPmml, lagPmml, linePmml, treePmml } from '../../helpers/scoring/pmml.ts';
 import { until } from '../../helpers/until.ts';
@@ -18,7 +18,7 @@ const BATCH = { headers: { 'content-type': 'application/octet-stream' } };
 const refused: string[] = [];
 const api = await startApi(t);
 const { platform } = api;
-const scoring = new Scoring({
+const options: ScoringOptions = {
   blobs: platform.blobs,
   documents: platform.documents,
   refusals: { count: (limit) => refused.push(limit) },
@@ -29,7 +29,8 @@ const scoring = new Scoring({
   memoryBytesMax: 64 * 1_048_576,
   taskMsMax: 60_000,
   version: '1',
-});
+};
+const scoring = new Scoring(options);
 t.teardown(() => scoring.stop());
 Object.assign(platform, { scoring });
 
@@ -318,6 +319,28 @@ t.test('resources', async (t) => {
     json: { resources: [{ fileName: codes.fileName }] },
   });
   t.match(await send('DELETE', '/resources'), { status: 200, json: { resources: [] } });
+});
+
+t.test('a function that no interrupt reaches ends with its thread, and is named', async (t) => {
+  const quick = new Scoring({ ...options, threads: 1, taskMsMax: 2_000 });
+  Object.assign(platform, { scoring: quick });
+  t.teardown(async () => {
+    Object.assign(platform, { scoring });
+    await quick.stop();
+  });
+  const source = 'export const find = (x) => (x > 1 ? [].indexOf.call({ length: 2 ** 53 - 1 }, 1) : x);';
+  t.equal((await send('POST', '/resource?file=native.js', source)).status, 201);
+  const output = '<OutputField name="found" optype="continuous" dataType="double" feature="transformedValue">';
+  const call = `${output}<Apply function="native:find"><FieldRef field="x"/></Apply></OutputField></Output>`;
+  t.equal((await upload(linePmml('native').replace('</Output>', call))).status, 201);
+  const find = (x: number): Promise<Sent> => send('GET', `/apply/native?record={"x":${x}}`);
+  await until('its thread has the model', async () => (await find(1)).status === 200);
+  t.match(
+    await find(2),
+    errorOf(400, /the function find of native.js does not end in the time of a task \(scoring\/task-time\)/),
+  );
+  await until('another thread goes on', async () => (await find(1)).status === 200);
+  await send('DELETE', '/model/native');
 });
 
 t.test('functions in JavaScript, and several lookup tables', async (t) => {

@@ -6,6 +6,7 @@ import { BayeuxSocket } from '../../helpers/running/bayeux.ts';
 import { connectDevice } from '../../helpers/running/mqtt.ts';
 import { ROOT } from '../../helpers/root.ts';
 import { eventually, startServer } from '../../helpers/running/server.ts';
+import { ELEMENT, identity } from '../../scoring-workers/onnx/onnx-files.ts';
 
 const server = await startServer(t);
 const { rest } = server;
@@ -137,4 +138,31 @@ t.test('a binding for a group follows it, its model and its own changes', async 
   t.match(await state(), { state: 'INACTIVE' });
   t.match(await rest.delete(BINDINGS), { status: 200, json: { bindings: [] } });
   t.equal((await rest.get(`${BINDINGS}/${id}`)).status, 404);
+});
+
+t.test('an ONNX model scores measurements as they come in', async (t) => {
+  const model = await rest.request('POST', `${SCORING}/onnx/models?file=echo.onnx`, {
+    body: identity(ELEMENT.float),
+    headers: { 'content-type': 'application/octet-stream' },
+  });
+  t.match(model, { status: 201, json: { modelName: 'test' } });
+  const { device, source } = await newDevice('oven-c');
+  const created = await rest.post(BINDINGS, {
+    bindingName: 'Echo',
+    modelName: 'test',
+    modelType: 'ONNX',
+    groupOrDeviceId: Number(source),
+    modelToDeviceMappings: { 'x[0]': 'oven.temperature.value', 'x[1]': 'oven.rise.value' },
+    output: { measurement: { type: 'echo', outputs: { 'y[0]': 'a', 'y[1]': 'b' } } },
+  });
+  t.match(created, { status: 201, json: { modelType: 'ONNX' } });
+  await isActive(created.json.id);
+  await device.publish('s/us', '201,oven,,oven,temperature,250.5,C,oven,rise,2,');
+  await device.publish('s/us', '200,oven,temperature,1,C');
+  const [found] = await eventually('a prediction', async () => {
+    const made = await measurementsOf(source, 'echo');
+    return made.length > 0 ? made : undefined;
+  });
+  t.match(found, { echo: { a: { value: 250.5 }, b: { value: 2 } }, c8y_Scoring: { model: 'test', depth: 1 } });
+  t.match(await rest.delete(`${SCORING}/onnx/models/test`), { status: 200 });
 });

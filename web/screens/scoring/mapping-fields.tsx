@@ -104,7 +104,7 @@ export async function groupsOf(signal: AbortSignal): Promise<readonly Group[]> {
 
 export interface MappingFieldsProps {
   readonly model: string;
-  /** As of `inputsOf`. */
+  /** See `inputsOf`. */
   readonly kind?: 'PMML' | 'ONNX';
   /** A device whose series are suggested. */
   readonly device: string;

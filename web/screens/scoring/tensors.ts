@@ -20,7 +20,7 @@ export interface OnnxModel {
   readonly outputs: readonly Tensor[];
 }
 
-/** A text that is no tensor: which input it is of. */
+/** A text that is not a tensor, of this input. */
 export class TensorError extends Error {
   readonly input: string;
 

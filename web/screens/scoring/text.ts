@@ -68,7 +68,7 @@ const en = {
   targetHint: 'The search fills it in; a group has its id in its address.',
   bindingTargetHint: 'Without it the binding is for all devices.',
   mappings: 'Inputs of the model',
-  mappingsHint: 'Which series is which input. A field that is empty is no input.',
+  mappingsHint: 'Which series is which input. The model does without an empty field.',
   mappingsLater: 'Choose a model to see its inputs.',
   mappingExample: 'type.series.value',
   newJob: 'New job',
