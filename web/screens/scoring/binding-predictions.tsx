@@ -12,7 +12,7 @@ import type { SeriesRef } from '../../core/server/series.ts';
 import { Button } from '../../parts/button.tsx';
 import { Charts } from '../../parts/chart/charts.tsx';
 import { useSeries } from '../../parts/chart/use-series.ts';
-import { DeviceSearch } from '../../parts/device-search.tsx';
+import { DeviceSearch } from '../../parts/device/search.tsx';
 import { Section } from '../../parts/page.tsx';
 import { FormFault, With } from '../../parts/states.tsx';
 import { Table } from '../../parts/table.tsx';

@@ -6,7 +6,7 @@ import { href, queryText } from '../../core/route.ts';
 import { common } from '../../core/text/common.ts';
 import { Button } from '../../parts/button.tsx';
 import { CopyAs } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device-page.tsx';
+import { userWithTenant } from '../../parts/device/page.tsx';
 import { Section } from '../../parts/page.tsx';
 import { With } from '../../parts/states.tsx';
 import { Table } from '../../parts/table.tsx';

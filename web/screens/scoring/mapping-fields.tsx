@@ -6,7 +6,7 @@ import type { Loaded } from '../../core/api/request.ts';
 import { nameOf } from '../../core/server/managed-object.ts';
 import { readSupportedSeries } from '../../core/server/series.ts';
 import { Combobox } from '../../parts/combobox.tsx';
-import { DeviceSearch } from '../../parts/device-search.tsx';
+import { DeviceSearch } from '../../parts/device/search.tsx';
 import { SelectField, TextField } from '../../parts/fields.tsx';
 import { FormFault } from '../../parts/states.tsx';
 import { modelPath, onnxPath } from './model-data.ts';

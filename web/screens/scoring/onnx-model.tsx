@@ -10,7 +10,7 @@ import { href } from '../../core/route.ts';
 import type { ScreenProps } from '../../core/route.ts';
 import { Button } from '../../parts/button.tsx';
 import { CopyAs } from '../../parts/copy.tsx';
-import { userWithTenant } from '../../parts/device-page.tsx';
+import { userWithTenant } from '../../parts/device/page.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
 import { Form, TextArea } from '../../parts/fields.tsx';
 import { JsonView } from '../../parts/json.tsx';
