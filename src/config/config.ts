@@ -275,7 +275,7 @@ export const SETTINGS = [
     minimum: 0,
     maximum: 256,
     description:
-      'Threads that apply models of one tenant; 0 takes one for each core. One more is there for others. They begin with the first model that is applied.',
+      'Threads that apply models of one tenant; 0 takes one for each core, at most one for each 2 GiB of memory and for each 32 MiB of --scoring-memory-max-bytes. One more is there for others. They begin with the first model that is applied.',
   },
   {
     name: 'scoring-memory-max-bytes',

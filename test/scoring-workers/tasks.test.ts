@@ -136,6 +136,32 @@ t.test('what is wrong with an upload is told, and a fault is no refusal', async 
   t.match(await check('fault'), { kind: 'failed', message: /TypeError: a fault/ });
 });
 
+t.test('a document with more fields than a model may have is refused by their number', async (t) => {
+  const inputFields = Array.from({ length: 100_000 }, (_, index) => ({
+    usage: 'ACTIVE',
+    name: `x${index}`,
+    type: 'DOUBLE',
+  }));
+  const model = modelOf(1);
+  const wide: ModelEngine = {
+    begin: () => ({
+      write: () => undefined,
+      end: () => ({
+        model: { ...model, information: { ...model.information, inputFields } },
+        modelName: 'M',
+        version: '4.4',
+        problems: [],
+      }),
+    }),
+  };
+  const tasks = new WorkerTasks(wide, SETTINGS);
+  t.match(await tasks.run({ kind: 'check', source: sourceOf(''), isUpload: true, isFirst: true }), {
+    kind: 'refused',
+    reason: 'model',
+    message: 'it has 100001 fields; a model may have 50000',
+  });
+});
+
 const batch = async (part: Partial<BatchTask>): Promise<any> => {
   const tasks = new WorkerTasks(engine, SETTINGS);
   const answer: any = await tasks.run({

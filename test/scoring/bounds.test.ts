@@ -10,6 +10,7 @@ import { Pauses } from '../../src/scoring/pauses.ts';
 import { Predictions } from '../../src/scoring/predictions.ts';
 import { Scoring } from '../../src/scoring/scoring.ts';
 import { ScoringPool } from '../../src/scoring-workers/pool.ts';
+import { defaultThreads, thisMachine } from '../../src/scoring-workers/threads.ts';
 import { openSource } from '../../src/scoring/sources.ts';
 import type { ApplyTask } from '../../src/scoring-workers/protocol.ts';
 import { FakePlatform } from '../api/helpers/fake-platform.ts';
@@ -68,6 +69,17 @@ class HeldRuns {
     });
   }
 }
+
+t.test('as many threads as cores, while memory allows', async (t) => {
+  const threads = (cores: number, gib: number, modelsMib = 16_384): number =>
+    defaultThreads({ cores, memoryBytes: gib * 1_073_741_824 }, modelsMib * 1_048_576);
+  t.equal(threads(4, 64), 4);
+  t.equal(threads(64, 32), 16, 'one for each 2 GiB');
+  t.equal(threads(64, 256, 512), 15, 'each has 32 MiB for models');
+  t.equal(threads(2, 1, 64), 1);
+  const { cores, memoryBytes } = thisMachine();
+  t.ok(cores >= 1 && Number.isFinite(memoryBytes) && memoryBytes > 0);
+});
 
 t.test('records that come while a worker is busy go together', async (t) => {
   const runs = new HeldRuns();

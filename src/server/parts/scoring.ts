@@ -1,5 +1,4 @@
 /** Scoring: the models of tenants, and the workers that apply them. */
-import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { VERSION } from '../../config/project.ts';
 import { documentReferences } from '../../jobs/files/blob-sweeper.ts';
@@ -14,6 +13,7 @@ import { JobRunner } from '../../scoring/jobs/runner.ts';
 import { RUN_PREFIX, runBlobs } from '../../scoring/jobs/stored.ts';
 import { TRAINING_PREFIX, trainingBlobs, Trainings } from '../../scoring/training/trainings.ts';
 import { Scoring } from '../../scoring/scoring.ts';
+import { defaultThreads, thisMachine } from '../../scoring-workers/threads.ts';
 import type { ClockTrust } from '../../operate/clock-trust.ts';
 import type { ServerCore } from '../cores/core.ts';
 import type { FilesPart } from './files.ts';
@@ -52,7 +52,8 @@ export function scoringPart(core: ServerCore, files: FilesPart, clock: ClockTrus
     spoolDirectory: join(core.data, SPOOL_DIRECTORY),
     diskRefusal: () => (core.freeBytes < config.diskFreeMinBytes ? 'disk/free-bytes' : undefined),
     isOnlyTenant: () => core.tenants.isOnlyOne,
-    threads: config.scoringThreads === 0 ? availableParallelism() : config.scoringThreads,
+    threads:
+      config.scoringThreads === 0 ? defaultThreads(thisMachine(), config.scoringMemoryMaxBytes) : config.scoringThreads,
     memoryBytesMax: config.scoringMemoryMaxBytes,
     taskMsMax: config.scoringTaskMaxMs,
     version: VERSION,
