@@ -174,6 +174,20 @@ t.test('CUSUM begins anew with a series', async (t) => {
   near(t, model.apply({ x: 1 }).score, 0.5, 'anew');
 });
 
+t.test('records before that the parts of a file need', async (t) => {
+  t.equal(modelOf(baseline('chiSquareDistribution', 'windowSize="3"', TABLE)).lookBack, 2);
+  t.equal(modelOf(baseline('scalarProduct', '', TABLE)).lookBack, 9_999);
+  t.equal(
+    modelOf(
+      baseline('zValue', '', TABLE.replace(/<Count.*Table>/, '<AnyDistribution mean="0" variance="1"/>')).replace(
+        'field="color" test',
+        'field="x" test',
+      ),
+    ).lookBack,
+    0,
+  );
+});
+
 t.test('what is refused', async (t) => {
   t.match(refusalsOf(baseline('dDist', '', TABLE)).join(), /'testStatistic' is 'dDist'; it may be zValue/);
   t.match(refusalsOf(baseline('chiSquareIndependence', '', TABLE)).join(), /two or more fields/);

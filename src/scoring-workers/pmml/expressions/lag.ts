@@ -1,12 +1,11 @@
 import { type Element, PmmlError } from '../document/element.ts';
 import { type Expression, ofNumbers, ofValues } from '../fields/expression.ts';
 import type { Field } from '../fields/field.ts';
+import { LOOK_BACK_MAX } from '../fields/look-back.ts';
 import type { Row } from '../fields/row.ts';
 import type { Scope } from '../fields/scope.ts';
 import { isNumeric, type Value } from '../fields/types.ts';
 import { deviation, maximum, mean, median, minimum, product, total } from './functions/collections.ts';
-
-const STEPS_MAX = 10_000;
 
 const AGGREGATES = { avg: mean, max: maximum, median, min: minimum, product, stddev: deviation, sum: total } as const;
 
@@ -17,13 +16,13 @@ const AGGREGATES = { avg: mean, max: maximum, median, min: minimum, product, std
 export function compileLag(element: Element, scope: Scope): Expression {
   const field = scope.field(element.required('field'), element);
   const steps = element.number('n', 1);
-  if (!Number.isInteger(steps) || steps < 0 || steps > STEPS_MAX)
-    throw new PmmlError(element, `'n' is ${steps}; it may be 0 to ${STEPS_MAX}`);
+  if (!Number.isInteger(steps) || steps < 0 || steps > LOOK_BACK_MAX)
+    throw new PmmlError(element, `'n' is ${steps}; it may be 0 to ${LOOK_BACK_MAX}`);
   const aggregate = element.oneOf('aggregate', ['none', ...KEYS] as const, 'none');
   const blocks = element.childrenOf('BlockIndicator').map((block) => scope.field(block.required('field'), block));
   const records = scope.names.lookBack.add(steps, field.ensure !== undefined);
-  if (records > STEPS_MAX)
-    throw new PmmlError(element, `with the others it looks back over ${records} records; it may be ${STEPS_MAX}`);
+  if (records > LOOK_BACK_MAX)
+    throw new PmmlError(element, `with the others it looks back over ${records} records; it may be ${LOOK_BACK_MAX}`);
   const before = lookBack(field, steps, blocks);
   if (aggregate === 'none') {
     const value = (row: Row): Value | undefined => {

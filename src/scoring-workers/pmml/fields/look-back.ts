@@ -1,3 +1,6 @@
+/** Records before one that a model may look back to. */
+export const LOOK_BACK_MAX = 10_000;
+
 /** How far back the expressions of a document look (`Lag`): records that a part of a file needs in front. */
 export class LookBack {
   #longest = 0;

@@ -47,7 +47,7 @@ function scoreOf(element: Element, model: EvaluatedModel): () => number {
       if (distances === undefined) throw new PmmlError(element, 'there are no MeanClusterDistances');
       const means = readNumbers(arrayIn(distances));
       return () => {
-        const index = prediction.entities?.().findIndex(({ id }) => id === prediction.entityId) ?? -1;
+        const index = prediction.entities?.().findIndex(({ id }) => id === prediction.value) ?? -1;
         return prediction.affinity / (means[index] ?? Number.NaN);
       };
     }

@@ -1,4 +1,5 @@
 import { type Element, PmmlError } from '../../document/element.ts';
+import { LOOK_BACK_MAX } from '../../fields/look-back.ts';
 import { numericField } from '../../fields/numeric-fields.ts';
 import { readDistribution } from '../distribution.ts';
 import { type Model, type ModelContext, Prediction } from '../model.ts';
@@ -66,6 +67,8 @@ function cumulativeSum({ scope }: ModelContext, tests: Element, baseline: Elemen
   const before = readDistribution(baseline).logDensity;
   const after = readDistribution(alternate).logDensity;
   const reset = tests.number('resetValue', 0);
+  // Of a large file the parts begin with the records before them.
+  scope.names.lookBack.add(LOOK_BACK_MAX, field.ensure !== undefined);
   let sum = 0;
   let series = -1;
   return (row) => {

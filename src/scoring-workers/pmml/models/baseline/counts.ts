@@ -1,6 +1,8 @@
 /** Statistics of counts: those of the records so far against those of the baseline (docs/spec/pmml-clusters.md#baselines). */
 import { type Element, PmmlError } from '../../document/element.ts';
 import { categoryIndex, type CategoryIndex } from '../../fields/category.ts';
+import type { Field } from '../../fields/field.ts';
+import { LOOK_BACK_MAX } from '../../fields/look-back.ts';
 import { numericField } from '../../fields/numeric-fields.ts';
 import type { Row } from '../../fields/row.ts';
 import type { ModelContext } from '../model.ts';
@@ -10,9 +12,7 @@ export type Score = (row: Row) => number;
 
 type Statistic = 'chiSquareIndependence' | 'chiSquareDistribution' | 'scalarProduct';
 
-/** Cells of a table, and records that a window holds. */
 const CELLS_MAX = 100_000;
-const WINDOW_MAX = 1_000_000;
 
 /** A table of counts with one axis for each field, the last one running fastest. */
 interface CountTable {
@@ -23,6 +23,8 @@ interface CountTable {
 interface Axis {
   readonly size: number;
   readonly indexOf: CategoryIndex;
+  /** The field may look back itself. */
+  readonly isComputed: boolean;
 }
 
 export function readCounts(statistic: Statistic, tests: Element, baseline: Element, context: ModelContext): Score {
@@ -32,7 +34,7 @@ export function readCounts(statistic: Statistic, tests: Element, baseline: Eleme
   return (row) => (window.add(row) ? measure(window.counts) : Number.NaN);
 }
 
-/** Counts of the last records, all of them where the window has no size. A new series of records begins without any. */
+/** Counts of the last records, as many as a model may look back to where the window has no size. A new series begins without any. */
 class Window {
   readonly counts: Float64Array;
   readonly #axes: readonly Axis[];
@@ -49,9 +51,14 @@ class Window {
     this.counts = new Float64Array(table.counts.length);
     const name = tests.attribute('weightField');
     this.#weight = name === undefined ? () => 1 : numericField(scope, name, tests).number;
-    this.#size = tests.number('windowSize', 0);
-    if (!(Number.isInteger(this.#size) && this.#size >= 0 && this.#size <= WINDOW_MAX))
-      throw new PmmlError(tests, `'windowSize' is '${this.#size}'; it is 0 to ${WINDOW_MAX}`);
+    const size = tests.number('windowSize', 0);
+    if (!(Number.isInteger(size) && size >= 0 && size <= LOOK_BACK_MAX))
+      throw new PmmlError(tests, `'windowSize' is '${size}'; it is 0 to ${LOOK_BACK_MAX}`);
+    this.#size = size === 0 ? LOOK_BACK_MAX : size;
+    scope.names.lookBack.add(
+      this.#size - 1,
+      table.axes.some(({ isComputed }) => isComputed),
+    );
   }
 
   /** @returns false where the record lacks a value, or has one that the table does not list */
@@ -66,7 +73,7 @@ class Window {
     const weight = this.#weight(row);
     if (Number.isNaN(weight)) return false;
     this.counts[cell] = (this.counts[cell] as number) + weight;
-    if (this.#size > 0) this.#keep(cell, weight);
+    this.#keep(cell, weight);
     return true;
   }
 
@@ -173,9 +180,14 @@ function readTable(baseline: Element, tests: Element, context: ModelContext): Co
     if (field.order.length === 0)
       throw new PmmlError(ref, `'${field.name}' declares no values, which a table of counts needs`);
     const texts = field.order.map(String);
-    return { size: texts.length, indexOf: categoryIndex(field, texts, ref, context.problems) };
+    return axisOf(field, texts, ref, context);
   });
   return emptyTable(axes, baseline);
+}
+
+function axisOf(field: Field, texts: readonly string[], from: Element, { problems }: ModelContext): Axis {
+  const indexOf = categoryIndex(field, texts, from, problems);
+  return { size: texts.length, indexOf, isComputed: field.ensure !== undefined };
 }
 
 function emptyTable(axes: readonly Axis[], from: Element): CountTable {
@@ -205,7 +217,7 @@ function countedTable(element: Element, tests: Element, context: ModelContext): 
     }
   const axes = [...levels].map(([name, values]): Axis => {
     const field = context.scope.field(name, element);
-    return { size: values.size, indexOf: categoryIndex(field, [...values.keys()], element, context.problems) };
+    return axisOf(field, [...values.keys()], element, context);
   });
   const table = emptyTable(axes, element);
   for (const { values, count } of cells) {
