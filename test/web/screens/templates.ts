@@ -1,6 +1,7 @@
 /** Template collections: made and changed in forms, refused at the template, exported, deleted, imported again. */
 import { readFile } from 'node:fs/promises';
 import type { Test } from 'tap';
+import { until } from '../../helpers/until.ts';
 import type { ConsoleBrowser } from '../helpers/browser.ts';
 
 const FRAGMENT = 'com_platform_model_smartrest_csv_CsvSmartRestTemplate';
@@ -48,8 +49,10 @@ export async function templateScreens(t: Test, console: ConsoleBrowser): Promise
   await dialog.getByLabel('Path 1').fill('my_M.P.value');
   await apply();
   await save();
-  await page.getByText('web is saved').last().waitFor();
-  t.equal((await stored())[FRAGMENT].requestTemplates[0].customValues[0].path, 'my_M.P.value');
+  await until(
+    'the other path is stored',
+    async () => (await stored())[FRAGMENT].requestTemplates[0].customValues[0].path === 'my_M.P.value',
+  );
 
   const saved = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Export' }).click();

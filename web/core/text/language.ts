@@ -9,6 +9,8 @@ export type Language = (typeof LANGUAGES)[number];
 
 /** That of all texts on the page. */
 export const language = signal<Language>('en');
+/** The same, from the moment at which its texts begin to load: those of a module that comes meanwhile load it, too. */
+let wantedLanguage: Language = 'en';
 
 type Texts = Readonly<Record<string, unknown>>;
 type Load<T> = () => Promise<{ readonly default: T }>;
@@ -25,8 +27,10 @@ export async function textsReady(): Promise<void> {
 
 /** Loads the language for all texts, then shows it. */
 export async function setLanguage(wanted: Language): Promise<void> {
+  wantedLanguage = wanted;
   await Promise.all(sets.map((load) => load(wanted)));
-  language.value = wanted;
+  await textsReady();
+  if (wantedLanguage === wanted) language.value = wanted;
 }
 
 /**
@@ -42,7 +46,7 @@ export function defineTexts<T extends Texts>(en: T, others: { readonly de: Load<
     else loaded.set(wanted, (await others.de()).default);
   };
   sets.push(load);
-  const first = load(language.peek()).finally(() => pending.delete(first));
+  const first = load(wantedLanguage).finally(() => pending.delete(first));
   pending.add(first);
   return () => loaded.get(language.value) ?? en;
 }
