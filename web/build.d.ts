@@ -27,6 +27,9 @@ declare module 'leaflet/src/layer/marker/Marker.js' {
 declare module 'leaflet/src/layer/tile/TileLayer.js' {
   export { TileLayer } from 'leaflet';
 }
+declare module 'leaflet/src/layer/vector/Canvas.js' {
+  export { Canvas } from 'leaflet';
+}
 declare module 'leaflet/src/layer/vector/CircleMarker.js' {
   export { CircleMarker } from 'leaflet';
 }
@@ -35,4 +38,3 @@ declare module 'leaflet/src/layer/vector/Polygon.js' {
 }
 declare module 'leaflet/src/map/handler/*';
 declare module 'leaflet/src/layer/Tooltip.js';
-declare module 'leaflet/src/layer/vector/Renderer.getRenderer.js';

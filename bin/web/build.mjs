@@ -18,7 +18,7 @@ const FIRST_PAINT = 'web/core/theme/first-paint.ts';
 export const FAULT_FILE = 'fault.txt';
 /** Smaller files go as they are: a packet holds them. */
 const COMPRESSED_BYTES_MIN = 1_000;
-const GZIP = { level: 9 };
+const GZIP = { level: 9, memLevel: 9 };
 /** What the names of limits mean, for the page of the server. */
 export const LIMITS_PAGE = join('docs', 'reference', 'limits.md');
 

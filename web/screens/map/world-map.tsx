@@ -1,7 +1,7 @@
 /** The map itself: Leaflet with the outline of the world; tiles only from this server, when an option names them. */
 import { useEffect, useRef } from 'preact/hooks';
 import outline from 'world-outline';
-import { CircleMarker, DivIcon, LayerGroup, LeafletMap, Marker, Polygon, TileLayer } from './leaflet.ts';
+import { Canvas, CircleMarker, DivIcon, LayerGroup, LeafletMap, Marker, Polygon, TileLayer } from './leaflet.ts';
 import { polygonsOf } from './outline.ts';
 import { clustersOf } from './places.ts';
 import type { Box, DevicePlace, View } from './places.ts';
@@ -49,7 +49,7 @@ export default function WorldMap({ view, places, tiles, onView, onOpen }: WorldM
       attributionControl: false,
       maxZoom: ZOOM_MAX,
       minZoom: 1,
-      preferCanvas: true,
+      renderer: new Canvas(),
       zoomAnimation: false,
       fadeAnimation: false,
       inertia: false,
