@@ -52,14 +52,14 @@ t.test('columns come from the address, else from the person, and any path is one
 t.test('the file of the list has each device once, and ends at its bound', async (t) => {
   const pages = [
     { managedObjects: [PUMP, { id: '8', name: '=1+1' }], next: 'page 2' },
-    { managedObjects: [{ id: '8' }, { id: '9', name: 'Last' }] },
+    { managedObjects: [{ id: '8' }, { id: '9', name: 'Last', c8y_Hardware: { model: -5 } }] },
   ];
   const columns = ['name', 'c8y_Hardware.model'].map((path) => ({ path, title: path }));
   const counts: number[] = [];
   const load = (page: number) => Promise.resolve(pages[page - 1]);
   const file = await deviceFile(load, columns, (count) => counts.push(count));
   t.same(file, {
-    lines: ['name,c8y_Hardware.model\r\n', 'Pump,"P,1"\r\n', "'=1+1,\r\n", 'Last,\r\n'],
+    lines: ['name,c8y_Hardware.model\r\n', 'Pump,"P,1"\r\n', "'=1+1,\r\n", 'Last,-5\r\n'],
     isCut: false,
   });
   t.same(counts, [2, 3]);

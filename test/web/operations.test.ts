@@ -151,5 +151,8 @@ t.test('what a program writes is kept as text, within a bound', async (t) => {
   t.equal(screen.droppedCount, 1);
   screen.write(`\u001b[${'1'.repeat(300)}`);
   screen.write('x'.repeat(10_000));
-  t.ok(screen.text.length < 4_100);
+  t.ok(screen.text.length < 1_100);
+  const flood = new Scrollback(3);
+  flood.write('x\n'.repeat(10));
+  t.same([flood.text, flood.droppedCount], ['x\nx\n', 8]);
 });

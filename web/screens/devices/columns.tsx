@@ -46,7 +46,13 @@ export function valueAt(device: ManagedObject, path: string): unknown {
   return value;
 }
 
-/** As a cell shows it and a file has it: objects and lists as JSON. */
+/** As a file has it: numbers as they are, so that a negative one is not taken for a formula. */
+export function fileValue(device: ManagedObject, path: string): string | number {
+  const value = valueAt(device, path);
+  return typeof value === 'number' ? value : valueText(device, path);
+}
+
+/** As a cell shows it: objects and lists as JSON. */
 export function valueText(device: ManagedObject, path: string): string {
   const value = path === 'name' ? nameOf(device) : valueAt(device, path);
   if (value === undefined || value === null) return '';

@@ -11,7 +11,7 @@ import type { ManagedObject } from '../../core/server/managed-object.ts';
 import { common } from '../../core/text/common.ts';
 import { Button } from '../../parts/button.tsx';
 import { FormFault } from '../../parts/states.tsx';
-import { titleOf, valueText } from './columns.tsx';
+import { fileValue, titleOf } from './columns.tsx';
 import { words as deviceWords } from './text.ts';
 
 /** Devices of one file: the page keeps their lines until it is complete. */
@@ -50,7 +50,7 @@ export async function deviceFile(
       if (ids.has(device.id)) continue;
       if (ids.size === max) return { lines, isCut: true };
       ids.add(device.id);
-      lines.push(`${columns.map(({ path }) => csvField(valueText(device, path))).join(',')}\r\n`);
+      lines.push(`${columns.map(({ path }) => csvField(fileValue(device, path))).join(',')}\r\n`);
     }
     onCount(ids.size);
     if (next === undefined) return { lines, isCut: false };

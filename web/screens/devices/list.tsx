@@ -67,7 +67,7 @@ async function newestTime(filter: string, signal: AbortSignal): Promise<string> 
 }
 
 /** How many devices that match came since the list was read. @param round another one for each reading. */
-function useNewCount(filter: string, round: unknown): number {
+function useNewCount(filter: string, round: number): number {
   const [tick, setTick] = useState(0);
   const since = useLoaded((signal) => newestTime(filter, signal), [filter, round]);
   usePoll(NEW_POLL_MS, since.data === undefined ? undefined : () => setTick((before) => before + 1));
@@ -92,6 +92,9 @@ function hasMoved(before: ManagedObject, after: ManagedObject, { name, type, q, 
   return q !== '' || paths.some((path) => valueText(before, path) !== valueText(after, path));
 }
 
+const without = (ids: ReadonlySet<string>, id: string): ReadonlySet<string> =>
+  ids.has(id) ? new Set([...ids].filter((one) => one !== id)) : ids;
+
 export default function Devices() {
   const words = deviceWords();
   const [state, set] = useUrlState(SHAPE);
@@ -109,7 +112,7 @@ export default function Devices() {
     page,
     inputs: [query],
   });
-  const newCount = useNewCount(filter, `${page} ${round} ${query}`);
+  const newCount = useNewCount(filter, round);
   useEffect(() => setChanged(new Set()), [query, page, round]);
   // What is not shown any more is not changed either.
   useEffect(() => setSelected(new Set()), [filter]);
@@ -128,7 +131,10 @@ export default function Devices() {
           const before = list.data?.find((device) => device.id === id);
           const after = change.realtimeAction === 'DELETE' ? undefined : (change.data as ManagedObject);
           list.take(id, after, false);
-          if (before !== undefined && after !== undefined && hasMoved(before, after, state))
+          if (after === undefined) {
+            setChanged((known) => without(known, id));
+            setSelected((known) => without(known, id));
+          } else if (before !== undefined && hasMoved(before, after, state))
             setChanged((known) => new Set(known).add(id));
         }
       },

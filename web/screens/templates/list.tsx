@@ -10,6 +10,7 @@ import { countObjects, listObjects, nameOf, quoted } from '../../core/server/man
 import type { ManagedObject } from '../../core/server/managed-object.ts';
 import { common } from '../../core/text/common.ts';
 import { numberText } from '../../core/text/language.ts';
+import { bytesText } from '../../core/text/units.ts';
 import { numberParameter, textParameter, useUrlState } from '../../core/url-state.ts';
 import { Button, LinkButton } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
@@ -25,6 +26,9 @@ import { OBJECT_TYPE, bodyOf, collectionOf, readFile } from './template-data.ts'
 import type { Collection } from './template-data.ts';
 import { words as templateWords } from './text.ts';
 import type { TemplateTexts } from './text.ts';
+
+/** The server takes 256 Ki characters of templates. */
+const FILE_BYTES_MAX = 2 * 1_048_576;
 
 const SHAPE = { name: textParameter(), page: numberParameter(1, { minimum: 1 }) };
 export const CREATE = [
@@ -63,9 +67,16 @@ function Import({ onClose }: { readonly onClose: () => void }) {
   const [found, setFound] = useState<Collection>();
   const [fault, setFault] = useState<string>();
   const read = async (file: File | undefined): Promise<void> => {
-    const collection = file === undefined ? undefined : readFile(await file.text());
+    const isTooLarge = file !== undefined && file.size > FILE_BYTES_MAX;
+    const collection = file === undefined || isTooLarge ? undefined : readFile(await file.text());
     setFound(collection);
-    setFault(file === undefined || collection !== undefined ? undefined : words.notACollection);
+    setFault(
+      isTooLarge
+        ? words.fileTooLarge(bytesText(FILE_BYTES_MAX))
+        : file === undefined || collection !== undefined
+          ? undefined
+          : words.notACollection,
+    );
   };
   const save = useAction(async () => {
     if (found === undefined) return;

@@ -13,6 +13,7 @@ const de: TemplateTexts = {
   file: 'JSON-Datei einer Sammlung',
   notACollection:
     'Die Datei ist keine Sammlung für SmartREST 2.0: requestTemplates und responseTemplates fehlen darin.',
+  fileTooLarge: (max) => `Die Datei ist zu groß für eine Sammlung: höchstens ${max}`,
   exportFile: 'Exportieren',
   empty: 'Legen Sie eine an, importieren Sie eine Datei, oder ein Gerät sendet seine Zeilen an s/ut/<X-ID>.',
   name: 'Name',

@@ -11,6 +11,7 @@ const en = {
   importTitle: 'Import a collection',
   file: 'JSON file of a collection',
   notACollection: 'The file is not a collection of SmartREST 2.0: it has no requestTemplates and responseTemplates.',
+  fileTooLarge: (max: string) => `The file is too large for a collection: ${max} at most`,
   exportFile: 'Export',
   empty: 'Make one here, import a file, or let a device send its rows on s/ut/<X-ID>.',
   name: 'Name',

@@ -3,7 +3,7 @@
 /** Lines that are kept; the oldest go. */
 export const LINES_MAX = 2_000;
 /** Characters of one line; the rest of a longer one is left out. */
-const LINE_LENGTH_MAX = 4_000;
+const LINE_LENGTH_MAX = 1_000;
 /** Characters of a control sequence that has not ended yet. */
 const SEQUENCE_LENGTH_MAX = 200;
 const TAB_WIDTH = 8;
@@ -19,7 +19,7 @@ export class Scrollback {
   #lines: string[] = [''];
   #column = 0;
   #rest = '';
-  #droppedCount = 0;
+  #cutCount = 0;
   readonly #max: number;
 
   constructor(max = LINES_MAX) {
@@ -28,11 +28,11 @@ export class Scrollback {
 
   /** Lines that are gone. */
   get droppedCount(): number {
-    return this.#droppedCount;
+    return this.#cutCount + Math.max(this.#lines.length - this.#max, 0);
   }
 
   get text(): string {
-    return this.#lines.join('\n');
+    return this.#lines.slice(-this.#max).join('\n');
   }
 
   write(text: string): void {
@@ -83,9 +83,10 @@ export class Scrollback {
       this.#column = Math.min((Math.floor(this.#column / TAB_WIDTH) + 1) * TAB_WIDTH, LINE_LENGTH_MAX);
     else if (letter === '\n') {
       this.#column = 0;
-      if (this.#lines.push('') <= this.#max) return;
-      this.#lines.shift();
-      this.#droppedCount += 1;
+      // As many lines as are kept are cut at once: a flood of short ones must not hold up the page.
+      if (this.#lines.push('') < this.#max * 2) return;
+      this.#cutCount += this.#max;
+      this.#lines.splice(0, this.#max);
     }
   }
 }
