@@ -108,6 +108,28 @@ t.test('records that come while a worker is busy go together', async (t) => {
   t.ok(refused.length > 500 && refused.length < 1_500, `a user has four fifths: ${refused.length} are refused`);
 });
 
+t.test('records that come one turn behind another go together where several came before', async (t) => {
+  const runs = new HeldRuns();
+  const applies = new Applies(runs as unknown as ModelRuns, { count: () => undefined });
+  const apply = (text: string): Promise<string | undefined> => applies.apply({ tenant: 1, user: 'u' }, MODEL, text);
+  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  const ended = async (texts: readonly string[], isOneTurn: boolean): Promise<void> => {
+    const { length } = runs.held;
+    const all: Promise<string | undefined>[] = [];
+    for (const text of texts) {
+      all.push(apply(text));
+      if (!isOneTurn) await turn();
+    }
+    await untilTurn('the task', () => runs.held.length > length);
+    t.same(runs.held[length]?.records, texts);
+    runs.held[length]?.end();
+    await Promise.all(all);
+  };
+  await ended(['a'], true);
+  await ended(['b', 'c'], true);
+  await ended(['d', 'e', 'f'], false);
+});
+
 t.test('records of a model with functions go in smaller tasks', async (t) => {
   const runs = new HeldRuns();
   const applies = new Applies(runs as unknown as ModelRuns, { count: () => undefined });

@@ -57,7 +57,10 @@ function recordOf({ query }: ApiRequest): string {
 
 async function apply(request: ApiRequest): Promise<Answer> {
   const model = await modelOf(request);
-  const output = await scoringOf(request).apply(askerOf(request), model, recordOf(request));
+  const { tenant, principal } = request;
+  // A single record is not worth to be cancelled, so it needs no signal of its own.
+  const asker = { tenant, user: principal.userName };
+  const output = await scoringOf(request).apply(asker, model, recordOf(request));
   if (output === undefined) return unreadable(request);
   return jsonText(`{"model":${JSON.stringify(model.name)},"outputs":[${output}]}`);
 }
