@@ -183,6 +183,22 @@ export const TARGETS: readonly TargetFigure[] = [
     unit: '×',
   },
   {
+    what: 'measurements that a binding scores as they come in, beside the intake',
+    scenario: 'bindings',
+    subject: 'beside',
+    value: 'scoredPerSecond',
+    atLeast: 20_000,
+    unit: '/s',
+  },
+  {
+    what: 'QoS 1 intake beside that binding',
+    scenario: 'bindings',
+    subject: 'beside',
+    value: 'ratio',
+    atLeast: 0.8,
+    unit: '×',
+  },
+  {
     what: 'server process under full load, 10,000 connections',
     scenario: 'qos1-10000x1',
     subject: 'millrace',

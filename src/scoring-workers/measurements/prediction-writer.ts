@@ -4,6 +4,7 @@ import { OFFSET_TEXTS, VALUE_HEADER_BYTES } from '../../ingest/journal/record-la
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import type { OutputRecord } from '../pmml/engine.ts';
+import { copyName } from './names.ts';
 import {
   MARK,
   type PlannedMeasurement,
@@ -84,7 +85,7 @@ export class PredictionWriter {
     head.valueCount = this.#numbers.length;
     const length = OFFSET_TEXTS + this.#type.length + head.documentLength + valueBytes;
     const at = writeMeasurementHead(this.#view, this.#used, length, head);
-    this.#type.copy(this.#bytes, at);
+    copyName(this.#type, this.#bytes, at);
     this.#writeValues(documentAt + head.documentLength);
     this.#used += length;
     return true;
@@ -123,8 +124,8 @@ export class PredictionWriter {
     for (let index = 0; index < this.#numbers.length; index += 1) {
       const series = this.#series[this.#places[index] as number] as Buffer;
       at = writeValueHead(this.#view, at, this.#numbers[index] as number, length, series.length, 0);
-      at += this.#fragment.copy(this.#bytes, at);
-      at += series.copy(this.#bytes, at);
+      at = copyName(this.#fragment, this.#bytes, at);
+      at = copyName(series, this.#bytes, at);
     }
   }
 

@@ -1,16 +1,18 @@
 /** Scores measurements as the journal has them. */
-import { decodeMeasurement, type DecodedMeasurement } from '../../ingest/measurements/record.ts';
-import { nextAt } from '../../ingest/journal/record-layout.ts';
+import { keyAt, modeAt, nextAt, OFFSET_TIME, tenantAt } from '../../ingest/journal/record-layout.ts';
 import type { OutputRecord, ScoringModel } from '../pmml/engine.ts';
 import { Collector } from './collector.ts';
 import { InputReader } from './input-reader.ts';
 import type { Measured, Plan } from './plan.ts';
+import type { ScoredMeasurement } from './prediction-writer.ts';
 
-/** The measurements of MEASUREMENT records that lie one behind the other; all of them are whole. */
-export function* measurementsOf(records: Uint8Array): Generator<DecodedMeasurement> {
-  const bytes = Buffer.from(records.buffer, records.byteOffset, records.length);
-  for (let at = 0; at < bytes.length; at = nextAt(bytes, at)) yield decodeMeasurement(bytes, at);
-}
+/** What predictions take over from the measurement. */
+export const scoredAt = (records: Buffer, at: number): ScoredMeasurement => ({
+  tenant: tenantAt(records, at),
+  source: keyAt(records, at),
+  time: records.readDoubleLE(at + OFFSET_TIME),
+  mode: modeAt(records, at),
+});
 
 /** @param scored is called after each record: the model's last prediction is that of it */
 export function scoreMeasurements(
@@ -19,10 +21,11 @@ export function scoreMeasurements(
   plan: Plan,
   scored: (output: OutputRecord) => void,
 ): Measured {
+  const bytes = Buffer.from(records.buffer, records.byteOffset, records.length);
   const reader = new InputReader(plan);
   const collector = new Collector(plan);
-  for (const measurement of measurementsOf(records)) {
-    const input = reader.read(measurement);
+  for (let at = 0; at < bytes.length; at = nextAt(bytes, at)) {
+    const input = reader.read(bytes, at);
     if (input === undefined) {
       collector.addIncomplete();
       continue;
@@ -31,7 +34,7 @@ export function scoreMeasurements(
     model.begin();
     const output = model.apply(input);
     scored(output);
-    collector.add(measurement, output);
+    collector.add(scoredAt(bytes, at), output);
   }
   return collector.measured;
 }

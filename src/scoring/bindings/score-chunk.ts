@@ -1,10 +1,11 @@
 /** Scores the measurements of a chunk with the model of their binding, PMML in a thread and ONNX in a process. */
-import type { DecodedMeasurement } from '../../ingest/measurements/record.ts';
+import { nextAt } from '../../ingest/journal/record-layout.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { Collector } from '../../scoring-workers/measurements/collector.ts';
 import { InputReader } from '../../scoring-workers/measurements/input-reader.ts';
 import type { Measured, Plan } from '../../scoring-workers/measurements/plan.ts';
-import { measurementsOf } from '../../scoring-workers/measurements/score.ts';
+import type { ScoredMeasurement } from '../../scoring-workers/measurements/prediction-writer.ts';
+import { scoredAt } from '../../scoring-workers/measurements/score.ts';
 import type { OnnxDescription } from '../../scoring-workers/onnx/tasks.ts';
 import type { InputRecord, OutputRecord } from '../../scoring-workers/pmml/engine.ts';
 import type { OnnxScoring } from '../onnx/onnx-scoring.ts';
@@ -56,14 +57,15 @@ const plannedNames = ({ measurement, event, alarm }: Plan): readonly string[] =>
 
 type Apply = (inputs: readonly InputRecord[]) => Promise<readonly (OutputRecord | undefined)[]>;
 
-async function scoreRows(records: Uint8Array, plan: Plan, apply: Apply): Promise<Measured> {
+async function scoreRows(records: Buffer, plan: Plan, apply: Apply): Promise<Measured> {
   const reader = new InputReader(plan);
   const collector = new Collector(plan);
-  const complete: { readonly measurement: DecodedMeasurement; readonly input: InputRecord }[] = [];
-  for (const measurement of measurementsOf(records)) {
-    const input = reader.read(measurement);
+  const complete: { readonly measurement: ScoredMeasurement; readonly input: InputRecord }[] = [];
+  for (let at = 0; at < records.length; at = nextAt(records, at)) {
+    const input = reader.read(records, at);
     if (input === undefined) collector.addIncomplete();
-    else complete.push({ measurement, input });
+    // The reader's record is that of the next measurement then.
+    else complete.push({ measurement: scoredAt(records, at), input: { ...input } });
   }
   if (complete.length === 0) return collector.measured;
   const outputs = await appliedInParts(

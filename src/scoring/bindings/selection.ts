@@ -14,6 +14,7 @@ import {
   VALUE_SERIES_LENGTH,
   VALUE_UNIT_LENGTH,
 } from '../../ingest/journal/record-layout.ts';
+import { hashOf, isAt } from '../../scoring-workers/measurements/names.ts';
 import { DEPTH_MAX, depthOf } from './mark.ts';
 
 /** What is to be scored, and where it goes. */
@@ -31,9 +32,6 @@ interface Entry {
   readonly name: Buffer;
   readonly places: number[];
 }
-
-const HASH_START = 0x811c9dc5;
-const HASH_FACTOR = 0x01000193;
 
 export class Selection {
   readonly #candidates: readonly Candidate[];
@@ -107,18 +105,4 @@ function depthAt(records: Buffer, at: number): number {
   const typeLength = records.readUInt16LE(at + OFFSET_TYPE_LENGTH);
   const documentAt = at + OFFSET_TEXTS + (typeLength === TYPE_IS_FRAGMENT ? 0 : typeLength);
   return depthOf(records, documentAt, documentAt + records.readUInt32LE(at + OFFSET_DOCUMENT_LENGTH));
-}
-
-/** Names are short: a loop beats the call into native code. */
-function isAt(name: Buffer, records: Buffer, start: number, end: number): boolean {
-  if (name.length !== end - start) return false;
-  for (let index = 0; index < name.length; index += 1) if (name[index] !== records[start + index]) return false;
-  return true;
-}
-
-/** FNV-1a. */
-function hashOf(bytes: Uint8Array, start: number, end: number): number {
-  let hash = HASH_START;
-  for (let at = start; at < end; at += 1) hash = Math.imul(hash ^ (bytes[at] as number), HASH_FACTOR);
-  return hash;
 }

@@ -1,5 +1,10 @@
 /** MEASUREMENT records for tests of bindings. */
-import { encodeMeasurement } from '../../../src/ingest/measurements/record.ts';
+import { nextAt } from '../../../src/ingest/journal/record-layout.ts';
+import {
+  decodeMeasurement,
+  type DecodedMeasurement,
+  encodeMeasurement,
+} from '../../../src/ingest/measurements/record.ts';
 
 export interface TestMeasurement {
   readonly source?: number;
@@ -33,3 +38,9 @@ export const recordOf = ({
       return { fragment, series, value, unit: 'C' };
     }),
   });
+
+/** The measurements of MEASUREMENT records that lie one behind the other. */
+export function* measurementsOf(records: Uint8Array): Generator<DecodedMeasurement> {
+  const bytes = Buffer.from(records.buffer, records.byteOffset, records.length);
+  for (let at = 0; at < bytes.length; at = nextAt(bytes, at)) yield decodeMeasurement(bytes, at);
+}

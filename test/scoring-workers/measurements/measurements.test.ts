@@ -4,33 +4,39 @@ import { documentText } from '../../../src/ingest/measurements/record.ts';
 import { parseMeasurement } from '../../../src/ingest/measurements/parse.ts';
 import { InputReader } from '../../../src/scoring-workers/measurements/input-reader.ts';
 import type { Plan } from '../../../src/scoring-workers/measurements/plan.ts';
-import { measurementsOf, scoreMeasurements } from '../../../src/scoring-workers/measurements/score.ts';
+import { scoreMeasurements } from '../../../src/scoring-workers/measurements/score.ts';
 import type { InputRecord, OutputRecord } from '../../../src/scoring-workers/pmml/engine.ts';
-import { recordOf } from '../../helpers/scoring/measured.ts';
+import { measurementsOf, recordOf } from '../../helpers/scoring/measured.ts';
 
 const inputs = [
   { name: 'a', type: 'oven', series: 't' },
   { name: '__proto__', type: 'door', series: 'open' },
 ];
-const [ONE] = measurementsOf(recordOf({ type: 'x', values: { 'oven.t': 1, 'door.open': 2, 'oven.open': 9 } }));
-const [PART] = measurementsOf(recordOf({ type: 'x', values: { 'oven.t': 1 } }));
-const [TYPED] = measurementsOf(recordOf({ type: 'door', values: { 'oven.t': 1, 'else.open': 4, 'oven.t2': 5 } }));
-const [NONE] = measurementsOf(recordOf({ type: 'x', values: { 'fridge.t': 1 } }));
+const ONE = recordOf({ type: 'x', document: '{"a":"ü"}', values: { 'oven.t': 1, 'door.open': 2, 'oven.open': 9 } });
+const PART = recordOf({ type: 'x', values: { 'oven.t': 1 } });
+const TYPED = recordOf({ type: 'door', values: { 'oven.t': 1, 'else.open': 4, 'oven.t2': 5 } });
+const NONE = recordOf({ type: 'x', values: { 'fridge.t': 1 } });
+/** Its type is its fragment, which is not written twice. */
+const PLAIN = recordOf({ type: 'oven', values: { 'oven.t': 3, 'oven.t2': 4 } });
 
 t.test('values by fragment or type, and series', async (t) => {
   const all = new InputReader({ inputs, allowsMissing: false });
-  t.same(Object.entries(all.read(ONE!) ?? {}), [
+  t.same(Object.entries(all.read(ONE, 0) ?? {}), [
     ['a', 1],
     ['__proto__', 2],
   ]);
-  t.same(Object.entries(all.read(TYPED!) ?? {}), [
+  t.same(Object.entries(all.read(TYPED, 0) ?? {}), [
     ['a', 1],
     ['__proto__', 4],
   ]);
-  t.equal(all.read(PART!), undefined, 'an input is missing');
+  t.equal(all.read(PART, 0), undefined, 'an input is missing');
   const some = new InputReader({ inputs, allowsMissing: true });
-  t.same(Object.entries(some.read(PART!) ?? {}), [['a', 1]]);
-  t.equal(some.read(NONE!), undefined, 'all are missing');
+  t.same(Object.entries(some.read(PART, 0) ?? {}), [
+    ['a', 1],
+    ['__proto__', null],
+  ]);
+  t.same(Object.entries(some.read(Buffer.concat([ONE, PLAIN]), ONE.length) ?? {})[0], ['a', 3], 'of the second record');
+  t.equal(some.read(NONE, 0), undefined, 'all are missing');
 });
 
 /** Tells what it was given. */

@@ -1,8 +1,7 @@
 /** What waits for bindings is bounded, and the oldest is shed (docs/reference/limits.md, scoring/bindings-backlog). */
 import t from 'tap';
 import { Backlog, type BacklogOptions, ChunkList, TenantBacklog } from '../../../src/scoring/bindings/backlog.ts';
-import { measurementsOf } from '../../../src/scoring-workers/measurements/score.ts';
-import { recordOf } from '../../helpers/scoring/measured.ts';
+import { measurementsOf, recordOf } from '../../helpers/scoring/measured.ts';
 
 function backlog(bounds: Partial<BacklogOptions> = {}) {
   const counted = new Map<string, number>();

@@ -5,8 +5,7 @@ import type { BindingOutput } from '../../../src/model/entities/scoring/binding.
 import { PlatformError } from '../../../src/model/errors.ts';
 import { Delivery } from '../../../src/scoring/bindings/delivery.ts';
 import type { Measured, OutputValue } from '../../../src/scoring-workers/measurements/plan.ts';
-import { measurementsOf } from '../../../src/scoring-workers/measurements/score.ts';
-import { recordOf } from '../../helpers/scoring/measured.ts';
+import { measurementsOf, recordOf } from '../../helpers/scoring/measured.ts';
 import { untilTurn } from '../../helpers/until.ts';
 
 const MARK = { depth: 1, model: 'm', version: 'v', bindingId: '5' };
