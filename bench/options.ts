@@ -22,6 +22,8 @@ export interface Options {
   server: string | undefined;
   idleConnections: number;
   storedMeasurements: number;
+  /** Of the scenario `recent`. */
+  recentMeasurements: number;
   /** Sizes of the scenario `lists`. */
   lists: { objects: number; alarms: number; events: number; others: number; requests: number };
   list: boolean;
@@ -41,6 +43,7 @@ export const USAGE = `npm run bench -- [options]
   --server <file>       entry of another build of the server (dist/src/main.js)
   --idle <n>            idle connections (10000)
   --stored <n>          stored measurements for the queries (10000000)
+  --recent <n>          stored measurements of the scenario recent (7000000)
   --list-objects <n>    managed objects of the scenario lists (1000000)
   --list-alarms <n>     its alarms (1000000)
   --list-events <n>     its events (10000000)
@@ -69,6 +72,7 @@ export function parseOptions(args: string[], defaultOut: string): Options {
       server: { type: 'string' },
       idle: { type: 'string' },
       stored: { type: 'string' },
+      recent: { type: 'string' },
       'list-objects': { type: 'string' },
       'list-alarms': { type: 'string' },
       'list-events': { type: 'string' },
@@ -101,6 +105,7 @@ export function parseOptions(args: string[], defaultOut: string): Options {
     server: values.server,
     idleConnections: positive('--idle', values.idle, 10_000),
     storedMeasurements: positive('--stored', values.stored, quick ? 1_000_000 : 10_000_000),
+    recentMeasurements: positive('--recent', values.recent, quick ? 700_000 : 7_000_000),
     lists: {
       objects: positive('--list-objects', values['list-objects'], 1_000_000),
       alarms: positive('--list-alarms', values['list-alarms'], 1_000_000),

@@ -132,6 +132,23 @@ export const TARGETS: readonly TargetFigure[] = [
     atMost: 50,
     unit: 'ms',
   },
+  ...[
+    ['last 100 of a device, at rest', 'p50Ms', 6],
+    ['last 100 of a device, at rest', 'p99Ms', 20],
+    ['last 100 of a device, beside load', 'p99Ms', 30],
+    ['newest 100 of the tenant, at rest', 'p99Ms', 50],
+    ['newest 100 of the tenant, beside load', 'p99Ms', 50],
+    ['total of a device, at rest', 'p50Ms', 20],
+    ['two hours, raw, beside load', 'p99Ms', 40],
+    ['two hours, by minute, beside load', 'p99Ms', 40],
+  ].map(([subject, value, atMost]) => ({
+    what: `${subject}, ${value === 'p50Ms' ? 'p50' : 'p99'}`,
+    scenario: 'recent',
+    subject: String(subject),
+    value: String(value),
+    atMost: Number(atMost),
+    unit: 'ms',
+  })),
   ...['8 over http', '64 over http', '8 over mqtt', '64 over mqtt'].map((subject) => ({
     what: `PUBACK beside wrong passwords, ${subject}, p99`,
     scenario: 'password-flood',

@@ -15,6 +15,7 @@ import { pmmlForest, pmmlUpload } from './pmml-forests.ts';
 import { pmmlApply, pmmlWorkers } from './pmml-server.ts';
 import { pmml } from './pmml.ts';
 import { queries } from './queries.ts';
+import { recent } from './recent.ts';
 import { restart } from './restart.ts';
 import { scoringJob } from './scoring-job.ts';
 import { topics } from './topics.ts';
@@ -32,6 +33,7 @@ export const SCENARIOS: readonly Scenario[] = [
   idleConnections,
   newConnections,
   queries,
+  recent,
   restart,
   soak,
   cluster,

@@ -2,9 +2,10 @@
 import type { ExportReaders, ListReaders } from '../../history/readers.ts';
 import type { ApiRequest } from '../request/request.ts';
 
-export function listReaders({ platform, tenant, history }: ApiRequest): ListReaders {
+export function listReaders({ platform, tenant, history, skipsFlush }: ApiRequest): ListReaders {
   const { documents, totals, refusals, config } = platform;
-  return { tenant, history, documents, totals, refusals, textBytesMax: config.jsonBodyMaxBytes };
+  const recent = skipsFlush ? undefined : platform.recent;
+  return { tenant, history, documents, totals, recent, refusals, textBytesMax: config.jsonBodyMaxBytes };
 }
 
 export function exportReaders(request: ApiRequest): ExportReaders {

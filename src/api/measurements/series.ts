@@ -1,5 +1,6 @@
 /** Series of one source over time, with aggregation (docs/spec/measurements.md#series). */
 import Type from 'typebox';
+import { isEntityId } from '../../model/entities/entity-id.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import type { ApiRequest } from '../request/request.ts';
@@ -7,10 +8,13 @@ import { limitSources } from '../../history/access.ts';
 import { HistoryFilter } from '../../history/filter.ts';
 import { MEASUREMENT_READ, UNIT_HEADERS, unitsOf } from './measurements.ts';
 import { isOwner, reachOf, typesHeld } from '../lists/owner.ts';
+import { listReaders } from '../lists/readers.ts';
 import { RANGE, REVERT, list, text } from '../request/schema/query-parameters.ts';
 import { found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
+import { addNames } from '../../history/measurements/rows.ts';
+import { recentSeries } from '../../history/measurements/recent-series.ts';
 import { SERIES_FUNCTIONS, SeriesReader } from '../../history/measurements/series.ts';
 import type { SeriesFunction, SeriesRow } from '../../history/measurements/series.ts';
 import { convertCombined, convertUnit } from '../../model/documents/units.ts';
@@ -81,7 +85,10 @@ async function read(
       limit: `at most ${SERIES_MAX} names`,
     });
   }
-  if (names.length > 0) filter.add(`concat(fragment, '.', series) IN ${filter.bind('Array(String)', names)}`);
+  if (names.length > 0) {
+    addNames(filter, names);
+    filter.add(`concat(fragment, '.', series) IN ${filter.bind('Array(String)', names)}`);
+  }
   const range = {
     from: query.time('dateFrom') as number,
     to: query.time('dateTo') as number,
@@ -89,6 +96,12 @@ async function read(
     functions: functionsOf(request),
     isDescending: query.isTrue('revert'),
   };
+  const source = query.text('source') ?? '';
+  const recent =
+    isOwn && isEntityId(source)
+      ? await recentSeries(listReaders(request), Number(source), range, names, VALUES_MAX + 1)
+      : undefined;
+  if (recent !== undefined) return { rows: recent, isCut: false };
   // One more than allowed shows that there are more.
   const reader = new SeriesReader(request.history, filter, range, VALUES_MAX + 1);
   const rows = await reader.read();

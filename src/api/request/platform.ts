@@ -19,6 +19,7 @@ import type { TrustedProxies } from '../../config/trusted-proxies.ts';
 import type { JsonMeasurementIntake } from '../../ingest/measurements/intake.ts';
 import type { RetentionPort } from '../../model/entities/retention.ts';
 import type { Exports } from '../../history/exports.ts';
+import type { RecentReader } from '../../ports/recent-measurements.ts';
 import type { TotalCache } from '../../history/total-cache.ts';
 import type { BasicRestrictions } from '../../accounts/login/options.ts';
 import type { CertificateLogins } from '../../accounts/certificates/login.ts';
@@ -178,6 +179,8 @@ export interface Platform {
   readonly blobs: Blobs;
   readonly retiredContents: RetiredContents;
   readonly totals: TotalCache;
+  /** The newest measurements in memory; absent in a cluster. */
+  readonly recent?: RecentReader | undefined;
   readonly exports: Exports;
   readonly availability: AvailabilityPort;
   /** What the protocols of devices noted; without it none is known. */

@@ -1,4 +1,5 @@
 /** Pages of measurements (docs/spec/measurements.md#filters). */
+import { isEntityId } from '../../model/entities/entity-id.ts';
 import { isNoPage } from '../../model/documents/page.ts';
 import type { Page } from '../../model/documents/page.ts';
 import { BOUNDED_RESULT } from '../../pacing/page-limits.ts';
@@ -8,7 +9,9 @@ import { HistoryFilter } from '../filter.ts';
 import { OF_VALUES, addParameters } from '../parameters.ts';
 import type { ParameterValues } from '../parameters.ts';
 import type { ListReaders } from '../readers.ts';
-import { cachedTotal } from '../totals.ts';
+import { cachedTotal, countOf } from '../totals.ts';
+import { recentPage } from './recent-page.ts';
+import type { KeySelection } from './recent-page.ts';
 import { MEASUREMENT_COLUMNS } from './rows.ts';
 import type { MeasurementRow } from './rows.ts';
 
@@ -30,6 +33,8 @@ export interface MeasurementSelection {
   readonly allParts: string;
   /** Those of `outer` that are about the table's key alone. */
   readonly ofKey: string;
+  /** All that it selects by, where that is the table's key alone. */
+  readonly byKey: KeySelection | undefined;
 }
 
 const pick = (values: ParameterValues, isWanted: (name: string) => boolean): ParameterValues =>
@@ -59,7 +64,15 @@ export function selectMeasurements(
   const hit = filter.apart((part) => addParameters(part, 'measurements', ofValues));
   const isOnHeads = hit === '';
   filter.add(isOnHeads ? 'part = 0' : hit);
-  return { filter, isOnHeads, allParts: outer, outer, hit, ofKey };
+  return { filter, isOnHeads, allParts: outer, outer, hit, ofKey, byKey: keySelection(values, reach) };
+}
+
+function keySelection(values: ParameterValues, reach: Reach | undefined): KeySelection | undefined {
+  const { source, dateFrom: from, dateTo: to, ...others } = values;
+  if (reach !== undefined || Object.values(others).some((value) => value !== undefined)) return undefined;
+  if (source !== undefined && !isEntityId(String(source))) return undefined;
+  const numberOf = (value: typeof source): number | undefined => (value === undefined ? undefined : Number(value));
+  return { source: numberOf(source), from: numberOf(from), to: numberOf(to) };
 }
 
 /**
@@ -99,6 +112,9 @@ export async function measurementPage(
   isLatestFirst: boolean,
 ): Promise<MeasurementRow[]> {
   if (isNoPage(page)) return [];
+  const { byKey } = selection;
+  const recent = byKey === undefined ? undefined : await recentPage(readers, byKey, page, isLatestFirst);
+  if (recent !== undefined) return recent;
   const first = await firstRows(readers, selection, page, isLatestFirst);
   if (first !== undefined) return first;
   const { filter, isOnHeads, ofKey } = selection;
@@ -113,13 +129,18 @@ export async function measurementPage(
 }
 
 /** @returns undefined when the page does not want it, or the user sees only a part of the inventory. */
-export function measurementTotal(
+export async function measurementTotal(
   readers: ListReaders,
-  { filter, isOnHeads }: MeasurementSelection,
+  { filter, isOnHeads, byKey }: MeasurementSelection,
   page: Page,
-): Promise<number> | undefined {
+): Promise<number | undefined> {
   if (!page.wantsTotal || filter.isOfPart) return undefined;
+  const { recent, tenant, history } = readers;
   const what = isOnHeads ? 'count()' : 'uniqExact(id)';
   const sql = `SELECT ${what} AS total FROM measurements WHERE ${filter.where}`;
-  return cachedTotal(readers, filter.statement(['measurements'], sql));
+  const statement = filter.statement(['measurements'], sql);
+  if (recent === undefined || byKey?.source === undefined || byKey.from !== undefined || byKey.to !== undefined)
+    return cachedTotal(readers, statement);
+  const { source } = byKey;
+  return recent.total(tenant, source) ?? recent.counted(tenant, source, () => countOf(history, statement));
 }

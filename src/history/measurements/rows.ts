@@ -1,5 +1,6 @@
 /** Rows of measurements (store/clickhouse/schema.ts). */
 import type { HistoryReader } from '../../ports/history-reader.ts';
+import type { HistoryFilter } from '../filter.ts';
 
 /** One value of a measurement, as selected by MEASUREMENT_COLUMNS. */
 export interface MeasurementRow {
@@ -24,6 +25,18 @@ export const MEASUREMENT_COLUMNS =
 export function measurementRows(history: HistoryReader, tenant: number, id: string): Promise<MeasurementRow[]> {
   const sql = `SELECT ${MEASUREMENT_COLUMNS} FROM measurements WHERE tenant = {tenant:UInt32} AND id = {id:UInt64} ORDER BY part`;
   return history.query<MeasurementRow>({ sql, params: { id: Number(id) }, tables: ['measurements'], tenant });
+}
+
+/**
+ * Leaves out values of fragments and series that none of the names has: the engine compares the texts of these columns
+ * once for each part. Pairs of both that are not a name stay, and everything where a name may be divided in two ways.
+ * @param names `<fragment>.<series>`.
+ */
+export function addNames(filter: HistoryFilter, names: readonly string[]): void {
+  const parts = names.map((name) => name.split('.', 3));
+  if (parts.some(({ length }) => length !== 2)) return;
+  filter.textIn('fragment', [...new Set(parts.map(([fragment]) => fragment))]);
+  filter.textIn('series', [...new Set(parts.map(([, series]) => series))]);
 }
 
 /** Names that are told of one source. */

@@ -75,7 +75,7 @@ export type MayRestore = (shard: number) => Promise<boolean>;
 
 export interface HistoryInsertOptions {
   readonly history: HistoryWriter;
-  readonly quarantine: Quarantine;
+  readonly quarantine: Pick<Quarantine, 'has' | 'add'>;
   readonly log: Log;
   /** Default UNCERTAIN_TRIES. */
   readonly uncertainTries?: number;

@@ -40,7 +40,7 @@ export interface ProjectorOptions {
   readonly history: HistoryWriter;
   readonly progress: ProjectorProgress;
   /** Takes what the history store refuses for what it is. */
-  readonly quarantine: Quarantine;
+  readonly quarantine: Pick<Quarantine, 'has' | 'add'>;
   readonly rowsMax: number;
   /** Of the inserts while little comes; see HOLD_FACTOR. */
   readonly intervalMs: number;

@@ -41,6 +41,7 @@ import { SecretsFile } from '../../operate/secrets-file.ts';
 import { InProcessLiveBus } from '../../realtime/bus/live-bus.ts';
 import { DocumentHierarchy } from '../../realtime/bayeux/document-hierarchy.ts';
 import { Forwarding } from '../../realtime/notifications/forwarding.ts';
+import { RecentMeasurements } from '../../ingest/recent/measurements.ts';
 import { ClickHouse } from '../../store/clickhouse/adapter.ts';
 import { ClickHouseHistoryReader } from '../../store/clickhouse/reader.ts';
 import { ClickHouseHistoryWriter } from '../../store/clickhouse/writer.ts';
@@ -122,6 +123,7 @@ export class SingleNode implements ServerCore {
   /** Where keys of content are kept: what none of them names is removed. A part that stores content adds one. */
   readonly blobReferences: BlobReferences[] = [];
   readonly events = new CoreEvents();
+  readonly recent = new RecentMeasurements(Date.now);
   readonly sessions = undefined;
   readonly receivers = undefined;
   readonly receipts = undefined;
@@ -179,7 +181,7 @@ export class SingleNode implements ServerCore {
       now: Date.now,
     });
     this.disk = new DiskGuard({ path: data, freeBytesMin: config.diskFreeMinBytes, log });
-    this.#writer = new ClickHouseHistoryWriter(clickHouse);
+    this.#writer = new ClickHouseHistoryWriter(clickHouse, this.recent);
     const fatal = (error: Error): void => {
       log.error(
         { err: error, freeBytes: this.disk.freeBytes },
@@ -212,7 +214,9 @@ export class SingleNode implements ServerCore {
         });
       },
       onDecided: ({ firstSeq, lastSeq, records, rows, isReplay }) => {
-        if (!isReplay) this.projector.offer(firstSeq, lastSeq, records, rows);
+        if (isReplay) return;
+        this.recent.take(records);
+        this.projector.offer(firstSeq, lastSeq, records, rows);
       },
     });
     this.intake = new GroupCommit({
@@ -235,7 +239,14 @@ export class SingleNode implements ServerCore {
       history: this.#writer,
       progress: new ProjectorMemory(this.documents, this.actors),
       log,
-      quarantine: this.quarantine,
+      quarantine: {
+        has: (key) => this.quarantine.has(key),
+        // What is set aside is not in the history: it is not told from memory either.
+        add: (entry) => {
+          this.recent.forgetAll();
+          return this.quarantine.add(entry);
+        },
+      },
       rowsMax: config.projectorBatchRows,
       intervalMs: config.projectorIntervalMs,
       runDeletion: (command) => this.deletion.run(command),
@@ -398,7 +409,23 @@ export class SingleNode implements ServerCore {
   }
 
   registerMetrics(): void {
-    registerParts(this.metrics, this.#parts);
+    const { metrics, recent } = this;
+    registerParts(metrics, this.#parts);
+    metrics.gauge(
+      'millrace_recent_measurements_bytes',
+      'Memory of the newest measurements that are asked for',
+      () => recent.bytes,
+    );
+    metrics.total(
+      'millrace_recent_measurements_answered_total',
+      'Pages and totals of measurements that were answered from memory',
+      () => recent.answeredCount,
+    );
+    metrics.total(
+      'millrace_recent_measurements_asked_total',
+      'Pages and totals of the newest measurements for which the history was asked',
+      () => recent.askedCount,
+    );
   }
 
   get #parts(): readonly ObservedPart[] {

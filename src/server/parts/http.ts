@@ -127,6 +127,7 @@ export function httpServer(
     connections,
     statisticsFiles: statistics.statisticsFiles,
     totals: new TotalCache(Date.now),
+    recent: core.recent,
     exports: new Exports(metrics),
     retention: {
       defaultDays: config.retentionDefaultDays,

@@ -68,7 +68,7 @@ export function retentionPart(core: ServerCore, clock: ClockTrust): RetentionPar
     },
     store: new RetentionRemoval({
       refusals: metrics,
-      history: new ClickHouseRetention(core.clickHouse),
+      history: new ClickHouseRetention(core.clickHouse, core.recent),
       counted: core.historyReader,
       commands,
       documents,

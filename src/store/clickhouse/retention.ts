@@ -7,6 +7,7 @@ import { HistoryFilter } from '../../history/filter.ts';
 import { addParameters } from '../../history/parameters.ts';
 import type { RetentionChunk, RetentionTarget } from '../../model/entities/retention.ts';
 import { ANY } from '../../model/entities/retention.ts';
+import type { DeletionWatch } from '../../ports/deletion-watch.ts';
 import type { EntityKind, RetentionHistory, RowKind } from '../../ports/retention-history.ts';
 import type { ClickHouse } from './adapter.ts';
 import { exceptionCodeOf } from './adapter.ts';
@@ -70,9 +71,12 @@ class Condition {
 
 export class ClickHouseRetention implements RetentionHistory {
   readonly #clickHouse: ClickHouse;
+  readonly #watch: DeletionWatch | undefined;
 
-  constructor(clickHouse: ClickHouse) {
+  /** @param watch told of deletions of measurements. */
+  constructor(clickHouse: ClickHouse, watch?: DeletionWatch) {
     this.#clickHouse = clickHouse;
+    this.#watch = watch;
   }
 
   async nextMonth(
@@ -145,6 +149,20 @@ export class ClickHouseRetention implements RetentionHistory {
     requireRoom: () => void = () => undefined,
   ): Promise<void> {
     if (!/^\d{6}$/.test(month)) throw new Error(`no month: ${month}`);
+    if (kind !== 'MEASUREMENT') return this.#removeMonth(kind, tenant, target, month, requireRoom);
+    const deletion = `retention/${month}`;
+    this.#watch?.hold(tenant, deletion);
+    await this.#removeMonth(kind, tenant, target, month, requireRoom);
+    this.#watch?.release(tenant, deletion);
+  }
+
+  async #removeMonth(
+    kind: RowKind,
+    tenant: number,
+    target: RetentionTarget,
+    month: string,
+    requireRoom: () => void,
+  ): Promise<void> {
     const table = TABLES[kind];
     await this.#dropParts(kind, tenant, target, month);
     const condition = new Condition(tenant);

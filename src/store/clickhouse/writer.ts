@@ -10,6 +10,7 @@ import type {
 } from '../../ingest/projector/history-writer.ts';
 import type { MeasurementColumns } from '../../ingest/measurements/columns.ts';
 import type { DataDelete } from '../../model/commands/deletion.ts';
+import type { DeletionWatch } from '../../ports/deletion-watch.ts';
 import { exceptionCodeOf } from './adapter.ts';
 import type { ClickHouse } from './adapter.ts';
 import { refusing } from './history-refusals.ts';
@@ -28,12 +29,18 @@ const FREE_BYTES = `SELECT minOrNull(free) AS freeBytes FROM (
   GROUP BY policy_name)`;
 /** What the client says when a request has no answer within its time. */
 const TIMED_OUT = 'Timeout error.';
+/** Name of the deletion of all that a tenant has. */
+const OF_TENANT = 'tenant';
+
 export class ClickHouseHistoryWriter implements HistoryWriter {
   readonly #clickHouse: ClickHouse;
   readonly #tables: HistoryTables;
+  readonly #watch: DeletionWatch | undefined;
 
-  constructor(clickHouse: ClickHouse) {
+  /** @param watch told of deletions of measurements. */
+  constructor(clickHouse: ClickHouse, watch?: DeletionWatch) {
     this.#clickHouse = clickHouse;
+    this.#watch = watch;
     this.#tables = new HistoryTables(clickHouse);
   }
 
@@ -101,6 +108,8 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
     // Most deleted objects never measured anything, ids may name nothing, and a mutation looks at every part.
     const isOfSome = ['source', 'sources', 'id', 'ids'].some((name) => filter[name] !== undefined);
     if (isOfSome && !isBegun && !(await this.#isAny(selected, { ...params, seq }))) return 'done';
+    const mark = `data-deletion/${tenant}/${seq}/${receivedAt}`;
+    this.#watch?.hold(tenant, mark);
     // All rows of a measurement are in one part, which is replaced as a whole: the inner query finds all of them or
     // none.
     const ofAll = `tenant = {tenant:UInt32} AND id IN (SELECT id FROM measurements WHERE ${selected})`;
@@ -111,7 +120,9 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
       condition,
       params: { ...params, seq },
     };
-    return advance(this.#clickHouse, statement, `data-deletion/${tenant}/${seq}/${receivedAt}`, isBegun);
+    const state = await advance(this.#clickHouse, statement, mark, isBegun);
+    if (state === 'done') this.#watch?.release(tenant, mark);
+    return state;
   }
 
   async #isAny(where: string, params: Record<string, unknown>): Promise<boolean> {
@@ -138,12 +149,14 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
   /** Rows of a tenant that exists no more. Repeatable. */
   async deleteTenant(tenant: number): Promise<void> {
     await this.createTables();
+    this.#watch?.hold(tenant, OF_TENANT);
     for (const table of TENANT_TABLES)
       await carryOut(this.#clickHouse, {
         ...deletingHead(table),
         condition: 'tenant = {tenant:UInt32}',
         params: { tenant },
       });
+    this.#watch?.release(tenant, OF_TENANT);
   }
 
   async select(

@@ -58,3 +58,75 @@ t.test('pages of one source follow each other without a gap, in both directions'
     }
   }
 });
+
+t.test('what was asked for before is told as it is now', async (t) => {
+  const id = await rest.createDevice('Recent');
+  const other = await rest.createDevice('Another');
+  const now = Date.now();
+  const post = async (source: string, time: number, mode?: string): Promise<string> => {
+    const made = await rest.request('POST', '/measurement/measurements', {
+      body: {
+        source: { id: source },
+        type: 't',
+        time: new Date(time).toISOString(),
+        'f-x': { s: { value: time, unit: 'é' }, z: { value: 1 } },
+        more: { a: [1] },
+      },
+      headers: mode === undefined ? {} : { 'x-cumulocity-processing-mode': mode },
+    });
+    t.equal(made.status, 201);
+    return made.json.id;
+  };
+  const ask = async (query: string): Promise<{ ids: string[]; total: number; measurements: object[] }> => {
+    const { measurements, statistics } = await rest.read(
+      `/measurement/measurements?pageSize=3&withTotalElements=true&${query}`,
+    );
+    const ids = (measurements as { id: string }[]).map((measurement) => measurement.id);
+    return { ids, total: statistics.totalElements, measurements };
+  };
+  const first = await post(id, now - 5_000);
+  t.same((await ask(`source=${id}&revert=true`)).ids, [first]);
+  const late = await post(id, now - 86_400_000);
+  const second = await post(id, now - 4_000);
+  await post(id, now, 'TRANSIENT');
+  await post(other, now - 1_000);
+  const third = await post(id, now - 3_000);
+  const known = await ask(`source=${id}&revert=true`);
+  t.same(known.ids, [third, second, first]);
+  t.equal(known.total, 4);
+  t.same((await ask(`source=${id}`)).ids, [late, first, second], 'oldest first');
+  t.same((await ask(`source=${id}&revert=true&currentPage=2`)).ids, [late]);
+  t.same((await ask(`source=${id}&revert=true&dateTo=${new Date(now - 4_000).toISOString()}`)).ids, [
+    second,
+    first,
+    late,
+  ]);
+  const hours = `dateFrom=${new Date(now - 7_200_000).toISOString()}&dateTo=${new Date(now + 60_000).toISOString()}`;
+  // Another filter is answered by the history, and brings all into it.
+  await rest.read(`/measurement/measurements?source=${id}&type=t`);
+  for (const path of [
+    `/measurement/measurements?source=${id}&revert=true&pageSize=3&withTotalElements=true`,
+    `/measurement/measurements?source=${id}&${hours}&revert=true&pageSize=3`,
+    `/measurement/measurements/series?source=${id}&${hours}`,
+    `/measurement/measurements/series?source=${id}&${hours}&revert=true&series=f-x.s`,
+    `/measurement/measurements/series?source=${id}&${hours}&aggregationType=MINUTELY&aggregationFunction=count,max`,
+    `/measurement/measurements/series?source=${id}&${hours}&aggregationInterval=2s&aggregationFunction=avg`,
+  ]) {
+    const told = await rest.read(path);
+    const fromHistory = await rest.request('GET', path, { headers: { 'x-millrace-no-flush': 'true' } });
+    t.same(told, fromHistory.json, path);
+  }
+  const [byId] = known.measurements;
+  t.same(byId, await rest.read(`/measurement/measurements/${third}`), 'the same text as from the history');
+  t.equal((await rest.delete(`/measurement/measurements/${second}`)).status, 204);
+  for (const [revert, want] of [
+    ['&revert=true', [third, first, late]],
+    ['', [late, first, third]],
+  ] as const) {
+    const { ids, total } = await ask(`source=${id}${revert}`);
+    t.same(ids, want);
+    t.equal(total, 3);
+  }
+  t.equal((await rest.delete(`/inventory/managedObjects/${id}`)).status, 204);
+  t.same((await ask(`source=${id}&revert=true`)).ids, []);
+});

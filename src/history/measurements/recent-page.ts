@@ -1,0 +1,180 @@
+/** Pages of the newest and oldest measurements, from memory where they are known (ports/recent-measurements.ts), else filling it. */
+import type { Page } from '../../model/documents/page.ts';
+import { PlatformError } from '../../model/errors.ts';
+import { BOUNDED_RESULT } from '../../pacing/page-limits.ts';
+import type {
+  EdgeFound,
+  EdgeOf,
+  RecentMeasurement,
+  RecentRange,
+  RecentReader,
+} from '../../ports/recent-measurements.ts';
+import { HistoryFilter } from '../filter.ts';
+import type { ListReaders } from '../readers.ts';
+import { MEASUREMENT_COLUMNS } from './rows.ts';
+import type { MeasurementRow } from './rows.ts';
+
+/** What a list selects by the key of the table alone. */
+export interface KeySelection {
+  /** Undefined for all of the tenant. */
+  readonly source: number | undefined;
+  /** Both inclusive, ms since 1970. */
+  readonly from: number | undefined;
+  readonly to: number | undefined;
+}
+
+/** The newest of all are asked for only where the page may end with them, the oldest where it may begin with them. */
+const ENDS_LATELY_MS = 3_600_000;
+const BEGINS_EARLY_MS = 400 * 86_400_000;
+/** Rows of a measurement that are expected, then what is read in all when there are more. */
+const ROWS_FACTORS = [2, 16] as const;
+/**
+ * First reach of the window of time that the newest measurements are looked for in: the engine opens each part of the
+ * table that has other times only for its smallest and largest one (docs/internals/performance.md). A window that does
+ * not have enough is made as large as they seem to need, or this number of times larger when it is empty.
+ */
+const WINDOW_OF_SOURCE_MS = 3_600_000;
+const WINDOW_OF_TENANT_MS = 60_000;
+const WINDOW_GROWTH = 168;
+/** A larger one is without a beginning. */
+const WINDOW_MS_MAX = 400 * 86_400_000;
+
+/** @returns rows of the page; undefined when the history is to be asked for it as for any other page. */
+export async function recentPage(
+  readers: ListReaders,
+  { source, from, to }: KeySelection,
+  page: Page,
+  isLatestFirst: boolean,
+): Promise<MeasurementRow[] | undefined> {
+  const { recent, tenant } = readers;
+  const size = page.offset + page.size;
+  if (recent === undefined || size > recent.pageMax) return undefined;
+  const of: EdgeOf = { tenant, source, edge: isLatestFirst ? 'newest' : 'oldest' };
+  const range = { from, to, offset: page.offset, size: page.size };
+  const known = recent.find(of, range);
+  if (known !== undefined) return known.flatMap(rowsOf);
+  const now = recent.now();
+  const isNear = isLatestFirst ? (to ?? now) >= now - ENDS_LATELY_MS : (from ?? 0) <= now - BEGINS_EARLY_MS;
+  if (!isNear || recent.has(of, size)) return undefined;
+  return (await told(readers, recent, of, range, size))?.flatMap(rowsOf);
+}
+
+/** Longer times are not looked for in memory. */
+const SINCE_MS_MAX = 6 * 3_600_000;
+
+/** @returns all measurements of a source in a time that ends lately, in no order; undefined when they are not known. */
+export async function recentSince(
+  readers: ListReaders,
+  { source, from, to }: { readonly source: number; readonly from: number; readonly to: number },
+): Promise<readonly RecentMeasurement[] | undefined> {
+  const { recent, tenant } = readers;
+  if (recent === undefined || to - from > SINCE_MS_MAX || to < recent.now() - ENDS_LATELY_MS) return undefined;
+  const of: EdgeOf = { tenant, source, edge: 'newest' };
+  const range = { from, to, offset: 0, size: Infinity };
+  const known = recent.find(of, range);
+  if (known !== undefined || recent.has(of, recent.pageMax)) return known;
+  return told(readers, recent, of, range, recent.pageMax);
+}
+
+/** What the history tells. */
+async function told(
+  readers: ListReaders,
+  recent: RecentReader,
+  of: EdgeOf,
+  range: RecentRange,
+  size: number,
+): Promise<readonly RecentMeasurement[] | undefined> {
+  const read = (): Promise<EdgeFound> =>
+    of.edge === 'newest' ? newestOf(readers, of, size, recent.now()) : edgeRows(readers, filterOf(of), of, size);
+  try {
+    return await recent.edge(of, range, read);
+  } catch (error) {
+    // More was read than the page has: that may fit.
+    if (error instanceof PlatformError && error.code === 'general/page-too-large') return undefined;
+    throw error;
+  }
+}
+
+const filterOf = ({ tenant, source }: EdgeOf): HistoryFilter =>
+  new HistoryFilter(tenant).id('source', source === undefined ? undefined : String(source));
+
+/** From windows of time, newest first. */
+async function newestOf(readers: ListReaders, of: EdgeOf, size: number, now: number): Promise<EdgeFound> {
+  let windowMs = of.source === undefined ? WINDOW_OF_TENANT_MS : WINDOW_OF_SOURCE_MS;
+  while (windowMs < WINDOW_MS_MAX) {
+    const newest = await edgeRows(readers, filterOf(of).time('time', now - windowMs, undefined), of, size);
+    const found = newest.measurements.length;
+    // Where not all of the window was read, nothing before it is needed.
+    if (found >= size || !newest.isWhole) return { ...newest, isWhole: false };
+    windowMs *= found === 0 ? WINDOW_GROWTH : Math.ceil((2 * size) / found);
+  }
+  return edgeRows(readers, filterOf(of), of, size);
+}
+
+/** The first rows from the edge on, without the measurement that may not be whole. */
+async function edgeRows(
+  { history }: ListReaders,
+  filter: HistoryFilter,
+  { edge }: EdgeOf,
+  size: number,
+): Promise<EdgeFound> {
+  const order = ['time', 'id', 'part'].map((name) => `${name} ${edge === 'newest' ? 'DESC' : 'ASC'}`).join(', ');
+  let measurements: RecentMeasurement[] = [];
+  for (const factor of ROWS_FACTORS) {
+    // One more tells that the last one is whole.
+    const rowsMax = size * factor + 1;
+    const sql =
+      `SELECT ${MEASUREMENT_COLUMNS} FROM measurements WHERE ${filter.where} ` +
+      `ORDER BY ${order} LIMIT {rowsMax:UInt32}${BOUNDED_RESULT}`;
+    const rows = await history.query<MeasurementRow>(filter.statement(['measurements'], sql, { rowsMax }));
+    measurements = measurementsOf(edge === 'newest' ? rows : [...rows].reverse());
+    if (edge === 'oldest') measurements.reverse();
+    if (rows.length < rowsMax) return { page: size, measurements, isWhole: true };
+    measurements.pop();
+    if (measurements.length >= size) break;
+  }
+  return { page: size, measurements, isWhole: false };
+}
+
+/** @param rows those of one measurement together, its last value first. */
+function measurementsOf(rows: readonly MeasurementRow[]): RecentMeasurement[] {
+  const measurements: MeasurementRow[][] = [];
+  for (const row of rows) {
+    const last = measurements.at(-1);
+    if (last?.[0].entityId === row.entityId) last.push(row);
+    else measurements.push([row]);
+  }
+  return measurements.map((parts) => {
+    const [first] = parts;
+    return {
+      source: Number(first.sourceId),
+      id: Number(first.entityId),
+      time: Number(first.timeMs),
+      type: first.type,
+      document: parts[parts.length - 1].doc,
+      values: parts
+        .reverse()
+        .filter(({ fragment }) => fragment !== '')
+        .map(({ fragment, series, value, unit }) => ({ fragment, series, value, unit })),
+      form: Number(first.formText),
+    };
+  });
+}
+
+/** As the history gives them. */
+function rowsOf({ source, id, time, type, document, values, form }: RecentMeasurement): MeasurementRow[] {
+  const parts = values.length === 0 ? [{ fragment: '', series: '', value: 0, unit: '' }] : values;
+  const [entityId, sourceId, formText] = [String(id), String(source), String(form)];
+  return parts.map(({ fragment, series, value, unit }, part) => ({
+    entityId,
+    sourceId,
+    timeMs: time,
+    type,
+    fragment,
+    series,
+    value,
+    unit,
+    doc: part === 0 ? document : '',
+    formText,
+  }));
+}

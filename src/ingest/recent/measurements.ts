@@ -1,0 +1,280 @@
+/**
+ * What is asked for again and again of measurements: the newest and the oldest ones of a source or of a whole tenant,
+ * and how many a source has. It is answered without the history store, and without bringing into it what has just come.
+ * An entry is filled by the first who asks (history/measurements/recent-page.ts), takes what comes behind that from the
+ * groups of the journal, and ends with a deletion of its tenant. On a single node only, which sees all that is stored.
+ */
+import { COMMAND } from '../../model/commands/kinds.ts';
+import { isStored } from '../../model/commands/processing-mode.ts';
+import { OFFSET_ID, OFFSET_TIME, keyAt, kindAt, modeAt, nextAt, tenantAt } from '../journal/record-layout.ts';
+import { decodeMeasurement, isWholeMeasurement } from '../measurements/record.ts';
+import type { DeletionWatch } from '../../ports/deletion-watch.ts';
+import type {
+  EdgeFound,
+  EdgeOf,
+  RecentMeasurement,
+  RecentRange,
+  RecentReader,
+} from '../../ports/recent-measurements.ts';
+import { RecentList } from './list.ts';
+
+/**
+ * Memory of all entries, and their number. Beyond one of both the tenant with most bytes loses the entry that it asked
+ * for longest ago.
+ */
+const BYTES_MAX = 64 * 1024 * 1024;
+const ENTRIES_MAX = 4_096;
+/** Larger pages are not kept. */
+const PAGE_MAX = 500;
+/**
+ * What an entry takes since it was last read; with more it ends. One takes 1 to 2 µs, a query of the engine 10 to 90 ms
+ * (2026-11-26).
+ */
+const UNREAD_MAX = 10_000;
+/** Of a deletion that was not looked at any more: longer than the pauses of its job. */
+const HELD_MS = 600_000;
+/** Estimate of what an entry takes beside its measurements. */
+const ENTRY_BYTES = 500;
+/** Place of what is of a whole tenant: no source has this id. */
+const OF_TENANT = 0;
+
+/** What comes while the history is asked, of which its answer may have a part. */
+interface Filling {
+  readonly added: RecentMeasurement[];
+  /** What the history tells is not kept. */
+  isVoid: boolean;
+}
+
+class Entry {
+  newest: RecentList | undefined;
+  oldest: RecentList | undefined;
+  total: number | undefined;
+  filling: Filling | undefined;
+  /** Taken since it was last read. */
+  unread = 0;
+
+  get isEmpty(): boolean {
+    return this.newest === undefined && this.oldest === undefined && this.total === undefined;
+  }
+  get bytes(): number {
+    return ENTRY_BYTES + (this.newest?.bytes ?? 0) + (this.oldest?.bytes ?? 0);
+  }
+}
+
+/** Of one tenant. */
+class TenantEntries {
+  /** By source or OF_TENANT, in the order in which they were last asked for. */
+  readonly entries = new Map<number, Entry>();
+  /** Deletions under way, and until when they count. */
+  readonly held = new Map<string, number>();
+  bytes = 0;
+}
+
+export class RecentMeasurements implements RecentReader, DeletionWatch {
+  readonly pageMax = PAGE_MAX;
+  /** Pages and totals that were answered, and those for which the history is asked. */
+  answeredCount = 0;
+  askedCount = 0;
+  bytes = 0;
+  /** ms since 1970. */
+  readonly now: () => number;
+  readonly #bytesMax: number;
+  readonly #tenants = new Map<number, TenantEntries>();
+  #entriesCount = 0;
+
+  constructor(now: () => number, bytesMax = BYTES_MAX) {
+    this.now = now;
+    this.#bytesMax = bytesMax;
+  }
+
+  find({ tenant, source, edge }: EdgeOf, range: RecentRange): readonly RecentMeasurement[] | undefined {
+    const entry = this.#entryOf(tenant, source);
+    if (entry !== undefined) entry.unread = 0;
+    return this.#counted(entry?.[edge]?.find(range));
+  }
+
+  has({ tenant, source, edge }: EdgeOf, page: number): boolean {
+    return (this.#entryOf(tenant, source)?.[edge]?.page ?? 0) >= page;
+  }
+
+  total(tenant: number, source: number): number | undefined {
+    return this.#counted(this.#entryOf(tenant, source)?.total);
+  }
+
+  async edge(
+    { tenant, source, edge }: EdgeOf,
+    range: RecentRange,
+    read: () => Promise<EdgeFound>,
+  ): Promise<readonly RecentMeasurement[] | undefined> {
+    const told = await this.#filled(tenant, source ?? OF_TENANT, read, (entry, found, { added }) => {
+      const { page, measurements, isWhole } = found;
+      if (page > PAGE_MAX || (measurements.length === 0 && !isWhole)) return;
+      const list = new RecentList(edge, page, measurements, isWhole);
+      for (const item of added) if (list.reaches(item.time, item.id)) list.add(item);
+      entry[edge] = list;
+      entry.unread = 0;
+    });
+    return new RecentList(edge, told.page, told.measurements, told.isWhole).find(range);
+  }
+
+  async counted(tenant: number, source: number, read: () => Promise<number>): Promise<number> {
+    return this.#filled(tenant, source, read, (entry, total, { added }) => {
+      if (added.length === 0) entry.total = total;
+    });
+  }
+
+  async #filled<Found>(
+    tenant: number,
+    key: number,
+    read: () => Promise<Found>,
+    keep: (entry: Entry, found: Found, filling: Filling) => void,
+  ): Promise<Found> {
+    const filling: Filling = { added: [], isVoid: false };
+    const begun = this.#begin(tenant, key, filling);
+    if (begun === undefined) return read();
+    const { of, entry } = begun;
+    try {
+      const found = await read();
+      if (!filling.isVoid) this.#resized(of, entry, () => keep(entry, found, filling));
+      return found;
+    } finally {
+      if (entry.filling === filling) entry.filling = undefined;
+      if (!filling.isVoid && entry.isEmpty) this.#remove(tenant, of, key);
+      this.#cut();
+    }
+  }
+
+  /** @returns undefined when nothing is to be kept: during deletions, or as another query is under way for it. */
+  #begin(tenant: number, key: number, filling: Filling): { of: TenantEntries; entry: Entry } | undefined {
+    const of = this.#tenants.get(tenant) ?? new TenantEntries();
+    for (const [deletion, until] of of.held) if (until <= this.now()) of.held.delete(deletion);
+    const known = of.entries.get(key);
+    if (of.held.size > 0 || known?.filling !== undefined) return undefined;
+    const entry = known ?? new Entry();
+    entry.filling = filling;
+    this.#tenants.set(tenant, of);
+    if (known === undefined) {
+      of.entries.set(key, entry);
+      this.#entriesCount += 1;
+      this.#grow(of, entry.bytes);
+    }
+    return { of, entry };
+  }
+
+  /**
+   * Takes a group that was decided, before anything of it is acknowledged.
+   * @param records may change after the call.
+   */
+  take(records: Buffer): void {
+    if (this.#tenants.size === 0) return;
+    const view = new DataView(records.buffer, records.byteOffset, records.length);
+    for (let at = 0; at < records.length; at = nextAt(records, at)) {
+      const tenant = tenantAt(records, at);
+      const of = this.#tenants.get(tenant);
+      if (of === undefined) continue;
+      const kind = kindAt(records, at);
+      if (kind === COMMAND.MEASUREMENT) {
+        if (!isStored(modeAt(records, at)) || !isWholeMeasurement(view, at)) continue;
+        const source = keyAt(records, at);
+        this.#takeInto(tenant, of, source, records, at);
+        this.#takeInto(tenant, of, OF_TENANT, records, at);
+      } else if (kind === COMMAND.DATA_DELETE || kind === COMMAND.SOURCE_DELETE) {
+        this.forget(tenant);
+      }
+    }
+    this.#cut();
+  }
+
+  #takeInto(tenant: number, of: TenantEntries, key: number, records: Buffer, at: number): void {
+    const entry = of.entries.get(key);
+    if (entry === undefined) return;
+    const { newest, oldest, filling } = entry;
+    if (entry.total !== undefined) entry.total += 1;
+    const [time, id] = [records.readDoubleLE(at + OFFSET_TIME), records.readDoubleLE(at + OFFSET_ID)];
+    const lists = [newest, oldest].filter((list) => list?.reaches(time, id) === true);
+    if (lists.length === 0 && filling === undefined) return;
+    entry.unread += 1;
+    if (entry.unread > UNREAD_MAX) {
+      this.#remove(tenant, of, key);
+      return;
+    }
+    const item = decodeMeasurement(records, at);
+    filling?.added.push(item);
+    this.#resized(of, entry, () => {
+      for (const list of lists) list?.add(item);
+    });
+  }
+
+  /** What is known of the tenant, and what is being asked, is not true any more. */
+  forget(tenant: number): void {
+    const of = this.#tenants.get(tenant);
+    if (of === undefined) return;
+    for (const key of [...of.entries.keys()]) this.#remove(tenant, of, key);
+    if (of.held.size === 0) this.#tenants.delete(tenant);
+  }
+
+  /** The same of all tenants. */
+  forgetAll(): void {
+    for (const tenant of [...this.#tenants.keys()]) this.forget(tenant);
+  }
+
+  /** Nothing is kept of the tenant until `release`. */
+  hold(tenant: number, deletion: string): void {
+    this.forget(tenant);
+    const of = this.#tenants.get(tenant) ?? new TenantEntries();
+    of.held.set(deletion, this.now() + HELD_MS);
+    this.#tenants.set(tenant, of);
+  }
+
+  release(tenant: number, deletion: string): void {
+    this.#tenants.get(tenant)?.held.delete(deletion);
+    this.forget(tenant);
+  }
+
+  #entryOf(tenant: number, source: number | undefined): Entry | undefined {
+    const entries = this.#tenants.get(tenant)?.entries;
+    const key = source ?? OF_TENANT;
+    const entry = entries?.get(key);
+    if (entries === undefined || entry === undefined) return undefined;
+    entries.delete(key);
+    entries.set(key, entry);
+    return entry;
+  }
+
+  #counted<Known>(known: Known | undefined): Known | undefined {
+    if (known === undefined) this.askedCount += 1;
+    else this.answeredCount += 1;
+    return known;
+  }
+
+  #resized(of: TenantEntries, entry: Entry, change: () => void): void {
+    const before = entry.bytes;
+    change();
+    this.#grow(of, entry.bytes - before);
+  }
+
+  #grow(of: TenantEntries, bytes: number): void {
+    of.bytes += bytes;
+    this.bytes += bytes;
+  }
+
+  #remove(tenant: number, of: TenantEntries, key: number): void {
+    const entry = of.entries.get(key);
+    if (entry === undefined) return;
+    if (entry.filling !== undefined) entry.filling.isVoid = true;
+    of.entries.delete(key);
+    this.#entriesCount -= 1;
+    this.#grow(of, -entry.bytes);
+    if (of.entries.size === 0 && of.held.size === 0) this.#tenants.delete(tenant);
+  }
+
+  #cut(): void {
+    while (this.bytes > this.#bytesMax || this.#entriesCount > ENTRIES_MAX) {
+      let [tenant, largest] = [0, new TenantEntries()];
+      for (const [number, of] of this.#tenants) if (of.bytes > largest.bytes) [tenant, largest] = [number, of];
+      const [first] = largest.entries.keys();
+      if (first === undefined) return;
+      this.#remove(tenant, largest, first);
+    }
+  }
+}
