@@ -348,6 +348,8 @@ t.test('the latest values of several sources: further back only for those that h
     Object.values(asked.params).find((value) => Array.isArray(value));
   t.strictSame(wanted(api.fake.asked[0]), [1, 2], 'all of them at first');
   t.notOk(wanted(api.fake.asked[1])?.toString().startsWith('1'), 'then that which lacks one');
+  t.match(api.fake.asked[1].sql, 'time <=', 'of the time before');
+  t.notMatch(JSON.stringify(api.fake.asked[1].params), 'a.x', 'and only what it lacks');
   const many = Array.from({ length: 101 }, (_, index) => index + 1).join();
   for (const query of ['', '?source=1', '?series=a.x', `?source=${many}&series=a.x`, '?source=1&series=a,b,c,d,e,f'])
     t.equal((await api.call('GET', `${path}${query}`)).status, 422, query.slice(0, 40));
