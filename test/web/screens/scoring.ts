@@ -101,7 +101,7 @@ export async function scoringScreens(t: Test, console: ConsoleBrowser): Promise<
     await dialog.getByLabel(/^Cron expression/).fill('0 0 0 1 1 ?');
     await dialog.getByLabel(/^Data of the last seconds/).fill('3600');
     await dialog.getByRole('button', { name: 'New job' }).click();
-    await page.getByRole('button', { name: 'Run Daily now' }).click();
+    await page.getByRole('button', { name: 'Run now: Daily' }).click();
     await page.getByRole('button', { name: 'Results of run 1' }).click();
     await page
       .getByRole('cell', { name: /state: overheats/ })

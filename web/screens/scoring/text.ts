@@ -86,7 +86,7 @@ const en = {
   dataTo: 'Data to',
   jobCreated: (name: string) => `${name} is created`,
   runNow: 'Run now',
-  runNowTitle: (name: string) => `Run ${name} now`,
+  runNowTitle: (name: string) => `Run now: ${name}`,
   runsSoon: (name: string) => `${name} runs within seconds, as a job of its own`,
   copyJob: 'Copy',
   copyTitle: (name: string) => `Copy ${name}`,
