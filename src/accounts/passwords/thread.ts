@@ -14,6 +14,8 @@ export interface HashTask extends ScryptCost {
 }
 export type HashAnswer = { readonly key: Uint8Array } | { readonly failure: string };
 
+/** Wrong passwords may come in floods. */
+const NICENESS = 10;
 /** Beyond the memory that scrypt itself counts. */
 const SPARE_BYTES = 1_048_576;
 
@@ -26,5 +28,5 @@ function hash({ password, salt, keyBytes, ln, r, p }: HashTask): HashAnswer {
   }
 }
 
-yieldToOthers();
+yieldToOthers(NICENESS);
 parentPort?.on('message', (task: HashTask) => parentPort?.postMessage(hash(task)));

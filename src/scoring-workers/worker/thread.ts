@@ -9,7 +9,10 @@ import { PmmlReader } from '../pmml/read.ts';
 import type { Answer, ChannelMessage, LoadedMessage, Task, WorkerSettings } from '../protocol.ts';
 import { WorkerTasks } from './tasks.ts';
 
-yieldToOthers();
+/** More would stop scoring on a machine with other work. */
+const NICENESS = 3;
+
+yieldToOthers(NICENESS);
 const settings = workerData as WorkerSettings;
 const channel = new BroadcastChannel(settings.channel);
 const tasks = new WorkerTasks({ begin: (options) => new PmmlReader(options) }, settings, (tenant, bytes) => {

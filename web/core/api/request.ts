@@ -13,7 +13,7 @@ export interface Loaded<T> {
   readonly patch: (change: (data: T) => T) => void;
 }
 
-const asApiError = (error: unknown): ApiError =>
+export const asApiError = (error: unknown): ApiError =>
   error instanceof ApiError
     ? error
     : new ApiError({ status: 0, error: 'console', message: String(error), method: '', url: location.href });

@@ -4,9 +4,19 @@ import { user } from '../api/session.ts';
 import { setPreferences } from '../preferences.ts';
 import type { Preferences } from '../preferences.ts';
 
+/** The account takes one change after the other: each has those before it. */
+let sending: Promise<void> = Promise.resolve();
+
 /** @throws ApiError when the account does not take them: this browser has them all the same. */
-export async function keepPreferences(changes: Partial<Preferences>): Promise<void> {
+export function keepPreferences(changes: Partial<Preferences>): Promise<void> {
   setPreferences(changes);
+  const sent = sending.then(() => send(changes));
+  // Who made the change is told of its failure.
+  sending = sent.catch(() => undefined);
+  return sent;
+}
+
+async function send(changes: Partial<Preferences>): Promise<void> {
   const kept = user.peek()?.customProperties;
   // What was not chosen is not kept: it stays that of each browser.
   const console = { ...(kept?.['console'] as object | undefined), ...changes };

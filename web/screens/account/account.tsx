@@ -1,5 +1,7 @@
 /** The person's account: who, how the console looks, password, what can be undone. */
-import { useAction } from '../../core/api/request.ts';
+import { useState } from 'preact/hooks';
+import type { ApiError } from '../../core/api/error.ts';
+import { asApiError } from '../../core/api/request.ts';
 import { tenant, user } from '../../core/api/session.ts';
 import { keepPreferences } from '../../core/login/keep-preferences.ts';
 import { notify, runUndo, undoList } from '../../core/notices.ts';
@@ -24,8 +26,11 @@ const zones = (chosen: string): readonly string[] => [
 function Display() {
   const [words, shared] = [accountWords(), common()];
   const { theme, zone, language, density, hasKeys } = preferences.value;
-  const keep = useAction(keepPreferences);
-  const set = (changes: Partial<Preferences>): void => void keep.run(changes);
+  const [error, setError] = useState<ApiError>();
+  const set = (changes: Partial<Preferences>): void => {
+    setError(undefined);
+    keepPreferences(changes).catch((fault: unknown) => setError(asApiError(fault)));
+  };
   return (
     <Section title={words.display}>
       <div class="form">
@@ -61,7 +66,7 @@ function Display() {
         />
         <CheckField label={words.keys} isChecked={hasKeys} onChange={(isOn) => set({ hasKeys: isOn })} />
         <p class="field-hint">{words.kept}</p>
-        <FormFault error={keep.error} />
+        <FormFault error={error} />
       </div>
     </Section>
   );
