@@ -2,7 +2,7 @@
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci --ignore-scripts --no-audit --no-fund
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json ./
 COPY bin bin
 COPY src src
@@ -12,7 +12,7 @@ COPY docs/reference/limits.md docs/reference/limits.md
 # Of the HTTP library's binaries only that for this Node stays, of onnxruntime's only those for this machine.
 RUN node bin/build.mjs \
  && find dist/native -type f ! -name "*_$(node -p process.versions.modules).node" -delete \
- && npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
+ && (cd node_modules && rm -r esbuild @esbuild lucide leaflet uplot world-atlas uWebSockets.js) \
  && find node_modules/onnxruntime-node/bin/napi-v6 -mindepth 2 -maxdepth 2 -type d ! -path "*/linux/$(node -p process.arch)" -exec rm -r {} +
 
 FROM node:24-bookworm-slim

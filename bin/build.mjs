@@ -2,5 +2,5 @@
 import { checkNode, ensureBuilt, ensureInstalled } from './setup.mjs';
 
 checkNode();
-await ensureInstalled();
+await ensureInstalled({ isForDevelopment: false });
 process.exitCode = (await ensureBuilt()) ? 0 : 1;

@@ -6,7 +6,7 @@ import { checkNode, ensureBuilt, ensureInstalled, root, say } from './setup.mjs'
 
 checkNode();
 if (printHelp(['serve', ...process.argv.slice(2)])) process.exit(0);
-await ensureInstalled();
+await ensureInstalled({ isForDevelopment: false });
 if (!(await ensureBuilt())) {
   say('the build failed');
   process.exit(1);

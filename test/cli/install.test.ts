@@ -1,5 +1,5 @@
 /**
- * What `npm start` installs before it builds: all that the build needs, whatever the shell says about the environment.
+ * What `npm start` and `npm test` install before they build, whatever the shell says about the environment.
  */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -39,21 +39,26 @@ function makeClone(directory: string): void {
   cpSync(join(ROOT, 'bin'), join(directory, 'bin'), { recursive: true });
 }
 
-t.test('the packages of development are installed also under NODE_ENV=production', async (t) => {
+t.test('a start installs what the server needs, a test run all, also under NODE_ENV=production', async (t) => {
   const clone = scratchDirectory(t);
   makeClone(clone);
-  const install = `const { ensureInstalled } = await import(${JSON.stringify(pathToFileURL(join(clone, 'bin', 'setup.mjs')).href)}); await ensureInstalled();`;
   const environment = Object.fromEntries(
     Object.entries(cleanEnvironment({ NODE_ENV: 'production' })).filter(([name]) => !name.startsWith('npm_')),
   );
-  const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', install], {
-    cwd: clone,
-    env: environment,
-    encoding: 'utf8',
-  });
-  t.equal(status, 0, stderr);
-  for (const name of ['runtime', 'compiler'])
-    t.ok(existsSync(join(clone, 'node_modules', name, 'package.json')), `${name}\n${stderr}`);
+  const installed = (options: string): string[] => {
+    const setup = pathToFileURL(join(clone, 'bin', 'setup.mjs')).href;
+    const install = `const { ensureInstalled } = await import(${JSON.stringify(setup)}); await ensureInstalled(${options});`;
+    const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', install], {
+      cwd: clone,
+      env: environment,
+      encoding: 'utf8',
+    });
+    t.equal(status, 0, stderr);
+    return ['runtime', 'compiler'].filter((name) => existsSync(join(clone, 'node_modules', name, 'package.json')));
+  };
+  t.same(installed('{ isForDevelopment: false }'), ['runtime']);
+  t.same(installed(''), ['runtime', 'compiler']);
+  t.same(installed('{ isForDevelopment: false }'), ['runtime', 'compiler'], 'a start takes nothing away');
 });
 
 interface LockedPackage {
