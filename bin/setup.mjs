@@ -73,8 +73,9 @@ function isInstallStale(installed, isForDevelopment) {
   const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
   const isMissing = ([path, { version, dev, optional, devOptional, peer }]) => {
     if (dev && !isForDevelopment) return false;
-    const mayBeAbsent = installed[path] === undefined && (optional || devOptional || peer);
-    return path !== '' && installed[path]?.version !== version && !mayBeAbsent;
+    if (path === '') return false;
+    if (installed[path] === undefined) return !(optional || devOptional || peer);
+    return installed[path].version !== version;
   };
   return Object.entries(wanted).some(isMissing);
 }
