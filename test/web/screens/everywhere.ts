@@ -20,8 +20,11 @@ const untranslated = (page: Page): Promise<string[]> =>
     (selector) =>
       [...document.querySelectorAll(selector)]
         .map((element) => (element.textContent ?? '').trim())
-        // Names of the API and of formats stay as they are: c8y_Restart.
-        .filter((text) => /\p{Letter}{3}/u.test(text) && !text.includes('⟦') && !/^(?:\w+_\w+|ONNX|PMML)$/.test(text)),
+        // Names of the API, of formats and of a model's fields stay as they are: c8y_Restart, t (DOUBLE).
+        .filter(
+          (text) =>
+            /\p{Letter}{3}/u.test(text) && !text.includes('⟦') && !/^(?:\w+_\w+|ONNX|PMML|.* \([A-Z]+\))$/.test(text),
+        ),
     TRANSLATED,
   );
 
