@@ -5,13 +5,13 @@ import { read } from './command.ts';
 import type { CommandEntry } from './command.ts';
 import { RemoteApi, generatePassword } from './remote/client.ts';
 import { printList, printRecord } from './remote/output.ts';
-import { NEW_PASSWORD, REMOTE_SETTINGS, textFlag } from './remote/settings.ts';
+import { MANAGEMENT_PASSWORD_VARIABLE, NEW_PASSWORD, REMOTE_SETTINGS, textFlag } from './remote/settings.ts';
 
 /** Who manages tenants logs in to another tenant than others do. */
 const TENANT_SETTINGS = REMOTE_SETTINGS.map((setting) => {
   if (setting.name === 'tenant') return { ...setting, default: 'management', environment: null };
   if (setting.name === 'user') return { ...setting, environment: 'MILLRACE_MANAGEMENT_USER' };
-  return setting.name === 'password' ? { ...setting, environment: 'MILLRACE_MANAGEMENT_PASSWORD' } : setting;
+  return setting.name === 'password' ? { ...setting, environment: MANAGEMENT_PASSWORD_VARIABLE } : setting;
 }) as unknown as typeof REMOTE_SETTINGS;
 const CREATE_SETTINGS = [
   ...TENANT_SETTINGS,

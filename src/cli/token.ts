@@ -3,7 +3,7 @@ import type { Setting, SettingValues } from '../config/settings.ts';
 import { EXIT_OK } from '../operate/exit-codes.ts';
 import { read } from './command.ts';
 import type { CommandEntry } from './command.ts';
-import { RemoteApi, askLocal } from './remote/client.ts';
+import { RemoteApi, askLocal, usesControl } from './remote/client.ts';
 import { printRecord, say } from './remote/output.ts';
 import { REMOTE_SETTINGS, textFlag } from './remote/settings.ts';
 import type { RemoteOptions } from './remote/settings.ts';
@@ -16,7 +16,7 @@ const CREATE_SETTINGS = [
 async function create(options: SettingValues<typeof CREATE_SETTINGS>): Promise<number> {
   const { tenant, user, password, code } = options;
   const answer =
-    password === undefined
+    password === undefined || (await usesControl(options))
       ? await askLocal(options, { command: 'access', tenant, user })
       : await (await RemoteApi.connect(options)).request(
           'POST',

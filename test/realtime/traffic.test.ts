@@ -55,6 +55,11 @@ t.test('passwords and tokens are not shown', async (t) => {
   t.same(shown('a', 'ä'.repeat(600)), { payload: 'ä'.repeat(512) });
   t.same(shown('a', `x${'ä'.repeat(600)}`), { payload: `x${'ä'.repeat(511)}` }, 'not cut within a character');
   t.same(shown('a', Buffer.from([0xff, 0])), { payload: '/wA=', encoding: 'base64' });
+  t.same(shown('a', '{"a":1,"tokens":["x","y"],"b":2}'), { payload: '{"a":1,"tokens":"***"' }, 'lists');
+  t.same(shown('a', '{"credentials":{"user":"u","value":"x"}}'), { payload: '{"credentials":"***"' }, 'objects');
+  t.same(shown('a', '{"x":"{\\"tokens\\":[1]}"}'), { payload: '{"x":"{\\"tokens\\":\\"***\\"' });
+  const { payload = '' } = shown('a', Buffer.from('{"name":"\u00e9","password":"x"}', 'latin1'));
+  t.equal(Buffer.from(payload, 'base64').toString('latin1'), '{"name":"\u00e9","password":"***"}', 'other encodings');
 });
 
 t.test('a watcher gets what passes, of its tenant, 50 a second, and the number of the rest', async (t) => {

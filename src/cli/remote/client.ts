@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { resolve } from 'node:path';
 import { askServer, isServerRunning } from '../../operate/control.ts';
 import { CommandError } from '../../operate/exit-codes.ts';
-import { PASSWORD_VARIABLE } from './settings.ts';
+import { MANAGEMENT_PASSWORD_VARIABLE, PASSWORD_VARIABLE } from './settings.ts';
 import type { RemoteOptions } from './settings.ts';
 
 const URL_DEFAULT = 'http://localhost:8080';
@@ -100,7 +100,10 @@ const FORM_TYPE = 'application/x-www-form-urlencoded';
  */
 export async function usesControl({ url, password, data }: RemoteOptions): Promise<boolean> {
   if (password === undefined) return true;
-  return url === undefined && password === process.env[PASSWORD_VARIABLE] && isServerRunning(resolve(data));
+  const isOfEnvironment = [PASSWORD_VARIABLE, MANAGEMENT_PASSWORD_VARIABLE].some(
+    (name) => process.env[name] === password,
+  );
+  return url === undefined && isOfEnvironment && isServerRunning(resolve(data));
 }
 
 /** Asks the server on the data directory. @throws CommandError when none runs there, or it refuses. */

@@ -2,6 +2,8 @@
 import type { Setting, SettingValues } from '../../config/settings.ts';
 
 export const PASSWORD_VARIABLE = 'MILLRACE_ADMIN_PASSWORD';
+/** Of the user who manages tenants. */
+export const MANAGEMENT_PASSWORD_VARIABLE = 'MILLRACE_MANAGEMENT_PASSWORD';
 
 /** The names of variables are those of the server where they mean the same, so that one shell serves both. */
 export const REMOTE_SETTINGS = [

@@ -69,6 +69,17 @@ export class TrafficRelay {
     if (told.length > 0) this.#timer = setTimeout(() => this.#tell(), TELL_EVERY_MS).unref();
   }
 
+  #send(node: string, id: number, batch: TrafficBatch): void {
+    const payload = Buffer.from(JSON.stringify({ id, batch }));
+    const { matched } = batch;
+    const isSent = payload.length <= this.#messages.payloadBytesMax;
+    this.#messages.send(
+      node,
+      SAMPLE,
+      isSent ? payload : Buffer.from(JSON.stringify({ id, batch: { matched, dropped: matched, messages: [] } })),
+    );
+  }
+
   #follow(node: string, told: readonly Told[]): void {
     const elsewhere = this.#nodes.get(node) ?? { ends: new Map<number, () => void>(), timer: undefined };
     this.#nodes.set(node, elsewhere);
@@ -83,9 +94,7 @@ export class TrafficRelay {
       if (ends.has(id)) continue;
       ends.set(
         id,
-        this.#traffic.watchFor(tenant, filter, (batch) =>
-          this.#messages.send(node, SAMPLE, Buffer.from(JSON.stringify({ id, batch }))),
-        ),
+        this.#traffic.watchFor(tenant, filter, (batch) => this.#send(node, id, batch)),
       );
     }
     clearTimeout(elsewhere.timer);

@@ -20,6 +20,8 @@ const BATCH_MESSAGES_MAX = 10;
 const WATCHERS_OF_TENANT_MAX = 10;
 const WATCHERS_MAX = 100;
 const ERROR_LENGTH_MAX = 500;
+/** Of a topic, a client id and a user: devices choose them, of up to 64 KB. */
+const NAME_LENGTH_MAX = 1_024;
 
 /** A message on its way to watchers: made into text for the first that wants it. */
 interface Passing {
@@ -141,7 +143,7 @@ export class Traffic implements TrafficTap, TrafficWatching {
     const { payload, qos } = message;
     const topic = message.topic.toString();
     this.#offer(watchers, { client, kind, topic }, () => ({
-      topic,
+      topic: topic.slice(0, NAME_LENGTH_MAX),
       qos,
       size: payload.length,
       ...shownPayload(topic, payload),
@@ -168,8 +170,8 @@ export class Traffic implements TrafficTap, TrafficWatching {
       at: this.#options.now(),
       node: this.#options.node,
       kind,
-      clientId,
-      user: principal.userName,
+      clientId: clientId.slice(0, NAME_LENGTH_MAX),
+      user: principal.userName.slice(0, NAME_LENGTH_MAX),
       ...(source === 0 ? {} : { source: String(source) }),
     };
   }

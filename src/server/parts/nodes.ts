@@ -30,5 +30,5 @@ export function nodeStates(core: ServerCore, mqtt: MqttServer, node: string): No
   };
   return cluster === undefined
     ? { all: async () => [local()] }
-    : new ClusterNodeStates({ ...cluster, local, now: Date.now });
+    : new ClusterNodeStates({ ...cluster, local, now: () => performance.now() });
 }

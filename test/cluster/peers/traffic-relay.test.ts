@@ -31,6 +31,25 @@ t.test('two nodes', async (t) => {
   });
   t.match(batches, [{ matched: 12, dropped: 2, messages: Array(10).fill({ node: 'b', clientId: 'c' }) }]);
   t.equal(b.traffic.own.size, 0, 'what it samples for others is not told on');
+  batches.length = 0;
+  const long = '\u0001'.repeat(65_535);
+  for (let index = 0; index < 10; index += 1)
+    b.traffic.message(
+      'in',
+      { clientId: long, principal: { ...principal, userName: long } },
+      { topic: long, payload: Buffer.from(long), qos: 0 },
+    );
+  b.flush();
+  await untilTurn('names that devices choose are cut', () => {
+    a.flush();
+    return batches.length > 0;
+  });
+  t.equal(batches[0].messages.length, 10);
+  t.ok(
+    batches[0].messages.every(({ topic, clientId, user }) =>
+      [topic, clientId, user].every((text) => text?.length === 1_024),
+    ),
+  );
   end();
   await untilTurn('the other node stops', () => !b.traffic.isWatched);
   t.equal(a.traffic.isWatched, false);
