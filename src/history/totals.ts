@@ -4,13 +4,14 @@ import { IN_PARTITIONS } from './filter.ts';
 import type { HistoryFilter, MutableTable } from './filter.ts';
 import type { TotalCache } from './total-cache.ts';
 
-/** Runs a statement that tells one `total`, unless it is known. */
+/** Runs a statement that tells one `total`, unless it is known. @param count runs it. */
 export function cachedTotal(
   { history, totals }: { readonly history: HistoryReader; readonly totals: TotalCache },
   statement: HistoryStatement,
+  count: () => Promise<number> = () => countOf(history, statement),
 ): Promise<number> {
   const { sql, tenant, params } = statement;
-  return totals.total(JSON.stringify([sql, tenant, params]), () => countOf(history, statement));
+  return totals.total(JSON.stringify([sql, tenant, params]), count);
 }
 
 /** Runs a statement that tells one `total`. */

@@ -142,5 +142,6 @@ export async function measurementTotal(
   if (recent === undefined || byKey?.source === undefined || byKey.from !== undefined || byKey.to !== undefined)
     return cachedTotal(readers, statement);
   const { source } = byKey;
-  return recent.total(tenant, source) ?? recent.counted(tenant, source, () => countOf(history, statement));
+  const count = (): Promise<number> => recent.counted(tenant, source, () => countOf(history, statement));
+  return recent.total(tenant, source) ?? cachedTotal(readers, statement, count);
 }

@@ -26,8 +26,9 @@ export interface KeySelection {
 /** The newest of all are asked for only where the page may end with them, the oldest where it may begin with them. */
 const ENDS_LATELY_MS = 3_600_000;
 const BEGINS_EARLY_MS = 400 * 86_400_000;
-/** Rows of a measurement that are expected, then what is read in all when there are more. */
+/** Rows of a measurement that are expected, then what is read in all when there are more, at least some hundred. */
 const ROWS_FACTORS = [2, 16] as const;
+const LAST_ROWS_MIN = 512;
 /**
  * First reach of the window of time that the newest measurements are looked for in: the engine opens each part of the
  * table that has other times only for its smallest and largest one (docs/internals/performance.md). A window that does
@@ -120,9 +121,10 @@ async function edgeRows(
 ): Promise<EdgeFound> {
   const order = ['time', 'id', 'part'].map((name) => `${name} ${edge === 'newest' ? 'DESC' : 'ASC'}`).join(', ');
   let measurements: RecentMeasurement[] = [];
-  for (const factor of ROWS_FACTORS) {
+  const [expected, most] = ROWS_FACTORS;
+  for (const wanted of [size * expected, Math.max(size * most, LAST_ROWS_MIN)]) {
     // One more tells that the last one is whole.
-    const rowsMax = size * factor + 1;
+    const rowsMax = wanted + 1;
     const sql =
       `SELECT ${MEASUREMENT_COLUMNS} FROM measurements WHERE ${filter.where} ` +
       `ORDER BY ${order} LIMIT {rowsMax:UInt32}${BOUNDED_RESULT}`;

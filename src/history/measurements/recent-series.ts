@@ -11,11 +11,14 @@ const EXACT: Readonly<Partial<Record<SeriesFunction, (group: Group) => number>>>
   count: ({ seen }) => seen,
 };
 
+/** With more values the history is asked: they are put in order between two messages. */
+const VALUES_MAX = 20_000;
+
 interface Group {
   readonly bucket: number;
   readonly fragment: string;
   readonly series: string;
-  readonly unitName: string;
+  unitName: string;
   min: number;
   max: number;
   seen: number;
@@ -37,6 +40,7 @@ export async function recentSeries(
   if (results.includes(undefined)) return undefined;
   const measurements = await recentSince(readers, { source, from, to });
   if (measurements === undefined) return undefined;
+  if (measurements.reduce((sum, { values }) => sum + values.length, 0) > VALUES_MAX) return undefined;
   const groups = groupsOf(measurements, range, new Set(names));
   const rows = inOrder(groups, isDescending).slice(0, valuesMax);
   return rows.map((group) => ({ ...group, results: results.map((result) => result?.(group) ?? null) }));
@@ -62,6 +66,8 @@ function groupsOf(
         group.min = Math.min(group.min, value);
         group.max = Math.max(group.max, value);
         group.seen += 1;
+        // Newest first: that of the oldest stays, as the engine tells it.
+        group.unitName = unit;
       }
     }
   }

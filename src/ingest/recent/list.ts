@@ -8,7 +8,8 @@ const TRIMMED_PAGES = 3;
 const MEASUREMENT_BYTES = 200;
 const VALUE_BYTES = 100;
 
-function bytesOf({ type, document, values }: RecentMeasurement): number {
+/** @returns an estimate of what it takes in memory. */
+export function bytesOf({ type, document, values }: RecentMeasurement): number {
   let bytes = MEASUREMENT_BYTES + 2 * (type.length + document.length);
   for (const { fragment, series, unit } of values)
     bytes += VALUE_BYTES + 2 * (fragment.length + series.length + unit.length);

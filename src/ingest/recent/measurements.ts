@@ -16,10 +16,10 @@ import type {
   RecentRange,
   RecentReader,
 } from '../../ports/recent-measurements.ts';
-import { RecentList } from './list.ts';
+import { RecentList, bytesOf } from './list.ts';
 
 /**
- * Memory of all entries, and their number. Beyond one of both the tenant with most bytes loses the entry that it asked
+ * Memory of all entries, and their number. Beyond one of both the tenant with most of it loses the entry that it asked
  * for longest ago.
  */
 const BYTES_MAX = 64 * 1024 * 1024;
@@ -31,8 +31,8 @@ const PAGE_MAX = 500;
  * (2026-11-26).
  */
 const UNREAD_MAX = 10_000;
-/** Of a deletion that was not looked at any more: longer than the pauses of its job. */
-const HELD_MS = 600_000;
+/** Of what comes while the history is asked; with more nothing is kept. */
+const ADDED_BYTES_MAX = 4 * 1024 * 1024;
 /** Estimate of what an entry takes beside its measurements. */
 const ENTRY_BYTES = 500;
 /** Place of what is of a whole tenant: no source has this id. */
@@ -40,7 +40,8 @@ const OF_TENANT = 0;
 
 /** What comes while the history is asked, of which its answer may have a part. */
 interface Filling {
-  readonly added: RecentMeasurement[];
+  added: RecentMeasurement[];
+  bytes: number;
   /** What the history tells is not kept. */
   isVoid: boolean;
 }
@@ -65,8 +66,8 @@ class Entry {
 class TenantEntries {
   /** By source or OF_TENANT, in the order in which they were last asked for. */
   readonly entries = new Map<number, Entry>();
-  /** Deletions under way, and until when they count. */
-  readonly held = new Map<string, number>();
+  /** Deletions under way. */
+  readonly held = new Set<string>();
   bytes = 0;
 }
 
@@ -81,6 +82,8 @@ export class RecentMeasurements implements RecentReader, DeletionWatch {
   readonly #bytesMax: number;
   readonly #tenants = new Map<number, TenantEntries>();
   #entriesCount = 0;
+  /** Until the first `settled`: a deletion that an earlier process began may still remove rows. */
+  #isClosed = true;
 
   constructor(now: () => number, bytesMax = BYTES_MAX) {
     this.now = now;
@@ -88,9 +91,14 @@ export class RecentMeasurements implements RecentReader, DeletionWatch {
   }
 
   find({ tenant, source, edge }: EdgeOf, range: RecentRange): readonly RecentMeasurement[] | undefined {
-    const entry = this.#entryOf(tenant, source);
-    if (entry !== undefined) entry.unread = 0;
-    return this.#counted(entry?.[edge]?.find(range));
+    const entry = this.#tenants.get(tenant)?.entries.get(source ?? OF_TENANT);
+    const found = this.#counted(entry?.[edge]?.find(range));
+    // One that does not answer ends, though it is asked.
+    if (entry !== undefined && found !== undefined) {
+      entry.unread = 0;
+      this.#entryOf(tenant, source);
+    }
+    return found;
   }
 
   has({ tenant, source, edge }: EdgeOf, page: number): boolean {
@@ -129,7 +137,7 @@ export class RecentMeasurements implements RecentReader, DeletionWatch {
     read: () => Promise<Found>,
     keep: (entry: Entry, found: Found, filling: Filling) => void,
   ): Promise<Found> {
-    const filling: Filling = { added: [], isVoid: false };
+    const filling: Filling = { added: [], bytes: 0, isVoid: false };
     const begun = this.#begin(tenant, key, filling);
     if (begun === undefined) return read();
     const { of, entry } = begun;
@@ -147,9 +155,8 @@ export class RecentMeasurements implements RecentReader, DeletionWatch {
   /** @returns undefined when nothing is to be kept: during deletions, or as another query is under way for it. */
   #begin(tenant: number, key: number, filling: Filling): { of: TenantEntries; entry: Entry } | undefined {
     const of = this.#tenants.get(tenant) ?? new TenantEntries();
-    for (const [deletion, until] of of.held) if (until <= this.now()) of.held.delete(deletion);
     const known = of.entries.get(key);
-    if (of.held.size > 0 || known?.filling !== undefined) return undefined;
+    if (this.#isClosed || of.held.size > 0 || known?.filling !== undefined) return undefined;
     const entry = known ?? new Entry();
     entry.filling = filling;
     this.#tenants.set(tenant, of);
@@ -199,7 +206,14 @@ export class RecentMeasurements implements RecentReader, DeletionWatch {
       return;
     }
     const item = decodeMeasurement(records, at);
-    filling?.added.push(item);
+    if (filling !== undefined) {
+      filling.added.push(item);
+      filling.bytes += bytesOf(item);
+      if (filling.bytes > ADDED_BYTES_MAX) {
+        this.#remove(tenant, of, key);
+        return;
+      }
+    }
     this.#resized(of, entry, () => {
       for (const list of lists) list?.add(item);
     });
@@ -222,13 +236,28 @@ export class RecentMeasurements implements RecentReader, DeletionWatch {
   hold(tenant: number, deletion: string): void {
     this.forget(tenant);
     const of = this.#tenants.get(tenant) ?? new TenantEntries();
-    of.held.set(deletion, this.now() + HELD_MS);
+    of.held.add(deletion);
     this.#tenants.set(tenant, of);
   }
 
   release(tenant: number, deletion: string): void {
     this.#tenants.get(tenant)?.held.delete(deletion);
     this.forget(tenant);
+  }
+
+  /** Whether `settled` would change something. */
+  get isWaiting(): boolean {
+    return this.#isClosed || [...this.#tenants.values()].some(({ held }) => held.size > 0);
+  }
+
+  /** The history deletes nothing in this moment: deletions that failed, or whose end was not told, hold nothing up. */
+  settled(): void {
+    this.#isClosed = false;
+    for (const [tenant, { held }] of [...this.#tenants]) {
+      if (held.size === 0) continue;
+      held.clear();
+      this.forget(tenant);
+    }
   }
 
   #entryOf(tenant: number, source: number | undefined): Entry | undefined {
@@ -261,7 +290,10 @@ export class RecentMeasurements implements RecentReader, DeletionWatch {
   #remove(tenant: number, of: TenantEntries, key: number): void {
     const entry = of.entries.get(key);
     if (entry === undefined) return;
-    if (entry.filling !== undefined) entry.filling.isVoid = true;
+    if (entry.filling !== undefined) {
+      entry.filling.isVoid = true;
+      entry.filling.added = [];
+    }
     of.entries.delete(key);
     this.#entriesCount -= 1;
     this.#grow(of, -entry.bytes);
@@ -269,9 +301,12 @@ export class RecentMeasurements implements RecentReader, DeletionWatch {
   }
 
   #cut(): void {
-    while (this.bytes > this.#bytesMax || this.#entriesCount > ENTRIES_MAX) {
+    for (;;) {
+      const isTooMuch = this.bytes > this.#bytesMax;
+      if (!isTooMuch && this.#entriesCount <= ENTRIES_MAX) return;
+      const sizeOf = ({ bytes, entries }: TenantEntries): number => (isTooMuch ? bytes : entries.size);
       let [tenant, largest] = [0, new TenantEntries()];
-      for (const [number, of] of this.#tenants) if (of.bytes > largest.bytes) [tenant, largest] = [number, of];
+      for (const [number, of] of this.#tenants) if (sizeOf(of) > sizeOf(largest)) [tenant, largest] = [number, of];
       const [first] = largest.entries.keys();
       if (first === undefined) return;
       this.#remove(tenant, largest, first);

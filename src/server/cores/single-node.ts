@@ -21,6 +21,7 @@ import { Projector } from '../../ingest/projector/projector.ts';
 import { Sources } from '../../ingest/measurements/sources.ts';
 import { DistantMonths } from '../../ingest/measurements/distant-months.ts';
 import type { Log } from '../../ports/log.ts';
+import { BackgroundLoop } from '../../pacing/background-loop.ts';
 import type { Turns } from '../../pacing/turns.ts';
 import {
   BLOBS_DIRECTORY,
@@ -83,6 +84,9 @@ const embeddedEngine: OpenEngine = (config, directory, log) =>
     memoryBytesMax: config.clickhouseMemoryMaxBytes,
   });
 
+/** Between two looks at whether the history deletes measurements, while that keeps them out of memory. */
+const DELETIONS_LOOK_MS = 1_000;
+
 export class SingleNode implements ServerCore {
   readonly config: Config;
   readonly log: Log;
@@ -134,6 +138,7 @@ export class SingleNode implements ServerCore {
   /** Sequence that has been handled by the actors: what is acknowledged. */
   handledSeq = 0;
   readonly #writer: ClickHouseHistoryWriter;
+  readonly #recentLoop = new BackgroundLoop();
   readonly #lock: DataLock;
   readonly backups: RunningBackups;
 
@@ -342,6 +347,20 @@ export class SingleNode implements ServerCore {
     await this.forwarding.load(this.tenants.numbers);
     await this.#replay();
     await this.#writer.createTables();
+    this.#recentLoop.start(() => this.#openRecent());
+  }
+
+  /** The newest measurements are kept in memory as long as the history deletes none. */
+  async #openRecent(): Promise<void> {
+    while (!this.#recentLoop.isStopped) {
+      try {
+        if (this.recent.isWaiting && !(await this.#writer.isDeletingMeasurements())) this.recent.settled();
+      } catch (error) {
+        const { message } = error as Error;
+        this.log.warn({ error: message }, 'the history does not say whether it deletes measurements; asking again');
+      }
+      await this.#recentLoop.pause(DELETIONS_LOOK_MS, { isIdle: true });
+    }
   }
 
   /** Recovery: what the journal has beyond the committed state is handled again (design 6). */
@@ -449,6 +468,7 @@ export class SingleNode implements ServerCore {
   async close(): Promise<void> {
     this.loginAudit.flush();
     await this.intake.drained();
+    await this.#recentLoop.stop();
     await this.actors.settled();
     await this.projector
       .visible(this.handledSeq, this.config.shutdownTimeoutMs * FLUSH_SHARE)

@@ -88,6 +88,15 @@ export async function carryOut(clickHouse: ClickHouse, statement: DeletingStatem
   }
 }
 
+/** Whether a statement deletes rows of the table, or waits to. */
+export async function isAnyUnderWay(clickHouse: ClickHouse, table: string): Promise<boolean> {
+  const found = await clickHouse.queryForWrite(
+    'SELECT 1 AS found FROM system.mutations WHERE database = currentDatabase() AND table = {table:String} AND is_done = 0 LIMIT 1',
+    { table },
+  );
+  return found.length > 0;
+}
+
 async function selects(clickHouse: ClickHouse, { table, condition, params }: DeletingStatement): Promise<boolean> {
   return (
     (await clickHouse.queryForWrite(`SELECT 1 AS found FROM ${table} WHERE ${condition} LIMIT 1`, params)).length > 0

@@ -152,7 +152,13 @@ export class ClickHouseRetention implements RetentionHistory {
     if (kind !== 'MEASUREMENT') return this.#removeMonth(kind, tenant, target, month, requireRoom);
     const deletion = `retention/${month}`;
     this.#watch?.hold(tenant, deletion);
-    await this.#removeMonth(kind, tenant, target, month, requireRoom);
+    try {
+      await this.#removeMonth(kind, tenant, target, month, requireRoom);
+    } catch (error) {
+      // The engine may go on with it.
+      this.#watch?.hold(tenant, deletion);
+      throw error;
+    }
     this.#watch?.release(tenant, deletion);
   }
 

@@ -14,7 +14,7 @@ import type { DeletionWatch } from '../../ports/deletion-watch.ts';
 import { exceptionCodeOf } from './adapter.ts';
 import type { ClickHouse } from './adapter.ts';
 import { refusing } from './history-refusals.ts';
-import { advance, carryOut } from './mutations.ts';
+import { advance, carryOut, isAnyUnderWay } from './mutations.ts';
 import { encodeNative } from './native-columns.ts';
 import type { NativeColumn } from './native-columns.ts';
 import { deletingHead } from './projections.ts';
@@ -107,8 +107,12 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
     const selected = `${where} AND seq <= {seq:UInt64}`;
     // Most deleted objects never measured anything, ids may name nothing, and a mutation looks at every part.
     const isOfSome = ['source', 'sources', 'id', 'ids'].some((name) => filter[name] !== undefined);
-    if (isOfSome && !isBegun && !(await this.#isAny(selected, { ...params, seq }))) return 'done';
     const mark = `data-deletion/${tenant}/${seq}/${receivedAt}`;
+    if (isOfSome && !isBegun && !(await this.#isAny(selected, { ...params, seq }))) {
+      // It may have been begun before, also by an earlier process.
+      this.#watch?.release(tenant, mark);
+      return 'done';
+    }
     this.#watch?.hold(tenant, mark);
     // All rows of a measurement are in one part, which is replaced as a whole: the inner query finds all of them or
     // none.
@@ -123,6 +127,12 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
     const state = await advance(this.#clickHouse, statement, mark, isBegun);
     if (state === 'done') this.#watch?.release(tenant, mark);
     return state;
+  }
+
+  /** Whether rows of measurements are being deleted, also by what an earlier process began. */
+  async isDeletingMeasurements(): Promise<boolean> {
+    await this.createTables();
+    return isAnyUnderWay(this.#clickHouse, 'measurements');
   }
 
   async #isAny(where: string, params: Record<string, unknown>): Promise<boolean> {

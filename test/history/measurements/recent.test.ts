@@ -30,10 +30,10 @@ const item = (id: number, time = id, document = ''): RecentMeasurement => ({
 
 function record(
   id: number,
-  made: { tenant?: number; source?: number; time?: number; mode?: ProcessingMode } = {},
+  made: { tenant?: number; source?: number; time?: number; mode?: ProcessingMode; document?: string } = {},
 ): Buffer {
-  const { tenant = TENANT, source = SOURCE, time = id, mode = PROCESSING_MODE.PERSISTENT } = made;
-  return encodeMeasurement({ ...item(id, time), tenant, source, mode, receivedAt: 0 });
+  const { tenant = TENANT, source = SOURCE, time = id, mode = PROCESSING_MODE.PERSISTENT, document = '' } = made;
+  return encodeMeasurement({ ...item(id, time, document), tenant, source, mode, receivedAt: 0 });
 }
 
 const deletion = (tenant = TENANT): Buffer =>
@@ -58,6 +58,7 @@ const PAGE = { offset: 0, size: 3 };
 /** One that knows the last measurements of the source. */
 async function filled(t: Test, told: EdgeFound, bytesMax?: number): Promise<RecentMeasurements> {
   const recent = new RecentMeasurements(() => 0, bytesMax);
+  recent.settled();
   t.equal(recent.find(of(), PAGE), undefined, 'nothing is known');
   t.same(ids(await recent.edge(of(), PAGE, () => Promise.resolve(told))), [3, 2, 1]);
   return recent;
@@ -145,6 +146,7 @@ t.test('an entry takes what its tenant stores of the source, and nothing else', 
 
 t.test('the list of a tenant has all of its sources', async (t) => {
   const recent = new RecentMeasurements(() => 0);
+  recent.settled();
   await recent.edge(OF_TENANT, PAGE, () => Promise.resolve(newest([3, 2, 1])));
   recent.take(Buffer.concat([record(10, { source: 5 }), record(11)]));
   t.same(ids(recent.find(OF_TENANT, PAGE)), [11, 10, 3]);
@@ -153,6 +155,7 @@ t.test('the list of a tenant has all of its sources', async (t) => {
 
 t.test('what comes while the history is asked is there once', async (t) => {
   const recent = new RecentMeasurements(() => 0);
+  recent.settled();
   await recent.edge(of(), PAGE, async () => {
     recent.take(Buffer.concat([record(4), record(5)]));
     return newest([4, 3, 2, 1]);
@@ -162,6 +165,7 @@ t.test('what comes while the history is asked is there once', async (t) => {
 
 t.test('a total counts on, and is not kept when more came while it was counted', async (t) => {
   const recent = new RecentMeasurements(() => 0);
+  recent.settled();
   await recent.counted(TENANT, SOURCE, async () => {
     recent.take(record(1));
     return 1;
@@ -200,8 +204,11 @@ t.test('a deletion ends what is known of its tenant, and what is being asked', a
 });
 
 t.test('nothing is kept while rows of the tenant are deleted', async (t) => {
-  let now = 0;
-  const recent = new RecentMeasurements(() => now);
+  const recent = new RecentMeasurements(() => 0);
+  t.equal(recent.isWaiting, true, 'an earlier process may have begun a deletion');
+  await recent.edge(of(), PAGE, () => Promise.resolve(newest([3, 2, 1])));
+  t.equal(recent.find(of(), PAGE), undefined);
+  recent.settled();
   const ask = async (): Promise<number[] | undefined> => {
     await recent.edge(of(), PAGE, () => Promise.resolve(newest([3, 2, 1])));
     return ids(recent.find(of(), PAGE));
@@ -213,14 +220,17 @@ t.test('nothing is kept while rows of the tenant are deleted', async (t) => {
   t.equal(await ask(), undefined);
   recent.release(TENANT, 'b');
   t.same(await ask(), [3, 2, 1]);
+  t.equal(recent.isWaiting, false);
   recent.hold(TENANT, 'a');
-  t.equal(recent.find(of(), PAGE), undefined);
-  now += 3_600_000;
-  t.same(await ask(), [3, 2, 1], 'one that was forgotten holds nothing up for ever');
+  t.equal(await ask(), undefined);
+  t.equal(recent.isWaiting, true);
+  recent.settled();
+  t.same(await ask(), [3, 2, 1], 'what a deletion that failed has held');
 });
 
 t.test('memory is bounded: the tenant with most loses what it asked for longest ago', async (t) => {
   const recent = new RecentMeasurements(() => 0, 10_000);
+  recent.settled();
   const fill = (tenant: number, source: number): Promise<unknown> =>
     recent.edge(of(source, tenant), PAGE, () => Promise.resolve(newest([3, 2, 1])));
   await fill(8, 1);
@@ -237,6 +247,29 @@ t.test('memory is bounded: the tenant with most loses what it asked for longest 
   t.ok(recent.bytes <= 10_000, 'one that is larger than all');
 });
 
+t.test('the number of entries is bounded: who has most of them loses one', async (t) => {
+  const recent = new RecentMeasurements(() => 0);
+  recent.settled();
+  await recent.edge(of(1, 8), PAGE, () => Promise.resolve(newest([3, 2, 1])));
+  for (let source = 1; source <= 4_200; source += 1)
+    await recent.edge(of(source), PAGE, () => Promise.resolve(newest([], true)));
+  t.equal(recent.find(of(1), PAGE), undefined);
+  t.ok(recent.find(of(4_200), PAGE));
+  t.ok(recent.find(of(1, 8), PAGE), 'of the neighbour, which takes more memory for each');
+});
+
+t.test('what comes while the history is asked is bounded', async (t) => {
+  const recent = new RecentMeasurements(() => 0);
+  recent.settled();
+  await recent.edge(of(), PAGE, async () => {
+    const large = record(4, { document: JSON.stringify({ note: 'x'.repeat(60_000) }) });
+    for (let count = 0; count < 50; count += 1) recent.take(large);
+    return newest([3, 2, 1]);
+  });
+  t.equal(recent.find(of(), PAGE), undefined);
+  t.equal(recent.bytes, 0);
+});
+
 t.test('what is not read any more does not go on taking', async (t) => {
   const recent = await filled(t, newest([3, 2, 1]));
   for (let id = 10; id < 10_010; id += 1) recent.take(record(id));
@@ -249,6 +282,7 @@ t.test('what is not read any more does not go on taking', async (t) => {
 t.test('series of the last hours: what the engine would compute', async (t) => {
   const now = 10 * 3_600_000;
   const recent = new RecentMeasurements(() => now);
+  recent.settled();
   const history = { query: () => Promise.reject(new Error('asked')) };
   const readers = { recent, tenant: TENANT, history } as unknown as ListReaders;
   const measured = (id: number, time: number, values: readonly (readonly [string, number])[]): RecentMeasurement => ({
