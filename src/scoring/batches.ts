@@ -210,6 +210,14 @@ function moved(bad: BadRecord, records: number, lines: number): BadRecord {
 const badRecordOf = ({ record, reason, isRefused, place }: BadRecordAnswer): BadRecord =>
   isRefused ? new RefusedRecord(record, reason, place) : new BadRecord(record, reason, place);
 
+/** The first one, which stays until it is there: one that fails is the first that fails. */
+async function nextOf(running: Promise<Uint8Array>[]): Promise<Uint8Array> {
+  const [first] = running;
+  const result = await first;
+  running.shift();
+  return result;
+}
+
 /** Results of slices in their order, some scored at the same time. */
 async function* scored(work: Work, slices: AsyncIterable<LedSlice>): AsyncGenerator<Uint8Array> {
   const { asker, options } = work;
@@ -223,9 +231,9 @@ async function* scored(work: Work, slices: AsyncIterable<LedSlice>): AsyncGenera
       result.catch(() => undefined);
       running.push(result);
       first += slice.count;
-      if (running.length >= options.threadsMax) yield await (running.shift() as Promise<Uint8Array>);
+      if (running.length >= options.threadsMax) yield await nextOf(running);
     }
-    while (running.length > 0) yield await (running.shift() as Promise<Uint8Array>);
+    while (running.length > 0) yield await nextOf(running);
   } catch (error) {
     // The first record that is wrong is told, whichever slice was read first.
     for (const result of running) await result;

@@ -1,7 +1,9 @@
 /** Tasks of models, in the turns of tenants and users: the worker that has not got the model is sent it. */
+import { LRUCache } from 'lru-cache';
 import type { StoredModel } from '../model/entities/scoring/model.ts';
 import { formatTime } from '../model/documents/iso-time.ts';
 import { PlatformError } from '../model/errors.ts';
+import { upTo } from '../pacing/lru-bound.ts';
 import type { Turns } from '../pacing/turns.ts';
 import type { Blobs } from '../ports/blobs.ts';
 import type { RecordReader } from '../records/records.ts';
@@ -41,14 +43,10 @@ export interface ModelRunsOptions {
   readonly now?: () => number;
 }
 
-interface UnderWay {
-  readonly tenant: number;
-  readonly name: string;
-  /** Meanwhile. */
-  isDropped: boolean;
-}
+/** Models that were deactivated or deleted last, and are remembered. */
+const DROPPED_MAX = 1_000;
 
-/** Of the metrics of a model. */
+/** Of a model from its activation on. */
 export const predictionKey = (tenant: number, { blob, activatedAt = 0 }: StoredModel): string =>
   `${tenant}\n${blob}\n${activatedAt}`;
 
@@ -56,8 +54,8 @@ export class ModelRuns {
   readonly threads: number;
   readonly #options: ModelRunsOptions;
   readonly #pauses: Pauses;
-  /** Tasks that wait or run. */
-  readonly #underWay = new Set<UnderWay>();
+  /** By their keys: a batch or a record that waits has them still. */
+  readonly #dropped = new LRUCache<string, true>(upTo(DROPPED_MAX));
 
   constructor(options: ModelRunsOptions) {
     this.#options = options;
@@ -72,20 +70,17 @@ export class ModelRuns {
   async run(asker: Asker, model: StoredModel, task: RunTask): Promise<RunAnswer> {
     const { pool } = this.#options;
     this.#requireNoPause(asker, model);
-    const one: UnderWay = { tenant: asker.tenant, name: model.name, isDropped: false };
-    this.#underWay.add(one);
     try {
       return await this.#inTurn(asker, model, task);
     } finally {
-      this.#underWay.delete(one);
-      if (one.isDropped) pool.drop(one.tenant, one.name);
+      if (this.#dropped.has(predictionKey(asker.tenant, model))) pool.drop(asker.tenant, model.name);
     }
   }
 
-  /** A model is deactivated or deleted: what runs may still load it, so that it leaves the memory once more behind that. */
-  dropped(tenant: number, name: string): void {
-    this.#options.pool.drop(tenant, name);
-    for (const one of this.#underWay) if (one.tenant === tenant && one.name === name) one.isDropped = true;
+  /** A model is deactivated or deleted: tasks may still load it, so that it leaves the memory once more behind each. */
+  dropped(tenant: number, model: StoredModel): void {
+    this.#dropped.set(predictionKey(tenant, model), true);
+    this.#options.pool.drop(tenant, model.name);
   }
 
   async #inTurn(asker: Asker, model: StoredModel, task: RunTask): Promise<RunAnswer> {

@@ -226,9 +226,14 @@ export class Scoring {
     for (const { collection, id, expected, value } of changes) {
       if (collection !== SCORING_MODELS || !id.startsWith('pmml\n')) continue;
       if (value !== undefined && (JSON.parse(value) as StoredModel).isActive) continue;
-      this.#runs.dropped(tenant, id.slice('pmml\n'.length));
       const former = expected ?? value;
-      if (former !== undefined) this.#predictions.forget(predictionKey(tenant, JSON.parse(former) as StoredModel));
+      if (former === undefined) {
+        this.pool.drop(tenant, id.slice('pmml\n'.length));
+        continue;
+      }
+      const model = JSON.parse(former) as StoredModel;
+      this.#runs.dropped(tenant, model);
+      this.#predictions.forget(predictionKey(tenant, model));
     }
   }
 

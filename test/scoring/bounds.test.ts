@@ -169,12 +169,17 @@ t.test('a model that is deactivated while a task runs leaves the memory behind t
   });
   const run = runs.run({ tenant: 1, user: 'u' }, MODEL, { kind: 'apply', records: [] });
   await untilTurn('it runs', () => turns.runningCount === 1);
-  runs.dropped(1, 'other');
-  runs.dropped(1, 'm');
+  runs.dropped(1, { ...MODEL, name: 'other', blob: 'other' });
+  runs.dropped(1, MODEL);
   t.same(dropped, ['1/other', '1/m']);
   go();
   await run;
   t.same(dropped, ['1/other', '1/m', '1/m']);
+  const behind = runs.run({ tenant: 1, user: 'u' }, MODEL, { kind: 'apply', records: [] });
+  await untilTurn('the next slice of a batch runs', () => turns.runningCount === 1);
+  go();
+  await behind;
+  t.equal(dropped.length, 4);
 });
 
 t.test("a tenant's tasks do not hold up another's", async (t) => {

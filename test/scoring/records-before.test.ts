@@ -1,5 +1,6 @@
 /** Records that a model looks back to go in front of the next slice of a file (docs/internals/scoring.md#batches). */
 import t from 'tap';
+import { openBatch } from '../../src/scoring/batches.ts';
 import { RecordsBefore } from '../../src/scoring/records-before.ts';
 import type { RecordFormat } from '../../src/scoring-workers/protocol.ts';
 import { slicerOf } from '../../src/scoring-workers/records/slices.ts';
@@ -44,4 +45,28 @@ t.test('they are bounded', async (t) => {
     code: 'scoring/model-refused',
     message: /it looks back over 5 records, which have 6000012 bytes here; it may be 4194304/,
   });
+});
+
+t.test('of several slices with faults the first record is told, also when a later slice is faster', async (t) => {
+  const runs = {
+    run: async (_asker: unknown, _model: unknown, { input }: { readonly input: Uint8Array }) => {
+      if (Buffer.from(input).toString().startsWith('1')) await new Promise((done) => void setTimeout(done, 20));
+      return { kind: 'bad-record', record: 1, reason: 'wrong', isRefused: false };
+    },
+  };
+  async function* content(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from('x\n1\n2\n3\n4\n5\n6\n');
+  }
+  const { pieces } = await openBatch(
+    runs as never,
+    { count: () => undefined },
+    { tenant: 1, user: 'u' },
+    { name: 'm', blob: 'm', bytes: 1, compiledBytes: 1, isActive: true, createdAt: 0 },
+    { content: content(), fileName: 'a.csv' },
+    { threadsMax: 2, recordsMax: 2, output: undefined, outputs: ['y'], version: 'test' },
+  );
+  const read = async (): Promise<void> => {
+    for await (const _piece of pieces);
+  };
+  await t.rejects(read(), { code: 'scoring/bad-record', message: /at record 1\./ });
 });

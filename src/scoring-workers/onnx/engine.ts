@@ -37,8 +37,6 @@ interface Loaded {
   readonly models: Map<string, number>;
   /** Keys of models that it is to let go when its task has ended. */
   released: string[];
-  /** Of the task under way, and whether it was released meanwhile: it may be loaded only now. */
-  using: { readonly key: string; isReleased: boolean } | undefined;
 }
 
 const IDLE_MS_MAX = 600_000;
@@ -48,6 +46,8 @@ const LOAD_TIME_FACTOR = 10;
 export class OnnxEngine {
   readonly #options: OnnxEngineOptions;
   readonly #pool: ProcessPool<Loaded>;
+  /** Of tasks that wait or run, and whether the model was released meanwhile: it may be loaded only then. */
+  readonly #using = new Set<{ readonly key: string; isReleased: boolean }>();
 
   constructor(options: OnnxEngineOptions) {
     this.#options = options;
@@ -60,7 +60,7 @@ export class OnnxEngine {
         const path = fileURLToPath(new URL('./onnx-worker.js', import.meta.url));
         return {
           process: new WorkerProcess({ name: 'onnx', path, flags: ['--expose-gc'], memoryBytesMax }, log),
-          state: { models: new Map(), released: [], using: undefined },
+          state: { models: new Map(), released: [] },
         };
       },
     });
@@ -97,18 +97,22 @@ export class OnnxEngine {
   async apply(user: PoolUser, model: StoredModel, body: Uint8Array, form: AnswerForm = 'json'): Promise<Uint8Array> {
     const choose = (idle: readonly Slot<Loaded>[]): Slot<Loaded> | undefined =>
       idle.find(({ state }) => state.models.has(model.key));
-    return this.#pool.use(user, { choose, mayReplace: false }, async (slot) => {
-      const { key } = model;
-      const using = { key, isReleased: false };
-      slot.state.using = using;
-      try {
-        await this.#load(slot, model, user.signal);
-        return await this.#task(slot, { kind: 'apply', key, form }, { content: [body], signal: user.signal });
-      } finally {
-        slot.state.using = undefined;
-        if (using.isReleased) await this.#free(slot, key);
-      }
-    });
+    const { key } = model;
+    const using = { key, isReleased: false };
+    // From here on, while it waits too: a release in between frees it behind.
+    this.#using.add(using);
+    try {
+      return await this.#pool.use(user, { choose, mayReplace: false }, async (slot) => {
+        try {
+          await this.#load(slot, model, user.signal);
+          return await this.#task(slot, { kind: 'apply', key, form }, { content: [body], signal: user.signal });
+        } finally {
+          if (using.isReleased) await this.#free(slot, key);
+        }
+      });
+    } finally {
+      this.#using.delete(using);
+    }
   }
 
   /** The model was released while it was used. Never rejects: a process that does not let go ends. */
@@ -126,8 +130,8 @@ export class OnnxEngine {
 
   /** The model is deactivated, deleted or replaced: its memory is free when the tasks under way have ended. */
   async release(key: string): Promise<void> {
+    for (const using of this.#using) if (using.key === key) using.isReleased = true;
     for (const { state } of this.#pool.slots) {
-      if (state.using?.key === key) state.using.isReleased = true;
       if (state.models.delete(key)) state.released.push(key);
     }
     await this.#pool.inIdle((slot) => this.#letGoOrEnd(slot));

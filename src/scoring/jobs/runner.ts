@@ -203,20 +203,21 @@ export class JobRunner {
     }
   }
 
-  async #endForgotten(tenant: number, job: StoredJob): Promise<void> {
+  /** @returns whether the last run of the job has ended; the node that had the tenant before may still be at work. */
+  async #endForgotten(tenant: number, job: StoredJob): Promise<boolean> {
     const { now, isAlone } = this.#options;
     const { jobId, lastNumber } = job;
     const text = await readRecord(this.#options, tenant, SCORING_RECORDS, runRecordId(jobId, lastNumber));
     const run = text === undefined ? undefined : (JSON.parse(text) as StoredRun);
-    if (run?.status !== 'Running') return;
+    if (run?.status !== 'Running') return true;
     const { until = 0 } = run;
     if (!isAlone && now() <= until) {
-      // The node that had the tenant before may still be at work.
       this.#passAt = Math.min(this.#passAt, until + 1);
-      return;
+      return false;
     }
     const outcome: Outcome = { status: 'Failure', messages: ['The server ended while the job was running.'] };
     if (await this.#end(tenant, jobId, lastNumber, outcome)) await this.#tellSafely(tenant, job, outcome);
+    return true;
   }
 
   /** One change: the job has its next time, and a run that is under way. */
@@ -231,6 +232,8 @@ export class JobRunner {
       if (job !== undefined && job.nextAt !== null) this.#due.get(tenant)?.set(jobId, job.nextAt);
       return;
     }
+    // Whose end could not be stored, or is not known yet.
+    if (job.lastNumber > 0 && !(await this.#endForgotten(tenant, job))) return;
     const number = job.lastNumber + 1;
     const next: StoredJob = { ...job, lastNumber: number, nextAt: nextRun(job.jobSchedule, startAt) ?? null };
     const run: StoredRun = {

@@ -73,6 +73,21 @@ t.test('a run of another node ends when its time is over, and not before', async
   t.same(ended, ['Failure']);
 });
 
+t.test('a run that is due waits for the end of the one before', async (t) => {
+  const { fake, runner, runOf, later } = setUp(false);
+  const jobSchedule = { frequency: 'periodic', cronExpression: '0 * * * * ?', timeZone: 'UTC', dataFromInterval: '' };
+  fake.put(SCORING_RECORDS, jobRecordId(1), JSON.stringify({ ...JOB, jobSchedule, nextAt: NOW }));
+  const begun = (): boolean => fake.get(SCORING_RECORDS, runRecordId(1, 2)) !== undefined;
+  await runner.step();
+  t.equal(runOf().status, 'Running');
+  t.equal(begun(), false);
+  later(61_000);
+  await runner.step();
+  t.equal(runOf().status, 'Failure', 'its node is gone');
+  t.equal(begun(), true);
+  await runner.stop();
+});
+
 t.test('on a single node it ended with its process', async (t) => {
   const { runner, runOf } = setUp(true);
   await runner.step();

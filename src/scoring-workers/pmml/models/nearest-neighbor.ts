@@ -206,8 +206,9 @@ class NearestNeighborModel implements Model {
     if (missing === fields.length) return;
     this.#find(this.#instances, missing === 0 ? 1 : fields.length / (fields.length - missing));
     for (const target of targets) this.#predict(target);
-    const [first] = this.#nearest;
-    if (first === undefined) return;
+    // No instance has a distance.
+    if (this.#count === 0) return;
+    const first = this.#nearest[0] as number;
     prediction.entityId = this.#form.ids[first];
     prediction.affinity = this.#distances[0] as number;
     prediction.ranked = this.#ranked;

@@ -182,7 +182,13 @@ class MiningModel implements Model {
       this.prediction.entityId = segment.id;
       return;
     }
+    this.#tellNothing();
+  }
+
+  /** Nor what a segment with several targets told of an earlier record. */
+  #tellNothing(): void {
     this.prediction.clear();
+    this.prediction.others = undefined;
   }
 
   #chain(row: Row): void {
@@ -193,7 +199,7 @@ class MiningModel implements Model {
       this.#active.push(segment);
       last = segment;
     }
-    if (last === undefined) this.prediction.clear();
+    if (last === undefined) this.#tellNothing();
     else {
       this.prediction.copyFrom(last.model.prediction);
       this.prediction.entityId = last.id;

@@ -16,6 +16,8 @@ export interface Forecaster {
    * @returns a forecast for each target
    */
   forecast(step: number, row: Row): readonly Forecast[];
+  /** Steps that a forecast may go ahead, where they take much time; STEPS_MAX otherwise. */
+  readonly stepsMax?: number;
   /** Bytes of its tables, about. */
   readonly bytes: number;
 }

@@ -11,6 +11,11 @@ const OF_NEXT_STATE = [
   'ObservationVarianceMatrix',
 ] as const;
 const STATE_MAX = 2_000;
+/** With covariances, whose steps take its third power. */
+const STATE_WITH_COVARIANCES_MAX = 400;
+/** Multiplications of a forecast, a second or less, and numbers that are remembered of its steps. */
+const OPERATIONS_MAX = 300_000_000;
+const NUMBERS_MAX = 4_000_000;
 
 /** StateSpaceModel: the state at the end of the series, how it goes on, and what is measured of it. */
 export function readStateSpace(algorithm: Algorithm): Forecaster {
@@ -22,6 +27,7 @@ export function readStateSpace(algorithm: Algorithm): Forecaster {
   const states = new States(system, isNext);
   const deviations = deviationsOf(element, system);
   return {
+    stepsMax: stepsOf(system, hasCovariances(element)),
     bytes: system.size * system.size * 24 + regressors.bytes,
     forecast: (step, row) => {
       const added = regressors.future(step, row);
@@ -53,6 +59,7 @@ export function readKalmanState({ element, model }: Algorithm): Forecaster | und
   const constant = element.number('constantTerm', 0);
   const states = new States(system, true);
   return {
+    stepsMax: stepsOf(system, false),
     bytes: system.size * system.size * 8,
     forecast: (step) =>
       states.measured(step).map((value) => ({ value: scale.from(value + constant), deviation: Number.NaN })),
@@ -134,6 +141,16 @@ class States {
   }
 }
 
+/** Steps that a record may ask for. */
+function stepsOf({ size }: System, isWithCovariances: boolean): number {
+  const operations = size ** 2 + (isWithCovariances ? 2 * size ** 3 : 0);
+  return Math.max(1, Math.min(Math.floor(OPERATIONS_MAX / operations), Math.floor(NUMBERS_MAX / size)));
+}
+
+const hasCovariances = (element: Element): boolean =>
+  element.child('PredictedStateCovarianceMatrix') !== undefined &&
+  element.child('SelectedStateCovarianceMatrix') !== undefined;
+
 /** Deviations of the values of a step: by covariances of the state, or by the weights of past shocks. */
 function deviationsOf(element: Element, system: System): (step: number) => ArrayLike<number> {
   const variance = element.number('variance');
@@ -157,6 +174,11 @@ function byCovariances(
   { size, rows, transition, measurement }: System,
   given: { readonly predicted: Element; readonly selected: Element; readonly variance: number | undefined },
 ): (step: number) => ArrayLike<number> {
+  if (size > STATE_WITH_COVARIANCES_MAX)
+    throw new PmmlError(
+      element,
+      `the state holds ${size} numbers; with covariances it may have at most ${STATE_WITH_COVARIANCES_MAX}`,
+    );
   const square = (from: Element): Float64Array => {
     const numbers = numbersOf(from);
     if (numbers.length !== size * size)

@@ -41,6 +41,7 @@ export function compileTimeSeries(context: ModelContext): Model {
   if (fit === undefined) throw new PmmlError(element, `the ${bestFit} is missing`);
   const forecaster = read({ element: fit, model: element, scope: context.scope });
   const stepOf = stepReader(context);
+  const stepsMax = Math.min(STEPS_MAX, forecaster.stepsMax ?? STEPS_MAX);
   const prediction = new Prediction();
   const others = context.targets.length > 1 ? context.targets.map(() => new Prediction()) : [];
   if (others.length > 0)
@@ -52,7 +53,7 @@ export function compileTimeSeries(context: ModelContext): Model {
       prediction.clear();
       for (const other of others) other.clear();
       const step = stepOf(row);
-      if (!(step >= 1 && step <= STEPS_MAX)) return;
+      if (!(step >= 1 && step <= stepsMax)) return;
       forecaster.forecast(step, row).forEach((forecast, i) => {
         const other = others[i];
         if (i === 0) tell(prediction, forecast);
