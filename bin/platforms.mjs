@@ -1,6 +1,6 @@
 /**
- * `npm run platforms`: whether npm resolves the lock for each platform that the README names, where it cannot be run. Nothing
- * is installed. The test of the lock (test/house/platforms.test.ts) says which packages each has to have.
+ * `npm run platforms`: whether npm resolves the lock for Linux and macOS, x64 and arm64, where it cannot be run. Nothing is
+ * installed. The test of the lock (test/house/platforms.test.ts) says which packages each has to have.
  */
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
