@@ -1,4 +1,6 @@
 /** PMML models in their threads: batches over several of them, and single records over HTTP. */
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 import type { StoredModel } from '../../src/model/entities/scoring/model.ts';
 import { Turns } from '../../src/pacing/turns.ts';
 import { openBatch, RECORDS_PER_THREAD_DEFAULT } from '../../src/scoring/batches.ts';
@@ -7,6 +9,7 @@ import { Predictions } from '../../src/scoring/predictions.ts';
 import { ScoringPool } from '../../src/scoring-workers/pool.ts';
 import { loadRound } from '../load-round.ts';
 import { forest, forestRecords } from '../pmml/forest.ts';
+import type { PlainWork } from '../pmml/plain-thread.ts';
 import type { Scenario } from '../scenario.ts';
 import { SMALL_MODEL, uploadModel } from './bindings.ts';
 
@@ -85,6 +88,33 @@ class Workers {
   }
 }
 
+/** Threads that score with plain JavaScript, each as many records. */
+class PlainThreads {
+  readonly #workers: Worker[];
+
+  constructor(threads: number) {
+    const module = new URL('../pmml/plain-thread.js', import.meta.url);
+    this.#workers = Array.from({ length: threads }, () => new Worker(module));
+  }
+
+  /** @returns records a second of all of them together. */
+  async rate(): Promise<number> {
+    const begun = performance.now();
+    const each: PlainWork = RECORDS;
+    await Promise.all(
+      this.#workers.map((worker) => {
+        worker.postMessage(each);
+        return once(worker, 'message');
+      }),
+    );
+    return (this.#workers.length * each * 1_000) / (performance.now() - begun);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#workers.map((worker) => worker.terminate()));
+  }
+}
+
 function csvOf(records: readonly Readonly<Record<string, number>>[]): Buffer {
   const names = Object.keys(records[0] ?? {});
   return Buffer.from(
@@ -95,21 +125,25 @@ function csvOf(records: readonly Readonly<Record<string, number>>[]): Buffer {
 export const pmmlWorkers: Scenario = {
   name: WORKERS,
   standard: false,
-  columns: ['ratio', 'twoPerSecond', 'onePerSecond'],
-  question: `a batch of ${RECORDS} records (CSV, 100 trees of depth 8) in two threads beside the same in one (ratio), in turn; on two cores without other work`,
+  columns: ['ratio', 'plainRatio', 'twoPerSecond', 'onePerSecond'],
+  question: `a batch of ${RECORDS} records (CSV, 100 trees of depth 8) in two threads beside the same in one (ratio), in turn, and the same of threads with plain JavaScript (plainRatio: what a second core is worth); on two cores without other work`,
   run: async (context) => {
     const document = Buffer.from(forest().document);
     const csv = csvOf(forestRecords(RECORDS));
     const [single, both] = [new Workers(1, document), new Workers(2, document)];
-    for (const workers of [single, both]) await workers.rate(csv);
+    const [plain, plainBoth] = [new PlainThreads(1), new PlainThreads(2)];
+    const all = [single, both, plain, plainBoth];
+    for (const threads of all) await threads.rate(csv);
     for (let round = 1; round <= context.rounds; round++) {
       context.progress(`${WORKERS}: round ${round}`);
       const onePerSecond = await single.rate(csv);
       const twoPerSecond = await both.rate(csv);
-      const values = { ratio: twoPerSecond / onePerSecond, twoPerSecond, onePerSecond };
+      const plainOne = await plain.rate();
+      const plainRatio = (await plainBoth.rate()) / plainOne;
+      const values = { ratio: twoPerSecond / onePerSecond, plainRatio, twoPerSecond, onePerSecond };
       context.record({ scenario: WORKERS, subject: 'millrace', round, values });
     }
-    await Promise.all([single.stop(), both.stop()]);
+    await Promise.all(all.map((threads) => threads.stop()));
   },
 };
 
