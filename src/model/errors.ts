@@ -156,6 +156,12 @@ export const ERRORS = {
     'The X-ID {xid} is not taken; it takes a level of a topic: a text without / + # and control characters, no longer than an external ID',
     0x99,
   ),
+  'smartrest/fixed-collection': entry(
+    403,
+    'security/Forbidden',
+    'The templates of the object {id} are fixed: a user with ROLE_INVENTORY_ADMIN changes them over REST; make a collection with another X-ID',
+    0x87,
+  ),
   'smartrest/unknown-collection': entry(404, 'smartrest/Not Found', 'The template collection {xid} is unknown'),
   'smartrest/too-many-collections': entry(
     422,

@@ -8,7 +8,7 @@ import type { RecordChange } from '../../src/model/commands/records.ts';
 import { idKey, subscriptionKey } from '../../src/model/entities/notifications/subscription.ts';
 import type { NotificationSubscription } from '../../src/model/entities/notifications/subscription.ts';
 import type { Platform } from './platform.ts';
-import { NOW, openPlatform } from './platform.ts';
+import { NOW, openPlatform, until } from './platform.ts';
 
 const TIME = new Date(NOW).toISOString();
 const LATER = NOW + 60_000;
@@ -95,6 +95,37 @@ t.test('update: merge, null, kept members, owner, only when absent, nothing new'
   t.equal(platform.notifications.length, before, 'no notification without a change');
   await t.rejects(update(platform, '6', '{"a":1}'), { code: 'inventory/not-found' });
   await t.rejects(update(platform, '5', '{'), { code: 'general/bad-json' });
+});
+
+t.test('templates of a collection change only by a command that says so, and rows do not delete it', async (t) => {
+  const platform = openPlatform(t);
+  const [two, one] = ['com_platform_model_smartrest_csv_CsvSmartRestTemplate', 'c8y_SmartRestTemplate'];
+  const other = 'com_cumulocity_model_smartrest_csv_CsvSmartRestTemplate';
+  await platform.create('5', `{"${two}":{"a":1}}`);
+  await platform.create('6', `{"${one}":{"rows":"x"},"c8y_IsDeviceGroup":{}}`);
+  const fixed = { code: 'smartrest/fixed-collection' };
+  for (const [id, name, text] of [
+    ['5', two, '{"a":2}'],
+    ['5', two, 'null'],
+    ['5', other, '{"a":2}'],
+    ['6', one, '{"rows":"y"}'],
+  ])
+    await t.rejects(update(platform, id, `{"${name}":${text}}`, { mayChangeOwner: true }), fixed, `${id} ${name}`);
+  await update(platform, '5', `{"name":"n","${two}":{"a":1},"${other}":null}`);
+  t.match(await update(platform, '5', `{"${two}":{"a":2}}`, { mayChangeTemplates: true }), { doc: /"a":2/ });
+  await platform.create('7', '{"c8y_IsDeviceGroup":{}}');
+  await link(platform, '7', '5', 'childAdditions');
+  const removeByRows = (id: string): Promise<unknown> =>
+    platform.request({
+      kind: COMMAND.MANAGED_OBJECT_DELETE,
+      key: Number(id),
+      body: { forceCascade: true, keepsCollections: true },
+    });
+  await t.rejects(removeByRows('6'), fixed);
+  await removeByRows('7');
+  await until(() => platform.ids('parents').length === 0);
+  t.same(platform.ids('managedObject'), ['5', '6']);
+  await remove(platform, '5');
 });
 
 t.test('child links: both sides, each once, no cycles, only what exists', async (t) => {

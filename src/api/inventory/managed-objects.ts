@@ -25,7 +25,8 @@ import { NO_CONTENT, created, found, notStored } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
 import { isDevice } from '../users/text.ts';
-import { requireTemplates, requireXId, sentXId } from '../../smartrest/custom/collection.ts';
+import { requireXId, sentXId } from '../../smartrest/custom/collection.ts';
+import { requireTemplates } from '../../smartrest/one/collection.ts';
 import { collectionIds, requireRoomForCollection, X_ID_TYPE } from '../../smartrest/custom/collection-shares.ts';
 import { externalIdKey } from '../../model/entities/external-id.ts';
 import * as schemas from '../../model/entities/body-schemas.ts';
@@ -177,6 +178,7 @@ async function put(request: ApiRequest): Promise<Answer> {
   const body: ManagedObjectUpdate = {
     doc: managedObjectChange(members),
     mayChangeOwner: request.hasRole(...INVENTORY_ADMIN),
+    mayChangeTemplates: request.hasRole(...INVENTORY_ADMIN) && !request.isOfDevice && !request.isInner,
   };
   const { doc } = await request.command<{ doc: string }>(COMMAND.MANAGED_OBJECT_UPDATE, Number(id), body);
   if (!request.wantsBody) return found('managedObject', '');

@@ -87,16 +87,17 @@ export async function mayReach(request: ApiRequest, id: string, doc: string): Pr
 
 /**
  * What the deletion of an object may take along from below it: everything for users with a role of the route or a
- * permission for all types there.
+ * permission for all types there. Rows of SmartREST 1.0 take no template collection.
  */
 export async function deletionRights(
   request: ApiRequest,
   id: string,
-): Promise<{ readonly owner?: string; readonly types?: readonly string[] }> {
-  if (request.isPrivileged) return {};
+): Promise<{ readonly owner?: string; readonly types?: readonly string[]; readonly keepsCollections?: boolean }> {
+  const collections = request.isInner ? { keepsCollections: true } : {};
+  if (request.isPrivileged) return collections;
   const types = await typesAtOrAbove(request.platform.documents, request.principal, id, wantedBy(request));
-  if (types.includes(ANY)) return {};
-  return { owner: request.principal.userName, ...(types.length === 0 ? {} : { types }) };
+  if (types.includes(ANY)) return collections;
+  return { ...collections, owner: request.principal.userName, ...(types.length === 0 ? {} : { types }) };
 }
 
 /**
@@ -147,8 +148,7 @@ export async function findChildrenOfDevice(request: ApiRequest): Promise<void> {
  */
 export async function requireAnyReach(request: ApiRequest, named: readonly (string | undefined)[]): Promise<void> {
   const { principal, platform, tenant } = request;
-  const isDevice = principal.ownRoles !== undefined || isDeviceUser(principal.userName);
-  if (request.isPrivileged || isDevice || grantsFor(principal, wantedBy(request)).length > 0) return;
+  if (request.isPrivileged || request.isOfDevice || grantsFor(principal, wantedBy(request)).length > 0) return;
   const ids = named.filter((id) => id !== undefined && isEntityId(id)) as string[];
   const texts = ids.length === 0 ? [] : await platform.documents.getMany('managedObject', tenant, ids);
   if (!texts.some((text) => text !== undefined && isOwnedBy(principal, text)))

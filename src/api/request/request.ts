@@ -198,6 +198,17 @@ export class ApiRequest<Exchange extends RequestExchange = RequestExchange> {
     return this.method !== 'GET' && this.applicationKey === '';
   }
 
+  /** Whether the user is one of a device. */
+  get isOfDevice(): boolean {
+    const { ownRoles, userName } = this.principal;
+    return ownRoles !== undefined || isDeviceUser(userName);
+  }
+
+  /** Whether the server asks it of itself, for a row of SmartREST 1.0. */
+  get isInner(): boolean {
+    return this.owner.inner === undefined;
+  }
+
   /** Whether the answer waits for something on purpose. */
   get isHeldBack(): boolean {
     return this.#route?.isHeldBack === true;
@@ -238,9 +249,9 @@ export class ApiRequest<Exchange extends RequestExchange = RequestExchange> {
     const {
       platform: { blobs },
       tenant,
-      principal: { userName: user, ownRoles },
+      principal: { userName: user },
     } = this;
-    const owner = { tenant, user, isDevice: ownRoles !== undefined || isDeviceUser(user) };
+    const owner = { tenant, user, isDevice: this.isOfDevice };
     return {
       put: (content, limitBytes) => blobs.put(content, limitBytes, owner),
       read: (key, range) => blobs.read(key, range),

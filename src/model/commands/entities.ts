@@ -70,6 +70,8 @@ export interface BinaryRecord {
 export interface ManagedObjectUpdate {
   readonly doc: DocumentText;
   readonly mayChangeOwner: boolean;
+  /** Templates of a collection change: all devices of the tenant may use it. */
+  readonly mayChangeTemplates?: boolean;
   /** Replaces the content. */
   readonly binary?: BinaryRecord;
   /** Members that are only set when absent (SmartREST 117). */

@@ -28,6 +28,22 @@ export function managedObjectChange(members: Members): string {
   return joinMembers(changes);
 }
 
+/** Members with the templates of SmartREST 2.0, in both spellings; the first one is written. */
+export const TEMPLATES_2 = [
+  'com_platform_model_smartrest_csv_CsvSmartRestTemplate',
+  'com_cumulocity_model_smartrest_csv_CsvSmartRestTemplate',
+] as const;
+/** Member with the templates of SmartREST 1.0: `{"rows":"<rows 10 and 11>"}`. */
+export const TEMPLATES_1 = 'c8y_SmartRestTemplate';
+const TEMPLATES = [...TEMPLATES_2, TEMPLATES_1];
+
+/** Whether the object is a template collection. */
+export const hasTemplates = (members: Members): boolean => TEMPLATES.some((name) => members.has(name));
+
+/** Whether merging the changes would set, replace or remove templates. */
+export const changesTemplates = (members: Members, changes: Members): boolean =>
+  TEMPLATES.some((name) => changes.has(name) && (members.get(name) ?? 'null') !== changes.get(name));
+
 /**
  * Whether a body for a collection of children says which object to link; an empty one names nothing to link, and nothing
  * to create (docs/spec/inventory.md#children).

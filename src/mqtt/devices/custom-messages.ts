@@ -24,7 +24,7 @@ import { isAlarmStored, isStored, isStoredAs, PROCESSING_MODE } from '../../mode
 import { PlatformError } from '../../model/errors.ts';
 import type { EntityViews } from '../../ports/entity-views.ts';
 import type { Refusals, Refused } from '../../ports/refusals.ts';
-import { collectionDocument, requestOf, requireTemplates, requireXId } from '../../smartrest/custom/collection.ts';
+import { collectionDocument, requestOf, requireXId } from '../../smartrest/custom/collection.ts';
 import {
   COLLECTIONS_MAX,
   isCollectionType,
@@ -36,6 +36,7 @@ import { JsonPathError } from '../../smartrest/custom/json-path.ts';
 import type { PathBudget } from '../../smartrest/custom/path-values.ts';
 import type { CustomRequest, ObjectName, RequestTemplate } from '../../smartrest/custom/request-template.ts';
 import { effectRecord, type EffectTarget } from '../../smartrest/effects/records.ts';
+import { requireTemplates } from '../../smartrest/one/collection.ts';
 import { encodeRow } from '../../smartrest/rows/csv-encode.ts';
 import { SmartRestError } from '../../smartrest/rows/error.ts';
 import { noOperationError } from '../../smartrest/static/templates.ts';

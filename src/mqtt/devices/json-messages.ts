@@ -40,7 +40,7 @@ import {
 import type { Members } from '../../model/documents/json-document.ts';
 import { mayCreateObjects } from '../../model/access/roles.ts';
 import { SERIAL_TYPE } from '../../model/access/serial-claim.ts';
-import { requireTemplates } from '../../smartrest/custom/collection.ts';
+import { requireTemplates } from '../../smartrest/one/collection.ts';
 import type { JsonTopic } from '../../smartrest/json-topics.ts';
 import type { IdSource } from '../../ports/id-source.ts';
 import type { Device } from './device.ts';

@@ -1,6 +1,7 @@
 /** Template collections of SmartREST 2.0, compiled (docs/spec/smartrest.md#template-collections). */
 import { joinMembers, stringMember, type Members } from '../../model/documents/json-document.ts';
 import { isExternalId } from '../../model/entities/external-id.ts';
+import { TEMPLATES_2 } from '../../model/entities/managed-object.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { shorten, SmartRestError } from '../rows/error.ts';
 import {
@@ -16,11 +17,6 @@ import { compileRequestTemplate, type RequestTemplate } from './request-template
 import { compileResponseTemplate, type ResponseTemplate } from './response-template.ts';
 
 const OBJECT_TYPE = 'c8y_SmartRest2Template';
-/** The member with the templates, in both spellings; the first one is written. */
-const FRAGMENTS = [
-  'com_platform_model_smartrest_csv_CsvSmartRestTemplate',
-  'com_cumulocity_model_smartrest_csv_CsvSmartRestTemplate',
-] as const;
 const X_ID_MEMBER = '__externalId';
 
 /** It is a level of a topic. */
@@ -60,13 +56,13 @@ export function collectionDocument(xid: string, rows: readonly (readonly string[
   return joinMembers([
     ['name', JSON.stringify(xid)],
     ['type', JSON.stringify(OBJECT_TYPE)],
-    [FRAGMENTS[0], text],
+    [TEMPLATES_2[0], text],
     [X_ID_MEMBER, JSON.stringify(xid)],
   ]);
 }
 
 const fragmentOf = (members: Members): string | undefined =>
-  FRAGMENTS.map((name) => members.get(name)).find((text) => text !== undefined && text !== 'null');
+  TEMPLATES_2.map((name) => members.get(name)).find((text) => text !== undefined && text !== 'null');
 
 /** @param members of a managed object. @returns undefined without templates. @throws TemplateError. */
 export function collectionOf(members: Members): TemplateCollection | undefined {
@@ -74,19 +70,6 @@ export function collectionOf(members: Members): TemplateCollection | undefined {
   if (text === undefined) return undefined;
   requireLength(text);
   return compile(definitionOfFragment(JSON.parse(text)));
-}
-
-/**
- * Of the body of a managed object, whichever way it came: templates in it have to be such as can be used.
- * @throws PlatformError `smartrest/bad-collection`.
- */
-export function requireTemplates(members: Members): void {
-  try {
-    collectionOf(members);
-  } catch (error) {
-    if (!(error instanceof TemplateError)) throw error;
-    throw new PlatformError('smartrest/bad-collection', { reason: error.message });
-  }
 }
 
 /** @returns the X-ID under which a new managed object is to be known; undefined when it is not a collection with one. */

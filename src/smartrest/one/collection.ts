@@ -2,6 +2,11 @@
  * A collection of templates of SmartREST 1.0: what a body with rows 10 and 11 says, compiled
  * (docs/spec/smartrest-one.md#request-templates).
  */
+import type { Members } from '../../model/documents/json-document.ts';
+import { TEMPLATES_1 } from '../../model/entities/managed-object.ts';
+import { PlatformError } from '../../model/errors.ts';
+import { collectionOf } from '../custom/collection.ts';
+import { TemplateError } from '../custom/definition.ts';
 import { JsonPathError } from '../custom/json-path.ts';
 import { PathBudget } from '../custom/path-values.ts';
 import { compileResponseTemplate, type ResponseTemplate } from '../custom/response-template.ts';
@@ -82,9 +87,41 @@ export function compileCollection(rows: readonly Row[]): Compiled {
 
 /** @param text as it is stored. @returns undefined for what cannot be compiled. */
 export function compileStored(text: string): Collection | undefined {
-  if (Buffer.byteLength(text) > COLLECTION_BYTES_MAX) return undefined;
-  const compiled = compileCollection(readRows(Buffer.from(text)));
+  const compiled = compileRows(text);
   return compiled instanceof Collection ? compiled : undefined;
+}
+
+function compileRows(text: string): Compiled {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > COLLECTION_BYTES_MAX)
+    return { faults: [`a collection has at most ${COLLECTION_BYTES_MAX} bytes, not ${bytes}`] };
+  return compileCollection(readRows(Buffer.from(text)));
+}
+
+/** @param text of the fragment of a managed object. @returns its rows; undefined for a fragment that has none. */
+export function rowsOfFragment(text: string): string | undefined {
+  const { rows } = Object(JSON.parse(text)) as { rows?: unknown };
+  return typeof rows === 'string' ? rows : undefined;
+}
+
+/**
+ * Of the body of a managed object, whichever way it came: templates of both versions in it have to be such as can be
+ * used.
+ * @throws PlatformError `smartrest/bad-collection`.
+ */
+export function requireTemplates(members: Members): void {
+  try {
+    collectionOf(members);
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    throw new PlatformError('smartrest/bad-collection', { reason: error.message });
+  }
+  const fragment = members.get(TEMPLATES_1);
+  if (fragment === undefined || fragment === 'null') return;
+  const rows = rowsOfFragment(fragment);
+  const compiled = rows === undefined ? { faults: ['it is a text with rows 10 and 11'] } : compileRows(rows);
+  if (compiled instanceof Collection) return;
+  throw new PlatformError('smartrest/bad-collection', { reason: `${TEMPLATES_1}.rows: ${compiled.faults[0]}` });
 }
 
 function addNew<Template extends { readonly messageId: string }>(

@@ -7,21 +7,21 @@ import type { Principal } from '../../model/access/principal.ts';
 import type { DeviceEnsure } from '../../model/commands/external-ids.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
+import { splitMembers } from '../../model/documents/json-document.ts';
 import { isEntityId } from '../../model/entities/entity-id.ts';
 import { externalIdKey, isExternalId } from '../../model/entities/external-id.ts';
+import { TEMPLATES_1 } from '../../model/entities/managed-object.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { CommandPort } from '../../ports/command-port.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { IdSource } from '../../ports/id-source.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import { COLLECTION_ID_TYPE, collectionIds, requireRoomForCollection } from '../custom/collection-shares.ts';
-import { COLLECTION_BYTES_MAX, compileStored, type Collection } from './collection.ts';
+import { COLLECTION_BYTES_MAX, compileStored, rowsOfFragment, type Collection } from './collection.ts';
 import { RowFault } from './fault.ts';
 
 /** Type of the managed object. */
 export const COLLECTION_TYPE = 'c8y_SmartRestTemplate';
-/** Its fragment: `{"rows":"<rows 10 and 11>"}`. */
-const FRAGMENT = 'c8y_SmartRestTemplate';
 
 export const COLLECTION_BYTES_LIMIT = 'smartrest/collection-bytes';
 
@@ -115,7 +115,7 @@ export class Collections {
       externalId: xid,
       id: String(ids.next()),
       owner: userName,
-      doc: JSON.stringify({ name: xid, type: COLLECTION_TYPE, [FRAGMENT]: { rows } }),
+      doc: JSON.stringify({ name: xid, type: COLLECTION_TYPE, [TEMPLATES_1]: { rows } }),
     };
     const { id, created } = await commands.request<{ id: string; created: boolean }>({
       kind: COMMAND.DEVICE_ENSURE,
@@ -179,8 +179,6 @@ const taken = (): RowFault => new RowFault(41, 'Cannot create templates for alre
 
 /** @returns the rows of a managed object's text; undefined for one that has none. */
 function rowsOf(text: string): string | undefined {
-  const fragment = (JSON.parse(text) as Record<string, unknown>)[FRAGMENT];
-  if (typeof fragment !== 'object' || fragment === null) return undefined;
-  const { rows } = fragment as { rows?: unknown };
-  return typeof rows === 'string' && rows.length <= COLLECTION_BYTES_MAX ? rows : undefined;
+  const fragment = splitMembers(text).get(TEMPLATES_1);
+  return fragment === undefined ? undefined : rowsOfFragment(fragment);
 }

@@ -43,6 +43,8 @@ const TEMPLATES = [
   '10,306,GET,/inventory/managedObjects/##,,application/json,##,UNSIGNED,',
   '10,307,POST,/event/events,application/json,application/json,&&,UNSIGNED DATE STRING,"{""source"":{""id"":""&&""},""time"":""&&"",""type"":""t"",""text"":""&&""}"',
   '10,308,PUT,/devicecontrol/operations/&&,application/json,,&&,UNSIGNED STRING,"{""status"":""&&""}"',
+  `10,309,PUT,/inventory/managedObjects/&&,${MO},,&&,UNSIGNED,"{""c8y_SmartRestTemplate"":{""rows"":""""}}"`,
+  '10,311,DELETE,/identity/externalIds/c8y_SmartRestDeviceIdentifier/&&,,,&&,STRING,',
   '11,800,,$.c8y_IsDevice,$.id,$.name,$.c8y_Note.text',
   '11,801,$.managedObject,,$.id',
   '11,802,,$.c8y_T,$.id,$.c8y_T.T.value',
@@ -68,6 +70,15 @@ t.test('a collection is an object of the tenant', async (t) => {
   await answered(bob, '', XID, `20,${collection}`);
   t.equal(await rows(bob, TEMPLATES, XID), '41,1,Cannot create templates for already existing template object');
   t.equal(await rows(management, '', XID), '40,"No template for this X-ID."', 'not of another tenant');
+  t.equal(
+    await rows(ada, `303,${collection}\n309,${collection}\n311,${XID}`, XID),
+    '50,1,403\n50,2,403\n50,3,403',
+    'its owner neither changes nor ends it by rows',
+  );
+  const put = async (who: Rest, text: string): Promise<number> =>
+    (await who.put(`/inventory/managedObjects/${collection}`, { c8y_SmartRestTemplate: { rows: text } })).status;
+  t.equal(await put(ada, '10,300,GET,/platform,,,,,'), 403, 'nor over REST');
+  t.equal(await put(rest, '10,300,FETCH,/platform,,,,,'), 422);
   t.equal(await rows(await user('eve', ['ROLE_DEVICE']), TEMPLATES, 'other_1'), '50,1,403', 'who creates no objects');
 });
 

@@ -50,6 +50,11 @@ t.test('a collection is created in one message, once, and asked for', async (t) 
   await eventually('the answer', async () => device.rows('s/dt').filter((row) => row === `20,made,${id}`).length === 2);
   await device.publish('s/ut/made', '10,2,POST,EVENT,,other,text,');
   await device.row('s/dt', '41,made,Cannot create templates for already existing template object');
+  await device.subscribe('error');
+  const other = { ...stored[FRAGMENT], requestTemplates: [] };
+  await device.publish(`inventory/managedObjects/update/${id}`, JSON.stringify({ [FRAGMENT]: other }));
+  await device.row('error', new RegExp(`The templates of the object ${id} are fixed`));
+  t.same((await rest.read(`/inventory/managedObjects/${id}`))[FRAGMENT], stored[FRAGMENT]);
   t.same(device.rows('s/e'), []);
 });
 

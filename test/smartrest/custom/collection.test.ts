@@ -5,7 +5,6 @@ import {
   collectionDocument,
   collectionOf,
   requestOf,
-  requireTemplates,
   sentXId,
   TEMPLATES_MAX,
   TEXT_LENGTH_MAX,
@@ -18,6 +17,7 @@ import { PathBudget } from '../../../src/smartrest/custom/path-values.ts';
 import type { CustomRequest } from '../../../src/smartrest/custom/request-template.ts';
 import { SingleRows } from '../../../src/smartrest/custom/single-row.ts';
 import { CsvRows } from '../../../src/smartrest/rows/csv.ts';
+import { requireTemplates } from '../../../src/smartrest/one/collection.ts';
 import { SmartRestError } from '../../../src/smartrest/rows/error.ts';
 import { Random } from '../random.ts';
 
@@ -226,6 +226,14 @@ t.test('collections as they are stored', async (t) => {
     JSON.parse('{"requestTemplates":[{"__proto__":{"msgId":"1","method":"GET"}}]}'),
   ])
     t.throws(() => requireTemplates(stored(faulty)), { code: 'smartrest/bad-collection' }, JSON.stringify(faulty));
+  const one = (text: string): void => requireTemplates(new Map([['c8y_SmartRestTemplate', text]]));
+  one('{"rows":"10,100,GET,/platform,,,,,"}');
+  one('null');
+  t.throws(() => one('{"rows":"10,100,GET,/platform,,,,,\\n10,101,GET,/x,,,&&,FOO,"}'), {
+    message: /c8y_SmartRestTemplate\.rows: 41,2,Bad value type: FOO/,
+  });
+  for (const faulty of ['1', '[]', '{}', '{"rows":1}', `{"rows":"${'x'.repeat(140_000)}"}`])
+    t.throws(() => one(faulty), { code: 'smartrest/bad-collection' }, faulty.slice(0, 20));
 });
 
 /** Pieces of templates and rows, put together at random. */

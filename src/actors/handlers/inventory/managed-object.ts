@@ -5,6 +5,7 @@ import type { Asked } from '../../../model/commands/command.ts';
 import type { ChildAdd, ChildKind } from '../../../model/commands/links.ts';
 import type { ManagedObjectCreate, ManagedObjectUpdate } from '../../../model/commands/entities.ts';
 import { DEVICE_USER_PREFIX } from '../../../model/entities/device-request.ts';
+import { changesTemplates, hasTemplates } from '../../../model/entities/managed-object.ts';
 import { AGENT_LINKS } from '../../../model/entities/operation.ts';
 import { PlatformError } from '../../../model/errors.ts';
 import { fitsType } from '../../../model/access/inventory-access.ts';
@@ -68,6 +69,8 @@ export interface ManagedObjectDelete extends Asked {
    * Types of the permissions that hold for the first object and so for all below it (model/access/inventory-access.ts).
    */
   readonly types?: readonly string[];
+  /** Template collections stay: rows of SmartREST 1.0 ask. */
+  readonly keepsCollections?: boolean;
   /** Set when the deletion of this parent led to it. */
   readonly parent?: string;
   /** With `parent`: nothing happens unless it is a group. */
@@ -163,6 +166,8 @@ export function updateManagedObject(context: ActorContext, body: ManagedObjectUp
   // An object always has an owner.
   if (!body.mayChangeOwner || changes.get('owner') === 'null') changes.delete('owner');
   if (body.onlyWhenAbsent) for (const name of members.keys()) changes.delete(name);
+  if (body.mayChangeTemplates !== true && changesTemplates(members, changes))
+    throw new PlatformError('smartrest/fixed-collection', { id });
   keepOneMarker(changes, members);
   if (body.binary) context.put('binary', id, JSON.stringify(body.binary));
   else if (context.get('binary', id) !== undefined) for (const name of OF_CONTENT) changes.delete(name);
@@ -204,6 +209,7 @@ export function deleteManagedObject(context: ActorContext, body: ManagedObjectDe
   // Gone already by another way of the hierarchy, or spared.
   if (body.parent !== undefined && !isReached(context, id, body)) return undefined;
   const members = loadManagedObject(context, id);
+  if (body.keepsCollections && hasTemplates(members)) throw new PlatformError('smartrest/fixed-collection', { id });
   context.remove('managedObject', id);
   // The content itself is left to the sweep.
   for (const kept of ['binary', 'availability', 'softwareList', 'parameterState'] as const)
@@ -269,6 +275,7 @@ function childDeletion(kind: ChildKind, parent: string, body: LinksRemove): Mana
     cascade = false,
     forceCascade = false,
     withDeviceUser = false,
+    keepsCollections = false,
     owner,
     types,
     askedBy,
@@ -280,6 +287,7 @@ function childDeletion(kind: ChildKind, parent: string, body: LinksRemove): Mana
     withDeviceUser,
     parent,
     ...byOf(body),
+    ...(keepsCollections ? { keepsCollections } : {}),
     ...(owner === undefined ? {} : { owner }),
     ...(types === undefined ? {} : { types }),
     ...(askedBy === undefined ? {} : { askedBy }),
@@ -309,6 +317,7 @@ function isReached(context: ActorContext, id: string, body: ManagedObjectDelete)
   if (text === undefined) return false;
   const members = splitMembers(text);
   if (body.onlyGroup && !isGroup(members)) return false;
+  if (body.keepsCollections && hasTemplates(members)) return false;
   if (body.isAddition !== true && !isAllowed(members, body)) return false;
   return body.forceCascade === true || parentsOf(context, id).every((parent) => parent === body.parent);
 }
