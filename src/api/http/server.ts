@@ -24,6 +24,7 @@ import {
   MAX_PAYLOAD_BYTES,
   agreeProtocol,
   checkHandlers,
+  closeReason,
   patternsOf,
 } from './web-socket.ts';
 import type { UpgradeHead, UpgradeRefusal, WebSocketChannel, WebSocketHandlers } from './web-socket.ts';
@@ -34,8 +35,6 @@ const LISTEN_EXCLUSIVELY = 1;
 const CLOSE_POLL_MS = 10;
 const GOING_AWAY = 1001;
 const INTERNAL_ERROR = 1011;
-/** A close frame has room for 123 bytes. */
-const REASON_LENGTH_MAX = 120;
 
 export interface HttpServerOptions {
   readonly library: HttpLibrary;
@@ -461,7 +460,7 @@ class HttpChannel implements WebSocketChannel {
   }
 
   end(code: number, reason: string): void {
-    this.socket?.end(code, reason.slice(0, REASON_LENGTH_MAX));
+    this.socket?.end(code, closeReason(reason));
   }
 
   destroy(): void {

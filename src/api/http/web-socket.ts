@@ -109,6 +109,13 @@ export function checkHandlers(path: string, handlers: WebSocketHandlers): void {
   }
 }
 
+/** A close frame has room for 123 bytes of a reason. */
+const reasonBytes = new Uint8Array(123);
+const utf8 = new TextEncoder();
+
+/** @returns as many whole characters of the reason as a close frame takes. */
+export const closeReason = (reason: string): string => reason.slice(0, utf8.encodeInto(reason, reasonBytes).read);
+
 /** What stands at the end of a route's path for any rest of it. */
 const REST = '/*';
 

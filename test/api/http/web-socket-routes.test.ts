@@ -62,7 +62,10 @@ for (const [engine, library] of ENGINES) {
     t.equal(socket.protocol, 'binary');
     t.equal(opened[0].head.path, '/a/b%20c/d');
     t.strictSame(await refusalOf(`${url}/b/c`), [404, 'none'], 'other paths are not meant');
-    socket.terminate();
+    const closed = once(socket, 'close');
+    opened[0].end(1011, `${'ä'.repeat(60)}x😀`);
+    const [code, reason] = await closed;
+    t.strictSame([code, String(reason)], [1011, `${'ä'.repeat(60)}x`], 'whole characters in 123 bytes');
   });
 
   t.test(`${engine}: it is decided later whether a request becomes a WebSocket`, async (t) => {

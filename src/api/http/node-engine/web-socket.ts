@@ -8,8 +8,6 @@ const CLOSED_WITHOUT_FRAME = 1006;
 /** As uWebSockets.js names it; see src/mqtt/web-socket-transport.ts. */
 const TOO_BIG = 'Received too big message';
 const TOO_BIG_CODE = 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH';
-/** Bytes of a reason for which a close frame has room. */
-const REASON_BYTES_MAX = 123;
 /** Before the end of the idle time a ping asks whether the client is there. */
 const PING_LEAD_MS = 4_000;
 
@@ -101,10 +99,8 @@ export class NodeWebSocket<UserData> implements LibraryWebSocket<UserData> {
 
   end(code: number, reason: string): void {
     if (!this.#isOpen) return;
-    let text = reason;
-    while (Buffer.byteLength(text) > REASON_BYTES_MAX) text = text.slice(0, -1);
-    this.#socket.close(code, text);
-    this.#closed(code, text);
+    this.#socket.close(code, reason);
+    this.#closed(code, reason);
   }
 
   /** Ends the connection without a frame. */
