@@ -424,6 +424,8 @@ t.test('what devices say about operations (docs/spec/smartrest.md#operation-temp
 
   await create('700', '"c8y_DownloadConfigFile":{"url":"u","c8y_ConfigurationDump.id":"9"}');
   await begin('c8y_DownloadConfigFile');
+  await t.rejects(done('c8y_DownloadConfigFile', 'tomorrow'), { code: 'validation/invalid-field' });
+  t.match(platform.get('operation', '700'), { status: 'EXECUTING' }, 'a wrong time changes nothing');
   await done('c8y_DownloadConfigFile');
   t.same(device()?.['c8y_ConfigurationDump'], { id: '9', time: TIME }, 'the time of arrival');
 

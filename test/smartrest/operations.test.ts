@@ -163,6 +163,10 @@ t.test('what a device answers with 503 and 506 (docs/spec/smartrest.md#results)'
     {},
     '{"c8y_ConfigurationDump":{"id":"9","time":"2024-01-01T00:00:00.000Z"}}',
   ]);
+  for (const time of ['tomorrow', '1899-12-31T00:00:00Z'])
+    t.throws(() => result({ c8y_DownloadConfigFile: { 'c8y_ConfigurationDump.id': '9' } }, time), {
+      message: `The field time has the value ${time}; it takes an ISO 8601 timestamp from 1900 to 2299`,
+    });
   t.same(result({ c8y_DownloadConfigFile: { url: 'u', type: 'app' } }, 'x'), [{}, undefined]);
   t.same(result({ c8y_Firmware: {} }, 'x'), [{}, undefined]);
   t.same(result({ c8y_CommunicationMode: { mode: 'SMS' } }), [{}, '{"c8y_CommunicationMode":{"mode":"SMS"}}']);

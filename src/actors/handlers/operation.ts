@@ -17,7 +17,7 @@ import {
 } from '../../model/entities/operation.ts';
 import { idText } from '../../model/entities/entity-id.ts';
 import { externalIdOfKey } from '../../model/entities/external-id.ts';
-import { operationResult } from '../../model/entities/operation-result.ts';
+import { operationResult, type OperationResult } from '../../model/entities/operation-result.ts';
 import { SOFTWARE_LIST, SOFTWARE_UPDATE, takesSoftwareUpdate } from '../../model/entities/software.ts';
 import {
   dropNulls,
@@ -177,18 +177,19 @@ export function updateOperation(context: ActorContext, body: OperationUpdate): {
     const before = new Map(members);
     const changes = parseMembers(body.doc);
     for (const name of OPERATION_SERVER_KEPT) changes.delete(name);
+    let result: OperationResult | undefined;
+    if (body.parameters) {
+      const named = body.id === undefined ? body.fragment : undefined;
+      result = operationResult(members, body.parameters, context.command.receivedAt, named);
+    }
     const owner = stringMember(members, 'deviceId') ?? device;
     if (owner !== device) {
       // SmartREST 504 to 506 name an operation that may be a child's: its own actor decides.
       context.send({ kind: COMMAND.OPERATION_UPDATE, key: Number(owner), body });
       return { doc: joinMembers(members) };
     }
-    if (body.parameters) {
-      const named = body.id === undefined ? body.fragment : undefined;
-      const result = operationResult(members, body.parameters, context.command.receivedAt, named);
-      for (const [name, value] of result.members) changes.set(name, value);
-      managedObjectDoc = result.managedObjectDoc;
-    }
+    for (const [name, value] of result?.members ?? []) changes.set(name, value);
+    managedObjectDoc = result?.managedObjectDoc;
     fitFailureReason(changes, members);
     last = joinMembers(members);
     if (!mergeMembers(members, changes)) continue;

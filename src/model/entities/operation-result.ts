@@ -2,8 +2,10 @@
  * What a device answers to an operation (SmartREST 503 and 506, docs/spec/smartrest.md#results): it changes the
  * operation or the state of the device, depending on what the operation asked for.
  */
-import { formatTime, parseTime } from '../documents/iso-time.ts';
+import { parseEntityTime, TIME_RULE } from '../documents/entity-time.ts';
+import { formatTime } from '../documents/iso-time.ts';
 import { joinMembers, splitMembers, stringMember, type Members } from '../documents/json-document.ts';
+import { PlatformError } from '../errors.ts';
 
 /** What becomes of the parameters of 503 and 506. */
 export interface OperationResult {
@@ -55,6 +57,7 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
  * @param parameters as in the effect of 503 or 506, may be empty.
  * @param now ms since 1970.
  * @param named the fragment of 503: the parameters are about it. Those of 506 are about the first fragment with a rule.
+ * @throws PlatformError `validation/invalid-field` for a time that is not one.
  */
 export function operationResult(
   operation: Members,
@@ -95,8 +98,16 @@ function configurationDump(fragment: Members, sentTime: string, now: number): st
   const id =
     fragment.get('c8y_ConfigurationDump.id') ?? (nested === undefined ? undefined : membersOf(nested).get('id'));
   if (id === undefined) return undefined;
+  const time = sentTime === '' ? now : parseEntityTime(sentTime);
+  if (time === undefined)
+    throw new PlatformError('validation/invalid-field', {
+      area: 'devicecontrol',
+      name: 'time',
+      value: sentTime,
+      limit: TIME_RULE,
+    });
   return joinMembers([
     ['id', id],
-    ['time', JSON.stringify(formatTime(parseTime(sentTime) ?? now))],
+    ['time', JSON.stringify(formatTime(time))],
   ]);
 }

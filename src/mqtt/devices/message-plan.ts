@@ -444,8 +444,7 @@ export class MessagePlan {
               link.replies.sendError(existingDeviceError('101'), '101');
           },
           reject: (error) => {
-            const isNoOperation = error instanceof PlatformError && error.code === 'devicecontrol/no-operation';
-            link.replies.sendError(isNoOperation ? noOperationError(messageId) : error, messageId);
+            link.replies.sendError(faultOf(error, messageId), messageId);
           },
         },
         existing,
@@ -499,6 +498,13 @@ export class MessagePlan {
     }
     isPlanned = true;
   }
+}
+
+/** What the actor refuses of an operation in the words of rows. */
+function faultOf(error: Error, messageId: string): Error {
+  if (!(error instanceof PlatformError)) return error;
+  if (error.code === 'devicecontrol/no-operation') return noOperationError(messageId);
+  return error.code === 'validation/invalid-field' ? new SmartRestError(45, messageId, error.message) : error;
 }
 
 /** Limits of single rows, which have the codes of their errors. */
