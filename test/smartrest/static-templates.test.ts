@@ -194,7 +194,7 @@ const cases: readonly (readonly [string, object])[] = [
       kind: 'measurement',
       type: 'f',
       time: now,
-      values: [{ fragment: 'f', series: 's', value: 1.5, text: '1.5', unit: 'C' }],
+      values: [{ fragment: 'f', series: 's', value: 1.5, text: '1.50', unit: 'C' }],
     },
   ],
   [

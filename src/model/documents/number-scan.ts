@@ -72,12 +72,8 @@ function readSlowly(bytes: Uint8Array, start: number, end: number): number {
   return end;
 }
 
-/** Text of a number as JSON takes it; `text` is valid for scanNumber. Keeps what was sent where JSON allows it. */
-export function toJsonNumber(text: string, value: number): string {
-  return JSON_NUMBER.test(text) ? text : String(value);
-}
-
-const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+/** Text of a number as JSON takes it: without a plus sign and zeros in front. Keeps every digit. @param text valid for scanNumber. */
+export const toJsonNumber = (text: string): string => text.replace(/^(?:\+|(-))?0*(?=\d)/, '$1');
 
 const DECIMAL = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 

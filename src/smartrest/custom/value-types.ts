@@ -30,10 +30,7 @@ const TYPES = {
   DATE: { rule: TIME_RULE, toJson: quoted((value) => parseEntityTime(value) !== undefined) },
   NUMBER: {
     rule: 'a decimal number',
-    toJson: (value) => {
-      const number = parseNumber(value);
-      return number === undefined ? undefined : toJsonNumber(value, number);
-    },
+    toJson: (value) => (parseNumber(value) === undefined ? undefined : toJsonNumber(value)),
   },
   INTEGER: { rule: 'a whole number of up to 30 digits', toJson: whole(/^([+-]?)0*(\d{1,30})$/) },
   UNSIGNED: { rule: 'a whole number from 0, of up to 30 digits', toJson: whole(/^([+]?)0*(\d{1,30})$/) },

@@ -157,7 +157,7 @@ function written({ place, type }: Slot, value: string): string {
   if (place === 'uri') return encodeURIComponent(value.toWellFormed());
   if (place === 'string') return JSON.stringify(value).slice(1, -1);
   // Serial numbers keep their zeros elsewhere.
-  return NUMBERS.has(type) ? toJsonNumber(value, Number(value)) : value;
+  return NUMBERS.has(type) ? toJsonNumber(value) : value;
 }
 
 function isOfType(type: ValueType, value: string): boolean {

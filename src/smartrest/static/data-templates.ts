@@ -17,7 +17,7 @@ const TIME = parameter('time', 'time', 'now');
 
 function measured(fragment: string, series: string, text: string, unit: string): MeasuredValue {
   const value = parseNumber(text) as number;
-  return { fragment, series, value, text: toJsonNumber(text, value), unit };
+  return { fragment, series, value, text: toJsonNumber(text), unit };
 }
 
 /** 211, 212: one value of fixed names. */

@@ -4,7 +4,7 @@
  */
 import { AGENT_MARKER } from '../../model/entities/agent-marker.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
-import { parseNumber, toJsonNumber } from '../../model/documents/number-scan.ts';
+import { toJsonNumber } from '../../model/documents/number-scan.ts';
 import type { SoftwareChangeWay } from '../../model/commands/entities.ts';
 import type { Effect } from '../effects/effects.ts';
 import { objectText, parameter, textOrAbsent, timeOf, type StaticTemplate } from './parameters.ts';
@@ -76,7 +76,7 @@ function fragmentText(parameters: StaticTemplate['parameters'], values: readonly
 
 /** JSON text of a checked number, undefined when it was not sent. */
 function numberOrAbsent(value: string): string | undefined {
-  return value === '' ? undefined : toJsonNumber(value, parseNumber(value) as number);
+  return value === '' ? undefined : toJsonNumber(value);
 }
 
 const POSITION_PARAMETERS = ['lat', 'lng', 'alt', 'accuracy'].map((name) => parameter(name, 'number'));

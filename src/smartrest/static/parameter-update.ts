@@ -30,8 +30,7 @@ const quoted = (isOne: (value: string) => boolean, rule: string): ValueType => (
 const number = (form: RegExp, rule: string): ValueType => ({
   rule,
   text: (value) => {
-    const parsed = form.test(value) ? parseNumber(value) : undefined;
-    return parsed === undefined ? undefined : toJsonNumber(value, parsed);
+    return form.test(value) && parseNumber(value) !== undefined ? toJsonNumber(value) : undefined;
   },
 });
 

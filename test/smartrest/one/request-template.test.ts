@@ -45,9 +45,12 @@ t.test('values stand at their places, those of the URI first', async (t) => {
   });
   const quoted = `10,2,POST,/a,${JSON_TYPE},,&&,NOW STRING NUMBER NUMBER,"{""time"":""&&"",""t"":""&&"",""v"":&&,""w"":&&}"`;
   check(quoted, '"say ""hi""\n\\",+021.50,1e3', {
-    body: '{"time":"2024-05-02T10:00:00.000Z","t":"say \\"hi\\"\\n\\\\","v":21.5,"w":1e3}',
+    body: '{"time":"2024-05-02T10:00:00.000Z","t":"say \\"hi\\"\\n\\\\","v":21.50,"w":1e3}',
   });
   check(`10,3,POST,/a,${JSON_TYPE},,&&,,"[""x&&"",&&]"`, 'a"b,true', { body: '["xa\\"b",true]' });
+  check(`10,8,POST,/a,${JSON_TYPE},,&&,INTEGER UNSIGNED,"[&&,&&]"`, '-012345678901234567890,+09007199254740993', {
+    body: '[-12345678901234567890,9007199254740993]',
+  });
   check('10,4,POST,/a,text/plain,,&&,,"""&&"""', 'a\\b', { body: '"a\\b"' });
   check('10,5,GET,/a?dateFrom=&&,,,&&,DATE', '2024-05-02T10:00:00+02:00', {
     uri: '/a?dateFrom=2024-05-02T10%3A00%3A00%2B02%3A00',
