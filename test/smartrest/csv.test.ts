@@ -94,6 +94,11 @@ t.test('faulty rows are refused, later ones still read', (t) => {
     [{ line: 1, fields: ['1'] }, '45,400,Line 2: a value begins with a quote that is never closed'],
     'what a quote swallowed is not executed',
   );
+  t.match(
+    read('my event ,"a"b\nmy"e,"a"b\nx 5" y'),
+    [/^45,my event,Line 1: /, /^45,,Line 2: /, { fields: ['x 5" y'] }],
+    'any message id of a custom template',
+  );
   t.end();
 });
 

@@ -232,10 +232,11 @@ export class CsvRows {
     throw new SmartRestError(45, messageId, `Line ${this.line}: ${FAULT_TEXTS[fault]}`);
   }
 
+  /** What stands before the first comma, without quotes: any text, of custom templates. */
   private messageIdOfFaultyRow(): string {
     let at = this.position;
-    while (at < this.end && this.body[at] >= 0x30 && this.body[at] <= 0x39) at += 1;
-    return at < this.end && this.body[at] === COMMA ? this.body.toString('latin1', this.position, at) : '';
+    while (at < this.end && !ENDS_OF_ID.includes(this.body[at])) at += 1;
+    return at < this.end && this.body[at] === COMMA ? this.body.toString('utf8', this.position, at).trim() : '';
   }
 }
 
@@ -253,6 +254,8 @@ export function readRows(body: Buffer, onError: (error: SmartRestError) => void)
     }
   }
 }
+
+const ENDS_OF_ID = Buffer.of(COMMA, QUOTE, LINE_FEED, CARRIAGE_RETURN);
 
 const FAULT_TEXTS: Readonly<Record<Fault, string>> = {
   unterminated: 'a value begins with a quote that is never closed',
