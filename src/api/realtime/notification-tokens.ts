@@ -8,6 +8,7 @@ import { OPEN, Text, open, optional } from '../../model/schema/parts.ts';
 import { JSON_TYPE, parseAccept } from '../http/media-types.ts';
 import { changeRecords } from '../../records/records.ts';
 import { tenantCalled } from '../request/login-host.ts';
+import { requireRate } from '../request/rate.ts';
 import { requireServed } from './notification-consumers.ts';
 import type { Answer } from '../request/answer.ts';
 import type { ApiRequest } from '../request/request.ts';
@@ -86,17 +87,19 @@ async function verify(request: ApiRequest): Promise<Answer> {
   return answerOf(request, found.payload);
 }
 
-/** @throws PlatformError 401, 403. */
+/** @throws PlatformError 401, 403, 429. */
 async function unsubscribe(request: ApiRequest): Promise<Answer> {
-  const { notifications, tenants } = request.platform;
+  const { notifications, tenants, rates } = request.platform;
   const claims = await notifications.tokens.verify(request.query.text('token') ?? '');
   if (claims === undefined) throw new PlatformError('notifications/bad-token');
   const tenant = tenants.byNumber(claims.tenantNumber);
   if (tenant === undefined) throw new PlatformError('notifications/bad-token');
   requireServed(tenantCalled(request), tenant);
-  const result = await notifications.unsubscribe(claims);
-  await audit(request, claims, 'Notification subscriber removed');
-  return answerOf(request, { result });
+  // The subscriber counts as a user: there is no login.
+  const { tenantNumber, subscription, subscriber } = claims;
+  requireRate(request, rates?.take({ tenantNumber, userName: `${subscription}/${subscriber}` }));
+  if (await notifications.unsubscribe(claims)) await audit(request, claims, 'Notification subscriber removed');
+  return answerOf(request, { result: 'DONE' });
 }
 
 export function notificationTokenRoutes(): Route[] {
@@ -154,7 +157,7 @@ export function notificationTokenRoutes(): Route[] {
       answers: [
         {
           status: 200,
-          description: 'It is removed',
+          description: 'It is removed, or was not there',
           contentTypes: ['application/json'],
           json: open({ result: Type.Enum(['DONE', 'SCHEDULED']) }),
           example: { result: 'DONE' },

@@ -168,8 +168,8 @@ export interface Platform {
     readonly tokens: Pick<NotificationTokens, 'issue' | 'verify'>;
     /** Of a tenant's consumers on this node, the largest topics first. */
     backlogs(tenant: number, limit: number): readonly Backlog[];
-    /** Removes the subscriber with its backlog; SCHEDULED: it will be. */
-    unsubscribe(claims: ConsumerClaims): Promise<'DONE' | 'SCHEDULED'>;
+    /** Removes the subscriber with its backlog. @returns whether there was one. */
+    unsubscribe(claims: ConsumerClaims): Promise<boolean>;
     /** A subscription was stored: resolves when it counts everywhere. @param id of its record. */
     subscriptionChanged(tenant: number, id: string): Promise<void>;
   };

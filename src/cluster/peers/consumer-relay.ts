@@ -80,8 +80,7 @@ export class ConsumerRelay {
     messages.answer(OPEN, (payload, from) => this.#opened(JSON.parse(textOf(payload)) as OpenRequest, from));
     messages.answer(UNSUBSCRIBE, async (payload) => {
       const { tenant, topic, subscriber } = JSON.parse(textOf(payload)) as ConsumerIdentity;
-      await options.hub.unsubscribe({ tenant, topic }, subscriber);
-      return new Uint8Array();
+      return Uint8Array.of(Number(await options.hub.unsubscribe({ tenant, topic }, subscriber)));
     });
     messages.listen(TO_HOME, (payload, from) => this.#toHome(parse(payload), from));
     messages.listen(TO_EDGE, (payload, from) => this.#toEdge(parse(payload), from));
@@ -142,12 +141,15 @@ export class ConsumerRelay {
     };
   }
 
-  /** Rejects when the home of the topic does not answer. */
-  async unsubscribe(identity: Pick<ConsumerIdentity, 'tenant' | 'topic' | 'subscriber'>): Promise<void> {
+  /** Rejects when the home of the topic does not answer. @returns whether there was such a subscriber. */
+  async unsubscribe(identity: Pick<ConsumerIdentity, 'tenant' | 'topic' | 'subscriber'>): Promise<boolean> {
     const { messages, topics, hub } = this.#options;
     const home = topics.homeOf(identity);
-    if (home === undefined || home === messages.nodeId) await hub.unsubscribe(identity, identity.subscriber);
-    else await messages.request(home, UNSUBSCRIBE, Buffer.from(JSON.stringify(identity)), REQUEST_TIMEOUT_MS);
+    if (home === undefined || home === messages.nodeId) return hub.unsubscribe(identity, identity.subscriber);
+    const payload = Buffer.from(JSON.stringify(identity));
+    const [removed] = await messages.request(home, UNSUBSCRIBE, payload, REQUEST_TIMEOUT_MS);
+    // A node of an earlier version says nothing.
+    return removed !== 0;
   }
 
   /** @returns what is said against it; nothing when it is open. */

@@ -218,16 +218,16 @@ export class NotificationHub {
     };
   }
 
-  /** Removes a subscriber with its backlog, and ends its connections. */
-  async unsubscribe(ref: TopicRef, name: string): Promise<void> {
-    if (!(await this.#mayHave(ref, name))) return;
+  /** Removes a subscriber with its backlog, and ends its connections. @returns whether there was one. */
+  async unsubscribe(ref: TopicRef, name: string): Promise<boolean> {
+    if (!(await this.#mayHave(ref, name))) return false;
     const topic = await this.#load(ref);
     const subscriber = topic.subscribers.get(name);
     const kept = subscriber === undefined ? undefined : this.#kept.get(subscriber);
-    if (subscriber === undefined || kept === undefined) return;
+    if (subscriber === undefined || kept === undefined) return false;
     const removal = this.#removeSubscriber(topic, kept);
     this.#end(ref, name, CLOSE.NORMAL, 'unsubscribed');
-    await removal;
+    return removal;
   }
 
   /** Looks without making anything: the topic of a subscriber that is not known is not loaded. */
@@ -238,14 +238,15 @@ export class NotificationHub {
     return (await this.#options.documents.get(TOPIC_SUBSCRIBERS, ref.tenant, id)) !== undefined;
   }
 
-  /** Who connects meanwhile waits for it, and begins anew. */
-  #removeSubscriber({ ref, subscribers }: Topic, kept: Kept): Promise<void> {
+  /** Who connects meanwhile waits for it, and begins anew. @returns false when another removal was first. */
+  #removeSubscriber({ ref, subscribers }: Topic, kept: Kept): Promise<boolean> {
     const { subscriber } = kept;
     const removal = settled(kept.changing ?? Promise.resolve()).then(async () => {
-      if (subscribers.get(subscriber.name) !== subscriber) return;
+      if (subscribers.get(subscriber.name) !== subscriber) return false;
       await this.#records.remove(ref, kept);
       const topic = this.#topics.get(topicKey(ref));
       if (topic !== undefined) this.#drop(topic, subscriber);
+      return true;
     });
     const changing = settled(removal).then(() => {
       if (kept.changing === changing) kept.changing = undefined;

@@ -16,7 +16,8 @@ export interface NotificationsPart extends Part {
   backlogs(tenant: number, limit: number): Backlog[];
   /** Ends what is connected for a tenant that was suspended; of one that was deleted everything. */
   tenantEnded(tenant: number): void;
-  unsubscribe(claims: ConsumerClaims): Promise<'DONE' | 'SCHEDULED'>;
+  /** @returns whether there was such a subscriber. */
+  unsubscribe(claims: ConsumerClaims): Promise<boolean>;
   /** A subscription was stored: resolves when every node forwards by it. @param id of its record. */
   subscriptionChanged(tenant: number, id: string): Promise<void>;
 }
@@ -60,12 +61,12 @@ export async function notificationsPart(core: ServerCore): Promise<Notifications
       if (tenants.byNumber(tenant) === undefined) hub.forgetTenant(tenant);
       else hub.endTenant(tenant);
     },
-    unsubscribe: async (claims) => {
+    unsubscribe: (claims) => {
       const { subscriber, tenantNumber: tenant } = claims;
       const topic = topicName(claims.subscription, claims.isVolatile);
-      if (relay === undefined) await hub.unsubscribe({ tenant, topic }, subscriber);
-      else await relay.unsubscribe({ tenant, topic, subscriber });
-      return 'DONE';
+      return relay === undefined
+        ? hub.unsubscribe({ tenant, topic }, subscriber)
+        : relay.unsubscribe({ tenant, topic, subscriber });
     },
     subscriptionChanged: async (tenant, id) => cluster?.topicRelay.subscriptionChanged(tenant, id),
     start: () => relay?.start(),

@@ -184,7 +184,7 @@ export class FakePlatform {
       notifications: {
         tokens: { issue: () => Promise.resolve(''), verify: () => Promise.resolve(undefined) },
         backlogs: () => [],
-        unsubscribe: () => Promise.resolve('DONE'),
+        unsubscribe: () => Promise.resolve(true),
         subscriptionChanged: () => Promise.resolve(),
       },
       bus: {

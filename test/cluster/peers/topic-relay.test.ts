@@ -66,7 +66,7 @@ t.test('a frame above max_payload to a consumer of another node', async (t) => {
       topics: { homeOf: () => 'home', isHome: () => messages.nodeId === 'home' },
       hub: {
         refusal: () => undefined,
-        unsubscribe: () => Promise.resolve(),
+        unsubscribe: async (_topic, name) => name === 's',
         open: (_identity, opened) => {
           channel = opened;
           return { message: () => undefined, drained: () => undefined, closed: () => undefined };
@@ -87,6 +87,8 @@ t.test('a frame above max_payload to a consumer of another node', async (t) => {
   await until('its frame has come', () => frames.length === 1);
   t.equal(frames[0], 'AAAA\n/t1/events/1\nCREATE\n\n{"id":"2"}');
   t.same(counted, ['notifications/message-bytes']);
+  const removed = ['s', 'none'].map((subscriber) => relayOf(edge).unsubscribe({ tenant: 1, topic: 'a', subscriber }));
+  t.same(await Promise.all(removed), [true, false], 'the home says whether it had the subscriber');
   (home.messages as InMemoryMessages).payloadBytesMax = 10;
   t.doesNotThrow(() => channel?.send(`AAAA\n${MESSAGE}`));
 });
@@ -103,7 +105,7 @@ t.test('a client takes frames again, though its node could not say so', async (t
       topics: { homeOf: () => 'home', isHome: () => messages.nodeId === 'home' },
       hub: {
         refusal: () => undefined,
-        unsubscribe: () => Promise.resolve(),
+        unsubscribe: async (_topic, name) => name === 's',
         open: (_identity, opened) => {
           channel = opened;
           return { message: () => undefined, drained: () => void (drainedCount += 1), closed: () => undefined };

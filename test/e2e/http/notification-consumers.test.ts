@@ -69,12 +69,10 @@ t.test('tokens: claims that any Base64 decodes, verified and refused', async (t)
   t.equal((await plain.get(`/notification2/token?token=${good}`)).status, 403);
   const anonymous = await fetch(`${server.url}/notification2/unsubscribe?token=${good}`, { method: 'POST' });
   t.same([anonymous.status, await anonymous.json()], [200, { result: 'DONE' }]);
-  const told = await eventually('the audit records', async () => {
+  await eventually('the audit records', async () => {
     const { auditRecords } = await rest.read('/audit/auditRecords?type=SYSTEM&pageSize=2000');
-    const found = auditRecords.map(({ activity }: any) => activity as string);
-    return found.includes('Notification subscriber removed') ? (found as string[]) : undefined;
+    return auditRecords.some(({ activity }: any) => activity === 'Notification token created');
   });
-  t.ok(told.includes('Notification token created'));
 });
 
 t.test('frames: header, action, an empty line, the entity on one line with its links', async (t) => {
