@@ -94,13 +94,13 @@ export class Tunnel {
     this.#attachTimers.set(side, timer);
   }
 
-  /** @param code what the end is closed with when the tunnel is over already. */
+  /** An end that comes when the tunnel is over is closed as the other one. */
   attach(name: TunnelSide, end: TunnelEnd): void {
     clearTimeout(this.#attachTimers.get(name));
     this.#attachTimers.delete(name);
     const side = this.#sides[name];
     if (this.isOver || side.end !== undefined) {
-      end.end(CLOSE.normal, this.#endReason ?? `there is another ${name}`);
+      end.end(this.isOver ? this.#endCode : CLOSE.normal, this.#endReason ?? `there is another ${name}`);
       return;
     }
     side.end = end;
@@ -141,13 +141,13 @@ export class Tunnel {
     else this.#finish();
   }
 
-  /** The end has closed by itself: the other end gets the last bytes, and is closed. */
-  ended(name: TunnelSide, reason: string): void {
+  /** The end has closed by itself: the other end gets the last bytes, and is closed. @param code of the other end. */
+  ended(name: TunnelSide, reason: string, code: number = CLOSE.normal): void {
     const side = this.#sides[name];
     if (side.isEnded) return;
     side.isEnded = true;
     this.#drop(side);
-    this.close(CLOSE.normal, reason);
+    this.close(code, reason);
   }
 
   /** Closes both ends behind what they are still to get. */

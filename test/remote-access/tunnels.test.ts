@@ -192,6 +192,21 @@ t.test(
   },
 );
 
+t.test('why a tunnel ends is told on both nodes', async (t) => {
+  const { a, b, keys } = nodes();
+  const [client, device] = [new End(), new End()];
+  const tunnel = await b.begin(ADA, TARGET);
+  tunnel.attach('client', client);
+  const served = await a.serve(DEVICE, keys[0]);
+  served.attach('device', device);
+  tunnel.received('client', Buffer.alloc(10));
+  await until('both are joined', () => device.bytes === 10);
+  b.endUsers(2, new Set(['ada']));
+  served.received('device', Buffer.alloc(10));
+  await until('the device is told', () => device.closed !== undefined);
+  for (const { closed } of [client, device]) t.match(closed, /^1008 the rights have changed/);
+});
+
 t.test('a device that does not come for a posted key', async (t) => {
   const { b, failures, posted, documents } = nodes({ keyMs: 30 });
   const text = JSON.stringify({

@@ -104,8 +104,8 @@ export class TunnelRelay implements TunnelsElsewhere {
       return ANSWERS[this.#linkOf(link, from)?.received(Number(number), bytes.subarray(end + 1)) ?? STATE.gone];
     });
     messages.answer(SUBJECT.end, (payload, from) => {
-      const { link, reason } = parsed<{ link: string; reason: string }>(payload);
-      this.#linkOf(link, from)?.otherEnded(reason);
+      const { link, reason, code } = parsed<{ link: string; reason: string; code?: number }>(payload);
+      this.#linkOf(link, from)?.otherEnded(reason, code);
       return ANSWERS[STATE.gone];
     });
     messages.listen(SUBJECT.go, (payload, from) => this.#linkOf(Buffer.from(payload).toString(), from)?.go());
@@ -209,6 +209,12 @@ export class TunnelRelay implements TunnelsElsewhere {
   }
 }
 
+/** How an end is closed. */
+interface LastWord {
+  readonly code: number;
+  readonly reason: string;
+}
+
 /** One side of a tunnel whose other side is on another node. */
 class Link implements TunnelEnd {
   readonly id: string;
@@ -228,7 +234,7 @@ class Link implements TunnelEnd {
   #isPaused = false;
   #mustTellGo = false;
   /** Why it is to end when everything is sent. */
-  #lastWord: { readonly reason: string } | undefined;
+  #lastWord: LastWord | undefined;
   /** What is not sent yet is not to be sent. */
   #isCut = false;
   #isForgotten = false;
@@ -288,9 +294,9 @@ class Link implements TunnelEnd {
     this.#relay.messages.send(this.nodeId, SUBJECT.go, Buffer.from(this.#other));
   }
 
-  end(_code: number, reason: string): void {
+  end(code: number, reason: string): void {
     if (this.#isForgotten || this.#lastWord !== undefined) return;
-    this.#lastWord = { reason };
+    this.#lastWord = { code, reason };
     setTimeout(() => this.destroy(), END_MS).unref();
     void this.#pump(false);
   }
@@ -298,14 +304,16 @@ class Link implements TunnelEnd {
   destroy(): void {
     if (this.#isForgotten) return;
     this.#isCut = true;
-    this.#lastWord ??= { reason: 'the other end was cut off' };
+    this.#lastWord ??= { code: CLOSE.normal, reason: 'the other end was cut off' };
     this.#wake?.abort();
     void this.#pump(false);
   }
 
   /** A part of the other node. @returns whether it takes more. */
   received(number: number, bytes: Buffer): number {
-    if (this.#isForgotten || this.#tunnel.isOver) return STATE.gone;
+    if (this.#isForgotten) return STATE.gone;
+    // Why it is over comes with its last word.
+    if (this.#tunnel.isOver) return STATE.full;
     if (bytes.length > 0 && number > this.#takenNumber) {
       this.#takenNumber = number;
       // A copy: the payload is part of what was read from the connection.
@@ -321,9 +329,10 @@ class Link implements TunnelEnd {
     this.#wake?.abort();
   }
 
-  otherEnded(reason: string): void {
+  /** @param code what the end on this node is closed with. */
+  otherEnded(reason: string, code?: number): void {
     this.forget();
-    this.#tunnel.ended(this.#side, reason);
+    this.#tunnel.ended(this.#side, reason, code);
   }
 
   /** Sends what waits, a part at a time. @param asks with an empty part when nothing waits. */
@@ -344,7 +353,7 @@ class Link implements TunnelEnd {
       else if (this.#queueBytes < QUEUE_BYTES) this.#tunnel.drained(this.#side);
     }
     this.#isSending = false;
-    if (this.#lastWord !== undefined) await this.#sayLastWord(this.#lastWord.reason);
+    if (this.#lastWord !== undefined) await this.#sayLastWord(this.#lastWord);
   }
 
   #takePart(): Uint8Array {
@@ -394,11 +403,16 @@ class Link implements TunnelEnd {
     this.#wake = undefined;
   }
 
-  async #sayLastWord(reason: string): Promise<void> {
+  async #sayLastWord({ code, reason }: LastWord): Promise<void> {
     if (this.#isForgotten) return;
     this.forget();
     try {
-      await this.#relay.messages.request(this.nodeId, SUBJECT.end, json({ link: this.#other, reason }), TIMEOUT_MS);
+      await this.#relay.messages.request(
+        this.nodeId,
+        SUBJECT.end,
+        json({ link: this.#other, reason, code }),
+        TIMEOUT_MS,
+      );
     } catch (error) {
       // The other node sees it when it next asks for this link.
       this.#relay.log.debug(
