@@ -8,6 +8,8 @@ export interface JoinRequest {
   readonly connectionKey: string;
   /** Of an operation that was posted: the device that it was posted for. The client may be on any node then. */
   readonly postedFor?: string;
+  /** Where that operation leads to. */
+  readonly postedTo?: { readonly hostname: string; readonly port: number };
 }
 
 /** A client that waits for a device with a posted key, or has got it. */

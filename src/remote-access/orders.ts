@@ -1,5 +1,5 @@
 /** The operations by which devices are told to open a tunnel, and who may open one for a device. */
-import { HistoryFilter } from '../history/filter.ts';
+import { HistoryFilter, type DocumentRow } from '../history/filter.ts';
 import { documentPage } from '../history/page.ts';
 import { addParameters } from '../history/parameters.ts';
 import type { ListReaders } from '../history/readers.ts';
@@ -9,7 +9,7 @@ import { SERIAL_TYPE } from '../model/access/serial-claim.ts';
 import type { OperationCreate, OperationUpdate } from '../model/commands/entities.ts';
 import { COMMAND } from '../model/commands/kinds.ts';
 import { PROCESSING_MODE } from '../model/commands/processing-mode.ts';
-import { splitMembers, stringMember } from '../model/documents/json-document.ts';
+import { splitMembers, stringMember, type Members } from '../model/documents/json-document.ts';
 import { deviceUserOf, isDeviceUser } from '../model/entities/device-request.ts';
 import { isOpenOperation } from '../model/entities/operation.ts';
 import { CONNECT_FRAGMENT, connectOrderOf } from '../model/access/remote-access.ts';
@@ -136,10 +136,46 @@ export async function deviceOfUser(
 /** The newest open operation of any device with the key that is not older than `ageMs`, by a query of the history. */
 export async function findPostedOrder(
   parts: OrderParts,
-  { tenantNumber: tenant, userName: user }: DeviceUser,
-  connectionKey: string,
-  ageMs: number,
+  asker: QueryUser,
+  { connectionKey, ageMs }: WantedOrder,
 ): Promise<PostedOrder | undefined> {
+  for (const { entityId, doc } of await ordersSince(parts, asker, ageMs)) {
+    const order = postedOrder(entityId, doc, connectionKey);
+    if (order !== undefined) return order;
+  }
+  return undefined;
+}
+
+/** Why the device could not connect, of an operation with the key that it set FAILED; by a query of the history. */
+export async function findFailure(
+  parts: OrderParts,
+  asker: QueryUser,
+  deviceId: string,
+  { connectionKey, ageMs }: WantedOrder,
+): Promise<string | undefined> {
+  for (const { doc } of await ordersSince(parts, asker, ageMs, { deviceId, status: ['FAILED'] })) {
+    const reason = failureOf(splitMembers(doc), connectionKey);
+    if (reason !== undefined) return reason;
+  }
+  return undefined;
+}
+
+/** @param operation its members. @returns undefined unless it has the key and its device has set it FAILED. */
+export function failureOf(operation: Members, connectionKey: string): string | undefined {
+  if (stringMember(operation, 'status') !== 'FAILED') return undefined;
+  if (connectOrderOf(operation.get(CONNECT_FRAGMENT))?.connectionKey !== connectionKey) return undefined;
+  return stringMember(operation, 'failureReason') ?? 'no reason given';
+}
+
+type QueryUser = Pick<Principal, 'tenantNumber' | 'userName'>;
+
+/** Operations by which devices are to open tunnels, the newest first. */
+async function ordersSince(
+  parts: OrderParts,
+  { tenantNumber: tenant, userName: user }: QueryUser,
+  ageMs: number,
+  more: { readonly deviceId?: string; readonly status?: readonly string[] } = {},
+): Promise<readonly DocumentRow[]> {
   // Queries wait in the turn of the user who asks.
   const history: HistoryReader = {
     query: (statement) => parts.history.query(statement, { tenant, user }),
@@ -148,6 +184,7 @@ export async function findPostedOrder(
   const filter = addParameters(new HistoryFilter(tenant), 'operations', {
     fragmentType: CONNECT_FRAGMENT,
     dateFrom: parts.now() - ageMs,
+    ...more,
   });
   const page = { size: POSTED_MAX, current: 1, offset: 0, wantsTotal: false };
   const { rows } = await documentPage(
@@ -157,11 +194,7 @@ export async function findPostedOrder(
     { isDescending: true },
     page,
   );
-  for (const { entityId, doc } of rows) {
-    const order = postedOrder(entityId, doc, connectionKey);
-    if (order !== undefined) return order;
-  }
-  return undefined;
+  return rows;
 }
 
 /** Of a device's side: whose connection it is. */

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import type { ConnectedUsers, Principal } from '../model/access/principal.ts';
 import { addUser, dependsOn } from '../model/access/principal.ts';
 import type { AuditEntry } from '../model/commands/records.ts';
-import { splitMembers, stringMember } from '../model/documents/json-document.ts';
+import { splitMembers } from '../model/documents/json-document.ts';
 import { PlatformError, refusedBy } from '../model/errors.ts';
 import { Shares } from '../pacing/shares.ts';
 import type { LiveBus } from '../ports/live-bus.ts';
@@ -16,7 +16,16 @@ import { changeRecords } from '../records/records.ts';
 import type { JoinRequest, LocalTunnels, TunnelsElsewhere, WaitingClient } from './elsewhere.ts';
 import { BYTES_LIMIT, CLOSE, DEVICE_LIMIT, IDLE_LIMIT, KEYS_LIMIT, TUNNELS_LIMIT, TUNNEL_LIMITS } from './limits.ts';
 import type { TunnelLimits } from './limits.ts';
-import { deviceOfUser, failOrder, findPostedOrder, findPostedOrderOf, mayServe, placeOrder } from './orders.ts';
+import {
+  deviceOfUser,
+  failOrder,
+  failureOf,
+  findFailure,
+  findPostedOrder,
+  findPostedOrderOf,
+  mayServe,
+  placeOrder,
+} from './orders.ts';
 import type { DeviceUser, OrderParts, PostedOrder, WantedOrder } from './orders.ts';
 import { Tunnel } from './tunnel.ts';
 import { UnknownKeys } from './unknown-keys.ts';
@@ -64,7 +73,8 @@ interface Entry {
 /** A client whose device has not come. */
 interface Client extends Entry {
   readonly principal: Principal;
-  readonly target: TunnelTarget;
+  /** Of a posted key where its operation leads to. */
+  target: TunnelTarget;
   readonly connectionKey: string;
   readonly startedAt: number;
   /** Of the operation that was created for it. */
@@ -140,19 +150,19 @@ export class Tunnels implements LocalTunnels {
     this.#clients.set(place, client);
     entry.tunnel.expect('client');
     const late = setTimeout(() => this.#deviceIsLate(client), this.limits.keyMs).unref();
-    let unsubscribe: (() => void) | undefined;
+    const unsubscribe = this.#watchFailure(client);
     client.stopWaiting = () => {
       clearTimeout(late);
-      unsubscribe?.();
+      unsubscribe();
       this.#clients.delete(place);
     };
     if (posted !== undefined) {
       this.#options.elsewhere?.clientWaits({ tenant: principal.tenantNumber, connectionKey });
+      this.#writeBehind(this.#lookForFailure(client), { device: target.device });
       return entry.tunnel;
     }
     try {
       const { hostname, port } = target;
-      unsubscribe = this.#watchFailure(client);
       client.operationId = await placeOrder(this.#options, principal, target.device, { hostname, port, connectionKey });
       // It has ended meanwhile, when the operation was not known yet.
       if (entry.tunnel.isOver) this.#failOrder(client, 'the client has left');
@@ -186,6 +196,7 @@ export class Tunnels implements LocalTunnels {
 
   async join(request: JoinRequest): Promise<Tunnel> {
     const { user, connectionKey, postedFor } = request;
+    let { postedTo } = request;
     const place = placeOf(user.tenantNumber, connectionKey);
     const client = this.#clients.get(place);
     if (client === undefined) throw this.#unknownKey();
@@ -198,7 +209,9 @@ export class Tunnels implements LocalTunnels {
       const wanted = { connectionKey, ageMs: this.limits.keyMs };
       const order = await this.#postedOrderOf(user, device, wanted);
       if (order?.device !== device || this.#clients.get(place) !== client) throw this.#unknownKey();
+      postedTo = order;
     }
+    client.target = leadingTo(client.target, postedTo);
     client.stopWaiting();
     if (client.target.connectionKey !== undefined) this.#use({ tenant: user.tenantNumber, connectionKey });
     client.tunnel.expect('device');
@@ -375,11 +388,20 @@ export class Tunnels implements LocalTunnels {
     const { device } = client.target;
     return this.#options.bus.subscribe(client.principal.tenantNumber, 'operations', (notification) => {
       if (notification.source !== device || notification.action !== 'UPDATE') return;
-      const members = splitMembers(notification.text());
-      if (stringMember(members, 'id') !== client.operationId || stringMember(members, 'status') !== 'FAILED') return;
-      const reason = stringMember(members, 'failureReason') ?? 'no reason given';
-      client.tunnel.close(CLOSE.failed, `the device cannot connect: ${reason}`);
+      this.#failed(client, failureOf(splitMembers(notification.text()), client.connectionKey));
     });
+  }
+
+  /** The device may have said so before the client with a posted key has come. */
+  async #lookForFailure(client: Client): Promise<void> {
+    const { principal, target, connectionKey } = client;
+    const wanted = { connectionKey, ageMs: this.limits.keyMs };
+    const reason = await findFailure(this.#options, principal, target.device, wanted);
+    if (this.#clients.get(placeOf(principal.tenantNumber, connectionKey)) === client) this.#failed(client, reason);
+  }
+
+  #failed({ tunnel }: Client, reason: string | undefined): void {
+    if (reason !== undefined) tunnel.close(CLOSE.failed, `the device cannot connect: ${reason}`);
   }
 
   /** @returns undefined when no client with this key waits on another node. */
@@ -407,7 +429,8 @@ export class Tunnels implements LocalTunnels {
     const order = await this.#postedOrderFor(principal, { connectionKey, ageMs: this.limits.keyMs });
     if (order === undefined || this.#isUsed(place)) throw this.#unknownKey();
     if (!(await mayServe(this.#options, user, order.device))) throw new PlatformError('security/forbidden');
-    const request: JoinRequest = { user, connectionKey, postedFor: order.device };
+    const { hostname, port } = order;
+    const request: JoinRequest = { user, connectionKey, postedFor: order.device, postedTo: { hostname, port } };
     if (this.#clients.has(place)) return this.join(request);
     if (this.#devices.has(place)) throw this.#unknownKey();
     const entry = this.#open(principal);
@@ -429,7 +452,7 @@ export class Tunnels implements LocalTunnels {
   async #postedOrderOf(user: DeviceUser, device: string, wanted: WantedOrder): Promise<PostedOrder | undefined> {
     return (
       (await findPostedOrderOf(this.#options, user.tenantNumber, device, wanted)) ??
-      findPostedOrder(this.#options, user, wanted.connectionKey, wanted.ageMs)
+      findPostedOrder(this.#options, user, wanted)
     );
   }
 
@@ -449,7 +472,7 @@ export class Tunnels implements LocalTunnels {
     const own = await deviceOfUser(this.#options, principal);
     const found =
       (own === undefined ? undefined : await findPostedOrderOf(this.#options, tenantNumber, own, wanted)) ??
-      (await findPostedOrder(this.#options, principal, wanted.connectionKey, wanted.ageMs));
+      (await findPostedOrder(this.#options, principal, wanted));
     if (found !== undefined) this.#unknownKeys.forgive(account);
     return found;
   }
@@ -472,8 +495,9 @@ export class Tunnels implements LocalTunnels {
   }
 
   /** A device waits here with the client's key. */
-  #joinDevice(device: Device, principal: Principal, target: TunnelTarget): Tunnel {
+  #joinDevice(device: Device, principal: Principal, wanted: TunnelTarget): Tunnel {
     const { tunnel, request } = device;
+    const target = leadingTo(wanted, request.postedTo);
     device.stopWaiting();
     this.#use({ tenant: principal.tenantNumber, connectionKey: request.connectionKey });
     const client: Client = {
@@ -518,6 +542,9 @@ export class Tunnels implements LocalTunnels {
 }
 
 const placeOf = (tenant: number, connectionKey: string): string => `${tenant}/${connectionKey}`;
+/** Of a posted key: the address in its operation, which need not be that of the configuration. */
+const leadingTo = (target: TunnelTarget, posted: JoinRequest['postedTo']): TunnelTarget =>
+  posted === undefined ? target : { ...target, hostname: posted.hostname, port: posted.port };
 const isClient = (entry: Entry): entry is Client => 'target' in entry;
 const userOf = ({ tenant, tenantNumber, userName, ownRoles }: Principal): JoinRequest['user'] => ({
   tenant,

@@ -3,8 +3,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
 import { TunnelRelay } from '../../src/cluster/peers/tunnel-relay.ts';
 import type { Principal } from '../../src/model/access/principal.ts';
+import type { AuditEntry } from '../../src/model/commands/records.ts';
 import type { Command } from '../../src/model/commands/command.ts';
-import type { LiveBus } from '../../src/ports/live-bus.ts';
+import type { LiveBus, Notification } from '../../src/ports/live-bus.ts';
 import type { Log } from '../../src/ports/log.ts';
 import type { TunnelLimits } from '../../src/remote-access/limits.ts';
 import type { TunnelEnd } from '../../src/remote-access/tunnel.ts';
@@ -59,9 +60,12 @@ function nodes(limits: Partial<TunnelLimits> = {}) {
   /** Operations that were posted with keys of their own, by id. */
   const posted = new Map<string, string>();
   const failures: string[] = [];
+  const audits: string[] = [];
+  const listeners = new Set<(notification: Notification) => void>();
   const counted: string[] = [];
   const request = async (command: Command): Promise<unknown> => {
-    const { id, doc } = command.body as { id?: string; doc?: string };
+    const { id, doc, audits: written = [] } = command.body as { id?: string; doc?: string; audits?: AuditEntry[] };
+    audits.push(...written.map(({ text }) => text));
     const sent = JSON.parse(doc ?? '{}');
     if (sent.status === 'FAILED') failures.push(sent.failureReason);
     else if (doc !== undefined) {
@@ -104,7 +108,12 @@ function nodes(limits: Partial<TunnelLimits> = {}) {
       totals: undefined as never,
       textBytesMax: 1_000,
       now: Date.now,
-      bus: { subscribe: () => silent } as unknown as LiveBus,
+      bus: {
+        subscribe: (_tenant: number, _area: string, listener: (notification: Notification) => void) => {
+          listeners.add(listener);
+          return () => listeners.delete(listener);
+        },
+      } as unknown as LiveBus,
       refusals,
       log: LOG,
       limits,
@@ -112,7 +121,23 @@ function nodes(limits: Partial<TunnelLimits> = {}) {
     });
   });
   t.teardown(() => Promise.all(made.map((tunnels) => tunnels.close())));
-  return { a: made[0], b: made[1], relays, cluster, keys, failures, counted, posted, documents };
+  /** Posts an operation with a key, as it is now. */
+  const post = (id: string, connectionKey: string, more: object = {}): string => {
+    const order = { hostname: '10.0.0.9', port: 2222, connectionKey };
+    const creationTime = new Date().toISOString();
+    const text = JSON.stringify({
+      ...{ id, deviceId: '10', status: 'PENDING', creationTime },
+      c8y_RemoteAccessConnect: order,
+      ...more,
+    });
+    posted.set(id, text);
+    documents.set(`operation/${id}`, text);
+    return text;
+  };
+  const changed = (text: string): void => {
+    for (const tell of listeners) tell({ source: '10', action: 'UPDATE', text: () => text } as unknown as Notification);
+  };
+  return { a: made[0], b: made[1], relays, cluster, keys, failures, counted, posted, documents, audits, post, changed };
 }
 
 t.test('client on one node, device on the other: both ways, with back-pressure, and both end', async (t) => {
@@ -192,6 +217,37 @@ t.test(
   },
 );
 
+t.test('a device that sets FAILED has its client closed, before it has come and after', async (t) => {
+  const { a, b, keys, post, changed } = nodes();
+  const failed = { status: 'FAILED', failureReason: 'no route' };
+  const ends = [new End(), new End(), new End()];
+  post('70', 'later');
+  (await b.begin(ADA, { ...TARGET, connectionKey: 'later' })).attach('client', ends[0]);
+  (await a.begin(ADA, TARGET)).attach('client', ends[1]);
+  changed(post('71', 'other', failed));
+  t.same([ends[0].closed, ends[1].closed], [undefined, undefined]);
+  changed(post('70', 'later', failed));
+  changed(post('1', keys[0], failed));
+  post('72', 'before', failed);
+  (await b.begin(ADA, { ...TARGET, connectionKey: 'before' })).attach('client', ends[2]);
+  await until('it is found', () => ends[2].closed !== undefined);
+  for (const { closed } of ends) t.equal(closed, '1011 the device cannot connect: no route');
+});
+
+t.test('the audit log says where a posted operation leads, whichever end comes first', async (t) => {
+  const { a, b, audits, post } = nodes();
+  const target = (connectionKey: string): typeof TARGET & { connectionKey: string } => ({ ...TARGET, connectionKey });
+  for (const key of ['1', '2', '3']) post(`7${key}`, key);
+  await a.serve(DEVICE, '1');
+  const tunnels = [await a.begin(ADA, target('1')), await b.begin(ADA, target('2')), await b.begin(ADA, target('3'))];
+  await b.serve(DEVICE, '2');
+  await a.serve(DEVICE, '3');
+  await until('all have begun', () => audits.length === 3);
+  for (const tunnel of tunnels) tunnel.close(1000, 'done');
+  await until('all have ended', () => audits.length === 6);
+  for (const text of audits) t.match(text, /: Shell, 10\.0\.0\.9:2222, /);
+});
+
 t.test('why a tunnel ends is told on both nodes', async (t) => {
   const { a, b, keys } = nodes();
   const [client, device] = [new End(), new End()];
@@ -208,15 +264,8 @@ t.test('why a tunnel ends is told on both nodes', async (t) => {
 });
 
 t.test('a device that does not come for a posted key', async (t) => {
-  const { b, failures, posted, documents } = nodes({ keyMs: 30 });
-  const text = JSON.stringify({
-    id: '77',
-    deviceId: '10',
-    status: 'PENDING',
-    c8y_RemoteAccessConnect: { hostname: 'h', port: 22, connectionKey: 'own' },
-  });
-  posted.set('77', text);
-  documents.set('operation/77', text);
+  const { b, failures, post } = nodes({ keyMs: 30 });
+  post('77', 'own');
   const client = new End();
   (await b.begin(ADA, { ...TARGET, connectionKey: 'own' })).attach('client', client);
   await until('its operation fails', () => failures.length === 1);

@@ -70,6 +70,7 @@ interface Join {
   readonly user: Omit<JoinRequest['user'], 'ownRoles'> & { readonly isDevice: boolean };
   readonly connectionKey: string;
   readonly postedFor?: string;
+  readonly postedTo?: JoinRequest['postedTo'];
 }
 type Joined =
   | { readonly link: string }
@@ -139,14 +140,13 @@ export class TunnelRelay implements TunnelsElsewhere {
   }
 
   async #askToJoin(nodeId: string, request: JoinRequest, tunnel: Tunnel): Promise<boolean> {
-    const { connectionKey, postedFor, user } = request;
+    const { user, ...asked } = request;
     const { ownRoles, ...others } = user;
     const link = this.#newLink(nodeId, tunnel, 'client');
     const join: Join = {
       link: link.id,
       user: { ...others, isDevice: ownRoles !== undefined },
-      connectionKey,
-      ...(postedFor === undefined ? {} : { postedFor }),
+      ...asked,
     };
     let answer: Joined;
     try {
@@ -154,7 +154,7 @@ export class TunnelRelay implements TunnelsElsewhere {
     } catch (error) {
       link.forget();
       // Of a posted key every node is asked, also one that is just leaving.
-      if (postedFor !== undefined) return false;
+      if (asked.postedFor !== undefined) return false;
       this.#options.refusals.count(LIMIT);
       this.#options.log.warn(
         { node: nodeId, error: (error as Error).message, limit: LIMIT },
