@@ -61,6 +61,19 @@ const single = (seq: number, filter: Record<string, string>, tenant = 1): Journa
 t.test('measurements by their ids, those of one source and of any apart', async (t) => {
   t.ok(isOfOneMeasurement(single(1, { id: '7' })));
   t.ok(isOfOneMeasurement(single(1, { id: '7', source: '5' })));
+  const [may, june] = ['2024-05-01T00:00:00.000Z', '2024-06-01T00:00:00.000Z'];
+  const ofRest = (seq: number, id: string, time: string): JournalCommand =>
+    single(seq, { id, source: '5', dateFrom: time, dateTo: time });
+  t.ok(isOfOneMeasurement(ofRest(1, '7', may)), 'as REST deletes it');
+  t.strictSame(
+    deletionsOf([ofRest(1, '7', june), ofRest(2, '8', may)]).map(({ body }) => body),
+    [{ table: 'measurements', filter: { ids: '7,8', source: '5', dateFrom: may, dateTo: june } }],
+  );
+  t.strictSame(
+    deletionsOf([ofRest(1, '7', june), single(2, { id: '8', source: '5' })]).map(({ body }) => body),
+    [{ table: 'measurements', filter: { ids: '7,8', source: '5' } }],
+    'one may have any time',
+  );
   t.notOk(isOfOneMeasurement(single(1, { id: '7', type: 'T' })), 'what was added since counts');
   t.notOk(isOfOneMeasurement(single(1, { source: '5' })));
   t.notOk(isOfOneMeasurement(gone(1, 5)));

@@ -5,6 +5,7 @@
  */
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { DataDelete, SourceDelete } from '../../model/commands/deletion.ts';
+import { formatTime, parseTime } from '../../model/documents/iso-time.ts';
 import { readableCommand } from '../journal/command-record.ts';
 import type { JournalCommand } from '../journal/command-record.ts';
 import { kindAt, nextAt } from '../journal/record-layout.ts';
@@ -17,16 +18,18 @@ export const SOURCES_AT_ONCE = 1_000;
 const COMMANDS_MAX = 10_000;
 const TABLES = ['measurements', 'events', 'alarms', 'operations'] as const satisfies readonly DataDelete['table'][];
 
+/** What may stand beside the id of a measurement: where it lies in the table. */
+const OF_ONE: readonly string[] = ['id', 'source', 'dateFrom', 'dateTo'];
+
 const sourceOf = ({ body }: JournalCommand): string => (body as SourceDelete).source;
+const filterOf = ({ body }: JournalCommand): DataDelete['filter'] => (body as DataDelete).filter;
 
 /** Whether the command deletes one measurement by its id. */
 export function isOfOneMeasurement({ kind, body }: JournalCommand): boolean {
   if (kind !== COMMAND.DATA_DELETE) return false;
   const { table, filter } = body as DataDelete;
   return (
-    table === 'measurements' &&
-    filter.id !== undefined &&
-    Object.keys(filter).every((name) => name === 'id' || name === 'source')
+    table === 'measurements' && filter.id !== undefined && Object.keys(filter).every((name) => OF_ONE.includes(name))
   );
 }
 
@@ -35,7 +38,14 @@ function groupOf(command: JournalCommand): string {
   const place = `${command.tenant} ${command.mode}`;
   return command.kind === COMMAND.SOURCE_DELETE
     ? place
-    : `${place} ${(command.body as DataDelete).filter.source ?? ''}`;
+    : `${place} ${filterOf(command).source ?? ''}`;
+}
+
+/** Dates from the first measurement to the last; none where a command lacks one. */
+function datesOf(filters: readonly DataDelete['filter'][]): DataDelete['filter'] {
+  const times = filters.flatMap(({ dateFrom, dateTo }) => [dateFrom, dateTo].map((text) => parseTime(text ?? '') ?? NaN));
+  if (times.some(Number.isNaN)) return {};
+  return { dateFrom: formatTime(Math.min(...times)), dateTo: formatTime(Math.max(...times)) };
 }
 
 function bodiesOf(commands: readonly JournalCommand[]): DataDelete[] {
@@ -46,9 +56,12 @@ function bodiesOf(commands: readonly JournalCommand[]): DataDelete[] {
     return TABLES.map((table) => ({ table, filter }));
   }
   if (commands.length === 1) return [body as DataDelete];
-  const ids = [...new Set(commands.map((command) => (command.body as DataDelete).filter.id))];
-  const { source } = (body as DataDelete).filter;
-  return [{ table: 'measurements', filter: { ids: ids.join(','), ...(source === undefined ? {} : { source }) } }];
+  const filters = commands.map(filterOf);
+  const ids = [...new Set(filters.map(({ id }) => id))].join(',');
+  const [{ source }] = filters;
+  return [
+    { table: 'measurements', filter: { ids, ...(source === undefined ? {} : { source }), ...datesOf(filters) } },
+  ];
 }
 
 /**
