@@ -31,7 +31,7 @@ const PAGE_MAX = 500;
  * (2026-11-26).
  */
 const UNREAD_MAX = 10_000;
-/** Of what comes while the history is asked; with more nothing is kept. */
+/** Of what comes while the history is asked, a part of the memory of all; with more nothing is kept. */
 const ADDED_BYTES_MAX = 4 * 1024 * 1024;
 /** Estimate of what an entry takes beside its measurements. */
 const ENTRY_BYTES = 500;
@@ -58,7 +58,7 @@ class Entry {
     return this.newest === undefined && this.oldest === undefined && this.total === undefined;
   }
   get bytes(): number {
-    return ENTRY_BYTES + (this.newest?.bytes ?? 0) + (this.oldest?.bytes ?? 0);
+    return ENTRY_BYTES + (this.newest?.bytes ?? 0) + (this.oldest?.bytes ?? 0) + (this.filling?.bytes ?? 0);
   }
 }
 
@@ -146,8 +146,12 @@ export class RecentMeasurements implements RecentReader, DeletionWatch {
       if (!filling.isVoid) this.#resized(of, entry, () => keep(entry, found, filling));
       return found;
     } finally {
-      if (entry.filling === filling) entry.filling = undefined;
-      if (!filling.isVoid && entry.isEmpty) this.#remove(tenant, of, key);
+      if (!filling.isVoid) {
+        this.#resized(of, entry, () => {
+          entry.filling = undefined;
+        });
+        if (entry.isEmpty) this.#remove(tenant, of, key);
+      }
       this.#cut();
     }
   }
@@ -164,6 +168,7 @@ export class RecentMeasurements implements RecentReader, DeletionWatch {
       of.entries.set(key, entry);
       this.#entriesCount += 1;
       this.#grow(of, entry.bytes);
+      this.#cut();
     }
     return { of, entry };
   }
@@ -200,23 +205,20 @@ export class RecentMeasurements implements RecentReader, DeletionWatch {
     const [time, id] = [records.readDoubleLE(at + OFFSET_TIME), records.readDoubleLE(at + OFFSET_ID)];
     const lists = [newest, oldest].filter((list) => list?.reaches(time, id) === true);
     if (lists.length === 0 && filling === undefined) return;
-    entry.unread += 1;
+    // Who asked for it waits.
+    if (filling === undefined) entry.unread += 1;
     if (entry.unread > UNREAD_MAX) {
       this.#remove(tenant, of, key);
       return;
     }
     const item = decodeMeasurement(records, at);
-    if (filling !== undefined) {
-      filling.added.push(item);
-      filling.bytes += bytesOf(item);
-      if (filling.bytes > ADDED_BYTES_MAX) {
-        this.#remove(tenant, of, key);
-        return;
-      }
-    }
     this.#resized(of, entry, () => {
       for (const list of lists) list?.add(item);
+      if (filling === undefined) return;
+      filling.added.push(item);
+      filling.bytes += bytesOf(item);
     });
+    if (filling !== undefined && filling.bytes > ADDED_BYTES_MAX) this.#remove(tenant, of, key);
   }
 
   /** What is known of the tenant, and what is being asked, is not true any more. */

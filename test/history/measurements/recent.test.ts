@@ -270,6 +270,31 @@ t.test('what comes while the history is asked is bounded', async (t) => {
   t.equal(recent.bytes, 0);
 });
 
+t.test('what comes meanwhile is memory of the entry', async (t) => {
+  const recent = new RecentMeasurements(() => 0, 10_000);
+  recent.settled();
+  const large = record(4, { document: JSON.stringify({ note: 'x'.repeat(1_000) }) });
+  await recent.edge(of(), PAGE, async () => {
+    for (let count = 0; count < 4; count += 1) recent.take(large);
+    t.ok(recent.bytes > 8_000);
+    await recent.edge(of(5, 8), PAGE, () => Promise.resolve(newest([], true)));
+    t.equal(recent.bytes, 500, 'the tenant with most has lost it');
+    return newest([3, 2, 1]);
+  });
+  t.equal(recent.find(of(), PAGE), undefined);
+  t.ok(recent.find(of(5, 8), PAGE));
+});
+
+t.test('a source that reports fast is kept as well', async (t) => {
+  const recent = new RecentMeasurements(() => 0);
+  recent.settled();
+  await recent.edge(of(), PAGE, async () => {
+    for (let id = 4; id < 10_100; id += 1) recent.take(record(id));
+    return newest([3, 2, 1]);
+  });
+  t.same(ids(recent.find(of(), PAGE)), [10_099, 10_098, 10_097]);
+});
+
 t.test('what is not read any more does not go on taking', async (t) => {
   const recent = await filled(t, newest([3, 2, 1]));
   for (let id = 10; id < 10_010; id += 1) recent.take(record(id));
