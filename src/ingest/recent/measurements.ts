@@ -4,8 +4,13 @@
  * An entry is filled by the first who asks (history/measurements/recent-page.ts), takes what comes behind that from the
  * groups of the journal, and ends with a deletion of its tenant. On a single node only, which sees all that is stored.
  */
+import { sourcesOf } from '../../model/commands/deletion.ts';
+import type { DataDelete, SourceDelete } from '../../model/commands/deletion.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import { isStored } from '../../model/commands/processing-mode.ts';
+import { readableCommand } from '../journal/command-record.ts';
+import type { JournalCommand } from '../journal/command-record.ts';
+import type { QuarantineEntry } from '../journal/quarantine.ts';
 import { OFFSET_ID, OFFSET_TIME, keyAt, kindAt, modeAt, nextAt, tenantAt } from '../journal/record-layout.ts';
 import { decodeMeasurement, isWholeMeasurement } from '../measurements/record.ts';
 import type { DeletionWatch } from '../../ports/deletion-watch.ts';
@@ -37,6 +42,10 @@ const ADDED_BYTES_MAX = 4 * 1024 * 1024;
 const ENTRY_BYTES = 500;
 /** Place of what is of a whole tenant: no source has this id. */
 const OF_TENANT = 0;
+/** The store may begin a statement this long after its caller was told of an error: a request to it takes no longer. */
+const LEFT_MS = 60_000;
+/** Name of what an earlier process began. */
+const EARLIER = 'earlier';
 
 /** What comes while the history is asked, of which its answer may have a part. */
 interface Filling {
@@ -62,13 +71,27 @@ class Entry {
   }
 }
 
+/** A deletion under way. */
+interface Hold {
+  /** Undefined for all. */
+  readonly sources: ReadonlySet<number> | undefined;
+  /** When it was left, in ms since 1970; Infinity while `release` is promised. */
+  readonly leftAt: number;
+}
+
 /** Of one tenant. */
 class TenantEntries {
   /** By source or OF_TENANT, in the order in which they were last asked for. */
   readonly entries = new Map<number, Entry>();
-  /** Deletions under way. */
-  readonly held = new Set<string>();
+  /** By name. */
+  readonly holds = new Map<string, Hold>();
   bytes = 0;
+
+  isHeld(key: number): boolean {
+    for (const { sources } of this.holds.values())
+      if (sources === undefined || key === OF_TENANT || sources.has(key)) return true;
+    return false;
+  }
 }
 
 export class RecentMeasurements implements RecentReader, DeletionWatch {
@@ -82,7 +105,7 @@ export class RecentMeasurements implements RecentReader, DeletionWatch {
   readonly #bytesMax: number;
   readonly #tenants = new Map<number, TenantEntries>();
   #entriesCount = 0;
-  /** Until the first `settled`: a deletion that an earlier process began may still remove rows. */
+  /** Until the first `look`: a deletion that an earlier process began may still remove rows. */
   #isClosed = true;
 
   constructor(now: () => number, bytesMax = BYTES_MAX) {
@@ -160,7 +183,7 @@ export class RecentMeasurements implements RecentReader, DeletionWatch {
   #begin(tenant: number, key: number, filling: Filling): { of: TenantEntries; entry: Entry } | undefined {
     const of = this.#tenants.get(tenant) ?? new TenantEntries();
     const known = of.entries.get(key);
-    if (this.#isClosed || of.held.size > 0 || known?.filling !== undefined) return undefined;
+    if (this.#isClosed || of.isHeld(key) || known?.filling !== undefined) return undefined;
     const entry = known ?? new Entry();
     entry.filling = filling;
     this.#tenants.set(tenant, of);
@@ -191,10 +214,22 @@ export class RecentMeasurements implements RecentReader, DeletionWatch {
         this.#takeInto(tenant, of, source, records, at);
         this.#takeInto(tenant, of, OF_TENANT, records, at);
       } else if (kind === COMMAND.DATA_DELETE || kind === COMMAND.SOURCE_DELETE) {
-        this.forget(tenant);
+        this.#takeDeletion(readableCommand(records, at, 0));
       }
     }
     this.#cut();
+  }
+
+  /** @param command undefined for one that cannot be read, which deletes nothing. */
+  #takeDeletion(command: JournalCommand | undefined): void {
+    if (command === undefined) return;
+    const { tenant, kind, body } = command;
+    if (kind === COMMAND.SOURCE_DELETE) {
+      this.forget(tenant, [Number((body as SourceDelete).source)]);
+    } else {
+      const { table, filter } = body as DataDelete;
+      if (table === 'measurements') this.forget(tenant, sourcesOf(filter));
+    }
   }
 
   #takeInto(tenant: number, of: TenantEntries, key: number, records: Buffer, at: number): void {
@@ -221,45 +256,73 @@ export class RecentMeasurements implements RecentReader, DeletionWatch {
     if (filling !== undefined && filling.bytes > ADDED_BYTES_MAX) this.#remove(tenant, of, key);
   }
 
-  /** What is known of the tenant, and what is being asked, is not true any more. */
-  forget(tenant: number): void {
+  /**
+   * What is known, and what is being asked, is not true any more: of the sources and of the tenant's own list; of all
+   * without them.
+   */
+  forget(tenant: number, sources?: Iterable<number>): void {
     const of = this.#tenants.get(tenant);
     if (of === undefined) return;
-    for (const key of [...of.entries.keys()]) this.#remove(tenant, of, key);
-    if (of.held.size === 0) this.#tenants.delete(tenant);
+    for (const key of sources === undefined ? [...of.entries.keys()] : [...sources, OF_TENANT])
+      this.#remove(tenant, of, key);
   }
 
-  /** The same of all tenants. */
-  forgetAll(): void {
-    for (const tenant of [...this.#tenants.keys()]) this.forget(tenant);
+  /** What is set aside is not in the history: it is not told from memory either. */
+  setAside({ kind, row }: QuarantineEntry): void {
+    if (kind !== 'measurement') return;
+    const { tenant, source } = row as { readonly tenant: number; readonly source: number };
+    this.forget(tenant, [source]);
   }
 
-  /** Nothing is kept of the tenant until `release`. */
-  hold(tenant: number, deletion: string): void {
-    this.forget(tenant);
-    const of = this.#tenants.get(tenant) ?? new TenantEntries();
-    of.held.add(deletion);
-    this.#tenants.set(tenant, of);
+  hold(tenant: number, deletion: string, sources?: readonly number[]): void {
+    this.#hold(tenant, deletion, {
+      sources: sources === undefined ? undefined : new Set(sources),
+      leftAt: Infinity,
+    });
+  }
+
+  leave(tenant: number, deletion: string): void {
+    const held = this.#tenants.get(tenant)?.holds.get(deletion);
+    if (held !== undefined) this.#hold(tenant, deletion, { ...held, leftAt: this.now() });
   }
 
   release(tenant: number, deletion: string): void {
-    this.#tenants.get(tenant)?.held.delete(deletion);
-    this.forget(tenant);
+    const of = this.#tenants.get(tenant);
+    if (of === undefined) return;
+    of.holds.delete(deletion);
+    this.#tidy(tenant, of);
   }
 
-  /** Whether `settled` would change something. */
-  get isWaiting(): boolean {
-    return this.#isClosed || [...this.#tenants.values()].some(({ held }) => held.size > 0);
+  /** Names of deletions that keep measurements out of memory until `look`, each behind its tenant. */
+  get waiting(): readonly string[] {
+    if (this.#isClosed) return ['all tenants'];
+    return [...this.#tenants].flatMap(([tenant, { holds }]) =>
+      [...holds].filter(([, { leftAt }]) => leftAt < Infinity).map(([deletion]) => `tenant ${tenant}: ${deletion}`),
+    );
   }
 
-  /** The history deletes nothing in this moment: deletions that failed, or whose end was not told, hold nothing up. */
-  settled(): void {
+  /**
+   * Told of whom the history deletes measurements: what was left of others holds nothing up.
+   * @param tenants undefined when that is not known.
+   */
+  look(tenants: ReadonlySet<number> | undefined): void {
+    if (tenants === undefined) return;
+    if (this.#isClosed)
+      for (const tenant of tenants) this.#hold(tenant, EARLIER, { sources: undefined, leftAt: -Infinity });
     this.#isClosed = false;
-    for (const [tenant, { held }] of [...this.#tenants]) {
-      if (held.size === 0) continue;
-      held.clear();
-      this.forget(tenant);
+    const until = this.now() - LEFT_MS;
+    for (const [tenant, of] of [...this.#tenants]) {
+      if (tenants.has(tenant)) continue;
+      for (const [deletion, { leftAt }] of of.holds) if (leftAt <= until) of.holds.delete(deletion);
+      this.#tidy(tenant, of);
     }
+  }
+
+  #hold(tenant: number, deletion: string, hold: Hold): void {
+    this.forget(tenant, hold.sources);
+    const of = this.#tenants.get(tenant) ?? new TenantEntries();
+    of.holds.set(deletion, hold);
+    this.#tenants.set(tenant, of);
   }
 
   #entryOf(tenant: number, source: number | undefined): Entry | undefined {
@@ -299,7 +362,11 @@ export class RecentMeasurements implements RecentReader, DeletionWatch {
     of.entries.delete(key);
     this.#entriesCount -= 1;
     this.#grow(of, -entry.bytes);
-    if (of.entries.size === 0 && of.held.size === 0) this.#tenants.delete(tenant);
+    this.#tidy(tenant, of);
+  }
+
+  #tidy(tenant: number, { entries, holds }: TenantEntries): void {
+    if (entries.size === 0 && holds.size === 0) this.#tenants.delete(tenant);
   }
 
   #cut(): void {

@@ -24,3 +24,9 @@ export interface DataDelete {
   readonly table: 'measurements' | 'events' | 'alarms' | 'operations';
   readonly filter: Readonly<Record<string, string>>;
 }
+
+/** @returns the only sources whose data a DELETE takes; undefined where it may take that of others. */
+export function sourcesOf({ source, sources }: DataDelete['filter']): readonly number[] | undefined {
+  const ids = source ?? sources;
+  return ids === undefined ? undefined : ids.split(',').map(Number);
+}

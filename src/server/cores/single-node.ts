@@ -21,7 +21,6 @@ import { Projector } from '../../ingest/projector/projector.ts';
 import { Sources } from '../../ingest/measurements/sources.ts';
 import { DistantMonths } from '../../ingest/measurements/distant-months.ts';
 import type { Log } from '../../ports/log.ts';
-import { BackgroundLoop } from '../../pacing/background-loop.ts';
 import type { Turns } from '../../pacing/turns.ts';
 import {
   BLOBS_DIRECTORY,
@@ -42,6 +41,7 @@ import { SecretsFile } from '../../operate/secrets-file.ts';
 import { InProcessLiveBus } from '../../realtime/bus/live-bus.ts';
 import { DocumentHierarchy } from '../../realtime/bayeux/document-hierarchy.ts';
 import { Forwarding } from '../../realtime/notifications/forwarding.ts';
+import { DeletionsLook } from '../../ingest/recent/deletions-look.ts';
 import { RecentMeasurements } from '../../ingest/recent/measurements.ts';
 import { ClickHouse } from '../../store/clickhouse/adapter.ts';
 import { ClickHouseHistoryReader } from '../../store/clickhouse/reader.ts';
@@ -83,9 +83,6 @@ const embeddedEngine: OpenEngine = (config, directory, log) =>
     readSessions: READ_SESSIONS,
     memoryBytesMax: config.clickhouseMemoryMaxBytes,
   });
-
-/** Between two looks at whether the history deletes measurements, while that keeps them out of memory. */
-const DELETIONS_LOOK_MS = 1_000;
 
 export class SingleNode implements ServerCore {
   readonly config: Config;
@@ -138,7 +135,7 @@ export class SingleNode implements ServerCore {
   /** Sequence that has been handled by the actors: what is acknowledged. */
   handledSeq = 0;
   readonly #writer: ClickHouseHistoryWriter;
-  readonly #recentLoop = new BackgroundLoop();
+  readonly #deletionsLook: DeletionsLook;
   readonly #lock: DataLock;
   readonly backups: RunningBackups;
 
@@ -187,6 +184,8 @@ export class SingleNode implements ServerCore {
     });
     this.disk = new DiskGuard({ path: data, freeBytesMin: config.diskFreeMinBytes, log });
     this.#writer = new ClickHouseHistoryWriter(clickHouse, this.recent);
+    const deleting = (): Promise<ReadonlySet<number> | undefined> => this.#writer.deletingTenants();
+    this.#deletionsLook = new DeletionsLook({ recent: this.recent, deleting, log });
     const fatal = (error: Error): void => {
       log.error(
         { err: error, freeBytes: this.disk.freeBytes },
@@ -246,9 +245,8 @@ export class SingleNode implements ServerCore {
       log,
       quarantine: {
         has: (key) => this.quarantine.has(key),
-        // What is set aside is not in the history: it is not told from memory either.
         add: (entry) => {
-          this.recent.forgetAll();
+          this.recent.setAside(entry);
           return this.quarantine.add(entry);
         },
       },
@@ -347,20 +345,7 @@ export class SingleNode implements ServerCore {
     await this.forwarding.load(this.tenants.numbers);
     await this.#replay();
     await this.#writer.createTables();
-    this.#recentLoop.start(() => this.#openRecent());
-  }
-
-  /** The newest measurements are kept in memory as long as the history deletes none. */
-  async #openRecent(): Promise<void> {
-    while (!this.#recentLoop.isStopped) {
-      try {
-        if (this.recent.isWaiting && !(await this.#writer.isDeletingMeasurements())) this.recent.settled();
-      } catch (error) {
-        const { message } = error as Error;
-        this.log.warn({ error: message }, 'the history does not say whether it deletes measurements; asking again');
-      }
-      await this.#recentLoop.pause(DELETIONS_LOOK_MS, { isIdle: true });
-    }
+    this.#deletionsLook.start();
   }
 
   /** Recovery: what the journal has beyond the committed state is handled again (design 6). */
@@ -468,7 +453,7 @@ export class SingleNode implements ServerCore {
   async close(): Promise<void> {
     this.loginAudit.flush();
     await this.intake.drained();
-    await this.#recentLoop.stop();
+    const looked = this.#deletionsLook.stop();
     await this.actors.settled();
     await this.projector
       .visible(this.handledSeq, this.config.shutdownTimeoutMs * FLUSH_SHARE)
@@ -482,6 +467,7 @@ export class SingleNode implements ServerCore {
       });
     await this.projector.stop();
     await this.clickHouse.close();
+    await looked;
     await this.engine.stop();
     await this.hashes.stop();
     this.disk.stop();

@@ -55,8 +55,8 @@ export async function advance(
   isBegun: boolean,
 ): Promise<StatementState> {
   if (!MARK.test(mark)) throw new Error(`no mark of a statement: ${mark}`);
-  const found = await underMark(clickHouse, statement.table, mark);
-  const failed = found.find(({ failure }) => failure !== '' && !failure.startsWith(BROKEN_OFF));
+  const found = await withText(clickHouse, statement.table, `'${mark}'`);
+  const failed = found.find(hasFailed);
   if (failed !== undefined) {
     for (const { id, isDone } of found) if (isDone === 0) await end(clickHouse, statement.table, id);
     throw failureOf(failed);
@@ -74,9 +74,12 @@ export async function advance(
 /**
  * Resolves when the statement is done, however long it takes; it is a new one with each call. Rejects as `advance`, and
  * when the engine is away.
+ * @param name of what it does, as a mark: what an earlier call of this name has left failing is ended.
  */
-export async function carryOut(clickHouse: ClickHouse, statement: DeletingStatement): Promise<void> {
-  const mark = randomUUID();
+export async function carryOut(clickHouse: ClickHouse, statement: DeletingStatement, name: string): Promise<void> {
+  const earlier = await withText(clickHouse, statement.table, `'${name}/`);
+  for (const mutation of earlier) if (isFailing(mutation)) await end(clickHouse, statement.table, mutation.id);
+  const mark = `${name}/${randomUUID()}`;
   for (
     let waitMs = LOOK_FIRST_MS;
     (await advance(clickHouse, statement, mark, true)) !== 'done';
@@ -88,13 +91,17 @@ export async function carryOut(clickHouse: ClickHouse, statement: DeletingStatem
   }
 }
 
-/** Whether a statement deletes rows of the table, or waits to. */
-export async function isAnyUnderWay(clickHouse: ClickHouse, table: string): Promise<boolean> {
-  const found = await clickHouse.queryForWrite(
-    'SELECT 1 AS found FROM system.mutations WHERE database = currentDatabase() AND table = {table:String} AND is_done = 0 LIMIT 1',
+/**
+ * @returns numbers of the tenants whose rows of the table statements delete, or wait to; undefined when one of them does
+ * not name its tenant. Ours begin with it.
+ */
+export async function deletingTenants(clickHouse: ClickHouse, table: string): Promise<ReadonlySet<number> | undefined> {
+  const found = await clickHouse.queryForWrite<{ tenant: string }>(
+    `SELECT DISTINCT extract(command, 'tenant = (?:_CAST[(])?([0-9]+)') AS tenant FROM system.mutations
+    WHERE database = currentDatabase() AND table = {table:String} AND is_done = 0 AND match(command, '^[(]?(DELETE|UPDATE) ')`,
     { table },
   );
-  return found.length > 0;
+  return found.some(({ tenant }) => tenant === '') ? undefined : new Set(found.map(({ tenant }) => Number(tenant)));
 }
 
 async function selects(clickHouse: ClickHouse, { table, condition, params }: DeletingStatement): Promise<boolean> {
@@ -103,11 +110,15 @@ async function selects(clickHouse: ClickHouse, { table, condition, params }: Del
   );
 }
 
-function underMark(clickHouse: ClickHouse, table: string, mark: string): Promise<Mutation[]> {
+const hasFailed = ({ failure }: Mutation): boolean => failure !== '' && !failure.startsWith(BROKEN_OFF);
+const isFailing = (mutation: Mutation): boolean => mutation.isDone === 0 && hasFailed(mutation);
+
+/** @param text in the statement: of a mark. */
+function withText(clickHouse: ClickHouse, table: string, text: string): Promise<Mutation[]> {
   return clickHouse.queryForWrite<Mutation>(
     `SELECT mutation_id AS id, is_done AS isDone, latest_fail_reason AS failure FROM system.mutations
-    WHERE database = currentDatabase() AND table = {table:String} AND position(command, {mark:String}) > 0`,
-    { table, mark: `'${mark}'` },
+    WHERE database = currentDatabase() AND table = {table:String} AND position(command, {text:String}) > 0`,
+    { table, text },
   );
 }
 

@@ -149,17 +149,16 @@ export class ClickHouseRetention implements RetentionHistory {
     requireRoom: () => void = () => undefined,
   ): Promise<void> {
     if (!/^\d{6}$/.test(month)) throw new Error(`no month: ${month}`);
-    if (kind !== 'MEASUREMENT') return this.#removeMonth(kind, tenant, target, month, requireRoom);
-    const deletion = `retention/${month}`;
-    this.#watch?.hold(tenant, deletion);
+    const watch = kind === 'MEASUREMENT' ? this.#watch : undefined;
+    const name = `retention/${tenant}/${month}`;
+    watch?.hold(tenant, name);
     try {
-      await this.#removeMonth(kind, tenant, target, month, requireRoom);
+      await this.#removeMonth(kind, tenant, target, month, { name, requireRoom });
     } catch (error) {
-      // The engine may go on with it.
-      this.#watch?.hold(tenant, deletion);
+      watch?.leave(tenant, name);
       throw error;
     }
-    this.#watch?.release(tenant, deletion);
+    watch?.release(tenant, name);
   }
 
   async #removeMonth(
@@ -167,7 +166,7 @@ export class ClickHouseRetention implements RetentionHistory {
     tenant: number,
     target: RetentionTarget,
     month: string,
-    requireRoom: () => void,
+    { name, requireRoom }: { readonly name: string; readonly requireRoom: () => void },
   ): Promise<void> {
     const table = TABLES[kind];
     await this.#dropParts(kind, tenant, target, month);
@@ -178,12 +177,8 @@ export class ClickHouseRetention implements RetentionHistory {
     // All values of a measurement go, also those of other fragments.
     const ofAll = `tenant = {tenant:UInt32} AND id IN (SELECT id FROM ${table} WHERE _partition_id = '${month}' AND ${where})`;
     const selected = kind === 'MEASUREMENT' && isByFragment(target) ? ofAll : where;
-    await carryOut(this.#clickHouse, {
-      table,
-      head: `DELETE FROM ${table} IN PARTITION ID '${month}' WHERE`,
-      condition: selected,
-      params: condition.params,
-    });
+    const head = `DELETE FROM ${table} IN PARTITION ID '${month}' WHERE`;
+    await carryOut(this.#clickHouse, { table, head, condition: selected, params: condition.params }, name);
   }
 
   async #hasRows(table: string, where: string, { params }: Condition): Promise<boolean> {

@@ -9,12 +9,13 @@ import type {
   StatementState,
 } from '../../ingest/projector/history-writer.ts';
 import type { MeasurementColumns } from '../../ingest/measurements/columns.ts';
+import { sourcesOf } from '../../model/commands/deletion.ts';
 import type { DataDelete } from '../../model/commands/deletion.ts';
 import type { DeletionWatch } from '../../ports/deletion-watch.ts';
 import { exceptionCodeOf } from './adapter.ts';
 import type { ClickHouse } from './adapter.ts';
 import { refusing } from './history-refusals.ts';
-import { advance, carryOut, isAnyUnderWay } from './mutations.ts';
+import { advance, carryOut, deletingTenants } from './mutations.ts';
 import { encodeNative } from './native-columns.ts';
 import type { NativeColumn } from './native-columns.ts';
 import { deletingHead } from './projections.ts';
@@ -29,8 +30,6 @@ const FREE_BYTES = `SELECT minOrNull(free) AS freeBytes FROM (
   GROUP BY policy_name)`;
 /** What the client says when a request has no answer within its time. */
 const TIMED_OUT = 'Timeout error.';
-/** Name of the deletion of all that a tenant has. */
-const OF_TENANT = 'tenant';
 
 export class ClickHouseHistoryWriter implements HistoryWriter {
   readonly #clickHouse: ClickHouse;
@@ -98,8 +97,23 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
     );
   }
 
-  async deleteMeasurements(
-    { tenant, filter, seq, receivedAt }: MeasurementDeletion,
+  async deleteMeasurements(deletion: MeasurementDeletion, isBegun: boolean): Promise<StatementState> {
+    const { tenant, seq, receivedAt } = deletion;
+    const mark = `data-deletion/${tenant}/${seq}/${receivedAt}`;
+    try {
+      const state = await this.#deleteMeasurements(deletion, mark, isBegun);
+      // It may have been begun before.
+      if (state === 'done') this.#watch?.release(tenant, mark);
+      return state;
+    } catch (error) {
+      this.#watch?.leave(tenant, mark);
+      throw error;
+    }
+  }
+
+  async #deleteMeasurements(
+    { tenant, filter, seq }: MeasurementDeletion,
+    mark: string,
     isBegun: boolean,
   ): Promise<StatementState> {
     await this.createTables();
@@ -107,13 +121,8 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
     const selected = `${where} AND seq <= {seq:UInt64}`;
     // Most deleted objects never measured anything, ids may name nothing, and a mutation looks at every part.
     const isOfSome = ['source', 'sources', 'id', 'ids'].some((name) => filter[name] !== undefined);
-    const mark = `data-deletion/${tenant}/${seq}/${receivedAt}`;
-    if (isOfSome && !isBegun && !(await this.#isAny(selected, { ...params, seq }))) {
-      // It may have been begun before, also by an earlier process.
-      this.#watch?.release(tenant, mark);
-      return 'done';
-    }
-    this.#watch?.hold(tenant, mark);
+    if (isOfSome && !isBegun && !(await this.#isAny(selected, { ...params, seq }))) return 'done';
+    this.#watch?.hold(tenant, mark, sourcesOf(filter));
     // All rows of a measurement are in one part, which is replaced as a whole: the inner query finds all of them or
     // none.
     const ofAll = `tenant = {tenant:UInt32} AND id IN (SELECT id FROM measurements WHERE ${selected})`;
@@ -124,15 +133,13 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
       condition,
       params: { ...params, seq },
     };
-    const state = await advance(this.#clickHouse, statement, mark, isBegun);
-    if (state === 'done') this.#watch?.release(tenant, mark);
-    return state;
+    return advance(this.#clickHouse, statement, mark, isBegun);
   }
 
-  /** Whether rows of measurements are being deleted, also by what an earlier process began. */
-  async isDeletingMeasurements(): Promise<boolean> {
+  /** Tenants whose measurements are being deleted, also by what an earlier process began; undefined when one is unknown. */
+  async deletingTenants(): Promise<ReadonlySet<number> | undefined> {
     await this.createTables();
-    return isAnyUnderWay(this.#clickHouse, 'measurements');
+    return deletingTenants(this.#clickHouse, 'measurements');
   }
 
   async #isAny(where: string, params: Record<string, unknown>): Promise<boolean> {
@@ -159,14 +166,18 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
   /** Rows of a tenant that exists no more. Repeatable. */
   async deleteTenant(tenant: number): Promise<void> {
     await this.createTables();
-    this.#watch?.hold(tenant, OF_TENANT);
-    for (const table of TENANT_TABLES)
-      await carryOut(this.#clickHouse, {
-        ...deletingHead(table),
-        condition: 'tenant = {tenant:UInt32}',
-        params: { tenant },
-      });
-    this.#watch?.release(tenant, OF_TENANT);
+    const name = `tenant/${tenant}`;
+    this.#watch?.hold(tenant, name);
+    try {
+      for (const table of TENANT_TABLES) {
+        const statement = { ...deletingHead(table), condition: 'tenant = {tenant:UInt32}', params: { tenant } };
+        await carryOut(this.#clickHouse, statement, name);
+      }
+    } catch (error) {
+      this.#watch?.leave(tenant, name);
+      throw error;
+    }
+    this.#watch?.release(tenant, name);
   }
 
   async select(

@@ -6,10 +6,13 @@ import type { EdgeFound, EdgeOf, RecentMeasurement } from '../../../src/ports/re
 import type { ListReaders } from '../../../src/history/readers.ts';
 import { recentSeries } from '../../../src/history/measurements/recent-series.ts';
 import type { SeriesRange } from '../../../src/history/measurements/series.ts';
+import { DeletionsLook } from '../../../src/ingest/recent/deletions-look.ts';
 import { RecentMeasurements } from '../../../src/ingest/recent/measurements.ts';
+import type { QuarantineEntry } from '../../../src/ingest/journal/quarantine.ts';
 import { encodeCommand } from '../../../src/ingest/journal/command-record.ts';
 import { encodeMeasurement } from '../../../src/ingest/measurements/record.ts';
 import { COMMAND } from '../../../src/model/commands/kinds.ts';
+import type { CommandKind } from '../../../src/model/commands/kinds.ts';
 import { PROCESSING_MODE } from '../../../src/model/commands/processing-mode.ts';
 import type { ProcessingMode } from '../../../src/model/commands/processing-mode.ts';
 
@@ -36,15 +39,13 @@ function record(
   return encodeMeasurement({ ...item(id, time, document), tenant, source, mode, receivedAt: 0 });
 }
 
-const deletion = (tenant = TENANT): Buffer =>
-  encodeCommand({
-    kind: COMMAND.DATA_DELETE,
-    tenant,
-    key: 'tenant',
-    mode: PROCESSING_MODE.PERSISTENT,
-    receivedAt: 0,
-    body: { table: 'measurements', filter: { type: 'T' } },
-  });
+const command = (kind: CommandKind, body: object, tenant = TENANT): Buffer =>
+  encodeCommand({ kind, tenant, key: 'tenant', mode: PROCESSING_MODE.PERSISTENT, receivedAt: 0, body });
+const deletion = (tenant = TENANT, filter: object = { type: 'T' }, table = 'measurements'): Buffer =>
+  command(COMMAND.DATA_DELETE, { table, filter }, tenant);
+
+const quarantined = (kind: QuarantineEntry['kind'], source = SOURCE): QuarantineEntry =>
+  ({ kind, table: 'measurements', row: { tenant: TENANT, source } }) as QuarantineEntry;
 
 /** Newest first, as the history tells them. */
 const newest = (ids: readonly number[], isWhole = false, page = 3): EdgeFound => ({
@@ -54,11 +55,13 @@ const newest = (ids: readonly number[], isWhole = false, page = 3): EdgeFound =>
 });
 const ids = (found: readonly RecentMeasurement[] | undefined): number[] | undefined => found?.map(({ id }) => id);
 const PAGE = { offset: 0, size: 3 };
+/** The history deletes nothing. */
+const NONE: ReadonlySet<number> = new Set();
 
 /** One that knows the last measurements of the source. */
 async function filled(t: Test, told: EdgeFound, bytesMax?: number): Promise<RecentMeasurements> {
   const recent = new RecentMeasurements(() => 0, bytesMax);
-  recent.settled();
+  recent.look(NONE);
   t.equal(recent.find(of(), PAGE), undefined, 'nothing is known');
   t.same(ids(await recent.edge(of(), PAGE, () => Promise.resolve(told))), [3, 2, 1]);
   return recent;
@@ -146,7 +149,7 @@ t.test('an entry takes what its tenant stores of the source, and nothing else', 
 
 t.test('the list of a tenant has all of its sources', async (t) => {
   const recent = new RecentMeasurements(() => 0);
-  recent.settled();
+  recent.look(NONE);
   await recent.edge(OF_TENANT, PAGE, () => Promise.resolve(newest([3, 2, 1])));
   recent.take(Buffer.concat([record(10, { source: 5 }), record(11)]));
   t.same(ids(recent.find(OF_TENANT, PAGE)), [11, 10, 3]);
@@ -155,7 +158,7 @@ t.test('the list of a tenant has all of its sources', async (t) => {
 
 t.test('what comes while the history is asked is there once', async (t) => {
   const recent = new RecentMeasurements(() => 0);
-  recent.settled();
+  recent.look(NONE);
   await recent.edge(of(), PAGE, async () => {
     recent.take(Buffer.concat([record(4), record(5)]));
     return newest([4, 3, 2, 1]);
@@ -165,7 +168,7 @@ t.test('what comes while the history is asked is there once', async (t) => {
 
 t.test('a total counts on, and is not kept when more came while it was counted', async (t) => {
   const recent = new RecentMeasurements(() => 0);
-  recent.settled();
+  recent.look(NONE);
   await recent.counted(TENANT, SOURCE, async () => {
     recent.take(record(1));
     return 1;
@@ -186,11 +189,17 @@ t.test('a deletion ends what is known of its tenant, and what is being asked', a
   for (const end of [
     (recent: RecentMeasurements): void => recent.take(deletion()),
     (recent: RecentMeasurements): void => recent.forget(TENANT),
-    (recent: RecentMeasurements): void => recent.forgetAll(),
+    (recent: RecentMeasurements): void => recent.take(deletion(TENANT, { sources: `5,${SOURCE}` })),
+    (recent: RecentMeasurements): void => recent.take(command(COMMAND.SOURCE_DELETE, { source: String(SOURCE) })),
+    (recent: RecentMeasurements): void => recent.setAside(quarantined('measurement')),
   ]) {
     const recent = await filled(t, newest([3, 2, 1]));
-    recent.take(deletion(8));
-    t.same(ids(recent.find(of(), PAGE)), [3, 2, 1], 'another tenant deletes');
+    for (const other of [deletion(8), deletion(TENANT, {}, 'alarms'), deletion(TENANT, { source: '5' })])
+      recent.take(other);
+    recent.take(command(COMMAND.SOURCE_DELETE, { source: '5' }));
+    recent.setAside(quarantined('row'));
+    recent.setAside(quarantined('measurement', 5));
+    t.same(ids(recent.find(of(), PAGE)), [3, 2, 1], 'others are deleted');
     end(recent);
     t.equal(recent.find(of(), PAGE), undefined);
     t.equal(recent.bytes, 0);
@@ -203,34 +212,104 @@ t.test('a deletion ends what is known of its tenant, and what is being asked', a
   }
 });
 
+t.test('what concerns one source ends the list of its tenant as well', async (t) => {
+  const recent = await filled(t, newest([3, 2, 1]));
+  await recent.edge(OF_TENANT, PAGE, () => Promise.resolve(newest([3, 2, 1])));
+  recent.take(deletion(TENANT, { source: '5' }));
+  t.equal(recent.find(OF_TENANT, PAGE), undefined);
+  t.ok(recent.find(of(), PAGE));
+});
+
 t.test('nothing is kept while rows of the tenant are deleted', async (t) => {
-  const recent = new RecentMeasurements(() => 0);
-  t.equal(recent.isWaiting, true, 'an earlier process may have begun a deletion');
-  await recent.edge(of(), PAGE, () => Promise.resolve(newest([3, 2, 1])));
-  t.equal(recent.find(of(), PAGE), undefined);
-  recent.settled();
-  const ask = async (): Promise<number[] | undefined> => {
-    await recent.edge(of(), PAGE, () => Promise.resolve(newest([3, 2, 1])));
-    return ids(recent.find(of(), PAGE));
+  let now = 0;
+  const recent = new RecentMeasurements(() => now);
+  const ask = async (wanted = of()): Promise<number[] | undefined> => {
+    await recent.edge(wanted, PAGE, () => Promise.resolve(newest([3, 2, 1])));
+    return ids(recent.find(wanted, PAGE));
   };
+  recent.look(NONE);
   recent.hold(TENANT, 'a');
   recent.hold(TENANT, 'b');
   t.equal(await ask(), undefined);
   recent.release(TENANT, 'a');
   t.equal(await ask(), undefined);
+  t.same(recent.waiting, []);
+  now += 3_600_000;
+  recent.look(NONE);
+  t.equal(await ask(), undefined, 'the store is seen to delete nothing, for instance between two statements');
   recent.release(TENANT, 'b');
   t.same(await ask(), [3, 2, 1]);
-  t.equal(recent.isWaiting, false);
-  recent.hold(TENANT, 'a');
+  recent.hold(TENANT, 'c', [SOURCE]);
   t.equal(await ask(), undefined);
-  t.equal(recent.isWaiting, true);
-  recent.settled();
-  t.same(await ask(), [3, 2, 1], 'what a deletion that failed has held');
+  t.equal(await ask(OF_TENANT), undefined);
+  t.same(await ask(of(5)), [3, 2, 1], 'of another source');
+  recent.leave(TENANT, 'c');
+  t.same(recent.waiting, ['tenant 7: c']);
+  now += 60_000;
+  recent.look(new Set([8, TENANT]));
+  recent.look(undefined);
+  t.equal(await ask(), undefined, 'the store goes on with it');
+  t.same(await ask(of(5)), [3, 2, 1]);
+  recent.look(new Set([8]));
+  t.same(await ask(), [3, 2, 1]);
+  recent.hold(TENANT, 'd');
+  recent.leave(TENANT, 'd');
+  recent.look(NONE);
+  t.equal(await ask(), undefined, 'the store may begin it yet');
+  recent.hold(TENANT, 'd');
+  t.same(recent.waiting, [], 'it is tried again');
+});
+
+t.test('what an earlier process deletes holds up its own tenant', async (t) => {
+  const recent = new RecentMeasurements(() => 0);
+  const ask = async (tenant: number): Promise<boolean> => {
+    await recent.edge(of(SOURCE, tenant), PAGE, () => Promise.resolve(newest([3, 2, 1])));
+    return recent.find(of(SOURCE, tenant), PAGE) !== undefined;
+  };
+  recent.look(undefined);
+  t.same(recent.waiting, ['all tenants']);
+  t.notOk(await ask(8));
+  recent.look(new Set([TENANT]));
+  t.ok(await ask(8));
+  t.notOk(await ask(TENANT));
+  t.same(recent.waiting, ['tenant 7: earlier']);
+  recent.look(NONE);
+  t.ok(await ask(TENANT));
+});
+
+t.test('deletions that take long are told of, once', async (t) => {
+  let now = 0;
+  const recent = new RecentMeasurements(() => now);
+  const told: unknown[] = [];
+  const answers: (ReadonlySet<number> | undefined | Error)[] = [];
+  const look = new DeletionsLook({
+    recent,
+    log: { warn: (fields: unknown, text?: string) => void told.push([fields, text?.slice(0, 24)]) },
+    deleting: async () => {
+      const answer = answers.shift();
+      if (answer instanceof Error) throw answer;
+      return Promise.resolve(answer);
+    },
+  });
+  answers.push(undefined, new Error('away'), new Error('away'), new Set([TENANT]));
+  for (let looks = 0; looks < 4; looks += 1) await look.look();
+  t.same(told, [[{ error: 'away' }, 'the history does not say']]);
+  now = 300_000;
+  for (let looks = 0; looks < 2; looks += 1) {
+    answers.push(new Set([TENANT]));
+    await look.look();
+  }
+  t.same(told.slice(1), [[{ deletions: ['tenant 7: earlier'], count: 1 }, 'the history has been del']]);
+  answers.push(NONE);
+  await look.look();
+  t.same([recent.waiting, told.length], [[], 2]);
+  await look.look();
+  t.equal(answers.length, 0);
 });
 
 t.test('memory is bounded: the tenant with most loses what it asked for longest ago', async (t) => {
   const recent = new RecentMeasurements(() => 0, 10_000);
-  recent.settled();
+  recent.look(NONE);
   const fill = (tenant: number, source: number): Promise<unknown> =>
     recent.edge(of(source, tenant), PAGE, () => Promise.resolve(newest([3, 2, 1])));
   await fill(8, 1);
@@ -249,7 +328,7 @@ t.test('memory is bounded: the tenant with most loses what it asked for longest 
 
 t.test('the number of entries is bounded: who has most of them loses one', async (t) => {
   const recent = new RecentMeasurements(() => 0);
-  recent.settled();
+  recent.look(NONE);
   await recent.edge(of(1, 8), PAGE, () => Promise.resolve(newest([3, 2, 1])));
   for (let source = 1; source <= 4_200; source += 1)
     await recent.edge(of(source), PAGE, () => Promise.resolve(newest([], true)));
@@ -260,7 +339,7 @@ t.test('the number of entries is bounded: who has most of them loses one', async
 
 t.test('what comes while the history is asked is bounded', async (t) => {
   const recent = new RecentMeasurements(() => 0);
-  recent.settled();
+  recent.look(NONE);
   await recent.edge(of(), PAGE, async () => {
     const large = record(4, { document: JSON.stringify({ note: 'x'.repeat(60_000) }) });
     for (let count = 0; count < 50; count += 1) recent.take(large);
@@ -272,7 +351,7 @@ t.test('what comes while the history is asked is bounded', async (t) => {
 
 t.test('what comes meanwhile is memory of the entry', async (t) => {
   const recent = new RecentMeasurements(() => 0, 10_000);
-  recent.settled();
+  recent.look(NONE);
   const large = record(4, { document: JSON.stringify({ note: 'x'.repeat(1_000) }) });
   await recent.edge(of(), PAGE, async () => {
     for (let count = 0; count < 4; count += 1) recent.take(large);
@@ -287,7 +366,7 @@ t.test('what comes meanwhile is memory of the entry', async (t) => {
 
 t.test('a source that reports fast is kept as well', async (t) => {
   const recent = new RecentMeasurements(() => 0);
-  recent.settled();
+  recent.look(NONE);
   await recent.edge(of(), PAGE, async () => {
     for (let id = 4; id < 10_100; id += 1) recent.take(record(id));
     return newest([3, 2, 1]);
@@ -307,7 +386,7 @@ t.test('what is not read any more does not go on taking', async (t) => {
 t.test('series of the last hours: what the engine would compute', async (t) => {
   const now = 10 * 3_600_000;
   const recent = new RecentMeasurements(() => now);
-  recent.settled();
+  recent.look(NONE);
   const history = { query: () => Promise.reject(new Error('asked')) };
   const readers = { recent, tenant: TENANT, history } as unknown as ListReaders;
   const measured = (id: number, time: number, values: readonly (readonly [string, number])[]): RecentMeasurement => ({

@@ -3,7 +3,7 @@
  */
 import t from 'tap';
 import { HistoryRefusal, StatementFailed } from '../../../src/ingest/projector/history-writer.ts';
-import { advance, carryOut } from '../../../src/store/clickhouse/mutations.ts';
+import { advance, carryOut, deletingTenants } from '../../../src/store/clickhouse/mutations.ts';
 import type { DeletingStatement } from '../../../src/store/clickhouse/mutations.ts';
 import { columnsOf } from '../../ingest/history-writer-contract.ts';
 import { openClickHouse } from '../../helpers/stores/clickhouse.ts';
@@ -129,7 +129,7 @@ t.test('what the engine fails at is ended, told, and begun anew by the next call
   t.equal(await advance(client, failing, 'failing/1', true), 'begun');
   t.equal((await mutations()).filter(({ command }) => command.includes('failing/1')).length, 1);
   await failure();
-  await t.rejects(carryOut(client, failing), { message: /^Code: 395\./ });
+  await t.rejects(carryOut(client, failing, 'failing'), { message: /^Code: 395\./ });
   t.same(
     (await mutations()).filter(({ command }) => command.includes('throwIf')),
     [],
@@ -139,18 +139,39 @@ t.test('what the engine fails at is ended, told, and begun anew by the next call
 t.test('what the values are at fault for is a refusal', async (t) => {
   await insert(1);
   const failing = deleting("toInt64(concat('x', toString(id))) = 1");
-  const error: unknown = await carryOut(client, failing).catch((refusal: unknown) => refusal);
+  const error: unknown = await carryOut(client, failing, 'refused').catch((refusal: unknown) => refusal);
   t.ok(error instanceof HistoryRefusal && error.isCertain && error.code === 6, String(error));
   t.same(
     (await mutations()).filter(({ command }) => command.includes('concat')),
     [],
   );
-  await t.rejects(carryOut(client, deleting('unknown = 1')), { code: '47' }, 'not begun at all');
+  await t.rejects(carryOut(client, deleting('unknown = 1'), 'refused'), { code: '47' }, 'not begun at all');
   await t.rejects(advance(client, failing, "it's", true), { message: "no mark of a statement: it's" });
 });
 
-t.test('carried out to its end', async (t) => {
+t.test('carried out to its end, and what an earlier call has left failing is ended', async (t) => {
   await insert(3);
-  await carryOut(client, deleting('value > 0'));
+  const failing = deleting(`throwIf(value = ${next}, 'no') = 0`);
+  await advance(client, failing, 'ours/1/7', true);
+  await until(
+    async () => (await client.query("SELECT 1 FROM system.mutations WHERE latest_fail_reason != ''")).length > 0,
+  );
+  await carryOut(client, deleting('value > 0'), 'ours/1');
   t.same(await values(), []);
+  t.notOk((await mutations()).some(({ command }) => command.includes('ours/1/7')));
+});
+
+t.test('of which tenants rows are being deleted', async (t) => {
+  await insert(10);
+  t.same(await deletingTenants(client, 'measurements'), new Set());
+  const ofTenant = (tenant: number): DeletingStatement => ({
+    ...deleting(`tenant = {tenant:UInt32} AND ${SLOW}`),
+    params: { tenant },
+  });
+  await advance(client, ofTenant(1), 'tenants/1', false);
+  await advance(client, ofTenant(23), 'tenants/23', false);
+  t.same(await deletingTenants(client, 'measurements'), new Set([1, 23]));
+  t.same(await deletingTenants(client, 'alarms'), new Set());
+  await advance(client, deleting(SLOW), 'tenants/all', false);
+  t.equal(await deletingTenants(client, 'measurements'), undefined);
 });

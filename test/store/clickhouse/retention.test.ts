@@ -4,6 +4,7 @@
  */
 import t from 'tap';
 import { refusedBy } from '../../../src/model/errors.ts';
+import type { ClickHouse } from '../../../src/store/clickhouse/adapter.ts';
 import { ClickHouseRetention } from '../../../src/store/clickhouse/retention.ts';
 import { openClickHouse } from '../../helpers/stores/clickhouse.ts';
 
@@ -42,4 +43,26 @@ t.test('with no room whole parts go, and the rest stays until there is some', as
     asked += 1;
   });
   t.same([await counts(), asked], [[{ tenant: 3, rows: 50 }], 1], 'nobody asks for room when nothing is left');
+});
+
+t.test('who keeps measurements in memory is told from the first look at the rows to the end', async (t) => {
+  const told: string[] = [];
+  const tell =
+    (what: string) =>
+    (tenant: number, deletion: string): void =>
+      void told.push(`${what} ${tenant} ${deletion}`);
+  const watch = { hold: tell('hold'), leave: tell('leave'), release: tell('release') };
+  let answer = (): Promise<unknown[]> => Promise.resolve([]);
+  const query = (): Promise<unknown[]> => {
+    told.push('query');
+    return answer();
+  };
+  const retention = new ClickHouseRetention({ query } as unknown as ClickHouse, watch);
+  await retention.removeMonth('MEASUREMENT', 2, OLD, '202401');
+  t.same(told.splice(0), ['hold 2 retention/2/202401', 'query', 'query', 'release 2 retention/2/202401']);
+  answer = () => Promise.reject(new Error('away'));
+  await t.rejects(retention.removeMonth('MEASUREMENT', 2, OLD, '202401'), { message: 'away' });
+  t.same(told.splice(0), ['hold 2 retention/2/202401', 'query', 'leave 2 retention/2/202401']);
+  await t.rejects(retention.removeMonth('AUDIT', 2, OLD, '202401'), { message: 'away' });
+  t.same(told, ['query']);
 });
