@@ -43,8 +43,8 @@ export interface RecentRange {
 export interface EdgeFound {
   /** Measurements of the page that was asked for. */
   readonly page: number;
-  /** All from the edge to some time. */
-  readonly measurements: readonly RecentMeasurement[];
+  /** All from the edge to some time; undefined when the edge is too large, or too far away, to be read for this. */
+  readonly measurements: readonly RecentMeasurement[] | undefined;
   /** There are no others. */
   readonly isWhole: boolean;
 }
@@ -56,10 +56,10 @@ export interface RecentReader {
   now(): number;
   /** @returns from the edge on; undefined when it is not known. */
   find(of: EdgeOf, range: RecentRange): readonly RecentMeasurement[] | undefined;
-  /** Whether the edge is known for pages of this size. */
+  /** Whether the edge is known for pages of this size, or known not to be kept for them. */
   has(of: EdgeOf, page: number): boolean;
   /**
-   * Asks the history, and keeps what it tells. One query for a source at a time: what others learn meanwhile is not
+   * Asks the history, and keeps what it tells, or that it is not to be asked for this for some minutes. One query for a source at a time: what others learn meanwhile is not
    * kept.
    * @param read begins at once, and sees what came before or waits for it.
    * @returns the range of it; undefined when others may belong to it.

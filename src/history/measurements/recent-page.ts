@@ -34,10 +34,10 @@ const LAST_ROWS_MIN = 512;
  * table that has other times only for its smallest and largest one (docs/internals/performance.md). A window that does
  * not have enough is made as large as they seem to need, or this number of times larger when it is empty.
  */
-const WINDOW_OF_SOURCE_MS = 3_600_000;
-const WINDOW_OF_TENANT_MS = 60_000;
-const WINDOW_GROWTH = 168;
-/** A larger one is without a beginning. */
+const WINDOW_OF_SOURCE = { firstMs: 3_600_000, growth: 168 };
+/** It grows less: the engine reads all rows of the window, which may have been many a minute before. */
+const WINDOW_OF_TENANT = { firstMs: 60_000, growth: 16 };
+/** A larger one is without a beginning, for a source. Of a tenant that would be all it has. */
 const WINDOW_MS_MAX = 400 * 86_400_000;
 
 /** @returns rows of the page; undefined when the history is to be asked for it as for any other page. */
@@ -50,6 +50,8 @@ export async function recentPage(
   const { recent, tenant } = readers;
   const size = page.offset + page.size;
   if (recent === undefined || size > recent.pageMax) return undefined;
+  // By the key of the table all that the tenant has would be read, with all columns.
+  if (source === undefined && !isLatestFirst) return undefined;
   const of: EdgeOf = { tenant, source, edge: isLatestFirst ? 'newest' : 'oldest' };
   const range = { from, to, offset: page.offset, size: page.size };
   const known = recent.find(of, range);
@@ -85,31 +87,38 @@ async function told(
   range: RecentRange,
   size: number,
 ): Promise<readonly RecentMeasurement[] | undefined> {
-  const read = (): Promise<EdgeFound> =>
-    of.edge === 'newest' ? newestOf(readers, of, size, recent.now()) : edgeRows(readers, filterOf(of), of, size);
-  try {
-    return await recent.edge(of, range, read);
-  } catch (error) {
-    // More was read than the page has: that may fit.
-    if (error instanceof PlatformError && error.code === 'general/page-too-large') return undefined;
-    throw error;
-  }
+  const read = async (): Promise<EdgeFound> => {
+    try {
+      return await (of.edge === 'newest'
+        ? newestOf(readers, of, size, recent.now())
+        : edgeRows(readers, filterOf(of), of, size));
+    } catch (error) {
+      // More was read than the page has: that may fit.
+      if (error instanceof PlatformError && TOO_LARGE.includes(error.code)) return unknown(size);
+      throw error;
+    }
+  };
+  return recent.edge(of, range, read);
 }
+
+const TOO_LARGE: readonly string[] = ['general/page-too-large', 'general/query-too-large'];
+const unknown = (page: number): EdgeFound => ({ page, measurements: undefined, isWhole: false });
 
 const filterOf = ({ tenant, source }: EdgeOf): HistoryFilter =>
   new HistoryFilter(tenant).id('source', source === undefined ? undefined : String(source));
 
-/** From windows of time, newest first. */
+/** From windows of time, newest first. Not known of a tenant that has fewer in all of them. */
 async function newestOf(readers: ListReaders, of: EdgeOf, size: number, now: number): Promise<EdgeFound> {
-  let windowMs = of.source === undefined ? WINDOW_OF_TENANT_MS : WINDOW_OF_SOURCE_MS;
+  const { firstMs, growth } = of.source === undefined ? WINDOW_OF_TENANT : WINDOW_OF_SOURCE;
+  let windowMs = firstMs;
   while (windowMs < WINDOW_MS_MAX) {
     const newest = await edgeRows(readers, filterOf(of).time('time', now - windowMs, undefined), of, size);
     const found = newest.measurements.length;
     // Where not all of the window was read, nothing before it is needed.
     if (found >= size || !newest.isWhole) return { ...newest, isWhole: false };
-    windowMs *= found === 0 ? WINDOW_GROWTH : Math.ceil((2 * size) / found);
+    windowMs *= found === 0 ? growth : Math.ceil((2 * size) / found);
   }
-  return edgeRows(readers, filterOf(of), of, size);
+  return of.source === undefined ? unknown(size) : edgeRows(readers, filterOf(of), of, size);
 }
 
 /** The first rows from the edge on, without the measurement that may not be whole. */
@@ -118,7 +127,7 @@ async function edgeRows(
   filter: HistoryFilter,
   { edge }: EdgeOf,
   size: number,
-): Promise<EdgeFound> {
+): Promise<EdgeFound & { readonly measurements: readonly RecentMeasurement[] }> {
   const order = ['time', 'id', 'part'].map((name) => `${name} ${edge === 'newest' ? 'DESC' : 'ASC'}`).join(', ');
   let measurements: RecentMeasurement[] = [];
   const [expected, most] = ROWS_FACTORS;

@@ -15,6 +15,7 @@ import { OFFSET_ID, OFFSET_TIME, keyAt, kindAt, modeAt, nextAt, tenantAt } from 
 import { decodeMeasurement, isWholeMeasurement } from '../measurements/record.ts';
 import type { DeletionWatch } from '../../ports/deletion-watch.ts';
 import type {
+  Edge,
   EdgeFound,
   EdgeOf,
   RecentMeasurement,
@@ -38,6 +39,10 @@ const PAGE_MAX = 500;
 const UNREAD_MAX = 10_000;
 /** Of what comes while the history is asked, a part of the memory of all; with more nothing is kept. */
 const ADDED_BYTES_MAX = 4 * 1024 * 1024;
+/** Of one list, in parts of the memory of all; what is larger is not kept. */
+const LIST_SHARE = 8;
+/** What is not kept is not asked for again in this time. */
+const UNKEPT_MS = 10 * 60_000;
 /** Estimate of what an entry takes beside its measurements. */
 const ENTRY_BYTES = 500;
 /** Place of what is of a whole tenant: no source has this id. */
@@ -55,16 +60,25 @@ interface Filling {
   isVoid: boolean;
 }
 
+/** What is not kept: pages of this size and larger ones. */
+interface Unkept {
+  readonly page: number;
+  /** ms since 1970. */
+  readonly until: number;
+}
+
 class Entry {
   newest: RecentList | undefined;
   oldest: RecentList | undefined;
   total: number | undefined;
+  readonly unkept: Partial<Record<Edge, Unkept>> = {};
   filling: Filling | undefined;
   /** Taken since it was last read. */
   unread = 0;
 
   get isEmpty(): boolean {
-    return this.newest === undefined && this.oldest === undefined && this.total === undefined;
+    const { newest, oldest, total, unkept } = this;
+    return (newest ?? oldest ?? total ?? unkept.newest ?? unkept.oldest) === undefined;
   }
   get bytes(): number {
     return ENTRY_BYTES + (this.newest?.bytes ?? 0) + (this.oldest?.bytes ?? 0) + (this.filling?.bytes ?? 0);
@@ -92,6 +106,12 @@ class TenantEntries {
       if (sources === undefined || key === OF_TENANT || sources.has(key)) return true;
     return false;
   }
+}
+
+/** @returns undefined when nothing can be told from it. */
+function listOf(edge: Edge, { page, measurements, isWhole }: EdgeFound): RecentList | undefined {
+  if (measurements === undefined || (measurements.length === 0 && !isWhole)) return undefined;
+  return new RecentList(edge, page, measurements, isWhole);
 }
 
 export class RecentMeasurements implements RecentReader, DeletionWatch {
@@ -125,7 +145,10 @@ export class RecentMeasurements implements RecentReader, DeletionWatch {
   }
 
   has({ tenant, source, edge }: EdgeOf, page: number): boolean {
-    return (this.#entryOf(tenant, source)?.[edge]?.page ?? 0) >= page;
+    const entry = this.#entryOf(tenant, source);
+    const unkept = entry?.unkept[edge];
+    if (unkept !== undefined && page >= unkept.page && this.now() < unkept.until) return true;
+    return (entry?.[edge]?.page ?? 0) >= page;
   }
 
   total(tenant: number, source: number): number | undefined {
@@ -138,14 +161,17 @@ export class RecentMeasurements implements RecentReader, DeletionWatch {
     read: () => Promise<EdgeFound>,
   ): Promise<readonly RecentMeasurement[] | undefined> {
     const told = await this.#filled(tenant, source ?? OF_TENANT, read, (entry, found, { added }) => {
-      const { page, measurements, isWhole } = found;
-      if (page > PAGE_MAX || (measurements.length === 0 && !isWhole)) return;
-      const list = new RecentList(edge, page, measurements, isWhole);
-      for (const item of added) if (list.reaches(item.time, item.id)) list.add(item);
-      entry[edge] = list;
-      entry.unread = 0;
+      const list = listOf(edge, found);
+      for (const item of added) if (list?.reaches(item.time, item.id) === true) list.add(item);
+      if (list === undefined || list.bytes > this.#bytesMax / LIST_SHARE) {
+        entry.unkept[edge] = { page: found.page, until: this.now() + UNKEPT_MS };
+      } else {
+        entry[edge] = list;
+        if ((entry.unkept[edge]?.page ?? 0) <= found.page) delete entry.unkept[edge];
+        entry.unread = 0;
+      }
     });
-    return new RecentList(edge, told.page, told.measurements, told.isWhole).find(range);
+    return listOf(edge, told)?.find(range);
   }
 
   async counted(tenant: number, source: number, read: () => Promise<number>): Promise<number> {

@@ -1,9 +1,12 @@
 /** The newest measurements in memory: what a list tells is what the history would tell (docs/internals/performance.md). */
 import t from 'tap';
 import type { Test } from 'tap';
+import { PlatformError } from '../../../src/model/errors.ts';
 import { RecentList } from '../../../src/ingest/recent/list.ts';
 import type { EdgeFound, EdgeOf, RecentMeasurement } from '../../../src/ports/recent-measurements.ts';
 import type { ListReaders } from '../../../src/history/readers.ts';
+import { recentPage } from '../../../src/history/measurements/recent-page.ts';
+import type { MeasurementRow } from '../../../src/history/measurements/rows.ts';
 import { recentSeries } from '../../../src/history/measurements/recent-series.ts';
 import type { SeriesRange } from '../../../src/history/measurements/series.ts';
 import { DeletionsLook } from '../../../src/ingest/recent/deletions-look.ts';
@@ -48,7 +51,11 @@ const quarantined = (kind: QuarantineEntry['kind'], source = SOURCE): Quarantine
   ({ kind, table: 'measurements', row: { tenant: TENANT, source } }) as QuarantineEntry;
 
 /** Newest first, as the history tells them. */
-const newest = (ids: readonly number[], isWhole = false, page = 3): EdgeFound => ({
+const newest = (
+  ids: readonly number[],
+  isWhole = false,
+  page = 3,
+): EdgeFound & { readonly measurements: readonly RecentMeasurement[] } => ({
   page,
   measurements: ids.map((id) => item(id)),
   isWhole,
@@ -381,6 +388,92 @@ t.test('what is not read any more does not go on taking', async (t) => {
   for (let id = 10_010; id < 20_011; id += 1) recent.take(record(id));
   t.equal(recent.find(of(), PAGE), undefined);
   t.equal(recent.bytes, 0);
+});
+
+/** A history that answers each query with these rows, and counts. */
+function readersOf(
+  recent: RecentMeasurements,
+  answer: (sql: string) => readonly MeasurementRow[],
+): { readers: ListReaders; asked: string[] } {
+  const asked: string[] = [];
+  const query = async ({ sql }: { sql: string }): Promise<readonly MeasurementRow[]> => {
+    asked.push(sql);
+    return Promise.resolve(answer(sql));
+  };
+  return { readers: { recent, tenant: TENANT, history: { query } } as unknown as ListReaders, asked };
+}
+const row = (id: number): MeasurementRow => ({
+  entityId: String(id),
+  sourceId: String(SOURCE),
+  timeMs: id,
+  type: 'T',
+  fragment: 'f',
+  series: 's',
+  value: 1,
+  unit: '',
+  doc: '',
+  formText: '0',
+});
+const ask = (readers: ListReaders, source: number | undefined, size = 2, isLatestFirst = true): Promise<unknown> =>
+  recentPage(
+    readers,
+    { source, from: undefined, to: undefined },
+    { offset: 0, size, current: 1, wantsTotal: false },
+    isLatestFirst,
+  );
+
+t.test('of a tenant only the newest are looked for, and never among all it has', async (t) => {
+  const recent = new RecentMeasurements(() => 0);
+  recent.look(NONE);
+  const { readers, asked } = readersOf(recent, () => []);
+  t.equal(await ask(readers, undefined, 2, false), undefined);
+  t.equal(asked.length, 0);
+  t.equal(await ask(readers, undefined), undefined);
+  t.equal(asked.length, 5);
+  t.ok(asked.every((sql) => sql.includes('time >=')));
+  t.same(await ask(readers, SOURCE), [], 'a source has few parts of the table');
+  t.notMatch(asked.at(-1), /time >=/);
+});
+
+t.test('what is not kept is not asked for again for some minutes', async (t) => {
+  let now = 0;
+  const recent = new RecentMeasurements(() => now, 16_000);
+  recent.look(NONE);
+  let failure: Error | undefined;
+  let rows: MeasurementRow[] = [];
+  const { readers, asked } = readersOf(recent, () => {
+    if (failure !== undefined) throw failure;
+    return rows;
+  });
+  const check = async (source: number | undefined, isKnown: boolean, size?: number): Promise<void> => {
+    asked.length = 0;
+    t.equal((await ask(readers, source, size)) !== undefined, isKnown);
+  };
+  const checkAsked = async (source: number | undefined, isAsked: boolean, size?: number): Promise<void> => {
+    await check(source, false, size);
+    t.equal(asked.length > 0, isAsked);
+  };
+  await checkAsked(undefined, true);
+  await checkAsked(undefined, false);
+  await checkAsked(undefined, true, 1);
+  for (const code of ['general/page-too-large', 'general/query-too-large'] as const) {
+    failure = new PlatformError(code, { limit: 1, reason: '' });
+    await checkAsked(SOURCE, true);
+    await checkAsked(SOURCE, false);
+    now += 600_000;
+  }
+  failure = new PlatformError('general/busy');
+  await t.rejects(ask(readers, SOURCE), { code: 'general/busy' });
+  failure = undefined;
+  rows = [{ ...row(3), doc: 'x'.repeat(1_000) }, row(2)];
+  await check(SOURCE, true);
+  t.ok(asked.length > 0, 'one that is larger than a part of the memory');
+  await checkAsked(SOURCE, false);
+  now += 600_000;
+  rows = [row(3), row(2)];
+  await check(SOURCE, true);
+  await check(SOURCE, true);
+  t.equal(asked.length, 0, 'kept');
 });
 
 t.test('series of the last hours: what the engine would compute', async (t) => {
