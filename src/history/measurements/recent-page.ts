@@ -65,7 +65,7 @@ export async function recentPage(
 /** Longer times are not looked for in memory. */
 const SINCE_MS_MAX = 6 * 3_600_000;
 
-/** @returns all measurements of a source in a time that ends lately, in no order; undefined when they are not known. */
+/** @returns all measurements of a source in a time that ends lately, newest first; undefined when they are not known. */
 export async function recentSince(
   readers: ListReaders,
   { source, from, to }: { readonly source: number; readonly from: number; readonly to: number },

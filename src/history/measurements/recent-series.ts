@@ -11,13 +11,20 @@ const EXACT: Readonly<Partial<Record<SeriesFunction, (group: Group) => number>>>
   count: ({ seen }) => seen,
 };
 
-/** With more values the history is asked: they are put in order between two messages. */
+/** With more values the history is asked: they are grouped between two messages, for 7 ms (2026-11-26). */
 const VALUES_MAX = 20_000;
+
+/** Of a series. */
+interface Name {
+  readonly fragment: string;
+  readonly series: string;
+  /** Place among all of the answer, as the engine orders texts. */
+  rank: number;
+}
 
 interface Group {
   readonly bucket: number;
-  readonly fragment: string;
-  readonly series: string;
+  readonly name: Name;
   unitName: string;
   min: number;
   max: number;
@@ -35,58 +42,98 @@ export async function recentSeries(
   names: readonly string[],
   valuesMax: number,
 ): Promise<SeriesRow[] | undefined> {
-  const { from, to, functions, isDescending } = range;
+  const { from, to, functions } = range;
   const results = functions.map((name) => EXACT[name]);
   if (results.includes(undefined)) return undefined;
   const measurements = await recentSince(readers, { source, from, to });
   if (measurements === undefined) return undefined;
   if (measurements.reduce((sum, { values }) => sum + values.length, 0) > VALUES_MAX) return undefined;
-  const groups = groupsOf(measurements, range, new Set(names));
-  const rows = inOrder(groups, isDescending).slice(0, valuesMax);
-  return rows.map((group) => ({ ...group, results: results.map((result) => result?.(group) ?? null) }));
+  const groups = groupsOf(measurements, range, new Names(measurements, names), valuesMax);
+  return groups.slice(0, valuesMax).map((group) => ({
+    bucket: group.bucket,
+    fragment: group.name.fragment,
+    series: group.name.series,
+    unitName: group.unitName,
+    seen: group.seen,
+    results: results.map((result) => result?.(group) ?? null),
+  }));
 }
 
+/** Names of series that are wanted. */
+class Names {
+  readonly #byFragment = new Map<string, Map<string, Name>>();
+
+  /** @param wanted `<fragment>.<series>`; all when there are none. */
+  constructor(measurements: readonly RecentMeasurement[], wanted: readonly string[]) {
+    const isWanted = new Set(wanted);
+    for (const { values } of measurements)
+      for (const { fragment, series } of values) {
+        if (wanted.length > 0 && !isWanted.has(`${fragment}.${series}`)) continue;
+        let ofFragment = this.#byFragment.get(fragment);
+        if (ofFragment === undefined) this.#byFragment.set(fragment, (ofFragment = new Map()));
+        if (!ofFragment.has(series)) ofFragment.set(series, { fragment, series, rank: 0 });
+      }
+    this.#rank();
+  }
+
+  get(fragment: string, series: string): Name | undefined {
+    return this.#byFragment.get(fragment)?.get(series);
+  }
+
+  /** By bytes. */
+  #rank(): void {
+    const names = [...this.#byFragment.values()]
+      .flatMap((ofFragment) => [...ofFragment.values()])
+      .map((name) => ({ name, fragment: Buffer.from(name.fragment), series: Buffer.from(name.series) }));
+    names.sort(
+      (one, other) => Buffer.compare(one.fragment, other.fragment) || Buffer.compare(one.series, other.series),
+    );
+    names.forEach(({ name }, rank) => {
+      name.rank = rank;
+    });
+  }
+}
+
+/**
+ * @param measurements newest first.
+ * @returns groups by bucket, then by name: all of the first buckets until these have `groupsMax` or more.
+ */
 function groupsOf(
   measurements: readonly RecentMeasurement[],
-  { durationMs, originMs }: SeriesRange,
-  names: ReadonlySet<string>,
+  { durationMs, originMs, isDescending }: SeriesRange,
+  names: Names,
+  groupsMax: number,
 ): Group[] {
-  const groups = new Map<string, Group>();
-  for (const { time, values } of measurements) {
+  const found: Group[] = [];
+  let ofBucket = new Map<Name, Group>();
+  const endBucket = (): void => {
+    for (const group of [...ofBucket.values()].sort((one, other) => one.name.rank - other.name.rank)) found.push(group);
+    ofBucket = new Map();
+  };
+  let bucket = NaN;
+  for (let place = 0; place < measurements.length; place += 1) {
+    const { time, values } = measurements[isDescending ? place : measurements.length - 1 - place];
     const past = durationMs === 0 ? 0 : (((time - originMs) % durationMs) + durationMs) % durationMs;
+    if (time - past !== bucket) {
+      endBucket();
+      if (found.length >= groupsMax) return found;
+      bucket = time - past;
+    }
     for (const { fragment, series, value, unit } of values) {
-      const name = `${fragment}.${series}`;
-      if (names.size > 0 && !names.has(name)) continue;
-      const bucket = time - past;
-      const key = `${bucket}\n${fragment}\n${series}`;
-      const group = groups.get(key);
+      const name = names.get(fragment, series);
+      if (name === undefined) continue;
+      const group = ofBucket.get(name);
       if (group === undefined) {
-        groups.set(key, { bucket, fragment, series, unitName: unit, min: value, max: value, seen: 1 });
+        ofBucket.set(name, { bucket, name, unitName: unit, min: value, max: value, seen: 1 });
       } else {
         group.min = Math.min(group.min, value);
         group.max = Math.max(group.max, value);
         group.seen += 1;
-        // Newest first: that of the oldest stays, as the engine tells it.
-        group.unitName = unit;
+        // That of the oldest, as the engine tells it.
+        if (isDescending) group.unitName = unit;
       }
     }
   }
-  return [...groups.values()];
-}
-
-/** By bucket, then by names as the engine orders texts. */
-function inOrder(groups: Group[], isDescending: boolean): Group[] {
-  const bytes = new Map<string, Buffer>();
-  const bytesOf = (text: string): Buffer => {
-    const known = bytes.get(text) ?? Buffer.from(text);
-    bytes.set(text, known);
-    return known;
-  };
-  const sign = isDescending ? -1 : 1;
-  return groups.sort(
-    (one, other) =>
-      sign * (one.bucket - other.bucket) ||
-      Buffer.compare(bytesOf(one.fragment), bytesOf(other.fragment)) ||
-      Buffer.compare(bytesOf(one.series), bytesOf(other.series)),
-  );
+  endBucket();
+  return found;
 }

@@ -541,5 +541,16 @@ t.test('series of the last hours: what the engine would compute', async (t) => {
   await check({ functions: ['avg'] }, [], undefined);
   await check({ from: now - 300_000 }, [], undefined);
   await check({ to: now - 2 * 3_600_000, from: now - 3 * 3_600_000 }, [], undefined);
-  t.equal((await recentSeries(readers, SOURCE, { ...range, isDescending: false }, [], 2))?.length, 2);
+  const cut = async (isDescending: boolean): Promise<unknown> =>
+    (await recentSeries(readers, SOURCE, { ...range, isDescending }, [], 1))?.map(({ bucket }) => Number(bucket) - now);
+  t.same(await cut(false), [-100_000]);
+  t.same(await cut(true), [-1]);
+  await check(
+    { durationMs: 60_000, functions: ['count'], isDescending: true },
+    ['f.b'],
+    [
+      [-60_000, 'b', [2], 2, 'b'],
+      [-120_000, 'b', [1], 1, 'b'],
+    ],
+  );
 });
