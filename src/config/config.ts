@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { checkAuthorities, checkDataDirectory, checkKeyPair, readSettingFile } from './files.ts';
 import {
+  camelCase,
   environmentName,
   readSettings,
   SettingsError,
@@ -32,6 +33,11 @@ const urls = (protocols: string, several = true): { source: string; words: strin
   return { source: several ? `${one}(?:,${one})*` : one, words };
 };
 const PASSWORD = { minimum: 1, maximum: 256, secret: true } as const;
+/** In the place of each secret in the files of deploy/. */
+const PLACEHOLDER = 'change-me';
+/** One of 28 million random keys of 32 hexadecimal digits has fewer. */
+const KEY_CHARACTERS_MIN = 8;
+const KEY_RULE = `at least ${KEY_CHARACTERS_MIN} different characters, as \`openssl rand -hex 32\` makes them`;
 
 /** The table. Sizes are in bytes, times in milliseconds; the unit is the last word of the name. */
 export const SETTINGS = [
@@ -157,7 +163,7 @@ export const SETTINGS = [
     ...PASSWORD,
     description:
       'Password of the administrator; on the first start one is generated and shown when none is given. On later starts a different ' +
-      'value resets the password; the same value keeps a password changed meanwhile.',
+      `value resets the password; the same value keeps a password changed meanwhile. It takes ${STRONG_PASSWORD_RULE}.`,
   },
   {
     name: 'management-user',
@@ -173,7 +179,7 @@ export const SETTINGS = [
     default: null,
     ...PASSWORD,
     description:
-      'Password of the management administrator, likewise; generated into <data>/secrets.json when none is given.',
+      'Password of the management administrator, likewise and by the same rule; generated into <data>/secrets.json when none is given.',
   },
   {
     name: 'bootstrap-password',
@@ -181,7 +187,7 @@ export const SETTINGS = [
     default: null,
     ...PASSWORD,
     description:
-      'Password of management/devicebootstrap, with which new devices ask for credentials; generated likewise.',
+      'Password of management/devicebootstrap, with which new devices ask for credentials; generated likewise, by the same rule.',
   },
   {
     group: 'Network',
@@ -870,7 +876,7 @@ export const SETTINGS = [
     secret: true,
     description:
       'Key of what is encrypted in the store and of login tokens, the same on every node of a cluster; ' +
-      'generated into <data>/secrets.json when none is given.',
+      `generated into <data>/secrets.json when none is given. It takes ${KEY_RULE}.`,
   },
 ] as const satisfies readonly Setting[];
 
@@ -905,7 +911,7 @@ export function loadConfig(input: ConfigInput, extraMistakes: readonly string[] 
     ...read.mistakes,
     ...relationMistakes(read.values, read.mistaken),
     ...diskMistakes(read.values, read.mistaken),
-    ...passwordMistakes(read.values, read.mistaken),
+    ...secretMistakes(read.values, read.mistaken),
   );
   const config = fittedToCluster(read.values, read.given, mistakes);
   if (mistakes.length > 0) throw new SettingsError(mistakes);
@@ -1097,17 +1103,30 @@ function diskMistakes(config: Config, mistaken: ReadonlySet<string>): string[] {
   return mistakes;
 }
 
-/** Weak passwords of the accounts of the first start: no tenant's rules apply to them. */
-function passwordMistakes(config: Config, mistaken: ReadonlySet<string>): string[] {
-  const given = [
-    ['admin-password', config.adminPassword],
-    ['management-password', config.managementPassword],
-    ['bootstrap-password', config.bootstrapPassword],
-  ] as const;
-  return given
-    .filter(([name, password]) => password !== undefined && !mistaken.has(name) && isWeakPassword(password))
-    .map(([name]) => `--${name} is too weak; it takes ${STRONG_PASSWORD_RULE}`);
+/** Secrets that can be guessed: weak passwords of the first start's accounts, to which no tenant's rules apply, and published ones. */
+function secretMistakes(config: Config, mistaken: ReadonlySet<string>): string[] {
+  const problems: Readonly<Record<string, (value: string) => string | undefined>> = {
+    'admin-password': weakness,
+    'management-password': weakness,
+    'bootstrap-password': weakness,
+    'secret-key': (value) =>
+      new Set(value).size < KEY_CHARACTERS_MIN ? `has too few different characters; it takes ${KEY_RULE}` : undefined,
+  };
+  const given = SETTINGS.flatMap((setting) => {
+    const value: unknown = Reflect.get(config, camelCase(setting.name));
+    const isSecret = 'secret' in setting && typeof value === 'string' && !mistaken.has(setting.name);
+    return isSecret ? [{ name: setting.name, value }] : [];
+  });
+  return given.flatMap(({ name, value }) => {
+    const problem = value.toLowerCase().includes(PLACEHOLDER)
+      ? `contains ${PLACEHOLDER}, which the examples in deploy/ have; it takes a value of your own`
+      : problems[name]?.(value);
+    return problem === undefined ? [] : [`--${name} ${problem}`];
+  });
 }
+
+const weakness = (password: string): string | undefined =>
+  isWeakPassword(password) ? `is too weak; it takes ${STRONG_PASSWORD_RULE}` : undefined;
 
 function unknownVariables(environment: Readonly<Record<string, string | undefined>>): string[] {
   const known = SETTINGS.map((setting) => environmentName(setting)).filter((name): name is string => name !== null);

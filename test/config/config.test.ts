@@ -42,7 +42,7 @@ const CLUSTER = {
   'admin-password': 'Strong-a-1',
   'management-password': 'Strong-b-1',
   'bootstrap-password': 'Strong-c-1',
-  'secret-key': 'x'.repeat(32),
+  'secret-key': '0123456789abcdef0123456789abcdef',
 };
 
 t.test('defaults', async (t) => {
@@ -235,7 +235,7 @@ t.test('in a cluster a JSON body fits into a message of NATS', async (t) => {
     'admin-password': 'Strong-a-1',
     'management-password': 'Strong-b-1',
     'bootstrap-password': 'Strong-c-1',
-    'secret-key': 'x'.repeat(32),
+    'secret-key': '0123456789abcdef0123456789abcdef',
   };
   t.equal(load({}).jsonBodyMaxBytes, 1_048_576);
   t.equal(load(cluster).jsonBodyMaxBytes, JSON_BODY_BYTES_MAX, 'the default is less');
@@ -449,13 +449,27 @@ t.test('a variable that is not a setting is a warning', async (t) => {
 
 t.test('weak passwords are refused, with the rule', async (t) => {
   for (const name of ['admin-password', 'management-password', 'bootstrap-password']) {
-    for (const weak of ['a', 'Ab1-x', 'password', 'change-me', 'fifteen-letters'])
+    for (const weak of ['a', 'Ab1-x', 'password', 'fifteen-letters'])
       t.same(mistakes({ [name]: weak }), [
         `--${name} is too weak; it takes at least 8 characters with three of lower case letters, upper case letters, digits and others, or at least 16 characters`,
       ]);
     for (const strong of ['Strong-1', 'secret-1', 'sixteen characte', 'abcdefghijkmnp23'])
       t.same(load({ [name]: strong }), load({ [name]: strong }), strong);
   }
+});
+
+t.test('a secret key that can be guessed is refused, with the rule', async (t) => {
+  t.same(mistakes({ 'secret-key': 'ab12'.repeat(8) }), [
+    '--secret-key has too few different characters; it takes at least 8 different characters, as `openssl rand -hex 32` makes them',
+  ]);
+  t.same(mistakes({ 'secret-key': '00112233445566778899aabbccddeeff' }), []);
+});
+
+t.test('a placeholder of the examples is refused in every secret', async (t) => {
+  const refusal = 'contains change-me, which the examples in deploy/ have; it takes a value of your own';
+  t.same(mistakes({ 'secret-key': 'change-me-'.repeat(4) }), [`--secret-key ${refusal}`]);
+  t.same(mistakes({ 'admin-password': 'Change-me-Now-1' }), [`--admin-password ${refusal}`]);
+  t.same(mistakes({ ...CLUSTER, clickhouse: 'http://millrace:change-me@x:8123' }), [`--clickhouse ${refusal}`]);
 });
 
 t.test('secrets are never shown', async (t) => {

@@ -89,7 +89,7 @@ t.test('one authority and one client certificate for the three', { skip }, async
     'admin-password': 'a-Secret-1',
     'management-password': 'a-Secret-1',
     'bootstrap-password': 'a-Secret-1',
-    'secret-key': 'k'.repeat(32),
+    'secret-key': '0123456789abcdef0123456789abcdef',
   };
   const configOf = (more: object): ReturnType<typeof loadConfig>['config'] =>
     loadConfig({ flags: { ...flags, ...more }, environment: {} }).config;

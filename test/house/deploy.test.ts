@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { environmentName } from '../../src/config/settings.ts';
-import { SETTINGS } from '../../src/config/config.ts';
+import { loadConfig, SETTINGS } from '../../src/config/config.ts';
 import { canSyncAlways } from '../helpers/stores/nats-server.ts';
 import { ROOT } from '../helpers/root.ts';
 import { scratchDirectory } from '../helpers/setup-command.ts';
@@ -26,6 +26,21 @@ t.test('environment variables are settings', async (t) => {
     used.filter(({ variable }) => !known.has(variable)),
     [],
   );
+});
+
+t.test('no placeholder is taken at the start', async (t) => {
+  for (const name of ['compose/.env.example', 'kubernetes/secret.yaml']) {
+    const secrets = [
+      ...readFileSync(join(FOLDER, name), 'utf8').matchAll(/^ *(MILLRACE_[A-Z_]+)(?:=|: )(.*change-me.*)$/gm),
+    ].map(([, variable, value]) => ({ variable, value }));
+    t.ok(secrets.length >= 4, `some are in ${name}`);
+    for (const { variable, value } of secrets)
+      t.throws(
+        () => loadConfig({ flags: {}, environment: { [variable]: value } }),
+        { message: /contains change-me/ },
+        variable,
+      );
+  }
 });
 
 t.test('metrics exist', async (t) => {
