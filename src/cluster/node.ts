@@ -3,6 +3,7 @@
  * owns, its projector, and what it tells and is told by other nodes. The server's composition supplies the adapters and
  * uses the parts.
  */
+import { UNATTRIBUTED } from '../ports/refusals.ts';
 import type { UsageCount } from '../actors/actor-system-options.ts';
 import type { Forwarder } from '../actors/runtime/forwarder.ts';
 import { DataDeletion } from '../actors/handlers/data-deletion.ts';
@@ -132,7 +133,7 @@ export class ClusterNode {
       ...(options.onCommitted ? { onCommitted: options.onCommitted } : {}),
       onError: (error) => {
         // Its message is the name of the limit.
-        if (error instanceof JournalUnavailable) refusals.count(error.message);
+        if (error instanceof JournalUnavailable) refusals.count(error.message, UNATTRIBUTED);
         log.warn(
           { error: limitText(error.message) },
           'a group could not be stored in the journal; its senders are told',

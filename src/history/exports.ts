@@ -48,7 +48,7 @@ export class Exports {
     for (const [name, key] of places) {
       if ((this.#counts.get(key) ?? 0) < EXPORTS_MAX[name]) continue;
       const limit = `exports/of-${name}`;
-      this.#refusals.count(limit);
+      this.#refusals.count(limit, { tenant: tenantNumber, user: userName });
       throw refusedBy(limit);
     }
     for (const [, key] of places) this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);

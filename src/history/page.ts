@@ -6,7 +6,6 @@
 import { PlatformError } from '../model/errors.ts';
 import type { Collection } from '../model/commands/collections.ts';
 import { BOUNDED_RESULT, PAGE_BYTES_LIMIT, PAGE_BYTES_MAX } from '../pacing/page-limits.ts';
-import type { Refusals } from '../ports/refusals.ts';
 import { IN_PARTITIONS } from './filter.ts';
 import type { DocumentRow, HistoryFilter, MutableTable } from './filter.ts';
 import { isNoPage } from '../model/documents/page.ts';
@@ -109,7 +108,7 @@ export async function documentPage(
   const keys = isNoPage(page) ? [] : await keysOf(readers, table, filter, order, page);
   const total =
     page.wantsTotal && !filter.isOfPart ? await totalOf(readers, table, filter, page, keys.length) : undefined;
-  const rows = await refusalsCounted(readers.refusals, textsOf(readers, table, filter, keys));
+  const rows = await refusalsCounted(readers, textsOf(readers, table, filter, keys));
   return { rows, total, isFull: keys.length >= page.size };
 }
 
@@ -364,11 +363,15 @@ function storedTexts(
 }
 
 /** Counts a page that is refused for its size. */
-export async function refusalsCounted<Result>(refusals: Refusals, result: Promise<Result>): Promise<Result> {
+export async function refusalsCounted<Result>(
+  { refusals, tenant }: Pick<ListReaders, 'refusals' | 'tenant'>,
+  result: Promise<Result>,
+): Promise<Result> {
   try {
     return await result;
   } catch (error) {
-    if (error instanceof PlatformError && error.code === 'general/page-too-large') refusals.count(PAGE_BYTES_LIMIT);
+    if (error instanceof PlatformError && error.code === 'general/page-too-large')
+      refusals.count(PAGE_BYTES_LIMIT, { tenant });
     throw error;
   }
 }

@@ -220,7 +220,7 @@ export class MqttServer {
     const oldest = transport.isWebSocket === true ? this.#strangers.takeWebSocket(this.#wheel.tick) : undefined;
     if (oldest !== undefined) this.#closeStranger(oldest);
     if (this.#isClosing || !this.#hasRoom()) {
-      if (!this.#isClosing) this.#options.metrics.count(LIMIT.CONNECTIONS);
+      if (!this.#isClosing) this.#options.metrics.count(LIMIT.CONNECTIONS, { address: transport.remoteAddress });
       const { log } = this.#options;
       if (log.isLevelEnabled('debug'))
         log.debug({ remoteAddress: transport.remoteAddress, limit: LIMIT.CONNECTIONS }, 'mqtt not accepted');
@@ -332,7 +332,7 @@ export class MqttServer {
     readProxyHeader(socket, PROXY_HEADER_MS, (header, fault) => {
       if (header === undefined) {
         if (fault === undefined) return;
-        this.#options.metrics.count(LIMIT.PROXY_HEADER);
+        this.#options.metrics.count(LIMIT.PROXY_HEADER, { address: remoteAddress, reason: fault });
         this.#options.log.debug({ remoteAddress, limit: LIMIT.PROXY_HEADER, reason: fault }, 'mqtt not accepted');
         return;
       }
@@ -347,7 +347,7 @@ export class MqttServer {
   /** TLS and proxies tell of a connection only after some bytes, but each socket has a descriptor. */
   readonly #onEarlySocket = (socket: Socket): void => {
     if (!this.#hasRoom()) {
-      this.#options.metrics.count(LIMIT.CONNECTIONS);
+      this.#options.metrics.count(LIMIT.CONNECTIONS, { address: addressText(socket.remoteAddress ?? '') });
       socket.destroy();
       return;
     }
@@ -384,7 +384,7 @@ export class MqttServer {
       );
     }
     if (!(stranger instanceof Connection)) {
-      metrics.count(limit);
+      metrics.count(limit, { address: addressText(stranger.remoteAddress ?? '') });
       this.#endHandshake(addressesOf(stranger), stranger);
       stranger.destroy();
       return;
@@ -523,7 +523,7 @@ export class MqttServer {
       const { application, metrics } = this.#options;
       const { principal } = connection;
       const counted = (mayPublish: boolean): boolean => {
-        if (!mayPublish) metrics.count(LIMIT.WILL_RIGHTS);
+        if (!mayPublish) metrics.count(LIMIT.WILL_RIGHTS, connection.refused('the user may not publish the will'));
         return mayPublish;
       };
       const mayPublish = (): boolean | Promise<boolean> => {
@@ -548,7 +548,7 @@ export class MqttServer {
 
   #limitHit(limit: LimitName, reason: string, session: Session): void {
     const { log, metrics } = this.#options;
-    metrics.count(limit);
+    metrics.count(limit, { tenant: session.tenantNumber, device: session.name, reason });
     if (log.isLevelEnabled('debug'))
       log.debug({ limit, tenantNumber: session.tenantNumber, session: session.key }, reason);
   }

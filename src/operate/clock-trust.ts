@@ -5,6 +5,7 @@
  * time, and is never believed by itself. After another boot nothing has counted: the clock is believed after it ran
  * steadily, with the server, for the settling time. A machine that was off for months waits once, not for ever.
  */
+import { UNATTRIBUTED } from '../ports/refusals.ts';
 import { readFileSync } from 'node:fs';
 import { uptime } from 'node:os';
 import type { CommandPort } from '../ports/command-port.ts';
@@ -160,7 +161,7 @@ export class ClockTrust implements ExpiryClock {
       await this.#write(text, this.#markOf(both));
       return;
     }
-    if (!this.#isWaiting) refusals.count(CLOCK_LIMIT);
+    if (!this.#isWaiting) refusals.count(CLOCK_LIMIT, UNATTRIBUTED);
     if (!this.#isWaiting || both.up - this.#warnedAt >= WARN_EVERY_MS) {
       this.#warnedAt = both.up;
       log.warn(

@@ -69,6 +69,7 @@ export class Metrics implements Refusals {
   /** By limit and tenant, the oldest line first. */
   readonly #logged = new Map<string, { readonly at: number; since: number }>();
   readonly #counters = new Map<string, Counter>();
+  #tenantIdOf: (number: number) => string | undefined = () => undefined;
   readonly #delay = monitorEventLoopDelay({ resolution: 10 });
 
   /** @param log hears of each limit that a tenant hits, at most once in LOG_EVERY_MS. */
@@ -100,10 +101,17 @@ export class Metrics implements Refusals {
     });
   }
 
-  count(limit: string, refused?: Refused): void {
+  /** From now on the log names tenants of which only the number is given. */
+  nameTenants(idOf: (number: number) => string | undefined): void {
+    this.#tenantIdOf = idOf;
+  }
+
+  count(limit: string, refused: Refused): void {
     const count = (this.#refusals.get(limit) ?? 0) + 1;
     this.#refusals.set(limit, count);
-    const key = refused?.tenant === undefined ? limit : `${limit}\n${refused.tenant}`;
+    const tenant =
+      typeof refused.tenant === 'number' ? (this.#tenantIdOf(refused.tenant) ?? refused.tenant) : refused.tenant;
+    const key = tenant === undefined ? limit : `${limit}\n${tenant}`;
     const now = performance.now();
     const last = this.#logged.get(key);
     if (last !== undefined && now - last.at < LOG_EVERY_MS) {
@@ -114,7 +122,10 @@ export class Metrics implements Refusals {
     this.#logged.set(key, { at: now, since: 0 });
     if (this.#logged.size > LOGGED_MAX) this.#logged.delete(this.#logged.keys().next().value as string);
     const unlogged = last === undefined || last.since === 0 ? {} : { unlogged: last.since };
-    this.#log.warn({ limit, count, ...unlogged, ...refused }, `refused by the limit ${limit}`);
+    this.#log.warn(
+      { limit, count, ...unlogged, ...refused, ...(tenant === undefined ? {} : { tenant }) },
+      `refused by the limit ${limit}`,
+    );
   }
 
   /** By limit, since the start. */

@@ -68,7 +68,7 @@ export class Turns {
       this.#run(tenant, user);
       return undefined;
     }
-    if ((ofUser?.waiting.length ?? 0) >= waiting.ofUser) throw this.#refusal(limits.ofUser);
+    if ((ofUser?.waiting.length ?? 0) >= waiting.ofUser) throw this.#refusal(limits.ofUser, tenant, user);
     return this.#wait(tenant, user, signal);
   }
 
@@ -124,7 +124,7 @@ export class Turns {
       if (waitMsMax !== undefined) {
         timer = setTimeout(() => {
           this.#remove(tenant, user, waiting);
-          waiting.refuse(this.#refusal(limits.wait ?? limits.all));
+          waiting.refuse(this.#refusal(limits.wait ?? limits.all, tenant, user));
         }, waitMsMax);
       }
       const [ofTenant, ofUser] = this.#held(tenant, user);
@@ -162,7 +162,7 @@ export class Turns {
     const user = largest(users, tenant === newTenant ? newUser : undefined, ({ waiting }) => waiting.length);
     const newest = (users.get(user) as OfUser).waiting.at(-1) as Waiting;
     this.#remove(tenant, user, newest);
-    newest.refuse(this.#refusal(this.#options.limits.all));
+    newest.refuse(this.#refusal(this.#options.limits.all, tenant, user));
   }
 
   #held(tenant: number, user: string): [OfTenant, OfUser] {
@@ -189,8 +189,8 @@ export class Turns {
     if (running === 0 && waiting === 0) this.#tenants.delete(tenant);
   }
 
-  #refusal(limit: string): Error {
-    this.#options.refusals.count(limit);
+  #refusal(limit: string, tenant: number, user: string): Error {
+    this.#options.refusals.count(limit, { tenant, user });
     return refusedBy(limit);
   }
 }

@@ -2,6 +2,7 @@
  * Records of a tenant (options, applications, groups, …): read them, decide, and store with compare and set. Every
  * writer of records uses this file.
  */
+import { UNATTRIBUTED } from '../ports/refusals.ts';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Command } from '../model/commands/command.ts';
 import { COMMAND } from '../model/commands/kinds.ts';
@@ -84,7 +85,7 @@ export async function retried<Result>(
       if (!isChangedMeanwhile(error)) throw error;
     }
     if (tries >= TRIES_MAX) {
-      refusals.count(RETRIES_LIMIT);
+      refusals.count(RETRIES_LIMIT, UNATTRIBUTED);
       throw refusedBy(RETRIES_LIMIT);
     }
     await wait(Math.random() * Math.min(PAUSE_MAX_MS, PAUSE_FIRST_MS * 2 ** tries));

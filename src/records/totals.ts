@@ -47,7 +47,7 @@ export async function changeWithin(
       error instanceof PlatformError
         ? [...Object.values(kept.bounds), ...prefixes].find((one) => one.error === error.code)
         : undefined;
-    if (bound !== undefined) ports.refusals.count(bound.limit);
+    if (bound !== undefined) ports.refusals.count(bound.limit, { tenant: kept.tenant });
     throw error;
   }
 }
@@ -85,7 +85,7 @@ export async function requireRoom(
     for (const name of ['count', 'bytes'] as const) {
       const { maximum, limit, error } = total.bounds[name];
       if (total.added[name] <= 0 || sum[name] <= maximum) continue;
-      ports.refusals.count(limit);
+      ports.refusals.count(limit, { tenant: kept.tenant });
       throw new PlatformError(error, { limit, maximum });
     }
   }

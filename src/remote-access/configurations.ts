@@ -196,10 +196,10 @@ function change(
     const value = all.length === 0 ? undefined : JSON.stringify(all);
     if (value === expected) return all;
     if (all.length > OF_DEVICE_MAX && all.length > stored.length)
-      throw refused(parts, 'remote-access/too-many', LIMIT.ofDevice, OF_DEVICE_MAX);
+      throw refused(parts, place, 'remote-access/too-many', LIMIT.ofDevice, OF_DEVICE_MAX);
     const bytes = Buffer.byteLength(value ?? '');
     if (bytes > BYTES_OF_DEVICE_MAX && bytes > Buffer.byteLength(expected ?? ''))
-      throw refused(parts, 'remote-access/too-large', LIMIT.bytesOfDevice, BYTES_OF_DEVICE_MAX);
+      throw refused(parts, place, 'remote-access/too-large', LIMIT.bytesOfDevice, BYTES_OF_DEVICE_MAX);
     const next = all.find((one) => one.id === id);
     const changes = [{ collection: REMOTE_ACCESS, id: device, expected, value } as const];
     await changeWithin(parts, totalOf(tenant), changes, [auditOf(place, what, old, next)]);
@@ -209,11 +209,12 @@ function change(
 
 function refused(
   { refusals }: Counting,
+  { tenant, userName, device }: ConfigurationPlace,
   code: 'remote-access/too-many' | 'remote-access/too-large',
   limit: string,
   maximum: number,
 ): PlatformError {
-  refusals.count(limit);
+  refusals.count(limit, { tenant, user: userName, device });
   return new PlatformError(code, { limit, maximum });
 }
 

@@ -3,6 +3,7 @@
  * up scoring. Threads begin with the first task. A thread that is lost (out of memory, out of
  * time) is replaced; its task is refused with 503.
  */
+import { UNATTRIBUTED } from '../ports/refusals.ts';
 import { BroadcastChannel } from 'node:worker_threads';
 import type { TransferListItem } from 'node:worker_threads';
 import type { Piscina } from 'piscina';
@@ -130,7 +131,7 @@ export class ScoringPool {
         ? POOL_LIMIT.MEMORY
         : POOL_LIMIT.LOST;
     const { log, refusals } = this.#options;
-    refusals.count(limit);
+    refusals.count(limit, UNATTRIBUTED);
     log.warn(
       { err: error, limit, ...(isOutOfTime ? { ms } : {}) },
       'a scoring worker was lost; another one takes its place',

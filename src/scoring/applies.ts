@@ -66,12 +66,12 @@ export class Applies {
   async apply(asker: Asker, model: StoredModel, text: string): Promise<string | undefined> {
     const { tenant, user } = asker;
     if (text.length > RECORD_BYTES_MAX) {
-      this.#refusals.count(SCORING_LIMIT.RECORD);
+      this.#refusals.count(SCORING_LIMIT.RECORD, { tenant, user });
       throw new PlatformError('scoring/too-many-bytes', { limit: SCORING_LIMIT.RECORD, maximum: RECORD_BYTES_MAX });
     }
     const limit = this.#shares.take(tenant, user);
     if (limit !== undefined) {
-      this.#refusals.count(limit);
+      this.#refusals.count(limit, { tenant, user });
       throw refusedBy(limit);
     }
     try {

@@ -2,6 +2,7 @@
  * Batches: text that comes in pieces is cut into slices of whole records, which workers score at the same time; their
  * results come out in the order of the records. What waits is bounded: while results are not taken, nothing is read.
  */
+import { refusalsOf, UNATTRIBUTED } from '../ports/refusals.ts';
 import type { StoredModel } from '../model/entities/scoring/model.ts';
 import { PlatformError } from '../model/errors.ts';
 import { ContentError, ContentTooLong } from '../scoring-workers/content/byte-reader.ts';
@@ -61,7 +62,8 @@ export async function openBatch(
   { content, fileName }: BatchInput,
   options: BatchOptions,
 ): Promise<Batch> {
-  return named(refusals, async () => {
+  const counted = refusalsOf(refusals, asker);
+  return named(counted, async () => {
     const rules = { bytesMax: UNPACKED_BYTES_MAX, version: options.version };
     const { packing, pieces, fileName: inner } = await unpacked(content, rules);
     const source = pieces[Symbol.asyncIterator]();
@@ -74,7 +76,7 @@ export async function openBatch(
     const { columns, lines } = input === 'csv' ? await headerOf(source, head) : { columns: [], lines: 0 };
     const work = { runs, asker, model, columns, headerLines: lines, input, output, options };
     const isFileFault = input === 'csv' && options.isFileFault === true;
-    return { input, output, packing, pieces: watched(refusals, results(work, rest(source, head)), isFileFault) };
+    return { input, output, packing, pieces: watched(counted, results(work, rest(source, head)), isFileFault) };
   });
 }
 
@@ -272,7 +274,7 @@ function told(refusals: Refusals, error: unknown, isFileFault = false): unknown 
     return new PlatformError('scoring/bad-record', { record: error.record, reason: reasonOf(error) });
   }
   if (error instanceof ContentTooLong) {
-    refusals.count(SCORING_LIMIT.UNPACKED);
+    refusals.count(SCORING_LIMIT.UNPACKED, UNATTRIBUTED);
     return new PlatformError('scoring/too-many-bytes', { limit: SCORING_LIMIT.UNPACKED, maximum: error.limitBytes });
   }
   if (error instanceof ContentError) return new PlatformError('scoring/invalid-content', { reason: error.message });

@@ -201,7 +201,7 @@ export class Scoring {
   beginBatch({ tenant, user }: Asker): () => void {
     const limit = this.#batches.take(tenant, user);
     if (limit !== undefined) {
-      this.#options.refusals.count(limit);
+      this.#options.refusals.count(limit, { tenant, user });
       throw refusedBy(limit);
     }
     return () => this.#batches.give(tenant, user);

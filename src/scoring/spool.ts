@@ -43,7 +43,7 @@ export class Spool {
     const { shares, refusals, refusal } = this.#place;
     const limit = refusal() ?? shares.take(this.#asker.tenant, this.#asker.user, piece.length);
     if (limit !== undefined) {
-      refusals.count(limit);
+      refusals.count(limit, this.#asker);
       throw refusedBy(limit);
     }
     this.bytes += piece.length;

@@ -71,7 +71,7 @@ export function uploadModel(parts: UploadParts, asker: Asker, upload: Upload, ot
     };
     const text = shownFields(information);
     if (Buffer.byteLength(text) > INFORMATION_BYTES_MAX) {
-      parts.refusals.count(SCORING_LIMIT.INFORMATION);
+      parts.refusals.count(SCORING_LIMIT.INFORMATION, asker);
       throw new PlatformError('scoring/too-many-bytes', {
         limit: SCORING_LIMIT.INFORMATION,
         maximum: INFORMATION_BYTES_MAX,
@@ -101,7 +101,7 @@ async function annotate(
   return inTurn(parts, asker, () =>
     withContent(parts, key, async (port) => {
       const answer = await parts.pool.run({ kind: 'annotate', port, problems }, [port]);
-      if (answer.kind === 'refused') throw refusedUpload(parts, '', answer);
+      if (answer.kind === 'refused') throw refusedUpload(parts, asker, '', answer);
       if (answer.kind !== 'document') throw new Error(`a scoring worker answered with ${answer.kind}`);
       return answer.document;
     }),
@@ -152,7 +152,7 @@ async function check(
     const { source, transfer, close } = await openSource(parts, asker.tenant, { name: fileName, blob: key, ...uses });
     try {
       const answer = await parts.pool.run({ kind: 'check', source, ...look }, transfer);
-      if (answer.kind === 'refused') throw refusedUpload(parts, fileName, answer);
+      if (answer.kind === 'refused') throw refusedUpload(parts, asker, fileName, answer);
       if (answer.kind !== 'checked') throw new Error(`a scoring worker answered with ${answer.kind}`);
       return answer;
     } finally {
@@ -171,7 +171,7 @@ export function uploadResource(parts: UploadParts, asker: Asker, upload: Upload)
     const fileName = safeName(baseName(upload.fileName));
     if (isJavaScript(fileName) && upload.bytes > JAVASCRIPT_BYTES_MAX) {
       const limit = SCORING_LIMIT.SCRIPT_BYTES;
-      parts.refusals.count(limit);
+      parts.refusals.count(limit, asker);
       throw new PlatformError('scoring/too-many-bytes', { limit, maximum: JAVASCRIPT_BYTES_MAX });
     }
     const { type, names } = await inspected(parts, asker, fileName, upload);
@@ -190,7 +190,7 @@ function inspected(
   return inTurn(parts, asker, () =>
     withContent(parts, key, async (port) => {
       const answer = await parts.pool.run({ kind: 'inspect', fileName, port }, [port]);
-      if (answer.kind === 'refused') throw refusedUpload(parts, fileName, answer);
+      if (answer.kind === 'refused') throw refusedUpload(parts, asker, fileName, answer);
       if (answer.kind !== 'inspected') throw new Error(`a scoring worker answered with ${answer.kind}`);
       return answer;
     }),
@@ -225,14 +225,19 @@ export async function orRemoved<Result>(
   }
 }
 
-function refusedUpload({ refusals }: UploadParts, name: string, { reason, message }: RefusedAnswer): PlatformError {
+function refusedUpload(
+  { refusals }: UploadParts,
+  asker: Asker,
+  name: string,
+  { reason, message }: RefusedAnswer,
+): PlatformError {
   if (reason === 'xml') return new PlatformError('scoring/invalid-xml', { reason: message });
   if (reason === 'too-long') {
-    refusals.count(SCORING_LIMIT.UNPACKED);
+    refusals.count(SCORING_LIMIT.UNPACKED, asker);
     return new PlatformError('scoring/too-many-bytes', { limit: SCORING_LIMIT.UNPACKED, maximum: UNPACKED_BYTES_MAX });
   }
   if (reason === 'not-annotated') {
-    refusals.count(SCORING_LIMIT.ANNOTATED);
+    refusals.count(SCORING_LIMIT.ANNOTATED, asker);
     const limit = `${SCORING_LIMIT.ANNOTATED}: ${ANNOTATED_BYTES_MAX} bytes`;
     return new PlatformError('scoring/invalid-content', {
       reason: `it is too long to be shown with its problems (${limit}); the first: ${message}`,

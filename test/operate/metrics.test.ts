@@ -2,6 +2,7 @@
  * What /metrics shows: refusals by named limit, latency histograms, and the values that are read from the parts of a
  * server.
  */
+import { UNATTRIBUTED } from '../../src/ports/refusals.ts';
 import t from 'tap';
 import type { Test } from 'tap';
 import type { Log } from '../../src/ports/log.ts';
@@ -34,8 +35,8 @@ t.test('a refusal is counted by the name of its limit each time, and logged once
       logged.push(details);
     },
   });
-  for (let round = 0; round < 3; round += 1) metrics.count('journal/bytes');
-  metrics.count('mqtt/packet-size');
+  for (let round = 0; round < 3; round += 1) metrics.count('journal/bytes', UNATTRIBUTED);
+  metrics.count('mqtt/packet-size', UNATTRIBUTED);
   t.equal(await value('millrace_refusals_total{limit="journal/bytes"}'), 3);
   t.equal(await value('millrace_refusals_total{limit="mqtt/packet-size"}'), 1);
   t.equal(await value('millrace_refusals_total{limit="journal/bytes"}'), 3, 'the same when somebody asks again');
@@ -50,11 +51,22 @@ t.test('a refusal says whose it was, for each tenant', async (t) => {
   const { metrics } = newMetrics(t, { ...silentLog, warn: (details) => void logged.push(details) });
   const refused = { user: 'ada', device: 'kiln-7', address: '192.0.2.7', reason: 'too many' };
   for (const tenant of ['t1', 't1', 't2', 't1']) metrics.count('mqtt/rate', { tenant, ...refused });
-  metrics.count('mqtt/rate');
+  metrics.count('mqtt/rate', UNATTRIBUTED);
   t.same(logged, [
     { limit: 'mqtt/rate', count: 1, tenant: 't1', ...refused },
     { limit: 'mqtt/rate', count: 3, tenant: 't2', ...refused },
     { limit: 'mqtt/rate', count: 5 },
+  ]);
+});
+
+t.test('a tenant that is given by its number is named', async (t) => {
+  const logged: unknown[] = [];
+  const { metrics } = newMetrics(t, { ...silentLog, warn: (details) => void logged.push(details) });
+  metrics.nameTenants((number) => ['management', 't1'][number]);
+  for (const tenant of [1, 't1', 7]) metrics.count('exports/of-user', { tenant, user: 'ada' });
+  t.same(logged, [
+    { limit: 'exports/of-user', count: 1, tenant: 't1', user: 'ada' },
+    { limit: 'exports/of-user', count: 3, tenant: 7, user: 'ada' },
   ]);
 });
 

@@ -314,7 +314,7 @@ export async function loadAttachment(
 export async function requireRoomForAttachment(parts: ApplicationParts, id: string): Promise<void> {
   const { length } = await listRecords(parts, SERVER_WIDE, COLLECTION, attachmentsOf(id));
   if (length < ATTACHMENTS_MAX) return;
-  parts.refusals.count(ATTACHMENTS_LIMIT);
+  parts.refusals.count(ATTACHMENTS_LIMIT, { reason: `the application ${id}` });
   throw new PlatformError('applications/too-many', {
     limit: ATTACHMENTS_LIMIT,
     maximum: ATTACHMENTS_MAX,

@@ -68,7 +68,7 @@ export class LoginAudit {
       return false;
     }
     if (this.#failures.size >= FAILED_USERS_MAX) {
-      this.#options.refusals.count(LOGIN_AUDIT_LIMIT);
+      this.#options.refusals.count(LOGIN_AUDIT_LIMIT, { tenant, user: name });
       return false;
     }
     if (this.#failures.size === 0) this.#timer = setTimeout(() => this.flush(), MINUTE_MS).unref();

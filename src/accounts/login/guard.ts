@@ -13,7 +13,7 @@ import type { Log } from '../../ports/log.ts';
 import type { ClientAddress } from '../../model/access/client-address.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { ErrorCode } from '../../model/errors.ts';
-import type { Refusals } from '../../ports/refusals.ts';
+import type { Refusals, Refused } from '../../ports/refusals.ts';
 import { BOOTSTRAP_USER } from '../../model/access/roles.ts';
 import { MANAGEMENT_TENANT } from '../tenants/tenants.ts';
 
@@ -79,7 +79,7 @@ interface Kind {
   readonly code: ErrorCode;
   readonly limit: string;
   /** Of a name, for the log. */
-  readonly details: (name: string) => object;
+  readonly details: (name: string) => Partial<Record<'account' | 'address', string>>;
 }
 
 /** Failures by name: of an account, of an address, or of a pair of them. */
@@ -113,7 +113,7 @@ class Locks {
     const leftMs = this.leftMs(name);
     if (leftMs === 0) return undefined;
     const { code, limit } = this.#kind;
-    this.#options.refusals.count(limit);
+    this.#options.refusals.count(limit, refusedOf(this.#kind.details(name)));
     return new PlatformError(code, { seconds: Math.ceil(leftMs / 1_000), limit });
   }
 
@@ -295,7 +295,13 @@ export class LoginGuard {
 const pairOf = (account: string, { key }: ClientAddress): string => `${account}\n${key}`;
 
 /** The last line feed: names of users may have some. */
-function partsOf(pair: string): object {
+function partsOf(pair: string): { readonly account: string; readonly address: string } {
   const end = pair.lastIndexOf('\n');
   return { account: pair.slice(0, end), address: pair.slice(end + 1) };
+}
+
+/** @param account of a tenant id and the name of a user. */
+function refusedOf({ account, address }: { readonly account?: string; readonly address?: string }): Refused {
+  const end = account?.indexOf('/') ?? 0;
+  return { tenant: account?.slice(0, end), user: account?.slice(end + 1), address };
 }

@@ -49,6 +49,12 @@ export interface RequestRatesOptions {
   readonly now: () => number;
 }
 
+/** Without a user: all of the tenant. */
+interface Holder {
+  readonly tenant: number;
+  readonly user?: string;
+}
+
 export class RequestRates {
   readonly #options: RequestRatesOptions;
   readonly #buckets: Buckets = new Map();
@@ -80,10 +86,12 @@ export class RequestRates {
     const userRate = this.#userRate(tenantNumber);
     if (tenantRate === undefined && userRate === undefined) return undefined;
     const ofUser =
-      userRate === undefined ? undefined : this.#decide(buckets, USER_LIMIT, userRate, `${tenantNumber}/${userName}`);
+      userRate === undefined
+        ? undefined
+        : this.#decide(buckets, USER_LIMIT, userRate, { tenant: tenantNumber, user: userName });
     if (ofUser?.isAllowed === false) return ofUser;
     const ofTenant =
-      tenantRate === undefined ? undefined : this.#decide(buckets, TENANT_LIMIT, tenantRate, String(tenantNumber));
+      tenantRate === undefined ? undefined : this.#decide(buckets, TENANT_LIMIT, tenantRate, { tenant: tenantNumber });
     if (ofTenant === undefined || ofUser === undefined) return ofTenant ?? ofUser;
     return !ofTenant.isAllowed || ofTenant.remaining < ofUser.remaining ? ofTenant : ofUser;
   }
@@ -92,14 +100,15 @@ export class RequestRates {
     return this.#buckets.size + this.#loginBuckets.size;
   }
 
-  #decide(buckets: Buckets, name: string, { perSecond, burst }: Rate, key: string): RateDecision {
+  #decide(buckets: Buckets, name: string, { perSecond, burst }: Rate, holder: Holder): RateDecision {
+    const key = holder.user === undefined ? String(holder.tenant) : `${holder.tenant}/${holder.user}`;
     const now = this.#options.now();
     const bucket = buckets.get(key) ?? { tokens: burst, filledAt: now };
     bucket.tokens = Math.min(burst, bucket.tokens + (Math.max(0, now - bucket.filledAt) * perSecond) / 1_000);
     bucket.filledAt = now;
     const isAllowed = bucket.tokens >= 1;
     if (isAllowed) bucket.tokens -= 1;
-    else this.#options.refusals.count(name);
+    else this.#options.refusals.count(name, holder);
     keep(buckets, key, bucket);
     const retryAfterSeconds = isAllowed ? 0 : Math.ceil((1 - bucket.tokens) / perSecond);
     return { isAllowed, name, limit: perSecond, remaining: Math.floor(bucket.tokens), retryAfterSeconds };

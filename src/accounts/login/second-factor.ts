@@ -225,7 +225,7 @@ export class SecondFactor {
       },
       () => (result.kind === 'WRONG' ? wrong : undefined),
     );
-    if (result.kind === 'LOCKED') refusals.count(CODES_LIMIT);
+    if (result.kind === 'LOCKED') refusals.count(CODES_LIMIT, { tenant, user: userName });
     else if (result.kind === 'WRONG' && ((await this.read(tenant, userName))?.lockedUntil ?? 0) > time) {
       const details = { tenantNumber: tenant, userName, lockMs: CODE_LOCK_MS, limit: CODES_LIMIT };
       log.warn(details, 'logging in is locked for a while after too many wrong one-time codes');

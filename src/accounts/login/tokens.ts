@@ -167,7 +167,7 @@ export class Tokens {
       ({ expiresAt }, index) => expiresAt + CLOCK_DIFFERENCE_SECONDS * 1_000 <= now || index >= REVOCATIONS_OF_USER_MAX,
     );
     if (rows.length - ended.length >= REVOCATIONS_OF_USER_MAX) {
-      this.#options.refusals.count('accounts/logouts-of-user');
+      this.#options.refusals.count('accounts/logouts-of-user', { tenant: tenantNumber, user: userName });
       const body: UserPut = { userName, endsTokens: true, mustExist: true };
       await this.#options.commands.request(userPut(tenantNumber, now, body));
       return;

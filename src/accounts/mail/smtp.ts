@@ -68,7 +68,7 @@ export class SmtpMailer implements Mailer {
     const { refusals, count, now, log } = this.#options;
     const limit = this.#shares.take(mail.tenant ?? 0, mail.to);
     if (limit !== undefined) {
-      refusals.count(limit);
+      refusals.count(limit, { tenant: mail.tenant, user: mail.to });
       count('refused');
       log.warn(
         { to: mail.to, limit, maximum: this.#shares.maximum },

@@ -120,7 +120,7 @@ export async function sendPasswordLink(
   const email = await requireAddress(parts, tenant.number, userName);
   const token = await newToken(parts, tenant.number, userName, isForStranger);
   if (token === undefined) {
-    parts.refusals.count('users/password-mails');
+    parts.refusals.count('users/password-mails', { tenant: tenant.id, user: userName });
     return;
   }
   // The configuration says where the link leads, never the request: its sender could lead the receiver of the mail to
@@ -154,7 +154,7 @@ export async function sendLinksToAddress(
       await sendPasswordLink(parts, tenant, userName, true);
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error;
-      parts.refusals.count(UNSENT);
+      parts.refusals.count(UNSENT, { tenant: tenant.id, user: userName, reason: error.message });
       parts.log.warn(
         { tenant: tenant.id, userName, code: error.code, reason: error.message, limit: UNSENT },
         'a link to set a password is not sent',

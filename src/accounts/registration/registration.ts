@@ -265,7 +265,7 @@ export class DeviceRegistration {
   }
 
   #blocked(id: string): PlatformError {
-    this.#parts.refusals.count(WRONG_TOKENS_LIMIT);
+    this.#parts.refusals.count(WRONG_TOKENS_LIMIT, { device: id });
     return new PlatformError('devicecontrol/request-blocked', {
       id,
       maximum: WRONG_TOKENS_MAX,

@@ -3,6 +3,7 @@
  * before, and TEST ones of any days, on request. A file is a record of the whole server and content in the
  * blobs; the newest are kept.
  */
+import { UNATTRIBUTED } from '../../ports/refusals.ts';
 import type { Blobs } from '../../ports/blobs.ts';
 import { BlobTooLarge } from '../../ports/blobs.ts';
 import { BackgroundLoop } from '../../pacing/background-loop.ts';
@@ -155,7 +156,7 @@ export class StatisticsFiles {
     audits: readonly AuditEntry[],
   ): Promise<StoredStatisticsFile> {
     if (this.#waitingCount >= WAITING_MAX) {
-      this.#options.refusals.count(WAITING_LIMIT);
+      this.#options.refusals.count(WAITING_LIMIT, UNATTRIBUTED);
       throw new PlatformError('statistics/busy', { limit: WAITING_LIMIT, maximum: WAITING_MAX });
     }
     this.#waitingCount += 1;
@@ -214,7 +215,7 @@ export class StatisticsFiles {
       );
     } catch (error) {
       if (!(error instanceof BlobTooLarge)) throw error;
-      refusals.count(FILE_BYTES_LIMIT);
+      refusals.count(FILE_BYTES_LIMIT, UNATTRIBUTED);
       throw new PlatformError('statistics/file-too-large', { limit: FILE_BYTES_LIMIT, maximum: FILE_BYTES_MAX });
     }
   }

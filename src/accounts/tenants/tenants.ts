@@ -184,7 +184,7 @@ export const SUSPENDED = 'tenants/suspended';
  * is not (docs/spec/tenants.md#suspension).
  */
 export function suspendedError({ id }: Pick<Tenant, 'id'>, refusals: Refusals): PlatformError {
-  refusals.count(SUSPENDED);
+  refusals.count(SUSPENDED, { tenant: id });
   return new PlatformError('login/tenant-suspended', { id });
 }
 

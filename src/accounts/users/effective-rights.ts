@@ -52,7 +52,7 @@ export async function effectiveRights(
   const roles = new Set([...user.roles, ...groups.flatMap((group) => group.roles)]);
   const grants = await originatedGrants(documents, tenant, user, groups);
   // Fewer rights than assigned, never more.
-  if (grants.length > GRANTS_MAX) refusals.count(GRANTS_LIMIT);
+  if (grants.length > GRANTS_MAX) refusals.count(GRANTS_LIMIT, { tenant, user: user.userName });
   const counted = grants.slice(0, GRANTS_MAX).map(({ from: _origin, ...grant }): InventoryGrant => grant);
   return { roles, grants: counted, groups };
 }

@@ -217,7 +217,7 @@ async function putAll(request: ApiRequest): Promise<Answer> {
   }
   const changes = await platform.documents.list('job', tenant, BULK_CHANGE_PREFIX, { limit: BULK_CHANGES_MAX });
   if (changes.length >= BULK_CHANGES_MAX) {
-    platform.refusals.count(BULK_LIMIT);
+    request.refused(BULK_LIMIT);
     throw refusedBy(BULK_LIMIT);
   }
   const change: Omit<BulkAlarmChange, 'seq'> = {

@@ -61,7 +61,7 @@ async function checkedManifest(
   application: StoredApplication,
   source: ArchiveSource,
 ): Promise<string | undefined> {
-  const { refusals } = request.platform;
+  const { refusals } = request;
   const { unzipped, unzippedLimit } = archiveLimit(application.type);
   const archive = await openArchive(source, { bytesMax: unzipped, bytesLimit: unzippedLimit, refusals });
   const entry = MANIFEST_FILES.map((name) => archive.get(name)).find((one) => one !== undefined);
@@ -100,7 +100,7 @@ async function upload(
   const limits = {
     blobs: request.blobs,
     limitBytes: zipped,
-    refusals: { count: () => platform.refusals.count(zippedLimit) },
+    refusals: { count: () => request.refused(zippedLimit) },
   };
   const form = await readMultipart(bodyStream, contentType, limits, {
     fieldBytesMax: platform.config.jsonBodyMaxBytes,
@@ -259,7 +259,8 @@ async function postFiles(request: ApiRequest): Promise<Answer> {
   const { blobs, bodyStream, headers, platform } = request;
   if (bodyStream === undefined) throw new Error('the route streams its body');
   const old = await loadAttachment(request.platform, id, activeVersionId);
-  const { refusals, config } = platform;
+  const { config } = platform;
+  const { refusals } = request;
   const { zipped, zippedLimit, unzipped, unzippedLimit } = archiveLimit(type);
   const form = await readMultipart(
     bodyStream,
@@ -272,7 +273,7 @@ async function postFiles(request: ApiRequest): Promise<Answer> {
   const source = { blobs, key: old.blob, bytes: old.bytes };
   const archive = await openArchive(source, { bytesMax: unzipped, bytesLimit: unzippedLimit, refusals });
   const files = new Map(Array.from(form.fields, ([name, content]) => [name, Buffer.from(content)]));
-  const limits = { blobs, limitBytes: zipped, refusals: { count: () => refusals.count(zippedLimit) } };
+  const limits = { blobs, limitBytes: zipped, refusals: { count: () => request.refused(zippedLimit) } };
   const { key, bytes } = await storeContent(rewritten(source, archive, files), limits);
   try {
     const manifest = await checkedManifest(request, application, { blobs, key, bytes });

@@ -171,7 +171,8 @@ async function serve(
     binaryIdOf(application, at < 0 ? undefined : segment.slice(at + 1)),
   );
   const { unzipped, unzippedLimit } = archiveLimit(application.type);
-  const { blobs, refusals } = request.platform;
+  const { blobs } = request.platform;
+  const { refusals } = request;
   const source = { blobs, key: attachment.blob, bytes: attachment.bytes };
   const archive = await archives.open(source, { bytesMax: unzipped, bytesLimit: unzippedLimit, refusals });
   const entry = archive.get(name);

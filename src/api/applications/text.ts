@@ -148,14 +148,10 @@ const documentBytes = ({ doc, roles = [], requiredRoles = [] }: StoredApplicatio
   Buffer.byteLength(doc + JSON.stringify([roles, requiredRoles]));
 
 /** One that is larger, of an older server, may become smaller. @throws PlatformError 422. */
-function requireDocumentBytes(
-  { platform }: ApiRequest,
-  old: StoredApplication | undefined,
-  next: StoredApplication,
-): void {
+function requireDocumentBytes(request: ApiRequest, old: StoredApplication | undefined, next: StoredApplication): void {
   const bytes = documentBytes(next);
   if (bytes <= DOCUMENT_BYTES_MAX || (old !== undefined && bytes <= documentBytes(old))) return;
-  platform.refusals.count(DOCUMENT_LIMIT);
+  request.refused(DOCUMENT_LIMIT);
   throw new PlatformError('applications/too-large', { maximum: DOCUMENT_BYTES_MAX, limit: DOCUMENT_LIMIT });
 }
 

@@ -114,7 +114,7 @@ export async function openArchive(source: ArchiveSource, limits: ArchiveLimits):
   const entries = new Map<string, ArchiveEntry>();
   let [bytes, stored] = [0, 0];
   const refuse = (limit: string, reason: string): never => {
-    limits.refusals.count(limit);
+    limits.refusals.count(limit, { reason });
     throw badArchive(`${reason} (${limit})`);
   };
   try {
@@ -240,7 +240,7 @@ export async function readThrough(
   try {
     for await (const piece of entryContent(source, entry)) onPiece?.(piece);
   } catch (error) {
-    if (error instanceof LongerEntry) refusals?.count(ENTRY_BYTES_LIMIT);
+    if (error instanceof LongerEntry) refusals?.count(ENTRY_BYTES_LIMIT, { reason: error.message });
     throw badArchive(
       error instanceof LongerEntry ? error.message : `${entry.name} is damaged: ${(error as Error).message}`,
     );

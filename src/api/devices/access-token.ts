@@ -95,7 +95,7 @@ function withFurther({ platform, headers }: ApiRequest, own: readonly X509Certif
 
 /** @throws PlatformError 401, 403. */
 async function logIn(request: ApiRequest): Promise<Principal> {
-  const { accounts, log, refusals } = request.platform;
+  const { accounts, log } = request.platform;
   try {
     const chain = chainOf(request);
     // The host names the tenant, as with a password; otherwise the trusted certificate does.
@@ -104,7 +104,7 @@ async function logIn(request: ApiRequest): Promise<Principal> {
   } catch (error) {
     const refused = error instanceof UntrustedCertificate ? refusal(error.message) : error;
     if (refused instanceof PlatformError && refused.status < 500) {
-      refusals.count(REFUSED);
+      request.refused(REFUSED, refused.message);
       if (log.isLevelEnabled('debug')) log.debug({ reason: refused.message, limit: REFUSED }, 'a device got no token');
     }
     throw refused;

@@ -267,10 +267,7 @@ async function post(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
     throw new PlatformError('general/unsupported-media-type', { type: contentType || 'none' });
   const body = request.bodyStream;
   if (body === undefined) throw new Error('the route streams its body');
-  const {
-    blobs,
-    platform: { refusals },
-  } = request;
+  const { blobs, refusals } = request;
   const { file } = await readMultipart(
     body,
     contentType,

@@ -5,7 +5,7 @@ import { idText } from '../../model/entities/entity-id.ts';
 import type { ApiRequest } from '../request/request.ts';
 
 /** What texts of entities take from a request. */
-export type ViewRequest = Pick<ApiRequest, 'platform' | 'tenant' | 'baseUrl' | 'query'>;
+export type ViewRequest = Pick<ApiRequest, 'platform' | 'tenant' | 'baseUrl' | 'query' | 'refusals'>;
 
 /** Members that the gateway writes itself, whatever is stored. */
 const HEAD: ReadonlySet<string> = new Set(['id', 'self']);

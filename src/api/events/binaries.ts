@@ -79,7 +79,7 @@ async function store(request: ApiRequest, limitBytes: number): Promise<Upload> {
   const limits: UploadLimits = {
     blobs: request.blobs,
     limitBytes,
-    refusals: { count: () => platform.refusals.count(BYTES_LIMIT) },
+    refusals: { count: () => request.refused(BYTES_LIMIT) },
   };
   const contentType = headers['content-type'];
   if (/^multipart\/form-data/i.test(contentType)) {

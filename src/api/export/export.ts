@@ -117,7 +117,7 @@ async function requireAccess(request: ApiRequest, hasRecord: boolean): Promise<v
     const text = hasRecord ? await userOf(request) : '{"enabled":true}';
     if (text !== undefined && (JSON.parse(text) as StoredUser).enabled) return;
   }
-  platform.refusals.count(ACCESS_ENDED);
+  request.refused(ACCESS_ENDED);
   throw new PlatformError('security/unauthorized');
 }
 

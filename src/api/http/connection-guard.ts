@@ -112,7 +112,7 @@ export class ConnectionGuard {
 
   #refuse(limit: ConnectionLimit, address: string): ConnectionLimit {
     const { refusals, log, connectionsMax, addressMax } = this.#options;
-    refusals.count(limit);
+    refusals.count(limit, { address });
     this.#refusedCount += 1;
     const now = performance.now();
     if (now - this.#loggedAt >= LOG_INTERVAL_MS) {

@@ -125,7 +125,7 @@ export class EarlySockets {
   #closing(channel: WebSocketChannel, limit: EarlySocketLimit): void {
     const { refusals, log } = this.#platform;
     this.delete(channel);
-    refusals.count(limit);
+    refusals.count(limit, { address: channel.remoteAddress });
     this.#closedCount += 1;
     const now = performance.now();
     if (now - this.#loggedAt >= LOG_INTERVAL_MS) {

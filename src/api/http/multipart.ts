@@ -2,6 +2,7 @@
  * multipart/form-data with one file: fields in memory, the file's content straight into the blobs, in whatever order
  * they come.
  */
+import { UNATTRIBUTED } from '../../ports/refusals.ts';
 import { Busboy } from '@fastify/busboy';
 import type { BusboyHeaders } from '@fastify/busboy';
 import { BlobTooLarge } from '../../ports/blobs.ts';
@@ -52,7 +53,7 @@ export async function storeContent(
 }
 
 function tooLarge({ refusals, limitBytes, limit = FILE_SIZE_LIMIT }: Omit<UploadLimits, 'blobs'>): never {
-  refusals.count(limit);
+  refusals.count(limit, UNATTRIBUTED);
   throw new PlatformError('general/payload-too-large', { limit: limitBytes });
 }
 

@@ -4,7 +4,7 @@
  */
 import { refusedBy } from '../../model/errors.ts';
 import type { Principal } from '../../model/access/principal.ts';
-import type { Refusals } from '../../ports/refusals.ts';
+import type { Refusals, Refused } from '../../ports/refusals.ts';
 import { Shares } from '../../pacing/shares.ts';
 
 /** Requests of known users under way at once. */
@@ -28,6 +28,8 @@ export interface ShareHolder {
   sharedBodies: number;
   sharedAnswerBytes: number;
 }
+
+const refusedOf = ({ tenant, userName: user }: Principal): Refused => ({ tenant, user });
 
 export class RequestShares {
   readonly requests: Shares;
@@ -55,7 +57,7 @@ export class RequestShares {
     const { tenantNumber, userName } = principal;
     const limit = this.requests.take(tenantNumber, userName);
     if (limit !== undefined) {
-      this.#refusals.count(limit);
+      this.#refusals.count(limit, refusedOf(principal));
       throw refusedBy(limit);
     }
     request.holder = principal;
@@ -104,7 +106,7 @@ export class RequestShares {
     if (request.holder === undefined || bytes <= ANSWER_BYTES_MIN) return undefined;
     const limit = this.#answers.take(request.holder.tenantNumber, request.holder.userName, bytes);
     if (limit === undefined) request.sharedAnswerBytes += bytes;
-    else this.#refusals.count(limit);
+    else this.#refusals.count(limit, refusedOf(request.holder));
     return limit;
   }
 

@@ -77,10 +77,10 @@ async function boundTo(request: ViewRequest, managedObject: string, limit = SHOW
 }
 
 /** The external ID may make the object a template collection (docs/spec/smartrest.md#template-collections). */
-async function requireRoomFor(type: string, { platform, tenant, principal }: ApiRequest): Promise<void> {
+async function requireRoomFor(type: string, { platform, tenant, principal, refusals }: ApiRequest): Promise<void> {
   if (!isCollectionType(type)) return;
   const others = await collectionIds(platform.documents, tenant, type);
-  requireRoomForCollection(type, { others, by: principal }, platform.refusals);
+  requireRoomForCollection(type, { others, by: principal }, refusals);
 }
 
 async function post(request: ApiRequest): Promise<Answer> {

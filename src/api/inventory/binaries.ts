@@ -70,10 +70,7 @@ async function binaryText(request: ApiRequest, id: string, doc: string): Promise
 }
 
 async function uploadLimits(request: ApiRequest): Promise<UploadLimits> {
-  const {
-    blobs,
-    platform: { refusals },
-  } = request;
+  const { blobs, refusals } = request;
   return { blobs, refusals, limitBytes: await fileBytesMax(request) };
 }
 

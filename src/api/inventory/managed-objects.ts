@@ -105,12 +105,12 @@ export async function createdManagedObject(
 
 /** A template collection comes with its X-ID, an external ID (docs/spec/smartrest.md#template-collections). */
 async function createCollection(request: ApiRequest, xid: string): Promise<{ id: string; doc: string }> {
-  const { documents, ids, refusals } = request.platform;
+  const { documents, ids } = request.platform;
   const members = request.members();
   requireXId(xid);
   requireTemplates(members);
   const others = await collectionIds(documents, request.tenant, X_ID_TYPE);
-  requireRoomForCollection(X_ID_TYPE, { others, by: request.principal }, refusals);
+  requireRoomForCollection(X_ID_TYPE, { others, by: request.principal }, request.refusals);
   const { doc, owner } = newManagedObject(members);
   const { id, created: isNew } = await request.command<{ id: string; created: boolean }>(
     COMMAND.DEVICE_ENSURE,

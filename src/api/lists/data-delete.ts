@@ -54,10 +54,11 @@ export async function deleteData(
 }
 
 /** Deletions of much data that are still under way. */
-async function refuseTooMany({ platform, tenant }: ApiRequest): Promise<void> {
+async function refuseTooMany(request: ApiRequest): Promise<void> {
+  const { platform, tenant } = request;
   const jobs = await platform.documents.list('job', tenant, DATA_DELETION_PREFIX, { limit: DATA_DELETIONS_MAX });
   if (jobs.length < DATA_DELETIONS_MAX) return;
-  platform.refusals.count(DATA_DELETIONS_LIMIT);
+  request.refused(DATA_DELETIONS_LIMIT);
   throw refusedBy(DATA_DELETIONS_LIMIT);
 }
 

@@ -10,9 +10,9 @@ const SQL_LENGTH_MAX = 131_072;
 const SQL_LENGTH_LIMIT = 'inventory/query-length';
 
 /** @throws PlatformError `inventory/invalid-query` for what the engine would work on too long before it reads a row. */
-export function requireShort({ platform }: ApiRequest, length: number): void {
+export function requireShort(request: ApiRequest, length: number): void {
   if (length <= SQL_LENGTH_MAX) return;
-  platform.refusals.count(SQL_LENGTH_LIMIT);
+  request.refused(SQL_LENGTH_LIMIT);
   const limit = `${SQL_LENGTH_MAX} (${SQL_LENGTH_LIMIT})`;
   const reason = `its conditions and orders make ${length} characters of SQL, more than ${limit}; use fewer of them or shorter paths`;
   throw new PlatformError('inventory/invalid-query', { reason });

@@ -2,8 +2,8 @@
 import type { ExportReaders, ListReaders } from '../../history/readers.ts';
 import type { ApiRequest } from '../request/request.ts';
 
-export function listReaders({ platform, tenant, history, skipsFlush }: ApiRequest): ListReaders {
-  const { documents, totals, refusals, config } = platform;
+export function listReaders({ platform, tenant, history, refusals, skipsFlush }: ApiRequest): ListReaders {
+  const { documents, totals, config } = platform;
   const recent = skipsFlush ? undefined : platform.recent;
   return { tenant, history, documents, totals, recent, refusals, textBytesMax: config.jsonBodyMaxBytes };
 }

@@ -54,10 +54,7 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   }
   const readers = listReaders(request);
   const total = await measurementTotal(readers, selection, page);
-  const rows = await refusalsCounted(
-    readers.refusals,
-    measurementPage(readers, selection, page, query.isTrue('revert')),
-  );
+  const rows = await refusalsCounted(readers, measurementPage(readers, selection, page, query.isTrue('revert')));
   if (format !== undefined)
     return exportPage(request, format, measurementShape(request, format), [rows.map((row) => exportRowOf(row))]);
   if (request.kind === 'json-stream') return stream(request, STREAM_TYPE, jsonPieces(request, rows));

@@ -110,7 +110,7 @@ export class RequestAnswers implements RequestOwner<HttpExchange> {
   fail(request: HttpRequest, error: unknown): void {
     if (request.exchange.isOver && (error instanceof BrokenBody || error === request.exchange.signal.reason)) return;
     if (error instanceof PlatformError) {
-      if (request.bodyStream !== undefined && 'limit' in error) this.#platform.refusals.count(String(error.limit));
+      if (request.bodyStream !== undefined && 'limit' in error) request.refused(String(error.limit));
       if (error.code === MEMBERS_LIMIT) request.refused(MEMBERS_LIMIT);
       // A client that obeyed it would have a stored command carried out twice.
       const isToRepeat = error.status === 429 || (error.status === 503 && !error.code.startsWith('commands/'));
@@ -143,8 +143,9 @@ export class RequestAnswers implements RequestOwner<HttpExchange> {
   }
 
   /** The answer was broken off because its client takes nothing of it. */
-  stalled({ method, path }: HttpExchange): void {
-    this.#platform.refusals.count(STALLED_LIMIT);
+  stalled({ method, path, holder, remoteAddress: address }: HttpExchange): void {
+    const { tenant, userName: user } = holder ?? {};
+    this.#platform.refusals.count(STALLED_LIMIT, { tenant, user, address, reason: `${method} ${path}` });
     this.#platform.log.warn(
       { method, path, limit: STALLED_LIMIT },
       'an answer was cut off: its client read nothing of it within the limit',

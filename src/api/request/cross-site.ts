@@ -5,10 +5,10 @@
  * Other programs send none of them.
  */
 import { PlatformError } from '../../model/errors.ts';
-import type { Refusals } from '../../ports/refusals.ts';
 import { hostCalled, type CalledAs } from '../http/base-url.ts';
 import type { ContentType } from '../http/media-types.ts';
 import type { ApiConfig } from './platform.ts';
+import type { ApiRequest } from './request.ts';
 
 /** Name of the refusal in counters. */
 export const CROSS_SITE_LIMIT = 'http/cross-site';
@@ -64,8 +64,8 @@ export function crossSiteOrigin(header: Header, hosts: readonly string[]): strin
 }
 
 /** @throws PlatformError 403, unless the option `access.control/allow.origin` names the origin. */
-export function refuseCrossSite(origin: string, isNamed: boolean, refusals: Refusals): void {
+export function refuseCrossSite(origin: string, isNamed: boolean, request: Pick<ApiRequest, 'refused'>): void {
   if (isNamed) return;
-  refusals.count(CROSS_SITE_LIMIT);
+  request.refused(CROSS_SITE_LIMIT, origin);
   throw new PlatformError('security/cross-site', { origin, limit: CROSS_SITE_LIMIT });
 }

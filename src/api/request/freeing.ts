@@ -2,7 +2,7 @@
 import type { Counting, RecordReader, RecordWriter } from '../../records/records.ts';
 import type { ApiRequest } from './request.ts';
 
-export function freeing({ platform }: ApiRequest): RecordReader & RecordWriter & Counting {
-  const { documents, refusals, now } = platform;
+export function freeing({ platform, refusals }: ApiRequest): RecordReader & RecordWriter & Counting {
+  const { documents, now } = platform;
   return { documents, refusals, now, commands: platform.freeing };
 }

@@ -4,15 +4,15 @@ import { PAGE_BYTES_LIMIT, PAGE_BYTES_MAX } from '../../pacing/page-limits.ts';
 import type { ApiRequest } from './request.ts';
 
 /** Of one page, in characters. */
-export const pageBytesMaxOf = ({ platform }: Pick<ApiRequest, 'platform'>): number =>
+export const pageBytesMaxOf = ({ platform }: Pick<ApiRequest, 'platform' | 'refusals'>): number =>
   platform.config.pageBytesMax ?? PAGE_BYTES_MAX;
 
 export class PageBudget {
-  readonly #request: Pick<ApiRequest, 'platform'>;
+  readonly #request: Pick<ApiRequest, 'platform' | 'refusals'>;
   readonly #limit: number;
   #left: number;
 
-  constructor(request: Pick<ApiRequest, 'platform'>) {
+  constructor(request: Pick<ApiRequest, 'platform' | 'refusals'>) {
     this.#request = request;
     this.#limit = pageBytesMaxOf(request);
     this.#left = this.#limit;
@@ -22,14 +22,14 @@ export class PageBudget {
   take(characters: number): void {
     this.#left -= characters;
     if (this.#left >= 0) return;
-    this.#request.platform.refusals.count(PAGE_BYTES_LIMIT);
+    this.#request.refusals.count(PAGE_BYTES_LIMIT, {});
     throw new PlatformError('general/page-too-large', { limit: this.#limit });
   }
 }
 
 /** Texts made one after the other. @throws PlatformError `general/page-too-large`. */
 export function textsWithin<Item>(
-  request: Pick<ApiRequest, 'platform'>,
+  request: Pick<ApiRequest, 'platform' | 'refusals'>,
   items: readonly Item[],
   textOf: (item: Item) => string,
 ): string[] {

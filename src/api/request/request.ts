@@ -26,6 +26,7 @@ import type { Accept, ContentType, MediaKind } from '../http/media-types.ts';
 import type { Page } from '../../model/documents/page.ts';
 import type { InnerRequester } from './inner-request.ts';
 import type { Platform } from './platform.ts';
+import { refusalsOf, type Refusals } from '../../ports/refusals.ts';
 import type { RequestExchange } from './request-exchange.ts';
 import type { QueryValues } from './schema/query-values.ts';
 import type { Answer } from './answer.ts';
@@ -134,10 +135,15 @@ export class ApiRequest<Exchange extends RequestExchange = RequestExchange> {
    * @param reason in words, where the limit alone is not enough.
    */
   refused(limit: string, reason?: string): void {
+    this.refusals.count(limit, reason === undefined ? {} : { reason });
+  }
+
+  /** Names this request's user and address, for what only knows of a reason. */
+  get refusals(): Refusals {
     const { tenant, userName: user } = this.principal;
     const who = this.principal === ANONYMOUS ? {} : { tenant, user };
     const { remoteAddress: address } = this.exchange;
-    this.platform.refusals.count(limit, { ...who, address, ...(reason === undefined ? {} : { reason }) });
+    return refusalsOf(this.platform.refusals, { ...who, address });
   }
 
   /** @throws Error for a path or method that does not exist: such a request has no handler. */

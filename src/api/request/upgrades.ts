@@ -52,7 +52,7 @@ export class Upgrades {
     const isNamed = (): boolean =>
       this.#cors.of({ principal: ANONYMOUS, calledHost: hostCalled(called) }).isNamed(header('origin'));
     if (isOfOtherOrigin(header, ownHosts(this.#platform.config, called)) && !isNamed()) {
-      this.#platform.refusals.count(CROSS_SITE_LIMIT);
+      this.#platform.refusals.count(CROSS_SITE_LIMIT, { address: channel.remoteAddress, reason: header('origin') });
       return undefined;
     }
     try {

@@ -90,7 +90,7 @@ export const FILE_HEADERS = ['content-type'] as const;
 
 const isForm = (request: ApiRequest): boolean => /^multipart\/form-data/i.test(request.headers['content-type'] ?? '');
 
-const limitsOf = ({ blobs, platform: { refusals } }: ApiRequest): UploadLimits => ({
+const limitsOf = ({ blobs, refusals }: ApiRequest): UploadLimits => ({
   blobs,
   refusals,
   limitBytes: FILE_BYTES_MAX,
@@ -126,7 +126,7 @@ export async function readContent<Result>(
   take: (content: AsyncIterable<Uint8Array>, fileName: string) => Promise<Result>,
 ): Promise<Result> {
   const body = bodyOf(request);
-  const { refusals } = request.platform;
+  const { refusals } = request;
   const toEnd = async (content: AsyncIterable<Uint8Array>, fileName: string): Promise<{ result: Result }> => {
     const source = bounded(request, content);
     const drop = async (): Promise<void> => {

@@ -7,6 +7,7 @@ import { madeBehind } from '../inventory/managed-objects.ts';
 import { managedObjectText } from '../inventory/text.ts';
 import { linkedMeasurement } from '../measurements/text.ts';
 import { operationTexts } from '../operations/operations.ts';
+import { refusalsOf } from '../../ports/refusals.ts';
 import type { Platform } from '../request/platform.ts';
 import { parseQuery } from '../request/schema/query-values.ts';
 import { unstoredText, type ViewRequest } from '../entities/text.ts';
@@ -15,7 +16,13 @@ import { unstoredText, type ViewRequest } from '../entities/text.ts';
 export function entityViews(platform: Platform): EntityViews {
   const baseUrl = platform.config.mailUrl;
   const query = parseQuery('');
-  const of = (tenant: number): ViewRequest => ({ platform, tenant, baseUrl, query });
+  const of = (tenant: number): ViewRequest => ({
+    platform,
+    tenant,
+    baseUrl,
+    query,
+    refusals: refusalsOf(platform.refusals, { tenant }),
+  });
   return {
     measurement: (id, text) => linkedMeasurement({ baseUrl }, id, text),
     managedObject: (tenant, id, doc) => managedObjectText(of(tenant), id, doc),

@@ -62,7 +62,8 @@ function rowsOfFile(text: string): Sent[] {
 async function uploadedText(request: ApiRequest, contentType: string): Promise<string> {
   const {
     blobs,
-    platform: { refusals, config },
+    platform: { config },
+    refusals,
   } = request;
   const body = (async function* body() {
     yield request.body;

@@ -70,9 +70,9 @@ const docOf = (request: ApiRequest): string =>
  * Its text is in that of each of its members. @throws PlatformError 422 for what makes a group larger than a user may
  * be.
  */
-export function requireSmallGroup({ platform }: ApiRequest, doc: string, old = '{}'): void {
+export function requireSmallGroup(request: ApiRequest, doc: string, old = '{}'): void {
   if (doc.length <= old.length) return;
-  if (Buffer.byteLength(doc) > USER_DOC_BYTES_MAX) platform.refusals.count('users/group-bytes');
+  if (Buffer.byteLength(doc) > USER_DOC_BYTES_MAX) request.refused('users/group-bytes');
   requireSmall(doc, { area: 'groups', what: 'a group' });
 }
 

@@ -69,7 +69,10 @@ export function requireEverywhere(
  * the caller lacks.
  */
 export async function requireRightsOf(request: ApiRequest, user: StoredUser): Promise<void> {
-  const { documents, refusals } = request.platform;
+  const {
+    platform: { documents },
+    refusals,
+  } = request;
   const { roles, grants } = await effectiveRights(documents, request.tenant, user, refusals);
   requireRoles(request, [...roles]);
   if (user.userName !== request.principal.userName) await requireGrants(request, grants);
@@ -85,7 +88,10 @@ export async function requireRightsOfDevice(
   userName: string,
   tenant = request.tenant,
 ): Promise<void> {
-  const { documents, refusals } = request.platform;
+  const {
+    platform: { documents },
+    refusals,
+  } = request;
   const isOwn = tenant === request.tenant;
   const stored =
     isOwn && userName === request.principal.userName ? undefined : await documents.get('user', tenant, userName);

@@ -251,7 +251,10 @@ export async function requireManaged(request: ApiRequest, user: StoredUser, role
  * lacks.
  */
 export async function requireRolesOf(request: ApiRequest, user: StoredUser): Promise<void> {
-  const { documents, refusals } = request.platform;
+  const {
+    platform: { documents },
+    refusals,
+  } = request;
   const { roles } = await effectiveRights(documents, request.tenant, user, refusals);
   requireRoles(request, [...roles]);
 }

@@ -3,6 +3,7 @@
  * this node. An answer is matched by shard and sequence; one that overtakes the journal's acknowledgement is kept until
  * that comes.
  */
+import { UNATTRIBUTED } from '../../ports/refusals.ts';
 import { encodeCommand } from '../../ingest/journal/command-record.ts';
 import { REQUESTS_MAX, UNDER_WAY } from '../../ingest/journal/command-bus.ts';
 import type { DeviceCommands, OfferedRecord } from '../../ingest/journal/command-bus.ts';
@@ -124,13 +125,13 @@ export class CommandGateway implements DeviceCommands {
   async request<Answer>(command: Command): Promise<Answer> {
     const limit =
       this.#intake.refusal ?? this.#refusal?.() ?? this.#underWay.refusal(command.tenant, command.user ?? '');
-    if (limit !== undefined) throw this.#busy(limit);
+    if (limit !== undefined) throw this.#busy(limit, command);
     return this.requestBeyondBound<Answer>(command);
   }
 
   /** As `request`, for commands of the projector and follow-ups, which the journal's bound does not refuse. */
   async requestBeyondBound<Answer>(command: Command): Promise<Answer> {
-    if (this.#underWay.used >= this.#underWay.maximum) throw this.#busy(UNDER_WAY);
+    if (this.#underWay.used >= this.#underWay.maximum) throw this.#busy(UNDER_WAY, command);
     return this.#request<Answer>(encodeCommand(command), command.tenant, command.user);
   }
 
@@ -152,6 +153,7 @@ export class CommandGateway implements DeviceCommands {
     this.#underWay.add(tenant, user);
     return new Promise<Answer>((resolve, reject) => {
       const onAnswer: Reply = {
+        refused: { tenant, user },
         resolve: (answer) => {
           this.#underWay.give(tenant, user);
           resolve(answer as Answer);
@@ -330,12 +332,12 @@ export class CommandGateway implements DeviceCommands {
   }
 
   #unanswered(reply: Reply, code: 'commands/answer-timeout' | 'commands/answer-lost', limit: number | string): void {
-    this.#refusals.count(code);
+    this.#refusals.count(code, reply.refused ?? UNATTRIBUTED);
     reply.reject(new PlatformError(code, { limit }));
   }
 
-  #busy(limit: string): PlatformError {
-    this.#refusals.count(limit);
+  #busy(limit: string, { tenant, user }: Command): PlatformError {
+    this.#refusals.count(limit, { tenant, user });
     return refusedBy(limit);
   }
 }

@@ -2,6 +2,7 @@
  * What an owner tells other nodes after a commit: first what changed (`changed`, to all of them), then the answers, to
  * the gateways that wait for them. Gathered over a turn of the event loop.
  */
+import { UNATTRIBUTED } from '../../ports/refusals.ts';
 import { toldFormer } from '../../accounts/users/lost-rights.ts';
 import type { StoredTotp } from '../../accounts/login/second-factor.ts';
 import type { RecordChange } from '../../model/commands/records.ts';
@@ -150,7 +151,7 @@ export class OutcomeSender {
       if (!isLarge(text)) {
         texts.push(text);
       } else if (!this.#largeAnswers.send(gateway, shard, answer.seq, text)) {
-        this.#options.refusals.count(NO_ROOM);
+        this.#options.refusals.count(NO_ROOM, UNATTRIBUTED);
         texts.push(
           JSON.stringify({
             seq: answer.seq,

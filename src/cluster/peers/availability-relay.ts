@@ -215,7 +215,7 @@ export class AvailabilityRelay implements AvailabilityPort {
       return;
     }
     if (this.#pendingCount >= (this.#options.pendingMax ?? PENDING_MAX)) {
-      this.#options.refusals.count('availability/relay');
+      this.#options.refusals.count('availability/relay', { tenant, device: String(device) });
       return;
     }
     this.#pending.set(tenant, devices.set(device, at));
@@ -332,7 +332,7 @@ export class AvailabilityRelay implements AvailabilityPort {
       gone.delete(device);
       if (devices.has(device)) continue;
       if (this.#remoteCount >= CONNECTED_MAX) {
-        this.#options.refusals.count('availability/connections');
+        this.#options.refusals.count('availability/connections', { tenant, device: String(device) });
         continue;
       }
       devices.add(device);

@@ -3,6 +3,7 @@
  * the home has everything else. Messages between them may get lost: frames are sent again when they are not
  * acknowledged, and each side looks after the other's connections every two seconds.
  */
+import { UNATTRIBUTED } from '../../ports/refusals.ts';
 import type { PlatformError } from '../../model/errors.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Refusals } from '../../ports/refusals.ts';
@@ -186,7 +187,7 @@ export class ConsumerRelay {
     const { messages, refusals, log } = this.#options;
     let payload = framed('frame', id, text);
     if (payload.length > messages.payloadBytesMax) {
-      refusals.count(MESSAGE_BYTES);
+      refusals.count(MESSAGE_BYTES, UNATTRIBUTED);
       payload = framed('frame', id, shortenedFrame(text));
     }
     try {

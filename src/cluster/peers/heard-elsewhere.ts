@@ -7,6 +7,7 @@
  * Who does not answer in time is left out for a while. Then the answer is that of the others: the tenant's owner was
  * told within a second.
  */
+import { UNATTRIBUTED } from '../../ports/refusals.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import type { NodeMessages } from './node-messages.ts';
@@ -83,7 +84,7 @@ export class HeardElsewhere {
     const known = inquiry.waiting.get(device);
     if (known) return known.time;
     if (inquiry.waiting.size >= (this.#options.waitingMax ?? WAITING_MAX)) {
-      this.#options.refusals.count('availability/last-heard');
+      this.#options.refusals.count('availability/last-heard', UNATTRIBUTED);
       return 0;
     }
     let tell: (time: number) => void = () => undefined;

@@ -13,6 +13,7 @@
  * NATS or a node went is lost to it, as what was written to a long poll whose client went; it is counted as
  * `realtime/poll-relay`. While NATS is away nothing is ended: members cannot be told from those that have gone.
  */
+import { UNATTRIBUTED } from '../../ports/refusals.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Principal } from '../../model/access/principal.ts';
 import type { Refusals } from '../../ports/refusals.ts';
@@ -188,7 +189,10 @@ export class PollRelay implements PollsElsewhere {
         TIMEOUT_MS,
       );
     } catch (error) {
-      this.#options.refusals.count(LIMIT.relay);
+      this.#options.refusals.count(LIMIT.relay, {
+        tenant: requester.principal?.tenant,
+        user: requester.principal?.userName,
+      });
       this.#options.log.warn(
         { node: nodeId, error: (error as Error).message, limit: LIMIT.relay },
         'the node of a Bayeux session cannot be asked',
@@ -237,7 +241,7 @@ export class PollRelay implements PollsElsewhere {
       tell: (kind, bytes) => this.#tell(from, id, kind, bytes),
       onEnded: () => this.#answering.delete(key),
       onLost: (limit, reason) => {
-        this.#options.refusals.count(limit);
+        this.#options.refusals.count(limit, UNATTRIBUTED);
         this.#options.log.warn(
           { node: from, limit, reason },
           'the answer to a long poll did not reach the node of its client',

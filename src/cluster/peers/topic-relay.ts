@@ -81,7 +81,7 @@ export class TopicRelay {
   }
 
   async #storeOne(topic: TopicRef, chunk: TopicChunk): Promise<void> {
-    const stored = isVolatileTopic(topic.topic) ? this.#partsOf(chunk) : await this.#options.store(topic, chunk);
+    const stored = isVolatileTopic(topic.topic) ? this.#partsOf(topic, chunk) : await this.#options.store(topic, chunk);
     for (const one of stored) this.#tell(topic, one);
   }
 
@@ -109,8 +109,8 @@ export class TopicRelay {
     );
   }
 
-  #partsOf(chunk: TopicChunk): TopicChunk[] {
-    const parts = partsOf(chunk.messages, () => this.#options.refusals.count(MESSAGE_BYTES));
+  #partsOf(topic: TopicRef, chunk: TopicChunk): TopicChunk[] {
+    const parts = partsOf(chunk.messages, () => this.#options.refusals.count(MESSAGE_BYTES, { tenant: topic.tenant }));
     return parts.map((messages) => ({ ...chunk, messages }));
   }
 
@@ -124,7 +124,7 @@ export class TopicRelay {
       const payload = Buffer.from(`${JSON.stringify(head)}\n${chunkText(chunk.messages)}`);
       try {
         if (payload.length <= messages.payloadBytesMax) messages.send(home, CHUNK, payload);
-        else this.#options.refusals.count(MESSAGE_BYTES);
+        else this.#options.refusals.count(MESSAGE_BYTES, { tenant: topic.tenant });
       } catch (error) {
         this.#options.log.warn(
           { ...topic, home, error: textOf(error) },

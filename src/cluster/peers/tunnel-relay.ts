@@ -14,6 +14,7 @@
  * is away for a moment. An empty part now and then asks whether the other side is still there. A node that dies answers
  * nothing: its tunnels end after `GIVE_UP_MS`.
  */
+import { UNATTRIBUTED } from '../../ports/refusals.ts';
 import { setTimeout as pause } from 'node:timers/promises';
 import { PlatformError, refusedBy } from '../../model/errors.ts';
 import type { ErrorCode } from '../../model/errors.ts';
@@ -155,7 +156,7 @@ export class TunnelRelay implements TunnelsElsewhere {
       link.forget();
       // Of a posted key every node is asked, also one that is just leaving.
       if (asked.postedFor !== undefined) return false;
-      this.#options.refusals.count(LIMIT);
+      this.#options.refusals.count(LIMIT, UNATTRIBUTED);
       this.#options.log.warn(
         { node: nodeId, error: (error as Error).message, limit: LIMIT },
         'the node of the client of a tunnel cannot be asked',
@@ -383,7 +384,7 @@ class Link implements TunnelEnd {
           await pause(RETRY_MS);
           continue;
         }
-        refusals.count(LIMIT);
+        refusals.count(LIMIT, UNATTRIBUTED);
         log.warn(
           { node: this.nodeId, error: (error as Error).message, limit: LIMIT },
           'a tunnel ends: the node of its other end does not answer',

@@ -2,7 +2,7 @@
 import type { Command } from '../../model/commands/command.ts';
 import type { CommandPort } from '../../ports/command-port.ts';
 import { PlatformError, refusedBy } from '../../model/errors.ts';
-import type { Refusals } from '../../ports/refusals.ts';
+import type { Refusals, Refused } from '../../ports/refusals.ts';
 import { Shares } from '../../pacing/shares.ts';
 import { encodeCommand } from './command-record.ts';
 import { GROUP_BYTES_MAX } from './group-commit.ts';
@@ -30,6 +30,8 @@ export interface OfferedRecord {
     reject: (error: Error) => void;
     /** The command is carried out, and its answer is lost. Without it that is a rejection. */
     over?: () => void;
+    /** Whom a lost answer concerns. */
+    refused?: Refused;
   };
 }
 
@@ -82,9 +84,9 @@ export class CommandBus implements DeviceCommands {
   }
 
   async request<Answer>(command: Command): Promise<Answer> {
-    this.#refuseWhenFull();
+    this.#refuseWhenFull(command);
     const limit = this.#underWay.refusal(command.tenant, command.user ?? '');
-    if (limit !== undefined) throw this.#busy(limit);
+    if (limit !== undefined) throw this.#busy(limit, command);
     return this.#request<Answer>(command);
   }
 
@@ -97,7 +99,7 @@ export class CommandBus implements DeviceCommands {
   }
 
   async #request<Answer>(command: Command): Promise<Answer> {
-    if (this.#underWay.used >= this.#underWay.maximum) throw this.#busy(UNDER_WAY);
+    if (this.#underWay.used >= this.#underWay.maximum) throw this.#busy(UNDER_WAY, command);
     const record = encodeCommand(command);
     const { tenant, user = '' } = command;
     this.#underWay.add(tenant, user);
@@ -181,13 +183,13 @@ export class CommandBus implements DeviceCommands {
       });
   }
 
-  #refuseWhenFull(): void {
+  #refuseWhenFull(command: Command): void {
     const limit = this.#intake.refusal;
-    if (limit !== undefined) throw this.#busy(limit);
+    if (limit !== undefined) throw this.#busy(limit, command);
   }
 
-  #busy(limit: string): PlatformError {
-    this.#refusals.count(limit);
+  #busy(limit: string, { tenant, user }: Command): PlatformError {
+    this.#refusals.count(limit, { tenant, user });
     return refusedBy(limit);
   }
 }

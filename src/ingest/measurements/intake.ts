@@ -145,7 +145,7 @@ export class JsonMeasurementIntake {
       this.#heardSource = 0;
       const limit = this.#intake.refusal;
       if (limit !== undefined) {
-        this.#refusals.count(limit);
+        this.#refusals.count(limit, { tenant: asked.principal.tenant, user: asked.principal.userName });
         throw refusedBy(limit);
       }
       const firstId = this.#ids.peek();

@@ -91,7 +91,7 @@ export class BulkAlarmChanges {
       // An alarm that was deleted meanwhile needs no change. One that cannot be changed must not hold up the others for
       // ever.
       if (error.code === 'alarm/not-found') return;
-      this.#options.refusals.count(REFUSED_LIMIT);
+      this.#options.refusals.count(REFUSED_LIMIT, { tenant, user, reason: error.message });
       this.#options.log.warn(
         { err: error, tenant, alarm: body.id, status },
         'an alarm of a bulk change could not be changed; the others are',

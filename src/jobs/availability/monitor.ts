@@ -5,6 +5,7 @@
  * because of the time that the server was down. So does a node of a cluster that has become the owner of the tenant:
  * others have listened before (cluster/peers/availability-relay.ts).
  */
+import { UNATTRIBUTED } from '../../ports/refusals.ts';
 import type { AvailabilitySet } from '../../model/commands/entities.ts';
 import type { CommandPort } from '../../ports/command-port.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
@@ -73,7 +74,7 @@ export class AvailabilityMonitor implements AvailabilityPort {
   /** A message of the device has come: one look-up and one entry of a map. */
   readonly heard = (tenant: number, device: number, at: number): void => {
     if (this.#heard.size >= (this.#options.heardMax ?? HEARD_MAX) / 2 && !this.#heard.has(device)) {
-      if (this.#heardBefore.size > 0) this.#options.refusals.count('availability/heard');
+      if (this.#heardBefore.size > 0) this.#options.refusals.count('availability/heard', UNATTRIBUTED);
       this.#heardBefore = this.#heard;
       this.#heard = new Map();
     }

@@ -236,7 +236,8 @@ export class BulkOperationScheduler {
     } catch (error) {
       const isItsOwn = error instanceof GroupError || (error instanceof PlatformError && error.status < 500);
       if (!isItsOwn) throw error;
-      if (error instanceof GroupTooLarge) this.#options.refusals.count(BULK_DEVICES_LIMIT);
+      if (error instanceof GroupTooLarge)
+        this.#options.refusals.count(BULK_DEVICES_LIMIT, { tenant, reason: error.message });
       const failed: StoredBulkOperation = { ...stored, targets: 0, nextAt: now, failure: (error as Error).message };
       return this.#save(tenant, failed, text, now);
     }

@@ -125,7 +125,7 @@ export class BulkOperationWatch {
   /** Their counts stay as they are. */
   async #drop(tenant: number, ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
-    this.#options.refusals.count(BULK_WATCHED_LIMIT);
+    this.#options.refusals.count(BULK_WATCHED_LIMIT, { tenant });
     this.#options.log.warn(
       { tenant, count: ids.length, maximum: BULK_WATCHED_MAX, limit: BULK_WATCHED_LIMIT },
       'operations of the oldest bulk operations are no longer counted: those that are deleted later leave their progress',

@@ -140,7 +140,7 @@ export class TenantFiles implements Blobs {
   }
 
   /** @throws PlatformError `files/too-many-bytes`, `files/too-many-of-user`. */
-  #requireRoom({ tenant, isDevice }: ContentOwner, text: string): void {
+  #requireRoom({ tenant, user, isDevice }: ContentOwner, text: string): void {
     const { bytesMax, freeBytes, smallBytes = SMALL_BYTES, refusals, now } = this.#options;
     const { bytes: held = 0, ofUsers } = this.#held.get(tenant) ?? {};
     const ofUser = ofUsers?.get(text) ?? 0;
@@ -153,11 +153,11 @@ export class TenantFiles implements Blobs {
     if (leftOfSetting >= 0 && !isOverShare && !isUserOver) return;
     if (now() - this.#countedAt >= COUNT_AGAIN_MS) this.#loop.wake();
     if (leftOfSetting >= 0 && !isOverShare) {
-      refusals.count(FILES_LIMIT.USER);
+      refusals.count(FILES_LIMIT.USER, { tenant, user });
       throw new PlatformError('files/too-many-of-user', { bytes: ofUser, limit: FILES_LIMIT.USER });
     }
     const limit = leftOfSetting < 0 ? FILES_LIMIT.SETTING : FILES_LIMIT.SHARE;
-    refusals.count(limit);
+    refusals.count(limit, { tenant, user });
     throw new PlatformError('files/too-many-bytes', {
       bytes: held,
       limit: leftOfSetting < 0 ? `${limit}, --tenant-files-max-bytes` : limit,

@@ -3,6 +3,7 @@
  * record of the tenant with its plan; each part of it is counted and written down, removed, and ticked off, so that a
  * crash neither forgets nor counts anything twice.
  */
+import { UNATTRIBUTED } from '../../ports/refusals.ts';
 import { BackgroundLoop } from '../../pacing/background-loop.ts';
 import type { AuditEntry, RecordChange } from '../../model/commands/records.ts';
 import type { CommandPort } from '../../ports/command-port.ts';
@@ -194,7 +195,7 @@ export class RetentionRunner {
     const freeBytes = disk.freeBytes();
     const isLow = freeBytes < disk.warnBytes;
     if (isLow && !this.isDiskLow) {
-      refusals.count(LOW_DISK_LIMIT);
+      refusals.count(LOW_DISK_LIMIT, UNATTRIBUTED);
       const what = disk.isEarly
         ? 'the disk fills up: retention runs early'
         : 'the disk fills up: shorten the retention rules, or set retention-early';
@@ -237,7 +238,7 @@ export class RetentionRunner {
     // First of all: a run under way waits with the clock, so its id alone would make the caller wait in vain.
     const startedAt = await this.#options.clock.read();
     if (startedAt === undefined) {
-      this.#options.refusals.count(CLOCK_LIMIT);
+      this.#options.refusals.count(CLOCK_LIMIT, { tenant });
       throw refusedBy(CLOCK_LIMIT);
     }
     if (state?.value.active !== undefined) throw new PlatformError('retention/running', { id: state.value.active });
@@ -329,7 +330,7 @@ export class RetentionRunner {
       retryAt: 0,
       error,
     });
-    refusals.count(HELD_LIMIT);
+    refusals.count(HELD_LIMIT, { tenant, reason: error.message });
   }
 
   /** A request ended the run: its record gets what was removed of the part that was under way. */

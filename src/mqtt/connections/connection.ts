@@ -318,14 +318,14 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
 
   #tellRefused(limit: string, reason: string): void {
     const { traffic, metrics } = this.context;
-    metrics.count(limit, this.#refused(reason));
+    metrics.count(limit, this.refused(reason));
     // Before CONNECT is checked the tenant is not known.
     if (traffic?.isWatched === true && (this.principal as Principal | undefined) !== undefined)
       traffic.error(this, { code: limit, message: reason });
   }
 
   /** For the log. The user is known from CONNACK on. */
-  #refused(reason: string): Refused {
+  refused(reason: string): Refused {
     const { tenant, userName: user } = (this.principal as Principal | undefined) ?? {};
     return { tenant, user, device: this.clientId, address: this.remoteAddress, reason };
   }

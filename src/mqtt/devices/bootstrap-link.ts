@@ -6,7 +6,7 @@ import type { DeviceRegistration } from '../../accounts/registration/registratio
 import type { DeviceCredentials } from '../../model/entities/device-request.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { Log } from '../../ports/log.ts';
-import type { Refusals } from '../../ports/refusals.ts';
+import type { Refusals, Refused } from '../../ports/refusals.ts';
 import { encodeRow } from '../../smartrest/rows/csv-encode.ts';
 import { SmartRestError } from '../../smartrest/rows/error.ts';
 import { RECEIVE, receivedBy } from '../../smartrest/topics.ts';
@@ -55,7 +55,7 @@ export class BootstrapLink implements DeviceLink {
     const topic = chunk.toString('utf8', topicStart, topicEnd);
     if (topic !== REQUEST_TOPIC) {
       const reason = `The bootstrap user publishes on ${REQUEST_TOPIC} only`;
-      this.#parts.refusals.count(NOT_ALLOWED);
+      this.#parts.refusals.count(NOT_ALLOWED, this.#refused(reason));
       this.#tell(new SmartRestError(41, '', reason));
       this.#connection.acknowledge(packetId, { reasonCode: REASON_NOT_AUTHORIZED, reason });
       this.#connection.flush();
@@ -120,8 +120,13 @@ export class BootstrapLink implements DeviceLink {
     );
   }
 
+  #refused(reason: string): Refused {
+    const { principal, remoteAddress: address } = this.#connection;
+    return { tenant: principal.tenant, user: principal.userName, device: this.#deviceId, address, reason };
+  }
+
   #tell(fault: SmartRestError): void {
-    this.#parts.refusals.count(`smartrest/error-${fault.code}`);
+    this.#parts.refusals.count(`smartrest/error-${fault.code}`, this.#refused(fault.message));
     this.#connection.deliver({ topic: ERROR_TOPIC, payload: Buffer.from(fault.toRow()), qos: 0 });
   }
 }

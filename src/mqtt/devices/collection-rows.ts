@@ -34,7 +34,7 @@ export interface OperationRows {
     serial: string,
   ): Promise<{ readonly rows: readonly string[]; readonly fault?: SmartRestError } | undefined>;
   /** Counts an operation of which nothing was sent. */
-  noneSent?(): void;
+  noneSent?(link: Device): void;
 }
 
 /** A topic in a mark, which has to be short. */

@@ -357,7 +357,7 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
           this.connection.disconnect(REASON_SESSION_TAKEN_OVER, error.message);
           return;
         }
-        this.#parts.refusals.count('mqtt/receipt-not-announced');
+        this.#parts.refusals.count('mqtt/receipt-not-announced', this.replies.refused(error.message));
         this.#parts.log.debug(
           { session, error: error.message },
           'the shard of a QoS 2 message could not be noted; trying again',

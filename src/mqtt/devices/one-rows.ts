@@ -74,12 +74,12 @@ export class OperationRowsOne implements OperationRows {
       return rows.length === 0 ? undefined : { rows };
     } catch (error) {
       if (!(error instanceof JsonPathError)) throw error;
-      this.#refusals.count(ANSWER_LIMIT);
+      this.#refusals.count(ANSWER_LIMIT, { tenant, reason: error.message });
       return undefined;
     }
   }
 
-  noneSent(): void {
-    this.#refusals.count(UNMATCHED_LIMIT);
+  noneSent({ replies }: Device): void {
+    this.#refusals.count(UNMATCHED_LIMIT, replies.refused('no template fits an operation'));
   }
 }

@@ -232,7 +232,7 @@ export class OperationDelivery {
   }
 
   #limitHit(limit: string, link: Device, reason: string): void {
-    this.#refusals.count(limit);
+    this.#refusals.count(limit, link.replies.refused(reason));
     this.#log.warn({ device: link.source, limit }, reason);
   }
 
@@ -378,7 +378,8 @@ export class OperationDelivery {
     if (link === undefined) return;
     const state = this.#stateOf(link);
     if (isPending) {
-      if (!state.addLive({ device, id, text })) this.#refusals.count('operations/unstored');
+      if (!state.addLive({ device, id, text }))
+        this.#refusals.count('operations/unstored', link.replies.refused('too many operations wait for room'));
     } else {
       // Delivered again when it is set to PENDING again.
       state.forget(id);
@@ -541,7 +542,7 @@ export class OperationDelivery {
           throw error;
         }
       }
-      if (!isTold) kind.noneSent?.();
+      if (!isTold) kind.noneSent?.(link);
     }
     // Nothing was sent for subscriptions that have no collection now.
     state.takeBack(id, due & RECEIVES_ROWS_OF_COLLECTIONS & ~withTopic);

@@ -121,7 +121,7 @@ export class DeviceReplies {
       } catch (error) {
         // The device asks again.
         const { refusals, log } = this.#parts;
-        refusals.count('mqtt/reply-failed');
+        refusals.count('mqtt/reply-failed', this.refused(String(error)));
         log.warn({ err: error, source: this.#device.source }, 'a device could not be answered');
       }
     }

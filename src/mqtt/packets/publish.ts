@@ -29,7 +29,7 @@ export function receivePublish(connection: Connection, chunk: Buffer, offset: nu
     checkPublishProperties(connection, chunk.subarray(offset, payloadEnd), topicStart === topicEnd);
   const rate = connection.rate;
   if (rate !== undefined && !rate.take(connection.context.now())) {
-    connection.context.metrics.count(LIMIT.RATE_DELAYED);
+    connection.context.metrics.count(LIMIT.RATE_DELAYED, connection.refused('its messages a second'));
     connection.block(BLOCK.RATE);
     connection.context.throttle(connection);
     return false;

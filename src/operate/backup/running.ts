@@ -2,6 +2,7 @@
  * Backup of a running server: a consistent copy of documents, journal and history, while devices go on publishing. And
  * the copy of a backup beside the data, which the server starts on when it has stopped.
  */
+import { UNATTRIBUTED } from '../../ports/refusals.ts';
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -78,7 +79,7 @@ export class RunningBackups {
   ): Promise<Made> {
     if (this.#isStaged) throw new Error('the server stops to start on a restored backup: try again then');
     if (this.#underWay !== undefined) {
-      this.#options.refusals.count(UNDER_WAY_LIMIT);
+      this.#options.refusals.count(UNDER_WAY_LIMIT, UNATTRIBUTED);
       throw new Error(`${this.#underWay} is under way, and one is made at a time: try again when it is done`);
     }
     this.#underWay = what;

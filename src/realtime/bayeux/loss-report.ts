@@ -1,6 +1,7 @@
 /** Counts what subscribers lose and what is refused, and says so in the log, but not once per message. */
+import type { Principal } from '../../model/access/principal.ts';
 import type { Log } from '../../ports/log.ts';
-import type { Refusals } from '../../ports/refusals.ts';
+import type { Refusals, Refused } from '../../ports/refusals.ts';
 
 /** Between two lines about the same limit. */
 const LOG_INTERVAL_MS = 10_000;
@@ -12,6 +13,12 @@ export interface RealtimeMetrics {
   /** A message that a subscriber lost by a limit. */
   lost(limit: string): void;
 }
+
+/** Of the user of a session, for the log. */
+export const refusedOf = (principal: Principal | undefined): Refused => ({
+  tenant: principal?.tenant,
+  user: principal?.userName,
+});
 
 export class LossReport {
   readonly #refusals: Refusals;
@@ -28,14 +35,14 @@ export class LossReport {
   }
 
   /** A message was dropped for one subscriber. */
-  lost(limit: string): void {
+  lost(limit: string, refused: Refused): void {
     this.#metrics?.lost(limit);
-    this.refused(limit);
+    this.refused(limit, refused);
   }
 
   /** A request, session or connection was refused or ended. */
-  refused(limit: string): void {
-    this.#refusals.count(limit);
+  refused(limit: string, refused: Refused): void {
+    this.#refusals.count(limit, refused);
     let entry = this.#byLimit.get(limit);
     if (entry === undefined) {
       entry = { count: 0, loggedAt: Number.NEGATIVE_INFINITY };

@@ -1,6 +1,8 @@
 /**
  * The meta messages: what each answers (docs/spec/realtime.md#messages). Both transports hand their messages in here.
  */
+import type { Refused } from '../../ports/refusals.ts';
+import { refusedOf } from './loss-report.ts';
 import type { LoginCaller, Principal } from '../../model/access/principal.ts';
 import { authenticateToken, tfaTokenOf, tokenOf, xsrfTokenOf } from './authentication.ts';
 import type { MessageAuthenticators } from './authentication.ts';
@@ -56,7 +58,7 @@ export interface ProtocolOptions {
   readonly authenticators: MessageAuthenticators;
   readonly access: ObjectAccess | undefined;
   readonly limits: BayeuxLimits;
-  readonly onRefused: (limit: string) => void;
+  readonly onRefused: (limit: string, refused: Refused) => void;
 }
 
 /** SmartREST's rows are messages before they come here (src/smartrest/one/live-rows.ts). */
@@ -213,7 +215,7 @@ export class BayeuxProtocol {
     if (texts === undefined) return refuse('400::A subscription is a channel or an array of channels');
     const maximum = this.#options.limits.subscriptionsPerSession;
     if (session.channels.size + texts.length > maximum) {
-      this.#options.onRefused(LIMIT_NAMES.subscriptions);
+      this.#options.onRefused(LIMIT_NAMES.subscriptions, refusedOf(session.principal));
       return refuse(
         errorText(403, texts[0], `More than ${maximum} subscriptions of a session (${LIMIT_NAMES.subscriptions})`),
       );
@@ -243,7 +245,7 @@ export class BayeuxProtocol {
     if (refusal !== undefined) return { ...refusal, subscription: request.subscription };
     const watched = channels.map(({ channel }) => channel).filter(isTraffic);
     if (!this.#options.sessions.hasRoomForTraffic(session, watched)) {
-      this.#options.onRefused(LIMIT_NAMES.trafficWatchers);
+      this.#options.onRefused(LIMIT_NAMES.trafficWatchers, refusedOf(session.principal));
       const text = `The tenant or the server has too many watchers of traffic (${LIMIT_NAMES.trafficWatchers})`;
       return refuse(errorText(403, watched[0].text, text));
     }
@@ -258,7 +260,7 @@ export class BayeuxProtocol {
     const added = (collectionsOf(request) ?? []).filter((xid) => !collections.has(xid));
     const maximum = this.#options.limits.collectionsPerSession;
     if (collections.size + new Set(added).size > maximum) {
-      this.#options.onRefused(LIMIT_NAMES.collections);
+      this.#options.onRefused(LIMIT_NAMES.collections, refusedOf(session.principal));
       const text = `More than ${maximum} collections of a session (${LIMIT_NAMES.collections})`;
       return { clientId, successful: false, error: errorText(403, added[0], text), advice: { reconnect: 'none' } };
     }

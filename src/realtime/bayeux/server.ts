@@ -2,6 +2,8 @@
  * The Bayeux server: live data for browsers, applications and agents (docs/spec/realtime.md). The HTTP server hands in
  * requests (`handle`) and WebSockets (`open`) of the URLs in `BAYEUX_URLS`; the live bus hands in notifications.
  */
+import type { Refused } from '../../ports/refusals.ts';
+import { refusedOf } from './loss-report.ts';
 import { randomBytes } from 'node:crypto';
 import type { LiveBus } from '../../ports/live-bus.ts';
 import type { Log } from '../../ports/log.ts';
@@ -93,7 +95,7 @@ export class BayeuxServer {
     const { refusals, metrics, log } = options;
     this.#report = new LossReport({ refusals, metrics, log, now: () => this.#clock.now() });
     this.#budget = new QueueBudget(this.#limits.queueBytesAll);
-    const onRefused = (limit: string): void => this.#report.refused(limit);
+    const onRefused = (limit: string, refused: Refused): void => this.#report.refused(limit, refused);
     const router = new BayeuxRouter({
       bus: options.bus,
       hierarchy: options.hierarchy,
@@ -125,7 +127,7 @@ export class BayeuxServer {
       },
       createSession: (handshake, requester) => this.#createSession(handshake, requester),
     });
-    elsewhere?.start((text, requester, responder) => this.#answer(this.#parse(text), requester, responder));
+    elsewhere?.start((text, requester, responder) => this.#answer(this.#parse(text, requester), requester, responder));
   }
 
   get sessionCount(): number {
@@ -145,7 +147,7 @@ export class BayeuxServer {
    * @throws PlatformError 400 or 413 when the text is not a Bayeux request; the responder is unused then.
    */
   handle(text: string, requester: Requester, responder: LongPollResponder): void {
-    const requests = this.#parse(text);
+    const requests = this.#parse(text, requester);
     if (this.#elsewhere?.relay({ text, requests, requester }, responder) !== true)
       this.#answer(requests, requester, responder);
   }
@@ -158,7 +160,7 @@ export class BayeuxServer {
       protocol: this.#protocol,
       limits: this.#limits,
       log: this.#log,
-      onRefused: (limit) => this.#report.refused(limit),
+      onRefused: (limit, refused) => this.#report.refused(limit, refused),
       elsewhere: this.#elsewhere,
     });
   }
@@ -204,12 +206,12 @@ export class BayeuxServer {
     this.#sessions.endAll(STOPPING);
   }
 
-  #parse(text: string): Request[] {
+  #parse(text: string, requester: Requester): Request[] {
     try {
       return parseRequests(text, this.#limits);
     } catch (error) {
       if (!(error instanceof RequestRefused)) throw error;
-      if (error.limit !== undefined) this.#report.refused(error.limit);
+      if (error.limit !== undefined) this.#report.refused(error.limit, refusedOf(requester.principal));
       throw error.error;
     }
   }
@@ -226,7 +228,7 @@ export class BayeuxServer {
       limits: this.#limits,
       clock: this.#clock,
       budget: this.#budget,
-      onLost: (limit) => this.#report.lost(limit),
+      onLost: (limit) => this.#report.lost(limit, refusedOf(requester.principal)),
       onDelivered: (count) => this.#metrics?.delivered(count),
       onReady: (session) => this.#flushLater(session),
       onExpired: (session) => this.#sessions.end(session, UNKNOWN_CLIENT),

@@ -1,4 +1,6 @@
 /** The sessions of the Bayeux server, with the bounds on their number (docs/spec/realtime.md#sessions). */
+import type { Refused } from '../../ports/refusals.ts';
+import { refusedOf } from './loss-report.ts';
 import { dependsOn } from '../../model/access/principal.ts';
 import type { Principal } from '../../model/access/principal.ts';
 import { Shares } from '../../pacing/shares.ts';
@@ -20,7 +22,7 @@ const ABANDONED_MS = 10_000;
 export class BayeuxSessions {
   readonly #limits: BayeuxLimits;
   readonly #router: BayeuxRouter;
-  readonly #onRefused: (limit: string) => void;
+  readonly #onRefused: (limit: string, refused: Refused) => void;
   readonly #presence: AgentPresence;
   readonly #sessions = new Map<string, BayeuxSession>();
   readonly #byUser = new Map<string, Set<BayeuxSession>>();
@@ -38,7 +40,7 @@ export class BayeuxSessions {
       limits: BayeuxLimits;
       router: BayeuxRouter;
       presence: AgentPresence;
-      onRefused: (limit: string) => void;
+      onRefused: (limit: string, refused: Refused) => void;
     } & Pick<ObjectSubscriptionsOptions<BayeuxSession>, 'access' | 'clock' | 'log'>,
   ) {
     this.ofObjects = new ObjectSubscriptions({ ...options, end: (session) => this.end(session, UNKNOWN_CLIENT) });
@@ -64,13 +66,13 @@ export class BayeuxSessions {
       if (limit === undefined) return undefined;
       const abandoned = this.#abandonedBy(principal, limit);
       if (abandoned === undefined) {
-        this.#onRefused(limit);
+        this.#onRefused(limit, refusedOf(principal));
         return {
           limit,
           maximum: limit === LIMIT_NAMES.sessionsPerUser ? this.#limits.sessionsPerUser : this.#limits.sessions,
         };
       }
-      this.#onRefused(LIMIT_NAMES.sessionsAbandoned);
+      this.#onRefused(LIMIT_NAMES.sessionsAbandoned, refusedOf(abandoned.principal));
       this.end(abandoned, UNKNOWN_CLIENT);
     }
   }
@@ -153,7 +155,7 @@ export class BayeuxSessions {
     const sessions = this.#byUserAndChannel.get(key) as Set<BayeuxSession>;
     if (sessions.size <= this.#limits.sessionsPerUserAndChannel) return;
     const [oldest] = sessions;
-    this.#onRefused(LIMIT_NAMES.sessionsPerUserAndChannel);
+    this.#onRefused(LIMIT_NAMES.sessionsPerUserAndChannel, refusedOf(oldest.principal));
     this.end(oldest, tooManyOnChannel(channel, this.#limits.sessionsPerUserAndChannel));
   }
 

@@ -1,4 +1,6 @@
 /** Bayeux over a WebSocket: frames hold the same arrays as long polling's bodies. */
+import type { Refused } from '../../ports/refusals.ts';
+import { refusedOf } from './loss-report.ts';
 import type { Log } from '../../ports/log.ts';
 import { answerBatch } from './batch.ts';
 import { LIMIT_NAMES } from './limits.ts';
@@ -28,7 +30,7 @@ export interface BayeuxSocketOptions {
   readonly protocol: BayeuxProtocol;
   readonly limits: BayeuxLimits;
   readonly log: Log;
-  readonly onRefused: (limit: string) => void;
+  readonly onRefused: (limit: string, refused: Refused) => void;
   /** Sessions on other nodes: a frame for one of them is handed on as a long poll is, and its answer is a frame. */
   readonly elsewhere?: PollsElsewhere | undefined;
 }
@@ -190,7 +192,7 @@ export class BayeuxSocket implements ConnectTransport {
 
   #end(limit: string, reason: string): void {
     if (this.#isClosed) return;
-    this.#options.onRefused(limit);
+    this.#options.onRefused(limit, { ...refusedOf(this.#options.requester.principal), reason });
     this.#options.log.debug({ limit }, 'a Bayeux WebSocket was ended');
     this.#options.channel.end(`${limit}: ${reason}`);
     this.closed();

@@ -459,7 +459,7 @@ export class NotificationHub {
       for (const subscriber of [...topic.subscribers.values()]) {
         if (this.#ticks % REPEAT_EVERY_TICKS === 0) {
           subscriber.repeat(now - this.limits.redeliveryMs);
-          this.#endStalled(subscriber, now);
+          this.#endStalled(topic, subscriber, now);
           if (topic.isVolatile) this.#endAbandoned(topic, subscriber, now);
         }
         // A topic that could not be read, or a chunk that was not told; otherwise room of all consumers together.
@@ -512,11 +512,14 @@ export class NotificationHub {
       this.#removeVolatile(topic, subscriber);
   }
 
-  #endStalled(subscriber: Subscriber, now: number): void {
+  #endStalled(topic: Topic, subscriber: Subscriber, now: number): void {
     for (const consumer of subscriber.stalled(now - this.limits.stalledMs)) {
       // One that is alone holds up itself, unless others wait for its part of the window.
       if (subscriber.consumers.length === 1 && !consumer.isWindowTight) continue;
-      this.#options.refusals.count(NOTIFICATION_LIMIT.STALLED);
+      this.#options.refusals.count(NOTIFICATION_LIMIT.STALLED, {
+        tenant: this.#options.tenantId(topic.ref.tenant),
+        reason: `the subscriber ${subscriber.name}`,
+      });
       consumer.end(CLOSE.POLICY, `${NOTIFICATION_LIMIT.STALLED}: nothing acknowledged for ${this.limits.stalledMs} ms`);
     }
   }

@@ -209,7 +209,7 @@ export class ChunkList {
 
   #shed(limit: string, count: number): void {
     const { refusals } = this.#backlog.node.options;
-    for (let index = 0; index < count; index += 1) refusals.count(limit);
+    for (let index = 0; index < count; index += 1) refusals.count(limit, { tenant: this.#backlog.tenant });
     this.#onShed(count);
   }
 

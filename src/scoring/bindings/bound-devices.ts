@@ -114,7 +114,7 @@ export class BoundDevices {
       this.#remember(group, new Set());
       group.problem = isOfGroup ? `The group ${groupId} ${error.message}.` : error.message;
       if (error instanceof GroupTooLarge) {
-        refusals.count(SCORING_LIMIT.BINDING_DEVICES, { device: groupId, reason: group.problem });
+        refusals.count(SCORING_LIMIT.BINDING_DEVICES, { tenant, device: groupId, reason: group.problem });
         group.problem = `${group.problem} (${SCORING_LIMIT.BINDING_DEVICES})`;
       }
     }
@@ -122,7 +122,7 @@ export class BoundDevices {
 
   #refuse(group: GroupDevices, limit: string): void {
     group.problem = `The groups of all bindings have too many devices. (${limit})`;
-    this.#options.refusals.count(limit, { device: group.groupId, reason: group.problem });
+    this.#options.refusals.count(limit, { tenant: group.tenant, device: group.groupId, reason: group.problem });
   }
 
   /** @returns the limit that is in the way: then the group has none. One that was released while it was read has none. */

@@ -110,7 +110,7 @@ export class Delivery {
    */
   async deliver(sender: Sender, measured: Measured, mark: Mark): Promise<{ readonly durable: Promise<void> }> {
     for (let left = measured.tooLarge; left > 0; left -= 1)
-      this.#options.refusals.count(SCORING_LIMIT.BINDING_PREDICTIONS);
+      this.#options.refusals.count(SCORING_LIMIT.BINDING_PREDICTIONS, { tenant: sender.tenant });
     const durable = await this.#append(sender.tenant, measured.records);
     await this.#tell(sender, measured, mark);
     return durable;
@@ -129,16 +129,16 @@ export class Delivery {
     let durable = Promise.resolve();
     for (const piece of piecesOf(list, PIECE_BYTES_MAX)) {
       await durable;
-      durable = this.#appendPiece(piece);
+      durable = this.#appendPiece(tenant, piece);
     }
     return { durable };
   }
 
-  #appendPiece(list: RecordList): Promise<void> {
+  #appendPiece(tenant: number, list: RecordList): Promise<void> {
     const { intake, refusals, ids, now } = this.#options;
     const limit = intake.refusal;
     if (limit !== undefined) {
-      refusals.count(limit);
+      refusals.count(limit, { tenant });
       throw refusedBy(limit);
     }
     stampRecords(list, () => ids.next(), now());

@@ -58,7 +58,7 @@ export function createJob(
   return retried(parts, async () => {
     const { text, counter } = await readCounter(parts, tenant);
     if (counter.count >= JOBS_MAX) {
-      parts.refusals.count(SCORING_LIMIT.JOBS);
+      parts.refusals.count(SCORING_LIMIT.JOBS, { tenant, user });
       throw new PlatformError('scoring/too-many', { limit: SCORING_LIMIT.JOBS, maximum: JOBS_MAX });
     }
     const jobId = counter.lastId + 1;

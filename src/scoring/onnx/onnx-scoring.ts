@@ -92,7 +92,7 @@ export class OnnxScoring {
       };
       const information = JSON.stringify(description);
       if (Buffer.byteLength(information) > INFORMATION_BYTES_MAX) {
-        this.#options.refusals.count(SCORING_LIMIT.INFORMATION);
+        this.#options.refusals.count(SCORING_LIMIT.INFORMATION, asker);
         throw new PlatformError('scoring/too-many-bytes', {
           limit: SCORING_LIMIT.INFORMATION,
           maximum: INFORMATION_BYTES_MAX,
@@ -110,7 +110,7 @@ export class OnnxScoring {
   uploadScript(records: RecordParts, asker: Asker, upload: Upload): Promise<StoredResource> {
     return orRemoved(this.#options, upload, async () => {
       if (upload.bytes > SCRIPT_BYTES_MAX) {
-        this.#options.refusals.count(SCORING_LIMIT.SCRIPT_BYTES);
+        this.#options.refusals.count(SCORING_LIMIT.SCRIPT_BYTES, asker);
         throw new PlatformError('scoring/too-many-bytes', {
           limit: SCORING_LIMIT.SCRIPT_BYTES,
           maximum: SCRIPT_BYTES_MAX,
@@ -185,7 +185,7 @@ export class OnnxScoring {
     } catch (error) {
       if (error instanceof WorkerFault && error.kind === 'model')
         throw new PlatformError('scoring/invalid-onnx', { reason: error.message });
-      return told(this.#options.refusals, () => Promise.reject(error));
+      return told(this.#options.refusals, asker, () => Promise.reject(error));
     }
   }
 
@@ -195,7 +195,7 @@ export class OnnxScoring {
     } catch (error) {
       if (error instanceof WorkerFault && error.kind === 'model')
         throw new PlatformError('scoring/invalid-python', { reason: error.message });
-      return told(this.#options.refusals, () => Promise.reject(error));
+      return told(this.#options.refusals, asker, () => Promise.reject(error));
     }
   }
 
@@ -203,11 +203,11 @@ export class OnnxScoring {
     const { name, isActive, blob, bytes } = model;
     if (!isActive) throw new PlatformError('scoring/model-inactive', { name });
     const stored: EngineModel = { key: keyOf(asker.tenant, model), bytes, content: () => this.#content(blob) };
-    return told(this.#options.refusals, () => this.#models.apply(asker, stored, body, form));
+    return told(this.#options.refusals, asker, () => this.#models.apply(asker, stored, body, form));
   }
 
   #run(asker: Asker, script: Script, stage: 'pre' | 'post', content: Uint8Array): Promise<Uint8Array> {
-    return told(this.#options.refusals, () => this.#python().run(asker, script, stage, content));
+    return told(this.#options.refusals, asker, () => this.#python().run(asker, script, stage, content));
   }
 
   /** The interpreters, which begin with the first script. @throws PlatformError 400 where there are none. */
@@ -257,12 +257,12 @@ export class OnnxScoring {
     try {
       for await (const piece of content) {
         if (bytes + piece.length > INPUT_BYTES_MAX) {
-          refusals.count(ONNX_LIMIT.INPUT);
+          refusals.count(ONNX_LIMIT.INPUT, { tenant, user });
           throw new PlatformError('general/payload-too-large', { limit: INPUT_BYTES_MAX });
         }
         const limit = this.#inputs.take(tenant, user, piece.length);
         if (limit !== undefined) {
-          refusals.count(limit);
+          refusals.count(limit, { tenant, user });
           throw refusedBy(limit);
         }
         bytes += piece.length;

@@ -78,7 +78,7 @@ export class Trainings {
     const { tenant, user } = asker;
     const limit = this.#shares.take(tenant, user);
     if (limit !== undefined) {
-      refusals.count(limit);
+      refusals.count(limit, { tenant, user });
       throw refusedBy(limit);
     }
     try {
@@ -128,7 +128,7 @@ export class Trainings {
       .filter(({ training }) => training.status !== 'IN_PROGRESS' || training.until < records.now())
       .sort((a, b) => a.training.until - b.training.until)[0];
     if (over === undefined) {
-      this.#options.refusals.count(SCORING_LIMIT.TRAININGS);
+      this.#options.refusals.count(SCORING_LIMIT.TRAININGS, { tenant });
       throw new PlatformError('scoring/too-many', { limit: SCORING_LIMIT.TRAININGS, maximum: TRAININGS_MAX });
     }
     const { row, training } = over;

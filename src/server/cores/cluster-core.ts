@@ -155,6 +155,7 @@ export class ClusterCore implements ServerCore {
       bus.close(),
     );
     this.tenants = new Tenants(config.tenant, config);
+    this.metrics.nameTenants((number) => this.tenants.byNumber(number)?.id);
     this.forwarding = new Forwarding({
       documents: this.documents,
       hierarchy: new DocumentHierarchy(this.documents),

@@ -173,6 +173,7 @@ export class SingleNode implements ServerCore {
     this.watchedDocuments = new WatchedDocuments(this.documents);
     this.bus = new InProcessLiveBus({ log });
     this.tenants = new Tenants(config.tenant, config);
+    this.metrics.nameTenants((number) => this.tenants.byNumber(number)?.id);
     this.topics = new LmdbTopics(this.documents);
     this.forwarding = new Forwarding({
       documents: this.documents,

@@ -4,7 +4,7 @@ import { isDeviceUser } from '../../model/entities/device-request.ts';
 import { externalIdKey } from '../../model/entities/external-id.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
-import type { Refusals, Refused } from '../../ports/refusals.ts';
+import { UNATTRIBUTED, type Refusals, type Refused } from '../../ports/refusals.ts';
 
 /** Type of the external ID that is the X-ID, of SmartREST 2.0. */
 export const X_ID_TYPE = 'c8y_SmartRest2DeviceIdentifier';
@@ -45,7 +45,7 @@ export function requireRoomForCollection(
   type: string,
   room: { readonly others: readonly { readonly value: string }[]; readonly by: CollectionMaker },
   refusals: Refusals,
-  refused?: Refused,
+  refused: Refused = UNATTRIBUTED,
 ): void {
   const limits = LIMITS.get(type);
   if (limits === undefined) return;

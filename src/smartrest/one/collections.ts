@@ -96,7 +96,7 @@ export class Collections {
     if ((await this.#idOf(tenant, xid)) !== undefined) throw taken();
     const bytes = Buffer.byteLength(rows);
     if (bytes > COLLECTION_BYTES_MAX) {
-      refusals.count(COLLECTION_BYTES_LIMIT);
+      refusals.count(COLLECTION_BYTES_LIMIT, { tenant: principal.tenant, user: userName });
       throw new RowFault(
         41,
         `A collection has at most ${COLLECTION_BYTES_MAX} bytes, not ${bytes} (${COLLECTION_BYTES_LIMIT})`,
@@ -104,7 +104,10 @@ export class Collections {
     }
     try {
       const others = await collectionIds(documents, tenant, COLLECTION_ID_TYPE);
-      requireRoomForCollection(COLLECTION_ID_TYPE, { others, by: principal }, refusals);
+      requireRoomForCollection(COLLECTION_ID_TYPE, { others, by: principal }, refusals, {
+        tenant: principal.tenant,
+        user: userName,
+      });
     } catch (error) {
       if (error instanceof PlatformError && error.status === 422) throw new RowFault(41, error.message);
       throw error;

@@ -149,7 +149,7 @@ export class ClickHouseHistoryReader implements HistoryReader, BytesReader {
     const tooLarge =
       code === undefined || MEMORY_OF_ALL.test((error as Error).message) ? undefined : TOO_LARGE.get(code);
     if (code !== undefined && tooLarge !== undefined) {
-      this.#bounds?.refusals.count(LIMIT_OF.get(code) as string);
+      this.#bounds?.refusals.count(LIMIT_OF.get(code) as string, { tenant, user, reason: tooLarge });
       return new PlatformError('general/query-too-large', { reason: tooLarge });
     }
     return new PlatformError('general/history-unavailable', { reason: reasonOf(error, code) });

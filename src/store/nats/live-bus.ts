@@ -324,7 +324,7 @@ export class NatsLiveBus implements LiveBus {
   }
 
   #drop(limit: string, notification: Notification | undefined, count = 1): void {
-    for (let index = 0; index < count; index += 1) this.#refusals.count(limit);
+    for (let index = 0; index < count; index += 1) this.#refusals.count(limit, { tenant: notification?.tenant });
     this.#droppedCount += count;
     const now = performance.now();
     if (now - this.#loggedAt < LOG_INTERVAL_MS) return;

@@ -141,7 +141,7 @@ export class NatsTopics implements TopicLog {
    */
   async store(ref: TopicRef, chunk: TopicChunk): Promise<TopicChunk[]> {
     const stored: TopicChunk[] = [];
-    const parts = partsOf(chunk.messages, () => this.#options.refusals.count(MESSAGE_BYTES));
+    const parts = partsOf(chunk.messages, () => this.#options.refusals.count(MESSAGE_BYTES, { tenant: ref.tenant }));
     for (const [index, messages] of parts.entries()) {
       const text = chunkText(messages);
       const payload = Buffer.from(`${chunk.at}\n${text}`);
@@ -192,7 +192,7 @@ export class NatsTopics implements TopicLog {
 
   /** A chunk that would be refused each time holds up no group. @param bound what the operator of NATS has set. */
   #lost(ref: TopicRef, bytes: number, bound: string): undefined {
-    this.#options.refusals.count(MESSAGE_BYTES);
+    this.#options.refusals.count(MESSAGE_BYTES, { tenant: ref.tenant });
     this.#options.log.error(
       { ...ref, bytes, limit: MESSAGE_BYTES, bound },
       'a chunk of a topic is larger than its bound in NATS: it is lost',

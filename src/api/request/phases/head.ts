@@ -50,14 +50,14 @@ function headRefusal(
 ): PlatformError | undefined {
   const { fault, hasLooseChunks, method } = exchange;
   if (fault !== '') {
-    refusals.count('http/request-head');
+    refusals.count('http/request-head', { address: exchange.remoteAddress, reason: fault });
     return new PlatformError('general/bad-request-head', { reason: fault });
   }
   if (!hasLooseChunks) return undefined;
   const isDelete = !WITH_BODY.has(method) || exchange.header('x-http-method').toUpperCase() === 'DELETE';
   const isTaken = config.trustsProxy !== true && exchange.header('trailer') === '' && !isDelete;
   if (isTaken) return undefined;
-  refusals.count(CHUNKS_LIMIT);
+  refusals.count(CHUNKS_LIMIT, { address: exchange.remoteAddress, reason: `${method} ${exchange.path}` });
   log.debug(
     { limit: CHUNKS_LIMIT, method, path: exchange.path, remoteAddress: exchange.remoteAddress },
     'a request in chunks was refused',

@@ -36,7 +36,7 @@ export function identify(passage: Passage): Outcome {
 export function refuseOtherSites(passage: Passage): Outcome {
   const { crossSiteOrigin: origin, request, parts } = passage;
   if (origin === undefined || passage.isOfCookieAlone) return CONTINUE;
-  refuseCrossSite(origin, parts.cors.of(request).isNamed(origin), parts.platform.refusals);
+  refuseCrossSite(origin, parts.cors.of(request).isNamed(origin), request);
   return CONTINUE;
 }
 

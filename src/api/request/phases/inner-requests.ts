@@ -138,9 +138,10 @@ class InnerAnswers implements RequestOwner<InnerExchange> {
     this.#platform = platform;
   }
 
-  answer({ exchange, wantsBody, method }: ApiRequest<InnerExchange>, { status, text }: Answer): void {
+  answer(request: ApiRequest<InnerExchange>, { status, text }: Answer): void {
+    const { exchange, wantsBody, method } = request;
     if (text.length <= ANSWER_LENGTH_MAX) return exchange.respond({ status, text: wantsBody ? text : '' });
-    this.#platform.refusals.count(ANSWER_LIMIT);
+    request.refused(ANSWER_LIMIT);
     // What a write has done must be told.
     exchange.respond(method === 'GET' ? { status: 413, text: '' } : { status, text: '' });
   }
