@@ -1,22 +1,42 @@
-/** The version of the tables that a data directory or a cluster has, in the collection `meta` of its documents. */
+/**
+ * The versions of the tables and of the journal that a data directory or a cluster has, in the collection `meta` of its
+ * documents.
+ */
+import { JOURNAL_FORMAT } from '../model/commands/kinds.ts';
 import type { DocumentReader } from '../ports/document-reader.ts';
 import { SCHEMA_VERSION } from './clickhouse/schema.ts';
 
-const ID = 'schema';
-export const SCHEMA_DOCUMENT = { collection: 'meta', tenant: 0, id: ID, value: String(SCHEMA_VERSION) } as const;
+const documentOf = (id: string, version: number) =>
+  ({ collection: 'meta', tenant: 0, id, value: String(version) }) as const;
+
+/** Those of this version of Millrace. */
+export const VERSION_DOCUMENTS = [documentOf('schema', SCHEMA_VERSION), documentOf('journalFormat', JOURNAL_FORMAT)];
+
+/** @throws Error for a newer schema or format of the journal. Older data directories have no format. */
+export function requireKnown(
+  place: string,
+  stored: { readonly schema?: number; readonly journalFormat?: number },
+): void {
+  const { schema = 0, journalFormat = 0 } = stored;
+  if (schema > SCHEMA_VERSION)
+    throw new Error(`${place} has schema ${schema}; this version of Millrace knows ${SCHEMA_VERSION}`);
+  if (journalFormat > JOURNAL_FORMAT)
+    throw new Error(
+      `${place} has a journal of format ${journalFormat}; this version of Millrace knows ${JOURNAL_FORMAT}`,
+    );
+}
 
 /** @throws Error for a newer version. */
-export async function checkSchema(documents: Pick<DocumentReader, 'get'>, place: string): Promise<void> {
-  const version = Number((await documents.get('meta', 0, ID)) ?? SCHEMA_VERSION);
-  if (version > SCHEMA_VERSION)
-    throw new Error(`${place} has schema ${version}; this version of Millrace knows ${SCHEMA_VERSION}`);
+export async function checkVersions(documents: Pick<DocumentReader, 'get'>, place: string): Promise<void> {
+  const read = async (id: string): Promise<number> => Number((await documents.get('meta', 0, id)) ?? 0);
+  requireKnown(place, { schema: await read('schema'), journalFormat: await read('journalFormat') });
 }
 
 /**
- * Makes tables between the check of the stored version and writing this one. The tables of a newer version are not
- * touched, and a start that is cut off leaves the older version, which makes them again.
+ * Makes tables between the check of the stored versions and writing those of this one. The tables of a newer version are
+ * not touched, and a start that is cut off leaves the older version, which makes them again.
  */
-export async function withSchema({
+export async function withVersions({
   documents,
   place,
   makeTables,
@@ -26,10 +46,10 @@ export async function withSchema({
   /** For the message of the error. */
   readonly place: string;
   readonly makeTables: () => Promise<void>;
-  /** Writes SCHEMA_DOCUMENT. */
+  /** Writes VERSION_DOCUMENTS. */
   readonly save: () => Promise<void>;
 }): Promise<void> {
-  await checkSchema(documents, place);
+  await checkVersions(documents, place);
   await makeTables();
   await save();
 }

@@ -1,4 +1,10 @@
 /** Kinds of commands, with the shape of the body of each. */
+/**
+ * Version of what the journal holds. A version of Millrace that knows a lower one would set commands of unknown kinds
+ * aside, so it does not start: raise it with each kind that is added, and with each change that older versions misread.
+ */
+export const JOURNAL_FORMAT = 1;
+
 /** What a command asks for, and the shape of its body. Numbers are stored in the journal: never reuse one. */
 export const COMMAND = {
   /** Binary body, see ingest/measurements/record.ts. Key: source. */

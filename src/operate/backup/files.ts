@@ -21,6 +21,7 @@ import {
 } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { JOURNAL_FORMAT } from '../../model/commands/kinds.ts';
 import { SCHEMA_VERSION } from '../../store/clickhouse/schema.ts';
 import { makePrivateDirectory, PRIVATE_DIRECTORY_MODE, PRIVATE_FILE_MODE, VOLUME_NAME } from '../data-directory.ts';
 
@@ -51,6 +52,7 @@ export interface Manifest {
   readonly version: string;
   /** Of the tables and documents; backups of earlier versions have none. */
   readonly schema?: number;
+  readonly journalFormat?: number;
   readonly time: string;
   readonly files: readonly ManifestFile[];
   readonly links: readonly ManifestLink[];
@@ -232,6 +234,7 @@ export async function writeManifest(
     format: MANIFEST_FORMAT,
     version: options.version,
     schema: SCHEMA_VERSION,
+    journalFormat: JOURNAL_FORMAT,
     time: new Date(options.timeMs).toISOString(),
     files,
     links: contents.links,

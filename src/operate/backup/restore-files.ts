@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { lstat, readdir, rename, rm, rmdir, stat, statfs } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { SCHEMA_VERSION } from '../../store/clickhouse/schema.ts';
+import { requireKnown } from '../../store/schema-version.ts';
 import { copyDirectory, MANIFEST_NAME, synchronise, verifyManifest } from './files.ts';
 import { VOLUME_NAME } from '../data-directory.ts';
 import type { Manifest } from './files.ts';
@@ -27,7 +27,7 @@ const KEPT_NAMES: readonly string[] = [RESTORE_NAMES.whole, LOCK_NAME, CONTROL_S
 
 const PROBLEMS_SHOWN_MAX = 10;
 
-/** @throws Error that lists what is missing, changed or added, or names a schema that this version does not know. */
+/** @throws Error that lists what is missing, changed or added, or names a schema or journal of a newer version. */
 export async function checkBackup(from: string): Promise<Manifest> {
   const { manifest, problems } = await verifyManifest(from);
   if (!manifest || problems.length > 0) {
@@ -38,9 +38,7 @@ export async function checkBackup(from: string): Promise<Manifest> {
         .join('\n')}`,
     );
   }
-  const schema = manifest.schema ?? 0;
-  if (schema > SCHEMA_VERSION)
-    throw new Error(`the backup ${from} has schema ${schema}; this version of Millrace knows ${SCHEMA_VERSION}`);
+  requireKnown(`the backup ${from}`, manifest);
   return manifest;
 }
 

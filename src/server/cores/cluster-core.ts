@@ -49,7 +49,7 @@ import { RedisConnectionRegistry } from '../../store/redis/connection-registry.t
 import { firstStart } from '../../store/redis/first-start.ts';
 import type { ChangeOfExisting } from '../../store/redis/first-start.ts';
 import { RedisIds } from '../../store/redis/ids.ts';
-import { SCHEMA_DOCUMENT, checkSchema, withSchema } from '../../store/schema-version.ts';
+import { VERSION_DOCUMENTS, checkVersions, withVersions } from '../../store/schema-version.ts';
 import { ClusterCaches } from './cluster-caches.ts';
 import { ClusterDisks } from './cluster-disks.ts';
 import { CoreEvents, loginParts } from './core.ts';
@@ -292,7 +292,7 @@ export class ClusterCore implements ServerCore {
     const { config, log } = this;
     const { opened } = this.#adapters;
     let toChange: ChangeOfExisting[] = [];
-    await withSchema({
+    await withVersions({
       documents: this.documents,
       place: 'the cluster',
       makeTables: () => this.#writer.createTables(),
@@ -335,8 +335,8 @@ export class ClusterCore implements ServerCore {
       },
       async (documents) => {
         // A newer node may have started meanwhile.
-        await checkSchema(documents, 'the cluster');
-        await documents.commit([SCHEMA_DOCUMENT], undefined);
+        await checkVersions(documents, 'the cluster');
+        await documents.commit(VERSION_DOCUMENTS, undefined);
         await checkSecretKey(documents, secretKey);
         await this.tenants.open(documents, admins);
         this.accounts = await createFirstAccounts(documents, this.tenants, config, this.hashes, (generated) =>
@@ -345,7 +345,7 @@ export class ClusterCore implements ServerCore {
       },
     );
     // The first start writes only what is not there yet.
-    await this.documents.raise(SCHEMA_DOCUMENT);
+    for (const version of VERSION_DOCUMENTS) await this.documents.raise(version);
     return toChange;
   }
 

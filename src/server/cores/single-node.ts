@@ -56,7 +56,7 @@ import { LmdbJournal } from '../../store/lmdb/journal.ts';
 import { LmdbTopics } from '../../store/lmdb/topics.ts';
 import { QuarantineFile } from '../../store/files/quarantine.ts';
 import { repairJournal } from '../../store/lmdb/journal-repair.ts';
-import { SCHEMA_DOCUMENT, withSchema } from '../../store/schema-version.ts';
+import { VERSION_DOCUMENTS, withVersions } from '../../store/schema-version.ts';
 import { syncDirectory } from '../../store/files/sync-directory.ts';
 import type { HealthReport } from '../../api/request/platform.ts';
 import type { ObservedPart } from '../../operate/health.ts';
@@ -316,11 +316,11 @@ export class SingleNode implements ServerCore {
   }
 
   async #start(): Promise<void> {
-    await withSchema({
+    await withVersions({
       documents: this.documents,
       place: 'the data directory',
       makeTables: () => this.#recover(),
-      save: () => this.documents.commit([SCHEMA_DOCUMENT], undefined),
+      save: () => this.documents.commit(VERSION_DOCUMENTS, undefined),
     });
     // What was made by this start has its name on disk before anything is acknowledged.
     for (const path of [join(this.data, DOCUMENTS_DIRECTORY), this.data]) await syncDirectory(path);
