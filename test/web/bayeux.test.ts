@@ -4,6 +4,7 @@ import type { Test } from 'tap';
 import type { LiveMessage, Socket } from '../../web/core/live/bayeux.ts';
 import { LiveHub } from '../../web/core/live/hub.ts';
 import type { FromHub, ToHub } from '../../web/core/live/hub.ts';
+import { paced } from '../../web/core/live/pace.ts';
 
 type Sent = Readonly<Record<string, any>>;
 
@@ -152,4 +153,54 @@ t.test('a tab that is silent for long is forgotten', async (t: Test) => {
   at(200_000);
   other.say({ kind: 'alive' });
   t.match(sockets[0].sent.at(-1), { channel: '/meta/unsubscribe', subscription: '/events/*' });
+  silent.say({ kind: 'alive' });
+  t.equal(silent.heard.at(-1)?.kind, 'forgotten', 'it is told when it wakes up');
+  silent.say({ kind: 'subscribe', channel: '/events/*' });
+  t.match(sockets[0].sent.at(-1), { channel: '/meta/subscribe', subscription: '/events/*' });
+  silent.say({ kind: 'alive' });
+  t.equal(silent.heard.filter(({ kind }) => kind === 'forgotten').length, 1);
+  sockets[0].answer({ channel: '/events/7', data: 1 });
+  t.equal(messagesOf(silent).length, 1);
+});
+
+t.test('work is done at once, then at most once in its time', async (t: Test) => {
+  let [nowMs, runs] = [0, 0];
+  const due: { atMs: number; run: () => void }[] = [];
+  const pace = paced(
+    () => {
+      runs += 1;
+    },
+    1_500,
+    {
+      now: () => nowMs,
+      later: (run, ms) => {
+        const one = { atMs: nowMs + ms, run };
+        due.push(one);
+        return () => due.splice(due.indexOf(one), 1);
+      },
+    },
+  );
+  const wait = (ms: number): void => {
+    nowMs += ms;
+    for (const one of due.filter(({ atMs }) => atMs <= nowMs)) {
+      due.splice(due.indexOf(one), 1);
+      one.run();
+    }
+  };
+  pace.ask();
+  wait(0);
+  t.equal(runs, 1, 'the first at once');
+  for (let asked = 0; asked < 10; asked += 1) {
+    pace.ask();
+    wait(100);
+  }
+  t.equal(runs, 1);
+  wait(500);
+  t.equal(runs, 2, 'the others together');
+  wait(5_000);
+  t.equal(runs, 2);
+  pace.ask();
+  pace.stop();
+  wait(5_000);
+  t.equal(runs, 2, 'none after its end');
 });

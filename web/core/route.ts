@@ -25,7 +25,7 @@ export interface RouteEntry {
   readonly tab?: { readonly order: number; readonly isFor?: (device: Readonly<Record<string, unknown>>) => boolean };
   /** The keys that open it, for instance `g d`. */
   readonly keys?: string;
-  /** A user without any of these roles sees which are missing. Readers by inventory role are let in: `isOpen`. */
+  /** A user without any of these roles sees which are missing. With `BY_OBJECT` readers by inventory role are let in. */
   readonly roles?: readonly string[];
   /** A path of /openapi.json: without it the server does not offer what the screen is for. */
   readonly needs?: string;

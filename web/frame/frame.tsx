@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { isLoginAsked, tenant, user } from '../core/api/session.ts';
 import { useShortcuts } from '../core/keys.ts';
-import { liveRefusal, liveState, lostCount } from '../core/live/live.ts';
+import { deniedText, liveRefusal, liveState, lostCount } from '../core/live/live.ts';
 import { SECTIONS, href } from '../core/route.ts';
 import type { RouteEntry } from '../core/route.ts';
 import { common } from '../core/text/common.ts';
@@ -69,11 +69,12 @@ function Navigation({ routes, path }: Pick<FrameProps, 'routes' | 'path'>) {
 /** Always on the page: a stream that stands still must not look like one that has nothing to tell. */
 function LiveMark() {
   const words = common();
-  const state = liveState.value;
   const lost = lostCount.value;
+  const state = liveState.value === 'live' && deniedText.value !== '' ? 'partly' : liveState.value;
   const text = words.live[state];
+  const told = [text, liveRefusal.value || deniedText.value].filter(Boolean).join(': ');
   return (
-    <span class="live" data-state={state} role="status" title={[text, liveRefusal.value].filter(Boolean).join(': ')}>
+    <span class="live" data-state={state} role="status" title={told}>
       <span class="live-dot" aria-hidden="true" />
       <span class="live-text">{text}</span>
       {lost > 0 && <span class="badge" title={words.lost(lost)}>{`−${lost}`}</span>}

@@ -20,7 +20,12 @@ export interface List<Row> extends Loaded<readonly Row[]> {
    * @param row undefined for a deletion.
    */
   readonly take: (key: string, row: Row | undefined, isNew: boolean) => void;
+  /** Reads the page as the server has it now, and takes it like live changes: in the place of a channel that is refused. */
+  readonly look: () => void;
 }
+
+/** From one look to the next. */
+export const LOOK_MS = 5_000;
 
 export interface ListOptions<Row> {
   /** One page; `page` begins at 1. */
@@ -49,6 +54,11 @@ export function useList<Row>({ load, count, keyOf, page, inputs }: ListOptions<R
       setNewKeys((before) => (before.size >= PAGE_SIZE * 100 ? before : new Set(before).add(key)));
     else rows.patch((before) => before.map((one) => (keyOf(one) === key ? row : one)));
   };
+  const [round, setRound] = useState(0);
+  const seen = useLoaded(round === 0 ? undefined : (signal) => load(page, signal), [round, page, ...inputs]);
+  useEffect(() => {
+    if (!seen.isLoading) for (const row of seen.data ?? []) take(keyOf(row), row, page === 1);
+  }, [seen.data]);
   const reload = (): void => {
     setNewKeys(new Set());
     rows.reload();
@@ -63,5 +73,6 @@ export function useList<Row>({ load, count, keyOf, page, inputs }: ListOptions<R
     changedCount: 0,
     showNew: reload,
     take,
+    look: () => setRound((before) => before + 1),
   };
 }

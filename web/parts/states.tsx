@@ -1,7 +1,7 @@
 /** What stands in the place of content: loading, empty, failed, refused. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { missingRole } from '../core/api/rights.ts';
+import { missingRole, namedRoles } from '../core/api/rights.ts';
 import type { ApiError } from '../core/api/error.ts';
 import { useLoaded } from '../core/api/request.ts';
 import type { Loaded } from '../core/api/request.ts';
@@ -99,7 +99,7 @@ export function Refused({ roles }: { readonly roles: readonly string[] }) {
   return (
     <div class="state">
       <h2>{words.refusedTitle}</h2>
-      <p>{words.refusedRoles(roles)}</p>
+      <p>{words.refusedRoles(namedRoles(roles))}</p>
     </div>
   );
 }
@@ -130,8 +130,15 @@ export interface WithProps<T> {
   readonly children: (data: T) => ComponentChildren;
 }
 
-/** The content when it is there, else what stands in its place. An older answer stays while a newer one is awaited. */
-export function With<T>({ loaded, children }: WithProps<T>) {
-  if (loaded.error !== undefined) return <Fault error={loaded.error} retry={loaded.reload} />;
-  return loaded.data === undefined ? <Loading /> : <>{children(loaded.data)}</>;
+/**
+ * The content when it is there, else what stands in its place. An older answer stays while a newer one is awaited, and
+ * below an error, unless that says that the thing does not exist.
+ */
+export function With<T>({ loaded: { data, error, reload }, children }: WithProps<T>) {
+  return (
+    <>
+      {error && <Fault error={error} retry={reload} />}
+      {data === undefined ? error === undefined && <Loading /> : error?.status !== 404 && children(data)}
+    </>
+  );
 }

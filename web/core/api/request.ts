@@ -3,15 +3,18 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, isAborted } from './error.ts';
 
 export interface Loaded<T> {
-  /** The last answer, also while the next one is awaited. */
+  /** The last answer, also while the next one is awaited, and when that is an error for the same inputs. */
   readonly data: T | undefined;
   readonly error: ApiError | undefined;
   readonly isLoading: boolean;
-  /** Asks again with the same inputs. */
+  /** Asks again with the same inputs; while a request is under way, once more behind it. */
   readonly reload: () => void;
   /** Changes what is shown, for what came live or was changed here. */
   readonly patch: (change: (data: T) => T) => void;
 }
+
+/** A request that takes longer may never end: it is given up when the screen asks again. */
+const UNDER_WAY_MS = 30_000;
 
 export const asApiError = (error: unknown): ApiError =>
   error instanceof ApiError
@@ -34,25 +37,51 @@ export function useLoaded<T>(
   const [round, setRound] = useState(0);
   const latest = useRef(load);
   latest.current = load;
+  const own = useRef<{ beganMs: number; isAgain: boolean; inputs: readonly unknown[] | undefined }>({
+    beganMs: 0,
+    isAgain: false,
+    inputs: undefined,
+  });
   useEffect(() => {
+    const known = own.current;
+    known.beganMs = 0;
+    known.isAgain = false;
     if (latest.current === undefined) {
       setState({ data: undefined, error: undefined, isLoading: false });
       return undefined;
     }
     const control = new AbortController();
-    setState((before) => ({ ...before, error: undefined, isLoading: true }));
+    known.beganMs = Date.now();
+    // What is shown stays while it is asked for again, with the error above it.
+    const isSame = known.inputs?.every((value, index) => Object.is(value, inputs[index])) ?? false;
+    setState(({ data, error }) => ({
+      data,
+      error: isSame && data !== undefined ? error : undefined,
+      isLoading: true,
+    }));
+    const end = (): boolean => {
+      if (control.signal.aborted) return false;
+      known.beganMs = 0;
+      if (known.isAgain) setRound((before) => before + 1);
+      return true;
+    };
     latest.current(control.signal).then(
       (data) => {
-        if (!control.signal.aborted) setState({ data, error: undefined, isLoading: false });
+        if (!end()) return;
+        known.inputs = inputs;
+        setState({ data, error: undefined, isLoading: false });
       },
       (error: unknown) => {
-        if (control.signal.aborted || isAborted(error)) return;
-        setState((before) => ({ data: before.data, error: asApiError(error), isLoading: false }));
+        if (!end() || isAborted(error)) return;
+        setState(({ data }) => ({ data: isSame ? data : undefined, error: asApiError(error), isLoading: false }));
       },
     );
     return () => control.abort();
   }, [...inputs, round, load === undefined]);
-  const reload = useCallback(() => setRound((before) => before + 1), []);
+  const reload = useCallback(() => {
+    if (Date.now() - own.current.beganMs < UNDER_WAY_MS) own.current.isAgain = true;
+    else setRound((before) => before + 1);
+  }, []);
   const patch = useCallback(
     (change: (data: T) => T) =>
       setState((before) => (before.data === undefined ? before : { ...before, data: change(before.data) })),

@@ -15,7 +15,9 @@ export type FromHub =
   | { readonly kind: 'messages'; readonly messages: readonly LiveMessage[] }
   | { readonly kind: 'lost'; readonly count: number }
   | { readonly kind: 'denied'; readonly channel: string; readonly told: string }
-  | { readonly kind: 'gap' };
+  | { readonly kind: 'gap' }
+  /** Was silent for long, and its channels were left: it says again who it is and what it wants. */
+  | { readonly kind: 'forgotten' };
 
 /** A tab says that it is there each 20 s; in the background browsers let timers run once a minute. */
 const SILENT_MS = 180_000;
@@ -69,10 +71,14 @@ export class LiveHub {
 
   #take(tab: Tab, message: ToHub): void {
     tab.heardMs = this.#options.now();
+    if (message.kind !== 'bye' && !this.#tabs.has(tab)) {
+      this.#tabs.add(tab);
+      tab.tell({ kind: 'state', state: this.#state });
+      tab.tell({ kind: 'forgotten' });
+    }
     if (message.kind === 'hello') this.#hello(message);
     else if (message.kind === 'subscribe') {
       tab.channels.add(message.channel);
-      this.#tabs.add(tab);
       this.#client.subscribe(message.channel);
     } else if (message.kind === 'unsubscribe') this.#leave(tab, [message.channel]);
     else if (message.kind === 'bye') this.#forget(tab);

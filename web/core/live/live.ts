@@ -3,16 +3,22 @@
  * left 5 s after the last screen that wants it; messages come once a frame.
  */
 import { signal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { handshakeExtension, isBasic } from '../api/session.ts';
 import { CONSOLE_PATH, socketUrl } from '../places.ts';
 import type { LiveMessage, LiveState } from './bayeux.ts';
 import { LiveHub } from './hub.ts';
 import type { FromHub, ToHub } from './hub.ts';
+import { paced } from './pace.ts';
+import type { Pace } from './pace.ts';
 
 const REALTIME_PATH = '/notification/realtime';
 const ALIVE_MS = 20_000;
 const LINGER_MS = 5_000;
+/** A list has as many channels as rows: those of a page that was left go at once, as a session has 1,000. */
+const LINGERING_MAX = 20;
+/** A screen that misses messages asks the server again, once in this time. */
+const GAP_MS = 1_500;
 /** Messages that wait for the next frame of one screen; of more the oldest are dropped and counted. */
 const WAITING_MAX = 1_000;
 
@@ -21,34 +27,46 @@ export const liveState = signal<LiveState>('off');
 export const liveRefusal = signal('');
 /** Messages that were dropped since the page was opened. */
 export const lostCount = signal(0);
+/** What the server said when it refused a channel of a screen that is open; '' when it did not. */
+export const deniedText = signal('');
 
 export interface LiveListener {
   /** Called at most once a frame, with what came since. */
   readonly onMessages: (messages: readonly LiveMessage[]) => void;
   /** Messages may be missing: ask the server again. */
   readonly onGap?: () => void;
-  /** The server has refused one of the channels, with its words. */
+  /** The server has refused one of the channels, with its words. Without it they stand beside the state of the stream. */
   readonly onDenied?: (told: string) => void;
 }
 
-interface Listening extends LiveListener {
+interface Listening {
   readonly channels: ReadonlySet<string>;
+  readonly onMessages: LiveListener['onMessages'];
+  readonly gap: Pace;
+  readonly onDenied: (told: string) => void;
   waiting: LiveMessage[];
+  /** Messages for it were dropped. */
+  hasLost: boolean;
 }
 
 const listeners = new Set<Listening>();
 /** Screens that want a channel. */
 const counts = new Map<string, number>();
+/** Channels that were refused; another screen that wants one asks for it again. */
+const denied = new Set<string>();
+/** What was said of a channel of a screen that has no words of its own for it. */
+const denials = new Map<Listening, string>();
 let tell: ((message: ToHub) => void) | undefined;
 let isFrameAsked = false;
 
 function deliver(): void {
   isFrameAsked = false;
   for (const listener of listeners) {
-    if (listener.waiting.length === 0) continue;
     const messages = listener.waiting;
     listener.waiting = [];
-    listener.onMessages(messages);
+    if (messages.length > 0) listener.onMessages(messages);
+    if (listener.hasLost) listener.gap.ask();
+    listener.hasLost = false;
   }
 }
 
@@ -66,6 +84,7 @@ function keep(message: LiveMessage): void {
     listener.waiting.push(message);
     if (listener.waiting.length <= WAITING_MAX) continue;
     listener.waiting.shift();
+    listener.hasLost = true;
     lostCount.value += 1;
   }
 }
@@ -77,10 +96,24 @@ function take(message: FromHub): void {
   } else if (message.kind === 'messages') {
     message.messages.forEach(keep);
     askForFrame();
-  } else if (message.kind === 'lost') lostCount.value += message.count;
-  else if (message.kind === 'denied') {
-    for (const { channels, onDenied } of listeners) if (channels.has(message.channel)) onDenied?.(message.told);
-  } else for (const { onGap } of listeners) onGap?.();
+  } else if (message.kind === 'lost') {
+    // Of which channels it does not say.
+    lostCount.value += message.count;
+    for (const listener of listeners) listener.hasLost = true;
+    askForFrame();
+  } else if (message.kind === 'denied') {
+    denied.add(message.channel);
+    for (const { channels, onDenied } of listeners) if (channels.has(message.channel)) onDenied(message.told);
+  } else {
+    if (message.kind === 'forgotten') introduce();
+    for (const { gap } of listeners) gap.ask();
+  }
+}
+
+function deny(listener: Listening, told: string | undefined): void {
+  if (told === undefined) denials.delete(listener);
+  else denials.set(listener, told);
+  deniedText.value = [...denials.values()][0] ?? '';
 }
 
 function joinHub(): (message: ToHub) => void {
@@ -107,36 +140,43 @@ export function startLive(): void {
     setInterval(() => tell?.({ kind: 'alive' }), ALIVE_MS);
     addEventListener('pagehide', () => tell?.({ kind: 'bye' }));
     addEventListener('pageshow', ({ persisted }) => {
-      if (!persisted) return;
-      for (const channel of counts.keys()) tell?.({ kind: 'subscribe', channel });
-      for (const { onGap } of listeners) onGap?.();
+      if (persisted) tell?.({ kind: 'alive' });
     });
   }
-  tell(hello());
-  for (const channel of counts.keys()) tell({ kind: 'subscribe', channel });
+  introduce();
+}
+
+/** Says who the tab is and what it wants. */
+function introduce(): void {
+  tell?.(hello());
+  for (const channel of counts.keys()) tell?.({ kind: 'subscribe', channel });
 }
 
 function want(channel: string): void {
   const count = counts.get(channel) ?? 0;
   counts.set(channel, count + 1);
-  if (count === 0) tell?.({ kind: 'subscribe', channel });
+  if (denied.delete(channel) || count === 0) tell?.({ kind: 'subscribe', channel });
 }
 
 function leave(channel: string): void {
-  setTimeout(() => {
-    const count = (counts.get(channel) ?? 1) - 1;
-    if (count > 0) counts.set(channel, count);
-    else {
-      counts.delete(channel);
-      tell?.({ kind: 'unsubscribe', channel });
-    }
-  }, LINGER_MS);
+  const count = (counts.get(channel) ?? 1) - 1;
+  if (count > 0) {
+    counts.set(channel, count);
+    return;
+  }
+  counts.delete(channel);
+  denied.delete(channel);
+  tell?.({ kind: 'unsubscribe', channel });
 }
 
-/** Listens while the component is on the page. @param channels `/alarms/*`, `/managedobjects/42`; empty for none. */
-export function useLive(channels: readonly string[], listener: LiveListener): void {
+/**
+ * Listens while the component is on the page. @param channels `/alarms/*`, `/managedobjects/42`; empty for none.
+ * @returns whether the server has refused one of them: a list then asks again and again (`list.look`).
+ */
+export function useLive(channels: readonly string[], listener: LiveListener): boolean {
   const latest = useRef(listener);
   latest.current = listener;
+  const [isDenied, setDenied] = useState(false);
   const key = channels.join(' ');
   useEffect(() => {
     const wanted = key === '' ? [] : key.split(' ');
@@ -144,17 +184,26 @@ export function useLive(channels: readonly string[], listener: LiveListener): vo
     const listening: Listening = {
       channels: new Set(wanted),
       waiting: [],
+      hasLost: false,
       onMessages: (messages) => latest.current.onMessages(messages),
-      onGap: () => latest.current.onGap?.(),
-      onDenied: (told) => latest.current.onDenied?.(told),
+      gap: paced(() => latest.current.onGap?.(), GAP_MS),
+      onDenied: (told) => {
+        setDenied(true);
+        if (latest.current.onDenied) latest.current.onDenied(told);
+        else deny(listening, told);
+      },
     };
     listeners.add(listening);
     wanted.forEach(want);
     return () => {
       listeners.delete(listening);
-      wanted.forEach(leave);
+      listening.gap.stop();
+      deny(listening, undefined);
+      setDenied(false);
+      setTimeout(() => wanted.forEach(leave), wanted.length > LINGERING_MAX ? 0 : LINGER_MS);
     };
   }, [key]);
+  return isDenied;
 }
 
 /** `data` of messages of the usual URL. */

@@ -91,6 +91,7 @@ const de: CommonTexts = {
     live: 'Live',
     waiting: 'Verbindung verloren, versucht es wieder',
     refused: 'Live-Daten verweigert',
+    partly: 'Nicht alles live',
   },
   lost: (count) =>
     `${numberText(count)} ${plural(count, { one: 'Nachricht wurde', other: 'Nachrichten wurden' })} verworfen: sie kamen zu schnell`,

@@ -90,6 +90,7 @@ export const en = {
     live: 'Live',
     waiting: 'Connection lost, trying again',
     refused: 'Live data refused',
+    partly: 'Not all of it live',
   },
   lost: (count: number) =>
     `${numberText(count)} ${plural(count, { one: 'message was', other: 'messages were' })} dropped: the stream was too fast`,

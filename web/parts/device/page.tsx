@@ -10,6 +10,7 @@ import { api, got } from '../../core/api/api.ts';
 import { useLoaded } from '../../core/api/request.ts';
 import { tenant, user } from '../../core/api/session.ts';
 import { changeOf, useLive } from '../../core/live/live.ts';
+import { useSoon } from '../../core/live/pace.ts';
 import { RouteTable, href } from '../../core/route.ts';
 import { nameOf, readObject } from '../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../core/server/managed-object.ts';
@@ -85,9 +86,10 @@ export function DevicePage({ id, actions, children }: DevicePageProps) {
     [id],
   );
   const alarms = useLoaded((signal) => countAlarms(id, signal), [id]);
+  const recount = useSoon(alarms.reload);
   useLive([`/managedobjects/${id}`, `/alarms/${id}`], {
     onMessages: (messages) => {
-      if (messages.some(({ channel }) => channel.startsWith('/alarms/'))) alarms.reload();
+      if (messages.some(({ channel }) => channel.startsWith('/alarms/'))) recount();
       const change = messages.map(changeOf).findLast((one) => one?.realtimeAction === 'UPDATE');
       if (change !== undefined && (change.data as ManagedObject).id === id) last.value = change.data as ManagedObject;
       if (messages.some((one) => changeOf(one)?.realtimeAction === 'DELETE' && one.channel.startsWith('/managed')))
@@ -99,22 +101,18 @@ export function DevicePage({ id, actions, children }: DevicePageProps) {
     },
   });
   const crumbs = [{ text: words.sections.devices, href: href('/devices') }];
-  if (loaded.error !== undefined)
+  const { error } = loaded;
+  const fault = error && <Fault error={error} retry={loaded.reload} />;
+  if (known === undefined || error?.status === 404)
     return (
       <Page title={id} crumbs={crumbs}>
-        {loaded.error.status === 404 ? (
+        {error?.status === 404 ? (
           <Empty title={words.deviceGone}>
-            <p>{loaded.error.message}</p>
+            <p>{error.message}</p>
           </Empty>
         ) : (
-          <Fault error={loaded.error} retry={loaded.reload} />
+          (fault ?? <Loading />)
         )}
-      </Page>
-    );
-  if (known === undefined)
-    return (
-      <Page title={id} crumbs={crumbs}>
-        <Loading />
       </Page>
     );
   const counts = alarms.data;
@@ -138,6 +136,7 @@ export function DevicePage({ id, actions, children }: DevicePageProps) {
       }
       tabs={<Tabs id={id} device={known} alarmCount={alarmCount} />}
     >
+      {fault}
       {children({
         device: known,
         onChanged: (device) => {

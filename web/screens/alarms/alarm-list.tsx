@@ -1,9 +1,11 @@
 /** The list of alarms with its filters, counts and changes: of all devices, or of one. */
 import { Check, CheckCheck, RotateCcw } from 'lucide';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { usePoll } from '../../core/api/poll.ts';
 import { useAction, useLoaded } from '../../core/api/request.ts';
 import { useShortcuts } from '../../core/keys.ts';
 import { changeOf, useLive } from '../../core/live/live.ts';
+import { useSoon } from '../../core/live/pace.ts';
 import { href } from '../../core/route.ts';
 import { ALARM_STATUSES, alarmsPath, countAlarms, listAlarms } from '../../core/server/alarm.ts';
 import type { Alarm, AlarmFilter, AlarmStatus } from '../../core/server/alarm.ts';
@@ -20,7 +22,7 @@ import { Confirm } from '../../parts/dialog.tsx';
 import { SelectField } from '../../parts/fields.tsx';
 import { FilterBar, SlowTextField } from '../../parts/filter-bar.tsx';
 import { ListPage } from '../../parts/list-page.tsx';
-import { useList } from '../../parts/list.ts';
+import { LOOK_MS, useList } from '../../parts/list.ts';
 import { FormFault } from '../../parts/states.tsx';
 import type { Column } from '../../parts/table.tsx';
 import { TimeRangeField } from '../../parts/time-range.tsx';
@@ -40,8 +42,6 @@ const SHAPE = {
   to: textParameter(),
   page: numberParameter(1, { minimum: 1 }),
 };
-/** Counts are asked for again this long after the first of the live changes. */
-const RECOUNT_MS = 1_500;
 const ICONS = { ACTIVE: RotateCcw, ACKNOWLEDGED: Check, CLEARED: CheckCheck };
 
 /** The filter of the state. @param source of the page of a device. */
@@ -189,15 +189,8 @@ export function AlarmList({ source }: { readonly source?: string }) {
     setKeys(new Set());
     setAll(false);
   }, [key, page]);
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  const recount = (): void => {
-    timer.current ??= setTimeout(() => {
-      timer.current = undefined;
-      setRound((before) => before + 1);
-    }, RECOUNT_MS);
-  };
-  useLive([source === undefined ? '/alarms/*' : `/alarms/${source}`], {
+  const recount = useSoon(() => setRound((before) => before + 1));
+  const isDenied = useLive([source === undefined ? '/alarms/*' : `/alarms/${source}`], {
     onMessages: (messages) => {
       for (const message of messages) {
         const change = changeOf(message);
@@ -213,6 +206,7 @@ export function AlarmList({ source }: { readonly source?: string }) {
       recount();
     },
   });
+  usePoll(LOOK_MS, isDenied ? list.look : undefined);
   const rows = list.data ?? [];
   const show = (alarms: readonly Alarm[]): void => {
     for (const alarm of alarms) list.take(alarm.id, alarm, false);

@@ -1,6 +1,7 @@
 /** One alarm: what it says, what was done to it, and its JSON. */
 import { useAction, useLoaded } from '../../core/api/request.ts';
 import { useLive } from '../../core/live/live.ts';
+import { useSoon } from '../../core/live/pace.ts';
 import { href } from '../../core/route.ts';
 import type { ScreenProps } from '../../core/route.ts';
 import { ALARM_STATUSES, readAlarmText } from '../../core/server/alarm.ts';
@@ -85,31 +86,28 @@ export default function AlarmScreen({ params }: ScreenProps) {
   const id = params['id'];
   const loaded = useLoaded((signal) => readAlarmText(id, signal), [id]);
   const alarm = loaded.data === undefined ? undefined : (JSON.parse(loaded.data) as AlarmWithHistory);
+  const reload = useSoon(loaded.reload);
   useLive(alarm === undefined ? [] : [`/alarms/${alarm.source.id}`], {
     onMessages: (messages) =>
-      messages.some(({ data }) => (data as { data?: { id?: string } } | undefined)?.data?.id === id) && loaded.reload(),
+      messages.some(({ data }) => (data as { data?: { id?: string } } | undefined)?.data?.id === id) && reload(),
     onGap: loaded.reload,
   });
   const change = useAction(async (status: AlarmStatus) => {
     if (alarm !== undefined) await changeAlarms([alarm], status, loaded.reload);
   });
   const crumbs = [{ text: words.title, href: href('/alarms') }];
-  if (loaded.error !== undefined)
+  const { error } = loaded;
+  const fault = error && <Fault error={error} retry={loaded.reload} />;
+  if (alarm === undefined || loaded.data === undefined || error?.status === 404)
     return (
       <Page title={words.one} crumbs={crumbs}>
-        {loaded.error.status === 404 ? (
+        {error?.status === 404 ? (
           <Empty title={words.gone}>
-            <p>{loaded.error.message}</p>
+            <p>{error.message}</p>
           </Empty>
         ) : (
-          <Fault error={loaded.error} retry={loaded.reload} />
+          (fault ?? <Loading />)
         )}
-      </Page>
-    );
-  if (alarm === undefined || loaded.data === undefined)
-    return (
-      <Page title={words.one} crumbs={crumbs}>
-        <Loading />
       </Page>
     );
   return (
@@ -135,6 +133,7 @@ export default function AlarmScreen({ params }: ScreenProps) {
         </>
       }
     >
+      {fault}
       <FormFault error={change.error} />
       <div class="columns">
         <div>

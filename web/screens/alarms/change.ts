@@ -1,6 +1,7 @@
 /** Acknowledging, clearing and reactivating alarms, one or many, each with its way back. */
 import { ApiError } from '../../core/api/error.ts';
 import { workOnMany } from '../../core/api/many.ts';
+import { BY_OBJECT } from '../../core/api/rights.ts';
 import { notify, notifyUndoable } from '../../core/notices.ts';
 import {
   ALARM_STATUSES,
@@ -16,8 +17,7 @@ import { words as alarmWords } from './text.ts';
 const WAIT_MS = 60_000;
 const POLL_MS = 500;
 
-/** Holders may change alarms; owners of the source may too, which the server decides. */
-export const ALARM_ADMIN = ['ROLE_ALARM_ADMIN'];
+export const ALARM_ADMIN = ['ROLE_ALARM_ADMIN', BY_OBJECT];
 
 const changedMeanwhile = (): ApiError =>
   new ApiError({ status: 409, error: '', message: alarmWords().changedMeanwhile, method: 'PUT', url: '' });

@@ -17,7 +17,7 @@ import { CopyAs } from '../../parts/copy.tsx';
 import { userWithTenant } from '../../parts/device/page.tsx';
 import { FilterBar, SlowTextField } from '../../parts/filter-bar.tsx';
 import { ListPage } from '../../parts/list-page.tsx';
-import { useList } from '../../parts/list.ts';
+import { LOOK_MS, useList } from '../../parts/list.ts';
 import { Page } from '../../parts/page.tsx';
 import { QueryField } from '../../parts/query-field.tsx';
 import { sortOf, sortText } from '../../parts/table.tsx';
@@ -54,8 +54,6 @@ export function deviceQuery({ name, type, q, sort }: Pick<State, 'name' | 'type'
   return `$filter=${parts.length === 0 ? 'has(c8y_IsDevice)' : parts.join(' and ')}${orderBy}`;
 }
 
-/** The server has no channel for devices that match: how many came is asked for while the page is seen. */
-const NEW_POLL_MS = 5_000;
 const LONG_AGO = '1970-01-01T00:00:00.000Z';
 
 /** When the newest device was made that matches. */
@@ -66,11 +64,11 @@ async function newestTime(filter: string, signal: AbortSignal): Promise<string> 
   return managedObjects[0]?.creationTime ?? LONG_AGO;
 }
 
-/** How many devices that match came since the list was read. @param round another one for each reading. */
+/** How many devices that match came since the list was read: the server has no channel for them. @param round another one for each reading. */
 function useNewCount(filter: string, round: number): number {
   const [tick, setTick] = useState(0);
   const since = useLoaded((signal) => newestTime(filter, signal), [filter, round]);
-  usePoll(NEW_POLL_MS, since.data === undefined ? undefined : () => setTick((before) => before + 1));
+  usePoll(LOOK_MS, since.data === undefined ? undefined : () => setTick((before) => before + 1));
   const key = `${filter} ${since.data}`;
   const counted = useLoaded(
     tick === 0 || since.data === undefined
@@ -120,7 +118,7 @@ export default function Devices() {
     setRound((before) => before + 1);
     list.reload();
   };
-  useLive(
+  const isDenied = useLive(
     (list.data ?? []).map(({ id }) => `/managedobjects/${id}`),
     {
       onMessages: (messages) => {
@@ -141,6 +139,7 @@ export default function Devices() {
       onGap: reload,
     },
   );
+  usePoll(LOOK_MS, isDenied ? list.look : undefined);
   const chosen = chosenColumns(state.cols, preferences.value.deviceColumns);
   const columns = useMemo(() => columnsOf(chosen, words), [chosen.join(), words]);
   const hasFilters = name !== '' || type !== '' || q !== '';

@@ -1,5 +1,6 @@
 /** Events with their filters: past ones in pages, or the stream. */
 import { useMemo } from 'preact/hooks';
+import { usePoll } from '../../core/api/poll.ts';
 import { changeOf, useLive } from '../../core/live/live.ts';
 import { countEvents, eventsPath, listEvents } from '../../core/server/event.ts';
 import type { DeviceEvent, EventFilter } from '../../core/server/event.ts';
@@ -10,7 +11,7 @@ import { userWithTenant } from '../../parts/device/page.tsx';
 import { SelectField } from '../../parts/fields.tsx';
 import { FilterBar, SlowTextField } from '../../parts/filter-bar.tsx';
 import { ListPage } from '../../parts/list-page.tsx';
-import { useList } from '../../parts/list.ts';
+import { LOOK_MS, useList } from '../../parts/list.ts';
 import { TimeRangeField } from '../../parts/time-range.tsx';
 import { eventColumns } from './columns.tsx';
 import { EventStream, matches } from './stream.tsx';
@@ -44,7 +45,7 @@ function Past({ filter, hasSource, page, onPage, hasFilters, onClear }: PastProp
     page,
     inputs: [JSON.stringify(filter)],
   });
-  useLive([source === '' ? '/events/*' : `/events/${source}`], {
+  const isDenied = useLive([source === '' ? '/events/*' : `/events/${source}`], {
     onMessages: (messages) => {
       for (const message of messages) {
         const change = changeOf(message);
@@ -56,6 +57,7 @@ function Past({ filter, hasSource, page, onPage, hasFilters, onClear }: PastProp
     },
     onGap: list.reload,
   });
+  usePoll(LOOK_MS, isDenied ? list.look : undefined);
   const columns = useMemo(() => eventColumns(words, hasSource), [words, hasSource]);
   return (
     <ListPage

@@ -1,16 +1,20 @@
 /** Groups of the inventory: static ones with links, dynamic ones with a query. */
 import { api, got } from '../../core/api/api.ts';
+import { BY_OBJECT } from '../../core/api/rights.ts';
 import { sendRaw } from '../../core/api/send.ts';
 import { href } from '../../core/route.ts';
 import { addChildren, childrenAmong, listChildren, removeChildren } from '../../core/server/children.ts';
 import type { ChildKind } from '../../core/server/children.ts';
-import { listObjects, nameOf, readObject } from '../../core/server/managed-object.ts';
+import { listObjects, nameOf, quoted, readObject } from '../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../core/server/managed-object.ts';
 import { hasTime, offerUndo } from '../../core/api/undo.ts';
 import type { TreeNode } from '../../parts/object-tree.tsx';
 
-export const INVENTORY_ADMIN = ['ROLE_INVENTORY_ADMIN', 'ROLE_MANAGED_OBJECT_ADMIN'];
-export const INVENTORY_CREATE = [...INVENTORY_ADMIN, 'ROLE_INVENTORY_CREATE', 'ROLE_MANAGED_OBJECT_CREATE'];
+const ADMIN = ['ROLE_INVENTORY_ADMIN', 'ROLE_MANAGED_OBJECT_ADMIN'];
+export const INVENTORY_ADMIN = [...ADMIN, BY_OBJECT];
+/** For objects that are below none. */
+export const INVENTORY_CREATE = [...ADMIN, 'ROLE_INVENTORY_CREATE', 'ROLE_MANAGED_OBJECT_CREATE'];
+export const INVENTORY_CREATE_BELOW = [...INVENTORY_CREATE, BY_OBJECT];
 
 /** Groups that are below none. */
 export const ROOT_GROUPS = "(type eq 'c8y_DeviceGroup' or has(c8y_IsDynamicGroup))";
@@ -30,7 +34,7 @@ export function memberQuery(query: string, name: string): string {
   ];
   const parts = [
     ...(filter.trim() === '' ? [] : [/\sor\s/i.test(filter) ? `(${filter.trim()})` : filter.trim()]),
-    ...(name === '' ? [] : [`name eq '${name.replaceAll("'", "''")}*'`]),
+    ...(name === '' ? [] : [`name eq ${quoted(`${name}*`)}`]),
   ];
   return `$filter=${parts.length === 0 ? 'has(c8y_IsDevice)' : parts.join(' and ')}`;
 }

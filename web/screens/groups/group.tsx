@@ -3,6 +3,7 @@ import { FolderPlus, Pencil, Trash2 } from 'lucide';
 import { useState } from 'preact/hooks';
 import { useLoaded } from '../../core/api/request.ts';
 import { useLive } from '../../core/live/live.ts';
+import { useSoon } from '../../core/live/pace.ts';
 import { href } from '../../core/route.ts';
 import type { ScreenProps } from '../../core/route.ts';
 import { nameOf, readObject } from '../../core/server/managed-object.ts';
@@ -16,7 +17,7 @@ import { With } from '../../parts/states.tsx';
 import { CreateGroup, DeleteGroup, RenameGroup } from './dialogs.tsx';
 import {
   INVENTORY_ADMIN,
-  INVENTORY_CREATE,
+  INVENTORY_CREATE_BELOW,
   belowGroup,
   isDynamic,
   memberQuery,
@@ -35,7 +36,8 @@ export default function Group({ params }: ScreenProps) {
   const loaded = useLoaded((signal) => readObject(id, signal), [id]);
   const [round, setRound] = useState(0);
   const roots = useLoaded(rootGroups, [round]);
-  useLive([`/managedobjects/${id}`], { onMessages: loaded.reload, onGap: loaded.reload });
+  const reload = useSoon(loaded.reload);
+  useLive([`/managedobjects/${id}`], { onMessages: reload, onGap: reload });
   const changed = (): void => setRound((before) => before + 1);
   const group = loaded.data?.id === id ? loaded.data : undefined;
   return (
@@ -48,7 +50,7 @@ export default function Group({ params }: ScreenProps) {
           {group && (
             <>
               {!isDynamic(group) && (
-                <Button icon={FolderPlus} roles={INVENTORY_CREATE} onClick={() => setOpen('create')}>
+                <Button icon={FolderPlus} roles={INVENTORY_CREATE_BELOW} onClick={() => setOpen('create')}>
                   {words.createBelow}
                 </Button>
               )}

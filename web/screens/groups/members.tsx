@@ -2,6 +2,7 @@
 import { Plus, Unlink } from 'lucide';
 import { useMemo, useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
+import { usePoll } from '../../core/api/poll.ts';
 import { useAction } from '../../core/api/request.ts';
 import { changeOf, useLive } from '../../core/live/live.ts';
 import { countChildren, listChildren, removeChildren } from '../../core/server/children.ts';
@@ -13,7 +14,7 @@ import { ConnectionState, connectionOf } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
 import { FilterBar, SlowTextField } from '../../parts/filter-bar.tsx';
 import { ListPage } from '../../parts/list-page.tsx';
-import { useList } from '../../parts/list.ts';
+import { LOOK_MS, useList } from '../../parts/list.ts';
 import { Section } from '../../parts/page.tsx';
 import { FormFault } from '../../parts/states.tsx';
 import type { Column } from '../../parts/table.tsx';
@@ -70,7 +71,7 @@ export function Members(props: MembersProps) {
     page,
     inputs: [parent, kind, filter, found],
   });
-  useLive(
+  const isDenied = useLive(
     (list.data ?? []).map(({ id }) => `/managedobjects/${id}`),
     {
       onMessages: (messages) => {
@@ -84,6 +85,7 @@ export function Members(props: MembersProps) {
       onGap: list.reload,
     },
   );
+  usePoll(LOOK_MS, isDenied ? list.look : undefined);
   const reload = (): void => {
     list.reload();
     onChanged();

@@ -1,10 +1,12 @@
 /** The start page: is the server well, what happened last; without devices it is the way to the first one. */
 import { CircleCheck, CircleX } from 'lucide';
 import { api, got } from '../../core/api/api.ts';
+import { usePoll } from '../../core/api/poll.ts';
 import { useLoaded } from '../../core/api/request.ts';
 import type { Loaded } from '../../core/api/request.ts';
 import { sendRaw } from '../../core/api/send.ts';
 import { useLive } from '../../core/live/live.ts';
+import { useSoon } from '../../core/live/pace.ts';
 import { href } from '../../core/route.ts';
 import { countObjects } from '../../core/server/managed-object.ts';
 import { numberText } from '../../core/text/language.ts';
@@ -18,6 +20,7 @@ import { Time } from '../../parts/time.tsx';
 import { words as homeWords } from './text.ts';
 
 const RECENT = 5;
+const POLL_MS = 10_000;
 const DEVICES = { fragmentType: 'c8y_IsDevice' };
 
 interface Recent {
@@ -134,12 +137,21 @@ export default function Home() {
   const counts = useLoaded(countAlarms, []);
   const alarms = useLoaded((signal) => readRecent('/alarm/alarms?', 'alarms', signal), []);
   const events = useLoaded((signal) => readRecent('/event/events?', 'events', signal), []);
-  const reloadAlarms = (): void => {
+  const reloadAlarms = useSoon(() => {
     alarms.reload();
     counts.reload();
-  };
-  useLive(['/alarms/*'], { onMessages: reloadAlarms, onGap: reloadAlarms });
-  useLive(['/events/*'], { onMessages: events.reload, onGap: events.reload });
+  });
+  const reloadEvents = useSoon(events.reload);
+  const isPolled = [
+    useLive(['/alarms/*'], { onMessages: reloadAlarms, onGap: reloadAlarms }),
+    useLive(['/events/*'], { onMessages: reloadEvents, onGap: reloadEvents }),
+  ].some(Boolean);
+  usePoll(POLL_MS, () => {
+    health.reload();
+    if (!isPolled) return;
+    reloadAlarms();
+    reloadEvents();
+  });
   return (
     <Page title={words.title}>
       {devices.data === 0 && <FirstSteps />}

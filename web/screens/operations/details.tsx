@@ -4,6 +4,7 @@ import { api, got } from '../../core/api/api.ts';
 import { useAction, useLoaded } from '../../core/api/request.ts';
 import { sendRaw } from '../../core/api/send.ts';
 import { changeOf, useLive } from '../../core/live/live.ts';
+import { useSoon } from '../../core/live/pace.ts';
 import { notify } from '../../core/notices.ts';
 import { href } from '../../core/route.ts';
 import { Button } from '../../parts/button.tsx';
@@ -88,9 +89,10 @@ export function OperationDetails({ id, onClose }: OperationDetailsProps) {
     [id],
   );
   const deviceId = loaded.data?.operation.deviceId;
+  const reload = useSoon(loaded.reload);
   useLive(deviceId === undefined ? [] : [`/operations/${deviceId}`], {
     onMessages: (messages) => {
-      if (messages.some((message) => (changeOf(message)?.data as Operation | undefined)?.id === id)) loaded.reload();
+      if (messages.some((message) => (changeOf(message)?.data as Operation | undefined)?.id === id)) reload();
     },
     onGap: loaded.reload,
   });

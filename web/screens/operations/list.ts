@@ -1,6 +1,7 @@
 /** A list of operations that stays as the server has it: status changes in place, new ones wait or are shown at once. */
+import { usePoll } from '../../core/api/poll.ts';
 import { changeOf, useLive } from '../../core/live/live.ts';
-import { useList } from '../../parts/list.ts';
+import { LOOK_MS, useList } from '../../parts/list.ts';
 import type { List } from '../../parts/list.ts';
 import { countOperations, listOperations } from './operation.ts';
 import type { Operation, OperationFilter } from './operation.ts';
@@ -22,7 +23,7 @@ export function useOperations(filter: OperationFilter, page: number): List<Opera
     page,
     inputs: [JSON.stringify(filter)],
   });
-  useLive([`/operations/${filter.deviceId ?? '*'}`], {
+  const isDenied = useLive([`/operations/${filter.deviceId ?? '*'}`], {
     onMessages: (messages) => {
       let isReloadWanted = false;
       for (const message of messages) {
@@ -40,5 +41,6 @@ export function useOperations(filter: OperationFilter, page: number): List<Opera
     },
     onGap: list.reload,
   });
+  usePoll(LOOK_MS, isDenied ? list.look : undefined);
   return list;
 }

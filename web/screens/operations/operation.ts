@@ -1,6 +1,7 @@
 /** Operations of the API, as the screens of this folder read and make them. */
 import { api, got } from '../../core/api/api.ts';
 import { ApiError } from '../../core/api/error.ts';
+import { BY_OBJECT } from '../../core/api/rights.ts';
 import { PAGE_SIZE } from '../../core/server/managed-object.ts';
 
 export const STATUSES = ['PENDING', 'EXECUTING', 'SUCCESSFUL', 'FAILED'] as const;
@@ -18,7 +19,7 @@ export interface Operation extends Readonly<Record<string, unknown>> {
 }
 
 /** Roles that create and cancel operations, and those that read them. */
-export const CONTROL = ['ROLE_DEVICE_CONTROL_ADMIN'];
+export const CONTROL = ['ROLE_DEVICE_CONTROL_ADMIN', BY_OBJECT];
 export const CONTROL_READ = ['ROLE_DEVICE_CONTROL_READ'];
 
 /** Members of every operation; another one is the command. */

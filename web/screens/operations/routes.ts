@@ -1,7 +1,7 @@
 /** Operations of all devices, and bulk operations. */
 import { SendHorizontal } from 'lucide';
 import type { RouteEntry } from '../../core/route.ts';
-import { CONTROL_READ } from './operation.ts';
+import { CONTROL, CONTROL_READ } from './operation.ts';
 import { words } from './text.ts';
 
 export const operationRoutes: readonly RouteEntry[] = [
@@ -11,6 +11,6 @@ export const operationRoutes: readonly RouteEntry[] = [
     load: () => import('./all.tsx'),
     nav: { section: 'devices', order: 20, icon: SendHorizontal },
     keys: 'g o',
-    roles: [...CONTROL_READ, 'ROLE_DEVICE_CONTROL_ADMIN'],
+    roles: [...CONTROL_READ, ...CONTROL],
   },
 ];

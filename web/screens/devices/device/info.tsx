@@ -3,6 +3,7 @@ import { Pencil, RotateCw, Trash2 } from 'lucide';
 import { useLocation } from 'preact-iso';
 import { useState } from 'preact/hooks';
 import { api, got } from '../../../core/api/api.ts';
+import { changedMeanwhile } from '../../../core/api/error.ts';
 import { useAction, useLoaded } from '../../../core/api/request.ts';
 import { notify } from '../../../core/notices.ts';
 import { href } from '../../../core/route.ts';
@@ -21,9 +22,9 @@ import { CheckField, Form, TextArea, TextField } from '../../../parts/fields.tsx
 import { Section } from '../../../parts/page.tsx';
 import { FormFault, With } from '../../../parts/states.tsx';
 import { Time } from '../../../parts/time.tsx';
+import { INVENTORY_ADMIN } from '../../groups/group-object.ts';
+import { CONTROL } from '../../operations/operation.ts';
 import { words as deviceWords } from '../text.ts';
-
-const ADMIN = ['ROLE_INVENTORY_ADMIN', 'ROLE_MANAGED_OBJECT_ADMIN'];
 
 async function change(id: string, body: Readonly<Record<string, unknown>>): Promise<ManagedObject> {
   const call = api.PUT('/inventory/managedObjects/{id}', { params: { path: { id } }, body: body as never });
@@ -34,21 +35,27 @@ const textOf = (value: unknown): string => (value === undefined || value === nul
 
 function Edit({ device, onChanged, onClose }: DeviceContent & { readonly onClose: () => void }) {
   const words = deviceWords();
+  // As it was when the editing began: live changes come in meanwhile.
+  const [before] = useState(device);
   const [name, setName] = useState(textOf(device.name));
   const [type, setType] = useState(textOf(device.type));
   const [notes, setNotes] = useState(textOf(device['c8y_Notes']));
   const save = useAction(async () => {
-    const before = { name: device.name ?? null, type: device.type ?? null, c8y_Notes: device['c8y_Notes'] ?? null };
-    const changed = await change(device.id, {
-      name,
-      type: type === '' ? null : type,
-      c8y_Notes: notes === '' ? null : notes,
-    });
-    onChanged(changed);
-    offerUndo(words.changed(name), {
-      isAsLeft: hasTime(() => readObject(device.id), changed),
-      run: async () => onChanged(await change(device.id, before)),
-    });
+    const told: Readonly<Record<string, string>> = { name, type, c8y_Notes: notes };
+    const names = Object.keys(told).filter((member) => told[member] !== textOf(before[member]));
+    const bodyOf = (values: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+      Object.fromEntries(names.map((member) => [member, values[member] || null]));
+    if (names.length > 0) {
+      const now = await readObject(device.id);
+      if (names.some((member) => textOf(now[member]) !== textOf(before[member])))
+        throw changedMeanwhile(common().changedMeanwhile);
+      const changed = await change(device.id, bodyOf(told));
+      onChanged(changed);
+      offerUndo(words.changed(name), {
+        isAsLeft: hasTime(() => readObject(device.id), changed),
+        run: async () => onChanged(await change(device.id, bodyOf(before))),
+      });
+    }
     onClose();
   });
   return (
@@ -213,19 +220,14 @@ function Info({ device, onChanged }: DeviceContent) {
         actions={
           <>
             {supportedOperations(device).includes('c8y_Restart') && (
-              <Button
-                icon={RotateCw}
-                roles={['ROLE_DEVICE_CONTROL_ADMIN']}
-                isBusy={restart.isRunning}
-                onClick={() => void restart.run()}
-              >
+              <Button icon={RotateCw} roles={CONTROL} isBusy={restart.isRunning} onClick={() => void restart.run()}>
                 {words.restart}
               </Button>
             )}
-            <Button icon={Pencil} roles={ADMIN} onClick={() => setOpen('edit')}>
+            <Button icon={Pencil} roles={INVENTORY_ADMIN} onClick={() => setOpen('edit')}>
               {words.edit}
             </Button>
-            <Button icon={Trash2} kind="danger" roles={ADMIN} onClick={() => setOpen('remove')}>
+            <Button icon={Trash2} kind="danger" roles={INVENTORY_ADMIN} onClick={() => setOpen('remove')}>
               {words.remove}
             </Button>
           </>

@@ -8,10 +8,9 @@ import { DevicePage } from '../../../parts/device/page.tsx';
 import type { DeviceContent } from '../../../parts/device/page.tsx';
 import { JsonView } from '../../../parts/json.tsx';
 import { With } from '../../../parts/states.tsx';
+import { INVENTORY_ADMIN } from '../../groups/group-object.ts';
 import { words as deviceWords } from '../text.ts';
 import { RawEditor, readText } from './raw-editor.tsx';
-
-const ADMIN = ['ROLE_INVENTORY_ADMIN', 'ROLE_MANAGED_OBJECT_ADMIN'];
 
 function Raw({ device, onChanged }: DeviceContent) {
   const words = deviceWords();
@@ -27,7 +26,7 @@ function Raw({ device, onChanged }: DeviceContent) {
         <p class="muted">{words.rawHint}</p>
         <Button
           icon={Pencil}
-          roles={ADMIN}
+          roles={INVENTORY_ADMIN}
           blocked={loaded.data === undefined ? words.rawHint : undefined}
           onClick={() => setEdited(loaded.data)}
         >

@@ -1,7 +1,9 @@
 /** Bulk operations with their progress, live. */
 import { Ban, Layers, List, RotateCcw } from 'lucide';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
+import { usePoll } from '../../../core/api/poll.ts';
 import { useLive } from '../../../core/live/live.ts';
+import { useSoon } from '../../../core/live/pace.ts';
 import { notify } from '../../../core/notices.ts';
 import { href } from '../../../core/route.ts';
 import { flagParameter, numberParameter, useUrlState } from '../../../core/url-state.ts';
@@ -12,7 +14,7 @@ import { userWithTenant } from '../../../parts/device/page.tsx';
 import { Confirm } from '../../../parts/dialog.tsx';
 import { CheckField } from '../../../parts/fields.tsx';
 import { ListPage } from '../../../parts/list-page.tsx';
-import { useList } from '../../../parts/list.ts';
+import { LOOK_MS, useList } from '../../../parts/list.ts';
 import { Page } from '../../../parts/page.tsx';
 import type { Column } from '../../../parts/table.tsx';
 import { Time } from '../../../parts/time.tsx';
@@ -24,8 +26,6 @@ import { words as bulkWords } from './text.ts';
 import type { BulkTexts } from './text.ts';
 
 const SHAPE = { cancelled: flagParameter, page: numberParameter(1, { minimum: 1 }) };
-/** Operations may end by the thousand: progress is asked for once in this time. */
-const PROGRESS_MS = 2_000;
 
 function Progress({ bulk }: { readonly bulk: Bulk }) {
   const { successful, failed, all } = bulk.progress;
@@ -109,15 +109,10 @@ export default function BulkOperations() {
     page,
     inputs: [cancelled],
   });
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  const soon = (): void => {
-    timer.current ??= setTimeout(() => {
-      timer.current = undefined;
-      list.reload();
-    }, PROGRESS_MS);
-  };
-  useEffect(() => () => clearTimeout(timer.current), []);
-  useLive(['/operations/*'], { onMessages: soon, onGap: list.reload });
+  // Operations may end by the thousand.
+  const reload = useSoon(list.reload);
+  const isDenied = useLive(['/operations/*'], { onMessages: reload, onGap: reload });
+  usePoll(LOOK_MS, isDenied ? list.reload : undefined);
   const columns = useMemo(() => columnsOf(words, setCancelling), [words]);
   return (
     <Page

@@ -4,6 +4,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { api, got } from '../../../core/api/api.ts';
 import { useLoaded } from '../../../core/api/request.ts';
 import { useLive } from '../../../core/live/live.ts';
+import { useSoon } from '../../../core/live/pace.ts';
 import { SERVER_URL } from '../../../core/places.ts';
 import { listObjects, nameOf, quoted } from '../../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../../core/server/managed-object.ts';
@@ -75,10 +76,8 @@ export function Snapshots({ device, type }: { readonly device: ManagedObject; re
   const words = tabWords();
   const loaded = useLoaded((signal) => snapshotsOf(device, type, signal), [device.id, type]);
   // The file comes after its event; the operation that asked for it ends last.
-  useLive([`/events/${device.id}`, `/operations/${device.id}`], {
-    onMessages: loaded.reload,
-    onGap: loaded.reload,
-  });
+  const reload = useSoon(loaded.reload);
+  useLive([`/events/${device.id}`, `/operations/${device.id}`], { onMessages: reload, onGap: reload });
   const [open, setOpen] = useState<Snapshot>();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [isComparing, setComparing] = useState(false);

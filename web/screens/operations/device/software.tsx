@@ -194,6 +194,7 @@ function Software({ device }: { readonly device: ManagedObject }) {
             changedCount: 0,
             showNew: loaded.reload,
             take: () => undefined,
+            look: () => undefined,
           }}
           columns={columns}
           keyOf={packageKey}
