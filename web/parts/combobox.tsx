@@ -29,13 +29,15 @@ export interface ComboboxProps {
 export function Combobox(props: ComboboxProps) {
   const { label, value, onInput, onChoose, suggestions, hint, error } = props;
   const [isOpen, setOpen] = useState(false);
-  const [chosen, setChosen] = useState(-1);
+  /** Its key: the list may change below it. */
+  const [chosenKey, setChosen] = useState<string>();
+  const chosen = suggestions.findIndex(({ key }) => key === chosenKey);
   const input = useRef<HTMLInputElement>(null);
   const id = useId();
   const isShown = isOpen && suggestions.length > 0;
   const take = (suggestion: Suggestion | undefined): void => {
     setOpen(false);
-    setChosen(-1);
+    setChosen(undefined);
     onChoose(suggestion);
     input.current?.focus();
   };
@@ -44,10 +46,8 @@ export function Combobox(props: ComboboxProps) {
       event.preventDefault();
       setOpen(true);
       const count = suggestions.length;
-      if (count > 0)
-        setChosen((before) =>
-          event.key === 'ArrowDown' ? (before + 1) % count : (Math.max(before, 0) - 1 + count) % count,
-        );
+      const next = event.key === 'ArrowDown' ? chosen + 1 : Math.max(chosen, 0) - 1 + count;
+      if (count > 0) setChosen(suggestions[next % count].key);
     } else if (event.key === 'Enter') {
       event.preventDefault();
       take(isShown ? suggestions[chosen] : undefined);
@@ -83,7 +83,7 @@ export function Combobox(props: ComboboxProps) {
           aria-autocomplete="list"
           onInput={(event) => {
             setOpen(true);
-            setChosen(-1);
+            setChosen(undefined);
             onInput(event.currentTarget.value, event.currentTarget.selectionStart ?? event.currentTarget.value.length);
           }}
           onKeyDown={onKey}

@@ -1,7 +1,7 @@
 /** Sends a file and says how much of it has gone: `fetch` does not tell. */
 import { SERVER_URL } from '../places.ts';
 import { ApiError, refusalOf } from './error.ts';
-import { sessionHeaders } from './session.ts';
+import { askForLogin, sessionHeaders } from './session.ts';
 
 const parsed = (text: string): unknown => {
   try {
@@ -14,7 +14,8 @@ const parsed = (text: string): unknown => {
 
 /**
  * @param path of the API with its query. @param onProgress gets the share that has gone, 0 to 1.
- * @returns the answer, parsed where it is JSON. @throws ApiError; a file is not sent again after a login.
+ * @returns the answer, parsed where it is JSON. @throws ApiError. A 401 opens the login, and
+ * the file is sent again after it.
  */
 export function upload(path: string, body: FormData | Blob, onProgress: (share: number) => void): Promise<unknown> {
   return new Promise((resolve, reject) => {
@@ -29,6 +30,7 @@ export function upload(path: string, body: FormData | Blob, onProgress: (share: 
     request.onload = () => {
       const content = parsed(request.responseText);
       if (request.status >= 200 && request.status < 300) resolve(content);
+      else if (request.status === 401) void askForLogin().then(() => resolve(upload(path, body, onProgress)));
       else reject(new ApiError(refusalOf(request.status, content, told)));
     };
     request.onerror = () => reject(new ApiError({ status: 0, error: '', message: '', ...told }));

@@ -109,17 +109,18 @@ export async function logInByBasic({ name, password, code }: Credentials): Promi
 }
 
 /**
- * Loads who is logged in, then lets go on what waited. Another user than before gets a fresh page, with Basic one that asks
+ * Loads who is logged in, then lets go on what waited. Another user than before, or that of another tenant, gets a fresh page, with Basic one that asks
  * for the login again.
  */
 async function enter(): Promise<void> {
-  const before = user.peek()?.userName;
+  const before = user.peek();
   const headers = sessionHeaders();
   const [entered, own] = await Promise.all([
     plainRequest('/user/currentUser', { headers }) as Promise<CurrentUser>,
     plainRequest('/tenant/currentTenant', { headers }) as Promise<CurrentTenant>,
   ]);
-  if (before !== undefined && before !== entered.userName) return location.reload();
+  const isOther = before?.userName !== entered.userName || tenant.peek()?.name !== own.name;
+  if (before !== undefined && isOther) return location.reload();
   take(entered, own);
   loginDone();
 }

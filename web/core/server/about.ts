@@ -18,9 +18,9 @@ export interface About {
 }
 
 /** @returns undefined of a server that does not say it. @throws ApiError. */
-export async function readAbout(signal: AbortSignal): Promise<About | undefined> {
+export async function readAbout(signal?: AbortSignal): Promise<About | undefined> {
   try {
-    return (await (await sendRaw('/millrace/about', { signal })).json()) as About;
+    return (await (await sendRaw('/millrace/about', signal === undefined ? {} : { signal })).json()) as About;
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return undefined;
     throw error;

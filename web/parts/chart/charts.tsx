@@ -46,16 +46,21 @@ export function Charts({ view, refs, nameOf, interval, isTable, alarms = [], onZ
   const syncKey = useId();
   return (
     <With loaded={view.loaded}>
-      {(data) => {
+      {({ points: read, failed }) => {
         const all = refs.flatMap((ref, style): ChartSeries[] => {
           const key = seriesKey(ref);
-          const points = data.get(key);
+          const points = read.get(key);
           return points === undefined ? [] : [{ key, name: nameOf(ref), data: points, style }];
         });
         const groups = groupsOf(all);
         const height = groups.length > LINES_MAX ? SMALL_HEIGHT : groups.length === 1 ? SINGLE_HEIGHT : CHART_HEIGHT;
         return (
           <div class={groups.length > LINES_MAX ? 'charts charts-small' : 'charts'}>
+            {failed.map(({ ref, error }) => (
+              <p key={seriesKey(ref)} class="fault-text" role="alert">
+                {`${nameOf(ref)}: ${error.message}`}
+              </p>
+            ))}
             {groups.map(({ unit, series }) => {
               const label = series.map(({ name }) => name).join(', ');
               return isTable ? (

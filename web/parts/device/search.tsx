@@ -1,11 +1,9 @@
 /** A field that finds a device by the beginning of its name, or by its id. */
-import { useEffect, useState } from 'preact/hooks';
-import { useLoaded } from '../../core/api/request.ts';
+import { useSearch } from '../../core/api/search.ts';
 import { listObjects, nameOf, quoted } from '../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../core/server/managed-object.ts';
 import { Combobox } from '../combobox.tsx';
 
-const DEBOUNCE_MS = 80;
 const SHOWN_MAX = 8;
 
 export interface DeviceSearchProps {
@@ -14,31 +12,26 @@ export interface DeviceSearchProps {
   readonly onChoose: (device: ManagedObject) => void;
 }
 
+async function find(text: string, signal: AbortSignal): Promise<readonly ManagedObject[]> {
+  const name = `name eq ${quoted(`${text}*`)}`;
+  const filter = /^\d+$/.test(text) ? `(${name} or id eq ${quoted(text)})` : name;
+  return (await listObjects({ q: `$filter=${filter}` }, 1, signal)).slice(0, SHOWN_MAX);
+}
+
 export function DeviceSearch({ label, placeholder, onChoose }: DeviceSearchProps) {
-  const [typed, setTyped] = useState('');
-  const [asked, setAsked] = useState('');
-  useEffect(() => {
-    const timer = setTimeout(() => setAsked(typed.trim()), DEBOUNCE_MS);
-    return () => clearTimeout(timer);
-  }, [typed]);
-  const found = useLoaded(
-    asked === ''
-      ? undefined
-      : async (signal) => {
-          const name = `name eq ${quoted(`${asked}*`)}`;
-          const filter = /^\d+$/.test(asked) ? `(${name} or id eq ${quoted(asked)})` : name;
-          return (await listObjects({ q: `$filter=${filter}` }, 1, signal)).slice(0, SHOWN_MAX);
-        },
-    [asked],
-  );
-  const devices = asked === '' ? [] : (found.data ?? []);
+  const search = useSearch(find, () => devices.length === 1 && choose(devices[0]));
+  const devices = search.found ?? [];
+  const choose = (device: ManagedObject): void => {
+    search.setTyped('');
+    onChoose(device);
+  };
   return (
     <Combobox
       label={label}
-      value={typed}
-      onInput={setTyped}
+      value={search.typed}
+      onInput={search.setTyped}
       placeholder={placeholder ?? ''}
-      error={found.error?.message}
+      error={search.error?.message}
       suggestions={devices.map((device) => ({
         key: device.id,
         value: nameOf(device),
@@ -49,12 +42,9 @@ export function DeviceSearch({ label, placeholder, onChoose }: DeviceSearchProps
         ),
       }))}
       onChoose={(suggestion) => {
-        const device =
-          devices.find(({ id }) => id === suggestion?.key) ?? (devices.length === 1 ? devices[0] : undefined);
-        if (device === undefined) return;
-        setTyped('');
-        setAsked('');
-        onChoose(device);
+        const device = devices.find(({ id }) => id === suggestion?.key);
+        if (device === undefined) search.takeFirst();
+        else choose(device);
       }}
     />
   );

@@ -95,7 +95,7 @@ export default function Explore() {
   };
   const save = (): void => {
     const shown = refs.flatMap((ref, style) => {
-      const data = view.loaded.data?.get(seriesKey(ref));
+      const data = view.loaded.data?.points.get(seriesKey(ref));
       return data === undefined ? [] : [{ key: seriesKey(ref), name: labelOf(ref), data, style }];
     });
     saveFile('explorer.csv', new Blob([shownCsv(shown)], { type: 'text/csv' }));

@@ -52,8 +52,8 @@ export function AddMembers({ parent, kind, onDone, onClose }: AddMembersProps) {
   const filter = `$filter=${[...base, ...conditions].join(' and ')}`;
   const found = useLoaded((signal) => listObjects({ query: filter }, 1, signal), [filter]);
   const counted = useLoaded((signal) => countObjects({ query: filter }, signal), [filter]);
-  const add = useAction(async (ids: readonly string[]) => {
-    const wanted = ids.filter((id) => id !== parent);
+  const add = useAction(async (chosen: readonly string[] | undefined) => {
+    const wanted = (chosen ?? (await idsOf(filter))).filter((id) => id !== parent);
     await addChildren(parent, kind, wanted);
     onDone();
     onClose();
@@ -72,7 +72,7 @@ export function AddMembers({ parent, kind, onDone, onClose }: AddMembersProps) {
             <Button
               isBusy={add.isRunning}
               blocked={total > ADD_MAX ? words.addTooMany(ADD_MAX) : undefined}
-              onClick={() => void idsOf(filter).then((ids) => add.run(ids))}
+              onClick={() => void add.run(undefined)}
             >
               {words.addAll(total)}
             </Button>

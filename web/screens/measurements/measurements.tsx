@@ -17,7 +17,8 @@ import { common } from '../../core/text/common.ts';
 import { intervalFor } from '../../core/time/intervals.ts';
 import { absoluteRange, rangeQuery, resolveTime } from '../../core/time/range.ts';
 import { flagParameter, listParameter, textParameter, useUrlState, writeState } from '../../core/url-state.ts';
-import { changeOf, useLive } from '../../core/live/live.ts';
+import { useLive } from '../../core/live/live.ts';
+import { useSoon } from '../../core/live/pace.ts';
 import { Charts } from '../../parts/chart/charts.tsx';
 import { useWidth } from '../../parts/chart/chart.tsx';
 import { RangeBar } from '../../parts/chart/range-bar.tsx';
@@ -75,9 +76,8 @@ function Content({ device, supported }: ContentProps) {
     (signal) => listAlarms({ source: device.id, ...rangeQuery(range) }, { pageSize: ALARMS_SHOWN, signal }),
     [device.id, from, to],
   );
-  useLive([`/alarms/${device.id}`], {
-    onMessages: (messages) => messages.some((message) => changeOf(message) !== undefined) && alarms.reload(),
-  });
+  const reloadAlarms = useSoon(alarms.reload);
+  useLive([`/alarms/${device.id}`], { onMessages: reloadAlarms, onGap: reloadAlarms });
   const toggle = (series: string, isOn: boolean): void => {
     const next = isOn ? [...chosen, series] : chosen.filter((one) => one !== series);
     if (next.length > SERIES_MAX) notify(words.tooMany(SERIES_MAX));
@@ -91,7 +91,7 @@ function Content({ device, supported }: ContentProps) {
   });
   const saveShown = (): void => {
     const shown = refs.flatMap((ref, style) => {
-      const data = view.loaded.data?.get(seriesKey(ref));
+      const data = view.loaded.data?.points.get(seriesKey(ref));
       return data === undefined ? [] : [{ key: seriesKey(ref), name: ref.series, data, style }];
     });
     saveFile(`${nameOf(device)}-shown.csv`, new Blob([shownCsv(shown)], { type: 'text/csv' }));
@@ -171,7 +171,8 @@ function Measurements({ device }: { readonly device: ManagedObject }) {
   const words = measurementWords();
   const supported = useLoaded((signal) => readSupportedSeries(device.id, signal), [device.id]);
   // The first measurement of a device makes its chart appear.
-  useLive(supported.data?.length === 0 ? [`/measurements/${device.id}`] : [], { onMessages: supported.reload });
+  const look = useSoon(supported.reload);
+  useLive(supported.data?.length === 0 ? [`/measurements/${device.id}`] : [], { onMessages: look, onGap: look });
   return (
     <With loaded={supported}>
       {(series) =>

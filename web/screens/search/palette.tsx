@@ -1,17 +1,17 @@
 /** `Ctrl K`: devices by the beginning of their name, by serial number, id and text, all asked at once; and pages. */
 import { useLocation } from 'preact-iso';
-import { useEffect, useState } from 'preact/hooks';
 import { api, got } from '../../core/api/api.ts';
-import { useLoaded } from '../../core/api/request.ts';
+import { useSearch } from '../../core/api/search.ts';
 import { href } from '../../core/route.ts';
 import type { RouteEntry } from '../../core/route.ts';
+import { quoted } from '../../core/server/managed-object.ts';
 import { common } from '../../core/text/common.ts';
 import { Combobox } from '../../parts/combobox.tsx';
+import type { Suggestion } from '../../parts/combobox.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { FormFault } from '../../parts/states.tsx';
 import { words as searchWords } from './text.ts';
 
-const PAUSE_MS = 80;
 const EACH_MAX = 8;
 const SERIAL_TYPE = 'c8y_Serial';
 
@@ -21,9 +21,6 @@ interface Found {
   readonly type: string;
 }
 
-/** A text inside of a query's quotes. */
-const quoted = (text: string): string => text.replaceAll("'", "''");
-
 interface Named {
   readonly id?: string | undefined;
   readonly name?: string | undefined;
@@ -32,7 +29,10 @@ interface Named {
 
 const foundOf = ({ id = '', name, type = '' }: Named): Found => ({ id, name: name ?? id, type });
 
-async function listed(query: { query?: string; text?: string }, signal: AbortSignal): Promise<Found[]> {
+async function listed(
+  query: { q?: string; text?: string; fragmentType?: string },
+  signal: AbortSignal,
+): Promise<Found[]> {
   const page = await got(
     api.GET('/inventory/managedObjects', { params: { query: { ...query, pageSize: EACH_MAX } }, signal }),
   );
@@ -42,7 +42,7 @@ async function listed(query: { query?: string; text?: string }, signal: AbortSig
 /** A look-up that may find nothing: 404 is an answer. */
 async function one(id: string, signal: AbortSignal): Promise<Found[]> {
   const { data, response } = await api.GET('/inventory/managedObjects/{id}', { params: { path: { id } }, signal });
-  return response.ok && data !== undefined ? [foundOf(data as Named)] : [];
+  return response.ok && data !== undefined && 'c8y_IsDevice' in data ? [foundOf(data as Named)] : [];
 }
 
 async function bySerial(text: string, signal: AbortSignal): Promise<Found[]> {
@@ -59,8 +59,8 @@ export async function searchDevices(text: string, signal: AbortSignal): Promise<
   const ways = await Promise.all([
     /^\d+$/.test(text) ? one(text, signal) : [],
     bySerial(text, signal),
-    listed({ query: `$filter=name eq '${quoted(text)}*'` }, signal),
-    listed({ text }, signal),
+    listed({ q: `$filter=name eq ${quoted(`${text}*`)}` }, signal),
+    listed({ text, fragmentType: 'c8y_IsDevice' }, signal),
   ]);
   const all = new Map(ways.flat().map((found) => [found.id, found]));
   return [...all.values()].slice(0, EACH_MAX * 2);
@@ -74,20 +74,19 @@ export interface PaletteProps {
 export default function Palette({ routes, onClose }: PaletteProps) {
   const words = searchWords();
   const { route } = useLocation();
-  const [typed, setTyped] = useState('');
-  const [asked, setAsked] = useState('');
-  useEffect(() => {
-    const timer = setTimeout(() => setAsked(typed.trim()), PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [typed]);
-  const found = useLoaded(asked === '' ? undefined : (signal) => searchDevices(asked, signal), [asked]);
+  const search = useSearch(searchDevices, () => suggestions.length > 0 && open(suggestions[0]));
+  const { typed } = search;
+  const open = ({ value }: Suggestion): void => {
+    onClose();
+    route(value);
+  };
   const pages = routes
     .filter(
       ({ path, title }) => !path.includes(':') && typed !== '' && title().toLowerCase().includes(typed.toLowerCase()),
     )
     .slice(0, EACH_MAX);
-  const suggestions = [
-    ...(asked === '' ? [] : (found.data ?? [])).map(({ id, name, type }) => ({
+  const suggestions: readonly Suggestion[] = [
+    ...(search.found ?? []).map(({ id, name, type }) => ({
       key: `device ${id}`,
       value: `${href('/')}devices/${encodeURIComponent(id)}`,
       text: (
@@ -109,7 +108,7 @@ export default function Palette({ routes, onClose }: PaletteProps) {
       ),
     })),
   ];
-  const isEmpty = asked !== '' && !found.isLoading && suggestions.length === 0 && found.error === undefined;
+  const isEmpty = typed !== '' && !search.isPending && suggestions.length === 0 && search.error === undefined;
   return (
     <Dialog title={common().search} onClose={onClose}>
       <div class="palette">
@@ -118,20 +117,15 @@ export default function Palette({ routes, onClose }: PaletteProps) {
           hint={words.hint}
           hasFocus
           value={typed}
-          onInput={setTyped}
+          onInput={search.setTyped}
           suggestions={suggestions}
-          onChoose={(suggestion) => {
-            const target = suggestion ?? suggestions[0];
-            if (target === undefined) return;
-            onClose();
-            route(target.value);
-          }}
+          onChoose={(suggestion) => (suggestion ? open(suggestion) : search.takeFirst())}
         />
       </div>
       <p role="status" class="muted">
-        {found.isLoading ? common().loading : isEmpty ? words.nothing : ''}
+        {search.isPending ? common().loading : isEmpty ? words.nothing : ''}
       </p>
-      <FormFault error={found.error} />
+      <FormFault error={search.error} />
     </Dialog>
   );
 }

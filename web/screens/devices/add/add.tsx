@@ -13,6 +13,7 @@ import { href } from '../../../core/route.ts';
 import { readAbout } from '../../../core/server/about.ts';
 import { Button, LinkButton } from '../../../parts/button.tsx';
 import { CopyButton } from '../../../parts/copy.tsx';
+import { Confirm } from '../../../parts/dialog.tsx';
 import { Form, TextField } from '../../../parts/fields.tsx';
 import { Code } from '../../../parts/json.tsx';
 import { Page, Section } from '../../../parts/page.tsx';
@@ -20,7 +21,7 @@ import { FormFault } from '../../../parts/states.tsx';
 import { Tabs } from '../../../parts/tabs.tsx';
 import { Time } from '../../../parts/time.tsx';
 import { words as deviceWords } from '../text.ts';
-import { registerDevice } from './register.ts';
+import { deviceWith, registerDevice } from './register.ts';
 import { deviceUser, snippetOf, snippetsFor } from './snippets.ts';
 import type { DeviceAccess, Snippet } from './snippets.ts';
 import { words as addWords } from './text.ts';
@@ -110,14 +111,15 @@ function Made({ access, onRemoved }: { readonly access: DeviceAccess; readonly o
     await publishAsDevice(socketUrl('/mqtt'), login, SIMULATED);
     notify(words.simulated);
   });
-  const remove = useAction(async () => {
+  const [isRemoving, setRemoving] = useState(false);
+  const remove = async (): Promise<void> => {
     const query = { cascade: true, withDeviceUser: true };
     await got(
       api.DELETE('/inventory/managedObjects/{id}', { params: { path: { id: access.source }, query: query as never } }),
     );
     notify(words.removed);
     onRemoved();
-  });
+  };
   return (
     <div class="columns">
       <div>
@@ -142,13 +144,13 @@ function Made({ access, onRemoved }: { readonly access: DeviceAccess; readonly o
       </div>
       <div>
         <Messages access={access} />
-        <FormFault error={simulate.error ?? remove.error} />
+        <FormFault error={simulate.error} />
         <div class="row">
           <Button icon={Play} isBusy={simulate.isRunning} onClick={() => void simulate.run()}>
             {words.simulate}
           </Button>
           <LinkButton href={href('/devices/:id', { id: access.source })}>{words.open}</LinkButton>
-          <Button icon={Trash2} kind="danger" isBusy={remove.isRunning} onClick={() => void remove.run()}>
+          <Button icon={Trash2} kind="danger" onClick={() => setRemoving(true)}>
             {words.removeAgain}
           </Button>
           <Button kind="quiet" onClick={onRemoved}>
@@ -156,6 +158,17 @@ function Made({ access, onRemoved }: { readonly access: DeviceAccess; readonly o
           </Button>
         </div>
       </div>
+      {isRemoving && (
+        <Confirm
+          title={deviceWords().removeTitle(access.clientId)}
+          action={words.removeAgain}
+          isDangerous
+          run={remove}
+          onClose={() => setRemoving(false)}
+        >
+          <p>{deviceWords().removeText}</p>
+        </Confirm>
+      )}
     </div>
   );
 }
@@ -168,10 +181,18 @@ export default function AddDevice() {
   const [clientId, setClientId] = useState(trialId);
   const [access, setAccess] = useState<DeviceAccess>();
   const about = useLoaded(readAbout, []);
+  const [known, setKnown] = useState('');
   const make = useAction(async () => {
+    setKnown('');
     const password = randomText(PASSWORD_LENGTH);
+    // Before the device exists, so that a refusal leaves none behind.
+    const told = about.data ?? (await readAbout());
+    const taken = await deviceWith(clientId.trim());
+    if (taken !== undefined) {
+      setKnown(taken);
+      return;
+    }
     const source = await registerDevice({ clientId: clientId.trim(), name: name.trim(), password });
-    const told = about.data;
     const { mqttTls, https } = told?.ports ?? {};
     setAccess({
       host: told?.host ?? location.hostname,
@@ -198,10 +219,15 @@ export default function AddDevice() {
             label={words.serial}
             hint={words.serialHint}
             value={clientId}
-            onInput={setClientId}
+            onInput={(next) => {
+              setClientId(next);
+              setKnown('');
+            }}
             isMono
             isRequired
+            error={known === '' ? undefined : words.known}
           />
+          {known !== '' && <LinkButton href={href('/devices/:id', { id: known })}>{words.open}</LinkButton>}
           <FormFault error={make.error} />
           <div class="form-buttons">
             <Button kind="main" type="submit" roles={ROLES} isBusy={make.isRunning}>

@@ -13,7 +13,22 @@ interface BulkAnswer {
 /** A cell of the file; quotes keep separators apart. */
 const cell = (text: string): string => `"${text.replaceAll('"', '""')}"`;
 
-/** @returns the id of the new object. @throws ApiError with the reason of the line. */
+/** The object with the serial number; undefined where there is none. @throws ApiError. */
+export async function deviceWith(serial: string): Promise<string | undefined> {
+  const path = { type: SERIAL_TYPE, externalId: serial };
+  const call = api.GET('/identity/externalIds/{type}/{externalId}', { params: { path } });
+  try {
+    return ((await got(call)) as unknown as { managedObject: { id: string } }).managedObject.id;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * @param device its serial number is of no device yet: the server would give that the new password.
+ * @returns the id of the new object. @throws ApiError with the reason of the line.
+ */
 export async function registerDevice(device: {
   readonly clientId: string;
   readonly name: string;
@@ -27,14 +42,8 @@ export async function registerDevice(device: {
   form.set('file', new Blob([lines.join('\n')], { type: 'text/csv' }), 'device.csv');
   const path = '/devicecontrol/bulkNewDeviceRequests';
   const answer = (await (await sendRaw(path, { method: 'POST', body: form })).json()) as BulkAnswer;
-  if (answer.numberOfFailed > 0) {
-    const message = answer.failedCreationList?.[0]?.failureReason ?? '';
-    throw new ApiError({ status: 422, error: '', message, method: 'POST', url: path });
-  }
-  const found = await got(
-    api.GET('/identity/externalIds/{type}/{externalId}', {
-      params: { path: { type: SERIAL_TYPE, externalId: clientId } },
-    }),
-  );
-  return (found as unknown as { managedObject: { id: string } }).managedObject.id;
+  const source = answer.numberOfFailed > 0 ? undefined : await deviceWith(clientId);
+  if (source !== undefined) return source;
+  const message = answer.failedCreationList?.[0]?.failureReason ?? '';
+  throw new ApiError({ status: 422, error: '', message, method: 'POST', url: path });
 }

@@ -8,6 +8,7 @@ const de: AddTexts = {
   name: 'Name',
   serial: 'Seriennummer',
   serialHint: 'Wie sich das Gerät nennt: seine MQTT-Client-ID',
+  known: 'Ein Gerät mit dieser Seriennummer gibt es schon',
   make: 'Gerät anlegen',
   defaultName: 'Probesensor',
   snippets: 'Programm oder Werkzeug',

@@ -8,6 +8,7 @@ const en = {
   name: 'Name',
   serial: 'Serial number',
   serialHint: 'How the device calls itself: its MQTT client id',
+  known: 'A device with this serial number exists',
   make: 'Make the device',
   defaultName: 'Trial sensor',
   snippets: 'Program or tool',
