@@ -8,7 +8,6 @@ COPY bin bin
 COPY src src
 COPY bench bench
 COPY web web
-COPY docs/reference/limits.md docs/reference/limits.md
 # Of the HTTP library's binaries only that for this Node stays, of onnxruntime's only those for this machine.
 RUN node bin/build.mjs \
  && find dist/native -type f ! -name "*_$(node -p process.versions.modules).node" -delete \
@@ -26,6 +25,7 @@ COPY --from=build /app/dist/src dist/src
 COPY --from=build /app/dist/native dist/native
 COPY --from=build /app/dist/web dist/web
 COPY bin/millrace.mjs bin/millrace.mjs
+COPY docs/reference/limits.md docs/reference/limits.md
 COPY LICENSE ./
 RUN mkdir /data && chown node:node /data
 USER node

@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isNativeThere, prepareNative } from './native.mjs';
 import { transpile, transpileTests } from './transpile.mjs';
-import { LIMITS_PAGE } from './web/build.mjs';
+import { HAS_GALLERY } from './web/build.mjs';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -104,14 +104,14 @@ export async function ensureInstalled({ isForDevelopment = true } = {}) {
 const seconds = (startMs) => ((Date.now() - startMs) / 1000).toFixed(0);
 
 const OF_THE_BUILD = [
-  ...['package-lock.json', 'tsconfig.json', 'bin/transpile.mjs', 'bin/native.mjs', LIMITS_PAGE],
+  ...['package-lock.json', 'tsconfig.json', 'bin/transpile.mjs', 'bin/native.mjs'],
   ...['build', 'outline', 'pieces'].map((name) => `bin/web/${name}.mjs`),
 ];
 const SOURCE = /\.(?:tsx?|css|html|geojson|svg)$/;
 
 /** A hash of the content of everything that is made of the folders. */
 function sourceHash(folders) {
-  const hash = createHash('sha256');
+  const hash = createHash('sha256').update(String(HAS_GALLERY));
   const add = (path) => hash.update(path).update(readFileSync(join(root, path)));
   for (const path of OF_THE_BUILD) add(path);
   for (const folder of folders) {

@@ -2,8 +2,6 @@
 declare module '*.css';
 /** Name of the shared worker's file. */
 declare const __WORKER_FILE__: string;
-/** Name of the file with docs/reference/limits.md. */
-declare const __LIMITS_FILE__: string;
 
 /** Coast lines (bin/web/outline.mjs): polygons, each a list of rings. */
 declare module 'world-outline' {

@@ -25,16 +25,6 @@ import { subscriptionRoutes } from './screens/subscriptions/routes.ts';
 import { trafficRoutes } from './screens/traffic/routes.ts';
 import { templateRoutes } from './screens/templates/routes.ts';
 
-/** `localStorage.setItem('millrace.gallery', 'yes')` shows what is for developers. */
-const isForDevelopers = (): boolean => {
-  try {
-    return localStorage.getItem('millrace.gallery') === 'yes';
-  } catch {
-    // Storage is switched off.
-    return false;
-  }
-};
-
 export const ROUTES: readonly RouteEntry[] = [
   ...homeRoutes,
   ...deviceRoutes,
@@ -59,5 +49,5 @@ export const ROUTES: readonly RouteEntry[] = [
   ...exploreRoutes,
   ...exportRoutes,
   ...accountRoutes,
-  ...(isForDevelopers() ? galleryRoutes : []),
+  ...galleryRoutes,
 ];

@@ -2,7 +2,6 @@
  * Builds the console: web/ into dist/web, in pieces that a browser loads when one of their screens is first opened. The
  * names of the pieces have hashes, so a browser may keep them; each has its compressed forms beside it.
  */
-import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -19,8 +18,8 @@ export const FAULT_FILE = 'fault.txt';
 /** Smaller files go as they are: a packet holds them. */
 const COMPRESSED_BYTES_MIN = 1_000;
 const GZIP = { level: 9, memLevel: 9 };
-/** What the names of limits mean, for the page of the server. */
-export const LIMITS_PAGE = join('docs', 'reference', 'limits.md');
+/** Parts of the console in all states: no user needs them. `MILLRACE_GALLERY=yes npm run build` has them at /console/gallery. */
+export const HAS_GALLERY = process.env['MILLRACE_GALLERY'] === 'yes';
 
 const OPTIONS = {
   bundle: true,
@@ -57,6 +56,13 @@ const NO_SERVER_RENDERING = {
   },
 };
 
+const NO_GALLERY = {
+  name: 'no-gallery',
+  setup(build) {
+    build.onLoad({ filter: /[\\/]gallery[\\/]routes\.ts$/ }, () => ({ contents: 'export const galleryRoutes = [];' }));
+  },
+};
+
 /** Name of the styles of an entry. */
 const styleOf = (result, source) =>
   nameOf(Object.values(result.metafile.outputs).find(({ entryPoint }) => entryPoint === source).cssBundle);
@@ -74,25 +80,15 @@ function filesOf(result, style) {
     .filter(({ name }) => !left.has(name));
 }
 
-/** A file whose name has the hash of its content, as those of esbuild have. */
-function hashed(name, ending, contents) {
-  const hash = createHash('sha256').update(contents).digest('hex').slice(0, 8).toUpperCase();
-  return { name: `${name}-${hash}.${ending}`, contents };
-}
-
 /** @throws what esbuild throws, with `errors`. */
 async function bundle(build, root) {
   const common = { ...OPTIONS, absWorkingDir: root, outdir: join(root, 'dist', WEB) };
   // A shared worker lives as long as any tab: the name of its file is that of its code.
   const apart = await build({ ...common, entryPoints: [WORKER, FIRST_PAINT] });
-  const limits = hashed('limits', 'md', readFileSync(join(root, LIMITS_PAGE)));
   const app = await build({
     ...common,
-    define: {
-      __WORKER_FILE__: JSON.stringify(fileWith(apart, WORKER)),
-      __LIMITS_FILE__: JSON.stringify(limits.name),
-    },
-    plugins: [pieces(root), worldOutline, NO_SERVER_RENDERING],
+    define: { __WORKER_FILE__: JSON.stringify(fileWith(apart, WORKER)) },
+    plugins: [...(HAS_GALLERY ? [] : [NO_GALLERY]), pieces(root), worldOutline, NO_SERVER_RENDERING],
     splitting: true,
     entryPoints: [APP],
   });
@@ -101,7 +97,7 @@ async function bundle(build, root) {
     .replace('{{first-paint}}', fileWith(apart, FIRST_PAINT))
     .replace('{{app}}', fileWith(app, APP))
     .replace('{{style}}', style);
-  return [...filesOf(apart), ...filesOf(app, style), limits, { name: 'index.html', contents: Buffer.from(index) }];
+  return [...filesOf(apart), ...filesOf(app, style), { name: 'index.html', contents: Buffer.from(index) }];
 }
 
 /** With a window of the file's size: that of the library takes ten times as long for small ones. */

@@ -11,7 +11,6 @@ const PIECES = [
   ['gallery', /\/screens\/gallery\//],
   ['map', /\/screens\/map\//],
   ['charts', /\/screens\/(?:measurements|explore)\/|\/parts\/chart\//],
-  ['admin', /\/screens\/admin\//],
   ['devices', /\/screens\/(?:devices|groups|operations|registration)\//],
   ['watch', /\/screens\/(?:account|alarms|events|home|search)\//],
   ['services', /\/screens\//],

@@ -1,9 +1,8 @@
 /** States as shape, word and colour, in this order of weight: a person who sees no colours loses nothing. */
 import type { ComponentChildren } from 'preact';
+import { SEVERITIES } from '../core/server/alarm.ts';
+import type { Severity } from '../core/server/alarm.ts';
 import { common } from '../core/text/common.ts';
-
-export const SEVERITIES = ['CRITICAL', 'MAJOR', 'MINOR', 'WARNING'] as const;
-export type Severity = (typeof SEVERITIES)[number];
 
 /** Paths in a square of 16. */
 const SHAPES: Readonly<Record<Severity, string>> = {

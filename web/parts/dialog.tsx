@@ -1,11 +1,13 @@
 /** Dialogs on the browser's own `<dialog>`, which keeps the focus and closes by Escape. */
 import { X } from 'lucide';
+import type { IconNode } from 'lucide';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import type { ApiError } from '../core/api/error.ts';
 import { useAction } from '../core/api/request.ts';
 import { common } from '../core/text/common.ts';
 import { Button, IconButton } from './button.tsx';
-import { TextField } from './fields.tsx';
+import { Form, TextField } from './fields.tsx';
 import { FormFault } from './states.tsx';
 
 export interface DialogProps {
@@ -48,6 +50,55 @@ export function Dialog({ title, onClose, children, foot, isWide = false }: Dialo
       <div class="dialog-body">{children}</div>
       {foot && <div class="dialog-foot">{foot}</div>}
     </dialog>
+  );
+}
+
+export interface FormDialogProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly onSubmit: () => void;
+  /** Its fields. */
+  readonly children: ComponentChildren;
+  /** The verb on the button. */
+  readonly action?: string;
+  readonly icon?: IconNode;
+  readonly blocked?: string | undefined;
+  readonly isBusy?: boolean;
+  /** What the server said. */
+  readonly error?: ApiError | undefined;
+  /** In front of the buttons. */
+  readonly beside?: ComponentChildren;
+  /** Behind the form. */
+  readonly below?: ComponentChildren;
+  readonly isWide?: boolean;
+}
+
+/** A form in a dialog, with its buttons. */
+export function FormDialog(props: FormDialogProps) {
+  const { title, onClose, onSubmit, children, action, icon, blocked, isBusy = false, isWide = false } = props;
+  const words = common();
+  const id = useId();
+  return (
+    <Dialog
+      title={title}
+      isWide={isWide}
+      onClose={onClose}
+      foot={
+        <>
+          {props.beside}
+          <Button onClick={onClose}>{words.cancel}</Button>
+          <Button kind="main" type="submit" form={id} blocked={blocked} isBusy={isBusy} {...(icon ? { icon } : {})}>
+            {action ?? words.save}
+          </Button>
+        </>
+      }
+    >
+      <Form id={id} onSubmit={onSubmit}>
+        {children}
+        <FormFault error={props.error} />
+      </Form>
+      {props.below}
+    </Dialog>
   );
 }
 

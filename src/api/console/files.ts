@@ -2,6 +2,9 @@
 import { createHash } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { PROJECT_FOLDER } from '../../config/project.ts';
 import type { Coding } from '../http/compression.ts';
 
 /** What bin/web/build.mjs leaves when a source could not be built. */
@@ -27,6 +30,15 @@ export type ConsoleFiles =
   | { readonly files: ReadonlyMap<string, ConsoleFile>; readonly index: string }
   | { readonly fault: string };
 
+/** What the limits mean that refusals name: of the documentation, so that there is one text. */
+const LIMITS_FILE = 'limits.md';
+const LIMITS_PAGE = join(PROJECT_FOLDER, 'docs', 'reference', LIMITS_FILE);
+
+async function readLimits(): Promise<ConsoleFile> {
+  const plain = await readFile(LIMITS_PAGE);
+  return { plain, codings: { gzip: await promisify(gzip)(plain) }, tag: tagOf(plain), isImmutable: false };
+}
+
 /**
  * Reads the folder.
  * @param folder dist/web. @returns all files by name, and the page with `{{base}}` in the place of its base URL.
@@ -49,7 +61,7 @@ export async function readConsole(folder: string): Promise<ConsoleFiles> {
     if (bytes > BYTES_MAX) return { fault: `dist/web holds more than ${BYTES_MAX} bytes` };
     contents.set(name, content);
   }
-  const files = new Map<string, ConsoleFile>();
+  const files = new Map<string, ConsoleFile>([[LIMITS_FILE, await readLimits()]]);
   for (const [name, plain] of contents) {
     if (name === INDEX_FILE || Object.values(ENDINGS).some((ending) => name.endsWith(ending))) continue;
     const [br, gzip] = [contents.get(`${name}${ENDINGS.br}`), contents.get(`${name}${ENDINGS.gzip}`)];

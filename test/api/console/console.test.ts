@@ -58,6 +58,9 @@ for (const [name, library] of ENGINES) {
     t.equal((await get('/console/app-ABCDEFGH.js', { 'if-none-match': tag })).status, 304);
     t.equal((await get('/console/plain.txt')).headers.get('cache-control'), 'no-cache');
 
+    const limits = await get('/console/limits.md', { 'accept-encoding': 'gzip' });
+    t.equal(limits.headers.get('content-encoding'), 'gzip');
+    t.match(await limits.text(), '| `journal/bytes` |', 'the page of the documentation');
     const page = await get('/console/devices/4711/alarms?severity=MAJOR');
     t.equal(page.status, 200);
     t.match(await page.text(), '<base href="/console/">');

@@ -72,7 +72,6 @@ export class ConsoleBrowser {
     context.setDefaultTimeout(10_000 * PATIENCE);
     await context.addInitScript((wanted) => {
       localStorage.setItem('millrace.preferences', JSON.stringify({ language: wanted }));
-      localStorage.setItem('millrace.gallery', 'yes');
     }, language);
     const page = await context.newPage();
     const faults = this.#faults;

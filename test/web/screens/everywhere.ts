@@ -8,7 +8,9 @@ import type { Test } from 'tap';
 import { rounds } from '../../helpers/rounds.ts';
 import { ROUTES } from '../../../web/routes.ts';
 import type { ConsoleBrowser } from '../helpers/browser.ts';
+import { galleryScript, showGallery } from '../helpers/gallery.ts';
 
+const GALLERY = '/gallery';
 /** Rules whose outcome depends on theme and width. */
 const OF_LOOKS = ['color-contrast', 'target-size', 'scrollable-region-focusable'];
 /** Every text of these comes from the texts of the console. */
@@ -46,16 +48,21 @@ export async function everyScreen(t: Test, console: ConsoleBrowser): Promise<voi
   const small = await console.page(t, { scheme: 'dark', width: 360, language: 'pseudo' });
   const begins = Math.floor(Math.random() * 2);
   const isBoth = rounds(1, 2) === 2;
-  for (const [index, path] of [...paths, '/gallery', '/no/such/screen'].entries()) {
+  const gallery = await galleryScript();
+  const open = async (page: Page, path: string): Promise<void> => {
+    await console.open(page, path);
+    if (path === GALLERY) await showGallery(page, gallery);
+  };
+  for (const [index, path] of [...paths, '/no/such/screen'].entries()) {
     const isLight = (index + begins) % 2 === 0;
     if (isLight || isBoth) {
-      await console.open(light, path);
+      await open(light, path);
       t.same(await console.violations(light), [], `${path}, light, 1280 px`);
     }
     if (isLight && !isBoth) continue;
-    await console.open(small, path);
+    await open(small, path);
     t.same(await console.violations(small, OF_LOOKS), [], `${path}, dark, 360 px`);
     t.ok((await sidewaysPixels(small)) <= 0, `${path} does not scroll sideways at 360 px`);
-    if (path !== '/gallery') t.same(await untranslated(small), [], `${path} has all texts in every language`);
+    if (path !== GALLERY) t.same(await untranslated(small), [], `${path} has all texts in every language`);
   }
 }

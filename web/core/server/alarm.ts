@@ -4,13 +4,15 @@ import { PAGE_SIZE } from './managed-object.ts';
 
 export const ALARM_STATUSES = ['ACTIVE', 'ACKNOWLEDGED', 'CLEARED'] as const;
 export type AlarmStatus = (typeof ALARM_STATUSES)[number];
-export type AlarmSeverity = 'CRITICAL' | 'MAJOR' | 'MINOR' | 'WARNING';
+/** The worst first. */
+export const SEVERITIES = ['CRITICAL', 'MAJOR', 'MINOR', 'WARNING'] as const;
+export type Severity = (typeof SEVERITIES)[number];
 
 export interface Alarm {
   readonly id: string;
   readonly type: string;
   readonly text: string;
-  readonly severity: AlarmSeverity;
+  readonly severity: Severity;
   readonly status: AlarmStatus;
   readonly time: string;
   readonly lastUpdated?: string;
@@ -42,6 +44,16 @@ export async function listAlarms(
 /** @throws ApiError. */
 export async function countAlarms(filter: AlarmFilter, signal?: AbortSignal): Promise<number> {
   return Number(await (await sendRaw(`/alarm/alarms/count?${queryOf(filter)}`, signal ? { signal } : {})).text());
+}
+
+export type AlarmCounts = Readonly<Record<Severity, number>>;
+
+/** How many there are of each severity. @throws ApiError. */
+export async function countBySeverity(filter: AlarmFilter, signal: AbortSignal): Promise<AlarmCounts> {
+  const counts = await Promise.all(
+    SEVERITIES.map(async (severity) => [severity, await countAlarms({ ...filter, severity }, signal)] as const),
+  );
+  return Object.fromEntries(counts) as AlarmCounts;
 }
 
 /** The alarm as the server sends it, with its history: numbers keep their digits. @throws ApiError. */

@@ -13,7 +13,7 @@ let reading: Promise<Limits> | undefined;
 
 /** All limits by name; the file is read once. @throws ApiError. */
 export function readLimits(): Promise<Limits> {
-  reading ??= sendRaw(`/console/${__LIMITS_FILE__}`, { headers: { Accept: '*/*' } })
+  reading ??= sendRaw('/console/limits.md', { headers: { Accept: '*/*' } })
     .then(async (answer) => limitsOf(await answer.text()))
     .catch((error: unknown) => {
       reading = undefined;

@@ -1,7 +1,8 @@
 /** Alarms as the shapes of their severity below the axis of a chart, each a link to its alarm. */
 import { fullTime } from '../../core/time/time.ts';
 import { common } from '../../core/text/common.ts';
-import { SEVERITIES, SeverityShape } from '../badge.tsx';
+import { SEVERITIES } from '../../core/server/alarm.ts';
+import { SeverityShape } from '../badge.tsx';
 import type { ChartAlarm } from './model.ts';
 import type { PlotArea } from './plot.ts';
 import { words as chartWords } from './text.ts';

@@ -1,7 +1,7 @@
 /** What a chart shows, and how points become what uPlot draws. */
 import type { SeriesData } from '../../core/server/series.ts';
 import { numberText } from '../../core/text/language.ts';
-import type { Severity } from '../badge.tsx';
+import type { Severity } from '../../core/server/alarm.ts';
 
 export interface ChartSeries {
   readonly key: string;

@@ -6,17 +6,16 @@ import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useLocation } from 'preact-iso';
 import { useContext } from 'preact/hooks';
-import { api, got } from '../../core/api/api.ts';
 import { useLoaded } from '../../core/api/request.ts';
 import { tenant, user } from '../../core/api/session.ts';
 import { changeOf, useLive } from '../../core/live/live.ts';
 import { useSoon } from '../../core/live/pace.ts';
 import { RouteTable, href } from '../../core/route.ts';
+import { SEVERITIES, countBySeverity } from '../../core/server/alarm.ts';
 import { nameOf, readObject } from '../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../core/server/managed-object.ts';
 import { common } from '../../core/text/common.ts';
-import { ConnectionState, SEVERITIES, SeverityBadge, connectionOf } from '../badge.tsx';
-import type { Severity } from '../badge.tsx';
+import { ConnectionState, SeverityBadge, connectionOf } from '../badge.tsx';
 import { CopyAs } from '../copy.tsx';
 import { Page } from '../page.tsx';
 import { PageTabs } from '../tabs.tsx';
@@ -24,23 +23,6 @@ import { Empty, Fault, Loading } from '../states.tsx';
 
 /** The last device, so that another tab of it shows at once. */
 const last = signal<ManagedObject | undefined>(undefined);
-
-export type AlarmCounts = Readonly<Record<Severity, number>>;
-
-/** Alarms of a source that are not cleared, by severity. */
-async function countAlarms(source: string, signal: AbortSignal): Promise<AlarmCounts> {
-  const counts = await Promise.all(
-    SEVERITIES.map((severity) =>
-      got(
-        api.GET('/alarm/alarms/count', {
-          params: { query: { source, severity, resolved: false } as never },
-          signal,
-        }),
-      ),
-    ),
-  );
-  return Object.fromEntries(SEVERITIES.map((severity, index) => [severity, Number(counts[index])])) as AlarmCounts;
-}
 
 /** `t1/admin`, as other clients log in. */
 export const userWithTenant = (): string => `${tenant.value?.name ?? ''}/${user.value?.userName ?? ''}`;
@@ -85,7 +67,7 @@ export function DevicePage({ id, actions, children }: DevicePageProps) {
     },
     [id],
   );
-  const alarms = useLoaded((signal) => countAlarms(id, signal), [id]);
+  const alarms = useLoaded((signal) => countBySeverity({ source: id, resolved: 'false' }, signal), [id]);
   const recount = useSoon(alarms.reload);
   useLive([`/managedobjects/${id}`, `/alarms/${id}`], {
     onMessages: (messages) => {

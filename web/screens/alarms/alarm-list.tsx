@@ -7,14 +7,21 @@ import { useShortcuts } from '../../core/keys.ts';
 import { changeOf, useLive } from '../../core/live/live.ts';
 import { useSoon } from '../../core/live/pace.ts';
 import { href } from '../../core/route.ts';
-import { ALARM_STATUSES, alarmsPath, countAlarms, listAlarms } from '../../core/server/alarm.ts';
+import {
+  ALARM_STATUSES,
+  SEVERITIES,
+  alarmsPath,
+  countAlarms,
+  countBySeverity,
+  listAlarms,
+} from '../../core/server/alarm.ts';
 import type { Alarm, AlarmFilter, AlarmStatus } from '../../core/server/alarm.ts';
 import { common } from '../../core/text/common.ts';
 import { numberText } from '../../core/text/language.ts';
 import { absoluteRange, rangeQuery } from '../../core/time/range.ts';
 import { listParameter, numberParameter, textParameter, useUrlState, writeState } from '../../core/url-state.ts';
 import type { StateOf } from '../../core/url-state.ts';
-import { SEVERITIES, SeverityBadge, SeverityShape } from '../../parts/badge.tsx';
+import { SeverityBadge, SeverityShape } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
 import { CopyAs } from '../../parts/copy.tsx';
 import { userWithTenant } from '../../parts/device/page.tsx';
@@ -116,12 +123,12 @@ interface CountsProps {
 function Counts({ filter, chosen, onChoose, round }: CountsProps) {
   const words = alarmWords();
   const counts = useLoaded(
-    (signal) => Promise.all(SEVERITIES.map((severity) => countAlarms({ ...filter, severity }, signal))),
+    (signal) => countBySeverity(filter, signal),
     [JSON.stringify({ ...filter, severity: '' }), round],
   );
   return (
     <div class="alarm-counts" role="group" aria-label={words.hint}>
-      {SEVERITIES.map((severity, index) => {
+      {SEVERITIES.map((severity) => {
         const isOn = chosen.includes(severity);
         return (
           <button
@@ -134,7 +141,7 @@ function Counts({ filter, chosen, onChoose, round }: CountsProps) {
             <span class={`severity-text-${severity}`}>
               <SeverityShape severity={severity} />
             </span>
-            <strong>{counts.data === undefined ? '…' : numberText(counts.data[index])}</strong>
+            <strong>{counts.data === undefined ? '…' : numberText(counts.data[severity])}</strong>
             {common().severities[severity]}
           </button>
         );

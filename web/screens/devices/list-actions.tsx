@@ -10,10 +10,9 @@ import { queryText } from '../../core/route.ts';
 import { addChildren, childrenAmong } from '../../core/server/children.ts';
 import { common } from '../../core/text/common.ts';
 import { Button } from '../../parts/button.tsx';
-import { Confirm, Dialog } from '../../parts/dialog.tsx';
-import { CheckField, Form } from '../../parts/fields.tsx';
+import { Confirm, FormDialog } from '../../parts/dialog.tsx';
+import { CheckField } from '../../parts/fields.tsx';
 import { GroupField } from '../../parts/group-field.tsx';
-import { FormFault } from '../../parts/states.tsx';
 import { INVENTORY_ADMIN, offerUndoOfMembers } from '../groups/group-object.ts';
 import { AnyOperation } from '../operations/any-operation.tsx';
 import { CONTROL, createOperation } from '../operations/operation.ts';
@@ -68,29 +67,17 @@ function AddToGroup(props: OpenProps) {
     onClose();
   });
   return (
-    <Dialog
+    <FormDialog
       title={words.addToGroup}
       onClose={onClose}
-      foot={
-        <>
-          <Button onClick={onClose}>{common().cancel}</Button>
-          <Button
-            kind="main"
-            type="submit"
-            form="add-to-group"
-            blocked={group === '' ? common().chooseGroup : undefined}
-            isBusy={add.isRunning}
-          >
-            {words.addCount(ids.size)}
-          </Button>
-        </>
-      }
+      onSubmit={() => group !== '' && void add.run()}
+      action={words.addCount(ids.size)}
+      blocked={group === '' ? common().chooseGroup : undefined}
+      isBusy={add.isRunning}
+      error={add.error}
     >
-      <Form id="add-to-group" onSubmit={() => group !== '' && void add.run()}>
-        <GroupField condition="has(c8y_IsDeviceGroup)" value={group} onChange={setGroup} />
-        <FormFault error={add.error} />
-      </Form>
-    </Dialog>
+      <GroupField condition="has(c8y_IsDeviceGroup)" value={group} onChange={setGroup} />
+    </FormDialog>
   );
 }
 

@@ -8,22 +8,10 @@ import { href } from '../../core/route.ts';
 import { countChildren } from '../../core/server/children.ts';
 import { nameOf } from '../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../core/server/managed-object.ts';
-import { common } from '../../core/text/common.ts';
-import { Button } from '../../parts/button.tsx';
-import { Confirm, Dialog } from '../../parts/dialog.tsx';
-import { Form, SelectField, TextField } from '../../parts/fields.tsx';
-import { FormFault } from '../../parts/states.tsx';
+import { Confirm, FormDialog } from '../../parts/dialog.tsx';
+import { SelectField, TextField } from '../../parts/fields.tsx';
 import { changeGroup, createGroup, isDynamic, queryOf } from './group-object.ts';
 import { words as groupWords } from './text.ts';
-
-const Foot = ({ form, isBusy, onClose }: { form: string; isBusy: boolean; onClose: () => void }) => (
-  <>
-    <Button onClick={onClose}>{common().cancel}</Button>
-    <Button kind="main" type="submit" form={form} isBusy={isBusy}>
-      {common().save}
-    </Button>
-  </>
-);
 
 export function CreateGroup({ parent, onClose }: { readonly parent?: string; readonly onClose: () => void }) {
   const words = groupWords();
@@ -42,30 +30,29 @@ export function CreateGroup({ parent, onClose }: { readonly parent?: string; rea
     route(href('/groups/:id', { id: group.id }));
   });
   return (
-    <Dialog
+    <FormDialog
       title={words.createTitle}
       onClose={onClose}
-      foot={<Foot form="group" isBusy={create.isRunning} onClose={onClose} />}
+      onSubmit={() => void create.run()}
+      isBusy={create.isRunning}
+      error={create.error}
     >
-      <Form id="group" onSubmit={() => void create.run()}>
-        <TextField label={words.name} value={name} onInput={setName} isRequired hasFocus />
-        {parent === undefined && (
-          <SelectField
-            label={words.kind}
-            value={kind}
-            options={[
-              { value: 'static', text: words.kinds.static },
-              { value: 'dynamic', text: words.kinds.dynamic },
-            ]}
-            onChange={setKind}
-          />
-        )}
-        {kind === 'dynamic' && (
-          <TextField label={words.query} value={query} onInput={setQuery} isMono isRequired hint={words.queryHint} />
-        )}
-        <FormFault error={create.error} />
-      </Form>
-    </Dialog>
+      <TextField label={words.name} value={name} onInput={setName} isRequired hasFocus />
+      {parent === undefined && (
+        <SelectField
+          label={words.kind}
+          value={kind}
+          options={[
+            { value: 'static', text: words.kinds.static },
+            { value: 'dynamic', text: words.kinds.dynamic },
+          ]}
+          onChange={setKind}
+        />
+      )}
+      {kind === 'dynamic' && (
+        <TextField label={words.query} value={query} onInput={setQuery} isMono isRequired hint={words.queryHint} />
+      )}
+    </FormDialog>
   );
 }
 
@@ -85,17 +72,16 @@ export function RenameGroup({ group, onChanged, onClose }: ChangeProps) {
     onClose();
   });
   return (
-    <Dialog
+    <FormDialog
       title={words.renameTitle}
       onClose={onClose}
-      foot={<Foot form="rename" isBusy={save.isRunning} onClose={onClose} />}
+      onSubmit={() => void save.run()}
+      isBusy={save.isRunning}
+      error={save.error}
     >
-      <Form id="rename" onSubmit={() => void save.run()}>
-        <TextField label={words.name} value={name} onInput={setName} isRequired hasFocus />
-        {isDynamic(group) && <TextField label={words.query} value={query} onInput={setQuery} isMono isRequired />}
-        <FormFault error={save.error} />
-      </Form>
-    </Dialog>
+      <TextField label={words.name} value={name} onInput={setName} isRequired hasFocus />
+      {isDynamic(group) && <TextField label={words.query} value={query} onInput={setQuery} isMono isRequired />}
+    </FormDialog>
   );
 }
 

@@ -1,6 +1,6 @@
 /** The start page: is the server well, what happened last; without devices it is the way to the first one. */
 import { CircleCheck, CircleX } from 'lucide';
-import { api, got } from '../../core/api/api.ts';
+import { api } from '../../core/api/api.ts';
 import { usePoll } from '../../core/api/poll.ts';
 import { useLoaded } from '../../core/api/request.ts';
 import type { Loaded } from '../../core/api/request.ts';
@@ -8,10 +8,11 @@ import { sendRaw } from '../../core/api/send.ts';
 import { useLive } from '../../core/live/live.ts';
 import { useSoon } from '../../core/live/pace.ts';
 import { href } from '../../core/route.ts';
+import { SEVERITIES, countBySeverity } from '../../core/server/alarm.ts';
 import { countObjects } from '../../core/server/managed-object.ts';
 import { numberText } from '../../core/text/language.ts';
-import { SEVERITIES, SeverityBadge } from '../../parts/badge.tsx';
-import type { Severity } from '../../parts/badge.tsx';
+import type { Severity } from '../../core/server/alarm.ts';
+import { SeverityBadge } from '../../parts/badge.tsx';
 import { LinkButton } from '../../parts/button.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Page, Section } from '../../parts/page.tsx';
@@ -45,15 +46,6 @@ async function readHealth(signal: AbortSignal): Promise<Health> {
 async function readRecent(path: string, name: string, signal: AbortSignal): Promise<readonly Recent[]> {
   const answer = await (await sendRaw(`${path}pageSize=${RECENT}`, { signal })).json();
   return answer[name] as Recent[];
-}
-
-async function countAlarms(signal: AbortSignal): Promise<readonly (readonly [Severity, number])[]> {
-  return Promise.all(
-    SEVERITIES.map(async (severity) => {
-      const query = { severity, status: 'ACTIVE' } as never;
-      return [severity, Number(await got(api.GET('/alarm/alarms/count', { params: { query }, signal })))] as const;
-    }),
-  );
 }
 
 function HealthCard({ health }: { readonly health: Loaded<Health> }) {
@@ -134,7 +126,7 @@ export default function Home() {
   const words = homeWords();
   const health = useLoaded(readHealth, []);
   const devices = useLoaded((signal) => countObjects(DEVICES, signal), []);
-  const counts = useLoaded(countAlarms, []);
+  const counts = useLoaded((signal) => countBySeverity({ status: 'ACTIVE' }, signal), []);
   const alarms = useLoaded((signal) => readRecent('/alarm/alarms?', 'alarms', signal), []);
   const events = useLoaded((signal) => readRecent('/event/events?', 'events', signal), []);
   const reloadAlarms = useSoon(() => {
@@ -171,13 +163,13 @@ export default function Home() {
           <h2>{words.alarms}</h2>
           <With loaded={counts}>
             {(found) => {
-              const some = found.filter(([, count]) => count > 0);
+              const some = SEVERITIES.filter((severity) => found[severity] > 0);
               return some.length === 0 ? (
                 <p class="muted">{words.noAlarms}</p>
               ) : (
                 <p class="row">
-                  {some.map(([severity, count]) => (
-                    <SeverityBadge key={severity} severity={severity} count={count} />
+                  {some.map((severity) => (
+                    <SeverityBadge key={severity} severity={severity} count={found[severity]} />
                   ))}
                 </p>
               );

@@ -15,8 +15,9 @@ import { Sparkline } from '../../parts/sparkline.tsx';
 import { Fault, Loading } from '../../parts/states.tsx';
 import { Table } from '../../parts/table.tsx';
 import type { Column } from '../../parts/table.tsx';
+import { Consumers } from './consumers.tsx';
 import { SAMPLE_EVERY_MS, lagOf, ratesOf, readState, samples } from './metrics.ts';
-import type { Consumer, Metric, Node, Part, ServerState, Status } from './metrics.ts';
+import type { Metric, Node, Part, ServerState, Status } from './metrics.ts';
 import { words as operateWords } from './text.ts';
 
 const ONE_DIGIT = { maximumFractionDigits: 1 };
@@ -177,42 +178,6 @@ function Refusals({ refusals }: { readonly refusals: NonNullable<Status['refusal
         <p class="muted">{words.noRefusals}</p>
       ) : (
         <Table label={words.refusals} columns={columns} rows={refusals} keyOf={({ limit }) => limit} />
-      )}
-    </Section>
-  );
-}
-
-function Consumers({ consumers }: { readonly consumers: readonly Consumer[] }) {
-  const words = operateWords();
-  const columns: readonly Column<Consumer>[] = [
-    { id: 'topic', title: words.topic, isHeading: true, cell: ({ topic }) => topic },
-    { id: 'subscriber', title: words.subscriber, cell: ({ subscriber }) => subscriber },
-    { id: 'state', title: words.state, cell: ({ behind }) => (behind ? words.isBehind : words.isUpToDate) },
-    { id: 'open', title: words.open, isEnd: true, cell: ({ connections }) => numberText(connections) },
-    {
-      id: 'unacknowledged',
-      title: words.unacknowledged,
-      isEnd: true,
-      cell: ({ unacknowledged }) => numberText(unacknowledged),
-    },
-    {
-      id: 'backlog',
-      title: words.backlog,
-      isEnd: true,
-      cell: ({ topicMessages, topicBytes }) => `${numberText(topicMessages)} (${bytesText(topicBytes)})`,
-    },
-  ];
-  return (
-    <Section title={words.consumers}>
-      {consumers.length === 0 ? (
-        <p class="muted">{words.noConsumers}</p>
-      ) : (
-        <Table
-          label={words.consumers}
-          columns={columns}
-          rows={consumers}
-          keyOf={({ topic, subscriber }) => `${topic} ${subscriber}`}
-        />
       )}
     </Section>
   );

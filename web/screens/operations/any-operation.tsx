@@ -2,12 +2,9 @@
 import { Send } from 'lucide';
 import { useState } from 'preact/hooks';
 import { useAction } from '../../core/api/request.ts';
-import { common } from '../../core/text/common.ts';
-import { Button } from '../../parts/button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
-import { Form, SelectField, TextField } from '../../parts/fields.tsx';
+import { FormDialog } from '../../parts/dialog.tsx';
+import { SelectField, TextField } from '../../parts/fields.tsx';
 import { JsonField } from '../../parts/json.tsx';
-import { FormFault } from '../../parts/states.tsx';
 import { EXAMPLES, operationFault } from './json.ts';
 import { words as operationWords } from './text.ts';
 
@@ -33,30 +30,25 @@ export function AnyOperation({ title, known, send, onClose }: AnyOperationProps)
   };
   const names = [...new Set([...known, ...Object.keys(EXAMPLES)])];
   return (
-    <Dialog
+    <FormDialog
       title={title ?? words.send}
       isWide
       onClose={onClose}
-      foot={
-        <>
-          <Button onClick={onClose}>{common().cancel}</Button>
-          <Button kind="main" type="submit" form="any-operation" icon={Send} blocked={fault} isBusy={sending.isRunning}>
-            {words.sendButton}
-          </Button>
-        </>
-      }
+      onSubmit={() => void submit()}
+      action={words.sendButton}
+      icon={Send}
+      blocked={fault}
+      isBusy={sending.isRunning}
+      error={sending.error}
     >
-      <Form id="any-operation" onSubmit={() => void submit()}>
-        <SelectField
-          label={words.examples}
-          value=""
-          options={[{ value: '', text: words.example }, ...names.map((name) => ({ value: name, text: name }))]}
-          onChange={(name) => name !== '' && setText(JSON.stringify({ [name]: EXAMPLES[name] ?? {} }, null, 2))}
-        />
-        <TextField label={words.description} value={description} onInput={setDescription} />
-        <JsonField label={words.json} value={text} onInput={setText} rows={10} hint={words.jsonHint} />
-        <FormFault error={sending.error} />
-      </Form>
-    </Dialog>
+      <SelectField
+        label={words.examples}
+        value=""
+        options={[{ value: '', text: words.example }, ...names.map((name) => ({ value: name, text: name }))]}
+        onChange={(name) => name !== '' && setText(JSON.stringify({ [name]: EXAMPLES[name] ?? {} }, null, 2))}
+      />
+      <TextField label={words.description} value={description} onInput={setDescription} />
+      <JsonField label={words.json} value={text} onInput={setText} rows={10} hint={words.jsonHint} />
+    </FormDialog>
   );
 }

@@ -13,12 +13,11 @@ import { Badge } from '../../parts/badge.tsx';
 import { Button, LinkButton } from '../../parts/button.tsx';
 import { CopyAs } from '../../parts/copy.tsx';
 import { userWithTenant } from '../../parts/device/page.tsx';
-import { Confirm, Dialog } from '../../parts/dialog.tsx';
-import { Form, TextField, optionalLabel } from '../../parts/fields.tsx';
+import { Confirm, FormDialog } from '../../parts/dialog.tsx';
+import { TextField, optionalLabel } from '../../parts/fields.tsx';
 import { ListPage } from '../../parts/list-page.tsx';
 import { useList } from '../../parts/list.ts';
 import { Page } from '../../parts/page.tsx';
-import { FormFault } from '../../parts/states.tsx';
 import type { Column } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { words as registrationWords } from './text.ts';
@@ -62,25 +61,18 @@ function Announce({ onDone, onClose }: DialogOfOne) {
     onClose();
   });
   return (
-    <Dialog
+    <FormDialog
       title={words.announce}
       onClose={onClose}
-      foot={
-        <>
-          <Button onClick={onClose}>{common().cancel}</Button>
-          <Button kind="main" type="submit" form="announce" isBusy={announce.isRunning}>
-            {words.announce}
-          </Button>
-        </>
-      }
+      onSubmit={() => void announce.run()}
+      action={words.announce}
+      isBusy={announce.isRunning}
+      error={announce.error}
     >
-      <Form id="announce" onSubmit={() => void announce.run()}>
-        <TextField label={words.id} value={id} onInput={setId} isRequired hasFocus />
-        <TextField label={optionalLabel(words.type)} value={type} onInput={setType} />
-        <TextField label={optionalLabel(words.group)} value={group} onInput={setGroup} />
-        <FormFault error={announce.error} />
-      </Form>
-    </Dialog>
+      <TextField label={words.id} value={id} onInput={setId} isRequired hasFocus />
+      <TextField label={optionalLabel(words.type)} value={type} onInput={setType} />
+      <TextField label={optionalLabel(words.group)} value={group} onInput={setGroup} />
+    </FormDialog>
   );
 }
 

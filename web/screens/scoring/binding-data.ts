@@ -1,4 +1,6 @@
 /** Bindings as their form has them, and what they have made of measurements. */
+import { SEVERITIES } from '../../core/server/alarm.ts';
+import type { Severity } from '../../core/server/alarm.ts';
 import { filledMappings } from './job-data.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -19,8 +21,6 @@ export interface Binding {
   readonly output: { readonly measurement?: Members; readonly event?: Members; readonly alarm?: Members };
 }
 
-export const SEVERITIES = ['CRITICAL', 'MAJOR', 'MINOR', 'WARNING'] as const;
-
 export interface BindingForm {
   readonly name: string;
   readonly kind: 'PMML' | 'ONNX';
@@ -38,7 +38,7 @@ export interface BindingForm {
   readonly eventType: string;
   readonly hasAlarm: boolean;
   readonly alarmType: string;
-  readonly severity: (typeof SEVERITIES)[number];
+  readonly severity: Severity;
   readonly text: string;
   readonly alarmOutput: string;
   readonly above: string;

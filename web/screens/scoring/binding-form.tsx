@@ -4,17 +4,14 @@ import { changeJson, getJson } from '../../core/api/json.ts';
 import { useAction, useLoaded } from '../../core/api/request.ts';
 import { notify } from '../../core/notices.ts';
 import { common } from '../../core/text/common.ts';
-import { Button } from '../../parts/button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
-import { CheckField, Form, SelectField, TextField, optionalLabel } from '../../parts/fields.tsx';
-import { FormFault } from '../../parts/states.tsx';
-import { SEVERITIES, bindingBody, bindingForm } from './binding-data.ts';
+import { SEVERITIES } from '../../core/server/alarm.ts';
+import { FormDialog } from '../../parts/dialog.tsx';
+import { CheckField, SelectField, TextField, optionalLabel } from '../../parts/fields.tsx';
+import { bindingBody, bindingForm } from './binding-data.ts';
 import type { Binding, BindingForm as Fields } from './binding-data.ts';
 import { MappingFields, ModelField, TargetField } from './mapping-fields.tsx';
 import { BINDINGS_PATH, MODELS_PATH, ONNX_MODELS_PATH, bindingPath } from './model-data.ts';
 import { words as scoringWords } from './text.ts';
-
-const FORM = 'binding';
 
 type Set = (change: Partial<Fields>) => void;
 /** Members of the form that are texts. */
@@ -99,55 +96,48 @@ export function BindingForm({ binding, onClose, onSaved }: BindingFormProps) {
   });
   const title = binding === undefined ? words.newBinding : words.editTitle(binding.bindingName);
   return (
-    <Dialog
+    <FormDialog
       title={title}
       isWide
       onClose={onClose}
-      foot={
-        <>
-          <Button onClick={onClose}>{common().cancel}</Button>
-          <Button kind="main" type="submit" form={FORM} isBusy={save.isRunning}>
-            {binding === undefined ? words.newBinding : common().save}
-          </Button>
-        </>
-      }
+      onSubmit={() => void save.run()}
+      action={binding === undefined ? words.newBinding : common().save}
+      isBusy={save.isRunning}
+      error={save.error}
     >
-      <Form id={FORM} onSubmit={() => void save.run()}>
-        <TextField label={words.name} value={form.name} isRequired hasFocus onInput={(name) => set({ name })} />
-        <SelectField
-          label={words.modelKind}
-          value={form.kind}
-          options={[
-            { value: 'PMML', text: 'PMML' },
-            { value: 'ONNX', text: 'ONNX' },
-          ]}
-          onChange={(kind) => set({ kind, model: '' })}
+      <TextField label={words.name} value={form.name} isRequired hasFocus onInput={(name) => set({ name })} />
+      <SelectField
+        label={words.modelKind}
+        value={form.kind}
+        options={[
+          { value: 'PMML', text: 'PMML' },
+          { value: 'ONNX', text: 'ONNX' },
+        ]}
+        onChange={(kind) => set({ kind, model: '' })}
+      />
+      <ModelField label={words.model} names={names} value={form.model} onChange={(model) => set({ model })} />
+      <TargetField value={form.target} hint={words.bindingTargetHint} onChange={(target) => set({ target })} />
+      <TextField
+        label={optionalLabel(words.measurementType)}
+        hint={words.measurementTypeHint}
+        value={form.measurementType}
+        onInput={(measurementType) => set({ measurementType })}
+      />
+      <MappingFields
+        model={form.model}
+        kind={form.kind}
+        device={form.target}
+        mappings={form.mappings}
+        onChange={(mappings) => set({ mappings })}
+      />
+      {form.kind === 'PMML' && (
+        <CheckField
+          label={words.allowMissing}
+          isChecked={form.allowsMissing}
+          onChange={(allowsMissing) => set({ allowsMissing })}
         />
-        <ModelField label={words.model} names={names} value={form.model} onChange={(model) => set({ model })} />
-        <TargetField value={form.target} hint={words.bindingTargetHint} onChange={(target) => set({ target })} />
-        <TextField
-          label={optionalLabel(words.measurementType)}
-          hint={words.measurementTypeHint}
-          value={form.measurementType}
-          onInput={(measurementType) => set({ measurementType })}
-        />
-        <MappingFields
-          model={form.model}
-          kind={form.kind}
-          device={form.target}
-          mappings={form.mappings}
-          onChange={(mappings) => set({ mappings })}
-        />
-        {form.kind === 'PMML' && (
-          <CheckField
-            label={words.allowMissing}
-            isChecked={form.allowsMissing}
-            onChange={(allowsMissing) => set({ allowsMissing })}
-          />
-        )}
-        <Outputs form={form} set={set} />
-        <FormFault error={save.error} />
-      </Form>
-    </Dialog>
+      )}
+      <Outputs form={form} set={set} />
+    </FormDialog>
   );
 }

@@ -3,11 +3,8 @@ import { useState } from 'preact/hooks';
 import { changeJson, getJson } from '../../core/api/json.ts';
 import { useAction, useLoaded } from '../../core/api/request.ts';
 import { notify } from '../../core/notices.ts';
-import { common } from '../../core/text/common.ts';
-import { Button } from '../../parts/button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
-import { CheckField, Form, SelectField, TextField, optionalLabel } from '../../parts/fields.tsx';
-import { FormFault } from '../../parts/states.tsx';
+import { FormDialog } from '../../parts/dialog.tsx';
+import { CheckField, SelectField, TextField, optionalLabel } from '../../parts/fields.tsx';
 import { jobBody, jobForm } from './job-data.ts';
 import type { Job, JobForm as Fields } from './job-data.ts';
 import { MappingFields, ModelField, TargetField, groupsOf } from './mapping-fields.tsx';
@@ -15,7 +12,6 @@ import { MODELS_PATH } from './model-data.ts';
 import { words as scoringWords } from './text.ts';
 
 const JOB_PATH = '/service/scoring/job';
-const FORM = 'job';
 
 export interface JobFormProps {
   /** What the form begins with. */
@@ -89,38 +85,31 @@ export function JobForm({ copied, onClose, onCreated }: JobFormProps) {
     onClose();
   });
   return (
-    <Dialog
+    <FormDialog
       title={words.newJob}
       isWide
       onClose={onClose}
-      foot={
-        <>
-          <Button onClick={onClose}>{common().cancel}</Button>
-          <Button kind="main" type="submit" form={FORM} isBusy={create.isRunning}>
-            {words.newJob}
-          </Button>
-        </>
-      }
+      onSubmit={() => void create.run()}
+      action={words.newJob}
+      isBusy={create.isRunning}
+      error={create.error}
     >
-      <Form id={FORM} onSubmit={() => void create.run()}>
-        <TextField label={words.name} value={form.name} isRequired hasFocus onInput={(name) => set({ name })} />
-        <TextField
-          label={optionalLabel(words.description)}
-          value={form.description}
-          onInput={(description) => set({ description })}
-        />
-        <TargetField value={form.target} hint={words.targetHint} isRequired onChange={(target) => set({ target })} />
-        <ModelField label={words.modelOrGroup} names={names} value={form.model} onChange={(model) => set({ model })} />
-        <CheckField label={words.applyAll} isChecked={form.isForAll} onChange={(isForAll) => set({ isForAll })} />
-        <MappingFields
-          model={form.model}
-          device={form.target}
-          mappings={form.mappings}
-          onChange={(mappings) => set({ mappings })}
-        />
-        <Schedule form={form} set={set} />
-        <FormFault error={create.error} />
-      </Form>
-    </Dialog>
+      <TextField label={words.name} value={form.name} isRequired hasFocus onInput={(name) => set({ name })} />
+      <TextField
+        label={optionalLabel(words.description)}
+        value={form.description}
+        onInput={(description) => set({ description })}
+      />
+      <TargetField value={form.target} hint={words.targetHint} isRequired onChange={(target) => set({ target })} />
+      <ModelField label={words.modelOrGroup} names={names} value={form.model} onChange={(model) => set({ model })} />
+      <CheckField label={words.applyAll} isChecked={form.isForAll} onChange={(isForAll) => set({ isForAll })} />
+      <MappingFields
+        model={form.model}
+        device={form.target}
+        mappings={form.mappings}
+        onChange={(mappings) => set({ mappings })}
+      />
+      <Schedule form={form} set={set} />
+    </FormDialog>
   );
 }

@@ -6,16 +6,15 @@ import { useAction, useLoaded } from '../../core/api/request.ts';
 import { upload } from '../../core/api/upload.ts';
 import { notify } from '../../core/notices.ts';
 import { href, queryText } from '../../core/route.ts';
-import { common } from '../../core/text/common.ts';
 import { numberText } from '../../core/text/language.ts';
 import { Button } from '../../parts/button.tsx';
 import { CopyAs } from '../../parts/copy.tsx';
 import { userWithTenant } from '../../parts/device/page.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
-import { FileField, Form } from '../../parts/fields.tsx';
+import { FormDialog } from '../../parts/dialog.tsx';
+import { FileField } from '../../parts/fields.tsx';
 import { Code } from '../../parts/json.tsx';
 import { Page, Section } from '../../parts/page.tsx';
-import { Empty, FormFault, With } from '../../parts/states.tsx';
+import { Empty, With } from '../../parts/states.tsx';
 import { Table } from '../../parts/table.tsx';
 import type { Column } from '../../parts/table.tsx';
 import { MODELS_PATH, MODEL_ADMIN, ONNX_MODELS_PATH, faultsOf } from './model-data.ts';
@@ -58,32 +57,25 @@ function Upload({ onClose, onDone }: { readonly onClose: () => void; readonly on
     onClose();
   });
   return (
-    <Dialog
+    <FormDialog
       title={words.upload}
       onClose={onClose}
       isWide
-      foot={
-        <>
-          <span role="status">{send.isRunning && words.sending(numberText(share, { style: 'percent' }))}</span>
-          <Button onClick={onClose}>{common().cancel}</Button>
-          <Button kind="main" type="submit" form="model" isBusy={send.isRunning}>
-            {words.upload}
-          </Button>
-        </>
-      }
+      onSubmit={() => void send.run()}
+      action={words.upload}
+      isBusy={send.isRunning}
+      error={send.error}
+      beside={<span role="status">{send.isRunning && words.sending(numberText(share, { style: 'percent' }))}</span>}
+      below={faulty !== undefined && <Faults document={faulty} />}
     >
-      <Form id="model" onSubmit={() => void send.run()}>
-        <FileField
-          label={words.file}
-          hint={words.fileHint}
-          accept=".pmml,.xml,.zip,.gz,.onnx"
-          onFile={setFile}
-          isRequired
-        />
-        <FormFault error={send.error} />
-      </Form>
-      {faulty !== undefined && <Faults document={faulty} />}
-    </Dialog>
+      <FileField
+        label={words.file}
+        hint={words.fileHint}
+        accept=".pmml,.xml,.zip,.gz,.onnx"
+        onFile={setFile}
+        isRequired
+      />
+    </FormDialog>
   );
 }
 

@@ -9,21 +9,20 @@ import { socketUrl } from '../../core/places.ts';
 import { href } from '../../core/route.ts';
 import { collectionAt } from '../../core/server/collection.ts';
 import { common } from '../../core/text/common.ts';
-import { numberText } from '../../core/text/language.ts';
-import { bytesText } from '../../core/text/units.ts';
 import { numberParameter, useUrlState } from '../../core/url-state.ts';
 import { Button } from '../../parts/button.tsx';
 import { CopyAs } from '../../parts/copy.tsx';
 import { userWithTenant } from '../../parts/device/page.tsx';
-import { Confirm, Dialog } from '../../parts/dialog.tsx';
+import { Confirm, Dialog, FormDialog } from '../../parts/dialog.tsx';
 import { CheckField, Form, SelectField, TextField } from '../../parts/fields.tsx';
 import { Code } from '../../parts/json.tsx';
 import { ListPage } from '../../parts/list-page.tsx';
 import { useList } from '../../parts/list.ts';
-import { Page, Section } from '../../parts/page.tsx';
+import { Page } from '../../parts/page.tsx';
 import { FormFault, With } from '../../parts/states.tsx';
-import { Table } from '../../parts/table.tsx';
 import type { Column } from '../../parts/table.tsx';
+import { Consumers } from '../operate/consumers.tsx';
+import type { Status } from '../operate/metrics.ts';
 import { words as subscriptionWords } from './text.ts';
 
 const SHAPE = { page: numberParameter(1, { minimum: 1 }) };
@@ -42,16 +41,6 @@ interface Subscription {
   readonly subscriptionFilter?: { readonly apis?: readonly string[] };
 }
 
-interface Consumer {
-  readonly topic: string;
-  readonly subscriber: string;
-  readonly connections: number;
-  readonly unacknowledged: number;
-  readonly behind: boolean;
-  readonly topicMessages: number;
-  readonly topicBytes: number;
-}
-
 function Add({ onClose, onChanged }: { readonly onClose: () => void; readonly onChanged: () => void }) {
   const words = subscriptionWords();
   const [subscription, setSubscription] = useState('');
@@ -68,47 +57,40 @@ function Add({ onClose, onChanged }: { readonly onClose: () => void; readonly on
     onClose();
   });
   return (
-    <Dialog
+    <FormDialog
       title={words.add}
       onClose={onClose}
-      foot={
-        <>
-          <Button onClick={onClose}>{common().cancel}</Button>
-          <Button kind="main" type="submit" form="subscription" isBusy={add.isRunning}>
-            {words.add}
-          </Button>
-        </>
-      }
+      onSubmit={() => void add.run()}
+      action={words.add}
+      isBusy={add.isRunning}
+      error={add.error}
     >
-      <Form id="subscription" onSubmit={() => void add.run()}>
-        <TextField
-          label={words.name}
-          value={subscription}
-          onInput={setSubscription}
-          hint={words.nameHint}
-          isRequired
-          hasFocus
-        />
-        <SelectField
-          label={words.context}
-          value={context}
-          options={(['mo', 'tenant'] as const).map((value) => ({
-            value: value as Subscription['context'],
-            text: words.contexts[value],
-          }))}
-          onChange={setContext}
-        />
-        {context === 'mo' && <TextField label={words.source} value={source} onInput={setSource} isMono isRequired />}
-        <SelectField
-          label={words.apis}
-          value={api}
-          options={APIS.map((value) => ({ value, text: words.apiNames[value] }))}
-          onChange={setApi}
-        />
-        <CheckField label={words.isVolatile} isChecked={nonPersistent} onChange={setNonPersistent} />
-        <FormFault error={add.error} />
-      </Form>
-    </Dialog>
+      <TextField
+        label={words.name}
+        value={subscription}
+        onInput={setSubscription}
+        hint={words.nameHint}
+        isRequired
+        hasFocus
+      />
+      <SelectField
+        label={words.context}
+        value={context}
+        options={(['mo', 'tenant'] as const).map((value) => ({
+          value: value as Subscription['context'],
+          text: words.contexts[value],
+        }))}
+        onChange={setContext}
+      />
+      {context === 'mo' && <TextField label={words.source} value={source} onInput={setSource} isMono isRequired />}
+      <SelectField
+        label={words.apis}
+        value={api}
+        options={APIS.map((value) => ({ value, text: words.apiNames[value] }))}
+        onChange={setApi}
+      />
+      <CheckField label={words.isVolatile} isChecked={nonPersistent} onChange={setNonPersistent} />
+    </FormDialog>
   );
 }
 
@@ -147,49 +129,10 @@ function Token({ of, onClose }: { readonly of: Subscription; readonly onClose: (
   );
 }
 
-function Consumers() {
-  const words = subscriptionWords();
-  const loaded = useLoaded(
-    async (signal) => (await getJson<{ consumers?: readonly Consumer[] }>('/millrace/status', signal)).consumers ?? [],
-    [],
-  );
+function Backlog() {
+  const loaded = useLoaded((signal) => getJson<Pick<Status, 'consumers'>>('/millrace/status', signal), []);
   usePoll(CONSUMERS_EVERY_MS, loaded.isLoading ? undefined : loaded.reload);
-  const columns: readonly Column<Consumer>[] = [
-    { id: 'topic', title: words.title, isHeading: true, cell: ({ topic }) => topic },
-    { id: 'subscriber', title: words.subscriber, cell: ({ subscriber }) => subscriber },
-    { id: 'state', title: words.state, cell: ({ behind }) => (behind ? words.behind : words.upToDate) },
-    { id: 'connections', title: words.connections, isEnd: true, cell: ({ connections }) => numberText(connections) },
-    {
-      id: 'unacknowledged',
-      title: words.unacknowledged,
-      isEnd: true,
-      cell: ({ unacknowledged }) => numberText(unacknowledged),
-    },
-    {
-      id: 'backlog',
-      title: words.backlog,
-      isEnd: true,
-      cell: ({ topicMessages, topicBytes }) => `${numberText(topicMessages)} (${bytesText(topicBytes)})`,
-    },
-  ];
-  return (
-    <Section title={words.consumers}>
-      <With loaded={loaded}>
-        {(consumers) =>
-          consumers.length === 0 ? (
-            <p class="muted">{words.noConsumers}</p>
-          ) : (
-            <Table
-              label={words.consumers}
-              columns={columns}
-              rows={consumers}
-              keyOf={({ topic, subscriber }) => `${topic} ${subscriber}`}
-            />
-          )
-        }
-      </With>
-    </Section>
-  );
+  return <With loaded={loaded}>{({ consumers = [] }) => <Consumers consumers={consumers} />}</With>;
 }
 
 export default function Subscriptions() {
@@ -279,7 +222,7 @@ export default function Subscriptions() {
           empty={<p>{words.hint}</p>}
         />
       </div>
-      <Consumers />
+      <Backlog />
       {isAdding && <Add onClose={() => setAdding(false)} onChanged={list.reload} />}
       {tokenOf && <Token of={tokenOf} onClose={() => setTokenOf(undefined)} />}
       {removed && (

@@ -32,14 +32,7 @@ const de: SubscriptionTexts = {
   tokenText: 'Das Token öffnet das Abonnement für einen Empfänger, 24 Stunden lang. Es wird einmal gezeigt.',
   subscriber: 'Empfänger',
   command: 'Befehl, der das Abonnement liest',
-  consumers: 'Empfänger',
-  noConsumers: 'Auf dem Knoten, der geantwortet hat, ist kein Empfänger bekannt.',
   state: 'Zustand',
-  behind: 'Im Rückstand',
-  upToDate: 'Aktuell',
-  connections: 'Verbindungen',
-  unacknowledged: 'Unbestätigt',
-  backlog: 'Für den langsamsten aufgehoben',
 };
 
 export default de;

@@ -32,14 +32,7 @@ const en = {
   tokenText: 'The token opens the stream for one subscriber, for 24 hours. It is shown once.',
   subscriber: 'Subscriber',
   command: 'Command to read the stream',
-  consumers: 'Consumers',
-  noConsumers: 'No consumer is known on the node that answered.',
   state: 'State',
-  behind: 'Behind',
-  upToDate: 'Up to date',
-  connections: 'Connections',
-  unacknowledged: 'Not acknowledged',
-  backlog: 'Kept for the slowest',
 };
 
 export type SubscriptionTexts = typeof en;

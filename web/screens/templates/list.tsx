@@ -8,18 +8,16 @@ import { notify } from '../../core/notices.ts';
 import { href } from '../../core/route.ts';
 import { countObjects, listObjects, nameOf, quoted } from '../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../core/server/managed-object.ts';
-import { common } from '../../core/text/common.ts';
 import { numberText } from '../../core/text/language.ts';
 import { bytesText } from '../../core/text/units.ts';
 import { numberParameter, textParameter, useUrlState } from '../../core/url-state.ts';
 import { Button, LinkButton } from '../../parts/button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
-import { FileField, Form, TextField } from '../../parts/fields.tsx';
+import { FormDialog } from '../../parts/dialog.tsx';
+import { FileField, TextField } from '../../parts/fields.tsx';
 import { FilterBar, SlowTextField } from '../../parts/filter-bar.tsx';
 import { ListPage } from '../../parts/list-page.tsx';
 import { useList } from '../../parts/list.ts';
 import { Page } from '../../parts/page.tsx';
-import { FormFault } from '../../parts/states.tsx';
 import type { Column } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { OBJECT_TYPE, bodyOf, collectionOf, readFile } from './template-data.ts';
@@ -86,53 +84,35 @@ function Import({ onClose }: { readonly onClose: () => void }) {
     if (made !== undefined) route(href('/templates/:id', { id: made.id }));
   });
   return (
-    <Dialog
+    <FormDialog
       title={words.importTitle}
       onClose={onClose}
-      foot={
-        <>
-          <Button onClick={onClose}>{common().cancel}</Button>
-          <Button
-            kind="main"
-            type="submit"
-            form="import-templates"
-            isBusy={save.isRunning}
-            blocked={found === undefined ? words.file : undefined}
-          >
-            {common().save}
-          </Button>
-        </>
-      }
+      onSubmit={() => void save.run()}
+      isBusy={save.isRunning}
+      blocked={found === undefined ? words.file : undefined}
+      error={save.error}
     >
-      <Form id="import-templates" onSubmit={() => void save.run()}>
-        <FileField
-          label={words.file}
-          accept=".json,application/json"
-          error={fault}
-          onFile={(file) => void read(file)}
-        />
-        {found !== undefined && (
-          <>
-            <p>{words.count(found.requests.length + found.responses.length)}</p>
-            <TextField
-              label={words.name}
-              value={found.name}
-              isRequired
-              onInput={(name) => setFound({ ...found, name })}
-            />
-            <TextField
-              label={words.xid}
-              value={found.xid}
-              isMono
-              isRequired
-              hint={words.xidHint}
-              onInput={(xid) => setFound({ ...found, xid })}
-            />
-          </>
-        )}
-        <FormFault error={save.error} />
-      </Form>
-    </Dialog>
+      <FileField label={words.file} accept=".json,application/json" error={fault} onFile={(file) => void read(file)} />
+      {found !== undefined && (
+        <>
+          <p>{words.count(found.requests.length + found.responses.length)}</p>
+          <TextField
+            label={words.name}
+            value={found.name}
+            isRequired
+            onInput={(name) => setFound({ ...found, name })}
+          />
+          <TextField
+            label={words.xid}
+            value={found.xid}
+            isMono
+            isRequired
+            hint={words.xidHint}
+            onInput={(xid) => setFound({ ...found, xid })}
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }
 

@@ -3,8 +3,8 @@ import { Plus, X } from 'lucide';
 import { useState } from 'preact/hooks';
 import { common } from '../../core/text/common.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
-import { CheckField, Form, SelectField, TextField } from '../../parts/fields.tsx';
+import { FormDialog } from '../../parts/dialog.tsx';
+import { CheckField, SelectField, TextField } from '../../parts/fields.tsx';
 import { Code, prettyJson } from '../../parts/json.tsx';
 import {
   KINDS,
@@ -119,69 +119,58 @@ export function RequestForm({ request: given, xid, onSave, onClose }: RequestFor
     set({ kind: next, mandatoryValues: REQUEST_KINDS[next].map((_, index) => mandatoryValues[index] ?? '') });
   const fault = msgIdFault(msgId);
   return (
-    <Dialog
+    <FormDialog
       title={words.editRequest}
       isWide
       onClose={onClose}
-      foot={
-        <>
-          <Button onClick={onClose}>{common().cancel}</Button>
-          <Button kind="main" type="submit" form="request-template" blocked={fault}>
-            {common().apply}
-          </Button>
-        </>
-      }
+      onSubmit={() => fault === undefined && onSave(request)}
+      action={common().apply}
+      blocked={fault}
+      below={<Preview request={request} xid={xid} />}
     >
-      <Form id="request-template" onSubmit={() => fault === undefined && onSave(request)}>
+      <TextField
+        label={words.msgId}
+        value={msgId}
+        isMono
+        isRequired
+        hint={words.msgIdHint}
+        error={msgId === '' ? undefined : fault}
+        onInput={(text) => set({ msgId: text })}
+      />
+      <SelectField
+        label={words.kind}
+        value={kind}
+        options={KINDS.map((value) => ({ value, text: value }))}
+        onChange={setKind}
+      />
+      {isFound(request) && <CheckField label={words.byId} isChecked={byId} onChange={(isOn) => set({ byId: isOn })} />}
+      {hasExternalId(request) && (
         <TextField
-          label={words.msgId}
-          value={msgId}
+          label={words.externalIdType}
+          value={externalIdType}
           isMono
-          isRequired
-          hint={words.msgIdHint}
-          error={msgId === '' ? undefined : fault}
-          onInput={(text) => set({ msgId: text })}
+          hint={words.externalIdHint}
+          onInput={(text) => set({ externalIdType: text })}
         />
-        <SelectField
-          label={words.kind}
-          value={kind}
-          options={KINDS.map((value) => ({ value, text: value }))}
-          onChange={setKind}
+      )}
+      {REQUEST_KINDS[kind].map((name, index) => (
+        <TextField
+          key={name}
+          label={words.valueOf(name)}
+          value={mandatoryValues[index] ?? ''}
+          isMono
+          hint={words.valueHint}
+          onInput={(text) =>
+            set({
+              mandatoryValues: REQUEST_KINDS[kind].map((_, at) => (at === index ? text : (mandatoryValues[at] ?? ''))),
+            })
+          }
         />
-        {isFound(request) && (
-          <CheckField label={words.byId} isChecked={byId} onChange={(isOn) => set({ byId: isOn })} />
-        )}
-        {hasExternalId(request) && (
-          <TextField
-            label={words.externalIdType}
-            value={externalIdType}
-            isMono
-            hint={words.externalIdHint}
-            onInput={(text) => set({ externalIdType: text })}
-          />
-        )}
-        {REQUEST_KINDS[kind].map((name, index) => (
-          <TextField
-            key={name}
-            label={words.valueOf(name)}
-            value={mandatoryValues[index] ?? ''}
-            isMono
-            hint={words.valueHint}
-            onInput={(text) =>
-              set({
-                mandatoryValues: REQUEST_KINDS[kind].map((_, at) =>
-                  at === index ? text : (mandatoryValues[at] ?? ''),
-                ),
-              })
-            }
-          />
-        ))}
-        {kind !== 'GET INVENTORY' && (
-          <CustomValues values={customValues} onChange={(values) => set({ customValues: values })} />
-        )}
-        <CheckField label={words.response} isChecked={response} onChange={(isOn) => set({ response: isOn })} />
-      </Form>
-      <Preview request={request} xid={xid} />
-    </Dialog>
+      ))}
+      {kind !== 'GET INVENTORY' && (
+        <CustomValues values={customValues} onChange={(values) => set({ customValues: values })} />
+      )}
+      <CheckField label={words.response} isChecked={response} onChange={(isOn) => set({ response: isOn })} />
+    </FormDialog>
   );
 }

@@ -15,7 +15,7 @@ import { offerUndo } from '../../../core/api/undo.ts';
 import { Button } from '../../../parts/button.tsx';
 import { CopyAs, CopyButton } from '../../../parts/copy.tsx';
 import { userWithTenant } from '../../../parts/device/page.tsx';
-import { Confirm, Dialog } from '../../../parts/dialog.tsx';
+import { Confirm, Dialog, FormDialog } from '../../../parts/dialog.tsx';
 import { CheckField, FileField, Form, TextArea, TextField, optionalLabel } from '../../../parts/fields.tsx';
 import { Code } from '../../../parts/json.tsx';
 import { ListPage } from '../../../parts/list-page.tsx';
@@ -65,26 +65,19 @@ function Add({ onClose, onChanged }: { readonly onClose: () => void; readonly on
     if (file !== undefined) void file.text().then(setPem);
   };
   return (
-    <Dialog
+    <FormDialog
       title={words.addCertificate}
       onClose={onClose}
-      foot={
-        <>
-          <Button onClick={onClose}>{common().cancel}</Button>
-          <Button kind="main" type="submit" form="certificate" isBusy={add.isRunning}>
-            {words.add}
-          </Button>
-        </>
-      }
+      onSubmit={() => void add.run()}
+      action={words.add}
+      isBusy={add.isRunning}
+      error={add.error}
     >
-      <Form id="certificate" onSubmit={() => void add.run()}>
-        <TextField label={optionalLabel(words.name)} value={name} onInput={setName} hasFocus />
-        <FileField label={words.pemFile} accept=".pem,.crt,.cer" onFile={take} />
-        <TextArea label={words.pem} value={pem} onInput={setPem} isMono isRequired />
-        <CheckField label={words.autoRegistrationText} isChecked={registers} onChange={setRegisters} />
-        <FormFault error={add.error} />
-      </Form>
-    </Dialog>
+      <TextField label={optionalLabel(words.name)} value={name} onInput={setName} hasFocus />
+      <FileField label={words.pemFile} accept=".pem,.crt,.cer" onFile={take} />
+      <TextArea label={words.pem} value={pem} onInput={setPem} isMono isRequired />
+      <CheckField label={words.autoRegistrationText} isChecked={registers} onChange={setRegisters} />
+    </FormDialog>
   );
 }
 

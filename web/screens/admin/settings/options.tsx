@@ -12,8 +12,8 @@ import { offerUndo } from '../../../core/api/undo.ts';
 import { Button } from '../../../parts/button.tsx';
 import { CopyAs } from '../../../parts/copy.tsx';
 import { userWithTenant } from '../../../parts/device/page.tsx';
-import { Dialog } from '../../../parts/dialog.tsx';
-import { Form, TextField } from '../../../parts/fields.tsx';
+import { FormDialog } from '../../../parts/dialog.tsx';
+import { TextField } from '../../../parts/fields.tsx';
 import { ListPage } from '../../../parts/list-page.tsx';
 import { useList } from '../../../parts/list.ts';
 import { Page } from '../../../parts/page.tsx';
@@ -82,29 +82,21 @@ function Edit({ option, onClose, onChanged }: EditProps) {
     onClose();
   });
   return (
-    <Dialog
+    <FormDialog
       title={option === undefined ? words.addOption : keyOf(option)}
       onClose={onClose}
-      foot={
-        <>
-          <Button onClick={onClose}>{common().cancel}</Button>
-          <Button kind="main" type="submit" form="option" isBusy={save.isRunning}>
-            {common().save}
-          </Button>
-        </>
-      }
+      onSubmit={() => void save.run()}
+      isBusy={save.isRunning}
+      error={save.error}
     >
-      <Form id="option" onSubmit={() => void save.run()}>
-        {option === undefined && (
-          <>
-            <TextField label={words.category} value={category} onInput={setCategory} isMono isRequired hasFocus />
-            <TextField label={words.key} value={key} onInput={setKey} hint={words.secretHint} isMono isRequired />
-          </>
-        )}
-        <TextField label={words.value} value={value} onInput={setValue} isMono />
-        <FormFault error={save.error} />
-      </Form>
-    </Dialog>
+      {option === undefined && (
+        <>
+          <TextField label={words.category} value={category} onInput={setCategory} isMono isRequired hasFocus />
+          <TextField label={words.key} value={key} onInput={setKey} hint={words.secretHint} isMono isRequired />
+        </>
+      )}
+      <TextField label={words.value} value={value} onInput={setValue} isMono />
+    </FormDialog>
   );
 }
 

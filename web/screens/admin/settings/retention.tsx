@@ -13,8 +13,8 @@ import { offerUndo } from '../../../core/api/undo.ts';
 import { Button } from '../../../parts/button.tsx';
 import { CopyAs } from '../../../parts/copy.tsx';
 import { userWithTenant } from '../../../parts/device/page.tsx';
-import { Confirm, Dialog } from '../../../parts/dialog.tsx';
-import { Form, SelectField, TextField } from '../../../parts/fields.tsx';
+import { Confirm, FormDialog } from '../../../parts/dialog.tsx';
+import { SelectField, TextField } from '../../../parts/fields.tsx';
 import { Page, Section } from '../../../parts/page.tsx';
 import { FormFault, With } from '../../../parts/states.tsx';
 import { Table } from '../../../parts/table.tsx';
@@ -135,40 +135,25 @@ function Edit({ rule, onClose, onChanged }: EditProps) {
     onClose();
   });
   return (
-    <Dialog
+    <FormDialog
       title={rule === undefined ? words.addRule : words.edit}
       onClose={onClose}
-      foot={
-        <>
-          <Button onClick={onClose}>{common().cancel}</Button>
-          <Button kind="main" type="submit" form="rule" isBusy={save.isRunning}>
-            {common().save}
-          </Button>
-        </>
-      }
+      onSubmit={() => void save.run()}
+      isBusy={save.isRunning}
+      error={save.error}
     >
-      <Form id="rule" onSubmit={() => void save.run()}>
-        <SelectField
-          label={words.dataType}
-          value={dataType}
-          options={DATA_TYPES.map((value) => ({ value, text: words.dataTypes[value] }))}
-          onChange={setDataType}
-        />
-        <TextField label={words.type} value={type} onInput={setType} isMono />
-        <TextField label={words.fragment} value={fragmentType} onInput={setFragmentType} isMono />
-        <TextField label={words.source} value={source} onInput={setSource} isMono />
-        <TextField
-          label={words.maximumAge}
-          type="number"
-          value={age}
-          onInput={setAge}
-          hint={words.ageHint}
-          isRequired
-        />
-        <Preview body={body} />
-        <FormFault error={save.error} />
-      </Form>
-    </Dialog>
+      <SelectField
+        label={words.dataType}
+        value={dataType}
+        options={DATA_TYPES.map((value) => ({ value, text: words.dataTypes[value] }))}
+        onChange={setDataType}
+      />
+      <TextField label={words.type} value={type} onInput={setType} isMono />
+      <TextField label={words.fragment} value={fragmentType} onInput={setFragmentType} isMono />
+      <TextField label={words.source} value={source} onInput={setSource} isMono />
+      <TextField label={words.maximumAge} type="number" value={age} onInput={setAge} hint={words.ageHint} isRequired />
+      <Preview body={body} />
+    </FormDialog>
   );
 }
 

@@ -13,12 +13,11 @@ import { numberParameter, useUrlState } from '../../../core/url-state.ts';
 import { Button, LinkButton } from '../../../parts/button.tsx';
 import { CopyAs } from '../../../parts/copy.tsx';
 import { userWithTenant } from '../../../parts/device/page.tsx';
-import { Dialog } from '../../../parts/dialog.tsx';
-import { Form, SelectField, TextField } from '../../../parts/fields.tsx';
+import { FormDialog } from '../../../parts/dialog.tsx';
+import { SelectField, TextField } from '../../../parts/fields.tsx';
 import { ListPage } from '../../../parts/list-page.tsx';
 import { useList } from '../../../parts/list.ts';
 import { Page } from '../../../parts/page.tsx';
-import { FormFault } from '../../../parts/states.tsx';
 import type { Column } from '../../../parts/table.tsx';
 import { words as tenantWords } from './text.ts';
 import { words as adminWords } from '../titles/text.ts';
@@ -46,39 +45,32 @@ function Add({ onClose }: { readonly onClose: () => void }) {
     if (made !== undefined) route(href('/admin/applications/:id', { id: made.id }));
   });
   return (
-    <Dialog
+    <FormDialog
       title={words.addApplication}
       onClose={onClose}
-      foot={
-        <>
-          <Button onClick={onClose}>{common().cancel}</Button>
-          <Button kind="main" type="submit" form="application" isBusy={add.isRunning}>
-            {words.addApplication}
-          </Button>
-        </>
-      }
+      onSubmit={() => void add.run()}
+      action={words.addApplication}
+      isBusy={add.isRunning}
+      error={add.error}
     >
-      <Form id="application" onSubmit={() => void add.run()}>
-        <SelectField
-          label={words.type}
-          value={type}
-          options={TYPES.map((value) => ({ value, text: words.types[value] }))}
-          onChange={setType}
+      <SelectField
+        label={words.type}
+        value={type}
+        options={TYPES.map((value) => ({ value, text: words.types[value] }))}
+        onChange={setType}
+      />
+      <TextField label={words.name} value={name} onInput={setName} isRequired hasFocus />
+      {type === 'HOSTED' && (
+        <TextField
+          label={words.contextPath}
+          value={path}
+          onInput={setPath}
+          placeholder={name}
+          hint={words.contextPathHint}
         />
-        <TextField label={words.name} value={name} onInput={setName} isRequired hasFocus />
-        {type === 'HOSTED' && (
-          <TextField
-            label={words.contextPath}
-            value={path}
-            onInput={setPath}
-            placeholder={name}
-            hint={words.contextPathHint}
-          />
-        )}
-        {type === 'EXTERNAL' && <TextField label={words.url} type="url" value={url} onInput={setUrl} isRequired />}
-        <FormFault error={add.error} />
-      </Form>
-    </Dialog>
+      )}
+      {type === 'EXTERNAL' && <TextField label={words.url} type="url" value={url} onInput={setUrl} isRequired />}
+    </FormDialog>
   );
 }
 

@@ -13,13 +13,12 @@ import { numberParameter, textParameter, useUrlState } from '../../../core/url-s
 import { Button } from '../../../parts/button.tsx';
 import { CopyAs, CopyButton } from '../../../parts/copy.tsx';
 import { userWithTenant } from '../../../parts/device/page.tsx';
-import { Dialog } from '../../../parts/dialog.tsx';
-import { Form, TextField, optionalLabel } from '../../../parts/fields.tsx';
+import { FormDialog } from '../../../parts/dialog.tsx';
+import { TextField, optionalLabel } from '../../../parts/fields.tsx';
 import { FilterBar, SlowTextField } from '../../../parts/filter-bar.tsx';
 import { ListPage } from '../../../parts/list-page.tsx';
 import { useList } from '../../../parts/list.ts';
 import { Page } from '../../../parts/page.tsx';
-import { FormFault } from '../../../parts/states.tsx';
 import type { Column } from '../../../parts/table.tsx';
 import { Time } from '../../../parts/time.tsx';
 import { words as adminWords } from '../titles/text.ts';
@@ -48,36 +47,29 @@ function Add({ onClose }: { readonly onClose: () => void }) {
     if (made !== undefined) route(href('/admin/tenants/:id', { id: made.id }));
   });
   return (
-    <Dialog
+    <FormDialog
       title={words.add}
       onClose={onClose}
-      foot={
-        <>
-          <Button onClick={onClose}>{common().cancel}</Button>
-          <Button kind="main" type="submit" form="tenant" isBusy={add.isRunning}>
-            {words.add}
-          </Button>
-        </>
-      }
+      onSubmit={() => void add.run()}
+      action={words.add}
+      isBusy={add.isRunning}
+      error={add.error}
     >
-      <Form id="tenant" onSubmit={() => void add.run()}>
-        <TextField label={words.company} value={company} onInput={setCompany} isRequired hasFocus />
-        <TextField label={words.domain} value={domain} onInput={setDomain} hint={words.domainHint} isRequired />
-        <TextField label={optionalLabel(words.id)} value={id} onInput={setId} />
-        <TextField label={words.administrator} value={adminName} onInput={setAdminName} isRequired />
-        <TextField label={optionalLabel(words.email)} type="email" value={adminEmail} onInput={setAdminEmail} />
-        <TextField
-          label={words.password}
-          value={adminPass}
-          onInput={setAdminPass}
-          hint={words.passwordHint}
-          isMono
-          isRequired
-        />
-        <CopyButton text={adminPass}>{common().copy}</CopyButton>
-        <FormFault error={add.error} />
-      </Form>
-    </Dialog>
+      <TextField label={words.company} value={company} onInput={setCompany} isRequired hasFocus />
+      <TextField label={words.domain} value={domain} onInput={setDomain} hint={words.domainHint} isRequired />
+      <TextField label={optionalLabel(words.id)} value={id} onInput={setId} />
+      <TextField label={words.administrator} value={adminName} onInput={setAdminName} isRequired />
+      <TextField label={optionalLabel(words.email)} type="email" value={adminEmail} onInput={setAdminEmail} />
+      <TextField
+        label={words.password}
+        value={adminPass}
+        onInput={setAdminPass}
+        hint={words.passwordHint}
+        isMono
+        isRequired
+      />
+      <CopyButton text={adminPass}>{common().copy}</CopyButton>
+    </FormDialog>
   );
 }
 

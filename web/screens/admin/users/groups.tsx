@@ -7,17 +7,15 @@ import { useAction } from '../../../core/api/request.ts';
 import { notify } from '../../../core/notices.ts';
 import { href } from '../../../core/route.ts';
 import { collectionAt } from '../../../core/server/collection.ts';
-import { common } from '../../../core/text/common.ts';
 import { numberParameter, useUrlState } from '../../../core/url-state.ts';
 import { Button } from '../../../parts/button.tsx';
 import { CopyAs } from '../../../parts/copy.tsx';
 import { userWithTenant } from '../../../parts/device/page.tsx';
-import { Dialog } from '../../../parts/dialog.tsx';
-import { Form, TextField, optionalLabel } from '../../../parts/fields.tsx';
+import { FormDialog } from '../../../parts/dialog.tsx';
+import { TextField, optionalLabel } from '../../../parts/fields.tsx';
 import { ListPage } from '../../../parts/list-page.tsx';
 import { useList } from '../../../parts/list.ts';
 import { Page } from '../../../parts/page.tsx';
-import { FormFault } from '../../../parts/states.tsx';
 import type { Column } from '../../../parts/table.tsx';
 import { words as adminWords } from '../titles/text.ts';
 import { USER_ADMIN, groupsPath, rolesOf } from './access.ts';
@@ -39,24 +37,17 @@ function Add({ onClose }: { readonly onClose: () => void }) {
     if (made !== undefined) route(href('/admin/groups/:id', { id: String(made.id) }));
   });
   return (
-    <Dialog
+    <FormDialog
       title={words.addGroup}
       onClose={onClose}
-      foot={
-        <>
-          <Button onClick={onClose}>{common().cancel}</Button>
-          <Button kind="main" type="submit" form="add-group" isBusy={add.isRunning}>
-            {words.addGroup}
-          </Button>
-        </>
-      }
+      onSubmit={() => void add.run()}
+      action={words.addGroup}
+      isBusy={add.isRunning}
+      error={add.error}
     >
-      <Form id="add-group" onSubmit={() => void add.run()}>
-        <TextField label={words.groupName} value={name} onInput={setName} isRequired hasFocus />
-        <TextField label={optionalLabel(words.description)} value={description} onInput={setDescription} />
-        <FormFault error={add.error} />
-      </Form>
-    </Dialog>
+      <TextField label={words.groupName} value={name} onInput={setName} isRequired hasFocus />
+      <TextField label={optionalLabel(words.description)} value={description} onInput={setDescription} />
+    </FormDialog>
   );
 }
 

@@ -11,12 +11,11 @@ import { offerUndo } from '../../../core/api/undo.ts';
 import { Button, IconButton } from '../../../parts/button.tsx';
 import { CopyAs } from '../../../parts/copy.tsx';
 import { userWithTenant } from '../../../parts/device/page.tsx';
-import { Confirm, Dialog } from '../../../parts/dialog.tsx';
-import { Form, SelectField, TextField, optionalLabel } from '../../../parts/fields.tsx';
+import { Confirm, FormDialog } from '../../../parts/dialog.tsx';
+import { SelectField, TextField, optionalLabel } from '../../../parts/fields.tsx';
 import { ListPage } from '../../../parts/list-page.tsx';
 import { useList } from '../../../parts/list.ts';
 import { Page } from '../../../parts/page.tsx';
-import { FormFault } from '../../../parts/states.tsx';
 import type { Column } from '../../../parts/table.tsx';
 import { words as adminWords } from '../titles/text.ts';
 import { INVENTORY_ROLES_PATH, PERMISSIONS, SCOPES, USER_ADMIN } from './access.ts';
@@ -116,27 +115,19 @@ function Edit({ role, onClose, onChanged }: EditProps) {
     onClose();
   });
   return (
-    <Dialog
+    <FormDialog
       title={role === undefined ? words.addInventoryRole : words.editTitle(role.name)}
       onClose={onClose}
       isWide
-      foot={
-        <>
-          <Button onClick={onClose}>{common().cancel}</Button>
-          <Button kind="main" type="submit" form="inventory-role" isBusy={save.isRunning}>
-            {common().save}
-          </Button>
-        </>
-      }
+      onSubmit={() => void save.run()}
+      isBusy={save.isRunning}
+      error={save.error}
     >
-      <Form id="inventory-role" onSubmit={() => void save.run()}>
-        <TextField label={words.groupName} value={name} onInput={setName} isRequired hasFocus />
-        <TextField label={optionalLabel(words.description)} value={description} onInput={setDescription} />
-        <PermissionFields value={permissions} onChange={setPermissions} />
-        <p class="field-hint">{words.grantRule}</p>
-        <FormFault error={save.error} />
-      </Form>
-    </Dialog>
+      <TextField label={words.groupName} value={name} onInput={setName} isRequired hasFocus />
+      <TextField label={optionalLabel(words.description)} value={description} onInput={setDescription} />
+      <PermissionFields value={permissions} onChange={setPermissions} />
+      <p class="field-hint">{words.grantRule}</p>
+    </FormDialog>
   );
 }
 

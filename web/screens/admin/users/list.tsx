@@ -8,18 +8,17 @@ import { randomText } from '../../../core/clipboard.ts';
 import { notify } from '../../../core/notices.ts';
 import { href, queryText } from '../../../core/route.ts';
 import { collectionAt } from '../../../core/server/collection.ts';
-import { common } from '../../../core/text/common.ts';
 import { numberParameter, textParameter, useUrlState } from '../../../core/url-state.ts';
 import { Button } from '../../../parts/button.tsx';
 import { CopyAs, CopyButton } from '../../../parts/copy.tsx';
 import { userWithTenant } from '../../../parts/device/page.tsx';
-import { Dialog } from '../../../parts/dialog.tsx';
-import { CheckField, Form, TextField, optionalLabel } from '../../../parts/fields.tsx';
+import { Dialog, FormDialog } from '../../../parts/dialog.tsx';
+import { CheckField, TextField, optionalLabel } from '../../../parts/fields.tsx';
 import { FilterBar, SlowTextField } from '../../../parts/filter-bar.tsx';
 import { ListPage } from '../../../parts/list-page.tsx';
 import { PAGE_SIZE, useList } from '../../../parts/list.ts';
 import { Page } from '../../../parts/page.tsx';
-import { FormFault, With } from '../../../parts/states.tsx';
+import { With } from '../../../parts/states.tsx';
 import type { Column } from '../../../parts/table.tsx';
 import { Time } from '../../../parts/time.tsx';
 import { words as adminWords } from '../titles/text.ts';
@@ -117,36 +116,29 @@ function Add({ onClose, onMade }: { readonly onClose: () => void; readonly onMad
     onMade({ userName, password });
   });
   return (
-    <Dialog
+    <FormDialog
       title={words.add}
       onClose={onClose}
-      foot={
-        <>
-          <Button onClick={onClose}>{common().cancel}</Button>
-          <Button kind="main" type="submit" form="add-user" isBusy={add.isRunning}>
-            {words.add}
-          </Button>
-        </>
-      }
+      onSubmit={() => void add.run()}
+      action={words.add}
+      isBusy={add.isRunning}
+      error={add.error}
     >
-      <Form id="add-user" onSubmit={() => void add.run()}>
-        <TextField
-          label={words.userName}
-          value={userName}
-          onInput={setUserName}
-          hint={words.userNameHint}
-          isRequired
-          hasFocus
-        />
-        <TextField label={optionalLabel(words.email)} type="email" value={email} onInput={setEmail} />
-        <TextField label={optionalLabel(words.firstName)} value={firstName} onInput={setFirstName} />
-        <TextField label={optionalLabel(words.lastName)} value={lastName} onInput={setLastName} />
-        <TextField label={words.password} value={password} onInput={setPassword} isMono isRequired />
-        <CheckField label={words.mustChange} isChecked={mustChange} onChange={setMustChange} />
-        <GroupChoice chosen={groups} onChange={setGroups} />
-        <FormFault error={add.error} />
-      </Form>
-    </Dialog>
+      <TextField
+        label={words.userName}
+        value={userName}
+        onInput={setUserName}
+        hint={words.userNameHint}
+        isRequired
+        hasFocus
+      />
+      <TextField label={optionalLabel(words.email)} type="email" value={email} onInput={setEmail} />
+      <TextField label={optionalLabel(words.firstName)} value={firstName} onInput={setFirstName} />
+      <TextField label={optionalLabel(words.lastName)} value={lastName} onInput={setLastName} />
+      <TextField label={words.password} value={password} onInput={setPassword} isMono isRequired />
+      <CheckField label={words.mustChange} isChecked={mustChange} onChange={setMustChange} />
+      <GroupChoice chosen={groups} onChange={setGroups} />
+    </FormDialog>
   );
 }
 

@@ -9,13 +9,12 @@ import { user as you } from '../../../core/api/session.ts';
 import { notify } from '../../../core/notices.ts';
 import { href } from '../../../core/route.ts';
 import type { ScreenProps } from '../../../core/route.ts';
-import { common } from '../../../core/text/common.ts';
 import { offerUndo } from '../../../core/api/undo.ts';
 import { Button } from '../../../parts/button.tsx';
 import { CopyAs } from '../../../parts/copy.tsx';
 import { userWithTenant } from '../../../parts/device/page.tsx';
-import { Confirm, Dialog } from '../../../parts/dialog.tsx';
-import { Form, SelectField, TextField } from '../../../parts/fields.tsx';
+import { Confirm, FormDialog } from '../../../parts/dialog.tsx';
+import { SelectField, TextField } from '../../../parts/fields.tsx';
 import { Page, Section } from '../../../parts/page.tsx';
 import { FormFault, With } from '../../../parts/states.tsx';
 import { Time } from '../../../parts/time.tsx';
@@ -74,26 +73,18 @@ function Edit({ user, onChanged, onClose }: Changing & { readonly onClose: () =>
     onClose();
   });
   return (
-    <Dialog
+    <FormDialog
       title={words.editTitle(user.userName)}
       onClose={onClose}
-      foot={
-        <>
-          <Button onClick={onClose}>{common().cancel}</Button>
-          <Button kind="main" type="submit" form="edit-user" isBusy={save.isRunning}>
-            {common().save}
-          </Button>
-        </>
-      }
+      onSubmit={() => void save.run()}
+      isBusy={save.isRunning}
+      error={save.error}
     >
-      <Form id="edit-user" onSubmit={() => void save.run()}>
-        <TextField label={words.email} type="email" value={email} onInput={setEmail} hasFocus />
-        <TextField label={words.firstName} value={firstName} onInput={setFirstName} />
-        <TextField label={words.lastName} value={lastName} onInput={setLastName} />
-        <TextField label={words.phone} value={phone} onInput={setPhone} />
-        <FormFault error={save.error} />
-      </Form>
-    </Dialog>
+      <TextField label={words.email} type="email" value={email} onInput={setEmail} hasFocus />
+      <TextField label={words.firstName} value={firstName} onInput={setFirstName} />
+      <TextField label={words.lastName} value={lastName} onInput={setLastName} />
+      <TextField label={words.phone} value={phone} onInput={setPhone} />
+    </FormDialog>
   );
 }
 
@@ -108,40 +99,33 @@ function SetPassword({ user, onClose }: { readonly user: User; readonly onClose:
     onClose();
   });
   return (
-    <Dialog
+    <FormDialog
       title={words.setPassword}
       onClose={onClose}
-      foot={
-        <>
-          <Button onClick={onClose}>{common().cancel}</Button>
-          <Button kind="main" type="submit" form="set-password" isBusy={save.isRunning}>
-            {words.setPassword}
-          </Button>
-        </>
-      }
+      onSubmit={() => void save.run()}
+      action={words.setPassword}
+      isBusy={save.isRunning}
+      error={save.error}
     >
-      <Form id="set-password" onSubmit={() => void save.run()}>
-        <TextField
-          label={words.yourPassword}
-          type="password"
-          autocomplete="current-password"
-          value={yours}
-          onInput={setYours}
-          hint={words.yourPasswordHint}
-          isRequired
-          hasFocus
-        />
-        <TextField
-          label={words.newPassword}
-          type="password"
-          autocomplete="new-password"
-          value={password}
-          onInput={setPassword}
-          isRequired
-        />
-        <FormFault error={save.error} />
-      </Form>
-    </Dialog>
+      <TextField
+        label={words.yourPassword}
+        type="password"
+        autocomplete="current-password"
+        value={yours}
+        onInput={setYours}
+        hint={words.yourPasswordHint}
+        isRequired
+        hasFocus
+      />
+      <TextField
+        label={words.newPassword}
+        type="password"
+        autocomplete="new-password"
+        value={password}
+        onInput={setPassword}
+        isRequired
+      />
+    </FormDialog>
   );
 }
 

@@ -15,10 +15,10 @@ import { hasTime, offerUndo } from '../../../core/api/undo.ts';
 import { connectionOf } from '../../../parts/badge.tsx';
 import { Button } from '../../../parts/button.tsx';
 import { CopyButton } from '../../../parts/copy.tsx';
-import { Confirm, Dialog } from '../../../parts/dialog.tsx';
+import { Confirm, FormDialog } from '../../../parts/dialog.tsx';
 import { DevicePage } from '../../../parts/device/page.tsx';
 import type { DeviceContent } from '../../../parts/device/page.tsx';
-import { CheckField, Form, TextArea, TextField } from '../../../parts/fields.tsx';
+import { CheckField, TextArea, TextField } from '../../../parts/fields.tsx';
 import { Section } from '../../../parts/page.tsx';
 import { FormFault, With } from '../../../parts/states.tsx';
 import { Time } from '../../../parts/time.tsx';
@@ -59,25 +59,17 @@ function Edit({ device, onChanged, onClose }: DeviceContent & { readonly onClose
     onClose();
   });
   return (
-    <Dialog
+    <FormDialog
       title={words.editTitle}
       onClose={onClose}
-      foot={
-        <>
-          <Button onClick={onClose}>{common().cancel}</Button>
-          <Button kind="main" type="submit" form="edit-device" isBusy={save.isRunning}>
-            {common().save}
-          </Button>
-        </>
-      }
+      onSubmit={() => void save.run()}
+      isBusy={save.isRunning}
+      error={save.error}
     >
-      <Form id="edit-device" onSubmit={() => void save.run()}>
-        <TextField label={words.name} value={name} onInput={setName} isRequired />
-        <TextField label={words.type} value={type} onInput={setType} />
-        <TextArea label={words.notes} value={notes} onInput={setNotes} rows={4} />
-        <FormFault error={save.error} />
-      </Form>
-    </Dialog>
+      <TextField label={words.name} value={name} onInput={setName} isRequired />
+      <TextField label={words.type} value={type} onInput={setType} />
+      <TextArea label={words.notes} value={notes} onInput={setNotes} rows={4} />
+    </FormDialog>
   );
 }
 

@@ -7,10 +7,10 @@ import type { ManagedObject } from '../../../core/server/managed-object.ts';
 import { common } from '../../../core/text/common.ts';
 import { textParameter, useUrlState } from '../../../core/url-state.ts';
 import { Button } from '../../../parts/button.tsx';
-import { Dialog } from '../../../parts/dialog.tsx';
+import { FormDialog } from '../../../parts/dialog.tsx';
 import { Difference } from '../../../parts/difference/difference.tsx';
 import { words as differenceWords } from '../../../parts/difference/text.ts';
-import { FileField, Form, SelectField, TextArea } from '../../../parts/fields.tsx';
+import { FileField, SelectField, TextArea } from '../../../parts/fields.tsx';
 import { Section } from '../../../parts/page.tsx';
 import { FormFault } from '../../../parts/states.tsx';
 import { useAction } from '../../../core/api/request.ts';
@@ -107,23 +107,16 @@ function Upload({ device, type, onClose }: UploadProps) {
     onClose();
   });
   return (
-    <Dialog
+    <FormDialog
       title={words.configUpload}
       onClose={onClose}
-      foot={
-        <>
-          <Button onClick={onClose}>{common().cancel}</Button>
-          <Button kind="main" type="submit" form="upload" isBusy={send.isRunning}>
-            {words.configFileSend}
-          </Button>
-        </>
-      }
+      onSubmit={() => void send.run()}
+      action={words.configFileSend}
+      isBusy={send.isRunning}
+      error={send.error}
     >
-      <Form id="upload" onSubmit={() => void send.run()}>
-        <FileField label={words.configFile} onFile={setFile} isRequired />
-        <FormFault error={send.error} />
-      </Form>
-    </Dialog>
+      <FileField label={words.configFile} onFile={setFile} isRequired />
+    </FormDialog>
   );
 }
 

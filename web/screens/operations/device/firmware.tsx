@@ -5,10 +5,8 @@ import type { ScreenProps } from '../../../core/route.ts';
 import type { ManagedObject } from '../../../core/server/managed-object.ts';
 import { common } from '../../../core/text/common.ts';
 import { Button } from '../../../parts/button.tsx';
-import { Dialog } from '../../../parts/dialog.tsx';
-import { Form } from '../../../parts/fields.tsx';
+import { FormDialog } from '../../../parts/dialog.tsx';
 import { Section } from '../../../parts/page.tsx';
-import { FormFault } from '../../../parts/states.tsx';
 import { CONTROL, memberText } from '../operation.ts';
 import { History } from './history.tsx';
 import { PackageFields } from './repository.tsx';
@@ -29,30 +27,18 @@ function Install({ device, onClose }: { readonly device: ManagedObject; readonly
   };
   const isChosen = name !== '' && version !== '';
   return (
-    <Dialog
+    <FormDialog
       title={words.firmwareTitle}
       onClose={onClose}
-      foot={
-        <>
-          <Button onClick={onClose}>{common().cancel}</Button>
-          <Button
-            kind="main"
-            type="submit"
-            form="firmware"
-            isBusy={send.isRunning}
-            blocked={isChosen ? undefined : `${words.packageName}, ${words.version}: ${common().required}`}
-          >
-            {words.installButton}
-          </Button>
-        </>
-      }
+      onSubmit={() => void submit()}
+      action={words.installButton}
+      isBusy={send.isRunning}
+      blocked={isChosen ? undefined : `${words.packageName}, ${words.version}: ${common().required}`}
+      error={send.error}
     >
-      <Form id="firmware" onSubmit={() => void submit()}>
-        <PackageFields repository={FIRMWARE} value={chosen} onChange={setChosen} />
-        <p class="muted">{words.firmwareText}</p>
-        <FormFault error={send.error} />
-      </Form>
-    </Dialog>
+      <PackageFields repository={FIRMWARE} value={chosen} onChange={setChosen} />
+      <p class="muted">{words.firmwareText}</p>
+    </FormDialog>
   );
 }
 

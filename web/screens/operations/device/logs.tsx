@@ -8,11 +8,10 @@ import { rangeQuery } from '../../../core/time/range.ts';
 import type { TimeRange } from '../../../core/time/range.ts';
 import { numberParameter, useUrlState } from '../../../core/url-state.ts';
 import { Button } from '../../../parts/button.tsx';
-import { Dialog } from '../../../parts/dialog.tsx';
-import { Form, SelectField, TextField, optionalLabel } from '../../../parts/fields.tsx';
+import { FormDialog } from '../../../parts/dialog.tsx';
+import { SelectField, TextField, optionalLabel } from '../../../parts/fields.tsx';
 import { ListPage } from '../../../parts/list-page.tsx';
 import { Section } from '../../../parts/page.tsx';
-import { FormFault } from '../../../parts/states.tsx';
 import type { Column } from '../../../parts/table.tsx';
 import { TimeRangeField } from '../../../parts/time-range.tsx';
 import { Time } from '../../../parts/time.tsx';
@@ -53,35 +52,28 @@ function Request({ device, onClose }: { readonly device: ManagedObject; readonly
     if (await send.run({ description: `Log ${type}`, [LOG]: request })) onClose();
   };
   return (
-    <Dialog
+    <FormDialog
       title={words.logRequestTitle}
       onClose={onClose}
-      foot={
-        <>
-          <Button onClick={onClose}>{common().cancel}</Button>
-          <Button kind="main" type="submit" form="log" isBusy={send.isRunning}>
-            {words.logRequest}
-          </Button>
-        </>
-      }
+      onSubmit={() => void submit()}
+      action={words.logRequest}
+      isBusy={send.isRunning}
+      error={send.error}
     >
-      <Form id="log" onSubmit={() => void submit()}>
-        {types.length > 0 ? (
-          <SelectField
-            label={words.logType}
-            value={type}
-            options={types.map((value) => ({ value, text: value }))}
-            onChange={setType}
-          />
-        ) : (
-          <TextField label={words.logType} hint={words.logNoTypes} value={type} onInput={setType} isRequired />
-        )}
-        <TimeRangeField value={range} onChange={setRange} />
-        <TextField label={optionalLabel(words.logSearch)} value={search} onInput={setSearch} />
-        <TextField label={words.logLines} type="number" value={lines} onInput={setLines} isRequired />
-        <FormFault error={send.error} />
-      </Form>
-    </Dialog>
+      {types.length > 0 ? (
+        <SelectField
+          label={words.logType}
+          value={type}
+          options={types.map((value) => ({ value, text: value }))}
+          onChange={setType}
+        />
+      ) : (
+        <TextField label={words.logType} hint={words.logNoTypes} value={type} onInput={setType} isRequired />
+      )}
+      <TimeRangeField value={range} onChange={setRange} />
+      <TextField label={optionalLabel(words.logSearch)} value={search} onInput={setSearch} />
+      <TextField label={words.logLines} type="number" value={lines} onInput={setLines} isRequired />
+    </FormDialog>
   );
 }
 

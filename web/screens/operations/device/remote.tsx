@@ -11,11 +11,11 @@ import type { ManagedObject } from '../../../core/server/managed-object.ts';
 import { common } from '../../../core/text/common.ts';
 import { Button, IconButton } from '../../../parts/button.tsx';
 import { shellWord } from '../../../parts/copy.tsx';
-import { Confirm, Dialog } from '../../../parts/dialog.tsx';
-import { Form, SelectField, TextField } from '../../../parts/fields.tsx';
+import { Confirm, Dialog, FormDialog } from '../../../parts/dialog.tsx';
+import { SelectField, TextField } from '../../../parts/fields.tsx';
 import { Code } from '../../../parts/json.tsx';
 import { Section } from '../../../parts/page.tsx';
-import { Empty, FormFault, With } from '../../../parts/states.tsx';
+import { Empty, With } from '../../../parts/states.tsx';
 import { Table } from '../../../parts/table.tsx';
 import { TextSession } from './session.tsx';
 import { TabPage } from './tab-page.tsx';
@@ -95,35 +95,27 @@ function Edit({ device, before, onDone, onClose }: EditProps) {
     onClose();
   });
   return (
-    <Dialog
+    <FormDialog
       title={before === undefined ? words.remoteAdd : words.remoteEdit(before.name)}
       onClose={onClose}
-      foot={
-        <>
-          <Button onClick={onClose}>{common().cancel}</Button>
-          <Button kind="main" type="submit" form="remote" isBusy={save.isRunning}>
-            {common().save}
-          </Button>
-        </>
-      }
+      onSubmit={() => void save.run()}
+      isBusy={save.isRunning}
+      error={save.error}
     >
-      <Form id="remote" onSubmit={() => void save.run()}>
-        <SelectField
-          label={words.remoteProtocol}
-          value={protocol}
-          options={PROTOCOLS.map((value) => ({ value, text: value }))}
-          onChange={(value) => {
-            setProtocol(value);
-            if (port === PORTS[protocol]) setPort(PORTS[value]);
-            if (name === protocol) setName(value);
-          }}
-        />
-        <TextField label={words.remoteName} value={name} onInput={setName} isRequired />
-        <TextField label={words.remoteHost} value={hostname} onInput={setHostname} isRequired />
-        <TextField label={words.remotePort} value={port} onInput={setPort} inputMode="numeric" isRequired />
-        <FormFault error={save.error} />
-      </Form>
-    </Dialog>
+      <SelectField
+        label={words.remoteProtocol}
+        value={protocol}
+        options={PROTOCOLS.map((value) => ({ value, text: value }))}
+        onChange={(value) => {
+          setProtocol(value);
+          if (port === PORTS[protocol]) setPort(PORTS[value]);
+          if (name === protocol) setName(value);
+        }}
+      />
+      <TextField label={words.remoteName} value={name} onInput={setName} isRequired />
+      <TextField label={words.remoteHost} value={hostname} onInput={setHostname} isRequired />
+      <TextField label={words.remotePort} value={port} onInput={setPort} inputMode="numeric" isRequired />
+    </FormDialog>
   );
 }
 

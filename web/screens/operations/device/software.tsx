@@ -9,13 +9,11 @@ import type { ManagedObject } from '../../../core/server/managed-object.ts';
 import { common } from '../../../core/text/common.ts';
 import { numberParameter, textParameter, useUrlState } from '../../../core/url-state.ts';
 import { Button } from '../../../parts/button.tsx';
-import { Confirm, Dialog } from '../../../parts/dialog.tsx';
-import { Form } from '../../../parts/fields.tsx';
+import { Confirm, FormDialog } from '../../../parts/dialog.tsx';
 import { FilterBar, SlowTextField } from '../../../parts/filter-bar.tsx';
 import { ListPage } from '../../../parts/list-page.tsx';
 import { PAGE_SIZE } from '../../../parts/list.ts';
 import { Section } from '../../../parts/page.tsx';
-import { FormFault } from '../../../parts/states.tsx';
 import type { Column } from '../../../parts/table.tsx';
 import { CONTROL, createOperation } from '../operation.ts';
 import { History } from './history.tsx';
@@ -102,35 +100,23 @@ function Install({ device, first, onClose }: InstallProps) {
   };
   const isChosen = chosen.name !== '' && chosen.version !== '';
   return (
-    <Dialog
+    <FormDialog
       title={first.name === '' ? words.installTitle : words.updateOf(first.name)}
       onClose={onClose}
-      foot={
-        <>
-          <Button onClick={onClose}>{common().cancel}</Button>
-          <Button
-            kind="main"
-            type="submit"
-            form="software"
-            isBusy={send.isRunning}
-            blocked={isChosen ? undefined : `${words.packageName}, ${words.version}: ${common().required}`}
-          >
-            {words.installButton}
-          </Button>
-        </>
-      }
+      onSubmit={() => void submit()}
+      action={words.installButton}
+      isBusy={send.isRunning}
+      blocked={isChosen ? undefined : `${words.packageName}, ${words.version}: ${common().required}`}
+      error={send.error}
     >
-      <Form id="software" onSubmit={() => void submit()}>
-        <PackageFields
-          repository="c8y_Software"
-          kinds={kindsOf(device)}
-          isFromUrl={first.name !== ''}
-          value={chosen}
-          onChange={setChosen}
-        />
-        <FormFault error={send.error} />
-      </Form>
-    </Dialog>
+      <PackageFields
+        repository="c8y_Software"
+        kinds={kindsOf(device)}
+        isFromUrl={first.name !== ''}
+        value={chosen}
+        onChange={setChosen}
+      />
+    </FormDialog>
   );
 }
 
