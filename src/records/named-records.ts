@@ -14,6 +14,7 @@ import { withChanges } from './audit-changes.ts';
 import { recordSteps } from './steps.ts';
 import { changeRecords, isChangedMeanwhile, readRecord, retried } from './records.ts';
 import type { Counting, RecordWriter } from './records.ts';
+import { isEntityId } from '../model/entities/entity-id.ts';
 
 /** Whose records are read and changed, and by whom: a request is one. */
 export interface Acting {
@@ -90,9 +91,7 @@ export class NamedRecords<Stored extends NamedRecord> {
 
   /** @throws PlatformError 404. */
   async load(acting: Acting, id: string): Promise<Stored> {
-    const text = /^\d{1,16}$/.test(id)
-      ? await readRecord(acting.platform, acting.tenant, this.#collection, String(Number(id)))
-      : undefined;
+    const text = isEntityId(id) ? await readRecord(acting.platform, acting.tenant, this.#collection, id) : undefined;
     if (text === undefined) throw new PlatformError(this.#errors.notFound, { id });
     return JSON.parse(text) as Stored;
   }

@@ -40,14 +40,25 @@ export async function changeWithin(
   audits: readonly AuditEntry[],
   prefixes: readonly PrefixBound[] = [],
 ): Promise<void> {
+  const totals = await totalsOf(ports, kept, changes);
+  await changeBounded(ports, kept.tenant, changes, audits, prefixes, totals);
+}
+
+/** As `changeRecords`; what a bound refuses is counted. */
+export async function changeBounded(
+  ports: RecordWriter & Counting,
+  tenant: number,
+  changes: readonly RecordChange[],
+  audits: readonly AuditEntry[],
+  prefixes: readonly PrefixBound[],
+  totals: readonly RecordsTotal[] = [],
+): Promise<void> {
   try {
-    await changeRecords(ports, kept.tenant, changes, audits, await totalsOf(ports, kept, changes), prefixes);
+    await changeRecords(ports, tenant, changes, audits, totals, prefixes);
   } catch (error) {
-    const bound =
-      error instanceof PlatformError
-        ? [...Object.values(kept.bounds), ...prefixes].find((one) => one.error === error.code)
-        : undefined;
-    if (bound !== undefined) ports.refusals.count(bound.limit, { tenant: kept.tenant });
+    const bounds = [...totals.flatMap((total) => Object.values(total.bounds)), ...prefixes];
+    const bound = error instanceof PlatformError && bounds.find((one) => one.error === error.code);
+    if (bound) ports.refusals.count(bound.limit, { tenant });
     throw error;
   }
 }

@@ -106,3 +106,25 @@ t.test('a job knows the sequence of the command that stored it', async (t) => {
   });
   t.same(JSON.parse(platform.stored.get('job', 0, 'a/1') ?? ''), { after: 0, seq: platform.journal.lastSeq });
 });
+
+t.test('records below a prefix are bounded, several that come together too', async (t) => {
+  const platform = openPlatform(t);
+  const add = (ids: readonly string[]): Promise<unknown> =>
+    change(platform, {
+      changes: ids.map((id) => ({ collection: 'certificate', id, expected: undefined, value: '{}' })),
+      prefixes: [
+        {
+          collection: 'certificate',
+          prefix: '',
+          added: ids.length,
+          maximum: 3,
+          limit: 'certificates/of-tenant',
+          error: 'certificate/too-many',
+        },
+      ],
+    });
+  await add(['a', 'b']);
+  await t.rejects(add(['c', 'd']), { code: 'certificate/too-many' });
+  t.equal(platform.stored.get('certificate', 0, 'c'), undefined, 'none of them');
+  await add(['c']);
+});

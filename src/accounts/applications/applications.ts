@@ -25,6 +25,7 @@ import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { Principal } from '../../model/access/principal.ts';
 import type { Counting, RecordReader, RecordWriter, StoredRecord } from '../../records/records.ts';
 import { SERVER_WIDE } from '../../model/commands/keys.ts';
+import { isEntityId } from '../../model/entities/entity-id.ts';
 
 /** What applications are read with. */
 export interface ApplicationReader {
@@ -56,7 +57,6 @@ export interface Loaded {
   readonly application: StoredApplication;
 }
 
-const isId = (id: string): boolean => /^[1-9]\d{0,15}$/.test(id);
 export const notFound = (id: string): PlatformError => new PlatformError('applications/not-found', { id });
 
 /** Whether the tenant that it belongs to is still there. */
@@ -70,7 +70,7 @@ export async function findApplication(parts: ApplicationReader, id: string): Pro
 }
 
 async function findRecord(parts: ApplicationReader, id: string): Promise<Loaded | undefined> {
-  const text = isId(id) ? await readRecord(parts, SERVER_WIDE, COLLECTION, id) : undefined;
+  const text = isEntityId(id) ? await readRecord(parts, SERVER_WIDE, COLLECTION, id) : undefined;
   return text === undefined ? undefined : { text, application: JSON.parse(text) as StoredApplication };
 }
 
@@ -119,7 +119,7 @@ export async function* applicationsOfIds(
   parts: ApplicationReader,
   ids: Iterable<string>,
 ): AsyncGenerator<StoredApplication> {
-  const sorted = [...ids].filter(isId).sort((left, right) => Number(left) - Number(right));
+  const sorted = [...ids].filter(isEntityId).sort((left, right) => Number(left) - Number(right));
   for (let start = 0; start < sorted.length; start += READ_AT_ONCE) {
     // Others get their turn in between.
     if (start > 0) await nextTurn();
@@ -147,7 +147,7 @@ const totalOf = (ownerNumber: number): KeptTotal => ({
     bytes: { maximum: APPLICATIONS_BYTES_MAX, limit: 'applications/bytes', error: 'applications/too-large-of-tenant' },
   },
   sumOf(record) {
-    if (isId(record.id)) return sumOfRecord(record);
+    if (isEntityId(record.id)) return sumOfRecord(record);
     return record.id.startsWith(ATTACHMENTS_PREFIX) ? { ...sumOfRecord(record), count: 0 } : NO_SUM;
   },
   records: (ports) => recordsOfOwner(ports, ownerNumber),
@@ -305,7 +305,9 @@ export async function loadAttachment(
   application: string,
   id: string,
 ): Promise<StoredAttachment> {
-  const text = isId(id) ? await readRecord(parts, SERVER_WIDE, COLLECTION, attachmentKey(application, id)) : undefined;
+  const text = isEntityId(id)
+    ? await readRecord(parts, SERVER_WIDE, COLLECTION, attachmentKey(application, id))
+    : undefined;
   if (text === undefined) throw new PlatformError('applications/binary-not-found', { application, id });
   return JSON.parse(text) as StoredAttachment;
 }

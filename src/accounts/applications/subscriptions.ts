@@ -14,6 +14,7 @@ import type { Tenant } from '../tenants/tenants.ts';
 import type { ApplicationParts } from './applications.ts';
 import { subscribed, unsubscribed, waitingRoles } from './service-users.ts';
 import type { ServiceParts } from './service-users.ts';
+import { isEntityId } from '../../model/entities/entity-id.ts';
 
 /** By whom subscriptions are changed, for audit records. */
 type By = Pick<Principal, 'userName'>;
@@ -116,7 +117,7 @@ export async function grantRoles(
 /** Ends a subscription, and first the user of the microservice. @throws PlatformError 404. */
 export function unsubscribe(parts: ServiceParts, by: By, tenant: Tenant, id: string): Promise<void> {
   return retried(parts, async () => {
-    const expected = /^\d{1,16}$/.test(id) ? await readRecord(parts, tenant.number, 'subscription', id) : undefined;
+    const expected = isEntityId(id) ? await readRecord(parts, tenant.number, 'subscription', id) : undefined;
     if (expected === undefined) throw notSubscribed(tenant, id);
     // First the user, so that none stays when this is interrupted and tried again.
     await unsubscribed(parts, by, tenant, id);

@@ -12,10 +12,10 @@ import type { IdSource } from '../../ports/id-source.ts';
 import type { UserPut } from '../../model/commands/users.ts';
 import { DEVICE_ID_RULE, deviceUserOf, isDeviceId } from '../../model/entities/device-request.ts';
 import { PlatformError } from '../../model/errors.ts';
-import { isKeyText, KEY_TEXT_RULE } from '../../model/documents/key-text.ts';
+import { requireExternalId } from '../../model/entities/external-id.ts';
 import { isAllowedPassword, PASSWORD_RULE } from '../../model/access/password.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
-import { RegistrationFault } from '../../model/entities/registration-columns.ts';
+import { registrable, RegistrationFault } from '../../model/entities/registration-columns.ts';
 import type { RegistrationLine } from '../../model/entities/registration-columns.ts';
 import { DeviceGroups } from './groups.ts';
 import { DeviceRegistration } from './registration.ts';
@@ -40,8 +40,6 @@ export interface ImportOptions {
   readonly mayTakeOver: boolean;
 }
 
-/** Keys of external IDs have a limit. */
-const EXTERNAL_ID_BYTES_MAX = 1_500;
 /** Passwords of one file that are hashed, or wait for it, at once. */
 const HASHED_AT_ONCE = 3;
 
@@ -182,11 +180,7 @@ function requireForm({ id, password, idType, externalIds }: RegistrationLine): v
   if (password !== undefined && !isAllowedPassword(password))
     throw new RegistrationFault(`CREDENTIALS takes ${PASSWORD_RULE}`);
   for (const { type, externalId } of [{ type: idType, externalId: id }, ...externalIds]) {
-    if (!isKeyText(type + externalId) || Buffer.byteLength(type + externalId) > EXTERNAL_ID_BYTES_MAX) {
-      throw new RegistrationFault(
-        `an external ID takes at most ${EXTERNAL_ID_BYTES_MAX} bytes with its type, ${KEY_TEXT_RULE}`,
-      );
-    }
+    registrable(() => requireExternalId(type, externalId));
   }
 }
 

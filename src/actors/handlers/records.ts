@@ -14,8 +14,9 @@ export function changeRecords(context: ActorContext, body: RecordsChange): undef
     if (!isAsExpected(change, context.get(collection, id)))
       throw new PlatformError('general/changed-meanwhile', { collection, id });
   }
-  for (const { collection, prefix, maximum, limit, error } of body.prefixes ?? [])
-    if (context.list(collection, prefix, maximum).length >= maximum) throw new PlatformError(error, { limit, maximum });
+  for (const { collection, prefix, added = 1, maximum, limit, error } of body.prefixes ?? [])
+    if (added > 0 && context.list(collection, prefix, maximum).length + added > maximum)
+      throw new PlatformError(error, { limit, maximum });
   for (const total of body.totals ?? []) addUp(context, total);
   for (const { collection, id, value, isPositioned } of body.changes) {
     if (value === undefined) context.remove(collection, id);

@@ -28,6 +28,7 @@ import { shapedTime } from '../../model/documents/iso-time.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { joinMembers, mergeMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
+import { newOperation } from '../../model/entities/operation.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { withChanges } from '../../records/audit-changes.ts';
 import { requireNames } from '../../model/entities/body-rules.ts';
@@ -61,18 +62,6 @@ const OWN_MEMBERS = [
   'status',
   'generalStatus',
   'progress',
-];
-/** Of a prototype: what each operation gets for itself. */
-const NOT_OF_PROTOTYPE = [
-  'id',
-  'self',
-  'creationTime',
-  'deviceId',
-  'deviceName',
-  'deviceExternalIDs',
-  'bulkOperationId',
-  'status',
-  'failureReason',
 ];
 
 const bulkUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}${PATH}/${segment(id)}`;
@@ -140,10 +129,7 @@ function sentPart(
   const sentPrototype = members.get('operationPrototype');
   let prototype: string | undefined;
   if (sentPrototype !== undefined) {
-    const fragments = splitMembers(sentPrototype);
-    for (const name of NOT_OF_PROTOTYPE) fragments.delete(name);
-    requireNames(fragments, AREA);
-    prototype = joinMembers(fragments);
+    prototype = newOperation(splitMembers(sentPrototype));
     requireSmall(request, 'operationPrototype', prototype);
   }
   return {

@@ -33,7 +33,7 @@ import { isEntityId } from '../../model/entities/entity-id.ts';
 import { namedSources, quote } from '../entities/text.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { text } from '../request/schema/query-parameters.ts';
-import { isChangedMeanwhile, listRecords, readRecord } from '../../records/records.ts';
+import { isChangedMeanwhile, listRecords, readRecord, retried } from '../../records/records.ts';
 import type { StoredRecord } from '../../records/records.ts';
 import { NO_SUM, changeWithin, sumOfRecord } from '../../records/totals.ts';
 import type { KeptTotal } from '../../records/totals.ts';
@@ -342,7 +342,7 @@ async function removeAll(request: ApiRequest, subscriptions: readonly Stored[]):
 }
 
 async function remove(request: ApiRequest): Promise<Answer> {
-  await removeAll(request, [await load(request)]);
+  await retried(request.platform, async () => removeAll(request, [await load(request)]));
   return NO_CONTENT;
 }
 

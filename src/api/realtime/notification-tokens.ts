@@ -95,7 +95,7 @@ async function unsubscribe(request: ApiRequest): Promise<Answer> {
   const tenant = tenants.byNumber(claims.tenantNumber);
   if (tenant === undefined) throw new PlatformError('notifications/bad-token');
   requireServed(tenantCalled(request), tenant);
-  // The subscriber counts as a user: there is no login.
+  // Without a login: the subscriber stands for a user.
   const { tenantNumber, subscription, subscriber } = claims;
   requireRate(request, rates?.take({ tenantNumber, userName: `${subscription}/${subscriber}` }));
   if (await notifications.unsubscribe(claims)) await audit(request, claims, 'Notification subscriber removed');

@@ -14,13 +14,21 @@ import {
 import type { StoredCertificate } from '../../accounts/certificates/certificates.ts';
 import { MANAGEMENT_TENANT } from '../../accounts/tenants/tenants.ts';
 import type { Tenant } from '../../accounts/tenants/tenants.ts';
-import type { AuditEntry } from '../../model/commands/records.ts';
+import type { AuditEntry, PrefixBound } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { segment } from '../entities/text.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
-import { changeRecords, isChangedMeanwhile, listRecords, readRecord, updateRecord } from '../../records/records.ts';
+import {
+  changeRecords,
+  isChangedMeanwhile,
+  listRecords,
+  readRecord,
+  retried,
+  updateRecord,
+} from '../../records/records.ts';
+import { changeBounded } from '../../records/totals.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
@@ -32,7 +40,14 @@ const READ = [...ADMIN, 'ROLE_TENANT_MANAGEMENT_READ'];
 const PEM_LENGTH_MAX = 65_536;
 const NAME_LENGTH_MAX = 256;
 const BULK_MAX = 100;
-const LIMIT = 'certificates/of-tenant';
+/** The certificates of a tenant. */
+const BOUND: PrefixBound = {
+  collection: 'certificate',
+  prefix: '',
+  maximum: CERTIFICATES_OF_TENANT_MAX,
+  limit: 'certificates/of-tenant',
+  error: 'certificate/too-many',
+};
 const FINGERPRINT = /^[0-9a-f]{40}$/;
 /** A code has to be signed within this time. */
 const CODE_MS = 24 * 3_600_000;
@@ -101,10 +116,6 @@ async function store(request: ApiRequest, tenant: Tenant, certificates: readonly
     (fingerprint, index) => fingerprints.indexOf(fingerprint) !== index || known.some(({ id }) => id === fingerprint),
   );
   if (taken !== undefined) throw new PlatformError('certificate/duplicate', { fingerprint: taken });
-  if (known.length + certificates.length > CERTIFICATES_OF_TENANT_MAX) {
-    request.refused(LIMIT);
-    throw new PlatformError('certificate/too-many', { limit: LIMIT, maximum: CERTIFICATES_OF_TENANT_MAX });
-  }
   const changes = certificates.map((certificate) => ({
     collection: 'certificate' as const,
     id: certificate.fingerprint,
@@ -112,9 +123,13 @@ async function store(request: ApiRequest, tenant: Tenant, certificates: readonly
     value: JSON.stringify(certificate),
   }));
   try {
-    await changeRecords(request.platform, tenant.number, changes, [
-      auditOf(request, 'Trusted certificate added', fingerprints),
-    ]);
+    await changeBounded(
+      request.platform,
+      tenant.number,
+      changes,
+      [auditOf(request, 'Trusted certificate added', fingerprints)],
+      [{ ...BOUND, added: changes.length }],
+    );
   } catch (error) {
     if (isChangedMeanwhile(error)) {
       throw new PlatformError('certificate/duplicate', { fingerprint: fingerprints[0] });
@@ -222,16 +237,18 @@ function put(request: ApiRequest): Promise<Answer> {
 
 async function remove(request: ApiRequest): Promise<Answer> {
   const tenant = asked(request);
-  const {
-    text,
-    stored: { fingerprint },
-  } = await load(request, tenant);
-  await changeRecords(
-    request.platform,
-    tenant.number,
-    [{ collection: 'certificate', id: fingerprint, expected: text, value: undefined }],
-    [auditOf(request, 'Trusted certificate removed', [fingerprint])],
-  );
+  await retried(request.platform, async () => {
+    const {
+      text,
+      stored: { fingerprint },
+    } = await load(request, tenant);
+    await changeRecords(
+      request.platform,
+      tenant.number,
+      [{ collection: 'certificate', id: fingerprint, expected: text, value: undefined }],
+      [auditOf(request, 'Trusted certificate removed', [fingerprint])],
+    );
+  });
   return NO_CONTENT;
 }
 

@@ -18,7 +18,7 @@ import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import type { Page } from '../../model/documents/page.ts';
 import { recordSteps } from '../../records/steps.ts';
 import { keepPosition, positionBefore } from '../lists/positions.ts';
-import { changeRecords } from '../../records/records.ts';
+import { changeRecords, retried } from '../../records/records.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
@@ -148,17 +148,20 @@ async function remove(request: ApiRequest): Promise<Answer> {
   await GROUPS.remove(request, id);
   // The users keep the id, which means nothing any more and is never given again; a crash here leaves entries that
   // no caller reads.
-  for (;;) {
+  const removeSome = async (): Promise<boolean> => {
     const rows = await request.platform.documents.list('groupMember', request.tenant, memberKey(group.id, ''), {
       limit: CHUNK,
     });
-    if (rows.length === 0) return NO_CONTENT;
+    if (rows.length === 0) return false;
     await changeRecords(
       request.platform,
       request.tenant,
       rows.map((row) => ({ collection: 'groupMember', id: row.id, expected: row.value, value: undefined })),
     );
-  }
+    return true;
+  };
+  while (await retried(request.platform, removeSome));
+  return NO_CONTENT;
 }
 
 async function listUsers(request: ApiRequest): Promise<Answer> {

@@ -8,14 +8,14 @@ import { PlatformError } from '../../model/errors.ts';
 import { stringMember } from '../../model/documents/json-document.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { withChanges } from '../../records/audit-changes.ts';
-import { idText } from '../../model/entities/entity-id.ts';
+import { isEntityId, idText } from '../../model/entities/entity-id.ts';
 import { quote } from '../entities/text.ts';
 import { requireEverywhere, requireGrantsOfRole } from './inventory-rights.ts';
 import { loadManagedObject } from '../lists/owner.ts';
 import { NamedRecords, sentName } from '../../records/named-records.ts';
 import { PageBudget, textsWithin } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
-import { changeRecords, listRecords } from '../../records/records.ts';
+import { changeRecords, listRecords, retried } from '../../records/records.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
@@ -141,7 +141,7 @@ async function loadAssignment(
 ): Promise<{ key: string; text: string; assignment: StoredAssignment }> {
   const { id } = request.params;
   const key = assignmentKey(userName, id);
-  const text = /^\d{1,16}$/.test(id)
+  const text = isEntityId(id)
     ? await request.platform.documents.get('inventoryAssignment', request.tenant, key)
     : undefined;
   if (text === undefined) throw new PlatformError('inventory-roles/assignment-not-found', { id, user: userName });
@@ -228,28 +228,37 @@ async function getAssignment(request: ApiRequest): Promise<Answer> {
   );
 }
 
+/** @param decide what becomes of it: undefined is its end. @throws PlatformError 404. */
+function changeAssignment<Next extends StoredAssignment | undefined>(
+  request: ApiRequest,
+  userName: string,
+  decide: (assignment: StoredAssignment) => Next | Promise<Next>,
+): Promise<Next> {
+  return retried(request.platform, async () => {
+    const { key, text, assignment } = await loadAssignment(request, userName);
+    const next = await decide(assignment);
+    await changeRecords(
+      request.platform,
+      request.tenant,
+      [{ collection: 'inventoryAssignment', id: key, expected: text, value: next && JSON.stringify(next) }],
+      [await auditOf(request, userName, assignment, next)],
+    );
+    return next;
+  });
+}
+
 async function putAssignment(request: ApiRequest): Promise<Answer> {
   const userName = await userToAssign(request);
-  const { key, text, assignment } = await loadAssignment(request, userName);
-  const next: StoredAssignment = { ...assignment, roles: await sentRoleIds(request, assignment.managedObject) };
-  await changeRecords(
-    request.platform,
-    request.tenant,
-    [{ collection: 'inventoryAssignment', id: key, expected: text, value: JSON.stringify(next) }],
-    [await auditOf(request, userName, assignment, next)],
-  );
+  const next = await changeAssignment(request, userName, async (assignment) => ({
+    ...assignment,
+    roles: await sentRoleIds(request, assignment.managedObject),
+  }));
   return found('inventoryAssignment', await assignmentText(request, userName, next));
 }
 
 async function removeAssignment(request: ApiRequest): Promise<Answer> {
   const userName = await userOf(request);
-  const { key, text, assignment } = await loadAssignment(request, userName);
-  await changeRecords(
-    request.platform,
-    request.tenant,
-    [{ collection: 'inventoryAssignment', id: key, expected: text, value: undefined }],
-    [await auditOf(request, userName, assignment, undefined)],
-  );
+  await changeAssignment(request, userName, () => undefined);
   return NO_CONTENT;
 }
 

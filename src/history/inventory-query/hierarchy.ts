@@ -9,6 +9,7 @@ import type { HistoryReader } from '../../ports/history-reader.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { Expression } from './parser.ts';
 import type { ParameterBinder } from './sql.ts';
+import { isEntityId } from '../../model/entities/entity-id.ts';
 
 /** Objects that are bound into one query: with more, the query is refused. */
 const BOUND_MAX = 20_000;
@@ -16,7 +17,6 @@ const BOUND_MAX = 20_000;
 const LEVELS_MAX = 1_000;
 /** Lists of links that are read at once; then it is the turn of others, whose store may answer at once. */
 const LISTS_AT_ONCE = 100;
-const ID = /^[1-9]\d{0,15}$/;
 const KINDS: readonly ChildKind[] = ['childAssets', 'childDevices', 'childAdditions'];
 
 /** Children of some objects that have children themselves. */
@@ -30,8 +30,7 @@ export interface HierarchyReaders {
   readonly history: HistoryReader;
 }
 
-const idsOf = (texts: readonly string[]): number[] =>
-  texts.filter((id) => ID.test(id) && Number.isSafeInteger(Number(id))).map(Number);
+const idsOf = (texts: readonly string[]): number[] => texts.filter(isEntityId).map(Number);
 
 /**
  * @returns conditions of all such functions. @throws PlatformError `inventory/invalid-query` for hierarchies that are

@@ -23,6 +23,7 @@ import { FRAGMENT_NAME_RULE, isFragmentName } from '../../model/entities/fragmen
 import type { MeasurementBody } from '../../model/entities/measurement.ts';
 import { FORM_DECIMALS_MAX, NO_FORM, decimalsForm, formedText, layoutForm, timeForm } from './form.ts';
 import type { MeasurementValue } from './record.ts';
+import { isEntityId } from '../../model/entities/entity-id.ts';
 
 export interface ParsedMeasurement {
   readonly source: number;
@@ -36,8 +37,6 @@ export interface ParsedMeasurement {
 }
 
 const RESERVED_TEXTS = ['text', 'status', 'severity', 'owner', 'name'];
-/** The largest id: they are JSON numbers in some fields. */
-const ID_MAX = Number.MAX_SAFE_INTEGER;
 
 /** @returns the id of a `source` member, undefined when it is not an id. */
 export function sourceIdOf(members: Members): number | undefined {
@@ -45,7 +44,7 @@ export function sourceIdOf(members: Members): number | undefined {
   if (source === undefined || !source.startsWith('{')) return undefined;
   const id = splitMembers(source).get('id');
   const text = id === undefined || !/^["\d]/.test(id) ? undefined : String(JSON.parse(id));
-  return text !== undefined && /^[1-9]\d{0,15}$/.test(text) && Number(text) <= ID_MAX ? Number(text) : undefined;
+  return text !== undefined && isEntityId(text) ? Number(text) : undefined;
 }
 
 const invalid = (name: string, value: string, limit: string): PlatformError =>

@@ -36,14 +36,14 @@ export function isOfOneMeasurement({ kind, body }: JournalCommand): boolean {
 /** What is carried out together: of one tenant and mode, of measurements also of one source. */
 function groupOf(command: JournalCommand): string {
   const place = `${command.tenant} ${command.mode}`;
-  return command.kind === COMMAND.SOURCE_DELETE
-    ? place
-    : `${place} ${filterOf(command).source ?? ''}`;
+  return command.kind === COMMAND.SOURCE_DELETE ? place : `${place} ${filterOf(command).source ?? ''}`;
 }
 
 /** Dates from the first measurement to the last; none where a command lacks one. */
 function datesOf(filters: readonly DataDelete['filter'][]): DataDelete['filter'] {
-  const times = filters.flatMap(({ dateFrom, dateTo }) => [dateFrom, dateTo].map((text) => parseTime(text ?? '') ?? NaN));
+  const times = filters.flatMap(({ dateFrom, dateTo }) =>
+    [dateFrom, dateTo].map((text) => parseTime(text ?? '') ?? NaN),
+  );
   if (times.some(Number.isNaN)) return {};
   return { dateFrom: formatTime(Math.min(...times)), dateTo: formatTime(Math.max(...times)) };
 }
@@ -59,9 +59,7 @@ function bodiesOf(commands: readonly JournalCommand[]): DataDelete[] {
   const filters = commands.map(filterOf);
   const ids = [...new Set(filters.map(({ id }) => id))].join(',');
   const [{ source }] = filters;
-  return [
-    { table: 'measurements', filter: { ids, ...(source === undefined ? {} : { source }), ...datesOf(filters) } },
-  ];
+  return [{ table: 'measurements', filter: { ids, ...(source === undefined ? {} : { source }), ...datesOf(filters) } }];
 }
 
 /**

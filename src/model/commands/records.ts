@@ -46,8 +46,10 @@ export interface RecordsTotal {
 export interface PrefixBound extends SumBound {
   readonly collection: RecordCollection;
   readonly prefix: string;
+  /** Records that the changes add; 1 without it. */
+  readonly added?: number;
 }
-/** All changes or none. To each of `prefixes` they add one record. */
+/** All changes or none. */
 export interface RecordsChange {
   readonly changes: readonly RecordChange[];
   readonly prefixes?: readonly PrefixBound[];

@@ -107,7 +107,7 @@ const CreationRamp = Type.Number({
   description: 'Seconds between the creation of two operations; fractions are taken',
 });
 const Prototype = Type.Object(
-  { description: Type.Optional(Type.String()) },
+  { ...RESERVED, description: text },
   { ...OPEN, description: 'The operation without deviceId' },
 );
 export const BulkOperation = Type.Object(

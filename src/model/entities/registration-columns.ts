@@ -5,6 +5,9 @@
 import { AGENT_MARKER, AGENT_MARKERS } from './agent-marker.ts';
 import { joinMembers } from '../documents/json-document.ts';
 import type { Members } from '../documents/json-document.ts';
+import { PlatformError } from '../errors.ts';
+import { newManagedObject } from './managed-object.ts';
+import { NEW_MANAGED_OBJECT } from './validators.ts';
 
 /** Devices of one file. */
 export const REGISTRATION_LINES_MAX = 10_000;
@@ -53,6 +56,15 @@ export type AuthType = (typeof AUTH_TYPES)[number];
 
 /** The header or a line is wrong, in words. */
 export class RegistrationFault extends Error {}
+
+/** What objects and external IDs take, whichever way they come. @throws RegistrationFault with the words of the refusal. */
+export function registrable<Result>(checked: () => Result): Result {
+  try {
+    return checked();
+  } catch (error) {
+    throw error instanceof PlatformError ? new RegistrationFault(error.message) : error;
+  }
+}
 
 type Column =
   | { readonly kind: 'own'; readonly name: OwnColumn }
@@ -215,7 +227,7 @@ function documentOf(
   for (const [name, value] of custom) members.set(name, nestedText(value));
   if (own.ICCID !== undefined) members.set('c8y_Mobile', JSON.stringify({ ...mobileOf(custom), iccid: own.ICCID }));
   if (own.SHELL === '1') members.set('c8y_SupportedOperations', '["c8y_Command"]');
-  return joinMembers(members);
+  return registrable(() => newManagedObject(NEW_MANAGED_OBJECT.checked(members)).doc);
 }
 
 function mobileOf(custom: ReadonlyMap<string, Nested>): object {

@@ -48,6 +48,7 @@ import type { DeviceHooks } from './hooks.ts';
 import type { DeviceObjects } from './objects.ts';
 import { MessageRights } from './rights.ts';
 import { TENANT_KEY } from '../../model/commands/keys.ts';
+import { isEntityId } from '../../model/entities/entity-id.ts';
 
 /** @throws PlatformError 403 without a role that creates objects, as over REST. */
 export function requireCreation(roles: ReadonlySet<string>): void {
@@ -336,8 +337,7 @@ class JsonMessage {
   }
 }
 
-const numberOf = (id: string): number | undefined =>
-  /^[1-9]\d{0,15}$/.test(id) && Number.isSafeInteger(Number(id)) ? Number(id) : undefined;
+const numberOf = (id: string): number | undefined => (isEntityId(id) ? Number(id) : undefined);
 
 /**
  * @returns the records of a message. @param onError told of what the actors refuse, and of elements of a bulk that are

@@ -135,6 +135,3 @@ function functionsOf(transformations: Element | undefined): ReadonlyMap<string, 
   }
   return functions;
 }
-
-/** The engine as workers use it. */
-export const pmmlEngine = { begin: (options: ReadOptions): PmmlReader => new PmmlReader(options) };

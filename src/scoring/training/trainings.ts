@@ -94,7 +94,7 @@ export class Trainings {
         status: 'IN_PROGRESS',
         until: records.now() + LEASE_MS,
       };
-      await this.#makeRoom(records, tenant);
+      await retried(records, () => this.#makeRoom(records, tenant));
       const value = JSON.stringify(started);
       await changeRecords(records, tenant, [
         { collection: SCORING_RECORDS, id: trainingId(modelName), expected: undefined, value },

@@ -175,6 +175,8 @@ t.test('lines that fail do not hold up the others', async (t) => {
     t.match(answer.json.failedCreationList[index], { failureReason: reason, line }, line),
   );
   t.match(await objectOf('fail-cert'), { owner: 'device_fail-cert' });
+  const typed = await upload(`ID,CREDENTIALS,TYPE,NAME,count\r\nfail-8,${SECRET},T,N,5`);
+  t.match(typed.json.failedCreationList, [{ failureReason: /count/ }], 'as objects are created elsewhere');
   t.equal(
     (await new Rest(server.url, `${TENANT}/device_fail-cert`, '').get('/user/currentUser')).status,
     401,

@@ -299,6 +299,7 @@ t.test('what is refused', async (t) => {
     [{ creationRamp: -1 }, /creationRamp/],
     [{ creationRamp: 1e9 }, /creationRamp/],
     [{ operationPrototype: 'x' }, /operationPrototype/],
+    [{ operationPrototype: { count: 'x' } }, /count/],
     [{ operationPrototype: { 'a.b': 1 } }, /fragment/],
   ];
   for (const [change, message] of rows)

@@ -31,7 +31,7 @@ const START_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT_MS = 15_000 * PATIENCE;
 /** Warnings that stores or other nodes did not answer in time: a machine that is too slow for a cluster has them. */
 const OF_BUSY_MACHINE =
-  /could not be renewed in time|a server is not reached|is disturbed|no answer in time|does not answer|has another owner|still waits for a store/;
+  /could not be renewed in time|a server is not reached|is disturbed|no answer in time|does not answer|has not answered|has another owner|still waits for a store/;
 
 /** A test, or the file's root. */
 export interface Teardown {
