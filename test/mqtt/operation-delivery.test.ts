@@ -1,5 +1,6 @@
 /** What a session remembers of operations that its device has acknowledged: as long as they are PENDING. */
 import t from 'tap';
+import { PROCESSING_MODE } from '../../src/model/commands/processing-mode.ts';
 import { PlatformError } from '../../src/model/errors.ts';
 import type { Collection } from '../../src/model/commands/collections.ts';
 import type { DocumentReader } from '../../src/ports/document-reader.ts';
@@ -12,7 +13,8 @@ import { LoadedDocuments } from '../../src/mqtt/devices/loaded-documents.ts';
 import { TemplateCollections } from '../../src/mqtt/devices/template-collections.ts';
 import { ForwardingState } from '../../src/mqtt/devices/forwarding-state.ts';
 import { OperationDelivery } from '../../src/mqtt/devices/operation-delivery.ts';
-import { OperationRowsOne } from '../../src/mqtt/devices/one-rows.ts';
+import type { DeviceObjects } from '../../src/mqtt/devices/objects.ts';
+import { OperationRowsOne, runTunnel } from '../../src/mqtt/devices/one-rows.ts';
 import { PlatformDeviceLink, type LinkParts } from '../../src/mqtt/devices/link.ts';
 import type { DeviceConnection } from '../../src/mqtt/sessions/application.ts';
 import { compileStored } from '../../src/smartrest/one/collection.ts';
@@ -443,6 +445,28 @@ t.test('an operation of which nothing was sent is not marked as sent', async (t)
   t.same(rows.slice(1), ['s/ol 805,1,7', 's/ol/z 807,1,7'], 'templates have come');
   await fixture.delivery.deliverPending(link);
   t.equal(rows.length, 3, 'each topic once');
+});
+
+t.test('a collection that rows have made, or used for the first time, brings what is PENDING', async (t) => {
+  const fixture = new Fixture(false);
+  fixture.set('7', 'PENDING');
+  const { link, rows } = fixture.connect('own');
+  const run = async (xid: string, answer: string): Promise<void> => {
+    const parts = { objects: {} as DeviceObjects, answerRows: async () => answer, operations: fixture.delivery };
+    await runTunnel(Buffer.alloc(0), { xid, mode: PROCESSING_MODE.PERSISTENT }, link, parts);
+    await fixture.delivery.deliveryOf(link);
+  };
+  link.subscribed('s/ol/x');
+  await run('x', '41,1,Bad pattern');
+  fixture.addCollection('x', 805);
+  await run('x', '800,1,5');
+  t.same(rows, []);
+  await run('x', '20,5');
+  t.same(rows, ['s/ol/x 805,1,7']);
+  link.subscribed('s/ol/+');
+  fixture.addCollection('y', 806);
+  await run('y', '');
+  t.same(rows.slice(1), ['s/ol/y 806,1,7']);
 });
 
 t.test('each further subscription of a connection brings what is PENDING, by its collection', async (t) => {

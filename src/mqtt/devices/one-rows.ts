@@ -9,6 +9,7 @@ import { RECEIVE } from '../../smartrest/topics.ts';
 import type { CollectionTopic, OperationRows } from './collection-rows.ts';
 import type { Device } from './device.ts';
 import type { DeviceObjects } from './objects.ts';
+import type { OperationDelivery } from './operation-delivery.ts';
 import type { RowRunner } from './tunnel.ts';
 
 /**
@@ -19,13 +20,24 @@ export async function runTunnel(
   payload: Buffer,
   { xid, mode }: { readonly xid: string; readonly mode: ProcessingMode },
   link: Device,
-  { objects, answerRows }: { readonly objects: DeviceObjects; readonly answerRows: RowRunner },
+  {
+    objects,
+    answerRows,
+    operations,
+  }: {
+    readonly objects: DeviceObjects;
+    readonly answerRows: RowRunner;
+    readonly operations: Pick<OperationDelivery, 'collectionCreated'>;
+  },
 ): Promise<() => void> {
   const { principal, remoteAddress = '' } = link.connection;
-  link.tunnel.used(xid);
+  const isNew = link.tunnel.used(xid);
   const text = await answerRows(payload, { principal, xid, mode, remoteAddress, signal: link.tunnel.signal });
   // Rows may have bound the serial to an object. Without an answer of the store the next message looks again.
   if (link.source === 0) await openBound(link, objects).catch(() => undefined);
+  // The collection was made, or filters with wildcards mean it from now on.
+  const isOfFilter = isNew && link.receivedXIds(RECEIVE.SMARTREST1_OPERATIONS).includes(undefined);
+  if (isOfFilter || text.startsWith('20,')) operations.collectionCreated(link);
   return () => {
     if (text !== '') link.replies.sendRow(`s/dl/${xid}`, text);
   };

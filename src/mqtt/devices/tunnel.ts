@@ -27,9 +27,11 @@ export class TunnelState {
   readonly #xids = new Set<string>();
   #abort: AbortController | undefined;
 
-  /** The connection has used the collection. */
-  used(xid: string): void {
-    if (this.#xids.size < XIDS_MAX) this.#xids.add(xid);
+  /** The connection has used the collection. @returns whether it is one more of those that are remembered. */
+  used(xid: string): boolean {
+    const isNew = this.#xids.size < XIDS_MAX && !this.#xids.has(xid);
+    if (isNew) this.#xids.add(xid);
+    return isNew;
   }
 
   /** Those that it has used. */
