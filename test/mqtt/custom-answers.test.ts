@@ -21,6 +21,7 @@ const collection = collectionOf(
       ['10', 'o', 'POST', 'INVENTORY', 'true', 'my_Serial', 'name', '', ''],
       ['10', 'g', 'GET', 'INVENTORY', 'true', 'true'],
       ['10', 'u', 'PUT', 'INVENTORY', 'true', 'true', 'my_B', '', ''],
+      ['10', 'un', 'PUT', 'INVENTORY', '', 'false', 'my_Serial', 'my_B', '', ''],
       ['10', 'p', 'PUT', 'OPERATION', 'true', 'my_Op', 'status', 'OPERATIONSTATUS', ''],
       ['10', 'e', 'POST', 'EVENT', 'true', 'my_E', 'text', ''],
       ['10', 'a', 'POST', 'ALARM', 'true', 'my_A', 'text', 'ACTIVE', 'MINOR', ''],
@@ -49,7 +50,14 @@ async function answered(
   rows: readonly (readonly string[])[],
   answers: readonly unknown[] = [],
   mode: ProcessingMode = PROCESSING_MODE.PERSISTENT,
-): Promise<{ sent: string[]; records: readonly { readonly record: Buffer }[] }> {
+  {
+    madeFirst,
+    get = () => '{"id":"5"}',
+  }: {
+    madeFirst?: ReadonlyMap<string, string>;
+    get?: (collection: string, tenant: number, id: string) => unknown;
+  } = {},
+): Promise<{ sent: string[]; records: readonly { readonly record: Buffer }[]; needed: readonly { id: string }[] }> {
   const sent: string[] = [];
   const principal = { tenant: 't1', tenantNumber: 1, userName: 'ada', roles: new Set(['ROLE_INVENTORY_CREATE']) };
   const connection = { principal, deliver: ({ payload }: { payload: Buffer }) => sent.push(payload.toString()) };
@@ -62,9 +70,9 @@ async function answered(
     log: silentLog,
     hooks: {},
   });
-  const link = { ...receiver, replies, acknowledgements: { afterAnswers: (run: () => void) => run() } };
+  const link = { ...receiver, replies, madeFirst, acknowledgements: { afterAnswers: (run: () => void) => run() } };
   let id = 100;
-  const known = { decide: (read: () => unknown) => read(), get: () => '{"id":"5"}' };
+  const known = { decide: (read: () => unknown) => read(), get };
   const requireGlobalRight = (_link: Device, source: number, role: string, rights: MessageRights): void =>
     void rights.answer(`${role} ${source}`, () => true);
   const planned = planCustom(
@@ -89,7 +97,7 @@ async function answered(
   planned.records.forEach(({ onAnswer }, index) => onAnswer?.resolve(answers[index]));
   for (const then of planned.afterwards) then();
   await settle();
-  return { sent, records: planned.records };
+  return { sent, records: planned.records, needed: [...planned.needed] };
 }
 
 t.test('a measurement has its id', async (t) => {
@@ -102,7 +110,7 @@ t.test('a measurement has its id', async (t) => {
 t.test('objects and operations are as REST answers them', async (t) => {
   t.same((await answered([['g', '5']])).sent, ['r,5,o/5,']);
   t.same((await answered([['u', '5', 'x']], [{ doc: '{"id":"5"}' }])).sent, ['r,5,o/5,']);
-  t.same((await answered([['o', 'sn', 'Made']], [{ created: true }])).sent, ['r,101,o/101,ada']);
+  t.same((await answered([['o', 'sn', 'Made']], [{ id: '101' }])).sent, ['r,101,o/101,ada']);
   t.same((await answered([['o', '', 'Made']], [{ doc: '{"id":"101"}' }])).sent, ['r,101,o/101,']);
   const unstored = await answered([['o', '', 'Made']], [{ doc: '{"id":"101"}' }], PROCESSING_MODE.TRANSIENT);
   t.same(unstored.sent, ['r,null,none,']);
@@ -119,6 +127,32 @@ t.test('events and alarms have their links, unless they are not stored', async (
   t.same((await answered(rows, answers)).sent, ['r,21,e/21,', 'r,22,a/22,', 'r,22,a/22,']);
   t.same((await answered(rows.slice(0, 1), answers, PROCESSING_MODE.TRANSIENT)).sent, ['r,null,none,']);
   t.same((await answered([['a', '']], [{ doc: '{}', isSuppressed: true }])).sent, ['r,null,none,']);
+});
+
+t.test('rows name what the rows before them make: it is made first, and the message planned again', async (t) => {
+  const rows = [
+    ['un', 'sn', 'early'],
+    ['o', 'sn', 'Made'],
+    ['un', 'sn', 'b'],
+    ['un', 'stranger', 'b'],
+    ['o', 'sn', 'Again'],
+    ['un', 'sn', 'c'],
+  ];
+  const stored = new Map<string, string>();
+  const get = (collection: string, _tenant: number, id: string): unknown =>
+    collection === 'externalId' ? stored.get(id) : undefined;
+  const first = await answered(rows, [{}, {}], PROCESSING_MODE.PERSISTENT, { get });
+  t.match(first.needed, [{ type: 'my_Serial', externalId: 'sn', id: '101' }]);
+  t.equal(first.needed.length, 1);
+  stored.set('my_Serial\nsn', '{"managedObject":"55"}');
+  const madeFirst = new Map([['my_Serial\nsn', '55']]);
+  const made = { id: '55', created: false };
+  const second = await answered(rows, [made, {}, made, {}], PROCESSING_MODE.PERSISTENT, { get, madeFirst });
+  t.equal(second.needed.length, 0);
+  t.equal(second.records.length, 4);
+  const told = [/^50,o,"?Row 5: .*sn/, /^50,un,"?Row 1: /, /^50,un,"?Row 4: .*stranger/, /^r,55,/];
+  t.match(second.sent.toSorted(), told, 'a row does not see what is made behind it');
+  t.equal(second.sent.length, 4);
 });
 
 t.test('the rows of one message ask about few objects together', async (t) => {

@@ -65,10 +65,15 @@ export interface CustomMessage {
 }
 
 /** What is to be done for a message. */
-export interface PlannedRows {
+interface PlannedRecords {
   readonly records: OfferedRecord[];
   /** Once the records are taken. */
   readonly afterwards: (() => void)[];
+}
+
+interface PlannedRows extends PlannedRecords {
+  /** Objects that rows make and rows behind them name: with them the message is to be planned again. */
+  readonly needed: ReadonlySet<DeviceEnsureChecked>;
 }
 
 /** @param rows fields of its rows. @throws NotLoaded when it has to be planned again. */
@@ -78,9 +83,11 @@ export function planCustom(
   link: Device,
   parts: CustomParts,
 ): PlannedRows {
-  const planned: PlannedRows = { records: [], afterwards: [] };
+  const needed = new Set<DeviceEnsureChecked>();
+  const planned: PlannedRows = { records: [], afterwards: [], needed };
+  const made = new Map<string, DeviceEnsureChecked>();
   for (const [index, fields] of rows.entries()) {
-    const row = new CustomRow(message, { number: index + 1, messageId: fields[0] ?? '' }, link, parts);
+    const row = new CustomRow(message, { number: index + 1, messageId: fields[0] ?? '', made }, link, parts);
     try {
       row.plan(requestOf(message.known.collection, message.known.xid, row.messageId), fields);
       planned.records.push(...row.records);
@@ -88,11 +95,17 @@ export function planCustom(
     } catch (error) {
       if (error instanceof NotLoaded) throw error;
       if (!(error instanceof SmartRestError || error instanceof PlatformError)) throw error;
-      planned.afterwards.push(() => row.refuse(error));
+      const body = error instanceof PlatformError ? made.get(nameNotFound(error)) : undefined;
+      if (body !== undefined && link.madeFirst === undefined) needed.add(body);
+      else planned.afterwards.push(() => row.refuse(error));
     }
   }
   return planned;
 }
+
+/** @returns the key of the external ID that is not there; '' for another error. */
+const nameNotFound = ({ code, details }: PlatformError): string =>
+  code === 'identity/not-found' ? externalIdKey(String(details['type']), String(details['value'])) : '';
 
 class CustomRow {
   readonly records: OfferedRecord[] = [];
@@ -102,17 +115,20 @@ class CustomRow {
   readonly #message: CustomMessage;
   readonly #link: Device;
   readonly #parts: CustomParts;
+  readonly #made: Map<string, DeviceEnsureChecked>;
   #hasResponse = false;
 
+  /** @param row.made objects with external IDs that the rows before it make. */
   constructor(
     message: CustomMessage,
-    { number, messageId }: { readonly number: number; readonly messageId: string },
+    row: { readonly number: number; readonly messageId: string; readonly made: Map<string, DeviceEnsureChecked> },
     link: Device,
     parts: CustomParts,
   ) {
     this.#message = message;
-    this.#number = number;
-    this.messageId = messageId;
+    this.#number = row.number;
+    this.messageId = row.messageId;
+    this.#made = row.made;
     this.#link = link;
     this.#parts = parts;
   }
@@ -198,7 +214,10 @@ class CustomRow {
     const members = NEW_MANAGED_OBJECT.checked(parseMembers(sent));
     requireTemplates(members);
     const { doc } = newManagedObject(members);
-    const id = String(ids.next());
+    const key = name === undefined ? '' : externalIdKey(name.type, name.externalId);
+    const isRepeated = this.#made.has(key);
+    const madeFirst = isRepeated ? undefined : this.#link.madeFirst?.get(key);
+    const id = madeFirst ?? String(ids.next());
     const owner = principal.userName;
     // What is not stored is not found by a name either.
     if (name === undefined || !isStored(this.#message.target.mode)) {
@@ -209,12 +228,13 @@ class CustomRow {
     }
     requireExternalId(name.type, name.externalId);
     if (name.type === X_ID_TYPE) requireXId(name.externalId);
-    requireRoom(name.type, this.#link, this.#parts);
+    if (madeFirst === undefined) requireRoom(name.type, this.#link, this.#parts);
     const by = isCollectionType(name.type) ? { by: owner } : {};
     const body: DeviceEnsureChecked = { ...name, id, owner, doc, ...by, ...serialClaim(principal) };
-    this.#command(COMMAND.DEVICE_ENSURE, `x:${externalIdKey(name.type, name.externalId)}`, body, (answer) => {
-      const { created } = answer as { created: boolean };
-      if (created) this.#answer(() => this.#newObjectView(id, doc));
+    if (!isRepeated) this.#made.set(key, body);
+    this.#command(COMMAND.DEVICE_ENSURE, `x:${key}`, body, (answer) => {
+      // It has the id of this row when it was made first.
+      if ((answer as { id: string }).id === id) this.#answer(() => this.#newObjectView(id, doc));
       else this.refuse(new PlatformError('identity/duplicate', { type: name.type, value: name.externalId }));
     });
   }
@@ -229,8 +249,11 @@ class CustomRow {
     }
     const { type, externalId } = object;
     requireExternalId(type, externalId);
-    const text = known.get('externalId', tenantNumber, externalIdKey(type, externalId));
-    if (text === undefined) throw new PlatformError('identity/not-found', { type, value: externalId });
+    const key = externalIdKey(type, externalId);
+    const text = known.get('externalId', tenantNumber, key);
+    // One that was made first is there for the rows behind that which makes it.
+    const isLater = this.#link.madeFirst?.has(key) === true && !this.#made.has(key);
+    if (text === undefined || isLater) throw new PlatformError('identity/not-found', { type, value: externalId });
     return Number((JSON.parse(text) as { managedObject: string }).managedObject);
   }
 
@@ -410,7 +433,7 @@ export function planCollection(
   parts: CustomParts,
   /** Told when there is a new collection. */
   onCreated: () => void,
-): PlannedRows {
+): PlannedRecords {
   const { connection, tenantNumber: tenant } = link;
   const refuse = (reason: string): void => {
     link.replies.refuseTemplates(xid, reason);

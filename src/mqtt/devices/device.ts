@@ -32,6 +32,11 @@ export interface Device {
   readonly hasReceived: boolean;
   /** A 100 made the object: the same message, offered again, is not a repetition. */
   createdBy100: boolean;
+  /**
+   * Ids of objects that were made first for the message that is offered again, by their external IDs: its own rows make
+   * them (custom-messages.ts).
+   */
+  madeFirst: ReadonlyMap<string, string> | undefined;
   /** The managed object of the device is known (again). */
   opened(source: number, right: OpeningRight): void;
   /** The managed object is deleted: the next message finds or creates it again. */

@@ -69,6 +69,7 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
   readonly acknowledgements: Acknowledgements;
   readonly replies: DeviceReplies;
   createdBy100 = false;
+  madeFirst: ReadonlyMap<string, string> | undefined = undefined;
   readonly defaultXId: string;
   readonly #parts: LinkParts;
   readonly #suspension: Suspension;
@@ -298,6 +299,7 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
     refusals.count(MONTHS_LIMIT, this.replies.refused(error.message));
     if (waitMs > MONTHS_HOLD_MS) {
       plan.refuse(error);
+      this.madeFirst = undefined;
       return false;
     }
     this.#suspension.stall((callback) => void setTimeout(callback, waitMs));

@@ -295,8 +295,12 @@ export class MessagePlan {
       link,
       parts,
     );
+    if (planned.needed.size > 0) {
+      this.needsOpening = () => parts.objects.makeFirst(link, [...planned.needed], target);
+      return;
+    }
     this.records.push(...planned.records);
-    this.#afterwards.push(...planned.afterwards);
+    this.#afterwards.push(...planned.afterwards, () => (link.madeFirst = undefined));
     if (child === undefined) this.route = { known, mode };
   }
 

@@ -3,9 +3,11 @@ import type { DeviceCommands } from '../../ingest/journal/command-bus.ts';
 import { isOwnedBy } from '../../model/access/inventory-access.ts';
 import { withoutGrants, type Principal } from '../../model/access/principal.ts';
 import { SERIAL_TYPE, serialClaim } from '../../model/access/serial-claim.ts';
-import type { DeviceEnsure } from '../../model/commands/external-ids.ts';
+import type { Command } from '../../model/commands/command.ts';
+import type { DeviceEnsure, DeviceEnsureChecked } from '../../model/commands/external-ids.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
+import { externalIdKey } from '../../model/entities/external-id.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { IdSource } from '../../ports/id-source.ts';
@@ -13,6 +15,9 @@ import { isSerial, SERIAL_RULE } from '../../smartrest/rows/serial.ts';
 import type { Device, OpeningRight } from './device.ts';
 import { LoadedDocuments } from './loaded-documents.ts';
 import { isAtOrBelow, mayWrite, type MessageRights } from './rights.ts';
+
+/** Commands of `makeFirst` under way. */
+const MADE_AT_ONCE = 100;
 
 export interface DeviceObjectsOptions {
   readonly commands: DeviceCommands;
@@ -128,6 +133,26 @@ export class DeviceObjects {
       receivedAt: this.#options.now(),
       body: { ...found, id: String(this.#options.ids.next()), owner: principal.userName, ...serialClaim(principal) },
     });
+  }
+
+  /** Makes objects with external IDs, as `madeFirst` says then. What is refused is left to the rows that make them again. */
+  async makeFirst(
+    device: Device,
+    bodies: readonly DeviceEnsureChecked[],
+    { mode, receivedAt }: Pick<Command, 'mode' | 'receivedAt'>,
+  ): Promise<void> {
+    const tenant = device.tenantNumber;
+    for (let from = 0; from < bodies.length; from += MADE_AT_ONCE)
+      await Promise.all(
+        bodies.slice(from, from + MADE_AT_ONCE).map((body) => {
+          const key = `x:${externalIdKey(body.type, body.externalId)}`;
+          const command = { kind: COMMAND.DEVICE_ENSURE, tenant, key, mode, receivedAt, body, user: body.owner };
+          return this.#options.commands.request(command).catch((error: unknown) => {
+            if (!(error instanceof PlatformError) || error.status >= 500) throw error;
+          });
+        }),
+      );
+    device.madeFirst = new Map(bodies.map(({ type, externalId, id }) => [externalIdKey(type, externalId), id]));
   }
 
   /** Serials of the direct child devices. */

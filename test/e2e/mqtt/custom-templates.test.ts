@@ -126,6 +126,9 @@ t.test('rows of each method and API', async (t) => {
   await device.row('s/e', /^50,pi,"?Row 1: .*box-1/);
   await up('ui,box-1,5');
   await device.row('s/dc/rows', 'r1,Box,5,admin');
+  await up('pi,box-2,Crate', 'ui,box-2,7', 'pi,box-3,Chest', 'ui,box-3,8');
+  for (const row of ['Crate,,', 'Crate,7,', 'Chest,,', 'Chest,8,'])
+    await device.row('s/dc/rows', new RegExp(`^r1,${row.replace(/,,$/, ',\\d?,')}admin$`));
   await up('gi,my_Serial,box-1');
   await eventually(
     'the object',
