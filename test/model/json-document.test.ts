@@ -5,6 +5,7 @@ import {
   NESTING_MAX,
   compact,
   joinMembers,
+  memberText,
   mergeMembers,
   parseMembers,
   requireShallow,
@@ -17,6 +18,14 @@ import { rounds } from '../helpers/rounds.ts';
 
 /** Without characters that end a line for some readers of the output. */
 const name = (text: string): string => JSON.stringify(text.slice(0, 80)).replace(/[^ -~]/g, '?');
+
+t.test('one member of a document', (t) => {
+  const text = joinMembers(parseMembers('{"a":{"name":1},"names":2,"name":"x\\",\\"y","\\u00e4\\"":[3],"":4}'));
+  for (const [member, value] of splitMembers(text)) t.equal(memberText(text, member), value, name(member));
+  t.equal(memberText(text, 'nam'), undefined);
+  t.equal(memberText('{}', 'name'), undefined);
+  t.end();
+});
 
 t.test('what was sent comes back, without white space outside of strings', (t) => {
   const check = (sent: string, want: string = sent): void => {

@@ -10,7 +10,7 @@ import type { ChildLink, ChildLinks } from '../../model/commands/links.ts';
 import type { DataDelete } from '../../model/commands/deletion.ts';
 import type { EntityUpdate } from '../../model/commands/entities.ts';
 import type { ExternalIdBind } from '../../model/commands/external-ids.ts';
-import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
+import { memberText, splitMembers, stringOf } from '../../model/documents/json-document.ts';
 import { changesBetween, describeChanges } from '../../model/entities/changes.ts';
 import type { ActorContext } from './context.ts';
 
@@ -23,7 +23,7 @@ const NOT_AUDITED: ReadonlySet<string> = new Set(['lastUpdated']);
 /** `Pump 7 (251)`, or the id alone. */
 function named(context: ActorContext, collection: 'managedObject' | 'event', id: string, member: string): string {
   const text = context.get(collection, id) ?? context.before(collection, id) ?? '{}';
-  const name = stringMember(splitMembers(text), member);
+  const name = stringOf(memberText(text, member));
   return name === undefined ? id : `${name} (${id})`;
 }
 

@@ -64,12 +64,19 @@ function columns(command: JournalCommand, table: string, values: object): Histor
   return { table, seq: command.seq, text: text.includes('\\ud') ? JSON.stringify(row, withoutLoneSurrogates) : text };
 }
 
+/** Most times of a row are the same. */
+let lastTime = { ms: NaN, text: '' };
+
 /**
  * DateTime64(3) as ClickHouse reads it from text. Times outside of its years are moved to its edge; the document keeps
  * what was sent.
  */
-const dateTime = (ms: number): string =>
-  new Date(Math.min(Math.max(ms, TIME_MIN), TIME_MAX)).toISOString().slice(0, 23).replace('T', ' ');
+function dateTime(ms: number): string {
+  if (ms === lastTime.ms) return lastTime.text;
+  const text = new Date(Math.min(Math.max(ms, TIME_MIN), TIME_MAX)).toISOString().slice(0, 23).replace('T', ' ');
+  lastTime = { ms, text };
+  return text;
+}
 const memberTime = (members: Members, name: string, otherwise: number): string => {
   const text = stringMember(members, name);
   return dateTime((text === undefined ? undefined : parseTime(text)) ?? otherwise);
@@ -157,10 +164,33 @@ function parsedSource(members: Members): Members {
 /** Row of an entry of the server's own. */
 export function auditEntryRow(command: JournalCommand, id: string, entry: AuditEntry): HistoryRow {
   const now = formatTime(command.receivedAt);
-  const { source, tenant = command.tenant, ...others } = entry;
-  const about = source === undefined ? {} : { source: { id: source } };
-  const document = { ...others, severity: entry.severity ?? 'INFORMATION', time: now, creationTime: now, ...about };
-  return auditRow({ ...command, tenant }, id, splitMembers(JSON.stringify(document)));
+  const { source, tenant = command.tenant, type, activity, text, user, application, changes } = entry;
+  // Member by member: copying the others of an entry took 10 µs.
+  const doc = {
+    type,
+    activity,
+    text,
+    changes,
+    user,
+    application,
+    severity: entry.severity ?? 'INFORMATION',
+    time: now,
+    creationTime: now,
+    source: source === undefined ? undefined : { id: source },
+  };
+  const time = dateTime(command.receivedAt);
+  return columns(command, 'audits', {
+    tenant,
+    id,
+    source: source ?? '',
+    type,
+    time,
+    creation_time: time,
+    user: user ?? '',
+    application: application ?? '',
+    doc: JSON.stringify(doc),
+    deleted: 0,
+  });
 }
 
 /**

@@ -98,7 +98,7 @@ export async function createdManagedObject(
     return notStored('managedObject', withText ? unstoredText(splitMembers(doc)) : '');
   return created(
     'managedObject',
-    withText ? await managedObjectText(request, id, doc) : '',
+    withText ? await managedObjectText(request, id, doc, { isNew: true }) : '',
     managedObjectUrl(request, id),
   );
 }

@@ -44,6 +44,11 @@ interface LinkOptions {
   readonly names: boolean;
 }
 
+/** What is known of objects that were made just now: they have no children. */
+interface Known {
+  readonly isNew?: boolean;
+}
+
 function optionsOf(request: ViewRequest): LinkOptions {
   const { query } = request;
   return {
@@ -132,13 +137,14 @@ async function linksOf(
   request: ViewRequest,
   id: string,
   options: LinkOptions,
+  { isNew = false }: Known,
 ): Promise<ReadonlyMap<string, LinkCollection>> {
   const self = managedObjectUrl(request, id);
   const limit = options.counts ? COUNT_MAX : REFERENCES_MAX;
   const [children, parents] = await Promise.all([
     Promise.all(
       CHILD_KINDS.map((kind) =>
-        options.children || options.counts ? linkedIds(request, 'children', id, kind, limit) : [],
+        !isNew && (options.children || options.counts) ? linkedIds(request, 'children', id, kind, limit) : [],
       ),
     ),
     Promise.all(
@@ -175,13 +181,16 @@ export async function linkCollections(
   request: ViewRequest,
   ids: readonly string[],
   budget = new PageBudget(request),
+  known: Known = {},
 ): Promise<ReadonlyMap<string, string>[]> {
   const options = optionsOf(request);
   const objectsAtOnce = options.counts ? COUNTED_AT_ONCE : OBJECTS_AT_ONCE;
   const found: ReadonlyMap<string, string>[] = [];
   for (let from = 0; from < ids.length; from += objectsAtOnce) {
     if (from > 0) await nextTurn();
-    const links = await Promise.all(ids.slice(from, from + objectsAtOnce).map((id) => linksOf(request, id, options)));
+    const links = await Promise.all(
+      ids.slice(from, from + objectsAtOnce).map((id) => linksOf(request, id, options, known)),
+    );
     await addReferences(
       request,
       links.flatMap((collections) => [...collections.values()]),
@@ -202,8 +211,13 @@ export async function linkCollections(
 }
 
 /** @param doc as stored. */
-export async function managedObjectText(request: ViewRequest, id: string, doc: string): Promise<string> {
-  const [text] = await managedObjectTexts(request, [{ entityId: id, doc }]);
+export async function managedObjectText(
+  request: ViewRequest,
+  id: string,
+  doc: string,
+  known: Known = {},
+): Promise<string> {
+  const [text] = await managedObjectTexts(request, [{ entityId: id, doc }], new PageBudget(request), known);
   return text;
 }
 
@@ -215,12 +229,14 @@ export async function managedObjectTexts(
   request: ViewRequest,
   rows: readonly DocumentRow[],
   budget = new PageBudget(request),
+  known: Known = {},
 ): Promise<string[]> {
   for (const { doc } of rows) budget.take(doc.length);
   const links = await linkCollections(
     request,
     rows.map(({ entityId }) => entityId),
     budget,
+    known,
   );
   return rows.map(({ entityId, doc }, index) =>
     entityText(managedObjectUrl(request, entityId), entityId, withBothMarkers(splitMembers(doc)), links[index]),

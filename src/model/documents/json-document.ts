@@ -63,6 +63,19 @@ export function splitMembers(text: string): Members {
   return members;
 }
 
+/** Text of one member of what `joinMembers` made; undefined when it is absent. */
+export function memberText(text: string, name: string): string | undefined {
+  const wanted = JSON.stringify(name);
+  let at = 1;
+  while (at < text.length - 1) {
+    const valueStart = stringEnd(text, at) + 1;
+    const valueEnd = endOfValue(text, valueStart);
+    if (valueStart - 1 - at === wanted.length && text.startsWith(wanted, at)) return text.slice(valueStart, valueEnd);
+    at = valueEnd + 1;
+  }
+  return undefined;
+}
+
 /** Elements of a compact, valid JSON array, as text. */
 export function splitElements(text: string): string[] {
   const elements: string[] = [];
@@ -114,9 +127,12 @@ export function dropNulls(members: Members): Members {
 
 /** Value of a member that holds a JSON string; undefined when it is absent or of another type. */
 export function stringMember(members: Members, name: string): string | undefined {
-  const text = members.get(name);
-  return text !== undefined && text.startsWith('"') ? (JSON.parse(text) as string) : undefined;
+  return stringOf(members.get(name));
 }
+
+/** Value of JSON text that is a string; undefined when it is absent or of another type. */
+export const stringOf = (text: string | undefined): string | undefined =>
+  text !== undefined && text.startsWith('"') ? (JSON.parse(text) as string) : undefined;
 
 /** Removes white space outside of strings. @throws PlatformError when nested deeper than NESTING_MAX. */
 export function compact(text: string): string {
