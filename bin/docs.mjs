@@ -14,3 +14,5 @@ const { helpFile } = await import(new URL('../dist/src/cli/program.js', import.m
 writeFileSync(join(root, 'bin', 'help.json'), helpFile());
 const { pmmlPage } = await import(new URL('../dist/src/scoring-workers/pmml/reference/page.js', import.meta.url).href);
 writeFileSync(join(root, 'docs', 'reference', 'pmml.md'), pmmlPage());
+const { errorsPage } = await import(new URL('../dist/src/model/errors-page.js', import.meta.url).href);
+writeFileSync(join(root, 'docs', 'reference', 'errors.md'), errorsPage());

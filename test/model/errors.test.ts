@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { ERRORS, PlatformError, refusedBy } from '../../src/model/errors.ts';
 import type { ErrorCode, ErrorEntry } from '../../src/model/errors.ts';
+import { errorsPage } from '../../src/model/errors-page.ts';
 import { ROOT } from '../helpers/root.ts';
 
 const rows = Object.entries(ERRORS) as [ErrorCode, ErrorEntry][];
@@ -15,7 +16,7 @@ const sources = (readdirSync(join(ROOT, 'src'), { recursive: true }) as string[]
   .map((path) => ({ path, text: readFileSync(join(ROOT, 'src', path), 'utf8') }));
 const placesOf = (text: string): string[] => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
 
-/** docs/spec/errors.md#statuses, and 411 of HTTP itself. */
+/** docs/spec/errors.md#statuses. */
 const STATUSES = [400, 401, 403, 404, 405, 406, 409, 411, 413, 415, 416, 422, 429, 500, 502, 503, 504];
 
 t.test('every row', async (t) => {
@@ -79,3 +80,7 @@ t.test(
     t.equal(new PlatformError('commands/answer-timeout', { limit: 1 }).mqttReason, 0x88);
   },
 );
+
+t.test('docs/reference/errors.md is up to date (npm run docs)', async (t) => {
+  t.equal(readFileSync(join(ROOT, 'docs/reference/errors.md'), 'utf8'), errorsPage());
+});
