@@ -3,7 +3,7 @@ export interface DeviceError {
   /** ms since 1970. */
   readonly time: number;
   /** What the device spoke. */
-  readonly protocol: 'smartrest' | 'json' | 'mqtt';
+  readonly protocol: 'smartrest' | 'json' | 'mqtt' | 'rest';
   /** Of SmartREST its number, else the code of the error or the limit. */
   readonly code: string;
   readonly message: string;

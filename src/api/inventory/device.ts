@@ -27,7 +27,7 @@ import { TENANT_KEY } from '../../model/commands/keys.ts';
 const LastError = Type.Object({
   self: Link,
   time: Type.Optional(Timestamp),
-  protocol: Type.Optional(Type.Enum(['smartrest', 'json', 'mqtt'])),
+  protocol: Type.Optional(Type.Enum(['smartrest', 'json', 'mqtt', 'rest'])),
   code: Type.Optional(Type.String()),
   message: Type.Optional(Type.String()),
   count: Type.Integer({ minimum: 0 }),
@@ -135,7 +135,8 @@ export function managedObjectDeviceRoutes(): Route[] {
       area,
       access: 'owner',
       roles: INVENTORY_READ,
-      summary: 'The last error that the device made over MQTT: a row of SmartREST, a JSON message, a refused publish',
+      summary:
+        'The last error that the device made: a row of SmartREST, a JSON message, a refused publish, a refused request that writes',
       answers: [
         {
           status: 200,

@@ -11,6 +11,8 @@ import type { RequestShares } from '../http/request-shares.ts';
 import type { Answer } from './answer.ts';
 import type { TenantCors } from './cors.ts';
 import type { InnerRequester } from './inner-request.ts';
+import { deviceOfUser } from '../../remote-access/orders.ts';
+import type { Principal } from '../../model/access/principal.ts';
 import type { Platform } from './platform.ts';
 import type { ApiRequest, RequestOwner } from './request.ts';
 
@@ -33,6 +35,28 @@ const REASON_LISTED: ReadonlySet<string> = new Set([
 /** @param headers of the answer; Content-Type is the first. A tag is that of the plain content. */
 function isCompressible({ method, route }: ApiRequest, headers: readonly string[]): boolean {
   return method === 'GET' && DATA.test(route.path) && TEXTS.test(headers[1] ?? '') && !headers.includes('ETag');
+}
+
+/** These pass by themselves, and may come at any rate. */
+const PASSING_STATUSES: ReadonlySet<number> = new Set([429, 503]);
+
+/**
+ * What is refused a device becomes its last error, as what MQTT refuses it does (docs/spec/inventory.md#single-objects).
+ * Reads do not count: an agent asks for objects that are not there yet.
+ */
+export async function noteRefusal(
+  { deviceErrors, documents, log }: Pick<Platform, 'deviceErrors' | 'documents' | 'log'>,
+  { method, principal }: { readonly method: string; readonly principal: Principal },
+  { status, code, message }: PlatformError,
+): Promise<void> {
+  if (deviceErrors === undefined || method === 'GET' || PASSING_STATUSES.has(status)) return;
+  try {
+    const device = await deviceOfUser({ documents }, principal);
+    if (device !== undefined)
+      deviceErrors.note(principal.tenantNumber, Number(device), { protocol: 'rest', code, message });
+  } catch (error) {
+    log.debug({ err: error, user: principal.userName, code }, 'the last error of a device could not be noted');
+  }
 }
 
 export class RequestAnswers implements RequestOwner<HttpExchange> {
@@ -129,6 +153,7 @@ export class RequestAnswers implements RequestOwner<HttpExchange> {
   refuse(request: HttpRequest, error: PlatformError, headers: readonly string[]): void {
     if (request.exchange.isOver) return;
     if (error.status === 401 || error.status === 403) this.#countRefusal(request, error);
+    void noteRefusal(this.#platform, request, error);
     if (request.hasErrorList && error.status !== 401 && error.status !== 403) {
       const { reason } = error.details;
       const errors = [error.message, ...(REASON_LISTED.has(error.code) ? [String(reason)] : [])];
