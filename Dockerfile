@@ -14,10 +14,14 @@ RUN node bin/build.mjs \
  && (cd node_modules && rm -r esbuild @esbuild lucide leaflet uplot world-atlas uWebSockets.js) \
  && find node_modules/onnxruntime-node/bin/napi-v6 -mindepth 2 -maxdepth 2 -type d ! -path "*/linux/$(node -p process.arch)" -exec rm -r {} +
 
-FROM node:24-bookworm-slim
+# The base of node's own image, with its program alone: no npm, yarn and headers.
+FROM debian:bookworm-slim
 ENV NODE_ENV=production \
     MILLRACE_DATA=/data \
     MILLRACE_LOG_FORMAT=json
+RUN groupadd --gid 1000 node && useradd --uid 1000 --gid node --create-home --shell /usr/sbin/nologin node \
+ && mkdir /data && chown node:node /data
+COPY --from=build /usr/local/bin/node /usr/local/bin/node
 WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
@@ -27,7 +31,6 @@ COPY --from=build /app/dist/web dist/web
 COPY bin/millrace.mjs bin/millrace.mjs
 COPY docs/reference/limits.md docs/reference/limits.md
 COPY LICENSE ./
-RUN mkdir /data && chown node:node /data
 USER node
 VOLUME /data
 EXPOSE 8080 8443 1883 8883

@@ -1,6 +1,6 @@
 /** The deployment files name settings and metrics that exist. */
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { environmentName } from '../../src/config/settings.ts';
@@ -121,4 +121,41 @@ t.test('nats-server takes its file', { skip: missing('nats-server') }, async (t)
   const file = join(scratchDirectory(t), 'nats.conf');
   writeFileSync(file, canSyncAlways() ? shipped : shipped.replace('sync_interval: always', ''));
   t.doesNotThrow(() => execFileSync('nats-server', ['-t', '-c', file], { stdio: 'pipe' }));
+});
+
+/** Bytes of a file, or of all files below a folder but those that are passed over. */
+function bytesOf(path: string, isKept: (path: string) => boolean = () => true): number {
+  if (!isKept(path)) return 0;
+  const stats = statSync(path);
+  if (!stats.isDirectory()) return stats.size;
+  return readdirSync(path).reduce((sum, name) => sum + bytesOf(join(path, name), isKept), 0);
+}
+
+t.test('what the image copies is below 800 MB, 900 MB with its base', (t) => {
+  const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
+  const last = dockerfile.slice(dockerfile.lastIndexOf('\nFROM '));
+  const copied = [...last.matchAll(/^COPY --from=build (\S+) /gm)].map(([, path]) => path.replace(/^\/app\//, ''));
+  t.same(copied, ['/usr/local/bin/node', 'package.json', 'node_modules', 'dist/src', 'dist/native', 'dist/web']);
+  const removed = /cd node_modules && rm -r ([^)]+)\)/.exec(dockerfile)?.[1].split(' ') ?? [];
+  t.ok(removed.length > 5, 'packages that only the build needs are removed');
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Readonly<Record<string, { readonly dev?: boolean }>>;
+  };
+  const here = join(process.platform, process.arch);
+  const isKept = (path: string): boolean => {
+    const [, platform] = /onnxruntime-node\/bin\/napi-v6\/(.+\/.+?)(?:\/|$)/.exec(path) ?? [];
+    return platform === undefined || platform === here;
+  };
+  const production = Object.entries(packages)
+    .filter(([path, { dev }]) => path !== '' && !path.slice(1).includes('node_modules/') && dev !== true)
+    .map(([path]) => path.slice('node_modules/'.length))
+    .filter((name) => !removed.some((one) => name === one || name.startsWith(`${one}/`)))
+    .map((name) => join(ROOT, 'node_modules', name))
+    .filter((path) => existsSync(path));
+  t.ok(production.length > 30, 'some were found');
+  const built = ['dist/src', 'dist/web'].map((path) => join(ROOT, path)).filter((path) => existsSync(path));
+  const bytes = [process.execPath, ...production, ...built].reduce((sum, path) => sum + bytesOf(path, isKept), 0);
+  t.ok(bytes < 800e6, `${Math.round(bytes / 1e6)} MB`);
+  t.comment(`${Math.round(bytes / 1e6)} MB`);
+  t.end();
 });
