@@ -8,7 +8,7 @@ import { CommandError } from '../operate/exit-codes.ts';
 import type { Log } from '../ports/log.ts';
 
 /** Where the server is to listen. @param setting that names the port, without the dashes. */
-interface WantedPort {
+export interface WantedPort {
   readonly setting: string;
   readonly host: string;
   readonly hostSetting: string;
@@ -40,7 +40,8 @@ export async function checkPorts(config: Config, isGateway: boolean): Promise<vo
   }
 }
 
-function wantedPorts(config: Config, isGateway: boolean): WantedPort[] {
+/** An ops-port of 0 is not opened; of the others 0 is any free one. */
+export function wantedPorts(config: Config, isGateway: boolean): WantedPort[] {
   const of = (setting: string, port: number): WantedPort => ({
     setting,
     port,

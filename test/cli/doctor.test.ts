@@ -42,10 +42,18 @@ t.test('what fails is named with its remedy', async (t) => {
   });
   t.teardown(() => server.close());
   const { port } = server.address() as { port: number };
+  const ops = createServer();
+  await new Promise<void>((done) => {
+    ops.listen(0, '127.0.0.1', done);
+  });
+  t.teardown(() => ops.close());
+  const { port: opsPort } = ops.address() as { port: number };
   const result = await millrace([
     'doctor',
     '--http-port',
     String(port),
+    '--ops-port',
+    String(opsPort),
     '--mqtt-port',
     '0',
     '--data',
@@ -58,6 +66,7 @@ t.test('what fails is named with its remedy', async (t) => {
     result.stdout,
     new RegExp(`^fail {2}http-port .*:${port} cannot be opened \\(EADDRINUSE\\): .*--http-port`, 'm'),
   );
+  t.match(result.stdout, new RegExp(`^fail {2}ops-port .*127\\.0\\.0\\.1:${opsPort} cannot be opened`, 'm'));
   t.match(result.stdout, /^warn {2}descriptors .*ulimit -n 1003000/m);
   t.match(result.stdout, /\d of \d+ checks failed/);
 });
@@ -71,7 +80,13 @@ t.test('each check has what fails, what may, and what is right', async (t) => {
   const states = (findings: readonly { state: string }[]): string[] => findings.map(({ state }) => state);
   t.same(states(['18.20.8', '20.18.9', '20.19.0', '22.1.0'].map(checkNode)), ['fail', 'fail', 'ok', 'ok']);
   t.match(checkNode('18.20.8'), { fact: '18.20.8', remedy: /install Node 20.19/ });
-  t.same(states(['2.33', '2.34', '3.0', undefined].map(checkGlibc)), ['fail', 'ok', 'ok', 'fail']);
+  t.same(states(['2.33', '2.34', '3.0', undefined].map((version) => checkGlibc(version, 'linux'))), [
+    'fail',
+    'ok',
+    'ok',
+    'fail',
+  ]);
+  t.equal(checkGlibc(undefined, 'darwin').state, 'warn', 'macOS has none');
   const limits = (max: string): string =>
     `Limit                     Soft Limit           Hard Limit           Units\nMax open files            ${max}  ${max}  files\n`;
   const settings = {

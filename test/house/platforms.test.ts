@@ -21,7 +21,10 @@ const PLATFORMS: readonly (readonly [os: string, cpu: string])[] = [
 ];
 /** Packages whose native part is a package for each platform. */
 const ENGINES = ['chdb', 'lmdb'];
-/** Not in the registry that the lock was made with: on these platforms the history wants a ClickHouse server. */
+/**
+ * Not in the registry that the lock was made with: on these platforms no single node starts, since it takes no other
+ * engine than its own (`--clickhouse` is for nodes of a cluster). `npm run platforms` says so.
+ */
 const WITHOUT_DIGEST = ['darwin-arm64', 'darwin-x64', 'linux-arm64-gnu'].map(
   (platform) => `node_modules/@chdb/lib-${platform}`,
 );

@@ -15,10 +15,9 @@ import { clusterFindings } from './cluster.ts';
 import { isServerRunning } from '../../operate/control.ts';
 import { checkJournal } from './journal.ts';
 import { EXIT_FAILED, EXIT_OK } from '../../operate/exit-codes.ts';
-import { withHosts } from '../../server/free-ports.ts';
+import { wantedPorts, withHosts, type WantedPort } from '../../server/free-ports.ts';
 
 const NODE_MIN = [20, 19] as const;
-/** The glibc that the prebuilt uWebSockets.js and chdb were seen to load on. */
 /** Of the binary of lmdb; the engine and the HTTP library want less. */
 const GLIBC_MIN = [2, 34] as const;
 const DESCRIPTORS_MIN = 1024;
@@ -64,8 +63,10 @@ export async function doctor(config: Config, isRepair = false): Promise<number> 
     checkRegistration(config),
   ];
   const isRunning = await isServerRunning(resolve(config.data));
-  const { host } = await withHosts(config);
-  for (const [name, port] of portsOf(config)) findings.push(await checkPort(host, port, name, isRunning));
+  for (const wanted of wantedPorts(await withHosts(config), true)) {
+    const isOpened = wanted.setting !== 'ops-port' || wanted.port > 0;
+    if (isOpened) findings.push(await checkPort(wanted, isRunning));
+  }
   for (const load of LOADS) findings.push(await checkLoad(load));
   findings.push(
     await checkHttpEngine(config),
@@ -103,7 +104,14 @@ function runningGlibc(): string | undefined {
 }
 
 /** @param version undefined: there is none. */
-export function checkGlibc(version: string | undefined): Finding {
+export function checkGlibc(version: string | undefined, platform: string = process.platform): Finding {
+  if (platform !== 'linux')
+    return {
+      state: 'warn',
+      name: 'glibc',
+      fact: `not needed on ${platform}`,
+      remedy: 'this server was run on Linux only',
+    };
   if (version === undefined) {
     return { state: 'fail', name: 'glibc', fact: 'not found', remedy: 'the engine needs a Linux with glibc, not musl' };
   }
@@ -199,18 +207,7 @@ export function checkRegistration({ deviceTokenPolicy }: Pick<Config, 'deviceTok
   };
 }
 
-function portsOf(config: Config): [name: string, port: number][] {
-  const tls: [string, number][] =
-    config.tlsKey === undefined
-      ? []
-      : [
-          ['mqtt-tls-port', config.mqttTlsPort],
-          ['https-port', config.httpsPort],
-        ];
-  return [['http-port', config.httpPort], ['mqtt-port', config.mqttPort], ...tls];
-}
-
-function checkPort(host: string, port: number, name: string, isRunning: boolean): Promise<Finding> {
+function checkPort({ host, hostSetting, port, setting: name }: WantedPort, isRunning: boolean): Promise<Finding> {
   if (port === 0) return Promise.resolve({ state: 'ok', name, fact: 'any free port' });
   return new Promise((resolvePort) => {
     const server = createServer();
@@ -223,7 +220,7 @@ function checkPort(host: string, port: number, name: string, isRunning: boolean)
             ? `stop what listens there (ss -ltnp) or choose another --${name}`
             : error.code === 'EACCES'
               ? `ports below 1024 need a privilege; choose another --${name}`
-              : `check --host and --${name}`;
+              : `check --${hostSetting} and --${name}`;
         resolvePort({ state: 'fail', name, fact: `${host}:${port} cannot be opened (${error.code})`, remedy });
       }
     });
@@ -283,7 +280,7 @@ export async function checkLoad({
         state: 'fail',
         name,
         fact: `${packageName} does not load (${result.reason})`,
-        remedy: 'install the packages again; Linux on x64 or arm64 with glibc is needed',
+        remedy: `install the packages again; they were seen to load on Linux on x64 with glibc, this is ${process.platform} on ${process.arch}`,
       };
 }
 
