@@ -3,6 +3,7 @@
  * the other on one data directory; what is printed is compared with the page. Blocks: test/guide/blocks.ts.
  */
 import { mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
@@ -24,7 +25,18 @@ const NOTHING_RUNS: Readonly<Record<string, string>> = {
   'docs/guide/README.md': 'it lists the others',
   'docs/guide/console.md': 'a person clicks; test/web does it in a browser',
   'docs/guide/service.md': 'systemd, Docker and Kubernetes change the machine',
-  'docs/guide/sizing.md': 'it tells figures',
+};
+
+/** First lines of the blocks `sh`, which are not run, with the reason. */
+const NOT_RUN: Readonly<Record<string, string>> = {
+  'git clone <address of the repository> millrace && cd millrace': 'the test has a clone',
+  'git pull && npm start': 'the clone of the test has no newer version',
+  'git checkout <version before>': 'the clone of the test has no older version',
+  'useradd --system --home-dir /var/lib/millrace --shell /usr/sbin/nologin millrace': 'systemd changes the machine',
+  'docker build -t millrace .': 'no container engine',
+  'cp -r examples/web-application ~/fleet && cd ~/fleet': 'test/sdk does it: 750 MB of packages',
+  "npx ng deploy --url http://localhost:8080 --tenant t1 --user admin --password '<password>' --zip-path dist/fleet.zip":
+    'test/sdk does it',
 };
 
 /** The terminal in which the server runs; it goes on to the next page. */
@@ -77,6 +89,7 @@ async function clone(t: Test): Promise<Place> {
         MILLRACE_METRICS_ACCESS: 'operators',
       }),
       LC_ALL: 'C.UTF-8',
+      HOME: directory,
       PATH: `${tools}:${dirname(process.execPath)}:${process.env['PATH']}`,
     },
   };
@@ -152,6 +165,18 @@ t.test('the index names each page once', async (t) => {
       .map((name) => `${GUIDE}/${name}`)
       .sort(),
   );
+});
+
+t.test('a block that is not run has a reason', async (t) => {
+  const notRun = ['README.md', ...GUIDE_PAGES].flatMap((page) => pageOf(textOf(page)).notRun);
+  t.same(notRun.sort(), Object.keys(NOT_RUN).sort());
+});
+
+t.test('what ssh is told to run is a program, not a function of the shell', async (t) => {
+  const commands = GUIDE_PAGES.flatMap((page) => [...textOf(page).matchAll(/ProxyCommand='(.*? connect) /g)]);
+  t.ok(commands.length > 0, 'there is one');
+  for (const [, command] of commands)
+    t.match(execFileSync('sh', ['-c', `${command} --help`], { cwd: ROOT, encoding: 'utf8' }), /^Usage: /, command);
 });
 
 t.test('README.md does what it says', { skip: PROGRAMS }, async (t) => read(t, ['README.md']));
