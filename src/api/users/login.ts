@@ -2,6 +2,8 @@
 import Type from 'typebox';
 import { CODES_LIMIT, secondFactorError } from '../../accounts/login/second-factor.ts';
 import type { IssuedToken } from '../../accounts/login/tokens.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import { TENANT_KEY } from '../../model/commands/keys.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { Principal } from '../../model/access/principal.ts';
 import type { ApiRequest } from '../request/request.ts';
@@ -11,7 +13,7 @@ import { JSON_TYPE } from '../http/media-types.ts';
 import { FORWARDED_HEADERS, callerOf } from '../request/login-caller.ts';
 import { hostName, tenantCalled } from '../request/login-host.ts';
 import { lifetimeSeconds } from './login-options.ts';
-import { text } from '../request/schema/query-parameters.ts';
+import { flag, text } from '../request/schema/query-parameters.ts';
 import { requireRate } from '../request/rate.ts';
 import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
@@ -132,10 +134,15 @@ async function accessToken(request: ApiRequest): Promise<Answer> {
 }
 
 /**
- * Ends the token of the request, unless it has ended, and takes the cookies away. With Basic there is nothing to end.
+ * Ends the token of the request, unless it has ended, and takes the cookies away. With Basic there is nothing to end,
+ * but with `everywhere`, which ends all tokens of the user.
  */
 async function logout(request: ApiRequest): Promise<Answer> {
-  if (request.principal !== ANONYMOUS) await request.platform.accounts.tokens.revoke(request.principal);
+  const { principal, platform, query } = request;
+  if (principal !== ANONYMOUS && query.isTrue('everywhere')) {
+    const { userName } = principal;
+    await request.command(COMMAND.USER_PUT, TENANT_KEY, { userName, endsTokens: true, mustExist: true });
+  } else if (principal !== ANONYMOUS) await platform.accounts.tokens.revoke(principal);
   const gone = `=; Path=/; Max-Age=0; SameSite=Lax${isSecure(request) ? '; Secure' : ''}`;
   return {
     status: 200,
@@ -220,6 +227,7 @@ export function loginRoutes(): Route[] {
       area: 'users',
       access: 'user',
       summary: 'End the session of the request',
+      query: { everywhere: flag('Ends all sessions of the user, those of other browsers and clients too') },
       body: optional,
       answers: done,
       takesEndedCookie: true,

@@ -575,6 +575,19 @@ t.test('a cookie whose session has ended does not lock a browser out, and a logo
   t.equal(await status(CURRENT, { ...live }), 200);
 });
 
+t.test('a user ends all sessions at once', async (t) => {
+  await newUser('everywhere');
+  const [here, there, jwt] = [
+    await cookieSession('everywhere'),
+    await cookieSession('everywhere'),
+    await token('everywhere'),
+  ];
+  t.equal(await status('/user/logout?everywhere=true', { ...here }, 'POST'), 200);
+  for (const session of [{ ...here }, { ...there }, bearer(jwt)])
+    await eventually('the session ends', async () => (await status(CURRENT, session)) === 401);
+  t.equal(await status(CURRENT, bearer(await token('everywhere'))), 200, 'a new login is one');
+});
+
 t.test('tokens and their ends outlive a restart', async (t) => {
   await newUser('durable');
   const [jwt, ended] = [await token('durable'), await token('durable')];
