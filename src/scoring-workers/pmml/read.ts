@@ -67,7 +67,7 @@ function compileDocument(root: Element, problems: Problems, options: ReadOptions
     const model = new CompiledScoringModel({
       top,
       slots: parts.names.slots.count,
-      lookBack: parts.names.lookBack.records,
+      lookBack: parts.names.lookBack,
       modelName,
       description: root.child('Header')?.attribute('description') ?? '',
       version: version ?? '',

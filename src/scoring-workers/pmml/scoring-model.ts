@@ -1,7 +1,8 @@
 import type { TopModel } from './compile.ts';
 import type { FieldInformation, InputRecord, ModelInformation, OutputRecord, ScoringModel } from './engine.ts';
 import { explainRecord } from './explanation.ts';
-import { literal, type Loader, makeLoader } from './fields/inputs.ts';
+import { literal, type Loader, loadRefused, makeLoader } from './fields/inputs.ts';
+import type { LookBack } from './fields/look-back.ts';
 import { isTarget } from './fields/mining-field.ts';
 import { InvalidRecord, Row } from './fields/row.ts';
 import { type DataType, textOf, type Value } from './fields/types.ts';
@@ -10,8 +11,7 @@ import type { EvaluatedModel, ModelOutput, Prediction, TargetField } from './mod
 export interface ScoringModelForm {
   readonly top: TopModel;
   readonly slots: number;
-  /** As in `ScoringModel`. */
-  readonly lookBack: number;
+  readonly lookBack: LookBack;
   readonly modelName: string | undefined;
   readonly description: string;
   readonly version: string;
@@ -38,6 +38,9 @@ export class CompiledScoringModel implements ScoringModel {
   readonly #load: Loader;
   readonly #result: MakeResult;
   readonly #missing: () => OutputRecord;
+  readonly #lookBack: LookBack;
+  /** The row holds a record of the series that goes on. */
+  #isFollowing = false;
 
   constructor(form: ScoringModelForm) {
     const { top } = form;
@@ -47,7 +50,8 @@ export class CompiledScoringModel implements ScoringModel {
     this.#load = makeLoader(top.inputs);
     this.#result = resultMaker(this.#shown);
     this.#missing = () => this.#result(undefined);
-    this.lookBack = form.lookBack;
+    this.#lookBack = form.lookBack;
+    this.lookBack = form.lookBack.records;
     this.bytes = top.model.bytes + form.slots * SLOT_BYTES + top.miningFields.length * FIELD_BYTES;
     this.information = {
       modelName: form.modelName,
@@ -66,6 +70,8 @@ export class CompiledScoringModel implements ScoringModel {
 
   begin(): void {
     this.#row.series++;
+    this.#lookBack.clear();
+    this.#isFollowing = false;
   }
 
   apply(record: InputRecord): OutputRecord {
@@ -82,15 +88,21 @@ export class CompiledScoringModel implements ScoringModel {
   /** @returns false where the model refuses the record */
   #evaluate(record: InputRecord): boolean {
     const row = this.#row;
+    const looksBack = this.#lookBack.hasHistories;
+    if (looksBack && this.#isFollowing) this.#lookBack.advance(row);
+    this.#isFollowing = true;
     row.epoch++;
-    const { model } = this.#top;
+    const { model, inputs } = this.#top;
+    let isLoaded = false;
     try {
       this.#load(row, record);
+      isLoaded = true;
       model.evaluate(row);
       return true;
     } catch (error) {
       if (!(error instanceof InvalidRecord)) throw error;
       model.prediction.clear();
+      if (looksBack && !isLoaded) loadRefused(inputs, row, record);
       return false;
     }
   }

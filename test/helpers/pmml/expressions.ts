@@ -50,6 +50,7 @@ function ready({ fields = '', transformations = '', tables = {} }: Among): Ready
     row: () => {
       const row = new Row(names.slots.count);
       const next = (input: Input): Row => {
+        if (row.epoch > 0) names.lookBack.advance(row);
         row.epoch++;
         for (const { name, type, slot, dictionary } of inputs) {
           const given = input[name];

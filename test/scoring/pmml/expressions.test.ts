@@ -193,8 +193,6 @@ t.test('lags', async (t) => {
     [1, 2, 3].map((x) => one.evaluate({ x })),
     [undefined, 1, 2],
   );
-  one.row.series++;
-  t.equal(one.evaluate({ x: 4 }), undefined, 'another series begins');
   const blocks = lag('', '<BlockIndicator field="s"/>');
   t.strictSame(
     (['a', 'a', 'b', 'b'] as const).map((s, x) => blocks.evaluate({ x, s })),

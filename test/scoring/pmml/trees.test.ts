@@ -377,3 +377,31 @@ t.test('records of a request are a series of their own', async (t) => {
   model?.begin();
   t.strictSame(results(), [1, 2]);
 });
+
+/** Whether the `v` of the record before is above 50 (1) or not (2), asked only where `s` is not negative. */
+const lagOf = (v: string) => {
+  const lag =
+    '<LocalTransformations><DerivedField name="before" dataType="double" optype="continuous"><Lag field="v"/></DerivedField></LocalTransformations>';
+  const asked = node('', '<True/>', leaf(1, simple('before', 'greaterThan', 50)), leaf(2, '<True/>'));
+  const { model } = readPmml([
+    `<PMML version="4.4"><Header/><DataDictionary>${doubles('s', 'target')}${v}</DataDictionary>
+      <TreeModel functionName="regression"><MiningSchema><MiningField name="target" usageType="target"/><MiningField name="v"/><MiningField name="s"/></MiningSchema>${lag}${node('', '<True/>', leaf(0, simple('s', 'lessThan', 0)), asked)}</TreeModel></PMML>`,
+  ]);
+  return (...records: readonly { readonly s: number | string; readonly v: number | string }[]) => {
+    model?.begin();
+    return records.map((record) => model?.apply(record).target);
+  };
+};
+
+t.test(
+  'a lag counts every record before, also those that did not ask for it and those that were refused',
+  async (t) => {
+    const lag = lagOf(doubles('v'));
+    const over = { s: 1, v: 100 };
+    const under = { s: 1, v: 1 };
+    t.strictSame(lag(under, { s: -1, v: 100 }, { s: 1, v: 2 }), [2, 0, 1]);
+    t.strictSame(lag(under, { s: 'none', v: 100 }, under), [2, null, 1], 'refused by another field');
+    t.strictSame(lag(over, { s: 1, v: 'none' }, under, under), [2, null, 2, 2], 'refused by the field itself');
+    t.strictSame(lag(over, { s: -1, v: 1 }, under), [2, 0, 2]);
+  },
+);

@@ -100,11 +100,11 @@ export function store(row: Row, slot: number, value: Value | undefined, dictiona
   }
 }
 
-/** Computes a slot once for each record. */
+/** Computes a slot once for each record; what throws has no value, and throws when it is asked for again. */
 export function onceForRecord(slot: number, compute: (row: Row) => void): (row: Row) => void {
   return (row) => {
     if (row.stamps[slot] === row.epoch) return;
-    row.stamps[slot] = row.epoch;
     compute(row);
+    row.stamps[slot] = row.epoch;
   };
 }

@@ -1,7 +1,7 @@
 import type { DataField } from './data-field.ts';
 import { type Field, store } from './field.ts';
 import { type MiningField, Treatment } from './mining-field.ts';
-import type { Row } from './row.ts';
+import { InvalidRecord, type Row } from './row.ts';
 import { castInput } from './types.ts';
 
 /** Puts the value that a record has for a field into the row. */
@@ -10,6 +10,8 @@ export interface Input {
   /** Where a number goes as it is, without a look at what it means; undefined where there is more to do. */
   readonly plainSlot?: number;
   load(row: Row, raw: unknown): void;
+  /** Leaves the field without a value. */
+  clear(row: Row): void;
 }
 
 /**
@@ -23,11 +25,12 @@ export function makeInput(field: Field, mining: MiningField, data: DataField, ta
     const given = Array.isArray(raw) && raw.length === 1 && !takesCollections ? raw[0] : raw;
     store(row, slot, treatment.ofInput(given), dictionary);
   };
+  const clear = (row: Row): void => store(row, slot, undefined, dictionary);
   const isPlain =
     data.valid.length === 0 && data.intervals.length === 0 && data.missing.size === 0 && data.invalid.size === 0;
   if (field.type !== 'double' || takesCollections || !isPlain || mining.outliers !== 'asIs')
-    return { name: field.name, load: general };
-  return { name: field.name, plainSlot: slot, load: general };
+    return { name: field.name, load: general, clear };
+  return { name: field.name, plainSlot: slot, load: general, clear };
 }
 
 /** Inputs of one generated function: a longer one is not optimised. */
@@ -54,6 +57,18 @@ export function makeLoader(inputs: readonly Input[]): Loader {
     if (row.collections.length > 0) row.dropCollections();
     for (let i = 0; i < parts.length; i++) (parts[i] as Loader)(row, record);
   };
+}
+
+/** Loads what a record has that is refused; inputs that refuse it are without a value. */
+export function loadRefused(inputs: readonly Input[], row: Row, record: Readonly<Record<string, unknown>>): void {
+  row.dropCollections();
+  for (const input of inputs)
+    try {
+      input.load(row, Object.hasOwn(record, input.name) ? record[input.name] : undefined);
+    } catch (error) {
+      if (!(error instanceof InvalidRecord)) throw error;
+      input.clear(row);
+    }
 }
 
 /** A text as it may stand in generated code. */
@@ -85,5 +100,6 @@ export function makeTargetInput(field: Field): Input {
     name: field.name,
     load: (row, raw) =>
       store(row, slot, raw === undefined || raw === null ? undefined : castInput(raw, field.type), dictionary),
+    clear: (row) => store(row, slot, undefined, dictionary),
   };
 }

@@ -14,7 +14,7 @@ export class Row {
   /** Slots that hold collections of the record: what puts only numbers into slots drops them first. */
   readonly collections: number[] = [];
   epoch = 0;
-  /** Grows where a new series of records begins: `Lag` looks back to no record before it. */
+  /** Grows where a new series of records begins: what goes on from record to record (`BaselineModel`) begins anew. */
   series = 0;
   /** Calls of the document's functions for this record, which are bounded. */
   calls = 0;
