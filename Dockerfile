@@ -12,7 +12,8 @@ COPY web web
 RUN node bin/build.mjs \
  && find dist/native -type f ! -name "*_$(node -p process.versions.modules).node" -delete \
  && (cd node_modules && rm -r esbuild @esbuild lucide leaflet uplot world-atlas uWebSockets.js) \
- && find node_modules/onnxruntime-node/bin/napi-v6 -mindepth 2 -maxdepth 2 -type d ! -path "*/linux/$(node -p process.arch)" -exec rm -r {} +
+ && find node_modules/onnxruntime-node/bin/napi-v6 -mindepth 2 -maxdepth 2 -type d ! -path "*/linux/$(node -p process.arch)" -exec rm -r {} + \
+ && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete
 
 # The base of node's own image, with its program alone: no npm, yarn and headers.
 FROM debian:bookworm-slim

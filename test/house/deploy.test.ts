@@ -131,7 +131,10 @@ function bytesOf(path: string, isKept: (path: string) => boolean = () => true): 
   return readdirSync(path).reduce((sum, name) => sum + bytesOf(join(path, name), isKept), 0);
 }
 
-t.test('what the image copies is below 800 MB, 900 MB with its base', (t) => {
+/** Beside them: Node 127 MB, its base 75, the built program 15. */
+const PACKAGES_BYTES_MAX = 640e6;
+
+t.test('the packages of the image leave it below 900 MB', (t) => {
   const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
   const last = dockerfile.slice(dockerfile.lastIndexOf('\nFROM '));
   const copied = [...last.matchAll(/^COPY --from=build (\S+) /gm)].map(([, path]) => path.replace(/^\/app\//, ''));
@@ -144,7 +147,7 @@ t.test('what the image copies is below 800 MB, 900 MB with its base', (t) => {
   const here = join(process.platform, process.arch);
   const isKept = (path: string): boolean => {
     const [, platform] = /onnxruntime-node\/bin\/napi-v6\/(.+\/.+?)(?:\/|$)/.exec(path) ?? [];
-    return platform === undefined || platform === here;
+    return (platform === undefined || platform === here) && !/\.(?:map|d\.[cm]?ts)$/.test(path);
   };
   const production = Object.entries(packages)
     .filter(([path, { dev }]) => path !== '' && !path.slice(1).includes('node_modules/') && dev !== true)
@@ -153,9 +156,7 @@ t.test('what the image copies is below 800 MB, 900 MB with its base', (t) => {
     .map((name) => join(ROOT, 'node_modules', name))
     .filter((path) => existsSync(path));
   t.ok(production.length > 30, 'some were found');
-  const built = ['dist/src', 'dist/web'].map((path) => join(ROOT, path)).filter((path) => existsSync(path));
-  const bytes = [process.execPath, ...production, ...built].reduce((sum, path) => sum + bytesOf(path, isKept), 0);
-  t.ok(bytes < 800e6, `${Math.round(bytes / 1e6)} MB`);
-  t.comment(`${Math.round(bytes / 1e6)} MB`);
+  const bytes = production.reduce((sum, path) => sum + bytesOf(path, isKept), 0);
+  t.ok(bytes < PACKAGES_BYTES_MAX, `${Math.round(bytes / 1e6)} MB`);
   t.end();
 });
