@@ -12,6 +12,7 @@ import {
   namedLine,
   rebased,
 } from '../../web/screens/devices/device/raw-change.ts';
+import { deviceQuery } from '../../web/screens/devices/list.tsx';
 import { deviceFile } from '../../web/screens/devices/list-file.tsx';
 
 const PUMP = { id: '7', name: 'Pump', c8y_Hardware: { model: 'P,1' }, list: [1, 2], c8y_Notes: null };
@@ -109,4 +110,14 @@ t.test('JSON is changed by member, and keeps every digit', async (t) => {
   t.same([JSON.parse(merged), both], [{ a: 9, b: 5, d: 4 }, ['b']]);
   t.equal(namedLine('{\n  "name": "x",\n  "type": 5\n}', 'The field type has the value 5; it takes a text'), 3);
   t.equal(namedLine('{\n  "name": "x"\n}', 'no such thing'), undefined);
+});
+
+t.test('filters of the list become one query', async (t) => {
+  const none = { name: '', type: '', q: '', status: '', group: '', sort: '' } as const;
+  t.equal(deviceQuery(none), '$filter=has(c8y_IsDevice)');
+  t.equal(
+    deviceQuery({ ...none, name: "O'", status: 'UNAVAILABLE', group: '7', q: 'a eq 1 or b eq 2', sort: '-name' }),
+    "$filter=name eq 'O''*' and c8y_Availability.status eq 'UNAVAILABLE' and bygroupid(7) and (a eq 1 or b eq 2) $orderby=name desc",
+  );
+  t.equal(deviceQuery({ ...none, group: '7) or (x' }), '$filter=has(c8y_IsDevice)', 'a group is an id');
 });

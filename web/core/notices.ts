@@ -40,6 +40,9 @@ export function notify(text: string, { kind = 'done', undo }: Pick<Partial<Notic
   if (kind === 'done') setTimeout(() => dismiss(id), undo === undefined ? SHOWN_MS : UNDO_SHOWN_MS);
 }
 
+export const notifyError = (error: unknown): void =>
+  notify(error instanceof Error ? error.message : String(error), { kind: 'fault' });
+
 /**
  * Says what was done and offers to undo it, here for 10 s and in the list of the account.
  * @param run the inverse request. It has to look first whether the thing is still as the person left it, and throws

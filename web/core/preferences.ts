@@ -14,6 +14,8 @@ export interface Preferences {
   readonly density: (typeof DENSITIES)[number];
   /** Shortcuts of one key; those with Ctrl stay. */
   readonly hasKeys: boolean;
+  /** The steps of the first run, on the start page. */
+  readonly hasSteps: boolean;
   /** Columns of the list of devices, in their order; none stands for the usual ones. */
   readonly deviceColumns: readonly string[];
 }
@@ -32,6 +34,7 @@ const DEFAULTS = (): Preferences => ({
   language: preferredLanguage(),
   density: 'normal',
   hasKeys: true,
+  hasSteps: true,
   deviceColumns: [],
 });
 
@@ -49,14 +52,16 @@ export function preferencesOf(stored: unknown): Preferences {
     zone: typeof told['zone'] === 'string' && isZone(told['zone']) ? told['zone'] : otherwise.zone,
     language: oneOf(LANGUAGES, told['language'], otherwise.language),
     density: oneOf(DENSITIES, told['density'], otherwise.density),
-    hasKeys: typeof told['hasKeys'] === 'boolean' ? told['hasKeys'] : otherwise.hasKeys,
+    hasKeys: told['hasKeys'] !== false,
+    hasSteps: told['hasSteps'] !== false,
     deviceColumns: Array.isArray(told['deviceColumns'])
       ? told['deviceColumns'].filter(isText).slice(0, COLUMNS_MAX)
       : otherwise.deviceColumns,
   };
 }
 
-function isZone(zone: string): boolean {
+/** '' is that of the browser. */
+export function isZone(zone: string): boolean {
   if (zone === '') return true;
   try {
     return new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone !== '';

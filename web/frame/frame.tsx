@@ -3,6 +3,7 @@ import { Menu as MenuIcon, Search, Waves } from 'lucide';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { isLoginAsked, tenant, user } from '../core/api/session.ts';
+import { waiting } from '../core/api/send.ts';
 import { useShortcuts } from '../core/keys.ts';
 import { deniedText, liveRefusal, liveState, lostCount } from '../core/live/live.ts';
 import { SECTIONS, href } from '../core/route.ts';
@@ -77,6 +78,7 @@ function LiveMark() {
     <span class="live" data-state={state} role="status" title={told}>
       <span class="live-dot" aria-hidden="true" />
       <span class="live-text">{text}</span>
+      {waiting.value > 0 && <span class="badge">{words.busy}</span>}
       {lost > 0 && <span class="badge" title={words.lost(lost)}>{`−${lost}`}</span>}
     </span>
   );
@@ -147,9 +149,9 @@ export function Frame({ routes, path, onSearch, children }: FrameProps) {
           </button>
           <div class="header-end">
             <LiveMark />
-            <span class="zone-button muted small" title={words.zoneOf(shownZone())}>
+            <a class="zone-button muted small" href={href('/account')} title={words.zoneOf(shownZone())}>
               {offsetText(now.value)}
-            </span>
+            </a>
             <AccountMenu user={user.value} tenant={tenant.value?.name} onHelp={() => setHelpShown(true)} />
           </div>
         </header>

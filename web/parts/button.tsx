@@ -1,6 +1,8 @@
 /** Buttons and links that look like them. What a user may not do says which role it needs. */
 import type { IconNode } from 'lucide';
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, RefObject } from 'preact';
+import { useMemo, useRef } from 'preact/hooks';
+import { useShortcuts } from '../core/keys.ts';
 import { notify } from '../core/notices.ts';
 import { missingRole } from '../core/api/rights.ts';
 import { common } from '../core/text/common.ts';
@@ -20,6 +22,18 @@ export interface ButtonProps {
   readonly isBusy?: boolean;
   readonly label?: string;
   readonly form?: string;
+  /** A shortcut that presses it. */
+  readonly keys?: string;
+}
+
+function Keys({ keys, button }: { readonly keys: string; readonly button: RefObject<HTMLButtonElement | null> }) {
+  useShortcuts(
+    useMemo(
+      () => [{ keys, text: () => button.current?.textContent ?? '', run: () => button.current?.click() }],
+      [keys, button],
+    ),
+  );
+  return null;
 }
 
 const CLASSES = {
@@ -30,7 +44,8 @@ const CLASSES = {
 };
 
 export function Button(props: ButtonProps) {
-  const { children, onClick, icon, kind, type = 'button', roles = [], isBusy = false, label, form } = props;
+  const { children, onClick, icon, kind, type = 'button', roles = [], isBusy = false, label, form, keys } = props;
+  const button = useRef<HTMLButtonElement>(null);
   const role = roles.length === 0 ? undefined : missingRole(...roles);
   const reason = role === undefined ? props.blocked : common().missingRole(role);
   // It keeps its place in the order of Tab, so that the reason can be read.
@@ -42,6 +57,7 @@ export function Button(props: ButtonProps) {
   };
   return (
     <button
+      ref={button}
       type={type}
       class={kind === undefined ? 'button' : CLASSES[kind]}
       onClick={press}
@@ -52,6 +68,7 @@ export function Button(props: ButtonProps) {
     >
       {icon && <Icon icon={icon} />}
       {children}
+      {keys && <Keys keys={keys} button={button} />}
     </button>
   );
 }

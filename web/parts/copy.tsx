@@ -6,6 +6,7 @@ import { copyText } from '../core/clipboard.ts';
 import { notify } from '../core/notices.ts';
 import { SERVER_URL } from '../core/places.ts';
 import { common } from '../core/text/common.ts';
+import { withZone } from '../core/time/time.ts';
 import { Icon } from './icon.tsx';
 import { Menu } from './menu.tsx';
 
@@ -109,7 +110,7 @@ export function CopyAs({ request, user, absoluteUrl }: CopyAsProps) {
       icon={Copy}
       items={[
         { text: words.copyLink, onSelect: take(location.href) },
-        ...(absoluteUrl ? [{ text: words.copyAbsoluteLink, onSelect: () => take(absoluteUrl())() }] : []),
+        ...(absoluteUrl ? [{ text: words.copyAbsoluteLink, onSelect: () => take(withZone(absoluteUrl()))() }] : []),
         { text: words.copyCurl, onSelect: take(curlOf(request, user)) },
         { text: words.copyClient, onSelect: take(clientCodeOf(request)) },
       ]}

@@ -13,24 +13,26 @@ export interface GroupFieldProps {
   /** An id, or '' while none is chosen. */
   readonly value: string;
   readonly onChange: (id: string) => void;
+  /** Of a filter: what it says without a group. It offers the first 100. */
+  readonly none?: string;
 }
 
 /** At most 100 groups are offered: more are found by name. */
-export function GroupField({ condition, value, onChange }: GroupFieldProps) {
+export function GroupField({ condition, value, onChange, none }: GroupFieldProps) {
   const words = common();
   const [name, setName] = useState('');
   const query = `$filter=${condition}${name === '' ? '' : ` and name eq ${quoted(`${name}*`)}`} $orderby=name asc`;
   const groups = useLoaded((signal) => listObjects({ query }, 1, signal), [query]);
   return (
     <>
-      <SlowTextField label={words.groupFilter} value={name} onChange={setName} />
+      {none === undefined && <SlowTextField label={words.groupFilter} value={name} onChange={setName} />}
       <With loaded={groups}>
         {(found) => (
           <SelectField
             label={words.group}
             value={value}
             options={[
-              { value: '', text: words.chooseGroup },
+              { value: '', text: none ?? words.chooseGroup },
               ...found.map((group) => ({ value: group.id, text: nameOf(group) })),
               ...(value !== '' && !found.some(({ id }) => id === value)
                 ? [{ value, text: `${words.group} ${value}` }]

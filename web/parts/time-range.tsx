@@ -1,5 +1,6 @@
 /** The picker of a range of time: the last hours and days, or from and to, in the zone that stands beside it. */
-import { useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
+import { useShortcuts } from '../core/keys.ts';
 import { lastOf, rangeText, resolveTime } from '../core/time/range.ts';
 import type { TimeRange } from '../core/time/range.ts';
 import { fieldTime, instantOf } from '../core/time/time.ts';
@@ -86,8 +87,15 @@ export function TimeRangeField({ value, onChange, hasAny = false }: TimeRangeFie
     if (choice === CUSTOM) setCustom(true);
     else onChange(choice === '' ? { from: '', to: '' } : { from: `now-${choice}`, to: '' });
   };
+  const box = useRef<HTMLDivElement>(null);
+  useShortcuts(
+    useMemo(
+      () => [{ keys: 't', text: () => common().timeRange, run: () => box.current?.querySelector('select')?.focus() }],
+      [],
+    ),
+  );
   return (
-    <>
+    <div ref={box} style={{ display: 'contents' }}>
       <SelectField
         label={words.timeRange}
         value={isOther ? 'shown' : (known ?? '')}
@@ -100,6 +108,6 @@ export function TimeRangeField({ value, onChange, hasAny = false }: TimeRangeFie
         ]}
       />
       {isCustom && <CustomRange value={value} onChange={onChange} onClose={() => setCustom(false)} />}
-    </>
+    </div>
   );
 }

@@ -1,6 +1,6 @@
 /** Charts, alarms, events, explorer: what arrives live, changes of many with their way back, ranges by mouse and keys. */
 import type { Test } from 'tap';
-import { eventually } from '../../helpers/running/server.ts';
+import { TENANT, eventually } from '../../helpers/running/server.ts';
 import type { ConsoleBrowser } from '../helpers/browser.ts';
 
 const agoIso = (seconds: number): string => new Date(Date.now() - seconds * 1_000).toISOString();
@@ -35,6 +35,29 @@ export async function dataScreens(t: Test, console: ConsoleBrowser): Promise<voi
     await page.getByLabel('Table').check();
     await page.getByRole('rowheader').first().waitFor();
     t.match(await page.getByRole('table').textContent(), /250[\s\S]*202[\s\S]*201[\s\S]*200/, 'the same values');
+  });
+
+  await t.test('a holder of an inventory role sees what is new without the channel, and may change it', async (t) => {
+    const permissions = ['ALARM', 'MANAGED_OBJECT'].map((scope) => ({ scope, permission: '*' }));
+    const role = await rest.create('/user/inventoryroles', { name: 'keepers', permissions });
+    await rest.create(`/user/${TENANT}/users`, { userName: 'keeper', password: 'Analytical-1' });
+    await rest.post(`/user/${TENANT}/users/keeper/roles/inventory`, { managedObject: id, roles: [{ id: role.id }] });
+    const raise = (type: string): Promise<unknown> =>
+      rest.create('/alarm/alarms', { source, type, time: agoIso(1), text: type, severity: 'MINOR' });
+    await raise('first');
+    const own = await console.page(t, { isLoggedOut: true });
+    await own.goto(console.url('/alarms'));
+    await own.getByLabel('User name').fill(`${TENANT}/keeper`);
+    await own.getByLabel('Password').fill('Analytical-1');
+    await own.keyboard.press('Enter');
+    await own.getByRole('link', { name: 'first' }).waitFor();
+    await own.locator('.live[data-state=partly][title*=ROLE_ALARM_READ]').waitFor();
+    await raise('second');
+    await own.getByRole('button', { name: 'Show 1 new' }).click();
+    await own.getByRole('checkbox', { name: 'Select second' }).check();
+    await own.getByRole('button', { name: 'Acknowledge 1 alarm' }).click();
+    await own.getByRole('cell', { name: 'Acknowledged' }).waitFor();
+    await rest.put(`/alarm/alarms?source=${id}&status=ACTIVE,ACKNOWLEDGED`, { status: 'CLEARED' });
   });
 
   await t.test('alarms: new ones wait, changes of a selection and of all that match are undone', async (t) => {

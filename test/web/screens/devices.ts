@@ -32,8 +32,14 @@ export async function deviceScreens(t: Test, console: ConsoleBrowser): Promise<v
     await page.getByText('It works').waitFor();
     await page.getByText('Hello from the console').waitFor();
     await page.getByRole('button', { name: 'Remove it again' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove it again' }).click();
     await page.getByRole('button', { name: 'Make the device' }).waitFor();
     t.same((await rest.read("/inventory/managedObjects?query=name eq 'Walked'")).managedObjects, []);
+    const known = await rest.createDevice('Known');
+    await rest.create(`/identity/globalIds/${known}/externalIds`, { type: 'c8y_Serial', externalId: 'known-1' });
+    await page.getByLabel('Serial number').fill('known-1');
+    await page.getByRole('button', { name: 'Make the device' }).click();
+    await page.getByText('A device with this serial number exists').waitFor();
   });
 
   await t.test('the list finds by name and by query, keeps both in the address, and changes in place', async (t) => {
@@ -114,7 +120,7 @@ export async function deviceScreens(t: Test, console: ConsoleBrowser): Promise<v
     };
     await select();
     await page.getByRole('button', { name: 'Add to a group' }).click();
-    await page.getByLabel('Group', { exact: true }).selectOption({ label: 'Hall' });
+    await page.getByRole('dialog').getByLabel('Group', { exact: true }).selectOption({ label: 'Hall' });
     await page.getByRole('button', { name: 'Add 2 devices' }).click();
     await page.getByText('1 device added to the group').waitFor();
     t.equal(await members(), 2);

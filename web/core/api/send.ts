@@ -2,6 +2,7 @@
  * Sends requests of the console: credentials, a login in place when they have ended, one more try when the server is
  * busy.
  */
+import { signal } from '@preact/signals';
 import { SERVER_URL } from '../places.ts';
 import { ApiError, isAborted, refusalOf } from './error.ts';
 import { askForLogin, sessionHeaders } from './session.ts';
@@ -9,6 +10,9 @@ import { askForLogin, sessionHeaders } from './session.ts';
 /** Tries of a GET that the server was too busy for. */
 const TRIES_MAX = 3;
 const RETRY_SECONDS_MAX = 10;
+
+/** Requests that wait for a server that was too busy for them. */
+export const waiting = signal(0);
 
 const wait = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
@@ -58,7 +62,12 @@ export async function send(request: Request): Promise<Response> {
     }
     const seconds = response.status === 503 || response.status === 429 ? retrySeconds(response) : undefined;
     if (seconds === undefined || request.method !== 'GET' || tries === TRIES_MAX) return response;
-    await wait(seconds * 1_000, request.signal);
+    waiting.value += 1;
+    try {
+      await wait(seconds * 1_000, request.signal);
+    } finally {
+      waiting.value -= 1;
+    }
   }
 }
 

@@ -18,7 +18,7 @@ const LINGER_MS = 5_000;
 /** A list has as many channels as rows: those of a page that was left go at once, as a session has 1,000. */
 const LINGERING_MAX = 20;
 /** A screen that misses messages asks the server again, once in this time. */
-const GAP_MS = 1_500;
+const GAP_MS = 5_000;
 /** Messages that wait for the next frame of one screen; of more the oldest are dropped and counted. */
 const WAITING_MAX = 1_000;
 

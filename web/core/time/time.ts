@@ -2,14 +2,33 @@
  * Times as all screens show them: ISO order, 24 hours, in one zone. Every picker, axis and tooltip formats with these
  * functions, so they cannot disagree.
  */
-import { preferences } from '../preferences.ts';
+import { signal } from '@preact/signals';
+import { isZone, preferences } from '../preferences.ts';
 import { locale } from '../text/language.ts';
 
 /** The zone of the browser. */
 export const browserZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone;
 
+/** The parameter of links that says the zone, so that others see the same times. */
+export const ZONE_PARAMETER = 'tz';
+
+/** Of the link that opened the page; '' when it names none, or one that the browser does not know. */
+export const linkedZone = signal(zoneOfLink());
+
+function zoneOfLink(): string {
+  const zone = new URLSearchParams(globalThis.location?.search).get(ZONE_PARAMETER) ?? '';
+  return isZone(zone) ? zone : '';
+}
+
 /** The zone that times are shown in. */
-export const shownZone = (): string => preferences.value.zone || browserZone();
+export const shownZone = (): string => linkedZone.value || preferences.value.zone || browserZone();
+
+/** The address with the zone of its times. */
+export function withZone(address: string): string {
+  const url = new URL(address);
+  url.searchParams.set(ZONE_PARAMETER, shownZone());
+  return url.href;
+}
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 

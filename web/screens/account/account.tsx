@@ -9,13 +9,14 @@ import type { UndoEntry } from '../../core/notices.ts';
 import { DENSITIES, THEMES, preferences } from '../../core/preferences.ts';
 import type { Preferences } from '../../core/preferences.ts';
 import { common } from '../../core/text/common.ts';
-import { browserZone } from '../../core/time/time.ts';
+import { browserZone, linkedZone } from '../../core/time/time.ts';
 import { Button } from '../../parts/button.tsx';
 import { CheckField, SelectField } from '../../parts/fields.tsx';
 import { Page, Section } from '../../parts/page.tsx';
 import { FormFault } from '../../parts/states.tsx';
 import { Time } from '../../parts/time.tsx';
 import { PasswordForm } from '../login/password-form.tsx';
+import { Codes, Sessions } from './security.tsx';
 import { words as accountWords } from './text.ts';
 
 /** Those that the browser lists, and the chosen one, which another browser may have listed under that name. */
@@ -42,12 +43,15 @@ function Display() {
         />
         <SelectField
           label={shared.zone}
-          value={zone}
+          value={linkedZone.value || zone}
           options={[
             { value: '', text: `${shared.browserZone} (${browserZone()})` },
-            ...zones(zone).map((value) => ({ value, text: value })),
+            ...zones(linkedZone.value || zone).map((value) => ({ value, text: value })),
           ]}
-          onChange={(value) => set({ zone: value })}
+          onChange={(value) => {
+            linkedZone.value = '';
+            set({ zone: value });
+          }}
         />
         <SelectField
           label={shared.language}
@@ -134,6 +138,8 @@ export default function Account() {
           <Section title={words.password}>
             <PasswordForm onDone={() => undefined} />
           </Section>
+          <Codes />
+          <Sessions />
           <UndoList />
         </div>
       </div>

@@ -10,12 +10,14 @@ import { href, queryText } from '../../core/route.ts';
 import { countObjects, listObjects, nameOf, quoted } from '../../core/server/managed-object.ts';
 import type { ManagedObject } from '../../core/server/managed-object.ts';
 import { common } from '../../core/text/common.ts';
-import { listParameter, numberParameter, textParameter, useUrlState } from '../../core/url-state.ts';
+import { choiceParameter, listParameter, numberParameter, textParameter, useUrlState } from '../../core/url-state.ts';
 import type { StateOf } from '../../core/url-state.ts';
 import { Button, LinkButton } from '../../parts/button.tsx';
 import { CopyAs } from '../../parts/copy.tsx';
 import { userWithTenant } from '../../parts/device/page.tsx';
+import { SelectField } from '../../parts/fields.tsx';
 import { FilterBar, SlowTextField } from '../../parts/filter-bar.tsx';
+import { GroupField } from '../../parts/group-field.tsx';
 import { ListPage } from '../../parts/list-page.tsx';
 import { LOOK_MS, useList } from '../../parts/list.ts';
 import { Page } from '../../parts/page.tsx';
@@ -27,10 +29,16 @@ import { ListActions } from './list-actions.tsx';
 import { ListFile } from './list-file.tsx';
 import { words as deviceWords } from './text.ts';
 
+const AVAILABILITIES = ['AVAILABLE', 'UNAVAILABLE', 'MAINTENANCE'] as const;
+const STATUS_PATH = 'c8y_Availability.status';
 const SHAPE = {
   name: textParameter(),
   type: textParameter(),
   q: textParameter(),
+  /** `c8y_Availability.status`. */
+  status: choiceParameter(['', ...AVAILABILITIES]),
+  /** Id of a group that they are in. */
+  group: textParameter(),
   sort: textParameter(),
   page: numberParameter(1, { minimum: 1 }),
   /** Columns beside the name, in their order; none stands for those of the person. */
@@ -42,10 +50,12 @@ const NAMES = ['name', 'type', 'owner', 'id', 'creationTime.date', 'lastUpdated.
 type State = StateOf<typeof SHAPE>;
 
 /** The query of the state; the server finds devices alone by `q`. */
-export function deviceQuery({ name, type, q, sort }: Pick<State, 'name' | 'type' | 'q' | 'sort'>): string {
+export function deviceQuery({ name, type, q, status, group, sort }: Omit<State, 'page' | 'cols'>): string {
   const parts = [
     ...(name === '' ? [] : [`name eq ${quoted(`${name}*`)}`]),
     ...(type === '' ? [] : [`type eq ${quoted(type)}`]),
+    ...(status === '' ? [] : [`${STATUS_PATH} eq ${quoted(status)}`]),
+    ...(/^\d+$/.test(group) ? [`bygroupid(${group})`] : []),
     ...(q === '' ? [] : [/\s(?:or)\s/i.test(q) ? `(${q})` : q]),
   ];
   const order = sortOf(sort);
@@ -84,9 +94,14 @@ function useNewCount(filter: string, round: number): number {
 }
 
 /** A shown row may have left its place: what it is ordered or filtered by is another. */
-function hasMoved(before: ManagedObject, after: ManagedObject, { name, type, q, sort }: State): boolean {
+function hasMoved(before: ManagedObject, after: ManagedObject, { name, type, q, status, sort }: State): boolean {
   const order = sortOf(sort)?.id;
-  const paths = [...(name === '' ? [] : ['name']), ...(type === '' ? [] : ['type']), ...(order ? [order] : [])];
+  const paths = [
+    ...(name === '' ? [] : ['name']),
+    ...(type === '' ? [] : ['type']),
+    ...(status === '' ? [] : [STATUS_PATH]),
+    ...(order ? [order] : []),
+  ];
   return q !== '' || paths.some((path) => valueText(before, path) !== valueText(after, path));
 }
 
@@ -96,7 +111,7 @@ const without = (ids: ReadonlySet<string>, id: string): ReadonlySet<string> =>
 export default function Devices() {
   const words = deviceWords();
   const [state, set] = useUrlState(SHAPE);
-  const { name, type, q, sort, page } = state;
+  const { name, type, q, status, group, sort, page } = state;
   const query = deviceQuery(state);
   const filter = query.replace(/ \$orderby=.*$/, '');
   const [round, setRound] = useState(0);
@@ -142,8 +157,8 @@ export default function Devices() {
   usePoll(LOOK_MS, isDenied ? list.look : undefined);
   const chosen = chosenColumns(state.cols, preferences.value.deviceColumns);
   const columns = useMemo(() => columnsOf(chosen, words), [chosen.join(), words]);
-  const hasFilters = name !== '' || type !== '' || q !== '';
-  const clear = (): void => set({ name: '', type: '', q: '', page: 1 }, { isStep: true });
+  const hasFilters = [name, type, q, status, group].some((value) => value !== '');
+  const clear = (): void => set({ name: '', type: '', q: '', status: '', group: '', page: 1 }, { isStep: true });
   const isQueryWrong = list.error?.status === 422 && q !== '';
   const order = sortOf(sort);
   return (
@@ -168,6 +183,21 @@ export default function Devices() {
       <FilterBar onClear={hasFilters ? clear : undefined}>
         <SlowTextField label={words.nameFilter} value={name} onChange={(value) => set({ name: value, page: 1 })} />
         <SlowTextField label={words.typeFilter} value={type} onChange={(value) => set({ type: value, page: 1 })} />
+        <SelectField
+          label={words.availability}
+          value={status}
+          options={[
+            { value: '', text: words.any },
+            ...AVAILABILITIES.map((value) => ({ value, text: words.availabilities[value] })),
+          ]}
+          onChange={(value) => set({ status: value, page: 1 }, { isStep: true })}
+        />
+        <GroupField
+          condition="has(c8y_IsDeviceGroup)"
+          value={group}
+          none={words.any}
+          onChange={(value) => set({ group: value, page: 1 }, { isStep: true })}
+        />
         <QueryField
           class="field-wide"
           label={words.query}

@@ -51,6 +51,7 @@ const de: DeviceTexts = {
   removeManyUsers: 'Auch die Benutzer löschen, mit denen sie sich anmelden',
   removedMany: (count) => `Gelöscht: ${devices(count)}`,
   nameFilter: 'Name beginnt mit',
+  any: 'Beliebig',
   typeFilter: 'Typ',
   query: 'Abfrage',
   queryHint: "name eq 'pump*' and has(c8y_Hardware)",
@@ -58,7 +59,6 @@ const de: DeviceTexts = {
   emptyText:
     'Fügen Sie eines hinzu: die Seite gibt Ihnen einen Befehl mit echten Zugangsdaten und zeigt die erste Nachricht.',
   externalIds: 'Externe Kennungen',
-  externalType: 'Typ',
   externalId: 'Wert',
   noExternalIds: 'Keine',
   hardware: 'Hardware',

@@ -54,7 +54,7 @@ export default function Group({ params }: ScreenProps) {
                   {words.createBelow}
                 </Button>
               )}
-              <Button icon={Pencil} roles={INVENTORY_ADMIN} onClick={() => setOpen('rename')}>
+              <Button icon={Pencil} keys="e" roles={INVENTORY_ADMIN} onClick={() => setOpen('rename')}>
                 {words.rename}
               </Button>
               <Button icon={Trash2} kind="danger" roles={INVENTORY_ADMIN} onClick={() => setOpen('remove')}>

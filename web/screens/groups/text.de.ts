@@ -26,8 +26,6 @@ const de: GroupTexts = {
   rename: 'Umbenennen',
   renameTitle: 'Gruppe umbenennen',
   renamed: (name) => `Die Gruppe heißt ${name}`,
-  editQuery: 'Abfrage ändern',
-  queryChanged: 'Die Abfrage ist geändert',
   remove: 'Gruppe löschen',
   removeTitle: (name) => `${name} löschen?`,
   removeText: (count) => `${count === undefined ? 'Ihre Mitglieder' : members(count)} bleiben, ohne diese Gruppe.`,

@@ -24,8 +24,6 @@ const en = {
   rename: 'Rename',
   renameTitle: 'Rename the group',
   renamed: (name: string) => `The group is called ${name}`,
-  editQuery: 'Change the query',
-  queryChanged: 'The query is changed',
   remove: 'Delete the group',
   removeTitle: (name: string) => `Delete ${name}?`,
   removeText: (count: number | undefined) =>

@@ -1,19 +1,25 @@
 /** The start page: is the server well, what happened last; without devices it is the way to the first one. */
 import { CircleCheck, CircleX } from 'lucide';
 import { api } from '../../core/api/api.ts';
+import { getJson, pathOf } from '../../core/api/json.ts';
 import { usePoll } from '../../core/api/poll.ts';
 import { useLoaded } from '../../core/api/request.ts';
 import type { Loaded } from '../../core/api/request.ts';
+import { hasRole } from '../../core/api/rights.ts';
 import { sendRaw } from '../../core/api/send.ts';
+import { tenant } from '../../core/api/session.ts';
 import { useLive } from '../../core/live/live.ts';
 import { useSoon } from '../../core/live/pace.ts';
+import { keepPreferences } from '../../core/login/keep-preferences.ts';
+import { notifyError } from '../../core/notices.ts';
+import { preferences } from '../../core/preferences.ts';
 import { href } from '../../core/route.ts';
 import { SEVERITIES, countBySeverity } from '../../core/server/alarm.ts';
 import { countObjects } from '../../core/server/managed-object.ts';
 import { numberText } from '../../core/text/language.ts';
 import type { Severity } from '../../core/server/alarm.ts';
 import { SeverityBadge } from '../../parts/badge.tsx';
-import { LinkButton } from '../../parts/button.tsx';
+import { Button, LinkButton } from '../../parts/button.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Page, Section } from '../../parts/page.tsx';
 import { With } from '../../parts/states.tsx';
@@ -30,6 +36,13 @@ interface Recent {
   readonly text: string;
   readonly severity?: Severity;
   readonly source: { readonly id: string; readonly name?: string };
+}
+
+interface Steps {
+  readonly isReady: boolean;
+  readonly hasDevice: boolean;
+  readonly hasData: boolean;
+  readonly hasUser: boolean;
 }
 
 interface Health {
@@ -93,34 +106,56 @@ function RecentList({ title, loaded, none }: { title: string; loaded: Loaded<rea
   );
 }
 
-function FirstSteps() {
-  const { steps, firstTitle } = homeWords();
+/** Shown until they are done or sent away. */
+function FirstSteps({ isReady, hasDevice, hasData, hasUser }: Steps) {
+  const { steps, firstTitle, dismiss } = homeWords();
+  const cards = [
+    { title: steps.server, text: steps.serverText, isDone: isReady },
+    { title: steps.device, text: steps.deviceText, isDone: hasDevice, target: href('/devices/new') },
+    { title: steps.data, text: steps.dataText, isDone: hasData },
+    { title: steps.user, text: steps.userText, isDone: hasUser, target: href('/admin/users') },
+  ];
+  const next = cards.findIndex(({ isDone, target }) => !isDone && target !== undefined);
   return (
-    <Section title={firstTitle}>
+    <Section
+      title={firstTitle}
+      actions={
+        <Button kind="quiet" onClick={() => keepPreferences({ hasSteps: false }).catch(notifyError)}>
+          {dismiss}
+        </Button>
+      }
+    >
       <ol class="cards">
-        <li class="card">
-          <h3>1 · {steps.server} ✓</h3>
-          <p>{steps.serverText}</p>
-        </li>
-        <li class="card">
-          <h3>2 · {steps.device}</h3>
-          <p>{steps.deviceText}</p>
-          <LinkButton kind="main" href={href('/devices/new')}>
-            {steps.device}
-          </LinkButton>
-        </li>
-        <li class="card">
-          <h3>3 · {steps.data}</h3>
-          <p>{steps.dataText}</p>
-        </li>
-        <li class="card">
-          <h3>4 · {steps.user}</h3>
-          <p>{steps.userText}</p>
-        </li>
+        {cards.map(({ title, text, isDone, target }, index) => (
+          <li key={title} class="card">
+            <h3>
+              {index + 1} · {title}
+              {isDone && ' ✓'}
+            </h3>
+            <p>{text}</p>
+            {target && (
+              <LinkButton href={target} {...(index === next ? { kind: 'main' } : {})}>
+                {title}
+              </LinkButton>
+            )}
+          </li>
+        ))}
       </ol>
     </Section>
   );
 }
+
+const USERS = ['ROLE_USER_MANAGEMENT_READ', 'ROLE_USER_MANAGEMENT_CREATE', 'ROLE_USER_MANAGEMENT_ADMIN'];
+
+/** Whether the tenant has a second user, beside those of devices. */
+async function hasSecondUser(signal: AbortSignal): Promise<boolean> {
+  const path = pathOf`/user/${tenant.peek()?.name ?? ''}/users`;
+  return (await getJson<{ users: readonly unknown[] }>(`${path}?pageSize=2`, signal)).users.length > 1;
+}
+
+const hasMeasurement = async (signal: AbortSignal): Promise<boolean> =>
+  (await getJson<{ measurements: readonly unknown[] }>('/measurement/measurements?pageSize=1', signal)).measurements
+    .length > 0;
 
 export default function Home() {
   const words = homeWords();
@@ -129,6 +164,10 @@ export default function Home() {
   const counts = useLoaded((signal) => countBySeverity({ status: 'ACTIVE' }, signal), []);
   const alarms = useLoaded((signal) => readRecent('/alarm/alarms?', 'alarms', signal), []);
   const events = useLoaded((signal) => readRecent('/event/events?', 'events', signal), []);
+  const areWanted = preferences.value.hasSteps;
+  const second = useLoaded(areWanted && hasRole(...USERS) ? hasSecondUser : undefined, []);
+  const isShown = areWanted && (devices.data === 0 || second.data === false);
+  const measured = useLoaded(isShown ? hasMeasurement : undefined, []);
   const reloadAlarms = useSoon(() => {
     alarms.reload();
     counts.reload();
@@ -140,13 +179,21 @@ export default function Home() {
   ].some(Boolean);
   usePoll(POLL_MS, () => {
     health.reload();
+    if (isShown) for (const one of [devices, second, measured]) one.reload();
     if (!isPolled) return;
     reloadAlarms();
     reloadEvents();
   });
   return (
     <Page title={words.title}>
-      {devices.data === 0 && <FirstSteps />}
+      {isShown && (
+        <FirstSteps
+          isReady={health.data?.ready === true}
+          hasDevice={(devices.data ?? 0) > 0}
+          hasData={measured.data === true || (events.data ?? []).length > 0 || (alarms.data ?? []).length > 0}
+          hasUser={second.data === true}
+        />
+      )}
       <div class="cards section">
         <HealthCard health={health} />
         <section class="card">

@@ -6,7 +6,6 @@ const de: HomeTexts = {
   title: 'Start',
   server: 'Server',
   up: 'Bereit',
-  down: 'Nicht bereit',
   partsDown: (parts) => `Nicht bereit: ${parts.join(', ')}`,
   devices: 'Geräte',
   alarms: 'Aktive Alarme',
@@ -15,6 +14,7 @@ const de: HomeTexts = {
   recentEvents: 'Neueste Ereignisse',
   noEvents: 'Noch kein Ereignis',
   firstTitle: 'Von hier zum ersten Live-Wert',
+  dismiss: 'Nicht mehr zeigen',
   steps: {
     server: 'Der Server ist bereit',
     serverText: 'Er nimmt Nachrichten über MQTT und HTTP und behält, was er bestätigt hat.',

@@ -5,7 +5,6 @@ const en = {
   title: 'Home',
   server: 'Server',
   up: 'Ready',
-  down: 'Not ready',
   partsDown: (parts: readonly string[]) => `Not ready: ${parts.join(', ')}`,
   devices: 'Devices',
   alarms: 'Active alarms',
@@ -14,6 +13,7 @@ const en = {
   recentEvents: 'Latest events',
   noEvents: 'No event yet',
   firstTitle: 'From here to the first live value',
+  dismiss: 'Do not show this',
   steps: {
     server: 'The server is ready',
     serverText: 'It takes messages over MQTT and HTTP and keeps what it has acknowledged.',

@@ -11,6 +11,7 @@ import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Form, TextField } from '../../parts/fields.tsx';
 import { FormFault } from '../../parts/states.tsx';
+import { CodeField, SecretText } from './code-fields.tsx';
 import { PasswordReset } from './password-reset.tsx';
 import { activateSecret, newSecret } from './second-factor.ts';
 import type { Secret } from './second-factor.ts';
@@ -98,26 +99,8 @@ export function Login() {
           onInput={setPassword}
           isRequired
         />
-        {secret && (
-          <>
-            <p>{words.setup}</p>
-            <img src={secret.secretQrUrl} alt={words.qr} width="180" height="180" />
-            <p>
-              {words.secret}: <code>{secret.rawSecret}</code>
-            </p>
-          </>
-        )}
-        {isCodeAsked && (
-          <TextField
-            label={words.code}
-            hint={words.codeHint}
-            inputMode="numeric"
-            autocomplete="one-time-code"
-            value={code}
-            onInput={setCode}
-            isRequired
-          />
-        )}
+        {secret && <SecretText secret={secret} />}
+        {isCodeAsked && <CodeField value={code} onInput={setCode} />}
         {options.data !== undefined && !isByCookie && <p class="field-hint">{words.basicOnly}</p>}
         <FormFault error={logIn.error ?? options.error} />
       </Form>

@@ -1,4 +1,5 @@
-/** Setting up one-time codes before the login: with the password, before a session exists. */
+/** Setting up one-time codes: before the login, with the password, and in a session, whose password is asked for. */
+import { changeJson, getJson } from '../../core/api/json.ts';
 import { plainRequest } from '../../core/login/login.ts';
 import type { Credentials } from '../../core/login/login.ts';
 
@@ -27,4 +28,17 @@ export const newSecret = async (credentials: Credentials): Promise<Secret> =>
 export async function activateSecret(credentials: Credentials): Promise<void> {
   await post(`${PATH}/verify`, credentials, { code: credentials.code });
   await post(`${PATH}/activity`, credentials, { isActive: true });
+}
+
+/** Of a session. @throws ApiError. */
+export const readActivity = (signal: AbortSignal): Promise<{ readonly isActive: boolean }> =>
+  getJson(`${PATH}/activity`, signal);
+
+/** As `newSecret`, in a session. @throws ApiError. */
+export const newOwnSecret = async (): Promise<Secret> => (await changeJson<Secret>('POST', PATH, {})) as Secret;
+
+/** As `activateSecret`, in a session. @throws ApiError. */
+export async function activateOwnSecret(code: string, currentUserPassword: string): Promise<void> {
+  await changeJson('POST', `${PATH}/verify`, { code });
+  await changeJson('POST', `${PATH}/activity`, { isActive: true, currentUserPassword });
 }

@@ -3,6 +3,7 @@ import { Minus, Plus } from 'lucide';
 import { useLocation } from 'preact-iso';
 import type { ComponentType } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import { usePoll } from '../../core/api/poll.ts';
 import { useLoaded } from '../../core/api/request.ts';
 import { ApiError } from '../../core/api/error.ts';
 import { sendRaw } from '../../core/api/send.ts';
@@ -26,6 +27,8 @@ const SHAPE = { at: textParameter() };
 /** Devices of one request; a view with more says so. */
 const DRAWN_MAX = 2_000;
 const LISTED_MAX = 100;
+/** Devices move: the server has no channel for those of a box. */
+const MOVED_MS = 10_000;
 const NOWHERE: readonly DevicePlace[] = [];
 
 const objectsPath = (query: string): string =>
@@ -64,7 +67,10 @@ export default function MapScreen() {
   const query = box === undefined ? '' : boxQuery(box);
   const places = useLoaded(query === '' ? undefined : (signal) => placesIn(query, signal), [query]);
   const counted = useLoaded(query === '' ? undefined : (signal) => countObjects({ q: query }, signal), [query]);
-  const found = places.data ?? NOWHERE;
+  usePoll(MOVED_MS, places.reload);
+  // The same places stay drawn.
+  const placed = JSON.stringify(places.data);
+  const found = useMemo(() => places.data ?? NOWHERE, [placed]);
   const zoom = (step: number): void =>
     set({ at: viewText({ ...view, zoom: Math.min(Math.max(view.zoom + step, 1), 19) }) });
   return (

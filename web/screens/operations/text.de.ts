@@ -1,5 +1,5 @@
 /** German of text.ts. */
-import { numberText, plural } from '../../core/text/language.ts';
+import { numberText } from '../../core/text/language.ts';
 import type { OperationTexts } from './text.ts';
 
 const de: OperationTexts = {
@@ -35,8 +35,6 @@ const de: OperationTexts = {
   offlineText: 'Was Sie senden, wartet auf dem Server. Das Gerät bekommt es, wenn es wiederkommt.',
   history: 'Verlauf',
   noHistory: 'An dieses Gerät wurde noch nichts gesendet.',
-  noAgentText:
-    'Dieses Objekt ist weder ein Agent (com_cumulocity_model_Agent) noch unter einem: es nimmt keine Operationen an.',
   send: 'Operation senden',
   restart: 'Neu starten',
   restartTitle: (name) => `${name} neu starten?`,
@@ -57,7 +55,6 @@ const de: OperationTexts = {
     'Den Reiter haben Geräte, deren c8y_SupportedOperations die Operation nennt. Das Gerät sendet diese Zeile über MQTT an das Topic s/us; die Liste ersetzt die vorige:',
   needsRest: 'Über REST ändert das Gerät oder ändern Sie das Objekt:',
   running: (seconds) => `läuft seit ${numberText(seconds)} s`,
-  showAll: (count) => `${numberText(count)} ${plural(count, { one: 'Operation', other: 'Operationen' })}`,
 };
 
 export default de;

@@ -1,5 +1,5 @@
 /** Texts of operations: the list of all, the history of a device, bulk operations. */
-import { defineTexts, numberText, plural } from '../../core/text/language.ts';
+import { defineTexts, numberText } from '../../core/text/language.ts';
 
 const en = {
   title: 'Operations',
@@ -34,7 +34,6 @@ const en = {
   offlineText: 'What you send waits on the server. The device gets it when it comes back.',
   history: 'History',
   noHistory: 'Nothing was sent to this device yet.',
-  noAgentText: 'This object is neither an agent (com_cumulocity_model_Agent) nor below one, so it takes no operations.',
   send: 'Send an operation',
   restart: 'Restart',
   restartTitle: (name: string) => `Restart ${name}?`,
@@ -55,7 +54,6 @@ const en = {
     'The tab is for devices whose c8y_SupportedOperations names the operation. The device sends this line over MQTT to the topic s/us; the list replaces the one before:',
   needsRest: 'Over REST the device, or you, change the managed object:',
   running: (seconds: number) => `running for ${numberText(seconds)} s`,
-  showAll: (count: number) => `${numberText(count)} ${plural(count, { one: 'operation', other: 'operations' })}`,
 };
 
 export type OperationTexts = typeof en;

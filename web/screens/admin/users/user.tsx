@@ -221,7 +221,7 @@ function Profile({ user, onChanged, onOpen }: Changing & { readonly onOpen: (wha
       title={words.profile}
       actions={
         <>
-          <Button icon={Pencil} roles={USER_CREATE} onClick={() => onOpen('edit')}>
+          <Button icon={Pencil} keys="e" roles={USER_CREATE} onClick={() => onOpen('edit')}>
             {words.edit}
           </Button>
           <Button

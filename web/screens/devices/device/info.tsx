@@ -216,7 +216,7 @@ function Info({ device, onChanged }: DeviceContent) {
                 {words.restart}
               </Button>
             )}
-            <Button icon={Pencil} roles={INVENTORY_ADMIN} onClick={() => setOpen('edit')}>
+            <Button icon={Pencil} keys="e" roles={INVENTORY_ADMIN} onClick={() => setOpen('edit')}>
               {words.edit}
             </Button>
             <Button icon={Trash2} kind="danger" roles={INVENTORY_ADMIN} onClick={() => setOpen('remove')}>

@@ -26,6 +26,7 @@ function Raw({ device, onChanged }: DeviceContent) {
         <p class="muted">{words.rawHint}</p>
         <Button
           icon={Pencil}
+          keys="e"
           roles={INVENTORY_ADMIN}
           blocked={loaded.data === undefined ? words.rawHint : undefined}
           onClick={() => setEdited(loaded.data)}
