@@ -347,6 +347,11 @@ const RIGHTS: ByTest = {
     ['roles of a registered device count for its own objects', 'globalRoles', gives('has', 'false', 1)],
   ],
   'actors/inventory': [
+    [
+      'templates of a collection change only by a command that says so',
+      'updateManagedObject',
+      never('changesTemplates'),
+    ],
     ['an external ID is bound to one object', 'bindExternalId', never('boundTo')],
     ['a registered device binds no serial of another one', 'bindExternalId', without('requireClaim')],
     ['a registered device creates no object under the serial of another one', 'ensureDevice', without('requireClaim')],
