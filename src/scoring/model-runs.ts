@@ -24,7 +24,7 @@ import type {
 import type { Asker } from './asker.ts';
 import { LATE_TASKS_MAX, Pauses } from './pauses.ts';
 import type { Predictions } from './predictions.ts';
-import { openSource } from './sources.ts';
+import { openSource, usedResources } from './sources.ts';
 
 type ModelTask = ApplyTask | BatchTask | ExplainTask | MeasurementsTask | ValuesTask;
 /** Without the model, which the run adds. */
@@ -123,10 +123,13 @@ export class ModelRuns {
 
   async #scored(asker: Asker, model: StoredModel, task: RunTask): Promise<RunAnswer | RefusedAnswer> {
     const { pool } = this.#options;
-    const key = { tenant: asker.tenant, name: model.name, version: model.blob };
+    const used = await usedResources(this.#options, asker.tenant, model);
+    // With the keys of its files: every thread, of every node, computes with the same ones.
+    const version = [model.blob, ...used.map(({ blob }) => blob)].join('\n');
+    const key = { tenant: asker.tenant, name: model.name, version };
     const answer = await pool.run({ ...task, key });
     if (answer.kind !== 'missing') return answer;
-    const source = await openSource(this.#options, asker.tenant, model);
+    const source = await openSource(this.#options, model, used);
     try {
       const again = await pool.run({ ...task, key, source: source.source }, source.transfer);
       if (again.kind === 'missing') throw new Error(`a scoring worker did not take the model ${model.name}`);

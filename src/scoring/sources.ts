@@ -5,7 +5,7 @@ import { PlatformError } from '../model/errors.ts';
 import type { Blobs } from '../ports/blobs.ts';
 import type { RecordReader } from '../records/records.ts';
 import { sendContent, type SentContent } from '../scoring-workers/content/source-port.ts';
-import type { ModelSource, ModelUses } from '../scoring-workers/protocol.ts';
+import type { ModelSource } from '../scoring-workers/protocol.ts';
 import { isJavaScript } from '../scoring-workers/resources/java-script.ts';
 import { MODEL_RESOURCES_MAX } from './limits.ts';
 import { listResources } from './records.ts';
@@ -22,15 +22,14 @@ export interface OpenSource {
 }
 
 /**
- * @throws PlatformError 404 for a model whose content is gone: it was deleted meanwhile; 400 where it has too many resource
- * files, or calls a function that several files have. Nothing is opened then.
+ * @param used its files, of `usedResources`
+ * @throws PlatformError 404 for a model whose content is gone: it was deleted meanwhile. Nothing is opened then.
  */
 export async function openSource(
-  parts: SourceParts,
-  tenant: number,
-  { name, blob, tables = [], functions = [] }: Pick<StoredModel, 'name' | 'blob' | 'tables' | 'functions'>,
+  parts: Pick<SourceParts, 'blobs'>,
+  { name, blob }: Pick<StoredModel, 'name' | 'blob'>,
+  used: readonly StoredResource[],
 ): Promise<OpenSource> {
-  const used = await resourcesOf(parts, tenant, name, { tables, functions });
   const pieces = await parts.blobs.read(blob);
   if (pieces === undefined) throw new PlatformError('scoring/model-not-found', { name });
   const model = sendContent(pieces);
@@ -52,31 +51,63 @@ export async function openSource(
   };
 }
 
-/** Resources that have one of the tables or functions. */
-async function resourcesOf(
+/**
+ * Resources that have one of the tables or functions, in the order of their names.
+ *
+ * @throws PlatformError 400 where they are too many files, or several have one of the tables or functions
+ */
+export async function usedResources(
   parts: RecordReader,
   tenant: number,
-  name: string,
-  { tables, functions }: ModelUses,
+  { name, tables = [], functions = [] }: Pick<StoredModel, 'name' | 'tables' | 'functions'>,
 ): Promise<readonly StoredResource[]> {
   if (tables.length === 0 && functions.length === 0) return [];
   const all = await listResources(parts, tenant, 'pmml');
   const scripts = all.filter(({ type, fileName }) => type !== LOOKUP_TABLES && isJavaScript(fileName));
-  const called = functions.map((called) => {
+  const refuse = (what: string, having: readonly StoredResource[], remedy: string): never => {
+    const reason = `${having.length} resource files have the ${what}, such as ${shownFiles(having)}; ${remedy}`;
+    throw new PlatformError('scoring/model-refused', { name, reason });
+  };
+  const used = new Set<StoredResource>();
+  for (const called of functions) {
     const having = scripts.filter((script) => hasFunction(script, called));
-    if (having.length > 1)
-      throw new PlatformError('scoring/model-refused', { name, reason: severalHave(called, having) });
-    return having;
-  });
-  const used = new Set(called.flat());
-  for (const one of all)
-    if (one.type === LOOKUP_TABLES && one.names.some((table) => tables.includes(table))) used.add(one);
+    if (having.length > 1) refuse(`function '${called}'`, having, 'call it with its namespace');
+    for (const one of having) used.add(one);
+  }
+  for (const table of tables) {
+    const having = all.filter((one) => hasTable(one, table));
+    if (having.length > 1) refuse(`table '${table}'`, having, 'delete all but one');
+    for (const one of having) used.add(one);
+  }
   if (used.size > MODEL_RESOURCES_MAX)
     throw new PlatformError('scoring/model-refused', {
       name,
       reason: `it uses ${used.size} resource files; a model may use ${MODEL_RESOURCES_MAX}`,
     });
-  return [...used];
+  return all.filter((one) => used.has(one));
+}
+
+const hasTable = ({ type, names }: StoredResource, table: string): boolean =>
+  type === LOOKUP_TABLES && names.includes(table);
+
+/**
+ * Lookup tables are known by their names alone, so that each is in one file.
+ *
+ * @throws PlatformError 400 where another file has a table of the new file's
+ */
+export async function requireNewTables(
+  parts: RecordReader,
+  tenant: number,
+  { fileName, type, names }: StoredResource,
+): Promise<void> {
+  if (type !== LOOKUP_TABLES) return;
+  const others = (await listResources(parts, tenant, 'pmml')).filter((one) => one.fileName !== fileName);
+  for (const name of names) {
+    const other = others.find((one) => hasTable(one, name));
+    if (other === undefined) continue;
+    const reason = `The table '${name}' of ${fileName} is in the resource file ${other.fileName} too: rename it, or delete that file.`;
+    throw new PlatformError('scoring/bad-input', { reason });
+  }
 }
 
 /** @param called its name with the namespace or without. */
@@ -86,7 +117,8 @@ const hasFunction = ({ names }: StoredResource, called: string): boolean =>
 /** Files that a message names. */
 const FILES_SHOWN = 3;
 
-function severalHave(called: string, having: readonly StoredResource[]): string {
-  const files = having.slice(0, FILES_SHOWN).map(({ fileName }) => fileName);
-  return `${having.length} resource files have the function '${called}', such as ${files.join(', ')}; call it with its namespace`;
-}
+const shownFiles = (files: readonly StoredResource[]): string =>
+  files
+    .slice(0, FILES_SHOWN)
+    .map(({ fileName }) => fileName)
+    .join(', ');

@@ -21,7 +21,7 @@ import {
 import type { Asker } from './asker.ts';
 import { INFORMATION_BYTES_MAX, MODEL_RESOURCES_MAX, SCORING_LIMIT, UNPACKED_BYTES_MAX } from './limits.ts';
 import { createModel, createResource, type Guard, type RecordParts } from './records.ts';
-import { openSource } from './sources.ts';
+import { openSource, requireNewTables, usedResources } from './sources.ts';
 
 /** A content that is stored, and not yet named by a record. */
 export interface Upload {
@@ -149,7 +149,8 @@ async function check(
   uses?: ModelUses,
 ): Promise<CheckAnswer> {
   return inTurn(parts, asker, async () => {
-    const { source, transfer, close } = await openSource(parts, asker.tenant, { name: fileName, blob: key, ...uses });
+    const used = await usedResources(parts, asker.tenant, { name: fileName, ...uses });
+    const { source, transfer, close } = await openSource(parts, { name: fileName, blob: key }, used);
     try {
       const answer = await parts.pool.run({ kind: 'check', source, ...look }, transfer);
       if (answer.kind === 'refused') throw refusedUpload(parts, asker, fileName, answer);
@@ -176,6 +177,7 @@ export function uploadResource(parts: UploadParts, asker: Asker, upload: Upload)
     }
     const { type, names } = await inspected(parts, asker, fileName, upload);
     const resource: StoredResource = { fileName, blob: upload.key, bytes: upload.bytes, type, names };
+    await requireNewTables(parts, asker.tenant, resource);
     await createResource(parts, asker, 'pmml', resource);
     return resource;
   });

@@ -11,7 +11,7 @@ import { Predictions } from '../../src/scoring/predictions.ts';
 import { Scoring } from '../../src/scoring/scoring.ts';
 import { ScoringPool } from '../../src/scoring-workers/pool.ts';
 import { defaultThreads, thisMachine } from '../../src/scoring-workers/threads.ts';
-import { openSource } from '../../src/scoring/sources.ts';
+import { requireNewTables, usedResources } from '../../src/scoring/sources.ts';
 import type { ApplyTask } from '../../src/scoring-workers/protocol.ts';
 import { FakePlatform } from '../api/helpers/fake-platform.ts';
 import { untilTurn } from '../helpers/until.ts';
@@ -305,9 +305,8 @@ t.test('files of a model are counted before one is opened', async (t) => {
     value: JSON.stringify({ fileName, blob: fileName, bytes: 1, type, names }),
   });
   const open = (rows: readonly { id: string; value: string }[], uses: object): Promise<unknown> => {
-    const blobs = { read: async () => t.fail('nothing is read') as never };
     const documents = { get: () => undefined, list: () => rows } as never;
-    return openSource({ blobs, documents }, 1, { name: 'm', blob: 'k', ...uses });
+    return usedResources({ documents }, 1, { name: 'm', ...uses });
   };
   await t.rejects(
     open(
@@ -319,8 +318,71 @@ t.test('files of a model are counted before one is opened', async (t) => {
       message: /2 resource files have the function 'dist', such as a.js, b.js; call it with its namespace/,
     },
   );
-  const tables = Array.from({ length: 101 }, (_, index) => resource(`${index}.csv`, ['same'], 'Lookup Tables'));
-  await t.rejects(open(tables, { tables: ['same'] }), { message: /it uses 101 resource files; a model may use 100/ });
+  const books = ['a', 'b'].map((name) => resource(`${name}.xlsx`, ['Sheet1', name], 'Lookup Tables'));
+  await t.rejects(open(books, { tables: ['Sheet1'] }), {
+    code: 'scoring/model-refused',
+    message: /2 resource files have the table 'Sheet1', such as a.xlsx, b.xlsx; delete all but one/,
+  });
+  t.match(await open(books, { tables: ['b'] }), [{ fileName: 'b.xlsx' }]);
+  const tables = Array.from({ length: 101 }, (_, index) => resource(`${index}.csv`, [`t${index}`], 'Lookup Tables'));
+  await t.rejects(open(tables, { tables: tables.map((_, index) => `t${index}`) }), {
+    message: /it uses 101 resource files; a model may use 100/,
+  });
+});
+
+t.test('a table is in one resource file', async (t) => {
+  const file = (fileName: string, names: readonly string[]) => ({
+    fileName,
+    blob: fileName,
+    bytes: 1,
+    type: 'Lookup Tables',
+    names,
+  });
+  const rows = [{ id: 'pmml\na.xlsx', value: JSON.stringify(file('a.xlsx', ['Sheet1'])) }];
+  const parts = { documents: { get: () => undefined, list: () => rows } as never };
+  await t.rejects(requireNewTables(parts, 1, file('b.xlsx', ['x', 'Sheet1'])), {
+    code: 'scoring/bad-input',
+    message: /The table 'Sheet1' of b.xlsx is in the resource file a.xlsx too/,
+  });
+  await requireNewTables(parts, 1, file('b.xlsx', ['x']));
+  await requireNewTables(parts, 1, file('a.xlsx', ['Sheet1']));
+});
+
+t.test('a resource file that is uploaded anew makes another version of its models', async (t) => {
+  let blob = 'first';
+  const versions: string[] = [];
+  const runs = new ModelRuns({
+    pool: {
+      threads: 1,
+      drop: () => undefined,
+      run: async ({ key }: ApplyTask) => {
+        versions.push(key.version);
+        return { kind: 'text', text: '' } as never;
+      },
+    } as never,
+    turns: new Turns({
+      refusals: { count: () => undefined },
+      running: { all: 1 },
+      waiting: { all: 1, ofUser: 1 },
+      limits: { all: 'scoring/tasks-waiting', ofUser: 'scoring/tasks-waiting-of-user' },
+    }),
+    blobs: { read: async () => undefined },
+    documents: {
+      get: () => undefined,
+      list: () => [
+        {
+          id: 'pmml\nf.js',
+          value: JSON.stringify({ fileName: 'f.js', blob, bytes: 1, type: 'Custom Functions', names: ['f:x'] }),
+        },
+      ],
+    } as never,
+    predictions: new Predictions(),
+  });
+  const run = () => runs.run({ tenant: 1, user: 'u' }, { ...MODEL, functions: ['x'] }, { kind: 'explain', record: '' });
+  await run();
+  blob = 'second';
+  await run();
+  t.strictSame(versions, ['k\nfirst', 'k\nsecond']);
 });
 
 t.test('a larger number of records of a slice counts as the bound', async (t) => {

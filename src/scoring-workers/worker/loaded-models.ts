@@ -56,7 +56,7 @@ export class LoadedModels {
   }
 
   /**
-   * Keeps a model, and drops others where the room is used up.
+   * Keeps a model, and drops its other versions, and other models where the room is used up.
    *
    * @param held is closed when the model goes
    * @throws RangeError for one larger than the bound; what it holds stays the caller's then
@@ -65,7 +65,7 @@ export class LoadedModels {
     const bytes = model.bytes + held.bytes;
     if (bytes > this.#bytesMax)
       throw new RangeError(`the model takes ${bytes} bytes; a worker has ${this.#bytesMax} for models`);
-    this.#remove(keyText(key));
+    this.drop(key.tenant, key.name);
     while (this.#models.size > 0 && this.#bytes + bytes > this.#bytesMax) this.#remove(this.#next(key.tenant, bytes));
     this.#models.set(keyText(key), { tenant: key.tenant, name: key.name, model, held, bytes });
     this.#count(key.tenant, bytes);
