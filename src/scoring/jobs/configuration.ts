@@ -40,7 +40,7 @@ const MAPPINGS_MAX = 1_000;
 /** Of the mappings of one job. */
 const MAPPINGS_CHARACTERS_MAX = 65_536;
 const PATH_CHARACTERS_MAX = 1_000;
-const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}(?:Z|[+-]\d{2}(?::?\d{2})?)$/;
+const TIME = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3})(?:Z|[+-]\d{2}:\d{2})$/;
 
 /**
  * @param now ms since 1970: a job that runs once does so later
@@ -173,9 +173,17 @@ function onceOf(schedule: Body, now: number): OnceSchedule {
 
 function timeOf(schedule: Body, name: string): string {
   const text = textOf(schedule, name, NAME_CHARACTERS_MAX);
-  if (!TIME.test(text) || Number.isNaN(Date.parse(text)))
+  const [, local] = TIME.exec(text) ?? [];
+  // Date.parse makes 2 March of 30 February.
+  const isDate = local !== undefined && local === isoOrNone(`${local}Z`).slice(0, -1);
+  if (!isDate || Number.isNaN(Date.parse(text)))
     throw new JobConfigurationError(`${name} must have the format yyyy-MM-dd'T'HH:mm:ss.SSSXXX, but is '${text}'.`);
   return text;
+}
+
+function isoOrNone(text: string): string {
+  const time = Date.parse(text);
+  return Number.isNaN(time) ? '' : new Date(time).toISOString();
 }
 
 /** The schedule as answers show it: members that do not apply are empty. */
@@ -191,6 +199,27 @@ export function nextRun(schedule: JobConfiguration['jobSchedule'], after: number
     return at > after ? at : undefined;
   }
   return parseSchedule(schedule.cronExpression, schedule.timeZone).next(after);
+}
+
+/** Times that are counted; a longer absence is told as more than these. */
+const LEFT_OUT_MAX = 1_000;
+
+/** What the author of a job is told of its times between two, both ms since 1970: the later one is part of it. */
+export function leftOutTimes(schedule: JobConfiguration['jobSchedule'], after: number, to: number): string | undefined {
+  if (schedule.frequency === 'once') return undefined;
+  const times = parseSchedule(schedule.cronExpression, schedule.timeZone);
+  const first = times.next(after);
+  let last = after;
+  let count = 0;
+  for (let next = first; next !== undefined && next <= to && count <= LEFT_OUT_MAX; next = times.next(next)) {
+    last = next;
+    count += 1;
+  }
+  if (first === undefined || count === 0) return undefined;
+  const shown = (time: number): string => new Date(time).toISOString();
+  if (count > LEFT_OUT_MAX) return `More than ${LEFT_OUT_MAX} times were left out, from ${shown(first)} on.`;
+  if (count === 1) return `1 time was left out: ${shown(first)}.`;
+  return `${count} times were left out, from ${shown(first)} to ${shown(last)}.`;
 }
 
 /** The measurements that a run looks at, ms since 1970: from inclusive, to exclusive. @param at when the run is due */

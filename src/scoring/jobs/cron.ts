@@ -69,7 +69,7 @@ export function parseSchedule(expression: string, timeZone: string): Schedule {
 /** A field as croner takes it. @throws CronError */
 function listOf(field: string, rules: Field, index: number): string {
   if (field === '*' || field === '?') return '*';
-  if (index === DAY && /^(L(-\d+)?|LW|\d+W)$/.test(field)) return field;
+  if (index === DAY && /^(L(-\d+W?)?|LW|\d+W)$/.test(field)) return field;
   if (index === DAY_OF_WEEK) {
     if (field === 'L') return 'SAT';
     // The third Friday, the last Friday.
@@ -120,9 +120,9 @@ const LENGTHS: readonly { readonly days: number; readonly months: readonly numbe
 ];
 const isLeap = (year: number): boolean => (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
 
-/** Some days before the last one of the month (`L-3`) are a pattern for each length of months. @throws CronError */
+/** Some days before the last one of the month (`L-3`, of working days `L-3W`) are a pattern for each length of months. @throws CronError */
 function patternsOf(fields: readonly string[]): string[] {
-  const [, before] = /^L-(\d+)$/.exec(fields[DAY] as string) ?? [];
+  const [, before, weekday = ''] = /^L-(\d+)(W?)$/.exec(fields[DAY] as string) ?? [];
   if (before === undefined) return [fields.join(' ')];
   const rules = FIELDS as readonly [Field, Field, Field, Field, Field, Field, Field];
   if (Number(before) >= rules[DAY].highest) throw new CronError(`Invalid value for ${rules[DAY].name}: L-${before}`);
@@ -138,6 +138,6 @@ function patternsOf(fields: readonly string[]): string[] {
     const inYears = years.filter((year) => wanted === undefined || isLeap(year) === wanted);
     if (day < 1 || ofPattern.length === 0 || inYears.length === 0) return [];
     const [second, minute, hour] = fields;
-    return [[second, minute, hour, day, ofPattern.join(','), '*', inYears.join(',')].join(' ')];
+    return [[second, minute, hour, `${day}${weekday}`, ofPattern.join(','), '*', inYears.join(',')].join(' ')];
   });
 }

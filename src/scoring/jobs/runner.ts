@@ -12,12 +12,20 @@ import { newEvent } from '../../model/entities/event.ts';
 import { RETENTION_RULES, RULE_PREFIX, rulesOf } from '../../model/entities/retention.ts';
 import { SCORING_RECORDS } from '../../model/entities/scoring/model.ts';
 import { BackgroundLoop } from '../../pacing/background-loop.ts';
+import { PlatformError } from '../../model/errors.ts';
 import type { IdSource } from '../../ports/id-source.ts';
 import type { Log } from '../../ports/log.ts';
-import { changeRecords, isChangedMeanwhile, listRecords, readRecord, retried } from '../../records/records.ts';
+import {
+  changeRecords,
+  isChangedMeanwhile,
+  listRecords,
+  readRecord,
+  retried,
+  updateRecord,
+} from '../../records/records.ts';
 import { JOB_RUNS_MAX } from '../limits.ts';
 import type { RecordParts } from '../records.ts';
-import { nextRun } from './configuration.ts';
+import { leftOutTimes, nextRun } from './configuration.ts';
 import { type ExecutionParts, executeJob, type Outcome } from './execution.ts';
 import { allJobs, finishRemoval, removeRuns } from './jobs.ts';
 import { keptSince } from './expiry.ts';
@@ -203,21 +211,22 @@ export class JobRunner {
     }
   }
 
-  /** @returns whether the last run of the job has ended; the node that had the tenant before may still be at work. */
+  /** @returns whether the last run has ended and has its event; the node that had the tenant may still be at work. */
   async #endForgotten(tenant: number, job: StoredJob): Promise<boolean> {
     const { now, isAlone } = this.#options;
     const { jobId, lastNumber } = job;
     const text = await readRecord(this.#options, tenant, SCORING_RECORDS, runRecordId(jobId, lastNumber));
     const run = text === undefined ? undefined : (JSON.parse(text) as StoredRun);
-    if (run?.status !== 'Running') return true;
+    if (run === undefined) return true;
+    if (run.status !== 'Running') return run.eventId === undefined || this.#tellSafely(tenant, job, run);
     const { until = 0 } = run;
     if (!isAlone && now() <= until) {
       this.#passAt = Math.min(this.#passAt, until + 1);
       return false;
     }
     const outcome: Outcome = { status: 'Failure', messages: ['The server ended while the job was running.'] };
-    if (await this.#end(tenant, jobId, lastNumber, outcome)) await this.#tellSafely(tenant, job, outcome);
-    return true;
+    const ended = await this.#end(tenant, job, outcome);
+    return ended === undefined || this.#tellSafely(tenant, job, ended);
   }
 
   /** One change: the job has its next time, and a run that is under way. */
@@ -232,17 +241,18 @@ export class JobRunner {
       if (job !== undefined && job.nextAt !== null) this.#due.get(tenant)?.set(jobId, job.nextAt);
       return;
     }
-    // Whose end could not be stored, or is not known yet.
+    // Whose end or event could not be stored, or is not known yet.
     if (job.lastNumber > 0 && !(await this.#endForgotten(tenant, job))) return;
     const number = job.lastNumber + 1;
     const next: StoredJob = { ...job, lastNumber: number, nextAt: nextRun(job.jobSchedule, startAt) ?? null };
+    const leftOut = leftOutTimes(job.jobSchedule, job.nextAt, startAt);
     const run: StoredRun = {
       number,
       isGroup: job.isGroup,
       startedAt: new Date(startAt).toISOString(),
       status: 'Running',
       until: startAt + RUN_LEASE_MS,
-      messages: [],
+      messages: leftOut === undefined ? [] : [leftOut],
     };
     const runText = JSON.stringify(run);
     try {
@@ -283,68 +293,94 @@ export class JobRunner {
       };
     }
     await lease.end();
+    let ended: StoredRun | undefined;
     try {
-      const isStored = await this.#end(tenant, jobId, number, outcome);
+      ended = await this.#end(tenant, job, outcome);
       if (number % PRUNED_EVERY === 0) await this.#prune(tenant, jobId);
-      if (!isStored) return;
     } catch (error) {
       log.warn({ err: error, tenant, jobId, number }, 'the end of a run of a scoring job could not be stored');
       return;
     }
-    await this.#tellSafely(tenant, job, outcome);
+    if (ended !== undefined) await this.#tellSafely(tenant, job, ended);
   }
 
-  /** The run has ended whether its event can be created or not. */
-  async #tellSafely(tenant: number, job: StoredJob, outcome: Outcome): Promise<void> {
+  /**
+   * The run has ended whether its event can be created or not; the record has the id of the event until it is.
+   * @returns false where it is to be told again
+   */
+  async #tellSafely(tenant: number, job: StoredJob, run: StoredRun): Promise<boolean> {
+    const { log } = this.#options;
     const { jobId, lastNumber: number } = job;
     try {
-      await this.#tell(tenant, job, outcome);
+      try {
+        await this.#tell(tenant, job, run);
+      } catch (error) {
+        if (!(error instanceof PlatformError && error.status < 500)) throw error;
+        log.warn({ err: error, tenant, jobId, number }, 'the event of a run of a scoring job was refused');
+      }
+      await this.#told(tenant, jobId, number);
+      return true;
     } catch (error) {
-      this.#options.log.warn(
+      log.warn(
         { err: error, tenant, jobId, number },
-        'the event of a run of a scoring job could not be created',
+        'the event of a run of a scoring job could not be created; it is tried again',
       );
+      return false;
     }
   }
 
-  /** @returns false where the job was deleted, or another node has ended the run */
-  async #end(tenant: number, jobId: number, number: number, outcome: Outcome): Promise<boolean> {
-    const { now, onEnded, retiredContents } = this.#options;
+  /** The event of the run is created, or never will be. */
+  async #told(tenant: number, jobId: number, number: number): Promise<void> {
+    await updateRecord(this.#options, tenant, SCORING_RECORDS, runRecordId(jobId, number), (text) => {
+      if (text === undefined) return undefined;
+      const { eventId: _, ...run } = JSON.parse(text) as StoredRun;
+      return JSON.stringify(run);
+    });
+  }
+
+  /** @returns undefined where the job was deleted, or another node has ended the run */
+  async #end(tenant: number, job: StoredJob, outcome: Outcome): Promise<StoredRun | undefined> {
+    const { now, onEnded, retiredContents, ids } = this.#options;
+    const { jobId, lastNumber: number, groupOrDeviceId } = job;
     const id = runRecordId(jobId, number);
+    const eventId = String(ids.nextBeside(tenant, Number(groupOrDeviceId)));
     // Errors leave the content to the sweep: the change may have been stored.
-    const isStored = await retried(this.#options, async () => {
+    const stored = await retried(this.#options, async () => {
       const expected = await readRecord(this.#options, tenant, SCORING_RECORDS, id);
       const run = expected === undefined ? undefined : (JSON.parse(expected) as StoredRun);
-      if (run?.status !== 'Running') return false;
+      if (run?.status !== 'Running') return undefined;
       const { until: _, ...rest } = run;
-      const ended: StoredRun = { ...rest, ...outcome, endedAt: new Date(now()).toISOString() };
+      // It has messages from its beginning where times were left out.
+      const status = outcome.status === 'Success' && run.messages.length > 0 ? 'Warning' : outcome.status;
+      const messages = [...run.messages, ...outcome.messages];
+      const endedAt = new Date(now()).toISOString();
+      const ended: StoredRun = { ...rest, ...outcome, status, messages, endedAt, eventId };
       await changeRecords(this.#options, tenant, [
         { collection: SCORING_RECORDS, id, expected, value: JSON.stringify(ended) },
       ]);
-      return true;
+      return ended;
     });
-    if (isStored) onEnded(outcome.status);
+    if (stored !== undefined) onEnded(stored.status);
     // No record names these results.
     else if (outcome.blob !== undefined)
       retiredContents.retire(
         outcome.blob,
         (outcome.pages ?? []).reduce((sum, bytes) => sum + bytes, 0),
       );
-    return isStored;
+    return stored;
   }
 
   /** One event of each run, at the device or group that it is for. */
-  async #tell(tenant: number, job: StoredJob, outcome: Outcome): Promise<void> {
-    const { commands, ids, now } = this.#options;
-    const time = now();
+  async #tell(tenant: number, job: StoredJob, { status, endedAt, eventId }: StoredRun): Promise<void> {
+    const { commands, now } = this.#options;
     const { jobId, jobName, groupOrDeviceId, lastNumber: number } = job;
-    const text = `Scoring job ${jobId} (${jobName}), run ${number}: ${outcome.status}`;
+    const text = `Scoring job ${jobId} (${jobName}), run ${number}: ${status}`;
     const sent = {
       type: RUN_EVENT_TYPE,
-      time: new Date(time).toISOString(),
+      time: endedAt,
       source: { id: groupOrDeviceId },
       text,
-      [RUN_EVENT_TYPE]: { jobId, jobExecutionNumber: number, jobExecutionStatus: outcome.status },
+      [RUN_EVENT_TYPE]: { jobId, jobExecutionNumber: number, jobExecutionStatus: status },
     };
     const { source, ...event } = newEvent(splitMembers(JSON.stringify(sent)));
     await commands.request({
@@ -352,8 +388,8 @@ export class JobRunner {
       tenant,
       key: Number(source),
       mode: PROCESSING_MODE.PERSISTENT,
-      receivedAt: time,
-      body: { id: String(ids.nextBeside(tenant, Number(source))), ...event },
+      receivedAt: now(),
+      body: { id: eventId, ...event },
     });
   }
 

@@ -31,6 +31,8 @@ export interface StoredRun {
   /** ms since 1970; of a run under way: a later one was interrupted (run-lease.ts). */
   readonly until?: number;
   readonly messages: readonly string[];
+  /** Of its event, while that is not known to be created. */
+  readonly eventId?: string;
   /** Its results: pages one behind the other, and the bytes of each. */
   readonly blob?: string;
   readonly pages?: readonly number[];

@@ -1,6 +1,7 @@
 import t from 'tap';
 import {
   dataWindow,
+  leftOutTimes,
   nextRun,
   pathOf,
   readJobConfiguration,
@@ -56,6 +57,15 @@ t.test('a job as it is kept', async (t) => {
   t.same(dataWindow(once.jobSchedule, NOW), window, 'dataTo is part of it');
 });
 
+t.test('times that are left out are counted', async (t) => {
+  const { jobSchedule } = readJobConfiguration(JOB, NOW);
+  const minutes = (count: number) => leftOutTimes(jobSchedule, NOW, NOW + count * 60_000);
+  t.equal(minutes(4), undefined);
+  t.equal(minutes(5), '1 time was left out: 2026-11-26T12:05:00.000Z.');
+  t.equal(minutes(19), '3 times were left out, from 2026-11-26T12:05:00.000Z to 2026-11-26T12:15:00.000Z.');
+  t.equal(minutes(100_000), 'More than 1000 times were left out, from 2026-11-26T12:05:00.000Z on.');
+});
+
 t.test('what is wrong is named with its value', async (t) => {
   t.equal(refusalOf({ jobName: undefined }), 'jobName is mandatory.');
   t.equal(refusalOf({ groupOrDeviceId: 'a' }), "groupOrDeviceId must be a number, but is 'a'.");
@@ -86,6 +96,9 @@ t.test('what is wrong is named with its value', async (t) => {
     refusalOf({ jobSchedule: { ...ONCE, dataFrom: '2026-11-26' } }),
     "dataFrom must have the format yyyy-MM-dd'T'HH:mm:ss.SSSXXX, but is '2026-11-26'.",
   );
+  for (const time of ['2027-02-30T00:00:00.000Z', '2026-11-27T00:00:00.000+0100', '2026-11-27T00:00:00.000+01'])
+    t.match(refusalOf({ jobSchedule: { ...ONCE, scheduleAt: time } }), /^scheduleAt must have the format/, time);
+  t.equal(refusalOf({ jobSchedule: { ...ONCE, scheduleAt: '2028-02-29T23:59:59.999+01:00' } }), 'accepted');
   t.equal(
     refusalOf({ jobSchedule: { ...ONCE, dataFrom: '2026-11-24T23:59:59.999Z' } }),
     'The difference between dataFrom and dataTo must not exceed 24 hours.',

@@ -45,6 +45,11 @@ t.test('ranges pass the end of their field, steps may have no beginning, days ar
     '2027-02-25T00:00:00.000Z',
     '2027-11-27T00:00:00.000Z',
   ]);
+  t.same(
+    times('0 0 0 L-3W * ?', 'UTC', 3),
+    ['2026-11-27T00:00:00.000Z', '2026-12-28T00:00:00.000Z', '2027-01-28T00:00:00.000Z'],
+    'the working day nearest to the third last but one',
+  );
   t.same(times('0 0 0 L-28 2 ? 2027-2028', 'UTC', 2), ['2028-02-01T00:00:00.000Z'], 'not in each February');
   t.same(times('0 0 0 1W 8 ?', 'UTC', 1), ['2027-08-02T00:00:00.000Z']);
 });

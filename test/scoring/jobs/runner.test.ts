@@ -1,10 +1,14 @@
 /** Runs and deletions that were interrupted (docs/internals/scoring.md#jobs). */
 import t from 'tap';
+import type { Command } from '../../../src/model/commands/command.ts';
+import { COMMAND } from '../../../src/model/commands/kinds.ts';
+import { PlatformError, refusedBy } from '../../../src/model/errors.ts';
 import { SCORING_RECORDS } from '../../../src/model/entities/scoring/model.ts';
 import { listJobs, loadJob } from '../../../src/scoring/jobs/jobs.ts';
 import { JobRunner } from '../../../src/scoring/jobs/runner.ts';
 import { RunLease } from '../../../src/scoring/jobs/run-lease.ts';
 import { jobRecordId, JOB_COUNTER_ID, runRecordId, type StoredRun } from '../../../src/scoring/jobs/stored.ts';
+import { untilTurn } from '../../helpers/until.ts';
 import { FakePlatform, NOW } from '../../api/helpers/fake-platform.ts';
 
 const TENANT = 2;
@@ -40,8 +44,18 @@ function setUp(isAlone: boolean) {
   fake.put(SCORING_RECORDS, jobRecordId(1), JSON.stringify(JOB));
   fake.put(SCORING_RECORDS, runRecordId(1, 1), JSON.stringify(RUN));
   const ended: string[] = [];
+  const events: { readonly id: string; readonly doc: string }[] = [];
+  let failure: Error | undefined;
+  const commands = {
+    request: async (command: Command): Promise<unknown> => {
+      if (command.kind !== COMMAND.EVENT_CREATE) return platform.commands.request(command);
+      if (failure !== undefined) throw failure;
+      return events.push(command.body as never);
+    },
+  };
   const runner = new JobRunner({
     ...platform,
+    commands,
     onEnded: (status: string) => ended.push(status),
     retentionDays: 0,
     clock: { read: async () => undefined },
@@ -51,7 +65,16 @@ function setUp(isAlone: boolean) {
     isAlone,
   } as never);
   const runOf = (): StoredRun => JSON.parse(fake.get(SCORING_RECORDS, runRecordId(1, 1)) ?? '{}');
-  return { fake, platform, runner, ended, runOf, later: (ms: number) => (now += ms) };
+  return {
+    fake,
+    platform,
+    runner,
+    ended,
+    events,
+    runOf,
+    later: (ms: number) => (now += ms),
+    fail: (error: Error | undefined) => (failure = error),
+  };
 }
 
 t.test('a run of another node ends when its time is over, and not before', async (t) => {
@@ -92,6 +115,46 @@ t.test('on a single node it ended with its process', async (t) => {
   const { runner, runOf } = setUp(true);
   await runner.step();
   t.equal(runOf().status, 'Failure');
+});
+
+t.test('the event of a run is created later when it could not be, and once', async (t) => {
+  const { runner, runOf, events, later, fail } = setUp(true);
+  fail(refusedBy('journal/bytes'));
+  await runner.step();
+  const { eventId, status } = runOf();
+  t.match({ eventId, status }, { eventId: /^\d+$/, status: 'Failure' });
+  fail(undefined);
+  for (let passes = 0; passes < 2; passes += 1) {
+    later(61_000);
+    await runner.step();
+  }
+  t.strictSame(
+    events.map(({ id }) => id),
+    [eventId],
+  );
+  t.equal(runOf().eventId, undefined);
+});
+
+t.test('the event of a device that was deleted is given up', async (t) => {
+  const { runner, runOf, events, fail } = setUp(true);
+  fail(new PlatformError('source/not-found', { id: '7' }));
+  await runner.step();
+  t.equal(runOf().eventId, undefined);
+  t.strictSame(events, []);
+});
+
+t.test('times that were left out are told with the run that makes up for the first', async (t) => {
+  const { fake, runner, events, later } = setUp(true);
+  const jobSchedule = { frequency: 'periodic', cronExpression: '0 * * * * ?', timeZone: 'UTC' };
+  const due = Math.ceil(NOW / 60_000) * 60_000;
+  fake.put(SCORING_RECORDS, jobRecordId(1), JSON.stringify({ ...JOB, jobSchedule, nextAt: due }));
+  later(due + 150_000 - NOW);
+  await runner.step();
+  await untilTurn('its event', () => events.length === 2);
+  const run = JSON.parse(fake.get(SCORING_RECORDS, runRecordId(1, 2)) ?? '{}') as StoredRun;
+  t.match(run.messages[0], /^2 times were left out, from .* to /);
+  t.equal(run.messages.length, 2, 'and why it failed');
+  await runner.stop();
 });
 
 t.test('a job that is being deleted is not there any more, and its deletion is finished', async (t) => {
