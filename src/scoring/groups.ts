@@ -1,9 +1,9 @@
 /** Groups of models with one signature (docs/spec/scoring.md#groups). */
 import type { RecordChange } from '../model/commands/records.ts';
 import { GROUP_PREFIX, groupId, type StoredGroup } from '../model/entities/scoring/group.ts';
-import { SCORING_RECORDS, SCORING_TOTAL_ID } from '../model/entities/scoring/model.ts';
+import { modelId, SCORING_MODELS, SCORING_RECORDS, SCORING_TOTAL_ID } from '../model/entities/scoring/model.ts';
 import { PlatformError } from '../model/errors.ts';
-import { isChangedMeanwhile, listRecords, readRecord, retried } from '../records/records.ts';
+import { listRecords, readRecord, retried } from '../records/records.ts';
 import type { RecordReader } from '../records/records.ts';
 import { NO_SUM, changeWithin, sumOfRecord, type KeptTotal } from '../records/totals.ts';
 import type { ModelInformation } from '../scoring-workers/pmml/engine.ts';
@@ -46,15 +46,11 @@ const groupOf = (parts: RecordReader, tenant: number, model: string): Promise<st
 /** @throws PlatformError 404 for a model that is not there, 400 for one of another signature or group, 409. */
 export async function createGroup(parts: RecordParts, asker: Asker, group: StoredGroup): Promise<void> {
   const { groupName: name } = group;
-  try {
-    await retried(parts, async () => {
-      if ((await readRecord(parts, asker.tenant, SCORING_RECORDS, groupId(name))) !== undefined)
-        throw new PlatformError('scoring/group-exists', { name });
-      await store(parts, asker, undefined, group);
-    });
-  } catch (error) {
-    throw isChangedMeanwhile(error) ? new PlatformError('scoring/group-exists', { name }) : error;
-  }
+  await retried(parts, async () => {
+    if ((await readRecord(parts, asker.tenant, SCORING_RECORDS, groupId(name))) !== undefined)
+      throw new PlatformError('scoring/group-exists', { name });
+    await store(parts, asker, undefined, group);
+  });
 }
 
 /** Replaces the group of this name. @throws PlatformError 404, 400 as `createGroup`. */
@@ -81,8 +77,14 @@ export async function removeGroups(parts: RecordParts, asker: Asker): Promise<vo
   }
 }
 
-/** A model that is deleted leaves its group; the group ends with its last model. */
-export async function leaveGroup(parts: RecordParts, asker: Asker, model: string): Promise<void> {
+/** For the deletion of a model: it leaves its group, and no group takes it meanwhile. */
+export async function leftGroup(parts: RecordParts, asker: Asker, model: string): Promise<readonly RecordChange[]> {
+  await leaveGroup(parts, asker, model);
+  return [{ collection: SCORING_RECORDS, id: memberId(model), expected: undefined, value: undefined }];
+}
+
+/** The group ends with its last model. */
+async function leaveGroup(parts: RecordParts, asker: Asker, model: string): Promise<void> {
   await retried(parts, async () => {
     const name = await groupOf(parts, asker.tenant, model);
     if (name === undefined) return;
@@ -115,6 +117,7 @@ async function store(
     if ((await groupOf(parts, tenant, model)) !== undefined)
       throw new PlatformError('scoring/group-member', { name: model });
     changes.push({ collection: SCORING_RECORDS, id: memberId(model), expected: undefined, value: name });
+    changes.push(await keptModel(parts, tenant, model));
   }
   for (const model of old?.models ?? [])
     if (next?.models.includes(model) !== true)
@@ -127,6 +130,14 @@ async function store(
   const what = old === undefined ? 'created' : next === undefined ? 'deleted' : 'updated';
   const audit = { type: 'Scoring', activity: `Model group ${what}`, text: `Model group ${what}: ${name}`, user };
   await changeWithin(parts, totalOf(tenant), changes, [audit]);
+}
+
+/** A model that is not deleted before the group is stored. @throws PlatformError 404. */
+async function keptModel(parts: RecordReader, tenant: number, name: string): Promise<RecordChange> {
+  const [collection, id] = [SCORING_MODELS, modelId('pmml', name)];
+  const stored = await readRecord(parts, tenant, collection, id);
+  if (stored === undefined) throw new PlatformError('scoring/model-not-found', { name });
+  return { collection, id, expected: stored, value: stored };
 }
 
 /** @throws PlatformError 404 for a model that is not there, 400 where inputs or outputs differ. */

@@ -17,7 +17,7 @@ import {
 } from '../model/entities/scoring/model.ts';
 import { PlatformError, type ErrorCode } from '../model/errors.ts';
 import type { RetiredContents } from '../ports/blobs.ts';
-import { isChangedMeanwhile, listRecords, readRecord, retried } from '../records/records.ts';
+import { listRecords, readRecord, retried } from '../records/records.ts';
 import type { Counting, RecordReader, RecordWriter } from '../records/records.ts';
 import { NO_SUM, changeWithin, type KeptTotal } from '../records/totals.ts';
 import type { Asker } from './asker.ts';
@@ -112,17 +112,13 @@ async function create(
   others?: Guard,
 ): Promise<void> {
   const { tenant } = asker;
-  try {
-    await retried(parts, async () => {
-      for (const { collection, id } of changes)
-        if ((await readRecord(parts, tenant, collection, id)) !== undefined)
-          throw new PlatformError(shelf.exists, { name });
-      const all = [...changes, ...((await others?.()) ?? [])];
-      await changeWithin(parts, totalOf(shelf, tenant), all, [auditOf(shelf, asker, 'created', name)]);
-    });
-  } catch (error) {
-    throw isChangedMeanwhile(error) ? new PlatformError(shelf.exists, { name }) : error;
-  }
+  await retried(parts, async () => {
+    for (const { collection, id } of changes)
+      if ((await readRecord(parts, tenant, collection, id)) !== undefined)
+        throw new PlatformError(shelf.exists, { name });
+    const all = [...changes, ...((await others?.()) ?? [])];
+    await changeWithin(parts, totalOf(shelf, tenant), all, [auditOf(shelf, asker, 'created', name)]);
+  });
 }
 
 /** Removes a record and what belongs to it, then its content. @throws PlatformError 404. */
@@ -236,11 +232,20 @@ export function activateModel(
   });
 }
 
-/** @throws PlatformError 404. */
-export const removeModel = (parts: RecordParts, asker: Asker, kind: ModelKind, name: string): Promise<void> =>
-  remove(parts, MODELS, asker, kind, name);
-export const removeModels = (parts: RecordParts, asker: Asker, kind: ModelKind): Promise<void> =>
-  removeAll(parts, MODELS, asker, kind);
+/** @throws PlatformError 404, and what the guard throws. */
+export const removeModel = (
+  parts: RecordParts,
+  asker: Asker,
+  kind: ModelKind,
+  name: string,
+  guard?: Guard,
+): Promise<void> => remove(parts, MODELS, asker, kind, name, guard);
+export const removeModels = (
+  parts: RecordParts,
+  asker: Asker,
+  kind: ModelKind,
+  guardOf?: (name: string) => Guard,
+): Promise<void> => removeAll(parts, MODELS, asker, kind, guardOf);
 
 /** In the order of their names. */
 export async function listResources(parts: RecordReader, tenant: number, kind: ModelKind): Promise<StoredResource[]> {

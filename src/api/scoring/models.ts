@@ -6,7 +6,7 @@ import { VERSION } from '../../config/project.ts';
 import type { StoredModel } from '../../model/entities/scoring/model.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { Text, Timestamp, open } from '../../model/schema/parts.ts';
-import { leaveGroup, removeGroups } from '../../scoring/groups.ts';
+import { leftGroup, removeGroups } from '../../scoring/groups.ts';
 import { UNPACKED_BYTES_MAX } from '../../scoring/limits.ts';
 import {
   activateModel,
@@ -106,16 +106,18 @@ const activate =
     return information(request, await activateModel(request.platform, askerOf(request), 'pmml', name, isActive));
   };
 
+const leftGroupOf = (request: ApiRequest) => (name: string) => () =>
+  leftGroup(request.platform, askerOf(request), name);
+
 async function remove(request: ApiRequest): Promise<Answer> {
   const name = request.params['modelName'] ?? '';
-  await leaveGroup(request.platform, askerOf(request), name);
-  await removeModel(request.platform, askerOf(request), 'pmml', name);
+  await removeModel(request.platform, askerOf(request), 'pmml', name, leftGroupOf(request)(name));
   return remaining(request);
 }
 
 async function removeAll(request: ApiRequest): Promise<Answer> {
   await removeGroups(request.platform, askerOf(request));
-  await removeModels(request.platform, askerOf(request), 'pmml');
+  await removeModels(request.platform, askerOf(request), 'pmml', leftGroupOf(request));
   return remaining(request);
 }
 

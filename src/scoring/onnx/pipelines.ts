@@ -9,7 +9,7 @@ import {
   type StoredPipeline,
 } from '../../model/entities/scoring/pipeline.ts';
 import { PlatformError } from '../../model/errors.ts';
-import { isChangedMeanwhile, listRecords, readRecord, retried } from '../../records/records.ts';
+import { listRecords, readRecord, retried } from '../../records/records.ts';
 import type { RecordReader } from '../../records/records.ts';
 import { NO_SUM, changeWithin, sumOfRecord, type KeptTotal } from '../../records/totals.ts';
 import type { Asker } from '../asker.ts';
@@ -45,17 +45,13 @@ export async function loadPipeline(parts: RecordReader, tenant: number, name: st
 export async function createPipeline(parts: RecordParts, asker: Asker, pipeline: StoredPipeline): Promise<void> {
   const { tenant } = asker;
   const { pipelineName: name } = pipeline;
-  try {
-    await retried(parts, async () => {
-      if ((await readRecord(parts, tenant, SCORING_RECORDS, pipelineId(name))) !== undefined)
-        throw new PlatformError('scoring/pipeline-exists', { name });
-      await loadModel(parts, tenant, 'onnx', pipeline.modelName);
-      const kept = await Promise.all(scriptsOf(pipeline).map((script) => keptScript(parts, tenant, script)));
-      await store(parts, asker, name, { value: JSON.stringify(pipeline) }, kept);
-    });
-  } catch (error) {
-    throw isChangedMeanwhile(error) ? new PlatformError('scoring/pipeline-exists', { name }) : error;
-  }
+  await retried(parts, async () => {
+    if ((await readRecord(parts, tenant, SCORING_RECORDS, pipelineId(name))) !== undefined)
+      throw new PlatformError('scoring/pipeline-exists', { name });
+    await loadModel(parts, tenant, 'onnx', pipeline.modelName);
+    const kept = await Promise.all(scriptsOf(pipeline).map((script) => keptScript(parts, tenant, script)));
+    await store(parts, asker, name, { value: JSON.stringify(pipeline) }, kept);
+  });
 }
 
 /** @throws PlatformError 404. */
