@@ -1,6 +1,6 @@
 import type { TopModel } from './compile.ts';
 import type { InputRecord } from './engine.ts';
-import { isTarget } from './fields/mining-field.ts';
+import { asText, isTarget } from './fields/mining-field.ts';
 import { InvalidRecord, type Row } from './fields/row.ts';
 import { type DataType, textOf, type Value } from './fields/types.ts';
 import type { Prediction } from './models/model.ts';
@@ -43,7 +43,7 @@ export function explainRecord(given: {
   for (const { name } of fields) {
     const raw = Object.hasOwn(record, name) ? record[name] : undefined;
     trace.line(
-      `[${name}] := ${raw === undefined || raw === null ? 'missing' : rawText(raw)} (${typeName(top.typeOf(name))})`,
+      `[${name}] := ${raw === undefined || raw === null ? 'missing' : asText(raw)} (${typeName(top.typeOf(name))})`,
     );
   }
   trace.line('');
@@ -101,10 +101,6 @@ function valueOf(value: (row: Row) => Value | undefined, row: Row): Value | unde
     if (error instanceof InvalidRecord) return undefined;
     throw error;
   }
-}
-
-function rawText(raw: unknown): string {
-  return typeof raw === 'string' ? raw : (JSON.stringify(raw) ?? String(raw));
 }
 
 const typeName = (type: DataType | undefined): string => (type ?? 'string').toUpperCase();

@@ -106,6 +106,7 @@ export class Treatment {
    */
   ofInput(raw: unknown): Value | undefined {
     if (raw === undefined || raw === null) return this.ofMissing();
+    if (isDeeper(raw, NESTING_MAX)) return this.ofInvalid(undefined, raw);
     if (Array.isArray(raw)) return this.#ofCollection(raw);
     const data = this.#data;
     const value = castInput(raw, this.#type);
@@ -193,7 +194,17 @@ function replacement(field: MiningField, name: string, text: string | undefined,
   return value;
 }
 
-function asText(raw: unknown): string {
+/** Of a value of a record; a request may nest thousands. */
+const NESTING_MAX = 64;
+
+function isDeeper(value: unknown, steps: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return steps === 0 || Object.values(value).some((one) => isDeeper(one, steps - 1));
+}
+
+/** A value of a record as messages and explanations show it. */
+export function asText(raw: unknown): string {
+  if (isDeeper(raw, NESTING_MAX)) return `(nested deeper than ${NESTING_MAX})`;
   if (typeof raw === 'string') return raw;
   if (typeof raw === 'number' || typeof raw === 'boolean') return textOf(raw, undefined);
   return raw === undefined ? 'undefined' : (JSON.stringify(raw) ?? 'undefined');

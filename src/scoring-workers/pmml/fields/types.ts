@@ -70,7 +70,17 @@ function castNumber(value: number, type: DataType): Value | undefined {
   if (type === 'string') return textOfNumber(value);
   if (type === 'integer') return Number.isInteger(value) ? value : undefined;
   if (type === 'boolean') return value === 1 ? true : value === 0 ? false : undefined;
+  const ms = type === 'date' ? value * SECONDS_OF_DAY * 1000 : value * 1000;
+  if ((type === 'date' || type === 'dateTime' || type === 'time') && isoOf(ms) === undefined) return undefined;
   return Number.isFinite(value) ? value : undefined;
+}
+
+/** Of the calendar, before and after 1970. */
+const CALENDAR_MS_MAX = 8.64e15;
+
+/** @returns undefined for what is beyond the calendar */
+function isoOf(ms: number): string | undefined {
+  return Math.abs(ms) <= CALENDAR_MS_MAX ? new Date(ms).toISOString() : undefined;
 }
 
 /**
@@ -180,16 +190,14 @@ export function textOf(value: Value, type: DataType | undefined): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'boolean') return String(value);
   if (typeof value !== 'number') return JSON.stringify(value);
-  switch (type) {
-    case 'date':
-      return new Date(value * SECONDS_OF_DAY * 1000).toISOString().slice(0, 10);
-    case 'dateTime':
-      return new Date(value * 1000).toISOString().replace(/\.000Z$|Z$/, '');
-    case 'time':
-      return new Date(value * 1000).toISOString().slice(11, 19);
-    default:
-      return textOfNumber(value);
-  }
+  if (type !== 'date' && type !== 'dateTime' && type !== 'time') return textOfNumber(value);
+  const iso = isoOf(type === 'date' ? value * SECONDS_OF_DAY * 1000 : value * 1000);
+  // Computed values may be beyond the calendar.
+  if (iso === undefined) return textOfNumber(value);
+  // A year has more than four digits before 0 and after 9999.
+  const [date = '', time = ''] = iso.split('T');
+  if (type === 'date') return date;
+  return type === 'time' ? time.slice(0, 8) : iso.replace(/\.000Z$|Z$/, '');
 }
 
 /** A real number as a text that shows that it is one, in the form of Java: 2 is `2.0`, 10⁷ is `1.0E7`. */

@@ -5,6 +5,7 @@ import { castText, type Value } from '../fields/types.ts';
 import { asNumber, type ComparedField, comparedField, type Measure, readMeasure } from './comparison.ts';
 import type { Model, ModelContext, RankedEntity, TargetField, Trace } from './model.ts';
 import { Prediction } from './model.ts';
+import { highestOf } from '../math/vectors.ts';
 
 export const CONTINUOUS_METHODS = ['median', 'average', 'weightedAverage'] as const;
 export const CATEGORICAL_METHODS = ['majorityVote', 'weightedMajorityVote'] as const;
@@ -274,11 +275,11 @@ class NearestNeighborModel implements Model {
 
   /** Of categories with as many votes the one that more of all instances have (the standard's rule for ties), then the first. */
   #winner(target: Target, votes: Float64Array): Value | undefined {
-    const highest = Math.max(...votes);
+    const highest = highestOf(votes);
     const tied = target.prediction.categories.filter((_, i) => votes[i] === highest);
     if (tied.length < 2) return tied[0];
     const counts = tied.map((category) => target.values.filter((value) => value === category).length);
-    return tied[counts.indexOf(Math.max(...counts))];
+    return tied[counts.indexOf(highestOf(counts))];
   }
 
   #numberOf(target: Target): number {

@@ -1,6 +1,7 @@
 import { type Element, PmmlError } from '../document/element.ts';
 import { castText, textOf, type Value } from '../fields/types.ts';
 import type { Prediction, TargetField } from './model.ts';
+import { highestOf } from '../math/vectors.ts';
 
 /** What a `Target` makes of a prediction (Targets of the standard). */
 export type ApplyTarget = (prediction: Prediction) => void;
@@ -60,7 +61,7 @@ function readAbsent(element: Element, target: TargetField | undefined): ((predic
     return value;
   });
   const probabilities = priors.map((prior) => prior.requiredNumber('priorProbability'));
-  const best = probabilities.indexOf(Math.max(...probabilities));
+  const best = probabilities.indexOf(highestOf(probabilities));
   return (prediction) => {
     prediction.setValue(categories[best]);
     categories.forEach((category, i) => {

@@ -1,6 +1,7 @@
 import { readMatrix, readTexts } from '../document/arrays.ts';
 import { type Element, PmmlError } from '../document/element.ts';
 import { textOf } from '../fields/types.ts';
+import { highestOf, normOf } from '../math/vectors.ts';
 import { categoryOf, type Model, type ModelContext, Prediction, type RankedEntity } from './model.ts';
 
 export const LOCAL_WEIGHTS = ['termFrequency', 'binary', 'logarithmic', 'augmentedNormalizedTermFrequency'] as const;
@@ -18,6 +19,7 @@ export function compileText(context: ModelContext): Model {
   const dictionary = element.child('TextDictionary')?.child('Array');
   if (dictionary === undefined) throw new PmmlError(element, 'a TextDictionary with an Array of terms is missing');
   const terms = new Map(readTexts(dictionary).map((term, index) => [term.toLowerCase(), index]));
+  const longest = Math.max(1, highestOf(Array.from(terms.keys(), (term) => term.split(/\s+/).length)));
   const documents = element.child('TextCorpus')?.childrenOf('TextDocument') ?? [];
   const matrixElement = element.child('DocumentTermMatrix')?.child('Matrix');
   if (matrixElement === undefined) throw new PmmlError(element, 'a DocumentTermMatrix with a Matrix is missing');
@@ -52,7 +54,7 @@ export function compileText(context: ModelContext): Model {
       prediction.clear();
       const texts = fields.map((field) => field.value(row)).filter((value) => value !== undefined);
       if (texts.length === 0) return;
-      const own = weigh(countTerms(texts.map((value) => textOf(value, undefined)).join(' '), terms));
+      const own = weigh(countTerms(texts.map((value) => textOf(value, undefined)).join(' '), terms, longest));
       ranking = corpus.map((document, i) => ({
         id: documents[i]?.required('id') ?? '',
         affinity: similarity.between(own, document),
@@ -83,15 +85,14 @@ export function compileText(context: ModelContext): Model {
 
 const nameOf = (document: Element): string => document.attribute('name') ?? document.required('id');
 
-/** How often each term, of one word or several, is in a text; letters are compared without their case. */
-function countTerms(text: string, terms: ReadonlyMap<string, number>): Float64Array {
+/** How often each term, of up to `longest` words, is in a text; letters are compared without their case. */
+function countTerms(text: string, terms: ReadonlyMap<string, number>, longest: number): Float64Array {
   const counts = new Float64Array(terms.size);
   const words = text
     .toLowerCase()
     .split(/\s+/)
     .map((word) => word.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, ''))
     .filter((word) => word !== '');
-  const longest = Math.max(1, ...[...terms.keys()].map((term) => term.split(/\s+/).length));
   for (let at = 0; at < words.length; at++)
     for (let length = 1; length <= longest && at + length <= words.length; length++) {
       const index = terms.get(words.slice(at, at + length).join(' '));
@@ -110,7 +111,7 @@ function weighing(element: Element, rows: readonly Float64Array[]): Weigh {
     const highest = counts.reduce((most, count) => Math.max(most, count), 0);
     const weights = counts.map((count, i) => localWeight(local, count, highest) * (global[i] as number));
     if (!isCosine) return weights;
-    const norm = Math.hypot(...weights);
+    const norm = normOf(weights);
     return norm === 0 ? weights : weights.map((weight) => weight / norm);
   };
 }
@@ -131,7 +132,7 @@ function globalWeights(kind: (typeof GLOBAL_WEIGHTS)[number], rows: readonly Flo
     if (kind === 'none' || inDocuments === 0) return 1;
     if (kind === 'inverseDocumentFrequency') return Math.log10(rows.length / inDocuments);
     if (kind === 'GFIDF') return total / inDocuments;
-    if (kind === 'normal') return 1 / Math.hypot(...counts);
+    if (kind === 'normal') return 1 / normOf(counts);
     return Math.log10((rows.length - inDocuments) / inDocuments);
   });
 }
@@ -146,13 +147,13 @@ function similarityOf(element: Element): Similarity {
   const child = element.child('TextModelSimiliarity') ?? element.child('TextModelSimilarity');
   const raw = child?.attribute('similarityType') ?? 'cosine';
   if (raw === 'euclidean')
-    return { sign: -1, between: (a, b) => Math.hypot(...a.map((value, i) => value - (b[i] as number))) };
+    return { sign: -1, between: (a, b) => normOf(a.map((value, i) => value - (b[i] as number))) };
   if (raw !== 'cosine' && raw !== 'cosineSimilarity')
     throw new PmmlError(child ?? element, `'similarityType' is '${raw}'; it may be cosine, euclidean`);
   return {
     sign: 1,
     between: (a, b) => {
-      const norm = Math.hypot(...a) * Math.hypot(...b);
+      const norm = normOf(a) * normOf(b);
       return norm === 0 ? Number.NaN : a.reduce((sum, value, i) => sum + value * (b[i] as number), 0) / norm;
     },
   };

@@ -4,6 +4,7 @@ import type { Value } from '../../fields/types.ts';
 import type { ModelContext, Prediction } from '../model.ts';
 import type { Fill } from '../tree/generated.ts';
 import type { Segment } from './segment.ts';
+import { highestOf } from '../../math/vectors.ts';
 
 /** How the results of segments become one. */
 export const METHODS = [
@@ -386,7 +387,7 @@ function eachProbability(segment: Segment, union: Union, take: (index: number, p
 /** The segments with the highest probability of their winner. */
 function mostCertain(used: readonly Segment[]): Segment[] {
   const certainties = used.map(({ model: { prediction } }) => prediction.probabilities[prediction.mostProbable()] ?? 1);
-  const highest = Math.max(...certainties);
+  const highest = highestOf(certainties);
   return used.filter((_, i) => certainties[i] === highest);
 }
 

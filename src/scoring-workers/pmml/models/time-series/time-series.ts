@@ -7,6 +7,7 @@ import { readGarch } from './garch.ts';
 import { regressorFields } from './regressors.ts';
 import { readSmoothing } from './smoothing.ts';
 import { readStateSpace } from './state-space.ts';
+import { highestOf } from '../../math/vectors.ts';
 
 /** Steps that a forecast goes ahead at most. */
 const STEPS_MAX = 100_000;
@@ -98,6 +99,6 @@ function clockOf(element: Element, name: string): (given: number) => number {
   const times = (series?.childrenOf('TimeValue') ?? [])
     .map((value) => value.number('time'))
     .filter((time) => time !== undefined);
-  const last = times.length === 0 ? undefined : Math.max(...times);
+  const last = times.length === 0 ? undefined : highestOf(times);
   return last === undefined ? (given) => given : (given) => (given - last) / stepsize;
 }
