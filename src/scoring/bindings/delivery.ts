@@ -47,6 +47,8 @@ export interface DeliveryOptions {
   readonly ids: Pick<IdSource, 'next' | 'nextBeside'>;
   readonly sources: Pick<Sources, 'find'>;
   readonly documents: Pick<DocumentReader, 'get'>;
+  /** Another number once the device was on another node, which may have raised or cleared its alarm. */
+  readonly termOf: (tenant: number, source: number) => number;
   readonly commands: { request(command: Command): Promise<unknown> };
   readonly refusals: Refusals;
   readonly now: () => number;
@@ -166,9 +168,9 @@ export class Delivery {
 
   /** Resolves with the error, if any. */
   #event(sender: Sender, event: EventOutput, told: Told): Promise<unknown> {
-    const { generation, tenant } = sender;
+    const { tenant } = sender;
     const { source, mode, value } = told;
-    const key = keyOf(generation, source, isStoredAs(COMMAND.EVENT_CREATE, mode));
+    const key = this.#keyOf(sender, source, isStoredAs(COMMAND.EVENT_CREATE, mode));
     const text = shortText(String(value));
     if (!event.isForEach && this.#values.get(key) === text) return NOTHING;
     const { source: id, ...created } = newEvent(splitMembers(bodyOf(event, told)));
@@ -183,13 +185,13 @@ export class Delivery {
    * @returns what resolves with the error, if any, in an object since it is not awaited here
    */
   async #alarm(sender: Sender, alarm: AlarmOutput, told: Told): Promise<{ readonly done: Promise<unknown> }> {
-    const { generation, tenant, user } = sender;
+    const { tenant, user } = sender;
     const { source, mode, value } = told;
     const isRaised = raises(alarm, value);
     if (isRaised === undefined) return { done: NOTHING };
     const kind = isRaised ? COMMAND.ALARM_CREATE : COMMAND.ALARM_OF_TYPE_UPDATE;
     const isKept = isAlarmStored(applicableMode(kind, mode));
-    const key = keyOf(generation, source, isKept);
+    const key = this.#keyOf(sender, source, isKept);
     let was = this.#raised.get(key);
     if (was === undefined) {
       const open = isKept && this.#options.documents.get('openAlarm', tenant, `${source}\n${alarm.type}`);
@@ -209,6 +211,10 @@ export class Delivery {
     return { done: remembered(this.#raised, key, isRaised, stored) };
   }
 
+  #keyOf({ tenant, generation }: Sender, source: number, isKept: boolean): string {
+    return `${generation}/${this.#options.termOf(tenant, source)}/${source}${isKept ? '' : '/live'}`;
+  }
+
   #idBeside(tenant: number, source: number): string {
     return String(this.#options.ids.nextBeside(tenant, source));
   }
@@ -221,9 +227,6 @@ export class Delivery {
 }
 
 const NOTHING = Promise.resolve();
-
-const keyOf = (generation: number, source: number, isKept: boolean): string =>
-  `${generation}/${source}${isKept ? '' : '/live'}`;
 
 /** Of a long text a hash: many devices are remembered. */
 const shortText = (text: string): string =>

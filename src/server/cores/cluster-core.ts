@@ -372,6 +372,10 @@ export class ClusterCore implements ServerCore {
     return this.#adapters.leases.owned.has(shardOf(tenant, key));
   }
 
+  termOf(tenant: number, key: ActorKey): number {
+    return this.#adapters.leases.owned.get(shardOf(tenant, key)) ?? 0;
+  }
+
   get tenantRows(): ServerCore['tenantRows'] {
     return {
       has: (tenant) => this.historyReader.hasTenant(tenant),

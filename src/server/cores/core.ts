@@ -151,6 +151,8 @@ export interface ServerCore {
   readonly historyFreeBytes: number;
   /** Whether the actor of `key` is of this process: schedules and sweeps for it run here. */
   isMine(tenant: number, key: ActorKey): boolean;
+  /** Another number each time that the actor of `key` comes to this process, which may have been elsewhere meanwhile. */
+  termOf(tenant: number, key: ActorKey): number;
   insertUsage(table: string, texts: readonly string[]): Promise<void>;
   /** Resolves when everything that was acknowledged before the call can be queried. */
   visible(timeoutMs: number): Promise<void>;

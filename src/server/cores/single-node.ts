@@ -398,6 +398,9 @@ export class SingleNode implements ServerCore {
   isMine(): boolean {
     return true;
   }
+  termOf(): number {
+    return 0;
+  }
   get freeBytes(): number {
     return this.disk.freeBytes;
   }

@@ -36,6 +36,7 @@ export function bindingsPart(core: ServerCore, scoringPart: ScoringPart, onnxPar
     intake: core.intake,
     ids: core.ids,
     sources: core.sources,
+    termOf: (tenant, source) => core.termOf(tenant, source),
     commands: core.commands,
     refusals: metrics,
     log: core.log,

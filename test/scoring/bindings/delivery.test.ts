@@ -26,10 +26,12 @@ function deliveryOf(open: readonly string[] = []) {
     },
   };
   let id = 100;
+  const term = { current: 1 };
   const delivery = new Delivery({
     intake,
     ids: { next: () => (id += 1), nextBeside: () => (id += 1) },
     sources: { find: (tenant, source) => (source === GONE ? undefined : { tenant, owner: '' }) },
+    termOf: () => term.current,
     documents: {
       get: (_collection: string, _tenant: number, key: string) => (open.includes(key) ? '1' : undefined),
     } as any,
@@ -65,7 +67,7 @@ function deliveryOf(open: readonly string[] = []) {
     const found = commands.splice(0);
     return found.map(({ kind, body }) => [kind, JSON.parse(body.doc)] as const);
   };
-  return { delivery, intake, counted, appended, tell, commands, refused };
+  return { delivery, intake, counted, appended, tell, commands, refused, term };
 }
 
 t.test('measurements get their ids, and none are for devices that are gone', async (t) => {
@@ -143,6 +145,18 @@ t.test('an alarm is raised above and cleared below, once each', async (t) => {
     (await other.tell({ alarm: equals as any }, ['good', 'bad', 'bad', 'good'])).map(([kind]) => kind),
     [raised, cleared],
   );
+});
+
+t.test('what a device was told is forgotten once it was on another node', async (t) => {
+  const alarm = { type: 'hot', severity: 'MAJOR', text: '{value}', above: 1 } as const;
+  const event = { type: 'state', text: '', isForEach: false };
+  const { tell, term } = deliveryOf();
+  t.equal((await tell({ alarm }, [2, 3])).length, 1);
+  t.equal((await tell({ event }, ['a', 'a'])).length, 1);
+  // The alarm is cleared there, and the state changes.
+  term.current = 3;
+  t.equal((await tell({ alarm }, [2, 3])).length, 1, 'raised again');
+  t.equal((await tell({ event }, ['a', 'a'])).length, 1);
 });
 
 t.test('what could not be stored is told again', async (t) => {
