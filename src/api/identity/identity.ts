@@ -130,7 +130,7 @@ async function get(request: ApiRequest): Promise<Answer> {
 async function remove(request: ApiRequest): Promise<Answer> {
   const bound = await load(request);
   await requireOwner(request, bound.managedObject);
-  if (request.isInner && isCollectionType(bound.type))
+  if (!request.mayEndCollections && isCollectionType(bound.type))
     throw new PlatformError('smartrest/fixed-collection', { id: bound.managedObject });
   await request.command(COMMAND.EXTERNAL_ID_UNBIND, `x:${externalIdKey(bound.type, bound.externalId)}`, bound);
   return NO_CONTENT;

@@ -178,7 +178,7 @@ async function put(request: ApiRequest): Promise<Answer> {
   const body: ManagedObjectUpdate = {
     doc: managedObjectChange(members),
     mayChangeOwner: request.hasRole(...INVENTORY_ADMIN),
-    mayChangeTemplates: request.hasRole(...INVENTORY_ADMIN) && !request.isOfDevice && !request.isInner,
+    mayChangeTemplates: request.hasRole(...INVENTORY_ADMIN) && request.mayEndCollections,
   };
   const { doc } = await request.command<{ doc: string }>(COMMAND.MANAGED_OBJECT_UPDATE, Number(id), body);
   if (!request.wantsBody) return found('managedObject', '');

@@ -87,13 +87,13 @@ export async function mayReach(request: ApiRequest, id: string, doc: string): Pr
 
 /**
  * What the deletion of an object may take along from below it: everything for users with a role of the route or a
- * permission for all types there. Rows of SmartREST 1.0 take no template collection.
+ * permission for all types there. Devices and rows of SmartREST 1.0 take no template collection.
  */
 export async function deletionRights(
   request: ApiRequest,
   id: string,
 ): Promise<{ readonly owner?: string; readonly types?: readonly string[]; readonly keepsCollections?: boolean }> {
-  const collections = request.isInner ? { keepsCollections: true } : {};
+  const collections = request.mayEndCollections ? {} : { keepsCollections: true };
   if (request.isPrivileged) return collections;
   const types = await typesAtOrAbove(request.platform.documents, request.principal, id, wantedBy(request));
   if (types.includes(ANY)) return collections;

@@ -210,9 +210,10 @@ export class ApiRequest<Exchange extends RequestExchange = RequestExchange> {
     return ownRoles !== undefined || isDeviceUser(userName);
   }
 
-  /** Whether the server asks it of itself, for a row of SmartREST 1.0. */
-  get isInner(): boolean {
-    return this.owner.inner === undefined;
+  /** Whether it may change or end template collections: neither a device nor a row of SmartREST 1.0 does. */
+  get mayEndCollections(): boolean {
+    // Without requests of its own inside, it is one of them.
+    return this.owner.inner !== undefined && !this.isOfDevice;
   }
 
   /** Whether the answer waits for something on purpose. */

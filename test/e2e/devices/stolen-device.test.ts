@@ -395,6 +395,9 @@ t.test('MQTT: custom templates reach no further', async (t) => {
   const foreign = `${MO}/${managedObject.id as string}`;
   for (const method of ['GET', 'DELETE']) t.equal((await victim.request(method, foreign)).status, 403, method);
   t.equal((await victim.put(foreign, { name: 'taken' })).status, 403);
+  const identity = '/identity/externalIds/c8y_SmartRest2DeviceIdentifier/thieves';
+  for (const own of [foreign, identity])
+    t.match(await as('thief').delete(own), { status: 403, json: { message: /fixed/ } }, 'which all may use');
 });
 
 t.test(

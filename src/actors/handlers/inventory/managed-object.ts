@@ -69,7 +69,7 @@ export interface ManagedObjectDelete extends Asked {
    * Types of the permissions that hold for the first object and so for all below it (model/access/inventory-access.ts).
    */
   readonly types?: readonly string[];
-  /** Template collections stay: rows of SmartREST 1.0 ask. */
+  /** Template collections stay: a device asks, or a row of SmartREST 1.0. */
   readonly keepsCollections?: boolean;
   /** Set when the deletion of this parent led to it. */
   readonly parent?: string;
