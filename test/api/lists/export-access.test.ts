@@ -30,6 +30,7 @@ async function run(
     platform: {
       exports,
       refusals: { count },
+      refused: count,
       tenants: { byNumber: () => state.tenant },
       documents: { get: () => state.user },
     },
