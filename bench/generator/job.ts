@@ -150,6 +150,8 @@ export interface QueryJob {
   measureMs: number;
   warmUpMs: number;
   queries: { name: string; path: string }[];
+  /** With X-Millrace-No-Flush: the history is asked each time, also for what is in memory. */
+  isCold?: boolean;
   /** Ends after this many requests instead of after the window; there is no warm-up then. */
   requests?: number;
   /** Server process first: what its CPU time is read of at both ends. */

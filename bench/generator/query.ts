@@ -14,12 +14,13 @@ export async function runQuery(job: QueryJob): Promise<QueryResult> {
   answer({ kind: 'connected', count: 1 });
   const { requests = Infinity, pids = [] } = job;
   const warmUpMs = job.requests === undefined ? job.warmUpMs : 0;
+  const headers: Record<string, string> = job.isCold === true ? { 'X-Millrace-No-Flush': 'true' } : {};
   const before = readUsage(pids);
   const startMs = performance.now();
   for (let index = 0; index < requests && performance.now() - startMs < warmUpMs + job.measureMs; index++) {
     const query = job.queries[index % job.queries.length]!;
     const begunMs = performance.now();
-    const answered = await rest.get(query.path);
+    const answered = await rest.get(query.path, headers);
     const endedMs = performance.now();
     if (answered.status !== 200) {
       if (failed++ === 0)

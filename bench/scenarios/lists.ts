@@ -16,8 +16,15 @@ const DEEP_PAGE = 1_000;
 const SMALL = 5;
 const LARGE = 100;
 
+interface Variant {
+  readonly name: string;
+  readonly path: string;
+  /** Whether the history is asked each time. */
+  readonly isCold: boolean;
+}
+
 /** Variants of one list: name and what stands behind its filters. */
-function variantsOf(list: ListUnderTest): { name: string; path: string }[] {
+function variantsOf(list: ListUnderTest): Variant[] {
   const variants = [
     { name: `p1 ${SMALL}`, tail: `pageSize=${SMALL}` },
     { name: `p1 ${LARGE}`, tail: `pageSize=${LARGE}` },
@@ -30,10 +37,13 @@ function variantsOf(list: ListUnderTest): { name: string; path: string }[] {
       { name: `p${DEEP_PAGE} ${LARGE} total`, tail: `pageSize=${LARGE}&currentPage=${DEEP_PAGE}&withTotalPages=true` },
     );
   }
-  return variants.map(({ name, tail }) => ({
+  const found = variants.map(({ name, tail }) => ({
     name: `${list.name}, ${name}`,
     path: `${list.path}${list.path.includes('?') ? '&' : '?'}${tail}`,
+    isCold: true,
   }));
+  const again = found.slice(1, 3).map(({ name, path }) => ({ name: `${name}, unchanged`, path, isCold: false }));
+  return [...found, ...again];
 }
 
 export const lists: Scenario = {
@@ -65,7 +75,8 @@ export const lists: Scenario = {
             warmUpMs: 0,
             measureMs: LIST_MS,
             requests,
-            queries: [query],
+            queries: [{ name: query.name, path: query.path }],
+            isCold: query.isCold,
             pids: subject.pids(),
           });
           const latency = result.latencies[query.name]!;

@@ -7,7 +7,7 @@ import { countDocuments } from './totals.ts';
 
 /** @returns how many devices a tenant has. */
 export function countDevices(history: HistoryReader, tenant: number): Promise<number> {
-  return countDocuments(history, 'managed_objects', new HistoryFilter(tenant).fragment(DEVICE_MARKER));
+  return countDocuments({ history }, 'managed_objects', new HistoryFilter(tenant).fragment(DEVICE_MARKER));
 }
 
 /** Whether a tenant has a device. Reads no more than finds one. */

@@ -10,6 +10,7 @@ import { IN_PARTITIONS } from './filter.ts';
 import type { DocumentRow, HistoryFilter, MutableTable } from './filter.ts';
 import { isNoPage } from '../model/documents/page.ts';
 import type { Page } from '../model/documents/page.ts';
+import type { HistoryStatement } from '../ports/history-reader.ts';
 import type { ListReaders } from './readers.ts';
 import { cachedTotal, countStatement } from './totals.ts';
 
@@ -80,6 +81,8 @@ const TEXTS_AT_ONCE_BYTES = 8 * 1024 * 1024;
  * Texts that the history is asked for at once by an export: a statement takes 30 ms, and bounds its result by itself.
  */
 const STORED_AT_ONCE = 1_000;
+/** Estimate of what a key takes in memory. */
+const KEY_BYTES = 120;
 /** A batch of an export is complete with one of these. */
 const BATCH_ROWS = 200;
 const BATCH_LENGTH = 4 * 1024 * 1024;
@@ -105,23 +108,32 @@ export async function documentPage(
   order: string | TimeOrder,
   page: Page,
 ): Promise<DocumentPage> {
-  const keys = isNoPage(page) ? [] : await keysOf(readers, table, filter, order, page);
-  const total =
-    page.wantsTotal && !filter.isOfPart ? await totalOf(readers, table, filter, page, keys.length) : undefined;
+  // Before values are bound for the page: pages of all sizes share the total.
+  const counting = page.wantsTotal && !filter.isOfPart ? countStatement(table, filter) : undefined;
+  const keys = isNoPage(page) ? [] : await knownKeys(readers, table, filter, order, page);
+  const total = counting === undefined ? undefined : await totalOf(readers, counting, page, keys.length);
   const rows = await refusalsCounted(readers, textsOf(readers, table, filter, keys));
   return { rows, total, isFull: keys.length >= page.size };
 }
 
 /** A page that is not full tells how many there are. */
-function totalOf(
+function totalOf(readers: ListReaders, counting: HistoryStatement, page: Page, found: number): Promise<number> {
+  const isLast = found < page.size && (found > 0 || page.offset === 0);
+  return isLast ? Promise.resolve(page.offset + found) : cachedTotal(readers, counting);
+}
+
+/** As keysOf, from memory where nothing has changed since. */
+function knownKeys(
   readers: ListReaders,
   table: MutableTable,
   filter: HistoryFilter,
+  order: string | TimeOrder,
   page: Page,
-  found: number,
-): Promise<number> {
-  const isLast = found < page.size && (found > 0 || page.offset === 0);
-  return isLast ? Promise.resolve(page.offset + found) : cachedTotal(readers, countStatement(table, filter));
+): Promise<readonly Key[]> {
+  const read = (): Promise<readonly Key[]> => keysOf(readers, table, filter, order, page);
+  if (readers.known === undefined) return read();
+  const name = JSON.stringify([table, filter.where, order, page.offset, page.size]);
+  return readers.known.answer(filter.statement([table], name), read, (keys) => keys.length * KEY_BYTES);
 }
 
 async function keysOf(

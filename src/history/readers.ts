@@ -2,6 +2,7 @@
 import type { DocumentReader } from '../ports/document-reader.ts';
 import type { HistoryReader } from '../ports/history-reader.ts';
 import type { Refusals } from '../ports/refusals.ts';
+import type { KnownAnswers } from '../ports/known-answers.ts';
 import type { RecentReader } from '../ports/recent-measurements.ts';
 import type { TotalCache } from './total-cache.ts';
 
@@ -13,6 +14,8 @@ export interface ListReaders {
   readonly totals: TotalCache;
   /** Absent where not all that is stored is seen, or not waited for. */
   readonly recent?: RecentReader | undefined;
+  /** As `recent`. */
+  readonly known?: KnownAnswers | undefined;
   readonly refusals: Refusals;
   /** Longest text of a document, in bytes. */
   readonly textBytesMax: number;

@@ -115,7 +115,7 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
 async function count(request: ApiRequest): Promise<Answer> {
   return counted(
     request,
-    String(await countDocuments(request.history, 'managed_objects', (await filterOf(request)).filter)),
+    String(await countDocuments(listReaders(request), 'managed_objects', (await filterOf(request)).filter)),
   );
 }
 

@@ -4,8 +4,8 @@ import type { ApiRequest } from '../request/request.ts';
 
 export function listReaders({ platform, tenant, history, refusals, skipsFlush }: ApiRequest): ListReaders {
   const { documents, totals, config } = platform;
-  const recent = skipsFlush ? undefined : platform.recent;
-  return { tenant, history, documents, totals, recent, refusals, textBytesMax: config.jsonBodyMaxBytes };
+  const { recent, known } = skipsFlush ? {} : platform;
+  return { tenant, history, documents, totals, recent, known, refusals, textBytesMax: config.jsonBodyMaxBytes };
 }
 
 export function exportReaders(request: ApiRequest): ExportReaders {

@@ -19,6 +19,7 @@ import type { TrustedProxies } from '../../config/trusted-proxies.ts';
 import type { JsonMeasurementIntake } from '../../ingest/measurements/intake.ts';
 import type { RetentionPort } from '../../model/entities/retention.ts';
 import type { Exports } from '../../history/exports.ts';
+import type { KnownAnswers } from '../../ports/known-answers.ts';
 import type { RecentReader } from '../../ports/recent-measurements.ts';
 import type { TotalCache } from '../../history/total-cache.ts';
 import type { BasicRestrictions } from '../../accounts/login/options.ts';
@@ -181,6 +182,8 @@ export interface Platform {
   readonly totals: TotalCache;
   /** The newest measurements in memory; absent in a cluster. */
   readonly recent?: RecentReader | undefined;
+  /** Pages and totals in memory; absent in a cluster. */
+  readonly known?: KnownAnswers | undefined;
   readonly exports: Exports;
   readonly availability: AvailabilityPort;
   /** What the protocols of devices noted; without it none is known. */

@@ -34,6 +34,7 @@ import { userPut, type UserPut } from '../../model/commands/users.ts';
 import type { Log } from '../../ports/log.ts';
 import type { MeasurementListener } from '../../ports/measurement-listener.ts';
 import type { Turns } from '../../pacing/turns.ts';
+import type { RecentAnswers } from '../../ingest/recent/answers.ts';
 import type { RecentMeasurements } from '../../ingest/recent/measurements.ts';
 import type { SessionsElsewhere } from '../../mqtt/sessions/registry.ts';
 import type { RunningBackups } from '../../operate/backup/running.ts';
@@ -93,6 +94,8 @@ export interface ServerCore {
   readonly events: CoreEvents;
   /** Absent in a cluster, where a node does not see all that is stored. */
   readonly recent?: RecentMeasurements | undefined;
+  /** As `recent`. */
+  readonly known?: RecentAnswers | undefined;
   readonly secrets: SecretsFile;
   readonly accounts: FirstAccounts;
   readonly tenants: Tenants;

@@ -41,6 +41,7 @@ import { SecretsFile } from '../../operate/secrets-file.ts';
 import { InProcessLiveBus } from '../../realtime/bus/live-bus.ts';
 import { DocumentHierarchy } from '../../realtime/bayeux/document-hierarchy.ts';
 import { Forwarding } from '../../realtime/notifications/forwarding.ts';
+import { RecentAnswers } from '../../ingest/recent/answers.ts';
 import { DeletionsLook } from '../../ingest/recent/deletions-look.ts';
 import { RecentMeasurements } from '../../ingest/recent/measurements.ts';
 import { ClickHouse } from '../../store/clickhouse/adapter.ts';
@@ -125,6 +126,7 @@ export class SingleNode implements ServerCore {
   readonly blobReferences: BlobReferences[] = [];
   readonly events = new CoreEvents();
   readonly recent = new RecentMeasurements(Date.now);
+  readonly known = new RecentAnswers();
   readonly sessions = undefined;
   readonly receivers = undefined;
   readonly receipts = undefined;
@@ -221,6 +223,7 @@ export class SingleNode implements ServerCore {
       onDecided: ({ firstSeq, lastSeq, records, rows, isReplay }) => {
         if (isReplay) return;
         this.recent.take(records);
+        this.known.take(records, rows);
         this.projector.offer(firstSeq, lastSeq, records, rows);
       },
     });
@@ -417,7 +420,7 @@ export class SingleNode implements ServerCore {
   }
 
   registerMetrics(): void {
-    const { metrics, recent } = this;
+    const { metrics, recent, known } = this;
     registerParts(metrics, this.#parts);
     metrics.gauge(
       'millrace_recent_measurements_bytes',
@@ -433,6 +436,17 @@ export class SingleNode implements ServerCore {
       'millrace_recent_measurements_asked_total',
       'Pages and totals of the newest measurements for which the history was asked',
       () => recent.askedCount,
+    );
+    metrics.gauge('millrace_known_answers_bytes', 'Memory of pages and totals of lists', () => known.bytes);
+    metrics.total(
+      'millrace_known_answers_answered_total',
+      'Pages and totals of lists in which nothing had changed, answered from memory',
+      () => known.answeredCount,
+    );
+    metrics.total(
+      'millrace_known_answers_asked_total',
+      'Pages and totals of lists for which the history was asked',
+      () => known.askedCount,
     );
   }
 

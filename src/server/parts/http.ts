@@ -128,6 +128,7 @@ export function httpServer(
     statisticsFiles: statistics.statisticsFiles,
     totals: new TotalCache(Date.now),
     recent: core.recent,
+    known: core.known,
     exports: new Exports(metrics),
     retention: {
       defaultDays: config.retentionDefaultDays,

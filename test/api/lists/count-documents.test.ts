@@ -144,7 +144,7 @@ t.test('conditions on what all versions share, and on what they do not', async (
         .filter(([id, doc]) => set.every(([, , holds]) => holds(id, doc)))
         .map(([id]) => Number(id));
       t.equal(
-        await countDocuments(history, table, filter),
+        await countDocuments({ history }, table, filter),
         want.length,
         `seed ${seed}: ${table} ${filter.clauses(table)}`,
       );
