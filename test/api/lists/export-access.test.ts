@@ -26,11 +26,11 @@ async function run(
   let piped: Promise<void> = Promise.resolve();
   const request = {
     principal: { tenantNumber: 1, userName: 'ada' },
+    refused: count,
     route: { path: '/event/events' },
     platform: {
       exports,
       refusals: { count },
-      refused: count,
       tenants: { byNumber: () => state.tenant },
       documents: { get: () => state.user },
     },
