@@ -24,7 +24,7 @@ import type {
 import type { Asker } from './asker.ts';
 import { LATE_TASKS_MAX, Pauses } from './pauses.ts';
 import type { Predictions } from './predictions.ts';
-import { openSource, usedResources } from './sources.ts';
+import { openSource, usedResources, type UsedResource } from './sources.ts';
 
 type ModelTask = ApplyTask | BatchTask | ExplainTask | MeasurementsTask | ValuesTask;
 /** Without the model, which the run adds. */
@@ -46,6 +46,9 @@ export interface ModelRunsOptions {
 /** Models that were deactivated or deleted last, and are remembered. */
 const DROPPED_MAX = 1_000;
 
+/** Models of which the files are remembered that they use. */
+const FILES_KNOWN_MAX = 256;
+
 /** Of a model from its activation on. */
 export const predictionKey = (tenant: number, { blob, activatedAt = 0 }: StoredModel): string =>
   `${tenant}\n${blob}\n${activatedAt}`;
@@ -56,6 +59,8 @@ export class ModelRuns {
   readonly #pauses: Pauses;
   /** By their keys: a batch or a record that waits has them still. */
   readonly #dropped = new LRUCache<string, true>(upTo(DROPPED_MAX));
+  /** By tenant and content of the model, until a resource of the tenant changes. */
+  readonly #files = new LRUCache<string, Promise<readonly UsedResource[]>>(upTo(FILES_KNOWN_MAX));
 
   constructor(options: ModelRunsOptions) {
     this.#options = options;
@@ -81,6 +86,25 @@ export class ModelRuns {
   dropped(tenant: number, model: StoredModel): void {
     this.#dropped.set(predictionKey(tenant, model), true);
     this.#options.pool.drop(tenant, model.name);
+  }
+
+  /** A resource of the tenant was made or deleted. */
+  resourcesChanged(tenant: number): void {
+    for (const key of [...this.#files.keys()]) if (key.startsWith(`${tenant}\n`)) this.#files.delete(key);
+  }
+
+  #filesOf(tenant: number, model: StoredModel): Promise<readonly UsedResource[]> {
+    const key = `${tenant}\n${model.blob}`;
+    const known = this.#files.get(key);
+    if (known !== undefined) return known;
+    const files = usedResources(this.#options, tenant, model, true);
+    this.#files.set(key, files);
+    files.catch((error: unknown) => {
+      // A refusal stays until a resource changes, a store that is away does not.
+      const isRefusal = error instanceof PlatformError && error.code === 'scoring/model-refused';
+      if (!isRefusal && this.#files.peek(key) === files) this.#files.delete(key);
+    });
+    return files;
   }
 
   async #inTurn(asker: Asker, model: StoredModel, task: RunTask): Promise<RunAnswer> {
@@ -123,7 +147,7 @@ export class ModelRuns {
 
   async #scored(asker: Asker, model: StoredModel, task: RunTask): Promise<RunAnswer | RefusedAnswer> {
     const { pool } = this.#options;
-    const used = await usedResources(this.#options, asker.tenant, model);
+    const used = await this.#filesOf(asker.tenant, model);
     // With the keys of its files: every thread, of every node, computes with the same ones.
     const version = [model.blob, ...used.map(({ blob }) => blob)].join('\n');
     const key = { tenant: asker.tenant, name: model.name, version };

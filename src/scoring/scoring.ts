@@ -1,5 +1,5 @@
 /** The scoring of a node: its workers, whose turn it is, and what models have predicted. */
-import { SCORING_MODELS, type StoredModel } from '../model/entities/scoring/model.ts';
+import { SCORING_MODELS, SCORING_RESOURCES, type StoredModel } from '../model/entities/scoring/model.ts';
 import type { RecordChange } from '../model/commands/records.ts';
 import { PlatformError, refusedBy } from '../model/errors.ts';
 import { Shares } from '../pacing/shares.ts';
@@ -223,6 +223,7 @@ export class Scoring {
 
   /** Models that are deactivated or deleted leave the memory of the workers. */
   recordsChanged(tenant: number, changes: readonly RecordChange[]): void {
+    if (changes.some(({ collection }) => collection === SCORING_RESOURCES)) this.#runs.resourcesChanged(tenant);
     for (const { collection, id, expected, value } of changes) {
       if (collection !== SCORING_MODELS || !id.startsWith('pmml\n')) continue;
       if (value !== undefined && (JSON.parse(value) as StoredModel).isActive) continue;

@@ -28,7 +28,7 @@ export interface OpenSource {
 export async function openSource(
   parts: Pick<SourceParts, 'blobs'>,
   { name, blob }: Pick<StoredModel, 'name' | 'blob'>,
-  used: readonly StoredResource[],
+  used: readonly UsedResource[],
 ): Promise<OpenSource> {
   const pieces = await parts.blobs.read(blob);
   if (pieces === undefined) throw new PlatformError('scoring/model-not-found', { name });
@@ -51,16 +51,21 @@ export async function openSource(
   };
 }
 
+/** What a task needs of a resource. */
+export type UsedResource = Pick<StoredResource, 'fileName' | 'blob'>;
+
 /**
  * Resources that have one of the tables or functions, in the order of their names.
  *
- * @throws PlatformError 400 where they are too many files, or several have one of the tables or functions
+ * @param hasAll there was a file for each of them when the model was uploaded
+ * @throws PlatformError 400 where they are too many files, several have one of the tables or functions, or none has
  */
 export async function usedResources(
   parts: RecordReader,
   tenant: number,
   { name, tables = [], functions = [] }: Pick<StoredModel, 'name' | 'tables' | 'functions'>,
-): Promise<readonly StoredResource[]> {
+  hasAll = false,
+): Promise<readonly UsedResource[]> {
   if (tables.length === 0 && functions.length === 0) return [];
   const all = await listResources(parts, tenant, 'pmml');
   const scripts = all.filter(({ type, fileName }) => type !== LOOKUP_TABLES && isJavaScript(fileName));
@@ -68,6 +73,12 @@ export async function usedResources(
     const reason = `${having.length} resource files have the ${what}, such as ${shownFiles(having)}; ${remedy}`;
     throw new PlatformError('scoring/model-refused', { name, reason });
   };
+  const missing = [
+    ...functions.filter((called) => !all.some((one) => hasFunction(one, called))).map((one) => `function '${one}'`),
+    ...tables.filter((table) => !all.some((one) => hasTable(one, table))).map((one) => `table '${one}'`),
+  ];
+  if (hasAll && missing.length > 0)
+    throw new PlatformError('scoring/model-refused', { name, reason: `no resource file has the ${missing[0]}` });
   const used = new Set<StoredResource>();
   for (const called of functions) {
     const having = scripts.filter((script) => hasFunction(script, called));
@@ -84,7 +95,7 @@ export async function usedResources(
       name,
       reason: `it uses ${used.size} resource files; a model may use ${MODEL_RESOURCES_MAX}`,
     });
-  return all.filter((one) => used.has(one));
+  return all.filter((one) => used.has(one)).map(({ fileName, blob }) => ({ fileName, blob }));
 }
 
 const hasTable = ({ type, names }: StoredResource, table: string): boolean =>

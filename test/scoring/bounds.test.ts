@@ -249,6 +249,59 @@ t.test("a tenant's upload that is read for long does not hold up another's", asy
   t.equal(await endless, 'ended');
 });
 
+const FUNCTION_FILE = {
+  id: 'pmml\nf.js',
+  value: JSON.stringify({ fileName: 'f.js', blob: 'f', bytes: 1, type: 'Custom Functions', names: ['f:f'] }),
+};
+
+t.test('the files of a model are looked for once, until one changes', async (t) => {
+  let looked = 0;
+  let rows = [FUNCTION_FILE];
+  const versions: string[] = [];
+  const turns = new Turns({
+    refusals: { count: () => undefined },
+    running: { all: 1 },
+    waiting: { all: 10, ofUser: 10 },
+    limits: { all: 'a', ofUser: 'b' },
+  });
+  const pool = {
+    threads: 1,
+    run: async ({ key }: ApplyTask) => {
+      versions.push(key.version);
+      return { kind: 'applied' };
+    },
+  };
+  const list = () => {
+    looked += 1;
+    return rows;
+  };
+  const runs = new ModelRuns({
+    pool: pool as never,
+    turns,
+    blobs: { read: async () => undefined },
+    documents: { get: () => undefined, list },
+    predictions: new Predictions(),
+  });
+  const run = (tenant = 1): Promise<unknown> =>
+    runs.run({ tenant, user: 'u' }, { ...MODEL, functions: ['f'] }, { kind: 'apply', records: [] });
+  await run();
+  await run();
+  t.equal(looked, 1);
+  rows = [{ ...FUNCTION_FILE, value: FUNCTION_FILE.value.replace('"blob":"f"', '"blob":"g"') }];
+  runs.resourcesChanged(2);
+  await run();
+  t.equal(looked, 1, 'files of another tenant');
+  runs.resourcesChanged(1);
+  await run();
+  t.same(versions, ['k\nf', 'k\nf', 'k\nf', 'k\ng'], 'a file that is uploaded anew makes another version of the model');
+  rows = [];
+  runs.resourcesChanged(1);
+  await t.rejects(run(), { code: 'scoring/model-refused', message: /no resource file has the function 'f'/ });
+  await t.rejects(run(), { code: 'scoring/model-refused' });
+  t.equal(looked, 3);
+  t.equal(versions.length, 4, 'nothing is read and compiled in vain');
+});
+
 t.test('a model that runs out of time again and again pauses, and its function is named', async (t) => {
   let now = 0;
   const pauses = new Pauses(() => now);
@@ -280,7 +333,7 @@ t.test('a model that runs out of time again and again pauses, and its function i
     pool: pool as never,
     turns,
     blobs: { read: async () => undefined },
-    documents: { get: () => undefined, list: () => [] },
+    documents: { get: () => undefined, list: () => [FUNCTION_FILE] },
     predictions: new Predictions(),
     now: () => now,
   });
@@ -346,43 +399,6 @@ t.test('a table is in one resource file', async (t) => {
   });
   await requireNewTables(parts, 1, file('b.xlsx', ['x']));
   await requireNewTables(parts, 1, file('a.xlsx', ['Sheet1']));
-});
-
-t.test('a resource file that is uploaded anew makes another version of its models', async (t) => {
-  let blob = 'first';
-  const versions: string[] = [];
-  const runs = new ModelRuns({
-    pool: {
-      threads: 1,
-      drop: () => undefined,
-      run: async ({ key }: ApplyTask) => {
-        versions.push(key.version);
-        return { kind: 'text', text: '' } as never;
-      },
-    } as never,
-    turns: new Turns({
-      refusals: { count: () => undefined },
-      running: { all: 1 },
-      waiting: { all: 1, ofUser: 1 },
-      limits: { all: 'scoring/tasks-waiting', ofUser: 'scoring/tasks-waiting-of-user' },
-    }),
-    blobs: { read: async () => undefined },
-    documents: {
-      get: () => undefined,
-      list: () => [
-        {
-          id: 'pmml\nf.js',
-          value: JSON.stringify({ fileName: 'f.js', blob, bytes: 1, type: 'Custom Functions', names: ['f:x'] }),
-        },
-      ],
-    } as never,
-    predictions: new Predictions(),
-  });
-  const run = () => runs.run({ tenant: 1, user: 'u' }, { ...MODEL, functions: ['x'] }, { kind: 'explain', record: '' });
-  await run();
-  blob = 'second';
-  await run();
-  t.strictSame(versions, ['k\nfirst', 'k\nsecond']);
 });
 
 t.test('a larger number of records of a slice counts as the bound', async (t) => {

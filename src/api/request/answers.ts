@@ -65,6 +65,7 @@ export class RequestAnswers implements RequestOwner<HttpExchange> {
   readonly #shares: RequestShares;
   readonly compression = new Compression();
   readonly inner: InnerRequester;
+  readonly isOfRow = false;
 
   constructor(platform: Platform, cors: TenantCors, shares: RequestShares, inner: InnerRequester) {
     this.#platform = platform;

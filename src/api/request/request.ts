@@ -36,6 +36,8 @@ import type { PathParameters, RouteRules } from './route-rules.ts';
 export interface RequestOwner<Exchange extends RequestExchange = RequestExchange> {
   /** Asks the server itself; undefined for a request that it asks. */
   readonly inner: InnerRequester | undefined;
+  /** Whether a row of SmartREST 1.0 asks. */
+  readonly isOfRow: boolean;
   answer(request: ApiRequest<Exchange>, answer: Answer): void;
   stream(request: ApiRequest<Exchange>, status: number, headers: readonly string[]): void;
   sendContent(
@@ -212,8 +214,7 @@ export class ApiRequest<Exchange extends RequestExchange = RequestExchange> {
 
   /** Whether it may change or end template collections: neither a device nor a row of SmartREST 1.0 does. */
   get mayEndCollections(): boolean {
-    // Without requests of its own inside, it is one of them.
-    return this.owner.inner !== undefined && !this.isOfDevice;
+    return !this.owner.isOfRow && !this.isOfDevice;
   }
 
   /** Whether the answer waits for something on purpose. */

@@ -123,8 +123,9 @@ async function store(request: ApiRequest, tenant: Tenant, certificates: readonly
     value: JSON.stringify(certificate),
   }));
   try {
+    const { commands, now } = request.platform;
     await changeBounded(
-      request.platform,
+      { commands, now, refusals: request.refusals },
       tenant.number,
       changes,
       [auditOf(request, 'Trusted certificate added', fingerprints)],

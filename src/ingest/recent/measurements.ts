@@ -1,6 +1,6 @@
 /**
- * What is asked for again and again of measurements: the newest and the oldest ones of a source or of a whole tenant,
- * and how many a source has. It is answered without the history store, and without bringing into it what has just come.
+ * What is asked for again and again of measurements: the newest and the oldest ones of a source, the newest of a
+ * whole tenant, and how many a source has. It is answered without the history store, and without bringing into it what has just come.
  * An entry is filled by the first who asks (history/measurements/recent-page.ts), takes what comes behind that from the
  * groups of the journal, and ends with a deletion of its tenant. On a single node only, which sees all that is stored.
  */

@@ -1,4 +1,5 @@
 /** Kinds of commands, with the shape of the body of each. */
+
 /**
  * Version of what the journal holds. A version of Millrace that knows a lower one would set commands of unknown kinds
  * aside, so it does not start: raise it with each kind that is added, and with each change that older versions misread.

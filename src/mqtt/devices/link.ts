@@ -254,7 +254,7 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
       return PUBLISH_RESULT.BUSY;
     }
     if (plan.refusal !== undefined) {
-      plan.finish();
+      this.#finish(plan);
       this.acknowledgements.refuse(packetId, plan.refusal);
       this.#parts.intake.acknowledgeInOrder(this, packetId);
       return PUBLISH_RESULT.PENDING;
@@ -267,7 +267,7 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
       return PUBLISH_RESULT.BUSY;
     }
     if (records.length === 0 && received === undefined) {
-      plan.finish();
+      this.#finish(plan);
       this.#parts.intake.acknowledgeInOrder(this, packetId);
       return PUBLISH_RESULT.PENDING;
     }
@@ -276,8 +276,14 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
       return this.#stall();
     }
     this.acknowledgements.expect(plan.records.filter((planned) => planned.onAnswer).length, packetId);
-    plan.finish();
+    this.#finish(plan);
     return PUBLISH_RESULT.PENDING;
+  }
+
+  /** Objects that were made for its message are so for no other one. */
+  #finish(plan: MessagePlan): void {
+    plan.finish();
+    this.madeFirst = undefined;
   }
 
   /** Further messages on the topic may take the hot path. */
@@ -299,7 +305,6 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
     refusals.count(MONTHS_LIMIT, this.replies.refused(error.message));
     if (waitMs > MONTHS_HOLD_MS) {
       plan.refuse(error);
-      this.madeFirst = undefined;
       return false;
     }
     this.#suspension.stall((callback) => void setTimeout(callback, waitMs));

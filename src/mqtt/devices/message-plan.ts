@@ -300,7 +300,7 @@ export class MessagePlan {
       return;
     }
     this.records.push(...planned.records);
-    this.#afterwards.push(...planned.afterwards, () => (link.madeFirst = undefined));
+    this.#afterwards.push(...planned.afterwards);
     if (child === undefined) this.route = { known, mode };
   }
 

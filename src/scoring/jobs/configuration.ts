@@ -1,6 +1,7 @@
 /** What a job is told to do, and the rules for it (docs/spec/scoring.md#jobs). */
 import { parseSchedule } from './cron.ts';
 import { zoneOf } from './time-zones.ts';
+import { parseTime } from '../../model/documents/iso-time.ts';
 
 export interface PeriodicSchedule {
   readonly frequency: 'periodic';
@@ -40,7 +41,7 @@ const MAPPINGS_MAX = 1_000;
 /** Of the mappings of one job. */
 const MAPPINGS_CHARACTERS_MAX = 65_536;
 const PATH_CHARACTERS_MAX = 1_000;
-const TIME = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3})(?:Z|[+-]\d{2}:\d{2})$/;
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}(?:Z|[+-]\d{2}:\d{2})$/;
 
 /**
  * @param now ms since 1970: a job that runs once does so later
@@ -173,17 +174,9 @@ function onceOf(schedule: Body, now: number): OnceSchedule {
 
 function timeOf(schedule: Body, name: string): string {
   const text = textOf(schedule, name, NAME_CHARACTERS_MAX);
-  const [, local] = TIME.exec(text) ?? [];
-  // Date.parse makes 2 March of 30 February.
-  const isDate = local !== undefined && local === isoOrNone(`${local}Z`).slice(0, -1);
-  if (!isDate || Number.isNaN(Date.parse(text)))
+  if (!TIME.test(text) || parseTime(text) === undefined)
     throw new JobConfigurationError(`${name} must have the format yyyy-MM-dd'T'HH:mm:ss.SSSXXX, but is '${text}'.`);
   return text;
-}
-
-function isoOrNone(text: string): string {
-  const time = Date.parse(text);
-  return Number.isNaN(time) ? '' : new Date(time).toISOString();
 }
 
 /** The schedule as answers show it: members that do not apply are empty. */
@@ -202,7 +195,7 @@ export function nextRun(schedule: JobConfiguration['jobSchedule'], after: number
 }
 
 /** Times that are counted; a longer absence is told as more than these. */
-const LEFT_OUT_MAX = 1_000;
+const LEFT_OUT_MAX = 100;
 
 /** What the author of a job is told of its times between two, both ms since 1970: the later one is part of it. */
 export function leftOutTimes(schedule: JobConfiguration['jobSchedule'], after: number, to: number): string | undefined {

@@ -63,7 +63,7 @@ t.test('times that are left out are counted', async (t) => {
   t.equal(minutes(4), undefined);
   t.equal(minutes(5), '1 time was left out: 2026-11-26T12:05:00.000Z.');
   t.equal(minutes(19), '3 times were left out, from 2026-11-26T12:05:00.000Z to 2026-11-26T12:15:00.000Z.');
-  t.equal(minutes(100_000), 'More than 1000 times were left out, from 2026-11-26T12:05:00.000Z on.');
+  t.equal(minutes(100_000), 'More than 100 times were left out, from 2026-11-26T12:05:00.000Z on.');
 });
 
 t.test('what is wrong is named with its value', async (t) => {

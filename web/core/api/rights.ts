@@ -25,13 +25,18 @@ async function readHasObjects(): Promise<boolean> {
   return managedObjects.length > 0;
 }
 
+/** The user has made an object, and owns it. */
+export function madeObject(): void {
+  hasObjects.value = true;
+}
+
 /** True until the server has said otherwise: its refusal speaks for itself. */
 function mayHaveObjects(): boolean {
   if (!isAsked && user.peek() !== undefined) {
     isAsked = true;
     readHasObjects().then(
       (has) => {
-        hasObjects.value = has;
+        hasObjects.value ||= has;
       },
       // Not known: the buttons send.
       () => undefined,

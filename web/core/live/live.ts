@@ -1,6 +1,6 @@
 /**
  * Live data for screens: `useLive(['/alarms/*'], { onMessages, onGap })`. All tabs share one connection; a channel is
- * left 5 s after the last screen that wants it; messages come once a frame.
+ * left 5 s after the last screen that wants it, at once where it has more than 20; messages come once a frame.
  */
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';

@@ -1,6 +1,6 @@
 /** Groups of the inventory: static ones with links, dynamic ones with a query. */
 import { api, got } from '../../core/api/api.ts';
-import { BY_OBJECT } from '../../core/api/rights.ts';
+import { BY_OBJECT, madeObject } from '../../core/api/rights.ts';
 import { sendRaw } from '../../core/api/send.ts';
 import { href } from '../../core/route.ts';
 import { addChildren, childrenAmong, listChildren, removeChildren } from '../../core/server/children.ts';
@@ -70,8 +70,13 @@ export async function createGroup(given: {
           c8y_IsDynamicGroup: {},
           c8y_DeviceQueryString: query.trim().startsWith('$') ? query.trim() : `$filter=(${query.trim()})`,
         };
-  if (parent === undefined)
-    return (await got(api.POST('/inventory/managedObjects', { body: body as never }))) as unknown as ManagedObject;
+  if (parent === undefined) {
+    const made = (await got(
+      api.POST('/inventory/managedObjects', { body: body as never }),
+    )) as unknown as ManagedObject;
+    madeObject();
+    return made;
+  }
   const headers = {
     'Content-Type': 'application/vnd.com.nsn.cumulocity.managedObject+json',
     Accept: 'application/json',

@@ -132,6 +132,7 @@ const notBegun = (): Error => new Error('an answer within the server has no piec
 class InnerAnswers implements RequestOwner<InnerExchange> {
   /** What is asked within the server asks nothing itself. */
   readonly inner = undefined;
+  readonly isOfRow = true;
   readonly #platform: Parts['platform'];
 
   constructor(platform: Parts['platform']) {
