@@ -146,24 +146,27 @@ export async function findPostedOrder(
   return undefined;
 }
 
-/** Why the device could not connect, of an operation with the key that it set FAILED; by a query of the history. */
+/** Why the device could not connect, where it set its newest operation with the key FAILED; by a query of the history. */
 export async function findFailure(
   parts: OrderParts,
   asker: QueryUser,
   deviceId: string,
   { connectionKey, ageMs }: WantedOrder,
 ): Promise<string | undefined> {
-  for (const { doc } of await ordersSince(parts, asker, ageMs, { deviceId, status: ['FAILED'] })) {
-    const reason = failureOf(splitMembers(doc), connectionKey);
-    if (reason !== undefined) return reason;
+  for (const { doc } of await ordersSince(parts, asker, ageMs, { deviceId })) {
+    const operation = splitMembers(doc);
+    if (hasKey(operation, connectionKey)) return failureOf(operation, connectionKey);
   }
   return undefined;
 }
 
+const hasKey = (operation: Members, connectionKey: string): boolean =>
+  connectOrderOf(operation.get(CONNECT_FRAGMENT))?.connectionKey === connectionKey;
+
 /** @param operation its members. @returns undefined unless it has the key and its device has set it FAILED. */
 export function failureOf(operation: Members, connectionKey: string): string | undefined {
   if (stringMember(operation, 'status') !== 'FAILED') return undefined;
-  if (connectOrderOf(operation.get(CONNECT_FRAGMENT))?.connectionKey !== connectionKey) return undefined;
+  if (!hasKey(operation, connectionKey)) return undefined;
   return stringMember(operation, 'failureReason') ?? 'no reason given';
 }
 
@@ -174,7 +177,7 @@ async function ordersSince(
   parts: OrderParts,
   { tenantNumber: tenant, userName: user }: QueryUser,
   ageMs: number,
-  more: { readonly deviceId?: string; readonly status?: readonly string[] } = {},
+  more: { readonly deviceId?: string } = {},
 ): Promise<readonly DocumentRow[]> {
   // Queries wait in the turn of the user who asks.
   const history: HistoryReader = {

@@ -48,6 +48,8 @@ const DROPPED_MAX = 1_000;
 
 /** Models of which the files are remembered that they use. */
 const FILES_KNOWN_MAX = 256;
+/** A node of a cluster may miss what it is told of a change: it looks again after this. */
+const FILES_KNOWN_MS = 10_000;
 
 /** Of a model from its activation on. */
 export const predictionKey = (tenant: number, { blob, activatedAt = 0 }: StoredModel): string =>
@@ -60,7 +62,10 @@ export class ModelRuns {
   /** By their keys: a batch or a record that waits has them still. */
   readonly #dropped = new LRUCache<string, true>(upTo(DROPPED_MAX));
   /** By tenant and content of the model, until a resource of the tenant changes. */
-  readonly #files = new LRUCache<string, Promise<readonly UsedResource[]>>(upTo(FILES_KNOWN_MAX));
+  readonly #files = new LRUCache<string, Promise<readonly UsedResource[]>>({
+    ...upTo(FILES_KNOWN_MAX),
+    ttl: FILES_KNOWN_MS,
+  });
 
   constructor(options: ModelRunsOptions) {
     this.#options = options;

@@ -22,8 +22,8 @@ const command = (tenant = 7): JournalCommand => ({ tenant, seq: 1, shard: 0, rec
 const event = (source: number, tenant = 7): HistoryRow =>
   entityRow(command(tenant), 'events', { id: '1', source, members: new Map() });
 const object = (): HistoryRow => managedObjectRow(command(), '1', new Map(), []);
-const deletion = (kind: CommandKind, tenant = 7): Buffer =>
-  encodeCommand({ kind, tenant, key: 'tenant', mode: PROCESSING_MODE.PERSISTENT, receivedAt: 0, body: {} });
+const deletion = (kind: CommandKind, body: object = {}, tenant = 7): Buffer =>
+  encodeCommand({ kind, tenant, key: 'tenant', mode: PROCESSING_MODE.PERSISTENT, receivedAt: 0, body });
 
 /** @returns whether it was asked for. */
 async function isAsked(known: RecentAnswers, statement: HistoryStatement, bytes = 0): Promise<boolean> {
@@ -67,10 +67,15 @@ t.test('an answer is known until a row is decided of what it is about', async (t
 });
 
 t.test('deletions that come end the answers of their tenant: who asks behind them waits', async (t) => {
-  for (const kind of [COMMAND.DATA_DELETE, COMMAND.SOURCE_DELETE]) {
+  for (const [kind, body] of [
+    [COMMAND.DATA_DELETE, { table: 'events', filter: {} }],
+    [COMMAND.SOURCE_DELETE, { source: '5' }],
+  ] as const) {
     const known = new RecentAnswers();
     for (const statement of [about(), about(5), about(5, ['events'], 8)]) await isAsked(known, statement);
-    known.take(deletion(kind), []);
+    known.take(deletion(COMMAND.DATA_DELETE, { table: 'measurements', filter: { id: '1' } }), []);
+    t.equal(await isAsked(known, about()), false, 'measurements are not kept here');
+    known.take(deletion(kind, body), []);
     t.equal(await isAsked(known, about()), true);
     t.equal(await isAsked(known, about(5)), true);
     t.equal(await isAsked(known, about(5, ['events'], 8)), false);
@@ -131,4 +136,12 @@ t.test('memory is bounded: what was asked for longest ago goes', async (t) => {
     Array.from({ length: 101 }, (_, source) => event(source)),
   );
   t.equal(known.bytes, 0);
+});
+
+t.test('a tenant that asks for ever other lists pushes out its own', async (t) => {
+  const known = new RecentAnswers(10_000);
+  await isAsked(known, about(1, ['events'], 8));
+  for (let source = 1; source <= 100; source += 1) await isAsked(known, about(source));
+  t.ok(known.bytes <= 10_000);
+  t.equal(await isAsked(known, about(1, ['events'], 8)), false);
 });

@@ -21,6 +21,7 @@ import {
 } from '../../web/core/url-state.ts';
 import { clientCodeOf, curlOf } from '../../web/parts/copy.tsx';
 import { jsonFault, prettyJson } from '../../web/parts/json.tsx';
+import { hasGone } from '../../web/parts/list.ts';
 import { completions } from '../../web/parts/query-field.tsx';
 import { snippetOf } from '../../web/screens/devices/add/snippets.ts';
 
@@ -179,4 +180,19 @@ t.test('MQTT packets of a page that plays a device', async (t) => {
   );
   t.equal(hex(publishPacket('s/us', 'ä', 258)), '320a0004732f75730102c3a4');
   t.equal(hex(publishPacket('t', 'x'.repeat(200), 1)).slice(0, 6), '32cd01', 'a length of two bytes');
+});
+
+t.test('a row that was deleted is told from one that new ones push off the page', async (t) => {
+  const keys = (text: string): string[] => text.split('');
+  for (const [before, now, gone] of [
+    ['abc', 'abc', false],
+    ['abc', 'xab', false],
+    ['abc', 'xyz', false],
+    ['abc', 'axb', false],
+    ['abc', 'acd', true],
+    ['abc', 'abd', true],
+    ['abc', 'ab', true],
+    ['abc', 'xac', true],
+  ] as const)
+    t.equal(hasGone(keys(before), keys(now)), gone, `${before} ${now}`);
 });

@@ -38,6 +38,20 @@ export interface ListOptions<Row> {
   readonly inputs: readonly unknown[];
 }
 
+/**
+ * Whether a row of a page is gone, and not only pushed off its end by new ones: then others moved up behind it.
+ * @param before keys of the page. @param now those of the same page later.
+ */
+export function hasGone(before: readonly string[], now: readonly string[]): boolean {
+  const [old, present] = [new Set(before), new Set(now)];
+  const missing = before.filter((key) => !present.has(key)).length;
+  if (missing === 0) return false;
+  const isPushed = now.filter((key) => !old.has(key)).length >= missing;
+  const isOffTheEnd = before.slice(before.length - missing).every((key) => !present.has(key));
+  const isEndKnown = missing === before.length || old.has(now.at(-1) ?? '');
+  return !isPushed || !isOffTheEnd || !isEndKnown;
+}
+
 export function useList<Row>({ load, count, keyOf, page, inputs }: ListOptions<Row>): List<Row> {
   const rows = useLoaded((signal) => load(page, signal), [page, ...inputs]);
   const isFirstThere = rows.data !== undefined || rows.error !== undefined;
@@ -54,10 +68,17 @@ export function useList<Row>({ load, count, keyOf, page, inputs }: ListOptions<R
       setNewKeys((before) => (before.size >= PAGE_SIZE * 100 ? before : new Set(before).add(key)));
     else rows.patch((before) => before.map((one) => (keyOf(one) === key ? row : one)));
   };
-  const [round, setRound] = useState(0);
-  const seen = useLoaded(round === 0 ? undefined : (signal) => load(page, signal), [round, page, ...inputs]);
+  // Which page is looked at: one of other inputs is not, until it is asked for.
+  const [lookedAt, setLookedAt] = useState<readonly unknown[] | undefined>();
+  const here = [page, ...inputs];
+  const isHere = lookedAt?.every((value, index) => Object.is(value, here[index])) === true;
+  const seen = useLoaded(isHere ? (signal) => load(page, signal) : undefined, here);
   useEffect(() => {
-    if (!seen.isLoading) for (const row of seen.data ?? []) take(keyOf(row), row, page === 1);
+    if (!isHere || seen.isLoading || seen.data === undefined || rows.isLoading) return;
+    if (hasGone((rows.data ?? []).map(keyOf), seen.data.map(keyOf))) {
+      setNewKeys(new Set());
+      rows.patch(() => seen.data ?? []);
+    } else for (const row of seen.data) take(keyOf(row), row, page === 1);
   }, [seen.data]);
   const reload = (): void => {
     setNewKeys(new Set());
@@ -73,6 +94,9 @@ export function useList<Row>({ load, count, keyOf, page, inputs }: ListOptions<R
     changedCount: 0,
     showNew: reload,
     take,
-    look: () => setRound((before) => before + 1),
+    look: () => {
+      if (isHere) seen.reload();
+      else setLookedAt(here);
+    },
   };
 }

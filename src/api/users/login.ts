@@ -139,9 +139,11 @@ async function accessToken(request: ApiRequest): Promise<Answer> {
  */
 async function logout(request: ApiRequest): Promise<Answer> {
   const { principal, platform, query } = request;
-  if (principal !== ANONYMOUS && query.isTrue('everywhere')) {
+  if (query.isTrue('everywhere')) {
+    // A cookie that has ended says nothing of whose other sessions are meant.
+    if (principal === ANONYMOUS) throw new PlatformError('security/unauthorized');
     const { userName } = principal;
-    await request.command(COMMAND.USER_PUT, TENANT_KEY, { userName, endsTokens: true, mustExist: true });
+    await request.command(COMMAND.USER_PUT, TENANT_KEY, { userName, endsTokens: true, mustExist: true, by: userName });
   } else if (principal !== ANONYMOUS) await platform.accounts.tokens.revoke(principal);
   const gone = `=; Path=/; Max-Age=0; SameSite=Lax${isSecure(request) ? '; Secure' : ''}`;
   return {

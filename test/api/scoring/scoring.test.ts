@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
 import { VERSION } from '../../../src/config/project.ts';
+import type { Command } from '../../../src/model/commands/command.ts';
+import { COMMAND } from '../../../src/model/commands/kinds.ts';
+import type { RecordsChange } from '../../../src/model/commands/records.ts';
 import { Scoring, type ScoringOptions } from '../../../src/scoring/scoring.ts';
 import { unpacked } from '../../../src/scoring-workers/content/unpacked.ts';
 import { brokenPmml, lagPmml, linePmml, treePmml } from '../../helpers/scoring/pmml.ts';
@@ -33,6 +36,17 @@ const options: ScoringOptions = {
 const scoring = new Scoring(options);
 t.teardown(() => scoring.stop());
 Object.assign(platform, { scoring });
+for (const commands of [platform.commands, platform.freeing]) {
+  const { request } = commands;
+  Object.assign(commands, {
+    request: async (command: Command) => {
+      const answer = await request(command);
+      if (command.kind === COMMAND.RECORDS_CHANGE)
+        scoring.recordsChanged(command.tenant, (command.body as RecordsChange).changes);
+      return answer;
+    },
+  });
+}
 
 interface Sent {
   readonly status: number;
@@ -407,7 +421,7 @@ t.test('functions in JavaScript, and several lookup tables', async (t) => {
   await send('PUT', '/model/uses/activate');
   t.match(
     await send('GET', '/apply/uses?record={"x":1}'),
-    errorOf(400, /Model 'uses' cannot be used: 'function' is 'geo:half'/),
+    errorOf(400, /Model 'uses' cannot be used: no resource file has the function 'geo:half'/),
   );
   for (const name of ['uses', 'faulty']) await send('DELETE', `/model/${name}`);
   await send('DELETE', '/resources');

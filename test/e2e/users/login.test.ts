@@ -586,6 +586,7 @@ t.test('a user ends all sessions at once', async (t) => {
   for (const session of [{ ...here }, { ...there }, bearer(jwt)])
     await eventually('the session ends', async () => (await status(CURRENT, session)) === 401);
   t.equal(await status(CURRENT, bearer(await token('everywhere'))), 200, 'a new login is one');
+  t.equal(await status('/user/logout?everywhere=true', { ...here }, 'POST'), 401, 'an ended one ends no others');
 });
 
 t.test('tokens and their ends outlive a restart', async (t) => {

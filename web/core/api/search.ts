@@ -1,7 +1,7 @@
 /** A search while a person types: what is found for an earlier text is shown meanwhile, but Enter waits for the answer. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { ApiError } from './error.ts';
-import { useLoaded } from './request.ts';
+import { type ApiError, isAborted } from './error.ts';
+import { asApiError, useLoaded } from './request.ts';
 
 const PAUSE_MS = 80;
 
@@ -25,15 +25,21 @@ export function useSearch<Found>(
   const [asked, setAsked] = useState('');
   const [isWanted, setWanted] = useState(false);
   const text = typed.trim();
+  // What failed is the answer to its text alone.
+  const outcomeOf = async (asked: string, signal: AbortSignal) => {
+    try {
+      return { asked, found: await find(asked, signal), error: undefined };
+    } catch (error) {
+      if (isAborted(error)) throw error;
+      return { asked, found: undefined, error: asApiError(error) };
+    }
+  };
   useEffect(() => {
     const timer = setTimeout(() => setAsked(text), PAUSE_MS);
     return () => clearTimeout(timer);
   }, [text]);
-  const { data, error } = useLoaded(
-    asked === '' ? undefined : async (signal) => ({ asked, found: await find(asked, signal) }),
-    [asked],
-  );
-  const isPending = text !== '' && data?.asked !== text && (asked !== text || error === undefined);
+  const { data } = useLoaded(asked === '' ? undefined : (signal) => outcomeOf(asked, signal), [asked]);
+  const isPending = text !== '' && data?.asked !== text;
   const latest = useRef(onFirst);
   latest.current = onFirst;
   useEffect(() => {
@@ -48,7 +54,7 @@ export function useSearch<Found>(
       setTyped(next);
     },
     found: text === '' ? undefined : data?.found,
-    error,
+    error: data?.error,
     isPending,
     takeFirst: () => setWanted(true),
   };

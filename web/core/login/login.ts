@@ -142,15 +142,12 @@ export async function startSession(): Promise<void> {
   if (user.peek() === undefined) take(loaded as unknown as CurrentUser, own as CurrentTenant);
 }
 
-/**
- * Ends the session, here and in other tabs, which share its cookie. @param isEverywhere all of the user.
- * @throws ApiError.
- */
-export async function logOut(isEverywhere = false): Promise<void> {
+/** Ends the session, here and in other tabs, which share its cookie. @throws ApiError. */
+export async function logOut(): Promise<void> {
   const headers = sessionHeaders();
   // First: whatever the server says, this tab is logged out.
   forgetBasic();
-  await plainRequest(`/user/logout${isEverywhere ? '?everywhere=true' : ''}`, { method: 'POST', headers });
+  await plainRequest('/user/logout', { method: 'POST', headers });
   isLoginAsked.value = true;
   location.reload();
 }

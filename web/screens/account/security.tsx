@@ -2,6 +2,7 @@
 import { LogOut } from 'lucide';
 import { useState } from 'preact/hooks';
 import { useAction, useLoaded } from '../../core/api/request.ts';
+import { sendRaw } from '../../core/api/send.ts';
 import { logOut } from '../../core/login/login.ts';
 import { notify } from '../../core/notices.ts';
 import { common } from '../../core/text/common.ts';
@@ -79,6 +80,12 @@ export function Codes() {
   );
 }
 
+async function logOutEverywhere(): Promise<void> {
+  // A session that has ended logs in first.
+  await sendRaw('/user/logout?everywhere=true', { method: 'POST' });
+  await logOut();
+}
+
 export function Sessions() {
   const words = accountWords();
   const [isAsked, setAsked] = useState(false);
@@ -91,7 +98,7 @@ export function Sessions() {
         <Confirm
           title={words.logOutEverywhere}
           action={common().logOut}
-          run={() => logOut(true)}
+          run={logOutEverywhere}
           onClose={() => setAsked(false)}
         >
           <p>{words.logOutText}</p>
