@@ -4,7 +4,7 @@ import { setPreferences, preferencesOf, preferences } from '../preferences.ts';
 import { serverUrl } from '../places.ts';
 import { api, got } from '../api/api.ts';
 import { ApiError, refusalOf } from '../api/error.ts';
-import { contentOf } from '../api/send.ts';
+import { contentOf, sendRaw } from '../api/send.ts';
 import {
   forgetBasic,
   isLoginAsked,
@@ -148,6 +148,17 @@ export async function logOut(): Promise<void> {
   // First: whatever the server says, this tab is logged out.
   forgetBasic();
   await plainRequest('/user/logout', { method: 'POST', headers });
+  askAnew();
+}
+
+/** Ends all sessions of the user; where this one has ended, the person logs in first. @throws ApiError. */
+export async function logOutEverywhere(): Promise<void> {
+  await sendRaw('/user/logout?everywhere=true', { method: 'POST' });
+  forgetBasic();
+  askAnew();
+}
+
+function askAnew(): void {
   isLoginAsked.value = true;
   location.reload();
 }

@@ -2,8 +2,7 @@
 import { LogOut } from 'lucide';
 import { useState } from 'preact/hooks';
 import { useAction, useLoaded } from '../../core/api/request.ts';
-import { sendRaw } from '../../core/api/send.ts';
-import { logOut } from '../../core/login/login.ts';
+import { logOutEverywhere } from '../../core/login/login.ts';
 import { notify } from '../../core/notices.ts';
 import { common } from '../../core/text/common.ts';
 import { Button } from '../../parts/button.tsx';
@@ -78,12 +77,6 @@ export function Codes() {
       {secret && <SetUp secret={secret} onDone={activity.reload} onClose={() => setSecret(undefined)} />}
     </Section>
   );
-}
-
-async function logOutEverywhere(): Promise<void> {
-  // A session that has ended logs in first.
-  await sendRaw('/user/logout?everywhere=true', { method: 'POST' });
-  await logOut();
 }
 
 export function Sessions() {
