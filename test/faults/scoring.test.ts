@@ -138,8 +138,11 @@ t.test('uploads, jobs and trainings', async (t) => {
   t.equal(new Set(seconds).size, seconds.length, 'none ran twice');
   const failed = runs.filter(({ jobExecutionStatus }) => jobExecutionStatus === 'Failure');
   t.ok(failed.length <= KILLS, `${failed.length} runs were under way at a kill`);
-  for (const { jobExecutionStatusMessage } of failed)
-    t.same(jobExecutionStatusMessage, ['The server ended while the job was running.']);
+  for (const { jobExecutionStatusMessage } of failed) {
+    // A run that a slow machine begins late says which times it left out, too.
+    const texts = jobExecutionStatusMessage.filter((text) => !/ left out, from /.test(text));
+    t.same(texts, ['The server ended while the job was running.']);
+  }
   const done = runs.find(({ jobExecutionStatus }) => jobExecutionStatus === 'Success');
   const found = await read<{ inferenceCollection: { deviceId: string }[] }>(
     `${SCORING}/job/${jobId}/history/${done?.jobExecutionNumber}/inferences`,
