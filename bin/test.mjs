@@ -104,8 +104,8 @@ const HOST_STOP_MS = 60_000;
 
 /** Of test/faults what every commit runs: the others, and the files of the cluster, take turns. */
 const EVERY_TIME_FAULTS = new Set(['kill-server', 'power-cut'].map((name) => `test/faults/${name}.test.ts`));
-/** Files of a minute of CPU time: every other commit, the first and the third in turns 0 and 2, the second in 1 and 3. */
-const HALF_FILES = ['guide/guide', 'web/screens', 'cli/backup'].map((name) => `test/${name}.test.ts`);
+/** Long files: every other commit, the first and the third in turns 0 and 2, the others in 1 and 3. */
+const HALF_FILES = ['guide/guide', 'web/screens', 'cli/backup', 'web/walk'].map((name) => `test/${name}.test.ts`);
 /** Beside them, files that take 10 to 35 s of CPU time, of parts that seldom change. */
 const COSTLY_FILES = new Set(
   [
