@@ -7,6 +7,8 @@ const RETRY_MS_MAX = 30_000;
 const HELD_MS = 30_000;
 /** Without an answer for this time the connection counts as lost. */
 const SILENT_MS = 2 * HELD_MS;
+/** Code of a close: the server does not take these credentials. */
+const POLICY = 1008;
 
 interface Message {
   readonly channel: string;
@@ -56,6 +58,7 @@ export class Refused extends Error {}
 class Session {
   clientId: string | undefined;
   wasSubscribed = false;
+  #wasAnswered = false;
   readonly #options: BayeuxOptions;
   readonly #signal: AbortSignal;
   #socket: WebSocket | undefined;
@@ -92,7 +95,13 @@ class Session {
       }
     });
     socket.on('error', (error) => this.#end(error));
-    socket.on('close', (code) => this.#end(new Error(`the connection was closed (${code})`)));
+    socket.on('close', (code, reason) =>
+      this.#end(
+        code === POLICY && !this.#wasAnswered
+          ? new Refused(`the server refuses the connection: ${String(reason) || code}`)
+          : new Error(`the connection was closed (${code}${reason.length === 0 ? '' : `, ${String(reason)}`})`),
+      ),
+    );
     const reason = await ended;
     clearTimeout(this.#silence);
     this.#signal.removeEventListener('abort', abort);
@@ -112,6 +121,7 @@ class Session {
   }
 
   #receive(messages: readonly Message[]): void {
+    this.#wasAnswered = true;
     this.#restartClock();
     for (const message of messages) {
       const { channel, successful, error = 'no reason given' } = message;
@@ -125,8 +135,9 @@ class Session {
       } else if (channel === '/meta/connect') {
         if (successful === true) this.#connect();
         else {
-          // The server has forgotten the session: another one.
+          // The server has forgotten the session and its subscriptions: another one.
           this.clientId = undefined;
+          this.wasSubscribed = false;
           this.#begin();
         }
       } else if (!channel.startsWith('/meta/')) this.#deliver(message);

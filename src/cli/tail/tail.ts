@@ -11,6 +11,8 @@ import type { Kind, TailOptions } from './settings.ts';
 /** Runs until SIGINT or SIGTERM, until `--count` messages, or until the reader of the output ends. */
 export async function tail(options: TailOptions): Promise<number> {
   const api = await RemoteApi.connect(options);
+  // A password that is wrong, or a server that does not answer, is told at once: only what is lost later is tried again.
+  await api.request('GET', '/user/currentUser');
   const id = options.device === undefined ? '*' : await objectIdOf(api, options.device);
   const kinds = [...new Set(options.kind.split(',') as Kind[])];
   const ending = new AbortController();
