@@ -7,6 +7,7 @@ import {
   copySynchronised,
   isEmptyOrAbsent,
   makeBackup,
+  MANIFEST_NAME,
   sealDirectory,
   VOLATILE_NAMES,
 } from '../operate/backup/files.ts';
@@ -37,6 +38,10 @@ export async function backup(options: BackupOptions, target: string, version: st
   if (answer) {
     if (!answer.ok)
       throw new CommandError(`the running server could not make the backup: ${answer.error ?? 'it gave no reason'}`);
+    if (!existsSync(join(to, MANIFEST_NAME)))
+      throw new CommandError(
+        `the running server made the backup, and ${to} does not have it: the server sees another ${to}, as with PrivateTmp of systemd or in a container; take a directory that both see`,
+      );
     process.stderr.write(`the running server made the backup in ${to}\n`);
   } else {
     const holder = lockHolder(data);

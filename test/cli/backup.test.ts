@@ -16,6 +16,8 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { open } from 'lmdb';
 import t from 'tap';
+import { backup } from '../../src/cli/backup.ts';
+import type { BackupOptions } from '../../src/cli/backup-settings.ts';
 import { copyDirectory, verifyManifest, writeManifest } from '../../src/operate/backup/files.ts';
 import { lockHolder } from '../../src/operate/control.ts';
 import { RESTORE_NAMES, checkBackup, finishRestore, stageRestore } from '../../src/operate/backup/restore-files.ts';
@@ -180,12 +182,17 @@ t.test('backup refuses', async (t) => {
 
 t.test('a running server is asked', async (t) => {
   const data = scratchDirectory(t);
+  const to = join(scratchDirectory(t), 'copy');
   const requests: string[] = [];
-  let answer = '{"ok":true}';
+  let [answer, isPrivate] = ['{"ok":true}', true];
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
     socket.on('data', (chunk) => {
       requests.push(chunk.toString());
+      if (!isPrivate) {
+        mkdirSync(to);
+        writeFileSync(join(to, 'backup.json'), '{}');
+      }
       socket.write(`${answer}\n`);
     });
   });
@@ -193,9 +200,14 @@ t.test('a running server is asked', async (t) => {
     server.listen(join(data, 'control.sock'), done);
   });
   t.teardown(() => server.close());
-  const to = join(scratchDirectory(t), 'copy');
+  await t.rejects(backup({ data, config: undefined } as BackupOptions, to, '1.0.0'), {
+    message: /the server sees another .*PrivateTmp/,
+  });
+  isPrivate = false;
   t.equal((await millrace(['backup', '--data', data, to])).code, 0);
-  t.same(JSON.parse(requests[0]), { command: 'backup', to });
+  t.same(JSON.parse(requests[1]), { command: 'backup', to });
+  isPrivate = true;
+  rmSync(to, { recursive: true });
   answer = '{"ok":false,"error":"the disk is full"}';
   const failed = await millrace(['backup', '--data', data, to]);
   t.equal(failed.code, 1);
