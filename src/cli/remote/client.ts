@@ -37,6 +37,10 @@ export class RemoteApi {
       return new RemoteApi(url ?? URL_DEFAULT, `Basic ${basic}`, password);
     }
     const answer = await askLocal(options, { command: 'access', tenant, user });
+    if (url !== undefined && !isLocal(url, [answer['url'], answer['baseUrl']]))
+      throw new CommandError(
+        `${url} is not an address of the server on ${resolve(options.data)}, whose token it would get; give --password, or leave --url and MILLRACE_URL out`,
+      );
     return new RemoteApi(url ?? String(answer['url']), `Bearer ${String(answer['token'])}`, undefined);
   }
 
@@ -91,6 +95,13 @@ export class RemoteApi {
     throw new CommandError(`the list ${path} has more than ${PAGES_MAX * PAGE_SIZE} entries`);
   }
 }
+
+/** Whether the URL reaches this machine, or the server whose own URLs these are: another one is not shown a token. */
+function isLocal(url: string, own: readonly unknown[]): boolean {
+  const { hostname } = new URL(url);
+  return LOOPBACK.test(hostname) || own.some((one) => typeof one === 'string' && new URL(one).hostname === hostname);
+}
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 

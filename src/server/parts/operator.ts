@@ -43,7 +43,11 @@ export function operatorDoors(core: ServerCore, httpUrl: () => string): Operator
       ['state', () => Promise.resolve({ run })],
       [
         'access',
-        async ({ tenant, user }) => ({ url: httpUrl(), ...(await accessOf(core, String(tenant), String(user))) }),
+        async ({ tenant, user }) => ({
+          url: httpUrl(),
+          baseUrl: core.config.baseUrl,
+          ...(await accessOf(core, String(tenant), String(user))),
+        }),
       ],
       [
         'password',
