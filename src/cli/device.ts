@@ -18,6 +18,8 @@ const PASSWORD_SETTINGS = [...REMOTE_SETTINGS, NEW_PASSWORD] as const satisfies 
 const SERIAL = [['serial', 'the serial number of the device, its client id of MQTT']] as const;
 
 const userOf = (serial: string): string => `device_${serial}`;
+const userPath = ({ tenant }: RemoteOptions, user: string): string =>
+  `/user/${encodeURIComponent(tenant)}/users/${encodeURIComponent(user)}`;
 
 async function list(options: RemoteOptions): Promise<number> {
   const api = await RemoteApi.connect(options);
@@ -39,9 +41,14 @@ async function list(options: RemoteOptions): Promise<number> {
   return EXIT_OK;
 }
 
-/** Registers the device as a file of one line does; a device that is there gets a new password. */
+/** Registers the device as a file of one line does. @throws CommandError where it has a user: its password would end. */
 async function create(options: SettingValues<typeof CREATE_SETTINGS>, serial: string): Promise<number> {
   const api = await RemoteApi.connect(options);
+  const userName = userOf(serial);
+  if ((await api.find(userPath(options, userName))) !== undefined)
+    throw new CommandError(
+      `the device ${serial} has the user ${options.tenant}/${userName} already; millrace device password ${quoted(serial)} gives it a new password`,
+    );
   const password = options.newPassword ?? generatePassword();
   const columns = {
     ID: serial,
@@ -59,7 +66,7 @@ async function create(options: SettingValues<typeof CREATE_SETTINGS>, serial: st
   const failure = made.failedCreationList?.[0]?.failureReason as string | undefined;
   if (failure !== undefined) throw new CommandError(`the device could not be registered: ${failure}`);
   const { managedObject } = await api.request('GET', externalIdPath(serial));
-  const login = `${options.tenant}/${userOf(serial)}`;
+  const login = `${options.tenant}/${userName}`;
   const ports = (await api.find('/millrace/about'))?.ports ?? {};
   const { hostname } = new URL(api.url);
   printRecord(
@@ -91,9 +98,7 @@ async function setPassword(options: SettingValues<typeof PASSWORD_SETTINGS>, ser
   const api = await RemoteApi.connect(options);
   const password = options.newPassword ?? generatePassword();
   const user = userOf(serial);
-  await api.request('PUT', `/user/${encodeURIComponent(options.tenant)}/users/${encodeURIComponent(user)}`, {
-    password,
-  });
+  await api.request('PUT', userPath(options, user), { password });
   printRecord(
     { serial, user: `${options.tenant}/${user}`, ...(options.newPassword === undefined ? { password } : {}) },
     options.json,
