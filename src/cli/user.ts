@@ -1,6 +1,6 @@
 /** `millrace user list | create | password | delete`: the users of a tenant. */
 import type { Setting, SettingValues } from '../config/settings.ts';
-import { EXIT_OK } from '../operate/exit-codes.ts';
+import { CommandError, EXIT_OK } from '../operate/exit-codes.ts';
 import { read } from './command.ts';
 import type { CommandEntry } from './command.ts';
 import { RemoteApi, askLocal, generatePassword, usesControl } from './remote/client.ts';
@@ -59,8 +59,14 @@ async function create(options: SettingValues<typeof CREATE_SETTINGS>, userName: 
     password,
     ...(email === undefined ? {} : { email }),
   });
-  for (const id of ids) await api.request('POST', `${groupsPath}/groups/${id}/users`, { user: { self: user.self } });
+  // Before the groups: one that is refused does not take the password along.
   printRecord({ user: userName, ...(options.newPassword === undefined ? { password } : {}) }, options.json);
+  for (const [index, id] of ids.entries())
+    await api
+      .request('POST', `${groupsPath}/groups/${id}/users`, { user: { self: user.self } })
+      .catch((error: Error) => {
+        throw new CommandError(`the user ${userName} is made and does not join ${names[index]}: ${error.message}`);
+      });
   if (names.length === 0) say(`${userName} has no rights yet; --groups admins, or a group of your own, gives some`);
   return EXIT_OK;
 }

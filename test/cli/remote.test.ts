@@ -10,6 +10,7 @@ import type { CommandEntry } from '../../src/cli/command.ts';
 import { DEVICE_COMMANDS } from '../../src/cli/device.ts';
 import { RemoteApi } from '../../src/cli/remote/client.ts';
 import { REMOTE_SETTINGS } from '../../src/cli/remote/settings.ts';
+import { USER_COMMANDS } from '../../src/cli/user.ts';
 import { scratchDirectory } from '../helpers/until.ts';
 
 type Answers = Readonly<Record<string, readonly [status: number, body: object]>>;
@@ -70,4 +71,21 @@ t.test('device create leaves the password of a device alone', async (t) => {
     message: /has the user t1\/device_kiln-7 already; millrace device password kiln-7 gives/,
   });
   t.equal(requests.length, 1);
+});
+
+t.test('user create shows the password also when a group is refused', async (t) => {
+  const { url } = await startApi(t, {
+    'GET /user/t1/groupByName/admins': [200, { id: 2 }],
+    'POST /user/t1/users': [201, { self: 'ada' }],
+    'POST /user/t1/groups/2/users': [403, { message: 'Access is denied' }],
+  });
+  const written = t.capture(process.stdout, 'write');
+  const created = run(USER_COMMANDS, 'user create', url, { groups: 'admins', json: true }, 'ada');
+  const error = await created.then(
+    () => undefined,
+    (reason: Error) => reason.message,
+  );
+  written.restore();
+  t.match(error, /^the user ada is made and does not join admins: .* 403 Access is denied$/);
+  t.match(JSON.parse(String(written.args()[0][0])), { user: 'ada', password: /^.{20}$/ });
 });
