@@ -1,11 +1,14 @@
 /** `millrace serve`: starts the server, shows where it is, stops it on a signal. */
 import { AssertionError } from 'node:assert';
+import { join } from 'node:path';
 import { changedConfig, type Config, type LoadedConfig } from '../config/config.ts';
+import { PROJECT_FOLDER } from '../config/project.ts';
 import type { Log } from '../ports/log.ts';
 import type { RunningServer } from '../server/start.ts';
 import { PRIVATE_UMASK } from '../operate/data-directory.ts';
 import { EXIT_FAILED, EXIT_OK } from '../operate/exit-codes.ts';
 import { createLog, type ProcessLog } from './log.ts';
+import { TENANT_DEFAULT } from './remote/settings.ts';
 
 /** `startServer` of src/server/start.ts; tests pass a stand-in. */
 export type StartServer = (config: Config, log: Log) => Promise<RunningServer>;
@@ -214,7 +217,10 @@ function passwordWords(config: Config, server: RunningServer): string {
   if (server.generatedPassword !== undefined) return `${server.generatedPassword}  (generated, shown only now)`;
   if (server.replacedPassword === true) return '(the new one of the configuration is in force)';
   if (server.firstStart) return '(as given by the configuration)';
-  return `(unchanged; forgotten? millrace user password ${quoted(config.adminUser)} --data ${quoted(config.data)}, or start with another --admin-password)`;
+  const words = ['node', join(PROJECT_FOLDER, 'bin', 'millrace.mjs'), 'user', 'password', config.adminUser];
+  if (config.tenant !== TENANT_DEFAULT) words.push('--tenant', config.tenant);
+  words.push('--data', config.data);
+  return `(unchanged; forgotten? ${words.map(quoted).join(' ')}, or start with another --admin-password)`;
 }
 
 /** For a POSIX shell: as it is when nothing in it is special, else in single quotes. */

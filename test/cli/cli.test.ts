@@ -249,7 +249,7 @@ t.test('the screen', async (t) => {
   const later = screen(config, server);
   t.match(
     later,
-    /password {7}\(unchanged; forgotten\? millrace user password admin --data \.\/data, or start with another --admin-password/,
+    /password {7}\(unchanged; forgotten\? node \S+\/bin\/millrace\.mjs user password admin --tenant acme --data \.\/data, or start with another --admin-password/,
     'what to do without it',
   );
   t.match(screen(config, { ...server, replacedPassword: true }), 'the new one of the configuration is in force');

@@ -1,6 +1,7 @@
 /** The flags that every command has which talks to a server: where it is and who asks. */
 import type { Setting, SettingValues } from '../../config/settings.ts';
 
+export const TENANT_DEFAULT = 't1';
 export const PASSWORD_VARIABLE = 'MILLRACE_ADMIN_PASSWORD';
 /** Of the user who manages tenants. */
 export const MANAGEMENT_PASSWORD_VARIABLE = 'MILLRACE_MANAGEMENT_PASSWORD';
@@ -17,7 +18,7 @@ export const REMOTE_SETTINGS = [
   {
     name: 'tenant',
     type: 'text',
-    default: 't1',
+    default: TENANT_DEFAULT,
     maximum: 32,
     file: false,
     description: 'Tenant that is logged in to.',
