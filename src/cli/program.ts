@@ -97,8 +97,7 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
     .description(PURPOSE)
     .version(VERSION)
     .exitOverride()
-    .configureHelp({ formatHelp: overview })
-    .addHelpCommand(true);
+    .configureHelp({ formatHelp: overview });
   for (const entry of COMMANDS)
     parentOf(entry, program).addCommand(
       commandOf(entry, (result) => {
@@ -106,7 +105,8 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
       }),
     );
   try {
-    await program.parseAsync([...argv], { from: 'user' });
+    // Of commander's own command for help a group like `device` would take one word.
+    await program.parseAsync(argv[0] === 'help' ? [...argv.slice(1), '--help'] : [...argv], { from: 'user' });
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_OK : EXIT_USAGE;

@@ -113,6 +113,7 @@ t.test('help is made from the schema', async (t) => {
   t.match(result.stdout, /default 16 MiB/);
   const overview = await millrace(['--help']);
   for (const name of ['serve', 'simulate', 'doctor', 'backup', 'restore']) t.ok(overview.stdout.includes(name), name);
+  t.equal((await millrace(['help', 'device', 'create'])).stdout, helpPages()['device create']);
   t.match((await millrace(['--version'])).stdout, /^\d+\.\d+\.\d+\n$/);
 });
 
