@@ -87,7 +87,9 @@ test('no answer names the software, and HTTP/1.0 is served or told the remedy', 
   if (engine === 'node') t.match(old, /^HTTP\/1.1 200 OK\r\n[^]*Connection: close\r\n/);
   else {
     t.match(old, /^HTTP\/1.1 505 [^]*\r\nContent-Type: application\/json\r\n\r\n/);
-    t.match(JSON.parse(old.slice(old.indexOf('\r\n\r\n'))), { message: /HTTP\/1.1.*proxy_http_version 1.1;/ });
+    t.match(JSON.parse(old.slice(old.indexOf('\r\n\r\n'))), {
+      message: /HTTP\/1.1.*proxy_http_version 1.1;.*--http-engine node/,
+    });
   }
   for (const text of [old, end, wrong, large]) t.notMatch(text, /uwebsockets|\r\nserver:/i);
 });

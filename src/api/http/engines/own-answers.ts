@@ -1,6 +1,6 @@
 /**
  * Answers that uWebSockets.js makes by itself, before any handler: in a copy of its binary each gets other words of the
- * same length. The new ones name no software, and the answer to HTTP/1.0 names the remedy. Pure: bytes in, bytes out.
+ * same length. The new ones name no software, and the answer to HTTP/1.0 names the remedies. Pure: bytes in, bytes out.
  */
 
 interface OwnAnswer {
@@ -17,8 +17,8 @@ const EMPTY = 'Content-Length: 0';
 const answers: readonly OwnAnswer[] = [
   {
     built: `HTTP/1.1 505 HTTP Version Not Supported\r\n${CLOSE}\r\n\r\n${signed('HTTP Version Not Supported', '<p>This server does not support HTTP/1.0.</p>')}`,
-    head: ['HTTP/1.1 505 HTTP Version', CLOSE, 'Content-Type: application/json'],
-    body: '{"error":"http/version","message":"Not a line of HTTP/1.1; nginx: proxy_http_version 1.1;"}',
+    head: ['HTTP/1.1 505 HTTP', CLOSE, 'Content-Type: application/json'],
+    body: '{"error":"http/version","message":"Not HTTP/1.1: nginx proxy_http_version 1.1; or --http-engine node"}',
   },
   {
     built: `HTTP/1.1 431 Request Header Fields Too Large\r\n${CLOSE}\r\n\r\n${signed('Request Header Fields Too Large')}`,
