@@ -25,6 +25,9 @@ const missingOf = (os, cpu) =>
     )
     .map(([path]) => path.slice('node_modules/'.length));
 
+/** Whether docs/guide/start.md ("Other platforms") says that the platform lacks this package: the history engine's. */
+const isKnownGap = (os, cpu, name) => name.startsWith('@chdb/lib-') && !(os === 'linux' && cpu === 'x64');
+
 const folder = mkdtempSync(join(tmpdir(), 'millrace-platforms-'));
 try {
   for (const name of ['package.json', 'package-lock.json', '.npmrc'])
@@ -36,7 +39,7 @@ try {
     const without = missingOf(os, cpu);
     const lack = without.length === 0 ? '' : `, without ${without.join(', ')}: a single node does not start there`;
     say(`${os} on ${cpu}: ${code === 0 ? `resolved${lack}` : `npm ended with ${code}`}`);
-    if (code !== 0 || without.length > 0) process.exitCode = 1;
+    if (code !== 0 || without.some((name) => !isKnownGap(os, cpu, name))) process.exitCode = 1;
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });
