@@ -61,12 +61,18 @@ t.test('a file is read as it was written, with members of other programs', async
     [FRAGMENT]: {
       requestTemplates: [
         { msgId: 1, method: 'POST', api: 'EVENT', mandatoryValues: { text: 'Hi' }, customValues: null },
+        { msgId: '2', method: 'PUT', api: 'ALARM', mandatoryValues: [{ path: '$.type', value: 'my_A' }] },
+        { msgId: '3', method: 'POST', api: 'INVENTORY', mandatoryValues: ['my_Serial'] },
       ],
     },
     __externalId: 'x',
   };
   t.match(collectionOf(named), {
-    requests: [{ msgId: '1', kind: 'POST EVENT', response: false, mandatoryValues: ['', 'Hi', ''] }],
+    requests: [
+      { msgId: '1', kind: 'POST EVENT', response: false, mandatoryValues: ['', 'Hi', ''] },
+      { msgId: '2', kind: 'PUT ALARM', mandatoryValues: ['my_A'] },
+      { msgId: '3', kind: 'POST INVENTORY', externalIdType: 'my_Serial', mandatoryValues: [] },
+    ],
     responses: [],
   });
   t.same(Object.keys(bodyOf(COLLECTION, { id: '7', [FRAGMENT]: {} })), ['name', FRAGMENT], 'a change leaves the rest');

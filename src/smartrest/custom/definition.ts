@@ -138,17 +138,20 @@ function requestOfObject(value: unknown, where: string): RequestDefinition {
   const text = (name: string): string => textOf(value, name, where);
   const method = oneOf(text('method'), METHODS, `${where}: the method`);
   const api = oneOf(text('api'), APIS, `${where}: the API`);
-  const names = mandatoryNames(method, api, where);
   const isFound = api === 'INVENTORY' && method !== 'POST';
+  const isNew = api === 'INVENTORY' && method === 'POST';
   const byId = isFound ? truth(text('byId'), `${where}: byId`) : undefined;
+  const names = isNew ? ['externalIdType'] : mandatoryNames(method, api, where);
+  const mandatoryValues = mandatoryOf(memberOf(value, 'mandatoryValues'), names, where);
+  const externalIdType = text('externalIdType') || (isNew ? mandatoryValues[0] : '');
   return {
     msgId: text('msgId'),
     method,
     api,
     response: text('response') === '' ? method === 'GET' : truth(text('response'), `${where}: response`),
     ...(byId === undefined ? {} : { byId }),
-    ...(api === 'INVENTORY' && byId !== true ? { externalIdType: text('externalIdType') } : {}),
-    mandatoryValues: mandatoryOf(memberOf(value, 'mandatoryValues'), names, where),
+    ...(api === 'INVENTORY' && byId !== true ? { externalIdType } : {}),
+    mandatoryValues: isNew ? [] : mandatoryValues,
     customValues: listOf(value, 'customValues', where).map((custom) => {
       if (!isJsonObject(custom)) throw new TemplateError(`${where}: a custom value is not an object`);
       return {
@@ -160,13 +163,16 @@ function requestOfObject(value: unknown, where: string): RequestDefinition {
   };
 }
 
-/** A list in the order of the names, or an object with them. */
+/** A list in the order of the names, or an object with them. An element may be an object with `value`. */
 function mandatoryOf(value: unknown, names: readonly string[], where: string): string[] {
   if (isJsonObject(value)) return names.map((name) => textOf(value, name, where));
   const list = toList(value);
   if (list.length > names.length)
     throw new TemplateError(`${where} has ${list.length} mandatory values; it takes ${names.join(', ') || 'none'}`);
-  return names.map((_, index) => scalarText(list[index], where, 'a mandatory value'));
+  return names.map((_, index) => {
+    const element = list[index];
+    return isJsonObject(element) ? textOf(element, 'value', where) : scalarText(element, where, 'a mandatory value');
+  });
 }
 
 function responseOfObject(value: unknown, where: string): ResponseDefinition {

@@ -236,6 +236,38 @@ t.test('collections as they are stored', async (t) => {
     t.throws(() => one(faulty), { code: 'smartrest/bad-collection' }, faulty.slice(0, 20));
 });
 
+t.test('a file whose mandatory values are objects', async (t) => {
+  const requestTemplates = [
+    {
+      msgId: '1',
+      method: 'POST',
+      api: 'EVENT',
+      mandatoryValues: [
+        { path: '$.type', type: 'STRING', value: 'my_E' },
+        { path: '$.text', type: 'STRING', value: null },
+        { path: '$.time', type: 'DATE' },
+      ],
+    },
+    ...[[{ path: 'externalIdType', value: 'my_Serial' }], ['my_Serial'], { externalIdType: 'my_Serial' }].map(
+      (mandatoryValues, index) => ({
+        msgId: `2${index}`,
+        method: 'POST',
+        api: 'INVENTORY',
+        externalIdType: '',
+        mandatoryValues,
+      }),
+    ),
+  ];
+  const collection = collectionOf(new Map([[PLATFORM, JSON.stringify({ requestTemplates })]]))!;
+  t.same(requestOf(collection, 'x', '1').read(['1', 'Hi'], NOW), {
+    kind: 'create',
+    area: 'events',
+    doc: '{"type":"my_E","text":"Hi","time":"2026-01-02T00:00:00.000Z"}',
+  });
+  for (const id of ['20', '21', '22'])
+    t.match(requestOf(collection, 'x', id).read([id, 'box'], NOW), { name: { type: 'my_Serial', externalId: 'box' } });
+});
+
 /** Pieces of templates and rows, put together at random. */
 const PIECES = [
   ...[

@@ -109,15 +109,18 @@ function requestOf(object: Json): RequestTemplate {
   const wanted = `${method} ${textOf(object['api'])}`;
   const kind = KINDS.find((one) => one === wanted) ?? KINDS[0];
   const mandatory = object['mandatoryValues'];
+  const mandatoryText = (name: string, index: number): string => {
+    const value = Array.isArray(mandatory) ? mandatory[index] : isObject(mandatory) ? mandatory[name] : '';
+    return textOf(isObject(value) ? value['value'] : value);
+  };
   return {
     msgId: textOf(object['msgId']),
     kind,
     response: textOf(object['response']) === '' ? method === 'GET' : textOf(object['response']) === 'true',
     byId: textOf(object['byId']) === 'true',
-    externalIdType: textOf(object['externalIdType']),
-    mandatoryValues: REQUEST_KINDS[kind].map((name, index) =>
-      textOf(Array.isArray(mandatory) ? mandatory[index] : isObject(mandatory) ? mandatory[name] : ''),
-    ),
+    externalIdType:
+      textOf(object['externalIdType']) || (kind === 'POST INVENTORY' ? mandatoryText('externalIdType', 0) : ''),
+    mandatoryValues: REQUEST_KINDS[kind].map(mandatoryText),
     customValues: listOf(object['customValues']).map((value) => ({
       path: textOf(value['path']),
       type: VALUE_TYPES.find((type) => type === value['type']) ?? 'STRING',
