@@ -83,7 +83,7 @@ async function answered(
       rights: new MessageRights(),
       budget: new PathBudget(),
     },
-    rows,
+    rows.map((fields, index) => ({ number: index + 1, fields })),
     link as unknown as Device,
     {
       objects: { known, requireGlobalRight } as never,

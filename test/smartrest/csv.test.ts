@@ -1,10 +1,10 @@
 import t from 'tap';
 import { encodeField, encodeRow } from '../../src/smartrest/rows/csv-encode.ts';
-import { CsvRows, FIELDS_MAX, ROWS_MAX } from '../../src/smartrest/rows/csv.ts';
+import { CsvRows, FIELDS_MAX, readRows, ROWS_MAX } from '../../src/smartrest/rows/csv.ts';
 import { SmartRestError } from '../../src/smartrest/rows/error.ts';
 import { Random } from './random.ts';
 
-type Row = { line: number; fields: string[] } | string;
+type Row = { number: number; fields: string[] } | string;
 
 /** All rows, and the error rows of those that cannot be read. */
 function read(body: string | Buffer): Row[] {
@@ -13,7 +13,7 @@ function read(body: string | Buffer): Row[] {
   for (;;) {
     try {
       if (!rows.next()) return found;
-      found.push({ line: rows.line, fields: rows.fields() });
+      found.push({ number: rows.number, fields: rows.fields() });
     } catch (error) {
       if (!(error instanceof SmartRestError)) throw error;
       found.push(error.toRow());
@@ -62,19 +62,18 @@ t.test('rows (docs/spec/smartrest.md#rows)', (t) => {
   t.end();
 });
 
-t.test('rows know their line', (t) => {
+t.test('rows know their number', (t) => {
   t.same(
-    read('\n1,"a\nb\r\nc"\r\n\r\n2\r3').map((row) => (row as { line: number }).line),
-    [2, 6, 7],
+    read('\n1,"a\nb\r\nc"\r\n\r\n2\r3').map((row) => (row as { number: number }).number),
+    [1, 2, 3],
   );
   t.end();
 });
 
-t.test('position and first line let a caller go on inside a body', (t) => {
+t.test('position lets a caller go on inside a body', (t) => {
   const body = Buffer.from('zz1,a\r\n2,b\n3zz');
-  const rows = new CsvRows(body, 2, body.length - 2, 5);
+  const rows = new CsvRows(body, 2, body.length - 2);
   t.ok(rows.next());
-  t.equal(rows.line, 5);
   t.equal(rows.position, 7);
   t.equal(rows.field(9), '');
   t.ok(rows.next());
@@ -86,18 +85,31 @@ t.test('position and first line let a caller go on inside a body', (t) => {
 
 t.test('faulty rows are refused, later ones still read', (t) => {
   t.same(read('1,"a"b\n2,x'), [
-    '45,1,Line 1: there is text behind the closing quote of a value; a quote inside a value is written twice',
-    { line: 2, fields: ['2', 'x'] },
+    '45,1,Row 1: there is text behind the closing quote of a value; a quote inside a value is written twice',
+    { number: 2, fields: ['2', 'x'] },
   ]);
   t.same(
     read('1\n400,"never closed\n2,x'),
-    [{ line: 1, fields: ['1'] }, '45,400,Line 2: a value begins with a quote that is never closed'],
+    [{ number: 1, fields: ['1'] }, '45,400,Row 2: a value begins with a quote that is never closed'],
     'what a quote swallowed is not executed',
   );
   t.match(
     read('my event ,"a"b\nmy"e,"a"b\nx 5" y'),
-    [/^45,my event,Line 1: /, /^45,,Line 2: /, { fields: ['x 5" y'] }],
+    [/^45,my event,Row 1: /, /^45,,Row 2: /, { fields: ['x 5" y'] }],
     'any message id of a custom template',
+  );
+  const faults: string[] = [];
+  const rows = readRows(Buffer.from('1\n\n2,"a"b\n3'), ({ message }) => faults.push(message));
+  t.match(
+    [rows, faults],
+    [
+      [
+        { number: 1, fields: ['1'] },
+        { number: 3, fields: ['3'] },
+      ],
+      [/^Row 2: /],
+    ],
+    'a row behind keeps its number',
   );
   t.end();
 });

@@ -38,6 +38,7 @@ import type { CustomRequest, ObjectName, RequestTemplate } from '../../smartrest
 import { effectRecord, type EffectTarget } from '../../smartrest/effects/records.ts';
 import { requireTemplates } from '../../smartrest/one/collection.ts';
 import { encodeRow } from '../../smartrest/rows/csv-encode.ts';
+import type { NumberedRow } from '../../smartrest/rows/csv.ts';
 import { SmartRestError } from '../../smartrest/rows/error.ts';
 import { noOperationError } from '../../smartrest/static/templates.ts';
 import type { Device } from './device.ts';
@@ -76,18 +77,18 @@ interface PlannedRows extends PlannedRecords {
   readonly needed: ReadonlySet<DeviceEnsureChecked>;
 }
 
-/** @param rows fields of its rows. @throws NotLoaded when it has to be planned again. */
+/** @throws NotLoaded when it has to be planned again. */
 export function planCustom(
   message: CustomMessage,
-  rows: readonly (readonly string[])[],
+  rows: readonly NumberedRow[],
   link: Device,
   parts: CustomParts,
 ): PlannedRows {
   const needed = new Set<DeviceEnsureChecked>();
   const planned: PlannedRows = { records: [], afterwards: [], needed };
   const made = new Map<string, DeviceEnsureChecked>();
-  for (const [index, fields] of rows.entries()) {
-    const row = new CustomRow(message, { number: index + 1, messageId: fields[0] ?? '', made }, link, parts);
+  for (const { number, fields } of rows) {
+    const row = new CustomRow(message, { number, messageId: fields[0] ?? '', made }, link, parts);
     try {
       row.plan(requestOf(message.known.collection, message.known.xid, row.messageId), fields);
       planned.records.push(...row.records);

@@ -9,7 +9,7 @@ import type { SoftwareStep } from '../../model/commands/entities.ts';
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
 import { SOFTWARE_LIMITS } from '../../model/entities/software.ts';
 import { SERIAL_TYPE, serialClaim } from '../../model/access/serial-claim.ts';
-import { readRows } from '../../smartrest/rows/csv.ts';
+import { readRows, type NumberedRow } from '../../smartrest/rows/csv.ts';
 import { effectRecord } from '../../smartrest/effects/records.ts';
 import type { EffectTarget } from '../../smartrest/effects/records.ts';
 import type { Effect, Reply } from '../../smartrest/effects/effects.ts';
@@ -174,10 +174,10 @@ export class MessagePlan {
   #planStatic(payload: Buffer, about: RowsAbout): void {
     const { link, parts, child } = about;
     const rows = this.#readRows(payload, link);
-    const target = this.#targetOf(about, rows[0]);
+    const target = this.#targetOf(about, rows[0]?.fields);
     if (target === undefined) return;
     const context = { serial: child ?? link.serial, isChild: child !== undefined, now: target.receivedAt };
-    for (const fields of rows) {
+    for (const { fields } of rows) {
       try {
         for (const effect of interpretRow(fields, context)) this.#planEffect(effect, fields[0], target, link, parts);
       } catch (error) {
@@ -222,11 +222,11 @@ export class MessagePlan {
     return true;
   }
 
-  #readRows(payload: Buffer, link: Device): string[][] {
+  #readRows(payload: Buffer, link: Device): NumberedRow[] {
     const rows = readRows(payload, (error) => {
       this.#afterwards.push(() => link.replies.sendError(error, ''));
     });
-    this.tellFault = (error) => link.replies.sendError(error, rows[0]?.[0] ?? '');
+    this.tellFault = (error) => link.replies.sendError(error, rows[0]?.fields[0] ?? '');
     return rows;
   }
 
@@ -284,7 +284,7 @@ export class MessagePlan {
     const known = this.#collectionOf(xid, rows, link, parts);
     if (known === undefined) return;
     // An object that is named may be one of a message whose answer is still to come.
-    const findsObject = rows.some(([id]) => known.collection.requests.get(id)?.findsObject === true);
+    const findsObject = rows.some(({ fields: [id] }) => known.collection.requests.get(id)?.findsObject === true);
     if (findsObject && this.#waitsForAnswers(link)) return;
     const target = this.#targetOf({ link, parts, mode, child });
     if (target === undefined) return;
@@ -307,11 +307,11 @@ export class MessagePlan {
   /** @returns undefined when the message waits for the collection, or is refused. */
   #collectionOf(
     xid: string,
-    rows: readonly (readonly string[])[],
+    rows: readonly NumberedRow[],
     link: Device,
     parts: PlanParts,
   ): KnownCollection | undefined {
-    const messageId = rows[0]?.[0] ?? '';
+    const messageId = rows[0]?.fields[0] ?? '';
     const refuse = (error: Error): undefined => {
       this.#afterwards.push(() => link.replies.sendError(new SmartRestError(41, messageId, error.message), messageId));
     };
@@ -346,7 +346,8 @@ export class MessagePlan {
     }
     if (rows.length > 0) {
       const onCreated = (): void => parts.operations.collectionCreated(link);
-      const planned = planCollection(xid, rows, link, parts, onCreated);
+      const fields = rows.map((row) => row.fields);
+      const planned = planCollection(xid, fields, link, parts, onCreated);
       this.records.push(...planned.records);
       this.#afterwards.push(...planned.afterwards);
       return;

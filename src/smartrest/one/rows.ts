@@ -4,7 +4,7 @@ import { SmartRestError } from '../rows/error.ts';
 import { MALFORMED_ROW, RowFault } from './fault.ts';
 
 export interface Row {
-  /** Line in the body in which it begins, from 1. */
+  /** Its number among the rows of the body, from 1. */
   readonly line: number;
   /** The message id first. Empty values at the end are there. */
   readonly fields: readonly string[];
@@ -19,12 +19,12 @@ export function readRows(body: Buffer): Row[] {
     try {
       if (!csv.next()) return rows;
       const fields = Array.from({ length: csv.sentCount }, (_, index) => csv.field(index));
-      rows.push({ line: csv.line, fields });
+      rows.push({ line: csv.number, fields });
     } catch (error) {
       if (!(error instanceof SmartRestError)) throw error;
       // A body with more rows than are read says so.
       const text = error.code === 41 ? error.message : MALFORMED_ROW;
-      rows.push({ line: csv.line, fields: [], fault: new RowFault(42, text) });
+      rows.push({ line: csv.number, fields: [], fault: new RowFault(42, text) });
     }
   }
 }

@@ -39,8 +39,8 @@ type Fault = 'unterminated' | 'behindQuote' | 'quoteInside' | 'tooManyFields';
  * and only until the last call.
  */
 export class CsvRows {
-  /** 1-based line in which the current row begins. */
-  line = 0;
+  /** Of the current row, from 1; rows that cannot be split count, empty lines do not. */
+  number = 0;
   /** Fields of the current row without trailing empty ones; 0 when it has commas only. */
   count = 0;
   /** Fields of the current row with empty ones at its end. */
@@ -49,25 +49,21 @@ export class CsvRows {
   position: number;
   private readonly body: Buffer;
   private readonly end: number;
-  private nextLine: number;
-  private rows = 0;
   private readonly starts: number[] = [];
   private readonly ends: number[] = [];
   private readonly forms: number[] = [];
   /** Where the scan of the current row stopped. */
   private cursor = 0;
 
-  /** @param firstLine the line number of `body[start]`. */
-  constructor(body: Buffer, start = 0, end = body.length, firstLine = 1) {
+  constructor(body: Buffer, start = 0, end = body.length) {
     this.body = body;
     this.end = end;
     this.position = start;
-    this.nextLine = firstLine;
   }
 
   /**
    * Moves to the next row. @returns false behind the last one.
-   * @throws SmartRestError 45 for a row that cannot be split; the following call goes on with the next line. Behind a
+   * @throws SmartRestError 45 for a row that cannot be split; the following call goes on behind its line. Behind a
    * quote that
    *   is never closed nothing is read: what was meant as a value must not be executed as a row.
    */
@@ -75,16 +71,15 @@ export class CsvRows {
     this.skipEmptyLines();
     this.count = 0;
     if (this.position >= this.end) return false;
-    this.line = this.nextLine;
-    if (this.rows >= ROWS_MAX) {
+    this.number += 1;
+    if (this.number > ROWS_MAX) {
       this.position = this.end;
       throw new SmartRestError(
         41,
         '',
-        `Line ${this.line}: the body has more than ${ROWS_MAX} rows; the rest was not read`,
+        `Row ${this.number}: the body has more than ${ROWS_MAX} rows; the rest was not read`,
       );
     }
-    this.rows += 1;
     let fault: Fault | undefined;
     let stoppedAt = 0;
     for (const attempt of ATTEMPTS) {
@@ -124,9 +119,7 @@ export class CsvRows {
   private skipEmptyLines(): void {
     for (; this.position < this.end; this.position += 1) {
       const byte = this.body[this.position];
-      if (byte === LINE_FEED) this.nextLine += 1;
-      else if (byte === CARRIAGE_RETURN) this.nextLine += this.body[this.position + 1] === LINE_FEED ? 0 : 1;
-      else return;
+      if (byte !== LINE_FEED && byte !== CARRIAGE_RETURN) return;
     }
   }
 
@@ -207,19 +200,12 @@ export class CsvRows {
     return at;
   }
 
-  /** Moves behind the row that ends at `rowEnd` and counts the line breaks inside of it. */
+  /** Moves behind the row that ends at `rowEnd`. */
   private leaveRow(rowEnd: number): void {
-    let lines = 0;
-    for (let at = this.position; at < rowEnd; at += 1) {
-      const byte = this.body[at];
-      if (byte === LINE_FEED || (byte === CARRIAGE_RETURN && this.body[at + 1] !== LINE_FEED)) lines += 1;
-    }
-    this.nextLine = this.line + lines;
     this.position = rowEnd;
     if (rowEnd >= this.end) return;
     this.position +=
       this.body[rowEnd] === CARRIAGE_RETURN && rowEnd + 1 < this.end && this.body[rowEnd + 1] === LINE_FEED ? 2 : 1;
-    this.nextLine += 1;
   }
 
   private refuse(fault: Fault, stoppedAt: number): never {
@@ -229,7 +215,7 @@ export class CsvRows {
     while (resumeAt < this.end && this.body[resumeAt] !== LINE_FEED && this.body[resumeAt] !== CARRIAGE_RETURN)
       resumeAt += 1;
     this.leaveRow(resumeAt);
-    throw new SmartRestError(45, messageId, `Line ${this.line}: ${FAULT_TEXTS[fault]}`);
+    throw new SmartRestError(45, messageId, `Row ${this.number}: ${FAULT_TEXTS[fault]}`);
   }
 
   /** What stands before the first comma, without quotes: any text, of custom templates. */
@@ -240,14 +226,20 @@ export class CsvRows {
   }
 }
 
-/** @returns the fields of each row of a body; those of one that cannot be split are missing, and `onError` is told. */
-export function readRows(body: Buffer, onError: (error: SmartRestError) => void): string[][] {
-  const rows: string[][] = [];
+export interface NumberedRow {
+  /** Among all rows of the body, from 1. */
+  readonly number: number;
+  readonly fields: readonly string[];
+}
+
+/** @returns the rows of a body; those that cannot be split are missing, and `onError` is told. */
+export function readRows(body: Buffer, onError: (error: SmartRestError) => void): NumberedRow[] {
+  const rows: NumberedRow[] = [];
   const reader = new CsvRows(body);
   for (;;) {
     try {
       if (!reader.next()) return rows;
-      rows.push(reader.fields());
+      rows.push({ number: reader.number, fields: reader.fields() });
     } catch (error) {
       if (!(error instanceof SmartRestError)) throw error;
       onError(error);

@@ -100,8 +100,8 @@ t.test('rows become requests with the rights of their sender, and the answers ro
   await rest.create(`/identity/globalIds/${id}/externalIds`, { type: 'c8y_Serial', externalId: 's 1/2' });
   t.equal(
     await rows(ada, `301,s 1/2\n301,nothing\n302,${id},"x\n""y"""\n999\n306,x\n306,${id}`, XID),
-    `801,1,${id}\n50,2,404\n43,5,Invalid message identifier\n45,6,Value is not a UNSIGNED: x\n800,7,${id},"a ""b"", c\\","x\n""y"""`,
-    'lines of the body, one row of which has two',
+    `801,1,${id}\n50,2,404\n43,4,Invalid message identifier\n45,5,Value is not a UNSIGNED: x\n800,6,${id},"a ""b"", c\\","x\n""y"""`,
+    'numbers of rows, one of which has two lines',
   );
   t.match(await rows(ada, `304,${id},21.50\n307,${id},${TIME},"to, you"`, XID), /^802,1,\d+,21.5\n804,2,t,"to, you"$/);
   t.equal(await rows(bob, `302,${id},no\n304,${id},1\n303,${id}`, XID), '50,1,403\n50,2,403\n50,3,403');

@@ -47,8 +47,8 @@ t.test('rows become messages', async (t) => {
       ext: { smartrest: { xids: ['x', 'y', 'z'] } },
     },
     { id: '3', channel: '/meta/unsubscribe', clientId: 'c', subscription: '/7', ext: { smartrest: {} } },
-    { id: '5', channel: '/meta/connect', connectionType: 'smartrest-long-polling', clientId: 'c', ext },
-    { id: '6', channel: '/meta/disconnect', clientId: 'c', ext: { smartrest: {} } },
+    { id: '4', channel: '/meta/connect', connectionType: 'smartrest-long-polling', clientId: 'c', ext },
+    { id: '5', channel: '/meta/disconnect', clientId: 'c', ext: { smartrest: {} } },
   ]);
   t.match(
     new LiveRows('83,c\n85', 'x').messages,
