@@ -11,6 +11,11 @@ import type { StoredCollection } from './collections.ts';
 import { RowFault, UNKNOWN_MESSAGE, WRONG_COUNT } from './fault.ts';
 import { readRows, type Row } from './rows.ts';
 
+/** A collection of the client, under the name that it has sent. */
+interface NamedCollection extends StoredCollection {
+  readonly xid: string;
+}
+
 /** Rows of one request. */
 const ROWS_MAX = 100;
 /** Counter of notifications for which no template of their client is. */
@@ -141,19 +146,24 @@ async function connectRows(
   if (answer.successful !== true) return failureRows(answer, line);
   const xids = xidsOf(answer);
   const rows: string[] = [];
-  const collections: StoredCollection[] = [];
+  const collections: NamedCollection[] = [];
   if (xids.length === 0) rows.push(`40,${NO_TEMPLATE}`);
   for (const xid of xids) {
     try {
       const found = await port.find(xid);
       if (found === undefined) rows.push(`40,${NO_TEMPLATE}`);
-      else collections.push(found);
+      else collections.push({ ...found, xid });
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error;
       rows.push(encodeRow([50, line, error.status]));
     }
   }
-  rows.push(...notificationRows(delivered, collections, line, port));
+  const rowsOf = (entity: unknown): string[] =>
+    collections.flatMap(({ xid, collection }) => {
+      const made = collection.rowsOf(entity, 1);
+      return xids.length > 1 && made.length > 0 ? [encodeRow([87, made.length, xid]), ...made] : made;
+    });
+  rows.push(...notificationRows(delivered, rowsOf, line, port));
   if (collections.length === 0) return [...rows, WITHOUT_TEMPLATES];
   return isJsonObject(answer.advice) ? [...rows, adviceRow(answer.advice)] : rows;
 }
@@ -167,7 +177,7 @@ function xidsOf({ ext }: LiveMessage): readonly string[] {
 
 function notificationRows(
   delivered: readonly LiveMessage[],
-  collections: readonly StoredCollection[],
+  rowsOf: (entity: unknown) => readonly string[],
   line: number,
   port: LivePort,
 ): readonly string[] {
@@ -177,7 +187,7 @@ function notificationRows(
     let made: readonly string[];
     try {
       // Of what was deleted there is the id alone.
-      made = isJsonObject(entity) ? collections.flatMap(({ collection }) => collection.rowsOf(entity, 1)) : [];
+      made = isJsonObject(entity) ? rowsOf(entity) : [];
     } catch (error) {
       if (!(error instanceof JsonPathError)) throw error;
       made = [encodeRow([50, line, TOO_LARGE])];

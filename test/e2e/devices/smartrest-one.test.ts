@@ -193,9 +193,11 @@ t.test('live data as rows: an agent gets its operations', async (t) => {
     description: 'now, please',
     c8y_Restart: {},
   });
-  t.equal(await waiting, `805,1,${operation.id},${id},PENDING\n900,1,"now, please"\n86,5400000,0,retry`);
+  const pushed = (status: string): string =>
+    `87,1,${XID}\n805,1,${operation.id},${id},${status}\n87,1,more_1\n900,1,"now, please"\n86,5400000,0,retry`;
+  t.equal(await waiting, pushed('PENDING'));
   t.equal(await rows(ada, `308,${operation.id},EXECUTING`, XID), '');
-  t.equal(await live(`83,${client}`), `805,1,${operation.id},${id},EXECUTING\n900,1,"now, please"\n86,5400000,0,retry`);
+  t.equal(await live(`83,${client}`), pushed('EXECUTING'));
   t.equal(await live(`83,${client}`, XID, bob), '86,,0,handshake', 'a session is its user alone');
   t.equal(await live(`84,${client}`), '');
   t.equal(await live(`83,${client}`), '86,,0,handshake');

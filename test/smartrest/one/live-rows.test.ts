@@ -108,7 +108,15 @@ t.test('what is delivered becomes rows of all templates that fit', async (t) => 
       ...of({ severity: 'MAJOR' }, { id: '2' }, 'deleted'),
       connect({ ext: { smartrest: { xids: ['x', 'none', 'y', 'away'] } } }),
     ]),
-    `40,"No template for this X-ID."\n50,1,503\n600,1,MAJOR\n${advice}`,
+    `40,"No template for this X-ID."\n50,1,503\n87,1,y\n600,1,MAJOR\n${advice}`,
+  );
+  t.equal(
+    await rowsOf('83,c', [
+      ...of({ ...restart, severity: 'MAJOR' }, { severity: 'MINOR' }),
+      connect({ ext: { smartrest: { xids: ['x', 'y'] } } }),
+    ]),
+    `87,2,x\n510,1,1,7\n511,1,1,"a\nb"\n87,1,y\n600,1,MAJOR\n87,1,y\n600,1,MINOR\n${advice}`,
+    'the collection of rows is named where there are several',
   );
   t.same(counted.splice(0), ['smartrest/unmatched-notifications', 'smartrest/unmatched-notifications']);
   t.equal(
