@@ -14,6 +14,7 @@ import type { ApiRequest } from '../request/request.ts';
 import type { Route } from '../request/route.ts';
 import type { Upgrades } from '../request/upgrades.ts';
 import { TEXT_TYPE, X_ID } from '../smartrest/one.ts';
+import { parseExact } from '../../smartrest/custom/exact-numbers.ts';
 import { LiveRows, isOfRows, type LiveMessage, type LivePort } from '../../smartrest/one/live-rows.ts';
 import type { WebSocketChannel, WebSocketHandlers } from '../http/web-socket.ts';
 
@@ -205,7 +206,7 @@ function rowsOf({ principal, headers, platform }: ApiRequest, body: string): Row
   };
   return {
     messages: JSON.stringify(rows.messages),
-    answer: (text) => rows.rowsOf(JSON.parse(text) as LiveMessage[], port),
+    answer: (text) => rows.rowsOf(parseExact(text) as LiveMessage[], port),
   };
 }
 

@@ -26,7 +26,7 @@ export function isSameJson(left: string, right: string): boolean {
   if (!isDeepStrictEqual(JSON.parse(left), JSON.parse(right))) return false;
   // The types are the same by now: numbers may be compared as texts.
   const mustCount = NEEDS_DIGITS.test(left) || NEEDS_DIGITS.test(right);
-  return !mustCount || isDeepStrictEqual(JSON.parse(withNumbersAsTexts(left)), JSON.parse(withNumbersAsTexts(right)));
+  return !mustCount || isDeepStrictEqual(JSON.parse(canonicalNumbers(left)), JSON.parse(canonicalNumbers(right)));
 }
 
 const kindOf = (text: string): string => (/[-\d]/.test(text[0]) ? '0' : text[0]);
@@ -47,17 +47,25 @@ function canonicalNumber(text: string): string {
   return `${text.startsWith('-') ? '-' : ''}${digits.slice(start, end)}e${Number(exponent) - fraction.length + digits.length - end}`;
 }
 
-function withNumbersAsTexts(text: string): string {
+const canonicalNumbers = (text: string): string => replaceNumbers(text, (number) => `"${canonicalNumber(number)}"`);
+
+/** @param text valid JSON. @returns it with what `replace` makes of each number. */
+export function replaceNumbers(text: string, replace: (number: string) => string): string {
   let out = '';
   let from = 0;
   for (let at = 0; at < text.length; at += 1) {
-    if (text[at] === '"') {
+    const code = text.charCodeAt(at);
+    if (code === 0x22) {
       at = stringEnd(text, at) - 1;
-    } else if (/[-\d]/.test(text[at])) {
+    } else if (code === 0x2d || (code >= 0x30 && code <= 0x39)) {
       const start = at;
-      while (at < text.length && !/[,\]}]/.test(text[at])) at += 1;
-      out += `${text.slice(from, start)}"${canonicalNumber(text.slice(start, at))}"`;
-      from = at;
+      while (at < text.length && !/[,\]}\s]/.test(text[at])) at += 1;
+      const number = text.slice(start, at);
+      const replaced = replace(number);
+      if (replaced !== number) {
+        out += text.slice(from, start) + replaced;
+        from = at;
+      }
       at -= 1;
     }
   }

@@ -1,6 +1,7 @@
 /** SmartREST 1.0 over MQTT (docs/spec/smartrest-one.md#mqtt): what the topics `…/ul`, `s/dl` and `s/ol` mean. */
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
 import type { Refusals } from '../../ports/refusals.ts';
+import { parseExact } from '../../smartrest/custom/exact-numbers.ts';
 import { JsonPathError } from '../../smartrest/custom/json-path.ts';
 import { ANSWER_LIMIT } from '../../smartrest/one/answer.ts';
 import type { Collections } from '../../smartrest/one/collections.ts';
@@ -82,7 +83,7 @@ export class OperationRowsOne implements OperationRows {
   async rowsOf(tenant: number, xid: string, operation: string): Promise<{ readonly rows: string[] } | undefined> {
     const found = await this.#collections.find(tenant, xid);
     try {
-      const rows = found?.collection.rowsOf(JSON.parse(operation), 1) ?? [];
+      const rows = found?.collection.rowsOf(parseExact(operation), 1) ?? [];
       return rows.length === 0 ? undefined : { rows };
     } catch (error) {
       if (!(error instanceof JsonPathError)) throw error;

@@ -2,6 +2,7 @@
  * What JSONPaths find in a value. All evaluations over one value share a budget: templates come from devices, and so do
  * the values. No package bounds what a path visits; test/smartrest/custom compares the results with those of one.
  */
+import { parseExact } from './exact-numbers.ts';
 import { JsonPathError, STEP, type JsonPath, type NameStep } from './json-path.ts';
 
 /** Most values of one path. */
@@ -34,7 +35,7 @@ export class PathBudget {
       throw new JsonPathError('bound', 'the rows of the message before have used up what one message may ask for');
     }
     this.#parsedLength += text.length;
-    return JSON.parse(text);
+    return parseExact(text);
   }
 
   /** @throws JsonPathError `bound`. */

@@ -1,4 +1,5 @@
 /** Response templates (docs/spec/smartrest.md#response-templates): which values of a JSON value become a row. */
+import { rowText } from './exact-numbers.ts';
 import { compileJsonPath, JsonPathError, joinPaths, type JsonPath } from './json-path.ts';
 import { isAt, valuesAt, type PathBudget } from './path-values.ts';
 
@@ -23,7 +24,7 @@ export interface ResponseTemplate {
   /**
    * The values of each row, without the message id: none when the condition does not hold. A pattern that finds nothing
    * is `''`, one that finds several values is as many. Texts are as they are, objects and lists JSON.
-   * @param value parsed JSON. @param budget one for all templates that are tried on the value.
+   * @param value of `parseExact`. @param budget one for all templates that are tried on the value.
    * @throws JsonPathError `bound`.
    */
   rowsOf(value: unknown, budget: PathBudget): string[][];
@@ -82,15 +83,10 @@ function valuesOf(paths: readonly JsonPath[], value: unknown, budget: PathBudget
     const found = valuesAt(path, value, budget);
     if (found.length === 0) values.push('');
     for (const member of found) {
-      const text = textOf(member);
+      const text = rowText(member);
       budget.found(path, text.length);
       values.push(text);
     }
   }
   return values;
-}
-
-function textOf(value: unknown): string {
-  if (typeof value === 'string') return value;
-  return value === null ? '' : JSON.stringify(value);
 }

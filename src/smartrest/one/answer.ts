@@ -1,5 +1,6 @@
 /** What a body of SmartREST 1.0 is answered, over HTTP and MQTT (docs/spec/smartrest-one.md#answers). */
 import { PlatformError } from '../../model/errors.ts';
+import { parseExact } from '../custom/exact-numbers.ts';
 import { JsonPathError } from '../custom/json-path.ts';
 import { encodeRow } from '../rows/csv-encode.ts';
 import { Collection, compileCollection, isTemplate } from './collection.ts';
@@ -195,7 +196,7 @@ class BodyAnswer {
 /** @returns undefined for an answer that is not JSON: no template fits it. */
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExact(text);
   } catch {
     return undefined;
   }

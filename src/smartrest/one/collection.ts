@@ -41,7 +41,7 @@ export class Collection {
 
   /**
    * The rows of all response templates that fit a value, without line breaks.
-   * @param value parsed JSON. @param line of the request; 1 for what is pushed.
+   * @param value of `parseExact`. @param line of the request; 1 for what is pushed.
    * @throws JsonPathError `bound` for a value in which they would find too much.
    */
   rowsOf(value: unknown, line: number): string[] {

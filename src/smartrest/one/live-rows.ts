@@ -59,7 +59,7 @@ export class LiveRows {
   }
 
   /**
-   * @param answers to the messages, and what is delivered with them.
+   * @param answers to the messages, and what is delivered with them, of `parseExact`.
    * @returns rows in the order of those that asked, the answer to a row 83 last.
    */
   async rowsOf(answers: readonly LiveMessage[], port: LivePort): Promise<string> {

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { parseExact } from '../../../src/smartrest/custom/exact-numbers.ts';
 import { JsonPathError } from '../../../src/smartrest/custom/json-path.ts';
 import { PathBudget } from '../../../src/smartrest/custom/path-values.ts';
 import { compileResponseTemplate, type ResponseDialect } from '../../../src/smartrest/custom/response-template.ts';
@@ -38,6 +39,18 @@ t.test('values as texts', async (t) => {
   t.same(rows(['', '', 'text', 'number', 'yes', 'nothing', 'object', 'list'], value), [
     ['a,"b"\n', '21.5', 'true', '', '{"a":[1]}', '[{"b":1},2]'],
   ]);
+});
+
+t.test('numbers keep their digits', async (t) => {
+  const text =
+    '{"id":"7","whole":123456789012345678901234567890,"part":[-1.50,0.1,1e3,2],"x":{"n":1.0 },"text":"9 1e3, 1.0,12345678901234567890"}';
+  t.same(rows(['', '', 'whole', 'part[*]', 'part', 'x', 'text'], parseExact(text)), [
+    [
+      ...['123456789012345678901234567890', '-1.50', '0.1', '1e3', '2', '[-1.50,0.1,1e3,2]', '{"n":1.0}'],
+      '9 1e3, 1.0,12345678901234567890',
+    ],
+  ]);
+  t.throws(() => parseExact('"1.0,'), SyntaxError);
 });
 
 t.test('1.0: a row for each element of the base', async (t) => {
