@@ -73,8 +73,8 @@ async function answered(
   const link = { ...receiver, replies, madeFirst, acknowledgements: { afterAnswers: (run: () => void) => run() } };
   let id = 100;
   const known = { decide: (read: () => unknown) => read(), get };
-  const requireGlobalRight = (_link: Device, source: number, role: string, rights: MessageRights): void =>
-    void rights.answer(`${role} ${source}`, () => true);
+  const requireGlobalRight = (_link: Device, source: number, roles: readonly string[], rights: MessageRights): void =>
+    void rights.answer(`${roles[0]} ${source}`, () => true);
   const planned = planCustom(
     {
       target: { tenantNumber: 1, source: 5, userName: 'ada', mode, receivedAt: 1 },

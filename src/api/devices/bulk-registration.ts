@@ -17,7 +17,7 @@ import {
 import type { RegistrationLine } from '../../model/entities/registration-columns.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { requireRightsOfDevice } from '../users/inventory-rights.ts';
-import { INVENTORY_ADMIN } from '../inventory/managed-objects.ts';
+import { INVENTORY_ADMIN } from '../../model/access/roles.ts';
 import { JSON_TYPE, vendorType } from '../http/media-types.ts';
 import { readMultipart } from '../http/multipart.ts';
 import { ANSWERED } from '../request/answer.ts';

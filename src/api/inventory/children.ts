@@ -15,13 +15,8 @@ import { HistoryFilter } from '../../history/filter.ts';
 import type { DocumentRow } from '../../history/filter.ts';
 import { addChildrenOf, addInventoryQuery } from './query.ts';
 import { CHILD_PARAMETERS, PARENTS_OF_KIND, managedObjectText, managedObjectTexts, referenceText } from './text.ts';
-import {
-  INVENTORY_ADMIN,
-  INVENTORY_READ,
-  createManagedObject,
-  createdManagedObject,
-  requireReadable,
-} from './managed-objects.ts';
+import { INVENTORY_ADMIN, INVENTORY_READ } from '../../model/access/roles.ts';
+import { createManagedObject, createdManagedObject, requireReadable } from './managed-objects.ts';
 import { limitObjects } from '../../history/access.ts';
 import { listReaders } from '../lists/readers.ts';
 import { loadManagedObject, mayReach, reachOf, requireOwner } from '../lists/owner.ts';

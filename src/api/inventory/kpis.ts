@@ -10,7 +10,8 @@ import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { found } from '../request/reply.ts';
 import type { ApiRequest } from '../request/request.ts';
 import type { Route } from '../request/route.ts';
-import { INVENTORY_READ, requireReadable } from './managed-objects.ts';
+import { INVENTORY_READ } from '../../model/access/roles.ts';
+import { requireReadable } from './managed-objects.ts';
 import { CHILD_PARAMETERS, managedObjectTexts } from './text.ts';
 
 /** Fragment of an entry: `fragment` and `series` say which data points it describes. */

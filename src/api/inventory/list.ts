@@ -19,7 +19,7 @@ import { countDocuments } from '../../history/totals.ts';
 import { listReaders } from '../lists/readers.ts';
 import { CHILD_FILTERS, addInventoryQuery, parentsOfChild } from './query.ts';
 import { CHILD_PARAMETERS, managedObjectTexts } from './text.ts';
-import { INVENTORY_READ } from './managed-objects.ts';
+import { INVENTORY_READ } from '../../model/access/roles.ts';
 import { reachOf } from '../lists/owner.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { flag, text } from '../request/schema/query-parameters.ts';

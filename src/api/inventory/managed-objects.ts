@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ManagedObjectDelete } from '../../actors/handlers/inventory/managed-object.ts';
-import { INVENTORY_CREATE } from '../../model/access/roles.ts';
+import { INVENTORY_ADMIN, INVENTORY_CREATE, INVENTORY_READ } from '../../model/access/roles.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { ManagedObjectCreate, ManagedObjectUpdate } from '../../model/commands/entities.ts';
 import { PlatformError, refusedBy } from '../../model/errors.ts';
@@ -30,9 +30,6 @@ import { requireTemplates } from '../../smartrest/one/collection.ts';
 import { collectionIds, requireRoomForCollection, X_ID_TYPE } from '../../smartrest/custom/collection-shares.ts';
 import { externalIdKey } from '../../model/entities/external-id.ts';
 import * as schemas from '../../model/entities/body-schemas.ts';
-
-export const INVENTORY_READ = ['ROLE_INVENTORY_READ', 'ROLE_MANAGED_OBJECT_READ'];
-export const INVENTORY_ADMIN = ['ROLE_INVENTORY_ADMIN', 'ROLE_MANAGED_OBJECT_ADMIN'];
 
 /** How often, and with which pause, a new object is looked for whose external ID is there. */
 const LOOKS_MAX = 40;

@@ -33,7 +33,7 @@ import type { ApiRequest } from '../request/request.ts';
 import type { Route } from '../request/route.ts';
 import { text } from '../request/schema/query-parameters.ts';
 import { loadManagedObject, mayReach } from '../lists/owner.ts';
-import { INVENTORY_ADMIN, INVENTORY_READ } from './managed-objects.ts';
+import { INVENTORY_ADMIN, INVENTORY_READ } from '../../model/access/roles.ts';
 
 const PATH = '/service/advanced-software-mgmt/software';
 const NAME_LENGTH_MAX = 1_000;

@@ -24,16 +24,21 @@ const READ_ADMIN_CREATE = ['INVENTORY', 'MANAGED_OBJECT', 'BINARY'];
 const catalogue = (areas: readonly string[], levels: readonly string[]): string[] =>
   areas.flatMap((area) => levels.map((level) => `ROLE_${area}_${level}`));
 
+/** Each of them may read all managed objects, or change them. */
+export const INVENTORY_READ: readonly string[] = ['ROLE_INVENTORY_READ', 'ROLE_MANAGED_OBJECT_READ'];
+export const INVENTORY_ADMIN: readonly string[] = ['ROLE_INVENTORY_ADMIN', 'ROLE_MANAGED_OBJECT_ADMIN'];
+
 /** Each of them may create managed objects. */
 export const INVENTORY_CREATE: readonly string[] = [
-  'ROLE_INVENTORY_ADMIN',
-  'ROLE_MANAGED_OBJECT_ADMIN',
+  ...INVENTORY_ADMIN,
   'ROLE_INVENTORY_CREATE',
   'ROLE_MANAGED_OBJECT_CREATE',
 ];
 
-export const mayCreateObjects = (roles: ReadonlySet<string>): boolean =>
-  INVENTORY_CREATE.some((role) => roles.has(role));
+export const hasAnyOf = (held: ReadonlySet<string>, roles: readonly string[]): boolean =>
+  roles.some((role) => held.has(role));
+
+export const mayCreateObjects = (held: ReadonlySet<string>): boolean => hasAnyOf(held, INVENTORY_CREATE);
 
 /** All roles but those of the platform itself: what the administrator of a tenant has. */
 export const ROLES: readonly string[] = [

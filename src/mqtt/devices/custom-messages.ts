@@ -6,6 +6,7 @@ import { NotLoaded } from '../../actors/runtime/state-view.ts';
 import type { OfferedRecord } from '../../ingest/journal/command-bus.ts';
 import { encodeCommand } from '../../ingest/journal/command-record.ts';
 import { decodeMeasurement, documentText } from '../../ingest/measurements/record.ts';
+import { INVENTORY_ADMIN, INVENTORY_READ } from '../../model/access/roles.ts';
 import { serialClaim } from '../../model/access/serial-claim.ts';
 import type { ActorKey } from '../../model/commands/command.ts';
 import type { DeviceEnsureChecked } from '../../model/commands/external-ids.ts';
@@ -263,7 +264,7 @@ class CustomRow {
     const { objects } = this.#parts;
     const read = (): { readonly id: string; readonly text: string } => {
       const source = this.#sourceOf(object);
-      objects.requireGlobalRight(this.#link, source, 'ROLE_INVENTORY_READ', this.#message.rights);
+      objects.requireGlobalRight(this.#link, source, INVENTORY_READ, this.#message.rights);
       const text = objects.known.get('managedObject', this.#link.tenantNumber, String(source));
       if (text === undefined) throw new PlatformError('inventory/not-found', { id: source });
       return { id: String(source), text };
@@ -278,7 +279,7 @@ class CustomRow {
     const changes = MANAGED_OBJECT_CHANGE.checked(parseMembers(sent));
     requireTemplates(changes);
     const source = this.#sourceOf(object);
-    this.#parts.objects.requireGlobalRight(this.#link, source, 'ROLE_INVENTORY_ADMIN', this.#message.rights);
+    this.#parts.objects.requireGlobalRight(this.#link, source, INVENTORY_ADMIN, this.#message.rights);
     this.#command(
       COMMAND.MANAGED_OBJECT_UPDATE,
       source,

@@ -38,7 +38,7 @@ import {
   stringMember,
 } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
-import { mayCreateObjects } from '../../model/access/roles.ts';
+import { hasAnyOf, INVENTORY_ADMIN, mayCreateObjects } from '../../model/access/roles.ts';
 import { SERIAL_TYPE } from '../../model/access/serial-claim.ts';
 import { requireTemplates } from '../../smartrest/one/collection.ts';
 import type { JsonTopic } from '../../smartrest/json-topics.ts';
@@ -56,11 +56,11 @@ export function requireCreation(roles: ReadonlySet<string>): void {
 }
 
 /** Who may write to any source. */
-const ADMIN_ROLES: Readonly<Record<JsonTopic['area'], string>> = {
-  measurements: 'ROLE_MEASUREMENT_ADMIN',
-  events: 'ROLE_EVENT_ADMIN',
-  alarms: 'ROLE_ALARM_ADMIN',
-  managedObjects: 'ROLE_INVENTORY_ADMIN',
+const ADMIN_ROLES: Readonly<Record<JsonTopic['area'], readonly string[]>> = {
+  measurements: ['ROLE_MEASUREMENT_ADMIN'],
+  events: ['ROLE_EVENT_ADMIN'],
+  alarms: ['ROLE_ALARM_ADMIN'],
+  managedObjects: INVENTORY_ADMIN,
 };
 
 /** What messages in JSON use of the application. */
@@ -180,7 +180,7 @@ class JsonMessage {
     const id = this.#parts.ids.next();
     const body: ManagedObjectCreate = {
       id: String(id),
-      owner: owner !== undefined && roles.has(ADMIN_ROLES.managedObjects) ? owner : userName,
+      owner: owner !== undefined && hasAnyOf(roles, ADMIN_ROLES.managedObjects) ? owner : userName,
       doc,
       ...(parent === undefined ? {} : { parent }),
     };
@@ -262,7 +262,7 @@ class JsonMessage {
   }
 
   #mayDeleteAny(): boolean {
-    return this.#link.connection.principal.roles.has(ADMIN_ROLES.measurements);
+    return hasAnyOf(this.#link.connection.principal.roles, ADMIN_ROLES.measurements);
   }
 
   #createChild(parent: string, text: string): void {

@@ -8,10 +8,10 @@ import { splitMembers, stringMember } from '../../model/documents/json-document.
 import type { SoftwareStep } from '../../model/commands/entities.ts';
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
 import { SOFTWARE_LIMITS } from '../../model/entities/software.ts';
+import { INVENTORY_ADMIN } from '../../model/access/roles.ts';
 import { SERIAL_TYPE, serialClaim } from '../../model/access/serial-claim.ts';
 import { readRows, type NumberedRow } from '../../smartrest/rows/csv.ts';
-import { effectRecord } from '../../smartrest/effects/records.ts';
-import type { EffectTarget } from '../../smartrest/effects/records.ts';
+import { effectRecord, type EffectTarget } from '../../smartrest/effects/records.ts';
 import type { Effect, Reply } from '../../smartrest/effects/effects.ts';
 import { encodeRow } from '../../smartrest/rows/csv-encode.ts';
 import { shorten, SmartRestError } from '../../smartrest/rows/error.ts';
@@ -254,7 +254,7 @@ export class MessagePlan {
       }
       source = known;
       try {
-        parts.objects.requireGlobalRight(link, source, 'ROLE_INVENTORY_ADMIN', this.#rights);
+        parts.objects.requireGlobalRight(link, source, INVENTORY_ADMIN, this.#rights);
       } catch (error) {
         if (error instanceof NotLoaded) throw error;
         this.#afterwards.push(() => this.tellFault(error as PlatformError));
@@ -403,7 +403,7 @@ export class MessagePlan {
         existing = parts.objects.sourceOf(link.tenantNumber, effect.externalId);
         if (existing === undefined) break;
         try {
-          parts.objects.requireGlobalRight(link, existing, 'ROLE_INVENTORY_ADMIN', this.#rights);
+          parts.objects.requireGlobalRight(link, existing, INVENTORY_ADMIN, this.#rights);
         } catch (error) {
           if (error instanceof NotLoaded) throw error;
           this.#afterwards.push(() => link.replies.sendError(error as PlatformError, messageId));

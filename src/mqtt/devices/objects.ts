@@ -2,6 +2,7 @@
 import type { DeviceCommands } from '../../ingest/journal/command-bus.ts';
 import { isOwnedBy } from '../../model/access/inventory-access.ts';
 import { withoutGrants, type Principal } from '../../model/access/principal.ts';
+import { hasAnyOf, INVENTORY_ADMIN } from '../../model/access/roles.ts';
 import { SERIAL_TYPE, serialClaim } from '../../model/access/serial-claim.ts';
 import type { Command } from '../../model/commands/command.ts';
 import type { DeviceEnsure, DeviceEnsureChecked } from '../../model/commands/external-ids.ts';
@@ -46,36 +47,40 @@ export class DeviceObjects {
     const doc = this.known.get('managedObject', principal.tenantNumber, String(source));
     if (doc === undefined) return undefined;
     if (principal.roles.has('ROLE_DEVICE_CONTROL_ADMIN') || isOwnedBy(principal, doc)) return 'lasting';
-    return mayWrite(this.known, principal, { id: source, doc }, 'ROLE_INVENTORY_ADMIN') ? 'linked' : 'none';
+    return mayWrite(this.known, principal, { id: source, doc }, INVENTORY_ADMIN) ? 'linked' : 'none';
   }
 
   /**
    * Within `known.decide` or the planning of a message.
    * @param rights of the message. @throws PlatformError `security/forbidden` unless the object is the device, below it,
-   * the user's own, or the user has the role; `mqtt/objects-of-message`.
+   * the user's own, or the user has one of the roles; `mqtt/objects-of-message`.
    */
-  requireRight(device: Device, source: number, role: string, rights: MessageRights): void {
-    this.#requireRightOf(device.connection.principal, device, { source, role, rights });
+  requireRight(device: Device, source: number, roles: readonly string[], rights: MessageRights): void {
+    this.#requireRightOf(device.connection.principal, device, { source, roles, rights });
   }
 
   /** The same for rows of SmartREST: inventory roles have no say (docs/spec/smartrest.md#rights). */
-  requireGlobalRight(device: Device, source: number, role: string, rights: MessageRights): void {
-    this.#requireRightOf(withoutGrants(device.connection.principal), device, { source, role, rights });
+  requireGlobalRight(device: Device, source: number, roles: readonly string[], rights: MessageRights): void {
+    this.#requireRightOf(withoutGrants(device.connection.principal), device, { source, roles, rights });
   }
 
   #requireRightOf(
     principal: Principal,
     device: Device,
-    { source, role, rights }: { readonly source: number; readonly role: string; readonly rights: MessageRights },
+    {
+      source,
+      roles,
+      rights,
+    }: { readonly source: number; readonly roles: readonly string[]; readonly rights: MessageRights },
   ): void {
-    if (source === device.source || principal.roles.has(role)) return;
+    if (source === device.source || hasAnyOf(principal.roles, roles)) return;
     const doc = this.known.get('managedObject', principal.tenantNumber, String(source));
     // An object that does not exist is for the actor to refuse.
     if (doc === undefined || isOwnedBy(principal, doc)) return;
     const isAllowed = rights.answer(
-      `${role} ${source}`,
+      `${roles[0]} ${source}`,
       () =>
-        mayWrite(this.known, principal, { id: source, doc }, role) ||
+        mayWrite(this.known, principal, { id: source, doc }, roles) ||
         isAtOrBelow(this.known, device.tenantNumber, source, device.source),
     );
     if (!isAllowed) throw new PlatformError('security/forbidden');

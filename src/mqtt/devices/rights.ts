@@ -2,6 +2,7 @@
 import { ANCESTORS_MAX, mayAccess } from '../../model/access/inventory-access.ts';
 import type { WantedAccess } from '../../model/access/inventory-grant.ts';
 import type { Principal } from '../../model/access/principal.ts';
+import { hasAnyOf } from '../../model/access/roles.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { KnownDocuments } from './loaded-documents.ts';
 
@@ -40,23 +41,22 @@ export class MessageRights {
   }
 }
 
-/** What inventory roles have to allow in place of a role; by other roles they have no say. */
+/** What inventory roles have to allow in place of a global role. */
 const SCOPES: Readonly<Record<string, WantedAccess['scope']>> = {
-  ROLE_INVENTORY_ADMIN: 'MANAGED_OBJECT',
   ROLE_MEASUREMENT_ADMIN: 'MEASUREMENT',
   ROLE_EVENT_ADMIN: 'EVENT',
   ROLE_ALARM_ADMIN: 'ALARM',
   ROLE_DEVICE_CONTROL_ADMIN: 'OPERATION',
 };
 
-/** Whether the user owns the object, or has `role` or a permission in its place. @param doc of the object. */
+/** Whether the user owns the object, or has one of `roles` or a permission in the place of the first. */
 export function mayWrite(
   documents: KnownDocuments,
   principal: Principal,
   { id, doc }: { readonly id: number; readonly doc: string },
-  role: string,
+  roles: readonly string[],
 ): boolean {
-  if (principal.roles.has(role)) return true;
-  const wanted = { scope: SCOPES[role] ?? 'MANAGED_OBJECT', permission: 'ADMIN' } as const;
+  if (hasAnyOf(principal.roles, roles)) return true;
+  const wanted = { scope: SCOPES[roles[0]] ?? 'MANAGED_OBJECT', permission: 'ADMIN' } as const;
   return mayAccess(documents, principal, { id: String(id), doc }, wanted) === true;
 }
