@@ -155,6 +155,9 @@ export class RequestAnswers implements RequestOwner<HttpExchange> {
     if (request.exchange.isOver) return;
     if (error.status === 401 || error.status === 403) this.#countRefusal(request, error);
     void noteRefusal(this.#platform, request, error);
+    const answer = request.answerToRefusal(error);
+    if (answer !== undefined)
+      return this.#respond(request, answer.status, ['Content-Type', answer.contentType ?? JSON_TYPE], answer.text);
     if (request.hasErrorList && error.status !== 401 && error.status !== 403) {
       const { reason } = error.details;
       const errors = [error.message, ...(REASON_LISTED.has(error.code) ? [String(reason)] : [])];

@@ -282,6 +282,11 @@ export class ApiRequest<Exchange extends RequestExchange = RequestExchange> {
     return this.#route === undefined ? ERROR_LIST_PATHS.test(this.exchange.path) : this.#route.hasErrorList === true;
   }
 
+  /** `RouteRules.answerToRefusal` */
+  answerToRefusal(error: PlatformError): Answer | undefined {
+    return this.#route?.answerToRefusal?.(error);
+  }
+
   /** Whether the principal has one of the route's roles: what `owner` routes ask before they look at the owner. */
   get isPrivileged(): boolean {
     return this.hasRole(...(this.route.roles ?? []));

@@ -1,7 +1,9 @@
 /** What the route table says about a resource; routing, authorisation, validation and /openapi.json come from it. */
 import type { TSchema } from 'typebox';
+import type { PlatformError } from '../../model/errors.ts';
 import type { MediaKind } from '../http/media-types.ts';
 import type { BodyValidator } from '../../model/schema/body-validator.ts';
+import type { Answer } from './answer.ts';
 import type { QueryCheck, QueryParameters } from './schema/query-values.ts';
 
 /** `PATCH` and others are refused with 405 everywhere. */
@@ -97,6 +99,8 @@ export interface RouteRules {
    * body without Accept too.
    */
   readonly hasErrorList?: boolean;
+  /** What answers in place of an error; undefined for an error that stays one. */
+  readonly answerToRefusal?: (error: PlatformError) => Answer | undefined;
   /** Reads the certificate that a proxy has checked from `request.certificateHeaders`. */
   readonly takesCertificate?: boolean;
 }

@@ -35,6 +35,19 @@ t.test('TRANSIENT: no id and no Location', async (t) => {
   });
 });
 
+t.test('rows: a mode that is unknown and a body that is too long are rows of the answer', async (t) => {
+  const api = await startApi(t, { config: { jsonBodyMaxBytes: 1_000 } });
+  const rows = async (body: string, mode: string): Promise<string> => {
+    const headers = { 'content-type': 'text/plain', accept: undefined, 'x-platform-processing-mode': mode };
+    const reply = await api.call('POST', '/s', { body, headers });
+    t.match(reply, { status: 200 });
+    t.match(reply.headers.get('content-type'), /^text\/plain/);
+    return reply.text;
+  };
+  t.match(await rows('1', 'SOMETIMES'), /^42,1,".*SOMETIMES.*PERSISTENT/);
+  t.equal(await rows('1'.repeat(1_001), 'PERSISTENT'), '50,1,413');
+});
+
 t.test('a deleted measurement is told to its subscribers', async (t) => {
   const api = await startApi(t);
   const row = {
