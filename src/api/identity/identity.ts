@@ -45,14 +45,18 @@ function externalIdText(request: ApiRequest, body: ExternalIdBind): string {
   )}}`;
 }
 
+/** @returns the id of the managed object that has the external ID. */
+async function boundObject(request: ApiRequest, type: string, externalId: string): Promise<string | undefined> {
+  const text = await request.platform.documents.get('externalId', request.tenant, externalIdKey(type, externalId));
+  return text === undefined ? undefined : (JSON.parse(text) as { managedObject: string }).managedObject;
+}
+
 /** The path has the parameters `type` and `externalId`. @throws PlatformError `identity/not-found`. */
 async function load(request: ApiRequest): Promise<ExternalIdBind> {
   const { type, externalId } = request.params;
-  const text = isExternalId(type, externalId)
-    ? await request.platform.documents.get('externalId', request.tenant, externalIdKey(type, externalId))
-    : undefined;
-  if (text === undefined) throw new PlatformError('identity/not-found', { type, value: externalId });
-  return { type, externalId, managedObject: (JSON.parse(text) as { managedObject: string }).managedObject };
+  const managedObject = isExternalId(type, externalId) ? await boundObject(request, type, externalId) : undefined;
+  if (managedObject === undefined) throw new PlatformError('identity/not-found', { type, value: externalId });
+  return { type, externalId, managedObject };
 }
 
 async function requireManagedObject(request: ApiRequest, id: string): Promise<void> {
@@ -96,11 +100,15 @@ async function post(request: ApiRequest): Promise<Answer> {
   };
   requireExternalId(body.type, body.externalId);
   if (body.type === X_ID_TYPE) requireXId(body.externalId);
-  await requireRoomFor(body.type, request);
-  await request.command(COMMAND.EXTERNAL_ID_BIND, `x:${externalIdKey(body.type, body.externalId)}`, {
-    ...body,
-    ...serialClaim(request.principal),
-  });
+  // A public client binds the X-ID of a collection that came with it.
+  const isBound = isCollectionType(body.type) && (await boundObject(request, body.type, body.externalId)) === id;
+  if (!isBound) {
+    await requireRoomFor(body.type, request);
+    await request.command(COMMAND.EXTERNAL_ID_BIND, `x:${externalIdKey(body.type, body.externalId)}`, {
+      ...body,
+      ...serialClaim(request.principal),
+    });
+  }
   return created('externalId', externalIdText(request, body), externalIdUrl(request, body.type, body.externalId));
 }
 

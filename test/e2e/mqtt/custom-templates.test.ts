@@ -244,6 +244,14 @@ t.test('collections over REST', async (t) => {
   const { id } = await rest.create('/inventory/managedObjects', body);
   t.match(await rest.read(`/inventory/managedObjects/${id}`), body, 'what is exported can be imported');
   t.equal((await rest.post('/inventory/managedObjects', body)).status, 409);
+  const bind = async (object: string): Promise<number> =>
+    (
+      await rest.post(`/identity/globalIds/${object}/externalIds`, {
+        type: 'c8y_SmartRest2DeviceIdentifier',
+        externalId: 'imported',
+      })
+    ).status;
+  t.same([await bind(id), await bind(deviceId)], [201, 409], 'the object has it already');
   await device.publish('s/ut/imported', '');
   await device.row('s/dt', `20,imported,${id}`);
   await device.subscribe('s/dc/imported');
