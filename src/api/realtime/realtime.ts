@@ -3,7 +3,7 @@
  */
 import Type from 'typebox';
 import { PlatformError } from '../../model/errors.ts';
-import type { LoginCaller, Principal } from '../../model/access/principal.ts';
+import { withoutGrants, type LoginCaller, type Principal } from '../../model/access/principal.ts';
 import type { TrustedProxies } from '../../config/trusted-proxies.ts';
 import type { EarlySocket, EarlySockets } from '../http/early-sockets.ts';
 import { hostCalled } from '../http/base-url.ts';
@@ -109,9 +109,11 @@ export function realtimeRoutes<Form>(realtime: RealtimePort<Form>): Route[] {
         const { exchange } = request;
         // The messages are the answer, not an entity: CometD's clients send no Accept.
         if (!request.accept.isPresent) request.accept = parseAccept('*/*');
-        const principal = request.principal.tenantNumber === 0 ? undefined : request.principal;
         const body = textOfBody(request);
         const rows = isOfRows(body) ? rowsOf(request, body) : undefined;
+        const found = request.principal.tenantNumber === 0 ? undefined : request.principal;
+        // Inventory roles do not count for rows (docs/spec/smartrest-one.md#live-data).
+        const principal = found === undefined || rows === undefined ? found : withoutGrants(found);
         const contentType = rows === undefined ? JSON_TYPE : TEXT_TYPE;
         let isStreaming = false;
         const stream = (text: string, isLast: boolean): void => {

@@ -135,6 +135,14 @@ t.test('inventory roles open nothing', async (t) => {
   await rest.post(`/user/${TENANT}/users/bob/roles/inventory`, { managedObject: id, roles: [{ id: role.id }] });
   await eventually('a grant', async () => (await bob.get(`/inventory/managedObjects/${id}`)).status === 200);
   t.equal(await rows(bob, `306,${id}\n302,${id},x`, XID), '50,1,403\n50,2,403');
+  const live = async (body: string): Promise<string> =>
+    (
+      await bob.request('POST', '/notification/realtime', {
+        body,
+        headers: { 'content-type': 'text/plain', accept: '' },
+      })
+    ).text;
+  t.equal(await live(`81,${await live('80')},/events/${id}`), '50,1,403', 'nor live data');
 });
 
 t.test('templates reach the resources of the documents only', async (t) => {
