@@ -93,6 +93,8 @@ t.test('answers become rows, in their order; a connect is last', async (t) => {
   );
   t.equal(await rowsOf('83,c', [connect({ ...UNKNOWN })]), '86,,0,handshake');
   t.equal(await rowsOf('81,c,/7', [{ channel: '/meta/subscribe', id: '1', ...UNKNOWN }]), '86,,0,handshake');
+  const left = { channel: '/meta/disconnect', id: '1', successful: false, error: '402::Unknown client' };
+  t.equal(await rowsOf('84,c', [left]), '50,1,402', 'a client that leaves is not asked to come back');
 });
 
 t.test('what is delivered becomes rows of all templates that fit', async (t) => {
