@@ -2,7 +2,7 @@
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Options } from './options.ts';
-import type { Context, Sample, Scenario } from './scenario.ts';
+import type { Context, Sample, Scenario, StartOptions } from './scenario.ts';
 import { startCluster } from './subjects/cluster.ts';
 import { Millrace } from './subjects/millrace.ts';
 import { startMosquitto, startNodePeer } from './subjects/peers.ts';
@@ -40,10 +40,10 @@ export async function runScenarios(
       options,
       rounds: options.rounds,
       samples: record.samples,
-      start: async (name, cores) => {
+      start: async (name, own) => {
         const directory = join(root, `${scenario.name}-${++number}`);
         mkdirSync(directory, { recursive: true });
-        const subject = await startSubject(name, directory, options, cores);
+        const subject = await startSubject(name, directory, options, own);
         started.push(subject);
         return subject;
       },
@@ -79,10 +79,11 @@ function startSubject(
   name: SubjectName,
   directory: string,
   options: Options,
-  core: string | undefined,
+  own: StartOptions = {},
 ): Promise<Subject> {
   if (name === 'millrace') {
-    return Millrace.start({ directory, core, engineCore: options.engineCore, entry: options.server });
+    const { cores: core, environment = {} } = own;
+    return Millrace.start({ directory, core, environment, engineCore: options.engineCore, entry: options.server });
   }
   if (name === 'millrace-distributed')
     return startCluster(name, 1, { directory, engineCore: undefined, entry: options.server });

@@ -10,14 +10,21 @@ export interface Sample {
   values: Record<string, number>;
 }
 
+export interface StartOptions {
+  /** As for `taskset -c`: for questions about more work than one core does. */
+  readonly cores?: string;
+  /** Settings that are not the defaults. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
 export interface Context {
   readonly options: Options;
   readonly rounds: number;
   /**
    * Starts a server with fresh data; it is stopped when the scenario ends, at the latest.
-   * @param cores as for `taskset -c`, of Millrace alone: for questions about more work than one core does
+   * @param own of Millrace alone
    */
-  start(name: SubjectName, cores?: string): Promise<Subject>;
+  start(name: SubjectName, own?: StartOptions): Promise<Subject>;
   /** The names that this run is to measure, in order. */
   chosen(names: readonly SubjectName[]): SubjectName[];
   record(sample: Sample): void;

@@ -183,6 +183,14 @@ export const TARGETS: readonly TargetFigure[] = [
     unit: '/s',
   },
   {
+    what: 'backlog of a million that drains',
+    scenario: 'topics',
+    subject: 'drain of a million',
+    value: 'receivedPerSecond',
+    atLeast: 50_000,
+    unit: '/s',
+  },
+  {
     what: 'a job over 10,000 devices with 288 values of 5 series each',
     scenario: 'scoring-job',
     subject: 'job',

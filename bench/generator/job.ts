@@ -125,6 +125,8 @@ export interface TopicsJob {
   devices: number;
   topics: number;
   ratePerSecond: number;
+  /** Instead of what the rate brings in the warm-up and the window. */
+  messages?: number;
   /** The consumers come when everything is published and acknowledged. */
   drains: boolean;
   /** Begins the names of the topics; letters and digits. */

@@ -11,6 +11,8 @@ import { RestClient, sourceOfSerial } from './rest.ts';
 import { TopicConsumer } from './topic-consumer.ts';
 
 const PARALLEL = 50;
+/** What the server may take longer than the rate asks for. */
+const PUBLISH_WAIT_MS = 120_000;
 /** What is still on its way after the last publication, or waits in topics. */
 const LAST_WAIT_MS = 60_000;
 const TRIES = 40;
@@ -36,7 +38,7 @@ export async function runTopics(job: TopicsJob): Promise<TopicsResult> {
   const latency = new Histogram();
   const messagesOf = (ms: number): number => Math.round((job.ratePerSecond * ms) / 1_000);
   const warmUpMessages = messagesOf(job.warmUpMs);
-  const messages = messagesOf(job.warmUpMs + job.measureMs);
+  const messages = job.messages ?? messagesOf(job.warmUpMs + job.measureMs);
   const sentMs: number[] = [];
   let received = 0;
   let again = 0;
@@ -65,12 +67,17 @@ export async function runTopics(job: TopicsJob): Promise<TopicsResult> {
 
   acknowledged = 0;
   const startMs = performance.now();
+  const publishUntil = startMs + (messages * 1_000) / job.ratePerSecond + PUBLISH_WAIT_MS;
+  const publishWait = async (): Promise<void> => {
+    if (performance.now() > publishUntil) throw new Error(`${acknowledged} of ${messages} were acknowledged in time`);
+    await sleep(1);
+  };
   for (let index = 1; index <= messages; ) {
     while (
       performance.now() - startMs < (index * 1_000) / job.ratePerSecond ||
       index - acknowledged > UNACKNOWLEDGED_MAX
     )
-      await sleep(1);
+      await publishWait();
     const device = devices[Math.floor(index / BURST) % count]!;
     const packets: Buffer[] = [];
     for (const end = Math.min(index + BURST, messages + 1); index < end; index += 1) {
@@ -83,7 +90,7 @@ export async function runTopics(job: TopicsJob): Promise<TopicsResult> {
   const publishedMs = performance.now() - startMs;
   let drainedFrom = startMs;
   if (job.drains) {
-    while (acknowledged < messages) await sleep(10);
+    while (acknowledged < messages) await publishWait();
     drainedFrom = performance.now();
     consumers = await open();
   }

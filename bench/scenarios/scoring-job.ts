@@ -39,7 +39,7 @@ export const scoringJob: Scenario = {
   ],
   run: async (context) => {
     if (context.chosen(['millrace']).length === 0) return;
-    const subject = (await context.start('millrace', '0,1')) as Millrace;
+    const subject = (await context.start('millrace', { cores: '0,1' })) as Millrace;
     await subject.stop();
     const endMs = Math.floor(Date.now() / PERIOD_MS) * PERIOD_MS;
     const begunMs = performance.now();
