@@ -13,7 +13,7 @@ import type { Notification } from '../../src/ports/live-bus.ts';
 import { BASE_PLACE, linkedEntity } from '../../src/realtime/bayeux/live-links.ts';
 import { Forwarding } from '../../src/realtime/notifications/forwarding.ts';
 import { NotificationHub } from '../../src/realtime/notifications/hub.ts';
-import type { ForwardedTopics } from '../../src/realtime/notifications/hub-options.ts';
+import type { ForwardedTopics, NotificationHubOptions } from '../../src/realtime/notifications/hub-options.ts';
 import type { ConsumerSocket } from '../../src/realtime/notifications/consumer.ts';
 import type { ConsumerIdentity } from '../../src/realtime/notifications/hub.ts';
 import {
@@ -167,7 +167,7 @@ class Bench {
   reads = 0;
   #seq = 0;
 
-  constructor(limits: Partial<NotificationLimits> = {}) {
+  constructor(limits: Partial<NotificationLimits> = {}, further: Partial<NotificationHubOptions> = {}) {
     this.forwarding = {
       onForwarded: undefined,
       topics: () => [],
@@ -219,6 +219,7 @@ class Bench {
       limits,
       now: () => 1_000_000,
       clock: () => this.clock,
+      ...further,
     });
   }
 
@@ -247,6 +248,7 @@ class Bench {
     const before = this.hub.connectedCount;
     const client = new Client();
     client.socket = this.hub.open(identity, client, 'http://base');
+    if (client.code > 0) client.socket.closed();
     await until('the consumer is connected or refused', () => this.hub.connectedCount > before || client.code > 0);
     return client;
   }
@@ -267,7 +269,8 @@ class Client {
   }
   end(code: number, reason: string): void {
     [this.code, this.reason] = [code, reason];
-    queueMicrotask(() => this.socket.closed());
+    // As a socket that is open does: before this returns.
+    (this.socket as ConsumerSocket | undefined)?.closed();
   }
   acknowledge(count = this.frames.length): void {
     for (const frame of this.frames.splice(0, count)) this.socket.message(frame.slice(0, frame.indexOf('\n')));
@@ -478,6 +481,29 @@ t.test('a volatile topic drops the oldest above its bound, and ends with its cli
   for (const topic of ['a~', 'b~', 'c'])
     t.equal(await bench.hub.unsubscribe({ tenant: TENANT, topic }, 'unknown'), false);
   t.equal(bench.hub.counts.topics, 0, 'who unsubscribes a stranger leaves nothing behind');
+});
+
+t.test('a client of a volatile subscriber that comes back takes the place of its connection', async (t) => {
+  const bench = new Bench({ connectionsOfSubscriber: 1 });
+  const named = { topic: 'a~', isShared: true, consumer: 'one' };
+  const former = await bench.connect(named);
+  t.equal(bench.hub.refusal({ tenant: TENANT, subscriber: 's', ...named }), undefined, 'though there is room for one');
+  const again = await bench.connect(named);
+  bench.append('a~', 1);
+  t.same([former.code, again.code, again.frames.length], [1000, 0, 1]);
+});
+
+t.test('a home that leaves a volatile topic leaves its records to the next one', async (t) => {
+  let isHome = true;
+  const bench = new Bench({}, { isHome: () => isHome });
+  const client = await bench.connect({ topic: 'a~' });
+  const records = [...bench.records];
+  t.equal(records.length, 1);
+  isHome = false;
+  await bench.ticks(1);
+  t.same([client.code, bench.hub.counts.topics, bench.hub.counts.connections], [1012, 0, 0]);
+  await new Promise(setImmediate);
+  t.same([...bench.records], records);
 });
 
 const forwardingOf = (rows: readonly NotificationSubscription[], counted: string[] = []): Forwarding => {

@@ -135,7 +135,7 @@ export class NotificationHub {
     if (subscriber !== undefined && !takesAnother(subscriber, isShared))
       return new PlatformError('notifications/connected', { subscriber: name });
     const limit =
-      subscriber !== undefined && subscriber.consumers.length >= this.limits.connectionsOfSubscriber
+      subscriber !== undefined && othersOf(subscriber, identity) >= this.limits.connectionsOfSubscriber
         ? NOTIFICATION_LIMIT.OF_SUBSCRIBER
         : subscriber === undefined && this.#subscribersOf(tenant) >= this.limits.subscribers
           ? NOTIFICATION_LIMIT.SUBSCRIBERS
@@ -183,15 +183,15 @@ export class NotificationHub {
         channel.end(CLOSE.POLICY, new PlatformError('notifications/connected', { subscriber: found.name }).message);
         return;
       }
-      // One that comes back under its name takes the place of its former connection.
-      if (identity.consumer !== undefined)
-        found.consumers.find(({ name }) => name === identity.consumer)?.end(CLOSE.NORMAL, 'connected again');
-      if (found.consumers.length >= this.limits.connectionsOfSubscriber)
+      if (othersOf(found, identity) >= this.limits.connectionsOfSubscriber)
         throw this.#refused(tenant, NOTIFICATION_LIMIT.OF_SUBSCRIBER);
+      const former = found.consumers.find(({ name }) => name === identity.consumer);
       [subscriber, consumer] = [found, made];
       this.connectedCount += 1;
       found.isShared = identity.isShared;
       found.add(made);
+      // The former connection ends last: a volatile subscriber is removed with its last client.
+      former?.end(CLOSE.NORMAL, 'connected again');
     };
     this.#subscriber(identity)
       .then(connect)
@@ -497,12 +497,12 @@ export class NotificationHub {
     }
   }
 
-  /** Another node serves the topic now. */
+  /** Another node serves the topic now. The records of its subscribers are that node's: their clients leave them. */
   #leave(topic: Topic): void {
+    this.#remove(topic);
     for (const { identity, end } of [...this.#sockets])
       if (topicKey(identity) === topicKey(topic.ref)) end(CLOSE.RESTART, 'another node serves the topic now');
     for (const subscriber of topic.subscribers.values()) this.#uncount(subscriber);
-    this.#remove(topic);
   }
 
   /** Its last client never came, or went with another process or home of the topic. */
@@ -574,6 +574,10 @@ export class NotificationHub {
 
 /** Whose share a connection is of. */
 const userOf = ({ topic, subscriber }: ConsumerIdentity): string => subscriberKey(topic, subscriber);
+
+/** Connections of the subscriber, without the one of that name: a client that comes back takes its place. */
+const othersOf = ({ consumers }: Subscriber, { consumer }: ConsumerIdentity): number =>
+  consumers.filter(({ name }) => name !== consumer).length;
 
 /** Whether one more client may connect for it. */
 const takesAnother = (subscriber: Subscriber, isShared: boolean): boolean =>
