@@ -23,9 +23,12 @@ import {
   shortened,
   sourceOfMessage,
 } from '../../src/realtime/notifications/message.ts';
+import { NOTIFICATION_LIMITS } from '../../src/realtime/notifications/limits.ts';
 import type { NotificationLimits } from '../../src/realtime/notifications/limits.ts';
 import { TenantSubscriptions } from '../../src/realtime/notifications/subscriptions.ts';
 import { partsOf } from '../../src/realtime/notifications/parts.ts';
+import { Topic } from '../../src/realtime/notifications/topic.ts';
+import { Trimming } from '../../src/realtime/notifications/trimming.ts';
 import { until } from '../helpers/until.ts';
 
 const TENANT = 7;
@@ -504,6 +507,26 @@ t.test('a home that leaves a volatile topic leaves its records to the next one',
   t.same([client.code, bench.hub.counts.topics, bench.hub.counts.connections], [1012, 0, 0]);
   await new Promise(setImmediate);
   t.same([...bench.records], records);
+});
+
+t.test('what the store removed by age is told once, though nothing is acknowledged', async (t) => {
+  const lost: number[] = [];
+  const trimming = new Trimming({
+    topics: {
+      trim: async (_ref, { through }) => ({
+        removed: [{ seq: 9, size: 0, count: Math.max(0, 9 - through), at: 0 }],
+        isMore: false,
+      }),
+    },
+    limits: NOTIFICATION_LIMITS,
+    keptOf: () => undefined,
+    onLost: (_topic, _limit, messages) => void lost.push(messages),
+    now: () => 2 * NOTIFICATION_LIMITS.topicAgeMs,
+  });
+  const topic = new Topic({ tenant: TENANT, topic: 'a' }, { lastSeq: 20, size: 0, count: 0 });
+  topic.subscribers.set('s', { position: { seq: 3, index: 0 }, skip: () => undefined } as never);
+  for (let round = 0; round < 2; round += 1) await trimming.trim(topic);
+  t.same(lost, [7]);
 });
 
 const forwardingOf = (rows: readonly NotificationSubscription[], counted: string[] = []): Forwarding => {

@@ -13,6 +13,8 @@ export class Topic {
   count: number;
   /** Something may have become needless since the last look. */
   isDirty = true;
+  /** Everything through this sequence was removed before it was acknowledged, and that was told. */
+  lostSeq = 0;
   /** Characters that are to go, as the tenant keeps too much. */
   excess = 0;
   /** Of a volatile topic. */

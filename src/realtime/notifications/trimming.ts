@@ -33,18 +33,19 @@ export class Trimming {
     const isLarge = topic.size > limits.topicChars;
     const excess = Math.max(topic.excess, topic.size - limits.topicChars, 0);
     topic.excess = 0;
-    const { removed, isMore, left } = await topics.trim(topic.ref, { through: needed - 1, before, excess });
+    const through = Math.max(needed - 1, topic.lostSeq);
+    const { removed, isMore, left } = await topics.trim(topic.ref, { through, before, excess });
     if (isMore) topic.isDirty = true;
-    let [byAge, byBytes, lostSeq] = [0, 0, 0];
+    let [byAge, byBytes] = [0, 0];
     for (const { seq, size, count, at } of removed) {
       topic.size -= size;
       topic.count -= count;
       if (seq < needed) continue;
-      lostSeq = Math.max(lostSeq, seq);
+      topic.lostSeq = Math.max(topic.lostSeq, seq);
       if (at < before) byAge += count;
       else byBytes += count;
     }
-    for (const subscriber of topic.subscribers.values()) subscriber.skip(lostSeq);
+    for (const subscriber of topic.subscribers.values()) subscriber.skip(topic.lostSeq);
     if (left !== undefined) [topic.size, topic.count] = [left.size, left.count];
     if (byAge > 0) onLost(topic.ref, NOTIFICATION_LIMIT.TOPIC_AGE, byAge);
     if (byBytes > 0)
