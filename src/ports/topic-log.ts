@@ -25,15 +25,17 @@ export interface Trimmed {
   readonly removed: readonly ChunkFacts[];
   /** As many as one call removes: there may be more. */
   readonly isMore: boolean;
+  /** The store has lost the topic: it is to be opened again. */
+  readonly isGone?: boolean;
   /** What is kept now, where the store says it. */
   readonly left?: TopicFacts;
 }
 
 export interface TopicLog {
-  /** Persistent topics of the tenant that keep something. */
-  names(tenant: number): string[] | Promise<string[]>;
-  /** Makes room for a topic, where that is to be made. */
-  open(topic: TopicRef): TopicFacts | Promise<TopicFacts>;
+  /** Persistent topics that something is kept of; a store that knows of all tenants tells those of all. */
+  kept(tenants: Iterable<number>): Iterable<TopicRef> | AsyncIterable<TopicRef>;
+  /** Makes room for a topic, where that is to be made. @param after its next chunk comes behind this sequence. */
+  open(topic: TopicRef, after: number): TopicFacts | Promise<TopicFacts>;
   /** The topic has no subscriber any more: nothing of it is kept. */
   close(topic: TopicRef): Promise<void> | void;
   /** Chunks behind `after`, oldest first, at most `limit`. */

@@ -10,6 +10,7 @@ import { chunkText, factsOfKey, messagesOf } from '../../src/model/entities/noti
 import type { TopicChunk, TopicRef } from '../../src/model/entities/notifications/topic.ts';
 import { PlatformError } from '../../src/model/errors.ts';
 import type { Notification } from '../../src/ports/live-bus.ts';
+import type { TopicFacts, Trimmed } from '../../src/ports/topic-log.ts';
 import { BASE_PLACE, linkedEntity } from '../../src/realtime/bayeux/live-links.ts';
 import { Forwarding } from '../../src/realtime/notifications/forwarding.ts';
 import { NotificationHub } from '../../src/realtime/notifications/hub.ts';
@@ -183,7 +184,7 @@ class Bench {
     this.hub = new NotificationHub({
       forwarding: this.forwarding,
       topics: {
-        names: () => [],
+        kept: () => [],
         open: (ref) => ({ lastSeq: of(ref).at(-1)?.seq ?? 0, size: 0, count: 0 }),
         close: () => undefined,
         read: (ref, after, limit) => {
@@ -507,6 +508,34 @@ t.test('a home that leaves a volatile topic leaves its records to the next one',
   t.same([client.code, bench.hub.counts.topics, bench.hub.counts.connections], [1012, 0, 0]);
   await new Promise(setImmediate);
   t.same([...bench.records], records);
+});
+
+t.test('a topic that the store has lost is opened again, behind what it had', async (t) => {
+  const opened: number[] = [];
+  const open = (_ref: TopicRef, after: number): TopicFacts => {
+    opened.push(after);
+    return { lastSeq: 30, size: 0, count: 0 };
+  };
+  const trim = async (): Promise<Trimmed> => ({ removed: [], isMore: false, isGone: true });
+  const topics = { kept: () => [], open, close: () => undefined, read: () => [], trim };
+  const bench = new Bench({}, { topics });
+  await bench.connect();
+  await bench.ticks(1);
+  t.same(opened, [0, 30]);
+});
+
+t.test('topics that a cluster keeps without a subscriber are looked for and closed', async (t) => {
+  const closed: string[] = [];
+  const topics = {
+    kept: () => ['a', 'b'].map((topic) => ({ tenant: TENANT, topic })),
+    open: () => ({ lastSeq: 1, size: 0, count: 0 }),
+    close: ({ topic }: TopicRef) => void closed.push(topic),
+    read: () => [],
+    trim: async () => ({ removed: [], isMore: false }),
+  };
+  const bench = new Bench({}, { topics, isHome: ({ topic }) => topic !== 'b' });
+  await bench.ticks(3_601);
+  t.same(closed, ['a']);
 });
 
 t.test('what the store removed by age is told once, though nothing is acknowledged', async (t) => {

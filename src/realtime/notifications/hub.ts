@@ -32,6 +32,8 @@ const TICK_MS = 1_000;
 const REPEAT_EVERY_TICKS = 5;
 /** Looks at the age of topics on which nothing happens. */
 const AGE_EVERY_TICKS = 60;
+/** Looks for topics that are kept without a subscriber. */
+const KEPT_EVERY_TICKS = 3_600;
 /** Topics that are trimmed at once: on one node what these remove is one commit. */
 const TRIMMED_TOGETHER = 50;
 
@@ -70,6 +72,7 @@ export class NotificationHub {
   #isWorking = false;
   #ticks = 0;
   #isAgeLookDue = false;
+  #isKeptLookDue = false;
   #anonymousCount = 0;
   #volatileCount = 0;
   /** Of subscribers that have gone. */
@@ -98,11 +101,9 @@ export class NotificationHub {
   /** Loads the persistent topics that are this node's. */
   async start(tenants: Iterable<number>): Promise<void> {
     await this.#loadHomes();
-    for (const tenant of tenants) {
-      // A crash may have come between the end of the last subscriber and that of what was kept for it.
-      for (const topic of await this.#options.topics.names(tenant))
-        if (this.#isHome({ tenant, topic })) await this.#load({ tenant, topic });
-    }
+    // A crash may have come between the end of the last subscriber and that of what was kept for it.
+    if (this.#options.isHome === undefined)
+      for await (const ref of this.#options.topics.kept(tenants)) await this.#load(ref);
     this.#timer = setInterval(() => void this.tick(), TICK_MS).unref();
   }
 
@@ -367,12 +368,21 @@ export class NotificationHub {
   }
 
   async #read(ref: TopicRef): Promise<Topic> {
-    const facts = isVolatileTopic(ref.topic) ? { lastSeq: 0, size: 0, count: 0 } : await this.#options.topics.open(ref);
-    const rows = await this.#records.list(ref);
+    const rows = (await this.#records.list(ref)).map(({ id, value }) => ({
+      name: subscriberOfKey(id)[1],
+      value,
+      stored: JSON.parse(value) as StoredSubscriber,
+    }));
+    const after = rows.reduce((highest, { stored: { seq } }) => Math.max(highest, seq - 1), 0);
+    const facts = isVolatileTopic(ref.topic)
+      ? { lastSeq: 0, size: 0, count: 0 }
+      : await this.#options.topics.open(ref, after);
     const topic = this.#topic(ref, facts);
-    for (const { id, value } of rows) {
-      const { seq, index, since } = JSON.parse(value) as StoredSubscriber;
-      const [, name] = subscriberOfKey(id);
+    for (const {
+      name,
+      value,
+      stored: { seq, index, since },
+    } of rows) {
       const position = topic.isVolatile ? { seq: topic.lastSeq + 1, index: 0 } : { seq, index };
       this.#add(topic, { name, isShared: false, position, since, stored: value });
       this.#options.forwarding.subscribed(ref, name);
@@ -445,6 +455,7 @@ export class NotificationHub {
   tick(): Promise<void> {
     this.#ticks += 1;
     if (this.#ticks % AGE_EVERY_TICKS === 0) this.#isAgeLookDue = true;
+    if (this.#options.isHome !== undefined && this.#ticks % KEPT_EVERY_TICKS === 0) this.#isKeptLookDue = true;
     const now = this.#options.clock();
     for (const topic of [...this.#topics.values()]) {
       if (!this.#isHome(topic.ref)) {
@@ -478,8 +489,22 @@ export class NotificationHub {
       await this.#loadHomes();
       await this.#writePositions();
       await this.#trimAll();
+      await this.#lookForKept();
     } finally {
       this.#isWorking = false;
+    }
+  }
+
+  /** Of a cluster, where homes change: what is kept without a subscriber is closed when the topic is trimmed. */
+  async #lookForKept(): Promise<void> {
+    if (!this.#isKeptLookDue) return;
+    this.#isKeptLookDue = false;
+    try {
+      // The store knows the tenants by itself.
+      for await (const ref of this.#options.topics.kept([]))
+        if (!this.#topics.has(topicKey(ref)) && this.#isHome(ref)) await this.#isDone(ref, () => this.#load(ref));
+    } catch (error) {
+      this.#options.log.warn({ error: (error as Error).message }, 'topics that are kept could not be looked for');
     }
   }
 
@@ -556,8 +581,12 @@ export class NotificationHub {
   }
 
   async #trim(topic: Topic): Promise<void> {
-    const isTrimmed = await this.#trimming.trim(topic);
-    if (topic.subscribers.size > 0 || !isTrimmed) return;
+    const { isTrimmed, isGone } = await this.#trimming.trim(topic);
+    if (topic.subscribers.size > 0) {
+      if (isGone) await this.#options.topics.open(topic.ref, topic.lastSeq);
+      return;
+    }
+    if (!isTrimmed) return;
     this.#remove(topic);
     await this.#close(topic.ref);
   }

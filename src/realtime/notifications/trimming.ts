@@ -24,8 +24,8 @@ export class Trimming {
     this.#options = options;
   }
 
-  /** @returns whether nothing is kept of it any more that this call would have removed. */
-  async trim(topic: Topic): Promise<boolean> {
+  /** @returns `isTrimmed`: nothing is kept of it any more that this call would have removed; `isGone`: as the store. */
+  async trim(topic: Topic): Promise<{ readonly isTrimmed: boolean; readonly isGone: boolean }> {
     const { topics, limits, now, onLost } = this.#options;
     topic.isDirty = false;
     const needed = this.#neededFrom(topic);
@@ -34,7 +34,7 @@ export class Trimming {
     const excess = Math.max(topic.excess, topic.size - limits.topicChars, 0);
     topic.excess = 0;
     const through = Math.max(needed - 1, topic.lostSeq);
-    const { removed, isMore, left } = await topics.trim(topic.ref, { through, before, excess });
+    const { removed, isMore, isGone = false, left } = await topics.trim(topic.ref, { through, before, excess });
     if (isMore) topic.isDirty = true;
     let [byAge, byBytes] = [0, 0];
     for (const { seq, size, count, at } of removed) {
@@ -50,7 +50,7 @@ export class Trimming {
     if (byAge > 0) onLost(topic.ref, NOTIFICATION_LIMIT.TOPIC_AGE, byAge);
     if (byBytes > 0)
       onLost(topic.ref, isLarge ? NOTIFICATION_LIMIT.TOPIC_BYTES : NOTIFICATION_LIMIT.TENANT_BYTES, byBytes);
-    return !isMore;
+    return { isTrimmed: !isMore, isGone };
   }
 
   /** Where the topics of a tenant keep too much together, the largest of them gives way. */

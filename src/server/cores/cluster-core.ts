@@ -170,6 +170,7 @@ export class ClusterCore implements ServerCore {
       prefix,
       replicas: config.natsReplicas,
       ageMaxMs: config.topicMaxAgeDays * DAY_MS,
+      documents: this.documents,
       refusals: this.metrics,
       log,
     });

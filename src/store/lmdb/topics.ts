@@ -20,16 +20,16 @@ export class LmdbTopics implements TopicLog {
     this.#documents = documents;
   }
 
-  names(tenant: number): string[] {
-    const names: string[] = [];
-    for (let after = ''; ; ) {
-      // The first chunk of each: behind a line feed comes nothing but digits.
-      const [id] = this.#documents.ids(TOPIC_MESSAGES, tenant, '', after);
-      if (id === undefined) return names;
-      const name = id.slice(0, id.indexOf('\n'));
-      names.push(name);
-      after = `${name}\n:`;
-    }
+  *kept(tenants: Iterable<number>): Generator<TopicRef> {
+    for (const tenant of tenants)
+      for (let after = ''; ; ) {
+        // The first chunk of each: behind a line feed comes nothing but digits.
+        const [id] = this.#documents.ids(TOPIC_MESSAGES, tenant, '', after);
+        if (id === undefined) break;
+        const topic = id.slice(0, id.indexOf('\n'));
+        yield { tenant, topic };
+        after = `${topic}\n:`;
+      }
   }
 
   open(ref: TopicRef): TopicFacts {

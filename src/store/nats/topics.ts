@@ -7,8 +7,9 @@ import { DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream'
 import type { StoredMsg, StreamInfo } from '@nats-io/jetstream';
 import { headers, nanos } from '@nats-io/nats-core';
 import type { TopicChunk, TopicRef } from '../../model/entities/notifications/topic.ts';
-import { chunkText, messagesOf } from '../../model/entities/notifications/topic.ts';
+import { TOPIC_SUBSCRIBERS, chunkText, messagesOf, subscriberKey } from '../../model/entities/notifications/topic.ts';
 import { persistently } from '../../pacing/persistently.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { Log } from '../../ports/log.ts';
 import type { TopicFacts, TopicLog, TrimBounds, Trimmed } from '../../ports/topic-log.ts';
 import type { Refusals } from '../../ports/refusals.ts';
@@ -22,6 +23,7 @@ export interface NatsTopicsOptions {
   readonly replicas: number;
   /** JetStream removes older chunks by itself. */
   readonly ageMaxMs: number;
+  readonly documents: Pick<DocumentReader, 'list'>;
   readonly refusals: Refusals;
   readonly log: Log;
 }
@@ -30,10 +32,13 @@ export interface NatsTopicsOptions {
 const ATTEMPT_TIMEOUT_MS = 2_000;
 /** JetStream knows a chunk that is sent again for this long: longer than a shard's take-over takes. */
 const DUPLICATE_WINDOW_SECONDS = 120;
+/** Between the prefix and the tenant. */
+const STREAM_INFIX = '_TOPIC_';
 const ID_HEADER = 'Nats-Msg-Id';
 const EXPECTED_STREAM_HEADER = 'Nats-Expected-Stream';
 /** Room for the headers of a chunk. */
 const HEADERS_BYTES_MAX = 1_024;
+const NO_STREAM_LIMIT = 'notifications/no-stream';
 /** Codes of JetStream's API: no such stream; no such message; larger than the stream takes (max_msg_size). */
 const NO_STREAM = 10059;
 const NO_MESSAGE = 10037;
@@ -55,12 +60,17 @@ export class NatsTopics implements TopicLog {
     this.#options = options;
   }
 
-  /** Streams whose last subscriber left while NATS was away are emptied by their age. */
-  names(): string[] {
-    return [];
+  async *kept(): AsyncGenerator<TopicRef> {
+    const { connection, prefix } = this.#options;
+    const start = `${prefix.toUpperCase()}${STREAM_INFIX}`;
+    for await (const name of connection.manager.streams.names(`${prefix}.t.>`)) {
+      const found = /^(\d+)_(.+)$/.exec(name.startsWith(start) ? name.slice(start.length) : '');
+      if (found !== null) yield { tenant: Number(found[1]), topic: found[2] };
+    }
   }
 
-  async open(ref: TopicRef): Promise<TopicFacts> {
+  /** A stream that is new, or has lost what it had, begins behind `after`: what is before it no subscriber reads. */
+  async open(ref: TopicRef, after: number): Promise<TopicFacts> {
     const { connection, replicas, ageMaxMs } = this.#options;
     const name = this.#stream(ref);
     await connection.ensureStream({
@@ -74,8 +84,10 @@ export class NatsTopics implements TopicLog {
       duplicate_window: seconds(Math.min(DUPLICATE_WINDOW_SECONDS, ageMaxMs / 1_000)),
       allow_direct: true,
     });
-    const { state } = await connection.manager.streams.info(name);
-    return { lastSeq: state.last_seq, size: state.bytes, count: state.messages };
+    const info = await connection.manager.streams.info(name);
+    if (info.state.last_seq >= after) return factsOf(info);
+    await connection.manager.streams.purge(name, { seq: after + 1 });
+    return { lastSeq: after, size: 0, count: 0 };
   }
 
   async close(ref: TopicRef): Promise<void> {
@@ -114,7 +126,7 @@ export class NatsTopics implements TopicLog {
       info = await streams.info(name);
     } catch (error) {
       if (codeOf(error) !== NO_STREAM) throw error;
-      return { removed: [], isMore: false };
+      return { removed: [], isMore: false, isGone: true };
     }
     const { first_seq: firstSeq, last_seq: lastSeq, messages, bytes } = info.state;
     const sizeOfOne = messages === 0 ? 0 : bytes / messages;
@@ -180,8 +192,8 @@ export class NatsTopics implements TopicLog {
       ack = JSON.parse(answer.string()) as PubAck;
     } catch (error) {
       // No one takes it: the stream is gone, or JetStream is away.
-      if (!(await this.#exists(name))) return undefined;
-      throw error;
+      if (await this.#exists(name)) throw error;
+      return this.#withoutStream(ref);
     }
     if (ack.error?.err_code === TOO_LARGE) return this.#lost(ref, payload.length, 'max_msg_size of its stream');
     if (ack.error !== undefined) throw new Error(`JetStream: ${ack.error.description} (${ack.error.err_code})`);
@@ -196,6 +208,18 @@ export class NatsTopics implements TopicLog {
     this.#options.log.error(
       { ...ref, bytes, limit: MESSAGE_BYTES, bound },
       'a chunk of a topic is larger than its bound in NATS: it is lost',
+    );
+  }
+
+  /** A topic ends with its last subscriber. The stream of one that has any was removed by another than this server. */
+  async #withoutStream(ref: TopicRef): Promise<undefined> {
+    const { documents, refusals, log } = this.#options;
+    const one = await documents.list(TOPIC_SUBSCRIBERS, ref.tenant, subscriberKey(ref.topic, ''), { limit: 1 });
+    if (one.length === 0) return;
+    refusals.count(NO_STREAM_LIMIT, { tenant: ref.tenant });
+    log.error(
+      { ...ref, limit: NO_STREAM_LIMIT, stream: this.#stream(ref) },
+      'the stream of a topic is gone: a chunk is lost',
     );
   }
 
@@ -226,7 +250,7 @@ export class NatsTopics implements TopicLog {
   }
 
   #stream({ tenant, topic }: TopicRef): string {
-    return `${this.#options.prefix.toUpperCase()}_TOPIC_${tenant}_${topic}`;
+    return `${this.#options.prefix.toUpperCase()}${STREAM_INFIX}${tenant}_${topic}`;
   }
 
   #subject({ tenant, topic }: TopicRef): string {

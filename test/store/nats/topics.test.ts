@@ -16,15 +16,17 @@ t.test('large notifications', { skip: missing('nats-server') }, async (t) => {
   const connection = await NatsConnection.open({ servers: server.url, name: 'topics' }, { log: silentLog });
   t.teardown(() => connection.close());
   const counted: string[] = [];
+  let hasSubscriber = false;
   const topics = new NatsTopics({
     connection,
     prefix: 'test',
     replicas: 1,
     ageMaxMs: 60_000,
+    documents: { list: () => (hasSubscriber ? [{ id: 'a', value: '' }] : []) },
     refusals: { count: (limit) => void counted.push(limit) },
     log: silentLog,
   });
-  await topics.open(REF);
+  await topics.open(REF, 0);
   const large = [message(1, 500_000), message(2, 500_000), message(3, 500_000)];
   const stored = await topics.store(REF, { seq: 7, at: 5, messages: large });
   t.equal(stored.length, 3, 'a part for each');
@@ -35,9 +37,9 @@ t.test('large notifications', { skip: missing('nats-server') }, async (t) => {
     'in order, whole',
   );
   await topics.store(REF, { seq: 7, at: 6, messages: large });
-  t.equal((await topics.open(REF)).count, 3, 'what is stored again is there once');
+  t.equal((await topics.open(REF, 0)).count, 3, 'what is stored again is there once');
   await topics.store(REF, { seq: 7, at: 6, messages: [large[0], message(4, 10)] });
-  t.equal((await topics.open(REF)).count, 4, 'other messages of the same group are not taken for a copy');
+  t.equal((await topics.open(REF, 0)).count, 4, 'other messages of the same group are not taken for a copy');
   await topics.store(REF, { seq: 8, at: 7, messages: [message(5, 2_000_000)] });
   t.same((await topics.read(REF, 4, 1))[0].messages, ['/t1/events/1\nCREATE\n\n{"id":"5"}'], 'shortened');
   t.same(counted.splice(0), [MESSAGE_BYTES]);
@@ -46,4 +48,22 @@ t.test('large notifications', { skip: missing('nats-server') }, async (t) => {
   t.same(await topics.store(REF, { seq: 9, at: 8, messages: [message(6, 5_000)] }), [], 'refused, and not tried again');
   t.same(counted, [MESSAGE_BYTES]);
   t.equal((await topics.store(REF, { seq: 10, at: 9, messages: [message(7, 10)] })).length, 1);
+
+  const kept: TopicRef[] = [];
+  for await (const ref of topics.kept()) kept.push(ref);
+  t.same(kept, [REF]);
+  await topics.close(REF);
+  counted.length = 0;
+  const chunk = { seq: 11, at: 9, messages: [message(8, 10)] };
+  t.same(await topics.store(REF, chunk), []);
+  t.same(counted, [], 'of a topic that has ended nothing is lost');
+  hasSubscriber = true;
+  t.same(await topics.store(REF, chunk), []);
+  t.same(counted, ['notifications/no-stream'], 'one that was removed is missed');
+  t.match(await topics.trim(REF, { through: 0, before: 0, excess: 0 }), { isGone: true });
+  t.match(await topics.open(REF, 500), { lastSeq: 500 });
+  const again = { ...chunk, seq: 501 };
+  t.same(await topics.store(REF, chunk), [again], 'behind what subscribers have read');
+  t.same(await topics.read(REF, 480, 10), [again]);
+  t.match(await topics.open(REF, 500), { lastSeq: 501, count: 1 }, 'opened again it keeps what it has');
 });
