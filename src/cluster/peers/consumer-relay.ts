@@ -25,6 +25,8 @@ const REQUEST_TIMEOUT_MS = 5_000;
 const LOOK_MS = 2_000;
 /** A connection whose node says nothing of it for five looks has ended. */
 const SILENT_LOOKS = 5;
+/** Status of a bound. */
+const UNAVAILABLE = 503;
 
 type Kind = 'text' | 'blocked' | 'drained' | 'closed' | 'frame' | 'end';
 
@@ -122,7 +124,7 @@ export class ConsumerRelay {
     const request: OpenRequest = { id, identity, baseUrl };
     messages.request(home, OPEN, Buffer.from(JSON.stringify(request)), REQUEST_TIMEOUT_MS).then(
       (answer) => {
-        if (answer.length > 0) channel.end(CLOSE.POLICY, textOf(answer));
+        if (answer.length > 0) end(channel, textOf(answer));
       },
       (error: Error) => {
         this.#options.log.debug({ home, error: error.message }, 'the home of a topic has not answered');
@@ -153,12 +155,14 @@ export class ConsumerRelay {
     return removed !== 0;
   }
 
-  /** @returns what is said against it; nothing when it is open. */
+  /** @returns the code and the reason for which it is ended; nothing when it is open. */
   #opened({ id, identity, baseUrl }: OpenRequest, node: string): Uint8Array {
     const { messages, topics, hub } = this.#options;
-    if (!topics.isHome(identity)) return Buffer.from('another node serves the topic now: try again');
+    if (!topics.isHome(identity))
+      return Buffer.from(endText(CLOSE.TRY_AGAIN, 'another node serves the topic now: try again'));
     const refusal = hub.refusal(identity);
-    if (refusal !== undefined) return Buffer.from(refusal.message);
+    if (refusal !== undefined)
+      return Buffer.from(endText(refusal.status === UNAVAILABLE ? CLOSE.TRY_AGAIN : CLOSE.POLICY, refusal.message));
     const key = `${node}/${id}`;
     const ended = (): void => {
       const remote = this.#remotes.get(key);
@@ -173,7 +177,7 @@ export class ConsumerRelay {
       // NATS gathers by itself.
       cork: (callback) => callback(),
       end: (code, reason) => {
-        messages.send(node, TO_EDGE, framed('end', id, `${code} ${reason}`));
+        messages.send(node, TO_EDGE, framed('end', id, endText(code, reason)));
         // As a socket does: after the caller has come to an end.
         queueMicrotask(ended);
       },
@@ -220,10 +224,7 @@ export class ConsumerRelay {
       if (edge.channel.send(text)) return;
       edge.isBlocked = true;
       this.#options.messages.send(home, TO_HOME, framed('blocked', id, ''));
-    } else if (kind === 'end') {
-      const blank = text.indexOf(' ');
-      edge.channel.end(Number(text.slice(0, blank)), text.slice(blank + 1));
-    }
+    } else if (kind === 'end') end(edge.channel, text);
   }
 
   /**
@@ -242,7 +243,7 @@ export class ConsumerRelay {
       this.#options.messages.send(
         node,
         TO_EDGE,
-        framed('end', id, `${CLOSE.RESTART} the connection is not known: try again`),
+        framed('end', id, endText(CLOSE.RESTART, 'the connection is not known: try again')),
       );
   }
 
@@ -271,6 +272,16 @@ export class ConsumerRelay {
 function drained(remote: Remote): void {
   remote.isBlocked = false;
   remote.socket.drained();
+}
+
+const endText = (code: number, reason: string): string => `${code} ${reason}`;
+
+/** @param text of `endText`; the home of an earlier version refuses with the reason alone. */
+function end(channel: ConsumerChannel, text: string): void {
+  const blank = text.indexOf(' ');
+  const code = Number(text.slice(0, blank));
+  if (Number.isNaN(code)) channel.end(CLOSE.POLICY, text);
+  else channel.end(code, text.slice(blank + 1));
 }
 
 interface Parsed {

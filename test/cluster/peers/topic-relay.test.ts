@@ -3,6 +3,8 @@ import t from 'tap';
 import { ConsumerRelay } from '../../../src/cluster/peers/consumer-relay.ts';
 import { TopicRelay } from '../../../src/cluster/peers/topic-relay.ts';
 import type { TopicChunk, TopicRef } from '../../../src/model/entities/notifications/topic.ts';
+import { PlatformError } from '../../../src/model/errors.ts';
+import { NO_SOCKET } from '../../../src/realtime/notifications/consumer.ts';
 import type { ConsumerChannel } from '../../../src/realtime/notifications/consumer.ts';
 import type { ConsumerIdentity } from '../../../src/realtime/notifications/hub.ts';
 import { silentLog } from '../../actors/platform.ts';
@@ -91,6 +93,34 @@ t.test('a frame above max_payload to a consumer of another node', async (t) => {
   t.same(await Promise.all(removed), [true, false], 'the home says whether it had the subscriber');
   (home.messages as InMemoryMessages).payloadBytesMax = 10;
   t.doesNotThrow(() => channel?.send(`AAAA\n${MESSAGE}`));
+});
+
+t.test('what the home says against a consumer comes with its close code', async (t) => {
+  const cluster = new InMemoryCluster();
+  const [home, edge] = ['home', 'edge'].map((name) => cluster.node(name, undefined, name));
+  let isHome = true;
+  let refusal = new PlatformError('notifications/bound', { limit: 'notifications/connections' });
+  const relayOf = ({ messages }: typeof home): ConsumerRelay =>
+    new ConsumerRelay({
+      messages,
+      topics: { homeOf: () => 'home', isHome: () => isHome },
+      hub: { refusal: () => refusal, unsubscribe: async () => false, open: () => NO_SOCKET },
+      refusals: { count: () => undefined },
+      log: silentLog,
+    });
+  relayOf(home);
+  const relay = relayOf(edge);
+  const identity: ConsumerIdentity = { tenant: 1, topic: 'a', subscriber: 's', isShared: false, consumer: undefined };
+  const opened = (): Promise<string> =>
+    new Promise((resolve) => {
+      const end = (code: number, reason: string): void => resolve(`${code} ${reason}`);
+      relay.open(identity, { send: () => true, cork: (callback) => callback(), end }, 'http://base');
+    });
+  t.match(await opened(), /^1013 .*notifications\/connections/);
+  refusal = new PlatformError('notifications/connected', { subscriber: 's' });
+  t.match(await opened(), /^1008 .*s/);
+  isHome = false;
+  t.equal(await opened(), '1013 another node serves the topic now: try again');
 });
 
 t.test('a client takes frames again, though its node could not say so', async (t) => {
