@@ -33,7 +33,7 @@ export interface OrderParts extends Omit<ListReaders, 'tenant'> {
   now(): number;
 }
 
-/** An operation of another with a key of its own. */
+/** An operation by which a device is told to open a tunnel. */
 export interface PostedOrder extends ConnectOrder {
   readonly device: string;
   readonly operationId: string;
@@ -45,19 +45,26 @@ export interface WantedOrder {
   readonly ageMs: number;
 }
 
-/** @returns the id of the operation. @throws PlatformError, for instance of a device without an agent. */
+/** @returns the id of an operation that is to be created for the device. */
+export async function newOrderId({ ids }: Pick<OrderParts, 'ids'>, tenant: number, device: string): Promise<string> {
+  const [id] = await ids.nextBesideInOrder(tenant, [Number(device)]);
+  return String(id);
+}
+
+/**
+ * @throws PlatformError, for instance of a device without an agent. Where only the answer did not come, the operation is
+ * created all the same.
+ */
 export async function placeOrder(
   parts: OrderParts,
   by: Pick<Principal, 'tenantNumber' | 'userName'>,
-  device: string,
-  order: ConnectOrder,
-): Promise<string> {
-  const [id] = await parts.ids.nextBesideInOrder(by.tenantNumber, [Number(device)]);
+  { device, operationId, ...order }: PostedOrder,
+): Promise<void> {
   const doc = JSON.stringify({
     description: `Remote access to ${order.hostname}:${order.port}`,
     [CONNECT_FRAGMENT]: order,
   });
-  const body: OperationCreate = { id: String(id), doc, user: by.userName };
+  const body: OperationCreate = { id: operationId, doc, user: by.userName };
   await parts.commands.request({
     kind: COMMAND.OPERATION_CREATE,
     tenant: by.tenantNumber,
@@ -66,7 +73,6 @@ export async function placeOrder(
     receivedAt: parts.now(),
     body,
   });
-  return body.id;
 }
 
 /** Has an operation fail that is still open: nothing will come of it. */
@@ -99,27 +105,61 @@ export async function findPostedOrderOf(
   device: string,
   wanted: WantedOrder,
 ): Promise<PostedOrder | undefined> {
+  for await (const order of openOrders(documents, tenant, device))
+    if (order.connectionKey === wanted.connectionKey && order.createdAt >= now() - wanted.ageMs) return order;
+  return undefined;
+}
+
+/**
+ * PENDING operations of a device with a key of the server that is dead: the node of their clients was killed before it
+ * had them fail.
+ * @param keys how these keys begin, and the age at which none of them is good.
+ */
+export async function findDeadOrders(
+  { documents, now }: Pick<OrderParts, 'documents' | 'now'>,
+  tenant: number,
+  device: string,
+  keys: { readonly start: string; readonly ageMs: number },
+): Promise<string[]> {
+  const dead: string[] = [];
+  for await (const order of openOrders(documents, tenant, device)) {
+    const { operationId, connectionKey, status, createdAt } = order;
+    if (status === 'PENDING' && connectionKey.startsWith(keys.start) && createdAt < now() - keys.ageMs)
+      dead.push(operationId);
+  }
+  return dead;
+}
+
+interface OpenOrder extends PostedOrder {
+  readonly status: string;
+  readonly createdAt: number;
+}
+
+/** Of a device, by the documents alone, the newest first; the oldest `POSTED_MAX` of its open operations are looked at. */
+async function* openOrders(
+  documents: OrderParts['documents'],
+  tenant: number,
+  device: string,
+): AsyncGenerator<OpenOrder> {
   const open = await documents.list('openOperation', tenant, `${device}\n`, { limit: POSTED_MAX });
   const ids = open.map(({ id }) => String(Number(id.slice(device.length + 1)))).reverse();
   for (let from = 0; from < ids.length; from += READ_AT_ONCE) {
     const some = ids.slice(from, from + READ_AT_ONCE);
     for (const [index, doc] of (await documents.getMany('operation', tenant, some)).entries()) {
-      const order = doc === undefined ? undefined : postedOrder(some[index], doc, wanted.connectionKey);
-      if (doc === undefined || order === undefined) continue;
-      const createdAt = Date.parse(stringMember(splitMembers(doc), 'creationTime') ?? '');
-      if (createdAt >= now() - wanted.ageMs) return order;
+      const order = doc === undefined ? undefined : openOrder(some[index], doc);
+      if (order !== undefined) yield order;
     }
   }
-  return undefined;
 }
 
-/** @returns undefined for an operation without the key, and for one that is over. */
-function postedOrder(operationId: string, doc: string, connectionKey: string): PostedOrder | undefined {
+/** @returns undefined for another operation, and for one that is over. */
+function openOrder(operationId: string, doc: string): OpenOrder | undefined {
   const members = splitMembers(doc);
   const order = connectOrderOf(members.get(CONNECT_FRAGMENT));
-  if (order?.connectionKey !== connectionKey || !isOpenOperation(stringMember(members, 'status') ?? ''))
-    return undefined;
-  return { ...order, device: idText(members.get('deviceId')), operationId };
+  const status = stringMember(members, 'status') ?? '';
+  if (order === undefined || !isOpenOperation(status)) return undefined;
+  const createdAt = Date.parse(stringMember(members, 'creationTime') ?? '');
+  return { ...order, device: idText(members.get('deviceId')), operationId, status, createdAt };
 }
 
 /** The object with the serial number that the user was registered with. */
@@ -140,8 +180,8 @@ export async function findPostedOrder(
   { connectionKey, ageMs }: WantedOrder,
 ): Promise<PostedOrder | undefined> {
   for (const { entityId, doc } of await ordersSince(parts, asker, ageMs)) {
-    const order = postedOrder(entityId, doc, connectionKey);
-    if (order !== undefined) return order;
+    const order = openOrder(entityId, doc);
+    if (order?.connectionKey === connectionKey) return order;
   }
   return undefined;
 }

@@ -20,10 +20,12 @@ import {
   deviceOfUser,
   failOrder,
   failureOf,
+  findDeadOrders,
   findFailure,
   findPostedOrder,
   findPostedOrderOf,
   mayServe,
+  newOrderId,
   placeOrder,
 } from './orders.ts';
 import type { DeviceUser, OrderParts, PostedOrder, WantedOrder } from './orders.ts';
@@ -38,6 +40,7 @@ const USED_KEYS_MAX = 10_000;
 /** Keys of posted operations: what is longer is not looked for. */
 const KEY_LENGTH_MAX = 256;
 const CHECKS_OF_IDLE_TIME = 10;
+const CLIENT_LEFT = 'the client has left';
 
 /** Where a client wants to go. */
 export interface TunnelTarget {
@@ -161,16 +164,23 @@ export class Tunnels implements LocalTunnels {
       this.#writeBehind(this.#lookForFailure(client), { device: target.device });
       return entry.tunnel;
     }
+    this.#writeBehind(this.#failDeadOrders(principal, target.device), { device: target.device });
+    const { tunnel } = entry;
     try {
+      const operationId = await newOrderId(this.#options, principal.tenantNumber, target.device);
+      client.operationId = operationId;
       const { hostname, port } = target;
-      client.operationId = await placeOrder(this.#options, principal, target.device, { hostname, port, connectionKey });
-      // It has ended meanwhile, when the operation was not known yet.
-      if (entry.tunnel.isOver) this.#failOrder(client, 'the client has left');
+      const order = { device: target.device, operationId, hostname, port, connectionKey };
+      await placeOrder(this.#options, principal, order);
     } catch (error) {
-      entry.tunnel.close(CLOSE.failed, 'the operation could not be created');
+      // It may be there all the same: what closes the tunnel has it fail.
+      if (tunnel.isOver) this.#failOrder(client, CLIENT_LEFT);
+      else tunnel.close(CLOSE.failed, 'the creation of the operation was not confirmed');
       throw error;
     }
-    return entry.tunnel;
+    // It has ended meanwhile, when the operation was not there yet.
+    if (tunnel.isOver) this.#failOrder(client, CLIENT_LEFT);
+    return tunnel;
   }
 
   /**
@@ -358,6 +368,13 @@ export class Tunnels implements LocalTunnels {
       if (id !== undefined) await failOrder(this.#options, principal, { device, operationId: id, reason });
     };
     this.#writeBehind(failed(), { operationId, device });
+  }
+
+  async #failDeadOrders(principal: Principal, device: string): Promise<void> {
+    const keys = { start: KEY_START, ageMs: 2 * this.limits.keyMs };
+    const reason = 'no client waits with this key any more: its server was killed';
+    for (const operationId of await findDeadOrders(this.#options, principal.tenantNumber, device, keys))
+      await failOrder(this.#options, principal, { device, operationId, reason });
   }
 
   /** @returns the open operation of the device that was posted with the key. */

@@ -60,6 +60,8 @@ function nodes(limits: Partial<TunnelLimits> = {}) {
   /** Operations that were posted with keys of their own, by id. */
   const posted = new Map<string, string>();
   const failures: string[] = [];
+  /** Of operations that are created. */
+  const answers = { areLost: false };
   const audits: string[] = [];
   const listeners = new Set<(notification: Notification) => void>();
   const counted: string[] = [];
@@ -71,6 +73,7 @@ function nodes(limits: Partial<TunnelLimits> = {}) {
     else if (doc !== undefined) {
       documents.set(`operation/${id}`, `{"id":"${id}","status":"PENDING"}`);
       keys.push(sent.c8y_RemoteAccessConnect.connectionKey);
+      if (answers.areLost) throw new Error('the answer has not come');
     }
     return {};
   };
@@ -137,7 +140,21 @@ function nodes(limits: Partial<TunnelLimits> = {}) {
   const changed = (text: string): void => {
     for (const tell of listeners) tell({ source: '10', action: 'UPDATE', text: () => text } as unknown as Notification);
   };
-  return { a: made[0], b: made[1], relays, cluster, keys, failures, counted, posted, documents, audits, post, changed };
+  return {
+    a: made[0],
+    b: made[1],
+    answers,
+    relays,
+    cluster,
+    keys,
+    failures,
+    counted,
+    posted,
+    documents,
+    audits,
+    post,
+    changed,
+  };
 }
 
 t.test('client on one node, device on the other: both ways, with back-pressure, and both end', async (t) => {
@@ -246,6 +263,31 @@ t.test('the audit log says where a posted operation leads, whichever end comes f
   for (const tunnel of tunnels) tunnel.close(1000, 'done');
   await until('all have ended', () => audits.length === 6);
   for (const text of audits) t.match(text, /: Shell, 10\.0\.0\.9:2222, /);
+});
+
+t.test('an operation fails whose creation was not confirmed', async (t) => {
+  const { a, failures, answers } = nodes();
+  answers.areLost = true;
+  await t.rejects(a.begin(ADA, TARGET), { message: 'the answer has not come' });
+  await until('its operation fails', () => failures.length > 0);
+  t.same(failures, ['the creation of the operation was not confirmed']);
+  t.equal(a.counts.waiting, 0);
+});
+
+t.test('operations of a server that was killed fail when their device is wanted again', async (t) => {
+  const { a, failures, post } = nodes();
+  const creationTime = '2020-01-01T00:00:00.000Z';
+  post('70', 'mr-dead', { creationTime });
+  post('71', 'mr-good');
+  post('72', 'posted', { creationTime });
+  post('73', 'mr-executing', { creationTime, status: 'EXECUTING' });
+  await a.begin(ADA, TARGET);
+  await until('one fails', () => failures.length > 0);
+  await a.close();
+  t.same(
+    failures.map((reason) => reason.split(':')[0]),
+    ['no client waits with this key any more', 'the server is stopping'],
+  );
 });
 
 t.test('why a tunnel ends is told on both nodes', async (t) => {
