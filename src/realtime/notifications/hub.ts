@@ -3,13 +3,8 @@
  * consumers, writes down how far subscribers have come, and removes what no subscriber needs or a bound takes.
  */
 import { isVolatileTopic } from '../../model/entities/notifications/subscription.ts';
-import {
-  TOPIC_SUBSCRIBERS,
-  subscriberKey,
-  subscriberOfKey,
-  topicKey,
-} from '../../model/entities/notifications/topic.ts';
-import type { StoredSubscriber, TopicChunk, TopicRef } from '../../model/entities/notifications/topic.ts';
+import { TOPIC_SUBSCRIBERS, subscriberKey, topicKey } from '../../model/entities/notifications/topic.ts';
+import type { TopicChunk, TopicRef } from '../../model/entities/notifications/topic.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { Backlog } from '../../ports/backlogs.ts';
 import { Shares } from '../../pacing/shares.ts';
@@ -72,7 +67,7 @@ export class NotificationHub {
   #isWorking = false;
   #ticks = 0;
   #isAgeLookDue = false;
-  #isKeptLookDue = false;
+  #keptLookAt = KEPT_EVERY_TICKS;
   #anonymousCount = 0;
   #volatileCount = 0;
   /** Of subscribers that have gone. */
@@ -133,10 +128,10 @@ export class NotificationHub {
   refusal(identity: ConsumerIdentity): PlatformError | undefined {
     const { tenant, subscriber: name, isShared } = identity;
     const subscriber = this.#topics.get(topicKey(identity))?.subscribers.get(name);
-    if (subscriber !== undefined && !takesAnother(subscriber, isShared))
+    if (subscriber !== undefined && !subscriber.takesAnother(isShared))
       return new PlatformError('notifications/connected', { subscriber: name });
     const limit =
-      subscriber !== undefined && othersOf(subscriber, identity) >= this.limits.connectionsOfSubscriber
+      subscriber !== undefined && subscriber.consumersBeside(identity.consumer) >= this.limits.connectionsOfSubscriber
         ? NOTIFICATION_LIMIT.OF_SUBSCRIBER
         : subscriber === undefined && this.#subscribersOf(tenant) >= this.limits.subscribers
           ? NOTIFICATION_LIMIT.SUBSCRIBERS
@@ -180,11 +175,11 @@ export class NotificationHub {
     });
     const connect = (found: Subscriber): void => {
       if (isClosed) return;
-      if (!takesAnother(found, identity.isShared)) {
+      if (!found.takesAnother(identity.isShared)) {
         channel.end(CLOSE.POLICY, new PlatformError('notifications/connected', { subscriber: found.name }).message);
         return;
       }
-      if (othersOf(found, identity) >= this.limits.connectionsOfSubscriber)
+      if (found.consumersBeside(identity.consumer) >= this.limits.connectionsOfSubscriber)
         throw this.#refused(tenant, NOTIFICATION_LIMIT.OF_SUBSCRIBER);
       const former = found.consumers.find(({ name }) => name === identity.consumer);
       [subscriber, consumer] = [found, made];
@@ -368,23 +363,15 @@ export class NotificationHub {
   }
 
   async #read(ref: TopicRef): Promise<Topic> {
-    const rows = (await this.#records.list(ref)).map(({ id, value }) => ({
-      name: subscriberOfKey(id)[1],
-      value,
-      stored: JSON.parse(value) as StoredSubscriber,
-    }));
-    const after = rows.reduce((highest, { stored: { seq } }) => Math.max(highest, seq - 1), 0);
+    const rows = await this.#records.list(ref);
+    const after = rows.reduce((highest, { seq }) => Math.max(highest, seq - 1), 0);
     const facts = isVolatileTopic(ref.topic)
       ? { lastSeq: 0, size: 0, count: 0 }
       : await this.#options.topics.open(ref, after);
     const topic = this.#topic(ref, facts);
-    for (const {
-      name,
-      value,
-      stored: { seq, index, since },
-    } of rows) {
+    for (const { name, stored, seq, index, since } of rows) {
       const position = topic.isVolatile ? { seq: topic.lastSeq + 1, index: 0 } : { seq, index };
-      this.#add(topic, { name, isShared: false, position, since, stored: value });
+      this.#add(topic, { name, isShared: false, position, since, stored });
       this.#options.forwarding.subscribed(ref, name);
     }
     return topic;
@@ -455,7 +442,6 @@ export class NotificationHub {
   tick(): Promise<void> {
     this.#ticks += 1;
     if (this.#ticks % AGE_EVERY_TICKS === 0) this.#isAgeLookDue = true;
-    if (this.#options.isHome !== undefined && this.#ticks % KEPT_EVERY_TICKS === 0) this.#isKeptLookDue = true;
     const now = this.#options.clock();
     for (const topic of [...this.#topics.values()]) {
       if (!this.#isHome(topic.ref)) {
@@ -497,8 +483,8 @@ export class NotificationHub {
 
   /** Of a cluster, where homes change: what is kept without a subscriber is closed when the topic is trimmed. */
   async #lookForKept(): Promise<void> {
-    if (!this.#isKeptLookDue) return;
-    this.#isKeptLookDue = false;
+    if (this.#options.isHome === undefined || this.#ticks < this.#keptLookAt) return;
+    this.#keptLookAt = this.#ticks + KEPT_EVERY_TICKS;
     try {
       // The store knows the tenants by itself.
       for await (const ref of this.#options.topics.kept([]))
@@ -603,14 +589,6 @@ export class NotificationHub {
 
 /** Whose share a connection is of. */
 const userOf = ({ topic, subscriber }: ConsumerIdentity): string => subscriberKey(topic, subscriber);
-
-/** Connections of the subscriber, without the one of that name: a client that comes back takes its place. */
-const othersOf = ({ consumers }: Subscriber, { consumer }: ConsumerIdentity): number =>
-  consumers.filter(({ name }) => name !== consumer).length;
-
-/** Whether one more client may connect for it. */
-const takesAnother = (subscriber: Subscriber, isShared: boolean): boolean =>
-  subscriber.consumers.length === 0 || (isShared && subscriber.isShared);
 
 /** Resolves when the work has ended, well or not: its failure is told elsewhere. */
 const settled = (work: Promise<unknown>): Promise<void> =>

@@ -2,7 +2,7 @@
  * Records of subscribers (docs/internals/notifications.md): how far each has come is written down once in a second,
  * many in one command.
  */
-import { TOPIC_SUBSCRIBERS, subscriberKey } from '../../model/entities/notifications/topic.ts';
+import { TOPIC_SUBSCRIBERS, subscriberKey, subscriberOfKey } from '../../model/entities/notifications/topic.ts';
 import type { StoredSubscriber, TopicRef } from '../../model/entities/notifications/topic.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
@@ -42,6 +42,12 @@ export interface SubscriberRecordsOptions {
   readonly log: Log;
 }
 
+/** A subscriber as it is stored, and its record. */
+interface Listed extends StoredSubscriber {
+  readonly name: string;
+  readonly stored: string;
+}
+
 /** A position that is to be written. */
 interface Moved {
   readonly topic: Topic;
@@ -58,14 +64,15 @@ export class SubscriberRecords {
   }
 
   /** All subscribers of the topic, by name. */
-  async list({ tenant, topic }: TopicRef): Promise<{ readonly id: string; readonly value: string }[]> {
-    const rows: { readonly id: string; readonly value: string }[] = [];
+  async list({ tenant, topic }: TopicRef): Promise<Listed[]> {
+    const rows: Listed[] = [];
     for (let after: string | undefined; ; ) {
       const page = await this.#options.documents.list(TOPIC_SUBSCRIBERS, tenant, subscriberKey(topic, ''), {
         limit: STEP,
         ...(after === undefined ? {} : { after }),
       });
-      rows.push(...page);
+      for (const { id, value } of page)
+        rows.push({ name: subscriberOfKey(id)[1], stored: value, ...(JSON.parse(value) as StoredSubscriber) });
       if (page.length < STEP) return rows;
       after = page[page.length - 1].id;
     }

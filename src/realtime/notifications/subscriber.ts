@@ -81,6 +81,16 @@ export class Subscriber {
     return this.#unacknowledged.size;
   }
 
+  /** Whether one more client may connect. */
+  takesAnother(isShared: boolean): boolean {
+    return this.#consumers.length === 0 || (isShared && this.isShared);
+  }
+
+  /** Clients without the one of that name: it gives its place to one that comes back. */
+  consumersBeside(name: string | undefined): number {
+    return this.#consumers.filter((one) => one.name !== name).length;
+  }
+
   /** A client has come. */
   add(consumer: Consumer): void {
     this.#consumers.push(consumer);
