@@ -531,7 +531,8 @@ export const SETTINGS = [
     default: GIB,
     minimum: MIB,
     maximum: 1024 * GIB,
-    description: 'What the persistent topics of a tenant keep together; beyond it the largest of them gives way.',
+    description:
+      'What the persistent topics of a tenant keep together, in a cluster those that a node is the home of; beyond it the largest of them gives way.',
   },
   {
     name: 'topic-max-age-days',

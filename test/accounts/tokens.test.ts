@@ -11,6 +11,8 @@ import type { AuditEntry, RecordsChange } from '../../src/model/commands/records
 import type { Collection } from '../../src/model/commands/collections.ts';
 import { PlatformError } from '../../src/model/errors.ts';
 import type { Log } from '../../src/ports/log.ts';
+import { registerConsumerSockets } from '../../src/api/realtime/notification-consumers.ts';
+import type { WebSocketHandlers } from '../../src/api/http/web-socket.ts';
 import { passwordStrength, isAllowedPassword } from '../../src/model/access/password.ts';
 
 const TENANT = { id: 't1', number: 2 };
@@ -265,4 +267,42 @@ t.test('tokens of notifications end with their tenant, and with a logout of its 
   tenant = TENANT;
   stored.set('2 tokenRevocation *', JSON.stringify({ generation: 1 }));
   t.equal(await tokens.verify(token), undefined, 'all users were logged out');
+});
+
+t.test('a token of notifications that expires lets no client in, and ends no connection', async (t) => {
+  const { clock, newNotificationTokens } = world();
+  const tokens = newNotificationTokens(() => TENANT);
+  const token = await tokens.issue(
+    { tenant: 't1', tenantNumber: 2, subscription: 'a', subscriber: 'b', isShared: false, isVolatile: false },
+    60,
+  );
+  const received: string[] = [];
+  let endCount = 0;
+  let handlers: WebSocketHandlers = {} as never;
+  registerConsumerSockets(
+    { upgrades: { called: () => ({ baseUrl: '', host: 'h' }) }, webSocket: (_path, given) => (handlers = given) },
+    {
+      consumers: {
+        refusal: () => undefined,
+        open: () => ({ message: (text) => received.push(text), drained: () => undefined, closed: () => undefined }),
+      },
+      tokens,
+      tenants: { byNumber: () => TENANT, byId: () => undefined } as never,
+      refusals: { count: () => undefined },
+      log: { debug: () => undefined } as never,
+    },
+  );
+  const client = {
+    head: { path: '/notification2/consumer', queryText: `token=${token}` },
+    isOpen: true,
+    end: () => (endCount += 1),
+  };
+  const { admit, open, message } = handlers;
+  t.equal(await admit?.(client as never), undefined);
+  open?.(client as never);
+  clock.now += 60_000;
+  t.equal(await tokens.verify(token), undefined);
+  t.match(await admit?.({ ...client, head: { ...client.head } } as never), { status: 401 });
+  message?.(client as never, Buffer.from('AAAAAAAAAAAA'), false);
+  t.same([received, endCount], [['AAAAAAAAAAAA'], 0]);
 });
