@@ -2,6 +2,7 @@
 import type { Scenario } from '../scenario.ts';
 import { bindings } from './bindings.ts';
 import { cluster } from './cluster.ts';
+import { console } from './console.ts';
 import { handOver } from './hand-over.ts';
 import { idleConnections, newConnections } from './connections.ts';
 import { customTemplates } from './custom-templates.ts';
@@ -43,6 +44,7 @@ export const SCENARIOS: readonly Scenario[] = [
   onnx,
   passwordFlood,
   topics,
+  console,
   pmmlForest,
   pmmlUpload,
   pmml,

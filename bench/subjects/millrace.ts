@@ -185,6 +185,16 @@ export class Millrace implements Subject {
     await endProcess(this.child!);
   }
 
+  /** POST of JSON. @throws unless it is taken. */
+  async send(path: string, body: object): Promise<void> {
+    const response = await this.fetch(path, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json' },
+    });
+    if (!response.ok) throw new Error(`POST ${path}: ${response.status} ${(await response.text()).slice(0, 300)}`);
+  }
+
   private fetch(path: string, init: RequestInit = {}): Promise<Response> {
     const authorization = `Basic ${Buffer.from(`${USER}:${PASSWORD}`).toString('base64')}`;
     return fetch(`http://127.0.0.1:${this.http.port}${path}`, {
