@@ -2,6 +2,7 @@
 import t from 'tap';
 import { messageKey } from '../../src/actors/handlers/sessions/session.ts';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
+import type { CommandKind } from '../../src/model/commands/kinds.ts';
 import { PROCESSING_MODE } from '../../src/model/commands/processing-mode.ts';
 import type { Platform, Sent } from './platform.ts';
 import { NOW, TENANT, openPlatform, until } from './platform.ts';
@@ -452,6 +453,49 @@ t.test('what devices say about operations (docs/spec/smartrest.md#operation-temp
   });
   await t.rejects(begin('c8y_SoftwareList'), { code: 'devicecontrol/no-operation' }, 'to this one as an update');
   t.match(parsed(await begin('c8y_SoftwareUpdate')), { id: '703' });
+});
+
+t.test('what a TRANSIENT row asks of another actor is told and not stored', async (t) => {
+  const platform = await withDevice(openPlatform(t));
+  await platform.create('6');
+  await platform.request({ kind: COMMAND.CHILD_ADD, key: 5, body: { kind: 'childDevices', child: '6', parent: '5' } });
+  const bound = { type: 'c8y_Serial', externalId: 'service', managedObject: '6' };
+  await platform.request({ kind: COMMAND.EXTERNAL_ID_BIND, key: 'x:c8y_Serial\nservice', body: bound });
+  for (const [id, key] of [
+    ['700', 5],
+    ['701', 6],
+  ] as const) {
+    const doc = '{"status":"EXECUTING"}';
+    await platform.request({
+      kind: COMMAND.OPERATION_CREATE,
+      key,
+      body: { id, user: 'ada', doc: '{"c8y_RelayArray":["CLOSED"]}' },
+    });
+    await platform.request({ kind: COMMAND.OPERATION_UPDATE, key, body: { id, doc, user: 'ada' } });
+  }
+  await platform.settled();
+  const before = platform.snapshot();
+  const told = platform.notifications.length;
+  const send = (kind: CommandKind, key: string | number, body: object) =>
+    platform.request({ kind, key, body, mode: PROCESSING_MODE.TRANSIENT });
+  const done = { user: 'ada', doc: '{"status":"SUCCESSFUL"}' };
+  const relays = { fragment: 'c8y_RelayArray', fromStatus: 'EXECUTING', parameters: ['OPEN'] };
+  await send(COMMAND.OPERATION_UPDATE, 5, { ...done, ...relays });
+  await send(COMMAND.OPERATION_UPDATE, 5, { ...done, id: '701' });
+  await send(COMMAND.DEVICE_PROFILE_SET, 5, { isExecuted: true, profileId: '31' });
+  const change = { doc: '{"status":"down"}', updateExisting: true, mayUpdate: '6', owner: 'ada', id: '99' };
+  await send(COMMAND.DEVICE_ENSURE, 'x:c8y_Serial\nservice', { ...bound, ...change });
+  t.same(platform.snapshot(), before);
+  t.match(
+    platform.notifications.slice(told).map(({ area, source, isUnstored }) => [area, source, isUnstored]),
+    [
+      ['operations', '5', true],
+      ['managedobjects', '5', true],
+      ['operations', '6', true],
+      ['managedobjects', '5', true],
+      ['managedobjects', '6', true],
+    ],
+  );
 });
 
 t.test('parameters of a device that are known (docs/spec/smartrest.md#data-templates)', async (t) => {

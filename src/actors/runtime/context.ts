@@ -28,7 +28,8 @@ const auditId = ({ shard, seq }: JournalCommand, place: number): string =>
   String(AUDIT_ID_BIT | (BigInt(shard) << 56n) | (BigInt(seq) << 4n) | BigInt(place));
 
 /**
- * A command that one actor sends to another. Mode and time are those of its cause, the tenant too unless it is given.
+ * A command that one actor sends to another. Its time is that of its cause, the tenant too unless it is given; the mode
+ * too where it is one of those that rows ask for, else it is PERSISTENT.
  */
 export type FollowUp = Pick<Command, 'kind' | 'key' | 'body'> & { readonly tenant?: number };
 

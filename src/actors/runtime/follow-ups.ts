@@ -6,7 +6,9 @@
  * (docs/internals/cluster.md).
  */
 import { COMMAND } from '../../model/commands/kinds.ts';
+import type { CommandKind } from '../../model/commands/kinds.ts';
 import type { Command } from '../../model/commands/command.ts';
+import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { Log } from '../../ports/log.ts';
 import type { JournalCommand } from '../../ingest/journal/command-record.ts';
 import type { ActorContext, FollowUp } from './context.ts';
@@ -171,9 +173,19 @@ export function shardOfPending(pendingId: string): number | undefined {
   return parts.length === 3 ? Number(parts[0]) : undefined;
 }
 
+/**
+ * What rows ask for and another actor does. Objects, links and bindings that a message makes are always stored, whatever
+ * its mode.
+ */
+const WITH_MODE_OF_CAUSE: ReadonlySet<CommandKind> = new Set<CommandKind>([
+  COMMAND.EVENT_CREATE,
+  COMMAND.ALARM_CREATE,
+  COMMAND.OPERATION_UPDATE,
+  COMMAND.MANAGED_OBJECT_UPDATE,
+]);
+
 function commandOf(cause: JournalCommand, followUp: FollowUp): Command {
   const { kind, key, body } = followUp;
-  // Links and bindings are always stored, whatever the mode of the message that led to them.
-  const mode = kind === COMMAND.EVENT_CREATE || kind === COMMAND.ALARM_CREATE ? cause.mode : 0;
+  const mode = WITH_MODE_OF_CAUSE.has(kind) ? cause.mode : PROCESSING_MODE.PERSISTENT;
   return { kind, key, body, tenant: followUp.tenant ?? cause.tenant, mode, receivedAt: cause.receivedAt };
 }
