@@ -45,16 +45,17 @@ const TEXTS_AT_ONCE = 100;
 
 type Form = 'managedObject' | 'managedObjectReference' | 'managedObjectReferenceCollection';
 
-/** What a body is: the vendor type says it, of plain JSON its members (docs/spec/inventory.md#children). */
+/**
+ * What a body is: the vendor type says it, of others its members. With that of an object too, a reference makes none
+ * (docs/spec/inventory.md#children).
+ */
 function formOf(request: ApiRequest): Form {
   const { kind, name } = request.contentType;
-  if (kind === 'vendor') {
-    if (name === 'managedobjectreference') return 'managedObjectReference';
-    if (name === 'managedobjectreferencecollection') return 'managedObjectReferenceCollection';
-    if (name === 'managedobject') return 'managedObject';
-  }
+  const vendor = kind === 'vendor' ? name : '';
+  if (vendor === 'managedobjectreference') return 'managedObjectReference';
+  if (vendor === 'managedobjectreferencecollection') return 'managedObjectReferenceCollection';
   const members = request.members();
-  if (members.has('references')) return 'managedObjectReferenceCollection';
+  if (vendor !== 'managedobject' && members.has('references')) return 'managedObjectReferenceCollection';
   return isReference(members) ? 'managedObjectReference' : 'managedObject';
 }
 

@@ -1,5 +1,5 @@
 /** Managed objects (docs/spec/inventory.md): what of a body is taken, whichever way it came. */
-import { joinMembers, splitMembers, stringMember } from '../documents/json-document.ts';
+import { dropNulls, joinMembers, splitMembers, stringMember } from '../documents/json-document.ts';
 import type { Members } from '../documents/json-document.ts';
 import { idText } from './entity-id.ts';
 import { PlatformError } from '../errors.ts';
@@ -45,10 +45,13 @@ export const changesTemplates = (members: Members, changes: Members): boolean =>
   TEMPLATES.some((name) => changes.has(name) && (members.get(name) ?? 'null') !== changes.get(name));
 
 /**
- * Whether a body for a collection of children says which object to link; an empty one names nothing to link, and nothing
- * to create (docs/spec/inventory.md#children).
+ * Whether a body for a collection of children says which object to link. An empty one, or one of nulls alone, names
+ * nothing to link and nothing to create (docs/spec/inventory.md#children).
  */
-export const isReference = (members: Members): boolean => members.has('managedObject') || members.size === 0;
+export function isReference(members: Members): boolean {
+  const kept = dropNulls(new Map(members));
+  return kept.has('managedObject') || kept.size === 0;
+}
 
 /** Id in `{"id":…}` or `{"self":".../<id>"}`. @throws PlatformError `validation/mandatory-fields` without either. */
 export function referencedId(reference: Members): string {

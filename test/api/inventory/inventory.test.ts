@@ -177,6 +177,11 @@ t.test('the vendor type says what a body of a collection of children is', async 
   t.equal(api.fake.sent.length, sent, 'nothing was asked of anybody');
   t.equal((await post(vendor('managedObjectReference'), { managedObject: { id: '2' }, references: [] })).status, 201);
   t.match(api.fake.sent.at(-1), { body: { child: '2', parent: '1' } });
+  const before = api.fake.sent.length;
+  for (const body of [{}, { x: null }])
+    t.match(await post(vendor('managedObject'), body), { status: 422, json: { message: /managedObject\.id/ } });
+  t.equal((await post(vendor('managedObject'), { managedObject: { id: '99' } })).status, 404);
+  t.equal(api.fake.sent.length, before, 'nothing is made silently');
   t.match(await post(vendor('managedObject'), { name: 'made', references: [] }), {
     status: 201,
     json: { name: 'made' },
