@@ -16,6 +16,7 @@ export interface AgentFleetOptions {
   readonly seed: number;
   /** An operation is under way for this long, so that people see it. */
   readonly workMs?: number;
+  readonly heartbeatMs?: number;
 }
 
 const TOPICS = ['s/ds', 'devicecontrol/notifications'];
@@ -24,6 +25,8 @@ const IN_FLIGHT_MAX = 100;
 const WORK_MS = 300;
 const RECONNECT_MS = 1_000;
 const PING_CHECK_MS = 5_000;
+/** Agents tell that they are there (125): within the 10 minutes of their 117. */
+const HEARTBEAT_MS = 240_000;
 
 interface Member {
   readonly state: AgentState;
@@ -38,7 +41,9 @@ export class AgentFleet implements LinkListener {
   readonly #members = new Map<MqttLink, Member>();
   readonly #connected = new Set<MqttLink>();
   readonly #known = new Set<MqttLink>();
+  readonly #heartbeatMs: number;
   #timer: NodeJS.Timeout | undefined;
+  #heartbeat: NodeJS.Timeout | undefined;
   #isEnded = false;
 
   constructor(options: AgentFleetOptions) {
@@ -46,6 +51,7 @@ export class AgentFleet implements LinkListener {
     const login = httpLogin({ url: options.url, tenant, user, password });
     const files = httpFiles(login);
     const now = Date.now;
+    this.#heartbeatMs = options.heartbeatMs ?? HEARTBEAT_MS;
     for (let index = 0; index < options.agents; index += 1) {
       const state = new AgentState(index, seed, now());
       const mqtt = { host, port, clientId: state.serial, topics: TOPICS, inFlightMax: IN_FLIGHT_MAX };
@@ -78,11 +84,15 @@ export class AgentFleet implements LinkListener {
     this.#timer = setInterval(() => {
       for (const link of this.#members.keys()) link.pingWhenIdle(Date.now());
     }, PING_CHECK_MS);
+    this.#heartbeat = setInterval(() => {
+      for (const link of this.#connected) if (link.canSend) link.publish('s/us', '125');
+    }, this.#heartbeatMs);
   }
 
   end(): void {
     this.#isEnded = true;
     clearInterval(this.#timer);
+    clearInterval(this.#heartbeat);
     for (const link of this.#members.keys()) link.end();
   }
 
@@ -103,6 +113,7 @@ export class AgentFleet implements LinkListener {
   connected(link: MqttLink): void {
     const member = this.#members.get(link) as Member;
     this.#connected.add(link);
+    member.agent.reconnected();
     // Sent again by the link itself after a connection that broke.
     if (!this.#known.has(link)) link.publish('s/us', member.state.hello());
     this.#known.add(link);

@@ -159,12 +159,13 @@ export class MqttLink {
     this.isConnected = true;
     this.lastWriteMs = Date.now();
     const { topics = [] } = this.options;
+    // Before what the listener sends, which would come twice.
+    for (const [messageId, { topic, payload }] of this.pending) this.write(messageId, topic, payload);
     this.listener.connected(this);
     if (topics.length > 0) {
       const subscriptions = topics.map((topic) => ({ topic, qos: 1 as const }));
       this.socket?.write(generate({ cmd: 'subscribe', messageId: this.nextPacketId(), subscriptions }));
     }
-    for (const [messageId, { topic, payload }] of this.pending) this.write(messageId, topic, payload);
   }
 
   private settle(messageId: number): void {

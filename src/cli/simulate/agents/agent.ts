@@ -1,7 +1,7 @@
 /** A simulated agent: gets operations as rows and as JSON, carries them out one by one, and tells what came of each. */
 import { CsvRows } from '../../../smartrest/rows/csv.ts';
 import { encodeRow } from '../../../smartrest/rows/csv-encode.ts';
-import { JSON_OPERATIONS, ROW_OPERATIONS, type AgentContext, type Outcome } from './operations.ts';
+import { JSON_OPERATIONS, PartlyDone, ROW_OPERATIONS, type AgentContext, type Outcome } from './operations.ts';
 
 /** Where the agent sends, and how it restarts. */
 export interface AgentLink {
@@ -20,6 +20,8 @@ export interface AgentOptions extends AgentContext {
 const WAITING_MAX = 100;
 /** What a failure may say (docs/spec/mqtt.md). */
 const REASON_LENGTH_MAX = 500;
+/** Bytes of one message: a server ends the connection for more (docs/spec/mqtt.md). */
+const MESSAGE_BYTES_MAX = 16_000;
 
 /** @returns what the device is told to do. */
 type Job = { readonly fragment: string; readonly run: () => Outcome | Promise<Outcome> };
@@ -42,6 +44,12 @@ export class Agent {
     else if (topic === 'devicecontrol/notifications') this.#receivedJson(payload);
   }
 
+  /** The server sends again what waits: operations that are not begun. */
+  reconnected(): void {
+    this.#jobs.length = 0;
+    this.#hasMissed = false;
+  }
+
   #receivedRow([id, serial, ...values]: readonly string[]): void {
     if (!Object.hasOwn(ROW_OPERATIONS, id) || serial !== this.#options.state.serial) return;
     const { fragment, work } = ROW_OPERATIONS[id];
@@ -50,6 +58,9 @@ export class Agent {
 
   #receivedJson(payload: string): void {
     const operation = JSON.parse(payload) as Record<string, unknown>;
+    // Those of its children are not its own.
+    const source = operation['externalSource'] as { readonly externalId?: string } | undefined;
+    if (source?.externalId !== this.#options.state.serial) return;
     for (const [fragment, work] of Object.entries(JSON_OPERATIONS))
       if (Object.hasOwn(operation, fragment))
         this.#add({ fragment, run: () => work(operation[fragment], this.#options) });
@@ -79,15 +90,26 @@ export class Agent {
     try {
       const { rows = [], object, result = [], restarts = false } = await run();
       if (restarts) await link.restart();
-      if (object !== undefined) link.publish(`inventory/managedObjects/update/${state.serial}`, JSON.stringify(object));
-      link.publish('s/us', [...rows, encodeRow(['503', fragment, ...result])].join('\n'));
+      if (object !== undefined)
+        this.#publish(`inventory/managedObjects/update/${state.serial}`, JSON.stringify(object));
+      this.#publish('s/us', [...rows, encodeRow(['503', fragment, ...result])].join('\n'));
       this.succeeded += 1;
     } catch (error) {
+      if (error instanceof PartlyDone) for (const row of error.rows) if (isSendable(row)) link.publish('s/us', row);
       link.publish('s/us', encodeRow(['502', fragment, (error as Error).message.slice(0, REASON_LENGTH_MAX)]));
       this.failed += 1;
     }
   }
+
+  /** @throws Error for a message that is too large: sent again after each reconnect, it would end each connection. */
+  #publish(topic: string, payload: string): void {
+    if (!isSendable(payload))
+      throw new Error(`the result has ${Buffer.byteLength(payload)} bytes; one message takes ${MESSAGE_BYTES_MAX}`);
+    this.#options.link.publish(topic, payload);
+  }
 }
+
+const isSendable = (payload: string): boolean => Buffer.byteLength(payload) <= MESSAGE_BYTES_MAX;
 
 function rowsOf(payload: string): string[][] {
   const reader = new CsvRows(Buffer.from(payload));

@@ -36,6 +36,17 @@ export interface Outcome {
   readonly restarts?: boolean;
 }
 
+/** A failure after some parts of the operation were done. */
+export class PartlyDone extends Error {
+  /** As those of an outcome: what has changed. */
+  readonly rows: readonly string[];
+
+  constructor(reason: string, rows: readonly string[]) {
+    super(reason);
+    this.rows = rows;
+  }
+}
+
 export interface OperationWork {
   readonly fragment: string;
   /** @param values of the row behind the serial. @throws Error with the reason of a failure. */
@@ -131,28 +142,31 @@ async function uploadLog(values: readonly string[], { state, files }: AgentConte
 
 const MARKERS = ['$FW', '$SW', '$CONF'];
 
+/** @throws PartlyDone at the first part that fails. */
 async function applyProfile(values: readonly string[], context: AgentContext): Promise<Outcome> {
-  const { state } = context;
+  const rows: string[] = [];
+  try {
+    for await (const done of profileParts(values, context)) rows.push(...(done.rows ?? []));
+  } catch (error) {
+    throw new PartlyDone((error as Error).message, rows);
+  }
+  return { rows: [...rows, '121,true'] };
+}
+
+async function* profileParts(values: readonly string[], context: AgentContext): AsyncGenerator<Outcome> {
   const part = (marker: string): readonly string[] => {
     const start = values.indexOf(marker) + 1;
     if (start === 0) return [];
     const end = values.findIndex((value, index) => index >= start && MARKERS.includes(value));
     return values.slice(start, end < 0 ? values.length : end);
   };
-  const rows: string[] = [];
-  const [name, version, url] = part('$FW');
-  if (name !== undefined) rows.push(...((await installFirmware([name, version, url], context)).rows ?? []));
+  const firmware = part('$FW');
+  if (firmware.length > 0) yield installFirmware(firmware, context);
   const software = part('$SW');
-  if (software.length > 0) {
-    state.updateSoftware(software, PACKAGES.actions);
-    rows.push(state.softwareRow());
-  }
+  if (software.length > 0) yield softwareWork('actions')(software, context);
   const configuration = part('$CONF');
-  for (let index = 0; index < configuration.length; index += 2) {
-    const outcome = await downloadConfiguration(configuration.slice(index, index + 2), context);
-    rows.push(...(outcome.rows ?? []));
-  }
-  return { rows: [...rows, '121,true'] };
+  for (let index = 0; index < configuration.length; index += 2)
+    yield downloadConfiguration(configuration.slice(index, index + 2), context);
 }
 
 const IPV4 = /^(\d{1,3}\.){3}\d{1,3}$/;
