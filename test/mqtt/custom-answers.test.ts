@@ -57,7 +57,13 @@ async function answered(
     madeFirst?: ReadonlyMap<string, string>;
     get?: (collection: string, tenant: number, id: string) => unknown;
   } = {},
-): Promise<{ sent: string[]; records: readonly { readonly record: Buffer }[]; needed: readonly { id: string }[] }> {
+): Promise<{
+  sent: string[];
+  records: readonly { readonly record: Buffer }[];
+  needed: readonly { id: string }[];
+  heard: number[];
+}> {
+  const heard: number[] = [];
   const sent: string[] = [];
   const principal = { tenant: 't1', tenantNumber: 1, userName: 'ada', roles: new Set(['ROLE_INVENTORY_CREATE']) };
   const connection = { principal, deliver: ({ payload }: { payload: Buffer }) => sent.push(payload.toString()) };
@@ -89,7 +95,7 @@ async function answered(
       objects: { known, requireGlobalRight } as never,
       ids: { next: () => ++id, nextBeside: () => ++id } as never,
       now: () => 1,
-      hooks: { views },
+      hooks: { views, onHeard: (_tenant, source) => void heard.push(source) },
       templates: { count: () => 0 } as never,
       refusals: noted,
     },
@@ -97,7 +103,7 @@ async function answered(
   planned.records.forEach(({ onAnswer }, index) => onAnswer?.resolve(answers[index]));
   for (const then of planned.afterwards) then();
   await settle();
-  return { sent, records: planned.records, needed: [...planned.needed] };
+  return { sent, records: planned.records, needed: [...planned.needed], heard };
 }
 
 t.test('a measurement has its id', async (t) => {
@@ -110,6 +116,11 @@ t.test('a measurement has its id', async (t) => {
 t.test('objects and operations are as REST answers them', async (t) => {
   t.same((await answered([['g', '5']])).sent, ['r,5,o/5,']);
   t.same((await answered([['u', '5', 'x']], [{ doc: '{"id":"5"}' }])).sent, ['r,5,o/5,']);
+  t.same(
+    (await answered([['u', '6', 'x']], [{ doc: '{"id":"6"}' }])).heard,
+    [6],
+    'a change shows that a child is there',
+  );
   t.same((await answered([['o', 'sn', 'Made']], [{ id: '101' }])).sent, ['r,101,o/101,ada']);
   t.same((await answered([['o', '', 'Made']], [{ doc: '{"id":"101"}' }])).sent, ['r,101,o/101,']);
   const unstored = await answered([['o', '', 'Made']], [{ doc: '{"id":"101"}' }], PROCESSING_MODE.TRANSIENT);

@@ -603,18 +603,20 @@ t.test("an object that is not in the tenant is not heard: its id may be that of 
     platform.isLater = isLater;
     platform.bind('s1', '7');
     platform.bind('child', '9');
+    platform.bind('silent', '11');
     const heard: number[] = [];
     platform.application.hooks.onHeard = (_tenant, source) => {
       heard.push(source);
     };
     const link = platform.open('s1');
     (link.connection.principal.roles as Set<string>).add('ROLE_EVENT_ADMIN').add('ROLE_ALARM_ADMIN');
+    for (const id of ['78', 'silent']) await offer(platform, link, `inventory/managedObjects/update/${id}`, '{}', 9);
     for (const [index, source] of ['77', '9'].entries()) {
       const entity = `{"source":{"id":"${source}"},"type":"a","text":"b","severity":"MINOR","time":"2026-01-01T00:00:00Z"}`;
       await offer(platform, link, 'event/events/create', entity, 3 * index + 1);
       await offer(platform, link, 'alarm/alarms/create', entity, 3 * index + 2);
       await offer(platform, link, 'event/events/createBulk', `{"events":[${entity}]}`, 3 * index + 3);
     }
-    t.same(new Set(heard.filter((source) => source !== link.source)), new Set([9]));
+    t.same(new Set(heard.filter((source) => source !== link.source)), new Set([9, 11]));
   }
 });

@@ -43,7 +43,7 @@ import type { NumberedRow } from '../../smartrest/rows/csv.ts';
 import { SmartRestError } from '../../smartrest/rows/error.ts';
 import { noOperationError } from '../../smartrest/static/templates.ts';
 import type { Device } from './device.ts';
-import { planJson, requireCreation, type JsonParts } from './json-messages.ts';
+import { hear, planJson, requireCreation, type JsonParts } from './json-messages.ts';
 import type { MessageRights } from './rights.ts';
 import type { KnownCollection, TemplateCollections } from './template-collections.ts';
 
@@ -280,6 +280,7 @@ class CustomRow {
     requireTemplates(changes);
     const source = this.#sourceOf(object);
     this.#parts.objects.requireGlobalRight(this.#link, source, INVENTORY_ADMIN, this.#message.rights);
+    hear(source, this.#link, this.#parts);
     this.#command(
       COMMAND.MANAGED_OBJECT_UPDATE,
       source,

@@ -55,6 +55,19 @@ export function requireCreation(roles: ReadonlySet<string>): void {
   if (!mayCreateObjects(roles)) throw new PlatformError('security/forbidden');
 }
 
+const isKnown = (source: number, { tenantNumber }: Device, { objects }: Pick<JsonParts, 'objects'>): boolean =>
+  objects.known.get('managedObject', tenantNumber, String(source)) !== undefined;
+
+/**
+ * Notes that a device is there that a message is about. The connected one is heard anyway; an id that is not the tenant's
+ * may be that of another one's device.
+ */
+export function hear(source: number, link: Device, parts: Pick<JsonParts, 'objects' | 'hooks' | 'now'>): void {
+  const { onHeard } = parts.hooks;
+  if (onHeard === undefined || source === link.source) return;
+  if (isKnown(source, link, parts)) onHeard(link.tenantNumber, source, parts.now());
+}
+
 /** Who may write to any source. */
 const ADMIN_ROLES: Readonly<Record<JsonTopic['area'], readonly string[]>> = {
   measurements: ['ROLE_MEASUREMENT_ADMIN'],
@@ -166,10 +179,10 @@ class JsonMessage {
     else objects.requireRight(this.#link, source, ADMIN_ROLES[area], this.#rights);
   }
 
-  /** Of data: another object than the connected device is heard. */
+  /** Of data, and of changes of objects, which show that the object's device is there. */
   #requireWritable(area: JsonTopic['area'], source: number): void {
     this.#requireRight(area, source);
-    if (source !== this.#link.source) this.#hear(source);
+    hear(source, this.#link, this.#parts);
   }
 
   /** Only an administrator of the inventory names another owner, as with REST. */
@@ -187,24 +200,9 @@ class JsonMessage {
     this.#command(COMMAND.MANAGED_OBJECT_CREATE, id, body);
   }
 
-  #isKnown(source: number): boolean {
-    return this.#parts.objects.known.get('managedObject', this.#link.tenantNumber, String(source)) !== undefined;
-  }
-
-  /**
-   * Of another object than the connected device; an id that is not the tenant's may be that of another one's device.
-   */
-  #hear(source: number): void {
-    const {
-      hooks: { onHeard },
-      now,
-    } = this.#parts;
-    if (onHeard !== undefined && this.#isKnown(source)) onHeard(this.#link.tenantNumber, source, now());
-  }
-
   /** Measurements go to no actor that would refuse them. */
   #requireSource(source: number): void {
-    if (source === this.#link.source || this.#isKnown(source)) return;
+    if (source === this.#link.source || isKnown(source, this.#link, this.#parts)) return;
     throw new PlatformError('source/not-found', { area: 'measurement', id: source });
   }
 
@@ -229,7 +227,7 @@ class JsonMessage {
       requireTemplates(changes);
       const source = this.#parts.objects.sourceOf(this.#link.tenantNumber, id) ?? numberOf(id);
       if (source === undefined) throw new PlatformError('inventory/not-found', { id });
-      this.#requireRight(area, source);
+      this.#requireWritable(area, source);
       this.#command(COMMAND.MANAGED_OBJECT_UPDATE, source, {
         doc: managedObjectChange(changes),
         mayChangeOwner: false,
@@ -270,8 +268,7 @@ class JsonMessage {
     if (source === undefined) throw new PlatformError('inventory/not-found', { id: parent });
     this.#requireRight('managedObjects', source);
     // The command creates the child first: without its parent it would be below nothing.
-    const isKnown = this.#parts.objects.known.get('managedObject', this.#link.tenantNumber, parent) !== undefined;
-    if (!isKnown) throw new PlatformError('inventory/not-found', { id: parent });
+    if (!isKnown(source, this.#link, this.#parts)) throw new PlatformError('inventory/not-found', { id: parent });
     const members = NEW_CHILD.checked(parseMembers(text));
     if (!isReference(members)) {
       this.#createObject(members, { id: parent, kind: 'childDevices' });
