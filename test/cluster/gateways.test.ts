@@ -89,6 +89,7 @@ class Device {
 const applicationOf = (cluster: TestCluster, { node, documents }: TestNode): DeviceApplication =>
   new DeviceApplication({
     events: { newest: async () => undefined },
+    storedMeasurements: { find: async () => undefined },
     authenticator: { authenticate: () => principal, current: (one) => one, stillHolds: async () => true },
     distantMonths: new DistantMonths(),
     commands: node.commands,

@@ -84,6 +84,7 @@ class Fleet {
     const server = new MqttServer({
       application: new DeviceApplication({
         events: { newest: async () => undefined },
+        storedMeasurements: { find: async () => undefined },
         authenticator: { authenticate: () => principal, current: (one) => one, stillHolds: async () => true },
         distantMonths: new DistantMonths(),
         commands,

@@ -96,6 +96,8 @@ async function answered(
       ids: { next: () => ++id, nextBeside: () => ++id } as never,
       now: () => 1,
       hooks: { views, onHeard: (_tenant, source) => void heard.push(source) },
+      storedMeasurements: { find: async () => undefined },
+      bus: { publish: () => undefined },
       templates: { count: () => 0 } as never,
       refusals: noted,
     },

@@ -4,8 +4,11 @@ import type { OfferedRecord } from '../../src/ingest/journal/command-bus.ts';
 import type { ReceivedPacket } from '../../src/ingest/journal/received-packet.ts';
 import type { AcknowledgementSink } from '../../src/ingest/journal/record-intake.ts';
 import { DistantMonths } from '../../src/ingest/measurements/distant-months.ts';
+import { decodeCommand } from '../../src/ingest/journal/command-record.ts';
 import type { Collection } from '../../src/model/commands/collections.ts';
+import type { Notification } from '../../src/ports/live-bus.ts';
 import type { Log } from '../../src/ports/log.ts';
+import type { FoundMeasurement } from '../../src/ports/measurement-search.ts';
 import { PUBLISH_RESULT } from '../../src/mqtt/sessions/application.ts';
 import type { DeviceConnection, DownlinkMessage, PublishResult } from '../../src/mqtt/sessions/application.ts';
 import { DeviceApplication } from '../../src/mqtt/devices/application.ts';
@@ -30,6 +33,11 @@ class Platform {
     readonly count: number;
     readonly received: { readonly session: string; readonly id: number } | undefined;
   }[] = [];
+  /** Bodies of the commands that were offered. */
+  readonly bodies: object[] = [];
+  readonly told: Notification[] = [];
+  /** The one that the history finds. */
+  measurement: FoundMeasurement | undefined;
   isPersistent = false;
   /** Answers of the actors come when the test says so. */
   heldAnswers: (() => void)[] | undefined;
@@ -99,7 +107,8 @@ class Platform {
           count: records.length,
           received: received && { session: received.session, id: received.id },
         });
-        for (const { onAnswer } of records) {
+        for (const { record, onAnswer } of records) {
+          if (onAnswer !== undefined) this.bodies.push(decodeCommand(record, 0, 0).body);
           if (onAnswer !== undefined && this.heldAnswers !== undefined)
             this.heldAnswers.push(() => onAnswer.resolve(undefined));
           else onAnswer?.resolve(undefined);
@@ -111,13 +120,14 @@ class Platform {
     };
     this.application = new DeviceApplication({
       events: { newest: async () => undefined },
+      storedMeasurements: { find: async () => this.measurement },
       authenticator: { authenticate: () => undefined, current: (principal) => principal, stillHolds: async () => true },
       commands: commands as never,
       intake: group as never,
       distantMonths: new DistantMonths(),
       documents,
       ids: { next: () => 1, nextBeside: () => 1 } as never,
-      bus: { subscribe: () => () => undefined } as never,
+      bus: { subscribe: () => () => undefined, publish: (one: Notification) => this.told.push(one) } as never,
       refusals: { count: (limit) => this.limits.push(limit) },
       log,
       now: () => 0,
@@ -619,4 +629,31 @@ t.test("an object that is not in the tenant is not heard: its id may be that of 
     }
     t.same(new Set(heard.filter((source) => source !== link.source)), new Set([9, 11]));
   }
+});
+
+t.test('a measurement is deleted as over REST (docs/spec/mqtt-json.md#topics)', async (t) => {
+  const platform = new Platform();
+  platform.bind('s1', '7');
+  platform.documents.set('managedObject 9', '{"owner":"eve"}');
+  const link = platform.open('s1');
+  /** @returns what the device is told. */
+  const remove = async (found: FoundMeasurement | undefined): Promise<object[]> => {
+    platform.measurement = found;
+    platform.sent.length = 0;
+    await offer(platform, link, 'measurement/measurements/delete/5', '', 1);
+    return platform.sent.map(({ payload }) => JSON.parse(Buffer.from(payload).toString()) as object);
+  };
+  const own = { source: 7, timeMs: 1_000 };
+  t.match(await remove(undefined), [{ error: 'measurement/Not Found', message: /5/ }]);
+  t.match(await remove({ source: 9, timeMs: 0 }), [{ error: 'security/Forbidden' }]);
+  t.same([platform.bodies, platform.told], [[], []]);
+  t.same(await remove(own), []);
+  const time = '1970-01-01T00:00:01.000Z';
+  t.same(platform.bodies, [{ table: 'measurements', filter: { id: '5', source: '7', dateFrom: time, dateTo: time } }]);
+  t.match(platform.told, [{ tenant: 1, area: 'measurements', source: '7', action: 'DELETE' }]);
+  t.equal(platform.told[0].text(), '"5"');
+  for (let job = 0; job < 50; job += 1) platform.documents.set(`job data-deletion/${job}`, '{}');
+  t.match(await remove(own), [{ message: /deletions\/under-way/ }]);
+  t.ok(platform.limits.includes('deletions/under-way'));
+  t.equal(platform.told.length, 1);
 });

@@ -53,8 +53,8 @@ export async function deleteData(
   return NO_CONTENT;
 }
 
-/** Deletions of much data that are still under way. */
-async function refuseTooMany(request: ApiRequest): Promise<void> {
+/** Deletions that are still under way. @throws PlatformError 503 `deletions/under-way`. */
+export async function refuseTooMany(request: ApiRequest): Promise<void> {
   const { platform, tenant } = request;
   const jobs = await platform.documents.list('job', tenant, DATA_DELETION_PREFIX, { limit: DATA_DELETIONS_MAX });
   if (jobs.length < DATA_DELETIONS_MAX) return;

@@ -7,7 +7,7 @@ import type { Members } from '../../model/documents/json-document.ts';
 import type { MeasurementBody } from '../../model/entities/measurement.ts';
 import { isNotified } from '../../model/commands/processing-mode.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { deleteData } from '../lists/data-delete.ts';
+import { deleteData, refuseTooMany } from '../lists/data-delete.ts';
 import { isEntityId } from '../../model/entities/entity-id.ts';
 import { UNSTORED } from '../entities/text.ts';
 import { measurementRows } from '../../history/measurements/rows.ts';
@@ -106,6 +106,7 @@ async function remove(request: ApiRequest): Promise<Answer> {
   const rows = await load(request);
   const [first] = rows;
   await requireOwner(request, first.sourceId, typesOf(rows));
+  await refuseTooMany(request);
   const time = formatTime(Number(first.timeMs));
   const body: DataDelete = {
     table: 'measurements',

@@ -1,5 +1,6 @@
 /** Rows of measurements (store/clickhouse/schema.ts). */
-import type { HistoryReader } from '../../ports/history-reader.ts';
+import type { HistoryReader, QueryAsker } from '../../ports/history-reader.ts';
+import type { MeasurementSearch } from '../../ports/measurement-search.ts';
 import type { HistoryFilter } from '../filter.ts';
 
 /** One value of a measurement, as selected by MEASUREMENT_COLUMNS. */
@@ -22,10 +23,22 @@ export const MEASUREMENT_COLUMNS =
   'type, fragment, series, value, unit, doc, toString(form) AS formText';
 
 /** @returns all values of one measurement; none when it does not exist. */
-export function measurementRows(history: HistoryReader, tenant: number, id: string): Promise<MeasurementRow[]> {
+export function measurementRows(
+  history: Pick<HistoryReader, 'query'>,
+  tenant: number,
+  id: string,
+  asker?: QueryAsker,
+): Promise<MeasurementRow[]> {
   const sql = `SELECT ${MEASUREMENT_COLUMNS} FROM measurements WHERE tenant = {tenant:UInt32} AND id = {id:UInt64} ORDER BY part`;
-  return history.query<MeasurementRow>({ sql, params: { id: Number(id) }, tables: ['measurements'], tenant });
+  return history.query<MeasurementRow>({ sql, params: { id: Number(id) }, tables: ['measurements'], tenant }, asker);
 }
+
+export const measurementSearch = (history: Pick<HistoryReader, 'query'>): MeasurementSearch => ({
+  find: async (id, asker) => {
+    const [first] = await measurementRows(history, asker.tenant, id, asker);
+    return first && { source: Number(first.sourceId), timeMs: Number(first.timeMs) };
+  },
+});
 
 /**
  * Leaves out values of fragments and series that none of the names has: the engine compares the texts of these columns

@@ -10,6 +10,7 @@ import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { EventSearch } from '../../ports/event-search.ts';
 import type { IdSource } from '../../ports/id-source.ts';
 import type { LiveBus } from '../../ports/live-bus.ts';
+import type { MeasurementSearch } from '../../ports/measurement-search.ts';
 import { isOwnedBy } from '../../model/access/inventory-access.ts';
 import type { Log } from '../../ports/log.ts';
 import type { DeviceAuthenticator, LoginCaller, Principal } from '../../model/access/principal.ts';
@@ -59,6 +60,7 @@ export interface DeviceApplicationOptions {
   readonly receipts?: SessionReceiptStore;
   readonly refusals: Refusals;
   readonly events: EventSearch;
+  readonly storedMeasurements: MeasurementSearch;
   /** Without it devices get no tokens over MQTT. */
   readonly tokenFor?: (principal: Principal) => Promise<string | undefined>;
   /** Without it the last errors of devices are not remembered. */
@@ -113,6 +115,8 @@ export class DeviceApplication implements MqttApplication, Presence {
       now,
       hooks: this.hooks,
       events: options.events,
+      storedMeasurements: options.storedMeasurements,
+      bus,
       tokenFor: options.tokenFor,
       presence: this,
     };

@@ -24,7 +24,7 @@ import {
 import { isAlarmStored, isStored, isStoredAs, PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { EntityViews } from '../../ports/entity-views.ts';
-import type { Refusals, Refused } from '../../ports/refusals.ts';
+import type { Refused } from '../../ports/refusals.ts';
 import { collectionDocument, requestOf, requireXId } from '../../smartrest/custom/collection.ts';
 import {
   COLLECTIONS_MAX,
@@ -52,7 +52,6 @@ const EXISTS = 'Cannot create templates for already existing template object';
 
 interface CustomParts extends JsonParts {
   readonly templates: TemplateCollections;
-  readonly refusals: Refusals;
 }
 
 /** One message on `s/uc/<xid>` or `s/ud`. */

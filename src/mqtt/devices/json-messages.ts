@@ -9,11 +9,18 @@ import { parseMeasurement, sourceIdOf } from '../../ingest/measurements/parse.ts
 import type { ParsedMeasurement } from '../../ingest/measurements/parse.ts';
 import { encodeMeasurement } from '../../ingest/measurements/record.ts';
 import { alarmChange, newAlarm } from '../../model/entities/alarm.ts';
+import {
+  DATA_DELETION_PREFIX,
+  DATA_DELETIONS_LIMIT,
+  DATA_DELETIONS_MAX,
+} from '../../model/commands/data-deletion-jobs.ts';
+import type { DataDelete } from '../../model/commands/deletion.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { ActorKey } from '../../model/commands/command.ts';
 import type { ManagedObjectCreate } from '../../model/commands/entities.ts';
 import type { CommandKind } from '../../model/commands/kinds.ts';
-import { PlatformError } from '../../model/errors.ts';
+import { isNotified } from '../../model/commands/processing-mode.ts';
+import { PlatformError, refusedBy } from '../../model/errors.ts';
 import { eventChange, newEvent } from '../../model/entities/event.ts';
 import {
   isReference,
@@ -38,11 +45,15 @@ import {
   stringMember,
 } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
+import { formatTime } from '../../model/documents/iso-time.ts';
 import { hasAnyOf, INVENTORY_ADMIN, mayCreateObjects } from '../../model/access/roles.ts';
 import { SERIAL_TYPE } from '../../model/access/serial-claim.ts';
 import { requireTemplates } from '../../smartrest/one/collection.ts';
 import type { JsonTopic } from '../../smartrest/json-topics.ts';
 import type { IdSource } from '../../ports/id-source.ts';
+import type { LiveBus } from '../../ports/live-bus.ts';
+import type { FoundMeasurement, MeasurementSearch } from '../../ports/measurement-search.ts';
+import type { Refusals } from '../../ports/refusals.ts';
 import type { Device } from './device.ts';
 import type { DeviceHooks } from './hooks.ts';
 import type { DeviceObjects } from './objects.ts';
@@ -82,6 +93,9 @@ export interface JsonParts {
   readonly ids: IdSource;
   readonly now: () => number;
   readonly hooks: DeviceHooks;
+  readonly refusals: Refusals;
+  readonly storedMeasurements: MeasurementSearch;
+  readonly bus: Pick<LiveBus, 'publish'>;
 }
 
 /** Makes the records of one message. */
@@ -251,16 +265,39 @@ class JsonMessage {
       this.#requireRight(area, source);
       this.#command(COMMAND.EVENT_DELETE, source, { id });
     } else {
-      if (numberOf(id) === undefined) throw new PlatformError('measurement/not-found', { id });
-      this.#command(COMMAND.DATA_DELETE, TENANT_KEY, {
-        table: 'measurements',
-        filter: this.#mayDeleteAny() ? { id } : { id, source: String(this.#link.source) },
-      });
+      this.#deleteMeasurement(id);
     }
   }
 
-  #mayDeleteAny(): boolean {
-    return hasAnyOf(this.#link.connection.principal.roles, ADMIN_ROLES.measurements);
+  /** The history knows whose it is, and live data is told when the deletion is durable: no actor does either. */
+  #deleteMeasurement(id: string): void {
+    const { objects, storedMeasurements, bus } = this.#parts;
+    const { tenantNumber: tenant, connection } = this.#link;
+    const find = (): Promise<FoundMeasurement | Error | undefined> =>
+      storedMeasurements.find(id, { tenant, user: connection.principal.userName }).catch((error: Error) => error);
+    const found = isEntityId(id) ? objects.known.ask(`measurement ${id}`, find) : undefined;
+    // The message is refused, and those behind it go on: the history may be away for long.
+    if (found instanceof Error) throw found;
+    if (found === undefined) throw new PlatformError('measurement/not-found', { id });
+    this.#requireRight('measurements', found.source);
+    this.#requireFewDeletions();
+    const source = String(found.source);
+    const time = formatTime(found.timeMs);
+    const body: DataDelete = { table: 'measurements', filter: { id, source, dateFrom: time, dateTo: time } };
+    this.#command(COMMAND.DATA_DELETE, TENANT_KEY, body, () => {
+      if (isNotified(this.#topic.mode))
+        bus.publish({ tenant, area: 'measurements', source, action: 'DELETE', text: () => JSON.stringify(id) });
+    });
+  }
+
+  #requireFewDeletions(): void {
+    const { objects, refusals } = this.#parts;
+    const options = { limit: DATA_DELETIONS_MAX };
+    const jobs = objects.known.list('job', this.#link.tenantNumber, DATA_DELETION_PREFIX, options);
+    if (jobs.length < DATA_DELETIONS_MAX) return;
+    const error = refusedBy(DATA_DELETIONS_LIMIT);
+    refusals.count(DATA_DELETIONS_LIMIT, this.#link.replies.refused(error.message));
+    throw error;
   }
 
   #createChild(parent: string, text: string): void {
@@ -310,7 +347,8 @@ class JsonMessage {
     return { source, stored };
   }
 
-  #command(kind: CommandKind, key: ActorKey, body: object): void {
+  /** @param resolve called when it is done; else the acknowledgement is the answer. */
+  #command(kind: CommandKind, key: ActorKey, body: object, resolve: () => void = () => undefined): void {
     this.records.push({
       record: encodeCommand({
         kind,
@@ -321,9 +359,7 @@ class JsonMessage {
         receivedAt: this.#parts.now(),
       }),
       onAnswer: {
-        resolve: () => {
-          /* The acknowledgement is the answer. */
-        },
+        resolve,
         reject: (error) => {
           this.#onError(
             error instanceof PlatformError ? error : new PlatformError('general/internal', { reference: 'mqtt' }),

@@ -36,6 +36,8 @@ import { isDeviceUser } from '../../model/entities/device-request.ts';
 import type { Principal } from '../../model/access/principal.ts';
 import type { EventSearch } from '../../ports/event-search.ts';
 import type { IdSource } from '../../ports/id-source.ts';
+import type { LiveBus } from '../../ports/live-bus.ts';
+import type { MeasurementSearch } from '../../ports/measurement-search.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import type { Refusal } from '../sessions/application.ts';
 import { isLikeJson } from '../../smartrest/json-topics.ts';
@@ -69,6 +71,8 @@ export interface PlanParts {
   readonly now: () => number;
   readonly hooks: DeviceHooks;
   readonly events: EventSearch;
+  readonly storedMeasurements: MeasurementSearch;
+  readonly bus: Pick<LiveBus, 'publish'>;
   /** Tokens for HTTP; without it none are given. */
   readonly tokenFor: ((principal: Principal) => Promise<string | undefined>) | undefined;
 }

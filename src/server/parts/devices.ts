@@ -1,6 +1,7 @@
 /** Devices over MQTT: the listener, what topics mean, and the end of sessions whose time is over. */
 import { hostname } from 'node:os';
 import { deviceToken } from '../../accounts/login/device-tokens.ts';
+import { measurementSearch } from '../../history/measurements/rows.ts';
 import { eventSearch } from '../../history/newest-event.ts';
 import { TotalCache } from '../../history/total-cache.ts';
 import { ConnectionPages } from '../../cluster/peers/connection-pages.ts';
@@ -86,6 +87,7 @@ export function devicesPart(
       refusals: metrics,
       textBytesMax: config.jsonBodyMaxBytes,
     }),
+    storedMeasurements: measurementSearch(core.historyReader),
     tokenFor: (principal) => deviceToken(core, principal, principal.tenant),
     errors,
     traffic,
