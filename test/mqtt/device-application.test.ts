@@ -152,9 +152,9 @@ class Platform {
     this.documents.set(`managedObject ${id}`, '{"owner":"ada"}');
   }
 
-  open(serial: string): PlatformDeviceLink {
+  open(serial: string, userName = 'ada', roles = ['ROLE_DEVICE']): PlatformDeviceLink {
     const connection: DeviceConnection = {
-      principal: { tenant: 't1', tenantNumber: 1, userName: 'ada', roles: new Set(['ROLE_DEVICE']) },
+      principal: { tenant: 't1', tenantNumber: 1, userName, roles: new Set(roles) },
       clientId: serial,
       protocolVersion: 4,
       isPersistent: this.isPersistent,
@@ -656,4 +656,50 @@ t.test('a measurement is deleted as over REST (docs/spec/mqtt-json.md#topics)', 
   t.match(await remove(own), [{ message: /deletions\/under-way/ }]);
   t.ok(platform.limits.includes('deletions/under-way'));
   t.equal(platform.told.length, 1);
+});
+
+t.test('who may connect by a role alone writes what its roles allow (docs/spec/smartrest.md#rights)', async (t) => {
+  const platform = new Platform();
+  platform.openGroup = [];
+  platform.bind('s1', '7');
+  platform.bind('child', '9');
+  platform.documents.set('parents 9\nchildDevices\n7', '1');
+  const alarm = '{"type":"a","text":"b","severity":"MINOR","time":"2026-01-01T00:00:00Z"}';
+  const messages: [role: string, topic: string, payload: string][] = [
+    ['MEASUREMENT', 's/us', '211,5'],
+    ['MEASUREMENT', 's/us/child', '211,5'],
+    ['EVENT', 's/us', '400,type,text'],
+    ['ALARM', 's/us', '301,type,text'],
+    ['ALARM', 'alarm/alarms/create', alarm],
+    ['INVENTORY', 's/us', '113,a=1'],
+    ['INVENTORY', 's/us/unknown', '501,c8y_Restart'],
+    ['INVENTORY', 'inventory/managedObjects/update/child', '{}'],
+    ['DEVICE_CONTROL', 's/us/child', '501,c8y_Restart'],
+  ];
+  const areas = ['DEVICE_CONTROL', 'INVENTORY', 'MEASUREMENT', 'EVENT', 'ALARM'];
+  /** @returns which of the messages are refused. */
+  const refusedOf = async (userName: string, ...roles: string[]): Promise<string[]> => {
+    const link = platform.open(
+      's1',
+      userName,
+      roles.map((role) => `ROLE_${role}_ADMIN`),
+    );
+    const refused: string[] = [];
+    for (const [role, topic, payload] of messages) {
+      platform.sent.length = 0;
+      await offer(platform, link, topic, payload, 1);
+      if (platform.sent.length > 0) refused.push(role);
+    }
+    platform.documents.delete('externalId c8y_Serial\nunknown');
+    link.closed();
+    return refused;
+  };
+  t.same(await refusedOf('ada', 'DEVICE_CONTROL'), [], 'the owner');
+  t.same(await refusedOf('eve', ...areas), [], 'with all roles');
+  const others = messages.map(([role]) => role).filter((role) => role !== 'DEVICE_CONTROL');
+  t.same(await refusedOf('eve', 'DEVICE_CONTROL'), others);
+  t.same(
+    await refusedOf('eve', 'DEVICE_CONTROL', 'MEASUREMENT'),
+    others.filter((role) => role !== 'MEASUREMENT'),
+  );
 });

@@ -145,8 +145,11 @@ class CustomRow {
     const { target } = this.#message;
     this.#hasResponse = template.hasResponse;
     const request = template.read(fields, target.receivedAt);
+    const requireRole = (...roles: string[]): void =>
+      this.#parts.objects.requireRoleOfRow(this.#link, target.source, roles, this.#message.rights);
     switch (request.kind) {
       case 'measurement':
+        requireRole('ROLE_MEASUREMENT_ADMIN');
         this.records.push(effectRecord(request, target, this.#parts.ids, this.#onAnswer()));
         this.#answerMeasurement(this.records[0].record);
         return;
@@ -163,6 +166,7 @@ class CustomRow {
         this.#update(request.object, request.doc);
         return;
       case 'alarmOfType':
+        requireRole('ROLE_ALARM_ADMIN');
         ALARM_CHANGE.checked(parseMembers(request.doc));
         this.#command(
           COMMAND.ALARM_OF_TYPE_UPDATE,
@@ -172,6 +176,7 @@ class CustomRow {
         );
         return;
       case 'openOperation':
+        requireRole('ROLE_DEVICE_CONTROL_ADMIN');
         OPERATION_CHANGE.checked(parseMembers(request.doc));
         this.#command(
           COMMAND.OPERATION_UPDATE,

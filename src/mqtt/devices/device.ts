@@ -4,8 +4,11 @@ import type { Acknowledgements } from './acknowledgements.ts';
 import type { TunnelState } from './tunnel.ts';
 import type { DeviceReplies } from './replies.ts';
 
-/** By which right an object was opened: a role or as its owner, by something above it, or not at all. */
-export type OpeningRight = 'lasting' | 'linked' | 'none';
+/**
+ * By which right an object was opened: as its owner or with the roles for all that is written, by something above it, by
+ * a role that is not for all of it, or not at all.
+ */
+export type OpeningRight = 'lasting' | 'linked' | 'limited' | 'none';
 
 export interface Device {
   readonly tenantNumber: number;

@@ -112,11 +112,12 @@ export class PlatformDeviceLink implements Device, DeviceLink, AcknowledgementSi
       this.#parts.hooks.onHeard?.(this.tenantNumber, this.source, now);
     }
     const mode = topicEnd - topicStart === 4 ? staticTopicMode(chunk, topicStart) : -1;
-    if (mode >= 0 && this.source !== 0 && qos < 2) {
+    const isOpen = this.source !== 0 && this.right !== 'limited';
+    if (mode >= 0 && isOpen && qos < 2) {
       const offered = this.#parts.measurements.publish(message, this, mode as ProcessingMode, now);
       if (offered === OFFERED.TAKEN) return PUBLISH_RESULT.PENDING;
       if (offered === OFFERED.FULL) return this.#stall();
-    } else if (this.#route?.isTopic(chunk, topicStart, topicEnd) === true && this.source !== 0 && qos < 2) {
+    } else if (this.#route?.isTopic(chunk, topicStart, topicEnd) === true && isOpen && qos < 2) {
       const offered = this.#publishCustom(message, this.#route, now);
       if (offered === OFFERED.TAKEN) return PUBLISH_RESULT.PENDING;
       if (offered === OFFERED.FULL) return this.#stall();

@@ -35,20 +35,14 @@ import type { DeviceRegistration } from '../../accounts/registration/registratio
 import { isDeviceUser } from '../../model/entities/device-request.ts';
 import type { Principal } from '../../model/access/principal.ts';
 import type { EventSearch } from '../../ports/event-search.ts';
-import type { IdSource } from '../../ports/id-source.ts';
-import type { LiveBus } from '../../ports/live-bus.ts';
-import type { MeasurementSearch } from '../../ports/measurement-search.ts';
-import type { Refusals } from '../../ports/refusals.ts';
 import type { Refusal } from '../sessions/application.ts';
 import { isLikeJson } from '../../smartrest/json-topics.ts';
 import type { Device, OpeningRight } from './device.ts';
-import type { DeviceHooks } from './hooks.ts';
-import type { DeviceObjects } from './objects.ts';
 import type { OperationDelivery } from './operation-delivery.ts';
-import { isAtOrBelow, MessageRights } from './rights.ts';
+import { isAtOrBelow, MessageRights, ROLES_OF_EFFECTS } from './rights.ts';
 import { PathBudget } from '../../smartrest/custom/path-values.ts';
 import { planCollection, planCustom } from './custom-messages.ts';
-import { planJson } from './json-messages.ts';
+import { planJson, type JsonParts } from './json-messages.ts';
 import { MESSAGE_EVENTS_LIMIT, MessageEvents } from './message-events.ts';
 import { runTunnel } from './one-rows.ts';
 import type { KnownCollection, TemplateCollections } from './template-collections.ts';
@@ -61,18 +55,11 @@ const LOOK_AGAIN_MS = 50;
 const REASON_TOPIC_NAME_INVALID = 0x90;
 
 /** What plans of messages use of the application. */
-export interface PlanParts {
-  readonly objects: DeviceObjects;
+export interface PlanParts extends JsonParts {
   readonly operations: OperationDelivery;
   readonly templates: TemplateCollections;
   readonly registration: DeviceRegistration | undefined;
-  readonly ids: IdSource;
-  readonly refusals: Refusals;
-  readonly now: () => number;
-  readonly hooks: DeviceHooks;
   readonly events: EventSearch;
-  readonly storedMeasurements: MeasurementSearch;
-  readonly bus: Pick<LiveBus, 'publish'>;
   /** Tokens for HTTP; without it none are given. */
   readonly tokenFor: ((principal: Principal) => Promise<string | undefined>) | undefined;
 }
@@ -252,18 +239,20 @@ export class MessagePlan {
     let source = link.source;
     if (child !== undefined && child !== link.serial) {
       const known = parts.objects.sourceOf(link.tenantNumber, child);
-      if (known === undefined) {
-        this.needsOpening = openChild(link, parts, child, first);
-        return undefined;
-      }
-      source = known;
       try {
-        parts.objects.requireGlobalRight(link, source, INVENTORY_ADMIN, this.#rights);
+        if (known === undefined) parts.objects.requireRoleOfRow(link, source, INVENTORY_ADMIN, this.#rights);
+        // Where the connection is limited, each row is asked about.
+        else if (link.right !== 'limited') parts.objects.requireGlobalRight(link, known, INVENTORY_ADMIN, this.#rights);
       } catch (error) {
         if (error instanceof NotLoaded) throw error;
         this.#afterwards.push(() => this.tellFault(error as PlatformError));
         return undefined;
       }
+      if (known === undefined) {
+        this.needsOpening = openChild(link, parts, child, first);
+        return undefined;
+      }
+      source = known;
     }
     if (source !== link.source) parts.hooks.onHeard?.(link.tenantNumber, source, now);
     return {
@@ -387,6 +376,8 @@ export class MessagePlan {
   #planEffect(sent: Effect, messageId: string, target: EffectTarget, link: Device, parts: PlanParts): void {
     let effect = sent;
     let existing: number | undefined;
+    const roles = ROLES_OF_EFFECTS[effect.kind];
+    if (roles !== undefined) parts.objects.requireRoleOfRow(link, target.source, roles, this.#rights);
     switch (effect.kind) {
       case 'heartbeat':
         return;

@@ -1,6 +1,6 @@
 /** The managed objects of devices: which serial means which, who may open and write them, and new ones. */
 import type { DeviceCommands } from '../../ingest/journal/command-bus.ts';
-import { isOwnedBy } from '../../model/access/inventory-access.ts';
+import { isOwnedBy, mayAccess } from '../../model/access/inventory-access.ts';
 import { withoutGrants, type Principal } from '../../model/access/principal.ts';
 import { hasAnyOf, INVENTORY_ADMIN } from '../../model/access/roles.ts';
 import { SERIAL_TYPE, serialClaim } from '../../model/access/serial-claim.ts';
@@ -16,6 +16,17 @@ import { isSerial, SERIAL_RULE } from '../../smartrest/rows/serial.ts';
 import type { Device, OpeningRight } from './device.ts';
 import { LoadedDocuments } from './loaded-documents.ts';
 import { isAtOrBelow, mayWrite, type MessageRights } from './rights.ts';
+
+/** Each opens any object. */
+const OPENING_ROLES = ['ROLE_DEVICE_CONTROL_ADMIN', ...INVENTORY_ADMIN];
+/** One of each for all that devices write. */
+const WRITING_ROLES = [
+  ['ROLE_DEVICE_CONTROL_ADMIN'],
+  INVENTORY_ADMIN,
+  ['ROLE_MEASUREMENT_ADMIN'],
+  ['ROLE_EVENT_ADMIN'],
+  ['ROLE_ALARM_ADMIN'],
+];
 
 /** Commands of `makeFirst` under way. */
 const MADE_AT_ONCE = 100;
@@ -46,8 +57,11 @@ export class DeviceObjects {
     const principal = withoutGrants(user);
     const doc = this.known.get('managedObject', principal.tenantNumber, String(source));
     if (doc === undefined) return undefined;
-    if (principal.roles.has('ROLE_DEVICE_CONTROL_ADMIN') || isOwnedBy(principal, doc)) return 'lasting';
-    return mayWrite(this.known, principal, { id: source, doc }, INVENTORY_ADMIN) ? 'linked' : 'none';
+    const { roles } = principal;
+    if (isOwnedBy(principal, doc) || WRITING_ROLES.every((some) => hasAnyOf(roles, some))) return 'lasting';
+    const wanted = { scope: 'MANAGED_OBJECT', permission: 'ADMIN' } as const;
+    if (mayAccess(this.known, principal, { id: String(source), doc }, wanted) === true) return 'linked';
+    return hasAnyOf(roles, OPENING_ROLES) ? 'limited' : 'none';
   }
 
   /**
@@ -64,6 +78,14 @@ export class DeviceObjects {
     this.#requireRightOf(withoutGrants(device.connection.principal), device, { source, roles, rights });
   }
 
+  /**
+   * Of rows about the object of the connection or one below it, as `requireGlobalRight`: a connection that a role opened
+   * that is not for all takes the role of what the row writes, too, as REST does.
+   */
+  requireRoleOfRow(device: Device, source: number, roles: readonly string[], rights: MessageRights): void {
+    if (device.right === 'limited') this.requireGlobalRight(device, source, roles, rights);
+  }
+
   #requireRightOf(
     principal: Principal,
     device: Device,
@@ -73,7 +95,8 @@ export class DeviceObjects {
       rights,
     }: { readonly source: number; readonly roles: readonly string[]; readonly rights: MessageRights },
   ): void {
-    if (source === device.source || hasAnyOf(principal.roles, roles)) return;
+    const isLimited = device.right === 'limited';
+    if ((source === device.source && !isLimited) || hasAnyOf(principal.roles, roles)) return;
     const doc = this.known.get('managedObject', principal.tenantNumber, String(source));
     // An object that does not exist is for the actor to refuse.
     if (doc === undefined || isOwnedBy(principal, doc)) return;
@@ -81,7 +104,7 @@ export class DeviceObjects {
       `${roles[0]} ${source}`,
       () =>
         mayWrite(this.known, principal, { id: source, doc }, roles) ||
-        isAtOrBelow(this.known, device.tenantNumber, source, device.source),
+        (!isLimited && isAtOrBelow(this.known, device.tenantNumber, source, device.source)),
     );
     if (!isAllowed) throw new PlatformError('security/forbidden');
   }

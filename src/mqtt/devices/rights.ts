@@ -2,8 +2,9 @@
 import { ANCESTORS_MAX, mayAccess } from '../../model/access/inventory-access.ts';
 import type { WantedAccess } from '../../model/access/inventory-grant.ts';
 import type { Principal } from '../../model/access/principal.ts';
-import { hasAnyOf } from '../../model/access/roles.ts';
+import { hasAnyOf, INVENTORY_ADMIN } from '../../model/access/roles.ts';
 import { PlatformError } from '../../model/errors.ts';
+import type { Effect } from '../../smartrest/effects/effects.ts';
 import type { KnownDocuments } from './loaded-documents.ts';
 
 /** Whether `id` is `top` or below it, by links of any kind. @throws NotLoaded, as all of this file. */
@@ -60,3 +61,18 @@ export function mayWrite(
   const wanted = { scope: SCOPES[roles[0]] ?? 'MANAGED_OBJECT', permission: 'ADMIN' } as const;
   return mayAccess(documents, principal, { id: String(id), doc }, wanted) === true;
 }
+
+/** What rows write takes over REST. */
+export const ROLES_OF_EFFECTS: Readonly<Partial<Record<Effect['kind'], readonly string[]>>> = {
+  ensureChild: INVENTORY_ADMIN,
+  service: INVENTORY_ADMIN,
+  managedObject: INVENTORY_ADMIN,
+  software: INVENTORY_ADMIN,
+  profile: INVENTORY_ADMIN,
+  measurement: ['ROLE_MEASUREMENT_ADMIN'],
+  alarm: ['ROLE_ALARM_ADMIN'],
+  alarmOfType: ['ROLE_ALARM_ADMIN'],
+  event: ['ROLE_EVENT_ADMIN'],
+  eventOfType: ['ROLE_EVENT_ADMIN'],
+  operation: ['ROLE_DEVICE_CONTROL_ADMIN'],
+};
