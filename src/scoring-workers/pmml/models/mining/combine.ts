@@ -7,7 +7,7 @@ import type { Segment } from './segment.ts';
 import { highestOf } from '../../math/vectors.ts';
 
 /** How the results of segments become one. */
-export const METHODS = [
+const STANDARD_METHODS = [
   'majorityVote',
   'weightedMajorityVote',
   'average',
@@ -20,12 +20,25 @@ export const METHODS = [
   'selectFirst',
   'selectAll',
   'modelChain',
-  // Names that tools used before the standard had them.
-  'x-weightedMedian',
-  'x-weightedSum',
 ] as const;
 
-export type Method = (typeof METHODS)[number];
+export type Method = (typeof STANDARD_METHODS)[number];
+
+/** Names of tools: of methods that the standard got later, and of a chain whose segments have several targets. */
+const ALIASES: ReadonlyMap<string, Method> = new Map([
+  ['x-weightedMedian', 'weightedMedian'],
+  ['x-weightedSum', 'weightedSum'],
+  ['multiModelChain', 'modelChain'],
+  ['x-multiModelChain', 'modelChain'],
+]);
+
+export const METHODS: readonly string[] = [...STANDARD_METHODS, ...ALIASES.keys()];
+
+/** @throws PmmlError for an unknown method */
+export function methodOf(segmentation: Element): Method {
+  const name = segmentation.oneOf('multipleModelMethod', METHODS, 'selectFirst');
+  return ALIASES.get(name) ?? (name as Method);
+}
 
 /** Writes the result of the segments that took part into the prediction, which is clear before. */
 export type Combine = (active: readonly Segment[], row: Row) => void;
@@ -99,7 +112,7 @@ function selectAll(prediction: Prediction): Combine {
   };
 }
 
-const isWeighted = (method: Method): boolean => method.toLowerCase().includes('weighted');
+const isWeighted = (method: Method): boolean => method.startsWith('weighted');
 
 /** Regression: a number of the numbers of the segments. */
 function numbers(
@@ -160,7 +173,6 @@ function numberMethod(method: Method, isFloat: boolean, segmentation: Element): 
     case 'average':
       return (values, weights, count) => rounded(sum(values, weights, count) / count);
     case 'weightedSum':
-    case 'x-weightedSum':
       return weightedSum;
     case 'weightedAverage':
       return (values, weights, count) => rounded(weightedSum(values, weights, count) / total(weights, count));
@@ -173,7 +185,6 @@ function numberMethod(method: Method, isFloat: boolean, segmentation: Element): 
     case 'median':
       return (values, _, count) => medianOf(values.subarray(0, count).slice().sort());
     case 'weightedMedian':
-    case 'x-weightedMedian':
       return weightedMedian;
     default:
       throw new PmmlError(segmentation, `'multipleModelMethod' is '${method}', which is not for regression`);
@@ -355,7 +366,6 @@ function distributionMethod(method: Method, segmentation: Element, union: Union)
     case 'weightedAverage':
     case 'sum':
     case 'weightedSum':
-    case 'x-weightedSum':
       return addWeighted;
     case 'max':
       return (used) =>

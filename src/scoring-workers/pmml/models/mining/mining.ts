@@ -4,7 +4,7 @@ import { Scope } from '../../fields/scope.ts';
 import { TRUE } from '../../predicates/predicate.ts';
 import type { EvaluatedModel, Model, ModelContext, ModelOutput, PartialModel, Trace } from '../model.ts';
 import { Prediction } from '../model.ts';
-import { type Combine, combinationOf, type Method, METHODS } from './combine.ts';
+import { type Combine, combinationOf, type Method, methodOf } from './combine.ts';
 import { completeSlotsOf, type Fill, filledLater } from '../tree/generated.ts';
 import type { Segment } from './segment.ts';
 import { shownPrediction } from '../shown.ts';
@@ -23,7 +23,7 @@ export function compileMining(context: ModelContext): Model {
   const embedded = element.childrenOf(...EMBEDDED);
   if (segmentation === undefined && embedded.length > 0) return sequenceOf(embedded, context);
   if (segmentation === undefined) throw new PmmlError(element, 'the Segmentation is missing');
-  const method = segmentation.oneOf<Method>('multipleModelMethod', METHODS, 'selectFirst');
+  const method = methodOf(segmentation);
   const chainScope = new Scope(context.scope.names, { parent: context.scope });
   const segments: Segment[] = [];
   const byId = new Map<string, PartialModel>();
@@ -71,25 +71,28 @@ function evaluate(segment: Segment, row: Row): void {
 function readSegment(element: Element, index: number, context: ModelContext, scope: Scope): Segment {
   const predicate = element.childrenOf(...PREDICATES)[0];
   if (predicate === undefined) throw new PmmlError(element, 'the predicate is missing');
-  const model = element.children.find(isModelElement);
-  if (model === undefined) throw new PmmlError(element, 'the model is missing');
+  const child = element.children.find(isModelElement);
+  if (child === undefined) throw new PmmlError(element, 'the model is missing');
+  const model = context.nested(child, scope);
   return {
     id: element.attribute('id') ?? String(index + 1),
     predicate: context.predicate(predicate, scope),
     isAlwaysActive: predicate.name === 'True',
-    model: context.nested(model, scope),
-    weight: weightOf(element, context, scope),
+    model,
+    weight: weightOf(element, context, scope, model),
     epoch: -1,
   };
 }
 
-/** `weight`, or the field or expression of a `VariableWeight`. */
-function weightOf(element: Element, context: ModelContext, scope: Scope): (row: Row) => number {
+/** `weight`, or the field or expression of a `VariableWeight`, which sees the outputs of the segment's own model too. */
+function weightOf(element: Element, context: ModelContext, around: Scope, model: EvaluatedModel): (row: Row) => number {
   const variable = element.child('VariableWeight');
   if (variable === undefined) {
     const weight = element.number('weight', 1);
     return () => weight;
   }
+  const scope = new Scope(around.names, { parent: around });
+  declareOutputs(model, scope, variable);
   const name = variable.attribute('field');
   if (name !== undefined) return scope.field(name, variable).number;
   const child = scope.names.findExpression(variable);
