@@ -35,8 +35,8 @@ t.test('rule sets', async (t) => {
   const all = { x: 3, y: 1 };
   t.strictSame(shown('firstHit', all), ['low', 'one', 0.9, Number.NaN]);
   t.strictSame(shown('weightedSum', all), ['low', 'four', (0.5 + 0.6) / 4, (0.8 + 0.1) / 4]);
-  t.strictSame(shown('weightedMax', all), ['high', 'two', 0.6, 0.8]);
-  t.strictSame(shown('weightedMax', { x: 1.5 }), ['low', 'one', 0.5, 0.1], 'a rule inside of one that is true');
+  t.strictSame(shown('weightedMax', all), ['high', 'two', 0.4, 1], 'the confidence of the rule');
+  t.strictSame(shown('weightedMax', { x: 1.5 }), ['low', 'one', 0.9, 1], 'a rule inside of one that is true');
   t.strictSame(shown('weightedMax', { x: 0 }), [undefined, undefined, Number.NaN, Number.NaN]);
   t.strictSame(shown('firstHit', {}, 'defaultScore="high" defaultConfidence="0.2"'), [
     'high',
@@ -45,7 +45,9 @@ t.test('rule sets', async (t) => {
     0.2,
   ]);
   const tie = rule('score="high" weight="1"', '<True/>') + rule('score="low" weight="1"', '<True/>');
-  t.equal(rules(by('weightedSum'), tie).score({}).value, 'high', 'of equal ones the first that fired');
+  t.equal(rules(by('weightedSum'), tie).score({}).value, 'low', 'of equal sums the first that the target declares');
+  const later = rule('score="low" weight="0.5"', '<True/>') + tie;
+  t.equal(rules(by('weightedMax'), later).score({}).value, 'high', 'of equal weights the first rule');
   const several = rules(by('weightedMax') + by('firstHit'), RULES);
   t.equal(several.score(all).value, 'high', 'the first method counts');
   t.strictSame(

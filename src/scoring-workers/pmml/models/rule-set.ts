@@ -112,6 +112,8 @@ class RuleSetModel implements Model {
   /** By category: weight of the rules that fired, and the one with most. */
   readonly #sums: Float64Array;
   readonly #best: (Rule | undefined)[];
+  /** The target declares its values, by whose order equal sums are decided. */
+  readonly #isDeclared: boolean;
 
   constructor(ruleSet: Element, rules: readonly Guarded[], reader: RuleReader, context: ModelContext) {
     const [method] = ruleSet.childrenOf('RuleSelectionMethod');
@@ -122,6 +124,7 @@ class RuleSetModel implements Model {
     this.#defaultCategory = score === undefined ? -1 : reader.category(score);
     this.#defaultConfidence = ruleSet.number('defaultConfidence', Number.NaN);
     const isRegression = context.functionName === 'regression';
+    this.#isDeclared = (context.target?.data?.valid.length ?? 0) > 0;
     this.#values = reader.categories;
     this.prediction = new Prediction(isRegression ? [] : reader.categories);
     this.#sums = new Float64Array(reader.categories.length);
@@ -180,30 +183,42 @@ class RuleSetModel implements Model {
       if (leader === undefined || rule.weight > leader.weight) best[rule.category] = rule;
       sums[rule.category] += rule.weight;
     }
+    const { confidences } = this.prediction;
+    if (confidences.length > 0)
+      for (const rule of best) if (rule !== undefined) confidences[rule.category] = this.#confidenceOf(rule);
     let winner: Rule | undefined;
-    let highest = Number.NEGATIVE_INFINITY;
-    // Categories in the order in which their rules fired: the first of equal ones wins.
-    for (const { category } of this.#fired) {
-      const leader = best[category] as Rule;
-      const confidence = this.#criterion === 'weightedMax' ? leader.weight : sums[category] / this.#fired.length;
-      if (confidence > highest) {
-        highest = confidence;
-        winner = leader;
-      }
-      if (this.prediction.categories.length > 0) this.prediction.confidences[category] = confidence;
-    }
+    for (const rule of this.#order())
+      if (this.#leads(rule) && (winner === undefined || this.#affinityOf(rule) > this.#affinityOf(winner)))
+        winner = rule;
     if (winner === undefined) return;
-    this.#write(winner, highest);
+    this.#write(winner, this.#confidenceOf(winner));
     this.prediction.ranked = this.#ranked;
   }
 
+  /** What the rule with most weight of a category makes of it. */
+  #confidenceOf(rule: Rule): number {
+    return this.#criterion === 'weightedMax' ? rule.confidence : this.#sums[rule.category] / this.#fired.length;
+  }
+
+  /** By what rules are ranked. */
+  #affinityOf(rule: Rule): number {
+    return this.#criterion === 'weightedMax' ? rule.weight : this.#sums[rule.category] / this.#fired.length;
+  }
+
+  /** The first of equal rules goes before the others: of equal sums that of the value that the target declares first. */
+  #order(): readonly (Rule | undefined)[] {
+    return this.#criterion === 'weightedSum' && this.#isDeclared ? this.#best : this.#fired;
+  }
+
+  /** Whether the rule is the one with most weight of its category. */
+  #leads(rule: Rule | undefined): rule is Rule {
+    return rule !== undefined && rule === this.#best[rule.category];
+  }
+
   readonly #ranked = (): readonly RankedEntity[] =>
-    this.#best
-      .flatMap((rule) => {
-        if (rule === undefined) return [];
-        const sum = this.#sums[rule.category] / this.#fired.length;
-        return [{ id: rule.id, affinity: this.#criterion === 'weightedMax' ? rule.weight : sum }];
-      })
+    this.#order()
+      .filter((rule) => this.#leads(rule))
+      .map((rule) => ({ id: rule.id, affinity: this.#affinityOf(rule) }))
       .sort((a, b) => b.affinity - a.affinity);
 
   explain(_row: Row, trace: Trace): void {
