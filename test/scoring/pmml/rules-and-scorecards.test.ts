@@ -111,6 +111,15 @@ t.test('scorecards', async (t) => {
   t.strictSame(shown(card('', missing), {}), [undefined], 'a partial score that is missing makes the score missing');
   const shared = CHARACTERISTICS.replace('reasonCode="R2"', 'reasonCode="R1"');
   t.strictSame(shown(card('baselineScore="8"', shared), { x: 1, y: 1 }), [12, 'R1'], 'points of one code are added');
+  const equal = ['a', 'b'].map(
+    (name) =>
+      `<Characteristic name="${name}" baselineScore="1">${attribute(`reasonCode="${name === 'a' ? 'Z' : 'Y'}" partialScore="0"`, above('x', 5))}${attribute(`reasonCode="${name === 'a' ? 'Y' : 'Z'}" partialScore="0"`, '<True/>')}</Characteristic>`,
+  );
+  t.strictSame(
+    shown(card('', equal.join('')), { x: 1 }),
+    [0, 'Y', 'Z'],
+    'of equal points the code that got them first',
+  );
   const warned = card('', CHARACTERISTICS);
   t.match(warned.problems.list[0]?.text, /has no 'baselineScore'/);
   t.strictSame(shown(warned, { x: 6, y: 3 }), [10, 'A']);

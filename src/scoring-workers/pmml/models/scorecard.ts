@@ -89,6 +89,8 @@ class ScorecardModel implements Model {
   readonly #isFloat: boolean;
   /** Points of each reason; NaN: it was not given. */
   readonly #points: Float64Array;
+  /** Reasons with points, in the order in which they got the first ones. */
+  readonly #given: number[] = [];
   /** Partial scores of the record that was scored last. */
   readonly #partial: Float64Array;
 
@@ -110,6 +112,7 @@ class ScorecardModel implements Model {
     let score = this.#initialScore;
     prediction.clear();
     this.#partial.fill(Number.NaN);
+    this.#given.length = 0;
     for (let i = 0; i < this.#characteristics.length; i++) {
       const characteristic = this.#characteristics[i];
       const attribute = attributeFor(characteristic, row);
@@ -119,21 +122,23 @@ class ScorecardModel implements Model {
       score = this.#isFloat ? Math.fround(score + partial) : score + partial;
       const { reason } = attribute;
       const difference = (partial - characteristic.baseline) * this.#direction;
-      if (reason !== -1 && !Number.isNaN(difference))
-        points[reason] = Number.isNaN(points[reason]) ? difference : points[reason] + difference;
+      if (reason === -1 || Number.isNaN(difference)) continue;
+      if (Number.isNaN(points[reason])) {
+        points[reason] = difference;
+        this.#given.push(reason);
+      } else points[reason] += difference;
     }
     prediction.setNumber(score);
     if (this.#usesReasons) prediction.reasonCodes = this.#rankedReasons();
   }
 
-  /** Reasons with points, most first; of equal ones the first in the document. */
+  /** Reasons with points, most first; of equal ones the one that got points first. */
   #rankedReasons(): readonly string[] {
     const points = this.#points;
-    return this.#reasons
-      .map((code, index) => ({ code, points: points[index] }))
-      .filter((reason) => reason.points >= 0)
-      .sort((a, b) => b.points - a.points)
-      .map(({ code }) => code);
+    return this.#given
+      .filter((reason) => points[reason] >= 0)
+      .sort((a, b) => points[b] - points[a])
+      .map((reason) => this.#reasons[reason]);
   }
 
   explain(_row: Row, trace: Trace): void {
