@@ -56,3 +56,40 @@ t.test('a chain of several targets, by the names that tools give it', async (t) 
     t.same(model.apply({}), { t: null, y: null, z: null, twice: null });
   }
 });
+
+t.test('votes: a category without a vote has the probability 0, whatever was scored before', async (t) => {
+  const fields = `${doubles('x')}<DataField name="t" optype="categorical" dataType="string"/>`;
+  const segment = (model: string): string => `<Segment><True/>${model}</Segment>`;
+  const outputs = ['a', 'b', 'd'].map(
+    (value) => `<OutputField name="${value}" feature="probability" value="${value}"/>`,
+  );
+  const model = modelOf(
+    pmmlOf(
+      fields,
+      `<MiningModel functionName="classification">${schema('t', 'x')}<Output>${outputs.join('')}</Output><Segmentation multipleModelMethod="majorityVote">${segment(tree('a', '', 0))}${segment(tree('b', '', 1))}${segment(tree('a', '', 0))}</Segmentation></MiningModel>`,
+    ),
+  );
+  const first = model.apply({ x: 0.5 });
+  t.same(first, { t: 'a', a: 1, b: 0, d: 0 });
+  t.same(model.apply({ x: -1 }), { t: null, a: null, b: null, d: null }, 'there is no distribution');
+  t.same(model.apply({ x: 2 }), { t: 'a', a: 2 / 3, b: 1 / 3, d: 0 });
+  t.same(model.apply({ x: 0.5 }), first);
+});
+
+t.test('what a chosen segment told is not told of a record that none is for', async (t) => {
+  for (const method of ['selectFirst', 'modelChain']) {
+    const prior = (value: string, share: number): string =>
+      `<TargetValue value="${value}" priorProbability="${share}"/>`;
+    const model = modelOf(
+      mining(
+        'classification',
+        method,
+        `<Segment><SimplePredicate field="x" operator="greaterThan" value="0"/>${tree('a', '', 0, NODES)}</Segment>`,
+        `<Output><OutputField name="p" feature="probability" value="b"/></Output><Targets><Target field="t">${prior('a', 0.6)}${prior('b', 0.4)}</Target></Targets>`,
+      ),
+    );
+    const nothing = model.apply({ x: -1 });
+    t.same(model.apply({ x: 1 }), { t: 'a', p: 0.25 });
+    t.same(model.apply({ x: -1 }), nothing, method);
+  }
+});

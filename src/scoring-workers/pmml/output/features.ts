@@ -142,7 +142,10 @@ const ofCategory =
         const held = prediction(row);
         if (held === undefined) return undefined;
         const index = indexOf(held);
-        return index === -1 ? undefined : missing(read(held)[index] as number);
+        const numbers = read(held);
+        if (index !== -1) return missing(numbers[index] as number);
+        // A category that the model never predicts has no share of the others.
+        return category !== undefined && numbers.some((number) => !Number.isNaN(number)) ? 0 : undefined;
       },
     };
   };

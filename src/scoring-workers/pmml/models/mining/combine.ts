@@ -98,10 +98,10 @@ export function combinationOf(
   if (functionName === 'regression')
     return numbers(method, segments.length, missing, isFloat, segmentation, { prediction, asksForNumbers, fill });
   if (method === 'majorityVote' || method === 'weightedMajorityVote')
-    return votes(method, missing, context, prediction);
+    return votes(method, missing, context, segments, prediction);
   if (functionName !== 'classification')
     throw new PmmlError(segmentation, `'multipleModelMethod' is '${method}', which is not for ${functionName}`);
-  return distributions(method, missing, context, segmentation, prediction);
+  return distributions(method, missing, context, { segmentation, segments, prediction });
 }
 
 function selectAll(prediction: Prediction): Combine {
@@ -218,15 +218,16 @@ function weightedMedian(values: Float64Array, weights: Float64Array, count: numb
   return Number.NaN;
 }
 
-/** The categories of all segments, by one index. It grows with the first record that brings a new one. */
+/** The categories of all segments, by one index. It grows only by what segments cannot tell before they are evaluated. */
 class Union {
   readonly values: Value[];
   #sums: Float64Array;
   readonly #indexes = new Map<readonly Value[], Int32Array>();
   readonly #prediction: Prediction;
 
-  constructor(context: ModelContext, prediction: Prediction) {
-    this.values = [...(context.target?.data?.valid ?? [])];
+  constructor(context: ModelContext, segments: readonly Segment[], prediction: Prediction) {
+    const known = segments.flatMap(({ model }) => model.prediction.categories);
+    this.values = [...new Set([...(context.target?.data?.valid ?? []), ...known])];
     this.#prediction = prediction;
     this.#sums = new Float64Array(this.values.length);
     this.#show();
@@ -264,8 +265,14 @@ class Union {
   }
 }
 
-function votes(method: Method, missing: Missing, context: ModelContext, prediction: Prediction): Combine {
-  const union = new Union(context, prediction);
+function votes(
+  method: Method,
+  missing: Missing,
+  context: ModelContext,
+  segments: readonly Segment[],
+  prediction: Prediction,
+): Combine {
+  const union = new Union(context, segments, prediction);
   const usesWeights = isWeighted(method);
   return (active, row) => {
     union.sums.fill(0);
@@ -317,10 +324,13 @@ function distributions(
   method: Method,
   missing: Missing,
   context: ModelContext,
-  segmentation: Element,
-  prediction: Prediction,
+  {
+    segmentation,
+    segments,
+    prediction,
+  }: { segmentation: Element; segments: readonly Segment[]; prediction: Prediction },
 ): Combine {
-  const union = new Union(context, prediction);
+  const union = new Union(context, segments, prediction);
   const merge = distributionMethod(method, segmentation, union);
   const usesWeights = isWeighted(method);
   const used: Segment[] = [];

@@ -116,6 +116,9 @@ interface MiningForm {
   readonly context: ModelContext;
 }
 
+/** It has no categories, so that nothing writes into it. */
+const NOTHING = new Prediction();
+
 class MiningModel implements Model {
   readonly prediction = new Prediction();
   readonly bytes: number;
@@ -188,10 +191,9 @@ class MiningModel implements Model {
     this.#tellNothing();
   }
 
-  /** Nor what a segment with several targets told of an earlier record. */
+  /** Nor what a segment told of an earlier record: its categories, its several targets. */
   #tellNothing(): void {
-    this.prediction.clear();
-    this.prediction.others = undefined;
+    this.prediction.copyFrom(NOTHING);
   }
 
   #chain(row: Row): void {
@@ -211,7 +213,7 @@ class MiningModel implements Model {
   }
 
   #tellTargets(others: ReadonlyMap<string, Prediction>): void {
-    for (const other of others.values()) other.clear();
+    for (const other of others.values()) other.copyFrom(NOTHING);
     for (const { model } of this.#active) others.get(model.target?.name ?? '')?.copyFrom(model.prediction);
     this.prediction.others = others;
   }
