@@ -131,20 +131,23 @@ t.test('sparse vectors without a length have that of the fields', async (t) => {
   t.equal(model.apply({ a: 5, b: 1, c: 1 }).y, 31);
 });
 
-t.test('segments without a prediction: early names, and the share of their weight', async (t) => {
+t.test('segments without a prediction: early names, and the share of them or of their weight', async (t) => {
   const segment = (id: number, weight: number, operator: string): string =>
     `<Segment id="${id}" weight="${weight}"><True/><TreeModel functionName="regression">${schema('y', 'x')}<Node><True/><Node score="${id}"><SimplePredicate field="x" operator="${operator}" value="1"/></Node></Node></TreeModel></Segment>`;
-  const score = (attributes: string): unknown =>
+  const score = (attributes: string, method = 'average'): unknown =>
     modelOf(
       pmmlOf(
         doubles('y', 'x'),
-        `<MiningModel functionName="regression">${schema('y', 'x')}<Segmentation multipleModelMethod="average" ${attributes}>${segment(2, 3, 'greaterThan')}${segment(4, 1, 'lessThan')}</Segmentation></MiningModel>`,
+        `<MiningModel functionName="regression">${schema('y', 'x')}<Segmentation multipleModelMethod="${method}" ${attributes}>${segment(2, 3, 'greaterThan')}${segment(4, 1, 'lessThan')}</Segmentation></MiningModel>`,
       ),
     ).apply({ x: 2 }).y;
   t.equal(score(''), null, 'one that lacks a prediction leaves none');
   t.equal(score('x-missingPredictionTreatment="skipSegment"'), 2);
-  t.equal(score('x-missingPredictionTreatment="skipSegment" x-missingThreshold="0.3"'), 2, 'a quarter of the weight');
-  t.equal(score('missingPredictionTreatment="skipSegment" missingThreshold="0.2"'), null);
+  const skip = (threshold: number): string =>
+    `x-missingPredictionTreatment="skipSegment" missingThreshold="${threshold}"`;
+  t.equal(score(skip(0.3), 'weightedAverage'), 2, 'a quarter of the weight');
+  t.equal(score(skip(0.2), 'weightedAverage'), null);
+  t.same([score(skip(0.5)), score(skip(0.3))], [2, null], 'half of the segments');
   const vote = (threshold: string): unknown => {
     const one = (id: string, predicate: string): string =>
       `<Segment id="${id}"><True/><TreeModel functionName="classification">${schema('t', 'x')}<Node><True/><Node score="a">${predicate}</Node></Node></TreeModel></Segment>`;

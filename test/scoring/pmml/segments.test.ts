@@ -93,3 +93,30 @@ t.test('what a chosen segment told is not told of a record that none is for', as
     t.same(model.apply({ x: -1 }), nothing, method);
   }
 });
+
+t.test('segments without a prediction in a chain, and before the first one that is chosen', async (t) => {
+  const result = (method: string, treatment: string, x: number): unknown => {
+    const segments = [tree('a', '', 0), tree('b', '', 1)];
+    // The first of a choice and the last of a chain are missing where x is not above 1.
+    if (method === 'selectFirst') segments.reverse();
+    return modelOf(
+      mining(
+        'classification',
+        `${method}" missingPredictionTreatment="${treatment}`,
+        segments.map((one) => `<Segment><True/>${one}</Segment>`).join(''),
+      ),
+    ).apply({ x }).t;
+  };
+  const of = (method: string, x: number): unknown[] =>
+    ['continue', 'skipSegment', 'returnMissing'].map((treatment) => result(method, treatment, x));
+  t.same(of('selectFirst', 0.5), [null, 'a', null]);
+  t.same(of('selectFirst', 2), ['b', 'b', 'b']);
+  t.same(of('modelChain', 0.5), [null, 'a', null]);
+  t.same(of('modelChain', -1), [null, null, null]);
+  t.same(of('selectAll', 0.5), [['a'], ['a'], null]);
+  t.same(of('selectAll', 2), [
+    ['a', 'b'],
+    ['a', 'b'],
+    ['a', 'b'],
+  ]);
+});

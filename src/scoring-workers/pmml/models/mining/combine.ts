@@ -46,23 +46,32 @@ export type Combine = (active: readonly Segment[], row: Row) => void;
 /** What a segment without a prediction does to the result. */
 const TREATMENTS = ['returnMissing', 'skipSegment', 'continue'] as const;
 
-interface Missing {
+export interface Missing {
   readonly treatment: (typeof TREATMENTS)[number];
-  /** Share of the weight of all segments that may be missing. */
+  /** Share of the segments that may be missing: of their weight where the method is weighted, else of their number. */
   readonly threshold: number;
 }
 
-/** Whether the segments without a prediction have more weight than the threshold allows. */
+export function missingOf(segmentation: Element): Missing {
+  // Tools had them before the standard.
+  const early = (name: string): string => (segmentation.attribute(name) === undefined ? `x-${name}` : name);
+  return {
+    treatment: segmentation.oneOf(early('missingPredictionTreatment'), TREATMENTS, 'continue'),
+    threshold: segmentation.number(early('missingThreshold'), 1),
+  };
+}
+
+/** Whether more segments than the threshold allows have no prediction. */
 function isTooMuch(
   active: readonly Segment[],
   row: Row,
-  threshold: number,
+  { threshold, usesWeights }: { readonly threshold: number; readonly usesWeights: boolean },
   isMissing: (at: number) => boolean,
 ): boolean {
   let missing = 0;
   let all = 0;
   for (let i = 0; i < active.length; i++) {
-    const weight = (active[i] as Segment).weight(row);
+    const weight = usesWeights ? (active[i] as Segment).weight(row) : 1;
     all += weight;
     if (isMissing(i)) missing += weight;
   }
@@ -70,6 +79,7 @@ function isTooMuch(
 }
 
 interface Result {
+  readonly missing: Missing;
   readonly prediction: Prediction;
   /** Segments have not been evaluated: each tells its number when it is asked. */
   readonly asksForNumbers: boolean;
@@ -83,20 +93,14 @@ export function combinationOf(
   method: Method,
   segments: readonly Segment[],
   context: ModelContext,
-  { prediction, asksForNumbers, fill }: Result,
+  { missing, prediction, asksForNumbers, fill }: Result,
 ): Combine | undefined {
   if (method === 'selectFirst' || method === 'modelChain') return undefined;
-  if (method === 'selectAll') return selectAll(prediction);
-  // Tools had them before the standard.
-  const early = (name: string): string => (segmentation.attribute(name) === undefined ? `x-${name}` : name);
-  const missing: Missing = {
-    treatment: segmentation.oneOf(early('missingPredictionTreatment'), TREATMENTS, 'continue'),
-    threshold: segmentation.number(early('missingThreshold'), 1),
-  };
+  if (method === 'selectAll') return selectAll(prediction, missing);
   const isFloat = context.element.attribute('x-mathContext') === 'float';
   const { functionName } = context;
   if (functionName === 'regression')
-    return numbers(method, segments.length, missing, isFloat, segmentation, { prediction, asksForNumbers, fill });
+    return numbers(method, segments.length, isFloat, segmentation, { missing, prediction, asksForNumbers, fill });
   if (method === 'majorityVote' || method === 'weightedMajorityVote')
     return votes(method, missing, context, segments, prediction);
   if (functionName !== 'classification')
@@ -104,10 +108,14 @@ export function combinationOf(
   return distributions(method, missing, context, { segmentation, segments, prediction });
 }
 
-function selectAll(prediction: Prediction): Combine {
+function selectAll(prediction: Prediction, { treatment }: Missing): Combine {
   return (active) => {
     const values: Value[] = [];
-    for (const { model } of active) if (model.prediction.value !== undefined) values.push(model.prediction.value);
+    for (const { model } of active) {
+      const { value } = model.prediction;
+      if (value !== undefined) values.push(value);
+      else if (treatment === 'returnMissing') return;
+    }
     prediction.setValue(values.length === 0 ? undefined : values);
   };
 }
@@ -118,10 +126,9 @@ const isWeighted = (method: Method): boolean => method.startsWith('weighted');
 function numbers(
   method: Method,
   count: number,
-  missing: Missing,
   isFloat: boolean,
   segmentation: Element,
-  { prediction, asksForNumbers, fill }: Result,
+  { missing, prediction, asksForNumbers, fill }: Result,
 ): Combine {
   const values = new Float64Array(count);
   const weights = new Float64Array(count);
@@ -130,6 +137,7 @@ function numbers(
     asksForNumbers ? (model.numberOf?.(row) ?? Number.NaN) : model.prediction.number;
   const combine = numberMethod(method, isFloat, segmentation);
   const usesWeights = isWeighted(method);
+  const share = { threshold: missing.threshold, usesWeights };
   return (active, row) => {
     let used = 0;
     const isFilled = fill?.(row, values) ?? false;
@@ -146,7 +154,7 @@ function numbers(
       }
     }
     if (used === 0) return;
-    if (used < active.length && isTooMuch(active, row, missing.threshold, (at) => lacks[at] === 1)) return;
+    if (used < active.length && isTooMuch(active, row, share, (at) => lacks[at] === 1)) return;
     prediction.setNumber(combine(values, weights, used));
   };
 }
@@ -274,6 +282,7 @@ function votes(
 ): Combine {
   const union = new Union(context, segments, prediction);
   const usesWeights = isWeighted(method);
+  const share = { threshold: missing.threshold, usesWeights };
   return (active, row) => {
     union.sums.fill(0);
     let all = 0;
@@ -293,7 +302,7 @@ function votes(
     }
     if (all === 0) return;
     const isMissing = (at: number): boolean => (active[at] as Segment).model.prediction.value === undefined;
-    if (missingWeight > 0 && isTooMuch(active, row, missing.threshold, isMissing)) return;
+    if (missingWeight > 0 && isTooMuch(active, row, share, isMissing)) return;
     const winner = firstOfHighest(active, union);
     // Where segments without a prediction count, the missing value may be what most of them say.
     if (missing.treatment === 'continue' && missingWeight > (union.sums[winner] as number)) return;
@@ -333,6 +342,7 @@ function distributions(
   const union = new Union(context, segments, prediction);
   const merge = distributionMethod(method, segmentation, union);
   const usesWeights = isWeighted(method);
+  const share = { threshold: missing.threshold, usesWeights };
   const used: Segment[] = [];
   const weights: number[] = [];
   return (active, row) => {
@@ -349,7 +359,7 @@ function distributions(
     }
     if (used.length === 0) return;
     const isMissing = (at: number): boolean => (active[at] as Segment).model.prediction.value === undefined;
-    if (used.length < active.length && isTooMuch(active, row, missing.threshold, isMissing)) return;
+    if (used.length < active.length && isTooMuch(active, row, share, isMissing)) return;
     union.sums.fill(0);
     merge(used, weights);
     prediction.probabilities.set(union.sums);

@@ -4,7 +4,7 @@ import { Scope } from '../../fields/scope.ts';
 import { TRUE } from '../../predicates/predicate.ts';
 import type { EvaluatedModel, Model, ModelContext, ModelOutput, PartialModel, Trace } from '../model.ts';
 import { Prediction } from '../model.ts';
-import { type Combine, combinationOf, type Method, methodOf } from './combine.ts';
+import { type Combine, combinationOf, type Method, methodOf, type Missing, missingOf } from './combine.ts';
 import { completeSlotsOf, type Fill, filledLater } from '../tree/generated.ts';
 import type { Segment } from './segment.ts';
 import { shownPrediction } from '../shown.ts';
@@ -127,6 +127,8 @@ class MiningModel implements Model {
   readonly segmentOutputs: readonly ModelOutput[];
   readonly #list: readonly Segment[];
   readonly #method: Method;
+  /** What a segment without a prediction does to a chain, or to the choice of the first one. */
+  readonly #missing: Missing['treatment'];
   readonly #combine: Combine | undefined;
   /** Of a model with several targets: what the segments that predict them say. */
   readonly #others: ReadonlyMap<string, Prediction> | undefined;
@@ -149,7 +151,10 @@ class MiningModel implements Model {
     this.#asksForNumbers = onlyNumbers(form);
     this.#areAllActive = this.#asksForNumbers && segments.every(({ isAlwaysActive }) => isAlwaysActive);
     if (this.#areAllActive) this.#active = [...segments];
+    const missing = missingOf(form.segmentation);
+    this.#missing = missing.treatment;
     this.#combine = combinationOf(form.segmentation, method, segments, form.context, {
+      missing,
       prediction: this.prediction,
       asksForNumbers: this.#asksForNumbers,
       fill: this.#areAllActive ? fillOf(form) : undefined,
@@ -184,6 +189,10 @@ class MiningModel implements Model {
       if (segment.predicate(row) !== TRUE) continue;
       evaluate(segment, row);
       this.#active.push(segment);
+      if (segment.model.prediction.value === undefined) {
+        if (this.#missing === 'skipSegment') continue;
+        if (this.#missing === 'returnMissing') break;
+      }
       this.prediction.copyFrom(segment.model.prediction);
       this.prediction.entityId = segment.id;
       return;
@@ -202,6 +211,13 @@ class MiningModel implements Model {
       if (segment.predicate(row) !== TRUE) continue;
       evaluate(segment, row);
       this.#active.push(segment);
+      if (segment.model.prediction.value === undefined) {
+        if (this.#missing === 'skipSegment') continue;
+        if (this.#missing === 'returnMissing') {
+          last = undefined;
+          break;
+        }
+      }
       last = segment;
     }
     if (last === undefined) this.#tellNothing();
@@ -209,12 +225,15 @@ class MiningModel implements Model {
       this.prediction.copyFrom(last.model.prediction);
       this.prediction.entityId = last.id;
     }
-    if (this.#others !== undefined) this.#tellTargets(this.#others);
+    if (this.#others !== undefined) this.#tellTargets(this.#others, last !== undefined);
   }
 
-  #tellTargets(others: ReadonlyMap<string, Prediction>): void {
+  #tellTargets(others: ReadonlyMap<string, Prediction>, hasResult: boolean): void {
     for (const other of others.values()) other.copyFrom(NOTHING);
-    for (const { model } of this.#active) others.get(model.target?.name ?? '')?.copyFrom(model.prediction);
+    if (hasResult)
+      for (const { model } of this.#active)
+        if (this.#missing !== 'skipSegment' || model.prediction.value !== undefined)
+          others.get(model.target?.name ?? '')?.copyFrom(model.prediction);
     this.prediction.others = others;
   }
 
@@ -229,7 +248,7 @@ class MiningModel implements Model {
       segment.model.explain?.(row, trace);
       trace.line(`The predicted value of segment model [${index + 1}] is ${shownPrediction(segment.model)}`);
       // The segments behind the chosen one were not asked.
-      if (this.#method === 'selectFirst') return;
+      if (this.#method === 'selectFirst' && segment === this.#active.at(-1)) return;
     }
   }
 }
